@@ -1,0 +1,18 @@
+# Flags that every target of the project is compiled with.
+add_library(cclgym_flags INTERFACE)
+target_compile_options(cclgym_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor
+  -Woverloaded-virtual -Werror
+  # GCC 12 warns wrongly about std::string concatenation (GCC bug 105651).
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
+  # Same bits in every build type: no fused multiply-add behind our back, no fast-math.
+  -ffp-contract=off)
+if(CCLGYM_SANITIZE)
+  target_compile_options(cclgym_flags INTERFACE -fsanitize=${CCLGYM_SANITIZE}
+    -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(cclgym_flags INTERFACE -fsanitize=${CCLGYM_SANITIZE})
+endif()
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()

@@ -1,0 +1,80 @@
+#include "core/error.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+namespace cclgym {
+
+namespace {
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  std::transform(result.begin(), result.end(), result.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return result;
+}
+
+// Damerau-Levenshtein distance (optimal string alignment).
+std::size_t edit_distance(const std::string& a, const std::string& b) {
+  std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i) d[i][0] = i;
+  for (std::size_t j = 0; j <= b.size(); ++j) d[0][j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t substitution = d[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, substitution});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+      }
+    }
+  }
+  return d[a.size()][b.size()];
+}
+
+}  // namespace
+
+std::string SourceLocation::to_string() const {
+  std::string text = file;
+  if (line > 0) {
+    text += (text.empty() ? "line " : ":") + std::to_string(line);
+    if (column > 0) text += ":" + std::to_string(column);
+  }
+  return text;
+}
+
+UserError::UserError(const SourceLocation& where, const std::string& message)
+    : std::runtime_error(where.to_string().empty() ? message : where.to_string() + ": " + message) {
+}
+
+std::string nearest_name(std::string_view found, const std::vector<std::string>& candidates) {
+  // A garbage "name" of megabytes must not cost a quadratic table.
+  if (found.size() > 64) return {};
+  const std::string wanted = lower(found);
+  std::string best;
+  std::size_t best_distance = 2 + wanted.size() / 3;
+  for (const std::string& candidate : candidates) {
+    const std::size_t distance = edit_distance(wanted, lower(candidate));
+    if (distance < best_distance) {
+      best_distance = distance;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+std::string unknown_name_message(std::string_view what, std::string_view found,
+                                 const std::vector<std::string>& candidates) {
+  constexpr std::size_t kLongest = 60;
+  std::string message = "unknown " + std::string(what) + " '" +
+                        std::string(found.substr(0, kLongest)) +
+                        (found.size() > kLongest ? "…" : "") + "'; expected one of ";
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    message += (i == 0 ? "" : ", ") + candidates[i];
+  }
+  if (const std::string near = nearest_name(found, candidates); !near.empty()) {
+    message += " (did you mean '" + near + "'?)";
+  }
+  return message;
+}
+
+}  // namespace cclgym

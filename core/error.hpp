@@ -1,0 +1,46 @@
+// Errors that a user can cause and mend. Programmer errors are assertions, not exceptions.
+#pragma once
+
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cclgym {
+
+/// A place in a text the user wrote. Lines and columns count from 1; 0 means "unknown".
+struct SourceLocation {
+  std::string file;
+  std::size_t line = 0;
+  std::size_t column = 0;
+
+  /// "file:line:column", leaving out what is unknown.
+  [[nodiscard]] std::string to_string() const;
+};
+
+/// Something in the user's input (YAML, command line, program, file system) is wrong.
+/// what() is one line: "file:line:column: message". The command line maps it to exit code 2.
+class UserError : public std::runtime_error {
+ public:
+  explicit UserError(const std::string& message) : std::runtime_error(message) {}
+  UserError(const SourceLocation& where, const std::string& message);
+};
+
+/// A simulation that cannot finish (deadlock, unmatched receive, dependency cycle). what() names
+/// the operations that wait. The command line maps it to exit code 3.
+class SimulationStalled : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// The candidate nearest to `found` (Damerau-Levenshtein distance, ASCII case ignored), or an empty
+/// string if none is near enough to be a likely slip (distance <= 1 + length / 3).
+[[nodiscard]] std::string nearest_name(std::string_view found,
+                                       const std::vector<std::string>& candidates);
+
+/// "unknown WHAT 'FOUND'; expected one of a, b, c (did you mean 'a'?)"
+[[nodiscard]] std::string unknown_name_message(std::string_view what, std::string_view found,
+                                               const std::vector<std::string>& candidates);
+
+}  // namespace cclgym

@@ -1,0 +1,1 @@
+#include "cost_models/cost_model.hpp"

@@ -1,0 +1,61 @@
+// What a transfer costs: alpha and beta by link kind and protocol, thread-block rates, overheads.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "topology_models/fabric.hpp"
+
+namespace cclgym {
+
+enum class Protocol : std::uint8_t { LL, LL128, Simple };
+inline constexpr std::size_t kProtocols = 3;
+
+[[nodiscard]] std::string_view to_string(Protocol protocol);
+[[nodiscard]] std::optional<Protocol> parse_protocol(std::string_view name);  ///< case ignored
+[[nodiscard]] const std::vector<Protocol>& all_protocols();
+
+/// How one protocol moves data.
+struct ProtocolCost {
+  double step_latency_s =
+      0;  ///< synchronisation of one step (flag or fence), on top of the link's alpha, s
+  double efficiency = 1;  ///< payload bytes / bytes on the wire, 0 < efficiency <= 1
+  double thread_block_rate_Bps =
+      kUnlimited;  ///< wire rate of one thread block with full_threads threads, B/s
+  double reduce_rate_Bps = kUnlimited;  ///< payload rate of receive-and-reduce by such a block, B/s
+  static constexpr double kUnlimited = 1e30;
+};
+
+/// A complete set of cost parameters. Model "hockney": a transfer of L bytes costs alpha + L * beta
+/// and nothing else; model "protocol": everything below.
+struct CostModel {
+  std::string name;      ///< e.g. "a100"
+  bool hockney = false;  ///< true: only links' alpha and beta count
+  /// alpha by link kind, s a traversal; nullopt: the fabric link's own latency. Index: LinkKind.
+  std::array<std::optional<double>, 4> alpha_s;
+  std::array<ProtocolCost, kProtocols> protocols;  ///< index: Protocol
+  int full_threads = 512;  ///< threads at which a block reaches its rates; fewer scale linearly
+  double instruction_overhead_s = 0;                      ///< of every instruction, s
+  double local_copy_rate_Bps = ProtocolCost::kUnlimited;  ///< local copy by one full block, B/s
+  double kernel_launch_s = 0;  ///< from the call to the first instruction, s
+  double start_skew_s = 0;  ///< mean of the exponential per-rank start delay (seeded), s; 0: none
+
+  /// Every parameter with all its bits: two models with the same text simulate alike.
+  [[nodiscard]] std::string canonical_text() const;
+  /// True if results depend on the seed.
+  [[nodiscard]] bool random() const { return !hockney && start_skew_s > 0; }
+};
+
+/// Names of the shipped models: "hockney" and the parameter sets of model "protocol" ("a100",
+/// "v100").
+[[nodiscard]] const std::vector<std::string>& cost_model_names();
+/// A shipped model by name. Throws UserError naming the nearest one.
+[[nodiscard]] CostModel shipped_cost_model(std::string_view name);
+/// Reads a parameter set from a YAML file (docs/cost-models.md). Throws UserError with the place.
+[[nodiscard]] CostModel load_cost_model(const std::string& path);
+
+}  // namespace cclgym

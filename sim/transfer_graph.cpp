@@ -1,0 +1,1 @@
+#include "sim/transfer_graph.hpp"

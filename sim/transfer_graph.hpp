@@ -1,0 +1,108 @@
+// The one thing that an engine sees: a graph of transfers and delays over links of fixed capacity.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace cclgym {
+
+using TransferId = std::int32_t;
+inline constexpr double kNoRateCap = std::numeric_limits<double>::infinity();
+
+/// A timed marked graph. Each node is a *flow* (latency, then `bytes` over a route of links shared
+/// max-min fairly with all other active flows, never faster than `rate_cap_Bps`) or a *delay*
+/// (a flow with an empty route and zero bytes: its latency is all there is).
+///
+/// Timing of one firing of a node: it starts at the date s at which all its dependencies are done;
+/// it holds no link capacity until s + latency_s; then it moves `bytes` at its fair rate; it is
+/// done when the last byte has moved. A flow of zero bytes is done at s + latency_s.
+///
+/// Nodes may fire several times (`repeat`), which folds a regular structure (the steps of a ring,
+/// the tiles of a pipeline) into one copy of it. An edge u -> v with lag k says: firing i of v
+/// waits for firing i - k of u (for nothing if i < k). A node fires strictly in order: firing i + 1
+/// never starts before firing i is done. With repeat == 1 and lag == 0 this is a plain dependency
+/// DAG.
+///
+/// Structure of arrays, immutable once finished; may be shared by any number of engines.
+class TransferGraph {
+ public:
+  struct Edge {
+    TransferId target;
+    std::int32_t lag;
+  };
+
+  // --- building ---
+  /// Sets the capacity of every link, B/s; routes refer to links by index.
+  void set_link_capacities(std::vector<double> capacities_Bps);
+  /// Interns a route (a list of distinct link indices) and returns its index. Equal lists share one
+  /// index.
+  std::int32_t add_route(std::span<const std::int32_t> links);
+  /// Adds a flow. bytes >= 0 (need not be whole), latency_s >= 0, rate_cap_Bps > 0, repeat >= 1.
+  TransferId add_flow(std::int32_t route, double bytes, double latency_s,
+                      double rate_cap_Bps = kNoRateCap, std::int32_t repeat = 1);
+  TransferId add_delay(double delay_s, std::int32_t repeat = 1);
+  /// `target` waits for `source` (firing i for firing i - lag).
+  void add_edge(TransferId source, TransferId target, std::int32_t lag = 0);
+  /// `target` waits for something that never happens (an unmatched receive): the engine reports it.
+  void add_unsatisfiable_dependency(TransferId target);
+  /// Sorts the edges into rows; nothing may be added afterwards. Throws std::logic_error on misuse.
+  void finish();
+
+  // --- reading (after finish) ---
+  [[nodiscard]] std::int32_t size() const { return static_cast<std::int32_t>(bytes_.size()); }
+  /// Total firings: the sum of `repeat` over all nodes.
+  [[nodiscard]] std::int64_t firings() const { return firings_; }
+  /// Nodes that move bytes over links (the "flows" of a result), counted with their repeats.
+  [[nodiscard]] std::int64_t flow_firings() const { return flow_firings_; }
+  /// True if some node repeats or some edge has a lag.
+  [[nodiscard]] bool folded() const { return folded_; }
+  [[nodiscard]] double bytes(TransferId id) const { return bytes_[index(id)]; }
+  [[nodiscard]] double latency_s(TransferId id) const { return latency_s_[index(id)]; }
+  [[nodiscard]] double rate_cap_Bps(TransferId id) const { return rate_cap_Bps_[index(id)]; }
+  [[nodiscard]] std::int32_t repeat(TransferId id) const { return repeat_[index(id)]; }
+  /// Route index, -1 for a delay.
+  [[nodiscard]] std::int32_t route_of(TransferId id) const { return route_of_[index(id)]; }
+  [[nodiscard]] std::int32_t routes() const {
+    return static_cast<std::int32_t>(route_offset_.size()) - 1;
+  }
+  [[nodiscard]] std::span<const std::int32_t> route_links(std::int32_t route) const {
+    const auto begin = route_offset_[index(route)];
+    return {route_links_.data() + begin, route_offset_[index(route) + 1] - begin};
+  }
+  [[nodiscard]] std::span<const Edge> successors(TransferId id) const {
+    const auto begin = edge_offset_[index(id)];
+    return {edges_.data() + begin, edge_offset_[index(id) + 1] - begin};
+  }
+  /// Index of the first successor edge of a node in the whole edge array: edge ids for per-edge
+  /// state.
+  [[nodiscard]] std::size_t first_edge(TransferId id) const { return edge_offset_[index(id)]; }
+  [[nodiscard]] std::size_t edges() const { return edges_.size(); }
+  /// Number of incoming edges, unsatisfiable ones included.
+  [[nodiscard]] std::int32_t dependencies(TransferId id) const { return dependencies_[index(id)]; }
+  [[nodiscard]] std::span<const double> link_capacities_Bps() const { return link_capacity_Bps_; }
+
+ private:
+  static std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
+
+  std::vector<double> bytes_;
+  std::vector<double> latency_s_;
+  std::vector<double> rate_cap_Bps_;
+  std::vector<std::int32_t> repeat_;
+  std::vector<std::int32_t> route_of_;
+  std::vector<std::int32_t> dependencies_;
+  std::vector<std::size_t> route_offset_{0};
+  std::vector<std::int32_t> route_links_;
+  std::vector<std::size_t> edge_offset_;
+  std::vector<Edge> edges_;
+  std::vector<TransferId> edge_sources_;  ///< only while building
+  std::vector<double> link_capacity_Bps_;
+  std::int64_t firings_ = 0;
+  std::int64_t flow_firings_ = 0;
+  bool folded_ = false;
+  bool finished_ = false;
+};
+
+}  // namespace cclgym

@@ -1,0 +1,1 @@
+#include "topology_models/fabric.hpp"

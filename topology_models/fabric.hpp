@@ -1,0 +1,101 @@
+// A fabric: the GPUs, switches and NICs of a machine or cluster, the directed links between them,
+// and the route that each channel's traffic takes from one rank to another.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cclgym {
+
+using NodeId = std::int32_t;
+using LinkId = std::int32_t;
+
+enum class NodeKind : std::uint8_t { Gpu, NvSwitch, PcieSwitch, Nic, NetworkSwitch, Generic };
+enum class LinkKind : std::uint8_t { NvLink, Pcie, Network, Generic };
+
+[[nodiscard]] std::string_view to_string(NodeKind kind);
+[[nodiscard]] std::string_view to_string(LinkKind kind);
+
+/// A device of the fabric.
+struct Node {
+  std::string name;  ///< unique in the fabric, e.g. "gpu3" or "node1/nic0"
+  NodeKind kind = NodeKind::Gpu;
+  int server =
+      0;  ///< index of the server (cluster node) it sits in; -1: in none (a network switch)
+  int multiplicity = 1;  ///< identical chips that hardware interleaves and that so act as one
+};
+
+/// A directed link: `multiplicity` parallel units that hardware stripes traffic over, so that
+/// they act as one pipe of `capacity_Bps()`. Traffic in the two directions does not interfere.
+struct Link {
+  NodeId source = -1;
+  NodeId target = -1;
+  LinkKind kind = LinkKind::Generic;
+  double latency_s = 0;           ///< propagation and switching latency of one traversal, s
+  double unit_bandwidth_Bps = 0;  ///< bandwidth of one unit, B/s, one direction
+  int multiplicity = 1;           ///< parallel units
+
+  [[nodiscard]] double capacity_Bps() const { return unit_bandwidth_Bps * multiplicity; }
+};
+
+/// Immutable after `FabricBuilder::build`; safe to share between threads.
+class Fabric {
+ public:
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] std::span<const Node> nodes() const { return nodes_; }
+  [[nodiscard]] std::span<const Link> links() const { return links_; }
+
+  /// Number of ranks: one a GPU, numbered in the order in which the GPUs were added.
+  [[nodiscard]] int ranks() const { return static_cast<int>(gpus_.size()); }
+  [[nodiscard]] int servers() const { return servers_; }
+  /// The node that carries a rank. Unit: index into nodes().
+  [[nodiscard]] NodeId gpu(int rank) const { return gpus_[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] int server_of(int rank) const;
+  /// The GPU model that cost parameters are keyed by ("V100", "A100"); empty if generic.
+  [[nodiscard]] const std::string& gpu_model() const { return gpu_model_; }
+
+  /// The links from `source` to `target` rank that channel `channel` uses, in order; empty iff
+  /// the ranks are equal. A shortest path by hops, then by widest bottleneck; where several are
+  /// equally good (two NICs, say), channels take them in turn. Routes do not pass through another
+  /// GPU unless there is no other way. Throws UserError if the ranks are not connected.
+  /// Computes the route afresh: cache it where it is used in a loop.
+  [[nodiscard]] std::vector<LinkId> route(int source, int target, int channel) const;
+
+  /// Bytes-exact description for hashing: two fabrics with the same text simulate alike.
+  [[nodiscard]] std::string canonical_text() const;
+
+ private:
+  friend class FabricBuilder;
+  std::string name_;
+  std::string gpu_model_;
+  std::vector<Node> nodes_;
+  std::vector<Link> links_;
+  std::vector<NodeId> gpus_;
+  std::vector<std::vector<LinkId>> links_out_;  ///< by node, ascending link id
+  std::vector<std::vector<LinkId>> links_in_;   ///< by node, ascending link id
+  int servers_ = 1;
+};
+
+/// Collects nodes and links, checks them, and builds a Fabric.
+class FabricBuilder {
+ public:
+  explicit FabricBuilder(std::string name);
+
+  void set_gpu_model(std::string model);
+  NodeId add_node(Node node);
+  /// Adds one directed link. Throws UserError on a bad endpoint, latency < 0 or bandwidth <= 0.
+  LinkId add_link(Link link);
+  /// Adds the link and its twin in the other direction; returns the id of the first.
+  LinkId add_duplex_link(const Link& link);
+  /// Checks (names unique, >= 1 GPU, every GPU pair connected) and builds. Throws UserError.
+  [[nodiscard]] std::shared_ptr<const Fabric> build();
+
+ private:
+  std::shared_ptr<Fabric> fabric_;
+};
+
+}  // namespace cclgym
