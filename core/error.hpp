@@ -34,6 +34,10 @@ class SimulationStalled : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// The text in single quotes for a message: cut after `longest` bytes (never inside a UTF-8
+/// character), line breaks and other bytes that are not printable as \n, \t, \xNN.
+[[nodiscard]] std::string quoted(std::string_view text, std::size_t longest = 60);
+
 /// The candidate nearest to `found` (Damerau-Levenshtein distance, ASCII case ignored), or an empty
 /// string if none is near enough to be a likely slip (distance <= 1 + length / 3).
 [[nodiscard]] std::string nearest_name(std::string_view found,

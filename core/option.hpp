@@ -1,0 +1,93 @@
+// One record for each thing a user can set. YAML validation, command line help and the generated
+// reference pages all come from these records, so that they cannot disagree.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/error.hpp"
+
+namespace cclgym {
+
+enum class OptionKind : std::uint8_t {
+  Flag,     ///< true or false
+  Integer,  ///< a whole number
+  Real,     ///< a number without a unit
+  Bytes,    ///< "64KiB"
+  Time,     ///< "1.5us"
+  Rate,     ///< "25 GB/s"
+  Text,     ///< any text
+  Choice,   ///< one of `choices`
+  Mapping,  ///< key: value pairs described by other records
+};
+
+enum class OptionShape : std::uint8_t {
+  One,        ///< a single value
+  List,       ///< a list of at least one value
+  OneOrList,  ///< either; a single value is a list of one
+};
+
+/// All members have defaults: write them as designated initialisers,
+/// `OptionSpec{.name = "channels", .kind = OptionKind::Integer, .description = "…", .min = 1}`.
+struct OptionSpec {
+  std::string name{};
+  OptionKind kind = OptionKind::Text;
+  OptionShape shape = OptionShape::One;
+  std::string description{};
+  /// Shown in the documentation; for Bytes, Time and Rate left empty (their kind says it).
+  std::string unit{};
+  /// Bounds of each value, in SI units for quantities (s, B, B/s). Quantities are never negative.
+  std::optional<double> min{};
+  std::optional<double> max{};
+  bool exclusive_min = false;  ///< the value must be > min, not >= min
+  bool required = false;       ///< check_keys refuses a mapping without this key
+  /// The default as the user would write it in YAML, e.g. "64KiB" or "[1, 2]"; empty: none.
+  std::string default_text{};
+  std::vector<std::string> choices{};  ///< for Choice: the valid names
+};
+
+// Range-checked reads of one value from text (of a YAML scalar or a command line). Each throws
+// UserError at `where` that says what was found and what was expected. The kind of the record must
+// be the one of the function.
+[[nodiscard]] bool read_flag(std::string_view text, const OptionSpec& spec,
+                             const SourceLocation& where = {});
+[[nodiscard]] std::int64_t read_integer(std::string_view text, const OptionSpec& spec,
+                                        const SourceLocation& where = {});
+[[nodiscard]] double read_real(std::string_view text, const OptionSpec& spec,
+                               const SourceLocation& where = {});
+[[nodiscard]] std::uint64_t read_bytes(std::string_view text, const OptionSpec& spec,
+                                       const SourceLocation& where = {});
+[[nodiscard]] double read_time_s(std::string_view text, const OptionSpec& spec,
+                                 const SourceLocation& where = {});
+[[nodiscard]] double read_rate_Bps(std::string_view text, const OptionSpec& spec,
+                                   const SourceLocation& where = {});
+/// The text itself; refused if empty.
+[[nodiscard]] std::string read_text(std::string_view text, const OptionSpec& spec,
+                                    const SourceLocation& where = {});
+/// Index into spec.choices; the message of a wrong name gives the nearest one.
+[[nodiscard]] std::size_t read_choice(std::string_view text, const OptionSpec& spec,
+                                      const SourceLocation& where = {});
+
+/// A value or a range of values: "A..B xF" (A, A*F, A*F*F, … up to B), "A..B +S" (A, A+S, … up to
+/// B), for Integer also "A..B" (step 1). Each value is range-checked; at most 10,000 of them.
+[[nodiscard]] std::vector<std::uint64_t> read_bytes_range(std::string_view text,
+                                                          const OptionSpec& spec,
+                                                          const SourceLocation& where = {});
+[[nodiscard]] std::vector<std::int64_t> read_integer_range(std::string_view text,
+                                                           const OptionSpec& spec,
+                                                           const SourceLocation& where = {});
+
+/// "whole number", "time", "list of sizes", …: what a value of this record is, in words.
+[[nodiscard]] std::string type_text(const OptionSpec& spec);
+/// ">= 1", "> 0 s", "1 .. 32", "one of a, b", or "" if anything goes.
+[[nodiscard]] std::string range_text(const OptionSpec& spec);
+/// Description with range and default, for a line of command line help.
+[[nodiscard]] std::string help_text(const OptionSpec& spec);
+/// A Markdown table `| key | type | unit | default | range | description |` of the records, in
+/// order, for the reference pages.
+[[nodiscard]] std::string markdown_table(const std::vector<OptionSpec>& specs);
+
+}  // namespace cclgym
