@@ -1,1 +1,94 @@
 #include "cost_models/cost_model.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <fmt/core.h>
+
+#include "core/error.hpp"
+#include "core/units.hpp"
+#include "cost_models/parameter_file.hpp"
+
+namespace cclgym {
+
+namespace embedded {
+extern const std::string_view parameters_a100;
+extern const std::string_view parameters_v100;
+}  // namespace embedded
+
+std::string_view to_string(Protocol protocol) {
+  switch (protocol) {
+    case Protocol::LL:
+      return "LL";
+    case Protocol::LL128:
+      return "LL128";
+    case Protocol::Simple:
+      return "Simple";
+  }
+  return "?";
+}
+
+const std::vector<Protocol>& all_protocols() {
+  static const std::vector<Protocol> protocols{Protocol::LL, Protocol::LL128, Protocol::Simple};
+  return protocols;
+}
+
+std::optional<Protocol> parse_protocol(std::string_view name) {
+  const auto same_letter = [](char a, char b) {
+    return std::tolower(static_cast<unsigned char>(a)) ==
+           std::tolower(static_cast<unsigned char>(b));
+  };
+  for (const Protocol protocol : all_protocols()) {
+    const std::string_view candidate = to_string(protocol);
+    if (std::equal(candidate.begin(), candidate.end(), name.begin(), name.end(), same_letter)) {
+      return protocol;
+    }
+  }
+  return std::nullopt;
+}
+
+std::string CostModel::canonical_text() const {
+  std::string text = fmt::format("model {}\n", hockney ? "hockney" : "protocol");
+  const auto add = [&text](std::string_view key, double value) {
+    text += fmt::format("{} {}\n", key, format_double(value));
+  };
+  for (std::size_t kind = 0; kind < alpha_s.size(); ++kind) {
+    add(fmt::format("alpha{}", kind), alpha_s[kind].value_or(-1));
+    add(fmt::format("link_efficiency{}", kind), link_efficiency[kind]);
+  }
+  for (std::size_t p = 0; p < protocols.size(); ++p) {
+    add(fmt::format("step_latency{}", p), protocols[p].step_latency_s);
+    add(fmt::format("efficiency{}", p), protocols[p].efficiency);
+    add(fmt::format("thread_block_rate{}", p), protocols[p].thread_block_rate_Bps);
+    add(fmt::format("reduce_rate{}", p), protocols[p].reduce_rate_Bps);
+  }
+  add("full_threads", full_threads);
+  add("instruction_overhead", instruction_overhead_s);
+  add("local_copy_rate", local_copy_rate_Bps);
+  add("kernel_launch", kernel_launch_s);
+  add("channel_overhead", channel_overhead_s);
+  add("start_skew", start_skew_s);
+  return text;
+}
+
+const std::vector<std::string>& cost_model_names() {
+  static const std::vector<std::string> names{"hockney", "a100", "v100"};
+  return names;
+}
+
+CostModel shipped_cost_model(std::string_view name) {
+  if (name == "hockney") {
+    CostModel model;
+    model.name = "hockney";
+    model.hockney = true;
+    return model;
+  }
+  if (name == "a100") {
+    return read_cost_model(parse_yaml(embedded::parameters_a100, "a100.yaml (built in)"));
+  }
+  if (name == "v100") {
+    return read_cost_model(parse_yaml(embedded::parameters_v100, "v100.yaml (built in)"));
+  }
+  throw UserError(unknown_name_message("cost model", name, cost_model_names()));
+}
+
+}  // namespace cclgym

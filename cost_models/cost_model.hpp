@@ -37,11 +37,14 @@ struct CostModel {
   bool hockney = false;  ///< true: only links' alpha and beta count
   /// alpha by link kind, s a traversal; nullopt: the fabric link's own latency. Index: LinkKind.
   std::array<std::optional<double>, 4> alpha_s;
+  /// Share of a link's raw bandwidth that payload and protocol flags can use, by link kind.
+  std::array<double, 4> link_efficiency{1, 1, 1, 1};
   std::array<ProtocolCost, kProtocols> protocols;  ///< index: Protocol
   int full_threads = 512;  ///< threads at which a block reaches its rates; fewer scale linearly
   double instruction_overhead_s = 0;                      ///< of every instruction, s
   double local_copy_rate_Bps = ProtocolCost::kUnlimited;  ///< local copy by one full block, B/s
-  double kernel_launch_s = 0;  ///< from the call to the first instruction, s
+  double kernel_launch_s = 0;     ///< from the call to the first instruction, s
+  double channel_overhead_s = 0;  ///< launch cost of each channel, on top of kernel_launch_s, s
   double start_skew_s = 0;  ///< mean of the exponential per-rank start delay (seeded), s; 0: none
 
   /// Every parameter with all its bits: two models with the same text simulate alike.

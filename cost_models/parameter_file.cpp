@@ -1,0 +1,222 @@
+#include "cost_models/parameter_file.hpp"
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "core/error.hpp"
+
+namespace cclgym {
+
+namespace {
+
+const std::array<LinkKind, 4> kLinkKinds{LinkKind::NvLink, LinkKind::Pcie, LinkKind::Network,
+                                         LinkKind::Generic};
+
+const std::vector<OptionSpec>& value_options() {
+  static const std::vector<OptionSpec> specs{
+      {.name = "value", .description = "the value", .required = true},
+      {.name = "source", .description = "where the value comes from: a measurement, a paper"}};
+  return specs;
+}
+
+// The record of a key.
+const OptionSpec& spec_of(const std::vector<OptionSpec>& specs, std::string_view name) {
+  for (const OptionSpec& spec : specs) {
+    if (spec.name == name) return spec;
+  }
+  throw std::logic_error("no option record '" + std::string(name) + "'");
+}
+
+// Looks through "{value: …, source: …}".
+YamlValue plain_value(const YamlValue& value, const OptionSpec& spec) {
+  if (!value.is_mapping()) return value;
+  check_keys(value, value_options(), spec.name);
+  return *value.find("value");
+}
+
+YamlValue lookup(const YamlValue& mapping, const OptionSpec& spec) {
+  return plain_value(option_value(mapping, spec), spec);
+}
+
+// Reads `key` of a mapping into `target` if it is there or has a default.
+void read_into(double& target, const YamlValue& mapping, const std::vector<OptionSpec>& specs,
+               std::string_view key) {
+  const OptionSpec& spec = spec_of(specs, key);
+  const YamlValue value = lookup(mapping, spec);
+  if (value.is_null()) return;
+  switch (spec.kind) {
+    case OptionKind::Time:
+      target = read_time_s(value, spec);
+      break;
+    case OptionKind::Rate:
+      target = read_rate_Bps(value, spec);
+      break;
+    default:
+      target = read_real(value, spec);
+      break;
+  }
+}
+
+ProtocolCost read_protocol(const YamlValue& mapping, std::string_view name) {
+  const std::vector<OptionSpec>& specs = protocol_options();
+  check_keys(mapping, specs, "protocol " + std::string(name));
+  ProtocolCost cost;
+  read_into(cost.step_latency_s, mapping, specs, "step_latency");
+  read_into(cost.efficiency, mapping, specs, "efficiency");
+  read_into(cost.thread_block_rate_Bps, mapping, specs, "thread_block_rate");
+  read_into(cost.reduce_rate_Bps, mapping, specs, "reduce_rate");
+  return cost;
+}
+
+std::vector<OptionSpec> by_link_kind(const OptionSpec& prototype) {
+  std::vector<OptionSpec> specs;
+  for (const LinkKind kind : kLinkKinds) {
+    OptionSpec spec = prototype;
+    spec.name = to_string(kind);
+    specs.push_back(spec);
+  }
+  return specs;
+}
+
+}  // namespace
+
+const std::vector<OptionSpec>& alpha_options() {
+  static const std::vector<OptionSpec> specs =
+      by_link_kind({.kind = OptionKind::Time,
+                    .description = "latency of one traversal of a link of this kind; without it, "
+                                   "the latency that the fabric's link states"});
+  return specs;
+}
+
+const std::vector<OptionSpec>& link_efficiency_options() {
+  static const std::vector<OptionSpec> specs =
+      by_link_kind({.kind = OptionKind::Real,
+                    .description = "share of the raw bandwidth of a link of this kind that is left "
+                                   "for data and protocol flags",
+                    .min = 0,
+                    .max = 1,
+                    .exclusive_min = true,
+                    .default_text = "1"});
+  return specs;
+}
+
+const std::vector<OptionSpec>& protocol_options() {
+  static const std::vector<OptionSpec> specs{
+      {.name = "step_latency",
+       .kind = OptionKind::Time,
+       .description = "synchronisation of one step (flag or fence), on top of the links' alpha",
+       .required = true},
+      {.name = "efficiency",
+       .kind = OptionKind::Real,
+       .description = "payload bytes a byte on the wire",
+       .min = 0,
+       .max = 1,
+       .exclusive_min = true,
+       .required = true},
+      {.name = "thread_block_rate",
+       .kind = OptionKind::Rate,
+       .description = "wire rate of one thread block with full_threads threads",
+       .min = 0,
+       .exclusive_min = true,
+       .required = true},
+      {.name = "reduce_rate",
+       .kind = OptionKind::Rate,
+       .description = "payload rate at which such a block receives and reduces",
+       .min = 0,
+       .exclusive_min = true,
+       .required = true},
+  };
+  return specs;
+}
+
+const std::vector<OptionSpec>& cost_model_options() {
+  static const std::vector<OptionSpec> specs{
+      {.name = "name", .description = "name of the set, in tables and results", .required = true},
+      {.name = "description", .description = "what the set describes"},
+      {.name = "kernel_launch",
+       .kind = OptionKind::Time,
+       .description = "from the call to the first instruction",
+       .default_text = "0us"},
+      {.name = "channel_overhead",
+       .kind = OptionKind::Time,
+       .description = "launch cost of each channel, on top of kernel_launch",
+       .default_text = "0us"},
+      {.name = "start_skew",
+       .kind = OptionKind::Time,
+       .description = "mean of the exponential delay by which each rank starts late, drawn afresh "
+                      "for every repetition from the seed; 0: all ranks start at once",
+       .default_text = "0us"},
+      {.name = "instruction_overhead",
+       .kind = OptionKind::Time,
+       .description = "fixed cost of every instruction of a thread block",
+       .default_text = "0us"},
+      {.name = "full_threads",
+       .kind = OptionKind::Integer,
+       .description =
+           "threads with which a block reaches its rates; fewer scale them down linearly",
+       .min = 32,
+       .max = 1024,
+       .default_text = "512"},
+      {.name = "local_copy_rate",
+       .kind = OptionKind::Rate,
+       .description = "rate of a copy inside a GPU by one block with full_threads threads",
+       .min = 0,
+       .exclusive_min = true,
+       .required = true},
+      {.name = "alpha", .kind = OptionKind::Mapping, .description = "by link kind, see below"},
+      {.name = "link_efficiency",
+       .kind = OptionKind::Mapping,
+       .description = "by link kind, see below"},
+      {.name = "protocols",
+       .kind = OptionKind::Mapping,
+       .description = "LL, LL128 and Simple, see below",
+       .required = true},
+  };
+  return specs;
+}
+
+CostModel read_cost_model(const YamlValue& document) {
+  const std::vector<OptionSpec>& specs = cost_model_options();
+  check_keys(document, specs, "cost model");
+  CostModel model;
+  model.name = read_text(*document.find("name"), spec_of(specs, "name"));
+  read_into(model.kernel_launch_s, document, specs, "kernel_launch");
+  read_into(model.channel_overhead_s, document, specs, "channel_overhead");
+  read_into(model.start_skew_s, document, specs, "start_skew");
+  read_into(model.instruction_overhead_s, document, specs, "instruction_overhead");
+  read_into(model.local_copy_rate_Bps, document, specs, "local_copy_rate");
+  const OptionSpec& threads = spec_of(specs, "full_threads");
+  model.full_threads = static_cast<int>(read_integer(lookup(document, threads), threads));
+  if (const YamlValue* alpha = document.find("alpha")) {
+    check_keys(*alpha, alpha_options(), "alpha");
+    for (const LinkKind kind : kLinkKinds) {
+      double value_s = -1;
+      read_into(value_s, *alpha, alpha_options(), to_string(kind));
+      if (value_s >= 0) model.alpha_s[static_cast<std::size_t>(kind)] = value_s;
+    }
+  }
+  if (const YamlValue* efficiency = document.find("link_efficiency")) {
+    check_keys(*efficiency, link_efficiency_options(), "link_efficiency");
+    for (const LinkKind kind : kLinkKinds) {
+      read_into(model.link_efficiency[static_cast<std::size_t>(kind)], *efficiency,
+                link_efficiency_options(), to_string(kind));
+    }
+  }
+  std::vector<OptionSpec> protocol_keys;
+  for (const Protocol protocol : all_protocols()) {
+    protocol_keys.push_back(
+        {.name = std::string(to_string(protocol)), .kind = OptionKind::Mapping, .required = true});
+  }
+  const YamlValue& protocols = *document.find("protocols");
+  check_keys(protocols, protocol_keys, "protocols");
+  for (const Protocol protocol : all_protocols()) {
+    model.protocols[static_cast<std::size_t>(protocol)] =
+        read_protocol(*protocols.find(to_string(protocol)), to_string(protocol));
+  }
+  return model;
+}
+
+CostModel load_cost_model(const std::string& path) { return read_cost_model(load_yaml_file(path)); }
+
+}  // namespace cclgym

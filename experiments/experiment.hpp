@@ -1,0 +1,70 @@
+// A batch experiment: what a YAML file asks for, checked and resolved.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "collectives/contract.hpp"
+#include "core/error.hpp"
+#include "cost_models/cost_model.hpp"
+#include "sim/call.hpp"
+#include "topology_models/fabric.hpp"
+
+namespace cclgym {
+
+/// A fabric of the experiment with the cost model that goes with it.
+struct ExperimentFabric {
+  std::string
+      label;  ///< as in tables and results: "dgx1", "ndv4 x2" (two servers), a file's fabric name
+  std::shared_ptr<const Fabric> fabric;
+  CostModel cost_model;
+};
+
+/// One simulation: a call and a configuration on a fabric, repeated.
+struct Cell {
+  std::size_t fabric = 0;  ///< index into Experiment::fabrics
+  Call call;
+  Config config;
+  std::uint64_t seed = 0;
+};
+
+/// Picks cells; a member that is not set matches anything.
+struct CellSelector {
+  std::optional<std::size_t> fabric;
+  std::optional<CollectiveKind> collective;
+  std::optional<std::string> algorithm;
+  std::optional<Protocol> protocol;
+  std::optional<int> channels;
+  std::optional<int> threads;
+  std::optional<std::uint64_t> bytes;
+  SourceLocation location;
+
+  [[nodiscard]] bool matches(const Cell& cell) const;
+};
+
+struct Experiment {
+  std::string name;
+  std::string description;
+  std::string path;  ///< file it was read from
+  std::vector<ExperimentFabric> fabrics;
+  std::vector<Cell> cells;  ///< in file order: fabric, collective, algorithm, protocol, channels,
+                            ///< threads, size, seed
+  std::string engine;
+  std::uint64_t repetitions = 1;
+  std::optional<CellSelector>
+      baseline;  ///< speedups are against the matching cell of same fabric, collective, size, seed
+  std::vector<CellSelector> timelines;  ///< one timeline for the first cell that each matches
+  std::vector<std::string>
+      measured;  ///< CSV files with measured rows to show beside (paths resolved)
+  std::vector<std::string>
+      skipped;  ///< combinations left out (algorithm has not that collective), one line each
+
+  /// 16 hex digits over everything that results depend on: fabrics, cost models, cells, engine,
+  /// repetitions and the program's version. Equal hash: equal results.
+  [[nodiscard]] std::string hash() const;
+};
+
+}  // namespace cclgym

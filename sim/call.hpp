@@ -1,0 +1,41 @@
+// Call -> Config -> Result: the three types that the gym, the baselines, the experiments, the
+// calibration and the deployed plugin share.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "collectives/contract.hpp"
+#include "cost_models/cost_model.hpp"
+
+namespace cclgym {
+
+/// One collective call of a job.
+struct Call {
+  CollectiveKind collective = CollectiveKind::AllReduce;
+  /// Size as nccl-tests defines it: the larger of a rank's send and receive buffer, bytes.
+  /// Positive.
+  std::uint64_t bytes = 0;
+  int root = 0;  ///< for rooted collectives
+};
+
+/// How the call is carried out: what a tuner chooses.
+struct Config {
+  std::string algorithm = "ring";  ///< name in the algorithm library
+  Protocol protocol = Protocol::Simple;
+  int channels = 1;
+  int threads = 512;  ///< threads a thread block
+};
+
+/// What came of it.
+struct Result {
+  double time_s = 0;                ///< from the call to the last rank's last instruction, s
+  double algbw_Bps = 0;             ///< bytes / time (nccl-tests)
+  double busbw_Bps = 0;             ///< algbw times the collective's bus factor (nccl-tests)
+  std::vector<double> rank_time_s;  ///< completion date by rank, s
+  int steps = 0;                    ///< transfers on the longest chain of dependent transfers
+  std::int64_t flows = 0;           ///< transfers in all
+};
+
+}  // namespace cclgym

@@ -1,0 +1,373 @@
+#include "sim/lowering.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <fmt/core.h>
+#include <optional>
+#include <unordered_map>
+
+#include "core/error.hpp"
+#include "sim/transfer_cost.hpp"
+
+namespace cclgym {
+
+namespace {
+
+// The nodes that must be done for a step to be done. A receive needs no node of its own as long as
+// two of them say it all, so that a ring costs one flow a step and peer.
+struct Completion {
+  std::array<TransferId, 2> nodes{-1, -1};
+
+  [[nodiscard]] int size() const { return nodes[0] < 0 ? 0 : (nodes[1] < 0 ? 1 : 2); }
+  [[nodiscard]] bool contains(TransferId node) const {
+    return nodes[0] == node || nodes[1] == node;
+  }
+};
+
+// One direction of a channel between two ranks; exactly one thread block at either end.
+struct Connection {
+  std::int32_t source_block = -1;
+  std::int32_t target_block = -1;
+  std::vector<TransferId> flows;           // in the order of the sends
+  std::vector<std::int32_t> source_steps;  // step of each send
+  std::vector<std::int32_t> target_steps;  // step of each receive
+};
+
+std::uint64_t connection_key(int source, int target, int channel) {
+  // 24 bits a rank, 16 a channel: far above any program's size.
+  return (static_cast<std::uint64_t>(source) << 40) | (static_cast<std::uint64_t>(target) << 16) |
+         static_cast<std::uint64_t>(channel);
+}
+
+class Lowering {
+ public:
+  Lowering(std::shared_ptr<const ThreadBlockProgram> program, const Fabric& fabric,
+           const CostModel& model, const Call& call, const Config& config,
+           std::span<const double> start_delays_s)
+      : program_(std::move(program)),
+        fabric_(fabric),
+        model_(model),
+        config_(config),
+        start_delays_s_(start_delays_s),
+        chunk_bytes_(static_cast<double>(call.bytes) / program_->contract.chunks_per_call()) {}
+
+  LoweredProgram run() {
+    graph_ = std::make_shared<TransferGraph>();
+    graph_->set_link_capacities(link_capacities(fabric_, model_));
+    add_starts();
+    index_blocks();
+    find_connections();
+    add_flows();
+    for_each_step([this](int rank, int block, int step) { complete(rank, block, step); });
+    for_each_step([this](int rank, int block, int step) { connect(rank, block, step); });
+    collect_last();
+    graph_->finish();
+    LoweredProgram lowered;
+    lowered.program = program_;
+    lowered.steps = longest_chain(*graph_);
+    lowered.graph = std::move(graph_);
+    lowered.origins = std::move(origins_);
+    lowered.rank_last_offset = std::move(rank_last_offset_);
+    lowered.rank_last = std::move(rank_last_);
+    return lowered;
+  }
+
+ private:
+  [[nodiscard]] const ThreadBlock& block_at(int rank, int block) const {
+    return program_->gpus[static_cast<std::size_t>(rank)]
+        .thread_blocks[static_cast<std::size_t>(block)];
+  }
+  [[nodiscard]] const Instruction& step_at(int rank, int block, int step) const {
+    return block_at(rank, block).steps[static_cast<std::size_t>(step)];
+  }
+  [[nodiscard]] std::size_t step_index(int rank, int block, int step) const {
+    return first_step_[static_cast<std::size_t>(first_block_[static_cast<std::size_t>(rank)] +
+                                                block)] +
+           static_cast<std::size_t>(step);
+  }
+  [[nodiscard]] Completion& completion_of(int rank, int block, int step) {
+    return completions_[step_index(rank, block, step)];
+  }
+
+  template <typename Visit>
+  void for_each_step(Visit visit) {
+    for (int rank = 0; rank < static_cast<int>(program_->gpus.size()); ++rank) {
+      const GpuProgram& gpu = program_->gpus[static_cast<std::size_t>(rank)];
+      for (int block = 0; block < static_cast<int>(gpu.thread_blocks.size()); ++block) {
+        const int steps =
+            static_cast<int>(gpu.thread_blocks[static_cast<std::size_t>(block)].steps.size());
+        for (int step = 0; step < steps; ++step) visit(rank, block, step);
+      }
+    }
+  }
+
+  void add_starts() {
+    const double launch_s = launch_cost_s(model_, program_->channels);
+    for (int rank = 0; rank < fabric_.ranks(); ++rank) {
+      double delay_s = launch_s;
+      if (!start_delays_s_.empty()) delay_s += start_delays_s_[static_cast<std::size_t>(rank)];
+      starts_.push_back(delay_s > 0 ? add_local_node(delay_s, {.rank = rank}) : -1);
+    }
+  }
+
+  // One flat number for each step of the program.
+  void index_blocks() {
+    std::size_t steps = 0;
+    for (const GpuProgram& gpu : program_->gpus) {
+      first_block_.push_back(static_cast<std::int32_t>(first_step_.size()));
+      for (const ThreadBlock& block : gpu.thread_blocks) {
+        first_step_.push_back(steps);
+        steps += block.steps.size();
+      }
+    }
+    completions_.resize(steps);
+    own_node_.assign(steps, -1);
+    incoming_flow_.assign(steps, -1);
+  }
+
+  void find_connections() {
+    for_each_step([this](int rank, int block, int step) {
+      const ThreadBlock& tb = block_at(rank, block);
+      const Opcode opcode = step_at(rank, block, step).opcode;
+      if (sends(opcode)) {
+        Connection& c = connections_[connection_key(rank, tb.send_peer, tb.channel)];
+        claim(c.source_block, block, rank, tb.send_peer, tb.channel, "send");
+        c.source_steps.push_back(step);
+      }
+      if (receives(opcode)) {
+        Connection& c = connections_[connection_key(tb.recv_peer, rank, tb.channel)];
+        claim(c.target_block, block, tb.recv_peer, rank, tb.channel, "receive");
+        c.target_steps.push_back(step);
+      }
+    });
+  }
+
+  void claim(std::int32_t& owner, int block, int source, int target, int channel,
+             const char* direction) const {
+    if (owner >= 0 && owner != block) {
+      throw UserError(fmt::format(
+          "program '{}': thread blocks {} and {} both {} on the connection rank {} -> rank {}, "
+          "channel {}; a connection belongs to one thread block at either end",
+          program_->name, owner, block, direction, source, target, channel));
+    }
+    owner = block;
+  }
+
+  void add_flows() {
+    for_each_step([this](int rank, int block, int step) {
+      const Instruction& instruction = step_at(rank, block, step);
+      if (!sends(instruction.opcode)) return;
+      const ThreadBlock& tb = block_at(rank, block);
+      Connection& c = connections_.at(connection_key(rank, tb.send_peer, tb.channel));
+      const std::size_t k = c.flows.size();
+      if (k >= c.target_steps.size()) {
+        throw UserError(fmt::format("program '{}': {} sends a message that nobody receives",
+                                    program_->name, describe_step(*program_, rank, block, step)));
+      }
+      const int target_step = c.target_steps[k];
+      const Instruction& receive = step_at(tb.send_peer, c.target_block, target_step);
+      if (receive.count != instruction.count) {
+        throw UserError(fmt::format(
+            "program '{}': {} sends {} chunks, but {} expects {}", program_->name,
+            describe_step(*program_, rank, block, step), instruction.count,
+            describe_step(*program_, tb.send_peer, c.target_block, target_step), receive.count));
+      }
+      const TransferId flow =
+          add_flow(rank, tb.send_peer, tb.channel, instruction.count, reduces(receive.opcode));
+      origins_.push_back({rank, block, step, tb.send_peer, c.target_block, target_step});
+      c.flows.push_back(flow);
+      own_node_[step_index(rank, block, step)] = flow;
+      incoming_flow_[step_index(tb.send_peer, c.target_block, target_step)] = flow;
+    });
+  }
+
+  TransferId add_flow(int source, int target, int channel, int chunks, bool reducing) {
+    const std::uint64_t key = connection_key(source, target, channel);
+    auto found = routes_.find(key);
+    if (found == routes_.end()) {
+      std::vector<LinkId> links = fabric_.route(source, target, channel);
+      const std::int32_t id = graph_->add_route(links);
+      found = routes_.emplace(key, Route{id, std::move(links)}).first;
+    }
+    const TransferCost cost = transfer_cost(model_, fabric_, found->second.links, config_,
+                                            chunk_bytes_ * chunks, reducing);
+    return graph_->add_flow(found->second.id, cost.wire_bytes, cost.latency_s, cost.rate_cap_Bps);
+  }
+
+  TransferId add_local_node(double delay_s, const NodeOrigin& origin) {
+    origins_.push_back(origin);
+    return graph_->add_delay(delay_s);
+  }
+
+  [[nodiscard]] Completion before(int rank, int block, int step) {
+    if (step > 0) return completion_of(rank, block, step - 1);
+    return {{starts_[static_cast<std::size_t>(rank)], -1}};
+  }
+
+  // Decides which nodes stand for the completion of a step, adding a node where one is needed.
+  void complete(int rank, int block, int step) {
+    const Instruction& instruction = step_at(rank, block, step);
+    const std::size_t index = step_index(rank, block, step);
+    if (sends(instruction.opcode)) {
+      completions_[index] = {{own_node_[index], -1}};
+      return;
+    }
+    if (receives(instruction.opcode) && instruction.dependencies.empty() &&
+        incoming_flow_[index] >= 0) {
+      if (const auto merged = merge_receive(rank, block, step)) {
+        completions_[index] = *merged;
+        return;
+      }
+    }
+    const NodeOrigin origin{rank, block, step};
+    const TransferId node = add_local_node(
+        local_cost_s(model_, config_, instruction.opcode, chunk_bytes_ * instruction.count),
+        origin);
+    own_node_[index] = node;
+    completions_[index] = {{node, -1}};
+  }
+
+  // "Flow arrived and previous step done" as at most two nodes, or nothing if it takes more.
+  std::optional<Completion> merge_receive(int rank, int block, int step) {
+    const TransferId flow = incoming_flow_[step_index(rank, block, step)];
+    Completion merged{{flow, -1}};
+    const Completion previous = before(rank, block, step);
+    for (int i = 0; i < previous.size(); ++i) {
+      const TransferId node = previous.nodes[static_cast<std::size_t>(i)];
+      if (implied_by(node, flow)) continue;
+      if (merged.size() == 2) return std::nullopt;
+      merged.nodes[1] = node;
+    }
+    return merged;
+  }
+
+  // An earlier flow of the same connection is done before this one starts, because the sending
+  // block runs its steps in order.
+  [[nodiscard]] bool implied_by(TransferId node, TransferId flow) const {
+    const NodeOrigin& a = origins_[static_cast<std::size_t>(node)];
+    const NodeOrigin& b = origins_[static_cast<std::size_t>(flow)];
+    return a.peer_rank >= 0 && a.rank == b.rank && a.thread_block == b.thread_block &&
+           a.step < b.step;
+  }
+
+  // The edges into the node that stands for a step, if it has one.
+  void connect(int rank, int block, int step) {
+    const std::size_t index = step_index(rank, block, step);
+    const TransferId node = own_node_[index];
+    if (node < 0) return;
+    const Instruction& instruction = step_at(rank, block, step);
+    std::vector<TransferId>& sources = scratch_;
+    sources.clear();
+    const auto add = [&sources](const Completion& completion) {
+      for (int i = 0; i < completion.size(); ++i) {
+        sources.push_back(completion.nodes[static_cast<std::size_t>(i)]);
+      }
+    };
+    add(before(rank, block, step));
+    for (const StepRef& dependency : instruction.dependencies) {
+      add(completion_of(rank, dependency.thread_block, dependency.step));
+    }
+    if (receives(instruction.opcode)) {
+      if (incoming_flow_[index] >= 0) {
+        sources.push_back(incoming_flow_[index]);
+      } else {
+        graph_->add_unsatisfiable_dependency(node);
+      }
+    }
+    std::sort(sources.begin(), sources.end());
+    sources.erase(std::unique(sources.begin(), sources.end()), sources.end());
+    for (const TransferId source : sources) graph_->add_edge(source, node);
+  }
+
+  void collect_last() {
+    rank_last_offset_.push_back(0);
+    for (int rank = 0; rank < fabric_.ranks(); ++rank) {
+      const GpuProgram& gpu = program_->gpus[static_cast<std::size_t>(rank)];
+      std::vector<TransferId>& last = scratch_;
+      last.clear();
+      if (starts_[static_cast<std::size_t>(rank)] >= 0) {
+        last.push_back(starts_[static_cast<std::size_t>(rank)]);
+      }
+      for (std::size_t block = 0; block < gpu.thread_blocks.size(); ++block) {
+        const int steps = static_cast<int>(gpu.thread_blocks[block].steps.size());
+        if (steps == 0) continue;
+        const Completion& c = completion_of(rank, static_cast<int>(block), steps - 1);
+        for (int i = 0; i < c.size(); ++i) last.push_back(c.nodes[static_cast<std::size_t>(i)]);
+      }
+      rank_last_.insert(rank_last_.end(), last.begin(), last.end());
+      rank_last_offset_.push_back(rank_last_.size());
+    }
+  }
+
+  static int longest_chain(const TransferGraph& graph) {
+    const auto n = static_cast<std::size_t>(graph.size());
+    std::vector<std::int32_t> missing(n);
+    std::vector<int> chain(n, 0);
+    std::vector<TransferId> ready;
+    for (TransferId id = 0; id < graph.size(); ++id) {
+      missing[static_cast<std::size_t>(id)] = graph.dependencies(id);
+      if (graph.dependencies(id) == 0) ready.push_back(id);
+    }
+    int longest = 0;
+    while (!ready.empty()) {
+      const TransferId id = ready.back();
+      ready.pop_back();
+      int& length = chain[static_cast<std::size_t>(id)];
+      length += graph.route_of(id) >= 0 ? 1 : 0;
+      longest = std::max(longest, length);
+      for (const TransferGraph::Edge& edge : graph.successors(id)) {
+        const auto target = static_cast<std::size_t>(edge.target);
+        chain[target] = std::max(chain[target], length);
+        if (--missing[target] == 0) ready.push_back(edge.target);
+      }
+    }
+    return longest;
+  }
+
+  struct Route {
+    std::int32_t id;
+    std::vector<LinkId> links;
+  };
+
+  std::shared_ptr<const ThreadBlockProgram> program_;
+  const Fabric& fabric_;
+  const CostModel& model_;
+  const Config& config_;
+  std::span<const double> start_delays_s_;
+  double chunk_bytes_;
+  std::shared_ptr<TransferGraph> graph_;
+  std::vector<NodeOrigin> origins_;
+  std::vector<TransferId> starts_;         // by rank, -1: none
+  std::vector<std::int32_t> first_block_;  // by rank
+  std::vector<std::size_t> first_step_;    // by block, over all ranks
+  std::vector<Completion> completions_;    // by step, over all ranks
+  std::vector<TransferId> own_node_;       // by step: its node, -1: none
+  std::vector<TransferId> incoming_flow_;  // by step: the flow it receives, -1: none
+  std::unordered_map<std::uint64_t, Connection> connections_;
+  std::unordered_map<std::uint64_t, Route> routes_;
+  std::vector<TransferId> scratch_;
+  std::vector<std::size_t> rank_last_offset_;
+  std::vector<TransferId> rank_last_;
+};
+
+}  // namespace
+
+LoweredProgram lower(std::shared_ptr<const ThreadBlockProgram> program, const Fabric& fabric,
+                     const CostModel& model, const Call& call, const Config& config,
+                     std::span<const double> start_delays_s) {
+  if (static_cast<int>(program->gpus.size()) != fabric.ranks()) {
+    throw UserError(fmt::format("program '{}' is for {} ranks, but fabric '{}' has {}",
+                                program->name, program->gpus.size(), fabric.name(),
+                                fabric.ranks()));
+  }
+  return Lowering(std::move(program), fabric, model, call, config, start_delays_s).run();
+}
+
+std::string describe_node(const LoweredProgram& lowered, TransferId node) {
+  const NodeOrigin& origin = lowered.origins[static_cast<std::size_t>(node)];
+  if (origin.thread_block < 0) return fmt::format("rank {}: kernel launch", origin.rank);
+  return describe_step(*lowered.program, origin.rank, origin.thread_block, origin.step);
+}
+
+}  // namespace cclgym

@@ -1,0 +1,56 @@
+// Lowering: (thread-block program, fabric, cost model, call) -> transfer graph.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "collectives/ir.hpp"
+#include "cost_models/cost_model.hpp"
+#include "sim/call.hpp"
+#include "sim/transfer_graph.hpp"
+#include "topology_models/fabric.hpp"
+
+namespace cclgym {
+
+/// The step of a program that a node of the graph stands for.
+struct NodeOrigin {
+  std::int32_t rank = -1;
+  std::int32_t thread_block = -1;  ///< -1: the rank's kernel launch
+  std::int32_t step = -1;
+  std::int32_t peer_rank = -1;  ///< receiver of a transfer, -1 for a local node
+  std::int32_t peer_thread_block = -1;
+  std::int32_t peer_step = -1;
+};
+
+/// A program made ready to simulate.
+struct LoweredProgram {
+  std::shared_ptr<const ThreadBlockProgram> program;
+  std::shared_ptr<const TransferGraph> graph;
+  std::vector<NodeOrigin> origins;  ///< by node
+  /// Rank r is done when nodes rank_last[rank_last_offset[r] .. rank_last_offset[r + 1]) are done.
+  std::vector<std::size_t> rank_last_offset;
+  std::vector<TransferId> rank_last;
+  int steps = 0;  ///< transfers on the longest chain of dependent transfers
+};
+
+/// Lowers a program. Each message is one flow; a thread block runs its steps in order; a send is
+/// done when its flow is done; a receive is done when its flow, the block's previous step and the
+/// step's dependencies are done. (Tiles and finite slots are not modelled here: a message moves
+/// whole.)
+///
+/// `start_delays_s`: seconds by which each rank starts late; empty: none.
+/// An unmatched receive becomes a node that can never fire, so that engines report it by name.
+/// Throws UserError if the program does not fit the fabric's ranks, if two thread blocks share a
+/// direction of a connection, or if a send has no receive.
+[[nodiscard]] LoweredProgram lower(std::shared_ptr<const ThreadBlockProgram> program,
+                                   const Fabric& fabric, const CostModel& model, const Call& call,
+                                   const Config& config,
+                                   std::span<const double> start_delays_s = {});
+
+/// "rank 1, thread block 0, step 2: recv from rank 0 on channel 0": what a node stands for.
+[[nodiscard]] std::string describe_node(const LoweredProgram& lowered, TransferId node);
+
+}  // namespace cclgym

@@ -1,0 +1,143 @@
+#include "sim/simulator.hpp"
+
+#include <algorithm>
+#include <fmt/core.h>
+
+#include "core/error.hpp"
+#include "core/random.hpp"
+
+namespace cclgym {
+
+namespace {
+
+// Names the operations that wait, the first few of them.
+SimulationStalled stalled(const LoweredProgram& lowered, const GraphStalled& cause) {
+  constexpr std::size_t kShown = 8;
+  const std::vector<TransferId>& waiting = cause.waiting();
+  std::string message =
+      fmt::format("the simulation of program '{}' cannot finish: {} operation{} wait{} forever",
+                  lowered.program->name, waiting.size(), waiting.size() == 1 ? "" : "s",
+                  waiting.size() == 1 ? "s" : "");
+  for (std::size_t i = 0; i < std::min(kShown, waiting.size()); ++i) {
+    message += "\n  " + describe_node(lowered, waiting[i]);
+  }
+  if (waiting.size() > kShown) message += fmt::format("\n  … and {} more", waiting.size() - kShown);
+  return SimulationStalled(message);
+}
+
+}  // namespace
+
+std::string config_misfit(const Call& call, const Config& config, int ranks) {
+  const AlgorithmInfo& algorithm = algorithm_info(config.algorithm);
+  if (!supports(algorithm, call.collective)) {
+    std::string has;
+    for (const CollectiveKind kind : algorithm.collectives) {
+      has += (has.empty() ? "" : ", ") + std::string(to_string(kind));
+    }
+    return fmt::format("algorithm '{}' has no {}; it has {}", config.algorithm,
+                       to_string(call.collective), has);
+  }
+  if (const auto misfit = rank_misfit(config.algorithm, ranks)) return *misfit;
+  if (config.channels < 1) return fmt::format("channels must be >= 1, found {}", config.channels);
+  if (config.threads < 1) return fmt::format("threads must be >= 1, found {}", config.threads);
+  if (call.root < 0 || call.root >= ranks) {
+    return fmt::format("root must be a rank from 0 to {}, found {}", ranks - 1, call.root);
+  }
+  return {};
+}
+
+std::string size_misfit(CollectiveKind collective, std::uint64_t bytes, int ranks,
+                        int element_bytes) {
+  if (bytes == 0) return "a size must be > 0";
+  const int slices = size_granularity(collective, ranks);
+  const auto unit = static_cast<std::uint64_t>(slices) * static_cast<std::uint64_t>(element_bytes);
+  if (bytes % unit == 0) return {};
+  const std::uint64_t below = bytes / unit * unit;
+  return fmt::format("{} of {} B is not a multiple of {} B ({}{} B elements); nearest: {}{} B",
+                     to_string(collective), bytes, unit,
+                     slices > 1 ? fmt::format("{} ranks x ", slices) : std::string(), element_bytes,
+                     below > 0 ? fmt::format("{} or ", below) : std::string(), below + unit);
+}
+
+Simulator::Simulator(std::shared_ptr<const Fabric> fabric, CostModel cost_model,
+                     std::string_view engine)
+    : fabric_(std::move(fabric)),
+      cost_model_(std::move(cost_model)),
+      engine_(make_engine(engine)),
+      rings_(logical_rings(*fabric_)) {}
+
+Result Simulator::simulate(const Call& call, const Config& config, std::uint64_t seed,
+                           std::uint64_t repetition) {
+  return record(call, config, seed, repetition).result;
+}
+
+SimulationRecord Simulator::record(const Call& call, const Config& config, std::uint64_t seed,
+                                   std::uint64_t repetition) {
+  return record_program(program(call, config), call, config, seed, repetition);
+}
+
+SimulationRecord Simulator::record_program(std::shared_ptr<const ThreadBlockProgram> program,
+                                           const Call& call, const Config& config,
+                                           std::uint64_t seed, std::uint64_t repetition) {
+  if (call.bytes == 0) throw UserError("a call's size must be > 0");
+  SimulationRecord record{.call = call, .config = config};
+  record.lowered = lower(std::move(program), *fabric_, cost_model_, call, config,
+                         start_delays(seed, repetition));
+  const LoweredProgram& lowered = record.lowered;
+  EngineResult run;
+  try {
+    engine_->load(lowered.graph);
+    run = engine_->run();
+  } catch (const GraphStalled& cause) {
+    throw stalled(lowered, cause);
+  }
+  record.start_s.assign(run.start_s.begin(), run.start_s.end());
+  record.end_s.assign(run.end_s.begin(), run.end_s.end());
+
+  Result& result = record.result;
+  result.time_s = run.makespan_s;
+  result.steps = lowered.steps;
+  result.flows = lowered.graph->flow_firings();
+  for (std::size_t rank = 0; rank + 1 < lowered.rank_last_offset.size(); ++rank) {
+    double done_s = 0;
+    for (std::size_t i = lowered.rank_last_offset[rank]; i < lowered.rank_last_offset[rank + 1];
+         ++i) {
+      done_s = std::max(done_s, record.end_s[static_cast<std::size_t>(lowered.rank_last[i])]);
+    }
+    result.rank_time_s.push_back(done_s);
+  }
+  if (result.time_s > 0) {
+    result.algbw_Bps = static_cast<double>(call.bytes) / result.time_s;
+    result.busbw_Bps = result.algbw_Bps * bus_bandwidth_factor(call.collective, fabric_->ranks());
+  }
+  return record;
+}
+
+std::shared_ptr<const ThreadBlockProgram> Simulator::program(const Call& call,
+                                                             const Config& config) {
+  if (const std::string misfit = config_misfit(call, config, fabric_->ranks()); !misfit.empty()) {
+    throw UserError(misfit);
+  }
+  std::shared_ptr<const ThreadBlockProgram>& known =
+      programs_[{config.algorithm, call.collective, config.channels, call.root}];
+  if (!known) {
+    known = build_algorithm(config.algorithm, {.collective = call.collective,
+                                               .ranks = fabric_->ranks(),
+                                               .channels = config.channels,
+                                               .root = call.root,
+                                               .rings = rings_});
+  }
+  return known;
+}
+
+std::vector<double> Simulator::start_delays(std::uint64_t seed, std::uint64_t repetition) const {
+  std::vector<double> delays_s;
+  if (!cost_model_.random()) return delays_s;
+  for (int rank = 0; rank < fabric_->ranks(); ++rank) {
+    Random random = Random::stream(seed, {repetition, static_cast<std::uint64_t>(rank)});
+    delays_s.push_back(random.exponential(cost_model_.start_skew_s));
+  }
+  return delays_s;
+}
+
+}  // namespace cclgym

@@ -1,0 +1,78 @@
+// From a call and a configuration to a result, on one fabric under one cost model.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "collectives/algorithm.hpp"
+#include "cost_models/cost_model.hpp"
+#include "sim/call.hpp"
+#include "sim/engine.hpp"
+#include "sim/lowering.hpp"
+#include "topology_models/fabric.hpp"
+
+namespace cclgym {
+
+/// A simulated call with the dates of every node: what timelines and analyses are made from.
+struct SimulationRecord {
+  Call call;
+  Config config;
+  LoweredProgram lowered;
+  std::vector<double> start_s;  ///< by node
+  std::vector<double> end_s;    ///< by node
+  Result result;
+};
+
+/// Simulates calls on one fabric. Not thread-safe; any number may exist (with engine "simgrid", one
+/// a process). Programs are compiled once and kept.
+class Simulator {
+ public:
+  /// Throws UserError on an unknown engine name.
+  Simulator(std::shared_ptr<const Fabric> fabric, CostModel cost_model, std::string_view engine);
+
+  [[nodiscard]] const Fabric& fabric() const { return *fabric_; }
+  [[nodiscard]] const CostModel& cost_model() const { return cost_model_; }
+  [[nodiscard]] std::string_view engine_name() const { return engine_->name(); }
+
+  /// Simulates one call. `seed` and `repetition` choose the random draws of a cost model that has
+  /// any (start skew); otherwise they change nothing. Throws UserError if the configuration does
+  /// not fit the call or the fabric, SimulationStalled if the program cannot finish.
+  [[nodiscard]] Result simulate(const Call& call, const Config& config, std::uint64_t seed = 0,
+                                std::uint64_t repetition = 0);
+  [[nodiscard]] SimulationRecord record(const Call& call, const Config& config,
+                                        std::uint64_t seed = 0, std::uint64_t repetition = 0);
+
+  /// Simulates a program that is not in the library (imported, or written in the DSL).
+  [[nodiscard]] SimulationRecord record_program(std::shared_ptr<const ThreadBlockProgram> program,
+                                                const Call& call, const Config& config,
+                                                std::uint64_t seed = 0,
+                                                std::uint64_t repetition = 0);
+
+ private:
+  using ProgramKey = std::tuple<std::string, CollectiveKind, int, int>;
+  [[nodiscard]] std::shared_ptr<const ThreadBlockProgram> program(const Call& call,
+                                                                  const Config& config);
+  [[nodiscard]] std::vector<double> start_delays(std::uint64_t seed,
+                                                 std::uint64_t repetition) const;
+
+  std::shared_ptr<const Fabric> fabric_;
+  CostModel cost_model_;
+  std::unique_ptr<Engine> engine_;
+  std::vector<std::vector<int>> rings_;
+  std::map<ProgramKey, std::shared_ptr<const ThreadBlockProgram>> programs_;
+};
+
+/// Why a configuration cannot carry out a call on so many ranks; empty if it can. The checks that
+/// Simulator makes, for callers that want to place the message themselves.
+[[nodiscard]] std::string config_misfit(const Call& call, const Config& config, int ranks);
+/// Why a size cannot be that of a call of this collective (zero, or not a multiple of what it
+/// needs with `element_bytes` an element); empty if it can.
+[[nodiscard]] std::string size_misfit(CollectiveKind collective, std::uint64_t bytes, int ranks,
+                                      int element_bytes = 4);
+
+}  // namespace cclgym

@@ -1,0 +1,194 @@
+#include "sim/timeline.hpp"
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <sstream>
+#include <vector>
+
+#include "core/text_file.hpp"
+#include "core/units.hpp"
+#include "sim/analysis.hpp"
+
+namespace cclgym {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kMicroseconds = 1e6;
+
+class TimelineWriter {
+ public:
+  TimelineWriter(std::ostream& out, const SimulationRecord& record, const Fabric& fabric)
+      : out_(out), record_(record), fabric_(fabric), program_(*record.lowered.program) {}
+
+  void write() {
+    out_ << "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[";
+    write_ranks();
+    write_links();
+    write_critical_path();
+    out_ << "\n],\"otherData\":"
+         << Json{{"program", program_.name},
+                 {"collective", to_string(record_.call.collective)},
+                 {"fabric", fabric_.name()},
+                 {"size", format_bytes(record_.call.bytes)},
+                 {"protocol", to_string(record_.config.protocol)},
+                 {"channels", record_.config.channels},
+                 {"time_us", record_.result.time_s * kMicroseconds}}
+         << "}\n";
+  }
+
+ private:
+  void event(const Json& json) {
+    out_ << (first_ ? "\n" : ",\n") << json;
+    first_ = false;
+  }
+  void name_process(int pid, const std::string& name) {
+    event({{"ph", "M"}, {"pid", pid}, {"name", "process_name"}, {"args", {{"name", name}}}});
+    event({{"ph", "M"},
+           {"pid", pid},
+           {"name", "process_sort_index"},
+           {"args", {{"sort_index", pid}}}});
+  }
+  void name_track(int pid, int tid, const std::string& name) {
+    event({{"ph", "M"},
+           {"pid", pid},
+           {"tid", tid},
+           {"name", "thread_name"},
+           {"args", {{"name", name}}}});
+    event({{"ph", "M"},
+           {"pid", pid},
+           {"tid", tid},
+           {"name", "thread_sort_index"},
+           {"args", {{"sort_index", tid}}}});
+  }
+  void slice(int pid, int tid, const std::string& name, double start_s, double end_s, Json args) {
+    event({{"ph", "X"},
+           {"pid", pid},
+           {"tid", tid},
+           {"name", name},
+           {"ts", start_s * kMicroseconds},
+           {"dur", (end_s - start_s) * kMicroseconds},
+           {"args", std::move(args)}});
+  }
+
+  // Track 0 of a rank is its launch, track b + 1 thread block b.
+  void write_ranks() {
+    for (int rank = 0; rank < fabric_.ranks(); ++rank) {
+      const Node& gpu = fabric_.nodes()[static_cast<std::size_t>(fabric_.gpu(rank))];
+      name_process(rank, fmt::format("rank {} ({})", rank, gpu.name));
+      const auto& blocks = program_.gpus[static_cast<std::size_t>(rank)].thread_blocks;
+      for (std::size_t block = 0; block < blocks.size(); ++block) {
+        std::string name = fmt::format("block {} channel {}", block, blocks[block].channel);
+        if (blocks[block].send_peer >= 0) name += fmt::format(" to {}", blocks[block].send_peer);
+        if (blocks[block].recv_peer >= 0) name += fmt::format(" from {}", blocks[block].recv_peer);
+        name_track(rank, static_cast<int>(block) + 1, name);
+      }
+    }
+    for (TransferId id = 0; id < record_.lowered.graph->size(); ++id) {
+      const NodeOrigin& origin = record_.lowered.origins[static_cast<std::size_t>(id)];
+      if (origin.thread_block >= 0) continue;
+      name_track(origin.rank, 0, "launch");
+      slice(origin.rank, 0, "kernel launch", start(id), end(id), Json::object());
+    }
+    for (const StepTime& step : step_times(record_)) write_step(step);
+  }
+
+  void write_step(const StepTime& step) {
+    const ThreadBlock& block = program_.gpus[static_cast<std::size_t>(step.rank)]
+                                   .thread_blocks[static_cast<std::size_t>(step.thread_block)];
+    const Instruction& instruction = block.steps[static_cast<std::size_t>(step.step)];
+    std::string name(to_string(instruction.opcode));
+    if (sends(instruction.opcode)) name += fmt::format(" to {}", block.send_peer);
+    if (receives(instruction.opcode)) name += fmt::format(" from {}", block.recv_peer);
+    Json args{{"step", step.step}, {"chunks", instruction.count}};
+    if (step.flow >= 0) args["wire_bytes"] = record_.lowered.graph->bytes(step.flow);
+    const int tid = step.thread_block + 1;
+    slice(step.rank, tid, name, step.start_s, step.end_s, std::move(args));
+    if (step.flow < 0) return;
+    // An arrow from the send to the receive; viewers tie its ends to the slices at these dates.
+    Json arrow{{"ph", sends(instruction.opcode) ? "s" : "f"},
+               {"pid", step.rank},
+               {"tid", tid},
+               {"id", step.flow},
+               {"name", "message"},
+               {"cat", "message"},
+               {"ts", (sends(instruction.opcode) ? step.start_s : step.end_s) * kMicroseconds}};
+    if (!sends(instruction.opcode)) arrow["bp"] = "e";
+    event(arrow);
+  }
+
+  // Messages that overlap on a link go to further tracks of it, because slices of a track must
+  // nest.
+  void write_links() {
+    const int pid = fabric_.ranks();
+    name_process(pid, "links");
+    const std::vector<LinkUse> uses = link_use(record_);
+    int tid = 0;
+    for (std::size_t link = 0; link < uses.size(); ++link) {
+      std::vector<double> free_from_s;  // by track of this link
+      const int first_tid = tid;
+      for (const LinkInterval& interval : uses[link].intervals) {
+        std::size_t track = 0;
+        while (track < free_from_s.size() && free_from_s[track] > interval.start_s) ++track;
+        if (track == free_from_s.size()) free_from_s.push_back(0);
+        free_from_s[track] = interval.end_s;
+        const NodeOrigin& origin = record_.lowered.origins[static_cast<std::size_t>(interval.flow)];
+        const double bytes = record_.lowered.graph->bytes(interval.flow);
+        const double duration_s = interval.end_s - interval.start_s;
+        slice(
+            pid, first_tid + static_cast<int>(track),
+            fmt::format("{} to {}", origin.rank, origin.peer_rank), interval.start_s,
+            interval.end_s,
+            {{"wire_bytes", bytes}, {"rate_GBps", duration_s > 0 ? bytes / duration_s / 1e9 : 0}});
+      }
+      for (std::size_t track = 0; track < free_from_s.size(); ++track) {
+        name_track(pid, first_tid + static_cast<int>(track),
+                   link_name(link) + (track == 0 ? "" : fmt::format(" ({})", track + 1)));
+      }
+      tid += static_cast<int>(free_from_s.size());
+    }
+  }
+
+  void write_critical_path() {
+    const int pid = fabric_.ranks() + 1;
+    name_process(pid, "critical path");
+    for (const TransferId id : critical_path(record_)) {
+      slice(pid, 0, describe_node(record_.lowered, id), start(id), end(id), Json::object());
+    }
+  }
+
+  [[nodiscard]] std::string link_name(std::size_t link) const {
+    const Link& l = fabric_.links()[link];
+    return fmt::format("{} to {}", fabric_.nodes()[static_cast<std::size_t>(l.source)].name,
+                       fabric_.nodes()[static_cast<std::size_t>(l.target)].name);
+  }
+  [[nodiscard]] double start(TransferId id) const {
+    return record_.start_s[static_cast<std::size_t>(id)];
+  }
+  [[nodiscard]] double end(TransferId id) const {
+    return record_.end_s[static_cast<std::size_t>(id)];
+  }
+
+  std::ostream& out_;
+  const SimulationRecord& record_;
+  const Fabric& fabric_;
+  const ThreadBlockProgram& program_;
+  bool first_ = true;
+};
+
+}  // namespace
+
+void write_timeline(std::ostream& out, const SimulationRecord& record, const Fabric& fabric) {
+  TimelineWriter(out, record, fabric).write();
+}
+
+void write_timeline_file(const std::string& path, const SimulationRecord& record,
+                         const Fabric& fabric) {
+  std::ostringstream text;
+  write_timeline(text, record, fabric);
+  write_text_file(path, text.str());
+}
+
+}  // namespace cclgym
