@@ -46,6 +46,38 @@ UserError::UserError(const SourceLocation& where, const std::string& message)
     : std::runtime_error(where.to_string().empty() ? message : where.to_string() + ": " + message) {
 }
 
+std::string quoted(std::string_view text, std::size_t longest) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  const bool cut = text.size() > longest;
+  if (cut) {
+    std::size_t end = longest;
+    // Step back over the continuation bytes of a character that would be torn.
+    for (int i = 0; i < 3 && end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U;
+         ++i) {
+      --end;
+    }
+    text = text.substr(0, end);
+  }
+  std::string result = "'";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '\n') {
+      result += "\\n";
+    } else if (c == '\r') {
+      result += "\\r";
+    } else if (c == '\t') {
+      result += "\\t";
+    } else if (byte < 0x20 || byte == 0x7F) {
+      result += "\\x";
+      result += kHex[byte >> 4U];
+      result += kHex[byte & 0xFU];
+    } else {
+      result += c;
+    }
+  }
+  return result + (cut ? "…'" : "'");
+}
+
 std::string nearest_name(std::string_view found, const std::vector<std::string>& candidates) {
   // A garbage "name" of megabytes must not cost a quadratic table.
   if (found.size() > 64) return {};
@@ -64,10 +96,7 @@ std::string nearest_name(std::string_view found, const std::vector<std::string>&
 
 std::string unknown_name_message(std::string_view what, std::string_view found,
                                  const std::vector<std::string>& candidates) {
-  constexpr std::size_t kLongest = 60;
-  std::string message = "unknown " + std::string(what) + " '" +
-                        std::string(found.substr(0, kLongest)) +
-                        (found.size() > kLongest ? "…" : "") + "'; expected one of ";
+  std::string message = "unknown " + std::string(what) + " " + quoted(found) + "; expected one of ";
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     message += (i == 0 ? "" : ", ") + candidates[i];
   }

@@ -49,6 +49,8 @@ class YamlValue {
 
   struct Node;
   explicit YamlValue(std::shared_ptr<const Node> node) : node_(std::move(node)) {}
+  /// What copies and aliases share. Of use inside core only.
+  [[nodiscard]] const std::shared_ptr<const Node>& node() const { return node_; }
 
  private:
   std::shared_ptr<const Node> node_;

@@ -1,0 +1,104 @@
+#include "core/random.hpp"
+
+#include <bit>
+#include <cmath>
+
+namespace cclgym {
+
+namespace {
+
+// The finaliser of splitmix64 (Steele, Lea, Flood 2014; Vigna's public-domain code).
+std::uint64_t mix(std::uint64_t z) {
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
+  return z ^ (z >> 31);
+}
+
+constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15U;
+
+}  // namespace
+
+Random::Random(std::uint64_t seed) {
+  for (std::uint64_t& word : state_) word = mix(seed += kGolden);
+}
+
+Random Random::stream(std::uint64_t seed, std::initializer_list<std::uint64_t> keys) {
+  // Absorb the keys one by one, then their number, so that {0} and {0, 0} differ.
+  std::uint64_t hash = mix(seed + kGolden);
+  for (const std::uint64_t key : keys) hash = mix((hash ^ mix(key + kGolden)) + kGolden);
+  return Random(mix(hash + keys.size() + 1));
+}
+
+Random::result_type Random::operator()() {
+  const std::uint64_t result = std::rotl(state_[1] * 5, 7) * 9;
+  const std::uint64_t shifted = state_[1] << 17;
+  state_[2] ^= state_[0];
+  state_[3] ^= state_[1];
+  state_[1] ^= state_[2];
+  state_[0] ^= state_[3];
+  state_[2] ^= shifted;
+  state_[3] = std::rotl(state_[3], 45);
+  return result;
+}
+
+double Random::uniform() { return static_cast<double>((*this)() >> 11) * 0x1p-53; }
+
+double Random::uniform(double low, double high) {
+  const double value = low + (high - low) * uniform();
+  // Rounding can reach `high`.
+  return value < high ? value : low;
+}
+
+std::int64_t Random::integer(std::int64_t low, std::int64_t high) {
+  const std::uint64_t base = static_cast<std::uint64_t>(low);
+  const std::uint64_t span = static_cast<std::uint64_t>(high) - base + 1;
+  if (span == 0) return static_cast<std::int64_t>((*this)());  // all 2^64 values
+  // Drop the last, incomplete copy of the span at the low end: 2^64 mod span values.
+  const std::uint64_t incomplete = (0 - span) % span;
+  std::uint64_t bits = (*this)();
+  while (bits < incomplete) bits = (*this)();
+  return static_cast<std::int64_t>(base + bits % span);
+}
+
+double Random::exponential(double mean) {
+  // 1 - u is in (0, 1]: the logarithm is finite.
+  return -mean * portable_log(1 - uniform());
+}
+
+double Random::normal(double mean, double standard_deviation) {
+  double x = 0;
+  double square = 0;
+  do {
+    x = 2 * uniform() - 1;
+    const double y = 2 * uniform() - 1;
+    square = x * x + y * y;
+  } while (square >= 1 || square == 0);
+  return mean + standard_deviation * x * std::sqrt(-2 * portable_log(square) / square);
+}
+
+double portable_log(double x) {
+  // fdlibm's e_log.c (Sun Microsystems, 1993): x = 2^k (1 + f) with sqrt(2)/2 < 1 + f < sqrt(2),
+  // and log(1 + f) = f - (f^2/2 - s (f^2/2 + R)), s = f / (2 + f), R a polynomial in s^2.
+  int exponent = 0;
+  double mantissa = std::frexp(x, &exponent);  // exact: [0.5, 1)
+  if (mantissa < 0.70710678118654752440) {
+    mantissa *= 2;
+    --exponent;
+  }
+  const double f = mantissa - 1;
+  const double k = exponent;
+  const double s = f / (2 + f);
+  const double z = s * s;
+  const double w = z * z;
+  const double odd = w * (3.999999999940941908e-01 +
+                          w * (2.222219843214978396e-01 + w * 1.531383769920937332e-01));
+  const double even = z * (6.666666666666735130e-01 +
+                           w * (2.857142874366239149e-01 +
+                                w * (1.818357216161805012e-01 + w * 1.479819860511658591e-01)));
+  const double half_square = 0.5 * f * f;
+  constexpr double kLn2High = 6.93147180369123816490e-01;  // k times it is exact
+  constexpr double kLn2Low = 1.90821492927058770002e-10;
+  return k * kLn2High - ((half_square - (s * (half_square + (odd + even)) + k * kLn2Low)) - f);
+}
+
+}  // namespace cclgym

@@ -1,0 +1,83 @@
+#include "core/yaml_text.hpp"
+
+#include <fmt/format.h>
+
+#include "core/units.hpp"
+
+namespace cclgym {
+
+namespace {
+
+// yaml-cpp keeps the tokens of a whole line of flow style in memory.
+constexpr std::size_t kLongestLine = std::size_t{64} << 10;
+
+unsigned byte_at(std::string_view text, std::size_t i) {
+  return static_cast<unsigned char>(text[i]);
+}
+
+// Bytes of the UTF-8 character at `i`, 0 if it is malformed (RFC 3629: no overlong forms, no
+// surrogates, nothing beyond U+10FFFF).
+std::size_t utf8_length(std::string_view text, std::size_t i) {
+  const unsigned lead = byte_at(text, i);
+  if (lead < 0x80) return 1;
+  const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  if (lead < 0xC2 || lead > 0xF4 || i + length > text.size()) return 0;
+  for (std::size_t k = 1; k < length; ++k) {
+    if ((byte_at(text, i + k) & 0xC0U) != 0x80) return 0;
+  }
+  const unsigned second = byte_at(text, i + 1);
+  if ((lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F) ||
+      (lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F)) {
+    return 0;
+  }
+  return length;
+}
+
+}  // namespace
+
+void check_yaml_text(std::string_view text, const std::string& file_name,
+                     const YamlLimits& limits) {
+  if (text.size() > limits.bytes) {
+    throw UserError({file_name, 0, 0},
+                    "too large; expected at most " + format_bytes(limits.bytes) + " of YAML");
+  }
+  std::size_t line = 1;
+  std::size_t line_start = 0;
+  std::size_t tab_column = 0;  // of the first tab in this line's indentation, 0: none
+  bool indentation = true;     // still in front of the line's first character?
+  for (std::size_t i = 0; i < text.size();) {
+    const unsigned byte = byte_at(text, i);
+    const SourceLocation here{file_name, line, i - line_start + 1};
+    if (byte == '\n') {
+      ++line;
+      line_start = ++i;
+      tab_column = 0;
+      indentation = true;
+      continue;
+    }
+    if (i - line_start >= kLongestLine) {
+      throw UserError({file_name, line, 0},
+                      "line too long; expected at most " + format_bytes(kLongestLine));
+    }
+    if ((byte < 0x20 && byte != '\t' && byte != '\r') || byte == 0x7F) {
+      throw UserError(here, fmt::format("found byte 0x{:02x}; expected YAML text", byte));
+    }
+    const std::size_t length = utf8_length(text, i);
+    if (length == 0) {
+      throw UserError(
+          here, fmt::format("found byte 0x{:02x}, which is not UTF-8; expected YAML text", byte));
+    }
+    if (indentation && byte == '\t') {
+      if (tab_column == 0) tab_column = here.column;
+    } else if (indentation && byte != ' ') {
+      indentation = false;
+      if (tab_column != 0 && byte != '#' && byte != '\r') {
+        throw UserError({file_name, line, tab_column},
+                        "found a tab in the indentation; expected spaces only");
+      }
+    }
+    i += length;
+  }
+}
+
+}  // namespace cclgym
