@@ -23,9 +23,10 @@ Random::Random(std::uint64_t seed) {
 }
 
 Random Random::stream(std::uint64_t seed, std::initializer_list<std::uint64_t> keys) {
-  // Absorb the keys one by one, then their number, so that {0} and {0, 0} differ.
+  // Absorb the keys one by one, then their number, so that {0} and {0, 0} differ. The rotation and
+  // the factor keep the seed and the keys from cancelling each other where they are equal.
   std::uint64_t hash = mix(seed + kGolden);
-  for (const std::uint64_t key : keys) hash = mix((hash ^ mix(key + kGolden)) + kGolden);
+  for (const std::uint64_t key : keys) hash = mix(std::rotl(hash, 23) * 5 + mix(key + kGolden));
   return Random(mix(hash + keys.size() + 1));
 }
 

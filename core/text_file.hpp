@@ -11,8 +11,8 @@ namespace cclgym {
 /// folder, it cannot be read, or it has more than `max_bytes` bytes.
 [[nodiscard]] std::string read_text_file(const std::string& path, std::size_t max_bytes);
 
-/// Writes a file whole or not at all: into a temporary file beside it, which then replaces it. Throws
-/// UserError "PATH: …" if it cannot be written.
+/// Writes a file whole or not at all: into a temporary file beside it, which then replaces it.
+/// Throws UserError "PATH: …" if it cannot be written.
 void write_text_file(const std::string& path, std::string_view text);
 
 }  // namespace cclgym

@@ -37,7 +37,7 @@ class YamlValue {
   [[nodiscard]] bool is_sequence() const { return kind() == YamlKind::Sequence; }
   [[nodiscard]] bool is_mapping() const { return kind() == YamlKind::Mapping; }
 
-  /// Where the value starts; for an alias, where the anchored value does.
+  /// Where the value starts; for an alias, where the anchored value does; for a null, its key.
   [[nodiscard]] SourceLocation location() const;
 
   // Each throws UserError at the value's place if the value is of another kind.

@@ -35,7 +35,11 @@ class TreeBuilder : public YAML::EventHandler {
 
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     if (wants_key()) throw UserError(place(mark), "found an empty key; expected 'key: value'");
-    deliver(finish(start(YamlKind::Null, mark, anchor), anchor), mark);
+    // yaml-cpp marks a value that is not there with the token after it, lines below perhaps: the
+    // key is the better place.
+    const bool has_key = !frames_.empty() && frames_.back().has_key;
+    const YAML::Mark& where = has_key ? frames_.back().key_mark : mark;
+    deliver(finish(start(YamlKind::Null, where, anchor), anchor), where);
   }
 
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {

@@ -43,15 +43,13 @@ void check_yaml_text(std::string_view text, const std::string& file_name,
   }
   std::size_t line = 1;
   std::size_t line_start = 0;
-  std::size_t tab_column = 0;  // of the first tab in this line's indentation, 0: none
-  bool indentation = true;     // still in front of the line's first character?
+  bool indentation = true;  // still in front of the line's first character?
   for (std::size_t i = 0; i < text.size();) {
     const unsigned byte = byte_at(text, i);
     const SourceLocation here{file_name, line, i - line_start + 1};
     if (byte == '\n') {
       ++line;
       line_start = ++i;
-      tab_column = 0;
       indentation = true;
       continue;
     }
@@ -68,14 +66,10 @@ void check_yaml_text(std::string_view text, const std::string& file_name,
           here, fmt::format("found byte 0x{:02x}, which is not UTF-8; expected YAML text", byte));
     }
     if (indentation && byte == '\t') {
-      if (tab_column == 0) tab_column = here.column;
-    } else if (indentation && byte != ' ') {
-      indentation = false;
-      if (tab_column != 0 && byte != '#' && byte != '\r') {
-        throw UserError({file_name, line, tab_column},
-                        "found a tab in the indentation; expected spaces only");
-      }
+      // Also in front of a comment or on an empty line: yaml-cpp does not take it there either.
+      throw UserError(here, "found a tab in the indentation; expected spaces only");
     }
+    indentation = indentation && byte == ' ';
     i += length;
   }
 }

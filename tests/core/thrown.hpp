@@ -1,0 +1,21 @@
+// The message of the UserError that a call throws: for tests that compare it as a whole.
+#pragma once
+
+#include <string>
+
+#include "core/error.hpp"
+
+namespace cclgym {
+
+/// what() of the UserError; "(nothing thrown)" if there is none. Other exceptions pass through.
+template <typename Call>
+std::string thrown(Call call) {
+  try {
+    static_cast<void>(call());
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "(nothing thrown)";
+}
+
+}  // namespace cclgym
