@@ -80,7 +80,9 @@ SimulationRecord Simulator::record_program(std::shared_ptr<const ThreadBlockProg
                                            const Call& call, const Config& config,
                                            std::uint64_t seed, std::uint64_t repetition) {
   if (call.bytes == 0) throw UserError("a call's size must be > 0");
-  SimulationRecord record{.call = call, .config = config};
+  SimulationRecord record;
+  record.call = call;
+  record.config = config;
   record.lowered = lower(std::move(program), *fabric_, cost_model_, call, config,
                          start_delays(seed, repetition));
   const LoweredProgram& lowered = record.lowered;

@@ -1,0 +1,92 @@
+#include "cost_models/cost_model.hpp"
+
+#include "catch.hpp"
+#include "core/error.hpp"
+#include "core/text_file.hpp"
+
+using namespace cclgym;
+
+TEST_CASE("shipped sets keep the order of the protocols' costs") {
+  for (const std::string name : {"a100", "v100"}) {
+    CAPTURE(name);
+    const CostModel model = shipped_cost_model(name);
+    CHECK(model.name == name);
+    CHECK_FALSE(model.hockney);
+    const auto& [ll, ll128, simple] = model.protocols;
+    CHECK(ll.step_latency_s < ll128.step_latency_s);
+    CHECK(ll128.step_latency_s < simple.step_latency_s);
+    CHECK(ll.efficiency == 0.5);
+    CHECK(ll128.efficiency == 120.0 / 128.0);
+    CHECK(simple.efficiency == 1.0);
+    // One thread block cannot saturate an NVLink (25 GB/s).
+    CHECK(simple.thread_block_rate_Bps < 25e9);
+  }
+}
+
+TEST_CASE("a100 repeats NCCL's Ring latencies an NVSwitch step") {
+  // NCCL 2.28 src/graph/tuning.cc, hardware latencies of Ring over NVLink, us a step.
+  const double nccl_us[] = {0.6, 1.9, 3.4};
+  const CostModel model = shipped_cost_model("a100");
+  for (const Protocol protocol : all_protocols()) {
+    const auto p = static_cast<std::size_t>(protocol);
+    const double step_s = 2 * *model.alpha_s[static_cast<std::size_t>(LinkKind::NvLink)] +
+                          model.protocols[p].step_latency_s + 2 * model.instruction_overhead_s;
+    CHECK(step_s * 1e6 == Approx(nccl_us[p]).epsilon(1e-12));
+  }
+}
+
+TEST_CASE("every value of a shipped set names its source") {
+  for (const std::string name : {"a100", "v100"}) {
+    const std::string text = read_text_file(
+        std::string(CCLGYM_SOURCE_DIR) + "/cost_models/parameters/" + name + ".yaml", 1 << 20);
+    std::size_t values = 0;
+    std::size_t sources = 0;
+    for (std::size_t at = 0; (at = text.find("value:", at)) != std::string::npos; ++at) ++values;
+    for (std::size_t at = 0; (at = text.find("source:", at)) != std::string::npos; ++at) ++sources;
+    CHECK(values >= 20);
+    CHECK(values == sources);
+  }
+}
+
+TEST_CASE("protocol names") {
+  for (const Protocol protocol : all_protocols()) {
+    CHECK(parse_protocol(to_string(protocol)) == protocol);
+  }
+  CHECK(parse_protocol("ll128") == Protocol::LL128);
+  CHECK(parse_protocol("SIMPLE") == Protocol::Simple);
+  CHECK_FALSE(parse_protocol("L").has_value());
+  CHECK_FALSE(parse_protocol("LL1").has_value());
+}
+
+TEST_CASE("unknown cost model names the nearest") {
+  try {
+    (void)shipped_cost_model("a10");
+    FAIL("accepted");
+  } catch (const UserError& error) {
+    CHECK(std::string(error.what()) ==
+          "unknown cost model 'a10'; expected one of hockney, a100, v100 (did you mean 'a100'?)");
+  }
+}
+
+TEST_CASE("canonical text tells models apart by every parameter") {
+  const CostModel base = shipped_cost_model("a100");
+  const auto differs = [&base](auto change) {
+    CostModel other = base;
+    change(other);
+    return other.canonical_text() != base.canonical_text();
+  };
+  CHECK(differs([](CostModel& m) { m.hockney = true; }));
+  CHECK(differs([](CostModel& m) { m.kernel_launch_s += 1e-12; }));
+  CHECK(differs([](CostModel& m) { m.channel_overhead_s += 1e-12; }));
+  CHECK(differs([](CostModel& m) { m.start_skew_s = 1e-9; }));
+  CHECK(differs([](CostModel& m) { m.instruction_overhead_s = 0; }));
+  CHECK(differs([](CostModel& m) { m.local_copy_rate_Bps *= 2; }));
+  CHECK(differs([](CostModel& m) { m.full_threads = 256; }));
+  CHECK(differs([](CostModel& m) { m.alpha_s[0] = 0.0; }));
+  CHECK(differs([](CostModel& m) { m.link_efficiency[1] = 0.5; }));
+  CHECK(differs([](CostModel& m) { m.protocols[2].reduce_rate_Bps *= 2; }));
+  CHECK(differs([](CostModel& m) { m.protocols[0].thread_block_rate_Bps *= 2; }));
+  CHECK(differs([](CostModel& m) { m.protocols[1].efficiency = 1; }));
+  CHECK(differs([](CostModel& m) { m.protocols[1].step_latency_s = 0; }));
+  CHECK_FALSE(differs([](CostModel& m) { m.name = "another"; }));
+}

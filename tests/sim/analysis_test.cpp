@@ -1,0 +1,78 @@
+#include "sim/analysis.hpp"
+
+#include <algorithm>
+
+#include "catch.hpp"
+#include "sim_fixtures.hpp"
+
+using namespace cclgym;
+using namespace cclgym::test;
+
+namespace {
+
+SimulationRecord record_of(const std::string& fabric_name, const std::string& model,
+                           const std::string& algorithm, std::uint64_t bytes, int channels = 1) {
+  Simulator simulator(fabric(fabric_name), shipped_cost_model(model), "flow");
+  return simulator.record(call_of(CollectiveKind::AllReduce, bytes),
+                          config_of(algorithm, channels));
+}
+
+}  // namespace
+
+TEST_CASE("links of a ring carry 2(n-1)/n of the data and are busy but for the latencies") {
+  const SimulationRecord record = record_of("ring", "hockney", "ring", 1 << 20);
+  const std::vector<LinkUse> uses = link_use(record);
+  const auto used =
+      std::count_if(uses.begin(), uses.end(), [](const LinkUse& use) { return use.bytes > 0; });
+  CHECK(used == 8);  // one direction of every neighbour pair
+  for (const LinkUse& use : uses) {
+    if (use.bytes == 0) continue;
+    CHECK(use.bytes == Approx((1 << 20) * 14.0 / 8.0));
+    CHECK(use.busy_s == Approx(use.bytes / 25e9));
+    CHECK(use.intervals.size() == 14);
+  }
+}
+
+TEST_CASE("link bytes add up to what the flows carry") {
+  for (const std::string algorithm : {"ring", "tree", "all-pairs", "recursive-doubling"}) {
+    const SimulationRecord record = record_of("dgx1", "v100", algorithm, 1 << 20, 2);
+    const TransferGraph& graph = *record.lowered.graph;
+    double carried = 0;
+    for (TransferId id = 0; id < graph.size(); ++id) {
+      if (graph.route_of(id) < 0) continue;
+      carried +=
+          graph.bytes(id) * static_cast<double>(graph.route_links(graph.route_of(id)).size());
+    }
+    double counted = 0;
+    for (const LinkUse& use : link_use(record)) {
+      counted += use.bytes;
+      CHECK(use.busy_s <= record.result.time_s);
+    }
+    CHECK(counted == Approx(carried));
+  }
+}
+
+TEST_CASE("the critical path reaches from the start to the end without a gap") {
+  for (const std::string algorithm : {"ring", "tree", "all-pairs", "recursive-doubling"}) {
+    const SimulationRecord record = record_of("dgx1", "v100", algorithm, 1 << 22, 2);
+    const std::vector<TransferId> path = critical_path(record);
+    REQUIRE_FALSE(path.empty());
+    const auto start = [&](TransferId id) { return record.start_s[static_cast<std::size_t>(id)]; };
+    const auto end = [&](TransferId id) { return record.end_s[static_cast<std::size_t>(id)]; };
+    CAPTURE(algorithm);
+    CHECK(start(path.front()) == 0);
+    CHECK(end(path.back()) == record.result.time_s);
+    for (std::size_t i = 1; i < path.size(); ++i) CHECK(start(path[i]) == end(path[i - 1]));
+  }
+}
+
+TEST_CASE("steps of a thread block follow each other") {
+  const SimulationRecord record = record_of("ndv4", "a100", "all-pairs", 1 << 20);
+  const std::vector<StepTime> steps = step_times(record);
+  CHECK(static_cast<std::int64_t>(steps.size()) == record.lowered.program->instructions());
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    CHECK(steps[i].start_s <= steps[i].end_s);
+    CHECK(steps[i].end_s <= record.result.time_s);
+    if (steps[i].step > 0) CHECK(steps[i].start_s >= steps[i - 1].end_s);
+  }
+}

@@ -1,0 +1,33 @@
+// Same bits in every build: times of engine "flow" as hexadecimal floating point, held against a
+// file. CCLGYM_UPDATE_GOLDEN=1 rewrites it.
+#include <cstdlib>
+#include <fmt/core.h>
+
+#include "catch.hpp"
+#include "core/text_file.hpp"
+#include "sim_fixtures.hpp"
+
+using namespace cclgym;
+using namespace cclgym::test;
+
+TEST_CASE("times have the same bits in every build type") {
+  std::string text;
+  for (const std::string name : {"dgx1", "ndv4"}) {
+    const auto f = fabric(name);
+    CostModel model = shipped_cost_model(name == "dgx1" ? "v100" : "a100");
+    model.start_skew_s = 1e-6;
+    Simulator simulator(f, model, "flow");
+    for (const Combination& combination : combinations(f->ranks())) {
+      for (const std::uint64_t bytes : {1000ULL, 12345678ULL}) {
+        const Result result =
+            simulator.simulate(call_of(combination.collective, bytes),
+                               config_of(combination.algorithm, 3, Protocol::LL128), 42, 1);
+        text += fmt::format("{} {} {} {} {:a}\n", name, to_string(combination.collective),
+                            combination.algorithm, bytes, result.time_s);
+      }
+    }
+  }
+  const std::string path = std::string(CCLGYM_SOURCE_DIR) + "/tests/sim/golden_times.txt";
+  if (std::getenv("CCLGYM_UPDATE_GOLDEN") != nullptr) write_text_file(path, text);
+  CHECK(read_text_file(path, 1 << 20) == text);
+}

@@ -1,0 +1,62 @@
+// Things that several simulation tests need.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "collectives/algorithm.hpp"
+#include "sim/engine.hpp"
+#include "sim/simulator.hpp"
+#include "topology_models/registry.hpp"
+
+namespace cclgym::test {
+
+inline std::shared_ptr<const Fabric> fabric(const std::string& name,
+                                            std::optional<int> gpus = std::nullopt) {
+  FabricSpec spec;
+  spec.name = name;
+  spec.gpus = gpus;
+  return make_fabric(spec);
+}
+
+inline Call call_of(CollectiveKind collective, std::uint64_t bytes) {
+  Call call;
+  call.collective = collective;
+  call.bytes = bytes;
+  return call;
+}
+
+inline Config config_of(const std::string& algorithm, int channels = 1,
+                        Protocol protocol = Protocol::Simple) {
+  Config config;
+  config.algorithm = algorithm;
+  config.channels = channels;
+  config.protocol = protocol;
+  return config;
+}
+
+inline std::vector<std::string> engine_names() {
+  std::vector<std::string> names;
+  for (const EngineInfo& info : engine_infos()) names.push_back(info.name);
+  return names;
+}
+
+/// The collectives × algorithms that fit a number of ranks.
+struct Combination {
+  CollectiveKind collective;
+  std::string algorithm;
+};
+inline std::vector<Combination> combinations(int ranks) {
+  std::vector<Combination> result;
+  for (const AlgorithmInfo& algorithm : algorithm_infos()) {
+    if (rank_misfit(algorithm.name, ranks)) continue;
+    for (const CollectiveKind collective : algorithm.collectives) {
+      result.push_back({collective, algorithm.name});
+    }
+  }
+  return result;
+}
+
+}  // namespace cclgym::test

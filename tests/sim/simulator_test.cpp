@@ -1,0 +1,112 @@
+#include "sim/simulator.hpp"
+
+#include <algorithm>
+
+#include "catch.hpp"
+#include "core/error.hpp"
+#include "sim_fixtures.hpp"
+
+using namespace cclgym;
+using namespace cclgym::test;
+
+TEST_CASE("bandwidths follow nccl-tests") {
+  Simulator simulator(fabric("ring", 4), shipped_cost_model("hockney"), engine_names()[0]);
+  const Result result =
+      simulator.simulate(call_of(CollectiveKind::AllReduce, 1 << 24), config_of("ring"));
+  CHECK(result.algbw_Bps == Approx((1 << 24) / result.time_s));
+  CHECK(result.busbw_Bps == Approx(result.algbw_Bps * 1.5));
+  CHECK(result.flows == 4 * 6);
+  CHECK(result.rank_time_s.size() == 4);
+  CHECK(*std::max_element(result.rank_time_s.begin(), result.rank_time_s.end()) == result.time_s);
+}
+
+TEST_CASE("no configuration beats the wire") {
+  // AllReduce moves at least 2(n-1)/n of the data out of every GPU: 150 GB/s on DGX-1 (six units),
+  // 300 GB/s on NDv4.
+  for (const auto& [name, wire_Bps] : {std::pair{"dgx1", 150e9}, std::pair{"ndv4", 300e9}}) {
+    const auto f = fabric(name);
+    for (const std::string model : {"hockney", "a100", "v100"}) {
+      Simulator simulator(f, shipped_cost_model(model), "flow");
+      for (const Combination& combination : combinations(8)) {
+        if (combination.collective != CollectiveKind::AllReduce) continue;
+        for (const int channels : {1, 6, 24}) {
+          for (const Protocol protocol : all_protocols()) {
+            const Result result =
+                simulator.simulate(call_of(CollectiveKind::AllReduce, 1 << 28),
+                                   config_of(combination.algorithm, channels, protocol));
+            CAPTURE(name, model, combination.algorithm, channels, to_string(protocol));
+            CHECK(result.busbw_Bps <= wire_Bps * (1 + 1e-9));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("time grows with size and shrinks with threads") {
+  Simulator simulator(fabric("ndv4"), shipped_cost_model("a100"), "flow");
+  double previous_s = 0;
+  for (std::uint64_t bytes = 1024; bytes <= (1U << 30); bytes *= 4) {
+    const double time_s =
+        simulator.simulate(call_of(CollectiveKind::AllReduce, bytes), config_of("ring", 4)).time_s;
+    CHECK(time_s > previous_s);
+    previous_s = time_s;
+  }
+  Config few = config_of("ring", 4);
+  few.threads = 128;
+  CHECK(simulator.simulate(call_of(CollectiveKind::AllReduce, 1U << 30), few).time_s >
+        3 * previous_s);
+}
+
+TEST_CASE("start skew is seeded: same seed, same bits") {
+  CostModel model = shipped_cost_model("a100");
+  model.start_skew_s = 5e-6;
+  const Call call = call_of(CollectiveKind::AllReduce, 1 << 20);
+  Simulator first(fabric("ndv4"), model, "flow");
+  Simulator second(fabric("ndv4"), model, "flow");
+  const Config config = config_of("ring", 4);
+  const double time_s = first.simulate(call, config, 7, 3).time_s;
+  CHECK(first.simulate(call, config, 7, 4).time_s != time_s);
+  CHECK(first.simulate(call, config, 8, 3).time_s != time_s);
+  CHECK(second.simulate(call, config, 7, 3).time_s == time_s);
+  CHECK(first.simulate(call, config, 7, 3).time_s == time_s);
+  model.start_skew_s = 0;
+  Simulator without(fabric("ndv4"), model, "flow");
+  CHECK(without.simulate(call, config, 7, 3).time_s < time_s);
+  CHECK(without.simulate(call, config, 7, 3).time_s == without.simulate(call, config, 9, 1).time_s);
+}
+
+TEST_CASE("misfits are refused in words") {
+  Simulator simulator(fabric("ring", 6), shipped_cost_model("hockney"), "flow");
+  const auto message = [&simulator](const Call& call, const Config& config) -> std::string {
+    try {
+      (void)simulator.simulate(call, config);
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  const Call allreduce = call_of(CollectiveKind::AllReduce, 4096);
+  CHECK(message(allreduce, config_of("rign")).find("did you mean 'ring'?") != std::string::npos);
+  CHECK(message(allreduce, config_of("recursive-doubling")).find("power of two") !=
+        std::string::npos);
+  CHECK(message(call_of(CollectiveKind::AllToAll, 4096), config_of("ring"))
+            .find("algorithm 'ring' has no alltoall; it has ") != std::string::npos);
+  CHECK(message(allreduce, config_of("ring", 0)) == "channels must be >= 1, found 0");
+  CHECK(message(call_of(CollectiveKind::AllReduce, 0), config_of("ring")) ==
+        "a call's size must be > 0");
+  Call rooted = call_of(CollectiveKind::Broadcast, 4096);
+  rooted.root = 6;
+  CHECK(message(rooted, config_of("ring")) == "root must be a rank from 0 to 5, found 6");
+}
+
+TEST_CASE("size misfits name the nearest sizes that fit") {
+  CHECK(size_misfit(CollectiveKind::AllReduce, 128, 8).empty());
+  CHECK(size_misfit(CollectiveKind::AllGather, 128, 8).empty());
+  CHECK(size_misfit(CollectiveKind::AllGather, 100, 8) ==
+        "allgather of 100 B is not a multiple of 32 B (8 ranks x 4 B elements); nearest: 96 or "
+        "128 B");
+  CHECK(size_misfit(CollectiveKind::AllReduce, 3, 8) ==
+        "allreduce of 3 B is not a multiple of 4 B (4 B elements); nearest: 4 B");
+  CHECK(size_misfit(CollectiveKind::AllReduce, 0, 8) == "a size must be > 0");
+}

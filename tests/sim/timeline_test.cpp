@@ -1,0 +1,60 @@
+#include "sim/timeline.hpp"
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "catch.hpp"
+#include "sim_fixtures.hpp"
+
+using namespace cclgym;
+using namespace cclgym::test;
+
+TEST_CASE("the timeline is a trace that viewers accept") {
+  const auto f = fabric("ndv4");
+  Simulator simulator(f, shipped_cost_model("a100"), "flow");
+  const SimulationRecord record =
+      simulator.record(call_of(CollectiveKind::AllReduce, 1 << 20), config_of("all-pairs", 2));
+  std::ostringstream text;
+  write_timeline(text, record, *f);
+  const nlohmann::json trace = nlohmann::json::parse(text.str());
+  REQUIRE(trace["traceEvents"].is_array());
+
+  std::map<std::pair<int, int>, std::vector<std::pair<double, double>>> tracks;
+  std::set<std::pair<int, int>> named;
+  std::map<int, int> arrows;
+  double last_us = 0;
+  for (const nlohmann::json& event : trace["traceEvents"]) {
+    const std::string phase = event["ph"];
+    if (phase == "X") {
+      const double start_us = event["ts"];
+      const double end_us = start_us + event["dur"].get<double>();
+      CHECK(event["dur"].get<double>() >= 0);
+      tracks[{event["pid"], event["tid"]}].emplace_back(start_us, end_us);
+      last_us = std::max(last_us, end_us);
+    } else if (phase == "M" && event["name"] == "thread_name") {
+      named.insert({event["pid"], event["tid"]});
+    } else if (phase == "s") {
+      ++arrows[event["id"]];
+    } else if (phase == "f") {
+      --arrows[event["id"]];
+    }
+  }
+  CHECK(last_us == Approx(record.result.time_s * 1e6));
+  // A track for each rank's launch and thread blocks, at least one for each used link.
+  std::size_t blocks = 0;
+  for (const GpuProgram& gpu : record.lowered.program->gpus) blocks += gpu.thread_blocks.size();
+  CHECK(tracks.size() > blocks + 8 + 16);
+  for (auto& [track, slices] : tracks) {
+    // Slices of a track follow each other: viewers draw overlapping ones wrongly.
+    std::sort(slices.begin(), slices.end());
+    for (std::size_t i = 1; i < slices.size(); ++i) {
+      CHECK(slices[i].first >= slices[i - 1].second - 1e-6);
+    }
+    const bool critical_path = track.first == f->ranks() + 1;
+    if (!critical_path) CHECK(named.count(track) == 1);
+  }
+  CHECK_FALSE(arrows.empty());
+  for (const auto& [id, balance] : arrows) CHECK(balance == 0);
+}
