@@ -1,0 +1,116 @@
+#include "cli/command.hpp"
+
+#include <algorithm>
+#include <fmt/core.h>
+#include <sstream>
+
+namespace cclgym {
+
+namespace po = boost::program_options;
+
+namespace {
+
+constexpr unsigned kHelpColumns = 100;
+
+// One message for each way in which a command line can be wrong.
+[[noreturn]] void refuse(const po::error& error, const po::options_description& options) {
+  if (const auto* unknown = dynamic_cast<const po::unknown_option*>(&error)) {
+    std::vector<std::string> names;
+    for (const auto& option : options.options()) names.push_back("--" + option->long_name());
+    throw UserError(unknown_name_message("option", unknown->get_option_name(), names));
+  }
+  if (const auto* twice = dynamic_cast<const po::multiple_occurrences*>(&error)) {
+    throw UserError(twice->get_option_name() + " is given more than once");
+  }
+  throw UserError(error.what());
+}
+
+}  // namespace
+
+ArgumentReader::ArgumentReader(const Command& command)
+    : command_(command), options_("Options", kHelpColumns, kHelpColumns / 2) {}
+
+ArgumentReader& ArgumentReader::option(const OptionSpec& spec, const std::string& placeholder) {
+  return option(spec.name, placeholder, help_text(spec));
+}
+
+ArgumentReader& ArgumentReader::option(const std::string& name, const std::string& placeholder,
+                                       const std::string& help) {
+  options_.add_options()(name.c_str(), po::value<std::string>()->value_name(placeholder),
+                         help.c_str());
+  return *this;
+}
+
+ArgumentReader& ArgumentReader::flag(const std::string& name, const std::string& help) {
+  options_.add_options()(name.c_str(), help.c_str());
+  return *this;
+}
+
+ArgumentReader& ArgumentReader::positional(const std::string& name, const std::string& help,
+                                           bool required) {
+  positionals_.push_back({name, help, required});
+  return *this;
+}
+
+std::optional<Arguments> ArgumentReader::read(const std::vector<std::string>& args) const {
+  po::options_description shown(options_);
+  shown.add_options()("help", "this text");
+  // Positional arguments are options inside the library, which users need not see.
+  po::options_description all;
+  all.add(shown);
+  po::positional_options_description order;
+  for (const Positional& positional : positionals_) {
+    all.add_options()(positional.name.c_str(), po::value<std::string>());
+    order.add(positional.name.c_str(), 1);
+  }
+  po::variables_map values;
+  try {
+    const int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
+    const auto parsed =
+        po::command_line_parser(args).options(all).positional(order).style(style).run();
+    for (const auto& option : parsed.options) {
+      // A positional argument must not be given by its inner name.
+      const bool inner = std::any_of(
+          positionals_.begin(), positionals_.end(),
+          [&](const Positional& positional) { return positional.name == option.string_key; });
+      if (inner && option.position_key < 0) throw po::unknown_option("--" + option.string_key);
+    }
+    po::store(parsed, values);
+    po::notify(values);
+  } catch (const po::too_many_positional_options_error&) {
+    throw UserError(
+        fmt::format("too many arguments; expected: cclgym {} {}", command_.name, command_.usage));
+  } catch (const po::error& error) {
+    refuse(error, shown);
+  }
+  if (values.count("help") > 0) {
+    fmt::print("{}", help());
+    return std::nullopt;
+  }
+  for (const Positional& positional : positionals_) {
+    if (positional.required && values.count(positional.name) == 0) {
+      throw UserError(fmt::format("missing {}; expected: cclgym {} {}", positional.name,
+                                  command_.name, command_.usage));
+    }
+  }
+  return Arguments(std::move(values));
+}
+
+std::string ArgumentReader::help() const {
+  std::ostringstream text;
+  text << command_.summary << "\n\nUsage: cclgym " << command_.name << ' ' << command_.usage
+       << "\n\n";
+  for (const Positional& positional : positionals_) {
+    text << fmt::format("  {:<22}{}\n", positional.name, positional.help);
+  }
+  if (!positionals_.empty()) text << '\n';
+  po::options_description shown(options_);
+  shown.add_options()("help", "this text");
+  text << shown << "\nExamples:\n" << command_.examples;
+  if (!command_.examples.empty() && command_.examples.back() != '\n') text << '\n';
+  return text.str();
+}
+
+SourceLocation argument_location(const std::string& name) { return {.file = "--" + name}; }
+
+}  // namespace cclgym
