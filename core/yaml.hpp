@@ -64,7 +64,8 @@ struct YamlEntry {
 
 /// What a document may at most be. Beyond it: UserError.
 struct YamlLimits {
-  std::size_t bytes = std::size_t{16} << 20;
+  /// yaml-cpp keeps every token of an open flow list in memory: at worst 150 times this size.
+  std::size_t bytes = std::size_t{4} << 20;
   std::size_t nodes = 1'000'000;  ///< with every alias counted as a copy of what it stands for
   std::size_t depth = 64;         ///< nesting, likewise
 };

@@ -141,14 +141,16 @@ TEST_CASE("a garbage file of 10 MB is refused at once") {
   Random random(1);
   std::string garbage(10'000'000, '\0');
   for (char& c : garbage) c = static_cast<char>(random() & 0xFFU);
+  CHECK(refused(garbage) == "f: too large; expected at most 4MiB of YAML");
+  garbage.resize(4'000'000);
   CHECK(contains(refused(garbage), "expected YAML text"));
   // Printable garbage in short lines reaches the parser.
   for (std::size_t i = 0; i < garbage.size(); ++i) {
     garbage[i] = i % 80 == 79 ? '\n' : static_cast<char>(random.integer(32, 126));
   }
   CHECK(contains(refused(garbage), "f:"));
-  CHECK(refused(std::string((std::size_t{16} << 20U) + 1, 'x')) ==
-        "f: too large; expected at most 16MiB of YAML");
+  CHECK(refused(std::string((std::size_t{4} << 20U) + 1, 'x')) ==
+        "f: too large; expected at most 4MiB of YAML");
 }
 
 TEST_CASE("hostile documents cost little time") {
@@ -186,11 +188,11 @@ TEST_CASE("files that cannot be read") {
   CHECK(thrown([&] { return load_yaml_file(""); }) ==
         "an empty file name; expected the path of a file");
   const std::string large = folder.file("large.yaml");
-  std::ofstream(large) << std::string((std::size_t{16} << 20U) + 1, '\n');
+  std::ofstream(large) << std::string((std::size_t{4} << 20U) + 1, '\n');
   CHECK(thrown([&] { return load_yaml_file(large); }) ==
-        "'" + large + "': too large; expected at most 16MiB");
+        "'" + large + "': too large; expected at most 4MiB");
   CHECK(thrown([&] { return load_yaml_file("/dev/zero"); }) ==
-        "'/dev/zero': too large; expected at most 16MiB");
+        "'/dev/zero': too large; expected at most 4MiB");
   const std::string good = folder.file("good.yaml");
   std::ofstream(good) << "a: 1\n";
   CHECK(load_yaml_file(good).find("a")->location().to_string() == good + ":1:4");
