@@ -1,1 +1,162 @@
 #include "sim/transfer_graph.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <stdexcept>
+
+namespace cclgym {
+namespace {
+
+std::size_t hash_route(std::span<const std::int32_t> links) {
+  std::uint64_t hash = 0x9e3779b97f4a7c15U + links.size();
+  for (const std::int32_t link : links) {
+    hash ^= static_cast<std::uint32_t>(link);
+    hash *= 0xff51afd7ed558ccdU;
+    hash ^= hash >> 32U;
+  }
+  return static_cast<std::size_t>(hash);
+}
+
+void require(bool condition, const std::string& message) {
+  if (!condition) {
+    throw std::logic_error("TransferGraph: " + message);
+  }
+}
+
+bool is_amount(double value) { return std::isfinite(value) && value >= 0; }
+
+}  // namespace
+
+void TransferGraph::check_open(const char* function) const {
+  require(!finished_, fmt::format("{} after finish", function));
+}
+
+void TransferGraph::check_node(TransferId id, const char* function) const {
+  require(id >= 0 && id < size(), fmt::format("{}: no node {} among {}", function, id, size()));
+}
+
+void TransferGraph::set_link_capacities(std::vector<double> capacities_Bps) {
+  check_open("set_link_capacities");
+  for (std::size_t link = 0; link < capacities_Bps.size(); ++link) {
+    require(std::isfinite(capacities_Bps[link]) && capacities_Bps[link] > 0,
+            fmt::format("link {} has a capacity of {} B/s", link, capacities_Bps[link]));
+  }
+  link_capacity_Bps_ = std::move(capacities_Bps);
+}
+
+void TransferGraph::grow_route_table() {
+  const std::size_t slots = std::max<std::size_t>(16, route_table_.size() * 2);
+  route_table_.assign(slots, -1);
+  for (std::int32_t route = 0; route < routes(); ++route) {
+    std::size_t slot = hash_route(route_links(route)) & (slots - 1);
+    while (route_table_[slot] >= 0) {
+      slot = (slot + 1) & (slots - 1);
+    }
+    route_table_[slot] = route;
+  }
+}
+
+std::int32_t TransferGraph::add_route(std::span<const std::int32_t> links) {
+  check_open("add_route");
+  if (2 * static_cast<std::size_t>(routes() + 1) > route_table_.size()) {
+    grow_route_table();
+  }
+  const std::size_t mask = route_table_.size() - 1;
+  std::size_t slot = hash_route(links) & mask;
+  for (; route_table_[slot] >= 0; slot = (slot + 1) & mask) {
+    const auto known = route_links(route_table_[slot]);
+    if (std::equal(known.begin(), known.end(), links.begin(), links.end())) {
+      return route_table_[slot];
+    }
+  }
+  std::vector<std::int32_t> sorted(links.begin(), links.end());
+  std::sort(sorted.begin(), sorted.end());
+  require(std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end(),
+          "a route passes the same link twice");
+  require(sorted.empty() || sorted.front() >= 0, "a route with a negative link index");
+  const std::int32_t route = routes();
+  route_links_.insert(route_links_.end(), links.begin(), links.end());
+  route_offset_.push_back(route_links_.size());
+  route_table_[slot] = route;
+  return route;
+}
+
+TransferId TransferGraph::add_node(std::int32_t route, double bytes, double latency_s,
+                                   double rate_cap_Bps, std::int32_t repeat) {
+  require(is_amount(bytes), fmt::format("a flow of {} bytes", bytes));
+  require(is_amount(latency_s), fmt::format("a latency of {} s", latency_s));
+  require(rate_cap_Bps > 0, fmt::format("a rate cap of {} B/s", rate_cap_Bps));
+  require(repeat >= 1, fmt::format("a node that fires {} times", repeat));
+  require(size() < std::numeric_limits<TransferId>::max(), "too many nodes");
+  const TransferId id = size();
+  bytes_.push_back(bytes);
+  latency_s_.push_back(latency_s);
+  rate_cap_Bps_.push_back(rate_cap_Bps);
+  repeat_.push_back(repeat);
+  route_of_.push_back(route);
+  dependencies_.push_back(0);
+  firings_ += repeat;
+  flow_firings_ += route >= 0 ? repeat : 0;
+  folded_ = folded_ || repeat > 1;
+  return id;
+}
+
+TransferId TransferGraph::add_flow(std::int32_t route, double bytes, double latency_s,
+                                   double rate_cap_Bps, std::int32_t repeat) {
+  check_open("add_flow");
+  require(route >= 0 && route < routes(), fmt::format("add_flow: no route {}", route));
+  return add_node(route, bytes, latency_s, rate_cap_Bps, repeat);
+}
+
+TransferId TransferGraph::add_delay(double delay_s, std::int32_t repeat) {
+  check_open("add_delay");
+  return add_node(-1, 0, delay_s, kNoRateCap, repeat);
+}
+
+void TransferGraph::add_edge(TransferId source, TransferId target, std::int32_t lag) {
+  check_open("add_edge");
+  check_node(source, "add_edge");
+  check_node(target, "add_edge");
+  require(lag >= 0, fmt::format("an edge with a lag of {}", lag));
+  edge_sources_.push_back(source);
+  edges_.push_back({target, lag});
+  ++dependencies_[index(target)];
+  folded_ = folded_ || lag > 0;
+}
+
+void TransferGraph::add_unsatisfiable_dependency(TransferId target) {
+  check_open("add_unsatisfiable_dependency");
+  check_node(target, "add_unsatisfiable_dependency");
+  ++dependencies_[index(target)];
+}
+
+void TransferGraph::finish() {
+  check_open("finish");
+  for (const std::int32_t link : route_links_) {
+    require(index(link) < link_capacity_Bps_.size(),
+            fmt::format("a route passes link {}, but there are {} links", link,
+                        link_capacity_Bps_.size()));
+  }
+  // A stable counting sort by source: the successors of a node keep the order they were added in.
+  edge_offset_.assign(bytes_.size() + 1, 0);
+  for (const TransferId source : edge_sources_) {
+    ++edge_offset_[index(source) + 1];
+  }
+  for (std::size_t node = 0; node < bytes_.size(); ++node) {
+    edge_offset_[node + 1] += edge_offset_[node];
+  }
+  if (!std::is_sorted(edge_sources_.begin(), edge_sources_.end())) {
+    std::vector<std::size_t> next(edge_offset_.begin(), edge_offset_.end() - 1);
+    std::vector<Edge> sorted(edges_.size());
+    for (std::size_t edge = 0; edge < edges_.size(); ++edge) {
+      sorted[next[index(edge_sources_[edge])]++] = edges_[edge];
+    }
+    edges_ = std::move(sorted);
+  }
+  edge_sources_ = {};
+  route_table_ = {};
+  finished_ = true;
+}
+
+}  // namespace cclgym

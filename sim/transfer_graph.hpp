@@ -38,7 +38,8 @@ class TransferGraph {
   /// Sets the capacity of every link, B/s; routes refer to links by index.
   void set_link_capacities(std::vector<double> capacities_Bps);
   /// Interns a route (a list of distinct link indices) and returns its index. Equal lists share one
-  /// index.
+  /// index. On an empty route a flow meets no link: only its rate cap bounds it, and without one
+  /// its bytes take no time.
   std::int32_t add_route(std::span<const std::int32_t> links);
   /// Adds a flow. bytes >= 0 (need not be whole), latency_s >= 0, rate_cap_Bps > 0, repeat >= 1.
   TransferId add_flow(std::int32_t route, double bytes, double latency_s,
@@ -52,6 +53,7 @@ class TransferGraph {
   void finish();
 
   // --- reading (after finish) ---
+  [[nodiscard]] bool finished() const { return finished_; }
   [[nodiscard]] std::int32_t size() const { return static_cast<std::int32_t>(bytes_.size()); }
   /// Total firings: the sum of `repeat` over all nodes.
   [[nodiscard]] std::int64_t firings() const { return firings_; }
@@ -86,6 +88,11 @@ class TransferGraph {
 
  private:
   static std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
+  void check_open(const char* function) const;
+  void check_node(TransferId id, const char* function) const;
+  TransferId add_node(std::int32_t route, double bytes, double latency_s, double rate_cap_Bps,
+                      std::int32_t repeat);
+  void grow_route_table();
 
   std::vector<double> bytes_;
   std::vector<double> latency_s_;
@@ -97,7 +104,8 @@ class TransferGraph {
   std::vector<std::int32_t> route_links_;
   std::vector<std::size_t> edge_offset_;
   std::vector<Edge> edges_;
-  std::vector<TransferId> edge_sources_;  ///< only while building
+  std::vector<TransferId> edge_sources_;   ///< only while building
+  std::vector<std::int32_t> route_table_;  ///< open addressing, -1 is free; only while building
   std::vector<double> link_capacity_Bps_;
   std::int64_t firings_ = 0;
   std::int64_t flow_firings_ = 0;

@@ -1,0 +1,166 @@
+#include "sim/flow_engine.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "sim/dependency_tracker.hpp"
+#include "sim/flow_calendar.hpp"
+#include "sim/flow_network.hpp"
+#include "sim/flow_slots.hpp"
+
+namespace cclgym {
+namespace {
+
+/// All events of one date are handled before rates are found anew, so that the many flows of a
+/// symmetric collective that end and begin together cost one settling. Between events nothing is
+/// computed: a flow's bytes are only brought up to date when its rate changes.
+class FlowEngine final : public Engine {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "flow"; }
+
+  void load(std::shared_ptr<const TransferGraph> graph) override {
+    tracker_.load(graph);
+    graph_ = std::move(graph);
+    network_.load(*graph_);
+    start_s_.assign(static_cast<std::size_t>(graph_->size()), 0.0);
+    end_s_.assign(start_s_.size(), 0.0);
+  }
+
+  EngineResult run(FiringObserver* observer) override {
+    if (graph_ == nullptr) {
+      throw std::logic_error("engine flow: run before load");
+    }
+    observer_ = observer;
+    now_s_ = 0;
+    slots_.reset();
+    calendar_.reset();
+    network_.reset();
+    instant_.clear();
+    tracker_.reset();
+    tracker_.start_roots([this](TransferId node) { start(node); });
+    finish_instant_firings();
+    settle();
+    while (!calendar_.empty()) {
+      now_s_ = calendar_.next_date();
+      do {
+        handle(calendar_.pop());
+      } while (!calendar_.empty() && calendar_.next_date() == now_s_);
+      settle();
+    }
+    if (tracker_.left() > 0) {
+      tracker_.throw_stalled();
+    }
+    return {now_s_, start_s_, end_s_};
+  }
+
+ private:
+  static std::size_t index(TransferId id) { return static_cast<std::size_t>(id); }
+
+  void start(TransferId node) {
+    start_s_[index(node)] = now_s_;
+    const double latency_s = graph_->latency_s(node);
+    if (latency_s > 0) {
+      const FlowSlotId slot = slots_.allocate();
+      slots_[slot].node = node;
+      slots_[slot].hops = kNone;
+      calendar_.add(slot, now_s_ + latency_s);
+    } else if (graph_->bytes(node) > 0) {
+      const FlowSlotId slot = slots_.allocate();
+      slots_[slot].node = node;
+      begin_transfer(slot);
+    } else {
+      instant_.push_back(node);
+    }
+  }
+
+  /// The latency has passed. Whatever has no bytes to move is done.
+  void begin_transfer(FlowSlotId slot) {
+    FlowSlot& flow = slots_[slot];
+    const std::int32_t route = graph_->route_of(flow.node);
+    const double bytes = graph_->bytes(flow.node);
+    if (bytes > 0) {
+      flow.bound_Bps = network_.bound_Bps(route, graph_->rate_cap_Bps(flow.node));
+      if (flow.bound_Bps < std::numeric_limits<double>::infinity()) {
+        flow.bytes_left = bytes;
+        flow.since_s = now_s_;
+        flow.bucket = kNone;
+        network_.add(slot, graph_->route_links(route));
+        return;
+      }
+    }
+    instant_.push_back(flow.node);
+    slots_.release(slot);
+  }
+
+  /// The events of one bucket; all of them lie at now_s_.
+  void handle(FlowSlotId slot) {
+    while (slot != kNone) {
+      const FlowSlotId next = slots_[slot].next;
+      if (slots_[slot].hops == kNone) {
+        begin_transfer(slot);
+      } else {
+        const TransferId node = slots_[slot].node;
+        network_.remove(slot);
+        slots_.release(slot);
+        finish(node);
+      }
+      // At once, so that firings are told of in the order in which they are done.
+      finish_instant_firings();
+      slot = next;
+    }
+  }
+
+  void finish(TransferId node) {
+    end_s_[index(node)] = now_s_;
+    if (observer_ != nullptr) {
+      observer_->on_firing(node, tracker_.iteration(node), start_s_[index(node)], now_s_);
+    }
+    tracker_.done(node, [this](TransferId ready) { start(ready); });
+  }
+
+  /// A queue instead of recursion: chains of firings that take no time can be as long as the graph.
+  void finish_instant_firings() {
+    if (instant_.empty()) {
+      return;
+    }
+    for (std::size_t i = 0; i < instant_.size(); ++i) {
+      finish(instant_[i]);
+    }
+    instant_.clear();
+  }
+
+  void settle() {
+    for (const FlowSlotId slot : network_.settle()) {
+      FlowSlot& flow = slots_[slot];
+      if (flow.target_Bps == flow.rate_Bps) {
+        continue;
+      }
+      if (flow.bucket != kNone) {
+        flow.bytes_left = std::max(0.0, flow.bytes_left - flow.rate_Bps * (now_s_ - flow.since_s));
+        flow.since_s = now_s_;
+        calendar_.remove(slot);
+      }
+      flow.rate_Bps = flow.target_Bps;
+      calendar_.add(slot, now_s_ + flow.bytes_left / flow.rate_Bps);
+    }
+  }
+
+  std::shared_ptr<const TransferGraph> graph_;
+  DependencyTracker tracker_;
+  FlowSlots slots_;
+  FlowCalendar calendar_{slots_};
+  FlowNetwork network_{slots_};
+  std::vector<TransferId> instant_;  ///< started and over at now_s_, not told of yet
+  std::vector<double> start_s_;
+  std::vector<double> end_s_;
+  FiringObserver* observer_ = nullptr;
+  double now_s_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Engine> make_flow_engine() { return std::make_unique<FlowEngine>(); }
+
+}  // namespace cclgym

@@ -1,0 +1,255 @@
+#include "sim/flow_network.hpp"
+
+#include <algorithm>
+#include <functional>
+
+namespace cclgym {
+
+void FlowNetwork::load(const TransferGraph& graph) {
+  const auto capacities = graph.link_capacities_Bps();
+  links_.clear();
+  for (const double capacity_Bps : capacities) {
+    links_.push_back({capacity_Bps, 0, 0, 0, 0, kNone, 0, false});
+  }
+  narrowest_Bps_.clear();
+  hops_per_slot_ = 0;
+  for (std::int32_t route = 0; route < graph.routes(); ++route) {
+    double narrowest_Bps = kNoRateCap;
+    for (const std::int32_t id : graph.route_links(route)) {
+      narrowest_Bps = std::min(narrowest_Bps, capacities[index(id)]);
+    }
+    narrowest_Bps_.push_back(narrowest_Bps);
+    hops_per_slot_ =
+        std::max(hops_per_slot_, static_cast<std::int32_t>(graph.route_links(route).size()));
+  }
+  hops_.clear();
+  reset();
+}
+
+void FlowNetwork::reset() {
+  for (Link& link : links_) {
+    link.demand_Bps = 0;
+    link.flows = 0;
+    link.first_hop = kNone;
+    link.dirty = false;
+  }
+  dirty_.clear();
+  fresh_.clear();
+  touched_.clear();
+}
+
+void FlowNetwork::next_epoch() {
+  if (++epoch_ == 0) {
+    for (Link& link : links_) {
+      link.mark = 0;
+    }
+    slots_.clear_marks();
+    epoch_ = 1;
+  }
+}
+
+void FlowNetwork::make_dirty(std::int32_t id) {
+  if (!link(id).dirty) {
+    link(id).dirty = true;
+    dirty_.push_back(id);
+  }
+}
+
+void FlowNetwork::add(FlowSlotId slot, std::span<const std::int32_t> route_links) {
+  FlowSlot& flow = slots_[slot];
+  flow.hops = static_cast<std::int32_t>(route_links.size());
+  flow.rate_Bps = 0;
+  fresh_.push_back(slot);
+  std::int32_t id = first_hop_of(slot);
+  if (hops_.size() < index(id + hops_per_slot_)) {
+    hops_.resize(index(id + hops_per_slot_));
+  }
+  for (const std::int32_t link_id : route_links) {
+    Link& entered = link(link_id);
+    hop(id) = {entered.first_hop, kNone, link_id, slot};
+    if (entered.first_hop != kNone) {
+      hop(entered.first_hop).previous = id;
+    }
+    entered.first_hop = id;
+    ++entered.flows;
+    entered.demand_Bps += flow.bound_Bps;
+    if (entered.can_saturate()) {
+      make_dirty(link_id);
+    }
+    ++id;
+  }
+}
+
+void FlowNetwork::remove(FlowSlotId slot) {
+  const FlowSlot& flow = slots_[slot];
+  const std::int32_t first = first_hop_of(slot);
+  for (std::int32_t id = first; id < first + flow.hops; ++id) {
+    const Hop& gone = hop(id);
+    Link& left = link(gone.link);
+    (gone.previous == kNone ? left.first_hop : hop(gone.previous).next) = gone.next;
+    if (gone.next != kNone) {
+      hop(gone.next).previous = gone.previous;
+    }
+    const bool could_saturate = left.can_saturate();
+    if (--left.flows == 0) {
+      left.demand_Bps = 0;  // ends the drift of adding and subtracting
+    } else {
+      left.demand_Bps -= flow.bound_Bps;
+      if (could_saturate) {
+        make_dirty(gone.link);
+      }
+    }
+  }
+}
+
+const std::vector<FlowSlotId>& FlowNetwork::settle() {
+  touched_.clear();
+  next_epoch();
+  for (const std::int32_t id : dirty_) {
+    visit_dirty(id);
+  }
+  dirty_.clear();
+  for (const FlowSlotId slot : fresh_) {
+    FlowSlot& flow = slots_[slot];
+    if (flow.mark != epoch_) {
+      flow.mark = epoch_;
+      flow.target_Bps = flow.bound_Bps;
+      touched_.push_back(slot);
+    }
+  }
+  fresh_.clear();
+  return touched_;
+}
+
+void FlowNetwork::visit_dirty(std::int32_t id) {
+  link(id).dirty = false;
+  if (link(id).mark == epoch_) {
+    return;
+  }
+  if (link(id).can_saturate()) {
+    solve_component(id);
+    return;
+  }
+  // It constrains its flows no longer; each of them may still be constrained elsewhere.
+  for (std::int32_t on = link(id).first_hop; on != kNone; on = hop(on).next) {
+    const FlowSlotId slot = hop(on).slot;
+    FlowSlot& flow = slots_[slot];
+    const std::int32_t first = first_hop_of(slot);
+    for (std::int32_t other = first; flow.mark != epoch_ && other < first + flow.hops; ++other) {
+      if (link(hop(other).link).can_saturate()) {
+        solve_component(hop(other).link);
+      }
+    }
+    if (flow.mark != epoch_) {
+      flow.mark = epoch_;
+      flow.target_Bps = flow.bound_Bps;
+      touched_.push_back(slot);
+    }
+  }
+}
+
+void FlowNetwork::solve_component(std::int32_t start) {
+  const std::size_t first_flow = touched_.size();
+  component_.assign(1, start);
+  link(start).mark = epoch_;
+  for (std::size_t i = 0; i < component_.size(); ++i) {
+    Link& reached = link(component_[i]);
+    reached.left_Bps = reached.capacity_Bps;
+    reached.open = reached.flows;
+    for (std::int32_t on = reached.first_hop; on != kNone; on = hop(on).next) {
+      const FlowSlotId slot = hop(on).slot;
+      FlowSlot& flow = slots_[slot];
+      if (flow.mark == epoch_) {
+        continue;
+      }
+      flow.mark = epoch_;
+      flow.target_Bps = -1;
+      touched_.push_back(slot);
+      const std::int32_t first = first_hop_of(slot);
+      for (std::int32_t other = first; other < first + flow.hops; ++other) {
+        Link& neighbour = link(hop(other).link);
+        if (neighbour.mark != epoch_ && neighbour.can_saturate()) {
+          neighbour.mark = epoch_;
+          component_.push_back(hop(other).link);
+        }
+      }
+    }
+  }
+  const std::span<const FlowSlotId> flows(touched_.data() + first_flow,
+                                          touched_.size() - first_flow);
+  if (component_.size() != 1 || !fill_single_link(flows)) {
+    fill();
+  }
+}
+
+bool FlowNetwork::fill_single_link(std::span<const FlowSlotId> flows) {
+  const double share_Bps =
+      link(component_.front()).capacity_Bps / static_cast<double>(flows.size());
+  for (const FlowSlotId slot : flows) {
+    if (slots_[slot].bound_Bps < share_Bps) {
+      return false;
+    }
+  }
+  for (const FlowSlotId slot : flows) {
+    slots_[slot].target_Bps = share_Bps;
+  }
+  return true;
+}
+
+void FlowNetwork::fill() {
+  // The link with the least fair share is the next bottleneck. Shares only grow while flows are
+  // given their rates, so an entry that is out of date is too low: it is put back when it comes up.
+  heap_.clear();
+  for (const std::int32_t id : component_) {
+    heap_.emplace_back(link(id).capacity_Bps / static_cast<double>(link(id).open), id);
+  }
+  std::make_heap(heap_.begin(), heap_.end(), std::greater<>());
+  while (!heap_.empty()) {
+    const auto [stored_Bps, id] = heap_.front();
+    std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
+    heap_.pop_back();
+    if (link(id).open == 0) {
+      continue;
+    }
+    const double share_Bps = link(id).left_Bps / static_cast<double>(link(id).open);
+    if (share_Bps <= stored_Bps || heap_.empty() || share_Bps <= heap_.front().first) {
+      fill_link(id, share_Bps);
+    }
+    if (link(id).open > 0) {
+      heap_.emplace_back(link(id).left_Bps / static_cast<double>(link(id).open), id);
+      std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
+    }
+  }
+}
+
+void FlowNetwork::fill_link(std::int32_t id, double share_Bps) {
+  // Flows that cannot use their share leave more to the others: those first, then look again.
+  bool bounded = false;
+  for (std::int32_t on = link(id).first_hop; on != kNone; on = hop(on).next) {
+    const FlowSlot& flow = slots_[hop(on).slot];
+    if (flow.target_Bps < 0 && flow.bound_Bps < share_Bps) {
+      fix(hop(on).slot, flow.bound_Bps);
+      bounded = true;
+    }
+  }
+  for (std::int32_t on = link(id).first_hop; !bounded && on != kNone; on = hop(on).next) {
+    if (slots_[hop(on).slot].target_Bps < 0) {
+      fix(hop(on).slot, share_Bps);
+    }
+  }
+}
+
+void FlowNetwork::fix(FlowSlotId slot, double rate_Bps) {
+  FlowSlot& flow = slots_[slot];
+  flow.target_Bps = rate_Bps;
+  const std::int32_t first = first_hop_of(slot);
+  for (std::int32_t on = first; on < first + flow.hops; ++on) {
+    Link& passed = link(hop(on).link);
+    if (passed.can_saturate()) {
+      passed.left_Bps -= rate_Bps;
+      --passed.open;
+    }
+  }
+}
+
+}  // namespace cclgym

@@ -1,0 +1,93 @@
+// Max-min fair rates of the flows in flight, kept up to date as flows come and go.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "sim/flow_slots.hpp"
+#include "sim/transfer_graph.hpp"
+
+namespace cclgym {
+
+/// Shares link capacities among flows max-min fairly, each flow bounded by its cap: the allocation
+/// in which no flow can get more without taking from one that has no more than it (Bertsekas and
+/// Gallager, Data Networks, section 6.5.2), computed by progressive filling.
+///
+/// A flow can never move faster than its bound min(cap, narrowest link). So a link whose flows'
+/// bounds add up to no more than its capacity constrains nobody: it is left out of every solve and
+/// passes no change on. Only the flows joined by links that can saturate are solved again when one
+/// of them comes or goes.
+class FlowNetwork {
+ public:
+  explicit FlowNetwork(FlowSlots& slots) : slots_(slots) {}
+
+  void load(const TransferGraph& graph);
+  /// Forgets all flows.
+  void reset();
+
+  /// What a flow on this route moves at when nothing is shared; infinite on an empty route without
+  /// a cap.
+  [[nodiscard]] double bound_Bps(std::int32_t route, double rate_cap_Bps) const {
+    const double narrowest = narrowest_Bps_[index(route)];
+    return rate_cap_Bps < narrowest ? rate_cap_Bps : narrowest;
+  }
+
+  /// The flow in `slot` (whose bound_Bps is set) begins to move bytes.
+  void add(FlowSlotId slot, std::span<const std::int32_t> route_links);
+  /// The flow in `slot` is done.
+  void remove(FlowSlotId slot);
+
+  /// Finds the rates after all additions and removals since the last call. Returns the flows whose
+  /// rate may have changed, in a fixed order; the rate is in FlowSlot::target_Bps.
+  const std::vector<FlowSlotId>& settle();
+
+ private:
+  struct Link {
+    double capacity_Bps;
+    double demand_Bps;  ///< sum of the bounds of its flows
+    double left_Bps;    ///< while filling: capacity not given away yet
+    std::int32_t open;  ///< while filling: flows without a rate yet
+    std::int32_t flows;
+    std::int32_t first_hop;
+    std::uint32_t mark;
+    bool dirty;
+    [[nodiscard]] bool can_saturate() const { return demand_Bps > capacity_Bps; }
+  };
+  /// One flow on one link, in the link's list of flows.
+  struct Hop {
+    std::int32_t next;
+    std::int32_t previous;
+    std::int32_t link;
+    FlowSlotId slot;
+  };
+  static std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
+  Link& link(std::int32_t id) { return links_[index(id)]; }
+  Hop& hop(std::int32_t id) { return hops_[index(id)]; }
+  [[nodiscard]] std::int32_t first_hop_of(FlowSlotId slot) const { return slot * hops_per_slot_; }
+  void next_epoch();
+  void make_dirty(std::int32_t id);
+  void visit_dirty(std::int32_t id);
+  /// Gathers everything joined to `start` by links that can saturate, and solves it.
+  void solve_component(std::int32_t start);
+  void fill();
+  bool fill_single_link(std::span<const FlowSlotId> flows);
+  void fill_link(std::int32_t id, double share_Bps);
+  void fix(FlowSlotId slot, double rate_Bps);
+
+  FlowSlots& slots_;
+  std::vector<Link> links_;
+  std::vector<Hop> hops_;
+  std::int32_t hops_per_slot_ = 0;
+  std::vector<double> narrowest_Bps_;  ///< by route
+  std::uint32_t epoch_ = 0;
+  std::vector<std::int32_t> dirty_;
+  std::vector<FlowSlotId> fresh_;  ///< flows added since the last settling
+  std::vector<FlowSlotId> touched_;
+  std::vector<std::int32_t> component_;
+  std::vector<std::pair<double, std::int32_t>> heap_;  ///< (fair share, link), least first
+};
+
+}  // namespace cclgym

@@ -1,0 +1,249 @@
+// Known to work with SimGrid 3.32 (Debian 12), 3.35 (Ubuntu 24.04) and 4.0 (Debian 13).
+#include "sim/simgrid_adapter.hpp"
+
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <csignal>
+#include <simgrid/kernel/Timer.hpp>
+#include <simgrid/s4u.hpp>
+#include <simgrid/version.h>
+#include <string>
+#include <utility>
+#include <vector>
+#include <xbt/log.h>
+
+// Two things that SimGrid exports but does not declare in its public headers. The build checks that
+// both link (sim/CMakeLists.txt).
+namespace simgrid::kernel::activity {
+class CommImpl {
+ public:
+  CommImpl& set_size(double bytes);
+  CommImpl& set_rate(double rate_Bps);
+};
+}  // namespace simgrid::kernel::activity
+/// SimGrid's clock, EngineImpl::now_. It survives the engine, and the low bits of every date depend
+/// on it; set to 0 between runs, all runs give the same bits.
+extern double cclgym_simgrid_clock_s asm("_ZN7simgrid6kernel10EngineImpl4now_E");
+
+namespace cclgym {
+namespace {
+
+namespace sg = simgrid::s4u;
+
+#if SIMGRID_VERSION >= 33400
+using DoneActivity = sg::Comm;
+#else
+using DoneActivity = sg::Activity;
+#endif
+
+/// SimGrid is a singleton, and its signals keep their callbacks for ever, so the callback has to
+/// find the platform of the moment.
+std::atomic<SimgridPlatform*> live_platform{nullptr};
+
+/// SimGrid installs handlers for Ctrl-C and for faults; the program's own ones are put back.
+class SignalKeeper {
+ public:
+  SignalKeeper() {
+    for (std::size_t i = 0; i < kSignals.size(); ++i) {
+      sigaction(kSignals[i], nullptr, &kept_[i]);
+    }
+  }
+  ~SignalKeeper() {
+    for (std::size_t i = 0; i < kSignals.size(); ++i) {
+      sigaction(kSignals[i], &kept_[i], nullptr);
+    }
+  }
+  SignalKeeper(const SignalKeeper&) = delete;
+  SignalKeeper& operator=(const SignalKeeper&) = delete;
+
+ private:
+  static constexpr std::array kSignals = {SIGINT, SIGSEGV, SIGBUS};
+  std::array<struct sigaction, kSignals.size()> kept_{};
+};
+
+void configure() {
+  sg::Engine::set_config("network/model:CM02");
+  sg::Engine::set_config("network/crosstraffic:0");
+#if SIMGRID_VERSION >= 33400
+  sg::Engine::set_config("network/TCP-gamma:0");
+  sg::Engine::set_config("precision/timing:1e-15");
+  sg::Engine::set_config("precision/work-amount:1e-12");
+#else
+  sg::Engine::set_config("network/TCP-gamma:1e30");
+  sg::Engine::set_config("surf/precision:1e-15");
+  sg::Engine::set_config("maxmin/precision:1e-12");
+#endif
+}
+
+sg::NetZone* make_zone([[maybe_unused]] sg::Engine& engine) {
+#if SIMGRID_VERSION >= 40000
+  return engine.get_netzone_root()->add_netzone_full("fabric");
+#else
+  return sg::create_full_zone("fabric");
+#endif
+}
+
+sg::Host* make_host(sg::NetZone* zone, const std::string& name) {
+#if SIMGRID_VERSION >= 40000
+  return zone->add_host(name, 1e9);
+#else
+  return zone->create_host(name, 1e9);
+#endif
+}
+
+sg::Link* make_link(sg::NetZone* zone, const std::string& name, double capacity_Bps) {
+#if SIMGRID_VERSION >= 40000
+  sg::Link* link = zone->add_link(name, capacity_Bps);
+#else
+  sg::Link* link = zone->create_link(name, capacity_Bps);
+#endif
+  return link->set_latency(0.0)->seal();
+}
+
+void make_route(sg::NetZone* zone, sg::Host* source, sg::Host* target,
+                const std::vector<sg::LinkInRoute>& links) {
+#if SIMGRID_VERSION >= 33600
+  zone->add_route(source, target, links, false);
+#else
+  zone->add_route(source->get_netpoint(), target->get_netpoint(), nullptr, nullptr, links, false);
+#endif
+}
+
+}  // namespace
+
+class SimgridPlatform::Impl {
+ public:
+  Impl(const TransferGraph& graph, SimgridListener& listener) : listener_(listener) {
+    make_engine();
+    build(graph);
+    static const bool connected = (connect(), true);
+    (void)connected;
+  }
+
+  void on_done(const DoneActivity& activity) {
+    const auto slot =
+        reinterpret_cast<std::intptr_t>(const_cast<DoneActivity&>(activity).get_data<void>());
+    // A communication must not be freed within its own callback: it lives until the next one ends.
+    grave_ = std::move(flows_[static_cast<std::size_t>(slot)].comm);
+    free_.push_back(static_cast<std::size_t>(slot));
+    listener_.on_flow_done(flows_[static_cast<std::size_t>(slot)].tag);
+  }
+
+  void start_flow(std::int32_t route, double bytes, double rate_cap_Bps, std::int32_t tag) {
+    if (free_.empty()) {
+      free_.push_back(flows_.size());
+      flows_.emplace_back();
+    }
+    const std::size_t slot = free_.back();
+    free_.pop_back();
+    flows_[slot].tag = tag;
+    const auto& [source, target] = hosts_of_route_[static_cast<std::size_t>(route)];
+    sg::CommPtr comm = sg::Comm::sendto_init();
+    comm->set_payload_size(1);  // anything but 0, or it would not start
+    auto* kernel = reinterpret_cast<simgrid::kernel::activity::CommImpl*>(comm->get_impl());
+    kernel->set_size(bytes);
+    if (std::isfinite(rate_cap_Bps)) {
+      kernel->set_rate(rate_cap_Bps);
+    }
+    comm->set_data(reinterpret_cast<void*>(static_cast<std::intptr_t>(slot)));
+    flows_[slot].comm = comm;
+    comm->set_source(source);
+    comm->set_destination(target);  // starts it
+  }
+
+  void set_timer(double date_s, std::int32_t tag) {
+    simgrid::kernel::timer::Timer::set(date_s, [this, tag] { listener_.on_timer(tag); });
+  }
+
+  void run() {
+    engine_->run();
+    grave_ = nullptr;
+  }
+
+ private:
+  struct Flow {
+    sg::CommPtr comm;
+    std::int32_t tag = 0;
+  };
+
+  void make_engine() {
+    const SignalKeeper keeper;
+    // SimGrid reports each setting at level info.
+    xbt_log_control_set("root.thresh:error");
+    engine_ = std::make_unique<sg::Engine>("cclgym");
+    configure();
+  }
+
+  void build(const TransferGraph& graph) {
+    sg::NetZone* zone = make_zone(*engine_);
+    std::vector<sg::LinkInRoute> links;
+    for (const double capacity_Bps : graph.link_capacities_Bps()) {
+      links.emplace_back(make_link(zone, "l" + std::to_string(links.size()), capacity_Bps));
+    }
+    // The fewest hosts with enough ordered pairs: SimGrid's route table is hosts x hosts.
+    const auto routes = static_cast<std::size_t>(graph.routes());
+    std::size_t host_count = 2;
+    while (host_count * (host_count - 1) < routes) {
+      ++host_count;
+    }
+    std::vector<sg::Host*> hosts;
+    for (std::size_t host = 0; host < host_count; ++host) {
+      hosts.push_back(make_host(zone, "h" + std::to_string(host)));
+    }
+    for (std::size_t route = 0; route < routes; ++route) {
+      const std::size_t source = route / (host_count - 1);
+      const std::size_t rest = route % (host_count - 1);
+      const std::size_t target = rest < source ? rest : rest + 1;
+      hosts_of_route_.emplace_back(hosts[source], hosts[target]);
+      std::vector<sg::LinkInRoute> on_route;
+      for (const std::int32_t link : graph.route_links(static_cast<std::int32_t>(route))) {
+        on_route.push_back(links[static_cast<std::size_t>(link)]);
+      }
+      if (!on_route.empty()) {
+        make_route(zone, hosts[source], hosts[target], on_route);
+      }
+    }
+    // By hand: SimGrid seals by itself only the first platform of a process.
+    zone->seal();
+#if SIMGRID_VERSION >= 40000
+    engine_->get_netzone_root()->seal();
+#endif
+  }
+
+  static void connect() {
+    const auto done = [](const DoneActivity& activity) {
+      live_platform.load(std::memory_order_relaxed)->impl_->on_done(activity);
+    };
+    DoneActivity::on_completion_cb(done);
+  }
+
+  SimgridListener& listener_;
+  std::unique_ptr<sg::Engine> engine_;
+  std::vector<std::pair<sg::Host*, sg::Host*>> hosts_of_route_;
+  std::vector<Flow> flows_;
+  std::vector<std::size_t> free_;
+  sg::CommPtr grave_;
+};
+
+SimgridPlatform::SimgridPlatform(const TransferGraph& graph, SimgridListener& listener) {
+  impl_ = std::make_unique<Impl>(graph, listener);
+  live_platform = this;
+}
+
+SimgridPlatform::~SimgridPlatform() { live_platform = nullptr; }
+
+double SimgridPlatform::now_s() const { return cclgym_simgrid_clock_s; }
+
+void SimgridPlatform::reset_clock() { cclgym_simgrid_clock_s = 0; }
+
+void SimgridPlatform::start_flow(std::int32_t route, double bytes, double rate_cap_Bps,
+                                 std::int32_t tag) {
+  impl_->start_flow(route, bytes, rate_cap_Bps, tag);
+}
+
+void SimgridPlatform::set_timer(double date_s, std::int32_t tag) { impl_->set_timer(date_s, tag); }
+
+void SimgridPlatform::run() { impl_->run(); }
+
+}  // namespace cclgym
