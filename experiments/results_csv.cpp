@@ -1,0 +1,92 @@
+#include <cmath>
+#include <map>
+#include <tuple>
+
+#include "experiments/csv.hpp"
+#include "experiments/results.hpp"
+#include "experiments/results_columns.hpp"
+
+namespace cclgym {
+
+namespace {
+
+constexpr std::array<CsvColumn<MeasuredRow>, 8> kMeasuredColumns{{
+    {"system", &MeasuredRow::system},
+    {"config", &MeasuredRow::config},
+    {"fabric", &MeasuredRow::fabric},
+    {"collective", &MeasuredRow::collective},
+    {"ranks", &MeasuredRow::ranks},
+    {"size_bytes", &MeasuredRow::size_bytes},
+    {"time_us", &MeasuredRow::time_us},
+    {"source", &MeasuredRow::source},
+}};
+
+std::vector<std::string> collective_names() {
+  std::vector<std::string> names;
+  for (const CollectiveKind kind : all_collectives()) names.emplace_back(to_string(kind));
+  return names;
+}
+
+}  // namespace
+
+std::string result_header() { return csv_header(kResultColumns); }
+
+std::string to_csv(const ResultRow& row) { return csv_line(kResultColumns, row); }
+
+ResultTable read_results(const std::string& path) {
+  CsvRows<ResultRow> file =
+      read_csv(path, kResultColumns, {.comments = false, .keep_unended = false});
+  std::map<std::string_view, std::size_t> seen;
+  for (std::size_t i = 0; i < file.rows.size(); ++i) {
+    const auto [first, fresh] = seen.try_emplace(file.rows[i].cell_key, i);
+    if (!fresh) {
+      throw UserError(file.where[i], "cell_key " + quoted(file.rows[i].cell_key, 200) +
+                                         " is already in line " +
+                                         std::to_string(file.where[first->second].line) +
+                                         "; expected each cell once");
+    }
+  }
+  return {std::move(file.rows), file.truncated};
+}
+
+std::vector<MeasuredRow> read_measured(const std::string& path) {
+  CsvRows<MeasuredRow> file =
+      read_csv(path, kMeasuredColumns, {.comments = true, .keep_unended = true});
+  std::map<std::tuple<std::string, std::string, std::string, std::string, int, std::uint64_t>,
+           std::size_t>
+      seen;
+  for (std::size_t i = 0; i < file.rows.size(); ++i) {
+    MeasuredRow& row = file.rows[i];
+    const SourceLocation& where = file.where[i];
+    for (const auto& [text, name] :
+         {std::pair{&row.system, "system"}, {&row.config, "config"}, {&row.fabric, "fabric"}}) {
+      if (text->empty()) throw UserError(where, std::string(name) + " is empty; expected a name");
+    }
+    const std::optional<CollectiveKind> kind = parse_collective(row.collective);
+    if (!kind || *kind == CollectiveKind::Custom) {
+      throw UserError(where,
+                      unknown_name_message("collective", row.collective, collective_names()));
+    }
+    row.collective = to_string(*kind);
+    if (row.ranks < 1) {
+      throw UserError(where, "ranks is " + std::to_string(row.ranks) + "; expected at least 1");
+    }
+    if (row.size_bytes == 0) throw UserError(where, "size_bytes is 0; expected at least 1");
+    if (!std::isfinite(row.time_us) || row.time_us <= 0) {
+      throw UserError(where, "time_us is " + format_double(row.time_us) +
+                                 "; expected a positive number of microseconds");
+    }
+    const auto [first, fresh] = seen.try_emplace(
+        {row.system, row.config, row.fabric, row.collective, row.ranks, row.size_bytes}, i);
+    if (!fresh) {
+      throw UserError(where,
+                      "the same system, config, fabric, collective, ranks and size_bytes "
+                      "are already in line " +
+                          std::to_string(file.where[first->second].line) +
+                          "; expected one time (the median) for each");
+    }
+  }
+  return std::move(file.rows);
+}
+
+}  // namespace cclgym
