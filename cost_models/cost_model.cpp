@@ -79,6 +79,7 @@ CostModel shipped_cost_model(std::string_view name) {
   if (name == "hockney") {
     CostModel model;
     model.name = "hockney";
+    model.description = "alpha + L * beta by the fabric's links, nothing else: the oracle";
     model.hockney = true;
     return model;
   }
@@ -89,6 +90,14 @@ CostModel shipped_cost_model(std::string_view name) {
     return read_cost_model(parse_yaml(embedded::parameters_v100, "v100.yaml (built in)"));
   }
   throw UserError(unknown_name_message("cost model", name, cost_model_names()));
+}
+
+CostModel cost_model_for(std::string_view name, const Fabric& fabric) {
+  if (name.ends_with(".yaml") || name.ends_with(".yml")) return load_cost_model(std::string(name));
+  if (name != "auto") return shipped_cost_model(name);
+  if (fabric.gpu_model() == "A100") return shipped_cost_model("a100");
+  if (fabric.gpu_model() == "V100") return shipped_cost_model("v100");
+  return shipped_cost_model("hockney");
 }
 
 }  // namespace cclgym

@@ -33,8 +33,9 @@ struct ProtocolCost {
 /// A complete set of cost parameters. Model "hockney": a transfer of L bytes costs alpha + L * beta
 /// and nothing else; model "protocol": everything below.
 struct CostModel {
-  std::string name;      ///< e.g. "a100"
-  bool hockney = false;  ///< true: only links' alpha and beta count
+  std::string name;         ///< e.g. "a100"
+  std::string description;  ///< one line
+  bool hockney = false;     ///< true: only links' alpha and beta count
   /// alpha by link kind, s a traversal; nullopt: the fabric link's own latency. Index: LinkKind.
   std::array<std::optional<double>, 4> alpha_s;
   /// Share of a link's raw bandwidth that payload and protocol flags can use, by link kind.
@@ -60,5 +61,10 @@ struct CostModel {
 [[nodiscard]] CostModel shipped_cost_model(std::string_view name);
 /// Reads a parameter set from a YAML file (docs/cost-models.md). Throws UserError with the place.
 [[nodiscard]] CostModel load_cost_model(const std::string& path);
+
+/// What a user means by a cost model: "auto" (the parameter set of the fabric's GPU model, hockney
+/// if there is none), the name of a shipped model, or the path of a parameter file (ends in .yaml
+/// or .yml). Throws UserError naming the nearest model.
+[[nodiscard]] CostModel cost_model_for(std::string_view name, const Fabric& fabric);
 
 }  // namespace cclgym

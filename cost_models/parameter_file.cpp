@@ -181,6 +181,9 @@ CostModel read_cost_model(const YamlValue& document) {
   check_keys(document, specs, "cost model");
   CostModel model;
   model.name = read_text(*document.find("name"), spec_of(specs, "name"));
+  if (const YamlValue* description = document.find("description")) {
+    model.description = read_text(*description, spec_of(specs, "description"));
+  }
   read_into(model.kernel_launch_s, document, specs, "kernel_launch");
   read_into(model.channel_overhead_s, document, specs, "channel_overhead");
   read_into(model.start_skew_s, document, specs, "start_skew");

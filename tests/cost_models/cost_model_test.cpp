@@ -90,3 +90,18 @@ TEST_CASE("canonical text tells models apart by every parameter") {
   CHECK(differs([](CostModel& m) { m.protocols[1].step_latency_s = 0; }));
   CHECK_FALSE(differs([](CostModel& m) { m.name = "another"; }));
 }
+
+TEST_CASE("a fabric's GPU model chooses the parameter set") {
+  const auto fabric_of = [](const std::string& gpu_model) {
+    FabricBuilder builder("f");
+    builder.set_gpu_model(gpu_model);
+    builder.add_node({.name = "gpu0"});
+    return builder.build();
+  };
+  CHECK(cost_model_for("auto", *fabric_of("A100")).name == "a100");
+  CHECK(cost_model_for("auto", *fabric_of("V100")).name == "v100");
+  CHECK(cost_model_for("auto", *fabric_of("")).name == "hockney");
+  CHECK(cost_model_for("v100", *fabric_of("A100")).name == "v100");
+  CHECK_THROWS_AS(cost_model_for("missing.yaml", *fabric_of("A100")), UserError);
+  CHECK_THROWS_AS(cost_model_for("autoo", *fabric_of("A100")), UserError);
+}

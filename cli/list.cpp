@@ -1,0 +1,113 @@
+// cclgym list: the names that other commands and experiments take.
+#include <algorithm>
+#include <fmt/core.h>
+#include <functional>
+#include <utility>
+
+#include "cli/command.hpp"
+#include "collectives/algorithm.hpp"
+#include "cost_models/cost_model.hpp"
+#include "sim/engine.hpp"
+#include "topology_models/registry.hpp"
+
+namespace cclgym {
+
+namespace {
+
+using Lines = std::vector<std::pair<std::string, std::string>>;
+
+Lines fabrics() {
+  Lines lines;
+  for (const FabricInfo& info : fabric_infos()) lines.emplace_back(info.name, info.description);
+  return lines;
+}
+
+Lines collectives() {
+  Lines lines;
+  for (const CollectiveKind kind : all_collectives()) {
+    std::string algorithms;
+    for (const AlgorithmInfo& info : algorithm_infos()) {
+      if (supports(info, kind)) algorithms += (algorithms.empty() ? "" : ", ") + info.name;
+    }
+    lines.emplace_back(to_string(kind), algorithms);
+  }
+  return lines;
+}
+
+Lines algorithms() {
+  Lines lines;
+  for (const AlgorithmInfo& info : algorithm_infos()) {
+    std::string kinds;
+    for (const CollectiveKind kind : info.collectives) {
+      kinds += (kinds.empty() ? "" : ", ") + std::string(to_string(kind));
+    }
+    lines.emplace_back(info.name, info.description);
+    lines.emplace_back("", fmt::format("{}; {}", kinds, info.rank_rule));
+  }
+  return lines;
+}
+
+Lines protocols() {
+  return {{"LL", "4 B of flag with every 4 B of data: lowest latency, half of the bandwidth"},
+          {"LL128", "8 B of flag in every 128 B: low latency, 94 % of the bandwidth"},
+          {"Simple", "data without flags, a fence a step: highest bandwidth, dearest steps"}};
+}
+
+Lines cost_models() {
+  Lines lines;
+  for (const std::string& name : cost_model_names()) {
+    lines.emplace_back(name, shipped_cost_model(name).description);
+  }
+  return lines;
+}
+
+Lines engines() {
+  Lines lines;
+  for (const EngineInfo& info : engine_infos()) lines.emplace_back(info.name, info.description);
+  return lines;
+}
+
+const std::vector<std::pair<std::string, std::function<Lines()>>>& topics() {
+  static const std::vector<std::pair<std::string, std::function<Lines()>>> all{
+      {"fabrics", fabrics},     {"collectives", collectives}, {"algorithms", algorithms},
+      {"protocols", protocols}, {"cost-models", cost_models}, {"engines", engines}};
+  return all;
+}
+
+int list(const std::vector<std::string>& args) {
+  const auto arguments =
+      ArgumentReader(list_command())
+          .positional("WHAT", "fabrics, collectives, algorithms, protocols, cost-models or engines")
+          .read(args);
+  if (!arguments) return 0;
+  const std::string& what = arguments->text("WHAT");
+  std::vector<std::string> names;
+  for (const auto& [name, lines_of] : topics()) {
+    names.push_back(name);
+    if (name != what) continue;
+    const Lines lines = lines_of();
+    std::size_t width = 0;
+    for (const auto& [key, text] : lines) width = std::max(width, key.size());
+    for (const auto& [key, text] : lines) fmt::print("{:<{}}  {}\n", key, width, text);
+    return 0;
+  }
+  throw UserError(unknown_name_message("list", what, names));
+}
+
+}  // namespace
+
+const Command& list_command() {
+  static const Command command{
+      .name = "list",
+      .summary = "list fabrics, collectives, algorithms, protocols, cost models, engines",
+      .usage = "fabrics|collectives|algorithms|protocols|cost-models|engines",
+      .examples =
+          "  cclgym list algorithms\n"
+          "      every algorithm with the collectives and rank counts that it is for\n"
+          "  cclgym list collectives\n"
+          "      every collective with the algorithms that carry it out\n",
+      .run = list};
+  return command;
+}
+
+}  // namespace cclgym

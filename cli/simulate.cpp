@@ -1,0 +1,288 @@
+// cclgym simulate: one call, one configuration.
+#include <algorithm>
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.hpp"
+#include "core/units.hpp"
+#include "cost_models/cost_model.hpp"
+#include "sim/analysis.hpp"
+#include "sim/simulator.hpp"
+#include "sim/timeline.hpp"
+#include "topology_models/registry.hpp"
+
+namespace cclgym {
+
+namespace {
+
+const OptionSpec kNodes{.name = "nodes",
+                        .kind = OptionKind::Integer,
+                        .description = "servers of the fabric",
+                        .min = 1,
+                        .max = 65536,
+                        .default_text = "1"};
+const OptionSpec kGpus{.name = "gpus",
+                       .kind = OptionKind::Integer,
+                       .description = "GPUs, for fabrics of any number",
+                       .min = 1,
+                       .max = 65536};
+const OptionSpec kChannels{.name = "channels",
+                           .kind = OptionKind::Integer,
+                           .description = "channels",
+                           .min = 1,
+                           .max = 1024,
+                           .default_text = "1"};
+const OptionSpec kThreads{.name = "threads",
+                          .kind = OptionKind::Integer,
+                          .description = "threads a thread block",
+                          .min = 1,
+                          .max = 1024,
+                          .default_text = "512"};
+const OptionSpec kSize{.name = "size",
+                       .kind = OptionKind::Bytes,
+                       .description = "size of the larger of a rank's send and receive buffer",
+                       .min = 1,
+                       .max = 1ULL << 50,
+                       .required = true};
+const OptionSpec kSeed{.name = "seed",
+                       .kind = OptionKind::Integer,
+                       .description = "for cost models with random parts",
+                       .min = 0,
+                       .default_text = "0"};
+const OptionSpec kRoot{.name = "root",
+                       .kind = OptionKind::Integer,
+                       .description = "root of a rooted collective",
+                       .min = 0,
+                       .default_text = "0"};
+
+std::vector<std::string> collective_names() {
+  std::vector<std::string> names;
+  for (const CollectiveKind kind : all_collectives()) names.emplace_back(to_string(kind));
+  return names;
+}
+
+CollectiveKind collective_of(const std::string& name) {
+  if (const auto kind = parse_collective(name)) return *kind;
+  throw UserError(argument_location("collective"),
+                  unknown_name_message("collective", name, collective_names()));
+}
+
+Protocol protocol_of(const std::string& name) {
+  if (const auto protocol = parse_protocol(name)) return *protocol;
+  std::vector<std::string> names;
+  for (const Protocol protocol : all_protocols()) names.emplace_back(to_string(protocol));
+  throw UserError(argument_location("protocol"), unknown_name_message("protocol", name, names));
+}
+
+const std::string& required(const Arguments& arguments, const std::string& name) {
+  if (!arguments.has(name)) {
+    throw UserError(fmt::format("--{} is missing; see cclgym simulate --help", name));
+  }
+  return arguments.text(name);
+}
+
+std::int64_t integer_of(const Arguments& arguments, const OptionSpec& spec) {
+  const std::string& text =
+      arguments.has(spec.name) ? arguments.text(spec.name) : spec.default_text;
+  return read_integer(text, spec, argument_location(spec.name));
+}
+
+std::string link_name(const Fabric& fabric, std::size_t link) {
+  const Link& l = fabric.links()[link];
+  return fmt::format("{} -> {}", fabric.nodes()[static_cast<std::size_t>(l.source)].name,
+                     fabric.nodes()[static_cast<std::size_t>(l.target)].name);
+}
+
+void print_json(const SimulationRecord& record, const Simulator& simulator) {
+  const Result& result = record.result;
+  nlohmann::ordered_json json{
+      {"fabric", simulator.fabric().name()},
+      {"ranks", simulator.fabric().ranks()},
+      {"collective", to_string(record.call.collective)},
+      {"algorithm", record.config.algorithm},
+      {"protocol", to_string(record.config.protocol)},
+      {"channels", record.config.channels},
+      {"threads", record.config.threads},
+      {"size_bytes", record.call.bytes},
+      {"cost_model", simulator.cost_model().name},
+      {"engine", simulator.engine_name()},
+      {"time_s", result.time_s},
+      {"algbw_Bps", result.algbw_Bps},
+      {"busbw_Bps", result.busbw_Bps},
+      {"steps", result.steps},
+      {"flows", result.flows},
+      {"rank_time_s", result.rank_time_s},
+  };
+  nlohmann::ordered_json& links = json["links"] = nlohmann::ordered_json::array();
+  const std::vector<LinkUse> uses = link_use(record);
+  for (std::size_t link = 0; link < uses.size(); ++link) {
+    if (uses[link].bytes == 0) continue;
+    links.push_back({{"link", link_name(simulator.fabric(), link)},
+                     {"bytes", uses[link].bytes},
+                     {"busy_s", uses[link].busy_s}});
+  }
+  nlohmann::ordered_json& path = json["critical_path"] = nlohmann::ordered_json::array();
+  for (const TransferId node : critical_path(record)) {
+    path.push_back({{"operation", describe_node(record.lowered, node)},
+                    {"start_s", record.start_s[static_cast<std::size_t>(node)]},
+                    {"end_s", record.end_s[static_cast<std::size_t>(node)]}});
+  }
+  fmt::print("{}\n", json.dump(2));
+}
+
+// Where the time on the critical path goes: launch, latency, bytes on the move, local work.
+void print_critical_path(const SimulationRecord& record) {
+  const TransferGraph& graph = *record.lowered.graph;
+  double launch_s = 0;
+  double latency_s = 0;
+  double moving_s = 0;
+  double local_s = 0;
+  int transfers = 0;
+  for (const TransferId node : critical_path(record)) {
+    const auto i = static_cast<std::size_t>(node);
+    const double duration_s = record.end_s[i] - record.start_s[i];
+    if (graph.route_of(node) >= 0) {
+      latency_s += graph.latency_s(node);
+      moving_s += duration_s - graph.latency_s(node);
+      ++transfers;
+    } else if (record.lowered.origins[i].thread_block < 0) {
+      launch_s += duration_s;
+    } else {
+      local_s += duration_s;
+    }
+  }
+  fmt::print(
+      "critical path     {} transfers: launch {}, latency {}, bytes on the move {}, local {}\n",
+      transfers, format_time(launch_s), format_time(latency_s), format_time(moving_s),
+      format_time(local_s));
+}
+
+void print_links(const SimulationRecord& record, const Fabric& fabric) {
+  constexpr std::size_t kShown = 8;
+  const std::vector<LinkUse> uses = link_use(record);
+  std::vector<std::size_t> order;
+  for (std::size_t link = 0; link < uses.size(); ++link) {
+    if (uses[link].bytes > 0) order.push_back(link);
+  }
+  std::stable_sort(order.begin(), order.end(), [&uses](std::size_t a, std::size_t b) {
+    return uses[a].busy_s > uses[b].busy_s;
+  });
+  if (order.empty()) return;
+  fmt::print("\n{:<28}{:>14}{:>14}{:>8}\n", "busiest links", "wire bytes", "busy", "share");
+  for (std::size_t i = 0; i < std::min(kShown, order.size()); ++i) {
+    const LinkUse& use = uses[order[i]];
+    fmt::print("{:<28}{:>14.0f}{:>14}{:>7.1f}%\n", link_name(fabric, order[i]), use.bytes,
+               format_time(use.busy_s), 100 * use.busy_s / record.result.time_s);
+  }
+  if (order.size() > kShown) fmt::print("… and {} more\n", order.size() - kShown);
+}
+
+void print_text(const SimulationRecord& record, const Simulator& simulator) {
+  const Result& result = record.result;
+  const auto [first, last] =
+      std::minmax_element(result.rank_time_s.begin(), result.rank_time_s.end());
+  fmt::print("{} of {} on {} ({} ranks): {}, {}, {} channel{}, {} threads\n",
+             to_string(record.call.collective), format_bytes(record.call.bytes),
+             simulator.fabric().name(), simulator.fabric().ranks(), record.config.algorithm,
+             to_string(record.config.protocol), record.config.channels,
+             record.config.channels == 1 ? "" : "s", record.config.threads);
+  fmt::print("cost model {}, engine {}\n\n", simulator.cost_model().name, simulator.engine_name());
+  fmt::print("time              {}\n", format_time(result.time_s));
+  fmt::print("algbw, busbw      {}, {}\n", format_rate(result.algbw_Bps),
+             format_rate(result.busbw_Bps));
+  fmt::print("ranks done        from {} to {}\n", format_time(*first), format_time(*last));
+  fmt::print("steps, flows      {}, {}\n", result.steps, result.flows);
+  print_critical_path(record);
+  print_links(record, simulator.fabric());
+}
+
+int simulate(const std::vector<std::string>& args) {
+  const auto arguments =
+      ArgumentReader(simulate_command())
+          .option("fabric", "F", "a fabric's name (cclgym list fabrics) or a .yaml file")
+          .option(kNodes, "N")
+          .option(kGpus, "N")
+          .option("collective", "C", "what to carry out (cclgym list collectives)")
+          .option("algorithm", "A", "how (cclgym list algorithms)")
+          .option("protocol", "P", "LL, LL128 or Simple (default: Simple)")
+          .option(kChannels, "K")
+          .option(kThreads, "T")
+          .option(kSize, "S")
+          .option(kRoot, "R")
+          .option("cost-model", "M",
+                  "a cost model's name (cclgym list cost-models), a .yaml file, or auto: the one "
+                  "of the fabric's GPUs (default: auto)")
+          .option("engine", "E", "simulation engine (default: the first of cclgym list engines)")
+          .option(kSeed, "N")
+          .option("timeline", "FILE", "write a Chrome trace, to be opened in ui.perfetto.dev")
+          .flag("json", "print JSON instead of text")
+          .read(args);
+  if (!arguments) return 0;
+
+  FabricSpec spec;
+  spec.name = required(*arguments, "fabric");
+  if (arguments->has("nodes")) spec.servers = static_cast<int>(integer_of(*arguments, kNodes));
+  if (arguments->has("gpus")) spec.gpus = static_cast<int>(integer_of(*arguments, kGpus));
+  const auto fabric = make_fabric(spec);
+
+  Call call;
+  call.collective = collective_of(required(*arguments, "collective"));
+  call.bytes = read_bytes(required(*arguments, "size"), kSize, argument_location("size"));
+  call.root = static_cast<int>(integer_of(*arguments, kRoot));
+  Config config;
+  config.algorithm = required(*arguments, "algorithm");
+  config.protocol =
+      protocol_of(arguments->has("protocol") ? arguments->text("protocol") : "Simple");
+  config.channels = static_cast<int>(integer_of(*arguments, kChannels));
+  config.threads = static_cast<int>(integer_of(*arguments, kThreads));
+  if (const auto misfit = config_misfit(call, config, fabric->ranks()); !misfit.empty()) {
+    throw UserError(misfit);
+  }
+  if (const auto misfit = size_misfit(call.collective, call.bytes, fabric->ranks());
+      !misfit.empty()) {
+    throw UserError(argument_location("size"), misfit);
+  }
+  const CostModel model = cost_model_for(
+      arguments->has("cost-model") ? arguments->text("cost-model") : "auto", *fabric);
+  const std::string engine =
+      arguments->has("engine") ? arguments->text("engine") : engine_infos().front().name;
+
+  Simulator simulator(fabric, model, engine);
+  const SimulationRecord record =
+      simulator.record(call, config, static_cast<std::uint64_t>(integer_of(*arguments, kSeed)));
+  if (arguments->has("json")) {
+    print_json(record, simulator);
+  } else {
+    print_text(record, simulator);
+  }
+  if (arguments->has("timeline")) {
+    write_timeline_file(arguments->text("timeline"), record, *fabric);
+    if (!arguments->has("json")) {
+      fmt::print("\ntimeline in {}: open it in https://ui.perfetto.dev\n",
+                 arguments->text("timeline"));
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+const Command& simulate_command() {
+  static const Command command{
+      .name = "simulate",
+      .summary = "simulate one collective call from the command line",
+      .usage = "--fabric F --collective C --algorithm A --size S [options]",
+      .examples =
+          "  cclgym simulate --fabric ndv4 --collective allreduce --algorithm ring --size 1MiB\n"
+          "      Ring AllReduce of 1 MiB on one NDv4 node, protocol Simple, one channel\n"
+          "  cclgym simulate --fabric dgx1 --collective allgather --algorithm ring --channels 6 "
+          "\\\n"
+          "      --size 8MiB --cost-model hockney --timeline ring.json\n"
+          "      SCCL's (6,7,7) on DGX-1, with a timeline\n"
+          "  cclgym simulate --fabric ring --gpus 64 --collective allreduce --algorithm ring \\\n"
+          "      --size 1GiB --engine flow --json\n",
+      .run = simulate};
+  return command;
+}
+
+}  // namespace cclgym
