@@ -1,1 +1,66 @@
 #include "topology_models/fabric.hpp"
+
+#include <cassert>
+#include <fmt/format.h>
+#include <iterator>
+
+namespace cclgym {
+
+std::string_view to_string(NodeKind kind) {
+  switch (kind) {
+    case NodeKind::Gpu:
+      return "gpu";
+    case NodeKind::NvSwitch:
+      return "nvswitch";
+    case NodeKind::PcieSwitch:
+      return "pcie-switch";
+    case NodeKind::Nic:
+      return "nic";
+    case NodeKind::NetworkSwitch:
+      return "network-switch";
+    case NodeKind::Generic:
+      break;
+  }
+  return "generic";
+}
+
+std::string_view to_string(LinkKind kind) {
+  switch (kind) {
+    case LinkKind::NvLink:
+      return "nvlink";
+    case LinkKind::Pcie:
+      return "pcie";
+    case LinkKind::Network:
+      return "network";
+    case LinkKind::Generic:
+      break;
+  }
+  return "generic";
+}
+
+int Fabric::server_of(int rank) const {
+  assert(rank >= 0 && rank < ranks());
+  return nodes_[static_cast<std::size_t>(gpu(rank))].server;
+}
+
+std::string Fabric::canonical_text() const {
+  std::string text;
+  const auto out = std::back_inserter(text);
+  // Names may hold any character: their length in front makes the text unambiguous.
+  const auto named = [](const std::string& name) {
+    return fmt::format("{}:{}", name.size(), name);
+  };
+  fmt::format_to(out, "fabric {} gpu_model {}\n", named(name_), named(gpu_model_));
+  for (const Node& node : nodes_) {
+    fmt::format_to(out, "node {} {} server {} x {}\n", named(node.name), to_string(node.kind),
+                   node.server, node.multiplicity);
+  }
+  for (const Link& link : links_) {
+    fmt::format_to(out, "link {} {} {} {:a} s {:a} B/s x {}\n", link.source, link.target,
+                   to_string(link.kind), link.latency_s, link.unit_bandwidth_Bps,
+                   link.multiplicity);
+  }
+  return text;
+}
+
+}  // namespace cclgym

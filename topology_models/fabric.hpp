@@ -60,8 +60,12 @@ class Fabric {
 
   /// The links from `source` to `target` rank that channel `channel` uses, in order; empty iff
   /// the ranks are equal. A shortest path by hops, then by widest bottleneck; where several are
-  /// equally good (two NICs, say), channels take them in turn. Routes do not pass through another
-  /// GPU unless there is no other way. Throws UserError if the ranks are not connected.
+  /// equally good (two NICs, say), channels take them in turn, in the order of link ids, channel 0
+  /// starting with number `source` of them so that ranks with the same choice spread over it. The
+  /// turn at the sending end is repeated at the receiving end (NIC k to NIC k) until all have had
+  /// it. Routes do not pass through another GPU unless there is no other way (DGX-1: 0 -> 5);
+  /// then the data cuts through that GPU as through a switch. Throws UserError if the ranks are
+  /// not connected.
   /// Computes the route afresh: cache it where it is used in a loop.
   [[nodiscard]] std::vector<LinkId> route(int source, int target, int channel) const;
 

@@ -1,0 +1,324 @@
+#include "topology_models/fabric_file.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fmt/format.h>
+#include <stdexcept>
+#include <unordered_map>
+#include <utility>
+
+namespace cclgym {
+
+namespace {
+
+// A slip of the pen must not allocate gigabytes.
+constexpr std::size_t kMostNodes = 500'000;
+constexpr std::size_t kMostLinks = 2'000'000;
+constexpr int kMostUnits = 1'000'000;
+
+template <class Enum>
+std::vector<std::string> enum_names(std::initializer_list<Enum> values) {
+  std::vector<std::string> names;
+  for (const Enum value : values) names.emplace_back(to_string(value));
+  return names;
+}
+
+// Indices are those of the enumerations.
+std::vector<std::string> node_kind_names() {
+  return enum_names({NodeKind::Gpu, NodeKind::NvSwitch, NodeKind::PcieSwitch, NodeKind::Nic,
+                     NodeKind::NetworkSwitch, NodeKind::Generic});
+}
+
+std::vector<std::string> link_kind_names() {
+  return enum_names({LinkKind::NvLink, LinkKind::Pcie, LinkKind::Network, LinkKind::Generic});
+}
+
+const OptionSpec& named(const std::vector<OptionSpec>& specs, std::string_view name) {
+  for (const OptionSpec& spec : specs) {
+    if (spec.name == name) return spec;
+  }
+  throw std::logic_error(fmt::format("no record is called '{}'", name));
+}
+
+// One item of `nodes` or `links` with its records.
+class Item {
+ public:
+  Item(const YamlValue& value, const std::vector<OptionSpec>& specs, std::string_view what)
+      : value_(value), specs_(specs) {
+    check_keys(value, specs, what);
+  }
+
+  [[nodiscard]] SourceLocation location() const { return value_.location(); }
+  [[nodiscard]] bool has(std::string_view key) const {
+    const YamlValue* value = value_.find(key);
+    return value != nullptr && !value->is_null();
+  }
+  [[nodiscard]] const OptionSpec& spec(std::string_view key) const { return named(specs_, key); }
+  [[nodiscard]] YamlValue value(std::string_view key) const {
+    return option_value(value_, spec(key));
+  }
+  [[nodiscard]] int integer(std::string_view key) const {
+    return static_cast<int>(read_integer(value(key), spec(key)));
+  }
+
+ private:
+  const YamlValue& value_;
+  const std::vector<OptionSpec>& specs_;
+};
+
+class Reader {
+ public:
+  Reader(const YamlValue& document, const std::string& default_name)
+      : document_(document, fabric_file_options(), "fabric"),
+        name_(document_.has("name") ? read_text(document_.value("name"), document_.spec("name"))
+                                    : default_name),
+        builder_(name_) {}
+
+  std::shared_ptr<const Fabric> read() {
+    if (document_.has("gpu_model")) {
+      builder_.set_gpu_model(read_text(document_.value("gpu_model"), document_.spec("gpu_model")));
+    }
+    for (const YamlValue& item : read_items(document_.value("nodes"), document_.spec("nodes"))) {
+      add_nodes(item);
+    }
+    if (document_.has("links")) {
+      for (const YamlValue& item : read_items(document_.value("links"), document_.spec("links"))) {
+        add_links(item);
+      }
+    }
+    try {
+      return builder_.build();
+    } catch (const UserError& error) {
+      throw UserError(document_.location(), error.what());
+    }
+  }
+
+ private:
+  void add_nodes(const YamlValue& value) {
+    const Item item(value, fabric_node_options(), "node");
+    Node node;
+    node.kind = static_cast<NodeKind>(read_choice(item.value("kind"), item.spec("kind")));
+    node.server = item.has("server")                     ? item.integer("server")
+                  : node.kind == NodeKind::NetworkSwitch ? -1
+                                                         : 0;
+    node.multiplicity = item.integer("multiplicity");
+    if (node.kind == NodeKind::Gpu) check_gpu(item, node);
+    const YamlValue name = item.value("name");
+    auto expanded = expand_names(read_text(name, item.spec("name")), name.location());
+    if (names_.size() + expanded.size() > kMostNodes) {
+      throw UserError(name.location(), fmt::format("there are more than {} nodes", kMostNodes));
+    }
+    for (std::string& one : expanded) {
+      const auto [place, is_new] = nodes_.emplace(one, static_cast<NodeId>(names_.size()));
+      if (!is_new) {
+        throw UserError(name.location(), fmt::format("there is already a node called '{}'", one));
+      }
+      names_.push_back(one);
+      node.name = std::move(one);
+      builder_.add_node(node);
+    }
+  }
+
+  static void check_gpu(const Item& item, const Node& node) {
+    if (node.server < 0) {
+      throw UserError(item.value("server").location(),
+                      "server is -1 (in none); expected >= 0, because the node is a GPU");
+    }
+    if (node.multiplicity != 1) {
+      throw UserError(item.value("multiplicity").location(),
+                      fmt::format("multiplicity is {}; expected 1, because the node is a GPU: each "
+                                  "GPU is a rank of its own",
+                                  node.multiplicity));
+    }
+  }
+
+  void add_links(const YamlValue& value) {
+    const Item item(value, fabric_link_options(), "link");
+    Link link;
+    link.kind = static_cast<LinkKind>(read_choice(item.value("kind"), item.spec("kind")));
+    link.unit_bandwidth_Bps = read_rate_Bps(item.value("bandwidth"), item.spec("bandwidth"));
+    link.latency_s = read_time_s(item.value("latency"), item.spec("latency"));
+    link.multiplicity = item.integer("multiplicity");
+    const bool duplex = read_flag(item.value("duplex"), item.spec("duplex"));
+    for (const auto& [from, to] : ends(item)) {
+      if (from == to) {
+        throw UserError(item.location(), fmt::format("a link joins node '{}' to itself",
+                                                     names_[static_cast<std::size_t>(from)]));
+      }
+      links_ += duplex ? 2 : 1;
+      if (links_ > kMostLinks) {
+        throw UserError(item.location(), fmt::format("there are more than {} links", kMostLinks));
+      }
+      link.source = from;
+      link.target = to;
+      duplex ? builder_.add_duplex_link(link) : builder_.add_link(link);
+    }
+  }
+
+  // The pairs of nodes that one item of `links` joins.
+  std::vector<std::pair<NodeId, NodeId>> ends(const Item& item) {
+    std::vector<std::pair<NodeId, NodeId>> pairs;
+    if (item.has("mesh")) {
+      if (item.has("from") || item.has("to")) {
+        throw UserError(item.location(), "a link has either 'mesh' or 'from' and 'to', not both");
+      }
+      if (item.has("duplex") && !read_flag(item.value("duplex"), item.spec("duplex"))) {
+        throw UserError(item.value("duplex").location(), "a mesh is always duplex");
+      }
+      const std::vector<NodeId> all = nodes(item, "mesh");
+      if (all.size() > kMostNodesOfMesh) {
+        throw UserError(
+            item.value("mesh").location(),
+            fmt::format("mesh has {} nodes; expected at most {}", all.size(), kMostNodesOfMesh));
+      }
+      for (std::size_t a = 0; a < all.size(); ++a) {
+        for (std::size_t b = a + 1; b < all.size(); ++b) pairs.emplace_back(all[a], all[b]);
+      }
+      return pairs;
+    }
+    for (const std::string_view key : {"from", "to"}) {
+      if (!item.has(key)) {
+        throw UserError(item.location(), fmt::format("a link needs '{}' (or 'mesh')", key));
+      }
+    }
+    const std::vector<NodeId> from = nodes(item, "from");
+    const std::vector<NodeId> to = nodes(item, "to");
+    if (from.size() != to.size() && from.size() != 1 && to.size() != 1) {
+      throw UserError(item.location(),
+                      fmt::format("a link leads from {} nodes to {}; expected as many, or one at "
+                                  "one end",
+                                  from.size(), to.size()));
+    }
+    for (std::size_t k = 0; k < std::max(from.size(), to.size()); ++k) {
+      pairs.emplace_back(from[from.size() == 1 ? 0 : k], to[to.size() == 1 ? 0 : k]);
+    }
+    return pairs;
+  }
+
+  std::vector<NodeId> nodes(const Item& item, std::string_view key) {
+    const YamlValue value = item.value(key);
+    std::vector<NodeId> ids;
+    for (const std::string& name :
+         expand_names(read_text(value, item.spec(key)), value.location())) {
+      const auto found = nodes_.find(name);
+      if (found == nodes_.end()) throw_unknown_node(name, value.location());
+      ids.push_back(found->second);
+    }
+    return ids;
+  }
+
+  [[noreturn]] void throw_unknown_node(const std::string& name, const SourceLocation& where) {
+    constexpr std::size_t kMostListed = 12;
+    if (names_.size() <= kMostListed) {
+      throw UserError(where, unknown_name_message("node", name, names_));
+    }
+    const std::string near = nearest_name(name, names_);
+    throw UserError(where, fmt::format("unknown node '{:.60}'{}", name,
+                                       near.empty() ? "; expected one of 'nodes'"
+                                                    : fmt::format(" (did you mean '{}'?)", near)));
+  }
+
+  static constexpr std::size_t kMostNodesOfMesh = 1024;
+
+  Item document_;
+  std::string name_;
+  FabricBuilder builder_;
+  std::unordered_map<std::string, NodeId> nodes_;
+  std::vector<std::string> names_;  // by NodeId
+  std::size_t links_ = 0;
+};
+
+}  // namespace
+
+const std::vector<OptionSpec>& fabric_file_options() {
+  static const std::vector<OptionSpec> options = {
+      {.name = "name", .description = "name of the fabric; default: that of the file"},
+      {.name = "gpu_model",
+       .description = "what the GPUs are (\"A100\"), for cost models that depend on it"},
+      {.name = "nodes",
+       .kind = OptionKind::Mapping,
+       .shape = OptionShape::List,
+       .description = "the devices; GPUs become ranks 0, 1, … in this order",
+       .required = true},
+      {.name = "links",
+       .kind = OptionKind::Mapping,
+       .shape = OptionShape::List,
+       .description = "the links between them"},
+  };
+  return options;
+}
+
+const std::vector<OptionSpec>& fabric_node_options() {
+  static const std::vector<OptionSpec> options = {
+      {.name = "name",
+       .description = "name of the node; `gpu0..3` stands for the four nodes gpu0 to gpu3",
+       .required = true},
+      {.name = "kind",
+       .kind = OptionKind::Choice,
+       .description = "what it is",
+       .default_text = "gpu",
+       .choices = node_kind_names()},
+      {.name = "server",
+       .kind = OptionKind::Integer,
+       .description = "number of the server it sits in, counted from 0; -1: in none, the default "
+                      "of network switches; others: 0",
+       .min = -1,
+       .max = 99'999},
+      {.name = "multiplicity",
+       .kind = OptionKind::Integer,
+       .description = "identical chips that act as one (six NVSwitches that hardware interleaves)",
+       .min = 1,
+       .max = kMostUnits,
+       .default_text = "1"},
+  };
+  return options;
+}
+
+const std::vector<OptionSpec>& fabric_link_options() {
+  static const std::vector<OptionSpec> options = {
+      {.name = "from",
+       .description = "a node, or several (`gpu0..3`): joined first to first, second to second, "
+                      "…, or all to the one node at the other end"},
+      {.name = "to", .description = "likewise"},
+      {.name = "mesh",
+       .description = "instead of from and to: nodes of which every two are joined"},
+      {.name = "kind",
+       .kind = OptionKind::Choice,
+       .description = "what it is; cost models may set their own latency for a kind",
+       .default_text = "generic",
+       .choices = link_kind_names()},
+      {.name = "bandwidth",
+       .kind = OptionKind::Rate,
+       .description = "of one unit, in one direction",
+       .min = 0,
+       .exclusive_min = true,
+       .required = true},
+      {.name = "latency",
+       .kind = OptionKind::Time,
+       .description = "of one traversal",
+       .min = 0,
+       .required = true},
+      {.name = "multiplicity",
+       .kind = OptionKind::Integer,
+       .description = "parallel units that traffic is striped over",
+       .min = 1,
+       .max = kMostUnits,
+       .default_text = "1"},
+      {.name = "duplex",
+       .kind = OptionKind::Flag,
+       .description = "also the same link back; false: one direction only (not of a mesh)",
+       .default_text = "true"},
+  };
+  return options;
+}
+
+std::shared_ptr<const Fabric> read_fabric(const YamlValue& document,
+                                          const std::string& default_name) {
+  return Reader(document, default_name).read();
+}
+
+std::shared_ptr<const Fabric> load_fabric(const std::string& path) {
+  return read_fabric(load_yaml_file(path), std::filesystem::path(path).stem().string());
+}
+
+}  // namespace cclgym

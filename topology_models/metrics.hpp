@@ -1,0 +1,47 @@
+// Exact figures of merit of a fabric: what no collective can beat on it.
+#pragma once
+
+#include <boost/rational.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "topology_models/fabric.hpp"
+
+namespace cclgym {
+
+using Rational = boost::rational<std::int64_t>;
+
+/// A value, or the reason why there is none (in words that fit after "not computed: ").
+template <class T>
+struct Computed {
+  std::optional<T> value;
+  std::string why_not;
+};
+
+struct FabricMetrics {
+  /// The greatest number of steps from one GPU to another, where a step passes through any number
+  /// of switches and NICs but through no GPU: SCCL's a_l for AllGather (SCCL section 3.3).
+  Computed<int> diameter;
+  /// The link unit, B/s: the greatest common divisor of the unit bandwidths of all links, each
+  /// rounded to whole B/s. One round moves one chunk over one such unit.
+  Computed<double> link_unit_Bps;
+  /// Rounds per chunk of a bandwidth-optimal AllGather in which every GPU starts with one chunk:
+  /// the maximum over all node sets S that leave out a GPU of (GPUs in S) / (units out of S).
+  /// SCCL's b_l for AllGather; ForestColl (arXiv 2402.06787) shows that it can be reached.
+  Computed<Rational> inverse_bisection;
+  /// The least capacity between two halves of the GPUs (of N/2 rounded down and up), B/s, one
+  /// direction, the worse one. Switches may be on either side.
+  Computed<double> bisection_Bps;
+};
+
+/// Every metric of a fabric. Those that would take more than about a second are left out, and say
+/// so: the bisection of more than 16 GPUs, the others of some thousand GPUs.
+[[nodiscard]] FabricMetrics fabric_metrics(const Fabric& fabric);
+
+[[nodiscard]] Computed<int> diameter(const Fabric& fabric);
+[[nodiscard]] Computed<double> link_unit_Bps(const Fabric& fabric);
+[[nodiscard]] Computed<Rational> inverse_bisection(const Fabric& fabric);
+[[nodiscard]] Computed<double> bisection_Bps(const Fabric& fabric);
+
+}  // namespace cclgym

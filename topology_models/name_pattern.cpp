@@ -1,0 +1,70 @@
+#include <charconv>
+#include <fmt/format.h>
+#include <optional>
+
+#include "topology_models/fabric_file.hpp"
+
+namespace cclgym {
+
+namespace {
+
+constexpr std::size_t kMostNames = 100'000;
+constexpr std::size_t kLongestPattern = 200;
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// The first "A..B" of a text: positions of A, of what follows B, and the two numbers.
+struct Range {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+};
+
+std::optional<Range> find_range(std::string_view text) {
+  for (std::size_t dots = text.find(".."); dots != std::string_view::npos;
+       dots = text.find("..", dots + 1)) {
+    Range range{dots, dots + 2};
+    while (range.begin > 0 && is_digit(text[range.begin - 1])) --range.begin;
+    while (range.end < text.size() && is_digit(text[range.end])) ++range.end;
+    const char* data = text.data();
+    const auto first = std::from_chars(data + range.begin, data + dots, range.first);
+    const auto last = std::from_chars(data + dots + 2, data + range.end, range.last);
+    if (first.ec == std::errc() && last.ec == std::errc()) return range;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<std::string> expand_names(std::string_view pattern, const SourceLocation& where) {
+  if (pattern.size() > kLongestPattern) {
+    throw UserError(where, fmt::format("a name of {} bytes; expected at most {}", pattern.size(),
+                                       kLongestPattern));
+  }
+  const std::optional<Range> range = find_range(pattern);
+  if (!range) return {std::string(pattern)};
+  const auto refuse = [&](const std::string& why) {
+    throw UserError(where, fmt::format("name '{}': {}", pattern, why));
+  };
+  if (range->first > range->last) {
+    refuse(fmt::format("the range {}..{} counts down; expected the lesser number first",
+                       range->first, range->last));
+  }
+  const std::string_view head = pattern.substr(0, range->begin);
+  const std::vector<std::string> tails = expand_names(pattern.substr(range->end), where);
+  // Both are below 2^63, so that the difference cannot overflow.
+  const auto count = static_cast<std::size_t>(range->last - range->first);
+  if (count >= kMostNames || (count + 1) * tails.size() > kMostNames) {
+    refuse(fmt::format("stands for more than {} names", kMostNames));
+  }
+  std::vector<std::string> names;
+  names.reserve((count + 1) * tails.size());
+  for (std::int64_t number = range->first; number <= range->last; ++number) {
+    for (const std::string& tail : tails)
+      names.push_back(fmt::format("{}{}{}", head, number, tail));
+  }
+  return names;
+}
+
+}  // namespace cclgym

@@ -1,0 +1,210 @@
+// Fabric::route: which links a channel's traffic takes from one rank to another.
+#include <algorithm>
+#include <cassert>
+#include <fmt/format.h>
+#include <limits>
+#include <unordered_map>
+
+#include "core/error.hpp"
+#include "topology_models/fabric.hpp"
+
+namespace cclgym {
+
+namespace {
+
+std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
+
+using Adjacency = std::vector<std::vector<LinkId>>;
+
+// All widest shortest paths between two nodes, found by a breadth-first search from both ends that
+// remembers only the nodes it touches: the hub of a large network is met, never expanded.
+class RouteSearch {
+ public:
+  // `through_gpus`: may the path pass through GPUs other than its ends?
+  RouteSearch(std::span<const Node> nodes, std::span<const Link> links, const Adjacency& out,
+              const Adjacency& in, bool through_gpus)
+      : nodes_(nodes), links_(links), out_(out), in_(in), through_gpus_(through_gpus) {}
+
+  // Finds the paths; false if there are none.
+  bool run(NodeId source, NodeId target) {
+    source_ = source;
+    target_ = target;
+    touched_.clear();
+    std::vector<std::vector<NodeId>> ahead{{source}};
+    std::vector<NodeId> behind{target};
+    touched_[source].from_source = 0;
+    Touched& end = touched_[target];
+    end.to_target = 0;
+    end.width_Bps = std::numeric_limits<double>::infinity();
+    int levels_behind = 0;
+    bool met = false;
+    while (!met) {
+      if (ahead.back().empty() || behind.empty()) return false;
+      if (work(ahead.back(), out_) <= work(behind, in_)) {
+        met = grow_ahead(ahead);
+      } else {
+        met = grow_behind(behind, ++levels_behind);
+      }
+    }
+    // Distances and widths to the target of the nodes that only the search ahead has seen.
+    const int length = static_cast<int>(ahead.size()) - 1 + levels_behind;
+    for (int level = static_cast<int>(ahead.size()) - 2; level >= 0; --level) {
+      for (const NodeId node : ahead[index(level)]) settle(node, length - level);
+    }
+    return true;
+  }
+
+  // The channel's path. Where the best paths part n ways for the first time, the channel (counted
+  // from the rank) picks the way; later partings repeat that choice (rail k to rail k) until the
+  // channels have gone once round, so that few channels already use all ways at both ends.
+  [[nodiscard]] std::vector<LinkId> pick(int rank, int channel) const {
+    const double best_Bps = touched_.at(source_).width_Bps;
+    std::vector<LinkId> path;
+    std::vector<LinkId> ways;
+    std::int64_t choice = rank;
+    std::int64_t rest = channel;
+    for (NodeId node = source_; node != target_;) {
+      const int left = touched_.at(node).to_target;
+      ways.clear();
+      for (const LinkId id : out_[index(node)]) {
+        const Link& link = links_[index(id)];
+        const Touched* next = find(link.target);
+        if (next && next->to_target == left - 1 &&
+            std::min(next->width_Bps, link.capacity_Bps()) >= best_Bps) {
+          ways.push_back(id);
+        }
+      }
+      assert(!ways.empty());
+      LinkId chosen = ways.front();
+      if (ways.size() > 1) {
+        const auto count = static_cast<std::int64_t>(ways.size());
+        choice = (choice + rest) % count;
+        rest /= count;
+        chosen = ways[static_cast<std::size_t>(choice)];
+      }
+      path.push_back(chosen);
+      node = links_[index(chosen)].target;
+    }
+    return path;
+  }
+
+ private:
+  struct Touched {
+    int from_source = -1;  // hops; -1: not seen by the search ahead
+    int to_target = -1;    // hops; -1: not known to reach the target
+    double width_Bps = 0;  // widest bottleneck of the shortest paths to the target
+  };
+
+  [[nodiscard]] const Touched* find(NodeId node) const {
+    const auto it = touched_.find(node);
+    return it == touched_.end() ? nullptr : &it->second;
+  }
+
+  [[nodiscard]] bool may_pass(NodeId node) const {
+    return through_gpus_ || node == source_ || node == target_ ||
+           nodes_[index(node)].kind != NodeKind::Gpu;
+  }
+
+  static std::size_t work(const std::vector<NodeId>& level, const Adjacency& adjacent) {
+    std::size_t links = 0;
+    for (const NodeId node : level) links += adjacent[index(node)].size();
+    return links;
+  }
+
+  // One more level from the source; true if it meets the level from the target.
+  bool grow_ahead(std::vector<std::vector<NodeId>>& levels) {
+    const int hops = static_cast<int>(levels.size());
+    std::vector<NodeId> next;
+    bool met = false;
+    for (const NodeId node : levels.back()) {
+      for (const LinkId id : out_[index(node)]) {
+        const NodeId to = links_[index(id)].target;
+        if (!may_pass(to)) continue;
+        Touched& touched = touched_[to];
+        if (touched.from_source >= 0) continue;
+        touched.from_source = hops;
+        met = met || touched.to_target >= 0;
+        next.push_back(to);
+      }
+    }
+    levels.push_back(std::move(next));
+    return met;
+  }
+
+  // One more level from the target, `hops` away from it; true if it meets the level ahead.
+  bool grow_behind(std::vector<NodeId>& level, int hops) {
+    std::vector<NodeId> next;
+    bool met = false;
+    for (const NodeId node : level) {
+      const double width_Bps = touched_[node].width_Bps;
+      for (const LinkId id : in_[index(node)]) {
+        const Link& link = links_[index(id)];
+        if (!may_pass(link.source)) continue;
+        Touched& touched = touched_[link.source];
+        if (touched.to_target < 0) {
+          touched.to_target = hops;
+          met = met || touched.from_source >= 0;
+          next.push_back(link.source);
+        }
+        if (touched.to_target == hops) {
+          touched.width_Bps = std::max(touched.width_Bps, std::min(width_Bps, link.capacity_Bps()));
+        }
+      }
+    }
+    level = std::move(next);
+    return met;
+  }
+
+  void settle(NodeId node, int hops) {
+    double width_Bps = 0;
+    for (const LinkId id : out_[index(node)]) {
+      const Link& link = links_[index(id)];
+      const Touched* next = find(link.target);
+      if (next && next->to_target == hops - 1) {
+        width_Bps = std::max(width_Bps, std::min(next->width_Bps, link.capacity_Bps()));
+      }
+    }
+    if (width_Bps == 0) return;  // on no shortest path
+    Touched& touched = touched_[node];
+    touched.to_target = hops;
+    touched.width_Bps = width_Bps;
+  }
+
+  std::span<const Node> nodes_;
+  std::span<const Link> links_;
+  const Adjacency& out_;
+  const Adjacency& in_;
+  bool through_gpus_;
+  NodeId source_ = -1;
+  NodeId target_ = -1;
+  std::unordered_map<NodeId, Touched> touched_;
+};
+
+}  // namespace
+
+std::vector<LinkId> Fabric::route(int source, int target, int channel) const {
+  assert(source >= 0 && source < ranks() && target >= 0 && target < ranks() && channel >= 0);
+  if (source == target) return {};
+  const NodeId from = gpu(source);
+  const NodeId to = gpu(target);
+
+  // A direct link is found without a search: the widest, in turn where several are as wide.
+  std::vector<LinkId> direct;
+  for (const LinkId id : links_out_[index(from)]) {
+    const Link& link = links_[index(id)];
+    if (link.target != to) continue;
+    const double widest_Bps = direct.empty() ? 0 : links_[index(direct[0])].capacity_Bps();
+    if (link.capacity_Bps() > widest_Bps) direct.clear();
+    if (link.capacity_Bps() >= widest_Bps) direct.push_back(id);
+  }
+  if (!direct.empty()) return {direct[(index(source) + index(channel)) % direct.size()]};
+
+  for (const bool through_gpus : {false, true}) {
+    RouteSearch search(nodes_, links_, links_out_, links_in_, through_gpus);
+    if (search.run(from, to)) return search.pick(source, channel);
+  }
+  throw UserError(fmt::format("fabric '{}': no links lead from GPU '{}' to GPU '{}'", name_,
+                              nodes_[index(from)].name, nodes_[index(to)].name));
+}
+
+}  // namespace cclgym
