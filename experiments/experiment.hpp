@@ -49,6 +49,7 @@ struct Experiment {
   std::string name;
   std::string description;
   std::string path;  ///< file it was read from
+  std::string text;  ///< what stands in that file
   std::vector<ExperimentFabric> fabrics;
   std::vector<Cell> cells;  ///< in file order: fabric, collective, algorithm, protocol, channels,
                             ///< threads, size, seed
@@ -66,5 +67,11 @@ struct Experiment {
   /// repetitions and the program's version. Equal hash: equal results.
   [[nodiscard]] std::string hash() const;
 };
+
+/// What a cell is called in results and messages, unique in its experiment:
+/// "ndv4/allreduce/ring/LL/c4/t512/64KiB/s1".
+[[nodiscard]] std::string cell_key(const Experiment& experiment, const Cell& cell);
+/// 16 hex digits over every parameter of a cost model.
+[[nodiscard]] std::string cost_model_hash(const CostModel& model);
 
 }  // namespace cclgym

@@ -1,0 +1,43 @@
+// The axes of an experiment: the lists of which its cells are the cross product.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "collectives/contract.hpp"
+#include "core/error.hpp"
+#include "core/yaml.hpp"
+#include "cost_models/cost_model.hpp"
+
+namespace cclgym {
+
+/// A value with the place that named it.
+template <class Value>
+struct Located {
+  Value value{};
+  SourceLocation where{};
+};
+template <class Value>
+using Axis = std::vector<Located<Value>>;
+
+/// Every axis has at least one value, and none twice.
+struct ExperimentAxes {
+  Axis<CollectiveKind> collectives;
+  Axis<std::string> algorithms;
+  Axis<Protocol> protocols;
+  Axis<int> channels;
+  Axis<int> threads;
+  Axis<std::uint64_t> sizes;
+  Axis<std::uint64_t> seeds;
+};
+
+/// Reads the axes from an experiment whose keys have been checked. Throws UserError at the place of
+/// a value that is unknown, out of range or comes twice, and if an axis has over kMostCells values.
+[[nodiscard]] ExperimentAxes read_axes(const YamlValue& document);
+
+/// Throws the UserError of an experiment with too many cells.
+[[noreturn]] void refuse_cells(const SourceLocation& where);
+
+}  // namespace cclgym

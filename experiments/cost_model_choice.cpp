@@ -1,0 +1,178 @@
+#include "experiments/cost_model_choice.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <stdexcept>
+
+#include "cost_models/parameter_file.hpp"
+#include "experiments/experiment_options.hpp"
+
+namespace cclgym {
+
+namespace {
+
+constexpr std::string_view kAuto = "auto";
+
+// Values that a mapping overrides one by one. Collects how the model is called.
+class Overrides {
+ public:
+  explicit Overrides(CostModel& model) : model_(model) {}
+
+  void apply(const YamlEntry& entry) {
+    const OptionSpec& spec = find_option(cost_model_choice_options(), entry.key);
+    if (entry.key == "kernel_launch") {
+      time(model_.kernel_launch_s, entry.value, spec, entry.key);
+    } else if (entry.key == "channel_overhead") {
+      time(model_.channel_overhead_s, entry.value, spec, entry.key);
+    } else if (entry.key == "start_skew") {
+      time(model_.start_skew_s, entry.value, spec, entry.key);
+    } else if (entry.key == "instruction_overhead") {
+      time(model_.instruction_overhead_s, entry.value, spec, entry.key);
+    } else if (entry.key == "full_threads") {
+      model_.full_threads = static_cast<int>(read_integer(entry.value, spec));
+      note(entry.key, entry.value);
+    } else if (entry.key == "local_copy_rate") {
+      model_.local_copy_rate_Bps = read_rate_Bps(entry.value, spec);
+      note(entry.key, entry.value);
+    } else if (entry.key == "alpha") {
+      alpha(entry.value);
+    } else if (entry.key == "link_efficiency") {
+      link_efficiency(entry.value);
+    } else if (entry.key == "protocols") {
+      protocols(entry.value);
+    } else {
+      throw std::logic_error("cost model key '" + entry.key + "' has a record but no reader");
+    }
+  }
+
+ private:
+  void time(double& target, const YamlValue& value, const OptionSpec& spec,
+            const std::string& name) {
+    target = read_time_s(value, spec);
+    note(name, value);
+  }
+
+  void note(const std::string& name, const YamlValue& value) {
+    model_.name += " " + name + "=" + value.as_text();
+  }
+
+  void alpha(const YamlValue& mapping) {
+    check_keys(mapping, alpha_options(), "alpha");
+    for (const YamlEntry& entry : mapping.entries()) {
+      const OptionSpec& spec = find_option(alpha_options(), entry.key);
+      double value_s = 0;
+      time(value_s, entry.value, spec, "alpha." + entry.key);
+      model_.alpha_s[kind_of(entry.key)] = value_s;
+    }
+  }
+
+  void link_efficiency(const YamlValue& mapping) {
+    check_keys(mapping, link_efficiency_options(), "link_efficiency");
+    for (const YamlEntry& entry : mapping.entries()) {
+      const OptionSpec& spec = find_option(link_efficiency_options(), entry.key);
+      model_.link_efficiency[kind_of(entry.key)] = read_real(entry.value, spec);
+      note("link_efficiency." + entry.key, entry.value);
+    }
+  }
+
+  void protocols(const YamlValue& mapping) {
+    std::vector<OptionSpec> names;
+    for (const Protocol protocol : all_protocols()) {
+      names.push_back({.name = std::string(to_string(protocol)), .kind = OptionKind::Mapping});
+    }
+    check_keys(mapping, names, "protocols");
+    std::vector<OptionSpec> specs = protocol_options();
+    for (OptionSpec& spec : specs) spec.required = false;
+    for (const YamlEntry& entry : mapping.entries()) {
+      check_keys(entry.value, specs, "protocol " + entry.key);
+      ProtocolCost& cost = model_.protocols[static_cast<std::size_t>(*parse_protocol(entry.key))];
+      for (const YamlEntry& value : entry.value.entries()) {
+        protocol_value(cost, value, find_option(specs, value.key), entry.key);
+      }
+    }
+  }
+
+  void protocol_value(ProtocolCost& cost, const YamlEntry& entry, const OptionSpec& spec,
+                      const std::string& protocol) {
+    if (entry.key == "step_latency") {
+      cost.step_latency_s = read_time_s(entry.value, spec);
+    } else if (entry.key == "efficiency") {
+      cost.efficiency = read_real(entry.value, spec);
+    } else if (entry.key == "thread_block_rate") {
+      cost.thread_block_rate_Bps = read_rate_Bps(entry.value, spec);
+    } else if (entry.key == "reduce_rate") {
+      cost.reduce_rate_Bps = read_rate_Bps(entry.value, spec);
+    } else {
+      throw std::logic_error("protocol key '" + entry.key + "' has a record but no reader");
+    }
+    note(protocol + "." + entry.key, entry.value);
+  }
+
+  static std::size_t kind_of(std::string_view name) {
+    const auto& specs = alpha_options();  // in the order of LinkKind
+    const auto found = std::find_if(specs.begin(), specs.end(),
+                                    [&](const OptionSpec& spec) { return spec.name == name; });
+    return static_cast<std::size_t>(found - specs.begin());
+  }
+
+  CostModel& model_;
+};
+
+bool is_parameter_file(const std::string& text) {
+  return text.ends_with(".yaml") || text.ends_with(".yml");
+}
+
+}  // namespace
+
+void check_exists(const std::string& path, std::string_view what, const SourceLocation& where) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) {
+    throw UserError(where, std::string(what) + " " + quoted(path, 200) + " does not exist");
+  }
+}
+
+std::string existing_path_beside(const std::string& path, std::string_view what,
+                                 const SourceLocation& where) {
+  std::string seen = (std::filesystem::path(where.file).parent_path() / path).string();
+  check_exists(seen, what, where);
+  return seen;
+}
+
+CostModel choose_cost_model(const std::string& text, const Fabric& fabric,
+                            const SourceLocation& where) {
+  if (text == kAuto) {
+    if (fabric.gpu_model() == "A100") return shipped_cost_model("a100");
+    if (fabric.gpu_model() == "V100") return shipped_cost_model("v100");
+    return shipped_cost_model("hockney");
+  }
+  if (is_parameter_file(text)) {
+    return load_cost_model(existing_path_beside(text, "parameter file", where));
+  }
+  std::vector<std::string> names = cost_model_names();
+  if (std::find(names.begin(), names.end(), text) != names.end()) return shipped_cost_model(text);
+  names.emplace_back(kAuto);
+  throw UserError(where, unknown_name_message("cost model", text, names) +
+                             "; or the path of a parameter file (*.yaml)");
+}
+
+CostModel read_cost_model_choice(const YamlValue& value, const Fabric& fabric) {
+  const OptionSpec& base = find_option(cost_model_choice_options(), "base");
+  if (!value.is_mapping()) {
+    return choose_cost_model(read_text(value, base), fabric, value.location());
+  }
+  check_keys(value, cost_model_choice_options(), "cost model");
+  const YamlValue chosen = option_value(value, base);
+  CostModel model = choose_cost_model(read_text(chosen, base), fabric, chosen.location());
+  for (const YamlEntry& entry : value.entries()) {
+    if (entry.key == base.name) continue;
+    if (model.hockney) {
+      throw UserError(entry.key_location,
+                      "cost model 'hockney' has no '" + entry.key +
+                          "': it is made of the links' latencies and bandwidths alone");
+    }
+    Overrides(model).apply(entry);
+  }
+  return model;
+}
+
+}  // namespace cclgym

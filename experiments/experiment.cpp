@@ -1,0 +1,51 @@
+#include "experiments/experiment.hpp"
+
+#include <fmt/format.h>
+
+#include "core/units.hpp"
+#include "experiments/hash.hpp"
+#include "experiments/version.hpp"
+
+namespace cclgym {
+
+bool CellSelector::matches(const Cell& cell) const {
+  return (!fabric || *fabric == cell.fabric) &&
+         (!collective || *collective == cell.call.collective) &&
+         (!algorithm || *algorithm == cell.config.algorithm) &&
+         (!protocol || *protocol == cell.config.protocol) &&
+         (!channels || *channels == cell.config.channels) &&
+         (!threads || *threads == cell.config.threads) && (!bytes || *bytes == cell.call.bytes);
+}
+
+std::string Experiment::hash() const {
+  TextHash hash;
+  hash.add(program_version());
+  hash.add(engine);
+  hash.add(repetitions);
+  for (const ExperimentFabric& fabric : fabrics) {
+    hash.add(fabric.label);
+    hash.add(fabric.fabric->canonical_text());
+    hash.add(fabric.cost_model.name);
+    hash.add(fabric.cost_model.canonical_text());
+  }
+  for (const Cell& cell : cells) {
+    hash.add(cell_key(*this, cell));
+    hash.add(static_cast<std::uint64_t>(cell.call.root));
+  }
+  return hash.hex();
+}
+
+std::string cell_key(const Experiment& experiment, const Cell& cell) {
+  return fmt::format("{}/{}/{}/{}/c{}/t{}/{}/s{}", experiment.fabrics[cell.fabric].label,
+                     to_string(cell.call.collective), cell.config.algorithm,
+                     to_string(cell.config.protocol), cell.config.channels, cell.config.threads,
+                     format_bytes(cell.call.bytes), cell.seed);
+}
+
+std::string cost_model_hash(const CostModel& model) {
+  TextHash hash;
+  hash.add(model.canonical_text());
+  return hash.hex();
+}
+
+}  // namespace cclgym
