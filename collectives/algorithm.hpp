@@ -9,6 +9,7 @@
 
 #include "collectives/contract.hpp"
 #include "collectives/ir.hpp"
+#include "collectives/program.hpp"
 #include "topology_models/fabric.hpp"
 
 namespace cclgym {
@@ -39,15 +40,23 @@ struct AlgorithmInfo {
 /// Why the algorithm cannot run on this many ranks; nullopt if it can.
 [[nodiscard]] std::optional<std::string> rank_misfit(std::string_view algorithm, int ranks);
 
+/// Traces the algorithm's program, without compiling it. Throws UserError as build_algorithm does.
+[[nodiscard]] Program trace_algorithm(std::string_view name, const AlgorithmRequest& request);
+
 /// Traces, compiles and verifies the algorithm's program. Throws UserError if the algorithm does
-/// not have the collective, does not fit the ranks, or channels < 1; std::logic_error if the
+/// not have the collective, does not fit the ranks, channels < 1, or a ring is no permutation of
+/// the ranks; std::logic_error if the
 /// program fails its own verification (a bug of the library).
 [[nodiscard]] std::shared_ptr<const ThreadBlockProgram> build_algorithm(
     std::string_view name, const AlgorithmRequest& request);
 
-/// Logical rings for a fabric: as many link-disjoint Hamiltonian cycles over direct GPU-GPU links
-/// as there are, each as often as its narrowest link has units and in both directions (DGX-1: six
-/// rings from two cycles); where GPUs meet in switches, the one ring 0, 1, …, n - 1.
+/// Logical rings for a fabric: link-disjoint Hamiltonian cycles over direct GPU-GPU links, each as
+/// often as its narrowest link has units and in both directions (DGX-1: six rings from two cycles);
+/// where GPUs meet in switches, the one ring 0, 1, …, n - 1.
+///
+/// Greedy: the widest cycle left (then the first in the order of the ranks) is taken until there is
+/// none; on dense fabrics another choice might leave room for one cycle more. Backtracking with a
+/// step limit on up to 16 GPUs; with more, a ring of any size is found in linear time.
 [[nodiscard]] std::vector<std::vector<int>> logical_rings(const Fabric& fabric);
 
 }  // namespace cclgym

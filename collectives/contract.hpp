@@ -51,7 +51,8 @@ using RequiredValue = std::vector<ChunkId>;
 /// `chunks`; AllGather, ReduceScatter, AllToAll, Gather and Scatter cut each rank's slice of it
 /// into `chunks`, slice r of a whole buffer being chunks [r * chunks, (r + 1) * chunks). AllToNext
 /// sends the whole buffer of rank r to rank r + 1 (the last rank sends nothing, the first receives
-/// nothing).
+/// nothing). A buffer that a rank does not give (out of place: the input of Broadcast and Scatter
+/// anywhere but at the root, the output of Reduce and Gather likewise) has no chunks.
 ///
 /// In place (NCCL's convention): AllReduce, Broadcast, Reduce, AllToNext: the output is the input
 /// buffer; AllGather: the input is slice `rank` of the output; ReduceScatter: the output is slice
@@ -101,6 +102,11 @@ class Contract {
   std::vector<int> custom_output_chunks_;
   std::function<std::optional<RequiredValue>(int, int)> custom_post_;
 };
+
+/// "input", "output", "scratch".
+[[nodiscard]] std::string_view to_string(Buffer buffer);
+/// "rank 3 input[5]", or "rank 3 input[5..7]" for a run of `count` chunks.
+[[nodiscard]] std::string describe_location(const Location& location, int count = 1);
 
 /// "allreduce", "allgather", "reducescatter", "broadcast", "reduce", "gather", "scatter",
 /// "alltoall", "alltonext", "custom".

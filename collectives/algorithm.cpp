@@ -1,0 +1,154 @@
+#include "collectives/algorithm.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <fmt/format.h>
+#include <stdexcept>
+
+#include "collectives/algorithms/algorithms.hpp"
+#include "collectives/compiler/compile.hpp"
+#include "collectives/verify.hpp"
+#include "core/error.hpp"
+
+namespace cclgym {
+
+namespace {
+
+struct Entry {
+  AlgorithmInfo info;
+  bool power_of_two;
+  Program (*trace)(const AlgorithmRequest&);
+};
+
+const std::vector<Entry>& entries() {
+  using Kind = CollectiveKind;
+  static const std::string any = "any number of ranks >= 2";
+  static const std::string power = "a power of two >= 2";
+  static const std::vector<Entry> table = {
+      {{"ring",
+        "every chunk travels once round the ring of its channel; optimal bandwidth",
+        {Kind::AllReduce, Kind::AllGather, Kind::ReduceScatter, Kind::Broadcast},
+        any},
+       false,
+       algorithms::ring},
+      {{"recursive-doubling",
+        "partners at distance 1, 2, 4, … exchange all they have; log2(ranks) steps",
+        {Kind::AllReduce, Kind::AllGather},
+        power},
+       true,
+       algorithms::recursive_doubling},
+      {{"recursive-halving",
+        "partners at distance ranks/2, …, 2, 1 exchange halves and add; log2(ranks) steps",
+        {Kind::ReduceScatter},
+        power},
+       true,
+       algorithms::recursive_halving},
+      {{"halving-doubling",
+        "Rabenseifner's: recursive-halving ReduceScatter, then recursive-doubling AllGather",
+        {Kind::AllReduce},
+        power},
+       true,
+       algorithms::halving_doubling},
+      {{"tree",
+        "NCCL's double binary tree, each tree with half of the data; rooted collectives on one",
+        {Kind::AllReduce, Kind::Broadcast, Kind::Reduce},
+        any},
+       false,
+       algorithms::tree},
+      {{"all-pairs",
+        "every rank exchanges with every other directly; one or two steps, for small sizes",
+        {Kind::AllReduce, Kind::AllGather, Kind::ReduceScatter},
+        any},
+       false,
+       algorithms::all_pairs},
+      {{"naive",
+        "each chunk goes straight to where it must be",
+        {Kind::AllToAll, Kind::Broadcast, Kind::Reduce, Kind::Gather, Kind::Scatter,
+         Kind::AllToNext},
+        any},
+       false,
+       algorithms::naive},
+  };
+  return table;
+}
+
+const Entry& entry(std::string_view name) {
+  for (const Entry& candidate : entries()) {
+    if (candidate.info.name == name) return candidate;
+  }
+  std::vector<std::string> names;
+  for (const Entry& candidate : entries()) names.push_back(candidate.info.name);
+  throw UserError(unknown_name_message("algorithm", name, names));
+}
+
+void require_rings(const AlgorithmRequest& request) {
+  for (const auto& ring : request.rings) {
+    std::vector<int> sorted = ring;
+    std::sort(sorted.begin(), sorted.end());
+    bool valid = std::ssize(sorted) == request.ranks;
+    for (std::size_t i = 0; i < sorted.size(); ++i) {
+      valid = valid && sorted[i] == static_cast<int>(i);
+    }
+    if (!valid) {
+      throw UserError(fmt::format("ring {}; expected each of the ranks 0 to {} once",
+                                  fmt::join(ring, "-"), request.ranks - 1));
+    }
+  }
+}
+
+}  // namespace
+
+const std::vector<AlgorithmInfo>& algorithm_infos() {
+  static const std::vector<AlgorithmInfo> infos = [] {
+    std::vector<AlgorithmInfo> list;
+    for (const Entry& each : entries()) list.push_back(each.info);
+    return list;
+  }();
+  return infos;
+}
+
+const AlgorithmInfo& algorithm_info(std::string_view name) { return entry(name).info; }
+
+bool supports(const AlgorithmInfo& algorithm, CollectiveKind collective) {
+  return std::ranges::find(algorithm.collectives, collective) != algorithm.collectives.end();
+}
+
+std::optional<std::string> rank_misfit(std::string_view algorithm, int ranks) {
+  const Entry& chosen = entry(algorithm);
+  const bool fits =
+      ranks >= 2 && (!chosen.power_of_two || std::has_single_bit(static_cast<unsigned>(ranks)));
+  if (fits) return std::nullopt;
+  return fmt::format("{} does not run on {} rank{}: it needs {}", chosen.info.name, ranks,
+                     ranks == 1 ? "" : "s", chosen.info.rank_rule);
+}
+
+Program trace_algorithm(std::string_view name, const AlgorithmRequest& request) {
+  const Entry& chosen = entry(name);
+  if (!supports(chosen.info, request.collective)) {
+    std::vector<std::string_view> names;
+    for (const CollectiveKind kind : chosen.info.collectives) names.push_back(to_string(kind));
+    throw UserError(fmt::format("{} has no {}; expected one of {}", name,
+                                to_string(request.collective), fmt::join(names, ", ")));
+  }
+  if (const auto misfit = rank_misfit(name, request.ranks)) throw UserError(*misfit);
+  if (request.channels < 1) {
+    throw UserError(fmt::format("{} channels; expected at least 1", request.channels));
+  }
+  require_rings(request);
+  return chosen.trace(request);
+}
+
+std::shared_ptr<const ThreadBlockProgram> build_algorithm(std::string_view name,
+                                                          const AlgorithmRequest& request) {
+  auto program =
+      std::make_shared<const ThreadBlockProgram>(compile(trace_algorithm(name, request)));
+  const VerifyReport report = verify(*program);
+  if (!report.ok) {
+    throw std::logic_error(fmt::format("the shipped program {} {} for {} ranks is wrong:\n{}", name,
+                                       to_string(request.collective), request.ranks,
+                                       report.to_string()));
+  }
+  return program;
+}
+
+}  // namespace cclgym

@@ -1,0 +1,32 @@
+// The shipped programs, one file an algorithm. Each traces the request's collective; the request
+// has been checked (collective supported, ranks fit, channels >= 1, rings valid).
+#pragma once
+
+#include <vector>
+
+#include "collectives/algorithm.hpp"
+#include "collectives/program.hpp"
+
+namespace cclgym::algorithms {
+
+[[nodiscard]] Program ring(const AlgorithmRequest& request);
+[[nodiscard]] Program recursive_doubling(const AlgorithmRequest& request);
+[[nodiscard]] Program recursive_halving(const AlgorithmRequest& request);
+[[nodiscard]] Program halving_doubling(const AlgorithmRequest& request);
+[[nodiscard]] Program tree(const AlgorithmRequest& request);
+[[nodiscard]] Program all_pairs(const AlgorithmRequest& request);
+[[nodiscard]] Program naive(const AlgorithmRequest& request);
+
+/// A rank's neighbours in a binary tree; -1: none.
+struct TreeNeighbours {
+  int parent = -1;
+  int children[2] = {-1, -1};
+  friend bool operator==(const TreeNeighbours&, const TreeNeighbours&) = default;
+};
+
+/// The two trees of NCCL's double binary tree (src/graph/trees.cc): tree 0 has its leaves at odd
+/// ranks; tree 1 is its mirror image if `ranks` is even, shifted by one rank if it is odd, so that
+/// its leaves are (but for one rank) the inner nodes of tree 0.
+[[nodiscard]] TreeNeighbours double_tree(int tree, int ranks, int rank);
+
+}  // namespace cclgym::algorithms

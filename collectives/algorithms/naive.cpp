@@ -1,0 +1,85 @@
+// Naive: each chunk goes straight from where it is to where it must be, in one step; the baseline
+// that needs no idea.
+//
+// Broadcast, Reduce and AllToNext cut the buffer into one chunk a channel, the others each slice of
+// it. Broadcast and Reduce are in place (they need no buffer but the one); AllToAll, Gather,
+// Scatter and AllToNext, whose receive buffer is not the send buffer, are out of place.
+#include "collectives/algorithms/algorithms.hpp"
+
+namespace cclgym::algorithms {
+
+namespace {
+
+/// Slice `to` of rank `from`'s input becomes slice `from` of rank `to`'s output, where the input or
+/// output has slices at all.
+void move_slice(ProgramBuilder& p, const AlgorithmRequest& request, int from, int to) {
+  const bool input_sliced = request.collective != CollectiveKind::Gather;
+  const bool output_sliced = request.collective != CollectiveKind::Scatter;
+  for (int channel = 0; channel < request.channels; ++channel) {
+    const int source = (input_sliced ? to : 0) * request.channels + channel;
+    const int target = (output_sliced ? from : 0) * request.channels + channel;
+    (void)p.chunk(from, Buffer::Input, source)
+        .copy(to, Buffer::Output, target, {.channel = channel});
+  }
+}
+
+void all_to_all(ProgramBuilder& p, const AlgorithmRequest& request) {
+  // Step by step round the ranks: not all at once to rank 0, then all to rank 1.
+  for (int step = 0; step < request.ranks; ++step) {
+    for (int rank = 0; rank < request.ranks; ++rank) {
+      move_slice(p, request, rank, (rank + step) % request.ranks);
+    }
+  }
+}
+
+void to_or_from_root(ProgramBuilder& p, const AlgorithmRequest& request) {
+  for (int step = 0; step < request.ranks; ++step) {
+    const int rank = (request.root + step) % request.ranks;
+    if (request.collective == CollectiveKind::Gather) {
+      move_slice(p, request, rank, request.root);
+    } else {
+      move_slice(p, request, request.root, rank);
+    }
+  }
+}
+
+void one_buffer(ProgramBuilder& p, const AlgorithmRequest& request) {
+  for (int step = 1; step < request.ranks; ++step) {
+    const int rank = (request.root + step) % request.ranks;
+    for (int channel = 0; channel < request.channels; ++channel) {
+      const ChunkRef at_root = p.chunk(request.root, Buffer::Input, channel);
+      if (request.collective == CollectiveKind::Broadcast) {
+        (void)at_root.copy(rank, Buffer::Input, channel, {.channel = channel});
+      } else {
+        (void)at_root.reduce(p.chunk(rank, Buffer::Input, channel), {.channel = channel});
+      }
+    }
+  }
+}
+
+void all_to_next(ProgramBuilder& p, const AlgorithmRequest& request) {
+  for (int rank = 0; rank + 1 < request.ranks; ++rank) {
+    for (int channel = 0; channel < request.channels; ++channel) {
+      (void)p.chunk(rank, Buffer::Input, channel)
+          .copy(rank + 1, Buffer::Output, channel, {.channel = channel});
+    }
+  }
+}
+
+}  // namespace
+
+Program naive(const AlgorithmRequest& request) {
+  const CollectiveKind kind = request.collective;
+  const bool in_place = kind == CollectiveKind::Broadcast || kind == CollectiveKind::Reduce;
+  ProgramBuilder p("naive",
+                   Contract::make(kind, request.ranks, request.channels, in_place, request.root));
+  if (kind == CollectiveKind::AllToAll) all_to_all(p, request);
+  if (kind == CollectiveKind::Gather || kind == CollectiveKind::Scatter) {
+    to_or_from_root(p, request);
+  }
+  if (in_place) one_buffer(p, request);
+  if (kind == CollectiveKind::AllToNext) all_to_next(p, request);
+  return p.finish();
+}
+
+}  // namespace cclgym::algorithms

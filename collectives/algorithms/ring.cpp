@@ -1,0 +1,107 @@
+// Ring: every chunk travels once round the ring of each channel.
+//
+// In place, as NCCL's users run it and because the reducing collectives then need no local copy.
+// The data is cut into one chunk a rank and channel; channel k has the chunks k, k + channels, …
+// and the ring rings[k % rings]. Steps, each of size / (ranks * channels) bytes a channel:
+// AllReduce 2 (n - 1), AllGather and ReduceScatter n - 1. Broadcast sends `ranks` chunks a channel
+// one behind the other: 2 n - 2 steps.
+#include <numeric>
+#include <utility>
+
+#include "collectives/algorithms/algorithms.hpp"
+
+namespace cclgym::algorithms {
+
+namespace {
+
+/// The rank at a place of the ring, counted on beyond its end.
+class Ring {
+ public:
+  Ring(const AlgorithmRequest& request, int channel) : order_(at(request.ranks)) {
+    std::iota(order_.begin(), order_.end(), 0);
+    if (!request.rings.empty()) order_ = request.rings[at(channel) % request.rings.size()];
+  }
+  int operator[](int place) const { return order_[at(place) % order_.size()]; }
+  [[nodiscard]] int place_of(int rank) const {
+    int place = 0;
+    while ((*this)[place] != rank) ++place;
+    return place;
+  }
+
+ private:
+  static std::size_t at(int index) { return static_cast<std::size_t>(index); }
+  std::vector<int> order_;
+};
+
+void all_reduce(ProgramBuilder& p, const AlgorithmRequest& request) {
+  const int n = request.ranks;
+  for (int channel = 0; channel < request.channels; ++channel) {
+    const Ring ring(request, channel);
+    for (int place = 0; place < n; ++place) {
+      const int index = place * request.channels + channel;
+      ChunkRef c = p.chunk(ring[place], Buffer::Input, index);
+      for (int step = 1; step < n; ++step) {
+        c = p.chunk(ring[place + step], Buffer::Input, index).reduce(c, {.channel = channel});
+      }
+      for (int step = n; step < 2 * n - 1; ++step) {
+        c = c.copy(ring[place + step], Buffer::Input, index, {.channel = channel});
+      }
+    }
+  }
+}
+
+void all_gather(ProgramBuilder& p, const AlgorithmRequest& request) {
+  for (int channel = 0; channel < request.channels; ++channel) {
+    const Ring ring(request, channel);
+    for (int place = 0; place < request.ranks; ++place) {
+      const int index = ring[place] * request.channels + channel;
+      ChunkRef c = p.chunk(ring[place], Buffer::Output, index);
+      for (int step = 1; step < request.ranks; ++step) {
+        c = c.copy(ring[place + step], Buffer::Output, index, {.channel = channel});
+      }
+    }
+  }
+}
+
+void reduce_scatter(ProgramBuilder& p, const AlgorithmRequest& request) {
+  for (int channel = 0; channel < request.channels; ++channel) {
+    const Ring ring(request, channel);
+    for (int place = 0; place < request.ranks; ++place) {
+      const int index = ring[place] * request.channels + channel;
+      ChunkRef c = p.chunk(ring[place + 1], Buffer::Input, index);
+      for (int step = 2; step <= request.ranks; ++step) {
+        c = p.chunk(ring[place + step], Buffer::Input, index).reduce(c, {.channel = channel});
+      }
+    }
+  }
+}
+
+void broadcast(ProgramBuilder& p, const AlgorithmRequest& request) {
+  for (int channel = 0; channel < request.channels; ++channel) {
+    const Ring ring(request, channel);
+    const int root = ring.place_of(request.root);
+    for (int i = 0; i < request.ranks; ++i) {
+      const int index = i * request.channels + channel;
+      ChunkRef c = p.chunk(request.root, Buffer::Input, index);
+      for (int step = 1; step < request.ranks; ++step) {
+        c = c.copy(ring[root + step], Buffer::Input, index, {.channel = channel});
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Program ring(const AlgorithmRequest& request) {
+  const CollectiveKind kind = request.collective;
+  const bool sliced = kind == CollectiveKind::AllGather || kind == CollectiveKind::ReduceScatter;
+  const int chunks = sliced ? request.channels : request.ranks * request.channels;
+  ProgramBuilder p("ring", Contract::make(kind, request.ranks, chunks, true, request.root));
+  if (kind == CollectiveKind::AllReduce) all_reduce(p, request);
+  if (kind == CollectiveKind::AllGather) all_gather(p, request);
+  if (kind == CollectiveKind::ReduceScatter) reduce_scatter(p, request);
+  if (kind == CollectiveKind::Broadcast) broadcast(p, request);
+  return p.finish();
+}
+
+}  // namespace cclgym::algorithms

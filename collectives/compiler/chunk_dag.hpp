@@ -1,0 +1,44 @@
+// First pass: which operation must come before which, and why.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "collectives/program.hpp"
+
+namespace cclgym {
+
+enum class DependenceKind : std::uint8_t {
+  True,   ///< read after write: the data flows along the edge
+  Anti,   ///< write after read: only the place is used again
+  Output  ///< write after write
+};
+
+/// Which end of an operation an edge is about. A local operation has both ends on one rank.
+enum class OperationEnd : std::uint8_t { Source, Target };
+
+/// "This operation must wait for `operation`", because both touch a place of the rank on which
+/// `end` of the waiting operation lies.
+struct ChunkEdge {
+  std::int32_t operation = 0;
+  OperationEnd end = OperationEnd::Source;
+  DependenceKind kind = DependenceKind::True;
+};
+
+/// Nodes: the operations. Edges: rows of predecessors, each of them lower than the node. Edges that
+/// follow from others on the same rank (write after write with a read between) are left out.
+struct ChunkDag {
+  std::vector<std::size_t> first;  ///< row of operation i: edges [first[i], first[i + 1])
+  std::vector<ChunkEdge> edges;
+
+  [[nodiscard]] std::span<const ChunkEdge> predecessors(std::size_t operation) const {
+    return {edges.data() + first[operation], first[operation + 1] - first[operation]};
+  }
+};
+
+/// Cost: linear in the chunks that the operations touch.
+[[nodiscard]] ChunkDag trace_dependencies(const Program& program);
+
+}  // namespace cclgym

@@ -1,0 +1,104 @@
+#include "collectives/compiler/schedule.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <unordered_map>
+
+namespace cclgym {
+
+namespace {
+
+/// Rows of successors, out of the DAG's rows of predecessors.
+struct Successors {
+  std::vector<std::size_t> first;
+  std::vector<std::int32_t> operations;
+
+  explicit Successors(const ChunkDag& dag) {
+    const std::size_t count = dag.first.size() - 1;
+    first.assign(count + 1, 0);
+    for (const ChunkEdge& edge : dag.edges) ++first[static_cast<std::size_t>(edge.operation) + 1];
+    for (std::size_t i = 0; i < count; ++i) first[i + 1] += first[i];
+    operations.resize(dag.edges.size());
+    std::vector<std::size_t> next(first.begin(), first.end() - 1);
+    for (std::size_t i = 0; i < count; ++i) {
+      for (const ChunkEdge& edge : dag.predecessors(i)) {
+        operations[next[static_cast<std::size_t>(edge.operation)]++] = static_cast<std::int32_t>(i);
+      }
+    }
+  }
+};
+
+/// The first level at which each connection is free.
+class Connections {
+ public:
+  explicit Connections(const Program& program)
+      : ranks_(static_cast<std::uint64_t>(program.contract.ranks())),
+        channels_(static_cast<std::uint64_t>(program.channels)) {}
+
+  /// Takes the first free level from `earliest` on.
+  std::int32_t take(const Operation& operation, std::int32_t earliest) {
+    if (!operation.remote()) return earliest;
+    const auto source = static_cast<std::uint64_t>(operation.source.rank);
+    const auto target = static_cast<std::uint64_t>(operation.target.rank);
+    const auto channel = static_cast<std::uint64_t>(operation.channel);
+    std::int32_t& free = free_[(source * ranks_ + target) * channels_ + channel];
+    const std::int32_t level = std::max(free, earliest);
+    free = level + 1;
+    return level;
+  }
+
+ private:
+  std::uint64_t ranks_;
+  std::uint64_t channels_;
+  std::unordered_map<std::uint64_t, std::int32_t> free_;
+};
+
+}  // namespace
+
+Schedule make_schedule(const Program& program, const ChunkDag& dag) {
+  const std::size_t count = program.operations.size();
+  const Successors successors(dag);
+  Connections connections(program);
+  Schedule schedule;
+  schedule.level.assign(count, 0);  // until it is ready: the earliest level known so far
+  std::vector<std::int32_t> missing(count);
+  std::vector<std::vector<std::int32_t>> ready(1);  // by level
+  for (std::size_t i = 0; i < count; ++i) {
+    missing[i] = static_cast<std::int32_t>(dag.first[i + 1] - dag.first[i]);
+    if (missing[i] == 0) ready[0].push_back(static_cast<std::int32_t>(i));
+  }
+  std::int32_t levels = 0;
+  for (std::size_t now = 0; now < ready.size(); ++now) {
+    std::vector<std::int32_t> operations;
+    operations.swap(ready[now]);
+    std::sort(operations.begin(), operations.end());
+    for (const std::int32_t number : operations) {
+      const auto i = static_cast<std::size_t>(number);
+      const std::int32_t level =
+          connections.take(program.operations[i], static_cast<std::int32_t>(now));
+      schedule.level[i] = level;
+      levels = std::max(levels, level + 1);
+      for (std::size_t k = successors.first[i]; k < successors.first[i + 1]; ++k) {
+        const std::int32_t next = successors.operations[k];
+        const auto j = static_cast<std::size_t>(next);
+        schedule.level[j] = std::max(schedule.level[j], level + 1);
+        if (--missing[j] > 0) continue;
+        const auto at = static_cast<std::size_t>(schedule.level[j]);
+        if (ready.size() <= at) ready.resize(at + 1);
+        ready[at].push_back(next);
+      }
+    }
+  }
+  // Counting sort by level keeps the trace order within a level.
+  std::vector<std::size_t> next(static_cast<std::size_t>(levels) + 1, 0);
+  for (const std::int32_t level : schedule.level) ++next[static_cast<std::size_t>(level) + 1];
+  for (std::size_t i = 1; i < next.size(); ++i) next[i] += next[i - 1];
+  schedule.order.resize(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    schedule.order[next[static_cast<std::size_t>(schedule.level[i])]++] =
+        static_cast<std::int32_t>(i);
+  }
+  return schedule;
+}
+
+}  // namespace cclgym

@@ -1,0 +1,28 @@
+// Second pass: in which order the operations run.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "collectives/compiler/chunk_dag.hpp"
+#include "collectives/program.hpp"
+
+namespace cclgym {
+
+/// A list schedule in unit steps ("levels"): an operation runs at the first level after all it
+/// depends on at which its connection is free; a connection carries one message a level; of several
+/// that are ready, the one traced first goes first.
+///
+/// The trace order itself will not do. Written as in the papers, a ring sends chunk 0 all the way
+/// round before the text turns to chunk 1; blocks that ran their steps in that order would idle. In
+/// level order all chunks travel at once, and a chain of copies is pipelined, however the program's
+/// loops are nested. (MSCCLang orders by depth in the DAG for the same reason.)
+struct Schedule {
+  std::vector<std::int32_t> level;  ///< by operation, from 0; greater than at all its predecessors
+  std::vector<std::int32_t> order;  ///< operations by (level, trace order)
+};
+
+/// Cost: O(n log n) for n operations.
+[[nodiscard]] Schedule make_schedule(const Program& program, const ChunkDag& dag);
+
+}  // namespace cclgym

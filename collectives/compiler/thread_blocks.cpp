@@ -1,0 +1,272 @@
+#include "collectives/compiler/thread_blocks.hpp"
+
+#include <algorithm>
+#include <tuple>
+#include <unordered_map>
+
+namespace cclgym {
+
+namespace {
+
+constexpr std::int32_t kNone = -1;
+
+std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
+
+/// One end of a connection: a rank's side of the messages to or from a peer on a channel.
+struct Endpoint {
+  std::int32_t rank;
+  std::int32_t channel;
+  std::int32_t peer;
+  bool sends;
+  std::int32_t block = kNone;
+};
+
+struct Block {
+  std::int32_t rank;
+  std::int32_t channel;
+  std::int32_t send_peer = kNone;
+  std::int32_t recv_peer = kNone;
+  std::int32_t steps = 0;
+  std::int32_t id = kNone;  ///< on its rank
+};
+
+class Assignment {
+ public:
+  Assignment(const Program& program, const InstructionDag& dag) : program_(program), dag_(dag) {
+    find_endpoints();
+    pair_endpoints();
+    make_peer_blocks();
+    place_messages();
+    place_local_instructions();
+    number_blocks();
+  }
+
+  [[nodiscard]] ThreadBlockProgram emit() const;
+
+ private:
+  void find_endpoints();
+  void pair_endpoints();
+  void make_peer_blocks();
+  void place_messages();
+  void place_local_instructions();
+  void number_blocks();
+  [[nodiscard]] bool is_local(std::size_t node) const { return dag_.nodes[node].peer == kNone; }
+
+  const Program& program_;
+  const InstructionDag& dag_;
+  std::vector<Endpoint> endpoints_;        ///< in the order of their first use
+  std::vector<std::int32_t> endpoint_of_;  ///< by instruction; kNone: local
+  std::vector<std::int32_t> partner_;      ///< by endpoint: the one it shares a block with
+  std::vector<Block> blocks_;
+  std::vector<std::int32_t> block_of_;  ///< by instruction
+};
+
+void Assignment::find_endpoints() {
+  std::unordered_map<std::uint64_t, std::int32_t> known;
+  const auto ranks = static_cast<std::uint64_t>(program_.contract.ranks());
+  const auto channels = static_cast<std::uint64_t>(program_.channels);
+  endpoint_of_.assign(dag_.nodes.size(), kNone);
+  for (std::size_t i = 0; i < dag_.nodes.size(); ++i) {
+    if (is_local(i)) continue;
+    const InstructionNode& node = dag_.nodes[i];
+    const bool sending = sends(node.opcode);
+    const std::uint64_t key =
+        ((static_cast<std::uint64_t>(node.rank) * ranks + static_cast<std::uint64_t>(node.peer)) *
+             channels +
+         static_cast<std::uint64_t>(node.channel)) *
+            2 +
+        (sending ? 1 : 0);
+    const auto [entry, is_new] = known.try_emplace(key, static_cast<std::int32_t>(known.size()));
+    if (is_new) endpoints_.push_back({node.rank, node.channel, node.peer, sending});
+    endpoint_of_[i] = entry->second;
+  }
+}
+
+void Assignment::pair_endpoints() {
+  struct Pair {
+    std::int32_t receive;
+    std::int32_t send;
+    std::int64_t messages;
+  };
+  std::unordered_map<std::uint64_t, std::int64_t> forwarded;
+  for (std::size_t i = 0; i < dag_.nodes.size(); ++i) {
+    if (is_local(i) || !sends(dag_.nodes[i].opcode)) continue;
+    for (const InstructionEdge& edge : dag_.predecessors(i)) {
+      const std::size_t source = at(edge.instruction);
+      if (edge.kind != DependenceKind::True || is_local(source)) continue;
+      if (dag_.nodes[source].channel != dag_.nodes[i].channel) continue;
+      const auto receive = static_cast<std::uint64_t>(endpoint_of_[source]);
+      const auto send = static_cast<std::uint64_t>(endpoint_of_[i]);
+      ++forwarded[receive << 32U | send];
+    }
+  }
+  std::vector<Pair> pairs;
+  pairs.reserve(forwarded.size());
+  for (const auto& [key, messages] : forwarded) {
+    pairs.push_back({static_cast<std::int32_t>(key >> 32U),
+                     static_cast<std::int32_t>(key & 0xffffffffU), messages});
+  }
+  // The busiest pair first; ties in the order of first use, not of the hash table.
+  std::sort(pairs.begin(), pairs.end(), [](const Pair& a, const Pair& b) {
+    return std::tie(b.messages, a.receive, a.send) < std::tie(a.messages, b.receive, b.send);
+  });
+  partner_.assign(endpoints_.size(), kNone);
+  for (const Pair& pair : pairs) {
+    if (partner_[at(pair.receive)] != kNone || partner_[at(pair.send)] != kNone) continue;
+    partner_[at(pair.receive)] = pair.send;
+    partner_[at(pair.send)] = pair.receive;
+  }
+}
+
+void Assignment::make_peer_blocks() {
+  for (std::size_t i = 0; i < endpoints_.size(); ++i) {
+    Endpoint& endpoint = endpoints_[i];
+    const std::int32_t partner = partner_[i];
+    if (partner != kNone && endpoints_[at(partner)].block != kNone) {
+      endpoint.block = endpoints_[at(partner)].block;
+    } else {
+      endpoint.block = static_cast<std::int32_t>(blocks_.size());
+      blocks_.push_back({endpoint.rank, endpoint.channel});
+    }
+    Block& block = blocks_[at(endpoint.block)];
+    (endpoint.sends ? block.send_peer : block.recv_peer) = endpoint.peer;
+  }
+}
+
+void Assignment::place_messages() {
+  block_of_.assign(dag_.nodes.size(), kNone);
+  for (std::size_t i = 0; i < dag_.nodes.size(); ++i) {
+    if (!is_local(i)) block_of_[i] = endpoints_[at(endpoint_of_[i])].block;
+  }
+}
+
+void Assignment::place_local_instructions() {
+  // With the producer, in order, so that chains of local instructions stay together.
+  for (std::size_t i = 0; i < dag_.nodes.size(); ++i) {
+    if (!is_local(i)) continue;
+    std::int32_t producer = kNone;
+    for (const InstructionEdge& edge : dag_.predecessors(i)) {
+      if (edge.kind != DependenceKind::True || edge.instruction < producer) continue;
+      if (block_of_[at(edge.instruction)] == kNone) continue;
+      if (dag_.nodes[at(edge.instruction)].channel == dag_.nodes[i].channel) {
+        producer = edge.instruction;
+      }
+    }
+    if (producer != kNone) block_of_[i] = block_of_[at(producer)];
+  }
+  // With the first user: in reverse order, so that users are placed before producers and the first
+  // user has the last word.
+  std::vector<bool> unplaced(dag_.nodes.size());
+  for (std::size_t i = 0; i < unplaced.size(); ++i) unplaced[i] = block_of_[i] == kNone;
+  for (std::size_t i = dag_.nodes.size(); i-- > 0;) {
+    if (block_of_[i] == kNone) continue;
+    for (const InstructionEdge& edge : dag_.predecessors(i)) {
+      const std::size_t source = at(edge.instruction);
+      const bool same_channel = dag_.nodes[source].channel == dag_.nodes[i].channel;
+      if (edge.kind == DependenceKind::True && unplaced[source] && same_channel) {
+        block_of_[source] = block_of_[i];
+      }
+    }
+  }
+  std::unordered_map<std::uint64_t, std::int32_t> peerless;  // by rank and channel
+  for (std::size_t i = 0; i < dag_.nodes.size(); ++i) {
+    if (block_of_[i] != kNone) continue;
+    const InstructionNode& node = dag_.nodes[i];
+    const std::uint64_t key =
+        static_cast<std::uint64_t>(node.rank) << 32U | static_cast<std::uint64_t>(node.channel);
+    const auto [entry, is_new] =
+        peerless.try_emplace(key, static_cast<std::int32_t>(blocks_.size()));
+    if (is_new) blocks_.push_back({node.rank, node.channel});
+    block_of_[i] = entry->second;
+  }
+}
+
+void Assignment::number_blocks() {
+  for (const std::int32_t block : block_of_) ++blocks_[at(block)].steps;
+  std::vector<std::int32_t> order(blocks_.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int32_t>(i);
+  std::sort(order.begin(), order.end(), [this](std::int32_t a, std::int32_t b) {
+    return std::tie(blocks_[at(a)].rank, blocks_[at(a)].channel, a) <
+           std::tie(blocks_[at(b)].rank, blocks_[at(b)].channel, b);
+  });
+  std::int32_t rank = kNone;
+  std::int32_t next = 0;
+  for (const std::int32_t i : order) {
+    Block& block = blocks_[at(i)];
+    if (block.rank != rank) next = 0;
+    rank = block.rank;
+    block.id = next++;
+  }
+}
+
+ThreadBlockProgram Assignment::emit() const {
+  ThreadBlockProgram result;
+  result.name = program_.name;
+  result.contract = program_.contract;
+  result.channels = program_.channels;
+  result.gpus.resize(at(program_.contract.ranks()));
+  for (std::size_t rank = 0; rank < result.gpus.size(); ++rank) {
+    GpuProgram& gpu = result.gpus[rank];
+    gpu.input_chunks = program_.contract.input_chunks(static_cast<int>(rank));
+    gpu.output_chunks = program_.contract.output_chunks(static_cast<int>(rank));
+    gpu.scratch_chunks = program_.scratch_chunks.empty() ? 0 : program_.scratch_chunks[rank];
+  }
+  std::vector<std::int32_t> blocks_of_rank(result.gpus.size(), 0);
+  for (const Block& block : blocks_) ++blocks_of_rank[at(block.rank)];
+  for (std::size_t rank = 0; rank < result.gpus.size(); ++rank) {
+    result.gpus[rank].thread_blocks.resize(at(blocks_of_rank[rank]));
+  }
+  for (const Block& block : blocks_) {
+    ThreadBlock& made = result.gpus[at(block.rank)].thread_blocks[at(block.id)];
+    made.send_peer = block.send_peer;
+    made.recv_peer = block.recv_peer;
+    made.channel = block.channel;
+    made.steps.reserve(at(block.steps));
+  }
+
+  std::vector<std::int32_t> step_of(dag_.nodes.size());
+  // The latest step of another block that a block has waited for: waiting for that or an earlier
+  // one again would be idle.
+  std::unordered_map<std::uint64_t, std::int32_t> waited;
+  std::vector<StepRef> latest;  // of each other block, for one instruction
+  for (std::size_t i = 0; i < dag_.nodes.size(); ++i) {
+    const InstructionNode& node = dag_.nodes[i];
+    const std::int32_t own = block_of_[i];
+    latest.clear();
+    for (const InstructionEdge& edge : dag_.predecessors(i)) {
+      const std::int32_t other = block_of_[at(edge.instruction)];
+      if (other != own) latest.push_back({other, step_of[at(edge.instruction)]});
+    }
+    if (latest.size() > 1) {
+      std::sort(latest.begin(), latest.end(), [](const StepRef& a, const StepRef& b) {
+        return std::tie(a.thread_block, b.step) < std::tie(b.thread_block, a.step);
+      });
+      latest.erase(std::unique(latest.begin(), latest.end(),
+                               [](const StepRef& a, const StepRef& b) {
+                                 return a.thread_block == b.thread_block;
+                               }),
+                   latest.end());
+    }
+    Instruction instruction{node.opcode, node.source, node.target, node.count, {}};
+    for (const StepRef& wait : latest) {
+      const std::uint64_t key =
+          static_cast<std::uint64_t>(own) << 32U | static_cast<std::uint64_t>(wait.thread_block);
+      std::int32_t& known = waited.try_emplace(key, kNone).first->second;
+      if (wait.step <= known) continue;
+      known = wait.step;
+      instruction.dependencies.push_back({blocks_[at(wait.thread_block)].id, wait.step});
+    }
+    auto& steps = result.gpus[at(node.rank)].thread_blocks[at(blocks_[at(own)].id)].steps;
+    step_of[i] = static_cast<std::int32_t>(steps.size());
+    steps.push_back(std::move(instruction));
+  }
+  return result;
+}
+
+}  // namespace
+
+ThreadBlockProgram assign_thread_blocks(const Program& program, const InstructionDag& dag) {
+  return Assignment(program, dag).emit();
+}
+
+}  // namespace cclgym

@@ -1,0 +1,83 @@
+#include "collectives/ir.hpp"
+
+#include <fmt/format.h>
+
+namespace cclgym {
+
+std::string_view to_string(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::Send:
+      return "send";
+    case Opcode::Recv:
+      return "recv";
+    case Opcode::Copy:
+      return "copy";
+    case Opcode::Reduce:
+      return "reduce";
+    case Opcode::RecvReduceCopy:
+      return "recvReduceCopy";
+    case Opcode::RecvCopySend:
+      return "recvCopySend";
+    case Opcode::RecvReduceSend:
+      return "recvReduceSend";
+    case Opcode::RecvReduceCopySend:
+      return "recvReduceCopySend";
+    case Opcode::Nop:
+      return "nop";
+  }
+  return "?";
+}
+
+bool sends(Opcode opcode) {
+  return opcode == Opcode::Send || opcode == Opcode::RecvCopySend ||
+         opcode == Opcode::RecvReduceSend || opcode == Opcode::RecvReduceCopySend;
+}
+
+bool receives(Opcode opcode) {
+  return opcode == Opcode::Recv || opcode == Opcode::RecvReduceCopy ||
+         opcode == Opcode::RecvCopySend || opcode == Opcode::RecvReduceSend ||
+         opcode == Opcode::RecvReduceCopySend;
+}
+
+bool reduces(Opcode opcode) {
+  return opcode == Opcode::Reduce || opcode == Opcode::RecvReduceCopy ||
+         opcode == Opcode::RecvReduceSend || opcode == Opcode::RecvReduceCopySend;
+}
+
+bool reads_source(Opcode opcode) {
+  return opcode == Opcode::Send || opcode == Opcode::Copy || reduces(opcode);
+}
+
+bool writes_target(Opcode opcode) {
+  return opcode != Opcode::Send && opcode != Opcode::RecvReduceSend && opcode != Opcode::Nop;
+}
+
+std::int64_t ThreadBlockProgram::instructions() const {
+  std::int64_t total = 0;
+  for (const GpuProgram& gpu : gpus) {
+    for (const ThreadBlock& block : gpu.thread_blocks) {
+      total += static_cast<std::int64_t>(block.steps.size());
+    }
+  }
+  return total;
+}
+
+std::int64_t ThreadBlockProgram::thread_blocks() const {
+  std::int64_t total = 0;
+  for (const GpuProgram& gpu : gpus) total += static_cast<std::int64_t>(gpu.thread_blocks.size());
+  return total;
+}
+
+std::string describe_step(const ThreadBlockProgram& program, int rank, int thread_block, int step) {
+  const ThreadBlock& block = program.gpus[static_cast<std::size_t>(rank)]
+                                 .thread_blocks[static_cast<std::size_t>(thread_block)];
+  const Opcode opcode = block.steps[static_cast<std::size_t>(step)].opcode;
+  std::string text = fmt::format("rank {}, thread block {}, step {}: {}", rank, thread_block, step,
+                                 to_string(opcode));
+  if (receives(opcode)) text += fmt::format(" from rank {}", block.recv_peer);
+  if (sends(opcode)) text += fmt::format(" to rank {}", block.send_peer);
+  if (receives(opcode) || sends(opcode)) text += fmt::format(" on channel {}", block.channel);
+  return text;
+}
+
+}  // namespace cclgym

@@ -1,0 +1,131 @@
+// The chunk DSL: a collective is written as a C++ program that moves references to chunks, in the
+// style of MSCCLang (Cowan et al., ASPLOS 2023, section 3). Running it traces it into a Program.
+//
+//   ProgramBuilder p("ring", Contract::make(CollectiveKind::AllGather, n, 1));
+//   for (int rank = 0; rank < n; ++rank) {
+//     ChunkRef c = p.chunk(rank, Buffer::Input, 0).copy(rank, Buffer::Output, rank);
+//     for (int step = 1; step < n; ++step) c = c.copy((rank + step) % n, Buffer::Output, rank);
+//   }
+//   ThreadBlockProgram compiled = compile(p.finish());
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "collectives/contract.hpp"
+#include "collectives/memory_layout.hpp"
+
+namespace cclgym {
+
+enum class OperationKind : std::uint8_t {
+  Copy,   ///< target = source
+  Reduce  ///< target = target + source
+};
+
+[[nodiscard]] std::string_view to_string(OperationKind kind);
+
+/// One traced operation on `count` chunks from `source` and `target` on. Remote (it becomes a
+/// message) if the two are on different ranks.
+struct Operation {
+  OperationKind kind = OperationKind::Copy;
+  std::int32_t channel = 0;
+  std::int32_t count = 1;
+  Location source;
+  Location target;
+
+  [[nodiscard]] bool remote() const { return source.rank != target.rank; }
+  friend bool operator==(const Operation&, const Operation&) = default;
+};
+
+/// "copy of rank 0 input[3] to rank 1 output[3]", "reduce of rank 1 input[3] into rank 2 input[3]".
+[[nodiscard]] std::string describe(const Operation& operation);
+
+/// A traced program: what the operations do, one after the other, is its meaning; the compiler
+/// keeps the result and runs in parallel whatever does not touch the same places.
+struct Program {
+  std::string name;
+  Contract contract;
+  std::int32_t channels = 1;                 ///< one more than the highest channel used
+  std::vector<std::int32_t> scratch_chunks;  ///< by rank
+  std::vector<Operation> operations;         ///< in trace order; "operation 17" is operations[17]
+};
+
+struct OperationOptions {
+  int channel = 0;  ///< the connection that a remote operation uses; >= 0
+};
+
+class ProgramBuilder;
+
+/// A reference to `count` consecutive chunks, as they are at this point of the program.
+///
+/// The freshness rule: a reference is stale as soon as one of its locations has been overwritten,
+/// and a stale reference cannot be used. The program therefore says itself which version of the
+/// data it means, and no order of execution that keeps its dependencies can give another result.
+class ChunkRef {
+ public:
+  [[nodiscard]] int rank() const { return location_.rank; }
+  [[nodiscard]] Buffer buffer() const { return location_.buffer; }
+  [[nodiscard]] int index() const { return location_.index; }
+  [[nodiscard]] int count() const { return count_; }
+
+  /// Copies the chunks to `count()` locations from (rank, buffer, index) on; returns the reference
+  /// to those. Throws UserError that names the operation: stale reference, bad rank, index out of
+  /// range, overlap of source and target, negative channel.
+  ChunkRef copy(int rank, Buffer buffer, int index, OperationOptions options = {}) const;
+
+  /// Adds the chunks of `other` (on any rank, as many) to these, in place; returns the new
+  /// reference to this location. Throws UserError as copy does, and if the counts differ.
+  ChunkRef reduce(const ChunkRef& other, OperationOptions options = {}) const;
+
+ private:
+  friend class ProgramBuilder;
+  ChunkRef(ProgramBuilder* program, const Location& location, int count, std::int32_t taken_at)
+      : program_(program), location_(location), count_(count), taken_at_(taken_at) {}
+
+  ProgramBuilder* program_;
+  Location location_;
+  int count_;
+  std::int32_t taken_at_;  ///< number of operations traced before the reference was taken
+};
+
+/// Traces a program. References must not outlive the builder.
+class ProgramBuilder {
+ public:
+  ProgramBuilder(std::string name, Contract contract);
+  ProgramBuilder(const ProgramBuilder&) = delete;
+  ProgramBuilder& operator=(const ProgramBuilder&) = delete;
+
+  /// The latest reference to `count` chunks from (rank, buffer, index) on. Throws UserError on a
+  /// bad rank, an index out of range, a count < 1 or a location that holds nothing yet.
+  [[nodiscard]] ChunkRef chunk(int rank, Buffer buffer, int index, int count = 1);
+
+  [[nodiscard]] const Contract& contract() const { return program_.contract; }
+
+  /// The traced program. Using the builder or its references afterwards is a UserError.
+  [[nodiscard]] Program finish();
+
+ private:
+  friend class ChunkRef;
+  /// What is known of a location: the operation that wrote it last, or one of these.
+  static constexpr std::int32_t kInitial = -1;        ///< holds its input chunk
+  static constexpr std::int32_t kUninitialised = -2;  ///< holds nothing
+
+  ChunkRef add(Operation operation, const ChunkRef& source, const ChunkRef* target);
+  [[nodiscard]] std::int32_t& last_writer(const Location& location, int offset);
+  void grow_scratch(const Location& location, int count);
+  void require_range(const Location& location, int count, const Operation* operation) const;
+  void require_fresh(const ChunkRef& reference, const Operation& operation);
+  void require_disjoint(const Operation& operation) const;
+  /// `operation` is the one being traced; nullptr: a call of chunk().
+  [[noreturn]] void fail(const Operation* operation, const std::string& reason) const;
+
+  bool finished_ = false;
+  Program program_;
+  MemoryLayout layout_;
+  std::vector<std::int32_t> last_writer_;           ///< by place: input and output
+  std::vector<std::vector<std::int32_t>> scratch_;  ///< by rank and index
+};
+
+}  // namespace cclgym

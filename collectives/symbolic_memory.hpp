@@ -1,0 +1,82 @@
+// Memory whose places hold reductions of input chunks instead of numbers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "collectives/contract.hpp"
+#include "collectives/memory_layout.hpp"
+
+namespace cclgym {
+
+/// Names a symbolic value; equal values have equal ids.
+using ValueId = std::int32_t;
+
+/// Nothing has been written there.
+inline constexpr ValueId kUninitialisedValue = -1;
+/// The result of a step that was reported as wrong: not reported again where it is used.
+inline constexpr ValueId kPoisonedValue = -2;
+
+/// The chunks with ids [begin, end), each `multiplicity` times. The id of input chunk (rank, index)
+/// is index * ranks + rank: the reduction of one index over neighbouring ranks is one interval.
+struct ValueTerm {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  std::int32_t multiplicity = 1;
+  friend bool operator==(const ValueTerm&, const ValueTerm&) = default;
+};
+
+/// Hash-consed multisets of input chunks, each a sorted list of disjoint, maximal intervals. Cost
+/// of a sum: linear in the intervals of its operands (rings and trees have a handful).
+class ValueTable {
+ public:
+  [[nodiscard]] ValueId single(std::int64_t chunk);
+  [[nodiscard]] ValueId sum(ValueId a, ValueId b);
+  /// The value of these chunk ids, which must be in ascending order.
+  [[nodiscard]] ValueId set(std::span<const std::int64_t> chunks);
+  [[nodiscard]] std::span<const ValueTerm> terms(ValueId value) const;
+
+ private:
+  void append(const ValueTerm& term);
+  ValueId intern();  ///< the id of the terms in work_
+
+  std::vector<std::size_t> first_{0};  ///< value i: terms [first_[i], first_[i + 1])
+  std::vector<ValueTerm> terms_;
+  std::vector<ValueId> buckets_;  ///< open addressing; kUninitialisedValue: free
+  std::vector<std::uint64_t> hashes_;
+  std::vector<ValueTerm> work_;
+};
+
+/// The memory of all ranks, at the start as the contract's precondition has it.
+class SymbolicMemory {
+ public:
+  SymbolicMemory(const Contract& contract, std::span<const std::int32_t> scratch_chunks);
+
+  [[nodiscard]] const MemoryLayout& layout() const { return layout_; }
+  [[nodiscard]] ValueId read(std::size_t place) const { return values_[place]; }
+  void write(std::size_t place, ValueId value) { values_[place] = value; }
+  /// Poisoned if one of the two is no value.
+  [[nodiscard]] ValueId sum(ValueId a, ValueId b);
+
+  /// One line for each output location that does not hold what the contract requires, at most
+  /// `limit` of them; returns their number, also beyond the limit. Poisoned locations do not count.
+  std::size_t check_outputs(std::vector<std::string>& problems, std::size_t limit);
+
+  /// "{input[5] of ranks 0-2, input[5] of rank 4 2 times}".
+  [[nodiscard]] std::string describe(ValueId value) const;
+
+ private:
+  [[nodiscard]] std::int64_t chunk_id(const ChunkId& chunk) const;
+  [[nodiscard]] ValueId required(const RequiredValue& chunks);
+
+  const Contract& contract_;
+  MemoryLayout layout_;
+  ValueTable table_;
+  std::vector<ValueId> values_;  ///< by place
+  std::vector<std::int64_t> ids_;
+};
+
+}  // namespace cclgym

@@ -1,0 +1,97 @@
+// What the files of the verifier share.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "collectives/ir.hpp"
+#include "collectives/memory_layout.hpp"
+#include "collectives/verify.hpp"
+
+namespace cclgym::verifier {
+
+/// Collects problems up to a limit, and counts the rest.
+class Problems {
+ public:
+  explicit Problems(std::size_t limit) : limit_(limit) {}
+
+  /// Is there room for another description? Saves making texts that nobody will read.
+  [[nodiscard]] bool wants_text() const { return texts_.size() < limit_; }
+  [[nodiscard]] bool any() const { return count_ > 0; }
+  [[nodiscard]] std::size_t room() const { return limit_ - texts_.size(); }
+
+  /// `describe` gives the text of the problem.
+  template <typename Describe>
+  void add(const Describe& describe) {
+    ++count_;
+    if (wants_text()) texts_.push_back(describe());
+  }
+  void add_all(std::vector<std::string> texts, std::size_t count);
+  [[nodiscard]] VerifyReport report() &&;
+
+ private:
+  std::size_t limit_;
+  std::size_t count_ = 0;
+  std::vector<std::string> texts_;
+};
+
+/// The thread blocks of all ranks in one numbering, with the connections between them.
+class BlockIndex {
+ public:
+  explicit BlockIndex(const ThreadBlockProgram& program);
+
+  struct Entry {
+    std::int32_t rank = 0;
+    std::int32_t id = 0;      ///< on its rank
+    std::int32_t sends = -1;  ///< connection, -1: none
+    std::int32_t receives = -1;
+    const ThreadBlock* block = nullptr;
+  };
+  struct Connection {
+    std::int32_t source = 0;  ///< rank
+    std::int32_t target = 0;  ///< rank
+    std::int32_t channel = 0;
+    std::int32_t sender = -1;  ///< block, -1: none
+    std::int32_t receiver = -1;
+  };
+
+  [[nodiscard]] std::size_t size() const { return blocks_.size(); }
+  [[nodiscard]] const Entry& operator[](std::size_t block) const { return blocks_[block]; }
+  [[nodiscard]] const Entry& operator[](std::int32_t block) const {
+    return blocks_[static_cast<std::size_t>(block)];
+  }
+  /// First block of a rank; the blocks of a rank are consecutive.
+  [[nodiscard]] std::size_t first(std::size_t rank) const { return first_[rank]; }
+  [[nodiscard]] const std::vector<Connection>& connections() const { return connections_; }
+
+ private:
+  std::vector<Entry> blocks_;
+  std::vector<std::size_t> first_;
+  std::vector<Connection> connections_;
+};
+
+/// A step that was executed.
+struct ExecutedStep {
+  std::int32_t block = 0;  ///< in the BlockIndex
+  std::int32_t step = 0;
+};
+
+/// Is the program well formed, so that the other checks can rely on its indices?
+void check_form(const ThreadBlockProgram& program, Problems& problems);
+
+/// Executes the program symbolically and checks deadlock, messages and data. Returns the steps in
+/// the order of execution.
+std::vector<ExecutedStep> check_execution(const ThreadBlockProgram& program,
+                                          const BlockIndex& blocks, std::int32_t slots,
+                                          Problems& problems);
+
+/// Looks for races among the executed steps.
+void check_races(const ThreadBlockProgram& program, const BlockIndex& blocks,
+                 const std::vector<ExecutedStep>& execution, Problems& problems);
+
+/// By rank.
+[[nodiscard]] std::vector<std::int32_t> scratch_chunks(const ThreadBlockProgram& program);
+
+}  // namespace cclgym::verifier

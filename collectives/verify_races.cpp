@@ -1,0 +1,214 @@
+#include <algorithm>
+#include <deque>
+#include <fmt/format.h>
+#include <optional>
+#include <span>
+#include <unordered_map>
+
+#include "collectives/verify_internal.hpp"
+
+namespace cclgym::verifier {
+
+namespace {
+
+std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
+
+/// Steps of each block of one GPU that are known to be done: entry b covers steps [0, clock[b]).
+using Clock = std::vector<std::int32_t>;
+
+void merge(Clock& into, const Clock& from) {
+  if (from.empty()) return;
+  if (into.empty()) {
+    into = from;
+    return;
+  }
+  for (std::size_t i = 0; i < into.size(); ++i) into[i] = std::max(into[i], from[i]);
+}
+
+/// Happens-before on one GPU by vector clocks, over a sequence of executed steps that is either the
+/// GPU's own (then messages order nothing) or that of all ranks (then they do). The accesses of a
+/// place are held against the last write and the reads since, as FastTrack does (Flanagan and
+/// Freund, PLDI 2009): without a race so far the writes of a place are totally ordered, so that
+/// nothing earlier need be kept.
+class RaceCheck {
+ public:
+  RaceCheck(const ThreadBlockProgram& program, const BlockIndex& blocks, const MemoryLayout& layout,
+            std::int32_t rank, bool follow_messages)
+      : program_(program),
+        blocks_(blocks),
+        layout_(layout),
+        rank_(rank),
+        follow_messages_(follow_messages),
+        first_(blocks.first(at(rank))),
+        width_(blocks.first(at(rank) + 1) - first_),
+        clocks_(follow_messages ? blocks.size() : width_),
+        messages_(follow_messages ? blocks.connections().size() : 0),
+        last_write_(layout.begin(rank + 1) - layout.begin(rank)),
+        reads_(last_write_.size()) {}
+
+  /// Number of accesses that race with an earlier one; described in `problems` unless it is null.
+  std::size_t run(std::span<const ExecutedStep> execution, Problems* problems);
+
+ private:
+  struct Access {
+    std::int32_t block = -1;  ///< on the rank
+    std::int32_t step = 0;
+  };
+
+  /// Index of a block in clocks_.
+  [[nodiscard]] std::size_t slot(std::int32_t block) const {
+    return follow_messages_ ? at(block) : at(block) - first_;
+  }
+  [[nodiscard]] bool ordered(const Access& earlier, const Clock& clock, std::int32_t block) const {
+    return earlier.block == -1 || earlier.block == block || clock[at(earlier.block)] > earlier.step;
+  }
+  void find_released_steps(std::span<const ExecutedStep> execution);
+  void acquire(const ExecutedStep& executed, const Instruction& step);
+  void release(const ExecutedStep& executed, const Instruction& step);
+  void access(const ExecutedStep& executed, const Instruction& step);
+  void access_place(std::size_t place, bool write, const Access& now);
+  void report(std::size_t place, const Access& earlier, const Access& now);
+
+  [[nodiscard]] static std::uint64_t key(std::int32_t block, std::int32_t step) {
+    return static_cast<std::uint64_t>(block) << 32U | static_cast<std::uint64_t>(step);
+  }
+
+  const ThreadBlockProgram& program_;
+  const BlockIndex& blocks_;
+  const MemoryLayout& layout_;
+  std::int32_t rank_;
+  bool follow_messages_;
+  std::size_t first_;  ///< the rank's blocks are [first_, first_ + width_)
+  std::size_t width_;
+  std::vector<Clock> clocks_;                          ///< empty: knows of nothing
+  std::vector<std::deque<Clock>> messages_;            ///< by connection: the senders' clocks
+  std::unordered_map<std::uint64_t, Clock> released_;  ///< at steps that others wait for
+  std::vector<Access> last_write_;                     ///< by place of the rank
+  std::vector<std::vector<Access>> reads_;             ///< by place, since the last write
+  std::size_t races_ = 0;
+  Problems* problems_ = nullptr;
+};
+
+void RaceCheck::find_released_steps(std::span<const ExecutedStep> execution) {
+  for (const ExecutedStep& executed : execution) {
+    const auto& entry = blocks_[executed.block];
+    const auto first = static_cast<std::int32_t>(blocks_.first(at(entry.rank)));
+    for (const StepRef& wait : entry.block->steps[at(executed.step)].dependencies) {
+      released_.try_emplace(key(first + wait.thread_block, wait.step));
+    }
+  }
+}
+
+std::size_t RaceCheck::run(std::span<const ExecutedStep> execution, Problems* problems) {
+  problems_ = problems;
+  find_released_steps(execution);
+  for (const ExecutedStep& executed : execution) {
+    const auto& entry = blocks_[executed.block];
+    const Instruction& step = entry.block->steps[at(executed.step)];
+    acquire(executed, step);
+    if (entry.rank == rank_) access(executed, step);
+    release(executed, step);
+  }
+  return races_;
+}
+
+void RaceCheck::acquire(const ExecutedStep& executed, const Instruction& step) {
+  const auto& entry = blocks_[executed.block];
+  Clock& clock = clocks_[slot(executed.block)];
+  if (entry.rank == rank_ && clock.empty()) clock.assign(width_, 0);
+  const auto first = static_cast<std::int32_t>(blocks_.first(at(entry.rank)));
+  for (const StepRef& wait : step.dependencies) {
+    merge(clock, released_.at(key(first + wait.thread_block, wait.step)));
+  }
+  if (follow_messages_ && receives(step.opcode)) {
+    auto& queue = messages_[at(entry.receives)];
+    merge(clock, queue.front());
+    queue.pop_front();
+  }
+}
+
+void RaceCheck::release(const ExecutedStep& executed, const Instruction& step) {
+  const auto& entry = blocks_[executed.block];
+  Clock& clock = clocks_[slot(executed.block)];
+  if (entry.rank == rank_) clock[at(entry.id)] = executed.step + 1;
+  if (!released_.empty()) {
+    const auto wanted = released_.find(key(executed.block, executed.step));
+    if (wanted != released_.end()) wanted->second = clock;
+  }
+  if (follow_messages_ && sends(step.opcode)) messages_[at(entry.sends)].push_back(clock);
+}
+
+void RaceCheck::access(const ExecutedStep& executed, const Instruction& step) {
+  const Access now{blocks_[executed.block].id, executed.step};
+  const auto each = [&](const BufferSlice& slice, bool write) {
+    const std::size_t place =
+        layout_.place(rank_, slice.buffer, slice.index) - layout_.begin(rank_);
+    for (std::size_t k = 0; k < at(step.count); ++k) access_place(place + k, write, now);
+  };
+  if (reads_source(step.opcode)) each(step.source, false);
+  if (writes_target(step.opcode)) each(step.target, true);  // a reduction's read of it is covered
+}
+
+void RaceCheck::access_place(std::size_t place, bool write, const Access& now) {
+  const Clock& clock = clocks_[slot(static_cast<std::int32_t>(first_) + now.block)];
+  auto& reads = reads_[place];
+  if (!ordered(last_write_[place], clock, now.block)) {
+    report(place, last_write_[place], now);
+  } else if (write) {
+    for (const Access& read : reads) {
+      if (ordered(read, clock, now.block)) continue;
+      report(place, read, now);
+      break;
+    }
+  }
+  if (write) {
+    last_write_[place] = now;
+    reads.clear();
+    return;
+  }
+  for (Access& read : reads) {
+    if (read.block == now.block) {
+      read = now;
+      return;
+    }
+  }
+  reads.push_back(now);
+}
+
+void RaceCheck::report(std::size_t place, const Access& earlier, const Access& now) {
+  ++races_;
+  if (problems_ == nullptr) return;
+  problems_->add([&] {
+    return fmt::format("race on {}: not ordered: {}; and {}",
+                       describe_location(layout_.location(rank_, place + layout_.begin(rank_))),
+                       describe_step(program_, rank_, earlier.block, earlier.step),
+                       describe_step(program_, rank_, now.block, now.step));
+  });
+}
+
+}  // namespace
+
+void check_races(const ThreadBlockProgram& program, const BlockIndex& blocks,
+                 const std::vector<ExecutedStep>& execution, Problems& problems) {
+  const MemoryLayout layout(program.contract, scratch_chunks(program));
+  const std::size_t ranks = program.gpus.size();
+  // The execution rank by rank, in order.
+  std::vector<std::size_t> first(ranks + 1, 0);
+  for (const ExecutedStep& executed : execution) ++first[at(blocks[executed.block].rank) + 1];
+  for (std::size_t rank = 0; rank < ranks; ++rank) first[rank + 1] += first[rank];
+  std::vector<ExecutedStep> by_rank(execution.size());
+  std::vector<std::size_t> next(first.begin(), first.end() - 1);
+  for (const ExecutedStep& executed : execution) {
+    by_rank[next[at(blocks[executed.block].rank)]++] = executed;
+  }
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    if (program.gpus[rank].thread_blocks.size() < 2) continue;
+    const auto number = static_cast<std::int32_t>(rank);
+    const std::span<const ExecutedStep> own(by_rank.data() + first[rank],
+                                            first[rank + 1] - first[rank]);
+    if (RaceCheck(program, blocks, layout, number, false).run(own, nullptr) == 0) continue;
+    RaceCheck(program, blocks, layout, number, true).run(execution, &problems);
+  }
+}
+
+}  // namespace cclgym::verifier
