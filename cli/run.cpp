@@ -1,0 +1,129 @@
+// cclgym run: a batch experiment, from its YAML file to results, table, report and timelines.
+#include <fmt/core.h>
+#include <iostream>
+#include <memory>
+#include <unistd.h>
+
+#include "cli/command.hpp"
+#include "experiments/experiment_options.hpp"
+#include "experiments/load_experiment.hpp"
+#include "experiments/progress.hpp"
+#include "experiments/report.hpp"
+#include "experiments/report_summary.hpp"
+#include "experiments/results.hpp"
+#include "experiments/run_experiment.hpp"
+#include "experiments/run_folder.hpp"
+#include "experiments/table.hpp"
+#include "experiments/worker_pool.hpp"
+
+namespace cclgym {
+
+namespace {
+
+const OptionSpec& jobs_option() {
+  static const OptionSpec spec{.name = "jobs",
+                               .kind = OptionKind::Integer,
+                               .description = "worker processes",
+                               .min = 1,
+                               .max = 1024,
+                               .default_text = "the number of cores"};
+  return spec;
+}
+
+OptionSpec engine_option() {
+  OptionSpec spec = find_option(experiment_options(), "engine");
+  spec.default_text = "the experiment's";
+  return spec;
+}
+
+// The cells, with what happens on the way on standard error.
+void run_cells(const Experiment& experiment, const RunOptions& options, bool quiet) {
+  if (quiet) {
+    run_experiment(experiment, options);
+    return;
+  }
+  for (const std::string& line : experiment.skipped) fmt::print(stderr, "left out: {}\n", line);
+  std::unique_ptr<Progress> progress;
+  const RunObserver observer{
+      .on_start =
+          [&](std::size_t found, bool dropped_row) {
+            if (dropped_row) {
+              fmt::print(stderr,
+                         "resuming: the last row of {} was cut off in the middle and is dropped\n",
+                         results_path(options.folder));
+            }
+            if (found > 0) {
+              fmt::print(stderr, "resuming: {} of {} cells are done\n", found,
+                         experiment.cells.size());
+            }
+            progress = std::make_unique<Progress>(std::cerr, ::isatty(STDERR_FILENO) == 1,
+                                                  experiment.cells.size(), found);
+          },
+      .on_progress = [&](std::size_t done) { progress->update(done); }};
+  try {
+    run_experiment(experiment, options, observer);
+  } catch (...) {
+    if (progress) progress->leave_line();
+    throw;
+  }
+}
+
+int run(const std::vector<std::string>& args) {
+  ArgumentReader reader(run_command());
+  reader.positional("FILE", "the experiment (docs/experiments.md)")
+      .option("out", "DIR", "folder of the results [default: results/NAME]")
+      .option(engine_option(), "E")
+      .option(jobs_option(), "N")
+      .flag("fresh", "start over: throw away results that are in the folder")
+      .flag("quiet", "print nothing but errors");
+  const auto arguments = reader.read(args);
+  if (!arguments) return 0;
+  Experiment experiment = load_experiment(arguments->text("FILE"));
+  if (arguments->has("engine")) {
+    const OptionSpec engine = engine_option();
+    experiment.engine =
+        engine.choices[read_choice(arguments->text("engine"), engine, argument_location("engine"))];
+  }
+  const RunOptions options{
+      .folder = arguments->has("out") ? arguments->text("out") : default_run_folder(experiment),
+      .jobs = arguments->has("jobs")
+                  ? static_cast<std::size_t>(read_integer(arguments->text("jobs"), jobs_option(),
+                                                          argument_location("jobs")))
+                  : usable_cores(),
+      .fresh = arguments->has("fresh")};
+  // A measured file that is wrong must not be found out only after the work is done.
+  const std::vector<MeasuredRow> measured = read_measured_files(experiment);
+  const bool quiet = arguments->has("quiet");
+  run_cells(experiment, options, quiet);
+
+  const std::vector<ResultRow> rows = read_results(results_path(options.folder)).rows;
+  const std::vector<std::string> timelines = write_timelines(experiment, options.folder);
+  const std::string report = write_report(experiment, rows, options.folder);
+  if (quiet) return 0;
+  print_table(std::cout, experiment, rows, measured);
+  std::cout << "\nresults   " << results_path(options.folder) << "\nreport    " << report << '\n';
+  for (const std::string& path : timelines) std::cout << "timeline  " << path << '\n';
+  std::cout.flush();
+  return 0;
+}
+
+}  // namespace
+
+const Command& run_command() {
+  static const Command command{
+      .name = "run",
+      .summary = "Runs an experiment file: simulates its cells, writes results, report, timelines",
+      .usage = "FILE [--out DIR] [--engine E] [--jobs N] [--fresh] [--quiet]",
+      .examples =
+          "  cclgym run experiments/quickstart.yaml\n"
+          "      results, report and timelines in results/quickstart; when it was stopped,\n"
+          "      the same command goes on where it was\n"
+          "  cclgym run experiments/quickstart.yaml --engine flow --jobs 4 --out /tmp/q\n"
+          "      with our own engine, in four processes, into another folder\n"
+          "  cclgym run experiments/quickstart.yaml --fresh --quiet\n"
+          "      from the start, in silence",
+      .run = run};
+  return command;
+}
+
+}  // namespace cclgym

@@ -1,0 +1,46 @@
+// results.csv of a run that writes it: locked, resumed, appended to row by row.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "experiments/experiment.hpp"
+
+namespace cclgym {
+
+/// The results file of one run, held by one process at a time. Rows stand in cell order, so that
+/// what is there says what is still to do.
+class ResultsFile {
+ public:
+  /// Opens or makes `path` and locks it. If it has rows of this experiment, the run goes on after
+  /// the last whole one. Throws UserError if the file cannot be written, another run holds it
+  /// (waits half a second for one that is just ending), it is not a results file, or its rows are
+  /// of another experiment; the last two not if `fresh`, which throws away what is there.
+  ResultsFile(const std::string& path, const Experiment& experiment, bool fresh);
+  ~ResultsFile();
+  ResultsFile(const ResultsFile&) = delete;
+  ResultsFile& operator=(const ResultsFile&) = delete;
+
+  /// Rows that were there: cells 0 .. rows_found() - 1 are done.
+  [[nodiscard]] std::size_t rows_found() const { return rows_found_; }
+  /// Was a last row, cut off in the middle, dropped?
+  [[nodiscard]] bool dropped_row() const { return dropped_row_; }
+
+  /// Writes a row (one CSV line, without a line break) to the file at once. Throws UserError if
+  /// that fails; then no part of the row is left in the file if that can be helped.
+  void append(const std::string& line);
+
+ private:
+  void lock();
+  void resume(const Experiment& experiment);
+  void write_all(const std::string& text);
+  [[noreturn]] void fail(const std::string& what, int error) const;
+
+  std::string path_;
+  int file_ = -1;
+  std::size_t rows_found_ = 0;
+  bool dropped_row_ = false;
+};
+
+}  // namespace cclgym
