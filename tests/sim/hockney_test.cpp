@@ -65,6 +65,21 @@ TEST_CASE("ring on ring fabrics") {
     check_closed_form(ring, CollectiveKind::AllGather, config_of("ring"), n - 1, share);
     check_closed_form(ring, CollectiveKind::ReduceScatter, config_of("ring"), n - 1, share);
     check_closed_form(ring, CollectiveKind::AllReduce, config_of("ring"), 2 * (n - 1), 2 * share);
+    // n chunks, one behind the other, over n - 1 links.
+    check_closed_form(ring, CollectiveKind::Broadcast, config_of("ring"), 2 * (n - 1), 2 * share);
+  }
+}
+
+TEST_CASE("trees on fully connected fabrics") {
+  // The two trees never use the same link at the same time; each moves half of the data, once up
+  // and once down.
+  for (const int n : {2, 4, 8, 16}) {
+    const auto full = fabric("fully_connected", n);
+    int log2n = 0;
+    while ((1 << log2n) < n) ++log2n;
+    check_closed_form(full, CollectiveKind::AllReduce, config_of("tree"), 2 * log2n, log2n);
+    check_closed_form(full, CollectiveKind::Broadcast, config_of("tree"), log2n, log2n);
+    check_closed_form(full, CollectiveKind::Reduce, config_of("tree"), log2n, log2n);
   }
 }
 

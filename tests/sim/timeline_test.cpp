@@ -31,14 +31,14 @@ TEST_CASE("the timeline is a trace that viewers accept") {
       const double start_us = event["ts"];
       const double end_us = start_us + event["dur"].get<double>();
       CHECK(event["dur"].get<double>() >= 0);
-      tracks[{event["pid"], event["tid"]}].emplace_back(start_us, end_us);
+      tracks[{event["pid"].get<int>(), event["tid"].get<int>()}].emplace_back(start_us, end_us);
       last_us = std::max(last_us, end_us);
     } else if (phase == "M" && event["name"] == "thread_name") {
-      named.insert({event["pid"], event["tid"]});
+      named.insert({event["pid"].get<int>(), event["tid"].get<int>()});
     } else if (phase == "s") {
-      ++arrows[event["id"]];
+      ++arrows[event["id"].get<int>()];
     } else if (phase == "f") {
-      --arrows[event["id"]];
+      --arrows[event["id"].get<int>()];
     }
   }
   CHECK(last_us == Approx(record.result.time_s * 1e6));
