@@ -10,8 +10,7 @@ namespace {
 constexpr int kGpus = 8;
 
 // NVLink units between each pair of the eight V100: two quads of GPUs, each fully connected, and
-// one cube edge a GPU; 6 units a GPU. From SCCL's topology file (msccl/topologies/nvidia.py), which
-// `nvidia-smi topo -m` on a DGX-1V confirms.
+// one cube edge a GPU; 6 units a GPU. From SCCL's topology file (msccl/topologies/nvidia.py).
 constexpr std::array<std::array<int, kGpus>, kGpus> kUnits = {{
     {0, 2, 1, 1, 2, 0, 0, 0},
     {2, 0, 1, 2, 0, 1, 0, 0},

@@ -21,7 +21,7 @@ struct Computed {
 
 struct FabricMetrics {
   /// The greatest number of steps from one GPU to another, where a step passes through any number
-  /// of switches and NICs but through no GPU: SCCL's a_l for AllGather (SCCL section 3.3).
+  /// of switches and NICs but through no GPU: SCCL's a_l for AllGather.
   Computed<int> diameter;
   /// The link unit, B/s: the greatest common divisor of the unit bandwidths of all links, each
   /// rounded to whole B/s. One round moves one chunk over one such unit.

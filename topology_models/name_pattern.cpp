@@ -35,6 +35,36 @@ std::optional<Range> find_range(std::string_view text) {
   return std::nullopt;
 }
 
+// The names of the rest of a pattern; `whole` is for messages.
+std::vector<std::string> expand(std::string_view rest, std::string_view whole,
+                                const SourceLocation& where) {
+  const std::optional<Range> range = find_range(rest);
+  if (!range) return {std::string(rest)};
+  const auto refuse = [&](const std::string& why) {
+    throw UserError(where, fmt::format("name '{}': {}", whole, why));
+  };
+  if (range->first > range->last) {
+    refuse(fmt::format("the range {}..{} counts down; expected the lesser number first",
+                       range->first, range->last));
+  }
+  const std::string_view head = rest.substr(0, range->begin);
+  const std::vector<std::string> tails = expand(rest.substr(range->end), whole, where);
+  // Both are from 0 to 2^63 - 1, so that the difference cannot overflow.
+  const auto steps = static_cast<std::size_t>(range->last - range->first);
+  if (steps >= kMostNames || (steps + 1) * tails.size() > kMostNames) {
+    refuse(fmt::format("stands for more than {} names", kMostNames));
+  }
+  std::vector<std::string> names;
+  names.reserve((steps + 1) * tails.size());
+  for (std::size_t step = 0; step <= steps; ++step) {
+    const std::int64_t number = range->first + static_cast<std::int64_t>(step);
+    for (const std::string& tail : tails) {
+      names.push_back(fmt::format("{}{}{}", head, number, tail));
+    }
+  }
+  return names;
+}
+
 }  // namespace
 
 std::vector<std::string> expand_names(std::string_view pattern, const SourceLocation& where) {
@@ -42,29 +72,7 @@ std::vector<std::string> expand_names(std::string_view pattern, const SourceLoca
     throw UserError(where, fmt::format("a name of {} bytes; expected at most {}", pattern.size(),
                                        kLongestPattern));
   }
-  const std::optional<Range> range = find_range(pattern);
-  if (!range) return {std::string(pattern)};
-  const auto refuse = [&](const std::string& why) {
-    throw UserError(where, fmt::format("name '{}': {}", pattern, why));
-  };
-  if (range->first > range->last) {
-    refuse(fmt::format("the range {}..{} counts down; expected the lesser number first",
-                       range->first, range->last));
-  }
-  const std::string_view head = pattern.substr(0, range->begin);
-  const std::vector<std::string> tails = expand_names(pattern.substr(range->end), where);
-  // Both are below 2^63, so that the difference cannot overflow.
-  const auto count = static_cast<std::size_t>(range->last - range->first);
-  if (count >= kMostNames || (count + 1) * tails.size() > kMostNames) {
-    refuse(fmt::format("stands for more than {} names", kMostNames));
-  }
-  std::vector<std::string> names;
-  names.reserve((count + 1) * tails.size());
-  for (std::int64_t number = range->first; number <= range->last; ++number) {
-    for (const std::string& tail : tails)
-      names.push_back(fmt::format("{}{}{}", head, number, tail));
-  }
-  return names;
+  return expand(pattern, pattern, where);
 }
 
 }  // namespace cclgym

@@ -200,7 +200,7 @@ FabricSpec read_fabric_spec(const YamlValue& value) {
     const std::vector<OptionSpec>& own = model_named(spec.name).info.options;
     options.insert(options.end(), own.begin(), own.end());
   }
-  check_keys(value, options, fmt::format("fabric '{}'", spec.name));
+  check_keys(value, options, "fabric " + spec.name);
   for (const OptionSpec& option : options) {
     const YamlValue* given = value.find(option.name);
     if (given == nullptr || given->is_null()) continue;

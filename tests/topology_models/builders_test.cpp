@@ -1,0 +1,150 @@
+#include <map>
+#include <set>
+#include <utility>
+
+#include "fabrics.hpp"
+
+namespace cclgym {
+
+namespace {
+
+// Units out of and into each node, over all its links.
+std::map<NodeId, std::pair<int, int>> units(const Fabric& fabric) {
+  std::map<NodeId, std::pair<int, int>> result;
+  for (const Link& link : fabric.links()) {
+    result[link.source].first += link.multiplicity;
+    result[link.target].second += link.multiplicity;
+  }
+  return result;
+}
+
+void check_symmetric(const Fabric& fabric) {
+  std::map<std::pair<NodeId, NodeId>, double> capacity;
+  for (const Link& link : fabric.links()) {
+    capacity[{link.source, link.target}] += link.capacity_Bps();
+  }
+  for (const auto& [ends, Bps] : capacity) {
+    CHECK(capacity.at({ends.second, ends.first}) == Bps);
+  }
+}
+
+NodeId node_named(const Fabric& fabric, const std::string& name) {
+  for (std::size_t k = 0; k < fabric.nodes().size(); ++k) {
+    if (fabric.nodes()[k].name == name) return static_cast<NodeId>(k);
+  }
+  FAIL("no node " + name);
+  return -1;
+}
+
+// The only link between two nodes.
+Link link_between(const Fabric& fabric, const std::string& from, const std::string& to) {
+  std::vector<Link> found;
+  for (const Link& link : fabric.links()) {
+    if (link.source == node_named(fabric, from) && link.target == node_named(fabric, to)) {
+      found.push_back(link);
+    }
+  }
+  REQUIRE(found.size() == 1);
+  return found[0];
+}
+
+}  // namespace
+
+TEST_CASE("dgx1: 8 V100, 6 NVLink units in and out of each") {
+  const FabricPtr fabric = fabric_of("dgx1");
+  CHECK(fabric->name() == "dgx1");
+  CHECK(fabric->gpu_model() == "V100");
+  CHECK(fabric->ranks() == 8);
+  CHECK(fabric->servers() == 1);
+  CHECK(fabric->nodes().size() == 8);
+  CHECK(fabric->links().size() == 32);
+  check_symmetric(*fabric);
+  for (const auto& [node, out_and_in] : units(*fabric)) CHECK(out_and_in == std::pair(6, 6));
+  for (const Link& link : fabric->links()) {
+    CHECK(link.kind == LinkKind::NvLink);
+    CHECK(link.unit_bandwidth_Bps == 25e9);
+    CHECK(link.latency_s == 0.7e-6);
+  }
+  // Its two disjoint Hamiltonian cycles, of 2 units and of 1 unit, use up every unit.
+  std::map<std::pair<int, int>, int> left;
+  for (const Link& link : fabric->links()) left[{link.source, link.target}] = link.multiplicity;
+  const std::vector<std::vector<int>> cycles = {{0, 1, 3, 2, 6, 7, 5, 4}, {0, 2, 1, 5, 6, 4, 7, 3}};
+  for (std::size_t cycle = 0; cycle < 2; ++cycle) {
+    for (std::size_t k = 0; k < 8; ++k) {
+      const int a = cycles[cycle][k];
+      const int b = cycles[cycle][(k + 1) % 8];
+      left.at({a, b}) -= cycle == 0 ? 2 : 1;
+      left.at({b, a}) -= cycle == 0 ? 2 : 1;
+    }
+  }
+  for (const auto& [ends, count] : left) CHECK(count == 0);
+}
+
+TEST_CASE("ndv4: a server of 8 A100, NVSwitch and two NICs a PCIe switch") {
+  const FabricPtr fabric = fabric_of("ndv4");
+  CHECK(fabric->gpu_model() == "A100");
+  CHECK(fabric->ranks() == 8);
+  CHECK(fabric->nodes().size() == 8 + 1 + 4 + 8 + 1);
+  CHECK(fabric->links().size() == 2 * (8 + 8 + 8 + 8));
+  check_symmetric(*fabric);
+  const Link nvlink = link_between(*fabric, "gpu3", "nvswitch");
+  CHECK(nvlink.capacity_Bps() == 300e9);
+  CHECK(nvlink.multiplicity == 12);
+  CHECK(nvlink.latency_s == 0.35e-6);
+  CHECK(fabric->nodes()[static_cast<std::size_t>(nvlink.target)].multiplicity == 6);
+  CHECK(link_between(*fabric, "gpu5", "pcie2").capacity_Bps() == 24e9);
+  CHECK(link_between(*fabric, "pcie2", "nic5").capacity_Bps() == 24e9);
+  CHECK(link_between(*fabric, "pcie2", "nic5").kind == LinkKind::Pcie);
+  CHECK(link_between(*fabric, "nic5", "network").capacity_Bps() == 25e9);
+  CHECK(link_between(*fabric, "network", "nic5").kind == LinkKind::Network);
+  CHECK(fabric->nodes()[static_cast<std::size_t>(node_named(*fabric, "network"))].server == -1);
+}
+
+TEST_CASE("ndv4: servers meet in the network only") {
+  const FabricPtr fabric = fabric_of("ndv4", 3);
+  CHECK(fabric->ranks() == 24);
+  CHECK(fabric->servers() == 3);
+  CHECK(fabric->server_of(7) == 0);
+  CHECK(fabric->server_of(8) == 1);
+  CHECK(fabric->nodes()[static_cast<std::size_t>(fabric->gpu(17))].name == "server2/gpu1");
+  CHECK(fabric->links().size() == 3 * 64);
+  for (const Link& link : fabric->links()) {
+    const int a = fabric->nodes()[static_cast<std::size_t>(link.source)].server;
+    const int b = fabric->nodes()[static_cast<std::size_t>(link.target)].server;
+    CHECK((a == b || a == -1 || b == -1));
+    CHECK((a == -1 || b == -1) == (link.kind == LinkKind::Network));
+  }
+}
+
+TEST_CASE("ring and fully_connected") {
+  for (const int gpus : {2, 3, 8, 17}) {
+    const FabricPtr ring = fabric_of("ring", 1, gpus);
+    CHECK(ring->ranks() == gpus);
+    CHECK(ring->links().size() == static_cast<std::size_t>(gpus == 2 ? 2 : 2 * gpus));
+    check_symmetric(*ring);
+    for (const auto& [node, out_and_in] : units(*ring)) {
+      CHECK(out_and_in == (gpus == 2 ? std::pair(1, 1) : std::pair(2, 2)));
+    }
+    const FabricPtr full = fabric_of("fully_connected", 1, gpus);
+    CHECK(full->ranks() == gpus);
+    CHECK(full->links().size() == static_cast<std::size_t>(gpus * (gpus - 1)));
+    std::set<std::pair<NodeId, NodeId>> pairs;
+    for (const Link& link : full->links()) pairs.emplace(link.source, link.target);
+    CHECK(pairs.size() == full->links().size());
+  }
+  const FabricPtr ring = fabric_of("ring");
+  CHECK(ring->ranks() == 8);
+  CHECK(ring->gpu_model().empty());
+  CHECK(ring->links()[0].unit_bandwidth_Bps == 25e9);
+  CHECK(ring->links()[0].latency_s == 0.7e-6);
+  FabricSpec spec;
+  spec.name = "fully_connected";
+  spec.bandwidth_Bps = 12.5e9;
+  spec.latency_s = 0;
+  const FabricPtr full = make_fabric(spec);
+  CHECK(full->ranks() == 8);
+  CHECK(full->links()[5].unit_bandwidth_Bps == 12.5e9);
+  CHECK(full->links()[5].latency_s == 0);
+}
+
+}  // namespace cclgym

@@ -1,0 +1,200 @@
+#include "topology_models/fabric_file.hpp"
+
+#include <chrono>
+#include <string_view>
+
+#include "fabrics.hpp"
+
+namespace cclgym {
+
+namespace {
+
+FabricPtr read(std::string_view text) { return read_fabric(parse_yaml(text, "f.yaml"), "f"); }
+
+std::string refusal(std::string_view text) {
+  return complaint([&] { (void)read(text); });
+}
+
+// Two GPUs, a and b, and a link.
+std::string with_link(const std::string& link) {
+  return "nodes:\n  - {name: a}\n  - {name: b}\nlinks:\n  - " + link + "\n";
+}
+
+}  // namespace
+
+TEST_CASE("fabric file: every key") {
+  const FabricPtr fabric = read(R"(
+name: mine
+gpu_model: H100
+nodes:
+  - {name: gpu0..1, server: 0}
+  - {name: s1/gpu0..1, kind: gpu, server: 1}
+  - {name: nvs, kind: nvswitch, multiplicity: 4, server: 0}
+  - {name: net, kind: network-switch}
+  - {name: other, kind: generic}
+links:
+  - {from: gpu0..1, to: nvs, kind: nvlink, bandwidth: 25 GB/s, latency: 0.35us, multiplicity: 18}
+  - {from: s1/gpu0..1, to: gpu0..1, kind: pcie, bandwidth: 200 Gb/s, latency: 1 us}
+  - {from: net, to: gpu0..1, kind: network, bandwidth: 12.5 GB/s, latency: 0 s, duplex: false}
+  - {from: other, to: net, bandwidth: 1 GB/s, latency: 10ns}
+)");
+  CHECK(fabric->name() == "mine");
+  CHECK(fabric->gpu_model() == "H100");
+  REQUIRE(fabric->nodes().size() == 7);
+  CHECK(fabric->ranks() == 4);
+  CHECK(fabric->servers() == 2);
+  CHECK(fabric->nodes()[3].name == "s1/gpu1");
+  CHECK(fabric->nodes()[3].server == 1);
+  CHECK(fabric->nodes()[4].kind == NodeKind::NvSwitch);
+  CHECK(fabric->nodes()[4].multiplicity == 4);
+  CHECK(fabric->nodes()[5].kind == NodeKind::NetworkSwitch);
+  CHECK(fabric->nodes()[5].server == -1);
+  CHECK(fabric->nodes()[6].kind == NodeKind::Generic);
+  CHECK(fabric->nodes()[6].server == 0);
+  REQUIRE(fabric->links().size() == 4 + 4 + 2 + 2);
+  const Link& nvlink = fabric->links()[2];
+  CHECK(nvlink.source == 1);
+  CHECK(nvlink.target == 4);
+  CHECK(nvlink.kind == LinkKind::NvLink);
+  CHECK(nvlink.latency_s == 0.35e-6);
+  CHECK(nvlink.capacity_Bps() == 18 * 25e9);
+  CHECK(fabric->links()[3].source == 4);
+  const Link& pcie = fabric->links()[6];
+  CHECK(pcie.source == 3);
+  CHECK(pcie.target == 1);
+  CHECK(pcie.unit_bandwidth_Bps == 25e9);
+  const Link& one_way = fabric->links()[9];
+  CHECK(one_way.source == 5);
+  CHECK(one_way.target == 1);
+  CHECK(one_way.kind == LinkKind::Network);
+  CHECK(fabric->links()[10].kind == LinkKind::Generic);
+}
+
+TEST_CASE("fabric file: a mesh joins every two nodes") {
+  const FabricPtr fabric =
+      read("nodes: [{name: g0..3}]\nlinks: [{mesh: g0..3, bandwidth: 1 GB/s, latency: 1us}]\n");
+  CHECK(fabric->name() == "f");
+  CHECK(fabric->links().size() == 12);
+  for (int a = 0; a < 4; ++a) {
+    for (int b = 0; b < 4; ++b) CHECK(fabric->route(a, b, 0).size() == (a == b ? 0 : 1));
+  }
+}
+
+TEST_CASE("fabric file: a lone GPU needs no links") {
+  CHECK(read("nodes: [{name: a}]").get()->ranks() == 1);
+}
+
+TEST_CASE("name patterns") {
+  CHECK(expand_names("gpu") == std::vector<std::string>{"gpu"});
+  CHECK(expand_names("g9..11x") == std::vector<std::string>{"g9x", "g10x", "g11x"});
+  CHECK(expand_names("s0..1/g2..3") ==
+        std::vector<std::string>{"s0/g2", "s0/g3", "s1/g2", "s1/g3"});
+  CHECK(expand_names("7..7") == std::vector<std::string>{"7"});
+  CHECK(expand_names("a..b") == std::vector<std::string>{"a..b"});
+  CHECK(expand_names("a..1..2") == std::vector<std::string>{"a..1", "a..2"});
+  CHECK(expand_names("").size() == 1);
+  CHECK(complaint([] { (void)expand_names("g3..1"); }) ==
+        "name 'g3..1': the range 3..1 counts down; expected the lesser number first");
+  CHECK(complaint([] { (void)expand_names("g0..100000"); }) ==
+        "name 'g0..100000': stands for more than 100000 names");
+  CHECK(complaint([] { (void)expand_names("g0..9223372036854775807"); }) ==
+        "name 'g0..9223372036854775807': stands for more than 100000 names");
+  CHECK(complaint([] { (void)expand_names("0..999 0..999 0..999"); }) ==
+        "name '0..999 0..999 0..999': stands for more than 100000 names");
+  CHECK(complaint([] { (void)expand_names(std::string(1'000'000, 'x')); }) ==
+        "a name of 1000000 bytes; expected at most 200");
+}
+
+TEST_CASE("fabric file: every mistake has its place") {
+  const std::vector<std::pair<std::string, std::string>> mistakes = {
+      {"nodes: [{name: a, server: -1}]\n",
+       "f.yaml:1:27: server is -1 (in none); expected >= 0, because the node is a GPU"},
+      {"nodes: [{name: a, multiplicity: 2}]\n",
+       "f.yaml:1:33: multiplicity is 2; expected 1, because the node is a GPU: each GPU is a rank "
+       "of its own"},
+      {"nodes: [{name: a, server: 1}]\n",
+       "f.yaml:1:1: fabric 'f': no node is in server 0, but one is in server 1"},
+      {"nodes: [{name: s, kind: nic}]\n",
+       "f.yaml:1:1: fabric 'f' has no GPU, but needs at least one"},
+      {"nodes:\n  - {name: a0..2}\n  - {name: a2}\n",
+       "f.yaml:3:12: there is already a node called 'a2'"},
+      {"nodes: [{name: a0..1}]\n",
+       "f.yaml:1:1: fabric 'f': no links lead from GPU 'a0' to GPU 'a1'"},
+      {with_link("{from: a, to: b, bandwidth: 1 GB/s, latency: 1us, duplex: false}"),
+       "f.yaml:1:1: fabric 'f': no links lead from GPU 'b' to GPU 'a'"},
+      {with_link("{from: a, to: bb, bandwidth: 1 GB/s, latency: 1us}"),
+       "f.yaml:5:19: unknown node 'bb'; expected one of a, b (did you mean 'b'?)"},
+      {with_link("{from: a, to: a, bandwidth: 1 GB/s, latency: 1us}"),
+       "f.yaml:5:5: a link joins node 'a' to itself"},
+      {with_link("{from: a, bandwidth: 1 GB/s, latency: 1us}"),
+       "f.yaml:5:5: a link needs 'to' (or 'mesh')"},
+      {with_link("{from: a, mesh: b, bandwidth: 1 GB/s, latency: 1us}"),
+       "f.yaml:5:5: a link has either 'mesh' or 'from' and 'to', not both"},
+      {with_link("{mesh: a, duplex: false, bandwidth: 1 GB/s, latency: 1us}"),
+       "f.yaml:5:23: a mesh is always duplex"},
+  };
+  for (const auto& [text, message] : mistakes) {
+    INFO(text);
+    CHECK(refusal(text) == message);
+  }
+  CHECK(refusal("nodes: [{name: a0..2}, {name: b0..1}]\n"
+                "links: [{from: a0..2, to: b0..1, bandwidth: 1 GB/s, latency: 1us}]\n") ==
+        "f.yaml:2:9: a link leads from 3 nodes to 2; expected as many, or one at one end");
+  CHECK(refusal("nodes: [{name: gpu0..40}]\n"
+                "links: [{from: gpx3, to: gpu1, bandwidth: 1 GB/s, latency: 1us}]\n") ==
+        "f.yaml:2:16: unknown node 'gpx3' (did you mean 'gpu3'?)");
+}
+
+TEST_CASE("fabric file: mistakes that the records find have their place") {
+  says(refusal("nodse: []\n"), "f.yaml:1:1", "(did you mean 'nodes'?)");
+  says(refusal("nodes: [{name: a}]\nlink: []\n"), "f.yaml:2:1", "(did you mean 'links'?)");
+  says(refusal("name: x\n"), "f.yaml:1:1", "'nodes'");
+  says(refusal("- a\n"), "f.yaml:1:1", "list");
+  says(refusal("nodes: []\n"), "f.yaml:1:8", "empty");
+  says(refusal("nodes: [{name: a, knd: gpu}]\n"), "f.yaml:1:19", "(did you mean 'kind'?)");
+  says(refusal("nodes: [{name: a, kind: gpo}]\n"), "f.yaml:1:25", "(did you mean 'gpu'?)");
+  const auto link = [](const std::string& keys) { return refusal(with_link("{" + keys + "}")); };
+  says(link("from: a, to: b, bandwidth: 25, latency: 1us"), "f.yaml:5:33", "25 GB/s");
+  says(link("from: a, to: b, bandwidth: 0 GB/s, latency: 1us"), "f.yaml:5:33", "> 0 B/s");
+  says(link("from: a, to: b, latency: 1us"), "f.yaml:5:5", "'bandwidth'");
+  says(link("from: a, to: b, bandwidth: 1 GB/s, latency: 3"), "f.yaml:5:50", "unit");
+  says(link("from: a, to: b, bandwidth: 1 GB/s, latency: 1us, multiplicity: 0"), "f.yaml:5:69",
+       "multiplicity");
+  says(link("from: a, to: b, bandwith: 1 GB/s, latency: 1us"), "f.yaml:5:22",
+       "(did you mean 'bandwidth'?)");
+  says(link("from: a, to: b, bandwidth: 1 GB/s, latency: 1us, kind: nvlnk"), "f.yaml:5:61",
+       "(did you mean 'nvlink'?)");
+}
+
+TEST_CASE("fabric file: a few lines cannot ask for gigabytes") {
+  const auto start = std::chrono::steady_clock::now();
+  std::string nodes = "nodes:\n";
+  for (int k = 0; k < 20; ++k) {
+    nodes += "  - {name: " + std::string(1, static_cast<char>('a' + k)) + "1..100000}\n";
+  }
+  CHECK(refusal(nodes) == "f.yaml:7:12: there are more than 500000 nodes");
+  CHECK(refusal("nodes: [{name: g1..2000}]\n"
+                "links: [{mesh: g1..2000, bandwidth: 1 GB/s, latency: 1us}]\n") ==
+        "f.yaml:2:16: mesh has 2000 nodes; expected at most 1024");
+  std::string links = "nodes: [{name: g1..1000}]\nlinks:\n";
+  for (int k = 0; k < 3; ++k) links += "  - {mesh: g1..1000, bandwidth: 1 GB/s, latency: 1us}\n";
+  CHECK(refusal(links) == "f.yaml:5:5: there are more than 2000000 links");
+  CHECK(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() < 60);
+}
+
+TEST_CASE("fabric file: the shipped example") {
+  const FabricPtr fabric = load_fabric(CCLGYM_SOURCE_DIR "/experiments/fabrics/two-islands.yaml");
+  CHECK(fabric->name() == "two-islands");
+  CHECK(fabric->gpu_model() == "V100");
+  CHECK(fabric->ranks() == 8);
+  CHECK(fabric->route(0, 3, 0).size() == 1);
+  // Over the bridge, through no other GPU.
+  CHECK(fabric->route(0, 7, 0).size() == 3);
+}
+
+TEST_CASE("fabric file: one that is not there") {
+  const std::string message = complaint([] { (void)load_fabric("/nowhere/at-all.yaml"); });
+  CHECK(message.find("/nowhere/at-all.yaml") != std::string::npos);
+}
+
+}  // namespace cclgym
