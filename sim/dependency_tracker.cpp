@@ -81,10 +81,10 @@ void DependencyTracker::throw_stalled() const {
   if (waiting.size() > kNamed) {
     names += ", ...";
   }
-  throw GraphStalled(
+  const std::string message =
       fmt::format("the transfer graph stalled: {} of {} nodes wait for ever (nodes {})",
-                  waiting.size(), graph_->size(), names),
-      std::move(waiting));
+                  waiting.size(), graph_->size(), names);
+  throw GraphStalled(message, std::move(waiting));
 }
 
 }  // namespace cclgym

@@ -8,6 +8,7 @@
 #include <simgrid/kernel/Timer.hpp>
 #include <simgrid/s4u.hpp>
 #include <simgrid/version.h>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -62,18 +63,20 @@ class SignalKeeper {
   std::array<struct sigaction, kSignals.size()> kept_{};
 };
 
-void configure() {
+/// Settings outlive the engine, and SimGrid refuses to change its model once it has been used.
+bool configure() {
   sg::Engine::set_config("network/model:CM02");
   sg::Engine::set_config("network/crosstraffic:0");
 #if SIMGRID_VERSION >= 33400
   sg::Engine::set_config("network/TCP-gamma:0");
-  sg::Engine::set_config("precision/timing:1e-15");
+  sg::Engine::set_config("precision/timing:1e-18");
   sg::Engine::set_config("precision/work-amount:1e-12");
 #else
   sg::Engine::set_config("network/TCP-gamma:1e30");
-  sg::Engine::set_config("surf/precision:1e-15");
+  sg::Engine::set_config("surf/precision:1e-18");
   sg::Engine::set_config("maxmin/precision:1e-12");
 #endif
+  return true;
 }
 
 sg::NetZone* make_zone([[maybe_unused]] sg::Engine& engine) {
@@ -117,8 +120,7 @@ class SimgridPlatform::Impl {
   Impl(const TransferGraph& graph, SimgridListener& listener) : listener_(listener) {
     make_engine();
     build(graph);
-    static const bool connected = (connect(), true);
-    (void)connected;
+    [[maybe_unused]] static const bool connected = connect();
   }
 
   void on_done(const DoneActivity& activity) {
@@ -153,12 +155,20 @@ class SimgridPlatform::Impl {
   }
 
   void set_timer(double date_s, std::int32_t tag) {
-    simgrid::kernel::timer::Timer::set(date_s, [this, tag] { listener_.on_timer(tag); });
+    ++timers_;
+    simgrid::kernel::timer::Timer::set(date_s, [this, tag] {
+      --timers_;
+      listener_.on_timer(tag);
+    });
   }
 
   void run() {
+    set_guard(kFirstGuard_s);
     engine_->run();
     grave_ = nullptr;
+    if (flows_in_flight() > 0) {
+      throw std::logic_error("SimGrid stopped with flows in flight");
+    }
   }
 
  private:
@@ -167,12 +177,28 @@ class SimgridPlatform::Impl {
     std::int32_t tag = 0;
   };
 
+  /// SimGrid goes from date to date by now += date - now. Where the rounding of that passes the
+  /// date of an event by more than the timing precision, SimGrid never handles the event. Below
+  /// kFirstGuard_s no rounding is that large. Above it an idle timer at every power of two keeps
+  /// date <= 2 * now, which makes the subtraction exact (Sterbenz) and the clock meet every date.
+  static constexpr double kFirstGuard_s = 1.0 / 1024;
+
+  void set_guard(double date_s) {
+    simgrid::kernel::timer::Timer::set(date_s, [this, date_s] {
+      if (flows_in_flight() > 0 || timers_ > 0) {
+        set_guard(2 * date_s);
+      }
+    });
+  }
+
+  [[nodiscard]] std::size_t flows_in_flight() const { return flows_.size() - free_.size(); }
+
   void make_engine() {
     const SignalKeeper keeper;
     // SimGrid reports each setting at level info.
     xbt_log_control_set("root.thresh:error");
     engine_ = std::make_unique<sg::Engine>("cclgym");
-    configure();
+    [[maybe_unused]] static const bool configured = configure();
   }
 
   void build(const TransferGraph& graph) {
@@ -211,11 +237,12 @@ class SimgridPlatform::Impl {
 #endif
   }
 
-  static void connect() {
+  static bool connect() {
     const auto done = [](const DoneActivity& activity) {
       live_platform.load(std::memory_order_relaxed)->impl_->on_done(activity);
     };
     DoneActivity::on_completion_cb(done);
+    return true;
   }
 
   SimgridListener& listener_;
@@ -223,6 +250,7 @@ class SimgridPlatform::Impl {
   std::vector<std::pair<sg::Host*, sg::Host*>> hosts_of_route_;
   std::vector<Flow> flows_;
   std::vector<std::size_t> free_;
+  std::size_t timers_ = 0;
   sg::CommPtr grave_;
 };
 

@@ -18,9 +18,11 @@ std::size_t hash_route(std::span<const std::int32_t> links) {
   return static_cast<std::size_t>(hash);
 }
 
-void require(bool condition, const std::string& message) {
+/// `describe` makes the message, and only if it is needed: graphs have millions of nodes.
+template <class Describe>
+void require(bool condition, Describe&& describe) {
   if (!condition) {
-    throw std::logic_error("TransferGraph: " + message);
+    throw std::logic_error("TransferGraph: " + std::string(describe()));
   }
 }
 
@@ -29,18 +31,20 @@ bool is_amount(double value) { return std::isfinite(value) && value >= 0; }
 }  // namespace
 
 void TransferGraph::check_open(const char* function) const {
-  require(!finished_, fmt::format("{} after finish", function));
+  require(!finished_, [&] { return fmt::format("{} after finish", function); });
 }
 
 void TransferGraph::check_node(TransferId id, const char* function) const {
-  require(id >= 0 && id < size(), fmt::format("{}: no node {} among {}", function, id, size()));
+  require(id >= 0 && id < size(),
+          [&] { return fmt::format("{}: no node {} among {}", function, id, size()); });
 }
 
 void TransferGraph::set_link_capacities(std::vector<double> capacities_Bps) {
   check_open("set_link_capacities");
   for (std::size_t link = 0; link < capacities_Bps.size(); ++link) {
-    require(std::isfinite(capacities_Bps[link]) && capacities_Bps[link] > 0,
-            fmt::format("link {} has a capacity of {} B/s", link, capacities_Bps[link]));
+    require(std::isfinite(capacities_Bps[link]) && capacities_Bps[link] > 0, [&] {
+      return fmt::format("link {} has a capacity of {} B/s", link, capacities_Bps[link]);
+    });
   }
   link_capacity_Bps_ = std::move(capacities_Bps);
 }
@@ -73,8 +77,9 @@ std::int32_t TransferGraph::add_route(std::span<const std::int32_t> links) {
   std::vector<std::int32_t> sorted(links.begin(), links.end());
   std::sort(sorted.begin(), sorted.end());
   require(std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end(),
-          "a route passes the same link twice");
-  require(sorted.empty() || sorted.front() >= 0, "a route with a negative link index");
+          [&] { return "a route passes the same link twice"; });
+  require(sorted.empty() || sorted.front() >= 0,
+          [&] { return "a route with a negative link index"; });
   const std::int32_t route = routes();
   route_links_.insert(route_links_.end(), links.begin(), links.end());
   route_offset_.push_back(route_links_.size());
@@ -84,11 +89,11 @@ std::int32_t TransferGraph::add_route(std::span<const std::int32_t> links) {
 
 TransferId TransferGraph::add_node(std::int32_t route, double bytes, double latency_s,
                                    double rate_cap_Bps, std::int32_t repeat) {
-  require(is_amount(bytes), fmt::format("a flow of {} bytes", bytes));
-  require(is_amount(latency_s), fmt::format("a latency of {} s", latency_s));
-  require(rate_cap_Bps > 0, fmt::format("a rate cap of {} B/s", rate_cap_Bps));
-  require(repeat >= 1, fmt::format("a node that fires {} times", repeat));
-  require(size() < std::numeric_limits<TransferId>::max(), "too many nodes");
+  require(is_amount(bytes), [&] { return fmt::format("a flow of {} bytes", bytes); });
+  require(is_amount(latency_s), [&] { return fmt::format("a latency of {} s", latency_s); });
+  require(rate_cap_Bps > 0, [&] { return fmt::format("a rate cap of {} B/s", rate_cap_Bps); });
+  require(repeat >= 1, [&] { return fmt::format("a node that fires {} times", repeat); });
+  require(size() < std::numeric_limits<TransferId>::max(), [&] { return "too many nodes"; });
   const TransferId id = size();
   bytes_.push_back(bytes);
   latency_s_.push_back(latency_s);
@@ -105,7 +110,8 @@ TransferId TransferGraph::add_node(std::int32_t route, double bytes, double late
 TransferId TransferGraph::add_flow(std::int32_t route, double bytes, double latency_s,
                                    double rate_cap_Bps, std::int32_t repeat) {
   check_open("add_flow");
-  require(route >= 0 && route < routes(), fmt::format("add_flow: no route {}", route));
+  require(route >= 0 && route < routes(),
+          [&] { return fmt::format("add_flow: no route {}", route); });
   return add_node(route, bytes, latency_s, rate_cap_Bps, repeat);
 }
 
@@ -118,7 +124,7 @@ void TransferGraph::add_edge(TransferId source, TransferId target, std::int32_t 
   check_open("add_edge");
   check_node(source, "add_edge");
   check_node(target, "add_edge");
-  require(lag >= 0, fmt::format("an edge with a lag of {}", lag));
+  require(lag >= 0, [&] { return fmt::format("an edge with a lag of {}", lag); });
   edge_sources_.push_back(source);
   edges_.push_back({target, lag});
   ++dependencies_[index(target)];
@@ -134,9 +140,10 @@ void TransferGraph::add_unsatisfiable_dependency(TransferId target) {
 void TransferGraph::finish() {
   check_open("finish");
   for (const std::int32_t link : route_links_) {
-    require(index(link) < link_capacity_Bps_.size(),
-            fmt::format("a route passes link {}, but there are {} links", link,
-                        link_capacity_Bps_.size()));
+    require(index(link) < link_capacity_Bps_.size(), [&] {
+      return fmt::format("a route passes link {}, but there are {} links", link,
+                         link_capacity_Bps_.size());
+    });
   }
   // A stable counting sort by source: the successors of a node keep the order they were added in.
   edge_offset_.assign(bytes_.size() + 1, 0);

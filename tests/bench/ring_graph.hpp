@@ -1,0 +1,51 @@
+// Transfer graphs built by hand, without the compiler: what an engine itself costs.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "sim/transfer_graph.hpp"
+
+namespace cclgym::bench {
+
+/// Ring AllReduce of `bytes` over `ranks` ranks: 2 * (ranks - 1) steps; in each step each rank
+/// sends bytes / ranks to its right neighbour over a link of its own. A send waits for the chunk
+/// that came from the left in the step before, and for the rank's own send of the step before.
+/// `folded`: one node a rank that fires once a step, instead of one node a rank and step.
+inline std::shared_ptr<const TransferGraph> ring_allreduce_graph(std::int32_t ranks, double bytes,
+                                                                 double alpha_s,
+                                                                 double bandwidth_Bps,
+                                                                 bool folded) {
+  auto graph = std::make_shared<TransferGraph>();
+  graph->set_link_capacities(std::vector<double>(static_cast<std::size_t>(ranks), bandwidth_Bps));
+  const std::int32_t steps = 2 * (ranks - 1);
+  const double chunk = bytes / ranks;
+  for (std::int32_t rank = 0; rank < ranks; ++rank) {
+    graph->add_route({&rank, 1});
+  }
+  if (folded) {
+    for (std::int32_t rank = 0; rank < ranks; ++rank) {
+      graph->add_flow(rank, chunk, alpha_s, kNoRateCap, steps);
+    }
+    for (std::int32_t rank = 0; rank < ranks; ++rank) {
+      graph->add_edge(rank, (rank + 1) % ranks, 1);
+    }
+  } else {
+    for (std::int32_t step = 0; step < steps; ++step) {
+      for (std::int32_t rank = 0; rank < ranks; ++rank) {
+        graph->add_flow(rank, chunk, alpha_s);
+      }
+    }
+    for (std::int32_t step = 0; step + 1 < steps; ++step) {
+      for (std::int32_t rank = 0; rank < ranks; ++rank) {
+        graph->add_edge(step * ranks + rank, (step + 1) * ranks + (rank + 1) % ranks);
+        graph->add_edge(step * ranks + rank, (step + 1) * ranks + rank);
+      }
+    }
+  }
+  graph->finish();
+  return graph;
+}
+
+}  // namespace cclgym::bench

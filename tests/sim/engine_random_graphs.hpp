@@ -1,0 +1,120 @@
+// Random transfer graphs that hit what engines find hard: capacities over decades, shared links,
+// caps, exact ties, zero bytes, zero latencies, folded graphs.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "sim/transfer_graph.hpp"
+
+namespace cclgym::testing {
+
+/// Draws that are the same with every standard library.
+class Dice {
+ public:
+  explicit Dice(std::uint64_t seed) : bits_(seed) {}
+  /// In [0, 1).
+  double unit() { return static_cast<double>(bits_() >> 11U) * 0x1p-53; }
+  bool chance(double probability) { return unit() < probability; }
+  /// In [least, most].
+  std::int32_t between(std::int32_t least, std::int32_t most) {
+    return least + static_cast<std::int32_t>(unit() * (most - least + 1));
+  }
+  /// Uniform in the exponent.
+  double decades(double least_exponent, double most_exponent) {
+    return std::pow(10.0, least_exponent + unit() * (most_exponent - least_exponent));
+  }
+  double one_of(std::initializer_list<double> values) {
+    return values.begin()[between(0, static_cast<std::int32_t>(values.size()) - 1)];
+  }
+
+ private:
+  std::mt19937_64 bits_;
+};
+
+class RandomGraph {
+ public:
+  explicit RandomGraph(std::uint64_t seed) : dice_(seed) {
+    ties_ = dice_.chance(0.5);  // few distinct values, so that dates coincide
+    folded_ = dice_.chance(0.3);
+    make_links();
+    make_nodes();
+    make_edges();
+    graph_->finish();
+  }
+  [[nodiscard]] std::shared_ptr<const TransferGraph> graph() const { return graph_; }
+
+ private:
+  void make_links() {
+    std::vector<double> capacities(static_cast<std::size_t>(dice_.between(1, 8)));
+    for (double& capacity : capacities) {
+      capacity = ties_ ? dice_.one_of({1e9, 2e9, 25e9}) : dice_.decades(7, 11);
+    }
+    links_ = static_cast<std::int32_t>(capacities.size());
+    graph_->set_link_capacities(std::move(capacities));
+  }
+
+  std::int32_t random_route() {
+    std::vector<std::int32_t> links;
+    for (std::int32_t tries = dice_.between(1, 4); tries > 0; --tries) {
+      const std::int32_t link = dice_.between(0, links_ - 1);
+      if (std::find(links.begin(), links.end(), link) == links.end()) {
+        links.push_back(link);
+      }
+    }
+    return graph_->add_route(links);
+  }
+
+  double random_latency_s() {
+    if (dice_.chance(0.3)) {
+      return 0;
+    }
+    return ties_ ? dice_.one_of({0.7e-6, 1e-6, 1e-3}) : dice_.decades(-8, -3);
+  }
+
+  void make_nodes() {
+    const std::int32_t nodes = dice_.between(1, 40);
+    for (std::int32_t node = 0; node < nodes; ++node) {
+      const std::int32_t repeat = folded_ ? dice_.between(1, 5) : 1;
+      if (dice_.chance(0.1)) {
+        graph_->add_delay(random_latency_s(), repeat);
+        continue;
+      }
+      double bytes = ties_ ? dice_.one_of({1024, 1e6, 1e6 / 3}) : dice_.decades(-1, 7);
+      if (dice_.chance(0.1)) {
+        bytes = 0;
+      }
+      double cap = kNoRateCap;
+      if (dice_.chance(0.4)) {
+        cap = ties_ ? dice_.one_of({5e8, 1e9, 1e10}) : dice_.decades(7, 11);
+      }
+      graph_->add_flow(random_route(), bytes, random_latency_s(), cap, repeat);
+    }
+  }
+
+  /// Only edges that can be satisfied: the source fires often enough, and every cycle has a lag.
+  void make_edges() {
+    const std::int32_t nodes = static_cast<std::int32_t>(graph_->size());
+    const std::int32_t edges = dice_.between(0, 2 * nodes);
+    for (std::int32_t edge = 0; edge < edges && nodes > 1; ++edge) {
+      const TransferId source = dice_.between(0, nodes - 1);
+      const TransferId target = dice_.between(0, nodes - 1);
+      const std::int32_t lag = folded_ ? dice_.between(0, 3) : 0;
+      if ((source < target || lag > 0) && graph_->repeat(source) + lag >= graph_->repeat(target)) {
+        graph_->add_edge(source, target, lag);
+      }
+    }
+  }
+
+  Dice dice_;
+  std::shared_ptr<TransferGraph> graph_ = std::make_shared<TransferGraph>();
+  std::int32_t links_ = 0;
+  bool ties_ = false;
+  bool folded_ = false;
+};
+
+}  // namespace cclgym::testing
