@@ -1,0 +1,189 @@
+#include "collectives/algorithms/algorithms.hpp"
+
+#include <numeric>
+#include <set>
+#include <string>
+
+#include "catch.hpp"
+#include "collectives/algorithm.hpp"
+#include "collectives/compiler/compile.hpp"
+#include "collectives/interpreter.hpp"
+#include "collectives/verify.hpp"
+#include "core/error.hpp"
+
+using namespace cclgym;
+
+namespace {
+
+std::size_t ix(int index) { return static_cast<std::size_t>(index); }
+
+AlgorithmRequest request_for(CollectiveKind kind, int ranks, int channels, int root = 0) {
+  AlgorithmRequest request;
+  request.collective = kind;
+  request.ranks = ranks;
+  request.channels = channels;
+  request.root = root;
+  return request;
+}
+
+std::string error_of(std::string_view name, const AlgorithmRequest& request) {
+  try {
+    (void)build_algorithm(name, request);
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+}  // namespace
+
+TEST_CASE("algorithms: every shipped program is right for 2 to 64 ranks") {
+  int programs = 0;
+  for (const AlgorithmInfo& algorithm : algorithm_infos()) {
+    for (const CollectiveKind kind : algorithm.collectives) {
+      for (int ranks = 2; ranks <= 64; ++ranks) {
+        if (rank_misfit(algorithm.name, ranks)) continue;
+        for (int channels = 1; channels <= (ranks <= 24 ? 3 : 1); ++channels) {
+          const auto request = request_for(kind, ranks, channels, (ranks - 1) * channels / 3);
+          const Program traced = trace_algorithm(algorithm.name, request);
+          INFO(algorithm.name << " " << to_string(kind) << " ranks " << ranks << " channels "
+                              << channels);
+          REQUIRE(verify(traced).ok);
+          // One slot: the compiler promises that no connection needs more.
+          const VerifyReport report = verify(compile(traced), {.slots = 1});
+          INFO(report.to_string());
+          REQUIRE(report.ok);
+          ++programs;
+        }
+      }
+    }
+  }
+  CHECK(programs > 1500);
+}
+
+TEST_CASE("algorithms: every collective has one, numbers come out right") {
+  std::set<CollectiveKind> seen;
+  for (const AlgorithmInfo& algorithm : algorithm_infos()) {
+    for (const CollectiveKind kind : algorithm.collectives) {
+      seen.insert(kind);
+      for (const int ranks : {2, 3, 4, 7, 8}) {
+        if (rank_misfit(algorithm.name, ranks)) continue;
+        for (int root = 0; root < ranks; root += 3) {
+          const auto program = build_algorithm(algorithm.name, request_for(kind, ranks, 2, root));
+          CHECK(program->name == algorithm.name);
+          CHECK(program->channels == 2);
+          CHECK(program->contract.kind() == kind);
+          for (std::uint64_t seed = 0; seed < 4; ++seed) {
+            test::NumericMemory memory(program->contract, test::scratch_of(*program), seed);
+            REQUIRE(test::interpret(*program, memory, seed) == test::Outcome::Right);
+          }
+        }
+      }
+    }
+  }
+  CHECK(seen.size() == all_collectives().size());
+}
+
+TEST_CASE("algorithms: a ring moves size / (ranks * channels) a step and channel") {
+  for (const int ranks : {2, 3, 8}) {
+    for (const int channels : {1, 2, 3}) {
+      const auto all =
+          build_algorithm("ring", request_for(CollectiveKind::AllReduce, ranks, channels));
+      CHECK(all->contract.chunks_per_call() == ranks * channels);
+      for (const GpuProgram& gpu : all->gpus) {
+        CHECK(std::ssize(gpu.thread_blocks) == channels);
+        for (const ThreadBlock& block : gpu.thread_blocks) {
+          CHECK(std::ssize(block.steps) == 4 * (ranks - 1));
+          for (const Instruction& step : block.steps) CHECK(step.count == 1);
+        }
+      }
+      for (const auto kind : {CollectiveKind::AllGather, CollectiveKind::ReduceScatter}) {
+        const auto half = build_algorithm("ring", request_for(kind, ranks, channels));
+        CHECK(half->contract.chunks_per_call() == ranks * channels);
+        CHECK(half->instructions() == std::int64_t{2} * (ranks - 1) * ranks * channels);
+        // Two ranks have nothing to pass on: then what is sent and received stays apart.
+        CHECK(half->thread_blocks() == std::int64_t{ranks == 2 ? 2 : 1} * ranks * channels);
+      }
+    }
+  }
+}
+
+TEST_CASE("algorithms: recursive doubling and halving send one message a step and channel") {
+  for (const auto& [name, kind] : {std::pair("recursive-doubling", CollectiveKind::AllGather),
+                                   std::pair("recursive-halving", CollectiveKind::ReduceScatter)}) {
+    const auto program = build_algorithm(name, request_for(kind, 8, 3));
+    std::vector<int> chunks_sent(4, 0);  // by log2 of the message's slices
+    for (const GpuProgram& gpu : program->gpus) {
+      for (const ThreadBlock& block : gpu.thread_blocks) {
+        for (const Instruction& step : block.steps) {
+          if (step.opcode != Opcode::Send) continue;
+          REQUIRE((step.count == 1 || step.count == 2 || step.count == 4));
+          ++chunks_sent[ix(step.count / 2)];
+        }
+      }
+    }
+    // Every rank, on every channel, once with each size.
+    CHECK(chunks_sent == std::vector<int>{24, 24, 24, 0});
+  }
+}
+
+TEST_CASE("algorithms: given rings are used, channel by channel") {
+  auto request = request_for(CollectiveKind::AllGather, 4, 3);
+  request.rings = {{0, 1, 2, 3}, {2, 0, 3, 1}};
+  const auto program = build_algorithm("ring", request);
+  const auto& blocks = program->gpus[0].thread_blocks;
+  REQUIRE(blocks.size() == 3);
+  CHECK(blocks[0].send_peer == 1);
+  CHECK(blocks[1].send_peer == 3);
+  CHECK(blocks[2].send_peer == 1);
+  request.rings = {{0, 1, 2, 2}};
+  CHECK(error_of("ring", request) == "ring 0-1-2-2; expected each of the ranks 0 to 3 once");
+}
+
+TEST_CASE("algorithms: the double tree is NCCL's") {
+  using algorithms::double_tree;
+  using algorithms::TreeNeighbours;
+  // src/graph/trees.cc draws the tree of 14 ranks.
+  CHECK(double_tree(0, 14, 0) == TreeNeighbours{-1, {-1, 8}});
+  CHECK(double_tree(0, 14, 8) == TreeNeighbours{0, {4, 12}});
+  CHECK(double_tree(0, 14, 12) == TreeNeighbours{8, {10, 13}});
+  CHECK(double_tree(0, 14, 13) == TreeNeighbours{12, {-1, -1}});
+  CHECK(double_tree(0, 14, 6) == TreeNeighbours{4, {5, 7}});
+  CHECK(double_tree(1, 14, 13) == TreeNeighbours{-1, {-1, 5}});  // mirrored
+  CHECK(double_tree(1, 13, 1) == TreeNeighbours{-1, {-1, 9}});   // shifted
+  for (int ranks = 2; ranks <= 64; ++ranks) {
+    int both_inner = 0;
+    for (int rank = 0; rank < ranks; ++rank) {
+      int inner = 0;
+      for (const int tree : {0, 1}) {
+        const TreeNeighbours own = double_tree(tree, ranks, rank);
+        for (const int child : own.children) {
+          if (child == -1) continue;
+          CHECK(double_tree(tree, ranks, child).parent == rank);
+        }
+        inner += own.children[0] != -1 || own.children[1] != -1 ? 1 : 0;
+      }
+      both_inner += inner == 2 ? 1 : 0;
+    }
+    CHECK(both_inner <= 1);  // what makes two trees use both directions of every GPU
+  }
+}
+
+TEST_CASE("algorithms: errors") {
+  CHECK(error_of("rnig", request_for(CollectiveKind::AllReduce, 4, 1)) ==
+        "unknown algorithm 'rnig'; expected one of ring, recursive-doubling, recursive-halving, "
+        "halving-doubling, tree, all-pairs, naive (did you mean 'ring'?)");
+  CHECK(error_of("ring", request_for(CollectiveKind::AllToAll, 4, 1)) ==
+        "ring has no alltoall; expected one of allreduce, allgather, reducescatter, broadcast");
+  CHECK(error_of("halving-doubling", request_for(CollectiveKind::AllReduce, 6, 1)) ==
+        "halving-doubling does not run on 6 ranks: it needs a power of two >= 2");
+  CHECK(error_of("ring", request_for(CollectiveKind::AllReduce, 1, 1)) ==
+        "ring does not run on 1 rank: it needs any number of ranks >= 2");
+  CHECK(error_of("ring", request_for(CollectiveKind::AllReduce, 4, 0)) ==
+        "0 channels; expected at least 1");
+  CHECK(error_of("tree", request_for(CollectiveKind::Broadcast, 4, 1, 4)) ==
+        "broadcast: root 4; expected 0 to 3");
+  CHECK_THROWS_AS(algorithm_info("bogus"), UserError);
+  CHECK(supports(algorithm_info("tree"), CollectiveKind::Reduce));
+  CHECK_FALSE(supports(algorithm_info("tree"), CollectiveKind::AllGather));
+}

@@ -1,0 +1,139 @@
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "catch.hpp"
+#include "collectives/algorithm.hpp"
+#include "topology_models/fabric.hpp"
+
+using namespace cclgym;
+
+namespace {
+
+using Rings = std::vector<std::vector<int>>;
+
+struct Edge {
+  int a;
+  int b;
+  int units;
+};
+
+std::shared_ptr<const Fabric> fabric_of(int gpus, const std::vector<Edge>& edges,
+                                        bool both_ways = true) {
+  FabricBuilder builder("test");
+  std::vector<NodeId> nodes;
+  for (int gpu = 0; gpu < gpus; ++gpu) {
+    Node node;
+    node.name = "gpu" + std::to_string(gpu);
+    nodes.push_back(builder.add_node(node));
+  }
+  for (const Edge& edge : edges) {
+    Link link;
+    link.source = nodes[static_cast<std::size_t>(edge.a)];
+    link.target = nodes[static_cast<std::size_t>(edge.b)];
+    link.unit_bandwidth_Bps = 25e9;
+    link.multiplicity = edge.units;
+    if (both_ways) {
+      builder.add_duplex_link(link);
+    } else {
+      builder.add_link(link);
+    }
+  }
+  return builder.build();
+}
+
+std::vector<Edge> ring_edges(int gpus) {
+  std::vector<Edge> edges;
+  for (int gpu = 0; gpu < gpus; ++gpu) edges.push_back({gpu, (gpu + 1) % gpus, 1});
+  return edges;
+}
+
+/// Every ring visits each GPU once and no directed link is used beyond its units.
+void check_disjoint(const Fabric& fabric, const Rings& rings) {
+  std::map<std::pair<int, int>, int> free;
+  std::map<NodeId, int> rank_of;
+  for (int rank = 0; rank < fabric.ranks(); ++rank) rank_of[fabric.gpu(rank)] = rank;
+  for (const Link& link : fabric.links()) {
+    free[{rank_of.at(link.source), rank_of.at(link.target)}] += link.multiplicity;
+  }
+  for (const auto& ring : rings) {
+    CHECK(std::set<int>(ring.begin(), ring.end()).size() == ring.size());
+    CHECK(std::ssize(ring) == fabric.ranks());
+    for (std::size_t i = 0; i < ring.size(); ++i) {
+      CHECK(--free[{ring[i], ring[(i + 1) % ring.size()]}] >= 0);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("logical rings: DGX-1 has six, from two cycles") {
+  const auto fabric = fabric_of(8, {{0, 1, 2},
+                                    {0, 2, 1},
+                                    {0, 3, 1},
+                                    {0, 4, 2},
+                                    {1, 2, 1},
+                                    {1, 3, 2},
+                                    {1, 5, 1},
+                                    {2, 3, 2},
+                                    {2, 6, 2},
+                                    {3, 7, 1},
+                                    {4, 5, 2},
+                                    {4, 6, 1},
+                                    {4, 7, 1},
+                                    {5, 6, 1},
+                                    {5, 7, 2},
+                                    {6, 7, 2}});
+  const Rings rings = logical_rings(*fabric);
+  const std::vector<int> wide{0, 1, 3, 2, 6, 7, 5, 4};
+  const std::vector<int> wide_back{0, 4, 5, 7, 6, 2, 3, 1};
+  const std::vector<int> narrow{0, 2, 1, 5, 6, 4, 7, 3};
+  const std::vector<int> narrow_back{0, 3, 7, 4, 6, 5, 1, 2};
+  CHECK(rings == Rings{wide, wide_back, wide, wide_back, narrow, narrow_back});
+  check_disjoint(*fabric, rings);
+}
+
+TEST_CASE("logical rings: a ring of any size, both ways") {
+  for (const int gpus : {3, 8, 17, 3000}) {
+    const Rings rings = logical_rings(*fabric_of(gpus, ring_edges(gpus)));
+    REQUIRE(rings.size() == 2);
+    std::vector<int> order(static_cast<std::size_t>(gpus));
+    std::iota(order.begin(), order.end(), 0);
+    CHECK(rings[0] == order);
+    CHECK(rings[1][1] == gpus - 1);
+  }
+}
+
+TEST_CASE("logical rings: two GPUs, one-way links, no cycle, complete graphs") {
+  CHECK(logical_rings(*fabric_of(2, {{0, 1, 3}})) == Rings{{0, 1}, {0, 1}, {0, 1}});
+  CHECK(logical_rings(*fabric_of(5, ring_edges(5), false)) == Rings{{0, 1, 2, 3, 4}});
+  CHECK(logical_rings(*fabric_of(4, {{0, 1, 1}, {1, 2, 1}, {1, 3, 1}})) == Rings{{0, 1, 2, 3}});
+  for (const int gpus : {4, 5, 8, 16}) {
+    std::vector<Edge> edges;
+    for (int a = 0; a < gpus; ++a) {
+      for (int b = a + 1; b < gpus; ++b) edges.push_back({a, b, 2});
+    }
+    const auto fabric = fabric_of(gpus, edges);
+    const Rings rings = logical_rings(*fabric);
+    check_disjoint(*fabric, rings);
+    CHECK(std::ssize(rings) >= gpus - 2);
+  }
+}
+
+TEST_CASE("logical rings: GPUs behind a switch take their order") {
+  FabricBuilder builder("switched");
+  Node hub;
+  hub.name = "switch";
+  hub.kind = NodeKind::NvSwitch;
+  const NodeId centre = builder.add_node(hub);
+  for (int gpu = 0; gpu < 4; ++gpu) {
+    Node node;
+    node.name = "gpu" + std::to_string(gpu);
+    Link link;
+    link.source = builder.add_node(node);
+    link.target = centre;
+    link.unit_bandwidth_Bps = 1e9;
+    builder.add_duplex_link(link);
+  }
+  CHECK(logical_rings(*builder.build()) == Rings{{0, 1, 2, 3}});
+}
