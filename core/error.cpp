@@ -46,7 +46,7 @@ UserError::UserError(const SourceLocation& where, const std::string& message)
     : std::runtime_error(where.to_string().empty() ? message : where.to_string() + ": " + message) {
 }
 
-std::string quoted(std::string_view text, std::size_t longest) {
+std::string Quoted::operator()(std::string_view text, std::size_t longest) const {
   constexpr std::string_view kHex = "0123456789abcdef";
   const bool cut = text.size() > longest;
   if (cut) {

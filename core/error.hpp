@@ -34,9 +34,14 @@ class SimulationStalled : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The text in single quotes for a message: cut after `longest` bytes (never inside a UTF-8
-/// character), line breaks and other bytes that are not printable as \n, \t, \xNN.
-[[nodiscard]] std::string quoted(std::string_view text, std::size_t longest = 60);
+/// quoted(text, longest = 60): the text in single quotes for a message, cut after `longest` bytes
+/// (never inside a UTF-8 character), line breaks and other bytes that are not printable as \n, \t,
+/// \xNN. An object, not a function: for a std::string argument, lookup would find std::quoted as
+/// well wherever <iomanip> is included, and prefer it.
+struct Quoted {
+  [[nodiscard]] std::string operator()(std::string_view text, std::size_t longest = 60) const;
+};
+inline constexpr Quoted quoted{};  // NOLINT(readability-identifier-naming): used like a function
 
 /// The candidate nearest to `found` (Damerau-Levenshtein distance, ASCII case ignored), or an empty
 /// string if none is near enough to be a likely slip (distance <= 1 + length / 3).

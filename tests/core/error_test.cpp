@@ -1,5 +1,7 @@
 #include "core/error.hpp"
 
+#include <iomanip>  // whose std::quoted must not be taken for ours
+
 #include "catch.hpp"
 
 using namespace cclgym;
