@@ -55,7 +55,7 @@ const std::vector<FabricModel>& models() {
   return all;
 }
 
-const FabricModel& model_named(const std::string& name, const SourceLocation& where = {}) {
+const FabricModel& model_named(const std::string& name, SourceLocation where = {}) {
   std::vector<std::string> names;
   for (const FabricModel& model : models()) {
     if (model.info.name == name) return model;

@@ -111,8 +111,8 @@ TEST_CASE("metrics: a lone GPU") {
 TEST_CASE("metrics: bandwidths without a common unit are exact, too") {
   FabricBuilder builder("odd");
   for (const char* name : {"a", "b", "c"}) builder.add_node({.name = name});
-  const auto join = [&](NodeId from, NodeId to, double Bps) {
-    builder.add_duplex_link({.source = from, .target = to, .unit_bandwidth_Bps = Bps});
+  const auto join = [&](NodeId from, NodeId to, double rate_Bps) {
+    builder.add_duplex_link({.source = from, .target = to, .unit_bandwidth_Bps = rate_Bps});
   };
   join(0, 1, 33.3e9);
   join(1, 2, 12.7e9);
@@ -124,11 +124,11 @@ TEST_CASE("metrics: bandwidths without a common unit are exact, too") {
 }
 
 TEST_CASE("metrics: bandwidths beyond whole numbers are refused, not wrapped") {
-  for (const double Bps : {1e-3, 1e300}) {
+  for (const double rate_Bps : {1e-3, 1e300}) {
     FabricBuilder builder("extreme");
     builder.add_node({.name = "a"});
     builder.add_node({.name = "b"});
-    builder.add_duplex_link({.source = 0, .target = 1, .unit_bandwidth_Bps = Bps});
+    builder.add_duplex_link({.source = 0, .target = 1, .unit_bandwidth_Bps = rate_Bps});
     const FabricMetrics metrics = fabric_metrics(*builder.build());
     CHECK_FALSE(metrics.link_unit_Bps.value);
     CHECK_FALSE(metrics.inverse_bisection.value);
@@ -137,9 +137,9 @@ TEST_CASE("metrics: bandwidths beyond whole numbers are refused, not wrapped") {
   FabricBuilder builder("coprime");
   builder.add_node({.name = "a"});
   builder.add_node({.name = "b"});
-  for (const double Bps : {1e17, 1e17 - 16}) {
+  for (const double rate_Bps : {1e17, 1e17 - 16}) {
     builder.add_duplex_link(
-        {.source = 0, .target = 1, .unit_bandwidth_Bps = Bps, .multiplicity = 1'000'000});
+        {.source = 0, .target = 1, .unit_bandwidth_Bps = rate_Bps, .multiplicity = 1'000'000});
   }
   CHECK(fabric_metrics(*builder.build()).inverse_bisection.why_not ==
         "the links' bandwidths have no large enough common divisor");
