@@ -1,0 +1,133 @@
+#include "experiments/report.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fmt/format.h>
+
+#include "core/text_file.hpp"
+#include "experiments/report_summary.hpp"
+#include "experiments/table.hpp"
+
+namespace cclgym {
+
+namespace embedded {
+extern const std::string_view chart_js;
+extern const std::string_view report_template;
+extern const std::string_view report_style;
+extern const std::string_view report_base_script;
+extern const std::string_view report_plots_script;
+extern const std::string_view report_tables_script;
+extern const std::string_view report_page_script;
+}  // namespace embedded
+
+namespace {
+
+std::string replaced(std::string_view text,
+                     const std::vector<std::pair<std::string_view, std::string_view>>& pairs) {
+  std::string result;
+  result.reserve(text.size());
+  for (std::size_t i = 0; i < text.size();) {
+    const auto pair = std::find_if(pairs.begin(), pairs.end(), [&](const auto& candidate) {
+      return text.substr(i).starts_with(candidate.first);
+    });
+    if (pair != pairs.end()) {
+      result += pair->second;
+      i += pair->first.size();
+    } else {
+      result += text[i++];
+    }
+  }
+  return result;
+}
+
+// A path as a relative URL: everything but unreserved characters and '/' in percent form.
+std::string url_of(std::string_view path) {
+  std::string url;
+  for (const char c : path) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       std::string_view("-_.~/").find(c) != std::string_view::npos;
+    url += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return url;
+}
+
+std::vector<ReportLink> timelines_in(const std::filesystem::path& dir,
+                                     const std::filesystem::path& report_dir) {
+  std::vector<ReportLink> links;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(dir / "timelines", error)) {
+    if (entry.path().extension() != ".json") continue;
+    links.push_back({entry.path().stem().string(),
+                     url_of(entry.path().lexically_relative(report_dir).generic_string())});
+  }
+  std::sort(links.begin(), links.end(),
+            [](const ReportLink& a, const ReportLink& b) { return a.label < b.label; });
+  return links;
+}
+
+}  // namespace
+
+std::string html_escaped(std::string_view text) {
+  return replaced(text, {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"\"", "&quot;"}});
+}
+
+std::string json_for_script(std::string_view json) {
+  // Only inside strings can these stand in JSON, and there they may be written as escapes.
+  return replaced(json, {{"<", "\\u003c"}, {">", "\\u003e"}, {"&", "\\u0026"}});
+}
+
+std::string javascript_for_script(std::string_view source) {
+  // In strings and regular expressions \/ is / and \! is !. HTML ignores the case of "script".
+  constexpr std::string_view kEnd = "</script";
+  const auto same = [](char a, char b) { return a == b || a == b - 'a' + 'A'; };
+  std::string result;
+  result.reserve(source.size());
+  for (std::size_t i = 0; i < source.size(); ++i) {
+    const std::string_view rest = source.substr(i);
+    const bool end = rest.size() >= kEnd.size() &&
+                     std::equal(rest.begin(), rest.begin() + kEnd.size(), kEnd.begin(), same);
+    result += source[i];
+    if (end || rest.starts_with("<!--")) result += '\\';
+  }
+  return result;
+}
+
+std::string report_html(const Experiment& experiment, const ReportInput& input) {
+  const std::string title = html_escaped(experiment.name);
+  const std::string chart_js = javascript_for_script(embedded::chart_js);
+  const std::string base = javascript_for_script(embedded::report_base_script);
+  const std::string plots = javascript_for_script(embedded::report_plots_script);
+  const std::string tables = javascript_for_script(embedded::report_tables_script);
+  const std::string page = javascript_for_script(embedded::report_page_script);
+  const std::string data = json_for_script(report_json(experiment, input));
+  const std::string text = html_escaped(table_text(experiment, input.rows, input.measured));
+  return replaced(embedded::report_template, {{"{{title}}", title},
+                                              {"{{style}}", embedded::report_style},
+                                              {"{{chart_js}}", chart_js},
+                                              {"{{base_script}}", base},
+                                              {"{{plots_script}}", plots},
+                                              {"{{tables_script}}", tables},
+                                              {"{{page_script}}", page},
+                                              {"{{data}}", data},
+                                              {"{{text}}", text}});
+}
+
+std::string write_report(const Experiment& experiment, std::span<const ResultRow> rows,
+                         const std::string& dir, const std::string& out) {
+  const std::filesystem::path folder = std::filesystem::absolute(dir).lexically_normal();
+  const std::string path =
+      out.empty() ? (std::filesystem::path(dir) / "report.html").string() : out;
+  const std::filesystem::path report_dir =
+      std::filesystem::absolute(path).lexically_normal().parent_path();
+  const std::vector<MeasuredRow> measured = read_measured_files(experiment);
+  const ReportInput input{
+      .rows = rows,
+      .measured = measured,
+      .results_href =
+          url_of((folder / "results.csv").lexically_relative(report_dir).generic_string()),
+      .timelines = timelines_in(folder, report_dir)};
+  write_text_file(path, report_html(experiment, input));
+  return path;
+}
+
+}  // namespace cclgym

@@ -1,0 +1,137 @@
+// What the report's scripts draw, as JSON.
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "collectives/contract.hpp"
+#include "core/units.hpp"
+#include "experiments/report.hpp"
+#include "experiments/report_summary.hpp"
+#include "experiments/results_columns.hpp"
+
+namespace cclgym {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// NaN and infinities become null in nlohmann's dump; whole numbers keep all their digits.
+Json json_value(const std::string& value) { return value; }
+Json json_value(double value) { return value; }
+template <std::integral Number>
+Json json_value(Number value) {
+  constexpr auto kLargestExact = std::uint64_t{1} << 53U;
+  auto magnitude = static_cast<std::uint64_t>(value);
+  if constexpr (std::is_signed_v<Number>) {
+    if (value < 0) magnitude = 0 - magnitude;
+  }
+  if (magnitude > kLargestExact) return std::to_string(value);
+  return value;
+}
+
+template <class Value>
+Json optional_value(const std::optional<Value>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json rows_json(std::span<const ResultRow> rows) {
+  Json lines = Json::array();
+  for (const ResultRow& row : rows) {
+    Json line = Json::array();
+    for (const CsvColumn<ResultRow>& column : kResultColumns) {
+      line.push_back(
+          std::visit([&](auto member) { return json_value(row.*member); }, column.member));
+    }
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+Json config_json(const ConfigTime& config) {
+  return {{"algorithm", config.algorithm},   {"protocol", config.protocol},
+          {"channels", config.channels},     {"threads", config.threads},
+          {"time_us", config.time_us},       {"algbw_GBps", config.algbw_GBps},
+          {"busbw_GBps", config.busbw_GBps}, {"speedup", optional_value(config.speedup)}};
+}
+
+Json error_json(const MeasuredError& error) {
+  Json ratios = Json::array();
+  for (const auto& [bytes, ratio] : error.ratios) ratios.push_back({bytes, ratio});
+  return {{"error", error.error}, {"ratios", std::move(ratios)}};
+}
+
+Json block_json(const BlockSummary& block) {
+  Json sizes = Json::array();
+  for (const SizeSummary& size : block.sizes) {
+    sizes.push_back({{"bytes", size.bytes}, {"best", config_json(size.best)}});
+  }
+  Json measured = Json::array();
+  for (std::size_t i = 0; i < block.measured.size(); ++i) {
+    const MeasuredSeries& series = block.measured[i];
+    Json points = Json::array();
+    for (const auto& [bytes, time_us] : series.points) points.push_back({bytes, time_us});
+    measured.push_back({{"system", series.system},
+                        {"config", series.config},
+                        {"source", series.source},
+                        {"points", std::move(points)},
+                        {"best_ring", error_json(block.ring_errors[i])},
+                        {"best", error_json(block.best_errors[i])}});
+  }
+  const std::optional<CollectiveKind> kind = parse_collective(block.collective);
+  return {{"fabric", block.fabric},
+          {"collective", block.collective},
+          {"servers", block.servers},
+          {"ranks", block.ranks},
+          {"cost_model", block.cost_model},
+          {"bus_factor", kind ? bus_bandwidth_factor(*kind, block.ranks) : 1.0},
+          {"sizes", std::move(sizes)},
+          {"measured", std::move(measured)}};
+}
+
+// The cost models with their hashes, as the rows name them.
+Json cost_models_json(std::span<const ResultRow> rows) {
+  std::vector<std::pair<std::string, std::string>> seen;
+  Json models = Json::array();
+  for (const ResultRow& row : rows) {
+    const std::pair model{row.cost_model, row.cost_model_hash};
+    if (std::find(seen.begin(), seen.end(), model) != seen.end()) continue;
+    seen.push_back(model);
+    models.push_back({{"name", row.cost_model}, {"hash", row.cost_model_hash}});
+  }
+  return models;
+}
+
+}  // namespace
+
+std::string report_json(const Experiment& experiment, const ReportInput& input) {
+  const ResultSummary summary = summarize(experiment, input.rows, input.measured);
+  Json data;
+  data["name"] = experiment.name;
+  data["description"] = experiment.description;
+  data["hash"] = experiment.hash();
+  data["version"] = input.rows.empty() ? "" : input.rows.front().version;
+  data["engine"] = experiment.engine;
+  data["repetitions"] = json_value(experiment.repetitions);
+  data["seeds"] = summary.seeds;
+  data["cells"] = experiment.cells.size();
+  data["has_baseline"] = experiment.baseline.has_value();
+  data["skipped"] = experiment.skipped;
+  data["unmatched_measured"] = summary.unmatched_measured;
+  data["results_href"] = input.results_href;
+  data["timelines"] = Json::array();
+  for (const ReportLink& link : input.timelines) {
+    data["timelines"].push_back({{"label", link.label}, {"href", link.href}});
+  }
+  data["cost_models"] = cost_models_json(input.rows);
+  data["blocks"] = Json::array();
+  for (const BlockSummary& block : summary.blocks) data["blocks"].push_back(block_json(block));
+  data["columns"] = Json::array();
+  for (const std::string_view name : csv_names(kResultColumns)) data["columns"].push_back(name);
+  data["rows"] = rows_json(input.rows);
+  data["speedups"] = Json::array();
+  for (const auto& speedup : summary.speedups) data["speedups"].push_back(optional_value(speedup));
+  // Names may hold bytes that are not UTF-8; they are shown as replacement characters.
+  return data.dump(-1, ' ', true, Json::error_handler_t::replace);
+}
+
+}  // namespace cclgym

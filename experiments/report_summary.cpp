@@ -1,0 +1,231 @@
+#include "experiments/report_summary.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+
+namespace cclgym {
+
+namespace {
+
+bool usable(double time_us) { return std::isfinite(time_us) && time_us > 0; }
+
+bool is_ring(const std::string& algorithm) {
+  return algorithm == "ring" || algorithm.starts_with("ring-");
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t middle = values.size() / 2;
+  if (values.size() % 2 == 1) return values[middle];
+  return (values[middle - 1] + values[middle]) / 2;
+}
+
+// The cell of a row, as far as selectors look at it; nullopt if the experiment does not know it.
+std::optional<Cell> cell_of(const Experiment& experiment, const ResultRow& row) {
+  const auto& fabrics = experiment.fabrics;
+  const auto fabric = std::find_if(fabrics.begin(), fabrics.end(), [&](const auto& candidate) {
+    return candidate.label == row.fabric;
+  });
+  const std::optional<CollectiveKind> collective = parse_collective(row.collective);
+  const std::optional<Protocol> protocol = parse_protocol(row.protocol);
+  if (fabric == fabrics.end() || !collective || !protocol) return std::nullopt;
+  Cell cell;
+  cell.fabric = static_cast<std::size_t>(fabric - fabrics.begin());
+  cell.call.collective = *collective;
+  cell.call.bytes = row.size_bytes;
+  cell.config = {row.algorithm, *protocol, row.channels, row.threads};
+  cell.seed = row.seed;
+  return cell;
+}
+
+// Speedup of each row over the baseline's cell of the same fabric, collective, size and seed; the
+// fastest one if the selector leaves several.
+std::vector<std::optional<double>> speedups_of(const Experiment& experiment,
+                                               std::span<const ResultRow> rows) {
+  std::vector<std::optional<double>> speedups(rows.size());
+  if (!experiment.baseline) return speedups;
+  const auto key = [](const ResultRow& row) {
+    return std::tuple<std::string_view, int, std::string_view, std::uint64_t, std::uint64_t>(
+        row.fabric, row.ranks, row.collective, row.size_bytes, row.seed);
+  };
+  std::map<decltype(key(rows[0])), double> baseline_us;
+  for (const ResultRow& row : rows) {
+    if (!usable(row.time_us)) continue;
+    const std::optional<Cell> cell = cell_of(experiment, row);
+    if (!cell || !experiment.baseline->matches(*cell)) continue;
+    const auto [entry, fresh] = baseline_us.try_emplace(key(row), row.time_us);
+    if (!fresh) entry->second = std::min(entry->second, row.time_us);
+  }
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto entry = baseline_us.find(key(rows[i]));
+    if (entry != baseline_us.end() && usable(rows[i].time_us)) {
+      speedups[i] = entry->second / rows[i].time_us;
+    }
+  }
+  return speedups;
+}
+
+// The rows of one configuration at one size, one a seed, as one time.
+ConfigTime over_seeds(std::span<const ResultRow> rows,
+                      const std::vector<std::optional<double>>& speedups,
+                      const std::vector<std::size_t>& of_config) {
+  const ResultRow& first = rows[of_config.front()];
+  ConfigTime result{.algorithm = first.algorithm,
+                    .protocol = first.protocol,
+                    .channels = first.channels,
+                    .threads = first.threads,
+                    .speedup = std::nullopt};
+  std::vector<double> time_us;
+  std::vector<double> algbw;
+  std::vector<double> busbw;
+  std::vector<double> speedup;
+  for (const std::size_t i : of_config) {
+    time_us.push_back(rows[i].time_us);
+    algbw.push_back(rows[i].algbw_GBps);
+    busbw.push_back(rows[i].busbw_GBps);
+    if (speedups[i]) speedup.push_back(*speedups[i]);
+  }
+  result.time_us = median(time_us);
+  result.algbw_GBps = median(algbw);
+  result.busbw_GBps = median(busbw);
+  if (!speedup.empty()) result.speedup = median(speedup);
+  return result;
+}
+
+SizeSummary summarize_size(std::span<const ResultRow> rows,
+                           const std::vector<std::optional<double>>& speedups,
+                           const std::vector<std::size_t>& of_size) {
+  using Key = std::tuple<std::string_view, std::string_view, int, int>;
+  std::map<Key, std::size_t> index;
+  std::vector<std::vector<std::size_t>> configs;  // in row order
+  for (const std::size_t i : of_size) {
+    const ResultRow& row = rows[i];
+    const auto [entry, fresh] = index.try_emplace(
+        Key{row.algorithm, row.protocol, row.channels, row.threads}, configs.size());
+    if (fresh) configs.emplace_back();
+    configs[entry->second].push_back(i);
+  }
+  SizeSummary summary;
+  summary.bytes = rows[of_size.front()].size_bytes;
+  bool first = true;
+  for (const std::vector<std::size_t>& config : configs) {
+    const ConfigTime time = over_seeds(rows, speedups, config);
+    if (first || time.time_us < summary.best.time_us) summary.best = time;
+    first = false;
+    if (is_ring(time.algorithm) &&
+        (!summary.best_ring || time.time_us < summary.best_ring->time_us)) {
+      summary.best_ring = time;
+    }
+  }
+  return summary;
+}
+
+// Adds the measured series of a block and the errors against them; returns how many rows it took.
+std::size_t add_measured(BlockSummary& block, std::span<const MeasuredRow> measured) {
+  std::size_t taken = 0;
+  for (const MeasuredRow& row : measured) {
+    if (row.fabric != block.fabric || row.collective != block.collective ||
+        row.ranks != block.ranks) {
+      continue;
+    }
+    ++taken;
+    auto series = std::find_if(block.measured.begin(), block.measured.end(), [&](const auto& s) {
+      return s.system == row.system && s.config == row.config;
+    });
+    if (series == block.measured.end()) {
+      block.measured.push_back({row.system, row.config, row.source, {}});
+      series = block.measured.end() - 1;
+    }
+    series->points.emplace_back(row.size_bytes, row.time_us);
+  }
+  for (MeasuredSeries& series : block.measured) {
+    std::sort(series.points.begin(), series.points.end());
+    MeasuredError ring;
+    MeasuredError best;
+    for (SizeSummary& size : block.sizes) {
+      const auto point = std::find_if(series.points.begin(), series.points.end(),
+                                      [&](const auto& p) { return p.first == size.bytes; });
+      std::optional<double> time_us;
+      if (point != series.points.end()) {
+        time_us = point->second;
+        best.ratios.emplace_back(size.bytes, size.best.time_us / *time_us);
+        if (size.best_ring) {
+          ring.ratios.emplace_back(size.bytes, size.best_ring->time_us / *time_us);
+        }
+      }
+      size.measured_us.push_back(time_us);
+    }
+    for (MeasuredError* error : {&ring, &best}) {
+      std::vector<double> ratios;
+      for (const auto& [bytes, ratio] : error->ratios) ratios.push_back(ratio);
+      error->error = geometric_mean_error(ratios);
+    }
+    block.ring_errors.push_back(std::move(ring));
+    block.best_errors.push_back(std::move(best));
+  }
+  return taken;
+}
+
+}  // namespace
+
+ResultSummary summarize(const Experiment& experiment, std::span<const ResultRow> rows,
+                        std::span<const MeasuredRow> measured) {
+  ResultSummary summary;
+  summary.speedups = speedups_of(experiment, rows);
+  using Key = std::tuple<std::string_view, std::string_view, int, int>;
+  std::map<Key, std::size_t> index;
+  std::vector<std::map<std::uint64_t, std::vector<std::size_t>>> by_size;  // of each block
+  std::set<std::uint64_t> seeds;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const ResultRow& row = rows[i];
+    seeds.insert(row.seed);
+    summary.threads_vary = summary.threads_vary || row.threads != rows[0].threads;
+    if (!usable(row.time_us)) continue;
+    const auto [entry, fresh] = index.try_emplace(
+        Key{row.fabric, row.collective, row.servers, row.ranks}, summary.blocks.size());
+    if (fresh) {
+      BlockSummary block;
+      block.fabric = row.fabric;
+      block.collective = row.collective;
+      block.servers = row.servers;
+      block.ranks = row.ranks;
+      block.cost_model = row.cost_model;
+      summary.blocks.push_back(std::move(block));
+      by_size.emplace_back();
+    }
+    by_size[entry->second][row.size_bytes].push_back(i);
+  }
+  summary.seeds = seeds.size();
+  std::size_t taken = 0;
+  for (std::size_t b = 0; b < summary.blocks.size(); ++b) {
+    BlockSummary& block = summary.blocks[b];
+    for (const auto& [bytes, of_size] : by_size[b]) {
+      block.sizes.push_back(summarize_size(rows, summary.speedups, of_size));
+    }
+    taken += add_measured(block, measured);
+  }
+  summary.unmatched_measured = measured.size() - std::min(taken, measured.size());
+  return summary;
+}
+
+double geometric_mean_error(std::span<const double> ratios) {
+  if (ratios.empty()) return std::numeric_limits<double>::quiet_NaN();
+  double sum = 0;
+  for (const double ratio : ratios) sum += std::abs(std::log(ratio));
+  return std::expm1(sum / static_cast<double>(ratios.size()));
+}
+
+std::vector<MeasuredRow> read_measured_files(const Experiment& experiment) {
+  std::vector<MeasuredRow> rows;
+  for (const std::string& path : experiment.measured) {
+    std::vector<MeasuredRow> of_file = read_measured(path);
+    rows.insert(rows.end(), std::make_move_iterator(of_file.begin()),
+                std::make_move_iterator(of_file.end()));
+  }
+  return rows;
+}
+
+}  // namespace cclgym

@@ -1,0 +1,264 @@
+#include "experiments/table.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <optional>
+#include <ostream>
+#include <vector>
+
+#include "core/units.hpp"
+#include "experiments/report_summary.hpp"
+
+namespace cclgym {
+
+namespace {
+
+constexpr std::size_t kWidest = 100;
+constexpr std::string_view kGap = "  ";
+
+// A column of texts under up to two lines of heading.
+struct Column {
+  std::string heading;
+  std::string unit;  // second line of the heading
+  bool left = false;
+  std::vector<std::string> cells{};
+
+  [[nodiscard]] std::size_t width() const {
+    // Characters, not bytes: names may be in any script.
+    std::size_t widest = std::max(characters(heading), unit.size());
+    for (const std::string& cell : cells) widest = std::max(widest, characters(cell));
+    return widest;
+  }
+  static std::size_t characters(const std::string& text) {
+    return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+      return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
+    }));
+  }
+};
+
+std::size_t total_width(const std::vector<Column>& columns) {
+  std::size_t width = 0;
+  for (const Column& column : columns) width += kGap.size() + column.width();
+  return width;
+}
+
+std::string padded(const std::string& text, std::size_t width, bool left) {
+  const std::size_t characters = Column::characters(text);
+  const std::string space(width > characters ? width - characters : 0, ' ');
+  return left ? text + space : space + text;
+}
+
+std::string format_columns(const std::vector<Column>& columns) {
+  std::string text;
+  const auto add_line = [&](auto cell_of) {
+    std::string line;
+    for (const Column& column : columns) {
+      line += std::string(kGap) + padded(cell_of(column), column.width(), column.left);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + '\n';
+  };
+  add_line([](const Column& column) { return column.heading; });
+  add_line([](const Column& column) { return column.unit; });
+  for (std::size_t i = 0; i < columns.front().cells.size(); ++i) {
+    add_line([&](const Column& column) { return column.cells[i]; });
+  }
+  return text;
+}
+
+// Values of one column with the same number of decimals, so that their points are aligned: as many
+// as the smallest value needs for three significant digits, within bounds.
+Column number_column(std::string heading, std::string unit,
+                     const std::vector<std::optional<double>>& values, int fewest, int most) {
+  double smallest = INFINITY;
+  for (const std::optional<double>& value : values) {
+    if (value && *value > 0) smallest = std::min(smallest, *value);
+  }
+  int decimals = fewest;
+  if (std::isfinite(smallest)) {
+    decimals = std::clamp(2 - static_cast<int>(std::floor(std::log10(smallest))), fewest, most);
+  }
+  Column column{std::move(heading), std::move(unit)};
+  for (const std::optional<double>& value : values) {
+    column.cells.push_back(value ? fmt::format("{:.{}f}", *value, decimals) : "-");
+  }
+  return column;
+}
+
+template <class Value>
+std::vector<std::optional<double>> values_of(const BlockSummary& block, Value value) {
+  std::vector<std::optional<double>> values;
+  for (const SizeSummary& size : block.sizes) values.push_back(value(size));
+  return values;
+}
+
+template <class Text>
+Column text_column(const BlockSummary& block, std::string heading, bool left, Text text) {
+  Column column{std::move(heading), "", left};
+  for (const SizeSummary& size : block.sizes) column.cells.push_back(text(size));
+  return column;
+}
+
+Column size_column(const BlockSummary& block) {
+  return text_column(block, "size", false,
+                     [](const SizeSummary& size) { return format_bytes(size.bytes); });
+}
+
+std::vector<Column> best_columns(const BlockSummary& block, bool threads) {
+  std::vector<Column> columns;
+  columns.push_back(size_column(block));
+  columns.push_back(text_column(block, "algorithm", true,
+                                [](const SizeSummary& size) { return size.best.algorithm; }));
+  columns.push_back(text_column(block, "protocol", true,
+                                [](const SizeSummary& size) { return size.best.protocol; }));
+  columns.push_back(text_column(block, "ch", false, [](const SizeSummary& size) {
+    return std::to_string(size.best.channels);
+  }));
+  if (threads) {
+    columns.push_back(text_column(block, "thr", false, [](const SizeSummary& size) {
+      return std::to_string(size.best.threads);
+    }));
+  }
+  columns.push_back(number_column(
+      "time", "us", values_of(block, [](const SizeSummary& size) { return size.best.time_us; }), 2,
+      4));
+  columns.push_back(number_column(
+      "algbw", "GB/s",
+      values_of(block, [](const SizeSummary& size) { return size.best.algbw_GBps; }), 2, 3));
+  columns.push_back(number_column(
+      "busbw", "GB/s",
+      values_of(block, [](const SizeSummary& size) { return size.best.busbw_GBps; }), 2, 3));
+  const auto speedups = values_of(block, [](const SizeSummary& size) { return size.best.speedup; });
+  if (std::any_of(speedups.begin(), speedups.end(), [](const auto& s) { return s.has_value(); })) {
+    columns.push_back(number_column("speedup", "x", speedups, 2, 2));
+  }
+  return columns;
+}
+
+// The systems that were measured, each once.
+std::string measured_systems(const BlockSummary& block) {
+  std::vector<std::string> systems;
+  for (const MeasuredSeries& series : block.measured) {
+    if (std::find(systems.begin(), systems.end(), series.system) == systems.end()) {
+      systems.push_back(series.system);
+    }
+  }
+  return fmt::format("{}", fmt::join(systems, ", "));
+}
+
+// The configuration's name, with the system's where the block has measurements of several.
+std::string measured_heading(const BlockSummary& block, const MeasuredSeries& series) {
+  const bool several =
+      std::any_of(block.measured.begin(), block.measured.end(),
+                  [&](const MeasuredSeries& other) { return other.system != series.system; });
+  return several ? series.system + " " + series.config : series.config;
+}
+
+std::vector<Column> measured_columns(const BlockSummary& block) {
+  std::vector<Column> columns;
+  for (std::size_t i = 0; i < block.measured.size(); ++i) {
+    columns.push_back(number_column(
+        measured_heading(block, block.measured[i]), "us",
+        values_of(block, [&](const SizeSummary& s) { return s.measured_us[i]; }), 2, 4));
+    const auto ratio = [&](const SizeSummary& size) -> std::optional<double> {
+      if (!size.measured_us[i]) return std::nullopt;
+      return size.best.time_us / *size.measured_us[i];
+    };
+    columns.push_back(number_column("sim/", "meas", values_of(block, ratio), 2, 2));
+  }
+  return columns;
+}
+
+std::string block_text(const BlockSummary& block, bool threads) {
+  std::string text =
+      fmt::format("\n{}, {}: {} rank{} on {} server{}, cost model {}\n", block.fabric,
+                  block.collective, block.ranks, block.ranks == 1 ? "" : "s", block.servers,
+                  block.servers == 1 ? "" : "s", block.cost_model);
+  std::vector<Column> columns = best_columns(block, threads);
+  std::vector<Column> beside = measured_columns(block);
+  if (beside.empty()) return text + format_columns(columns);
+  if (total_width(columns) + total_width(beside) <= kWidest) {
+    std::move(beside.begin(), beside.end(), std::back_inserter(columns));
+    text += format_columns(columns);
+    return text + "  measured on " + measured_systems(block) + "\n";
+  }
+  text += format_columns(columns);
+  text += "\n  beside times measured on " + measured_systems(block) + "\n";
+  Column best = number_column(
+      "best", "us", values_of(block, [](const SizeSummary& size) { return size.best.time_us; }), 2,
+      4);
+  // As many measured configurations side by side as fit, at least one.
+  for (std::size_t next = 0; next < beside.size();) {
+    std::vector<Column> part{size_column(block), best};
+    do {
+      part.push_back(std::move(beside[next]));
+      part.push_back(std::move(beside[next + 1]));
+      next += 2;
+    } while (next < beside.size() &&
+             total_width(part) + total_width({beside[next], beside[next + 1]}) <= kWidest);
+    text += format_columns(part);
+  }
+  return text;
+}
+
+std::string error_cell(const MeasuredError& error) {
+  if (error.ratios.empty()) return "-";
+  return fmt::format("{:.1f} % over {} size{}", 100 * error.error, error.ratios.size(),
+                     error.ratios.size() == 1 ? "" : "s");
+}
+
+std::string errors_text(const ResultSummary& summary) {
+  std::vector<Column> columns{{"fabric", "", true},
+                              {"collective", "", true},
+                              {"measured", "", true},
+                              {"best ring", "", false},
+                              {"best of all", "", false}};
+  for (const BlockSummary& block : summary.blocks) {
+    for (std::size_t i = 0; i < block.measured.size(); ++i) {
+      columns[0].cells.push_back(block.fabric);
+      columns[1].cells.push_back(block.collective);
+      columns[2].cells.push_back(block.measured[i].system + " " + block.measured[i].config);
+      columns[3].cells.push_back(error_cell(block.ring_errors[i]));
+      columns[4].cells.push_back(error_cell(block.best_errors[i]));
+    }
+  }
+  if (columns[0].cells.empty()) return "";
+  std::string text = format_columns(columns);
+  // The headings have no units here.
+  const std::size_t first = text.find('\n');
+  text.erase(first, text.find('\n', first + 1) - first);
+  return "\ngeometric-mean error against measured times, exp(mean |ln(simulated/measured)|) - 1\n" +
+         text;
+}
+
+}  // namespace
+
+std::string table_text(const Experiment& experiment, std::span<const ResultRow> rows,
+                       std::span<const MeasuredRow> measured) {
+  const ResultSummary summary = summarize(experiment, rows, measured);
+  std::string text =
+      fmt::format("{}: best configuration by size, engine {}", experiment.name, experiment.engine);
+  if (summary.seeds > 1) text += fmt::format(", median of {} seeds", summary.seeds);
+  text += '\n';
+  if (rows.size() < experiment.cells.size()) {
+    text += fmt::format("{} of {} cells have no result yet\n",
+                        experiment.cells.size() - rows.size(), experiment.cells.size());
+  }
+  for (const BlockSummary& block : summary.blocks) text += block_text(block, summary.threads_vary);
+  text += errors_text(summary);
+  if (summary.unmatched_measured > 0) {
+    text += fmt::format(
+        "{} measured row{} of a fabric, collective or number of ranks that has no result\n",
+        summary.unmatched_measured, summary.unmatched_measured == 1 ? "" : "s");
+  }
+  return text;
+}
+
+void print_table(std::ostream& out, const Experiment& experiment, std::span<const ResultRow> rows,
+                 std::span<const MeasuredRow> measured) {
+  out << table_text(experiment, rows, measured);
+}
+
+}  // namespace cclgym
