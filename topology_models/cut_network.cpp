@@ -31,6 +31,7 @@ class Folding {
   // the side where it costs the lesser of a -> node and node -> b. Returns its neighbours; empty
   // if it was not folded.
   std::vector<int> fold(int node) {
+    if (out_[index(node)].size() > 2 || in_[index(node)].size() > 2) return {};
     std::vector<int> around;
     for (const auto& [v, units] : out_[index(node)]) around.push_back(v);
     for (const auto& [u, units] : in_[index(node)]) {

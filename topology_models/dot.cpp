@@ -124,17 +124,22 @@ class EdgeLines {
   std::set<std::string> labels_;
 };
 
-// The nodes of one server (-1: of none), in a frame.
-std::string server_text(const Fabric& fabric, int server, bool framed) {
-  std::string inside;
+// The nodes, those of a server in a frame.
+std::string nodes_text(const Fabric& fabric, bool framed) {
+  std::vector<std::string> servers(static_cast<std::size_t>(fabric.servers()));
+  std::string text;
   for (const Node& node : fabric.nodes()) {
-    if (node.server == server) inside += "  " + node_line(node);
+    std::string& place = node.server < 0 ? text : servers[static_cast<std::size_t>(node.server)];
+    place += "  " + node_line(node);
   }
-  if (inside.empty() || !framed) return inside;
-  return fmt::format(
-      "  subgraph cluster_{} {{\n  label=\"server {}\"; color=\"#999999\"; style=rounded; "
-      "fontsize=12;\n{}  }}\n",
-      server, server, inside);
+  for (std::size_t server = 0; server < servers.size(); ++server) {
+    text += framed ? fmt::format(
+                         "  subgraph cluster_{} {{\n  label=\"server {}\"; "
+                         "color=\"#999999\"; style=rounded; fontsize=12;\n{}  }}\n",
+                         server, server, servers[server])
+                   : servers[server];
+  }
+  return text;
 }
 
 }  // namespace
@@ -156,10 +161,7 @@ std::string to_dot(const Fabric& fabric) {
   text += circle ? "  layout=circo; mindist=2;\n" : "  rankdir=TB; ranksep=0.9; nodesep=0.35;\n";
   text += "  node [style=filled, fontname=\"Helvetica\", fontsize=11];\n";
   text += "  edge [fontname=\"Helvetica\", fontsize=9];\n";
-  for (int server = -1; server < fabric.servers(); ++server) {
-    text += server_text(fabric, server, server >= 0 && !circle);
-  }
-  return text + edges.text() + "}\n";
+  return text + nodes_text(fabric, !circle) + edges.text() + "}\n";
 }
 
 }  // namespace cclgym
