@@ -39,7 +39,8 @@ std::string version() {
   for (const EngineInfo& engine : engine_infos()) {
     text += fmt::format("engine {}: {}\n", engine.name, engine.description);
   }
-  text += fmt::format("compiler: {}\nbuild type: {}\n", CCLGYM_COMPILER, CCLGYM_BUILD_TYPE);
+  text += fmt::format("libraries: {}\ncompiler: {}\nbuild type: {}\n", CCLGYM_LIBRARIES,
+                      CCLGYM_COMPILER, CCLGYM_BUILD_TYPE);
   return text;
 }
 
