@@ -2,6 +2,7 @@
 #include <atomic>
 #include <bit>
 #include <cmath>
+#include <csignal>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -255,5 +256,21 @@ TEST_CASE("only one engine simgrid may be alive, and the next one works") {
     first = make_engine("simgrid");
     first->load(graph);
     CHECK(copy_of(first->run()) == times);
+  }
+}
+
+TEST_CASE("engine simgrid leaves the program's signal handlers alone") {
+  if (engine_infos().front().name != "simgrid") {
+    WARN("engine simgrid is not built");
+    return;
+  }
+  struct sigaction before {};
+  struct sigaction after {};
+  for (const int number : {SIGINT, SIGSEGV, SIGBUS}) {
+    sigaction(number, nullptr, &before);
+    run_once("simgrid", RandomGraph(3).graph());
+    sigaction(number, nullptr, &after);
+    CHECK(before.sa_handler == after.sa_handler);
+    CHECK(before.sa_flags == after.sa_flags);
   }
 }
