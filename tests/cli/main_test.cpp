@@ -75,6 +75,15 @@ TEST_CASE("mistakes on the command line: a message, exit code 2") {
   CHECK(nothing.err.find("Usage: cclgym COMMAND") != std::string::npos);
 }
 
+TEST_CASE("output that cannot be written is not success") {
+  for (const std::vector<std::string>& args :
+       {std::vector<std::string>{"--help"}, {"list", "fabrics"}, {"describe", "fabric", "dgx1"}}) {
+    const Ended ended = run_program(args, ".", "/dev/full");
+    CHECK(ended.code == 2);
+    CHECK(ended.err == "error: standard output cannot be written\n");
+  }
+}
+
 TEST_CASE("a bad experiment: its message on standard error, exit code 2, nothing written") {
   const TemporaryFolder folder;
   for (const BadExperiment& bad : bad_experiments()) {

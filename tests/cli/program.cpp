@@ -28,16 +28,18 @@ namespace {
 
 }  // namespace
 
-Ended run_program(const std::vector<std::string>& args, const std::string& folder) {
+Ended run_program(const std::vector<std::string>& args, const std::string& folder,
+                  const std::string& to) {
   const TemporaryFolder outputs;
-  const std::string out = outputs / "out";
+  const std::string out = to.empty() ? outputs / "out" : to;
   const std::string err = outputs / "err";
   const pid_t child = ::fork();
   if (child < 0) throw std::runtime_error("fork failed");
   if (child == 0) become_program(args, folder, out, err);
   int status = 0;
   if (::waitpid(child, &status, 0) != child) throw std::runtime_error("waitpid failed");
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file(out), read_file(err)};
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, to.empty() ? read_file(out) : "",
+          read_file(err)};
 }
 
 pid_t start_program(const std::vector<std::string>& args) {

@@ -13,9 +13,10 @@ struct Ended {
   std::string err;  ///< standard error
 };
 
-/// Runs build/cclgym in a folder and waits for its end.
+/// Runs build/cclgym in a folder and waits for its end. Standard output goes to `out` if that is
+/// not empty.
 [[nodiscard]] Ended run_program(const std::vector<std::string>& args,
-                                const std::string& folder = ".");
+                                const std::string& folder = ".", const std::string& out = "");
 
 /// Starts it in a process group of its own, output thrown away, and returns its process id.
 [[nodiscard]] pid_t start_program(const std::vector<std::string>& args);

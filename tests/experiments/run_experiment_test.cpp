@@ -2,8 +2,10 @@
 #include "experiments/run_experiment.hpp"
 
 #include <algorithm>
+#include <csignal>
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "bad_experiments.hpp"
@@ -222,6 +224,28 @@ TEST_CASE("a folder that cannot be made or written is refused") {
   std::filesystem::create_directories(folder / "run/results.csv");
   CHECK(refusal(small_experiment(), folder / "run") ==
         (folder / "run/results.csv") + ": cannot be opened for writing: Is a directory");
+}
+
+TEST_CASE("a disk that is full: an error, whole rows only, and the run can go on") {
+  const TemporaryFolder folder;
+  const Experiment experiment = small_experiment();
+  run(experiment, folder / "whole");
+  const std::string bytes = read_file(results_path(folder / "whole"));
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit little{1500, before.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &little) == 0);
+  const std::string message = refusal(experiment, folder / "cut");
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &before) == 0);
+  std::signal(SIGXFSZ, handler);
+  CHECK(message == results_path(folder / "cut") + ": cannot be written: File too large");
+  const std::string cut = read_file(results_path(folder / "cut"));
+  CHECK(cut.size() < 1500);
+  CHECK(cut.ends_with('\n'));
+  CHECK(bytes.starts_with(cut));
+  CHECK_FALSE(run(experiment, folder / "cut").dropped_row);
+  CHECK(read_file(results_path(folder / "cut")) == bytes);
 }
 
 TEST_CASE("a run's folder knows the experiment, engine included") {
