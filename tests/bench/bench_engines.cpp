@@ -175,7 +175,7 @@ void large_ring(std::string_view engine_name, std::int32_t ranks, bool folded) {
     const double loaded_s = seconds_since(begin);
     const double makespan_s = engine->run().makespan_s;
     const double done_s = seconds_since(begin);
-    const double above_MB = (peak_bytes() - base_bytes) / 1e6;
+    const double above_bytes = peak_bytes() - base_bytes;
     check_makespan(makespan_s, closed_form_s(ranks));
     const auto again = processor_seconds();
     engine->run();
@@ -185,7 +185,7 @@ void large_ring(std::string_view engine_name, std::int32_t ranks, bool folded) {
         "second run {:7.4f} s = {:5.1f} ns a flow, {:7.2f} MB above base\n",
         engine_name, ranks, folded ? "folded" : "unfolded", done_s, built_s, loaded_s - built_s,
         done_s - loaded_s, second_s, second_s / static_cast<double>(graph->flow_firings()) * 1e9,
-        above_MB);
+        above_bytes);
     std::fflush(stdout);
     _exit(0);
   }
