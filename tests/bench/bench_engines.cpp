@@ -185,7 +185,7 @@ void large_ring(std::string_view engine_name, std::int32_t ranks, bool folded) {
         "second run {:7.4f} s = {:5.1f} ns a flow, {:7.2f} MB above base\n",
         engine_name, ranks, folded ? "folded" : "unfolded", done_s, built_s, loaded_s - built_s,
         done_s - loaded_s, second_s, second_s / static_cast<double>(graph->flow_firings()) * 1e9,
-        above_bytes);
+        above_bytes / 1e6);
     std::fflush(stdout);
     _exit(0);
   }
