@@ -4,28 +4,17 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.hpp"
+#include "cli/fabric_options.hpp"
 #include "core/units.hpp"
 #include "cost_models/cost_model.hpp"
 #include "sim/analysis.hpp"
 #include "sim/simulator.hpp"
 #include "sim/timeline.hpp"
-#include "topology_models/registry.hpp"
 
 namespace cclgym {
 
 namespace {
 
-const OptionSpec kNodes{.name = "nodes",
-                        .kind = OptionKind::Integer,
-                        .description = "servers of the fabric",
-                        .min = 1,
-                        .max = 65536,
-                        .default_text = "1"};
-const OptionSpec kGpus{.name = "gpus",
-                       .kind = OptionKind::Integer,
-                       .description = "GPUs, for fabrics of any number",
-                       .min = 1,
-                       .max = 65536};
 const OptionSpec kChannels{.name = "channels",
                            .kind = OptionKind::Integer,
                            .description = "channels",
@@ -197,12 +186,11 @@ void print_text(const SimulationRecord& record, const Simulator& simulator) {
 }
 
 int simulate(const std::vector<std::string>& args) {
+  ArgumentReader reader(simulate_command());
+  reader.option("fabric", "F", "a fabric's name (cclgym list fabrics) or a .yaml file");
+  add_fabric_options(reader);
   const auto arguments =
-      ArgumentReader(simulate_command())
-          .option("fabric", "F", "a fabric's name (cclgym list fabrics) or a .yaml file")
-          .option(kNodes, "N")
-          .option(kGpus, "N")
-          .option("collective", "C", "what to carry out (cclgym list collectives)")
+      reader.option("collective", "C", "what to carry out (cclgym list collectives)")
           .option("algorithm", "A", "how (cclgym list algorithms)")
           .option("protocol", "P", "LL, LL128 or Simple (default: Simple)")
           .option(kChannels, "K")
@@ -219,11 +207,7 @@ int simulate(const std::vector<std::string>& args) {
           .read(args);
   if (!arguments) return 0;
 
-  FabricSpec spec;
-  spec.name = required(*arguments, "fabric");
-  if (arguments->has("nodes")) spec.servers = static_cast<int>(integer_of(*arguments, kNodes));
-  if (arguments->has("gpus")) spec.gpus = static_cast<int>(integer_of(*arguments, kGpus));
-  const auto fabric = make_fabric(spec);
+  const auto fabric = fabric_of(required(*arguments, "fabric"), *arguments);
 
   Call call;
   call.collective = collective_of(required(*arguments, "collective"));
