@@ -140,8 +140,8 @@ Program trace_algorithm(std::string_view name, const AlgorithmRequest& request) 
 
 std::shared_ptr<const ThreadBlockProgram> build_algorithm(std::string_view name,
                                                           const AlgorithmRequest& request) {
-  auto program =
-      std::make_shared<const ThreadBlockProgram>(compile(trace_algorithm(name, request)));
+  auto program = std::make_shared<const ThreadBlockProgram>(
+      compile(trace_algorithm(name, request), request.compile));
   const VerifyReport report = verify(*program);
   if (!report.ok) {
     throw std::logic_error(fmt::format("the shipped program {} {} for {} ranks is wrong:\n{}", name,

@@ -216,6 +216,28 @@ Contract Contract::custom(std::string name, int ranks, std::vector<int> input_ch
   return contract;
 }
 
+Contract Contract::refined(int factor) const {
+  constexpr int kMost = std::numeric_limits<int>::max();
+  if (factor < 1 || chunks_per_call() > kMost / factor) {
+    throw UserError(fmt::format("{}: {} chunks cut into {}; expected at most {} chunks in all",
+                                name_, chunks_per_call(), factor, kMost));
+  }
+  Contract contract = *this;
+  contract.chunks_ *= factor;
+  for (int& chunks : contract.custom_input_chunks_) chunks *= factor;
+  for (int& chunks : contract.custom_output_chunks_) chunks *= factor;
+  if (custom_post_ && factor > 1) {
+    contract.custom_post_ = [post = custom_post_, factor](int rank, int index) {
+      auto value = post(rank, index / factor);
+      if (value) {
+        for (ChunkId& chunk : *value) chunk.index = chunk.index * factor + index % factor;
+      }
+      return value;
+    };
+  }
+  return contract;
+}
+
 int Contract::input_chunks(int rank) const {
   switch (kind_) {
     case CollectiveKind::AllReduce:

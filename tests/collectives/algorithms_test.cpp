@@ -50,9 +50,13 @@ TEST_CASE("algorithms: every shipped program is right for 2 to 64 ranks") {
                               << channels);
           REQUIRE(verify(traced).ok);
           // One slot: the compiler promises that no connection needs more.
-          const VerifyReport report = verify(compile(traced), {.slots = 1});
-          INFO(report.to_string());
-          REQUIRE(report.ok);
+          // Two, if instructions are fused.
+          for (const bool fuse : {false, true}) {
+            const VerifyReport report =
+                verify(compile(traced, {.fuse = fuse}), {.slots = fuse ? 2 : 1});
+            INFO(report.to_string());
+            REQUIRE(report.ok);
+          }
           ++programs;
         }
       }
