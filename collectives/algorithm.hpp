@@ -33,7 +33,7 @@ struct AlgorithmRequest {
 };
 
 struct AlgorithmInfo {
-  std::string name;  ///< as in YAML: "ring", "recursive-doubling", "tree", "all-pairs", "naive"
+  std::string name;         ///< as in YAML: "ring", "recursive-doubling", "tree", …
   std::string description;  ///< one line
   std::vector<CollectiveKind> collectives;
   std::string rank_rule;  ///< in words: "any number of ranks >= 2", "a power of two"

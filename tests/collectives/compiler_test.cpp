@@ -210,8 +210,8 @@ TEST_CASE("thread blocks: the two directions of a peer share a block") {
 TEST_CASE("thread blocks: waits for the latest step of each other block, once") {
   ProgramBuilder p("test", anything(3, 4, 4));
   // Rank 0 receives two chunks from rank 1 (one block) and sends both on from another channel.
-  (void)p.chunk(1, kIn, 0).copy(0, kScratch, 0);
-  (void)p.chunk(1, kIn, 1).copy(0, kScratch, 1);
+  (void)p.chunk(1, kIn, 0).copy(0, kScratch, 0, {.channel = 0});
+  (void)p.chunk(1, kIn, 1).copy(0, kScratch, 1, {.channel = 0});
   (void)p.chunk(0, kScratch, 0, 2).copy(2, kOut, 0, {.channel = 1});
   (void)p.chunk(0, kScratch, 1).copy(2, kOut, 2, {.channel = 1});
   const ThreadBlockProgram program = compile(p.finish());
