@@ -39,7 +39,8 @@ std::string version() {
   for (const EngineInfo& engine : engine_infos()) {
     text += fmt::format("engine {}: {}\n", engine.name, engine.description);
   }
-  text += fmt::format("compiler: {}\nbuild type: {}\n", CCLGYM_COMPILER, CCLGYM_BUILD_TYPE);
+  text += fmt::format("libraries: {}\ncompiler: {}\nbuild type: {}\n", CCLGYM_LIBRARIES,
+                      CCLGYM_COMPILER, CCLGYM_BUILD_TYPE);
   return text;
 }
 
@@ -75,7 +76,9 @@ int main(int argc, char** argv) {
   try {
     const int code = cclgym::run_program({argv + (argc > 0 ? 1 : 0), argv + argc});
     // What could not be written (a full disk, say) must not look like success.
-    if (std::fflush(stdout) != 0) throw cclgym::UserError("standard output cannot be written");
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+      throw cclgym::UserError("standard output cannot be written");
+    }
     return code;
   } catch (const cclgym::UserError& error) {
     fmt::print(stderr, "error: {}\n", error.what());

@@ -5,7 +5,8 @@ target_compile_options(cclgym_flags INTERFACE
   -Woverloaded-virtual -Werror
   # GCC 12 warns wrongly about std::string concatenation (GCC bug 105651).
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
-  # GCC 13 takes an element of a temporary std::span for dangling.
+  # GCC 13 and 14 take an element of a temporary std::span for dangling, and what a look-up by a
+  # temporary string_view finds.
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_GREATER_EQUAL:$<CXX_COMPILER_VERSION>,13>>:-Wno-dangling-reference>
   # Same bits in every build type: no fused multiply-add behind our back, no fast-math.
   -ffp-contract=off)

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kAuto = "auto";
 
-// Values that a mapping overrides one by one. Collects how the model is called.
+// Values that a mapping overrides one by one.
 class Overrides {
  public:
   explicit Overrides(CostModel& model) : model_(model) {}
@@ -45,6 +45,14 @@ class Overrides {
     }
   }
 
+  /// Renames the model to say what differs from its base: each value, or how many if that is long.
+  void rename() {
+    constexpr std::size_t kLongest = 60;
+    model_.name += notes_.size() <= kLongest
+                       ? notes_
+                       : " with " + std::to_string(changes_) + " values overridden";
+  }
+
  private:
   void time(double& target, const YamlValue& value, const OptionSpec& spec,
             const std::string& name) {
@@ -53,7 +61,8 @@ class Overrides {
   }
 
   void note(const std::string& name, const YamlValue& value) {
-    model_.name += " " + name + "=" + value.as_text();
+    notes_ += " " + name + "=" + value.as_text();
+    ++changes_;
   }
 
   void alpha(const YamlValue& mapping) {
@@ -116,6 +125,8 @@ class Overrides {
   }
 
   CostModel& model_;
+  std::string notes_;
+  std::size_t changes_ = 0;
 };
 
 bool is_parameter_file(const std::string& text) {
@@ -163,6 +174,7 @@ CostModel read_cost_model_choice(const YamlValue& value, const Fabric& fabric) {
   check_keys(value, cost_model_choice_options(), "cost model");
   const YamlValue chosen = option_value(value, base);
   CostModel model = choose_cost_model(read_text(chosen, base), fabric, chosen.location());
+  Overrides overrides(model);
   for (const YamlEntry& entry : value.entries()) {
     if (entry.key == base.name) continue;
     if (model.hockney) {
@@ -170,8 +182,9 @@ CostModel read_cost_model_choice(const YamlValue& value, const Fabric& fabric) {
                       "cost model 'hockney' has no '" + entry.key +
                           "': it is made of the links' latencies and bandwidths alone");
     }
-    Overrides(model).apply(entry);
+    overrides.apply(entry);
   }
+  overrides.rename();
   return model;
 }
 

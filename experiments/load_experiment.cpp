@@ -132,8 +132,7 @@ class Loader {
         const int ranks = fabric.fabric->ranks();
         if (const auto misfit = rank_misfit(info.name, ranks)) {
           throw UserError(algorithm.where,
-                          fmt::format("algorithm '{}' does not fit fabric '{}': {}", info.name,
-                                      fabric.label, *misfit));
+                          fmt::format("on fabric '{}': {}", fabric.label, *misfit));
         }
       }
     }

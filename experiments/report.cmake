@@ -11,9 +11,17 @@ endif()
 target_sources(cclgym_experiments PRIVATE
   report.cpp report_json.cpp report_summary.cpp table.cpp)
 target_link_libraries(cclgym_experiments PRIVATE nlohmann_json::nlohmann_json)
-cclgym_embed(cclgym_experiments chart_js ${CCLGYM_CHART_JS})
-cclgym_embed(cclgym_experiments report_template ${CMAKE_CURRENT_SOURCE_DIR}/report_template.html)
-cclgym_embed(cclgym_experiments report_style ${CMAKE_CURRENT_SOURCE_DIR}/report.css)
-foreach(part base plots tables page)
-  cclgym_embed(cclgym_experiments report_${part}_script ${CMAKE_CURRENT_SOURCE_DIR}/report_${part}.js)
+foreach(embedded
+    kChartJs=${CCLGYM_CHART_JS}
+    kReportTemplate=report_template.html
+    kReportStyle=report.css
+    kReportBaseScript=report_base.js
+    kReportPlotsScript=report_plots.js
+    kReportTablesScript=report_tables.js
+    kReportPageScript=report_page.js)
+  string(REPLACE "=" ";" name_and_file ${embedded})
+  list(GET name_and_file 0 name)
+  list(GET name_and_file 1 file)
+  get_filename_component(file ${file} ABSOLUTE)
+  cclgym_embed(cclgym_experiments ${name} ${file})
 endforeach()

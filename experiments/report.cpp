@@ -11,13 +11,13 @@
 namespace cclgym {
 
 namespace embedded {
-extern const std::string_view chart_js;
-extern const std::string_view report_template;
-extern const std::string_view report_style;
-extern const std::string_view report_base_script;
-extern const std::string_view report_plots_script;
-extern const std::string_view report_tables_script;
-extern const std::string_view report_page_script;
+extern const std::string_view kChartJs;
+extern const std::string_view kReportTemplate;
+extern const std::string_view kReportStyle;
+extern const std::string_view kReportBaseScript;
+extern const std::string_view kReportPlotsScript;
+extern const std::string_view kReportTablesScript;
+extern const std::string_view kReportPageScript;
 }  // namespace embedded
 
 namespace {
@@ -94,15 +94,15 @@ std::string javascript_for_script(std::string_view source) {
 
 std::string report_html(const Experiment& experiment, const ReportInput& input) {
   const std::string title = html_escaped(experiment.name);
-  const std::string chart_js = javascript_for_script(embedded::chart_js);
-  const std::string base = javascript_for_script(embedded::report_base_script);
-  const std::string plots = javascript_for_script(embedded::report_plots_script);
-  const std::string tables = javascript_for_script(embedded::report_tables_script);
-  const std::string page = javascript_for_script(embedded::report_page_script);
+  const std::string chart_js = javascript_for_script(embedded::kChartJs);
+  const std::string base = javascript_for_script(embedded::kReportBaseScript);
+  const std::string plots = javascript_for_script(embedded::kReportPlotsScript);
+  const std::string tables = javascript_for_script(embedded::kReportTablesScript);
+  const std::string page = javascript_for_script(embedded::kReportPageScript);
   const std::string data = json_for_script(report_json(experiment, input));
   const std::string text = html_escaped(table_text(experiment, input.rows, input.measured));
-  return replaced(embedded::report_template, {{"{{title}}", title},
-                                              {"{{style}}", embedded::report_style},
+  return replaced(embedded::kReportTemplate, {{"{{title}}", title},
+                                              {"{{style}}", embedded::kReportStyle},
                                               {"{{chart_js}}", chart_js},
                                               {"{{base_script}}", base},
                                               {"{{plots_script}}", plots},

@@ -10,16 +10,17 @@
 
   const ranks = report.distinct(data.blocks.map(block => block.fabric)).map(fabric => {
     const block = data.blocks.find(candidate => candidate.fabric === fabric);
-    return `${fabric} (${format.count(block.ranks, 'rank')}, ` +
-        `${format.count(block.servers, 'server')})`;
+    const servers = block.servers > 1 ? `, ${format.count(block.servers, 'server')}` : '';
+    return `${fabric} (${format.count(block.ranks, 'rank')}${servers})`;
   });
   const facts = element('dl', {class: 'facts'},
       fact('Results', format.count(data.rows.length, 'cell'), ' of ',
           data.cells.toLocaleString('en')),
       fact('Fabrics', ranks.join(', ') || format.missing),
       fact('Engine', data.engine),
-      fact('Cost models', ...(data.cost_models.length ? data.cost_models.flatMap((model, i) =>
-          [i ? ', ' : '', model.name + ' ', element('code', {}, model.hash)]) : [format.missing])),
+      fact('Cost models', ...(data.cost_models.length ? data.cost_models.map(model =>
+          element('div', {}, model.name + ' ', element('code', {}, model.hash))) :
+                                                          [format.missing])),
       fact('Experiment hash', element('code', {}, data.hash)),
       fact('Version', 'cclgym ' + data.version),
       fact('Repetitions and seeds', format.count(data.repetitions, 'repetition') + ', ' +

@@ -168,6 +168,13 @@
               max: step(times.reduce((a, b) => Math.max(a, b)), true)};
     };
 
+    const speedupRange = () => {
+      const speedups = (allChannels ? configs : best).flatMap(series =>
+          series.points.map(point => point.speedup)).filter(report.isNumber);
+      return {min: 2 ** Math.floor(Math.log2(speedups.reduce((a, b) => Math.min(a, b), 1))),
+              max: 1.06 * speedups.reduce((a, b) => Math.max(a, b), 2)};
+    };
+
     const describe = context => {
       const raw = context.raw;
       if (raw.measured) {
@@ -191,7 +198,7 @@
       for (const series of block.measured) {
         const same = series.points.find(([bytes]) => bytes === point.bytes);
         if (same) {
-          lines.push(`/ measured ${series.config} ` + format.ratio(point.time_us / same[1]));
+          lines.push(`simulated / measured ${series.config} ` + format.ratio(point.time_us / same[1]));
         }
       }
       return lines;
@@ -213,6 +220,7 @@
         Object.assign(value, timeRange());
         value.afterBuildTicks = axis => { axis.ticks = decades(axis.min, axis.max); };
       } else if (metric === metrics.speedup) {
+        Object.assign(value, speedupRange());
         value.afterBuildTicks = axis => { axis.ticks = powersOfTwo(axis.min, axis.max, 8); };
         value.grid = {
           drawBorder: false, color: context => context.tick && context.tick.value === 1 ?
@@ -229,7 +237,8 @@
           plugins: {
             legend: {display: false},
             tooltip: {
-              displayColors: false, padding: 9, callbacks: {
+              displayColors: false, padding: 9,
+              backgroundColor: () => isDark() ? '#3b434df2' : '#1b1e23eb', callbacks: {
                 title: items => {
                   const raw = items[0].raw;
                   const name = raw.measured ?
@@ -256,6 +265,7 @@
         x.grid.color = ink().grid;
         if (metric !== metrics.speedup) y.grid.color = ink().grid;
         if (metric === metrics.time) Object.assign(y, timeRange());
+        if (metric === metrics.speedup) Object.assign(y, speedupRange());
         chart.update('none');
       }
     };
@@ -329,12 +339,10 @@
     printing = true;
     for (const plots of all) plots.draw();
     recolour();
-    for (const plots of all) for (const {chart} of plots.charts) chart.resize();
   });
   addEventListener('afterprint', () => {
     printing = false;
     recolour();
-    for (const plots of all) for (const {chart} of plots.charts) chart.resize();
   });
 
   report.plotsOf = plotsOf;

@@ -158,7 +158,7 @@ class Pool {
 
   void run() {
     while (next_to_take_ < last_) {
-      for (Worker& worker : workers_) hand_out(worker);
+      hand_out();
       receive();
       take_what_is_due();
     }
@@ -171,12 +171,18 @@ class Pool {
     std::deque<std::size_t> tasks;  // handed out, oldest first: the first is being worked on
   };
 
-  void hand_out(Worker& worker) {
-    while (worker.tasks.size() < kTasksAtOnce && next_ < last_ && !failed_ &&
-           next_ < next_to_take_ + kMostAhead) {
-      const std::uint64_t index = next_++;
-      worker.tasks.push_back(index);
-      if (!send_all(worker.channel, &index, sizeof index)) throw_death(worker);
+  // Gives every worker a task before it gives any a second one, and no second ones near the end,
+  // where they would wait behind a long task while other workers are idle.
+  void hand_out() {
+    const bool near_end = last_ - next_ <= kTasksAtOnce * workers_.size();
+    for (std::size_t have = 0; have < (near_end ? 1 : kTasksAtOnce); ++have) {
+      for (Worker& worker : workers_) {
+        if (failed_ || next_ == last_ || next_ >= next_to_take_ + kMostAhead) return;
+        if (worker.tasks.size() > have) continue;
+        const std::uint64_t index = next_++;
+        worker.tasks.push_back(index);
+        if (!send_all(worker.channel, &index, sizeof index)) throw_death(worker);
+      }
     }
   }
 

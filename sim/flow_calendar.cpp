@@ -97,4 +97,25 @@ void FlowCalendar::remove(FlowSlotId slot) {
   }
 }
 
+void FlowCalendar::move(FlowSlotId slot, double date_s) {
+  const std::int32_t own = slots_[slot].bucket;
+  std::int32_t& cached = cache_[hash(date_s)];
+  const bool known = cached != kNone && bucket(cached).date_s == date_s;
+  if (known || bucket(own).head != bucket(own).tail) {
+    remove(slot);
+    add(slot, date_s);
+    return;
+  }
+  // Alone in its bucket, the common case when every flow has a date of its own: the bucket moves.
+  const auto position = static_cast<std::size_t>(bucket(own).heap_position);
+  const bool earlier = date_s < bucket(own).date_s;
+  bucket(own).date_s = date_s;
+  cached = own;
+  if (earlier) {
+    rise(position, {date_s, own});
+  } else {
+    sink(position, {date_s, own});
+  }
+}
+
 }  // namespace cclgym

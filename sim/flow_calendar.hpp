@@ -47,6 +47,9 @@ class FlowCalendar {
 
   void remove(FlowSlotId slot);
 
+  /// Gives the event of a flow another date.
+  void move(FlowSlotId slot, double date_s);
+
  private:
   struct Bucket {
     double date_s;  ///< NaN while the bucket is free

@@ -137,13 +137,15 @@ class FlowEngine final : public Engine {
       if (flow.target_Bps == flow.rate_Bps) {
         continue;
       }
-      if (flow.bucket != kNone) {
+      if (flow.bucket == kNone) {
+        flow.rate_Bps = flow.target_Bps;
+        calendar_.add(slot, now_s_ + flow.bytes_left / flow.rate_Bps);
+      } else {
         flow.bytes_left = std::max(0.0, flow.bytes_left - flow.rate_Bps * (now_s_ - flow.since_s));
         flow.since_s = now_s_;
-        calendar_.remove(slot);
+        flow.rate_Bps = flow.target_Bps;
+        calendar_.move(slot, now_s_ + flow.bytes_left / flow.rate_Bps);
       }
-      flow.rate_Bps = flow.target_Bps;
-      calendar_.add(slot, now_s_ + flow.bytes_left / flow.rate_Bps);
     }
   }
 

@@ -36,6 +36,17 @@ namespace sg = simgrid::s4u;
 using DoneActivity = sg::Comm;
 #else
 using DoneActivity = sg::Activity;
+
+/// The signal of a finished activity, which is private. (An explicit instantiation may name private
+/// members.) Before 3.34 each SimGrid engine adds to it a callback for virtual machines that is
+/// never removed: after 1,000 platforms each flow would pay for 1,000 of them.
+using DoneSignal = simgrid::xbt::signal<void(const sg::Activity&)>;
+DoneSignal& done_signal();
+template <DoneSignal* Signal>
+struct Expose {
+  friend DoneSignal& done_signal() { return *Signal; }
+};
+template struct Expose<&sg::Activity::on_completion>;
 #endif
 
 /// SimGrid is a singleton, and its signals keep their callbacks for ever, so the callback has to
@@ -120,7 +131,7 @@ class SimgridPlatform::Impl {
   Impl(const TransferGraph& graph, SimgridListener& listener) : listener_(listener) {
     make_engine();
     build(graph);
-    [[maybe_unused]] static const bool connected = connect();
+    connect();
   }
 
   void on_done(const DoneActivity& activity) {
@@ -237,12 +248,16 @@ class SimgridPlatform::Impl {
 #endif
   }
 
-  static bool connect() {
+  static void connect() {
     const auto done = [](const DoneActivity& activity) {
       live_platform.load(std::memory_order_relaxed)->impl_->on_done(activity);
     };
-    DoneActivity::on_completion_cb(done);
-    return true;
+#if SIMGRID_VERSION >= 33400
+    [[maybe_unused]] static const bool connected = (sg::Comm::on_completion_cb(done), true);
+#else
+    done_signal().disconnect_slots();
+    done_signal().connect(done);
+#endif
   }
 
   SimgridListener& listener_;

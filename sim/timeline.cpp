@@ -1,5 +1,6 @@
 #include "sim/timeline.hpp"
 
+#include <cmath>
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -17,6 +18,13 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr double kMicroseconds = 1e6;
+
+// Dates on a grid of whole nanoseconds, in microseconds: viewers round dates and durations to it,
+// and would see slices that touch as overlapping if each were rounded by itself.
+double on_grid_us(double seconds) { return std::floor(seconds * 1e9) / 1e3; }
+double between_us(double start_us, double end_us) {
+  return std::round((end_us - start_us) * 1e3) / 1e3;
+}
 
 class TimelineWriter {
  public:
@@ -68,8 +76,8 @@ class TimelineWriter {
            {"pid", pid},
            {"tid", tid},
            {"name", name},
-           {"ts", start_s * kMicroseconds},
-           {"dur", (end_s - start_s) * kMicroseconds},
+           {"ts", on_grid_us(start_s)},
+           {"dur", between_us(on_grid_us(start_s), on_grid_us(end_s))},
            {"args", std::move(args)}});
   }
 
@@ -107,15 +115,18 @@ class TimelineWriter {
     const int tid = step.thread_block + 1;
     slice(step.rank, tid, name, step.start_s, step.end_s, std::move(args));
     if (step.flow < 0) return;
-    // An arrow from the send to the receive; viewers tie its ends to the slices at these dates.
-    Json arrow{{"ph", sends(instruction.opcode) ? "s" : "f"},
+    // An arrow from the send to the receive; viewers tie an end to the slice around its date.
+    const bool tail = sends(instruction.opcode);
+    const double start_us = on_grid_us(step.start_s);
+    const double end_us = on_grid_us(step.end_s);
+    Json arrow{{"ph", tail ? "s" : "f"},
                {"pid", step.rank},
                {"tid", tid},
                {"id", step.flow},
                {"name", "message"},
                {"cat", "message"},
-               {"ts", (sends(instruction.opcode) ? step.start_s : step.end_s) * kMicroseconds}};
-    if (!sends(instruction.opcode)) arrow["bp"] = "e";
+               {"ts", tail || end_us == start_us ? start_us : between_us(1e-3, end_us)}};
+    if (!tail) arrow["bp"] = "e";
     event(arrow);
   }
 

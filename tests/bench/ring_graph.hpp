@@ -48,4 +48,40 @@ inline std::shared_ptr<const TransferGraph> ring_allreduce_graph(std::int32_t ra
   return graph;
 }
 
+/// The hard relative of the above: `channels` rings in the same direction share each link, and
+/// every chunk is up to 5 % longer or shorter (by a fixed sequence), so that hardly two dates
+/// coincide and every event changes rates.
+inline std::shared_ptr<const TransferGraph> jittered_ring_graph(std::int32_t ranks,
+                                                                std::int32_t channels, double bytes,
+                                                                double alpha_s,
+                                                                double bandwidth_Bps) {
+  auto graph = std::make_shared<TransferGraph>();
+  graph->set_link_capacities(std::vector<double>(static_cast<std::size_t>(ranks), bandwidth_Bps));
+  for (std::int32_t rank = 0; rank < ranks; ++rank) {
+    graph->add_route({&rank, 1});
+  }
+  const std::int32_t steps = 2 * (ranks - 1);
+  const double chunk = bytes / ranks / channels;
+  std::uint64_t bits = 1;
+  for (std::int32_t channel = 0; channel < channels; ++channel) {
+    const std::int32_t first = graph->size();
+    for (std::int32_t step = 0; step < steps; ++step) {
+      for (std::int32_t rank = 0; rank < ranks; ++rank) {
+        bits = bits * 6364136223846793005U + 1442695040888963407U;
+        const double jitter = static_cast<double>(bits >> 11U) * 0x1p-53 - 0.5;
+        graph->add_flow(rank, chunk * (1 + 0.1 * jitter), alpha_s);
+      }
+    }
+    for (std::int32_t step = 0; step + 1 < steps; ++step) {
+      for (std::int32_t rank = 0; rank < ranks; ++rank) {
+        const std::int32_t node = first + step * ranks + rank;
+        graph->add_edge(node, first + (step + 1) * ranks + (rank + 1) % ranks);
+        graph->add_edge(node, node + ranks);
+      }
+    }
+  }
+  graph->finish();
+  return graph;
+}
+
 }  // namespace cclgym::bench

@@ -60,7 +60,7 @@ TEST_CASE("errors name the place, what was found and what was expected") {
   CHECK(bare.find("unit") != std::string::npos);
 
   const std::string range = error_of(replaced("efficiency: 0.5", "efficiency: 1.5"));
-  CHECK(range.rfind("m.yaml:6:38: ", 0) == 0);
+  CHECK(range.rfind("m.yaml:6:39: ", 0) == 0);
   CHECK(range.find("1.5") != std::string::npos);
 
   const std::string protocol = error_of(replaced("LL128:", "LL64:"));

@@ -1,0 +1,71 @@
+// cclgym report: the table and the HTML page of a run that was made before.
+#include "experiments/report.hpp"
+
+#include <fmt/core.h>
+#include <iostream>
+
+#include "cli/command.hpp"
+#include "experiments/report_summary.hpp"
+#include "experiments/results.hpp"
+#include "experiments/run_folder.hpp"
+#include "experiments/table.hpp"
+
+namespace cclgym {
+
+namespace {
+
+// A page that shows one experiment's name over another's numbers must not be made.
+void check_origin(const Experiment& experiment, const std::vector<ResultRow>& rows,
+                  const std::string& path) {
+  const std::string hash = experiment.hash();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].experiment_hash == hash) continue;
+    throw UserError({path, i + 2, 1},
+                    fmt::format("a result of experiment {} by cclgym {}; expected {}, what "
+                                "experiment.yaml beside it is to this version; run it again with "
+                                "--fresh",
+                                quoted(rows[i].experiment_hash), rows[i].version, hash));
+  }
+}
+
+int report(const std::vector<std::string>& args) {
+  ArgumentReader reader(report_command());
+  reader.positional("DIR", "folder of a run (has experiment.yaml and results.csv)")
+      .option("out", "FILE", "the page to write [default: DIR/report.html]")
+      .flag("quiet", "print nothing but errors");
+  const auto arguments = reader.read(args);
+  if (!arguments) return 0;
+  const std::string& dir = arguments->text("DIR");
+  const Experiment experiment = load_run_experiment(dir);
+  const ResultTable results = read_results(results_path(dir));
+  check_origin(experiment, results.rows, results_path(dir));
+  if (results.truncated) {
+    fmt::print(stderr, "{}: the last row is cut off in the middle and left out\n",
+               results_path(dir));
+  }
+  const std::string page = write_report(experiment, results.rows, dir,
+                                        arguments->has("out") ? arguments->text("out") : "");
+  if (arguments->has("quiet")) return 0;
+  print_table(std::cout, experiment, results.rows, read_measured_files(experiment));
+  std::cout << "\nreport    " << page << '\n';
+  std::cout.flush();
+  return 0;
+}
+
+}  // namespace
+
+const Command& report_command() {
+  static const Command command{
+      .name = "report",
+      .summary = "Writes the table and the HTML report of a run again",
+      .usage = "DIR [--out FILE] [--quiet]",
+      .examples =
+          "  cclgym report results/quickstart\n"
+          "      the table here, the page in results/quickstart/report.html\n"
+          "  cclgym report results/quickstart --out /tmp/quickstart.html --quiet\n"
+          "      the page elsewhere; it is complete in itself and can be sent to others",
+      .run = report};
+  return command;
+}
+
+}  // namespace cclgym

@@ -1,0 +1,24 @@
+// The program as a user starts it.
+#pragma once
+
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace cclgym::test {
+
+struct Ended {
+  int code = -1;    ///< exit code; -1 if a signal ended it
+  std::string out;  ///< standard output
+  std::string err;  ///< standard error
+};
+
+/// Runs build/cclgym in a folder and waits for its end. Standard output goes to `out` if that is
+/// not empty.
+[[nodiscard]] Ended run_program(const std::vector<std::string>& args,
+                                const std::string& folder = ".", const std::string& out = "");
+
+/// Starts it in a process group of its own, output thrown away, and returns its process id.
+[[nodiscard]] pid_t start_program(const std::vector<std::string>& args);
+
+}  // namespace cclgym::test

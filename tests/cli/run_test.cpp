@@ -1,0 +1,151 @@
+// cclgym run from the outside: what it prints and leaves, refusals, kills.
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <sys/wait.h>
+#include <thread>
+
+#include "../experiments/bad_experiments.hpp"
+#include "../experiments/temporary_folder.hpp"
+#include "catch.hpp"
+#include "core/random.hpp"
+#include "experiments/load_experiment.hpp"
+#include "program.hpp"
+
+namespace cclgym::test {
+namespace {
+
+using std::chrono::steady_clock;
+
+std::size_t lines_of(const std::string& path) {
+  const std::string text = read_file(path);
+  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+TEST_CASE("run leaves results, report, timeline and experiment, and says where") {
+  const TemporaryFolder folder;
+  write_file(folder / "e.yaml", experiment_with({{"algorithms", "[ring, naive]"},
+                                                 {"collectives", "[allreduce, alltoall]"},
+                                                 {"sizes", "[1KiB, 1MiB]"},
+                                                 {"timeline", "{size: 1MiB}"}}));
+  const Ended ended = run_program({"run", "e.yaml", "--jobs", "2"}, folder.path());
+  CHECK(ended.code == 0);
+  // Not a terminal: plain lines.
+  CHECK(
+      ended.err.starts_with("left out: algorithm 'ring' has no alltoall\n"
+                            "left out: algorithm 'naive' has no allreduce\n"
+                            "0/4 cells  0 %\n4/4 cells  100 %"));
+  CHECK(ended.err.find('\r') == std::string::npos);
+  CHECK(ended.out.find("dgx1, allreduce") != std::string::npos);
+  const std::string timeline =
+      "results/bad/timelines/dgx1-allreduce-ring-Simple-c1-t512-1MiB-s1.json";
+  CHECK(
+      ended.out.ends_with("\nresults   results/bad/results.csv\nreport    "
+                          "results/bad/report.html\ntimeline  " +
+                          timeline + "\n"));
+  CHECK(lines_of(folder / "results/bad/results.csv") == 5);
+  CHECK(read_file(folder / "results/bad/report.html").find("</html>") != std::string::npos);
+  CHECK(read_file(folder / timeline).find("traceEvents") != std::string::npos);
+  CHECK(run_program({"report", "results/bad"}, folder.path()).code == 0);
+
+  const std::string bytes = read_file(folder / "results/bad/results.csv");
+  write_file(folder / "results/bad/results.csv", bytes.substr(0, bytes.size() - 20));
+  const Ended resumed = run_program({"run", "e.yaml"}, folder.path());
+  CHECK(resumed.code == 0);
+  CHECK(resumed.err.find("resuming: the last row of results/bad/results.csv was cut off in the "
+                         "middle and is dropped\nresuming: 3 of 4 cells are done\n3/4 cells") !=
+        std::string::npos);
+  CHECK(read_file(folder / "results/bad/results.csv") == bytes);
+
+  const Ended quiet = run_program({"run", "e.yaml", "--quiet", "--fresh"}, folder.path());
+  CHECK(quiet.code == 0);
+  CHECK(quiet.out.empty());
+  CHECK(quiet.err.empty());
+  CHECK(read_file(folder / "results/bad/results.csv") == bytes);
+}
+
+TEST_CASE("what run cannot do ends with exit code 2") {
+  const TemporaryFolder folder;
+  write_file(folder / "e.yaml", experiment_with({{"engine", "flow"}}));
+  write_file(folder / "other.yaml", experiment_with({{"engine", "flow"}, {"sizes", "2KiB"}}));
+  write_file(folder / "measured.yaml", experiment_with({{"measured", "wrong.csv"}}));
+  write_file(folder / "wrong.csv", "size,time\n1,2\n");
+  const auto message = [&](const std::vector<std::string>& args) {
+    const Ended ended = run_program(args, folder.path());
+    CHECK(ended.code == 2);
+    CHECK(ended.out.empty());
+    return ended.err;
+  };
+  REQUIRE(run_program({"run", "e.yaml"}, folder.path()).code == 0);
+  const std::string other = load_experiment(folder / "other.yaml").hash();
+  const std::string first = load_experiment(folder / "e.yaml").hash();
+  CHECK(message({"run", "other.yaml"}) ==
+        "error: results/bad/results.csv: has results of another experiment or version: line 2 is "
+        "of " +
+            first + ", this experiment is " + other +
+            "; choose another folder with --out, or start over with --fresh\n");
+  CHECK(message({"run", "e.yaml", "--out", "e.yaml/results"}) ==
+        "error: 'e.yaml/results': the folder cannot be made: Not a directory\n");
+  CHECK(message({"run", "e.yaml", "--out", "/proc/cclgym"})
+            .starts_with("error: '/proc/cclgym': the folder cannot be made: "));
+  CHECK(message({"run", "measured.yaml"}).starts_with("error: wrong.csv:1:1: "));
+}
+
+// Kills a run at random moments, and starts it again, until it has been killed `kills` times and
+// then gets to its end; a run that ends early is thrown away and begun anew.
+void kill_and_resume(const std::string& jobs, int kills) {
+  const TemporaryFolder folder;
+  write_file(folder / "e.yaml", experiment_with({{"fabrics", "[dgx1, ndv4]"},
+                                                 {"algorithms", "[ring, tree, all-pairs]"},
+                                                 {"collectives", "[allreduce]"},
+                                                 {"protocols", "[LL, Simple]"},
+                                                 {"channels", "[1, 2, 4, 8]"},
+                                                 {"sizes", "1KiB..16MiB x2"},
+                                                 {"engine", "flow"}}));
+  const std::vector<std::string> reference{
+      "run", folder / "e.yaml", "--out", folder / "whole", "--jobs", "1", "--quiet"};
+  const auto start = steady_clock::now();
+  REQUIRE(run_program(reference).code == 0);
+  const double whole_s = std::chrono::duration<double>(steady_clock::now() - start).count();
+  const std::string bytes = read_file(folder / "whole/results.csv");
+
+  const std::string out = folder / "killed";
+  const std::vector<std::string> args{"run", folder / "e.yaml", "--out", out, "--jobs",
+                                      jobs,  "--quiet"};
+  Random random(20260);
+  std::size_t in_the_middle = 0;  // kills that found some rows, but not all
+  for (int killed = 0; killed < kills;) {
+    const pid_t program = start_program(args);
+    std::this_thread::sleep_for(std::chrono::duration<double>(random.uniform(0, 0.4 * whole_s)));
+    REQUIRE(::kill(program, SIGKILL) == 0);
+    int status = 0;
+    REQUIRE(::waitpid(program, &status, 0) == program);
+    if (WIFEXITED(status)) {  // it was faster
+      REQUIRE(WEXITSTATUS(status) == 0);
+      CHECK(read_file(out + "/results.csv") == bytes);
+      std::filesystem::remove_all(out);
+      continue;
+    }
+    ++killed;
+    if (std::filesystem::exists(out + "/results.csv")) {
+      const std::string so_far = read_file(out + "/results.csv");
+      CHECK(bytes.starts_with(so_far));
+      if (std::count(so_far.begin(), so_far.end(), '\n') > 1 && so_far != bytes) ++in_the_middle;
+    }
+  }
+  CHECK(in_the_middle >= static_cast<std::size_t>(kills) / 4);
+  REQUIRE(run_program(args).code == 0);
+  CHECK(read_file(out + "/results.csv") == bytes);
+  CHECK(std::filesystem::exists(out + "/report.html"));
+}
+
+TEST_CASE("killed 25 times at random moments, one job: the same bytes") {
+  kill_and_resume("1", 25);
+}
+
+TEST_CASE("killed 25 times at random moments, two jobs: the same bytes") {
+  kill_and_resume("2", 25);
+}
+
+}  // namespace
+}  // namespace cclgym::test
