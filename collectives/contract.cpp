@@ -192,6 +192,7 @@ Contract Contract::custom(std::string name, int ranks, std::vector<int> input_ch
   contract.custom_input_chunks_ = std::move(input_chunks);
   contract.custom_output_chunks_ = std::move(output_chunks);
   contract.custom_post_ = std::move(post);
+  if (!contract.custom_post_) return contract;
   // A wrong postcondition would make every program of the collective look wrong: say so here.
   for (int rank = 0; rank < ranks; ++rank) {
     for (int index = 0; index < contract.output_chunks(rank); ++index) {

@@ -38,9 +38,8 @@ class OrderExecutor {
     return -1;
   }
 
-  [[nodiscard]] std::string describe(const ThreadBlockProgram& program, std::int32_t block) const {
-    const auto& entry = blocks_[block];
-    return describe_step(program, entry.rank, entry.id, next_step_[at(block)]);
+  [[nodiscard]] StepPosition position(std::int32_t block) const {
+    return {blocks_[block].rank, blocks_[block].id, next_step_[at(block)]};
   }
 
  private:
@@ -95,11 +94,11 @@ class OrderExecutor {
 
 }  // namespace
 
-std::optional<std::string> find_deadlock(const ThreadBlockProgram& program, std::int32_t slots) {
+std::optional<StepPosition> find_deadlock(const ThreadBlockProgram& program, std::int32_t slots) {
   OrderExecutor executor(program, slots);
   const std::int32_t stuck = executor.run();
   if (stuck < 0) return std::nullopt;
-  return executor.describe(program, stuck) + " cannot run";
+  return executor.position(stuck);
 }
 
 }  // namespace cclgym

@@ -31,7 +31,8 @@ ThreadBlockProgram compile(const Program& program, const CompileOptions& options
   ThreadBlockProgram compiled = assign_thread_blocks(whole, lower(), options.share_blocks);
   if (const auto deadlock = find_deadlock(compiled, options.slots)) {
     throw std::logic_error(fmt::format(
-        "the compiler made a program that deadlocks with {} slots: {}", options.slots, *deadlock));
+        "the compiler made a program that deadlocks with {} slots at {}", options.slots,
+        describe_step(compiled, deadlock->rank, deadlock->thread_block, deadlock->step)));
   }
   return compiled;
 }

@@ -7,7 +7,7 @@
 #include "catch.hpp"
 #include "collectives/algorithm.hpp"
 #include "collectives/compiler/compile.hpp"
-#include "collectives/interpreter.hpp"
+#include "collectives/numeric_oracle.hpp"
 #include "collectives/verify.hpp"
 #include "core/error.hpp"
 

@@ -13,7 +13,7 @@
 #include "collectives/compiler/schedule.hpp"
 #include "collectives/compiler/wait_reducer.hpp"
 #include "collectives/deadlock.hpp"
-#include "collectives/interpreter.hpp"
+#include "collectives/numeric_oracle.hpp"
 #include "collectives/verify.hpp"
 #include "core/error.hpp"
 
