@@ -6,8 +6,8 @@
 // the runs.
 //
 // `channels` instances share the phases inside servers (parallelize); these use channels
-// [0, channels) and [channels, 2 * channels), the phases across servers one channel each, so that
-// all four overlap when the runtime streams tiles.
+// [0, channels) and [channels, 2 * channels), those across servers the channel after, so that the
+// phases overlap when the runtime streams tiles.
 #include <vector>
 
 #include "collectives/algorithms/algorithms.hpp"
@@ -65,7 +65,7 @@ Program hierarchical(const AlgorithmRequest& request) {
     reduce_scatter(p, ranks_from(server * g, g, 1), 0, n, 0);
   }
   for (int gpu = 0; gpu < g; ++gpu) reduce_scatter(p, ranks_from(gpu, n, g), gpu * n, 1, 2 * c);
-  for (int gpu = 0; gpu < g; ++gpu) all_gather(p, ranks_from(gpu, n, g), gpu * n, 1, 2 * c + 1);
+  for (int gpu = 0; gpu < g; ++gpu) all_gather(p, ranks_from(gpu, n, g), gpu * n, 1, 2 * c);
   for (int server = 0; server < n; ++server) {
     const auto parallel = p.parallelize(c);
     all_gather(p, ranks_from(server * g, g, 1), 0, n, c);

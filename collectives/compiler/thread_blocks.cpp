@@ -39,8 +39,8 @@ class Assignment {
     find_endpoints();
     partner_.assign(endpoints_.size(), kNone);
     pair_fused();
-    pair_forwarding();
     if (share_blocks) pair_peers();
+    pair_forwarding();
     make_peer_blocks();
     place_messages();
     place_local_instructions();

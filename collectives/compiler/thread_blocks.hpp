@@ -10,11 +10,11 @@ namespace cclgym {
 /// Assigns the instructions to thread blocks, in the global order of the DAG.
 ///
 /// On each rank and channel, each peer and direction has exactly one block. A block serves a
-/// receive peer and a send peer together where what is received from the one is what is sent to the
-/// other (fused instructions first, then most often, if there are several); of what is left, the
-/// two directions of a peer share a block if `share_blocks`. A local instruction runs on the block
-/// of its channel that produced its data, else on the one that uses its result, else on a block
-/// without peers.
+/// receive peer and a send peer together where instructions are fused; then, if `share_blocks`,
+/// where both are the same peer; then where what is received from the one is what is sent to the
+/// other (most often, if there are several). Other peers get a block of their own. A local
+/// instruction runs on the block of its channel that produced its data, else on the one that uses
+/// its result, else on a block without peers.
 ///
 /// A step waits only for what does not follow from its block's order and earlier waits.
 ///
