@@ -11,35 +11,27 @@ namespace cclgym::algorithms {
 namespace {
 
 /// Each rank gets the others' copies of its slice and adds them up.
-void gather_and_reduce(ProgramBuilder& p, int ranks, int channels) {
+void gather_and_reduce(ProgramBuilder& p, int ranks) {
   for (int owner = 0; owner < ranks; ++owner) {
-    for (int step = 1; step < ranks; ++step) {
-      for (int channel = 0; channel < channels; ++channel) {
-        (void)p.chunk((owner + step) % ranks, Buffer::Input, owner * channels + channel)
-            .copy(owner, Buffer::Scratch, (step - 1) * channels + channel, {.channel = channel});
-      }
+    for (int i = 0; i < ranks - 1; ++i) {
+      const ChunkRef part = p.chunk((owner + 1 + i) % ranks, Buffer::Input, owner);
+      (void)part.copy(owner, Buffer::Scratch, i, {.channel = 0});
     }
   }
   for (int owner = 0; owner < ranks; ++owner) {
-    for (int channel = 0; channel < channels; ++channel) {
-      ChunkRef sum = p.chunk(owner, Buffer::Input, owner * channels + channel);
-      for (int step = 1; step < ranks; ++step) {
-        const ChunkRef part = p.chunk(owner, Buffer::Scratch, (step - 1) * channels + channel);
-        sum = sum.reduce(part, {.channel = channel});
-      }
+    ChunkRef sum = p.chunk(owner, Buffer::Input, owner);
+    for (int i = 0; i < ranks - 1; ++i) {
+      sum = sum.reduce(p.chunk(owner, Buffer::Scratch, i), {.channel = 0});
     }
   }
 }
 
 /// Each rank copies its slice to all others.
-void spread(ProgramBuilder& p, Buffer buffer, int ranks, int channels) {
+void spread(ProgramBuilder& p, Buffer buffer, int ranks) {
   for (int owner = 0; owner < ranks; ++owner) {
+    const ChunkRef slice = p.chunk(owner, buffer, owner);
     for (int step = 1; step < ranks; ++step) {
-      for (int channel = 0; channel < channels; ++channel) {
-        const int index = owner * channels + channel;
-        (void)p.chunk(owner, buffer, index)
-            .copy((owner + step) % ranks, buffer, index, {.channel = channel});
-      }
+      (void)slice.copy((owner + step) % ranks, buffer, owner, {.channel = 0});
     }
   }
 }
@@ -49,11 +41,12 @@ void spread(ProgramBuilder& p, Buffer buffer, int ranks, int channels) {
 Program all_pairs(const AlgorithmRequest& request) {
   const int n = request.ranks;
   const CollectiveKind kind = request.collective;
-  const int chunks = (kind == CollectiveKind::AllReduce ? n : 1) * request.channels;
-  ProgramBuilder p("all-pairs", Contract::make(kind, n, chunks, true));
-  if (kind != CollectiveKind::AllGather) gather_and_reduce(p, n, request.channels);
-  if (kind == CollectiveKind::AllGather) spread(p, Buffer::Output, n, request.channels);
-  if (kind == CollectiveKind::AllReduce) spread(p, Buffer::Input, n, request.channels);
+  ProgramBuilder p("all-pairs",
+                   Contract::make(kind, n, kind == CollectiveKind::AllReduce ? n : 1, true));
+  const auto parallel = p.parallelize(request.channels);
+  if (kind != CollectiveKind::AllGather) gather_and_reduce(p, n);
+  if (kind == CollectiveKind::AllGather) spread(p, Buffer::Output, n);
+  if (kind == CollectiveKind::AllReduce) spread(p, Buffer::Input, n);
   return p.finish();
 }
 

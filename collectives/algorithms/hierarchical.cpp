@@ -8,48 +8,39 @@
 // `channels` instances share the phases inside servers (parallelize); these use channels
 // [0, channels) and [channels, 2 * channels), those across servers the channel after, so that the
 // phases overlap when the runtime streams tiles.
-#include <vector>
-
 #include "collectives/algorithms/algorithms.hpp"
 
 namespace cclgym::algorithms {
 
 namespace {
 
-std::size_t place(int index, std::size_t size) { return static_cast<std::size_t>(index) % size; }
+/// A ring of `count` ranks, `stride` apart.
+struct Ring {
+  int first;
+  int count;
+  int stride;
+  int operator[](int place) const { return first + place % count * stride; }
+};
 
-/// Run r of `count` chunks goes round the ring of these ranks, added up, to ranks[r].
-void reduce_scatter(ProgramBuilder& p, const std::vector<int>& ranks, int offset, int count,
-                    int channel) {
-  const int n = static_cast<int>(ranks.size());
-  for (int r = 0; r < n; ++r) {
-    ChunkRef c =
-        p.chunk(ranks[place(r + 1, ranks.size())], Buffer::Input, offset + r * count, count);
-    for (int step = 2; step <= n; ++step) {
-      const int next = ranks[place(r + step, ranks.size())];
-      c = p.chunk(next, Buffer::Input, c.index(), count).reduce(c, {.channel = channel});
+/// Run r of `count` chunks goes round the ring, added up, to ring[r].
+void reduce_scatter(ProgramBuilder& p, const Ring& ring, int offset, int count, int channel) {
+  for (int r = 0; r < ring.count; ++r) {
+    ChunkRef c = p.chunk(ring[r + 1], Buffer::Input, offset + r * count, count);
+    for (int step = 2; step <= ring.count; ++step) {
+      const ChunkRef own = p.chunk(ring[r + step], Buffer::Input, c.index(), count);
+      c = own.reduce(c, {.channel = channel});
     }
   }
 }
 
-/// Run r of `count` chunks goes from ranks[r] round the ring of these ranks.
-void all_gather(ProgramBuilder& p, const std::vector<int>& ranks, int offset, int count,
-                int channel) {
-  const int n = static_cast<int>(ranks.size());
-  for (int r = 0; r < n; ++r) {
-    ChunkRef c = p.chunk(ranks[place(r, ranks.size())], Buffer::Input, offset + r * count, count);
-    for (int step = 1; step < n; ++step) {
-      const int next = ranks[place(r + step, ranks.size())];
-      c = c.copy(next, Buffer::Input, c.index(), {.channel = channel});
+/// Run r of `count` chunks goes from ring[r] round the ring.
+void all_gather(ProgramBuilder& p, const Ring& ring, int offset, int count, int channel) {
+  for (int r = 0; r < ring.count; ++r) {
+    ChunkRef c = p.chunk(ring[r], Buffer::Input, offset + r * count, count);
+    for (int step = 1; step < ring.count; ++step) {
+      c = c.copy(ring[r + step], Buffer::Input, c.index(), {.channel = channel});
     }
   }
-}
-
-/// `count` ranks from `first` on, `stride` apart.
-std::vector<int> ranks_from(int first, int count, int stride) {
-  std::vector<int> ranks;
-  for (int i = 0; i < count; ++i) ranks.push_back(first + i * stride);
-  return ranks;
 }
 
 }  // namespace
@@ -62,13 +53,13 @@ Program hierarchical(const AlgorithmRequest& request) {
                    Contract::make(CollectiveKind::AllReduce, request.ranks, request.ranks, true));
   for (int server = 0; server < n; ++server) {
     const auto parallel = p.parallelize(c);
-    reduce_scatter(p, ranks_from(server * g, g, 1), 0, n, 0);
+    reduce_scatter(p, {server * g, g, 1}, 0, n, 0);
   }
-  for (int gpu = 0; gpu < g; ++gpu) reduce_scatter(p, ranks_from(gpu, n, g), gpu * n, 1, 2 * c);
-  for (int gpu = 0; gpu < g; ++gpu) all_gather(p, ranks_from(gpu, n, g), gpu * n, 1, 2 * c);
+  for (int gpu = 0; gpu < g; ++gpu) reduce_scatter(p, {gpu, n, g}, gpu * n, 1, 2 * c);
+  for (int gpu = 0; gpu < g; ++gpu) all_gather(p, {gpu, n, g}, gpu * n, 1, 2 * c);
   for (int server = 0; server < n; ++server) {
     const auto parallel = p.parallelize(c);
-    all_gather(p, ranks_from(server * g, g, 1), 0, n, c);
+    all_gather(p, {server * g, g, 1}, 0, n, c);
   }
   return p.finish();
 }
