@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "catch.hpp"
+#include "collectives/deadlock.hpp"
 #include "core/error.hpp"
 #include "sim/transfer_cost.hpp"
 #include "sim_fixtures.hpp"
@@ -156,6 +157,57 @@ TEST_CASE("a deadlock through finite slots is found and named") {
       }
     }
   }
+}
+
+TEST_CASE("programs stop in the simulator if and only if their steps do") {
+  // find_deadlock executes steps without time or tiles; two implementations of one rule.
+  const auto f = fabric("fully_connected", 8);
+  Simulator simulator(f, shipped_cost_model("hockney"), "flow");
+  std::vector<std::shared_ptr<const ThreadBlockProgram>> programs;
+  for (const Combination& combination : combinations(8)) {
+    for (const bool fuse : {false, true}) {
+      AlgorithmRequest request;
+      request.collective = combination.collective;
+      request.ranks = 8;
+      request.channels = 2;
+      request.compile.fuse = fuse;
+      programs.push_back(build_algorithm(combination.algorithm, request));
+    }
+  }
+  // Ranks that send a messages, then receive b, then send and receive the rest of five.
+  for (int a = 0; a <= 5; ++a) {
+    for (int b = 0; b <= a; ++b) {
+      ProgramByHand program(8, 8);
+      std::vector<Instruction> steps(static_cast<std::size_t>(a), step(Opcode::Send));
+      steps.insert(steps.end(), static_cast<std::size_t>(b), step(Opcode::Recv));
+      steps.insert(steps.end(), static_cast<std::size_t>(5 - a), step(Opcode::Send));
+      steps.insert(steps.end(), static_cast<std::size_t>(5 - b), step(Opcode::Recv));
+      for (int rank = 0; rank < 8; ++rank) {
+        program.add_block(rank, (rank + 7) % 8, (rank + 1) % 8, steps);
+      }
+      programs.push_back(program.get());
+    }
+  }
+  int stops = 0;
+  for (const auto& program : programs) {
+    for (const int slots : {1, 2, 3, 8}) {
+      const bool expected = find_deadlock(*program, slots).has_value();
+      for (const std::uint64_t tile_bytes : {0U, 1000U}) {
+        const auto chunks = static_cast<std::uint64_t>(program->contract.chunks_per_call());
+        bool stopped = false;
+        try {
+          (void)simulator.record_program(program, call_of(program->contract.kind(), chunks * 3000),
+                                         tiled(tile_bytes, slots));
+        } catch (const SimulationStalled&) {
+          stopped = true;
+        }
+        CAPTURE(program->name, slots, tile_bytes);
+        CHECK(stopped == expected);
+        stops += stopped ? 1 : 0;
+      }
+    }
+  }
+  CHECK(stops >= 20);
 }
 
 TEST_CASE("tiles are equal and lose no byte; a launch is paid once") {
