@@ -10,6 +10,7 @@
 #include "sim/analysis.hpp"
 #include "sim/simulator.hpp"
 #include "sim/timeline.hpp"
+#include "sim/transfer_cost.hpp"
 
 namespace cclgym {
 
@@ -43,6 +44,23 @@ const OptionSpec kRoot{.name = "root",
                        .description = "root of a rooted collective",
                        .min = 0,
                        .default_text = "0"};
+
+// Both may also be "protocol".
+const OptionSpec kTile{.name = "tile",
+                       .kind = OptionKind::Bytes,
+                       .description =
+                           "largest tile that chunks are moved in, or protocol (what the "
+                           "cost model states for the protocol); 0B: chunks move whole",
+                       .min = 0,
+                       .max = 1ULL << 50,
+                       .default_text = "0B"};
+const OptionSpec kSlots{
+    .name = "slots",
+    .kind = OptionKind::Integer,
+    .description = "messages that a connection holds, or protocol; 0: any number",
+    .min = 0,
+    .max = kMostSlots,
+    .default_text = "0"};
 
 std::vector<std::string> collective_names() {
   std::vector<std::string> names;
@@ -100,6 +118,12 @@ void print_json(const SimulationRecord& record, const Simulator& simulator) {
       {"busbw_Bps", result.busbw_Bps},
       {"steps", result.steps},
       {"flows", result.flows},
+      {"tile_bytes", record.config.tile_bytes},
+      {"slots", record.config.slots},
+      {"tiles", result.tiles},
+      {"simulated_tiles", result.simulated_tiles},
+      {"tile_error_s", result.tile_error_s},
+      {"periodic", result.periodic},
       {"rank_time_s", result.rank_time_s},
   };
   nlohmann::ordered_json& links = json["links"] = nlohmann::ordered_json::array();
@@ -111,37 +135,43 @@ void print_json(const SimulationRecord& record, const Simulator& simulator) {
                      {"busy_s", uses[link].busy_s}});
   }
   nlohmann::ordered_json& path = json["critical_path"] = nlohmann::ordered_json::array();
-  for (const TransferId node : critical_path(record)) {
-    path.push_back({{"operation", describe_node(record.lowered, node)},
-                    {"start_s", record.start_s[static_cast<std::size_t>(node)]},
-                    {"end_s", record.end_s[static_cast<std::size_t>(node)]}});
+  for (const Firing& firing : critical_path(record)) {
+    const std::size_t at = record.firing(firing.node, firing.tile);
+    path.push_back({{"operation", describe_node(record.lowered, firing.node)},
+                    {"start_s", record.start_s[at]},
+                    {"end_s", record.end_s[at]}});
+    if (result.tiles > 1) path.back()["tile"] = firing.tile;
   }
   fmt::print("{}\n", json.dump(2));
 }
 
 // Where the time on the critical path goes: launch, latency, bytes on the move, local work.
 void print_critical_path(const SimulationRecord& record) {
-  const TransferGraph& graph = *record.lowered.graph;
+  const TransferGraph& graph = *record.graph;
   double launch_s = 0;
   double latency_s = 0;
   double moving_s = 0;
   double local_s = 0;
   int transfers = 0;
-  for (const TransferId node : critical_path(record)) {
-    const auto i = static_cast<std::size_t>(node);
-    const double duration_s = record.end_s[i] - record.start_s[i];
+  for (const auto& [node, tile] : critical_path(record)) {
+    const std::size_t at = record.firing(node, tile);
+    const double duration_s = record.end_s[at] - record.start_s[at];
     if (graph.route_of(node) >= 0) {
       latency_s += graph.latency_s(node);
       moving_s += duration_s - graph.latency_s(node);
       ++transfers;
-    } else if (record.lowered.origins[i].thread_block < 0) {
+    } else if (record.lowered.origins[static_cast<std::size_t>(node)].thread_block < 0) {
       launch_s += duration_s;
     } else {
       local_s += duration_s;
     }
   }
+  const Result& result = record.result;
   fmt::print(
-      "critical path     {} transfers: launch {}, latency {}, bytes on the move {}, local {}\n",
+      "critical path     {}{} transfers: launch {}, latency {}, bytes on the move {}, local {}\n",
+      result.simulated_tiles < result.tiles
+          ? fmt::format("of the first {} tiles: ", result.simulated_tiles)
+          : std::string(),
       transfers, format_time(launch_s), format_time(latency_s), format_time(moving_s),
       format_time(local_s));
 }
@@ -181,6 +211,14 @@ void print_text(const SimulationRecord& record, const Simulator& simulator) {
              format_rate(result.busbw_Bps));
   fmt::print("ranks done        from {} to {}\n", format_time(*first), format_time(*last));
   fmt::print("steps, flows      {}, {}\n", result.steps, result.flows);
+  if (result.simulated_tiles < result.tiles) {
+    fmt::print("tiles             {}; {} simulated, the rest carried on {} {}\n", result.tiles,
+               result.simulated_tiles,
+               result.periodic ? "exactly but for" : "from them, off by an estimated",
+               format_time(result.tile_error_s));
+  } else if (result.tiles > 1) {
+    fmt::print("tiles             {}\n", result.tiles);
+  }
   print_critical_path(record);
   print_links(record, simulator.fabric());
 }
@@ -196,6 +234,8 @@ int simulate(const std::vector<std::string>& args) {
           .option(kChannels, "K")
           .option(kThreads, "T")
           .option(kSize, "S")
+          .option(kTile, "B")
+          .option(kSlots, "N")
           .option(kRoot, "R")
           .option("cost-model", "M",
                   "a cost model's name (cclgym list cost-models), a .yaml file, or auto: the one "
@@ -219,6 +259,18 @@ int simulate(const std::vector<std::string>& args) {
       protocol_of(arguments->has("protocol") ? arguments->text("protocol") : "Simple");
   config.channels = static_cast<int>(integer_of(*arguments, kChannels));
   config.threads = static_cast<int>(integer_of(*arguments, kThreads));
+  const CostModel model = cost_model_for(
+      arguments->has("cost-model") ? arguments->text("cost-model") : "auto", *fabric);
+  const Config of_protocol = with_protocol_tiles(model, config);
+  const auto is_protocol = [&arguments](const OptionSpec& option) {
+    return arguments->has(option.name) && arguments->text(option.name) == "protocol";
+  };
+  config.tile_bytes = is_protocol(kTile)
+                          ? of_protocol.tile_bytes
+                          : read_bytes(arguments->has("tile") ? arguments->text("tile") : "0B",
+                                       kTile, argument_location("tile"));
+  config.slots =
+      is_protocol(kSlots) ? of_protocol.slots : static_cast<int>(integer_of(*arguments, kSlots));
   if (const auto misfit = config_misfit(call, config, fabric->ranks()); !misfit.empty()) {
     throw UserError(misfit);
   }
@@ -226,8 +278,6 @@ int simulate(const std::vector<std::string>& args) {
       !misfit.empty()) {
     throw UserError(argument_location("size"), misfit);
   }
-  const CostModel model = cost_model_for(
-      arguments->has("cost-model") ? arguments->text("cost-model") : "auto", *fabric);
   const std::string engine =
       arguments->has("engine") ? arguments->text("engine") : engine_infos().front().name;
 
@@ -263,6 +313,11 @@ const Command& simulate_command() {
           "\\\n"
           "      --size 8MiB --cost-model hockney --timeline ring.json\n"
           "      SCCL's (6,7,7) on DGX-1, with a timeline\n"
+          "  cclgym simulate --fabric ndv4 --nodes 2 --collective allreduce --algorithm "
+          "hierarchical "
+          "\\\n"
+          "      --size 4GiB --tile protocol --slots protocol\n"
+          "      4 GiB in tiles of NCCL's size, which overlap NVLink and the network\n"
           "  cclgym simulate --fabric ring --gpus 64 --collective allreduce --algorithm ring \\\n"
           "      --size 1GiB --engine flow --json\n",
       .run = simulate};

@@ -68,6 +68,30 @@ const std::vector<Entry>& entries() {
         any},
        false,
        algorithms::naive},
+      {{"spread-ring",
+        "one logical ring whose chunks take the channels in turn",
+        {Kind::AllReduce},
+        any},
+       false,
+       algorithms::spread_ring},
+      {{"hierarchical",
+        "ReduceScatter in each server, AllReduce across servers, AllGather in each server",
+        {Kind::AllReduce},
+        any},
+       false,
+       algorithms::hierarchical},
+      {{"two-step",
+        "chunks for a rank of another server cross the network together, as one message",
+        {Kind::AllToAll},
+        any},
+       false,
+       algorithms::two_step},
+      {{"all-to-next",
+        "all ranks of a server help its last one to reach the next server",
+        {Kind::AllToNext},
+        any},
+       false,
+       algorithms::all_to_next},
   };
   return table;
 }
@@ -135,13 +159,19 @@ Program trace_algorithm(std::string_view name, const AlgorithmRequest& request) 
     throw UserError(fmt::format("{} channels; expected at least 1", request.channels));
   }
   require_rings(request);
-  return chosen.trace(request);
+  AlgorithmRequest whole = request;
+  if (whole.ranks_per_server == 0) whole.ranks_per_server = request.ranks;
+  if (whole.ranks_per_server < 1 || request.ranks % whole.ranks_per_server != 0) {
+    throw UserError(fmt::format("{} ranks on servers of {}; expected the same number on each",
+                                request.ranks, whole.ranks_per_server));
+  }
+  return chosen.trace(whole);
 }
 
 std::shared_ptr<const ThreadBlockProgram> build_algorithm(std::string_view name,
                                                           const AlgorithmRequest& request) {
-  auto program =
-      std::make_shared<const ThreadBlockProgram>(compile(trace_algorithm(name, request)));
+  auto program = std::make_shared<const ThreadBlockProgram>(
+      compile(trace_algorithm(name, request), request.compile));
   const VerifyReport report = verify(*program);
   if (!report.ok) {
     throw std::logic_error(fmt::format("the shipped program {} {} for {} ranks is wrong:\n{}", name,

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "collectives/compiler/compile.hpp"
 #include "collectives/contract.hpp"
 #include "collectives/ir.hpp"
 #include "collectives/program.hpp"
@@ -23,10 +24,16 @@ struct AlgorithmRequest {
   /// Order of the ranks on each logical ring; channel k uses rings[k % rings.size()]. Empty: 0, 1,
   /// …
   std::vector<std::vector<int>> rings;
+  /// Consecutive ranks of one server, for the algorithms that know of servers; 0: all ranks are on
+  /// one. Must divide `ranks`.
+  int ranks_per_server = 0;
+  /// Without fusion and shared blocks by default: the simulation of whole messages takes a step for
+  /// done when its send is, so that what waits for the receive alone would come late.
+  CompileOptions compile{.fuse = false, .share_blocks = false};
 };
 
 struct AlgorithmInfo {
-  std::string name;  ///< as in YAML: "ring", "recursive-doubling", "tree", "all-pairs", "naive"
+  std::string name;         ///< as in YAML: "ring", "recursive-doubling", "tree", …
   std::string description;  ///< one line
   std::vector<CollectiveKind> collectives;
   std::string rank_rule;  ///< in words: "any number of ranks >= 2", "a power of two"

@@ -192,6 +192,7 @@ Contract Contract::custom(std::string name, int ranks, std::vector<int> input_ch
   contract.custom_input_chunks_ = std::move(input_chunks);
   contract.custom_output_chunks_ = std::move(output_chunks);
   contract.custom_post_ = std::move(post);
+  if (!contract.custom_post_) return contract;
   // A wrong postcondition would make every program of the collective look wrong: say so here.
   for (int rank = 0; rank < ranks; ++rank) {
     for (int index = 0; index < contract.output_chunks(rank); ++index) {
@@ -212,6 +213,28 @@ Contract Contract::custom(std::string name, int ranks, std::vector<int> input_ch
         }
       }
     }
+  }
+  return contract;
+}
+
+Contract Contract::refined(int factor) const {
+  constexpr int kMost = std::numeric_limits<int>::max();
+  if (factor < 1 || chunks_per_call() > kMost / factor) {
+    throw UserError(fmt::format("{}: {} chunks cut into {}; expected at most {} chunks in all",
+                                name_, chunks_per_call(), factor, kMost));
+  }
+  Contract contract = *this;
+  contract.chunks_ *= factor;
+  for (int& chunks : contract.custom_input_chunks_) chunks *= factor;
+  for (int& chunks : contract.custom_output_chunks_) chunks *= factor;
+  if (custom_post_ && factor > 1) {
+    contract.custom_post_ = [post = custom_post_, factor](int rank, int index) {
+      auto value = post(rank, index / factor);
+      if (value) {
+        for (ChunkId& chunk : *value) chunk.index = chunk.index * factor + index % factor;
+      }
+      return value;
+    };
   }
   return contract;
 }

@@ -69,6 +69,10 @@ class Contract {
                          std::vector<int> output_chunks,
                          std::function<std::optional<RequiredValue>(int, int)> post);
 
+  /// The same collective with every chunk cut into `factor` chunks: chunk i becomes the chunks
+  /// [i * factor, (i + 1) * factor). Throws UserError on factor < 1 or too many chunks.
+  [[nodiscard]] Contract refined(int factor) const;
+
   [[nodiscard]] CollectiveKind kind() const { return kind_; }
   [[nodiscard]] const std::string& name() const { return name_; }  ///< "allreduce", …, as in YAML
   [[nodiscard]] int ranks() const { return ranks_; }

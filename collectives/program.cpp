@@ -16,6 +16,9 @@ std::size_t at(int index) { return static_cast<std::size_t>(index); }
 /// take the machine's memory.
 constexpr int kMostScratchChunks = 1 << 24;
 
+/// More channels than any runtime has.
+constexpr int kMostInstances = 1024;
+
 }  // namespace
 
 std::string_view to_string(OperationKind kind) {
@@ -30,15 +33,30 @@ std::string describe(const Operation& operation) {
 }
 
 ChunkRef ChunkRef::copy(int rank, Buffer buffer, int index, OperationOptions options) const {
-  const Operation operation{
-      OperationKind::Copy, options.channel, count_, location_, {rank, buffer, index}};
+  const Operation operation{OperationKind::Copy, options.channel,       count_,
+                            location_,           {rank, buffer, index}, 1};
   return program_->add(operation, *this, nullptr);
 }
 
 ChunkRef ChunkRef::reduce(const ChunkRef& other, OperationOptions options) const {
-  const Operation operation{OperationKind::Reduce, options.channel, count_, other.location_,
-                            location_};
+  const Operation operation{OperationKind::Reduce, options.channel, count_,
+                            other.location_,       location_,       1};
   return program_->add(operation, other, this);
+}
+
+ParallelScope::ParallelScope(ProgramBuilder& program, int instances)
+    : program_(program), outer_(program.parallel_) {
+  program_.parallel_ *= instances;
+}
+
+ParallelScope::~ParallelScope() { program_.parallel_ = outer_; }
+
+ParallelScope ProgramBuilder::parallelize(int instances) {
+  if (instances < 1 || instances > kMostInstances / parallel_) {
+    fail(nullptr, fmt::format("parallelize({}): expected 1 to {} instances", instances,
+                              kMostInstances / parallel_));
+  }
+  return {*this, instances};
 }
 
 ProgramBuilder::ProgramBuilder(std::string name, Contract contract)
@@ -85,9 +103,10 @@ Program ProgramBuilder::finish() {
 
 ChunkRef ProgramBuilder::add(Operation operation, const ChunkRef& source, const ChunkRef* target) {
   if (finished_) fail(&operation, "the program is finished");
-  if (operation.channel < 0) {
+  if (operation.channel < kAutoChannel) {
     fail(&operation, fmt::format("channel {}; expected at least 0", operation.channel));
   }
+  operation.parallel = parallel_;
   require_fresh(source, operation);
   if (target != nullptr) {
     if (source.program_ != target->program_) {
@@ -108,7 +127,9 @@ ChunkRef ProgramBuilder::add(Operation operation, const ChunkRef& source, const 
     grow_scratch(operation.target, operation.count);
   }
   for (int i = 0; i < operation.count; ++i) last_writer(operation.target, i) = number;
-  program_.channels = std::max(program_.channels, operation.channel + 1);
+  if (operation.channel != kAutoChannel) {
+    program_.channels = std::max(program_.channels, operation.channel + parallel_);
+  }
   program_.operations.push_back(operation);
   return {this, operation.target, operation.count, number + 1};
 }

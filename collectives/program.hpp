@@ -19,6 +19,9 @@
 
 namespace cclgym {
 
+/// The compiler chooses the channel.
+inline constexpr std::int32_t kAutoChannel = -1;
+
 enum class OperationKind : std::uint8_t {
   Copy,   ///< target = source
   Reduce  ///< target = target + source
@@ -30,10 +33,12 @@ enum class OperationKind : std::uint8_t {
 /// message) if the two are on different ranks.
 struct Operation {
   OperationKind kind = OperationKind::Copy;
-  std::int32_t channel = 0;
+  std::int32_t channel = 0;  ///< or kAutoChannel
   std::int32_t count = 1;
   Location source;
   Location target;
+  /// The compiler makes so many operations of it, each on its part of the data and its own channel.
+  std::int32_t parallel = 1;
 
   [[nodiscard]] bool remote() const { return source.rank != target.rank; }
   friend bool operator==(const Operation&, const Operation&) = default;
@@ -47,13 +52,15 @@ struct Operation {
 struct Program {
   std::string name;
   Contract contract;
-  std::int32_t channels = 1;                 ///< one more than the highest channel used
+  std::int32_t channels = 1;                 ///< one more than the highest channel named
   std::vector<std::int32_t> scratch_chunks;  ///< by rank
   std::vector<Operation> operations;         ///< in trace order; "operation 17" is operations[17]
 };
 
 struct OperationOptions {
-  int channel = 0;  ///< the connection that a remote operation uses; >= 0
+  /// The channel whose connection a remote operation uses; >= 0. If none is named, the compiler
+  /// takes the lowest on which all operations of a chain that can be fused stay together.
+  int channel = kAutoChannel;
 };
 
 class ProgramBuilder;
@@ -90,6 +97,22 @@ class ChunkRef {
   std::int32_t taken_at_;  ///< number of operations traced before the reference was taken
 };
 
+/// While it lives, each operation traced becomes `instances` operations, each on an equal part of
+/// the data: the directive `parallelize` (MSCCLang, section 5.1). Instance i of an operation on
+/// channel k runs on channel k + i. Scopes nest: their numbers multiply.
+class ParallelScope {
+ public:
+  ParallelScope(const ParallelScope&) = delete;
+  ParallelScope& operator=(const ParallelScope&) = delete;
+  ~ParallelScope();
+
+ private:
+  friend class ProgramBuilder;
+  ParallelScope(ProgramBuilder& program, int instances);
+  ProgramBuilder& program_;
+  std::int32_t outer_;
+};
+
 /// Traces a program. References must not outlive the builder.
 class ProgramBuilder {
  public:
@@ -101,6 +124,10 @@ class ProgramBuilder {
   /// bad rank, an index out of range, a count < 1 or a location that holds nothing yet.
   [[nodiscard]] ChunkRef chunk(int rank, Buffer buffer, int index, int count = 1);
 
+  /// Opens a scope of `instances` parallel instances; it ends with the returned object. Throws
+  /// UserError on instances < 1.
+  [[nodiscard]] ParallelScope parallelize(int instances);
+
   [[nodiscard]] const Contract& contract() const { return program_.contract; }
 
   /// The traced program. Using the builder or its references afterwards is a UserError.
@@ -108,6 +135,7 @@ class ProgramBuilder {
 
  private:
   friend class ChunkRef;
+  friend class ParallelScope;
   /// What is known of a location: the operation that wrote it last, or one of these.
   static constexpr std::int32_t kInitial = -1;        ///< holds its input chunk
   static constexpr std::int32_t kUninitialised = -2;  ///< holds nothing
@@ -122,6 +150,7 @@ class ProgramBuilder {
   [[noreturn]] void fail(const Operation* operation, const std::string& reason) const;
 
   bool finished_ = false;
+  std::int32_t parallel_ = 1;  ///< of the scopes that are open
   Program program_;
   MemoryLayout layout_;
   std::vector<std::int32_t> last_writer_;           ///< by place: input and output

@@ -27,7 +27,17 @@ struct ProtocolCost {
   double thread_block_rate_Bps =
       kUnlimited;  ///< wire rate of one thread block with full_threads threads, B/s
   double reduce_rate_Bps = kUnlimited;  ///< payload rate of receive-and-reduce by such a block, B/s
+  std::uint64_t slot_bytes = 0;  ///< data in one slot of a connection's FIFO, B; 0: not stated
+  int slots = 0;                 ///< slots of the FIFO; 0: any number
+  int message_slots = 1;         ///< slots that are filled before the receiver is told
   static constexpr double kUnlimited = 1e30;
+
+  /// Data that is handed on as one message, B; 0: a message moves whole.
+  [[nodiscard]] std::uint64_t tile_bytes() const {
+    return slot_bytes * static_cast<std::uint64_t>(message_slots);
+  }
+  /// Such messages that the FIFO holds; 0: any number.
+  [[nodiscard]] int tile_slots() const { return slots / message_slots; }
 };
 
 /// A complete set of cost parameters. Model "hockney": a transfer of L bytes costs alpha + L * beta

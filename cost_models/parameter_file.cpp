@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <fmt/core.h>
 #include <string_view>
 
 #include "core/error.hpp"
@@ -66,6 +67,19 @@ ProtocolCost read_protocol(const YamlValue& mapping, std::string_view name) {
   read_into(cost.efficiency, mapping, specs, "efficiency");
   read_into(cost.thread_block_rate_Bps, mapping, specs, "thread_block_rate");
   read_into(cost.reduce_rate_Bps, mapping, specs, "reduce_rate");
+  const OptionSpec& slot_data = spec_of(specs, "slot_data");
+  cost.slot_bytes = read_bytes(lookup(mapping, slot_data), slot_data);
+  const OptionSpec& slots = spec_of(specs, "slots");
+  cost.slots = static_cast<int>(read_integer(lookup(mapping, slots), slots));
+  const OptionSpec& message_slots = spec_of(specs, "message_slots");
+  const YamlValue in_message = lookup(mapping, message_slots);
+  cost.message_slots = static_cast<int>(read_integer(in_message, message_slots));
+  if (cost.slots > 0 && cost.message_slots > cost.slots) {
+    throw UserError(
+        in_message.location(),
+        fmt::format("protocol {}: message_slots is {}, more than the {} slots there are", name,
+                    cost.message_slots, cost.slots));
+  }
   return cost;
 }
 
@@ -126,6 +140,25 @@ const std::vector<OptionSpec>& protocol_options() {
        .min = 0,
        .exclusive_min = true,
        .required = true},
+      {.name = "slot_data",
+       .kind = OptionKind::Bytes,
+       .description = "data in one slot of a connection's FIFO; tile size and slots `protocol` are "
+                      "made of it; 0: messages move whole",
+       .min = 0,
+       .max = 1ULL << 40,
+       .default_text = "0B"},
+      {.name = "slots",
+       .kind = OptionKind::Integer,
+       .description = "slots of the FIFO; 0: any number",
+       .min = 0,
+       .max = 8,
+       .default_text = "0"},
+      {.name = "message_slots",
+       .kind = OptionKind::Integer,
+       .description = "slots that are filled before the receiver is told: a tile is so many slots",
+       .min = 1,
+       .max = 8,
+       .default_text = "1"},
   };
   return specs;
 }

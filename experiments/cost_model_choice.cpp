@@ -111,6 +111,12 @@ class Overrides {
       cost.thread_block_rate_Bps = read_rate_Bps(entry.value, spec);
     } else if (entry.key == "reduce_rate") {
       cost.reduce_rate_Bps = read_rate_Bps(entry.value, spec);
+    } else if (entry.key == "slot_data") {
+      cost.slot_bytes = read_bytes(entry.value, spec);
+    } else if (entry.key == "slots") {
+      cost.slots = static_cast<int>(read_integer(entry.value, spec));
+    } else if (entry.key == "message_slots") {
+      cost.message_slots = static_cast<int>(read_integer(entry.value, spec));
     } else {
       throw std::logic_error("protocol key '" + entry.key + "' has a record but no reader");
     }

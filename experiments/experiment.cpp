@@ -36,10 +36,13 @@ std::string Experiment::hash() const {
 }
 
 std::string cell_key(const Experiment& experiment, const Cell& cell) {
-  return fmt::format("{}/{}/{}/{}/c{}/t{}/{}/s{}", experiment.fabrics[cell.fabric].label,
-                     to_string(cell.call.collective), cell.config.algorithm,
-                     to_string(cell.config.protocol), cell.config.channels, cell.config.threads,
-                     format_bytes(cell.call.bytes), cell.seed);
+  std::string key = fmt::format("{}/{}/{}/{}/c{}/t{}/{}/s{}", experiment.fabrics[cell.fabric].label,
+                                to_string(cell.call.collective), cell.config.algorithm,
+                                to_string(cell.config.protocol), cell.config.channels,
+                                cell.config.threads, format_bytes(cell.call.bytes), cell.seed);
+  if (cell.config.tile_bytes > 0) key += "/tile" + format_bytes(cell.config.tile_bytes);
+  if (cell.config.slots > 0) key += fmt::format("/slots{}", cell.config.slots);
+  return key;
 }
 
 std::string cost_model_hash(const CostModel& model) {

@@ -7,6 +7,7 @@
 #include "collectives/contract.hpp"
 #include "cost_models/cost_model.hpp"
 #include "cost_models/parameter_file.hpp"
+#include "sim/call.hpp"
 #include "sim/engine.hpp"
 
 namespace cclgym {
@@ -95,6 +96,20 @@ std::vector<OptionSpec> make_experiment_options() {
                       "an element, times the ranks where a buffer has a slice a rank",
        .min = 1,
        .required = true},
+      {.name = "tile",
+       .kind = OptionKind::Bytes,
+       .description =
+           "largest tile that chunks are moved in, or protocol (what the cost model states "
+           "for the protocol); 0B: chunks move whole",
+       .min = 0,
+       .max = 1ULL << 50,
+       .default_text = "0B"},
+      {.name = "slots",
+       .kind = OptionKind::Integer,
+       .description = "messages that a connection holds, or protocol; 0: any number",
+       .min = 0,
+       .max = kMostSlots,
+       .default_text = "0"},
       {.name = "datatype",
        .kind = OptionKind::Choice,
        .description = "type of an element: what sizes must be multiples of",

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <optional>
 #include <set>
+#include <string_view>
 
 #include "collectives/algorithm.hpp"
 #include "core/text_file.hpp"
@@ -12,6 +14,7 @@
 #include "experiments/experiment_options.hpp"
 #include "experiments/selectors.hpp"
 #include "sim/simulator.hpp"
+#include "sim/transfer_cost.hpp"
 #include "topology_models/registry.hpp"
 
 namespace cclgym {
@@ -80,6 +83,12 @@ class Loader {
     root_ = {read_integer(root, spec_of("root")), root.location()};
     const OptionSpec& types = spec_of("datatype");
     element_bytes_ = data_types()[read_choice(value_of("datatype"), types)].second;
+    if (const YamlValue tile = value_of("tile"); tile.as_text() != kOfProtocol) {
+      tile_bytes_ = read_bytes(tile, spec_of("tile"));
+    }
+    if (const YamlValue slots = value_of("slots"); slots.as_text() != kOfProtocol) {
+      slots_ = static_cast<int>(read_integer(slots, spec_of("slots")));
+    }
   }
 
   void read_fabrics() {
@@ -202,22 +211,31 @@ class Loader {
     for (const auto& protocol : axes_.protocols) {
       for (const auto& channels : axes_.channels) {
         for (const auto& threads : axes_.threads) {
+          const Config config = with_tiles({.algorithm = algorithm,
+                                            .protocol = protocol.value,
+                                            .channels = channels.value,
+                                            .threads = threads.value},
+                                           experiment_.fabrics[fabric].cost_model);
           for (const auto& size : axes_.sizes) {
             for (const auto& seed : axes_.seeds) {
               experiment_.cells.push_back({.fabric = fabric,
                                            .call = {.collective = collective,
                                                     .bytes = size.value,
                                                     .root = static_cast<int>(root_.value)},
-                                           .config = {.algorithm = algorithm,
-                                                      .protocol = protocol.value,
-                                                      .channels = channels.value,
-                                                      .threads = threads.value},
+                                           .config = config,
                                            .seed = seed.value});
             }
           }
         }
       }
     }
+  }
+
+  [[nodiscard]] Config with_tiles(Config config, const CostModel& model) const {
+    config = with_protocol_tiles(model, config);
+    config.tile_bytes = tile_bytes_.value_or(config.tile_bytes);
+    config.slots = slots_.value_or(config.slots);
+    return config;
   }
 
   void read_selectors() {
@@ -247,6 +265,9 @@ class Loader {
   ExperimentAxes axes_;
   Located<std::int64_t> root_;
   int element_bytes_ = 4;
+  static constexpr std::string_view kOfProtocol = "protocol";
+  std::optional<std::uint64_t> tile_bytes_;  // nothing: the protocol's
+  std::optional<int> slots_;
 };
 
 }  // namespace

@@ -20,22 +20,34 @@ struct Call {
   int root = 0;  ///< for rooted collectives
 };
 
+inline constexpr int kMostSlots = 8;  ///< NCCL_STEPS
+
 /// How the call is carried out: what a tuner chooses.
 struct Config {
   std::string algorithm = "ring";  ///< name in the algorithm library
   Protocol protocol = Protocol::Simple;
   int channels = 1;
   int threads = 512;  ///< threads a thread block
+  /// Chunks are moved in tiles of at most so many bytes of data; 0: whole.
+  std::uint64_t tile_bytes = 0;
+  /// Messages that a connection's FIFO holds, 1 to kMostSlots; 0: any number.
+  int slots = 0;
 };
 
 /// What came of it.
 struct Result {
-  double time_s = 0;                ///< from the call to the last rank's last instruction, s
-  double algbw_Bps = 0;             ///< bytes / time (nccl-tests)
-  double busbw_Bps = 0;             ///< algbw times the collective's bus factor (nccl-tests)
-  std::vector<double> rank_time_s;  ///< completion date by rank, s
-  int steps = 0;                    ///< transfers on the longest chain of dependent transfers
-  std::int64_t flows = 0;           ///< transfers in all
+  double time_s = 0;                 ///< from the call to the last rank's last instruction, s
+  double algbw_Bps = 0;              ///< bytes / time (nccl-tests)
+  double busbw_Bps = 0;              ///< algbw times the collective's bus factor (nccl-tests)
+  std::vector<double> rank_time_s;   ///< completion date by rank, s
+  int steps = 0;                     ///< transfers on the longest chain of dependent transfers
+  std::int64_t flows = 0;            ///< transfers in all
+  std::int32_t tiles = 1;            ///< tiles of a chunk
+  std::int32_t simulated_tiles = 1;  ///< fewer than `tiles`: the dates are extrapolated from these
+  /// Bound on the error of extrapolated dates, s; 0 where every tile was simulated. Where the tiles
+  /// never came to repeat exactly (`periodic` is false) it is an estimate, not a bound.
+  double tile_error_s = 0;
+  bool periodic = true;
 };
 
 }  // namespace cclgym

@@ -39,7 +39,7 @@ void DependencyTracker::load_folded() {
   for (TransferId node = 0; node < graph_->size(); ++node) {
     for (const TransferGraph::Edge& edge : graph_->successors(node)) {
       ++incoming_offset_[index(edge.target) + 1];
-      if (edge.lag > 0) {
+      if (edge.lag > 0 && edge.lag != TransferGraph::kFirstOnly) {
         --missing_first_[index(edge.target)];
       }
     }

@@ -99,7 +99,11 @@ void DependencyTracker::done(TransferId node, OnReady&& ready) {
   const auto successors = graph_->successors(node);
   bool freed = false;
   for (const TransferGraph::Edge& edge : successors) {
-    if (waiting_[index(edge.target)] == iteration + edge.lag) {
+    // kFirstOnly is above every index, so that only the first firing finds its edge counted.
+    const std::int64_t freed_firing =
+        edge.lag == TransferGraph::kFirstOnly ? 0 : iteration + edge.lag;
+    const bool counts = edge.lag != TransferGraph::kFirstOnly || iteration == 0;
+    if (counts && waiting_[index(edge.target)] == freed_firing) {
       freed = --missing_[index(edge.target)] == 0 || freed;
     }
   }

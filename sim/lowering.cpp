@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 
 #include "core/error.hpp"
 #include "sim/transfer_cost.hpp"
@@ -50,7 +51,10 @@ class Lowering {
         model_(model),
         config_(config),
         start_delays_s_(start_delays_s),
-        chunk_bytes_(static_cast<double>(call.bytes) / program_->contract.chunks_per_call()) {}
+        tiles_(tiles_of(static_cast<double>(call.bytes) / program_->contract.chunks_per_call(),
+                        config)),
+        tile_bytes_(static_cast<double>(call.bytes) / program_->contract.chunks_per_call() /
+                    tiles_) {}
 
   LoweredProgram run() {
     graph_ = std::make_shared<TransferGraph>();
@@ -66,6 +70,7 @@ class Lowering {
     LoweredProgram lowered;
     lowered.program = program_;
     lowered.steps = longest_chain(*graph_);
+    lowered.tiles = tiles_;
     lowered.graph = std::move(graph_);
     lowered.origins = std::move(origins_);
     lowered.rank_last_offset = std::move(rank_last_offset_);
@@ -191,15 +196,20 @@ class Lowering {
       found = routes_.emplace(key, Route{id, std::move(links)}).first;
     }
     const TransferCost cost = transfer_cost(model_, fabric_, found->second.links, config_,
-                                            chunk_bytes_ * chunks, reducing);
-    return graph_->add_flow(found->second.id, cost.wire_bytes, cost.latency_s, cost.rate_cap_Bps);
+                                            tile_bytes_ * chunks, reducing);
+    return graph_->add_flow(found->second.id, cost.wire_bytes, cost.latency_s, cost.rate_cap_Bps,
+                            tiles_);
   }
 
   TransferId add_local_node(double delay_s, const NodeOrigin& origin) {
     origins_.push_back(origin);
-    return graph_->add_delay(delay_s);
+    return graph_->add_delay(delay_s, origin.thread_block < 0 ? 1 : tiles_);
+  }
+  [[nodiscard]] bool is_launch(TransferId node) const {
+    return origins_[static_cast<std::size_t>(node)].thread_block < 0;
   }
 
+  // What a step waits for in its own block, within a tile.
   [[nodiscard]] Completion before(int rank, int block, int step) {
     if (step > 0) return completion_of(rank, block, step - 1);
     return {{starts_[static_cast<std::size_t>(rank)], -1}};
@@ -214,7 +224,7 @@ class Lowering {
       return;
     }
     if (receives(instruction.opcode) && instruction.dependencies.empty() &&
-        incoming_flow_[index] >= 0) {
+        incoming_flow_[index] >= 0 && (tiles_ == 1 || step > 0 || only_receives(rank, block))) {
       if (const auto merged = merge_receive(rank, block, step)) {
         completions_[index] = *merged;
         return;
@@ -222,10 +232,19 @@ class Lowering {
     }
     const NodeOrigin origin{rank, block, step};
     const TransferId node = add_local_node(
-        local_cost_s(model_, config_, instruction.opcode, chunk_bytes_ * instruction.count),
-        origin);
+        local_cost_s(model_, config_, instruction.opcode, tile_bytes_ * instruction.count), origin);
     own_node_[index] = node;
     completions_[index] = {{node, -1}};
+  }
+
+  // With tiles, a block's first step also waits for its last step of the tile before. In a block
+  // that only receives, the order of the flows says that already; elsewhere the first step needs a
+  // node.
+  [[nodiscard]] bool only_receives(int rank, int block) const {
+    const std::vector<Instruction>& steps = block_at(rank, block).steps;
+    return std::all_of(steps.begin(), steps.end(), [](const Instruction& step) {
+      return step.opcode == Opcode::Recv && step.dependencies.empty();
+    });
   }
 
   // "Flow arrived and previous step done" as at most two nodes, or nothing if it takes more.
@@ -236,6 +255,9 @@ class Lowering {
     for (int i = 0; i < previous.size(); ++i) {
       const TransferId node = previous.nodes[static_cast<std::size_t>(i)];
       if (implied_by(node, flow)) continue;
+      // A launch is done once, not once a tile: a sender short of slots could not tell for which
+      // tile it waits.
+      if (tiles_ > 1 && config_.slots > 0 && is_launch(node)) return std::nullopt;
       if (merged.size() == 2) return std::nullopt;
       merged.nodes[1] = node;
     }
@@ -257,27 +279,59 @@ class Lowering {
     const TransferId node = own_node_[index];
     if (node < 0) return;
     const Instruction& instruction = step_at(rank, block, step);
-    std::vector<TransferId>& sources = scratch_;
+    std::vector<std::pair<TransferId, std::int32_t>>& sources = scratch_sources_;
     sources.clear();
-    const auto add = [&sources](const Completion& completion) {
+    const auto add = [this, &sources](const Completion& completion, std::int32_t lag) {
       for (int i = 0; i < completion.size(); ++i) {
-        sources.push_back(completion.nodes[static_cast<std::size_t>(i)]);
+        const TransferId source = completion.nodes[static_cast<std::size_t>(i)];
+        const bool once = tiles_ > 1 && is_launch(source);
+        sources.emplace_back(source, once ? TransferGraph::kFirstOnly : lag);
       }
     };
-    add(before(rank, block, step));
+    add(before(rank, block, step), 0);
+    if (step == 0 && tiles_ > 1) {
+      const auto steps = static_cast<int>(block_at(rank, block).steps.size());
+      add(completion_of(rank, block, steps - 1), 1);
+    }
     for (const StepRef& dependency : instruction.dependencies) {
-      add(completion_of(rank, dependency.thread_block, dependency.step));
+      add(completion_of(rank, dependency.thread_block, dependency.step), 0);
     }
     if (receives(instruction.opcode)) {
       if (incoming_flow_[index] >= 0) {
-        sources.push_back(incoming_flow_[index]);
+        sources.emplace_back(incoming_flow_[index], 0);
       } else {
         graph_->add_unsatisfiable_dependency(node);
       }
     }
+    if (sends(instruction.opcode) && config_.slots > 0) {
+      const ThreadBlock& tb = block_at(rank, block);
+      const Connection& c = connections_.at(connection_key(rank, tb.send_peer, tb.channel));
+      if (const auto freed = slot_freed_by(c, node)) {
+        add(completion_of(tb.send_peer, c.target_block, freed->first), freed->second);
+      }
+    }
+    // Of several edges from one node, the one of the smallest lag says it all.
     std::sort(sources.begin(), sources.end());
-    sources.erase(std::unique(sources.begin(), sources.end()), sources.end());
-    for (const TransferId source : sources) graph_->add_edge(source, node);
+    TransferId last = -1;
+    for (const auto& [source, lag] : sources) {
+      // A node's firings are in order by themselves.
+      if (source != last && !(source == node && lag > 0)) graph_->add_edge(source, node, lag);
+      last = source;
+    }
+  }
+
+  // The receive (a step of the connection's target block, and how many tiles earlier) that frees
+  // the slot which a flow moves into: of m messages a tile, the one `slots` messages before it.
+  [[nodiscard]] std::optional<std::pair<int, std::int32_t>> slot_freed_by(const Connection& c,
+                                                                          TransferId flow) const {
+    const auto messages = static_cast<std::int32_t>(c.flows.size());
+    const auto position = static_cast<std::int32_t>(
+        std::lower_bound(c.flows.begin(), c.flows.end(), flow) - c.flows.begin());
+    std::int32_t freed = position - config_.slots;
+    std::int32_t lag = 0;
+    for (; freed < 0; freed += messages) ++lag;
+    if (lag >= tiles_) return std::nullopt;
+    return std::pair{c.target_steps[static_cast<std::size_t>(freed)], lag};
   }
 
   void collect_last() {
@@ -300,31 +354,6 @@ class Lowering {
     }
   }
 
-  static int longest_chain(const TransferGraph& graph) {
-    const auto n = static_cast<std::size_t>(graph.size());
-    std::vector<std::int32_t> missing(n);
-    std::vector<int> chain(n, 0);
-    std::vector<TransferId> ready;
-    for (TransferId id = 0; id < graph.size(); ++id) {
-      missing[static_cast<std::size_t>(id)] = graph.dependencies(id);
-      if (graph.dependencies(id) == 0) ready.push_back(id);
-    }
-    int longest = 0;
-    while (!ready.empty()) {
-      const TransferId id = ready.back();
-      ready.pop_back();
-      int& length = chain[static_cast<std::size_t>(id)];
-      length += graph.route_of(id) >= 0 ? 1 : 0;
-      longest = std::max(longest, length);
-      for (const TransferGraph::Edge& edge : graph.successors(id)) {
-        const auto target = static_cast<std::size_t>(edge.target);
-        chain[target] = std::max(chain[target], length);
-        if (--missing[target] == 0) ready.push_back(edge.target);
-      }
-    }
-    return longest;
-  }
-
   struct Route {
     std::int32_t id;
     std::vector<LinkId> links;
@@ -335,7 +364,8 @@ class Lowering {
   const CostModel& model_;
   const Config& config_;
   std::span<const double> start_delays_s_;
-  double chunk_bytes_;
+  std::int32_t tiles_;
+  double tile_bytes_;  // of one chunk
   std::shared_ptr<TransferGraph> graph_;
   std::vector<NodeOrigin> origins_;
   std::vector<TransferId> starts_;         // by rank, -1: none
@@ -347,6 +377,7 @@ class Lowering {
   std::unordered_map<std::uint64_t, Connection> connections_;
   std::unordered_map<std::uint64_t, Route> routes_;
   std::vector<TransferId> scratch_;
+  std::vector<std::pair<TransferId, std::int32_t>> scratch_sources_;  // node, lag
   std::vector<std::size_t> rank_last_offset_;
   std::vector<TransferId> rank_last_;
 };

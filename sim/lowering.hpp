@@ -33,18 +33,25 @@ struct LoweredProgram {
   /// Rank r is done when nodes rank_last[rank_last_offset[r] .. rank_last_offset[r + 1]) are done.
   std::vector<std::size_t> rank_last_offset;
   std::vector<TransferId> rank_last;
-  int steps = 0;  ///< transfers on the longest chain of dependent transfers
+  int steps = 0;           ///< transfers on the longest chain of dependent transfers of a tile
+  std::int32_t tiles = 1;  ///< every node but the launches fires once a tile
 };
 
 /// Lowers a program. Each message is one flow; a thread block runs its steps in order; a send is
 /// done when its flow is done; a receive is done when its flow, the block's previous step and the
-/// step's dependencies are done. (Tiles and finite slots are not modelled here: a message moves
-/// whole.)
+/// step's dependencies are done.
+///
+/// With config.tile_bytes, chunks are cut into `tiles` equal tiles of at most that size, and every
+/// node fires once a tile: a block runs all its steps on one tile, then all on the next, and
+/// dependencies between blocks hold tile by tile. With config.slots, a connection holds that many
+/// messages: a message starts only when the one `slots` before it has been received
+/// (docs/cost-models.md).
 ///
 /// `start_delays_s`: seconds by which each rank starts late; empty: none.
 /// An unmatched receive becomes a node that can never fire, so that engines report it by name.
-/// Throws UserError if the program does not fit the fabric's ranks, if two thread blocks share a
-/// direction of a connection, or if a send has no receive.
+/// Throws UserError if slots are not 0 to 8, if there are too many tiles, if the program does not
+/// fit the fabric's ranks, if two thread blocks share a direction of a connection, or if a send has
+/// no receive.
 [[nodiscard]] LoweredProgram lower(std::shared_ptr<const ThreadBlockProgram> program,
                                    const Fabric& fabric, const CostModel& model, const Call& call,
                                    const Config& config,

@@ -5,6 +5,7 @@
 
 #include "core/error.hpp"
 #include "core/random.hpp"
+#include "sim/steady_state.hpp"
 
 namespace cclgym {
 
@@ -25,6 +26,28 @@ SimulationStalled stalled(const LoweredProgram& lowered, const GraphStalled& cau
   return SimulationStalled(message);
 }
 
+// Keeps the dates of every firing.
+class Recorder final : public FiringObserver {
+ public:
+  explicit Recorder(SimulationRecord& record) : record_(record) {
+    const TransferGraph& graph = *record.graph;
+    record.first_firing.assign(1, 0);
+    for (TransferId id = 0; id < graph.size(); ++id) {
+      record.first_firing.push_back(record.first_firing.back() +
+                                    static_cast<std::size_t>(graph.repeat(id)));
+    }
+    record.start_s.resize(record.first_firing.back());
+    record.end_s.resize(record.first_firing.back());
+  }
+  void on_firing(TransferId node, std::int32_t tile, double start_s, double end_s) override {
+    record_.start_s[record_.firing(node, tile)] = start_s;
+    record_.end_s[record_.firing(node, tile)] = end_s;
+  }
+
+ private:
+  SimulationRecord& record_;
+};
+
 }  // namespace
 
 std::string config_misfit(const Call& call, const Config& config, int ranks) {
@@ -40,6 +63,9 @@ std::string config_misfit(const Call& call, const Config& config, int ranks) {
   if (const auto misfit = rank_misfit(config.algorithm, ranks)) return *misfit;
   if (config.channels < 1) return fmt::format("channels must be >= 1, found {}", config.channels);
   if (config.threads < 1) return fmt::format("threads must be >= 1, found {}", config.threads);
+  if (config.slots < 0 || config.slots > kMostSlots) {
+    return fmt::format("slots must be 0 (unbounded) to {}, found {}", kMostSlots, config.slots);
+  }
   if (call.root < 0 || call.root >= ranks) {
     return fmt::format("root must be a rank from 0 to {}, found {}", ranks - 1, call.root);
   }
@@ -68,7 +94,11 @@ Simulator::Simulator(std::shared_ptr<const Fabric> fabric, CostModel cost_model,
 
 Result Simulator::simulate(const Call& call, const Config& config, std::uint64_t seed,
                            std::uint64_t repetition) {
-  return record(call, config, seed, repetition).result;
+  SimulationRecord record;
+  record.call = call;
+  record.config = config;
+  (void)run(program(call, config), record, seed, repetition);
+  return record.result;
 }
 
 SimulationRecord Simulator::record(const Call& call, const Config& config, std::uint64_t seed,
@@ -79,40 +109,59 @@ SimulationRecord Simulator::record(const Call& call, const Config& config, std::
 SimulationRecord Simulator::record_program(std::shared_ptr<const ThreadBlockProgram> program,
                                            const Call& call, const Config& config,
                                            std::uint64_t seed, std::uint64_t repetition) {
-  if (call.bytes == 0) throw UserError("a call's size must be > 0");
   SimulationRecord record;
   record.call = call;
   record.config = config;
-  record.lowered = lower(std::move(program), *fabric_, cost_model_, call, config,
+  const EngineResult only = run(std::move(program), record, seed, repetition);
+  Recorder recorder(record);
+  if (record.graph->folded()) {
+    engine_->load(record.graph);
+    (void)engine_->run(&recorder);
+  } else {
+    record.start_s.assign(only.start_s.begin(), only.start_s.end());
+    record.end_s.assign(only.end_s.begin(), only.end_s.end());
+  }
+  return record;
+}
+
+EngineResult Simulator::run(std::shared_ptr<const ThreadBlockProgram> program,
+                            SimulationRecord& record, std::uint64_t seed,
+                            std::uint64_t repetition) {
+  const Call& call = record.call;
+  if (call.bytes == 0) throw UserError("a call's size must be > 0");
+  record.lowered = lower(std::move(program), *fabric_, cost_model_, call, record.config,
                          start_delays(seed, repetition));
   const LoweredProgram& lowered = record.lowered;
-  EngineResult run;
+  TiledDates dates;
   try {
-    engine_->load(lowered.graph);
-    run = engine_->run();
+    dates = run_tiles(*engine_, lowered.graph, lowered.tiles, lowered.rank_last);
   } catch (const GraphStalled& cause) {
     throw stalled(lowered, cause);
   }
-  record.start_s.assign(run.start_s.begin(), run.start_s.end());
-  record.end_s.assign(run.end_s.begin(), run.end_s.end());
+  record.graph = dates.graph;
+  record.simulated_s = dates.simulated_makespan_s;
 
   Result& result = record.result;
-  result.time_s = run.makespan_s;
   result.steps = lowered.steps;
   result.flows = lowered.graph->flow_firings();
+  result.tiles = lowered.tiles;
+  result.simulated_tiles = dates.simulated;
+  result.tile_error_s = dates.error_s;
+  result.periodic = dates.periodic;
   for (std::size_t rank = 0; rank + 1 < lowered.rank_last_offset.size(); ++rank) {
     double done_s = 0;
     for (std::size_t i = lowered.rank_last_offset[rank]; i < lowered.rank_last_offset[rank + 1];
          ++i) {
-      done_s = std::max(done_s, record.end_s[static_cast<std::size_t>(lowered.rank_last[i])]);
+      done_s = std::max(done_s, dates.end_s[i]);
     }
     result.rank_time_s.push_back(done_s);
+    result.time_s = std::max(result.time_s, done_s);
   }
   if (result.time_s > 0) {
     result.algbw_Bps = static_cast<double>(call.bytes) / result.time_s;
     result.busbw_Bps = result.algbw_Bps * bus_bandwidth_factor(call.collective, fabric_->ranks());
   }
-  return record;
+  return dates.whole;
 }
 
 std::shared_ptr<const ThreadBlockProgram> Simulator::program(const Call& call,
@@ -123,11 +172,13 @@ std::shared_ptr<const ThreadBlockProgram> Simulator::program(const Call& call,
   std::shared_ptr<const ThreadBlockProgram>& known =
       programs_[{config.algorithm, call.collective, config.channels, call.root}];
   if (!known) {
-    known = build_algorithm(config.algorithm, {.collective = call.collective,
-                                               .ranks = fabric_->ranks(),
-                                               .channels = config.channels,
-                                               .root = call.root,
-                                               .rings = rings_});
+    known = build_algorithm(config.algorithm,
+                            {.collective = call.collective,
+                             .ranks = fabric_->ranks(),
+                             .channels = config.channels,
+                             .root = call.root,
+                             .rings = rings_,
+                             .ranks_per_server = fabric_->ranks_per_server().value_or(0)});
   }
   return known;
 }

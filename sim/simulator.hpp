@@ -18,14 +18,23 @@
 
 namespace cclgym {
 
-/// A simulated call with the dates of every node: what timelines and analyses are made from.
+/// A simulated call with the dates of every firing: what timelines and analyses are made from.
+/// Without tiles, each node fires once, and the number of a firing is that of its node.
 struct SimulationRecord {
   Call call;
   Config config;
   LoweredProgram lowered;
-  std::vector<double> start_s;  ///< by node
-  std::vector<double> end_s;    ///< by node
+  /// What was simulated: lowered.graph, or its first tiles (result.simulated_tiles of them).
+  std::shared_ptr<const TransferGraph> graph;
+  double simulated_s = 0;                 ///< date at which the simulated tiles were done
+  std::vector<std::size_t> first_firing;  ///< by node; one more at the end
+  std::vector<double> start_s;            ///< by firing
+  std::vector<double> end_s;              ///< by firing
   Result result;
+
+  [[nodiscard]] std::size_t firing(TransferId node, std::int32_t tile) const {
+    return first_firing[static_cast<std::size_t>(node)] + static_cast<std::size_t>(tile);
+  }
 };
 
 /// Simulates calls on one fabric. Not thread-safe; any number may exist (with engine "simgrid", one
@@ -54,6 +63,10 @@ class Simulator {
                                                 std::uint64_t repetition = 0);
 
  private:
+  /// Lowers and simulates; fills the record but for the dates of the firings. Returns the engine's
+  /// own account of the run if there was only one.
+  EngineResult run(std::shared_ptr<const ThreadBlockProgram> program, SimulationRecord& record,
+                   std::uint64_t seed, std::uint64_t repetition);
   using ProgramKey = std::tuple<std::string, CollectiveKind, int, int>;
   [[nodiscard]] std::shared_ptr<const ThreadBlockProgram> program(const Call& call,
                                                                   const Config& config);

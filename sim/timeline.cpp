@@ -43,6 +43,8 @@ class TimelineWriter {
                  {"size", format_bytes(record_.call.bytes)},
                  {"protocol", to_string(record_.config.protocol)},
                  {"channels", record_.config.channels},
+                 {"tiles", record_.result.tiles},
+                 {"simulated_tiles", record_.result.simulated_tiles},
                  {"time_us", record_.result.time_s * kMicroseconds}}
          << "}\n";
   }
@@ -94,11 +96,11 @@ class TimelineWriter {
         name_track(rank, static_cast<int>(block) + 1, name);
       }
     }
-    for (TransferId id = 0; id < record_.lowered.graph->size(); ++id) {
+    for (TransferId id = 0; id < record_.graph->size(); ++id) {
       const NodeOrigin& origin = record_.lowered.origins[static_cast<std::size_t>(id)];
       if (origin.thread_block >= 0) continue;
       name_track(origin.rank, 0, "launch");
-      slice(origin.rank, 0, "kernel launch", start(id), end(id), Json::object());
+      slice(origin.rank, 0, "kernel launch", start({id, 0}), end({id, 0}), Json::object());
     }
     for (const StepTime& step : step_times(record_)) write_step(step);
   }
@@ -111,7 +113,8 @@ class TimelineWriter {
     if (sends(instruction.opcode)) name += fmt::format(" to {}", block.send_peer);
     if (receives(instruction.opcode)) name += fmt::format(" from {}", block.recv_peer);
     Json args{{"step", step.step}, {"chunks", instruction.count}};
-    if (step.flow >= 0) args["wire_bytes"] = record_.lowered.graph->bytes(step.flow);
+    if (tiled()) args["tile"] = step.tile;
+    if (step.flow >= 0) args["wire_bytes"] = record_.graph->bytes(step.flow);
     const int tid = step.thread_block + 1;
     slice(step.rank, tid, name, step.start_s, step.end_s, std::move(args));
     if (step.flow < 0) return;
@@ -122,7 +125,7 @@ class TimelineWriter {
     Json arrow{{"ph", tail ? "s" : "f"},
                {"pid", step.rank},
                {"tid", tid},
-               {"id", step.flow},
+               {"id", record_.firing(step.flow, step.tile)},
                {"name", "message"},
                {"cat", "message"},
                {"ts", tail || end_us == start_us ? start_us : between_us(1e-3, end_us)}};
@@ -146,7 +149,7 @@ class TimelineWriter {
         if (track == free_from_s.size()) free_from_s.push_back(0);
         free_from_s[track] = interval.end_s;
         const NodeOrigin& origin = record_.lowered.origins[static_cast<std::size_t>(interval.flow)];
-        const double bytes = record_.lowered.graph->bytes(interval.flow);
+        const double bytes = record_.graph->bytes(interval.flow);
         const double duration_s = interval.end_s - interval.start_s;
         slice(
             pid, first_tid + static_cast<int>(track),
@@ -165,8 +168,11 @@ class TimelineWriter {
   void write_critical_path() {
     const int pid = fabric_.ranks() + 1;
     name_process(pid, "critical path");
-    for (const TransferId id : critical_path(record_)) {
-      slice(pid, 0, describe_node(record_.lowered, id), start(id), end(id), Json::object());
+    for (const Firing& firing : critical_path(record_)) {
+      Json args = Json::object();
+      if (tiled()) args["tile"] = firing.tile;
+      slice(pid, 0, describe_node(record_.lowered, firing.node), start(firing), end(firing),
+            std::move(args));
     }
   }
 
@@ -175,12 +181,13 @@ class TimelineWriter {
     return fmt::format("{} to {}", fabric_.nodes()[static_cast<std::size_t>(l.source)].name,
                        fabric_.nodes()[static_cast<std::size_t>(l.target)].name);
   }
-  [[nodiscard]] double start(TransferId id) const {
-    return record_.start_s[static_cast<std::size_t>(id)];
+  [[nodiscard]] double start(const Firing& firing) const {
+    return record_.start_s[record_.firing(firing.node, firing.tile)];
   }
-  [[nodiscard]] double end(TransferId id) const {
-    return record_.end_s[static_cast<std::size_t>(id)];
+  [[nodiscard]] double end(const Firing& firing) const {
+    return record_.end_s[record_.firing(firing.node, firing.tile)];
   }
+  [[nodiscard]] bool tiled() const { return record_.result.tiles > 1; }
 
   std::ostream& out_;
   const SimulationRecord& record_;

@@ -28,6 +28,14 @@ struct TransferCost {
 [[nodiscard]] double local_cost_s(const CostModel& model, const Config& config, Opcode opcode,
                                   double bytes);
 
+/// Into how many equal tiles of at most config.tile_bytes a chunk is cut; 1 if tile_bytes is 0.
+/// Throws UserError if config.slots is not 0 to 8 or there are more than a billion tiles.
+[[nodiscard]] std::int32_t tiles_of(double chunk_bytes, const Config& config);
+
+/// `config` with the tile size and the slots of its protocol as the cost model states them (both 0,
+/// messages whole and slots unbounded, if it states none).
+[[nodiscard]] Config with_protocol_tiles(const CostModel& model, Config config);
+
 /// Seconds from the call to a rank's first instruction.
 [[nodiscard]] double launch_cost_s(const CostModel& model, int channels);
 

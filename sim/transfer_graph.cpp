@@ -166,4 +166,51 @@ void TransferGraph::finish() {
   finished_ = true;
 }
 
+TransferGraph TransferGraph::truncated(std::int32_t repeat) const {
+  require(finished_, [] { return "truncated before finish"; });
+  require(repeat >= 1, [&] { return fmt::format("truncated to {} firings", repeat); });
+  TransferGraph copy = *this;
+  copy.firings_ = copy.flow_firings_ = 0;
+  for (std::size_t node = 0; node < repeat_.size(); ++node) {
+    copy.repeat_[node] = std::min(repeat_[node], repeat);
+    copy.firings_ += copy.repeat_[node];
+    copy.flow_firings_ += route_of_[node] >= 0 ? copy.repeat_[node] : 0;
+  }
+  return copy;
+}
+
+int longest_chain(const TransferGraph& graph) {
+  const auto same_iteration = [](const TransferGraph::Edge& edge) {
+    return edge.lag == 0 || edge.lag == TransferGraph::kFirstOnly;
+  };
+  const auto n = static_cast<std::size_t>(graph.size());
+  std::vector<std::int32_t> missing(n);
+  for (TransferId id = 0; id < graph.size(); ++id) {
+    missing[static_cast<std::size_t>(id)] += graph.dependencies(id);
+    for (const TransferGraph::Edge& edge : graph.successors(id)) {
+      missing[static_cast<std::size_t>(edge.target)] -= same_iteration(edge) ? 0 : 1;
+    }
+  }
+  std::vector<int> chain(n, 0);
+  std::vector<TransferId> ready;
+  for (TransferId id = 0; id < graph.size(); ++id) {
+    if (missing[static_cast<std::size_t>(id)] == 0) ready.push_back(id);
+  }
+  int longest = 0;
+  while (!ready.empty()) {
+    const TransferId id = ready.back();
+    ready.pop_back();
+    int& length = chain[static_cast<std::size_t>(id)];
+    length += graph.route_of(id) >= 0 ? 1 : 0;
+    longest = std::max(longest, length);
+    for (const TransferGraph::Edge& edge : graph.successors(id)) {
+      if (!same_iteration(edge)) continue;
+      const auto target = static_cast<std::size_t>(edge.target);
+      chain[target] = std::max(chain[target], length);
+      if (--missing[target] == 0) ready.push_back(edge.target);
+    }
+  }
+  return longest;
+}
+
 }  // namespace cclgym

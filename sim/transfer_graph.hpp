@@ -24,7 +24,8 @@ inline constexpr double kNoRateCap = std::numeric_limits<double>::infinity();
 /// the tiles of a pipeline) into one copy of it. An edge u -> v with lag k says: firing i of v
 /// waits for firing i - k of u (for nothing if i < k). A node fires strictly in order: firing i + 1
 /// never starts before firing i is done. With repeat == 1 and lag == 0 this is a plain dependency
-/// DAG.
+/// DAG. An edge of lag kFirstOnly holds back firing 0 of v alone, until firing 0 of u is done (a
+/// launch before the first tile of a pipeline).
 ///
 /// Structure of arrays, immutable once finished; may be shared by any number of engines.
 class TransferGraph {
@@ -33,6 +34,7 @@ class TransferGraph {
     TransferId target;
     std::int32_t lag;
   };
+  static constexpr std::int32_t kFirstOnly = std::numeric_limits<std::int32_t>::max();
 
   // --- building ---
   /// Sets the capacity of every link, B/s; routes refer to links by index.
@@ -45,12 +47,15 @@ class TransferGraph {
   TransferId add_flow(std::int32_t route, double bytes, double latency_s,
                       double rate_cap_Bps = kNoRateCap, std::int32_t repeat = 1);
   TransferId add_delay(double delay_s, std::int32_t repeat = 1);
-  /// `target` waits for `source` (firing i for firing i - lag).
+  /// `target` waits for `source` (firing i for firing i - lag; kFirstOnly: see above).
   void add_edge(TransferId source, TransferId target, std::int32_t lag = 0);
   /// `target` waits for something that never happens (an unmatched receive): the engine reports it.
   void add_unsatisfiable_dependency(TransferId target);
   /// Sorts the edges into rows; nothing may be added afterwards. Throws std::logic_error on misuse.
   void finish();
+  /// A finished copy in which no node fires more than `repeat` times: the first tiles of a
+  /// pipeline.
+  [[nodiscard]] TransferGraph truncated(std::int32_t repeat) const;
 
   // --- reading (after finish) ---
   [[nodiscard]] bool finished() const { return finished_; }
@@ -112,5 +117,8 @@ class TransferGraph {
   bool folded_ = false;
   bool finished_ = false;
 };
+
+/// Nodes with a route on the longest chain of nodes that wait for each other within one iteration.
+[[nodiscard]] int longest_chain(const TransferGraph& graph);
 
 }  // namespace cclgym

@@ -31,6 +31,7 @@ struct FabricModel {
 [[nodiscard]] OptionSpec latency_option(std::string default_text);
 
 [[nodiscard]] FabricModel dgx1_model();
+[[nodiscard]] FabricModel dgx2_model();
 [[nodiscard]] FabricModel ndv4_model();
 [[nodiscard]] FabricModel ring_model();
 [[nodiscard]] FabricModel fully_connected_model();

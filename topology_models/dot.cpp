@@ -80,6 +80,7 @@ std::string label_of(const Link& link) {
 
 // Edges: wide links are drawn thicker. dot puts the tail of an edge above its head, hence
 // NVSwitches as tails: they come out above the GPUs, and what leads out of the server below them.
+// Links between NVSwitches must not put one above the other.
 class EdgeLines {
  public:
   explicit EdgeLines(const Fabric& fabric) : fabric_(fabric), pairs_(link_pairs(fabric)) {
@@ -100,7 +101,9 @@ class EdgeLines {
     std::string lines;
     for (const LinkPair& pair : pairs_) {
       const Link& link = pair.link;
-      const bool upside_down = node(link.target).kind == NodeKind::NvSwitch;
+      const bool from_switch = node(link.source).kind == NodeKind::NvSwitch;
+      const bool to_switch = node(link.target).kind == NodeKind::NvSwitch;
+      const bool upside_down = to_switch && !from_switch;
       const Node& tail = node(upside_down ? link.target : link.source);
       const Node& head = node(upside_down ? link.source : link.target);
       lines += fmt::format("  {} -> {} [color=\"{}\", fontcolor=\"{}\", penwidth={:.2g}",
@@ -108,6 +111,7 @@ class EdgeLines {
                            colour_of(link.kind),
                            std::min(1 + 0.6 * std::log2(link.capacity_Bps() / least_Bps_), 4.0));
       if (labelled) lines += fmt::format(", label=\" {}\"", label_of(link));
+      if (from_switch && to_switch) lines += ", constraint=false";
       lines += pair.duplex ? ", dir=none];\n" : upside_down ? ", dir=back];\n" : "];\n";
     }
     return lines;

@@ -43,6 +43,15 @@ int Fabric::server_of(int rank) const {
   return nodes_[static_cast<std::size_t>(gpu(rank))].server;
 }
 
+std::optional<int> Fabric::ranks_per_server() const {
+  if (ranks() % servers() != 0) return std::nullopt;
+  const int each = ranks() / servers();
+  for (int rank = 0; rank < ranks(); ++rank) {
+    if (server_of(rank) != rank / each) return std::nullopt;
+  }
+  return each;
+}
+
 std::string Fabric::canonical_text() const {
   std::string text;
   const auto out = std::back_inserter(text);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -55,17 +56,22 @@ class Fabric {
   /// The node that carries a rank. Unit: index into nodes().
   [[nodiscard]] NodeId gpu(int rank) const { return gpus_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] int server_of(int rank) const;
+  /// How many ranks each server carries, if all carry as many and ranks are numbered server by
+  /// server, so that rank r is number r % n of server r / n (what hierarchical programs are written
+  /// for); nothing otherwise, also where some server has no GPU. Takes time linear in ranks().
+  [[nodiscard]] std::optional<int> ranks_per_server() const;
   /// The GPU model that cost parameters are keyed by ("V100", "A100"); empty if generic.
   [[nodiscard]] const std::string& gpu_model() const { return gpu_model_; }
 
   /// The links from `source` to `target` rank that channel `channel` uses, in order; empty iff
   /// the ranks are equal. A shortest path by hops, then by widest bottleneck; where several are
   /// equally good (two NICs, say), channels take them in turn, in the order of link ids, channel 0
-  /// starting with number `source` of them so that ranks with the same choice spread over it. The
-  /// turn at the sending end is repeated at the receiving end (NIC k to NIC k) until all have had
-  /// it. Routes do not pass through another GPU unless there is no other way (DGX-1: 0 -> 5);
-  /// then the data cuts through that GPU as through a switch. Throws UserError if the ranks are
-  /// not connected.
+  /// starting with number `source` of them (at those of another server: with number `target`) so
+  /// that ranks with the same choice spread over it: with one channel, GPU k of a pair sends and
+  /// receives through NIC k of its two, whoever is at the other end. The turn at the sending end is
+  /// repeated at the receiving end until all have had it. Routes do not pass through another GPU
+  /// unless there is no other way (DGX-1: 0 -> 5); then the data cuts through that GPU as through a
+  /// switch. Throws UserError if the ranks are not connected.
   /// Computes the route afresh: cache it where it is used in a loop.
   [[nodiscard]] std::vector<LinkId> route(int source, int target, int channel) const;
 

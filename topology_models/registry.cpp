@@ -50,8 +50,8 @@ OptionSpec latency_option(std::string default_text) {
 namespace {
 
 const std::vector<FabricModel>& models() {
-  static const std::vector<FabricModel> all = {dgx1_model(), ndv4_model(), ring_model(),
-                                               fully_connected_model()};
+  static const std::vector<FabricModel> all = {dgx1_model(), dgx2_model(), ndv4_model(),
+                                               ring_model(), fully_connected_model()};
   return all;
 }
 

@@ -54,14 +54,18 @@ class RouteSearch {
     return true;
   }
 
-  // The channel's path. Where the best paths part n ways for the first time, the channel (counted
-  // from the rank) picks the way; later partings repeat that choice (rail k to rail k) until the
-  // channels have gone once round, so that few channels already use all ways at both ends.
-  [[nodiscard]] std::vector<LinkId> pick(int rank, int channel) const {
+  // The channel's path. Where the best paths part n ways for the first time, the channel has the
+  // first turn; later partings repeat that turn until the channels have gone once round, so that
+  // few channels already use all ways at both ends. Turns count from the rank at whose server the
+  // paths part: among equal servers, a GPU's NIC depends on the GPU and the channel alone, and two
+  // GPUs behind one PCIe switch never meet in a NIC while the other one idles.
+  [[nodiscard]] std::vector<LinkId> pick(int source_rank, int target_rank, int channel) const {
     const double best_Bps = touched_.at(source_).width_Bps;
+    const int far_server = nodes_[index(target_)].server;
+    const bool same_server = nodes_[index(source_)].server == far_server;
     std::vector<LinkId> path;
     std::vector<LinkId> ways;
-    std::int64_t choice = rank;
+    std::int64_t turn = 0;
     std::int64_t rest = channel;
     for (NodeId node = source_; node != target_;) {
       const int left = touched_.at(node).to_target;
@@ -78,9 +82,12 @@ class RouteSearch {
       LinkId chosen = ways.front();
       if (ways.size() > 1) {
         const auto count = static_cast<std::int64_t>(ways.size());
-        choice = (choice + rest) % count;
+        turn = (turn + rest) % count;
         rest /= count;
-        chosen = ways[static_cast<std::size_t>(choice)];
+        const bool far =
+            !same_server && nodes_[index(links_[index(ways.front())].target)].server == far_server;
+        const std::int64_t first = far ? target_rank : source_rank;
+        chosen = ways[static_cast<std::size_t>((first + turn) % count)];
       }
       path.push_back(chosen);
       node = links_[index(chosen)].target;
@@ -201,7 +208,7 @@ std::vector<LinkId> Fabric::route(int source, int target, int channel) const {
 
   for (const bool through_gpus : {false, true}) {
     RouteSearch search(nodes_, links_, links_out_, links_in_, through_gpus);
-    if (search.run(from, to)) return search.pick(source, channel);
+    if (search.run(from, to)) return search.pick(source, target, channel);
   }
   throw UserError(fmt::format("fabric '{}': no links lead from GPU '{}' to GPU '{}'", name_,
                               nodes_[index(from)].name, nodes_[index(to)].name));

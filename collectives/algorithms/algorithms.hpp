@@ -17,6 +17,13 @@ namespace cclgym::algorithms {
 [[nodiscard]] Program all_pairs(const AlgorithmRequest& request);
 [[nodiscard]] Program naive(const AlgorithmRequest& request);
 
+// In these `ranks_per_server` is at least 1 and divides the ranks.
+[[nodiscard]] Program hierarchical(const AlgorithmRequest& request);
+[[nodiscard]] Program two_step(const AlgorithmRequest& request);
+[[nodiscard]] Program all_to_next(const AlgorithmRequest& request);
+
+[[nodiscard]] Program spread_ring(const AlgorithmRequest& request);
+
 /// A rank's neighbours in a binary tree; -1: none.
 struct TreeNeighbours {
   int parent = -1;

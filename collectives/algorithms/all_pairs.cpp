@@ -8,52 +8,21 @@
 
 namespace cclgym::algorithms {
 
-namespace {
-
-/// Each rank gets the others' copies of its slice and adds them up.
-void gather_and_reduce(ProgramBuilder& p, int ranks, int channels) {
-  for (int owner = 0; owner < ranks; ++owner) {
-    for (int step = 1; step < ranks; ++step) {
-      for (int channel = 0; channel < channels; ++channel) {
-        (void)p.chunk((owner + step) % ranks, Buffer::Input, owner * channels + channel)
-            .copy(owner, Buffer::Scratch, (step - 1) * channels + channel, {.channel = channel});
-      }
-    }
-  }
-  for (int owner = 0; owner < ranks; ++owner) {
-    for (int channel = 0; channel < channels; ++channel) {
-      ChunkRef sum = p.chunk(owner, Buffer::Input, owner * channels + channel);
-      for (int step = 1; step < ranks; ++step) {
-        const ChunkRef part = p.chunk(owner, Buffer::Scratch, (step - 1) * channels + channel);
-        sum = sum.reduce(part, {.channel = channel});
-      }
-    }
-  }
-}
-
-/// Each rank copies its slice to all others.
-void spread(ProgramBuilder& p, Buffer buffer, int ranks, int channels) {
-  for (int owner = 0; owner < ranks; ++owner) {
-    for (int step = 1; step < ranks; ++step) {
-      for (int channel = 0; channel < channels; ++channel) {
-        const int index = owner * channels + channel;
-        (void)p.chunk(owner, buffer, index)
-            .copy((owner + step) % ranks, buffer, index, {.channel = channel});
-      }
-    }
-  }
-}
-
-}  // namespace
-
 Program all_pairs(const AlgorithmRequest& request) {
   const int n = request.ranks;
-  const CollectiveKind kind = request.collective;
-  const int chunks = (kind == CollectiveKind::AllReduce ? n : 1) * request.channels;
-  ProgramBuilder p("all-pairs", Contract::make(kind, n, chunks, true));
-  if (kind != CollectiveKind::AllGather) gather_and_reduce(p, n, request.channels);
-  if (kind == CollectiveKind::AllGather) spread(p, Buffer::Output, n, request.channels);
-  if (kind == CollectiveKind::AllReduce) spread(p, Buffer::Input, n, request.channels);
+  const bool reduces = request.collective != CollectiveKind::AllGather;
+  const bool spreads = request.collective != CollectiveKind::ReduceScatter;
+  const Buffer buffer = reduces ? Buffer::Input : Buffer::Output;
+  ProgramBuilder p("all-pairs",
+                   Contract::make(request.collective, n, reduces && spreads ? n : 1, true));
+  const auto parallel = p.parallelize(request.channels);
+  for (int r = 0; r < n; ++r) {
+    for (int i = 1; reduces && i < n; ++i)
+      (void)p.chunk((r + i) % n, buffer, r).copy(r, Buffer::Scratch, i - 1);
+    ChunkRef c = p.chunk(r, buffer, r);
+    for (int i = 1; reduces && i < n; ++i) c = c.reduce(p.chunk(r, Buffer::Scratch, i - 1));
+    for (int i = 1; spreads && i < n; ++i) (void)c.copy((r + i) % n, buffer, r);
+  }
   return p.finish();
 }
 

@@ -1,18 +1,40 @@
 #include "collectives/compiler/compile.hpp"
 
+#include <fmt/format.h>
+#include <stdexcept>
+
+#include "collectives/compiler/channels.hpp"
 #include "collectives/compiler/chunk_dag.hpp"
+#include "collectives/compiler/fuse.hpp"
 #include "collectives/compiler/instruction_dag.hpp"
 #include "collectives/compiler/schedule.hpp"
 #include "collectives/compiler/thread_blocks.hpp"
+#include "collectives/deadlock.hpp"
+#include "core/error.hpp"
 
 namespace cclgym {
 
-ThreadBlockProgram compile(const Program& program) {
-  const auto lower = [&program] {  // the chunk DAG's memory is free again after this
-    const ChunkDag chunks = trace_dependencies(program);
-    return make_instructions(program, chunks, make_schedule(program, chunks));
+ThreadBlockProgram compile(const Program& program, const CompileOptions& options) {
+  if (options.slots < 1) {
+    throw UserError(fmt::format("{} slots; expected at least 1", options.slots));
+  }
+  const bool fused = options.fuse && options.slots > 1;
+  Program whole = program;
+  assign_channels(whole, trace_dependencies(program), fused);
+  whole = replicate(expand_parallel(whole), options.instances, options.policy);
+  const auto lower = [&whole, fused] {  // the chunk DAG's memory is free again after this
+    const ChunkDag chunks = trace_dependencies(whole);
+    const Schedule schedule = make_schedule(whole, chunks);
+    return make_instructions(whole, chunks, schedule,
+                             fused ? fuse(whole, chunks, schedule) : no_fusion(whole));
   };
-  return assign_thread_blocks(program, lower());
+  ThreadBlockProgram compiled = assign_thread_blocks(whole, lower(), options.share_blocks);
+  if (const auto deadlock = find_deadlock(compiled, options.slots)) {
+    throw std::logic_error(fmt::format(
+        "the compiler made a program that deadlocks with {} slots at {}", options.slots,
+        describe_step(compiled, deadlock->rank, deadlock->thread_block, deadlock->step)));
+  }
+  return compiled;
 }
 
 }  // namespace cclgym

@@ -9,30 +9,48 @@ namespace {
 BufferSlice slice(const Location& location) { return {location.buffer, location.index}; }
 
 InstructionNode send_node(const Operation& operation) {
-  return {Opcode::Send,      operation.source.rank,   operation.target.rank,
-          operation.channel, slice(operation.source), {},
-          operation.count};
+  return {.opcode = Opcode::Send,
+          .rank = operation.source.rank,
+          .send_peer = operation.target.rank,
+          .channel = operation.channel,
+          .source = slice(operation.source),
+          .target = {},
+          .count = operation.count};
 }
 
 InstructionNode local_node(const Operation& operation) {
-  return {operation.kind == OperationKind::Copy ? Opcode::Copy : Opcode::Reduce,
-          operation.target.rank,
-          -1,
-          operation.channel,
-          slice(operation.source),
-          slice(operation.target),
-          operation.count};
+  return {.opcode = operation.kind == OperationKind::Copy ? Opcode::Copy : Opcode::Reduce,
+          .rank = operation.target.rank,
+          .channel = operation.channel,
+          .source = slice(operation.source),
+          .target = slice(operation.target),
+          .count = operation.count};
 }
 
 InstructionNode receive_node(const Operation& operation) {
   const bool reduce = operation.kind == OperationKind::Reduce;
-  return {reduce ? Opcode::RecvReduceCopy : Opcode::Recv,
-          operation.target.rank,
-          operation.source.rank,
-          operation.channel,
-          reduce ? slice(operation.target) : BufferSlice{},
-          slice(operation.target),
-          operation.count};
+  return {.opcode = reduce ? Opcode::RecvReduceCopy : Opcode::Recv,
+          .rank = operation.target.rank,
+          .recv_peer = operation.source.rank,
+          .channel = operation.channel,
+          .source = reduce ? slice(operation.target) : BufferSlice{},
+          .target = slice(operation.target),
+          .count = operation.count};
+}
+
+/// The receive of one operation with the send of another; `stored`: is the result kept?
+InstructionNode fused_node(const Operation& received, const Operation& sent, bool stored) {
+  InstructionNode node = receive_node(received);
+  node.send_peer = sent.target.rank;
+  if (node.opcode == Opcode::Recv) {
+    node.opcode = Opcode::RecvCopySend;
+  } else if (stored) {
+    node.opcode = Opcode::RecvReduceCopySend;
+  } else {
+    node.opcode = Opcode::RecvReduceSend;
+    node.target = {};
+  }
+  return node;
 }
 
 /// The one or two instructions of an operation; equal for a local one.
@@ -44,7 +62,7 @@ struct Instructions {
 }  // namespace
 
 InstructionDag make_instructions(const Program& program, const ChunkDag& chunk_dag,
-                                 const Schedule& schedule) {
+                                 const Schedule& schedule, const Fusion& fusion) {
   const auto& operations = program.operations;
   const auto remote = static_cast<std::size_t>(
       std::count_if(operations.begin(), operations.end(),
@@ -58,17 +76,32 @@ InstructionDag make_instructions(const Program& program, const ChunkDag& chunk_d
 
   // Edges of an operation's end become edges of the instruction on that end's rank. Both operations
   // touch a place of that rank, which says which instruction of the predecessor is meant.
-  const auto add = [&](std::size_t i, const InstructionNode& node, bool source, bool target) {
-    const auto number = static_cast<std::int32_t>(dag.nodes.size());
+  const auto begin_node = [&](const InstructionNode& node) {
     dag.nodes.push_back(node);
-    if (source) made[i].at_source = number;
-    if (target) made[i].at_target = number;
+    return static_cast<std::int32_t>(dag.nodes.size()) - 1;
+  };
+  const auto add_edges = [&](std::size_t i, int rank, bool source, bool target) {
     for (const ChunkEdge& edge : chunk_dag.predecessors(i)) {
       if (edge.end == OperationEnd::Source ? !source : !target) continue;
       const auto j = static_cast<std::size_t>(edge.operation);
-      const bool at_source = operations[j].source.rank == node.rank;
+      const bool at_source = operations[j].source.rank == rank;
       dag.edges.push_back({at_source ? made[j].at_source : made[j].at_target, edge.kind});
     }
+  };
+  const auto add = [&](std::size_t i, const InstructionNode& node, bool source, bool target) {
+    const std::int32_t number = begin_node(node);
+    if (source) made[i].at_source = number;
+    if (target) made[i].at_target = number;
+    add_edges(i, node.rank, source, target);
+    dag.first.push_back(dag.edges.size());
+  };
+  const auto add_fused = [&](std::size_t received, std::size_t sent) {
+    const InstructionNode node =
+        fused_node(operations[received], operations[sent], fusion.stored[received]);
+    const std::int32_t number = begin_node(node);
+    made[received].at_target = number;
+    made[sent].at_source = number;
+    add_edges(received, node.rank, false, true);  // what is sent waits for nothing else
     dag.first.push_back(dag.edges.size());
   };
 
@@ -79,7 +112,13 @@ InstructionDag make_instructions(const Program& program, const ChunkDag& chunk_d
     while (end < order.size() && schedule.level[operation_at(end)] == level) ++end;
     for (std::size_t k = begin; k < end; ++k) {
       const std::size_t i = operation_at(k);
-      if (operations[i].remote()) add(i, send_node(operations[i]), true, false);
+      const std::int32_t received = fusion.received_from[i];
+      if (received != Fusion::kNone) add_fused(static_cast<std::size_t>(received), i);
+    }
+    for (std::size_t k = begin; k < end; ++k) {
+      const std::size_t i = operation_at(k);
+      if (!operations[i].remote() || fusion.received_from[i] != Fusion::kNone) continue;
+      add(i, send_node(operations[i]), true, false);
     }
     for (std::size_t k = begin; k < end; ++k) {
       const std::size_t i = operation_at(k);
@@ -87,7 +126,8 @@ InstructionDag make_instructions(const Program& program, const ChunkDag& chunk_d
     }
     for (std::size_t k = begin; k < end; ++k) {
       const std::size_t i = operation_at(k);
-      if (operations[i].remote()) add(i, receive_node(operations[i]), false, true);
+      if (!operations[i].remote() || fusion.sent_by[i] != Fusion::kNone) continue;
+      add(i, receive_node(operations[i]), false, true);
     }
   }
   return dag;

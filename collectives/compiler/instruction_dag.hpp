@@ -1,4 +1,5 @@
-// Third pass: each operation becomes one instruction (local) or a send and a receive (remote).
+// Fifth pass: each operation becomes one instruction (local) or a send and a receive (remote),
+// which may be fused with the receive or send of another operation.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "collectives/compiler/chunk_dag.hpp"
+#include "collectives/compiler/fuse.hpp"
 #include "collectives/compiler/schedule.hpp"
 #include "collectives/ir.hpp"
 #include "collectives/program.hpp"
@@ -16,11 +18,14 @@ namespace cclgym {
 struct InstructionNode {
   Opcode opcode = Opcode::Nop;
   std::int32_t rank = 0;
-  std::int32_t peer = -1;  ///< of the message sent or received; -1: local
+  std::int32_t send_peer = -1;  ///< -1: sends nothing
+  std::int32_t recv_peer = -1;  ///< -1: receives nothing
   std::int32_t channel = 0;
   BufferSlice source;
   BufferSlice target;
   std::int32_t count = 1;
+
+  [[nodiscard]] bool local() const { return send_peer == -1 && recv_peer == -1; }
 };
 
 /// "This instruction must wait for `instruction`" of the same rank.
@@ -29,10 +34,11 @@ struct InstructionEdge {
   DependenceKind kind = DependenceKind::True;
 };
 
-/// The instructions of all ranks in one *global order*: by level; within a level first what sends,
-/// then what is local, then what receives; then by trace order. Every edge, and every message from
-/// its send to its receive, leads from a lower to a higher instruction: dependencies lie at lower
-/// levels, and a receive comes after its send within one level.
+/// The instructions of all ranks in one *global order*: by level; within a level first what
+/// receives and sends (fused; its level is that of the send), then what sends, then what is local,
+/// then what receives; then by trace order. Every edge, and every message from its send to its
+/// receive, leads from a lower to a higher instruction: dependencies lie at lower levels, and a
+/// receive comes after its send within one level, or at the beginning of the next.
 struct InstructionDag {
   std::vector<InstructionNode> nodes;
   std::vector<std::size_t> first;  ///< row of node i: edges [first[i], first[i + 1])
@@ -45,6 +51,6 @@ struct InstructionDag {
 
 /// Cost: linear.
 [[nodiscard]] InstructionDag make_instructions(const Program& program, const ChunkDag& dag,
-                                               const Schedule& schedule);
+                                               const Schedule& schedule, const Fusion& fusion);
 
 }  // namespace cclgym

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <tuple>
 #include <unordered_map>
+
+#include "collectives/compiler/fuse.hpp"
 
 namespace cclgym {
 
@@ -58,6 +61,8 @@ class Connections {
 Schedule make_schedule(const Program& program, const ChunkDag& dag) {
   const std::size_t count = program.operations.size();
   const Successors successors(dag);
+  const std::vector<std::int32_t> forwarded = forwarded_operations(program, dag);
+  const std::vector<std::int32_t> reverse_depth = reverse_depths(dag);
   Connections connections(program);
   Schedule schedule;
   schedule.level.assign(count, 0);  // until it is ready: the earliest level known so far
@@ -71,7 +76,18 @@ Schedule make_schedule(const Program& program, const ChunkDag& dag) {
   for (std::size_t now = 0; now < ready.size(); ++now) {
     std::vector<std::int32_t> operations;
     operations.swap(ready[now]);
-    std::sort(operations.begin(), operations.end());
+    const auto priority = [&](std::int32_t number) {
+      const auto i = static_cast<std::size_t>(number);
+      const std::int32_t received = forwarded[i];
+      const bool passes_on = received >= 0 &&
+                             schedule.level[static_cast<std::size_t>(received)] + 1 ==
+                                 static_cast<std::int32_t>(now) &&
+                             program.operations[static_cast<std::size_t>(received)].channel ==
+                                 program.operations[i].channel;
+      return std::make_tuple(!passes_on, -reverse_depth[i], number);
+    };
+    std::sort(operations.begin(), operations.end(),
+              [&](std::int32_t a, std::int32_t b) { return priority(a) < priority(b); });
     for (const std::int32_t number : operations) {
       const auto i = static_cast<std::size_t>(number);
       const std::int32_t level =

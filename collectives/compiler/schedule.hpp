@@ -10,8 +10,9 @@
 namespace cclgym {
 
 /// A list schedule in unit steps ("levels"): an operation runs at the first level after all it
-/// depends on at which its connection is free; a connection carries one message a level; of several
-/// that are ready, the one traced first goes first.
+/// depends on at which its connection is free; a connection carries one message a level. Of several
+/// that are ready, those go first that send on what arrived at the level before (so that they can
+/// be fused with the receive), then those on the longest path, then those traced first.
 ///
 /// The trace order itself will not do. Written as in the papers, a ring sends chunk 0 all the way
 /// round before the text turns to chunk 1; blocks that ran their steps in that order would idle. In

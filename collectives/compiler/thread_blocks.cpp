@@ -4,6 +4,8 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "collectives/compiler/wait_reducer.hpp"
+
 namespace cclgym {
 
 namespace {
@@ -32,9 +34,13 @@ struct Block {
 
 class Assignment {
  public:
-  Assignment(const Program& program, const InstructionDag& dag) : program_(program), dag_(dag) {
+  Assignment(const Program& program, const InstructionDag& dag, bool share_blocks)
+      : program_(program), dag_(dag) {
     find_endpoints();
-    pair_endpoints();
+    partner_.assign(endpoints_.size(), kNone);
+    pair_fused();
+    if (share_blocks) pair_peers();
+    pair_forwarding();
     make_peer_blocks();
     place_messages();
     place_local_instructions();
@@ -45,18 +51,27 @@ class Assignment {
 
  private:
   void find_endpoints();
-  void pair_endpoints();
+  void pair_fused();
+  void pair_forwarding();
+  void pair_peers();
+  void pair(std::int32_t a, std::int32_t b) {
+    if (partner_[at(a)] != kNone || partner_[at(b)] != kNone) return;
+    partner_[at(a)] = b;
+    partner_[at(b)] = a;
+  }
   void make_peer_blocks();
   void place_messages();
   void place_local_instructions();
   void number_blocks();
-  [[nodiscard]] bool is_local(std::size_t node) const { return dag_.nodes[node].peer == kNone; }
+  [[nodiscard]] ThreadBlockProgram empty_program() const;
+  [[nodiscard]] std::vector<bool> steps_waited_for() const;
 
   const Program& program_;
   const InstructionDag& dag_;
-  std::vector<Endpoint> endpoints_;        ///< in the order of their first use
-  std::vector<std::int32_t> endpoint_of_;  ///< by instruction; kNone: local
-  std::vector<std::int32_t> partner_;      ///< by endpoint: the one it shares a block with
+  std::vector<Endpoint> endpoints_;     ///< in the order of their first use
+  std::vector<std::int32_t> sends_on_;  ///< by instruction: endpoint; kNone: sends nothing
+  std::vector<std::int32_t> receives_on_;
+  std::vector<std::int32_t> partner_;  ///< by endpoint: the one it shares a block with
   std::vector<Block> blocks_;
   std::vector<std::int32_t> block_of_;  ///< by instruction
 };
@@ -65,24 +80,31 @@ void Assignment::find_endpoints() {
   std::unordered_map<std::uint64_t, std::int32_t> known;
   const auto ranks = static_cast<std::uint64_t>(program_.contract.ranks());
   const auto channels = static_cast<std::uint64_t>(program_.channels);
-  endpoint_of_.assign(dag_.nodes.size(), kNone);
-  for (std::size_t i = 0; i < dag_.nodes.size(); ++i) {
-    if (is_local(i)) continue;
-    const InstructionNode& node = dag_.nodes[i];
-    const bool sending = sends(node.opcode);
+  const auto endpoint = [&](const InstructionNode& node, std::int32_t peer, bool sending) {
+    if (peer == kNone) return kNone;
     const std::uint64_t key =
-        ((static_cast<std::uint64_t>(node.rank) * ranks + static_cast<std::uint64_t>(node.peer)) *
+        ((static_cast<std::uint64_t>(node.rank) * ranks + static_cast<std::uint64_t>(peer)) *
              channels +
          static_cast<std::uint64_t>(node.channel)) *
             2 +
         (sending ? 1 : 0);
     const auto [entry, is_new] = known.try_emplace(key, static_cast<std::int32_t>(known.size()));
-    if (is_new) endpoints_.push_back({node.rank, node.channel, node.peer, sending});
-    endpoint_of_[i] = entry->second;
+    if (is_new) endpoints_.push_back({node.rank, node.channel, peer, sending});
+    return entry->second;
+  };
+  for (const InstructionNode& node : dag_.nodes) {
+    receives_on_.push_back(endpoint(node, node.recv_peer, false));
+    sends_on_.push_back(endpoint(node, node.send_peer, true));
   }
 }
 
-void Assignment::pair_endpoints() {
+void Assignment::pair_fused() {
+  for (std::size_t i = 0; i < dag_.nodes.size(); ++i) {
+    if (receives_on_[i] != kNone && sends_on_[i] != kNone) pair(receives_on_[i], sends_on_[i]);
+  }
+}
+
+void Assignment::pair_forwarding() {
   struct Pair {
     std::int32_t receive;
     std::int32_t send;
@@ -90,13 +112,13 @@ void Assignment::pair_endpoints() {
   };
   std::unordered_map<std::uint64_t, std::int64_t> forwarded;
   for (std::size_t i = 0; i < dag_.nodes.size(); ++i) {
-    if (is_local(i) || !sends(dag_.nodes[i].opcode)) continue;
+    if (sends_on_[i] == kNone || partner_[at(sends_on_[i])] != kNone) continue;
     for (const InstructionEdge& edge : dag_.predecessors(i)) {
       const std::size_t source = at(edge.instruction);
-      if (edge.kind != DependenceKind::True || is_local(source)) continue;
+      if (edge.kind != DependenceKind::True || receives_on_[source] == kNone) continue;
       if (dag_.nodes[source].channel != dag_.nodes[i].channel) continue;
-      const auto receive = static_cast<std::uint64_t>(endpoint_of_[source]);
-      const auto send = static_cast<std::uint64_t>(endpoint_of_[i]);
+      const auto receive = static_cast<std::uint64_t>(receives_on_[source]);
+      const auto send = static_cast<std::uint64_t>(sends_on_[i]);
       ++forwarded[receive << 32U | send];
     }
   }
@@ -110,11 +132,22 @@ void Assignment::pair_endpoints() {
   std::sort(pairs.begin(), pairs.end(), [](const Pair& a, const Pair& b) {
     return std::tie(b.messages, a.receive, a.send) < std::tie(a.messages, b.receive, b.send);
   });
-  partner_.assign(endpoints_.size(), kNone);
-  for (const Pair& pair : pairs) {
-    if (partner_[at(pair.receive)] != kNone || partner_[at(pair.send)] != kNone) continue;
-    partner_[at(pair.receive)] = pair.send;
-    partner_[at(pair.send)] = pair.receive;
+  for (const Pair& each : pairs) pair(each.receive, each.send);
+}
+
+void Assignment::pair_peers() {
+  std::unordered_map<std::uint64_t, std::int32_t> waiting;  // by rank, peer and channel
+  const auto ranks = static_cast<std::uint64_t>(program_.contract.ranks());
+  const auto channels = static_cast<std::uint64_t>(program_.channels);
+  for (std::size_t i = 0; i < endpoints_.size(); ++i) {
+    if (partner_[i] != kNone) continue;
+    const Endpoint& endpoint = endpoints_[i];
+    const std::uint64_t key = (static_cast<std::uint64_t>(endpoint.rank) * ranks +
+                               static_cast<std::uint64_t>(endpoint.peer)) *
+                                  channels +
+                              static_cast<std::uint64_t>(endpoint.channel);
+    const auto [entry, is_new] = waiting.try_emplace(key, static_cast<std::int32_t>(i));
+    if (!is_new) pair(entry->second, static_cast<std::int32_t>(i));
   }
 }
 
@@ -136,14 +169,15 @@ void Assignment::make_peer_blocks() {
 void Assignment::place_messages() {
   block_of_.assign(dag_.nodes.size(), kNone);
   for (std::size_t i = 0; i < dag_.nodes.size(); ++i) {
-    if (!is_local(i)) block_of_[i] = endpoints_[at(endpoint_of_[i])].block;
+    const std::int32_t endpoint = sends_on_[i] != kNone ? sends_on_[i] : receives_on_[i];
+    if (endpoint != kNone) block_of_[i] = endpoints_[at(endpoint)].block;
   }
 }
 
 void Assignment::place_local_instructions() {
   // With the producer, in order, so that chains of local instructions stay together.
   for (std::size_t i = 0; i < dag_.nodes.size(); ++i) {
-    if (!is_local(i)) continue;
+    if (!dag_.nodes[i].local()) continue;
     std::int32_t producer = kNone;
     for (const InstructionEdge& edge : dag_.predecessors(i)) {
       if (edge.kind != DependenceKind::True || edge.instruction < producer) continue;
@@ -199,7 +233,7 @@ void Assignment::number_blocks() {
   }
 }
 
-ThreadBlockProgram Assignment::emit() const {
+ThreadBlockProgram Assignment::empty_program() const {
   ThreadBlockProgram result;
   result.name = program_.name;
   result.contract = program_.contract;
@@ -223,50 +257,51 @@ ThreadBlockProgram Assignment::emit() const {
     made.channel = block.channel;
     made.steps.reserve(at(block.steps));
   }
+  return result;
+}
 
+std::vector<bool> Assignment::steps_waited_for() const {
+  std::vector<bool> waited_for(dag_.nodes.size(), false);
+  for (std::size_t i = 0; i < dag_.nodes.size(); ++i) {
+    for (const InstructionEdge& edge : dag_.predecessors(i)) {
+      if (block_of_[at(edge.instruction)] != block_of_[i]) waited_for[at(edge.instruction)] = true;
+    }
+  }
+  return waited_for;
+}
+
+ThreadBlockProgram Assignment::emit() const {
+  ThreadBlockProgram result = empty_program();
+  const std::vector<bool> waited_for = steps_waited_for();
+  WaitReducer reducer(blocks_.size());
   std::vector<std::int32_t> step_of(dag_.nodes.size());
-  // The latest step of another block that a block has waited for: waiting for that or an earlier
-  // one again would be idle.
-  std::unordered_map<std::uint64_t, std::int32_t> waited;
-  std::vector<StepRef> latest;  // of each other block, for one instruction
+  std::vector<WaitReducer::Wait> waits;
   for (std::size_t i = 0; i < dag_.nodes.size(); ++i) {
     const InstructionNode& node = dag_.nodes[i];
     const std::int32_t own = block_of_[i];
-    latest.clear();
-    for (const InstructionEdge& edge : dag_.predecessors(i)) {
-      const std::int32_t other = block_of_[at(edge.instruction)];
-      if (other != own) latest.push_back({other, step_of[at(edge.instruction)]});
-    }
-    if (latest.size() > 1) {
-      std::sort(latest.begin(), latest.end(), [](const StepRef& a, const StepRef& b) {
-        return std::tie(a.thread_block, b.step) < std::tie(b.thread_block, a.step);
-      });
-      latest.erase(std::unique(latest.begin(), latest.end(),
-                               [](const StepRef& a, const StepRef& b) {
-                                 return a.thread_block == b.thread_block;
-                               }),
-                   latest.end());
-    }
-    Instruction instruction{node.opcode, node.source, node.target, node.count, {}};
-    for (const StepRef& wait : latest) {
-      const std::uint64_t key =
-          static_cast<std::uint64_t>(own) << 32U | static_cast<std::uint64_t>(wait.thread_block);
-      std::int32_t& known = waited.try_emplace(key, kNone).first->second;
-      if (wait.step <= known) continue;
-      known = wait.step;
-      instruction.dependencies.push_back({blocks_[at(wait.thread_block)].id, wait.step});
-    }
     auto& steps = result.gpus[at(node.rank)].thread_blocks[at(blocks_[at(own)].id)].steps;
     step_of[i] = static_cast<std::int32_t>(steps.size());
-    steps.push_back(std::move(instruction));
+    waits.clear();
+    for (const InstructionEdge& edge : dag_.predecessors(i)) {
+      const std::int32_t other = block_of_[at(edge.instruction)];
+      if (other != own) waits.push_back({other, step_of[at(edge.instruction)]});
+    }
+    reducer.add_step(own, step_of[i], waited_for[i], waits);
+    Instruction& instruction =
+        steps.emplace_back(Instruction{node.opcode, node.source, node.target, node.count, {}});
+    for (const WaitReducer::Wait& wait : waits) {
+      instruction.dependencies.push_back({blocks_[at(wait.block)].id, wait.step});
+    }
+    std::sort(instruction.dependencies.begin(), instruction.dependencies.end());
   }
   return result;
 }
 
 }  // namespace
 
-ThreadBlockProgram assign_thread_blocks(const Program& program, const InstructionDag& dag) {
-  return Assignment(program, dag).emit();
+ThreadBlockProgram assign_thread_blocks(const Program& program, const InstructionDag& dag,
+                                        bool share_blocks) {
+  return Assignment(program, dag, share_blocks).emit();
 }
 
 }  // namespace cclgym

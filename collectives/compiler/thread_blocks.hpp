@@ -10,19 +10,23 @@ namespace cclgym {
 /// Assigns the instructions to thread blocks, in the global order of the DAG.
 ///
 /// On each rank and channel, each peer and direction has exactly one block. A block serves a
-/// receive peer and a send peer together where what is received from the one is what is sent to the
-/// other (most often, if there are several); other peers get a block of their own. A local
+/// receive peer and a send peer together where instructions are fused; then, if `share_blocks`,
+/// where both are the same peer; then where what is received from the one is what is sent to the
+/// other (most often, if there are several). Other peers get a block of their own. A local
 /// instruction runs on the block of its channel that produced its data, else on the one that uses
 /// its result, else on a block without peers.
+///
+/// A step waits only for what does not follow from its block's order and earlier waits.
 ///
 /// Deadlock-free by construction: each block runs its steps in the global order, in which every
 /// dependency and every message leads from a lower to a higher instruction. So of all instructions
 /// not yet done the lowest can always run. Since a connection carries at most one message a level,
-/// this holds with room for only one message on each connection, and both ends see the messages of
-/// a connection in the same order.
+/// and that is received in the level or at the beginning of the next, this holds with room for two
+/// messages on each connection (for one, if nothing is fused), and both ends see the messages of a
+/// connection in the same order.
 ///
-/// Cost: O(n) expected time for n instructions and edges.
+/// Cost: O(n) expected time for n instructions and edges, times the logarithm of the waits a step.
 [[nodiscard]] ThreadBlockProgram assign_thread_blocks(const Program& program,
-                                                      const InstructionDag& dag);
+                                                      const InstructionDag& dag, bool share_blocks);
 
 }  // namespace cclgym

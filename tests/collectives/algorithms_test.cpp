@@ -7,7 +7,7 @@
 #include "catch.hpp"
 #include "collectives/algorithm.hpp"
 #include "collectives/compiler/compile.hpp"
-#include "collectives/interpreter.hpp"
+#include "collectives/numeric_oracle.hpp"
 #include "collectives/verify.hpp"
 #include "core/error.hpp"
 
@@ -50,9 +50,13 @@ TEST_CASE("algorithms: every shipped program is right for 2 to 64 ranks") {
                               << channels);
           REQUIRE(verify(traced).ok);
           // One slot: the compiler promises that no connection needs more.
-          const VerifyReport report = verify(compile(traced), {.slots = 1});
-          INFO(report.to_string());
-          REQUIRE(report.ok);
+          // Two, if instructions are fused.
+          for (const bool fuse : {false, true}) {
+            const VerifyReport report =
+                verify(compile(traced, {.fuse = fuse}), {.slots = fuse ? 2 : 1});
+            INFO(report.to_string());
+            REQUIRE(report.ok);
+          }
           ++programs;
         }
       }
@@ -71,7 +75,7 @@ TEST_CASE("algorithms: every collective has one, numbers come out right") {
         for (int root = 0; root < ranks; root += 3) {
           const auto program = build_algorithm(algorithm.name, request_for(kind, ranks, 2, root));
           CHECK(program->name == algorithm.name);
-          CHECK(program->channels == 2);
+          CHECK(program->channels == (algorithm.name == "hierarchical" ? 4 : 2));
           CHECK(program->contract.kind() == kind);
           for (std::uint64_t seed = 0; seed < 4; ++seed) {
             test::NumericMemory memory(program->contract, test::scratch_of(*program), seed);
@@ -82,6 +86,60 @@ TEST_CASE("algorithms: every collective has one, numbers come out right") {
     }
   }
   CHECK(seen.size() == all_collectives().size());
+}
+
+TEST_CASE("algorithms: on servers, and in several instances") {
+  for (const auto& [name, kind] : {std::pair("hierarchical", CollectiveKind::AllReduce),
+                                   std::pair("two-step", CollectiveKind::AllToAll),
+                                   std::pair("all-to-next", CollectiveKind::AllToNext)}) {
+    for (const int servers : {1, 2, 3, 4}) {
+      for (const int gpus : {1, 2, 3, 4, 8}) {
+        if (servers * gpus < 2) continue;
+        for (int channels = 1; channels <= 3; ++channels) {
+          auto request = request_for(kind, servers * gpus, channels);
+          request.ranks_per_server = gpus;
+          INFO(name << " " << servers << " x " << gpus << " channels " << channels);
+          REQUIRE(build_algorithm(name, request) != nullptr);  // verifies
+          request.compile = {.instances = 1 + channels % 2};
+          const auto program = build_algorithm(name, request);
+          for (std::uint64_t seed = 0; seed < 2; ++seed) {
+            test::NumericMemory memory(program->contract, test::scratch_of(*program), seed);
+            REQUIRE(test::interpret(*program, memory, seed) == test::Outcome::Right);
+          }
+        }
+      }
+    }
+  }
+  auto request = request_for(CollectiveKind::AllReduce, 6, 1);
+  request.ranks_per_server = 4;
+  CHECK(error_of("hierarchical", request) ==
+        "6 ranks on servers of 4; expected the same number on each");
+}
+
+TEST_CASE("algorithms: messages between servers") {
+  const auto crossing = [](const char* name, CollectiveKind kind, int servers) {
+    auto request = request_for(kind, servers * 8, 1);
+    request.ranks_per_server = 8;
+    std::multiset<int> counts;  // chunks of each message
+    const auto program = build_algorithm(name, request);
+    for (int rank = 0; const GpuProgram& gpu : program->gpus) {
+      for (const ThreadBlock& block : gpu.thread_blocks) {
+        for (const Instruction& step : block.steps) {
+          if (sends(step.opcode) && block.send_peer / 8 != rank / 8) counts.insert(step.count);
+        }
+      }
+      ++rank;
+    }
+    return counts;
+  };
+  // Each rank sends one message of eight chunks to its counterpart in each other server.
+  const auto two_step = crossing("two-step", CollectiveKind::AllToAll, 3);
+  CHECK(two_step.size() == 24 * 2);
+  CHECK(two_step.count(8) == two_step.size());
+  // Each rank of a server takes an eighth.
+  CHECK(crossing("all-to-next", CollectiveKind::AllToNext, 3).size() == 16);
+  // A ring AllReduce of two chunks in each of eight pairs.
+  CHECK(crossing("hierarchical", CollectiveKind::AllReduce, 2).size() == 8 * 4);
 }
 
 TEST_CASE("algorithms: a ring moves size / (ranks * channels) a step and channel") {
@@ -172,7 +230,8 @@ TEST_CASE("algorithms: the double tree is NCCL's") {
 TEST_CASE("algorithms: errors") {
   CHECK(error_of("rnig", request_for(CollectiveKind::AllReduce, 4, 1)) ==
         "unknown algorithm 'rnig'; expected one of ring, recursive-doubling, recursive-halving, "
-        "halving-doubling, tree, all-pairs, naive (did you mean 'ring'?)");
+        "halving-doubling, tree, all-pairs, naive, spread-ring, hierarchical, two-step, "
+        "all-to-next (did you mean 'ring'?)");
   CHECK(error_of("ring", request_for(CollectiveKind::AllToAll, 4, 1)) ==
         "ring has no alltoall; expected one of allreduce, allgather, reducescatter, broadcast");
   CHECK(error_of("halving-doubling", request_for(CollectiveKind::AllReduce, 6, 1)) ==

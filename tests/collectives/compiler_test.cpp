@@ -6,11 +6,16 @@
 
 #include "catch.hpp"
 #include "collectives/algorithm.hpp"
+#include "collectives/compiler/channels.hpp"
 #include "collectives/compiler/chunk_dag.hpp"
 #include "collectives/compiler/compile.hpp"
+#include "collectives/compiler/replicate.hpp"
 #include "collectives/compiler/schedule.hpp"
-#include "collectives/interpreter.hpp"
+#include "collectives/compiler/wait_reducer.hpp"
+#include "collectives/deadlock.hpp"
+#include "collectives/numeric_oracle.hpp"
 #include "collectives/verify.hpp"
+#include "core/error.hpp"
 
 using namespace cclgym;
 
@@ -35,13 +40,15 @@ std::vector<Opcode> opcodes(const ThreadBlock& block) {
   return result;
 }
 
-Program random_program(std::uint64_t seed, int ranks, int operations) {
+/// `parallel`: some operations in parallel scopes, some on channels of the compiler's choice.
+Program random_program(std::uint64_t seed, int ranks, int operations, Contract contract,
+                       bool parallel = false) {
   std::mt19937_64 random(seed);
   const auto below = [&random](int limit) {
     return static_cast<int>(random() % static_cast<std::uint64_t>(limit));
   };
   constexpr int kChunks = 4;
-  ProgramBuilder p("random", anything(ranks, kChunks, kChunks));
+  ProgramBuilder p("random", std::move(contract));
   std::set<std::tuple<int, Buffer, int>> written;
   const auto is_written = [&](int rank, Buffer buffer, int index, int count) {
     for (int k = 0; k < count; ++k) {
@@ -62,7 +69,8 @@ Program random_program(std::uint64_t seed, int ranks, int operations) {
     if (reduce && !is_written(to, target, target_index, count)) continue;
     if (from == to && source == target && std::abs(source_index - target_index) < count) continue;
     const ChunkRef c = p.chunk(from, source, source_index, count);
-    const OperationOptions options{.channel = below(3)};
+    const OperationOptions options{.channel = below(parallel ? 4 : 3) - (parallel ? 1 : 0)};
+    const auto scope = p.parallelize(parallel ? 1 + below(3) : 1);
     if (reduce) {
       (void)p.chunk(to, target, target_index, count).reduce(c, options);
     } else {
@@ -168,7 +176,7 @@ TEST_CASE("thread blocks: local instructions go where their data is, or to a blo
   (void)prepared.copy(0, kOut, 1);
   (void)p.chunk(1, kIn, 2).copy(1, kOut, 2);  // used by nobody
   (void)p.chunk(1, kIn, 3).copy(1, kOut, 3, {.channel = 1});
-  const ThreadBlockProgram program = compile(p.finish());
+  const ThreadBlockProgram program = compile(p.finish(), {.share_blocks = false});
   CHECK(verify(program).ok);
   const auto& blocks = program.gpus[1].thread_blocks;
   REQUIRE(blocks.size() == 4);
@@ -184,11 +192,26 @@ TEST_CASE("thread blocks: local instructions go where their data is, or to a blo
   CHECK(seen.count({Copy}) == 2);
 }
 
+TEST_CASE("thread blocks: the two directions of a peer share a block") {
+  ProgramBuilder p("test", anything(3, 1, 1));
+  (void)p.chunk(0, kIn, 0).copy(1, kOut, 0);
+  (void)p.chunk(1, kIn, 0).copy(0, kOut, 0);
+  (void)p.chunk(2, kIn, 0).copy(0, kScratch, 0);
+  const Program program = p.finish();
+  const auto blocks_of = [&](bool share, std::size_t rank) {
+    return compile(program, {.share_blocks = share}).gpus[rank].thread_blocks.size();
+  };
+  CHECK(blocks_of(true, 0) == 2);
+  CHECK(blocks_of(false, 0) == 3);
+  CHECK(blocks_of(true, 1) == 1);
+  CHECK(blocks_of(false, 1) == 2);
+}
+
 TEST_CASE("thread blocks: waits for the latest step of each other block, once") {
   ProgramBuilder p("test", anything(3, 4, 4));
   // Rank 0 receives two chunks from rank 1 (one block) and sends both on from another channel.
-  (void)p.chunk(1, kIn, 0).copy(0, kScratch, 0);
-  (void)p.chunk(1, kIn, 1).copy(0, kScratch, 1);
+  (void)p.chunk(1, kIn, 0).copy(0, kScratch, 0, {.channel = 0});
+  (void)p.chunk(1, kIn, 1).copy(0, kScratch, 1, {.channel = 0});
   (void)p.chunk(0, kScratch, 0, 2).copy(2, kOut, 0, {.channel = 1});
   (void)p.chunk(0, kScratch, 1).copy(2, kOut, 2, {.channel = 1});
   const ThreadBlockProgram program = compile(p.finish());
@@ -203,8 +226,9 @@ TEST_CASE("thread blocks: waits for the latest step of each other block, once") 
 TEST_CASE("compiler: any order of execution has the effect of the trace") {
   for (std::uint64_t seed = 1; seed <= 150; ++seed) {
     const int ranks = 2 + static_cast<int>(seed % 4);
-    const Program program = random_program(seed, ranks, 5 + static_cast<int>(seed % 40));
-    const ThreadBlockProgram compiled = compile(program);
+    const Program program =
+        random_program(seed, ranks, 5 + static_cast<int>(seed % 40), anything(ranks, 4, 4));
+    const ThreadBlockProgram compiled = compile(program, {.fuse = false});
     const VerifyReport report = verify(compiled, {.slots = 1});
     INFO("seed " << seed << "\n" << report.to_string());
     REQUIRE(report.ok);
@@ -220,8 +244,152 @@ TEST_CASE("compiler: any order of execution has the effect of the trace") {
   }
 }
 
+TEST_CASE("compiler: directives and fusion keep what the outputs hold") {
+  int fused = 0;
+  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+    const int ranks = 2 + static_cast<int>(seed % 4);
+    // Asks for something in each output, so that no output may be dropped.
+    const Contract contract = Contract::custom("outputs", ranks, std::vector<int>(ix(ranks), 4),
+                                               std::vector<int>(ix(ranks), 4), [](int, int) {
+                                                 return RequiredValue{{0, 0}};
+                                               });
+    const Program program =
+        random_program(seed, ranks, 5 + static_cast<int>(seed % 40), contract, seed % 2 == 0);
+    const int instances = 1 + static_cast<int>(seed % 3);
+    const ThreadBlockProgram compiled = compile(program, {.instances = instances});
+    for (const GpuProgram& gpu : compiled.gpus) {
+      for (const ThreadBlock& block : gpu.thread_blocks) {
+        fused += static_cast<int>(std::ranges::count_if(block.steps, [](const Instruction& step) {
+          return sends(step.opcode) && receives(step.opcode);
+        }));
+      }
+    }
+    const VerifyReport report = verify(compiled, {.slots = 2, .most_problems = 1000});
+    INFO("seed " << seed << "\n" << report.to_string());
+    for (const std::string& problem : report.problems) {
+      REQUIRE((problem.starts_with("wrong output") || problem.starts_with("… and")));
+    }
+    // The trace itself, with its chunks cut as the compiler cut them.
+    const Program whole = replicate(expand_parallel(program), instances, {});
+    const std::vector<int> scratch = test::scratch_of(compiled);
+    REQUIRE(whole.contract.input_chunks(0) == compiled.contract.input_chunks(0));
+    test::NumericMemory expected(whole.contract, scratch, seed);
+    test::execute_in_order(whole, expected);
+    for (std::uint64_t order = 0; order < 4; ++order) {
+      test::NumericMemory memory(whole.contract, scratch, seed);
+      REQUIRE(test::interpret(compiled, memory, order) != test::Outcome::Stuck);
+      for (int rank = 0; rank < ranks; ++rank) {
+        for (int index = 0; index < whole.contract.output_chunks(rank); ++index) {
+          REQUIRE(memory.at({rank, kOut, index}) == expected.at({rank, kOut, index}));
+        }
+      }
+    }
+  }
+  CHECK(fused > 100);
+}
+
+TEST_CASE("fusion: rings, and what is needed where it was added up") {
+  AlgorithmRequest request;
+  request.ranks = 4;
+  request.compile = {};
+  using enum Opcode;
+  const auto all_reduce = build_algorithm("ring", request);
+  for (const GpuProgram& gpu : all_reduce->gpus) {
+    REQUIRE(gpu.thread_blocks.size() == 1);
+    CHECK(opcodes(gpu.thread_blocks[0]) == std::vector<Opcode>{Send, RecvReduceSend, RecvReduceSend,
+                                                               RecvReduceCopySend, RecvCopySend,
+                                                               RecvCopySend, Recv});
+  }
+  // Needs two slots: with one, all would wait for each other.
+  CHECK(verify(*all_reduce, {.slots = 2}).ok);
+  CHECK_FALSE(verify(*all_reduce, {.slots = 1}).ok);
+  CHECK(find_deadlock(*all_reduce, 1).has_value());
+  request.compile.slots = 1;
+  CHECK(verify(*build_algorithm("ring", request), {.slots = 1}).ok);
+}
+
+TEST_CASE("fusion: of several sends the one on the longest path") {
+  ProgramBuilder p("test", anything(5, 1, 1));
+  const ChunkRef c = p.chunk(0, kIn, 0).copy(1, kOut, 0);
+  (void)c.copy(2, kOut, 0);
+  (void)c.copy(3, kOut, 0).copy(4, kOut, 0);
+  const ThreadBlockProgram program = compile(p.finish());
+  using enum Opcode;
+  const auto& blocks = program.gpus[1].thread_blocks;
+  REQUIRE(blocks.size() == 2);
+  CHECK(opcodes(blocks[0]) == std::vector<Opcode>{RecvCopySend});
+  CHECK(blocks[0].send_peer == 3);
+  CHECK(opcodes(blocks[1]) == std::vector<Opcode>{Send});
+  CHECK(opcodes(program.gpus[3].thread_blocks.at(0)) == std::vector<Opcode>{RecvCopySend});
+}
+
+TEST_CASE("channels: the lowest on which chains stay together") {
+  // Rank 1 passes what rank 0 sends on to rank 2 and to rank 3: two pairs of peers, two channels.
+  ProgramBuilder p("test", anything(4, 2, 2));
+  for (const int to : {2, 3, 2})
+    (void)p.chunk(0, kIn, to % 2).copy(1, kScratch, to).copy(to, kOut, 0);
+  (void)p.chunk(3, kIn, 0).copy(0, kOut, 0, {.channel = 3});
+  Program program = p.finish();
+  assign_channels(program, trace_dependencies(program), true);
+  std::vector<int> channels;
+  for (const Operation& operation : program.operations) channels.push_back(operation.channel);
+  CHECK(channels == std::vector<int>{0, 0, 1, 1, 0, 0, 3});
+  CHECK(program.channels == 4);
+}
+
+TEST_CASE("directives: parallel scopes and instances get channels of their own") {
+  ProgramBuilder p("test", Contract::make(CollectiveKind::AllToNext, 2, 1));
+  {
+    const auto scope = p.parallelize(2);
+    const auto inner = p.parallelize(3);
+    (void)p.chunk(0, kIn, 0).copy(1, kOut, 0, {.channel = 1});
+  }
+  const Program program = p.finish();
+  CHECK(program.channels == 7);
+  CHECK(program.operations.at(0).parallel == 6);
+  const ThreadBlockProgram once = compile(program);
+  CHECK(verify(once).ok);
+  CHECK(once.gpus[0].thread_blocks.size() == 6);
+  CHECK(once.gpus[0].input_chunks == 6);
+  for (const auto policy : {InstancePolicy::Interleaved, InstancePolicy::Batched}) {
+    const ThreadBlockProgram twice = compile(program, {.instances = 2, .policy = policy});
+    CHECK(verify(twice).ok);
+    CHECK(twice.channels == 14);
+    CHECK(twice.gpus[0].thread_blocks.size() == 12);
+    CHECK(twice.gpus[0].input_chunks == 12);
+    CHECK(twice.gpus[0].thread_blocks[1].channel == 2);
+    CHECK(twice.gpus[0].thread_blocks[1].steps.at(0).source.index ==
+          (policy == InstancePolicy::Interleaved ? 2 : 1));
+  }
+  CHECK_THROWS_AS(compile(program, {.instances = 0}), UserError);
+  CHECK_THROWS_AS(compile(program, {.slots = 0}), UserError);
+  AlgorithmRequest request;
+  request.collective = CollectiveKind::AllGather;
+  request.ranks = 2;
+  request.compile.instances = 2;
+  CHECK(build_algorithm("ring", request)->contract.chunks() == 2);
+  request.compile.policy = InstancePolicy::Batched;
+  CHECK_THROWS_AS(build_algorithm("ring", request), UserError);
+}
+
+TEST_CASE("waits: none that follows from another") {
+  WaitReducer reducer(3);
+  using Wait = WaitReducer::Wait;
+  std::vector<Wait> waits;
+  reducer.add_step(0, 0, true, waits);
+  waits = {{0, 0}};
+  reducer.add_step(1, 0, true, waits);
+  CHECK(waits == std::vector<Wait>{{0, 0}});
+  waits = {{0, 0}, {1, 0}};  // block 1 has waited for block 0
+  reducer.add_step(2, 0, false, waits);
+  CHECK(waits == std::vector<Wait>{{1, 0}});
+  waits = {{0, 0}};  // known since the step before
+  reducer.add_step(2, 1, false, waits);
+  CHECK(waits.empty());
+}
+
 TEST_CASE("compiler: same program, same bits") {
-  const Program program = random_program(7, 4, 60);
+  const Program program = random_program(7, 4, 60, anything(4, 4, 4));
   const ThreadBlockProgram a = compile(program);
   const ThreadBlockProgram b = compile(program);
   REQUIRE(a.instructions() == b.instructions());

@@ -6,8 +6,8 @@
 #include "catch.hpp"
 #include "collectives/algorithm.hpp"
 #include "collectives/compiler/compile.hpp"
-#include "collectives/interpreter.hpp"
 #include "collectives/mutations.hpp"
+#include "collectives/numeric_oracle.hpp"
 #include "collectives/verify.hpp"
 
 using namespace cclgym;

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "collectives/interpreter.hpp"
+#include "collectives/numeric_oracle.hpp"
 
 namespace cclgym::test {
 

@@ -49,7 +49,7 @@ TEST_CASE("program: operations are traced as written") {
   CHECK(program.operations[0] ==
         Operation{OperationKind::Copy, 2, 2, {0, kIn, 1}, {1, kScratch, 5}});
   CHECK(program.operations[1] ==
-        Operation{OperationKind::Reduce, 0, 2, {1, kScratch, 5}, {2, kIn, 0}});
+        Operation{OperationKind::Reduce, kAutoChannel, 2, {1, kScratch, 5}, {2, kIn, 0}});
 }
 
 TEST_CASE("program: the freshness rule") {
@@ -139,8 +139,8 @@ TEST_CASE("program: every misuse is an error that names the operation") {
   expect([](ProgramBuilder& p) { (void)p.chunk(0, kIn, 0, 2).reduce(p.chunk(1, kIn, 0)); },
          "0: reduce of rank 1 input[0..1] into rank 0 input[0..1]: 1 chunks added to 2; expected "
          "equal counts");
-  expect([](ProgramBuilder& p) { (void)p.chunk(0, kIn, 0).copy(1, kOut, 0, {.channel = -1}); },
-         "0: copy of rank 0 input[0] to rank 1 output[0]: channel -1; expected at least 0");
+  expect([](ProgramBuilder& p) { (void)p.chunk(0, kIn, 0).copy(1, kOut, 0, {.channel = -2}); },
+         "0: copy of rank 0 input[0] to rank 1 output[0]: channel -2; expected at least 0");
 }
 
 TEST_CASE("program: a reference belongs to one builder, which finishes once") {

@@ -35,6 +35,23 @@ TEST_CASE("a100 repeats NCCL's Ring latencies an NVSwitch step") {
   }
 }
 
+TEST_CASE("FIFOs are NCCL's") {
+  for (const std::string name : {"a100", "v100"}) {
+    const auto& [ll, ll128, simple] = shipped_cost_model(name).protocols;
+    CHECK(ll.tile_bytes() == 32 * 1024);
+    CHECK(ll128.tile_bytes() == 576000);
+    CHECK(simple.tile_bytes() == 1024 * 1024);
+    CHECK(ll.tile_slots() == 8);
+    CHECK(ll128.tile_slots() == 8);
+    CHECK(simple.tile_slots() == 4);
+  }
+  const CostModel hockney = shipped_cost_model("hockney");
+  for (const ProtocolCost& protocol : hockney.protocols) {
+    CHECK(protocol.tile_bytes() == 0);
+    CHECK(protocol.tile_slots() == 0);
+  }
+}
+
 TEST_CASE("every value of a shipped set names its source") {
   for (const std::string name : {"a100", "v100"}) {
     const std::string text = read_text_file(
@@ -88,6 +105,9 @@ TEST_CASE("canonical text tells models apart by every parameter") {
   CHECK(differs([](CostModel& m) { m.protocols[0].thread_block_rate_Bps *= 2; }));
   CHECK(differs([](CostModel& m) { m.protocols[1].efficiency = 1; }));
   CHECK(differs([](CostModel& m) { m.protocols[1].step_latency_s = 0; }));
+  CHECK(differs([](CostModel& m) { m.protocols[1].slot_bytes = 1; }));
+  CHECK(differs([](CostModel& m) { m.protocols[1].slots = 3; }));
+  CHECK(differs([](CostModel& m) { m.protocols[2].message_slots = 1; }));
   CHECK_FALSE(differs([](CostModel& m) { m.name = "another"; }));
 }
 

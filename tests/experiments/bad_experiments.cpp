@@ -48,8 +48,8 @@ std::vector<BadExperiment> make_bad_experiments() {
        "'fabrics'?)"},
       {"missing key", experiment_with({{"sizes", ""}}),
        ":1:1: experiment has no 'sizes'; expected size or list of sizes"},
-      {"unknown fabric", experiment_with({{"fabrics", "[dgx2]"}}),
-       ":2:11: unknown fabric 'dgx2'; expected one of {fabrics} (did you mean 'dgx1'?); or the "
+      {"unknown fabric", experiment_with({{"fabrics", "[dgx3]"}}),
+       ":2:11: unknown fabric 'dgx3'; expected one of {fabrics} (did you mean 'dgx1'?); or the "
        "path of a fabric file (*.yaml)"},
       {"unknown collective", experiment_with({{"collectives", "[allredcue]"}}),
        ":3:15: unknown collective 'allredcue'; expected one of {collectives} (did you mean "
@@ -106,6 +106,10 @@ std::vector<BadExperiment> make_bad_experiments() {
        ":1:1: the experiment has too many cells; expected at most 1000000"},
       {"too long a range", experiment_with({{"sizes", "[4B..1GiB +4B]"}}),
        ":5:9: sizes is the range '4B..1GiB +4B' of more than 10000 values"},
+      {"too many slots", experiment_with({{"slots", "9"}}),
+       ":6:8: slots is '9'; expected >= 0, <= 8"},
+      {"tile without a unit", experiment_with({{"tile", "65536"}}),
+       ":6:7: tile needs a unit, e.g. '64KiB'; found '65536'"},
       {"root that no rank has", experiment_with({{"collectives", "[broadcast]"}, {"root", "8"}}),
        ":6:7: root is 8; expected a rank of fabric 'dgx1', 0 to 7"},
       {"channels out of range", experiment_with({{"channels", "0"}}),

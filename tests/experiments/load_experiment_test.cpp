@@ -54,6 +54,32 @@ TEST_CASE("cells are the cross product, sizes before seeds innermost") {
   CHECK(std::set<std::string>(keys.begin(), keys.end()).size() == keys.size());
 }
 
+TEST_CASE("tiles and slots are the same in all cells, or each protocol's own") {
+  const Experiment fixed = parse_experiment(
+      experiment_with({{"protocols", "[LL, Simple]"}, {"tile", "64KiB"}, {"slots", "2"}}),
+      "e.yaml");
+  CHECK(keys_of(fixed) ==
+        std::vector<std::string>{"dgx1/allreduce/ring/LL/c1/t512/1KiB/s1/tile64KiB/slots2",
+                                 "dgx1/allreduce/ring/Simple/c1/t512/1KiB/s1/tile64KiB/slots2"});
+  const Experiment own = parse_experiment(
+      experiment_with({{"protocols", "[LL, Simple]"}, {"tile", "protocol"}, {"slots", "protocol"}}),
+      "e.yaml");
+  CHECK(keys_of(own) ==
+        std::vector<std::string>{"dgx1/allreduce/ring/LL/c1/t512/1KiB/s1/tile32KiB/slots8",
+                                 "dgx1/allreduce/ring/Simple/c1/t512/1KiB/s1/tile1MiB/slots4"});
+  CHECK(own.hash() != fixed.hash());
+  const Experiment other =
+      parse_experiment(experiment_with({{"cost_model",
+                                         "{base: v100, protocols: {LL: {slot_data: 8KiB, slots: 4, "
+                                         "message_slots: 2}}}"},
+                                        {"protocols", "[LL]"},
+                                        {"tile", "protocol"},
+                                        {"slots", "protocol"}}),
+                       "e.yaml");
+  CHECK(keys_of(other) ==
+        std::vector<std::string>{"dgx1/allreduce/ring/LL/c1/t512/1KiB/s1/tile16KiB/slots2"});
+}
+
 TEST_CASE("an algorithm is left out where it does not have the collective") {
   const Experiment experiment = parse_experiment(
       experiment_with({{"collectives", "[all_reduce, alltoall]"}, {"algorithms", "[ring, naive]"}}),

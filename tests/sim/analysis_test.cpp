@@ -55,10 +55,10 @@ TEST_CASE("link bytes add up to what the flows carry") {
 TEST_CASE("the critical path reaches from the start to the end without a gap") {
   for (const std::string algorithm : {"ring", "tree", "all-pairs", "recursive-doubling"}) {
     const SimulationRecord record = record_of("dgx1", "v100", algorithm, 1 << 22, 2);
-    const std::vector<TransferId> path = critical_path(record);
+    const std::vector<Firing> path = critical_path(record);
     REQUIRE_FALSE(path.empty());
-    const auto start = [&](TransferId id) { return record.start_s[static_cast<std::size_t>(id)]; };
-    const auto end = [&](TransferId id) { return record.end_s[static_cast<std::size_t>(id)]; };
+    const auto start = [&](Firing f) { return record.start_s[record.firing(f.node, f.tile)]; };
+    const auto end = [&](Firing f) { return record.end_s[record.firing(f.node, f.tile)]; };
     CAPTURE(algorithm);
     CHECK(start(path.front()) == 0);
     CHECK(end(path.back()) == record.result.time_s);

@@ -184,6 +184,27 @@ TEST_CASE("a folded ring is the unfolded ring") {
   }
 }
 
+TEST_CASE("an edge for the first firing only, and a truncated graph") {
+  auto graph = std::make_shared<TransferGraph>();
+  graph->add_delay(10e-6);
+  graph->add_delay(1e-6, 5);
+  graph->add_delay(3e-6, 5);
+  graph->add_edge(0, 1, TransferGraph::kFirstOnly);
+  graph->add_edge(1, 2);
+  graph->add_edge(2, 1, 2);
+  graph->finish();
+  CHECK(longest_chain(*graph) == 0);
+  const auto first = std::make_shared<const TransferGraph>(graph->truncated(2));
+  CHECK(first->firings() == 5);
+  CHECK(first->repeat(0) == 1);
+  CHECK(first->repeat(2) == 2);
+  for (const std::string& name : engine_names()) {
+    INFO("engine " << name);
+    CHECK(std::abs(run_once(name, graph).makespan_s - 26e-6) < 1e-15);
+    CHECK(std::abs(run_once(name, first).makespan_s - 17e-6) < 1e-15);
+  }
+}
+
 TEST_CASE("an exception of the observer ends the run, and the engine lives on") {
   class Thrower : public FiringObserver {
    public:

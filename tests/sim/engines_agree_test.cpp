@@ -32,6 +32,22 @@ double worst_difference(const std::vector<double>& a, const std::vector<double>&
   return worst;
 }
 
+// The dates of every firing, node by node.
+struct FiringDates final : FiringObserver {
+  FiringDates(const TransferGraph& graph, std::int32_t most_firings)
+      : row(static_cast<std::size_t>(most_firings)),
+        start_s(static_cast<std::size_t>(graph.size()) * row),
+        end_s(start_s.size()) {}
+  void on_firing(TransferId node, std::int32_t tile, double start, double end) override {
+    const std::size_t at = static_cast<std::size_t>(node) * row + static_cast<std::size_t>(tile);
+    start_s[at] = start;
+    end_s[at] = end;
+  }
+  std::size_t row;
+  std::vector<double> start_s;
+  std::vector<double> end_s;
+};
+
 }  // namespace
 
 TEST_CASE("engines agree on every program, fabric, protocol and size") {
@@ -80,4 +96,50 @@ TEST_CASE("engines agree on every program, fabric, protocol and size") {
   INFO("worst relative difference " << worst << " over " << compared << " runs");
   CHECK(worst <= 1e-9);
   CHECK(compared >= 1000);
+}
+
+TEST_CASE("engines agree on every tile of tiled graphs") {
+  if (engine_names().size() < 2) {
+    WARN("only one engine in this build: nothing to compare");
+    return;
+  }
+  std::vector<std::unique_ptr<Engine>> engines;
+  for (const std::string& name : engine_names()) engines.push_back(make_engine(name));
+  std::size_t compared = 0;
+  for (const auto& f : {fabric("dgx1"), fabric("ndv4"), fabric("ring", 5)}) {
+    const CostModel model = shipped_cost_model(f->gpu_model() == "V100" ? "v100" : "a100");
+    for (const Combination& combination : combinations(f->ranks())) {
+      AlgorithmRequest request;
+      request.collective = combination.collective;
+      request.ranks = f->ranks();
+      request.channels = 2;
+      request.rings = logical_rings(*f);
+      const auto program = build_algorithm(combination.algorithm, request);
+      for (const Protocol protocol : {Protocol::LL, Protocol::Simple}) {
+        for (const int slots : {0, 1, 3}) {
+          Config config = config_of(combination.algorithm, 2, protocol);
+          config.tile_bytes = 65536;
+          config.slots = slots;
+          const std::uint64_t chunks =
+              static_cast<std::uint64_t>(program->contract.chunks_per_call());
+          const auto lowered = lower(program, *f, model,
+                                     call_of(combination.collective, chunks * 65000 * 7), config);
+          REQUIRE(lowered.tiles == 7);
+          std::vector<FiringDates> logs;
+          for (const auto& engine : engines) {
+            logs.emplace_back(*lowered.graph, lowered.tiles);
+            engine->load(lowered.graph);
+            (void)engine->run(&logs.back());
+          }
+          const double difference = std::max(worst_difference(logs[0].start_s, logs[1].start_s),
+                                             worst_difference(logs[0].end_s, logs[1].end_s));
+          CAPTURE(f->name(), combination.algorithm, to_string(combination.collective),
+                  to_string(protocol), slots);
+          CHECK(difference <= 1e-9);
+          ++compared;
+        }
+      }
+    }
+  }
+  CHECK(compared >= 250);
 }

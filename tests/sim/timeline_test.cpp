@@ -12,11 +12,18 @@
 using namespace cclgym;
 using namespace cclgym::test;
 
-TEST_CASE("the timeline is a trace that viewers accept") {
+namespace {
+
+void check_trace(std::uint64_t tile_bytes) {
   const auto f = fabric("ndv4");
   Simulator simulator(f, shipped_cost_model("a100"), "flow");
+  Config config = config_of("all-pairs", 2);
+  config.tile_bytes = tile_bytes;
+  config.slots = tile_bytes > 0 ? 2 : 0;
+  CAPTURE(tile_bytes);
   const SimulationRecord record =
-      simulator.record(call_of(CollectiveKind::AllReduce, 1 << 20), config_of("all-pairs", 2));
+      simulator.record(call_of(CollectiveKind::AllReduce, 1 << 20), config);
+  CHECK((record.result.simulated_tiles < record.result.tiles) == (tile_bytes == 128));
   std::ostringstream text;
   write_timeline(text, record, *f);
   const nlohmann::json trace = nlohmann::json::parse(text.str());
@@ -44,7 +51,7 @@ TEST_CASE("the timeline is a trace that viewers accept") {
       --arrows[event["id"].get<int>()];
     }
   }
-  CHECK(last_us == Approx(record.result.time_s * 1e6).margin(2e-3));
+  CHECK(last_us == Approx(record.simulated_s * 1e6).margin(2e-3));
   // A track for each rank's launch and thread blocks, at least one for each used link.
   std::size_t blocks = 0;
   for (const GpuProgram& gpu : record.lowered.program->gpus) blocks += gpu.thread_blocks.size();
@@ -60,4 +67,12 @@ TEST_CASE("the timeline is a trace that viewers accept") {
   }
   CHECK_FALSE(arrows.empty());
   for (const auto& [id, balance] : arrows) CHECK(balance == 0);
+}
+
+}  // namespace
+
+TEST_CASE("the timeline is a trace that viewers accept") {
+  check_trace(0);     // whole messages
+  check_trace(4096);  // a few tiles
+  check_trace(128);   // the first of many
 }

@@ -80,6 +80,57 @@ TEST_CASE("dgx1: 8 V100, 6 NVLink units in and out of each") {
   for (const auto& [ends, count] : left) CHECK(count == 0);
 }
 
+TEST_CASE("dgx2: 16 V100 on two boards, NVSwitches joined, one NIC a pair of GPUs") {
+  const FabricPtr fabric = fabric_of("dgx2");
+  CHECK(fabric->name() == "dgx2");
+  CHECK(fabric->gpu_model() == "V100");
+  CHECK(fabric->ranks() == 16);
+  CHECK(fabric->servers() == 1);
+  CHECK(fabric->nodes().size() == 16 + 2 + 8 + 8 + 1);
+  CHECK(fabric->links().size() == 2 * (16 + 1 + 16 + 8 + 8));
+  check_symmetric(*fabric);
+  for (int k = 0; k < 16; ++k) {
+    const std::string gpu = "gpu" + std::to_string(k);
+    const std::string pcie = "pcie" + std::to_string(k / 2);
+    const std::string nic = "nic" + std::to_string(k / 2);
+    CHECK(fabric->gpu(k) == node_named(*fabric, gpu));
+    const Link nvlink = link_between(*fabric, gpu, k < 8 ? "nvswitch0" : "nvswitch1");
+    CHECK(nvlink.kind == LinkKind::NvLink);
+    CHECK(nvlink.multiplicity == 6);
+    CHECK(nvlink.capacity_Bps() == 150e9);
+    CHECK(nvlink.latency_s == 0.35e-6);
+    CHECK(link_between(*fabric, gpu, pcie).capacity_Bps() == 12e9);
+    CHECK(link_between(*fabric, pcie, nic).capacity_Bps() == 12e9);
+    CHECK(link_between(*fabric, nic, "network").capacity_Bps() == 25e9);
+    // 6 NVLinks and a PCIe link: nothing else at a GPU.
+    CHECK(units(*fabric).at(fabric->gpu(k)) == std::pair(7, 7));
+  }
+  const Link boards = link_between(*fabric, "nvswitch0", "nvswitch1");
+  CHECK(boards.kind == LinkKind::NvLink);
+  CHECK(boards.multiplicity == 6 * 8);
+  CHECK(boards.capacity_Bps() == 1200e9);
+  CHECK(boards.latency_s == 0.35e-6);
+  for (const char* name : {"nvswitch0", "nvswitch1"}) {
+    CHECK(fabric->nodes()[static_cast<std::size_t>(node_named(*fabric, name))].multiplicity == 6);
+    // 16 of the 18 ports of each of the six chips.
+    CHECK(units(*fabric).at(node_named(*fabric, name)) == std::pair(6 * 16, 6 * 16));
+  }
+}
+
+TEST_CASE("dgx2: options change NVLink, between the boards, too") {
+  FabricSpec spec;
+  spec.name = "dgx2";
+  spec.bandwidth_Bps = 20e9;
+  spec.latency_s = 1e-6;
+  const FabricPtr fabric = make_fabric(spec);
+  for (const Link& link : fabric->links()) {
+    if (link.kind != LinkKind::NvLink) continue;
+    CHECK(link.unit_bandwidth_Bps == 20e9);
+    CHECK(link.latency_s == 1e-6);
+  }
+  CHECK(link_between(*fabric, "gpu0", "pcie0").capacity_Bps() == 12e9);
+}
+
 TEST_CASE("ndv4: a server of 8 A100, NVSwitch and two NICs a PCIe switch") {
   const FabricPtr fabric = fabric_of("ndv4");
   CHECK(fabric->gpu_model() == "A100");
@@ -100,19 +151,30 @@ TEST_CASE("ndv4: a server of 8 A100, NVSwitch and two NICs a PCIe switch") {
   CHECK(fabric->nodes()[static_cast<std::size_t>(node_named(*fabric, "network"))].server == -1);
 }
 
-TEST_CASE("ndv4: servers meet in the network only") {
-  const FabricPtr fabric = fabric_of("ndv4", 3);
-  CHECK(fabric->ranks() == 24);
-  CHECK(fabric->servers() == 3);
-  CHECK(fabric->server_of(7) == 0);
-  CHECK(fabric->server_of(8) == 1);
-  CHECK(fabric->nodes()[static_cast<std::size_t>(fabric->gpu(17))].name == "server2/gpu1");
-  CHECK(fabric->links().size() == 3 * 64);
-  for (const Link& link : fabric->links()) {
-    const int a = fabric->nodes()[static_cast<std::size_t>(link.source)].server;
-    const int b = fabric->nodes()[static_cast<std::size_t>(link.target)].server;
-    CHECK((a == b || a == -1 || b == -1));
-    CHECK((a == -1 || b == -1) == (link.kind == LinkKind::Network));
+TEST_CASE("ndv4 and dgx2: servers meet in the network only") {
+  struct Known {
+    const char* name;
+    int gpus;
+    std::size_t links;
+  };
+  for (const Known& known : {Known{"ndv4", 8, 64}, Known{"dgx2", 16, 98}}) {
+    INFO(known.name);
+    const FabricPtr fabric = fabric_of(known.name, 3);
+    CHECK(fabric->ranks() == 3 * known.gpus);
+    CHECK(fabric->servers() == 3);
+    CHECK(fabric->ranks_per_server() == known.gpus);
+    CHECK(fabric->server_of(known.gpus - 1) == 0);
+    CHECK(fabric->server_of(known.gpus) == 1);
+    CHECK(fabric->nodes()[static_cast<std::size_t>(fabric->gpu(2 * known.gpus + 1))].name ==
+          "server2/gpu1");
+    CHECK(fabric->links().size() == 3 * known.links);
+    check_symmetric(*fabric);
+    for (const Link& link : fabric->links()) {
+      const int a = fabric->nodes()[static_cast<std::size_t>(link.source)].server;
+      const int b = fabric->nodes()[static_cast<std::size_t>(link.target)].server;
+      CHECK((a == b || a == -1 || b == -1));
+      CHECK((a == -1 || b == -1) == (link.kind == LinkKind::Network));
+    }
   }
 }
 

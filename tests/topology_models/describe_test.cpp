@@ -31,11 +31,13 @@ std::size_t count(const std::string& text, const std::string& part) {
 
 TEST_CASE("descriptions are as agreed") {
   CHECK(describe_fabric(*fabric_of("dgx1")) == golden("dgx1.txt"));
+  CHECK(describe_fabric(*fabric_of("dgx2")) == golden("dgx2.txt"));
   CHECK(describe_fabric(*fabric_of("ndv4", 4)) == golden("ndv4-4.txt"));
 }
 
 TEST_CASE("drawings are as agreed") {
   CHECK(to_dot(*fabric_of("dgx1")) == golden("dgx1.dot"));
+  CHECK(to_dot(*fabric_of("dgx2")) == golden("dgx2.dot"));
   const std::string cluster = to_dot(*fabric_of("ndv4", 2));
   CHECK(count(cluster, "subgraph cluster_") == 2);
   CHECK(count(cluster, " -> ") == 64);  // every duplex link once
@@ -43,6 +45,16 @@ TEST_CASE("drawings are as agreed") {
   CHECK(count(cluster, "label=\" 12 x 25 GB/s\"") == 16);
   CHECK(count(cluster, "label=\"gpu3\"") == 2);
   CHECK(count(cluster, "[label=\"network\", shape=octagon") == 1);
+}
+
+TEST_CASE("the boards of dgx2 are drawn side by side") {
+  const std::string cluster = to_dot(*fabric_of("dgx2", 2));
+  CHECK(count(cluster, "subgraph cluster_") == 2);
+  CHECK(count(cluster, " -> ") == 2 * 49);
+  CHECK(count(cluster, "label=\"nvswitch0 x 6\"") == 2);
+  // The links between the boards, and no others, leave the layers alone.
+  CHECK(count(cluster, "constraint=false") == 2);
+  CHECK(count(cluster, "label=\" 48 x 25 GB/s\", constraint=false, dir=none") == 2);
 }
 
 TEST_CASE("one-way links and unusual names survive a drawing and a description") {

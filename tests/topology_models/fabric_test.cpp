@@ -46,6 +46,36 @@ TEST_CASE("a fabric numbers its ranks in the order of its GPUs") {
   CHECK(fabric->links()[3].capacity_Bps() == 3e9);
 }
 
+TEST_CASE("ranks per server: only if even and numbered server by server") {
+  const auto of = [](const std::vector<int>& server_of_gpu) {
+    FabricBuilder builder("servers");
+    for (std::size_t k = 0; k < server_of_gpu.size(); ++k) {
+      const NodeId gpu =
+          builder.add_node({.name = "gpu" + std::to_string(k), .server = server_of_gpu[k]});
+      if (gpu > 0) {
+        builder.add_duplex_link({.source = gpu - 1, .target = gpu, .unit_bandwidth_Bps = 1e9});
+      }
+    }
+    return builder.build()->ranks_per_server();
+  };
+  CHECK(of({0}) == 1);
+  CHECK(of({0, 0, 0}) == 3);
+  CHECK(of({0, 1, 2}) == 1);
+  CHECK(of({0, 0, 1, 1, 2, 2}) == 2);
+  CHECK_FALSE(of({0, 0, 1}));
+  CHECK_FALSE(of({0, 1, 1}));
+  CHECK_FALSE(of({0, 1, 0, 1}));  // even, but not in blocks
+  CHECK_FALSE(of({1, 1, 0, 0}));  // in blocks, but not in order
+  CHECK_FALSE(of({0, 0, 0, 1, 1, 2}));
+  // A server of switches only.
+  FabricBuilder builder("storage");
+  builder.add_node({.name = "a"});
+  builder.add_node({.name = "b"});
+  builder.add_node({.name = "nic", .kind = NodeKind::Nic, .server = 1});
+  builder.add_duplex_link({.source = 0, .target = 1, .unit_bandwidth_Bps = 1e9});
+  CHECK_FALSE(builder.build()->ranks_per_server());
+}
+
 TEST_CASE("a builder refuses links that cannot be") {
   FabricBuilder builder = two_gpus();
   const auto refusal = [&](auto change) {

@@ -97,6 +97,19 @@ TEST_CASE("metrics: ndv4, where NICs and switches carry data but are no steps") 
   CHECK(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() < 5);
 }
 
+TEST_CASE("metrics: dgx2") {
+  // One server: what enters a GPU is 6 NVLinks and a PCIe link; between the boards are 48 NVLinks
+  // and the PCIe links of four NICs.
+  const FabricMetrics one = fabric_metrics(*fabric_of("dgx2"));
+  CHECK(one.diameter.value == 1);
+  CHECK(one.link_unit_Bps.value == 1e9);
+  CHECK(one.inverse_bisection.value == Rational(15, 6 * 25 + 12));
+  CHECK(one.bisection_Bps.value == 48 * 25e9 + 4 * 12e9);
+  // Two servers: still a GPU; four: a server with its 8 NICs behind PCIe links.
+  CHECK(inverse_bisection(*fabric_of("dgx2", 2)).value == Rational(31, 162));
+  CHECK(inverse_bisection(*fabric_of("dgx2", 4)).value == Rational(48, 8 * 12));
+}
+
 TEST_CASE("metrics: a lone GPU") {
   FabricBuilder builder("one");
   builder.add_node({.name = "a"});

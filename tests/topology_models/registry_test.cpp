@@ -43,12 +43,13 @@ TEST_CASE("every shipped fabric can be built with its defaults, as its options s
     }
     CHECK(make_fabric(explicit_spec)->canonical_text() == fabric->canonical_text());
   }
-  CHECK(names == std::vector<std::string>{"dgx1", "ndv4", "ring", "fully_connected"});
+  CHECK(names == std::vector<std::string>{"dgx1", "dgx2", "ndv4", "ring", "fully_connected"});
 }
 
 TEST_CASE("fabrics that cannot be built") {
   CHECK(build_refusal({.name = "fullyconnected"}) ==
-        "unknown fabric 'fullyconnected'; expected one of dgx1, ndv4, ring, fully_connected (did "
+        "unknown fabric 'fullyconnected'; expected one of dgx1, dgx2, ndv4, ring, fully_connected "
+        "(did "
         "you mean 'fully_connected'?); or the path of a fabric file (*.yaml)");
   CHECK(build_refusal({.name = "dgx1", .servers = 2}) ==
         "fabric 'dgx1' comes as 1 server only; found servers = 2");
@@ -87,9 +88,9 @@ TEST_CASE("specs from YAML") {
 }
 
 TEST_CASE("mistakes in specs have their place") {
-  CHECK(refusal("dgx2") ==
-        "e.yaml:1:1: unknown fabric 'dgx2'; expected one of dgx1, ndv4, ring, fully_connected (did "
-        "you mean 'dgx1'?); or the path of a fabric file (*.yaml)");
+  CHECK(refusal("ndv5") ==
+        "e.yaml:1:1: unknown fabric 'ndv5'; expected one of dgx1, dgx2, ndv4, ring, "
+        "fully_connected (did you mean 'ndv4'?); or the path of a fabric file (*.yaml)");
   says(refusal("{gpus: 3}"), "e.yaml:1:1", "'name'");
   says(refusal("{name: dgx1, gpus: 3}"), "e.yaml:1:14", "expected one of name, bandwidth, latency");
   says(refusal("{name: ring,\n gpu: 3}"), "e.yaml:2:2", "(did you mean 'gpus'?)");

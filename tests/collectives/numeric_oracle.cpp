@@ -1,4 +1,4 @@
-#include "collectives/interpreter.hpp"
+#include "collectives/numeric_oracle.hpp"
 
 #include <algorithm>
 #include <deque>

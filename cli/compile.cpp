@@ -1,0 +1,136 @@
+// cclgym compile: a shipped algorithm as MSCCL XML.
+#include <fmt/core.h>
+
+#include "cli/command.hpp"
+#include "collectives/algorithm.hpp"
+#include "collectives/msccl_xml.hpp"
+#include "core/text_file.hpp"
+
+namespace cclgym {
+
+namespace {
+
+OptionSpec number(const std::string& name, const std::string& description, double most,
+                  const std::string& by_default) {
+  return {.name = name,
+          .kind = OptionKind::Integer,
+          .description = description,
+          .min = 1,
+          .max = most,
+          .default_text = by_default};
+}
+
+const OptionSpec kGpus = number("gpus", "GPUs, on all servers together", 1024, "");
+const OptionSpec kServers = number("servers", "servers, with as many GPUs each", 1024, "1");
+const OptionSpec kChannels = number("channels", "channels", 1024, "1");
+const OptionSpec kInstances =
+    number("instances", "copies of the program, each with its part of the data", 1024, "1");
+const OptionSpec kSlots =
+    number("slots", "messages that fit on a connection; with 1, nothing is fused", 8, "2");
+const OptionSpec kRoot{.name = "root",
+                       .kind = OptionKind::Integer,
+                       .description = "root of a rooted collective",
+                       .min = 0,
+                       .default_text = "0"};
+
+int integer_of(const Arguments& arguments, const OptionSpec& spec) {
+  const std::string& text =
+      arguments.has(spec.name) ? arguments.text(spec.name) : spec.default_text;
+  return static_cast<int>(read_integer(text, spec, argument_location(spec.name)));
+}
+
+const std::string& required(const Arguments& arguments, const std::string& name) {
+  if (!arguments.has(name)) {
+    throw UserError(fmt::format("--{} is missing; see cclgym compile --help", name));
+  }
+  return arguments.text(name);
+}
+
+CollectiveKind collective_of(const std::string& name) {
+  if (const auto kind = parse_collective(name)) return *kind;
+  std::vector<std::string> names;
+  for (const CollectiveKind kind : all_collectives()) names.emplace_back(to_string(kind));
+  throw UserError(argument_location("collective"), unknown_name_message("collective", name, names));
+}
+
+int compile_algorithm(const std::vector<std::string>& args) {
+  const auto arguments =
+      ArgumentReader(compile_command())
+          .positional("ALGORITHM", "what to compile (cclgym list algorithms)")
+          .option("collective", "C", "what to carry out (cclgym list collectives)")
+          .option(kGpus, "N")
+          .option(kServers, "M")
+          .option(kChannels, "K")
+          .option(kInstances, "R")
+          .option("policy", "P",
+                  "which chunks an instance gets: interleaved or batched (default: interleaved)")
+          .option(kSlots, "S")
+          .option(kRoot, "R")
+          .option("protocol", "P", "Simple, LL or LL128 (default: Simple)")
+          .option("dialect", "D", "microsoft or azure (default: microsoft)")
+          .option("out", "FILE", "the XML file to write")
+          .read(args);
+  if (!arguments) return 0;
+  const std::string& algorithm = arguments->text("ALGORITHM");
+  const std::string& path = required(*arguments, "out");
+  AlgorithmRequest request;
+  request.collective = collective_of(required(*arguments, "collective"));
+  static_cast<void>(required(*arguments, "gpus"));
+  request.ranks = integer_of(*arguments, kGpus);
+  request.channels = integer_of(*arguments, kChannels);
+  request.root = integer_of(*arguments, kRoot);
+  const int servers = integer_of(*arguments, kServers);
+  if (request.ranks % servers != 0) {
+    throw UserError(
+        argument_location("servers"),
+        fmt::format("{} for {} GPUs; expected as many GPUs on each", servers, request.ranks));
+  }
+  request.ranks_per_server = request.ranks / servers;
+  request.compile = {.slots = integer_of(*arguments, kSlots),
+                     .instances = integer_of(*arguments, kInstances)};
+  if (arguments->has("policy")) {
+    const std::string& policy = arguments->text("policy");
+    if (policy != "interleaved" && policy != "batched") {
+      throw UserError(argument_location("policy"),
+                      unknown_name_message("policy", policy, {"interleaved", "batched"}));
+    }
+    if (policy == "batched") request.compile.policy = InstancePolicy::Batched;
+  }
+  XmlSettings settings;
+  if (arguments->has("protocol")) settings.protocol = arguments->text("protocol");
+  if (arguments->has("dialect")) {
+    const auto dialect = parse_xml_dialect(arguments->text("dialect"));
+    if (!dialect) {
+      throw UserError(
+          argument_location("dialect"),
+          unknown_name_message("dialect", arguments->text("dialect"), {"microsoft", "azure"}));
+    }
+    settings.dialect = *dialect;
+  }
+  const auto program = build_algorithm(algorithm, request);
+  write_text_file(path, to_msccl_xml(*program, settings));
+  fmt::print("{}: {} {} for {} GPUs, {} channel{}, {} thread blocks, {} steps\n", path,
+             program->name, program->contract.name(), request.ranks, program->channels,
+             program->channels == 1 ? "" : "s", program->thread_blocks(), msccl_steps(*program));
+  return 0;
+}
+
+}  // namespace
+
+const Command& compile_command() {
+  static const Command command{
+      .name = "compile",
+      .summary = "compile an algorithm to MSCCL XML",
+      .usage = "ALGORITHM --collective C --gpus N --out FILE [options]",
+      .examples =
+          "  cclgym compile spread-ring --collective allreduce --gpus 8 --channels 8 --instances 4 "
+          "\\\n"
+          "      --protocol LL128 --out ring.xml\n"
+          "  cclgym compile two-step --collective alltoall --gpus 32 --servers 4 --dialect azure "
+          "\\\n"
+          "      --out two-step.xml\n",
+      .run = compile_algorithm};
+  return command;
+}
+
+}  // namespace cclgym

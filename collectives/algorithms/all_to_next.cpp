@@ -1,0 +1,31 @@
+// AllToNext with all network cards (MSCCLang, section 7.4): rank r sends its buffer to rank r + 1.
+// Where r + 1 is on the next server, the buffer is cut into one chunk for each rank of the server;
+// each takes its chunk across the network.
+//
+// Out of place; `channels` instances (parallelize).
+#include "collectives/algorithms/algorithms.hpp"
+
+namespace cclgym::algorithms {
+
+Program all_to_next(const AlgorithmRequest& request) {
+  const int g = request.ranks_per_server;
+  ProgramBuilder p("all-to-next", Contract::make(CollectiveKind::AllToNext, request.ranks, g));
+  const auto parallel = p.parallelize(request.channels);
+  for (int rank = 0; rank + 1 < request.ranks; ++rank) {
+    const ChunkRef whole = p.chunk(rank, Buffer::Input, 0, g);
+    if ((rank + 1) % g != 0) {
+      (void)whole.copy(rank + 1, Buffer::Output, 0);
+      continue;
+    }
+    for (int i = 0; i < g; ++i) {
+      const int helper = rank + 1 - g + i;
+      ChunkRef c = p.chunk(rank, Buffer::Input, i);
+      if (helper != rank) c = c.copy(helper, Buffer::Scratch, 0);
+      if (i != 0) c = c.copy(helper + g, Buffer::Scratch, 1);
+      (void)c.copy(rank + 1, Buffer::Output, i);
+    }
+  }
+  return p.finish();
+}
+
+}  // namespace cclgym::algorithms

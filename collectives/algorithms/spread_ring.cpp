@@ -1,0 +1,33 @@
+// Ring AllReduce with one logical ring spread over several channels (MSCCLang, section 7.1.1): the
+// chunks round the ring take the channels in turn, so that a rank's sends and receives overlap.
+//
+// In place; the data is cut into one chunk a rank (more, if there are more channels than ranks).
+#include <vector>
+
+#include "collectives/algorithms/algorithms.hpp"
+
+namespace cclgym::algorithms {
+
+Program spread_ring(const AlgorithmRequest& request) {
+  const int n = request.ranks;
+  const int chunks = n * ((request.channels + n - 1) / n);
+  ProgramBuilder p("spread-ring", Contract::make(CollectiveKind::AllReduce, n, chunks, true));
+  for (int index = 0; index < chunks; ++index) {
+    const OperationOptions on{.channel = index % request.channels};
+    const auto& rings = request.rings;
+    const auto rank = [&](int place) {
+      if (rings.empty()) return place % n;
+      return rings[0][static_cast<std::size_t>(place % n)];
+    };
+    ChunkRef c = p.chunk(rank(index), Buffer::Input, index);
+    for (int step = 1; step < n; ++step) {
+      c = p.chunk(rank(index + step), Buffer::Input, index).reduce(c, on);
+    }
+    for (int step = n; step < 2 * n - 1; ++step) {
+      c = c.copy(rank(index + step), Buffer::Input, index, on);
+    }
+  }
+  return p.finish();
+}
+
+}  // namespace cclgym::algorithms

@@ -1,0 +1,47 @@
+// Which waits between the thread blocks of a GPU follow from others.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace cclgym {
+
+/// Keeps, for each thread block, the steps of the other blocks of its GPU that it knows to be done:
+/// because it has waited for them, or for steps that had. Blocks are numbered over all GPUs. Steps
+/// must be given in an order in which every wait points back.
+///
+/// Cost: linear in the waits times the blocks that a block knows of.
+class WaitReducer {
+ public:
+  struct Wait {
+    std::int32_t block;
+    std::int32_t step;
+    friend bool operator==(const Wait&, const Wait&) = default;
+  };
+
+  explicit WaitReducer(std::size_t blocks) : clocks_(blocks), snapshots_(blocks) {}
+
+  /// The next step of `block` is `step`, and needs `waits` (for steps of other blocks). Leaves in
+  /// `waits` one for each block whose steps are not known to be done by then, in ascending order.
+  /// `waited_for`: will another block wait for this step?
+  void add_step(std::int32_t block, std::int32_t step, bool waited_for, std::vector<Wait>& waits);
+
+ private:
+  /// Latest known step of each block, ascending by block.
+  using Clock = std::vector<Wait>;
+  struct Snapshot {
+    std::int32_t step;
+    Clock clock;  ///< of the block when it had done the step, without the block itself
+  };
+  [[nodiscard]] static bool knows(const Clock& clock, const Wait& wait);
+  void merge(Clock& into, const Clock& from);
+  [[nodiscard]] const Clock& snapshot(const Wait& wait) const;
+
+  std::vector<Clock> clocks_;                     ///< by block
+  std::vector<std::vector<Snapshot>> snapshots_;  ///< by block, ascending by step
+  Clock merged_;                                  ///< working memory
+  Clock implied_;
+};
+
+}  // namespace cclgym

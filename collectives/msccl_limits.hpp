@@ -1,0 +1,40 @@
+// What the MSCCL executors' parsers accept: microsoft/msccl src/graph/topo.cc and
+// Azure/msccl-executor-nccl src/misc/msccl/msccl_parser.cc.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include "collectives/ir.hpp"
+
+namespace cclgym::msccl {
+
+inline constexpr int kMostChannels = 32;
+inline constexpr int kMostBlocksMicrosoft = 216;
+inline constexpr int kMostBlocksAzure = 1024;
+inline constexpr int kMostSteps = 256;           ///< of a thread block
+inline constexpr int kMostCount = 71;            ///< chunks of a step
+inline constexpr int kMostPeersPerChannel = 32;  ///< send and receive blocks of a GPU, each
+inline constexpr int kMostNodes = 4096;          ///< XML elements of a GPU
+inline constexpr int kMostChildren = 1024;       ///< of an XML element
+inline constexpr std::size_t kLongestName = 63;
+
+/// Larger programs are refused before they take the memory of the machine.
+inline constexpr int kMostChunks = 1 << 20;  ///< of a buffer
+inline constexpr int kMostRanks = 1024;      ///< kMostChildren GPUs in one algo
+
+struct TypeName {
+  std::string_view name;
+  Opcode opcode;
+};
+inline constexpr TypeName kTypes[] = {{"s", Opcode::Send},
+                                      {"r", Opcode::Recv},
+                                      {"rcs", Opcode::RecvCopySend},
+                                      {"rrs", Opcode::RecvReduceSend},
+                                      {"rrc", Opcode::RecvReduceCopy},
+                                      {"rrcs", Opcode::RecvReduceCopySend},
+                                      {"cpy", Opcode::Copy},
+                                      {"re", Opcode::Reduce},
+                                      {"nop", Opcode::Nop}};
+
+}  // namespace cclgym::msccl

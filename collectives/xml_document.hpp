@@ -1,0 +1,51 @@
+// An XML text with the line and column of each of its elements.
+#pragma once
+
+#include <cstdint>
+#include <pugixml.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/error.hpp"
+
+namespace cclgym::msccl {
+
+/// Numbers outside this make no sense in any MSCCL XML attribute.
+struct Range {
+  std::int64_t least;
+  std::int64_t most;
+};
+
+class XmlDocument {
+ public:
+  /// Throws UserError on ill-formed XML and on a DOCTYPE (no entities are expanded, whatever it
+  /// says). The text must outlive the document.
+  XmlDocument(std::string_view text, std::string file);
+
+  /// The only element at the top, which must have this name.
+  [[nodiscard]] pugi::xml_node root(const char* name) const;
+
+  [[noreturn]] void fail(const pugi::xml_node& node, const std::string& message) const;
+  /// An attribute that must be there.
+  [[nodiscard]] std::string_view text(const pugi::xml_node& node, const char* attribute) const;
+  /// A whole number within the range.
+  [[nodiscard]] std::int64_t number(const pugi::xml_node& node, const char* attribute,
+                                    Range range) const;
+  [[nodiscard]] std::int32_t small(const pugi::xml_node& node, const char* attribute,
+                                   Range range) const {
+    return static_cast<std::int32_t>(number(node, attribute, range));
+  }
+  [[nodiscard]] bool flag(const pugi::xml_node& node, const char* attribute) const {
+    return number(node, attribute, {0, 1}) == 1;
+  }
+
+ private:
+  [[nodiscard]] SourceLocation location(std::ptrdiff_t offset) const;
+
+  std::string_view text_;
+  std::string file_;
+  pugi::xml_document document_;
+};
+
+}  // namespace cclgym::msccl

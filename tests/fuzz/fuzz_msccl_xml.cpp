@@ -1,0 +1,59 @@
+// Any bytes into the MSCCL XML importer: nothing but UserError, with a short printable line, may
+// come out. What is accepted must be written and read again to the same bytes, and be taken by the
+// verifier.
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "collectives/interpreter.hpp"
+#include "collectives/msccl_xml.hpp"
+#include "collectives/verify.hpp"
+#include "core/error.hpp"
+
+namespace {
+
+using namespace cclgym;
+
+// Runs `call`; the only way out is to return or to throw a well-made UserError.
+template <typename Call>
+void guarded(Call call) {
+  try {
+    call();
+  } catch (const UserError& error) {
+    const std::string_view message = error.what();
+    if (message.empty() || message.size() > 1000) std::abort();
+    for (const char c : message) {
+      if (static_cast<unsigned char>(c) < 0x20) std::abort();
+    }
+  }
+}
+
+std::int64_t chunks(const ThreadBlockProgram& program) {
+  std::int64_t total = 0;
+  for (const GpuProgram& gpu : program.gpus) {
+    total += gpu.input_chunks + gpu.output_chunks + gpu.scratch_chunks;
+  }
+  return total;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  guarded([&] {
+    const XmlProgram read = parse_msccl_xml(text, "fuzz.xml");
+    std::string written;
+    try {
+      written = to_msccl_xml(read.program, read.settings);
+    } catch (const UserError&) {
+      return;  // a name that needs escapes, say
+    }
+    const XmlProgram again = parse_msccl_xml(written, "again.xml");
+    if (to_msccl_xml(again.program, again.settings) != written) std::abort();
+    if (chunks(read.program) > 4096) return;  // keeps one input cheap
+    const bool right = verify(read.program, {.slots = 8}).ok;
+    if (right && !execute(read.program, {.interleavings = 2, .slots = 8}).ok) std::abort();
+  });
+  return 0;
+}
