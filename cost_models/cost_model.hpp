@@ -37,7 +37,9 @@ struct ProtocolCost {
     return slot_bytes * static_cast<std::uint64_t>(message_slots);
   }
   /// Such messages that the FIFO holds; 0: any number.
-  [[nodiscard]] int tile_slots() const { return slots / message_slots; }
+  [[nodiscard]] int tile_slots() const {
+    return slots > message_slots ? slots / message_slots : (slots > 0 ? 1 : 0);
+  }
 };
 
 /// A complete set of cost parameters. Model "hockney": a transfer of L bytes costs alpha + L * beta

@@ -69,7 +69,8 @@ struct Experiment {
 };
 
 /// What a cell is called in results and messages, unique in its experiment:
-/// "ndv4/allreduce/ring/LL/c4/t512/64KiB/s1", and "/tile32KiB", "/slots8" after it if there are any.
+/// "ndv4/allreduce/ring/LL/c4/t512/64KiB/s1", and "/tile32KiB", "/slots8" after it if there are
+/// any.
 [[nodiscard]] std::string cell_key(const Experiment& experiment, const Cell& cell);
 /// 16 hex digits over every parameter of a cost model.
 [[nodiscard]] std::string cost_model_hash(const CostModel& model);

@@ -187,6 +187,7 @@ int longest_chain(const TransferGraph& graph) {
   std::vector<std::int32_t> missing(n);
   for (TransferId id = 0; id < graph.size(); ++id) {
     missing[static_cast<std::size_t>(id)] += graph.dependencies(id);
+    if (!graph.folded()) continue;
     for (const TransferGraph::Edge& edge : graph.successors(id)) {
       missing[static_cast<std::size_t>(edge.target)] -= same_iteration(edge) ? 0 : 1;
     }
