@@ -9,7 +9,8 @@ namespace cclgym::test {
 namespace {
 
 const std::vector<std::string>& command_names() {
-  static const std::vector<std::string> names{"run", "report", "simulate", "describe", "list"};
+  static const std::vector<std::string> names{"run",  "report",  "simulate", "describe",
+                                              "list", "compile", "verify"};
   return names;
 }
 
@@ -44,8 +45,9 @@ TEST_CASE("--version prints the version and what is built in") {
 TEST_CASE("mistakes on the command line: a message, exit code 2") {
   const std::vector<std::pair<std::vector<std::string>, std::string>> mistakes{
       {{"rnu"},
-       "unknown command 'rnu'; expected one of run, report, simulate, describe, list (did you mean "
-       "'run'?)"},
+       "unknown command 'rnu'; expected one of run, report, simulate, describe, list, compile, "
+       "verify "
+       "(did you mean 'run'?)"},
       {{"--vresion"},
        "unknown option '--vresion'; expected one of --help, --version (did you mean '--version'?)"},
       {{"run", "--jbos", "2", "x.yaml"},
