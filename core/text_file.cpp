@@ -3,9 +3,13 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
 #include <memory>
+#include <sys/stat.h>
 #include <system_error>
+#include <unistd.h>
+#include <utility>
 
 #include "core/error.hpp"
 #include "core/units.hpp"
@@ -15,6 +19,50 @@ namespace cclgym {
 namespace {
 
 std::string reason(int error) { return std::generic_category().message(error); }
+
+// Writes all and closes the descriptor. Returns 0 or the error's number.
+int write_and_close(int file, std::string_view text) {
+  int error = 0;
+  while (error == 0 && !text.empty()) {
+    const ssize_t written = ::write(file, text.data(), text.size());
+    if (written >= 0) {
+      text.remove_prefix(static_cast<std::size_t>(written));
+    } else if (errno != EINTR) {
+      error = errno;
+    }
+  }
+  if (::close(file) != 0 && error == 0) error = errno;
+  return error;
+}
+
+// Where a chain of symbolic links ends, also if there is nothing.
+std::filesystem::path end_of_links(std::filesystem::path path) {
+  constexpr int kMostLinks = 40;  // as Linux
+  std::error_code error;
+  for (int link = 0; link < kMostLinks; ++link) {
+    const std::filesystem::path next = std::filesystem::read_symlink(path, error);
+    if (error) break;
+    path = path.parent_path() / next;  // an absolute `next` replaces all
+  }
+  return path;
+}
+
+// Creates a file of a name that nobody has, in the folder of `target`. Returns its descriptor and
+// path; -1 and errno if it cannot be created. The name does not grow with that of `target`, which
+// may be as long as names may be.
+std::pair<int, std::string> create_beside(const std::filesystem::path& target) {
+  constexpr int kMostAttempts = 10'000;
+  std::string temporary;
+  int file = -1;
+  for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
+    const std::string name =
+        ".cclgym-" + std::to_string(::getpid()) + "-" + std::to_string(attempt) + ".partial";
+    temporary = (target.parent_path() / name).string();
+    file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file >= 0 || errno != EEXIST) break;
+  }
+  return {file, temporary};
+}
 
 }  // namespace
 
@@ -57,21 +105,31 @@ std::string read_text_file(const std::string& path, std::size_t max_bytes) {
 
 void write_text_file(const std::string& path, std::string_view text) {
   const std::string shown = quoted(path, 200);
-  const std::string temporary = path + ".partial";
-  const auto fail = [&](int error) {
-    std::error_code ignored;
-    std::filesystem::remove(temporary, ignored);
+  if (path.empty()) throw UserError("an empty file name; expected the path of a file");
+  if (path.find('\0') != std::string::npos) throw UserError(shown + ": not a file name");
+  const auto fail = [&shown](int error) {
     throw UserError(shown + ": cannot be written: " + reason(error));
   };
-  errno = 0;
-  std::FILE* file = std::fopen(temporary.c_str(), "wb");
-  if (file == nullptr) fail(errno);
-  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  const int write_error = errno;
-  if (std::fclose(file) != 0 || !written) fail(written ? errno : write_error);
-  std::error_code error;
-  std::filesystem::rename(temporary, path, error);
-  if (error) fail(error.value());
+  struct stat old {};
+  const bool exists = ::stat(path.c_str(), &old) == 0;
+  if (!exists && errno != ENOENT) fail(errno);
+  if (exists && S_ISDIR(old.st_mode)) throw UserError(shown + ": is a folder; expected a file");
+  if (exists && !S_ISREG(old.st_mode)) {
+    const int file = ::open(path.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC);
+    if (file < 0) fail(errno);
+    if (const int error = write_and_close(file, text); error != 0) fail(error);
+    return;
+  }
+  const std::filesystem::path target = end_of_links(path);
+  const auto [file, temporary] = create_beside(target);
+  if (file < 0) fail(errno);
+  int error = exists && ::fchmod(file, old.st_mode & 07777U) != 0 ? errno : 0;
+  if (const int other = write_and_close(file, text); error == 0) error = other;
+  if (error == 0 && std::rename(temporary.c_str(), target.c_str()) != 0) error = errno;
+  if (error != 0) {
+    ::unlink(temporary.c_str());
+    fail(error);
+  }
 }
 
 }  // namespace cclgym
