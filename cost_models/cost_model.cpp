@@ -69,6 +69,7 @@ std::string CostModel::canonical_text() const {
   add("local_copy_rate", local_copy_rate_Bps);
   add("kernel_launch", kernel_launch_s);
   add("channel_overhead", channel_overhead_s);
+  add("max_thread_blocks", max_thread_blocks);
   add("start_skew", start_skew_s);
   return text;
 }

@@ -58,6 +58,9 @@ struct CostModel {
   double local_copy_rate_Bps = ProtocolCost::kUnlimited;  ///< local copy by one full block, B/s
   double kernel_launch_s = 0;     ///< from the call to the first instruction, s
   double channel_overhead_s = 0;  ///< launch cost of each channel, on top of kernel_launch_s, s
+  /// Thread blocks that a GPU can run at once; a program whose GPU needs more cannot be launched,
+  /// because its blocks wait for each other. 0: any number.
+  int max_thread_blocks = 0;
   double start_skew_s = 0;  ///< mean of the exponential per-rank start delay (seeded), s; 0: none
 
   /// Every parameter with all its bits: two models with the same text simulate alike.

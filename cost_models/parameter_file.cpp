@@ -180,6 +180,13 @@ const std::vector<OptionSpec>& cost_model_options() {
        .description = "mean of the exponential delay by which each rank starts late, drawn afresh "
                       "for every repetition from the seed; 0: all ranks start at once",
        .default_text = "0us"},
+      {.name = "max_thread_blocks",
+       .kind = OptionKind::Integer,
+       .description = "thread blocks that a GPU can run at once; configurations that need more are "
+                      "refused; 0: no limit",
+       .min = 0,
+       .max = 1'000'000,
+       .default_text = "0"},
       {.name = "instruction_overhead",
        .kind = OptionKind::Time,
        .description = "fixed cost of every instruction of a thread block",
@@ -224,6 +231,8 @@ CostModel read_cost_model(const YamlValue& document) {
   read_into(model.local_copy_rate_Bps, document, specs, "local_copy_rate");
   const OptionSpec& threads = spec_of(specs, "full_threads");
   model.full_threads = static_cast<int>(read_integer(lookup(document, threads), threads));
+  const OptionSpec& blocks = spec_of(specs, "max_thread_blocks");
+  model.max_thread_blocks = static_cast<int>(read_integer(lookup(document, blocks), blocks));
   if (const YamlValue* alpha = document.find("alpha")) {
     check_keys(*alpha, alpha_options(), "alpha");
     for (const LinkKind kind : kLinkKinds) {

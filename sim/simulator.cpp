@@ -26,6 +26,21 @@ SimulationStalled stalled(const LoweredProgram& lowered, const GraphStalled& cau
   return SimulationStalled(message);
 }
 
+bool limits_blocks(const CostModel& model) { return !model.hockney && model.max_thread_blocks > 0; }
+
+// Also programs that are not in the library must be resident.
+void require_resident(const ThreadBlockProgram& program, const CostModel& model) {
+  if (!limits_blocks(model)) return;
+  for (std::size_t rank = 0; rank < program.gpus.size(); ++rank) {
+    const std::size_t blocks = program.gpus[rank].thread_blocks.size();
+    if (blocks <= static_cast<std::size_t>(model.max_thread_blocks)) continue;
+    throw UserError(
+        fmt::format("program '{}' needs {} thread blocks on GPU {}; cost model {} runs "
+                    "{} at once",
+                    program.name, blocks, rank, model.name, model.max_thread_blocks));
+  }
+}
+
 // Keeps the dates of every firing.
 class Recorder final : public FiringObserver {
  public:
@@ -70,6 +85,23 @@ std::string config_misfit(const Call& call, const Config& config, int ranks) {
     return fmt::format("root must be a rank from 0 to {}, found {}", ranks - 1, call.root);
   }
   return {};
+}
+
+std::string resident_misfit(const Call& call, const Config& config, const Fabric& fabric,
+                            const CostModel& cost_model) {
+  if (!limits_blocks(cost_model)) return {};
+  const int needed = thread_blocks_per_gpu(
+      config.algorithm, {.collective = call.collective,
+                         .ranks = fabric.ranks(),
+                         .channels = config.channels,
+                         .root = call.root,
+                         .rings = {},
+                         .ranks_per_server = fabric.ranks_per_server().value_or(0)});
+  if (needed <= cost_model.max_thread_blocks) return {};
+  return fmt::format(
+      "{} with {} channel{} needs {} thread blocks a GPU; cost model {} runs {} at once",
+      config.algorithm, config.channels, config.channels == 1 ? "" : "s", needed, cost_model.name,
+      cost_model.max_thread_blocks);
 }
 
 std::string size_misfit(CollectiveKind collective, std::uint64_t bytes, int ranks,
@@ -129,6 +161,7 @@ EngineResult Simulator::run(std::shared_ptr<const ThreadBlockProgram> program,
                             std::uint64_t repetition) {
   const Call& call = record.call;
   if (call.bytes == 0) throw UserError("a call's size must be > 0");
+  require_resident(*program, cost_model_);
   record.lowered = lower(std::move(program), *fabric_, cost_model_, call, record.config,
                          start_delays(seed, repetition));
   const LoweredProgram& lowered = record.lowered;
@@ -167,6 +200,10 @@ EngineResult Simulator::run(std::shared_ptr<const ThreadBlockProgram> program,
 std::shared_ptr<const ThreadBlockProgram> Simulator::program(const Call& call,
                                                              const Config& config) {
   if (const std::string misfit = config_misfit(call, config, fabric_->ranks()); !misfit.empty()) {
+    throw UserError(misfit);
+  }
+  if (const std::string misfit = resident_misfit(call, config, *fabric_, cost_model_);
+      !misfit.empty()) {
     throw UserError(misfit);
   }
   std::shared_ptr<const ThreadBlockProgram>& known =

@@ -83,6 +83,11 @@ class Simulator {
 /// Why a configuration cannot carry out a call on so many ranks; empty if it can. The checks that
 /// Simulator makes, for callers that want to place the message themselves.
 [[nodiscard]] std::string config_misfit(const Call& call, const Config& config, int ranks);
+/// Why the configuration, which fits the call (config_misfit), cannot be launched on the fabric's
+/// GPUs: it needs more thread blocks than the cost model says run at once (thread_blocks_per_gpu).
+/// Empty if it can. Takes time linear in the ranks.
+[[nodiscard]] std::string resident_misfit(const Call& call, const Config& config,
+                                          const Fabric& fabric, const CostModel& cost_model);
 /// Why a size cannot be that of a call of this collective (zero, or not a multiple of what it
 /// needs with `element_bytes` an element); empty if it can.
 [[nodiscard]] std::string size_misfit(CollectiveKind collective, std::uint64_t bytes, int ranks,

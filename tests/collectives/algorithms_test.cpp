@@ -1,5 +1,7 @@
 #include "collectives/algorithms/algorithms.hpp"
 
+#include <algorithm>
+#include <limits>
 #include <numeric>
 #include <set>
 #include <string>
@@ -225,6 +227,54 @@ TEST_CASE("algorithms: the double tree is NCCL's") {
     }
     CHECK(both_inner <= 1);  // what makes two trees use both directions of every GPU
   }
+}
+
+TEST_CASE("algorithms: thread blocks of the busiest GPU are known before compiling") {
+  // Where runs are sent on, fewer blocks are enough: an upper bound that is not far off.
+  const auto is_bound = [](const std::string& name, const AlgorithmRequest& request) {
+    return name == "recursive-halving" || name == "halving-doubling" || name == "two-step" ||
+           (name == "recursive-doubling" && request.collective == CollectiveKind::AllGather) ||
+           (name == "spread-ring" && request.ranks == 2);
+  };
+  const auto check = [&](const std::string& name, const AlgorithmRequest& request) {
+    const auto program = compile(trace_algorithm(name, request), request.compile);
+    std::size_t most = 0;
+    for (const GpuProgram& gpu : program.gpus) most = std::max(most, gpu.thread_blocks.size());
+    const int told = thread_blocks_per_gpu(name, request);
+    CAPTURE(name, to_string(request.collective), request.ranks, request.channels, request.root,
+            request.ranks_per_server, told, most);
+    if (is_bound(name, request)) {
+      REQUIRE(told >= static_cast<int>(most));
+      REQUIRE(told <= 2 * static_cast<int>(most));
+    } else {
+      REQUIRE(told == static_cast<int>(most));
+    }
+  };
+  for (const AlgorithmInfo& algorithm : algorithm_infos()) {
+    for (const CollectiveKind kind : algorithm.collectives) {
+      for (int ranks = 2; ranks <= 24; ++ranks) {
+        if (rank_misfit(algorithm.name, ranks)) continue;
+        for (const int channels : {1, 2, 3, 8}) {
+          if (ranks > 16 && channels > 2) continue;
+          auto request = request_for(kind, ranks, channels, (ranks - 1) * channels / 8);
+          check(algorithm.name, request);
+          for (int servers = 2; servers <= ranks; ++servers) {
+            if (ranks % servers != 0) continue;
+            request.ranks_per_server = ranks / servers;
+            check(algorithm.name, request);
+          }
+        }
+      }
+    }
+  }
+  auto request = request_for(CollectiveKind::AllReduce, 5, 4);
+  request.rings = {{0, 3, 1, 4, 2}, {2, 1, 0, 4, 3}, {0, 1, 2, 3, 4}};
+  check("ring", request);
+  check("spread-ring", request);
+  CHECK_THROWS_AS(thread_blocks_per_gpu("rinq", request), UserError);
+  CHECK(thread_blocks_per_gpu("all-pairs",
+                              request_for(CollectiveKind::AllReduce, 1 << 20, 1 << 20)) ==
+        std::numeric_limits<int>::max());
 }
 
 TEST_CASE("algorithms: errors") {

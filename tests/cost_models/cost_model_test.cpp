@@ -99,6 +99,7 @@ TEST_CASE("canonical text tells models apart by every parameter") {
   CHECK(differs([](CostModel& m) { m.instruction_overhead_s = 0; }));
   CHECK(differs([](CostModel& m) { m.local_copy_rate_Bps *= 2; }));
   CHECK(differs([](CostModel& m) { m.full_threads = 256; }));
+  CHECK(differs([](CostModel& m) { m.max_thread_blocks = 7; }));
   CHECK(differs([](CostModel& m) { m.alpha_s[0] = 0.0; }));
   CHECK(differs([](CostModel& m) { m.link_efficiency[1] = 0.5; }));
   CHECK(differs([](CostModel& m) { m.protocols[2].reduce_rate_Bps *= 2; }));

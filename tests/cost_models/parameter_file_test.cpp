@@ -42,6 +42,12 @@ TEST_CASE("values are read plainly or with their source, others take defaults") 
   CHECK(model.kernel_launch_s == 5e-6);
   CHECK(model.channel_overhead_s == 0);
   CHECK(model.full_threads == 512);
+  CHECK(model.max_thread_blocks == 0);
+  CHECK(
+      read_cost_model(parse_yaml(kSmall + "max_thread_blocks: 12\n", "m.yaml")).max_thread_blocks ==
+      12);
+  CHECK(shipped_cost_model("a100").max_thread_blocks == 108);
+  CHECK(shipped_cost_model("v100").max_thread_blocks == 80);
   CHECK(model.local_copy_rate_Bps == 100e9);
   CHECK(model.alpha_s[static_cast<std::size_t>(LinkKind::NvLink)] == 0.5e-6);
   CHECK_FALSE(model.alpha_s[static_cast<std::size_t>(LinkKind::Pcie)].has_value());
@@ -67,6 +73,7 @@ TEST_CASE("errors name the place, what was found and what was expected") {
   CHECK(protocol.rfind("m.yaml:7:3: ", 0) == 0);
   CHECK(protocol.find("LL128") != std::string::npos);
 
+  CHECK(error_of(kSmall + "max_thread_blocks: 1.5\n").rfind("m.yaml:9:20: ", 0) == 0);
   CHECK(error_of(replaced("name: mine\n", "")).find("name") != std::string::npos);
   CHECK(error_of(replaced("value: 5us", "valeu: 5us")).rfind("m.yaml:2:17: ", 0) == 0);
   CHECK(error_of(replaced(", reduce_rate: 6 GB/s", "")).find("reduce_rate") != std::string::npos);

@@ -31,9 +31,10 @@ TEST_CASE("no configuration beats the wire") {
         if (combination.collective != CollectiveKind::AllReduce) continue;
         for (const int channels : {1, 6, 24}) {
           for (const Protocol protocol : all_protocols()) {
-            const Result result =
-                simulator.simulate(call_of(CollectiveKind::AllReduce, 1 << 28),
-                                   config_of(combination.algorithm, channels, protocol));
+            const Call call = call_of(CollectiveKind::AllReduce, 1 << 28);
+            const Config config = config_of(combination.algorithm, channels, protocol);
+            if (!resident_misfit(call, config, *f, simulator.cost_model()).empty()) continue;
+            const Result result = simulator.simulate(call, config);
             CAPTURE(name, model, combination.algorithm, channels, to_string(protocol));
             CHECK(result.busbw_Bps <= wire_Bps * (1 + 1e-9));
           }
@@ -98,6 +99,41 @@ TEST_CASE("misfits are refused in words") {
   Call rooted = call_of(CollectiveKind::Broadcast, 4096);
   rooted.root = 6;
   CHECK(message(rooted, config_of("ring")) == "root must be a rank from 0 to 5, found 6");
+}
+
+TEST_CASE("what needs more thread blocks than a GPU runs at once is refused") {
+  const auto f = fabric("ndv4");
+  const Call call = call_of(CollectiveKind::AllReduce, 1 << 20);
+  Simulator simulator(f, shipped_cost_model("a100"), "flow");
+  const auto refusal = [&](const Config& config) -> std::string {
+    try {
+      (void)simulator.simulate(call, config);
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  CHECK(refusal(config_of("all-pairs", 24)) ==
+        "all-pairs with 24 channels needs 336 thread blocks a GPU; cost model a100 runs 108 at "
+        "once");
+  for (const int channels : {1, 7, 8, 24, 108, 109}) {
+    for (const std::string algorithm : {"all-pairs", "ring"}) {
+      const Config config = config_of(algorithm, channels);
+      CHECK(refusal(config) == resident_misfit(call, config, *f, simulator.cost_model()));
+      CHECK(refusal(config).empty() == (channels <= (algorithm == "ring" ? 108 : 7)));
+      CHECK(resident_misfit(call, config, *f, shipped_cost_model("hockney")).empty());
+    }
+  }
+  // A program from elsewhere is counted as it is.
+  AlgorithmRequest request;
+  request.ranks = 8;
+  request.channels = 8;
+  const auto program = build_algorithm("all-pairs", request);
+  CHECK_THROWS_AS(simulator.record_program(program, call, config_of("all-pairs", 8)), UserError);
+  CostModel unlimited = simulator.cost_model();
+  unlimited.max_thread_blocks = 0;
+  Simulator free(f, unlimited, "flow");
+  CHECK_NOTHROW(free.record_program(program, call, config_of("all-pairs", 8)));
 }
 
 TEST_CASE("size misfits name the nearest sizes that fit") {

@@ -1,0 +1,121 @@
+// How many thread blocks the busiest GPU of each algorithm needs, without compiling it.
+//
+// On each channel a rank has a block for each peer that it sends to and each that it receives from,
+// but one for both where it sends on what it received (compiler/thread_blocks.hpp); copies inside a
+// GPU that belong to no message are on a block of their own.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <limits>
+#include <stdexcept>
+#include <utility>
+
+#include "collectives/algorithm.hpp"
+
+namespace cclgym {
+
+namespace {
+
+using Count = std::int64_t;
+using Kind = CollectiveKind;
+
+Count ring(const AlgorithmRequest& request) {
+  // Two ranks of AllGather and ReduceScatter have nothing to send on.
+  const bool forwards =
+      request.collective == Kind::AllReduce || request.collective == Kind::Broadcast;
+  return request.channels * Count{request.ranks == 2 && !forwards ? 2 : 1};
+}
+
+int log2_of(int ranks) { return std::countr_zero(static_cast<unsigned>(ranks)); }  // a power of two
+
+// Two blocks a partner; a few less where a run is sent on.
+Count doubling(const AlgorithmRequest& request) {
+  return Count{request.channels} * 2 * log2_of(request.ranks);
+}
+
+// As above, but the nearest partner is sent the sum that its part went into.
+Count halving_doubling(const AlgorithmRequest& request) {
+  return Count{request.channels} * (2 * log2_of(request.ranks) - 1);
+}
+
+Count tree(const AlgorithmRequest& request) {
+  const int n = request.ranks;
+  if (request.collective != Kind::AllReduce) return request.channels * Count{n <= 3 ? 1 : 2};
+  constexpr std::array<int, 6> kOfFewRanks{0, 0, 1, 3, 4, 4};
+  return request.channels * Count{n < 6 ? kOfFewRanks[static_cast<std::size_t>(n)] : 6};
+}
+
+Count all_pairs(const AlgorithmRequest& request) {
+  return Count{request.channels} * 2 * (request.ranks - 1);
+}
+
+Count naive(const AlgorithmRequest& request) {
+  const Count n = request.ranks;
+  switch (request.collective) {
+    case Kind::AllToAll:
+      return request.channels * (2 * n - 1);
+    case Kind::Gather:
+    case Kind::Scatter:
+      return request.channels * n;
+    case Kind::AllToNext:
+      return request.channels * Count{n == 2 ? 1 : 2};
+    default:
+      return request.channels * (n - 1);
+  }
+}
+
+Count spread_ring(const AlgorithmRequest& request) {
+  // With two ranks, what one channel receives another sends on.
+  return request.channels * Count{request.ranks == 2 && request.channels > 1 ? 2 : 1};
+}
+
+Count hierarchical(const AlgorithmRequest& request) {
+  const int inside = request.ranks_per_server;
+  const Count across = request.ranks > inside ? 1 : 0;
+  if (inside == 1) return across;
+  return Count{request.channels} * (inside == 2 ? 4 : 2) + across;
+}
+
+// To and from the ranks of its server, to and from its counterparts, and inside the GPU; a few less
+// where a message is sent on.
+Count two_step(const AlgorithmRequest& request) {
+  const Count inside = request.ranks_per_server;
+  const Count servers = request.ranks / inside;
+  return request.channels * (2 * (inside - 1) + 2 * (servers - 1) + 1);
+}
+
+Count all_to_next(const AlgorithmRequest& request) {
+  const int inside = request.ranks_per_server;
+  if (inside == 1 || inside == request.ranks) return naive(request);
+  return request.channels * Count{inside + 1};
+}
+
+constexpr std::array<std::pair<std::string_view, Count (*)(const AlgorithmRequest&)>, 11> kCounts{{
+    {"ring", ring},
+    {"recursive-doubling", doubling},
+    {"recursive-halving", doubling},
+    {"halving-doubling", halving_doubling},
+    {"tree", tree},
+    {"all-pairs", all_pairs},
+    {"naive", naive},
+    {"spread-ring", spread_ring},
+    {"hierarchical", hierarchical},
+    {"two-step", two_step},
+    {"all-to-next", all_to_next},
+}};
+
+}  // namespace
+
+int thread_blocks_per_gpu(std::string_view algorithm, const AlgorithmRequest& request) {
+  const std::string& name = algorithm_info(algorithm).name;
+  AlgorithmRequest whole = request;
+  if (whole.ranks_per_server == 0) whole.ranks_per_server = request.ranks;
+  for (const auto& [known, count] : kCounts) {
+    if (known != name) continue;
+    return static_cast<int>(std::min<Count>(count(whole), std::numeric_limits<int>::max()));
+  }
+  throw std::logic_error("no count of thread blocks for algorithm '" + name + "'");
+}
+
+}  // namespace cclgym
