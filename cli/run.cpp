@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cli/command.hpp"
+#include "cli/interrupt.hpp"
 #include "experiments/experiment_options.hpp"
 #include "experiments/load_experiment.hpp"
 #include "experiments/progress.hpp"
@@ -38,8 +39,12 @@ OptionSpec engine_option() {
 
 // The cells, with what happens on the way on standard error.
 void run_cells(const Experiment& experiment, const RunOptions& options, bool quiet) {
+  const bool terminal = ::isatty(STDERR_FILENO) == 1;
+  InterruptNotice interrupt(experiment.cells.size(), terminal && !quiet);
   if (quiet) {
-    run_experiment(experiment, options);
+    run_experiment(experiment, options,
+                   {.on_start = [&](std::size_t found, bool) { interrupt.update(found); },
+                    .on_progress = [&](std::size_t done) { interrupt.update(done); }});
     return;
   }
   for (const std::string& line : experiment.skipped) fmt::print(stderr, "left out: {}\n", line);
@@ -47,6 +52,7 @@ void run_cells(const Experiment& experiment, const RunOptions& options, bool qui
   const RunObserver observer{
       .on_start =
           [&](std::size_t found, bool dropped_row) {
+            interrupt.update(found);
             if (dropped_row) {
               fmt::print(stderr,
                          "resuming: the last row of {} was cut off in the middle and is dropped\n",
@@ -56,10 +62,14 @@ void run_cells(const Experiment& experiment, const RunOptions& options, bool qui
               fmt::print(stderr, "resuming: {} of {} cells are done\n", found,
                          experiment.cells.size());
             }
-            progress = std::make_unique<Progress>(std::cerr, ::isatty(STDERR_FILENO) == 1,
-                                                  experiment.cells.size(), found);
+            progress =
+                std::make_unique<Progress>(std::cerr, terminal, experiment.cells.size(), found);
           },
-      .on_progress = [&](std::size_t done) { progress->update(done); }};
+      .on_progress =
+          [&](std::size_t done) {
+            interrupt.update(done);
+            progress->update(done);
+          }};
   try {
     run_experiment(experiment, options, observer);
   } catch (...) {

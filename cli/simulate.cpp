@@ -5,8 +5,11 @@
 
 #include "cli/command.hpp"
 #include "cli/fabric_options.hpp"
+#include "collectives/msccl_xml.hpp"
+#include "collectives/verify.hpp"
 #include "core/units.hpp"
 #include "cost_models/cost_model.hpp"
+#include "experiments/experiment_options.hpp"
 #include "sim/analysis.hpp"
 #include "sim/simulator.hpp"
 #include "sim/timeline.hpp"
@@ -16,51 +19,32 @@ namespace cclgym {
 
 namespace {
 
-const OptionSpec kChannels{.name = "channels",
-                           .kind = OptionKind::Integer,
-                           .description = "channels",
-                           .min = 1,
-                           .max = 1024,
-                           .default_text = "1"};
-const OptionSpec kThreads{.name = "threads",
-                          .kind = OptionKind::Integer,
-                          .description = "threads a thread block",
-                          .min = 1,
-                          .max = 1024,
-                          .default_text = "512"};
-const OptionSpec kSize{.name = "size",
-                       .kind = OptionKind::Bytes,
-                       .description = "size of the larger of a rank's send and receive buffer",
-                       .min = 1,
-                       .max = 1ULL << 50,
-                       .required = true};
-const OptionSpec kSeed{.name = "seed",
-                       .kind = OptionKind::Integer,
-                       .description = "for cost models with random parts",
-                       .min = 0,
-                       .default_text = "0"};
-const OptionSpec kRoot{.name = "root",
-                       .kind = OptionKind::Integer,
-                       .description = "root of a rooted collective",
-                       .min = 0,
-                       .default_text = "0"};
+// The record of an experiment's key, for one value on the command line.
+OptionSpec one_of(std::string_view key, const std::string& name, const std::string& description) {
+  OptionSpec spec = find_option(experiment_options(), key);
+  spec.name = name;
+  spec.shape = OptionShape::One;
+  if (!description.empty()) spec.description = description;
+  return spec;
+}
 
-// Both may also be "protocol".
-const OptionSpec kTile{.name = "tile",
-                       .kind = OptionKind::Bytes,
-                       .description =
-                           "largest tile that chunks are moved in, or protocol (what the "
-                           "cost model states for the protocol); 0B: chunks move whole",
-                       .min = 0,
-                       .max = 1ULL << 50,
-                       .default_text = "0B"};
-const OptionSpec kSlots{
-    .name = "slots",
-    .kind = OptionKind::Integer,
-    .description = "messages that a connection holds, or protocol; 0: any number",
-    .min = 0,
-    .max = kMostSlots,
-    .default_text = "0"};
+struct Options {
+  OptionSpec channels = one_of("channels", "channels", "channels");
+  OptionSpec threads = one_of("threads", "threads", "threads a thread block");
+  OptionSpec size =
+      one_of("sizes", "size", "size of the larger of a rank's send and receive buffer");
+  OptionSpec seed = one_of("seeds", "seed", "for cost models with random parts");
+  OptionSpec root = one_of("root", "root", "root of a rooted collective");
+  OptionSpec datatype = one_of("datatype", "datatype", "");
+  // Both may also be "protocol".
+  OptionSpec tile = one_of("tile", "tile", "");
+  OptionSpec slots = one_of("slots", "slots", "");
+};
+
+const Options& options() {
+  static const Options all;
+  return all;
+}
 
 std::vector<std::string> collective_names() {
   std::vector<std::string> names;
@@ -92,6 +76,17 @@ std::int64_t integer_of(const Arguments& arguments, const OptionSpec& spec) {
   const std::string& text =
       arguments.has(spec.name) ? arguments.text(spec.name) : spec.default_text;
   return read_integer(text, spec, argument_location(spec.name));
+}
+
+bool is_rooted(CollectiveKind kind) {
+  return kind == CollectiveKind::Broadcast || kind == CollectiveKind::Reduce ||
+         kind == CollectiveKind::Gather || kind == CollectiveKind::Scatter;
+}
+
+int element_bytes_of(const Arguments& arguments) {
+  const std::string& name =
+      arguments.has("datatype") ? arguments.text("datatype") : options().datatype.default_text;
+  return data_types()[read_choice(name, options().datatype, argument_location("datatype"))].second;
 }
 
 std::string link_name(const Fabric& fabric, std::size_t link) {
@@ -223,6 +218,50 @@ void print_text(const SimulationRecord& record, const Simulator& simulator) {
   print_links(record, simulator.fabric());
 }
 
+// What is not said by a program's file: the collective and how it is carried out.
+void read_configuration(const Arguments& arguments, Call& call, Config& config) {
+  call.collective = collective_of(required(arguments, "collective"));
+  call.root = static_cast<int>(integer_of(arguments, options().root));
+  if (arguments.has("root") && !is_rooted(call.collective)) {
+    throw UserError(argument_location("root"),
+                    fmt::format("{} has no root; leave --root out", to_string(call.collective)));
+  }
+  config.algorithm = required(arguments, "algorithm");
+  config.protocol = protocol_of(arguments.has("protocol") ? arguments.text("protocol") : "Simple");
+  config.channels = static_cast<int>(integer_of(arguments, options().channels));
+}
+
+// A program from a file, with the settings that the file has where no option says otherwise.
+std::shared_ptr<const ThreadBlockProgram> program_of(const Arguments& arguments,
+                                                     const Fabric& fabric, Call& call,
+                                                     Config& config) {
+  for (const char* option : {"collective", "algorithm", "channels", "root"}) {
+    if (arguments.has(option)) {
+      throw UserError(argument_location(option), "comes with the program; leave it out");
+    }
+  }
+  const std::string& path = arguments.text("program");
+  XmlProgram file = read_msccl_xml_file(path);
+  auto program = std::make_shared<const ThreadBlockProgram>(std::move(file.program));
+  if (program->contract.ranks() != fabric.ranks()) {
+    throw UserError(argument_location("program"),
+                    fmt::format("{} is for {} ranks; fabric '{}' has {}", quoted(path, 200),
+                                program->contract.ranks(), fabric.name(), fabric.ranks()));
+  }
+  if (const VerifyReport report = verify(*program); !report.ok) {
+    throw UserError(
+        argument_location("program"),
+        fmt::format("{} does not do what it says: {}", quoted(path, 200), report.problems.front()));
+  }
+  call.collective = program->contract.kind();
+  call.root = program->contract.root();
+  config.algorithm = program->name;
+  config.channels = program->channels;
+  config.protocol =
+      protocol_of(arguments.has("protocol") ? arguments.text("protocol") : file.settings.protocol);
+  return program;
+}
+
 int simulate(const std::vector<std::string>& args) {
   ArgumentReader reader(simulate_command());
   reader.option("fabric", "F", "a fabric's name (cclgym list fabrics) or a .yaml file");
@@ -230,18 +269,21 @@ int simulate(const std::vector<std::string>& args) {
   const auto arguments =
       reader.option("collective", "C", "what to carry out (cclgym list collectives)")
           .option("algorithm", "A", "how (cclgym list algorithms)")
-          .option("protocol", "P", "LL, LL128 or Simple (default: Simple)")
-          .option(kChannels, "K")
-          .option(kThreads, "T")
-          .option(kSize, "S")
-          .option(kTile, "B")
-          .option(kSlots, "N")
-          .option(kRoot, "R")
+          .option("program", "FILE",
+                  "a program in MSCCL XML, instead of --collective, --algorithm and --channels")
+          .option("protocol", "P", "LL, LL128 or Simple (default: Simple, or the program's)")
+          .option(options().channels, "K")
+          .option(options().threads, "T")
+          .option(options().size, "S")
+          .option(options().tile, "B")
+          .option(options().slots, "N")
+          .option(options().datatype, "D")
+          .option(options().root, "R")
           .option("cost-model", "M",
                   "a cost model's name (cclgym list cost-models), a .yaml file, or auto: the one "
                   "of the fabric's GPUs (default: auto)")
           .option("engine", "E", "simulation engine (default: the first of cclgym list engines)")
-          .option(kSeed, "N")
+          .option(options().seed, "N")
           .option("timeline", "FILE", "write a Chrome trace, to be opened in ui.perfetto.dev")
           .flag("json", "print JSON instead of text")
           .read(args);
@@ -250,31 +292,35 @@ int simulate(const std::vector<std::string>& args) {
   const auto fabric = fabric_of(required(*arguments, "fabric"), *arguments);
 
   Call call;
-  call.collective = collective_of(required(*arguments, "collective"));
-  call.bytes = read_bytes(required(*arguments, "size"), kSize, argument_location("size"));
-  call.root = static_cast<int>(integer_of(*arguments, kRoot));
   Config config;
-  config.algorithm = required(*arguments, "algorithm");
-  config.protocol =
-      protocol_of(arguments->has("protocol") ? arguments->text("protocol") : "Simple");
-  config.channels = static_cast<int>(integer_of(*arguments, kChannels));
-  config.threads = static_cast<int>(integer_of(*arguments, kThreads));
+  std::shared_ptr<const ThreadBlockProgram> program;
+  if (arguments->has("program")) {
+    program = program_of(*arguments, *fabric, call, config);
+  } else {
+    read_configuration(*arguments, call, config);
+  }
+  call.bytes = read_bytes(required(*arguments, "size"), options().size, argument_location("size"));
+  config.threads = static_cast<int>(integer_of(*arguments, options().threads));
   const CostModel model = cost_model_for(
       arguments->has("cost-model") ? arguments->text("cost-model") : "auto", *fabric);
   const Config of_protocol = with_protocol_tiles(model, config);
   const auto is_protocol = [&arguments](const OptionSpec& option) {
     return arguments->has(option.name) && arguments->text(option.name) == "protocol";
   };
-  config.tile_bytes = is_protocol(kTile)
+  config.tile_bytes = is_protocol(options().tile)
                           ? of_protocol.tile_bytes
                           : read_bytes(arguments->has("tile") ? arguments->text("tile") : "0B",
-                                       kTile, argument_location("tile"));
-  config.slots =
-      is_protocol(kSlots) ? of_protocol.slots : static_cast<int>(integer_of(*arguments, kSlots));
-  if (const auto misfit = config_misfit(call, config, fabric->ranks()); !misfit.empty()) {
-    throw UserError(misfit);
+                                       options().tile, argument_location("tile"));
+  config.slots = is_protocol(options().slots)
+                     ? of_protocol.slots
+                     : static_cast<int>(integer_of(*arguments, options().slots));
+  if (program == nullptr) {
+    if (const auto misfit = config_misfit(call, config, fabric->ranks()); !misfit.empty()) {
+      throw UserError(misfit);
+    }
   }
-  if (const auto misfit = size_misfit(call.collective, call.bytes, fabric->ranks());
+  if (const auto misfit =
+          size_misfit(call.collective, call.bytes, fabric->ranks(), element_bytes_of(*arguments));
       !misfit.empty()) {
     throw UserError(argument_location("size"), misfit);
   }
@@ -282,8 +328,10 @@ int simulate(const std::vector<std::string>& args) {
       arguments->has("engine") ? arguments->text("engine") : engine_infos().front().name;
 
   Simulator simulator(fabric, model, engine);
-  const SimulationRecord record =
-      simulator.record(call, config, static_cast<std::uint64_t>(integer_of(*arguments, kSeed)));
+  const auto seed = static_cast<std::uint64_t>(integer_of(*arguments, options().seed));
+  const SimulationRecord record = program == nullptr
+                                      ? simulator.record(call, config, seed)
+                                      : simulator.record_program(program, call, config, seed);
   if (arguments->has("json")) {
     print_json(record, simulator);
   } else {
@@ -305,7 +353,7 @@ const Command& simulate_command() {
   static const Command command{
       .name = "simulate",
       .summary = "simulate one collective call from the command line",
-      .usage = "--fabric F --collective C --algorithm A --size S [options]",
+      .usage = "--fabric F (--collective C --algorithm A | --program FILE) --size S [options]",
       .examples =
           "  cclgym simulate --fabric ndv4 --collective allreduce --algorithm ring --size 1MiB\n"
           "      Ring AllReduce of 1 MiB on one NDv4 node, protocol Simple, one channel\n"
@@ -318,6 +366,8 @@ const Command& simulate_command() {
           "\\\n"
           "      --size 4GiB --tile protocol --slots protocol\n"
           "      4 GiB in tiles of NCCL's size, which overlap NVLink and the network\n"
+          "  cclgym simulate --fabric ndv4 --program ring.xml --size 1MiB\n"
+          "      a program in MSCCL XML, from cclgym compile or another tool\n"
           "  cclgym simulate --fabric ring --gpus 64 --collective allreduce --algorithm ring \\\n"
           "      --size 1GiB --engine flow --json\n",
       .run = simulate};

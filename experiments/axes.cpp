@@ -126,6 +126,14 @@ void refuse_cells(const SourceLocation& where) {
       where, fmt::format("the experiment has too many cells; expected at most {}", kMostCells));
 }
 
+void refuse_empty_values(const YamlValue& mapping, const std::vector<OptionSpec>& specs) {
+  for (const YamlEntry& entry : mapping.entries()) {
+    if (!entry.value.is_null()) continue;
+    throw UserError(entry.value.location(), fmt::format("{} has no value; expected {}", entry.key,
+                                                        type_text(find_option(specs, entry.key))));
+  }
+}
+
 ExperimentAxes read_axes(const YamlValue& document) { return AxisReader(document).read(); }
 
 }  // namespace cclgym

@@ -37,6 +37,9 @@ struct ExperimentAxes {
 /// a value that is unknown, out of range or comes twice, and if an axis has over kMostCells values.
 [[nodiscard]] ExperimentAxes read_axes(const YamlValue& document);
 
+/// Throws UserError at the first key of a mapping that has no value. `specs` are its keys.
+void refuse_empty_values(const YamlValue& mapping, const std::vector<OptionSpec>& specs);
+
 /// Throws the UserError of an experiment with too many cells.
 [[noreturn]] void refuse_cells(const SourceLocation& where);
 

@@ -103,7 +103,7 @@ struct CsvRows {
 };
 
 struct CsvOptions {
-  bool comments = false;     ///< lines that begin with # and empty lines are left out
+  bool comments = false;     ///< a UTF-8 byte order mark, lines with # and empty ones are left out
   bool keep_unended = true;  ///< a last line without a line break is a line like the others
 };
 
@@ -113,6 +113,7 @@ template <class Row, std::size_t N>
                                     const std::array<CsvColumn<Row>, N>& columns,
                                     const CsvOptions& options) {
   constexpr std::size_t kLargestFile = std::size_t{1} << 32;
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   const std::string text = read_text_file(path, kLargestFile);
   CsvRows<Row> result;
   bool header_seen = false;
@@ -131,6 +132,10 @@ template <class Row, std::size_t N>
         check_csv_header(line, csv_names(columns), {path, number, 1});
       }
       break;
+    }
+    // Spreadsheets begin their CSV files with a byte order mark.
+    if (number == 1 && options.comments && line.starts_with(kByteOrderMark)) {
+      line.remove_prefix(kByteOrderMark.size());
     }
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (options.comments && (line.empty() || line.front() == '#')) continue;

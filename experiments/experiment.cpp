@@ -1,5 +1,6 @@
 #include "experiments/experiment.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 #include "core/units.hpp"
@@ -35,11 +36,17 @@ std::string Experiment::hash() const {
   return hash.hex();
 }
 
+std::string key_label(std::string label) {
+  std::replace_if(
+      label.begin(), label.end(), [](char c) { return c == '/' || c == ' '; }, '_');
+  return label;
+}
+
 std::string cell_key(const Experiment& experiment, const Cell& cell) {
-  std::string key = fmt::format("{}/{}/{}/{}/c{}/t{}/{}/s{}", experiment.fabrics[cell.fabric].label,
-                                to_string(cell.call.collective), cell.config.algorithm,
-                                to_string(cell.config.protocol), cell.config.channels,
-                                cell.config.threads, format_bytes(cell.call.bytes), cell.seed);
+  std::string key = fmt::format(
+      "{}/{}/{}/{}/c{}/t{}/{}/s{}", key_label(experiment.fabrics[cell.fabric].label),
+      to_string(cell.call.collective), cell.config.algorithm, to_string(cell.config.protocol),
+      cell.config.channels, cell.config.threads, format_bytes(cell.call.bytes), cell.seed);
   if (cell.config.tile_bytes > 0) key += "/tile" + format_bytes(cell.config.tile_bytes);
   if (cell.config.slots > 0) key += fmt::format("/slots{}", cell.config.slots);
   return key;

@@ -55,8 +55,8 @@ struct Experiment {
                             ///< threads, size, seed
   std::string engine;
   std::uint64_t repetitions = 1;
-  std::optional<CellSelector>
-      baseline;  ///< speedups are against the matching cell of same fabric, collective, size, seed
+  std::optional<CellSelector> baseline;  ///< speedups are against the fastest matching cell of same
+                                         ///< fabric, collective, size, seed
   std::vector<CellSelector> timelines;  ///< one timeline for the first cell that each matches
   std::vector<std::string>
       measured;  ///< CSV files with measured rows to show beside (paths resolved)
@@ -70,8 +70,10 @@ struct Experiment {
 
 /// What a cell is called in results and messages, unique in its experiment:
 /// "ndv4/allreduce/ring/LL/c4/t512/64KiB/s1", and "/tile32KiB", "/slots8" after it if there are
-/// any.
+/// any. '/' and spaces of the fabric's label are '_' there: "ring_gpus=16/…".
 [[nodiscard]] std::string cell_key(const Experiment& experiment, const Cell& cell);
+/// The fabric's label as it stands in cell keys.
+[[nodiscard]] std::string key_label(std::string label);
 /// 16 hex digits over every parameter of a cost model.
 [[nodiscard]] std::string cost_model_hash(const CostModel& model);
 

@@ -50,6 +50,7 @@ class Loader {
 
   void load() {
     check_keys(document_, experiment_options(), "experiment");
+    refuse_empty_values(document_, experiment_options());
     const YamlValue name = value_of("name");
     experiment_.name = read_text(name, spec_of("name"));
     if (!is_plain_name(experiment_.name)) {
@@ -101,7 +102,8 @@ class Loader {
       fabric.fabric = make_fabric(spec);
       fabric.label = is_file ? fabric.fabric->name() : fabric_label(spec);
       check_label(fabric.label, "the fabric", item.location());
-      if (!labels.insert(fabric.label).second) {
+      // As in cell keys, which must differ, too.
+      if (!labels.insert(key_label(fabric.label)).second) {
         throw UserError(item.location(),
                         fmt::format("fabrics has {} more than once", quoted(fabric.label)));
       }

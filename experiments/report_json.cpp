@@ -83,6 +83,7 @@ Json block_json(const BlockSummary& block) {
           {"servers", block.servers},
           {"ranks", block.ranks},
           {"cost_model", block.cost_model},
+          {"relays", block.relays},
           {"bus_factor", kind ? bus_bandwidth_factor(*kind, block.ranks) : 1.0},
           {"sizes", std::move(sizes)},
           {"measured", std::move(measured)}};
@@ -114,7 +115,7 @@ std::string report_json(const Experiment& experiment, const ReportInput& input) 
   data["repetitions"] = json_value(experiment.repetitions);
   data["seeds"] = summary.seeds;
   data["cells"] = experiment.cells.size();
-  data["has_baseline"] = experiment.baseline.has_value();
+  data["baseline"] = baseline_text(experiment);
   data["skipped"] = experiment.skipped;
   data["unmatched_measured"] = summary.unmatched_measured;
   data["results_href"] = input.results_href;

@@ -83,7 +83,7 @@
         element('p', {class: 'muted'}, `${format.count(block.ranks, 'rank')} on ` +
             `${format.count(block.servers, 'server')}, cost model ${block.cost_model}. Each line ` +
             `is an algorithm and protocol with its best number of channels at each size; point ` +
-            `at it for the values.`),
+            `at it for the values.` + (block.relays ? ` ${block.relays}.` : '')),
         ...report.plotsOf(block),
         element('h3', {}, 'Best configuration by size'),
         element('p', {class: 'muted'}, 'Time of each algorithm and protocol (with its best number ' +

@@ -20,6 +20,11 @@
     const palette = isDark() ? palettes.dark : palettes.light;
     return palette[algorithms.indexOf(algorithm) % palette.length];
   };
+  // Measured series take the colours that come after those of the algorithms.
+  const measuredColour = i => {
+    const palette = isDark() ? palettes.dark : palettes.light;
+    return palette[(algorithms.length + i) % palette.length];
+  };
   const ink = () => isDark() ?
       {text: '#e4e7eb', muted: '#9ba3ae', grid: '#2b3138', back: '#15181c'} :
       {text: '#1b1e23', muted: '#5d646e', grid: '#e6e9ed', back: '#ffffff'};
@@ -41,7 +46,8 @@
     star: '<path d="M6 0V12M0 6H12M2 2 10 10M10 2 2 10" stroke="currentColor"/>',
     cross: '<path d="M6 0V12M0 6H12" stroke="currentColor"/>',
   };
-  const marker = shape => svg(12, `<g fill="none" stroke="currentColor" stroke-width="1.6">` +
+  const marker = (shape, stroke) => svg(12,
+      `<g fill="none" color="${stroke}" stroke="${stroke}" stroke-width="1.6">` +
       markerShapes[shape] + '</g>');
 
   const metrics = {
@@ -55,7 +61,7 @@
       measured: (us, bytes, block) => bytes / us / 1e3 * block.bus_factor,
     },
     speedup: {
-      title: 'Speedup over the baseline', value: point => point.speedup, logarithmic: true,
+      title: 'Speedup over ' + report.data.baseline, value: point => point.speedup, logarithmic: true,
       tick: value => value + '×', measured: null,
     },
   };
@@ -135,7 +141,7 @@
           borderWidth: allChannels ? 0.8 + 1.2 * place : 2,
           borderDash: dashes[series.protocol] || [6, 3, 1, 3],
           pointRadius: data.length < 2 ? 3 : allChannels ? 0 : 1.6, pointHitRadius: 6,
-          pointHoverRadius: 5, tension: 0,
+          pointHoverRadius: 5, tension: 0, clip: false,
         };
       });
       if (!metric.measured) return sets;
@@ -145,8 +151,8 @@
           data: series.points.map(([bytes, us]) => (
               {x: bytes, y: metric.measured(us, bytes, block), measured: {series, us, bytes}})),
           showLine: false, pointStyle: markers[i % markers.length], pointRadius: 4.5,
-          pointHoverRadius: 6, pointBorderWidth: 1.5, borderColor: ink().text,
-          pointBorderColor: ink().text, pointBackgroundColor: faded(ink().back, 0.6),
+          pointHoverRadius: 6, pointBorderWidth: 1.5, borderColor: measuredColour(i), clip: false,
+          pointBorderColor: measuredColour(i), pointBackgroundColor: faded(ink().back, 0.6),
         });
       });
       return sets;
@@ -230,6 +236,8 @@
       const chart = new Chart(canvas, {
         type: 'line', data: {datasets: datasets(metric)},
         options: {
+          // Points at the edges are drawn whole.
+          layout: {padding: {top: 7, right: 9}},
           animation: false, maintainAspectRatio: false, parsing: false, normalized: true,
           font: {family: getComputedStyle(document.body).fontFamily},
           interaction: {mode: 'nearest', intersect: false, axis: 'xy'},
@@ -292,7 +300,7 @@
       if (block.measured.length) {
         legend.append(group('Measured', block.measured.map((series, i) =>
             chip('m' + i, `${series.config} on ${series.system}`,
-                marker(markers[i % markers.length])))));
+                marker(markers[i % markers.length], measuredColour(i))))));
       }
       if (configs.length > best.length) {
         const box = element('input', {type: 'checkbox', onchange: () => {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <map>
 #include <set>
 #include <tuple>
@@ -169,7 +171,62 @@ std::size_t add_measured(BlockSummary& block, std::span<const MeasuredRow> measu
   return taken;
 }
 
+bool same_config(const Config& a, const Config& b) {
+  return a.algorithm == b.algorithm && a.protocol == b.protocol && a.channels == b.channels &&
+         a.threads == b.threads;
+}
+
+// The relays of the experiment's fabric of that label.
+std::string relays_of(const Experiment& experiment, const std::string& label) {
+  for (const ExperimentFabric& fabric : experiment.fabrics) {
+    if (fabric.label == label) return relay_text(*fabric.fabric);
+  }
+  return "";
+}
+
 }  // namespace
+
+std::string baseline_text(const Experiment& experiment) {
+  if (!experiment.baseline) return "";
+  const CellSelector& baseline = *experiment.baseline;
+  std::vector<std::string> parts;
+  if (baseline.algorithm) parts.push_back(*baseline.algorithm);
+  if (baseline.protocol) parts.emplace_back(to_string(*baseline.protocol));
+  if (baseline.channels) {
+    parts.push_back(
+        fmt::format("{} channel{}", *baseline.channels, *baseline.channels == 1 ? "" : "s"));
+  }
+  if (baseline.threads) parts.push_back(fmt::format("{} threads", *baseline.threads));
+  const Cell* first = nullptr;
+  bool several = false;
+  for (const Cell& cell : experiment.cells) {
+    if (!baseline.matches(cell)) continue;
+    if (first == nullptr) first = &cell;
+    several = several || !same_config(first->config, cell.config);
+  }
+  if (parts.empty()) return "the fastest configuration";
+  return (several ? "the fastest of " : "") + fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string relay_text(const Fabric& fabric) {
+  constexpr int kMostRanks = 64;  // routes are searched afresh
+  const int ranks = fabric.ranks();
+  if (ranks > kMostRanks) return "";
+  int relayed = 0;
+  for (int source = 0; source < ranks; ++source) {
+    for (int target = 0; target < ranks; ++target) {
+      const std::vector<LinkId> route = fabric.route(source, target, 0);
+      const bool through_gpu = std::any_of(route.begin(), route.end(), [&](LinkId id) {
+        const NodeId end = fabric.links()[static_cast<std::size_t>(id)].target;
+        return end != fabric.gpu(target) &&
+               fabric.nodes()[static_cast<std::size_t>(end)].kind == NodeKind::Gpu;
+      });
+      if (through_gpu) ++relayed;
+    }
+  }
+  if (relayed == 0) return "";
+  return fmt::format("{} of {} GPU pairs are relayed by a GPU", relayed, ranks * (ranks - 1));
+}
 
 ResultSummary summarize(const Experiment& experiment, std::span<const ResultRow> rows,
                         std::span<const MeasuredRow> measured) {
@@ -193,6 +250,7 @@ ResultSummary summarize(const Experiment& experiment, std::span<const ResultRow>
       block.servers = row.servers;
       block.ranks = row.ranks;
       block.cost_model = row.cost_model;
+      block.relays = relays_of(experiment, row.fabric);
       summary.blocks.push_back(std::move(block));
       by_size.emplace_back();
     }

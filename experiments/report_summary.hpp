@@ -58,6 +58,7 @@ struct BlockSummary {
   int servers = 1;
   int ranks = 1;
   std::string cost_model;
+  std::string relays;              ///< relay_text of the fabric
   std::vector<SizeSummary> sizes;  ///< ascending
   std::vector<MeasuredSeries> measured;
   std::vector<MeasuredError> ring_errors;  ///< of the best ring, by `measured`
@@ -74,6 +75,14 @@ struct ResultSummary {
 
 [[nodiscard]] ResultSummary summarize(const Experiment& experiment, std::span<const ResultRow> rows,
                                       std::span<const MeasuredRow> measured);
+
+/// What speedups are over, in words: "ring, Simple, 1 channel", or, if several configurations of
+/// the experiment match, "the fastest of ring, Simple"; empty without a baseline.
+[[nodiscard]] std::string baseline_text(const Experiment& experiment);
+
+/// "24 of 56 GPU pairs are relayed by a GPU" (ordered pairs; counted for up to 64 GPUs); empty if
+/// none is. Such traffic cuts through the GPU between, which hardware does not do by itself.
+[[nodiscard]] std::string relay_text(const Fabric& fabric);
 
 /// exp(mean |ln ratio|) - 1; NaN if there are none. Ratios must be positive.
 [[nodiscard]] double geometric_mean_error(std::span<const double> ratios);

@@ -40,13 +40,27 @@ std::optional<int> select_number(const YamlValue& selector, const std::vector<Op
   return select(selector, key, axis, parse, [](int number) { return std::to_string(number); });
 }
 
+std::string without_spaces(std::string text) {
+  std::erase(text, ' ');
+  return text;
+}
+
 std::optional<std::size_t> select_fabric(const YamlValue& selector, const Experiment& experiment) {
   Axis<std::string> labels;
   for (const ExperimentFabric& fabric : experiment.fabrics) labels.push_back({fabric.label, {}});
-  const auto label = select(
-      selector, "fabric", labels,
-      [](const YamlValue& value) { return std::optional<std::string>(value.as_text()); },
-      [](const std::string& text) { return text; });
+  // "50GB/s" and "50 GB/s" are the same label; one that is exactly a fabric's goes first.
+  const auto parse = [&](const YamlValue& value) -> std::optional<std::string> {
+    const std::string& text = value.as_text();
+    const auto find = [&](auto normal) {
+      return std::find_if(labels.begin(), labels.end(),
+                          [&](const auto& one) { return normal(one.value) == normal(text); });
+    };
+    auto found = find([](const std::string& label) { return label; });
+    if (found == labels.end()) found = find(without_spaces);
+    return found == labels.end() ? text : found->value;
+  };
+  const auto label =
+      select(selector, "fabric", labels, parse, [](const std::string& text) { return text; });
   if (!label) return std::nullopt;
   const auto found = std::find_if(labels.begin(), labels.end(),
                                   [&](const auto& one) { return one.value == *label; });
@@ -59,6 +73,7 @@ CellSelector read_selector(const YamlValue& value, const std::vector<OptionSpec>
                            std::string_view what, const Experiment& experiment,
                            const ExperimentAxes& axes) {
   check_keys(value, specs, what);
+  refuse_empty_values(value, specs);
   const auto name_text = [](auto one) { return to_string(one); };
   CellSelector selector;
   selector.location = value.location();

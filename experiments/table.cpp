@@ -176,6 +176,7 @@ std::string block_text(const BlockSummary& block, bool threads) {
       fmt::format("\n{}, {}: {} rank{} on {} server{}, cost model {}\n", block.fabric,
                   block.collective, block.ranks, block.ranks == 1 ? "" : "s", block.servers,
                   block.servers == 1 ? "" : "s", block.cost_model);
+  if (!block.relays.empty()) text += "  " + block.relays + "\n";
   std::vector<Column> columns = best_columns(block, threads);
   std::vector<Column> beside = measured_columns(block);
   if (beside.empty()) return text + format_columns(columns);
@@ -242,6 +243,9 @@ std::string table_text(const Experiment& experiment, std::span<const ResultRow> 
       fmt::format("{}: best configuration by size, engine {}", experiment.name, experiment.engine);
   if (summary.seeds > 1) text += fmt::format(", median of {} seeds", summary.seeds);
   text += '\n';
+  if (experiment.baseline && !rows.empty()) {
+    text += "speedup over " + baseline_text(experiment) + '\n';
+  }
   if (rows.size() < experiment.cells.size()) {
     text += fmt::format("{} of {} cells have no result yet\n",
                         experiment.cells.size() - rows.size(), experiment.cells.size());

@@ -42,12 +42,12 @@ Ended run_program(const std::vector<std::string>& args, const std::string& folde
           read_file(err)};
 }
 
-pid_t start_program(const std::vector<std::string>& args) {
+pid_t start_program(const std::vector<std::string>& args, const std::string& err) {
   const pid_t child = ::fork();
   if (child < 0) throw std::runtime_error("fork failed");
   if (child == 0) {
     ::setpgid(0, 0);
-    become_program(args, ".", "/dev/null", "/dev/null");
+    become_program(args, ".", "/dev/null", err);
   }
   return child;
 }

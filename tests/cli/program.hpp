@@ -18,7 +18,9 @@ struct Ended {
 [[nodiscard]] Ended run_program(const std::vector<std::string>& args,
                                 const std::string& folder = ".", const std::string& out = "");
 
-/// Starts it in a process group of its own, output thrown away, and returns its process id.
-[[nodiscard]] pid_t start_program(const std::vector<std::string>& args);
+/// Starts it in a process group of its own and returns its process id. Output is thrown away, but
+/// standard error goes to `err`.
+[[nodiscard]] pid_t start_program(const std::vector<std::string>& args,
+                                  const std::string& err = "/dev/null");
 
 }  // namespace cclgym::test

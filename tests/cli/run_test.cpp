@@ -139,6 +139,37 @@ void kill_and_resume(const std::string& jobs, int kills) {
   CHECK(std::filesystem::exists(out + "/report.html"));
 }
 
+TEST_CASE("an interrupt says how far the run came; the same command resumes") {
+  const TemporaryFolder folder;
+  write_file(folder / "e.yaml", experiment_with({{"fabrics", "[{name: ring, gpus: 32}]"},
+                                                 {"channels", "1..8"},
+                                                 {"sizes", "1MiB..256MiB x2"},
+                                                 {"threads", "[64, 128, 256, 512]"}}));
+  const std::vector<std::string> args{"run", folder / "e.yaml", "--out", folder / "out", "--jobs",
+                                      "2",   "--quiet"};
+  const std::string results = folder / "out/results.csv";
+  const pid_t program = start_program(args, folder / "err");
+  while (!std::filesystem::exists(results) || lines_of(results) < 3) {
+    REQUIRE(::waitpid(program, nullptr, WNOHANG) == 0);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  // As a terminal does it: to the whole process group.
+  REQUIRE(::kill(-program, SIGINT) == 0);
+  int status = 0;
+  REQUIRE(::waitpid(program, &status, 0) == program);
+  REQUIRE(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 130);
+  const auto message = [](std::size_t done) {
+    return "interrupted: " + std::to_string(done) +
+           " of 288 cells done; the same command resumes\n";
+  };
+  // It may come between a row and the note that it is there.
+  const std::size_t rows = lines_of(results) - 1;
+  const std::string err = read_file(folder / "err");
+  CHECK((err == message(rows) || err == message(rows - 1)));
+  CHECK(rows < 288);
+}
+
 TEST_CASE("killed 25 times at random moments, one job: the same bytes") {
   kill_and_resume("1", 25);
 }

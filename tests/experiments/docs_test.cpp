@@ -38,6 +38,13 @@ TEST_CASE("docs/experiments.md has the tables of the option records") {
   CHECK(test::read_file(kPage) == expected);
 }
 
+TEST_CASE("docs/library.md shows examples/own_collective.cpp as it is") {
+  const std::string page = test::read_file(CCLGYM_SOURCE_DIR "/docs/library.md");
+  const std::string program = test::read_file(CCLGYM_SOURCE_DIR "/examples/own_collective.cpp");
+  REQUIRE(program.find("int main()") != std::string::npos);
+  CHECK(page.find("\n```cpp\n" + program + "```\n") != std::string::npos);
+}
+
 TEST_CASE("docs/experiments.md names every column of results.csv") {
   const std::string page = test::read_file(kPage);
   const std::string header = result_header();

@@ -167,6 +167,25 @@ TEST_CASE("baseline and timelines pick cells") {
   CHECK_FALSE(experiment.timelines[1].fabric);
 }
 
+TEST_CASE("labels: spaces do not matter to selectors, and are underscores in cell keys") {
+  const auto with = [](const std::string& fabric) {
+    return parse_experiment(
+        experiment_with({{"fabrics", "[dgx1, {name: ring, gpus: 4, bandwidth: 50 GB/s}]"},
+                         {"timeline", "{fabric: \"" + fabric + "\"}"}}),
+        "e.yaml");
+  };
+  for (const std::string fabric :
+       {"ring gpus=4 bandwidth=50 GB/s", "ring gpus=4 bandwidth=50GB/s"}) {
+    INFO(fabric);
+    const Experiment experiment = with(fabric);
+    CHECK(experiment.timelines.at(0).fabric == std::size_t{1});
+    CHECK(experiment.fabrics[1].label == "ring gpus=4 bandwidth=50 GB/s");
+    CHECK(keys_of(experiment).at(1) ==
+          "ring_gpus=4_bandwidth=50_GB_s/allreduce/ring/Simple/c1/t512/1KiB/s1");
+  }
+  CHECK_THROWS_AS(with("ring gpus=4 bandwidth=51GB/s"), UserError);
+}
+
 TEST_CASE("the hash changes with everything that results depend on, and with nothing else") {
   const auto hash = [](const std::vector<std::pair<std::string, std::string>>& lines) {
     return parse_experiment(experiment_with(lines), "e.yaml").hash();

@@ -9,16 +9,18 @@
 
 namespace cclgym::test {
 
-/// Eight GPUs in a ring.
+/// Eight GPUs, each with a link to every other.
 inline std::shared_ptr<const Fabric> eight_gpus() {
   FabricBuilder builder("eight");
   std::vector<NodeId> gpus;
   for (int i = 0; i < 8; ++i) gpus.push_back(builder.add_node({.name = "gpu" + std::to_string(i)}));
   for (std::size_t i = 0; i < 8; ++i) {
-    builder.add_duplex_link({.source = gpus[i],
-                             .target = gpus[(i + 1) % 8],
-                             .latency_s = 1e-6,
-                             .unit_bandwidth_Bps = 25e9});
+    for (std::size_t j = 0; j < i; ++j) {
+      builder.add_duplex_link({.source = gpus[i],
+                               .target = gpus[j],
+                               .latency_s = 1e-6,
+                               .unit_bandwidth_Bps = 25e9});
+    }
   }
   return builder.build();
 }

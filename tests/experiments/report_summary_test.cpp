@@ -6,6 +6,7 @@
 
 #include "catch.hpp"
 #include "report_sample.hpp"
+#include "topology_models/registry.hpp"
 
 namespace cclgym {
 namespace {
@@ -61,6 +62,28 @@ TEST_CASE("speedups are against the same size and seed, times are medians over s
   CHECK(summary.speedups[5].value() == 2);
   CHECK(summary.blocks.at(0).sizes.at(0).best.time_us == 20);
   CHECK(summary.blocks.at(0).sizes.at(0).best.speedup.value() == 2);
+}
+
+TEST_CASE("the baseline and relayed pairs in words") {
+  const std::vector<ResultRow> rows{row("ring", "Simple", 1, 1024, 40),
+                                    row("ring", "Simple", 2, 1024, 20),
+                                    row("ring", "LL", 1, 2048, 20)};
+  Experiment experiment = experiment_of(rows);
+  CHECK(baseline_text(experiment) == "the fastest of ring, Simple");
+  CHECK(summarize(experiment, rows, {}).speedups[0].value() == 0.5);
+  experiment.baseline->channels = 1;
+  CHECK(baseline_text(experiment) == "ring, Simple, 1 channel");
+  experiment.baseline = CellSelector{};
+  CHECK(baseline_text(experiment) == "the fastest configuration");
+  CHECK(baseline_text(experiment_of(rows, false)).empty());
+
+  CHECK(summarize(experiment, rows, {}).blocks.at(0).relays.empty());
+  // A ring of 4: the two pairs across, in both directions.
+  experiment.fabrics[0].fabric = make_fabric({.name = "ring", .gpus = 4});
+  CHECK(summarize(experiment, rows, {}).blocks.at(0).relays ==
+        "4 of 12 GPU pairs are relayed by a GPU");
+  CHECK(relay_text(*make_fabric({.name = "dgx1"})) == "24 of 56 GPU pairs are relayed by a GPU");
+  CHECK(relay_text(*make_fabric({.name = "ndv4", .servers = 2})).empty());
 }
 
 TEST_CASE("no baseline cell at a size, no speedup there") {

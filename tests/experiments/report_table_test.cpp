@@ -46,6 +46,7 @@ TEST_CASE("table with baseline and one measured configuration") {
                                         measured("nccl", 65536, 36.43)};
   CHECK(table_text(experiment_of(rows), rows, beside) ==
         R"(sample: best configuration by size, engine flow
+speedup over the fastest of ring, Simple
 
 ndv4, allreduce: 8 ranks on 1 server, cost model a100
     size  algorithm  protocol  ch     time    algbw    busbw  speedup   nccl  sim/
@@ -71,6 +72,7 @@ TEST_CASE("measurements that do not fit beside go below; nothing is wider than 1
   const std::string text = table_text(experiment_of(rows), rows, beside);
   CHECK(widest(text) <= 100);
   CHECK(text == R"(sample: best configuration by size, engine flow
+speedup over the fastest of ring, Simple
 
 ndv4, allreduce: 8 ranks on 1 server, cost model a100
     size  algorithm  protocol  ch     time    algbw    busbw  speedup

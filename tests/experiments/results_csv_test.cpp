@@ -249,6 +249,20 @@ TEST_CASE("measured files") {
   }
 }
 
+TEST_CASE("a measured file may begin with a byte order mark") {
+  const std::string rows =
+      "system,config,fabric,collective,ranks,size_bytes,time_us,source\r\n"
+      "A,nccl,ndv4,allreduce,8,128,15.5,here\r\n";
+  for (const std::string first : {"", "# a comment\n"}) {
+    const TemporaryFile file("\xEF\xBB\xBF" + first + rows);
+    const std::vector<MeasuredRow> read = read_measured(file.path());
+    REQUIRE(read.size() == 1);
+    CHECK(read[0].system == "A");
+  }
+  const TemporaryFile later("\n\xEF\xBB\xBF" + rows);
+  CHECK_THROWS_AS(read_measured(later.path()), UserError);
+}
+
 TEST_CASE("the Azure NDv4 measurements") {
   const std::vector<MeasuredRow> rows =
       read_measured(std::string(CCLGYM_SOURCE_DIR) + "/experiments/measured/azure-ndv4.csv");
