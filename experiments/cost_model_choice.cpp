@@ -28,6 +28,9 @@ class Overrides {
       time(model_.start_skew_s, entry.value, spec, entry.key);
     } else if (entry.key == "instruction_overhead") {
       time(model_.instruction_overhead_s, entry.value, spec, entry.key);
+    } else if (entry.key == "max_thread_blocks") {
+      model_.max_thread_blocks = static_cast<int>(read_integer(entry.value, spec));
+      note(entry.key, entry.value);
     } else if (entry.key == "full_threads") {
       model_.full_threads = static_cast<int>(read_integer(entry.value, spec));
       note(entry.key, entry.value);

@@ -57,11 +57,12 @@ struct Experiment {
   std::uint64_t repetitions = 1;
   std::optional<CellSelector> baseline;  ///< speedups are against the fastest matching cell of same
                                          ///< fabric, collective, size, seed
-  std::vector<CellSelector> timelines;  ///< one timeline for the first cell that each matches
+  std::vector<CellSelector> timelines;   ///< one timeline for the first cell that each matches
   std::vector<std::string>
       measured;  ///< CSV files with measured rows to show beside (paths resolved)
   std::vector<std::string>
-      skipped;  ///< combinations left out (algorithm has not that collective), one line each
+      skipped;  ///< combinations left out (an algorithm has not that collective, or its
+                ///< thread blocks do not fit on a GPU), one line each
 
   /// 16 hex digits over everything that results depend on: fabrics, cost models, cells, engine,
   /// repetitions and the program's version. Equal hash: equal results.

@@ -207,11 +207,36 @@ class Loader {
         }
       }
     }
+    if (experiment_.cells.empty()) {
+      throw UserError(axes_.channels.front().where,
+                      "nothing is left to simulate: " + experiment_.skipped.back());
+    }
+  }
+
+  // The numbers of channels with which the algorithm's thread blocks fit on the fabric's GPUs; the
+  // others are left out.
+  Axis<int> launchable_channels(std::size_t fabric, CollectiveKind collective,
+                                const std::string& algorithm) {
+    const ExperimentFabric& on = experiment_.fabrics[fabric];
+    Axis<int> launchable;
+    for (const Located<int>& channels : axes_.channels) {
+      const std::string misfit = resident_misfit(
+          {.collective = collective, .root = static_cast<int>(root_.value)},
+          {.algorithm = algorithm, .channels = channels.value}, *on.fabric, on.cost_model);
+      if (misfit.empty()) {
+        launchable.push_back(channels);
+      } else {
+        experiment_.skipped.push_back(
+            fmt::format("on fabric '{}', {}: {}", on.label, to_string(collective), misfit));
+      }
+    }
+    return launchable;
   }
 
   void add_cells(std::size_t fabric, CollectiveKind collective, const std::string& algorithm) {
+    const Axis<int> launchable = launchable_channels(fabric, collective, algorithm);
     for (const auto& protocol : axes_.protocols) {
-      for (const auto& channels : axes_.channels) {
+      for (const auto& channels : launchable) {
         for (const auto& threads : axes_.threads) {
           const Config config = with_tiles({.algorithm = algorithm,
                                             .protocol = protocol.value,

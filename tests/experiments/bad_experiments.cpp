@@ -145,7 +145,8 @@ std::vector<BadExperiment> make_bad_experiments() {
        ":6:13: parameter file 'gone.yaml' does not exist"},
       {"unknown cost parameter", experiment_with({{"cost_model", "{base: a100, start_skw: 2us}"}}),
        ":6:26: unknown key of cost model 'start_skw'; expected one of base, kernel_launch, "
-       "channel_overhead, start_skew, instruction_overhead, full_threads, local_copy_rate, alpha, "
+       "channel_overhead, start_skew, max_thread_blocks, instruction_overhead, full_threads, "
+       "local_copy_rate, alpha, "
        "link_efficiency, protocols (did you mean 'start_skew'?)"},
       {"cost parameter that hockney does not have",
        experiment_with({{"cost_model", "{base: hockney, start_skew: 2us}"}}),

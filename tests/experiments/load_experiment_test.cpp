@@ -91,6 +91,36 @@ TEST_CASE("an algorithm is left out where it does not have the collective") {
                                                        "algorithm 'naive' has no allreduce"});
 }
 
+TEST_CASE(
+    "what does not fit on a GPU is left out, once a fabric, collective, algorithm, channels") {
+  // All-pairs has a block for each peer and channel, ring one a channel.
+  const auto with_limit = [](const std::string& limit,
+                             const std::string& algorithms = "[ring, all-pairs]") {
+    return parse_experiment(
+        experiment_with({{"fabrics", "[dgx1, ndv4]"},
+                         {"algorithms", algorithms},
+                         {"protocols", "[LL, Simple]"},
+                         {"channels", "[1, 24]"},
+                         {"sizes", "[1KiB, 2KiB]"},
+                         {"cost_model", "{base: v100, max_thread_blocks: " + limit + "}"}}),
+        "e.yaml");
+  };
+  const Experiment all = with_limit("0");
+  CHECK(all.cells.size() == 2 * 2 * 2 * 2 * 2);
+  CHECK(all.skipped.empty());
+  const Experiment some = with_limit("100");
+  REQUIRE(some.skipped.size() == 2);
+  CHECK(some.skipped[0].starts_with(
+      "on fabric 'dgx1', allreduce: all-pairs with 24 channels needs "));
+  CHECK(some.skipped[1].starts_with("on fabric 'ndv4', allreduce: all-pairs with 24 channels"));
+  CHECK(some.cells.size() == all.cells.size() - 2 * 2 * 2);
+  for (const Cell& cell : some.cells) {
+    CHECK((cell.config.algorithm == "ring" || cell.config.channels == 1));
+  }
+  CHECK(all.hash() != some.hash());
+  CHECK_THROWS_AS(with_limit("1", "all-pairs"), UserError);
+}
+
 TEST_CASE("cost models: by GPU, by name, from a file, with overrides") {
   const auto model = [](const std::string& fabric, const std::string& cost_model,
                         const std::string& path = "e.yaml") {
@@ -115,15 +145,17 @@ TEST_CASE("cost models: by GPU, by name, from a file, with overrides") {
   const CostModel changed = model(
       "ring",
       "{base: v100, kernel_launch: 1us, channel_overhead: 2us, instruction_overhead: 3us, "
-      "full_threads: 256, local_copy_rate: 4 GB/s, alpha: {network: 5us}, link_efficiency: {pcie: "
+      "full_threads: 256, max_thread_blocks: 50, local_copy_rate: 4 GB/s, alpha: {network: 5us}, "
+      "link_efficiency: {pcie: "
       "0.5}, protocols: {LL: {step_latency: 6us, efficiency: 0.25}, Simple: {thread_block_rate: 7 "
       "GB/s, reduce_rate: 8 GB/s}}}");
-  CHECK(changed.name == "v100 with 11 values overridden");
+  CHECK(changed.name == "v100 with 12 values overridden");
   expected = shipped_cost_model("v100");
   expected.kernel_launch_s = 1e-6;
   expected.channel_overhead_s = 2e-6;
   expected.instruction_overhead_s = 3e-6;
   expected.full_threads = 256;
+  expected.max_thread_blocks = 50;
   expected.local_copy_rate_Bps = 4e9;
   expected.alpha_s[static_cast<std::size_t>(LinkKind::Network)] = 5e-6;
   expected.link_efficiency[static_cast<std::size_t>(LinkKind::Pcie)] = 0.5;
