@@ -24,6 +24,8 @@ class TreeBuilder : public YAML::EventHandler {
       : file_(std::make_shared<const std::string>(file_name)), limits_(limits) {}
 
   [[nodiscard]] NodePtr root() const { return root_; }
+  /// Where the last scalar so far starts, or its tag or anchor.
+  [[nodiscard]] const YAML::Mark& last_scalar() const { return last_scalar_; }
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (document_seen_) {
@@ -58,6 +60,7 @@ class TreeBuilder : public YAML::EventHandler {
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
     check_tag(mark, tag);
+    last_scalar_ = mark;
     const std::shared_ptr<Node> node = start(YamlKind::Scalar, mark, anchor);
     node->text = value;
     const NodePtr finished = finish(node, anchor);
@@ -233,11 +236,28 @@ class TreeBuilder : public YAML::EventHandler {
   std::shared_ptr<const std::string> file_;
   YamlLimits limits_;
   NodePtr root_;
+  YAML::Mark last_scalar_ = YAML::Mark::null_mark();
   bool document_seen_ = false;
   std::size_t nodes_ = 0;
   std::vector<Frame> frames_;
   std::unordered_map<YAML::anchor_t, NodePtr> anchors_;
 };
+
+// yaml-cpp takes the end of the file for the closing quote. Only the last scalar can be so.
+void refuse_unclosed_quote(std::string_view text, const YAML::Mark& last_scalar,
+                           const std::string& file_name) {
+  if (last_scalar.is_null()) return;
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // yaml-cpp does not count it
+  const std::size_t skipped = text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
+  text.remove_prefix(skipped);
+  auto begin = static_cast<std::size_t>(last_scalar.pos);
+  if (!unclosed_quote(text, begin)) return;
+  const std::string_view before = text.substr(0, begin);
+  const auto line = static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n'));
+  const std::size_t line_start = line == 0 ? 0 : before.rfind('\n') + 1;
+  throw UserError({file_name, line + 1, begin - line_start + 1},
+                  std::string("quote not closed; expected another ") + text[begin]);
+}
 
 }  // namespace
 
@@ -254,6 +274,7 @@ YamlValue parse_yaml(std::string_view text, const std::string& file_name,
   } catch (const UserError&) {
     throw;
   } catch (const YAML::Exception& error) {
+    refuse_unclosed_quote(text, builder.last_scalar(), file_name);
     SourceLocation where{file_name, 0, 0};
     if (!error.mark.is_null()) {
       where.line = static_cast<std::size_t>(error.mark.line) + 1;
@@ -264,6 +285,7 @@ YamlValue parse_yaml(std::string_view text, const std::string& file_name,
   } catch (const std::exception& error) {
     throw UserError({file_name, 0, 0}, "not valid YAML: " + std::string(error.what()));
   }
+  refuse_unclosed_quote(text, builder.last_scalar(), file_name);
   const NodePtr root = builder.root();
   if (!root || root->kind == YamlKind::Null) {
     throw UserError({file_name, 0, 0}, "found nothing; expected a YAML document");

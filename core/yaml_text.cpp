@@ -1,5 +1,6 @@
 #include "core/yaml_text.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 #include "core/units.hpp"
@@ -72,6 +73,28 @@ void check_yaml_text(std::string_view text, const std::string& file_name,
     indentation = indentation && byte == ' ';
     i += length;
   }
+}
+
+bool unclosed_quote(std::string_view text, std::size_t& begin) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  std::size_t i = begin;
+  while (i < text.size() && (text[i] == '!' || text[i] == '&' || text[i] == '#')) {
+    i = text.find_first_of(text[i] == '#' ? "\n" : kBlanks, i);
+    i = std::min(text.find_first_not_of(kBlanks, i), text.size());
+  }
+  if (i >= text.size() || (text[i] != '"' && text[i] != '\'')) return false;
+  const char quote = text[i];
+  begin = i++;
+  for (; i < text.size(); ++i) {
+    if (quote == '"' && text[i] == '\\') {
+      ++i;
+    } else if (text[i] == quote) {
+      // In single quotes, two stand for one.
+      if (quote == '"' || i + 1 == text.size() || text[i + 1] != quote) return false;
+      ++i;
+    }
+  }
+  return true;
 }
 
 }  // namespace cclgym

@@ -12,4 +12,8 @@ namespace cclgym {
 /// indented with tabs. Throws UserError with the place.
 void check_yaml_text(std::string_view text, const std::string& file_name, const YamlLimits& limits);
 
+/// True if a quoted scalar starts at byte `begin` of a YAML text, after tags and anchors, and no
+/// quote closes it. Sets `begin` to the place of its opening quote.
+[[nodiscard]] bool unclosed_quote(std::string_view text, std::size_t& begin);
+
 }  // namespace cclgym

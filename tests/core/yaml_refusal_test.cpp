@@ -50,6 +50,24 @@ TEST_CASE("duplicate keys") {
   CHECK(contains(refused("x: {k: 1, 'k': 2}"), "f:1:11: found the key 'k' a second time"));
 }
 
+TEST_CASE("a quote that is not closed is named at its place") {
+  CHECK(refused("a: \"b\n") == "f:1:4: quote not closed; expected another \"");
+  CHECK(refused("a: 1\nb: 'c\n") == "f:2:4: quote not closed; expected another '");
+  CHECK(refused("a: 1\nb: 'c''\n\n") == "f:2:4: quote not closed; expected another '");
+  CHECK(refused("b: \"c\\\"\n") == "f:1:4: quote not closed; expected another \"");
+  CHECK(refused("é: [1, \"c\n") == "f:1:9: quote not closed; expected another \"");
+  CHECK(refused("b: &x \"c\n") == "f:1:7: quote not closed; expected another \"");
+  CHECK(refused("\xEF\xBB\xBF"
+                "b: 'c\n") == "f:1:4: quote not closed; expected another '");
+  CHECK(refused("a: 1\r\nb: 'c\r\n") == "f:2:4: quote not closed; expected another '");
+  for (const std::string good :
+       {"a: \"b\"\n", "a: 'it''s'\n", "a: ''\n", "a: \"\"", "a: \"x\\\\\"", "a: 'x\n\n  y'\n",
+        "a: b'\n", "a: &x 'b' # isn't\n", "a: |\n  'b\n", "a: 'b'\n# don't\n", "a: !!str 'b'\n"}) {
+    CAPTURE(good);
+    CHECK_NOTHROW(parse_yaml(good, "f"));
+  }
+}
+
 TEST_CASE("tabs as indentation are named") {
   CHECK(refused("a:\n\tb: 1\n") == "f:2:1: found a tab in the indentation; expected spaces only");
   CHECK(refused("a:\n  \tb: 1\n") == "f:2:3: found a tab in the indentation; expected spaces only");
