@@ -48,7 +48,8 @@ struct CostModel {
   std::string name;         ///< e.g. "a100"
   std::string description;  ///< one line
   bool hockney = false;     ///< true: only links' alpha and beta count
-  /// alpha by link kind, s a traversal; nullopt: the fabric link's own latency. Index: LinkKind.
+  /// alpha by link kind, s a traversal; nullopt: the fabric link's own latency, which also wins
+  /// where the user stated it (Link::latency_stated). Index: LinkKind.
   std::array<std::optional<double>, 4> alpha_s;
   /// Share of a link's raw bandwidth that payload and protocol flags can use, by link kind.
   std::array<double, 4> link_efficiency{1, 1, 1, 1};

@@ -98,8 +98,8 @@ std::vector<OptionSpec> by_link_kind(const OptionSpec& prototype) {
 const std::vector<OptionSpec>& alpha_options() {
   static const std::vector<OptionSpec> specs =
       by_link_kind({.kind = OptionKind::Time,
-                    .description = "latency of one traversal of a link of this kind; without it, "
-                                   "the latency that the fabric's link states"});
+                    .description = "latency of one traversal of a link of this kind whose latency "
+                                   "you did not state; without it, the fabric's default"});
   return specs;
 }
 

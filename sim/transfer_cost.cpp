@@ -24,7 +24,7 @@ TransferCost transfer_cost(const CostModel& model, const Fabric& fabric,
   for (const LinkId id : route) {
     const Link& link = fabric.links()[static_cast<std::size_t>(id)];
     const auto& alpha_s = model.alpha_s[static_cast<std::size_t>(link.kind)];
-    cost.latency_s += alpha_s.value_or(link.latency_s);
+    cost.latency_s += link.latency_stated ? link.latency_s : alpha_s.value_or(link.latency_s);
   }
   if (model.hockney) {
     cost.wire_bytes = payload_bytes;

@@ -16,6 +16,7 @@ struct FabricParameters {
   int gpus = 0;
   double bandwidth_Bps = 0;
   double latency_s = 0;
+  bool latency_stated = false;  ///< the latency was given
 };
 
 /// A shipped fabric: what it is, and how to build it from parameters that are in range.

@@ -37,7 +37,8 @@ std::shared_ptr<const Fabric> build(const FabricParameters& parameters) {
                                .kind = LinkKind::NvLink,
                                .latency_s = parameters.latency_s,
                                .unit_bandwidth_Bps = parameters.bandwidth_Bps,
-                               .multiplicity = units});
+                               .multiplicity = units,
+                               .latency_stated = parameters.latency_stated});
     }
   }
   return builder.build();

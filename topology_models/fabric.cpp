@@ -65,9 +65,9 @@ std::string Fabric::canonical_text() const {
                    node.server, node.multiplicity);
   }
   for (const Link& link : links_) {
-    fmt::format_to(out, "link {} {} {} {:a} s {:a} B/s x {}\n", link.source, link.target,
-                   to_string(link.kind), link.latency_s, link.unit_bandwidth_Bps,
-                   link.multiplicity);
+    fmt::format_to(out, "link {} {} {} {:a} s{} {:a} B/s x {}\n", link.source, link.target,
+                   to_string(link.kind), link.latency_s, link.latency_stated ? " stated" : "",
+                   link.unit_bandwidth_Bps, link.multiplicity);
   }
   return text;
 }

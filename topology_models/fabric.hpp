@@ -39,6 +39,9 @@ struct Link {
   double latency_s = 0;           ///< propagation and switching latency of one traversal, s
   double unit_bandwidth_Bps = 0;  ///< bandwidth of one unit, B/s, one direction
   int multiplicity = 1;           ///< parallel units
+  /// True if a user stated `latency_s`, in a fabric file or as an option of a shipped fabric: then
+  /// it wins over a cost model's alpha. The default of a shipped fabric does not.
+  bool latency_stated = false;
 
   [[nodiscard]] double capacity_Bps() const { return unit_bandwidth_Bps * multiplicity; }
 };

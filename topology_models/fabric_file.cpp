@@ -138,6 +138,7 @@ class Reader {
     link.kind = static_cast<LinkKind>(read_choice(item.value("kind"), item.spec("kind")));
     link.unit_bandwidth_Bps = read_rate_Bps(item.value("bandwidth"), item.spec("bandwidth"));
     link.latency_s = read_time_s(item.value("latency"), item.spec("latency"));
+    link.latency_stated = true;
     link.multiplicity = item.integer("multiplicity");
     const bool duplex = read_flag(item.value("duplex"), item.spec("duplex"));
     for (const auto& [from, to] : ends(item)) {
@@ -284,7 +285,7 @@ const std::vector<OptionSpec>& fabric_link_options() {
        .description = "instead of from and to: nodes of which every two are joined"},
       {.name = "kind",
        .kind = OptionKind::Choice,
-       .description = "what it is; cost models may set their own latency for a kind",
+       .description = "what it is; cost models have an efficiency for each kind",
        .default_text = "generic",
        .choices = link_kind_names()},
       {.name = "bandwidth",
@@ -295,7 +296,7 @@ const std::vector<OptionSpec>& fabric_link_options() {
        .required = true},
       {.name = "latency",
        .kind = OptionKind::Time,
-       .description = "of one traversal",
+       .description = "of one traversal; wins over a cost model's alpha",
        .min = 0,
        .required = true},
       {.name = "multiplicity",

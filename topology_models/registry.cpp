@@ -115,6 +115,7 @@ FabricParameters parameters_of(const FabricSpec& spec, const std::vector<OptionS
       parameters.bandwidth_Bps = read_rate_Bps(text, option);
     } else {
       parameters.latency_s = read_time_s(text, option);
+      parameters.latency_stated = spec.latency_s.has_value();
     }
   }
   return parameters;

@@ -15,7 +15,8 @@ std::shared_ptr<const Fabric> build(const FabricParameters& parameters) {
     builder.add_duplex_link({.source = gpu,
                              .target = (gpu + 1) % gpus,
                              .latency_s = parameters.latency_s,
-                             .unit_bandwidth_Bps = parameters.bandwidth_Bps});
+                             .unit_bandwidth_Bps = parameters.bandwidth_Bps,
+                             .latency_stated = parameters.latency_stated});
   }
   return builder.build();
 }

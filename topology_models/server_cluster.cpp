@@ -57,7 +57,8 @@ class ClusterBuilder {
                               .kind = LinkKind::NvLink,
                               .latency_s = parameters_.latency_s,
                               .unit_bandwidth_Bps = parameters_.bandwidth_Bps,
-                              .multiplicity = units});
+                              .multiplicity = units,
+                              .latency_stated = parameters_.latency_stated});
   }
 
   void add_pcie(NodeId a, NodeId b) {

@@ -140,6 +140,30 @@ TEST_CASE("programs that make no sense are refused") {
   CHECK(message(ranks).find("is for 3 ranks, but fabric 'ring' has 2") != std::string::npos);
 }
 
+TEST_CASE("a stated latency wins over the cost model's alpha, a fabric's default does not") {
+  CostModel model = shipped_cost_model("a100");
+  const double rest_s = 0.2e-6 + 2 * 0.05e-6;  // of an LL step
+  const auto latency_s = [&](const FabricSpec& spec, int to) {
+    const auto f = make_fabric(spec);
+    return transfer_cost(model, *f, f->route(0, to, 0), config_of("ring", 1, Protocol::LL), 1000,
+                         false)
+        .latency_s;
+  };
+  CHECK(latency_s({.name = "ndv4"}, 1) == Approx(2 * 0.15e-6 + rest_s).epsilon(1e-12));
+  CHECK(latency_s({.name = "ndv4", .latency_s = 5e-6}, 1) ==
+        Approx(2 * 5e-6 + rest_s).epsilon(1e-12));
+  CHECK(latency_s({.name = "ndv4", .latency_s = 0}, 1) == Approx(rest_s).epsilon(1e-12));
+  // The option is of NVLink: between servers all stays as it is.
+  CHECK(latency_s({.name = "ndv4", .servers = 2, .latency_s = 5e-6}, 8) ==
+        latency_s({.name = "ndv4", .servers = 2}, 8));
+  const std::string file = std::string(CCLGYM_SOURCE_DIR) + "/experiments/fabrics/two-islands.yaml";
+  CHECK(latency_s({.name = file}, 1) == Approx(0.7e-6 + rest_s).epsilon(1e-12));
+  CHECK(latency_s({.name = file}, 4) == Approx(3 * 0.5e-6 + rest_s).epsilon(1e-12));
+  // Without alpha, the default holds.
+  model.alpha_s = {};
+  CHECK(latency_s({.name = "ndv4"}, 1) == Approx(2 * 0.35e-6 + rest_s).epsilon(1e-12));
+}
+
 TEST_CASE("protocol costs of one message") {
   const auto f = fabric("ndv4");
   const CostModel model = shipped_cost_model("a100");

@@ -131,6 +131,24 @@ TEST_CASE("dgx2: options change NVLink, between the boards, too") {
   CHECK(link_between(*fabric, "gpu0", "pcie0").capacity_Bps() == 12e9);
 }
 
+TEST_CASE("a latency is stated if it was given, for the links that it is given for") {
+  for (const FabricInfo& info : fabric_infos()) {
+    FabricSpec spec;
+    spec.name = info.name;
+    const FabricPtr plain = make_fabric(spec);
+    for (const Link& link : plain->links()) CHECK_FALSE(link.latency_stated);
+    spec.latency_s = 3e-6;
+    const FabricPtr changed = make_fabric(spec);
+    int stated = 0;
+    for (const Link& link : changed->links()) {
+      CAPTURE(info.name, link.source, link.target);
+      CHECK(link.latency_stated == (link.latency_s == 3e-6));
+      stated += link.latency_stated ? 1 : 0;
+    }
+    CHECK(stated >= 8);
+  }
+}
+
 TEST_CASE("ndv4: a server of 8 A100, NVSwitch and two NICs a PCIe switch") {
   const FabricPtr fabric = fabric_of("ndv4");
   CHECK(fabric->gpu_model() == "A100");

@@ -57,6 +57,7 @@ links:
   CHECK(nvlink.target == 4);
   CHECK(nvlink.kind == LinkKind::NvLink);
   CHECK(nvlink.latency_s == 0.35e-6);
+  for (const Link& link : fabric->links()) CHECK(link.latency_stated);
   CHECK(nvlink.capacity_Bps() == 18 * 25e9);
   CHECK(fabric->links()[3].source == 4);
   const Link& pcie = fabric->links()[6];

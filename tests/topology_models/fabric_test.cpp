@@ -175,6 +175,7 @@ TEST_CASE("canonical text tells apart every bit that a simulation sees") {
           link.unit_bandwidth_Bps = std::nextafter(1e9, 0.0);
         }));
   CHECK(plain != text([](Node&, Link& link, std::string&) { link.multiplicity = 2; }));
+  CHECK(plain != text([](Node&, Link& link, std::string&) { link.latency_stated = true; }));
   CHECK(plain != text([](Node&, Link& link, std::string&) { link.kind = LinkKind::Pcie; }));
   CHECK(plain != text([](Node& node, Link&, std::string&) { node.name = "c"; }));
   CHECK(plain != text([](Node&, Link&, std::string& model) { model = "A100"; }));

@@ -41,7 +41,13 @@ TEST_CASE("every shipped fabric can be built with its defaults, as its options s
         explicit_spec.latency_s = read_time_s(option.default_text, option);
       }
     }
-    CHECK(make_fabric(explicit_spec)->canonical_text() == fabric->canonical_text());
+    // That the latency was stated is a difference of its own.
+    std::string text = make_fabric(explicit_spec)->canonical_text();
+    const std::string mark = " stated";
+    for (std::size_t at = 0; (at = text.find(mark)) != std::string::npos;) {
+      text.erase(at, mark.size());
+    }
+    CHECK(text == fabric->canonical_text());
   }
   CHECK(names == std::vector<std::string>{"dgx1", "dgx2", "ndv4", "ring", "fully_connected"});
 }
