@@ -1,0 +1,43 @@
+// The two phases of which recursive doubling and halving are made: partners at distances that are
+// powers of two (Thakur, Rabenseifner and Gropp, IJHPCA 2005). Power-of-two ranks, log2 n steps.
+// Internal to the algorithms.
+//
+// Where a step exchanges a run of slices, the run is cut into `channels` equal parts, so that every
+// channel sends one message a step: size / n, 2 size / n, … size / 2 bytes in all channels together
+// in doubling, the other way round in halving.
+#pragma once
+
+#include "collectives/program.hpp"
+
+namespace cclgym::algorithms {
+
+/// First slice of the run of `length` (a power of two) slices that holds `slice`.
+inline int run_of(int slice, int length) { return slice - slice % length; }
+
+/// Each rank adds its partner's half of their run to its own, until it has the sum of its slice.
+inline void halve(ProgramBuilder& p, int ranks, int channels) {
+  for (int length = ranks / 2; length >= 1; length /= 2) {
+    for (int rank = 0; rank < ranks; ++rank) {
+      for (int channel = 0; channel < channels; ++channel) {
+        const int index = run_of(rank, length) * channels + channel * length;
+        const ChunkRef theirs = p.chunk(rank ^ length, Buffer::Input, index, length);
+        (void)p.chunk(rank, Buffer::Input, index, length).reduce(theirs, {.channel = channel});
+      }
+    }
+  }
+}
+
+/// Each rank copies the run it has to its partner, which has the run next to it.
+inline void double_up(ProgramBuilder& p, Buffer buffer, int ranks, int channels) {
+  for (int length = 1; length < ranks; length *= 2) {
+    for (int rank = 0; rank < ranks; ++rank) {
+      for (int channel = 0; channel < channels; ++channel) {
+        const int index = run_of(rank, length) * channels + channel * length;
+        (void)p.chunk(rank, buffer, index, length)
+            .copy(rank ^ length, buffer, index, {.channel = channel});
+      }
+    }
+  }
+}
+
+}  // namespace cclgym::algorithms
