@@ -66,7 +66,9 @@ struct AlgorithmInfo {
 
 /// Logical rings for a fabric: link-disjoint Hamiltonian cycles over direct GPU-GPU links, each as
 /// often as its narrowest link has units and in both directions (DGX-1: six rings from two cycles);
-/// where GPUs meet in switches, the one ring 0, 1, …, n - 1.
+/// where GPUs meet in switches, the one ring 0, 1, …, n - 1, or, over several servers of G ranks,
+/// G rings that go round each server, server after server, and cross from a GPU of their own; in
+/// the order in which channels spread over the NICs.
 ///
 /// Greedy: the widest cycle left (then the first in the order of the ranks) is taken until there is
 /// none; on dense fabrics another choice might leave room for one cycle more. Backtracking with a

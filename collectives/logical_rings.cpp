@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -16,6 +17,9 @@ std::size_t at(int index) { return static_cast<std::size_t>(index); }
 /// Backtracking is exponential: give up a search after this many moves.
 constexpr std::int64_t kMostMoves = 200'000;
 constexpr int kMostBacktrackingRanks = 16;
+
+/// Ordering the rings over servers takes a route for each two of them.
+constexpr int kMostOrderedRings = 32;
 
 /// Direct GPU-GPU links: free units by (source rank, target rank).
 class DirectLinks {
@@ -127,6 +131,45 @@ bool is_sparse(const DirectLinks& links) {
   return true;
 }
 
+/// One ring for each rank of a server: number j goes through the ranks j, j + 1, … j - 1 of each
+/// server, server after server, so that each crosses between servers at GPUs of its own. In the
+/// order in which channels keep clear of each other's NICs, too: channel after channel takes the
+/// ring whose crossing meets the least traffic of those before it.
+std::vector<std::vector<int>> rings_over_servers(const Fabric& fabric, int each) {
+  const int servers = fabric.ranks() / each;
+  std::vector<int> left(at(each));
+  std::iota(left.begin(), left.end(), 0);
+  std::vector<double> load_s(fabric.links().size(), 0);  // of the crossings so far, s a byte
+  std::vector<std::vector<int>> rings;
+  while (!left.empty()) {
+    const int channel = static_cast<int>(rings.size());
+    std::size_t best = 0;
+    double best_s = std::numeric_limits<double>::infinity();
+    std::vector<LinkId> best_route;
+    for (std::size_t i = 0; i < left.size() && each <= kMostOrderedRings; ++i) {
+      const int last = (left[i] + each - 1) % each;
+      std::vector<LinkId> route = fabric.route(last, each + left[i], channel);
+      double most_s = 0;
+      for (const LinkId link : route) {
+        most_s = std::max(most_s, load_s[at(link)] + 1 / fabric.links()[at(link)].capacity_Bps());
+      }
+      if (most_s >= best_s) continue;
+      best = i;
+      best_s = most_s;
+      best_route = std::move(route);
+    }
+    for (const LinkId link : best_route) {
+      load_s[at(link)] += 1 / fabric.links()[at(link)].capacity_Bps();
+    }
+    std::vector<int>& ring = rings.emplace_back();
+    for (int server = 0; server < servers; ++server) {
+      for (int i = 0; i < each; ++i) ring.push_back(server * each + (left[best] + i) % each);
+    }
+    left.erase(left.begin() + static_cast<std::ptrdiff_t>(best));
+  }
+  return rings;
+}
+
 }  // namespace
 
 std::vector<std::vector<int>> logical_rings(const Fabric& fabric) {
@@ -138,6 +181,8 @@ std::vector<std::vector<int>> logical_rings(const Fabric& fabric) {
     if (ranks > 2) take_cycles(links, true, rings);
     take_cycles(links, false, rings);
   }
+  const std::optional<int> each = fabric.ranks_per_server();
+  if (rings.empty() && each && fabric.servers() > 1) return rings_over_servers(fabric, *each);
   if (rings.empty()) {
     rings.emplace_back(at(ranks));
     std::iota(rings[0].begin(), rings[0].end(), 0);

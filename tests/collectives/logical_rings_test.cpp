@@ -1,10 +1,13 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <tuple>
+#include <utility>
 
 #include "catch.hpp"
 #include "collectives/algorithm.hpp"
 #include "topology_models/fabric.hpp"
+#include "topology_models/registry.hpp"
 
 using namespace cclgym;
 
@@ -136,4 +139,47 @@ TEST_CASE("logical rings: GPUs behind a switch take their order") {
     builder.add_duplex_link(link);
   }
   CHECK(logical_rings(*builder.build()) == Rings{{0, 1, 2, 3}});
+}
+
+TEST_CASE("logical rings: over servers, each ring crosses from GPUs of its own") {
+  for (const auto& [name, servers, each] :
+       {std::tuple{"ndv4", 2, 8}, std::tuple{"ndv4", 3, 8}, std::tuple{"dgx2", 2, 16}}) {
+    FabricSpec spec;
+    spec.name = name;
+    spec.servers = servers;
+    const Rings rings = logical_rings(*make_fabric(spec));
+    CAPTURE(name, servers);
+    REQUIRE(std::ssize(rings) == each);
+    std::set<int> firsts;
+    for (const std::vector<int>& ring : rings) {
+      REQUIRE(std::ssize(ring) == servers * each);
+      const int first = ring[0];
+      firsts.insert(first);
+      for (int place = 0; place < servers * each; ++place) {
+        CHECK(ring[static_cast<std::size_t>(place)] ==
+              place / each * each + (first + place % each) % each);
+      }
+    }
+    CHECK(std::ssize(firsts) == each);
+  }
+}
+
+TEST_CASE("logical rings: eight channels on two NDv4 use every NIC once") {
+  FabricSpec spec;
+  spec.name = "ndv4";
+  spec.servers = 2;
+  const auto fabric = make_fabric(spec);
+  const Rings rings = logical_rings(*fabric);
+  std::set<LinkId> used;
+  std::size_t crossed = 0;
+  for (int channel = 0; channel < 8; ++channel) {
+    const std::vector<int>& ring = rings[static_cast<std::size_t>(channel)];
+    for (const auto& [from, to] : {std::pair{ring[7], ring[8]}, std::pair{ring[15], ring[0]}}) {
+      for (const LinkId id : fabric->route(from, to, channel)) {
+        used.insert(id);
+        ++crossed;
+      }
+    }
+  }
+  CHECK(used.size() == crossed);
 }

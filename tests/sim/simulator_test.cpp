@@ -136,6 +136,26 @@ TEST_CASE("what needs more thread blocks than a GPU runs at once is refused") {
   CHECK_NOTHROW(free.record_program(program, call, config_of("all-pairs", 8)));
 }
 
+TEST_CASE("rings over two servers use all NICs") {
+  FabricSpec spec;
+  spec.name = "ndv4";
+  spec.servers = 2;
+  const auto f = make_fabric(spec);
+  for (const std::string model : {"hockney", "a100"}) {
+    Simulator simulator(f, shipped_cost_model(model), "flow");
+    const auto busbw = [&](int channels) {
+      return simulator
+          .simulate(call_of(CollectiveKind::AllReduce, 1ULL << 30), config_of("ring", channels))
+          .busbw_Bps;
+    };
+    const double one = busbw(1);
+    CAPTURE(model, one);
+    CHECK(busbw(8) >= 6 * one);
+    // No ring is faster than its NIC's 24 GB/s of PCIe.
+    if (model == "hockney") CHECK(one == Approx(24e9).epsilon(0.01));
+  }
+}
+
 TEST_CASE("size misfits name the nearest sizes that fit") {
   CHECK(size_misfit(CollectiveKind::AllReduce, 128, 8).empty());
   CHECK(size_misfit(CollectiveKind::AllGather, 128, 8).empty());
