@@ -162,8 +162,9 @@ EngineResult Simulator::run(std::shared_ptr<const ThreadBlockProgram> program,
   const Call& call = record.call;
   if (call.bytes == 0) throw UserError("a call's size must be > 0");
   require_resident(*program, cost_model_);
-  record.lowered = lower(std::move(program), *fabric_, cost_model_, call, record.config,
-                         start_delays(seed, repetition));
+  record.start_delay_s = start_delays(seed, repetition);
+  record.lowered =
+      lower(std::move(program), *fabric_, cost_model_, call, record.config, record.start_delay_s);
   const LoweredProgram& lowered = record.lowered;
   TiledDates dates;
   try {

@@ -24,6 +24,7 @@ struct SimulationRecord {
   Call call;
   Config config;
   LoweredProgram lowered;
+  std::vector<double> start_delay_s;  ///< by rank, in front of its launch; empty: none
   /// What was simulated: lowered.graph, or its first tiles (result.simulated_tiles of them).
   std::shared_ptr<const TransferGraph> graph;
   double simulated_s = 0;                 ///< date at which the simulated tiles were done

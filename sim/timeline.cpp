@@ -100,7 +100,13 @@ class TimelineWriter {
       const NodeOrigin& origin = record_.lowered.origins[static_cast<std::size_t>(id)];
       if (origin.thread_block >= 0) continue;
       name_track(origin.rank, 0, "launch");
-      slice(origin.rank, 0, "kernel launch", start({id, 0}), end({id, 0}), Json::object());
+      const double start_s = start({id, 0});
+      double launch_s = start_s;
+      if (!record_.start_delay_s.empty()) {
+        launch_s += record_.start_delay_s[static_cast<std::size_t>(origin.rank)];
+        slice(origin.rank, 0, "start delay", start_s, launch_s, Json::object());
+      }
+      slice(origin.rank, 0, "kernel launch", launch_s, end({id, 0}), Json::object());
     }
     for (const StepTime& step : step_times(record_)) write_step(step);
   }

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "catch.hpp"
+#include "sim/transfer_cost.hpp"
 #include "sim_fixtures.hpp"
 
 using namespace cclgym;
@@ -75,4 +76,37 @@ TEST_CASE("the timeline is a trace that viewers accept") {
   check_trace(0);     // whole messages
   check_trace(4096);  // a few tiles
   check_trace(128);   // the first of many
+}
+
+TEST_CASE("the timeline tells a late start from the launch") {
+  const auto f = fabric("ndv4");
+  CostModel model = shipped_cost_model("a100");
+  const double launch_us = launch_cost_s(model, 2) * 1e6;
+  for (const double skew_s : {0.0, 5e-6}) {
+    model.start_skew_s = skew_s;
+    Simulator simulator(f, model, "flow");
+    const SimulationRecord record =
+        simulator.record(call_of(CollectiveKind::AllReduce, 1 << 20), config_of("ring", 2), 7);
+    std::ostringstream text;
+    write_timeline(text, record, *f);
+    const nlohmann::json trace = nlohmann::json::parse(text.str());
+    int launches = 0;
+    std::map<int, double> delay_us;
+    for (const nlohmann::json& event : trace["traceEvents"]) {
+      if (event["ph"] != "X") continue;
+      const double duration_us = event["dur"];
+      if (event["name"] == "start delay") {
+        CHECK(event["ts"].get<double>() == 0);
+        delay_us[event["pid"].get<int>()] = duration_us;
+      } else if (event["name"] == "kernel launch") {
+        ++launches;
+        CHECK(duration_us == Approx(launch_us).margin(2e-3));
+        CHECK(event["ts"].get<double>() == Approx(delay_us[event["pid"].get<int>()]).margin(2e-3));
+      }
+    }
+    CHECK(launches == 8);
+    std::set<double> different;
+    for (const auto& [rank, us] : delay_us) different.insert(us);
+    CHECK(different.size() == (skew_s > 0 ? 8 : 1));
+  }
 }
