@@ -16,10 +16,8 @@ inline std::shared_ptr<const Fabric> eight_gpus() {
   for (int i = 0; i < 8; ++i) gpus.push_back(builder.add_node({.name = "gpu" + std::to_string(i)}));
   for (std::size_t i = 0; i < 8; ++i) {
     for (std::size_t j = 0; j < i; ++j) {
-      builder.add_duplex_link({.source = gpus[i],
-                               .target = gpus[j],
-                               .latency_s = 1e-6,
-                               .unit_bandwidth_Bps = 25e9});
+      builder.add_duplex_link(
+          {.source = gpus[i], .target = gpus[j], .latency_s = 1e-6, .unit_bandwidth_Bps = 25e9});
     }
   }
   return builder.build();
