@@ -74,12 +74,25 @@ class TimelineWriter {
            {"args", {{"sort_index", tid}}}});
   }
   void slice(int pid, int tid, const std::string& name, double start_s, double end_s, Json args) {
+    const double start_us = on_grid_us(start_s);
+    const double duration_us = between_us(start_us, on_grid_us(end_s));
+    if (duration_us == 0) {
+      // A slice without length beside one that starts there would make viewers nest them wrongly.
+      event({{"ph", "i"},
+             {"pid", pid},
+             {"tid", tid},
+             {"name", name},
+             {"ts", start_us},
+             {"s", "t"},
+             {"args", std::move(args)}});
+      return;
+    }
     event({{"ph", "X"},
            {"pid", pid},
            {"tid", tid},
            {"name", name},
-           {"ts", on_grid_us(start_s)},
-           {"dur", between_us(on_grid_us(start_s), on_grid_us(end_s))},
+           {"ts", start_us},
+           {"dur", duration_us},
            {"args", std::move(args)}});
   }
 
