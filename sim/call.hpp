@@ -27,6 +27,9 @@ struct Config {
   std::string algorithm = "ring";  ///< name in the algorithm library
   Protocol protocol = Protocol::Simple;
   int channels = 1;
+  /// Copies of the whole program (MSCCL's parallelisation), each with its part of every chunk on
+  /// channels of its own: the program has channels * instances of them.
+  int instances = 1;
   int threads = 512;  ///< threads a thread block
   /// Chunks are moved in tiles of at most so many bytes of data; 0: whole.
   std::uint64_t tile_bytes = 0;

@@ -77,6 +77,9 @@ std::string config_misfit(const Call& call, const Config& config, int ranks) {
   }
   if (const auto misfit = rank_misfit(config.algorithm, ranks)) return *misfit;
   if (config.channels < 1) return fmt::format("channels must be >= 1, found {}", config.channels);
+  if (config.instances < 1) {
+    return fmt::format("instances must be >= 1, found {}", config.instances);
+  }
   if (config.threads < 1) return fmt::format("threads must be >= 1, found {}", config.threads);
   if (config.slots < 0 || config.slots > kMostSlots) {
     return fmt::format("slots must be 0 (unbounded) to {}, found {}", kMostSlots, config.slots);
@@ -90,18 +93,21 @@ std::string config_misfit(const Call& call, const Config& config, int ranks) {
 std::string resident_misfit(const Call& call, const Config& config, const Fabric& fabric,
                             const CostModel& cost_model) {
   if (!limits_blocks(cost_model)) return {};
-  const int needed = thread_blocks_per_gpu(
-      config.algorithm, {.collective = call.collective,
-                         .ranks = fabric.ranks(),
-                         .channels = config.channels,
-                         .root = call.root,
-                         .rings = {},
-                         .ranks_per_server = fabric.ranks_per_server().value_or(0)});
+  const std::int64_t needed =
+      std::int64_t{config.instances} *
+      thread_blocks_per_gpu(config.algorithm,
+                            {.collective = call.collective,
+                             .ranks = fabric.ranks(),
+                             .channels = config.channels,
+                             .root = call.root,
+                             .rings = {},
+                             .ranks_per_server = fabric.ranks_per_server().value_or(0)});
   if (needed <= cost_model.max_thread_blocks) return {};
   return fmt::format(
-      "{} with {} channel{} needs {} thread blocks a GPU; cost model {} runs {} at once",
-      config.algorithm, config.channels, config.channels == 1 ? "" : "s", needed, cost_model.name,
-      cost_model.max_thread_blocks);
+      "{} with {} channel{}{} needs {} thread blocks a GPU; cost model {} runs {} at once",
+      config.algorithm, config.channels, config.channels == 1 ? "" : "s",
+      config.instances == 1 ? "" : fmt::format(" and {} instances", config.instances), needed,
+      cost_model.name, cost_model.max_thread_blocks);
 }
 
 std::string size_misfit(CollectiveKind collective, std::uint64_t bytes, int ranks,
@@ -208,15 +214,16 @@ std::shared_ptr<const ThreadBlockProgram> Simulator::program(const Call& call,
     throw UserError(misfit);
   }
   std::shared_ptr<const ThreadBlockProgram>& known =
-      programs_[{config.algorithm, call.collective, config.channels, call.root}];
+      programs_[{config.algorithm, call.collective, config.channels, config.instances, call.root}];
   if (!known) {
-    known = build_algorithm(config.algorithm,
-                            {.collective = call.collective,
+    AlgorithmRequest request{.collective = call.collective,
                              .ranks = fabric_->ranks(),
                              .channels = config.channels,
                              .root = call.root,
                              .rings = rings_,
-                             .ranks_per_server = fabric_->ranks_per_server().value_or(0)});
+                             .ranks_per_server = fabric_->ranks_per_server().value_or(0)};
+    request.compile.instances = config.instances;
+    known = build_algorithm(config.algorithm, request);
   }
   return known;
 }

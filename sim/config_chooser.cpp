@@ -1,0 +1,58 @@
+#include "sim/config_chooser.hpp"
+
+#include <algorithm>
+#include <functional>
+
+#include "core/error.hpp"
+
+namespace cclgym {
+
+namespace {
+
+struct Kind {
+  ConfigChooserInfo info;
+  std::string_view prefix;  // what stands before ':'
+  /// `argument` is what follows ':'.
+  std::function<std::unique_ptr<const ConfigChooser>(std::string_view argument,
+                                                     const ChooserSite& site)>
+      make;
+};
+
+const std::vector<Kind>& kinds() {
+  static const std::vector<Kind> all = {};
+  return all;
+}
+
+// "dispatch" of "dispatch:table.yaml".
+std::string_view prefix_of(std::string_view name) { return name.substr(0, name.find(':')); }
+
+}  // namespace
+
+const std::vector<ConfigChooserInfo>& config_chooser_infos() {
+  static const std::vector<ConfigChooserInfo> infos = [] {
+    std::vector<ConfigChooserInfo> list;
+    for (const Kind& kind : kinds()) list.push_back(kind.info);
+    return list;
+  }();
+  return infos;
+}
+
+bool is_config_chooser(std::string_view name) {
+  return std::any_of(kinds().begin(), kinds().end(),
+                     [&](const Kind& kind) { return kind.prefix == prefix_of(name); });
+}
+
+std::unique_ptr<const ConfigChooser> make_config_chooser(std::string_view name,
+                                                         const ChooserSite& site) {
+  for (const Kind& kind : kinds()) {
+    if (kind.prefix != prefix_of(name)) continue;
+    const std::size_t colon = name.find(':');
+    return kind.make(colon == std::string_view::npos ? std::string_view() : name.substr(colon + 1),
+                     site);
+  }
+  std::vector<std::string> forms;
+  for (const Kind& kind : kinds()) forms.push_back(kind.info.form);
+  throw UserError(unknown_name_message("chooser of configurations", name, forms));
+}
+
+}  // namespace cclgym
