@@ -1,5 +1,6 @@
 #include "collectives/ir.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace cclgym {
@@ -66,6 +67,14 @@ std::int64_t ThreadBlockProgram::thread_blocks() const {
   std::int64_t total = 0;
   for (const GpuProgram& gpu : gpus) total += static_cast<std::int64_t>(gpu.thread_blocks.size());
   return total;
+}
+
+int ThreadBlockProgram::kernels() const {
+  int count = 1;
+  for (const GpuProgram& gpu : gpus) {
+    for (const ThreadBlock& block : gpu.thread_blocks) count = std::max(count, block.kernel + 1);
+  }
+  return count;
 }
 
 std::string describe_step(const ThreadBlockProgram& program, int rank, int thread_block, int step) {

@@ -56,11 +56,17 @@ struct Instruction {
 
 /// At most one send peer and one receive peer, on one channel; steps run in order. Messages on a
 /// connection (source rank, target rank, channel) are received in the order in which they are sent.
+///
+/// A program may be several kernels, launched one after another on every GPU's stream: the blocks
+/// of kernel k of a GPU start when all blocks of kernels < k of that same GPU are done. Nothing
+/// waits across GPUs. A connection may be used by blocks of several kernels, within one kernel by
+/// at most one block at either end.
 struct ThreadBlock {
   std::int32_t send_peer = -1;  ///< rank, -1: sends nothing
   std::int32_t recv_peer = -1;  ///< rank, -1: receives nothing
   std::int32_t channel = 0;
   std::vector<Instruction> steps;
+  std::int32_t kernel = 0;  ///< launch of this GPU that the block belongs to, from 0
 };
 
 struct GpuProgram {
@@ -79,6 +85,7 @@ struct ThreadBlockProgram {
 
   [[nodiscard]] std::int64_t instructions() const;
   [[nodiscard]] std::int64_t thread_blocks() const;
+  [[nodiscard]] int kernels() const;  ///< launches a GPU, at least 1: the highest kernel + 1
 };
 
 /// "rank 3, thread block 1, step 4: recvReduceCopy from rank 2 on channel 0": for error messages.
