@@ -28,7 +28,8 @@ const std::vector<Entry>& entries() {
       {{"ring",
         "every chunk travels once round the ring of its channel; optimal bandwidth",
         {Kind::AllReduce, Kind::AllGather, Kind::ReduceScatter, Kind::Broadcast},
-        any},
+        any,
+        Runtime::Nccl},
        false,
        algorithms::ring},
       {{"recursive-doubling",
@@ -52,7 +53,8 @@ const std::vector<Entry>& entries() {
       {{"tree",
         "NCCL's double binary tree, each tree with half of the data; rooted collectives on one",
         {Kind::AllReduce, Kind::Broadcast, Kind::Reduce},
-        any},
+        any,
+        Runtime::Nccl},
        false,
        algorithms::tree},
       {{"all-pairs",
@@ -65,7 +67,8 @@ const std::vector<Entry>& entries() {
         "each chunk goes straight to where it must be",
         {Kind::AllToAll, Kind::Broadcast, Kind::Reduce, Kind::Gather, Kind::Scatter,
          Kind::AllToNext},
-        any},
+        any,
+        Runtime::Nccl},
        false,
        algorithms::naive},
       {{"spread-ring",
@@ -170,8 +173,9 @@ Program trace_algorithm(std::string_view name, const AlgorithmRequest& request) 
 
 std::shared_ptr<const ThreadBlockProgram> build_algorithm(std::string_view name,
                                                           const AlgorithmRequest& request) {
-  auto program = std::make_shared<const ThreadBlockProgram>(
+  auto program = std::make_shared<ThreadBlockProgram>(
       compile(trace_algorithm(name, request), request.compile));
+  program->runtime = algorithm_info(name).runtime;
   const VerifyReport report = verify(*program);
   if (!report.ok) {
     throw std::logic_error(fmt::format("the shipped program {} {} for {} ranks is wrong:\n{}", name,

@@ -37,6 +37,7 @@ struct AlgorithmInfo {
   std::string description;  ///< one line
   std::vector<CollectiveKind> collectives;
   std::string rank_rule;  ///< in words: "any number of ranks >= 2", "a power of two"
+  Runtime runtime = Runtime::Interpreter;  ///< who runs it: NCCL what NCCL has built in
 };
 
 /// The shipped algorithms, in the order in which `list` shows them.

@@ -29,6 +29,10 @@ std::string_view to_string(Opcode opcode) {
   return "?";
 }
 
+std::string_view to_string(Runtime runtime) {
+  return runtime == Runtime::Nccl ? "NCCL" : "interpreter";
+}
+
 bool sends(Opcode opcode) {
   return opcode == Opcode::Send || opcode == Opcode::RecvCopySend ||
          opcode == Opcode::RecvReduceSend || opcode == Opcode::RecvReduceCopySend;

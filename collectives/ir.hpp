@@ -76,12 +76,20 @@ struct GpuProgram {
   std::vector<ThreadBlock> thread_blocks;  ///< a thread block's id is its index here
 };
 
+/// Whose kernels carry a program out: what a launch and a step cost depends on it.
+enum class Runtime : std::uint8_t {
+  Nccl,         ///< a collective that NCCL has built in
+  Interpreter,  ///< MSCCL's interpreter, which reads the steps of any program
+};
+[[nodiscard]] std::string_view to_string(Runtime runtime);
+
 /// A compiled program for all ranks.
 struct ThreadBlockProgram {
   std::string name;  ///< e.g. "ring"
   Contract contract;
   std::int32_t channels = 1;
   std::vector<GpuProgram> gpus;  ///< by rank
+  Runtime runtime = Runtime::Interpreter;
 
   [[nodiscard]] std::int64_t instructions() const;
   [[nodiscard]] std::int64_t thread_blocks() const;
