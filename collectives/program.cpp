@@ -59,6 +59,11 @@ ParallelScope ProgramBuilder::parallelize(int instances) {
   return {*this, instances};
 }
 
+void ProgramBuilder::next_kernel() {
+  if (finished_) fail(nullptr, "the program is finished");
+  kernel_ = program_.operations.empty() ? 0 : program_.operations.back().kernel + 1;
+}
+
 ProgramBuilder::ProgramBuilder(std::string name, Contract contract)
     : program_{std::move(name), std::move(contract), 1, {}, {}}, layout_(program_.contract, {}) {
   const int ranks = program_.contract.ranks();
@@ -107,6 +112,7 @@ ChunkRef ProgramBuilder::add(Operation operation, const ChunkRef& source, const 
     fail(&operation, fmt::format("channel {}; expected at least 0", operation.channel));
   }
   operation.parallel = parallel_;
+  operation.kernel = kernel_;
   require_fresh(source, operation);
   if (target != nullptr) {
     if (source.program_ != target->program_) {

@@ -39,6 +39,7 @@ struct Operation {
   Location target;
   /// The compiler makes so many operations of it, each on its part of the data and its own channel.
   std::int32_t parallel = 1;
+  std::int32_t kernel = 0;  ///< the launch that it is part of (ProgramBuilder::next_kernel)
 
   [[nodiscard]] bool remote() const { return source.rank != target.rank; }
   friend bool operator==(const Operation&, const Operation&) = default;
@@ -54,7 +55,12 @@ struct Program {
   Contract contract;
   std::int32_t channels = 1;                 ///< one more than the highest channel named
   std::vector<std::int32_t> scratch_chunks;  ///< by rank
-  std::vector<Operation> operations;         ///< in trace order; "operation 17" is operations[17]
+  /// In trace order; "operation 17" is operations[17]. Their kernels never descend.
+  std::vector<Operation> operations;
+
+  [[nodiscard]] std::int32_t kernels() const {
+    return operations.empty() ? 1 : operations.back().kernel + 1;
+  }
 };
 
 struct OperationOptions {
@@ -128,6 +134,11 @@ class ProgramBuilder {
   /// UserError on instances < 1.
   [[nodiscard]] ParallelScope parallelize(int instances);
 
+  /// The operations from here on belong to the next kernel: on every GPU they start when all that
+  /// the GPU does in the kernels before is done, as with separate launches on one stream. GPUs do
+  /// not wait for each other. No effect while the kernel at hand has no operations.
+  void next_kernel();
+
   [[nodiscard]] const Contract& contract() const { return program_.contract; }
 
   /// The traced program. Using the builder or its references afterwards is a UserError.
@@ -151,6 +162,7 @@ class ProgramBuilder {
 
   bool finished_ = false;
   std::int32_t parallel_ = 1;  ///< of the scopes that are open
+  std::int32_t kernel_ = 0;    ///< of the operations to come
   Program program_;
   MemoryLayout layout_;
   std::vector<std::int32_t> last_writer_;           ///< by place: input and output

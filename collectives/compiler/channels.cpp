@@ -34,25 +34,28 @@ std::vector<std::int32_t> chain_links(const Program& program, const ChunkDag& da
   return next;
 }
 
-/// Which peers the thread blocks of a rank pair on a channel.
+/// Which peers the thread blocks of a rank pair on a channel, kernel by kernel.
 class Pairings {
  public:
   explicit Pairings(const Program& program)
-      : ranks_(static_cast<std::uint64_t>(program.contract.ranks())) {}
+      : ranks_(static_cast<std::uint64_t>(program.contract.ranks())),
+        partners_(at(program.kernels())) {}
 
   /// May the rank pair these peers on this channel?
   [[nodiscard]] bool legal(const Operation& received, const Operation& sent,
                            std::int32_t channel) const {
     const auto [receive, send] = keys(received, sent, channel);
-    const auto next = partner_.find(receive);
-    if (next != partner_.end() && next->second != sent.target.rank) return false;
-    const auto previous = partner_.find(send);
-    return previous == partner_.end() || previous->second == received.source.rank;
+    const auto& partner = partners_[at(received.kernel)];
+    const auto next = partner.find(receive);
+    if (next != partner.end() && next->second != sent.target.rank) return false;
+    const auto previous = partner.find(send);
+    return previous == partner.end() || previous->second == received.source.rank;
   }
   void add(const Operation& received, const Operation& sent, std::int32_t channel) {
     const auto [receive, send] = keys(received, sent, channel);
-    partner_.try_emplace(receive, sent.target.rank);
-    partner_.try_emplace(send, received.source.rank);
+    auto& partner = partners_[at(received.kernel)];
+    partner.try_emplace(receive, sent.target.rank);
+    partner.try_emplace(send, received.source.rank);
   }
 
  private:
@@ -69,7 +72,7 @@ class Pairings {
   }
 
   std::uint64_t ranks_;
-  std::unordered_map<std::uint64_t, std::int32_t> partner_;
+  std::vector<std::unordered_map<std::uint64_t, std::int32_t>> partners_;  ///< by kernel
 };
 
 class ChannelAssignment {

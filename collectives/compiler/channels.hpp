@@ -12,8 +12,9 @@ namespace cclgym {
 /// from one peer can be fused only with sends to one other peer. Operations that send on what the
 /// one before them brought form a chain (where several send it on: with the one on the longest
 /// path); a chain stays on one channel, on which none of its ranks pairs either peer with another
-/// already. A chain with an operation of a named channel uses that one. `keep_chains` = false (for
-/// a program that will not be fused): channel 0 is always legal.
+/// already. Every kernel begins anew with channel 0. A chain with an operation of a named channel
+/// uses that one. `keep_chains` = false (for a program that will not be fused): channel 0 is always
+/// legal.
 ///
 /// Cost: O(n) for n operations, times the channels tried.
 void assign_channels(Program& program, const ChunkDag& dag, bool keep_chains);

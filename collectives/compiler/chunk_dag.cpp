@@ -8,24 +8,28 @@ namespace cclgym {
 
 namespace {
 
-/// Who wrote each place last, and who has read it since.
+/// Who wrote each place last, and who has read it since, within the kernel at hand.
 class AccessHistory {
  public:
   explicit AccessHistory(std::size_t places)
       : last_writer_(places, kNobody), last_read_(places, kNobody) {}
 
+  /// What came before `operation` is of an earlier kernel.
+  void begin_kernel(std::int32_t operation) { first_ = operation; }
+
   void add_read_edges(std::size_t place, OperationEnd end, std::vector<ChunkEdge>& edges) const {
-    if (last_writer_[place] != kNobody) {
+    if (last_writer_[place] >= first_) {
       edges.push_back({last_writer_[place], end, DependenceKind::True});
     }
   }
 
   void add_write_edges(std::size_t place, std::vector<ChunkEdge>& edges) const {
-    if (last_read_[place] == kNobody && last_writer_[place] != kNobody) {
+    if (last_read_[place] == kNobody && last_writer_[place] >= first_) {
       edges.push_back({last_writer_[place], OperationEnd::Target, DependenceKind::Output});
     }
     for (std::int32_t read = last_read_[place]; read != kNobody;) {
       const Read& entry = reads_[static_cast<std::size_t>(read)];
+      if (entry.operation < first_) break;
       edges.push_back({entry.operation, OperationEnd::Target, DependenceKind::Anti});
       read = entry.previous;
     }
@@ -47,6 +51,7 @@ class AccessHistory {
     std::int32_t operation;
     std::int32_t previous;  ///< the read of the same place before this one
   };
+  std::int32_t first_ = 0;  ///< operation of the kernel
   std::vector<std::int32_t> last_writer_;
   std::vector<std::int32_t> last_read_;  ///< by place: index into reads_
   std::vector<Read> reads_;
@@ -88,6 +93,9 @@ ChunkDag trace_dependencies(const Program& program) {
            layout.chunks(operation.target.rank, operation.target.buffer));
 
     edges.clear();
+    if (i > 0 && operation.kernel != program.operations[i - 1].kernel) {
+      history.begin_kernel(static_cast<std::int32_t>(i));
+    }
     for (std::size_t k = 0; k < count; ++k) {
       history.add_read_edges(source + k, OperationEnd::Source, edges);
     }

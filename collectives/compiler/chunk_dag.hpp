@@ -28,7 +28,9 @@ struct ChunkEdge {
 };
 
 /// Nodes: the operations. Edges: rows of predecessors, each of them lower than the node. Edges that
-/// follow from others on the same rank (write after write with a read between) are left out.
+/// follow from others on the same rank (write after write with a read between) are left out, and so
+/// are those between kernels, whose order needs no edge: operations of different kernels are in
+/// different components.
 struct ChunkDag {
   std::vector<std::size_t> first;  ///< row of operation i: edges [first[i], first[i + 1])
   std::vector<ChunkEdge> edges;

@@ -89,8 +89,22 @@ std::vector<bool> needed_locally(const Program& program, const ChunkDag& dag,
   }
   const MemoryLayout layout(program.contract, program.scratch_chunks);
   std::vector<std::int32_t> last_writer(layout.size(), kNone);
+  const auto note_reads_across_kernels = [&](const Operation& reader, const Location& location) {
+    const std::size_t place = layout.place(location);
+    for (std::size_t k = 0; k < at(reader.count); ++k) {
+      const std::int32_t writer = last_writer[place + k];
+      if (writer == kNone) continue;
+      if (program.operations[at(writer)].kernel != reader.kernel) needed[at(writer)] = true;
+    }
+  };
   for (std::size_t i = 0; i < program.operations.size(); ++i) {
     const Operation& operation = program.operations[i];
+    if (operation.kernel > 0) {  // the DAG has no edges between kernels
+      note_reads_across_kernels(operation, operation.source);
+      if (operation.kind == OperationKind::Reduce) {
+        note_reads_across_kernels(operation, operation.target);
+      }
+    }
     const std::size_t target = layout.place(operation.target);
     for (std::size_t k = 0; k < at(operation.count); ++k) {
       last_writer[target + k] = static_cast<std::int32_t>(i);

@@ -13,6 +13,7 @@ InstructionNode send_node(const Operation& operation) {
           .rank = operation.source.rank,
           .send_peer = operation.target.rank,
           .channel = operation.channel,
+          .kernel = operation.kernel,
           .source = slice(operation.source),
           .target = {},
           .count = operation.count};
@@ -22,6 +23,7 @@ InstructionNode local_node(const Operation& operation) {
   return {.opcode = operation.kind == OperationKind::Copy ? Opcode::Copy : Opcode::Reduce,
           .rank = operation.target.rank,
           .channel = operation.channel,
+          .kernel = operation.kernel,
           .source = slice(operation.source),
           .target = slice(operation.target),
           .count = operation.count};
@@ -33,6 +35,7 @@ InstructionNode receive_node(const Operation& operation) {
           .rank = operation.target.rank,
           .recv_peer = operation.source.rank,
           .channel = operation.channel,
+          .kernel = operation.kernel,
           .source = reduce ? slice(operation.target) : BufferSlice{},
           .target = slice(operation.target),
           .count = operation.count};

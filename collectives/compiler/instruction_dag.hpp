@@ -21,6 +21,7 @@ struct InstructionNode {
   std::int32_t send_peer = -1;  ///< -1: sends nothing
   std::int32_t recv_peer = -1;  ///< -1: receives nothing
   std::int32_t channel = 0;
+  std::int32_t kernel = 0;
   BufferSlice source;
   BufferSlice target;
   std::int32_t count = 1;
@@ -34,11 +35,11 @@ struct InstructionEdge {
   DependenceKind kind = DependenceKind::True;
 };
 
-/// The instructions of all ranks in one *global order*: by level; within a level first what
-/// receives and sends (fused; its level is that of the send), then what sends, then what is local,
-/// then what receives; then by trace order. Every edge, and every message from its send to its
-/// receive, leads from a lower to a higher instruction: dependencies lie at lower levels, and a
-/// receive comes after its send within one level, or at the beginning of the next.
+/// The instructions of all ranks in one *global order*: by kernel, then by level; within a level
+/// first what receives and sends (fused; its level is that of the send), then what sends, then what
+/// is local, then what receives; then by trace order. Every edge, and every message from its send
+/// to its receive, leads from a lower to a higher instruction: dependencies lie at lower levels,
+/// and a receive comes after its send within one level, or at the beginning of the next.
 struct InstructionDag {
   std::vector<InstructionNode> nodes;
   std::vector<std::size_t> first;  ///< row of node i: edges [first[i], first[i + 1])

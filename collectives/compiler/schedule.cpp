@@ -67,13 +67,24 @@ Schedule make_schedule(const Program& program, const ChunkDag& dag) {
   Schedule schedule;
   schedule.level.assign(count, 0);  // until it is ready: the earliest level known so far
   std::vector<std::int32_t> missing(count);
-  std::vector<std::vector<std::int32_t>> ready(1);  // by level
-  for (std::size_t i = 0; i < count; ++i) {
-    missing[i] = static_cast<std::int32_t>(dag.first[i + 1] - dag.first[i]);
-    if (missing[i] == 0) ready[0].push_back(static_cast<std::int32_t>(i));
-  }
+  std::vector<std::vector<std::int32_t>> ready;  // by level
   std::int32_t levels = 0;
-  for (std::size_t now = 0; now < ready.size(); ++now) {
+  std::size_t entered = 0;  // operations of the kernels begun
+  const auto enter_kernel = [&] {
+    const std::int32_t kernel = program.operations[entered].kernel;
+    ready.resize(static_cast<std::size_t>(levels) + 1);
+    for (; entered < count && program.operations[entered].kernel == kernel; ++entered) {
+      const std::size_t i = entered;
+      schedule.level[i] = levels;
+      missing[i] = static_cast<std::int32_t>(dag.first[i + 1] - dag.first[i]);
+      if (missing[i] == 0) ready.back().push_back(static_cast<std::int32_t>(i));
+    }
+  };
+  for (std::size_t now = 0; now < ready.size() || entered < count; ++now) {
+    if (now == ready.size()) {
+      enter_kernel();
+      now = static_cast<std::size_t>(levels);
+    }
     std::vector<std::int32_t> operations;
     operations.swap(ready[now]);
     const auto priority = [&](std::int32_t number) {

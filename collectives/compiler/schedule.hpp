@@ -18,6 +18,8 @@ namespace cclgym {
 /// round before the text turns to chunk 1; blocks that ran their steps in that order would idle. In
 /// level order all chunks travel at once, and a chain of copies is pipelined, however the program's
 /// loops are nested. (MSCCLang orders by depth in the DAG for the same reason.)
+///
+/// Kernel after kernel: the first level of a kernel is above all levels of the one before.
 struct Schedule {
   std::vector<std::int32_t> level;  ///< by operation, from 0; greater than at all its predecessors
   std::vector<std::int32_t> order;  ///< operations by (level, trace order)

@@ -14,9 +14,11 @@ constexpr std::int32_t kNone = -1;
 
 std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
-/// One end of a connection: a rank's side of the messages to or from a peer on a channel.
+/// One end of a connection in a kernel: a rank's side of the messages to or from a peer on a
+/// channel.
 struct Endpoint {
   std::int32_t rank;
+  std::int32_t kernel;
   std::int32_t channel;
   std::int32_t peer;
   bool sends;
@@ -25,6 +27,7 @@ struct Endpoint {
 
 struct Block {
   std::int32_t rank;
+  std::int32_t kernel;
   std::int32_t channel;
   std::int32_t send_peer = kNone;
   std::int32_t recv_peer = kNone;
@@ -80,16 +83,19 @@ void Assignment::find_endpoints() {
   std::unordered_map<std::uint64_t, std::int32_t> known;
   const auto ranks = static_cast<std::uint64_t>(program_.contract.ranks());
   const auto channels = static_cast<std::uint64_t>(program_.channels);
+  const auto kernels = static_cast<std::uint64_t>(program_.kernels());
   const auto endpoint = [&](const InstructionNode& node, std::int32_t peer, bool sending) {
     if (peer == kNone) return kNone;
     const std::uint64_t key =
-        ((static_cast<std::uint64_t>(node.rank) * ranks + static_cast<std::uint64_t>(peer)) *
-             channels +
-         static_cast<std::uint64_t>(node.channel)) *
+        (((static_cast<std::uint64_t>(node.rank) * ranks + static_cast<std::uint64_t>(peer)) *
+              channels +
+          static_cast<std::uint64_t>(node.channel)) *
+             kernels +
+         static_cast<std::uint64_t>(node.kernel)) *
             2 +
         (sending ? 1 : 0);
     const auto [entry, is_new] = known.try_emplace(key, static_cast<std::int32_t>(known.size()));
-    if (is_new) endpoints_.push_back({node.rank, node.channel, peer, sending});
+    if (is_new) endpoints_.push_back({node.rank, node.kernel, node.channel, peer, sending});
     return entry->second;
   };
   for (const InstructionNode& node : dag_.nodes) {
@@ -136,16 +142,19 @@ void Assignment::pair_forwarding() {
 }
 
 void Assignment::pair_peers() {
-  std::unordered_map<std::uint64_t, std::int32_t> waiting;  // by rank, peer and channel
+  std::unordered_map<std::uint64_t, std::int32_t> waiting;  // by rank, peer, channel and kernel
   const auto ranks = static_cast<std::uint64_t>(program_.contract.ranks());
   const auto channels = static_cast<std::uint64_t>(program_.channels);
+  const auto kernels = static_cast<std::uint64_t>(program_.kernels());
   for (std::size_t i = 0; i < endpoints_.size(); ++i) {
     if (partner_[i] != kNone) continue;
     const Endpoint& endpoint = endpoints_[i];
-    const std::uint64_t key = (static_cast<std::uint64_t>(endpoint.rank) * ranks +
-                               static_cast<std::uint64_t>(endpoint.peer)) *
-                                  channels +
-                              static_cast<std::uint64_t>(endpoint.channel);
+    const std::uint64_t key = ((static_cast<std::uint64_t>(endpoint.rank) * ranks +
+                                static_cast<std::uint64_t>(endpoint.peer)) *
+                                   channels +
+                               static_cast<std::uint64_t>(endpoint.channel)) *
+                                  kernels +
+                              static_cast<std::uint64_t>(endpoint.kernel);
     const auto [entry, is_new] = waiting.try_emplace(key, static_cast<std::int32_t>(i));
     if (!is_new) pair(entry->second, static_cast<std::int32_t>(i));
   }
@@ -159,7 +168,7 @@ void Assignment::make_peer_blocks() {
       endpoint.block = endpoints_[at(partner)].block;
     } else {
       endpoint.block = static_cast<std::int32_t>(blocks_.size());
-      blocks_.push_back({endpoint.rank, endpoint.channel});
+      blocks_.push_back({endpoint.rank, endpoint.kernel, endpoint.channel});
     }
     Block& block = blocks_[at(endpoint.block)];
     (endpoint.sends ? block.send_peer : block.recv_peer) = endpoint.peer;
@@ -202,15 +211,18 @@ void Assignment::place_local_instructions() {
       }
     }
   }
-  std::unordered_map<std::uint64_t, std::int32_t> peerless;  // by rank and channel
+  std::unordered_map<std::uint64_t, std::int32_t> peerless;  // by rank, kernel and channel
+  const auto kernels = static_cast<std::uint64_t>(program_.kernels());
   for (std::size_t i = 0; i < dag_.nodes.size(); ++i) {
     if (block_of_[i] != kNone) continue;
     const InstructionNode& node = dag_.nodes[i];
     const std::uint64_t key =
-        static_cast<std::uint64_t>(node.rank) << 32U | static_cast<std::uint64_t>(node.channel);
+        (static_cast<std::uint64_t>(node.rank) * kernels + static_cast<std::uint64_t>(node.kernel))
+            << 32U |
+        static_cast<std::uint64_t>(node.channel);
     const auto [entry, is_new] =
         peerless.try_emplace(key, static_cast<std::int32_t>(blocks_.size()));
-    if (is_new) blocks_.push_back({node.rank, node.channel});
+    if (is_new) blocks_.push_back({node.rank, node.kernel, node.channel});
     block_of_[i] = entry->second;
   }
 }
@@ -220,8 +232,9 @@ void Assignment::number_blocks() {
   std::vector<std::int32_t> order(blocks_.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int32_t>(i);
   std::sort(order.begin(), order.end(), [this](std::int32_t a, std::int32_t b) {
-    return std::tie(blocks_[at(a)].rank, blocks_[at(a)].channel, a) <
-           std::tie(blocks_[at(b)].rank, blocks_[at(b)].channel, b);
+    const Block& x = blocks_[at(a)];
+    const Block& y = blocks_[at(b)];
+    return std::tie(x.rank, x.kernel, x.channel, a) < std::tie(y.rank, y.kernel, y.channel, b);
   });
   std::int32_t rank = kNone;
   std::int32_t next = 0;
@@ -255,6 +268,7 @@ ThreadBlockProgram Assignment::empty_program() const {
     made.send_peer = block.send_peer;
     made.recv_peer = block.recv_peer;
     made.channel = block.channel;
+    made.kernel = block.kernel;
     made.steps.reserve(at(block.steps));
   }
   return result;

@@ -9,14 +9,15 @@ namespace cclgym {
 
 /// Assigns the instructions to thread blocks, in the global order of the DAG.
 ///
-/// On each rank and channel, each peer and direction has exactly one block. A block serves a
-/// receive peer and a send peer together where instructions are fused; then, if `share_blocks`,
-/// where both are the same peer; then where what is received from the one is what is sent to the
-/// other (most often, if there are several). Other peers get a block of their own. A local
-/// instruction runs on the block of its channel that produced its data, else on the one that uses
-/// its result, else on a block without peers.
+/// Every kernel has blocks of its own. In each, on each rank and channel, each peer and direction
+/// has exactly one block. A block serves a receive peer and a send peer together where instructions
+/// are fused; then, if `share_blocks`, where both are the same peer; then where what is received
+/// from the one is what is sent to the other (most often, if there are several). Other peers get a
+/// block of their own. A local instruction runs on the block of its channel that produced its data,
+/// else on the one that uses its result, else on a block without peers.
 ///
-/// A step waits only for what does not follow from its block's order and earlier waits.
+/// A step waits only for what does not follow from its block's order and earlier waits, and not for
+/// other kernels.
 ///
 /// Deadlock-free by construction: each block runs its steps in the global order, in which every
 /// dependency and every message leads from a lower to a higher instruction. So of all instructions
