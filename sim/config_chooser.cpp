@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "core/error.hpp"
+#include "sim/dispatch_table.hpp"
 
 namespace cclgym {
 
@@ -19,7 +19,11 @@ struct Kind {
 };
 
 const std::vector<Kind>& kinds() {
-  static const std::vector<Kind> all = {};
+  static const std::vector<Kind> all = {
+      {{"dispatch:FILE", "what a table of size ranges says (cclgym tune-dispatch makes one)"},
+       "dispatch",
+       make_dispatch_chooser},
+  };
   return all;
 }
 
@@ -52,7 +56,7 @@ std::unique_ptr<const ConfigChooser> make_config_chooser(std::string_view name,
   }
   std::vector<std::string> forms;
   for (const Kind& kind : kinds()) forms.push_back(kind.info.form);
-  throw UserError(unknown_name_message("chooser of configurations", name, forms));
+  throw UserError(site.where, unknown_name_message("chooser of configurations", name, forms));
 }
 
 }  // namespace cclgym

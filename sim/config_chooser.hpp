@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "collectives/contract.hpp"
+#include "core/error.hpp"
 #include "cost_models/cost_model.hpp"
 #include "sim/call.hpp"
 #include "topology_models/fabric.hpp"
@@ -23,6 +25,9 @@ class ConfigChooser {
   /// The configuration for a call. Equal calls get equal configurations. Throws UserError if the
   /// chooser has none for this call.
   [[nodiscard]] virtual Config choose(const Call& call) const = 0;
+  /// Does it choose for calls of this collective at all? Where it does not, experiments leave it
+  /// out, as they do with an algorithm that has not the collective.
+  [[nodiscard]] virtual bool chooses_for(CollectiveKind /*collective*/) const { return true; }
   /// What decides, in one line.
   [[nodiscard]] virtual std::string description() const = 0;
 };
@@ -34,6 +39,9 @@ struct ChooserSite {
   std::string fabric_label{};
   /// Says how large the tiles and how many the slots of a protocol are (with_protocol_tiles).
   CostModel cost_model{};
+  /// Where the chooser is named, for messages; a relative path in its name is seen from the folder
+  /// of this file (nothing: from the working directory).
+  SourceLocation where{};
 };
 
 /// A kind of chooser, for `list` and messages.
@@ -47,8 +55,8 @@ struct ConfigChooserInfo {
 /// Does the name stand for a chooser, well-formed or not ("dispatch:table.yaml"), and not for an
 /// algorithm?
 [[nodiscard]] bool is_config_chooser(std::string_view name);
-/// The chooser of that name. A relative path in it is seen from the working directory. Throws
-/// UserError if there is none such, or if what it reads is wrong.
+/// The chooser of that name. Throws UserError at site.where if there is none such, or where what
+/// it reads is wrong.
 [[nodiscard]] std::unique_ptr<const ConfigChooser> make_config_chooser(std::string_view name,
                                                                        const ChooserSite& site);
 
