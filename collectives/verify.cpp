@@ -94,7 +94,7 @@ VerifyReport verify(const ThreadBlockProgram& program, const VerifyOptions& opti
   if (problems.any()) return std::move(problems).report();
   const verifier::BlockIndex blocks(program);
   const auto execution = verifier::check_execution(program, blocks, options.slots, problems);
-  verifier::check_races(program, blocks, execution, problems);
+  verifier::check_races(program, blocks, execution, options.slots, problems);
   return std::move(problems).report();
 }
 

@@ -36,15 +36,18 @@ struct VerifyReport {
 /// * data: every place holds a multiset of input chunks; a read of uninitialised data, an output
 ///   that is not exactly the required reduction (a chunk counted twice, missing, or foreign);
 /// * races: two accesses of a place by different thread blocks, one of them a write, that are not
-///   ordered by block order, dependencies and messages. The check is exact: it finds a race iff
-///   there is one (the first of a place; later ones of the same place may go unnamed). Without
-///   races every order of execution gives the result of the one that was executed.
+///   ordered by block order, dependencies and messages, and of whose order it depends what some
+///   step reads, or what an output holds at the end. The check is exact: it finds one iff there is
+///   one (of each place, one). Races that change nothing (two blocks write the same value; nobody
+///   reads what they write) are none. So every order of execution gives the result of the one that
+///   was executed. (Values are compared as sums of chunks: the order of the additions may differ.)
 ///
 /// Cost: for n steps, linear in the chunks moved times the intervals of a value (1 or 2 in a ring,
 /// up to ranks / 2). The race check takes O(n_g * b_g) for a GPU with n_g steps in b_g blocks,
 /// where dependencies on the GPU itself order its accesses (so with all programs of our compiler).
 /// Only for a GPU where they do not, the messages are followed through all ranks: O(n * b_g) time
-/// and O(b * b_g) memory, b being the number of all blocks.
+/// and O((b + n_g) * b_g) memory, b being the number of all blocks; and where that leaves places
+/// with races, each of their reads costs up to O(b_g^2).
 [[nodiscard]] VerifyReport verify(const ThreadBlockProgram& program,
                                   const VerifyOptions& options = {});
 

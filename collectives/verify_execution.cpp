@@ -22,12 +22,14 @@ struct Queue {
 
 class Executor {
  public:
+  /// `log`: null if nobody wants it.
   Executor(const ThreadBlockProgram& program, const BlockIndex& blocks, std::int32_t slots,
-           Problems& problems)
+           Problems& problems, ValueLog* log)
       : program_(program),
         blocks_(blocks),
         slots_(slots),
         problems_(problems),
+        log_(log),
         memory_(program.contract, scratch_chunks(program)),
         queues_(blocks.connections().size()),
         next_step_(blocks.size(), 0),
@@ -70,6 +72,7 @@ class Executor {
   const BlockIndex& blocks_;
   std::int32_t slots_;
   Problems& problems_;
+  ValueLog* log_;
   SymbolicMemory memory_;
   std::vector<Queue> queues_;                 ///< by connection
   std::vector<std::int32_t> next_step_;       ///< by block
@@ -82,6 +85,12 @@ class Executor {
 
 std::vector<ExecutedStep> Executor::run() {
   execution_.reserve(static_cast<std::size_t>(program_.instructions()));
+  if (log_ != nullptr) {
+    for (std::size_t place = 0; place < memory_.layout().size(); ++place) {
+      log_->initial.push_back(memory_.read(place));
+    }
+    log_->first.assign(1, 0);
+  }
   for (std::size_t i = 0; i < blocks_.size(); ++i) wake(static_cast<std::int32_t>(i));
   while (!runnable_.empty()) {
     const std::int32_t block = runnable_.front();
@@ -107,6 +116,7 @@ void Executor::run_block(std::int32_t block) {
   while (next < std::ssize(steps) && can_run(block, steps[at(next)])) {
     execute(block, steps[at(next)]);
     execution_.push_back({block, next});
+    if (log_ != nullptr) log_->first.push_back(log_->values.size());
     ++next;
   }
   if (next == begin) return;
@@ -141,6 +151,7 @@ bool Executor::can_run(std::int32_t block, const Instruction& step) {
 ValueId Executor::read(std::int32_t block, const BufferSlice& slice, std::int32_t offset) {
   const Location location{blocks_[block].rank, slice.buffer, slice.index + offset};
   const ValueId value = memory_.read(memory_.layout().place(location));
+  if (log_ != nullptr) log_->values.push_back(value);
   if (value != kUninitialisedValue) return value;
   problems_.add([&] {
     return fmt::format("uninitialised data: {} reads {}, which holds nothing", name(block),
@@ -164,6 +175,9 @@ void Executor::execute(std::int32_t block, const Instruction& step) {
     }
   }
   if (writes_target(step.opcode)) {
+    if (log_ != nullptr) {
+      log_->values.insert(log_->values.end(), values_.begin(), values_.end());
+    }
     const std::size_t target =
         memory_.layout().place(blocks_[block].rank, step.target.buffer, step.target.index);
     for (std::size_t k = 0; k < values_.size(); ++k) memory_.write(target + k, values_[k]);
@@ -256,7 +270,15 @@ void Executor::report_unreceived() {
 std::vector<ExecutedStep> check_execution(const ThreadBlockProgram& program,
                                           const BlockIndex& blocks, std::int32_t slots,
                                           Problems& problems) {
-  return Executor(program, blocks, slots, problems).run();
+  return Executor(program, blocks, slots, problems, nullptr).run();
+}
+
+ValueLog log_values(const ThreadBlockProgram& program, const BlockIndex& blocks,
+                    std::int32_t slots) {
+  ValueLog log;
+  Problems known(0);
+  Executor(program, blocks, slots, known, &log).run();
+  return log;
 }
 
 }  // namespace cclgym::verifier

@@ -3,11 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "collectives/ir.hpp"
 #include "collectives/memory_layout.hpp"
+#include "collectives/symbolic_memory.hpp"
 #include "collectives/verify.hpp"
 
 namespace cclgym::verifier {
@@ -87,9 +89,37 @@ std::vector<ExecutedStep> check_execution(const ThreadBlockProgram& program,
                                           const BlockIndex& blocks, std::int32_t slots,
                                           Problems& problems);
 
+/// What the places held that an execution read and wrote.
+struct ValueLog {
+  std::vector<ValueId> initial;    ///< by place
+  std::vector<std::size_t> first;  ///< row of executed step i: values [first[i], first[i + 1])
+  /// Of a step: what it read from its source, what a Reduce read from its target, what was written
+  /// to the target; `count` values each, where the step does so at all.
+  std::vector<ValueId> values;
+};
+
+/// Executes the program as check_execution does, and keeps what was read and written.
+[[nodiscard]] ValueLog log_values(const ThreadBlockProgram& program, const BlockIndex& blocks,
+                                  std::int32_t slots);
+
 /// Looks for races among the executed steps.
 void check_races(const ThreadBlockProgram& program, const BlockIndex& blocks,
-                 const std::vector<ExecutedStep>& execution, Problems& problems);
+                 const std::vector<ExecutedStep>& execution, std::int32_t slots,
+                 Problems& problems);
+
+/// A step of one GPU, and the steps of that GPU that come before it in every order.
+struct OrderedStep {
+  std::int32_t block = 0;  ///< on the GPU
+  std::int32_t step = 0;
+  std::size_t executed = 0;                ///< index into the execution
+  std::vector<std::int32_t> known_before;  ///< by block of the GPU: so many of its first steps
+};
+
+/// Reports those of the places with races where the order matters, one problem each. `steps`: all
+/// of the GPU, in the order of execution; `places`: in ascending order.
+void check_racy_places(const ThreadBlockProgram& program, std::int32_t rank,
+                       std::span<const OrderedStep> steps, std::span<const std::size_t> places,
+                       const ValueLog& log, Problems& problems);
 
 /// By rank.
 [[nodiscard]] std::vector<std::int32_t> scratch_chunks(const ThreadBlockProgram& program);

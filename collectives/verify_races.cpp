@@ -1,7 +1,5 @@
 #include <algorithm>
 #include <deque>
-#include <fmt/format.h>
-#include <optional>
 #include <span>
 #include <unordered_map>
 
@@ -32,10 +30,9 @@ void merge(Clock& into, const Clock& from) {
 /// nothing earlier need be kept.
 class RaceCheck {
  public:
-  RaceCheck(const ThreadBlockProgram& program, const BlockIndex& blocks, const MemoryLayout& layout,
-            std::int32_t rank, bool follow_messages)
-      : program_(program),
-        blocks_(blocks),
+  RaceCheck(const BlockIndex& blocks, const MemoryLayout& layout, std::int32_t rank,
+            bool follow_messages)
+      : blocks_(blocks),
         layout_(layout),
         rank_(rank),
         follow_messages_(follow_messages),
@@ -44,10 +41,16 @@ class RaceCheck {
         clocks_(follow_messages ? blocks.size() : width_),
         messages_(follow_messages ? blocks.connections().size() : 0),
         last_write_(layout.begin(rank + 1) - layout.begin(rank)),
-        reads_(last_write_.size()) {}
+        reads_(last_write_.size()),
+        racy_(last_write_.size(), false) {}
 
-  /// Number of accesses that race with an earlier one; described in `problems` unless it is null.
-  std::size_t run(std::span<const ExecutedStep> execution, Problems* problems);
+  /// Follows the execution; are there races?
+  bool run(std::span<const ExecutedStep> execution);
+
+  /// The places with races, in ascending order.
+  [[nodiscard]] std::vector<std::size_t> racy_places() const;
+  /// The GPU's steps; only if messages are followed.
+  [[nodiscard]] const std::vector<OrderedStep>& steps() const { return steps_; }
 
  private:
   struct Access {
@@ -67,13 +70,11 @@ class RaceCheck {
   void release(const ExecutedStep& executed, const Instruction& step);
   void access(const ExecutedStep& executed, const Instruction& step);
   void access_place(std::size_t place, bool write, const Access& now);
-  void report(std::size_t place, const Access& earlier, const Access& now);
 
   [[nodiscard]] static std::uint64_t key(std::int32_t block, std::int32_t step) {
     return static_cast<std::uint64_t>(block) << 32U | static_cast<std::uint64_t>(step);
   }
 
-  const ThreadBlockProgram& program_;
   const BlockIndex& blocks_;
   const MemoryLayout& layout_;
   std::int32_t rank_;
@@ -85,8 +86,8 @@ class RaceCheck {
   std::unordered_map<std::uint64_t, Clock> released_;  ///< at steps that others wait for
   std::vector<Access> last_write_;                     ///< by place of the rank
   std::vector<std::vector<Access>> reads_;             ///< by place, since the last write
-  std::size_t races_ = 0;
-  Problems* problems_ = nullptr;
+  std::vector<bool> racy_;                             ///< by place of the rank
+  std::vector<OrderedStep> steps_;
 };
 
 void RaceCheck::find_released_steps(std::span<const ExecutedStep> execution) {
@@ -99,17 +100,30 @@ void RaceCheck::find_released_steps(std::span<const ExecutedStep> execution) {
   }
 }
 
-std::size_t RaceCheck::run(std::span<const ExecutedStep> execution, Problems* problems) {
-  problems_ = problems;
+bool RaceCheck::run(std::span<const ExecutedStep> execution) {
   find_released_steps(execution);
-  for (const ExecutedStep& executed : execution) {
+  for (std::size_t i = 0; i < execution.size(); ++i) {
+    const ExecutedStep& executed = execution[i];
     const auto& entry = blocks_[executed.block];
     const Instruction& step = entry.block->steps[at(executed.step)];
     acquire(executed, step);
-    if (entry.rank == rank_) access(executed, step);
+    if (entry.rank == rank_) {
+      access(executed, step);
+      if (follow_messages_) {
+        steps_.push_back({entry.id, executed.step, i, clocks_[slot(executed.block)]});
+      }
+    }
     release(executed, step);
   }
-  return races_;
+  return std::ranges::find(racy_, true) != racy_.end();
+}
+
+std::vector<std::size_t> RaceCheck::racy_places() const {
+  std::vector<std::size_t> places;
+  for (std::size_t place = 0; place < racy_.size(); ++place) {
+    if (racy_[place]) places.push_back(layout_.begin(rank_) + place);
+  }
+  return places;
 }
 
 void RaceCheck::acquire(const ExecutedStep& executed, const Instruction& step) {
@@ -152,14 +166,9 @@ void RaceCheck::access(const ExecutedStep& executed, const Instruction& step) {
 void RaceCheck::access_place(std::size_t place, bool write, const Access& now) {
   const Clock& clock = clocks_[slot(static_cast<std::int32_t>(first_) + now.block)];
   auto& reads = reads_[place];
-  if (!ordered(last_write_[place], clock, now.block)) {
-    report(place, last_write_[place], now);
-  } else if (write) {
-    for (const Access& read : reads) {
-      if (ordered(read, clock, now.block)) continue;
-      report(place, read, now);
-      break;
-    }
+  const auto races = [&](const Access& earlier) { return !ordered(earlier, clock, now.block); };
+  if (races(last_write_[place]) || (write && std::ranges::any_of(reads, races))) {
+    racy_[place] = true;
   }
   if (write) {
     last_write_[place] = now;
@@ -175,21 +184,12 @@ void RaceCheck::access_place(std::size_t place, bool write, const Access& now) {
   reads.push_back(now);
 }
 
-void RaceCheck::report(std::size_t place, const Access& earlier, const Access& now) {
-  ++races_;
-  if (problems_ == nullptr) return;
-  problems_->add([&] {
-    return fmt::format("race on {}: not ordered: {}; and {}",
-                       describe_location(layout_.location(rank_, place + layout_.begin(rank_))),
-                       describe_step(program_, rank_, earlier.block, earlier.step),
-                       describe_step(program_, rank_, now.block, now.step));
-  });
-}
-
 }  // namespace
 
 void check_races(const ThreadBlockProgram& program, const BlockIndex& blocks,
-                 const std::vector<ExecutedStep>& execution, Problems& problems) {
+                 const std::vector<ExecutedStep>& execution, std::int32_t slots,
+                 Problems& problems) {
+  ValueLog log;
   const MemoryLayout layout(program.contract, scratch_chunks(program));
   const std::size_t ranks = program.gpus.size();
   // The execution rank by rank, in order.
@@ -206,8 +206,11 @@ void check_races(const ThreadBlockProgram& program, const BlockIndex& blocks,
     const auto number = static_cast<std::int32_t>(rank);
     const std::span<const ExecutedStep> own(by_rank.data() + first[rank],
                                             first[rank + 1] - first[rank]);
-    if (RaceCheck(program, blocks, layout, number, false).run(own, nullptr) == 0) continue;
-    RaceCheck(program, blocks, layout, number, true).run(execution, &problems);
+    if (!RaceCheck(blocks, layout, number, false).run(own)) continue;
+    RaceCheck races(blocks, layout, number, true);
+    if (!races.run(execution)) continue;
+    if (log.first.empty()) log = log_values(program, blocks, slots);
+    check_racy_places(program, number, races.steps(), races.racy_places(), log, problems);
   }
 }
 

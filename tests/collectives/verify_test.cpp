@@ -207,6 +207,88 @@ TEST_CASE("verify: two reads are no race, a dependency orders all earlier steps 
   CHECK(text.find("race on rank 0 scratch[0]") != std::string::npos);
 }
 
+TEST_CASE("verify: races that change nothing are none") {
+  const Contract two = Contract::custom("two", 3, {1, 1, 1}, {1, 0, 0}, [](int, int) {
+    return std::optional(RequiredValue{{1, 0}});
+  });
+  const auto copy = [](BufferSlice from, BufferSlice to, std::vector<StepRef> after = {}) {
+    return local(Opcode::Copy, from, to, std::move(after));
+  };
+  // Rank 0 is sent rank 1's chunk twice, once through rank 2, into the same place.
+  const auto twice = [&](int relayed) {
+    return make(two,
+                {{{-1, 1, 0, {recv(kOut, 0)}}, {-1, 2, 0, {recv(kOut, 0)}}},
+                 {{0, -1, 0, {send(kIn, 0)}}, {2, -1, 0, {send(kIn, 0)}}},
+                 {{-1, 1, 0, {recv(kScratch, 0)}},
+                  {0, -1, 0, {send(relayed == 1 ? kScratch : kIn, 0, 1, {{0, 0}})}}}},
+                1);
+  };
+  CHECK(problems(twice(1)) == "");
+  CHECK(problems(twice(2)).find("race on rank 0 output[0]: not ordered: rank 0, thread block") !=
+        std::string::npos);
+  // Rank 2 passes on two chunks and leaves both in the same scratch, which nobody reads.
+  const Contract pass = Contract::custom("pass", 3, {2, 0, 0}, {0, 2, 0}, [](int, int index) {
+    return std::optional(RequiredValue{{0, index}});
+  });
+  const auto relay = [&](bool reads) {
+    const Instruction on = local(Opcode::RecvCopySend, {}, {kScratch, 0});
+    ThreadBlock block{};
+    block.steps = {copy({kScratch, 0}, {kScratch, 1}, {{0, 0}, {1, 0}})};
+    std::vector<ThreadBlock> passing{{1, 0, 0, {on}}, {1, 0, 1, {on}}};
+    if (reads) passing.push_back(block);
+    auto program = make(pass,
+                        {{{2, -1, 0, {send(kIn, 0)}}, {2, -1, 1, {send(kIn, 1)}}},
+                         {{-1, 2, 0, {recv(kOut, 0)}}, {-1, 2, 1, {recv(kOut, 1)}}},
+                         passing},
+                        2);
+    program.channels = 2;
+    return program;
+  };
+  CHECK(problems(relay(false)) == "");
+  CHECK(problems(relay(true)) ==
+        "race on rank 2 scratch[0]: not ordered: rank 2, thread block 0, step 0: recvCopySend from "
+        "rank 0 to rank 1 on channel 0; and rank 2, thread block 1, step 0: recvCopySend from rank "
+        "0 to rank 1 on channel 1\n");
+  // Block 1 reads its own copy; block 0 writes the same value again, before or after it.
+  const Contract own = Contract::custom("own", 1, {2}, {1}, [](int, int) {
+    return std::optional(RequiredValue{{0, 0}});
+  });
+  const auto again = [&](int value) {
+    return make(own,
+                {{{-1, -1, 0, {copy({kIn, value}, {kScratch, 0})}},
+                  {-1, -1, 0, {copy({kIn, 0}, {kScratch, 0}), copy({kScratch, 0}, {kOut, 0})}}}},
+                1);
+  };
+  CHECK(problems(again(0)) == "");
+  CHECK(problems(again(1)) ==
+        "race on rank 0 scratch[0]: not ordered: rank 0, thread block 0, step 0: copy; and rank 0, "
+        "thread block 1, step 1: copy\n");
+  // The first of two ordered writes is hidden by the second, whoever else writes the second's.
+  const auto hidden = [&](bool ordered) {
+    const std::vector<StepRef> after =
+        ordered ? std::vector<StepRef>{{0, 0}} : std::vector<StepRef>{};
+    return make(
+        own,
+        {{{-1, -1, 0, {copy({kIn, 1}, {kScratch, 0})}},
+          {-1, -1, 0, {copy({kIn, 0}, {kScratch, 0}, {{0, 0}}), copy({kScratch, 0}, {kOut, 0})}},
+          {-1, -1, 0, {copy({kIn, 0}, {kScratch, 0}, after)}}}},
+        1);
+  };
+  CHECK(problems(hidden(true)) == "");
+  CHECK(problems(hidden(false)) == "");
+  // Two that add to one place lose one of the sums, though addition commutes.
+  const Contract sum = Contract::custom("sum", 1, {3}, {1}, [](int, int) {
+    return std::optional(RequiredValue{{0, 0}, {0, 1}, {0, 2}});
+  });
+  const auto add = [](int chunk) {
+    return local(Opcode::Reduce, {kIn, chunk}, {kOut, 0}, {{0, 0}});
+  };
+  CHECK(problems(make(sum, {{{-1, -1, 0, {copy({kIn, 0}, {kOut, 0})}},
+                             {-1, -1, 0, {add(1)}},
+                             {-1, -1, 0, {add(2)}}}}))
+            .find("race on rank 0 output[0]") == 0);
+}
+
 TEST_CASE("verify: form") {
   const auto blocks = [](ThreadBlock first) {
     return make(kNext, {{std::move(first)}, {{-1, 0, 0, {recv(kOut, 0)}}}});
