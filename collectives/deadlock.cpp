@@ -3,6 +3,7 @@
 #include <deque>
 #include <vector>
 
+#include "collectives/kernel_order.hpp"
 #include "collectives/verify_internal.hpp"
 
 namespace cclgym {
@@ -15,16 +16,17 @@ class OrderExecutor {
  public:
   OrderExecutor(const ThreadBlockProgram& program, std::int32_t slots)
       : blocks_(program),
+        kernels_(blocks_),
         slots_(slots),
         waiting_messages_(blocks_.connections().size(), 0),
         next_step_(blocks_.size(), 0),
-        queued_(blocks_.size(), true),
+        queued_(blocks_.size(), false),
         waiters_(blocks_.size()) {}
 
   /// The first block that cannot finish; -1: there is none.
   std::int32_t run() {
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
-      runnable_.push_back(static_cast<std::int32_t>(i));
+      wake(static_cast<std::int32_t>(i));
     }
     while (!runnable_.empty()) {
       const std::int32_t block = runnable_.front();
@@ -32,7 +34,7 @@ class OrderExecutor {
       queued_[at(block)] = false;
       run_block(block);
     }
-    for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    for (std::size_t i = 0; i < blocks_.size(); ++i) {  // of the blocks of a rank, the first begun
       if (next_step_[i] < std::ssize(blocks_[i].block->steps)) return static_cast<std::int32_t>(i);
     }
     return -1;
@@ -44,7 +46,7 @@ class OrderExecutor {
 
  private:
   void wake(std::int32_t block) {
-    if (block < 0 || queued_[at(block)]) return;
+    if (queued_[at(block)] || !kernels_.begun(block)) return;
     queued_[at(block)] = true;
     runnable_.push_back(block);
   }
@@ -58,16 +60,19 @@ class OrderExecutor {
       if (!can_run(block, step)) break;
       if (receives(step.opcode)) {
         --waiting_messages_[at(entry.receives)];
-        wake(blocks_.connections()[at(entry.receives)].sender);
+        blocks_.for_each_sender(entry.receives, [this](std::int32_t sender) { wake(sender); });
       }
       if (sends(step.opcode)) {
         ++waiting_messages_[at(entry.sends)];
-        wake(blocks_.connections()[at(entry.sends)].receiver);
+        blocks_.for_each_receiver(entry.sends, [this](std::int32_t receiver) { wake(receiver); });
       }
     }
     if (next == begin) return;
     for (const std::int32_t waiter : waiters_[at(block)]) wake(waiter);
     waiters_[at(block)].clear();
+    if (next == std::ssize(entry.block->steps)) {
+      kernels_.finish(block, [this](std::int32_t begun) { wake(begun); });
+    }
   }
 
   [[nodiscard]] bool can_run(std::int32_t block, const Instruction& step) {
@@ -84,6 +89,7 @@ class OrderExecutor {
   }
 
   verifier::BlockIndex blocks_;
+  verifier::KernelOrder kernels_;
   std::int32_t slots_;
   std::vector<std::int32_t> waiting_messages_;  ///< by connection
   std::vector<std::int32_t> next_step_;         ///< by block

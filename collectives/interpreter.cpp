@@ -8,6 +8,7 @@
 #include <optional>
 #include <random>
 
+#include "collectives/kernel_order.hpp"
 #include "collectives/verify_internal.hpp"
 #include "core/error.hpp"
 
@@ -81,6 +82,7 @@ class Execution {
         slots_(options.slots),
         random_(options.seed * kStride + static_cast<std::uint64_t>(number)),
         run_ahead_(number % 4 >= 2),
+        kernels_(blocks),
         memory_(program, random_),
         states_(blocks.size()),
         messages_(blocks.connections().size()),
@@ -112,7 +114,7 @@ class Execution {
   };
 
   void wake(std::int32_t block) {
-    if (block < 0 || states_[at(block)].awake) return;
+    if (states_[at(block)].awake || !kernels_.begun(block)) return;
     states_[at(block)].awake = true;
     awake_[states_[at(block)].starved ? 1 : 0].push_back(block);
   }
@@ -148,6 +150,9 @@ class Execution {
     ++state.next;
     for (const std::int32_t waiter : state.waiters) wake(waiter);
     state.waiters.clear();
+    if (finished(at(block))) {
+      kernels_.finish(block, [this](std::int32_t begun) { wake(begun); });
+    }
   }
 
   void sleep(std::int32_t block) {
@@ -180,7 +185,7 @@ class Execution {
       auto& queue = messages_[at(entry.receives)];
       state.registers = std::move(queue.front());
       queue.pop_front();
-      wake(blocks_.connections()[at(entry.receives)].sender);
+      blocks_.for_each_sender(entry.receives, [this](std::int32_t sender) { wake(sender); });
       if (std::ssize(state.registers) != step.count) {
         problems_.add([&] {
           return fmt::format("count mismatch: {} expects {} chunks, the message has {}",
@@ -207,7 +212,7 @@ class Execution {
     }
     if (sends(step.opcode)) {
       messages_[at(entry.sends)].push_back(state.registers);
-      wake(blocks_.connections()[at(entry.sends)].receiver);
+      blocks_.for_each_receiver(entry.sends, [this](std::int32_t receiver) { wake(receiver); });
     }
   }
 
@@ -220,6 +225,7 @@ class Execution {
     for (std::size_t i = 0; i < states_.size(); ++i) {
       if (finished(i)) continue;
       stuck = true;
+      if (!kernels_.begun(static_cast<std::int32_t>(i))) continue;  // waits for one that is named
       problems_.add([&] {
         return fmt::format("deadlock: {} cannot run", name(static_cast<std::int32_t>(i)));
       });
@@ -242,6 +248,7 @@ class Execution {
   std::int32_t slots_;
   std::mt19937_64 random_;
   bool run_ahead_;
+  verifier::KernelOrder kernels_;
   NumberMemory memory_;
   std::vector<State> states_;                              ///< by block
   std::vector<std::deque<std::vector<double>>> messages_;  ///< by connection

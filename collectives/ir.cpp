@@ -81,12 +81,27 @@ int ThreadBlockProgram::kernels() const {
   return count;
 }
 
+std::int64_t ThreadBlockProgram::most_resident_blocks() const {
+  std::int64_t most = 0;
+  for (const GpuProgram& gpu : gpus) {
+    std::int64_t blocks = 0;
+    std::int32_t kernel = 0;
+    for (const ThreadBlock& block : gpu.thread_blocks) {
+      blocks = block.kernel == kernel ? blocks + 1 : 1;
+      kernel = block.kernel;
+      most = std::max(most, blocks);
+    }
+  }
+  return most;
+}
+
 std::string describe_step(const ThreadBlockProgram& program, int rank, int thread_block, int step) {
   const ThreadBlock& block = program.gpus[static_cast<std::size_t>(rank)]
                                  .thread_blocks[static_cast<std::size_t>(thread_block)];
   const Opcode opcode = block.steps[static_cast<std::size_t>(step)].opcode;
-  std::string text = fmt::format("rank {}, thread block {}, step {}: {}", rank, thread_block, step,
-                                 to_string(opcode));
+  const std::string kernel = block.kernel > 0 ? fmt::format(" of kernel {}", block.kernel) : "";
+  std::string text = fmt::format("rank {}, thread block {}{}, step {}: {}", rank, thread_block,
+                                 kernel, step, to_string(opcode));
   if (receives(opcode)) text += fmt::format(" from rank {}", block.recv_peer);
   if (sends(opcode)) text += fmt::format(" to rank {}", block.send_peer);
   if (receives(opcode) || sends(opcode)) text += fmt::format(" on channel {}", block.channel);

@@ -60,7 +60,7 @@ struct Instruction {
 /// A program may be several kernels, launched one after another on every GPU's stream: the blocks
 /// of kernel k of a GPU start when all blocks of kernels < k of that same GPU are done. Nothing
 /// waits across GPUs. A connection may be used by blocks of several kernels, within one kernel by
-/// at most one block at either end.
+/// at most one block at either end; its messages keep their order from one kernel to the next.
 struct ThreadBlock {
   std::int32_t send_peer = -1;  ///< rank, -1: sends nothing
   std::int32_t recv_peer = -1;  ///< rank, -1: receives nothing
@@ -73,7 +73,8 @@ struct GpuProgram {
   std::int32_t input_chunks = 0;
   std::int32_t output_chunks = 0;
   std::int32_t scratch_chunks = 0;
-  std::vector<ThreadBlock> thread_blocks;  ///< a thread block's id is its index here
+  /// A thread block's id is its index here. Kernel after kernel.
+  std::vector<ThreadBlock> thread_blocks;
 };
 
 /// Whose kernels carry a program out: what a launch and a step cost depends on it.
@@ -94,6 +95,8 @@ struct ThreadBlockProgram {
   [[nodiscard]] std::int64_t instructions() const;
   [[nodiscard]] std::int64_t thread_blocks() const;
   [[nodiscard]] int kernels() const;  ///< launches a GPU, at least 1: the highest kernel + 1
+  /// The most thread blocks that a GPU has in one kernel, which must all be resident at once.
+  [[nodiscard]] std::int64_t most_resident_blocks() const;
 };
 
 /// "rank 3, thread block 1, step 4: recvReduceCopy from rank 2 on channel 0": for error messages.

@@ -102,6 +102,10 @@ class Exporter {
     if (settings_.min_bytes > settings_.max_bytes) {
       refuse(fmt::format("sizes from {} to {} bytes", settings_.min_bytes, settings_.max_bytes));
     }
+    if (program_.kernels() > 1) {
+      refuse(fmt::format("{} kernels, launched one after another; a file is one kernel",
+                         program_.kernels()));
+    }
     check_limit("channels", program_.channels, msccl::kMostChannels);
     check_limit("ranks", contract_.ranks(), msccl::kMostChildren);
     for (int rank = 0; rank < contract_.ranks(); ++rank) check_gpu(rank);

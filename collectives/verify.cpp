@@ -50,6 +50,14 @@ BlockIndex::BlockIndex(const ThreadBlockProgram& program) {
     if (is_new) connections_.push_back({source, target, channel});
     return entry->second;
   };
+  std::vector<std::int32_t> last_sender;  // by connection
+  std::vector<std::int32_t> last_receiver;
+  const auto append = [this](std::vector<std::int32_t>& last, std::int32_t which,
+                             std::int32_t block, std::int32_t& first, std::int32_t Entry::*next) {
+    if (at(which) >= last.size()) last.resize(at(which) + 1, -1);
+    (last[at(which)] < 0 ? first : blocks_[at(last[at(which)])].*next) = block;
+    last[at(which)] = block;
+  };
   for (std::size_t rank = 0; rank < program.gpus.size(); ++rank) {
     first_.push_back(blocks_.size());
     const auto& blocks = program.gpus[rank].thread_blocks;
@@ -62,11 +70,13 @@ BlockIndex::BlockIndex(const ThreadBlockProgram& program) {
       entry.block = &block;
       if (block.send_peer >= 0) {
         entry.sends = connection(entry.rank, block.send_peer, block.channel);
-        connections_[at(entry.sends)].sender = number;
+        append(last_sender, entry.sends, number, connections_[at(entry.sends)].sender,
+               &Entry::next_sender);
       }
       if (block.recv_peer >= 0) {
         entry.receives = connection(block.recv_peer, entry.rank, block.channel);
-        connections_[at(entry.receives)].receiver = number;
+        append(last_receiver, entry.receives, number, connections_[at(entry.receives)].receiver,
+               &Entry::next_receiver);
       }
       blocks_.push_back(entry);
     }

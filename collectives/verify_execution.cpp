@@ -3,6 +3,7 @@
 #include <string_view>
 #include <utility>
 
+#include "collectives/kernel_order.hpp"
 #include "collectives/symbolic_memory.hpp"
 #include "collectives/verify_internal.hpp"
 
@@ -34,7 +35,8 @@ class Executor {
         queues_(blocks.connections().size()),
         next_step_(blocks.size(), 0),
         queued_(blocks.size(), false),
-        waiters_(blocks.size()) {}
+        waiters_(blocks.size()),
+        kernels_(blocks) {}
 
   std::vector<ExecutedStep> run();
 
@@ -45,7 +47,7 @@ class Executor {
   };
 
   void wake(std::int32_t block) {
-    if (block < 0 || queued_[at(block)]) return;
+    if (queued_[at(block)] || !kernels_.begun(block)) return;
     queued_[at(block)] = true;
     runnable_.push_back(block);
   }
@@ -78,6 +80,7 @@ class Executor {
   std::vector<std::int32_t> next_step_;       ///< by block
   std::vector<bool> queued_;                  ///< by block: is it in runnable_?
   std::vector<std::vector<Waiter>> waiters_;  ///< by block: who waits for its steps
+  KernelOrder kernels_;
   std::deque<std::int32_t> runnable_;
   std::vector<ExecutedStep> execution_;
   std::vector<ValueId> values_;  ///< of the step at hand
@@ -126,6 +129,9 @@ void Executor::run_block(std::int32_t block) {
     wake(waiter.block);
     return true;
   });
+  if (finished(block)) {
+    kernels_.finish(block, [this](std::int32_t begun) { wake(begun); });
+  }
 }
 
 const StepRef* Executor::unmet_dependency(std::int32_t block, const Instruction& step) const {
@@ -202,7 +208,7 @@ void Executor::receive(std::int32_t block, const Instruction& step) {
   }
   values_.resize(at(step.count), kPoisonedValue);
   ++queue.received;
-  wake(blocks_.connections()[at(connection)].sender);
+  blocks_.for_each_sender(connection, [this](std::int32_t sender) { wake(sender); });
 }
 
 void Executor::send(std::int32_t block) {
@@ -211,7 +217,7 @@ void Executor::send(std::int32_t block) {
   queue.counts.push_back(static_cast<std::int32_t>(values_.size()));
   queue.values.insert(queue.values.end(), values_.begin(), values_.end());
   ++queue.sent;
-  wake(blocks_.connections()[at(connection)].receiver);
+  blocks_.for_each_receiver(connection, [this](std::int32_t receiver) { wake(receiver); });
 }
 
 std::pair<std::string, bool> Executor::reason(std::int32_t block) const {
@@ -228,23 +234,27 @@ std::pair<std::string, bool> Executor::reason(std::int32_t block) const {
     if (queue.counts.empty()) {
       const auto& connection = blocks_.connections()[at(entry.receives)];
       if (connection.sender < 0) return {"unmatched, that rank has no sending thread block", true};
-      const bool never = finished(connection.sender);
+      bool never = true;
+      blocks_.for_each_sender(entry.receives,
+                              [&](std::int32_t sender) { never = never && finished(sender); });
       return {fmt::format("{} message {}, {} were sent",
                           never ? "unmatched, waits for" : "waits for", queue.received, queue.sent),
               never};
     }
   }
-  const auto& connection = blocks_.connections()[at(entry.sends)];
-  return {fmt::format("waits for one of the {} slots of the connection", slots_),
-          connection.receiver < 0 || finished(connection.receiver)};
+  bool never = true;
+  blocks_.for_each_receiver(entry.sends,
+                            [&](std::int32_t receiver) { never = never && finished(receiver); });
+  return {fmt::format("waits for one of the {} slots of the connection", slots_), never};
 }
 
 void Executor::report_deadlock() {
   // The cause first: those who wait for what can never come; then those who wait for each other.
+  // Kernels that have not begun only wait for those.
   for (const bool hopeless : {true, false}) {
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
       const auto block = static_cast<std::int32_t>(i);
-      if (finished(block)) continue;
+      if (finished(block) || !kernels_.begun(block)) continue;
       const auto [text, never] = reason(block);
       if (never != hopeless) continue;
       problems_.add([&, &why = text] { return fmt::format("deadlock: {}: {}", name(block), why); });

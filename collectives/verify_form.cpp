@@ -37,7 +37,7 @@ class FormCheck {
 
   const ThreadBlockProgram& program_;
   Problems& problems_;
-  std::set<std::tuple<int, int, int, bool>> ends_;  ///< rank, channel, peer, sends
+  std::set<std::tuple<int, int, int, int, bool>> ends_;  ///< rank, kernel, channel, peer, sends
 };
 
 void FormCheck::run() {
@@ -81,6 +81,15 @@ void FormCheck::check_block(int rank, int id) {
                          checked.channel, program_.channels - 1);
     });
   }
+  const int least_kernel = id == 0 ? 0 : block(rank, id - 1).kernel;
+  if (checked.kernel < least_kernel) {
+    problems_.add([&] {
+      return fmt::format(
+          "rank {}, thread block {}: kernel {}; expected {}", rank, id, checked.kernel,
+          id == 0 ? "at least 0"
+                  : fmt::format("at least {}, that of the thread block before it", least_kernel));
+    });
+  }
   for (const bool sending : {true, false}) {
     const int peer = sending ? checked.send_peer : checked.recv_peer;
     const std::string_view name = sending ? "send" : "receive";
@@ -90,7 +99,7 @@ void FormCheck::check_block(int rank, int id) {
         return fmt::format("rank {}, thread block {}: {} peer {}; expected another rank or none",
                            rank, id, name, peer);
       });
-    } else if (!ends_.emplace(rank, checked.channel, peer, sending).second) {
+    } else if (!ends_.emplace(rank, checked.kernel, checked.channel, peer, sending).second) {
       problems_.add([&] {
         return fmt::format(
             "rank {}, thread block {}: another thread block has {} peer {} on channel {} already",
@@ -113,6 +122,10 @@ void FormCheck::check_step(int rank, int id, int number) {
     if (!exists) {
       report(rank, id, number,
              fmt::format("depends on thread block {}, step {}, which does not exist",
+                         wait.thread_block, wait.step));
+    } else if (block(rank, wait.thread_block).kernel > of.kernel) {
+      report(rank, id, number,
+             fmt::format("depends on thread block {}, step {}, of a later kernel",
                          wait.thread_block, wait.step));
     }
   }

@@ -207,6 +207,7 @@ std::optional<Mutant<Program>> mutate(const Program& program, std::mt19937_64& r
     case 2: {
       const int later = chosen + below(random, static_cast<int>(operations.size()) - chosen);
       operations.insert(operations.begin() + later + 1, Operation(operation));
+      operations[ix(later) + 1].kernel = operations[ix(later)].kernel;
       mutant.what = "operation: repeated later";
       break;
     }

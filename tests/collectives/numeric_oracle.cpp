@@ -67,6 +67,12 @@ class Run {
     }
     return false;
   }
+  [[nodiscard]] bool kernel_begun(const Cursor& cursor) const {
+    return cursor.block->kernel == 0 || std::ranges::all_of(cursors_, [&](const Cursor& other) {
+             return other.rank != cursor.rank || other.block->kernel >= cursor.block->kernel ||
+                    other.finished();
+           });
+  }
   [[nodiscard]] static Connection incoming(const Cursor& cursor) {
     return {cursor.block->recv_peer, cursor.rank, cursor.block->channel};
   }
@@ -74,7 +80,7 @@ class Run {
     return {cursor.rank, cursor.block->send_peer, cursor.block->channel};
   }
   [[nodiscard]] bool can_run(const Cursor& cursor) {
-    if (cursor.finished()) return false;
+    if (cursor.finished() || !kernel_begun(cursor)) return false;
     const Instruction& step = cursor.block->steps[cursor.next];
     for (const StepRef& wait : step.dependencies) {
       if (!step_done(cursor.rank, wait)) return false;
