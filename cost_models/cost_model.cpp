@@ -46,6 +46,11 @@ std::optional<Protocol> parse_protocol(std::string_view name) {
   return std::nullopt;
 }
 
+int CostModel::resident_thread_blocks(int threads) const {
+  const int blocks_per_sm = threads > 0 ? std::max(1, resident_threads / threads) : 1;
+  return max_thread_blocks * blocks_per_sm;
+}
+
 std::string CostModel::canonical_text() const {
   std::string text = fmt::format("model {}\n", hockney ? "hockney" : "protocol");
   const auto add = [&text](std::string_view key, double value) {
@@ -57,6 +62,7 @@ std::string CostModel::canonical_text() const {
   }
   for (std::size_t p = 0; p < protocols.size(); ++p) {
     add(fmt::format("step_latency{}", p), protocols[p].step_latency_s);
+    add(fmt::format("network_latency{}", p), protocols[p].network_latency_s);
     add(fmt::format("efficiency{}", p), protocols[p].efficiency);
     add(fmt::format("thread_block_rate{}", p), protocols[p].thread_block_rate_Bps);
     add(fmt::format("reduce_rate{}", p), protocols[p].reduce_rate_Bps);
@@ -69,7 +75,12 @@ std::string CostModel::canonical_text() const {
   add("local_copy_rate", local_copy_rate_Bps);
   add("kernel_launch", kernel_launch_s);
   add("channel_overhead", channel_overhead_s);
+  add("interpreter_launch", interpreter_launch_s);
+  add("interpreter_block", interpreter_block_s);
+  add("interpreter_step", interpreter_step_s);
+  add("kernel_gap", kernel_gap_s);
   add("max_thread_blocks", max_thread_blocks);
+  add("resident_threads", resident_threads);
   add("start_skew", start_skew_s);
   return text;
 }

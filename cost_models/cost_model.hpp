@@ -23,6 +23,8 @@ inline constexpr std::size_t kProtocols = 3;
 struct ProtocolCost {
   double step_latency_s =
       0;  ///< synchronisation of one step (flag or fence), on top of the link's alpha, s
+  double network_latency_s =
+      0;  ///< on top of that if the route crosses a network link (proxy, rendezvous), s
   double efficiency = 1;  ///< payload bytes / bytes on the wire, 0 < efficiency <= 1
   double thread_block_rate_Bps =
       kUnlimited;  ///< wire rate of one thread block with full_threads threads, B/s
@@ -58,12 +60,22 @@ struct CostModel {
   double instruction_overhead_s = 0;                      ///< of every instruction, s
   double local_copy_rate_Bps = ProtocolCost::kUnlimited;  ///< local copy by one full block, B/s
   double kernel_launch_s = 0;     ///< from the call to the first instruction, s
-  double channel_overhead_s = 0;  ///< launch cost of each channel, on top of kernel_launch_s, s
-  /// Thread blocks that a GPU can run at once; a program whose GPU needs more cannot be launched,
-  /// because its blocks wait for each other. 0: any number.
+  double channel_overhead_s = 0;  ///< Runtime::Nccl: launch cost of each channel, on top of it, s
+  /// Runtime::Interpreter: launch cost on top of kernel_launch_s, and of each of a GPU's thread
+  /// blocks on top of that, s; cost of every step on top of instruction_overhead_s, s.
+  double interpreter_launch_s = 0;
+  double interpreter_block_s = 0;
+  double interpreter_step_s = 0;
+  double kernel_gap_s = 0;  ///< between two kernels of one program on a GPU, s
+  /// SMs of a GPU: thread blocks that it can run at once if each fills one. A program whose GPU
+  /// needs more cannot be launched, because its blocks wait for each other. 0: any number.
   int max_thread_blocks = 0;
+  /// Threads that fit on an SM (registers): blocks of fewer threads share one. 0: they do not.
+  int resident_threads = 0;
   double start_skew_s = 0;  ///< mean of the exponential per-rank start delay (seeded), s; 0: none
 
+  /// Thread blocks of so many threads that a GPU can run at once; 0: any number.
+  [[nodiscard]] int resident_thread_blocks(int threads) const;
   /// Every parameter with all its bits: two models with the same text simulate alike.
   [[nodiscard]] std::string canonical_text() const;
   /// True if results depend on the seed.

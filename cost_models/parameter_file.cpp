@@ -64,6 +64,7 @@ ProtocolCost read_protocol(const YamlValue& mapping, std::string_view name) {
   check_keys(mapping, specs, "protocol " + std::string(name));
   ProtocolCost cost;
   read_into(cost.step_latency_s, mapping, specs, "step_latency");
+  read_into(cost.network_latency_s, mapping, specs, "network_latency");
   read_into(cost.efficiency, mapping, specs, "efficiency");
   read_into(cost.thread_block_rate_Bps, mapping, specs, "thread_block_rate");
   read_into(cost.reduce_rate_Bps, mapping, specs, "reduce_rate");
@@ -121,6 +122,11 @@ const std::vector<OptionSpec>& protocol_options() {
        .kind = OptionKind::Time,
        .description = "synchronisation of one step (flag or fence), on top of the links' alpha",
        .required = true},
+      {.name = "network_latency",
+       .kind = OptionKind::Time,
+       .description = "what a step costs on top of that if it crosses a network link (proxy, "
+                      "rendezvous)",
+       .default_text = "0us"},
       {.name = "efficiency",
        .kind = OptionKind::Real,
        .description = "payload bytes a byte on the wire",
@@ -173,7 +179,26 @@ const std::vector<OptionSpec>& cost_model_options() {
        .default_text = "0us"},
       {.name = "channel_overhead",
        .kind = OptionKind::Time,
-       .description = "launch cost of each channel, on top of kernel_launch",
+       .description = "launch cost of each channel of a program that NCCL has built in, on top of "
+                      "kernel_launch",
+       .default_text = "0us"},
+      {.name = "interpreter_launch",
+       .kind = OptionKind::Time,
+       .description =
+           "launch cost of MSCCL's interpreter, which runs all other programs, on top of "
+           "kernel_launch",
+       .default_text = "0us"},
+      {.name = "interpreter_block",
+       .kind = OptionKind::Time,
+       .description = "launch cost of each thread block of the interpreter",
+       .default_text = "0us"},
+      {.name = "interpreter_step",
+       .kind = OptionKind::Time,
+       .description = "what the interpreter adds to every instruction",
+       .default_text = "0us"},
+      {.name = "kernel_gap",
+       .kind = OptionKind::Time,
+       .description = "between two kernels of one program on a GPU",
        .default_text = "0us"},
       {.name = "start_skew",
        .kind = OptionKind::Time,
@@ -182,10 +207,17 @@ const std::vector<OptionSpec>& cost_model_options() {
        .default_text = "0us"},
       {.name = "max_thread_blocks",
        .kind = OptionKind::Integer,
-       .description = "thread blocks that a GPU can run at once; configurations that need more are "
-                      "refused; 0: no limit",
+       .description = "thread blocks that a GPU can run at once, one for each SM; configurations "
+                      "that need more are refused; 0: no limit",
        .min = 0,
        .max = 1'000'000,
+       .default_text = "0"},
+      {.name = "resident_threads",
+       .kind = OptionKind::Integer,
+       .description = "threads that fit on an SM: blocks of half as many share one; 0: a block "
+                      "fills an SM however few threads it has",
+       .min = 0,
+       .max = 4096,
        .default_text = "0"},
       {.name = "instruction_overhead",
        .kind = OptionKind::Time,
@@ -226,6 +258,10 @@ CostModel read_cost_model(const YamlValue& document) {
   }
   read_into(model.kernel_launch_s, document, specs, "kernel_launch");
   read_into(model.channel_overhead_s, document, specs, "channel_overhead");
+  read_into(model.interpreter_launch_s, document, specs, "interpreter_launch");
+  read_into(model.interpreter_block_s, document, specs, "interpreter_block");
+  read_into(model.interpreter_step_s, document, specs, "interpreter_step");
+  read_into(model.kernel_gap_s, document, specs, "kernel_gap");
   read_into(model.start_skew_s, document, specs, "start_skew");
   read_into(model.instruction_overhead_s, document, specs, "instruction_overhead");
   read_into(model.local_copy_rate_Bps, document, specs, "local_copy_rate");
@@ -233,6 +269,8 @@ CostModel read_cost_model(const YamlValue& document) {
   model.full_threads = static_cast<int>(read_integer(lookup(document, threads), threads));
   const OptionSpec& blocks = spec_of(specs, "max_thread_blocks");
   model.max_thread_blocks = static_cast<int>(read_integer(lookup(document, blocks), blocks));
+  const OptionSpec& resident = spec_of(specs, "resident_threads");
+  model.resident_threads = static_cast<int>(read_integer(lookup(document, resident), resident));
   if (const YamlValue* alpha = document.find("alpha")) {
     check_keys(*alpha, alpha_options(), "alpha");
     for (const LinkKind kind : kLinkKinds) {

@@ -24,12 +24,23 @@ class Overrides {
       time(model_.kernel_launch_s, entry.value, spec, entry.key);
     } else if (entry.key == "channel_overhead") {
       time(model_.channel_overhead_s, entry.value, spec, entry.key);
+    } else if (entry.key == "interpreter_launch") {
+      time(model_.interpreter_launch_s, entry.value, spec, entry.key);
+    } else if (entry.key == "interpreter_block") {
+      time(model_.interpreter_block_s, entry.value, spec, entry.key);
+    } else if (entry.key == "interpreter_step") {
+      time(model_.interpreter_step_s, entry.value, spec, entry.key);
+    } else if (entry.key == "kernel_gap") {
+      time(model_.kernel_gap_s, entry.value, spec, entry.key);
     } else if (entry.key == "start_skew") {
       time(model_.start_skew_s, entry.value, spec, entry.key);
     } else if (entry.key == "instruction_overhead") {
       time(model_.instruction_overhead_s, entry.value, spec, entry.key);
     } else if (entry.key == "max_thread_blocks") {
       model_.max_thread_blocks = static_cast<int>(read_integer(entry.value, spec));
+      note(entry.key, entry.value);
+    } else if (entry.key == "resident_threads") {
+      model_.resident_threads = static_cast<int>(read_integer(entry.value, spec));
       note(entry.key, entry.value);
     } else if (entry.key == "full_threads") {
       model_.full_threads = static_cast<int>(read_integer(entry.value, spec));
@@ -108,6 +119,8 @@ class Overrides {
                       const std::string& protocol) {
     if (entry.key == "step_latency") {
       cost.step_latency_s = read_time_s(entry.value, spec);
+    } else if (entry.key == "network_latency") {
+      cost.network_latency_s = read_time_s(entry.value, spec);
     } else if (entry.key == "efficiency") {
       cost.efficiency = read_real(entry.value, spec);
     } else if (entry.key == "thread_block_rate") {

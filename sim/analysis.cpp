@@ -36,15 +36,28 @@ std::vector<StepTime> step_times(const SimulationRecord& record) {
   };
 
   std::vector<TransferId> own_node(steps.size(), -1);
-  std::vector<double> launch_end_s(program.gpus.size(), 0);
+  std::vector<TransferId> arrival(steps.size(), -1);
+  const int kernels = program.kernels();
+  std::vector<double> start_s(program.gpus.size() * static_cast<std::size_t>(kernels), 0);
+  const auto kernel_start_s = [&](int rank, int kernel) -> double& {
+    return start_s[static_cast<std::size_t>(rank * kernels + kernel)];
+  };
   for (TransferId id = 0; id < record.graph->size(); ++id) {
     const NodeOrigin& origin = record.lowered.origins[static_cast<std::size_t>(id)];
     if (origin.thread_block < 0) {
-      launch_end_s[static_cast<std::size_t>(origin.rank)] = record.end_s[record.firing(id, 0)];
+      // The launch of a later kernel is not its start.
+      if (origin.role == NodeRole::Start || origin.step == 0) {
+        kernel_start_s(origin.rank, origin.step) = record.end_s[record.firing(id, 0)];
+      }
       continue;
     }
     std::size_t index = at(origin.rank, origin.thread_block, origin.step);
     for (int tile = 0; tile < tiles; ++tile) {
+      if (origin.role == NodeRole::Arrival) {
+        arrival[index] = id;
+        index += steps_of(origin.rank, origin.thread_block);
+        continue;
+      }
       own_node[index] = id;
       if (origin.peer_rank >= 0) steps[index].flow = id;
       index += steps_of(origin.rank, origin.thread_block);
@@ -61,7 +74,10 @@ std::vector<StepTime> step_times(const SimulationRecord& record) {
   for (std::size_t i = 0; i < steps.size(); ++i) {
     StepTime& step = steps[i];
     if (step.step == 0 && step.tile == 0) {
-      previous_end_s = launch_end_s[static_cast<std::size_t>(step.rank)];
+      previous_end_s =
+          kernel_start_s(step.rank, program.gpus[static_cast<std::size_t>(step.rank)]
+                                        .thread_blocks[static_cast<std::size_t>(step.thread_block)]
+                                        .kernel);
     }
     const auto end_s = [&](TransferId node) {
       return record.end_s[record.firing(node, step.tile)];
@@ -73,6 +89,7 @@ std::vector<StepTime> step_times(const SimulationRecord& record) {
       step.start_s = previous_end_s;
       step.end_s = step.flow < 0 ? previous_end_s : std::max(previous_end_s, end_s(step.flow));
     }
+    if (arrival[i] >= 0) step.end_s = std::max(step.end_s, end_s(arrival[i]));
     previous_end_s = step.end_s;
   }
   return steps;
@@ -159,10 +176,12 @@ std::vector<Firing> critical_path(const SimulationRecord& record) {
     };
     for (std::size_t i = offset[static_cast<std::size_t>(firing.node)];
          i < offset[static_cast<std::size_t>(firing.node) + 1]; ++i) {
-      if (sources[i].lag != TransferGraph::kFirstOnly) {
-        consider(sources[i].node, firing.tile - sources[i].lag);
+      const std::int32_t lag = sources[i].lag;
+      if (lag != TransferGraph::kFirstOnly && lag != TransferGraph::kAfterLast) {
+        consider(sources[i].node, firing.tile - lag);
       } else if (firing.tile == 0) {
-        consider(sources[i].node, 0);
+        consider(sources[i].node,
+                 lag == TransferGraph::kFirstOnly ? 0 : graph.repeat(sources[i].node) - 1);
       }
     }
     consider(firing.node, firing.tile - 1);

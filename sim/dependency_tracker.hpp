@@ -55,6 +55,9 @@ class DependencyTracker {
     std::int32_t lag;
   };
   static std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
+  static bool holds_back_once(std::int32_t lag) {
+    return lag == TransferGraph::kFirstOnly || lag == TransferGraph::kAfterLast;
+  }
   void load_folded();
   /// A firing of `node` starts: counts what its next firing waits for (itself included).
   void begin(TransferId node);
@@ -99,11 +102,13 @@ void DependencyTracker::done(TransferId node, OnReady&& ready) {
   const auto successors = graph_->successors(node);
   bool freed = false;
   for (const TransferGraph::Edge& edge : successors) {
-    // kFirstOnly is above every index, so that only the first firing finds its edge counted.
-    const std::int64_t freed_firing =
-        edge.lag == TransferGraph::kFirstOnly ? 0 : iteration + edge.lag;
-    const bool counts = edge.lag != TransferGraph::kFirstOnly || iteration == 0;
-    if (counts && waiting_[index(edge.target)] == freed_firing) {
+    // kFirstOnly and kAfterLast hold back the target's first firing only, and one firing of this
+    // node frees it.
+    const bool once = holds_back_once(edge.lag);
+    const std::int64_t freed_firing = once ? 0 : iteration + edge.lag;
+    const std::int64_t freeing =
+        edge.lag == TransferGraph::kAfterLast ? graph_->repeat(node) - 1 : 0;
+    if ((!once || iteration == freeing) && waiting_[index(edge.target)] == freed_firing) {
       freed = --missing_[index(edge.target)] == 0 || freed;
     }
   }
@@ -131,6 +136,7 @@ inline void DependencyTracker::begin(TransferId node) {
   const std::int64_t next = ++waiting_[index(node)];
   std::int32_t missing = 1;
   for (std::size_t i = incoming_offset_[index(node)]; i < incoming_offset_[index(node) + 1]; ++i) {
+    if (holds_back_once(incoming_[i].lag)) continue;
     missing += fired_[index(incoming_[i].source)] + incoming_[i].lag <= next ? 1 : 0;
   }
   missing_[index(node)] = missing;

@@ -65,6 +65,7 @@ class Lowering {
     add_flows();
     for_each_step([this](int rank, int block, int step) { complete(rank, block, step); });
     for_each_step([this](int rank, int block, int step) { connect(rank, block, step); });
+    connect_kernels();
     collect_last();
     graph_->finish();
     LoweredProgram lowered;
@@ -108,12 +109,36 @@ class Lowering {
   }
 
   void add_starts() {
-    const double launch_s = launch_cost_s(model_, program_->channels);
+    const int kernels = program_->kernels();
     for (int rank = 0; rank < fabric_.ranks(); ++rank) {
-      double delay_s = launch_s;
-      if (!start_delays_s_.empty()) delay_s += start_delays_s_[static_cast<std::size_t>(rank)];
-      starts_.push_back(delay_s > 0 ? add_local_node(delay_s, {.rank = rank}) : -1);
+      std::vector<int> blocks(static_cast<std::size_t>(kernels), 0);
+      for (const ThreadBlock& block :
+           program_->gpus[static_cast<std::size_t>(rank)].thread_blocks) {
+        ++blocks[static_cast<std::size_t>(block.kernel)];
+      }
+      TransferId launched = -1;
+      for (int kernel = 0; kernel < kernels; ++kernel) {
+        double delay_s = launch_cost_s(model_, program_->runtime, program_->channels,
+                                       blocks[static_cast<std::size_t>(kernel)]);
+        if (kernel == 0 && !start_delays_s_.empty()) {
+          delay_s += start_delays_s_[static_cast<std::size_t>(rank)];
+        }
+        const TransferId before = launched;
+        if (delay_s > 0) {
+          launched =
+              add_local_node(delay_s, {.rank = rank, .step = kernel, .role = NodeRole::Launch});
+          if (before >= 0) graph_->add_edge(before, launched);
+        }
+        starts_.push_back(
+            kernel == 0 ? launched
+                        : add_local_node(model_.hockney ? 0 : model_.kernel_gap_s,
+                                         {.rank = rank, .step = kernel, .role = NodeRole::Start}));
+        if (kernel > 0 && launched >= 0) graph_->add_edge(launched, starts_.back());
+      }
     }
+  }
+  [[nodiscard]] TransferId& start_of(int rank, int kernel) {
+    return starts_[static_cast<std::size_t>(rank * program_->kernels() + kernel)];
   }
 
   // One flat number for each step of the program.
@@ -128,7 +153,7 @@ class Lowering {
     }
     completions_.resize(steps);
     own_node_.assign(steps, -1);
-    incoming_flow_.assign(steps, -1);
+    arrival_.assign(steps, -1);
   }
 
   void find_connections() {
@@ -178,27 +203,41 @@ class Lowering {
             describe_step(*program_, rank, block, step), instruction.count,
             describe_step(*program_, tb.send_peer, c.target_block, target_step), receive.count));
       }
-      const TransferId flow =
-          add_flow(rank, tb.send_peer, tb.channel, instruction.count, reduces(receive.opcode));
-      origins_.push_back({rank, block, step, tb.send_peer, c.target_block, target_step});
-      c.flows.push_back(flow);
-      own_node_[step_index(rank, block, step)] = flow;
-      incoming_flow_[step_index(tb.send_peer, c.target_block, target_step)] = flow;
+      const NodeOrigin origin{rank, block, step, tb.send_peer, c.target_block, target_step};
+      const Message message = add_message(origin, tb.channel, instruction.count,
+                                          reduces(instruction.opcode) || reduces(receive.opcode));
+      c.flows.push_back(message.flow);
+      own_node_[step_index(rank, block, step)] = message.flow;
+      arrival_[step_index(tb.send_peer, c.target_block, target_step)] = message.arrival;
     });
   }
 
-  TransferId add_flow(int source, int target, int channel, int chunks, bool reducing) {
-    const std::uint64_t key = connection_key(source, target, channel);
+  struct Message {
+    TransferId flow;
+    TransferId arrival;  // when the receiver has it: the flow itself if flight takes no time
+  };
+
+  Message add_message(const NodeOrigin& origin, int channel, int chunks, bool reducing) {
+    const std::uint64_t key = connection_key(origin.rank, origin.peer_rank, channel);
     auto found = routes_.find(key);
     if (found == routes_.end()) {
-      std::vector<LinkId> links = fabric_.route(source, target, channel);
+      std::vector<LinkId> links = fabric_.route(origin.rank, origin.peer_rank, channel);
       const std::int32_t id = graph_->add_route(links);
       found = routes_.emplace(key, Route{id, std::move(links)}).first;
     }
     const TransferCost cost = transfer_cost(model_, fabric_, found->second.links, config_,
-                                            tile_bytes_ * chunks, reducing);
-    return graph_->add_flow(found->second.id, cost.wire_bytes, cost.latency_s, cost.rate_cap_Bps,
-                            tiles_);
+                                            program_->runtime, tile_bytes_ * chunks, reducing);
+    origins_.push_back(origin);
+    const TransferId flow = graph_->add_flow(found->second.id, cost.wire_bytes, cost.latency_s,
+                                             cost.rate_cap_Bps, tiles_);
+    if (cost.arrival_s == 0) return {flow, flow};
+    const TransferId arrival =
+        add_local_node(cost.arrival_s, {.rank = origin.peer_rank,
+                                        .thread_block = origin.peer_thread_block,
+                                        .step = origin.peer_step,
+                                        .role = NodeRole::Arrival});
+    graph_->add_edge(flow, arrival);
+    return {flow, arrival};
   }
 
   TransferId add_local_node(double delay_s, const NodeOrigin& origin) {
@@ -212,7 +251,7 @@ class Lowering {
   // What a step waits for in its own block, within a tile.
   [[nodiscard]] Completion before(int rank, int block, int step) {
     if (step > 0) return completion_of(rank, block, step - 1);
-    return {{starts_[static_cast<std::size_t>(rank)], -1}};
+    return {{start_of(rank, block_at(rank, block).kernel), -1}};
   }
 
   // Decides which nodes stand for the completion of a step, adding a node where one is needed.
@@ -223,18 +262,26 @@ class Lowering {
       completions_[index] = {{own_node_[index], -1}};
       return;
     }
-    if (receives(instruction.opcode) && instruction.dependencies.empty() &&
-        incoming_flow_[index] >= 0 && (tiles_ == 1 || step > 0 || only_receives(rank, block))) {
+    const double cost_s = local_cost_s(model_, config_, program_->runtime, instruction.opcode,
+                                       tile_bytes_ * instruction.count);
+    if (cost_s == 0 && receives(instruction.opcode) && instruction.dependencies.empty() &&
+        arrival_[index] >= 0 && (tiles_ == 1 || step > 0 || only_receives(rank, block))) {
       if (const auto merged = merge_receive(rank, block, step)) {
         completions_[index] = *merged;
         return;
       }
     }
-    const NodeOrigin origin{rank, block, step};
-    const TransferId node = add_local_node(
-        local_cost_s(model_, config_, instruction.opcode, tile_bytes_ * instruction.count), origin);
+    const TransferId node = add_local_node(cost_s, {rank, block, step});
     own_node_[index] = node;
     completions_[index] = {{node, -1}};
+    // Taking a message out of the FIFO goes on while it arrives.
+    if (takes_while_arriving(index, instruction.opcode))
+      completions_[index].nodes[1] = arrival_[index];
+  }
+
+  [[nodiscard]] bool takes_while_arriving(std::size_t index, Opcode opcode) const {
+    return receives(opcode) && !sends(opcode) && arrival_[index] >= 0 && own_node_[index] >= 0 &&
+           graph_->latency_s(own_node_[index]) > 0;
   }
 
   // With tiles, a block's first step also waits for its last step of the tile before. In a block
@@ -249,7 +296,7 @@ class Lowering {
 
   // "Flow arrived and previous step done" as at most two nodes, or nothing if it takes more.
   std::optional<Completion> merge_receive(int rank, int block, int step) {
-    const TransferId flow = incoming_flow_[step_index(rank, block, step)];
+    const TransferId flow = arrival_[step_index(rank, block, step)];
     Completion merged{{flow, -1}};
     const Completion previous = before(rank, block, step);
     for (int i = 0; i < previous.size(); ++i) {
@@ -297,10 +344,10 @@ class Lowering {
       add(completion_of(rank, dependency.thread_block, dependency.step), 0);
     }
     if (receives(instruction.opcode)) {
-      if (incoming_flow_[index] >= 0) {
-        sources.emplace_back(incoming_flow_[index], 0);
-      } else {
+      if (arrival_[index] < 0) {
         graph_->add_unsatisfiable_dependency(node);
+      } else if (!takes_while_arriving(index, instruction.opcode)) {
+        sources.emplace_back(arrival_[index], 0);
       }
     }
     if (sends(instruction.opcode) && config_.slots > 0) {
@@ -334,14 +381,37 @@ class Lowering {
     return std::pair{c.target_steps[static_cast<std::size_t>(freed)], lag};
   }
 
+  // A kernel waits for all thread blocks of the one before it on its rank, on their last tile.
+  void connect_kernels() {
+    const std::int32_t lag = tiles_ > 1 ? TransferGraph::kAfterLast : 0;
+    const int kernels = program_->kernels();
+    for (int rank = 0; rank < fabric_.ranks() && kernels > 1; ++rank) {
+      for (int kernel = 1; kernel < kernels; ++kernel) {
+        const TransferId before = start_of(rank, kernel - 1);
+        if (before >= 0) graph_->add_edge(before, start_of(rank, kernel));
+      }
+      const auto& blocks = program_->gpus[static_cast<std::size_t>(rank)].thread_blocks;
+      for (std::size_t block = 0; block < blocks.size(); ++block) {
+        const int next = blocks[block].kernel + 1;
+        const int steps = static_cast<int>(blocks[block].steps.size());
+        if (steps == 0 || next >= kernels) continue;
+        const Completion& last = completion_of(rank, static_cast<int>(block), steps - 1);
+        for (int i = 0; i < last.size(); ++i) {
+          const TransferId node = last.nodes[static_cast<std::size_t>(i)];
+          graph_->add_edge(node, start_of(rank, next), is_launch(node) ? 0 : lag);
+        }
+      }
+    }
+  }
+
   void collect_last() {
     rank_last_offset_.push_back(0);
     for (int rank = 0; rank < fabric_.ranks(); ++rank) {
       const GpuProgram& gpu = program_->gpus[static_cast<std::size_t>(rank)];
       std::vector<TransferId>& last = scratch_;
       last.clear();
-      if (starts_[static_cast<std::size_t>(rank)] >= 0) {
-        last.push_back(starts_[static_cast<std::size_t>(rank)]);
+      for (int kernel = 0; kernel < program_->kernels(); ++kernel) {
+        if (start_of(rank, kernel) >= 0) last.push_back(start_of(rank, kernel));
       }
       for (std::size_t block = 0; block < gpu.thread_blocks.size(); ++block) {
         const int steps = static_cast<int>(gpu.thread_blocks[block].steps.size());
@@ -368,12 +438,12 @@ class Lowering {
   double tile_bytes_;  // of one chunk
   std::shared_ptr<TransferGraph> graph_;
   std::vector<NodeOrigin> origins_;
-  std::vector<TransferId> starts_;         // by rank, -1: none
+  std::vector<TransferId> starts_;         // by rank and kernel, -1: none
   std::vector<std::int32_t> first_block_;  // by rank
   std::vector<std::size_t> first_step_;    // by block, over all ranks
   std::vector<Completion> completions_;    // by step, over all ranks
   std::vector<TransferId> own_node_;       // by step: its node, -1: none
-  std::vector<TransferId> incoming_flow_;  // by step: the flow it receives, -1: none
+  std::vector<TransferId> arrival_;        // by step: what says its message is there, -1: none
   std::unordered_map<std::uint64_t, Connection> connections_;
   std::unordered_map<std::uint64_t, Route> routes_;
   std::vector<TransferId> scratch_;
@@ -397,8 +467,13 @@ LoweredProgram lower(std::shared_ptr<const ThreadBlockProgram> program, const Fa
 
 std::string describe_node(const LoweredProgram& lowered, TransferId node) {
   const NodeOrigin& origin = lowered.origins[static_cast<std::size_t>(node)];
-  if (origin.thread_block < 0) return fmt::format("rank {}: kernel launch", origin.rank);
-  return describe_step(*lowered.program, origin.rank, origin.thread_block, origin.step);
+  const std::string kernel =
+      origin.step > 0 ? fmt::format(" of kernel {}", origin.step) : std::string();
+  if (origin.role == NodeRole::Launch)
+    return fmt::format("rank {}: kernel launch{}", origin.rank, kernel);
+  if (origin.role == NodeRole::Start) return fmt::format("rank {}: start{}", origin.rank, kernel);
+  return describe_step(*lowered.program, origin.rank, origin.thread_block, origin.step) +
+         (origin.role == NodeRole::Arrival ? ", in flight" : "");
 }
 
 }  // namespace cclgym

@@ -15,14 +15,23 @@
 
 namespace cclgym {
 
+/// What of a step a node of the graph stands for.
+enum class NodeRole : std::uint8_t {
+  Step,     ///< the work of the step: sending, copying, reducing, taking out of the FIFO
+  Arrival,  ///< a message on its way from its last byte to the step that receives it
+  Launch,   ///< the host launches a kernel of the rank (`step` is the kernel)
+  Start,    ///< a kernel after the first starts on the rank (`step` is the kernel)
+};
+
 /// The step of a program that a node of the graph stands for.
 struct NodeOrigin {
   std::int32_t rank = -1;
-  std::int32_t thread_block = -1;  ///< -1: the rank's kernel launch
+  std::int32_t thread_block = -1;  ///< -1: a kernel of the rank
   std::int32_t step = -1;
   std::int32_t peer_rank = -1;  ///< receiver of a transfer, -1 for a local node
   std::int32_t peer_thread_block = -1;
   std::int32_t peer_step = -1;
+  NodeRole role = NodeRole::Step;
 };
 
 /// A program made ready to simulate.
@@ -37,9 +46,13 @@ struct LoweredProgram {
   std::int32_t tiles = 1;  ///< every node but the launches fires once a tile
 };
 
-/// Lowers a program. Each message is one flow; a thread block runs its steps in order; a send is
-/// done when its flow is done; a receive is done when its flow, the block's previous step and the
-/// step's dependencies are done.
+/// Lowers a program. Each message is one flow, and a delay in which it arrives if the cost model
+/// has one; a thread block runs its steps in order; a send is done when its flow is done; a receive
+/// is done when its message has arrived and its own work, after the block's previous step and the
+/// step's dependencies, is done. A fused step starts when its message has arrived.
+///
+/// Kernel k of a rank starts when the host has launched it (launches are one after another, and
+/// wait for nothing) and, kernel_gap later, all thread blocks of kernel k - 1 of the rank are done.
 ///
 /// With config.tile_bytes, chunks are cut into `tiles` equal tiles of at most that size, and every
 /// node fires once a tile: a block runs all its steps on one tile, then all on the next, and

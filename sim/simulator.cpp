@@ -28,17 +28,45 @@ SimulationStalled stalled(const LoweredProgram& lowered, const GraphStalled& cau
 
 bool limits_blocks(const CostModel& model) { return !model.hockney && model.max_thread_blocks > 0; }
 
-// Also programs that are not in the library must be resident.
-void require_resident(const ThreadBlockProgram& program, const CostModel& model) {
-  if (!limits_blocks(model)) return;
-  for (std::size_t rank = 0; rank < program.gpus.size(); ++rank) {
-    const std::size_t blocks = program.gpus[rank].thread_blocks.size();
-    if (blocks <= static_cast<std::size_t>(model.max_thread_blocks)) continue;
-    throw UserError(
-        fmt::format("program '{}' needs {} thread blocks on GPU {}; cost model {} runs "
-                    "{} at once",
-                    program.name, blocks, rank, model.name, model.max_thread_blocks));
+// The most thread blocks that a GPU runs at once: kernels follow each other.
+int most_resident(const ThreadBlockProgram& program) {
+  int most = 0;
+  std::vector<int> blocks(static_cast<std::size_t>(program.kernels()));
+  for (const GpuProgram& gpu : program.gpus) {
+    std::fill(blocks.begin(), blocks.end(), 0);
+    for (const ThreadBlock& block : gpu.thread_blocks) {
+      most = std::max(most, ++blocks[static_cast<std::size_t>(block.kernel)]);
+    }
   }
+  return most;
+}
+
+// Also programs that are not in the library must be resident.
+void require_resident(const ThreadBlockProgram& program, const CostModel& model, int threads) {
+  if (!limits_blocks(model)) return;
+  const int blocks = most_resident(program);
+  const int limit = model.resident_thread_blocks(threads);
+  if (blocks <= limit) return;
+  throw UserError(fmt::format(
+      "program '{}' needs {} thread blocks on a GPU; cost model {} runs {} of {} threads at once",
+      program.name, blocks, model.name, limit, threads));
+}
+
+// What the simulator asks the library for.
+AlgorithmRequest request_of(const Call& call, const Config& config, const Fabric& fabric,
+                            const CostModel& model, const std::vector<std::vector<int>>& rings) {
+  AlgorithmRequest request{.collective = call.collective,
+                           .ranks = fabric.ranks(),
+                           .channels = config.channels,
+                           .root = call.root,
+                           .rings = rings,
+                           .ranks_per_server = fabric.ranks_per_server().value_or(0)};
+  // What is simulated is what would be deployed. Hockney's sender is busy until its message has
+  // arrived, so that a fused step would be done late for those that wait for its receive alone.
+  request.compile.fuse = !model.hockney;
+  request.compile.share_blocks = !model.hockney;
+  request.compile.instances = config.instances;
+  return request;
 }
 
 // Keeps the dates of every firing.
@@ -93,21 +121,27 @@ std::string config_misfit(const Call& call, const Config& config, int ranks) {
 std::string resident_misfit(const Call& call, const Config& config, const Fabric& fabric,
                             const CostModel& cost_model) {
   if (!limits_blocks(cost_model)) return {};
-  const std::int64_t needed =
-      std::int64_t{config.instances} *
-      thread_blocks_per_gpu(config.algorithm,
-                            {.collective = call.collective,
-                             .ranks = fabric.ranks(),
-                             .channels = config.channels,
-                             .root = call.root,
-                             .rings = {},
-                             .ranks_per_server = fabric.ranks_per_server().value_or(0)});
-  if (needed <= cost_model.max_thread_blocks) return {};
+  const int limit = cost_model.resident_thread_blocks(config.threads);
+  AlgorithmRequest request = request_of(call, config, fabric, cost_model, {});
+  // With a block for each direction of each connection; sharing and fusing join two of them at
+  // most.
+  const std::int64_t apart =
+      std::int64_t{config.instances} * thread_blocks_per_gpu(config.algorithm, request);
+  if (apart <= limit) return {};
+  std::int64_t needed = (apart + 1) / 2;
+  const bool at_least = needed > limit;
+  if (!at_least) {
+    request.rings = logical_rings(fabric);
+    needed = most_resident(compile(trace_algorithm(config.algorithm, request), request.compile));
+    if (needed <= limit) return {};
+  }
   return fmt::format(
-      "{} with {} channel{}{} needs {} thread blocks a GPU; cost model {} runs {} at once",
+      "{} with {} channel{}{} needs {}{} thread blocks a GPU; cost model {} runs {} of {} threads "
+      "at "
+      "once",
       config.algorithm, config.channels, config.channels == 1 ? "" : "s",
-      config.instances == 1 ? "" : fmt::format(" and {} instances", config.instances), needed,
-      cost_model.name, cost_model.max_thread_blocks);
+      config.instances == 1 ? "" : fmt::format(" and {} instances", config.instances),
+      at_least ? "at least " : "", needed, cost_model.name, limit, config.threads);
 }
 
 std::string size_misfit(CollectiveKind collective, std::uint64_t bytes, int ranks,
@@ -167,7 +201,7 @@ EngineResult Simulator::run(std::shared_ptr<const ThreadBlockProgram> program,
                             std::uint64_t repetition) {
   const Call& call = record.call;
   if (call.bytes == 0) throw UserError("a call's size must be > 0");
-  require_resident(*program, cost_model_);
+  require_resident(*program, cost_model_, record.config.threads);
   record.start_delay_s = start_delays(seed, repetition);
   record.lowered =
       lower(std::move(program), *fabric_, cost_model_, call, record.config, record.start_delay_s);
@@ -209,21 +243,15 @@ std::shared_ptr<const ThreadBlockProgram> Simulator::program(const Call& call,
   if (const std::string misfit = config_misfit(call, config, fabric_->ranks()); !misfit.empty()) {
     throw UserError(misfit);
   }
-  if (const std::string misfit = resident_misfit(call, config, *fabric_, cost_model_);
-      !misfit.empty()) {
-    throw UserError(misfit);
-  }
   std::shared_ptr<const ThreadBlockProgram>& known =
       programs_[{config.algorithm, call.collective, config.channels, config.instances, call.root}];
   if (!known) {
-    AlgorithmRequest request{.collective = call.collective,
-                             .ranks = fabric_->ranks(),
-                             .channels = config.channels,
-                             .root = call.root,
-                             .rings = rings_,
-                             .ranks_per_server = fabric_->ranks_per_server().value_or(0)};
-    request.compile.instances = config.instances;
-    known = build_algorithm(config.algorithm, request);
+    if (const std::string misfit = resident_misfit(call, config, *fabric_, cost_model_);
+        !misfit.empty()) {
+      throw UserError(misfit);
+    }
+    known =
+        build_algorithm(config.algorithm, request_of(call, config, *fabric_, cost_model_, rings_));
   }
   return known;
 }

@@ -210,6 +210,7 @@ class SteadyState {
     for (TransferId id = 0; id < graph_->size(); ++id) {
       if (graph_->repeat(id) != tiles_) continue;
       for (const TransferGraph::Edge& edge : graph_->successors(id)) {
+        if (graph_->repeat(edge.target) != tiles_) continue;  // the next launch
         if (slower(advance_s[at(id)], advance_s[at(edge.target)])) return true;
       }
     }
@@ -251,6 +252,7 @@ class SteadyState {
     for (TransferId id = 0; id < graph_->size(); ++id) {
       if (graph_->repeat(id) != tiles_) continue;
       for (const TransferGraph::Edge& edge : graph_->successors(id)) {
+        if (graph_->repeat(edge.target) != tiles_) continue;
         unsettled_s =
             std::max(unsettled_s, last.watcher.pace_s(id) - last.watcher.pace_s(edge.target));
       }

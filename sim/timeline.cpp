@@ -111,11 +111,11 @@ class TimelineWriter {
     }
     for (TransferId id = 0; id < record_.graph->size(); ++id) {
       const NodeOrigin& origin = record_.lowered.origins[static_cast<std::size_t>(id)];
-      if (origin.thread_block >= 0) continue;
-      name_track(origin.rank, 0, "launch");
+      if (origin.role != NodeRole::Launch) continue;
+      if (origin.step == 0) name_track(origin.rank, 0, "launch");
       const double start_s = start({id, 0});
       double launch_s = start_s;
-      if (!record_.start_delay_s.empty()) {
+      if (origin.step == 0 && !record_.start_delay_s.empty()) {
         launch_s += record_.start_delay_s[static_cast<std::size_t>(origin.rank)];
         slice(origin.rank, 0, "start delay", start_s, launch_s, Json::object());
       }

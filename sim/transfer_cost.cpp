@@ -15,25 +15,34 @@ double thread_share(const CostModel& model, const Config& config) {
   return std::min(1.0, static_cast<double>(config.threads) / model.full_threads);
 }
 
+double instruction_cost_s(const CostModel& model, Runtime runtime) {
+  return model.instruction_overhead_s +
+         (runtime == Runtime::Interpreter ? model.interpreter_step_s : 0.0);
+}
+
 }  // namespace
 
 TransferCost transfer_cost(const CostModel& model, const Fabric& fabric,
-                           std::span<const LinkId> route, const Config& config,
+                           std::span<const LinkId> route, const Config& config, Runtime runtime,
                            double payload_bytes, bool reducing) {
   TransferCost cost;
+  double alpha_s = 0;
+  bool network = false;
   for (const LinkId id : route) {
     const Link& link = fabric.links()[static_cast<std::size_t>(id)];
-    const auto& alpha_s = model.alpha_s[static_cast<std::size_t>(link.kind)];
-    cost.latency_s += link.latency_stated ? link.latency_s : alpha_s.value_or(link.latency_s);
+    const auto& of_kind_s = model.alpha_s[static_cast<std::size_t>(link.kind)];
+    alpha_s += link.latency_stated ? link.latency_s : of_kind_s.value_or(link.latency_s);
+    network = network || link.kind == LinkKind::Network;
   }
   if (model.hockney) {
     cost.wire_bytes = payload_bytes;
+    cost.latency_s = alpha_s;
     cost.rate_cap_Bps = kNoRateCap;
     return cost;
   }
   const ProtocolCost& protocol = model.protocols[static_cast<std::size_t>(config.protocol)];
-  // One instruction at either end.
-  cost.latency_s += protocol.step_latency_s + 2 * model.instruction_overhead_s;
+  cost.latency_s = instruction_cost_s(model, runtime);
+  cost.arrival_s = alpha_s + protocol.step_latency_s + (network ? protocol.network_latency_s : 0.0);
   cost.wire_bytes = payload_bytes / protocol.efficiency;
   double rate_Bps = protocol.thread_block_rate_Bps;
   if (reducing) rate_Bps = std::min(rate_Bps, protocol.reduce_rate_Bps / protocol.efficiency);
@@ -52,18 +61,14 @@ std::vector<double> link_capacities(const Fabric& fabric, const CostModel& model
   return capacities;
 }
 
-double local_cost_s(const CostModel& model, const Config& config, Opcode opcode, double bytes) {
-  if (model.hockney) return 0;
+double local_cost_s(const CostModel& model, const Config& config, Runtime runtime, Opcode opcode,
+                    double bytes) {
+  if (model.hockney || opcode == Opcode::Nop || sends(opcode)) return 0;
   const ProtocolCost& protocol = model.protocols[static_cast<std::size_t>(config.protocol)];
-  const double share = thread_share(model, config);
-  switch (opcode) {
-    case Opcode::Copy:
-      return model.instruction_overhead_s + bytes / (model.local_copy_rate_Bps * share);
-    case Opcode::Reduce:
-      return model.instruction_overhead_s + bytes / (protocol.reduce_rate_Bps * share);
-    default:
-      return 0;
-  }
+  double rate_Bps = model.local_copy_rate_Bps;
+  if (opcode == Opcode::Recv) rate_Bps = protocol.thread_block_rate_Bps * protocol.efficiency;
+  if (reduces(opcode)) rate_Bps = protocol.reduce_rate_Bps;
+  return instruction_cost_s(model, runtime) + bytes / (rate_Bps * thread_share(model, config));
 }
 
 std::int32_t tiles_of(double chunk_bytes, const Config& config) {
@@ -87,8 +92,12 @@ Config with_protocol_tiles(const CostModel& model, Config config) {
   return config;
 }
 
-double launch_cost_s(const CostModel& model, int channels) {
-  return model.hockney ? 0 : model.kernel_launch_s + model.channel_overhead_s * channels;
+double launch_cost_s(const CostModel& model, Runtime runtime, int channels, int thread_blocks) {
+  if (model.hockney) return 0;
+  return model.kernel_launch_s +
+         (runtime == Runtime::Nccl
+              ? model.channel_overhead_s * channels
+              : model.interpreter_launch_s + model.interpreter_block_s * thread_blocks);
 }
 
 }  // namespace cclgym

@@ -12,21 +12,25 @@
 
 namespace cclgym {
 
-/// How one message is charged.
+/// How one message is charged. It holds its sender for latency_s and then until the last byte has
+/// left; the receiver has it arrival_s later.
 struct TransferCost {
   double wire_bytes = 0;    ///< bytes that load the links: payload / protocol efficiency
   double latency_s = 0;     ///< before the first byte
+  double arrival_s = 0;     ///< after the last byte: flight and the receiver's synchronisation
   double rate_cap_Bps = 0;  ///< wire rate that the thread blocks at its ends can sustain
 };
-/// `reducing`: the receiver adds what it receives.
+/// `reducing`: one of its ends adds what it receives to what it has. Model "hockney" has all of
+/// alpha in latency_s: its sender is busy until the message is there.
 [[nodiscard]] TransferCost transfer_cost(const CostModel& model, const Fabric& fabric,
                                          std::span<const LinkId> route, const Config& config,
-                                         double payload_bytes, bool reducing);
+                                         Runtime runtime, double payload_bytes, bool reducing);
 
-/// Seconds that a step takes which is not part of a message: a local copy or reduction. 0 for
-/// others (receives are charged in their message, a nop costs nothing).
-[[nodiscard]] double local_cost_s(const CostModel& model, const Config& config, Opcode opcode,
-                                  double bytes);
+/// Seconds that a step keeps its thread block busy with what is not sending: a local copy or
+/// reduction, or taking what arrived out of the FIFO (while it arrives, so that this only shows if
+/// the block comes to it late). 0 for steps that send and for nops.
+[[nodiscard]] double local_cost_s(const CostModel& model, const Config& config, Runtime runtime,
+                                  Opcode opcode, double bytes);
 
 /// Into how many equal tiles of at most config.tile_bytes a chunk is cut; 1 if tile_bytes is 0.
 /// Throws UserError if config.slots is not 0 to 8 or there are more than a billion tiles.
@@ -36,8 +40,10 @@ struct TransferCost {
 /// messages whole and slots unbounded, if it states none).
 [[nodiscard]] Config with_protocol_tiles(const CostModel& model, Config config);
 
-/// Seconds from the call to a rank's first instruction.
-[[nodiscard]] double launch_cost_s(const CostModel& model, int channels);
+/// Seconds that the host takes to launch a kernel of so many channels, and thread blocks on this
+/// GPU: from the call to a rank's first instruction.
+[[nodiscard]] double launch_cost_s(const CostModel& model, Runtime runtime, int channels,
+                                   int thread_blocks);
 
 /// Capacity of every link of the fabric under a cost model, B/s, in the order of fabric.links().
 [[nodiscard]] std::vector<double> link_capacities(const Fabric& fabric, const CostModel& model);

@@ -124,11 +124,12 @@ void TransferGraph::add_edge(TransferId source, TransferId target, std::int32_t 
   check_open("add_edge");
   check_node(source, "add_edge");
   check_node(target, "add_edge");
-  require(lag >= 0, [&] { return fmt::format("an edge with a lag of {}", lag); });
+  require(lag >= 0 || lag == kAfterLast,
+          [&] { return fmt::format("an edge with a lag of {}", lag); });
   edge_sources_.push_back(source);
   edges_.push_back({target, lag});
   ++dependencies_[index(target)];
-  folded_ = folded_ || lag > 0;
+  folded_ = folded_ || lag != 0;
 }
 
 void TransferGraph::add_unsatisfiable_dependency(TransferId target) {
@@ -181,7 +182,7 @@ TransferGraph TransferGraph::truncated(std::int32_t repeat) const {
 
 int longest_chain(const TransferGraph& graph) {
   const auto same_iteration = [](const TransferGraph::Edge& edge) {
-    return edge.lag == 0 || edge.lag == TransferGraph::kFirstOnly;
+    return edge.lag <= 0 || edge.lag == TransferGraph::kFirstOnly;
   };
   const auto n = static_cast<std::size_t>(graph.size());
   std::vector<std::int32_t> missing(n);

@@ -25,7 +25,8 @@ inline constexpr double kNoRateCap = std::numeric_limits<double>::infinity();
 /// waits for firing i - k of u (for nothing if i < k). A node fires strictly in order: firing i + 1
 /// never starts before firing i is done. With repeat == 1 and lag == 0 this is a plain dependency
 /// DAG. An edge of lag kFirstOnly holds back firing 0 of v alone, until firing 0 of u is done (a
-/// launch before the first tile of a pipeline).
+/// launch before the first tile of a pipeline); one of lag kAfterLast, until the last firing of u
+/// is done (the last tile before the next launch).
 ///
 /// Structure of arrays, immutable once finished; may be shared by any number of engines.
 class TransferGraph {
@@ -35,6 +36,7 @@ class TransferGraph {
     std::int32_t lag;
   };
   static constexpr std::int32_t kFirstOnly = std::numeric_limits<std::int32_t>::max();
+  static constexpr std::int32_t kAfterLast = -1;
 
   // --- building ---
   /// Sets the capacity of every link, B/s; routes refer to links by index.
@@ -47,7 +49,8 @@ class TransferGraph {
   TransferId add_flow(std::int32_t route, double bytes, double latency_s,
                       double rate_cap_Bps = kNoRateCap, std::int32_t repeat = 1);
   TransferId add_delay(double delay_s, std::int32_t repeat = 1);
-  /// `target` waits for `source` (firing i for firing i - lag; kFirstOnly: see above).
+  /// `target` waits for `source` (firing i for firing i - lag; kFirstOnly,
+  /// kAfterLast: see above).
   void add_edge(TransferId source, TransferId target, std::int32_t lag = 0);
   /// `target` waits for something that never happens (an unmatched receive): the engine reports it.
   void add_unsatisfiable_dependency(TransferId target);

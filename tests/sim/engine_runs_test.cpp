@@ -205,6 +205,32 @@ TEST_CASE("an edge for the first firing only, and a truncated graph") {
   }
 }
 
+TEST_CASE("an edge that waits for the last firing, and a truncated graph") {
+  auto graph = std::make_shared<TransferGraph>();
+  graph->add_delay(1e-6, 5);  // 5 us in all
+  graph->add_delay(2e-6);
+  graph->add_delay(3e-6, 4);
+  graph->add_edge(0, 1, TransferGraph::kAfterLast);
+  graph->add_edge(1, 2, TransferGraph::kFirstOnly);
+  graph->finish();
+  CHECK(graph->folded());
+  const auto first = std::make_shared<const TransferGraph>(graph->truncated(2));
+  for (const std::string& name : engine_names()) {
+    INFO("engine " << name);
+    CHECK(std::abs(run_once(name, graph).makespan_s - 19e-6) < 1e-15);
+    CHECK(std::abs(run_once(name, first).makespan_s - 10e-6) < 1e-15);
+  }
+  // Also into a node that repeats: only its first firing waits.
+  auto direct = std::make_shared<TransferGraph>();
+  direct->add_delay(1e-6, 5);
+  direct->add_delay(3e-6, 4);
+  direct->add_edge(0, 1, TransferGraph::kAfterLast);
+  direct->finish();
+  for (const std::string& name : engine_names()) {
+    CHECK(std::abs(run_once(name, direct).makespan_s - 17e-6) < 1e-15);
+  }
+}
+
 TEST_CASE("an exception of the observer ends the run, and the engine lives on") {
   class Thrower : public FiringObserver {
    public:

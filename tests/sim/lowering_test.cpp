@@ -142,12 +142,14 @@ TEST_CASE("programs that make no sense are refused") {
 
 TEST_CASE("a stated latency wins over the cost model's alpha, a fabric's default does not") {
   CostModel model = shipped_cost_model("a100");
-  const double rest_s = 0.2e-6 + 2 * 0.05e-6;  // of an LL step
+  model.protocols[static_cast<std::size_t>(Protocol::LL)].network_latency_s = 0;
+  model.alpha_s[static_cast<std::size_t>(LinkKind::NvLink)] = 0.15e-6;
+  const double rest_s = model.protocols[static_cast<std::size_t>(Protocol::LL)].step_latency_s;
   const auto latency_s = [&](const FabricSpec& spec, int to) {
     const auto f = make_fabric(spec);
-    return transfer_cost(model, *f, f->route(0, to, 0), config_of("ring", 1, Protocol::LL), 1000,
-                         false)
-        .latency_s;
+    return transfer_cost(model, *f, f->route(0, to, 0), config_of("ring", 1, Protocol::LL),
+                         Runtime::Nccl, 1000, false)
+        .arrival_s;
   };
   CHECK(latency_s({.name = "ndv4"}, 1) == Approx(2 * 0.15e-6 + rest_s).epsilon(1e-12));
   CHECK(latency_s({.name = "ndv4", .latency_s = 5e-6}, 1) ==
@@ -166,26 +168,84 @@ TEST_CASE("a stated latency wins over the cost model's alpha, a fabric's default
 
 TEST_CASE("protocol costs of one message") {
   const auto f = fabric("ndv4");
-  const CostModel model = shipped_cost_model("a100");
+  CostModel model;
+  model.alpha_s[static_cast<std::size_t>(LinkKind::NvLink)] = 0.15e-6;
+  model.link_efficiency[static_cast<std::size_t>(LinkKind::NvLink)] = 0.8;
+  model.full_threads = 512;
+  model.instruction_overhead_s = 0.05e-6;
+  model.local_copy_rate_Bps = 20e9;
+  model.kernel_launch_s = 6.6e-6;
+  model.channel_overhead_s = 1e-6;
+  model.interpreter_launch_s = 3e-6;
+  model.interpreter_block_s = 0.25e-6;
+  model.interpreter_step_s = 0.1e-6;
+  model.protocols[static_cast<std::size_t>(Protocol::LL)] = {.step_latency_s = 0.3e-6,
+                                                             .network_latency_s = 2e-6,
+                                                             .efficiency = 0.5,
+                                                             .thread_block_rate_Bps = 9.8e9,
+                                                             .reduce_rate_Bps = 2.9e9};
+  model.protocols[static_cast<std::size_t>(Protocol::LL128)].efficiency = 0.9375;
   const std::vector<LinkId> route = f->route(0, 1, 0);
   REQUIRE(route.size() == 2);
   Config config = config_of("ring", 1, Protocol::LL);
-  TransferCost cost = transfer_cost(model, *f, route, config, 1000, false);
-  CHECK(cost.wire_bytes == 2000);  // 4 B of flag with every 4 B of data
-  CHECK(cost.latency_s == Approx(0.6e-6).epsilon(1e-12));
-  CHECK(cost.rate_cap_Bps == 9.8e9);
-  CHECK(transfer_cost(model, *f, route, config, 1000, true).rate_cap_Bps == 2.9e9 / 0.5);
+  const auto cost_of = [&](double bytes, bool reducing, Runtime runtime = Runtime::Nccl) {
+    return transfer_cost(model, *f, route, config, runtime, bytes, reducing);
+  };
+  CHECK(cost_of(1000, false).wire_bytes == 2000);  // 4 B of flag with every 4 B of data
+  CHECK(cost_of(1000, false).latency_s == Approx(0.05e-6).epsilon(1e-12));
+  CHECK(cost_of(1000, false, Runtime::Interpreter).latency_s == Approx(0.15e-6).epsilon(1e-12));
+  CHECK(cost_of(1000, false).arrival_s == Approx(0.6e-6).epsilon(1e-12));
+  CHECK(cost_of(1000, false).rate_cap_Bps == 9.8e9);
+  CHECK(cost_of(1000, true).rate_cap_Bps == 2.9e9 / 0.5);
   config.threads = 128;
-  CHECK(transfer_cost(model, *f, route, config, 1000, false).rate_cap_Bps == 9.8e9 / 4);
+  CHECK(cost_of(1000, false).rate_cap_Bps == 9.8e9 / 4);
   config.threads = 1024;
-  CHECK(transfer_cost(model, *f, route, config, 1000, false).rate_cap_Bps == 9.8e9);
-  config.protocol = Protocol::LL128;
-  cost = transfer_cost(model, *f, route, config, 1200, false);
-  CHECK(cost.wire_bytes == 1280);
-  CHECK(cost.latency_s == Approx(1.9e-6).epsilon(1e-12));
+  CHECK(cost_of(1000, false).rate_cap_Bps == 9.8e9);
 
-  CHECK(local_cost_s(model, config, Opcode::Copy, 20e3) == Approx(0.05e-6 + 1e-6).epsilon(1e-12));
-  CHECK(local_cost_s(shipped_cost_model("hockney"), config, Opcode::Reduce, 1e9) == 0);
-  CHECK(launch_cost_s(model, 8) == Approx(14.6e-6).epsilon(1e-12));
+  const auto local_s = [&](Opcode opcode, double bytes, Runtime runtime = Runtime::Nccl) {
+    return local_cost_s(model, config, runtime, opcode, bytes);
+  };
+  CHECK(local_s(Opcode::Copy, 20e3) == Approx(0.05e-6 + 1e-6).epsilon(1e-12));
+  CHECK(local_s(Opcode::Recv, 4.9e3) == Approx(0.05e-6 + 1e-6).epsilon(1e-12));
+  CHECK(local_s(Opcode::RecvReduceCopy, 2.9e3) == Approx(0.05e-6 + 1e-6).epsilon(1e-12));
+  CHECK(local_s(Opcode::Reduce, 2.9e3, Runtime::Interpreter) ==
+        Approx(0.15e-6 + 1e-6).epsilon(1e-12));
+  CHECK(local_s(Opcode::Send, 1e9) == 0);
+  CHECK(local_s(Opcode::RecvReduceCopySend, 1e9) == 0);
+  CHECK(local_s(Opcode::Nop, 1e9) == 0);
+  CHECK(launch_cost_s(model, Runtime::Nccl, 8, 16) == Approx(14.6e-6).epsilon(1e-12));
+  CHECK(launch_cost_s(model, Runtime::Interpreter, 8, 16) == Approx(13.6e-6).epsilon(1e-12));
   CHECK(link_capacities(*f, model)[static_cast<std::size_t>(route[0])] == Approx(240e9));
+
+  config.protocol = Protocol::LL128;
+  CHECK(cost_of(1200, false).wire_bytes == 1280);
+
+  // Between servers the protocol's network latency comes on top.
+  config.protocol = Protocol::LL;
+  const auto two = make_fabric({.name = "ndv4", .servers = 2});
+  const auto network_s = [&] {
+    return transfer_cost(model, *two, two->route(0, 8, 0), config, Runtime::Nccl, 8, false)
+        .arrival_s;
+  };
+  const double with_s = network_s();
+  model.protocols[static_cast<std::size_t>(Protocol::LL)].network_latency_s = 0;
+  CHECK(with_s - network_s() == Approx(2e-6).epsilon(1e-9));
+
+  const CostModel hockney = shipped_cost_model("hockney");
+  CHECK(local_cost_s(hockney, config, Runtime::Interpreter, Opcode::Reduce, 1e9) == 0);
+  const TransferCost plain = transfer_cost(hockney, *f, route, config, Runtime::Nccl, 1000, true);
+  CHECK(plain.arrival_s == 0);
+  CHECK(plain.latency_s > 0);
+}
+
+TEST_CASE("blocks of fewer threads share an SM") {
+  CostModel model;
+  model.max_thread_blocks = 108;
+  CHECK(model.resident_thread_blocks(512) == 108);
+  CHECK(model.resident_thread_blocks(64) == 108);  // a block fills an SM
+  model.resident_threads = 682;
+  CHECK(model.resident_thread_blocks(640) == 108);
+  CHECK(model.resident_thread_blocks(1024) == 108);
+  CHECK(model.resident_thread_blocks(256) == 216);
+  CHECK(model.resident_thread_blocks(128) == 540);
 }

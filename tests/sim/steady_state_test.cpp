@@ -19,7 +19,7 @@ namespace {
 constexpr int kTiles = 203;
 
 struct Comparison {
-  double worst = 0;   // difference of the ranks' last nodes to the full simulation, over its time
+  double worst = 0;   // difference of the ranks' ends to the full simulation, over its time
   double stated = 0;  // the error as it is stated, likewise
   TiledDates dates;
 };
@@ -29,10 +29,16 @@ Comparison compare(Engine& engine, const LoweredProgram& lowered, const TileBudg
   result.dates = run_tiles(engine, lowered.graph, lowered.tiles, lowered.rank_last, budget);
   engine.load(lowered.graph);
   const EngineResult full = engine.run();
-  for (std::size_t i = 0; i < lowered.rank_last.size(); ++i) {
-    const double end_s = full.end_s[static_cast<std::size_t>(lowered.rank_last[i])];
-    const double difference = std::abs(result.dates.end_s[i] - end_s) / full.makespan_s;
-    result.worst = std::max(result.worst, difference);
+  // By rank: of flows in a tie, rounding may let another one win after many tiles.
+  for (std::size_t rank = 0; rank + 1 < lowered.rank_last_offset.size(); ++rank) {
+    double end_s = 0;
+    double carried_s = 0;
+    for (std::size_t i = lowered.rank_last_offset[rank]; i < lowered.rank_last_offset[rank + 1];
+         ++i) {
+      end_s = std::max(end_s, full.end_s[static_cast<std::size_t>(lowered.rank_last[i])]);
+      carried_s = std::max(carried_s, result.dates.end_s[i]);
+    }
+    result.worst = std::max(result.worst, std::abs(carried_s - end_s) / full.makespan_s);
   }
   result.stated = result.dates.error_s / full.makespan_s;
   return result;
@@ -46,6 +52,7 @@ LoweredProgram tiled(const std::shared_ptr<const Fabric>& f, const Combination& 
   request.ranks = f->ranks();
   request.channels = channels;
   request.rings = logical_rings(*f);
+  request.compile.fuse = request.compile.share_blocks = true;  // as the simulator has it
   const auto program = build_algorithm(combination.algorithm, request);
   Config config = config_of(combination.algorithm, channels);
   config.slots = slots;

@@ -81,7 +81,7 @@ TEST_CASE("the timeline is a trace that viewers accept") {
 TEST_CASE("the timeline tells a late start from the launch") {
   const auto f = fabric("ndv4");
   CostModel model = shipped_cost_model("a100");
-  const double launch_us = launch_cost_s(model, 2) * 1e6;
+  const double launch_us = launch_cost_s(model, Runtime::Nccl, 2, 2) * 1e6;
   for (const double skew_s : {0.0, 5e-6}) {
     model.start_skew_s = skew_s;
     Simulator simulator(f, model, "flow");

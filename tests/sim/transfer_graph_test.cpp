@@ -107,7 +107,7 @@ TEST_CASE("misuse of a transfer graph is a logic error") {
   const auto flow = graph.add_flow(route, 1, 0);
   CHECK_THROWS_AS(graph.add_edge(flow, flow + 1), std::logic_error);
   CHECK_THROWS_AS(graph.add_edge(-1, flow), std::logic_error);
-  CHECK_THROWS_AS(graph.add_edge(flow, flow, -1), std::logic_error);
+  CHECK_THROWS_AS(graph.add_edge(flow, flow, -2), std::logic_error);
   CHECK_THROWS_AS(graph.add_unsatisfiable_dependency(7), std::logic_error);
   graph.finish();
   CHECK_THROWS_AS(graph.finish(), std::logic_error);
