@@ -17,6 +17,11 @@ struct FabricParameters {
   double bandwidth_Bps = 0;
   double latency_s = 0;
   bool latency_stated = false;  ///< the latency was given
+  int gpus_per_server = 0;
+  NicBinding nic_binding = NicBinding::PcieLocal;
+  double oversubscription = 1;
+  int servers_per_leaf = 1;
+  int groups = 0;
 };
 
 /// A shipped fabric: what it is, and how to build it from parameters that are in range.
@@ -30,10 +35,32 @@ struct FabricModel {
 [[nodiscard]] OptionSpec gpus_option(double min, double max);
 [[nodiscard]] OptionSpec bandwidth_option(std::string default_text);
 [[nodiscard]] OptionSpec latency_option(std::string default_text);
+[[nodiscard]] OptionSpec gpus_per_server_option(int gpus);
+[[nodiscard]] OptionSpec nic_binding_option();
+[[nodiscard]] OptionSpec oversubscription_option(std::string default_text);
+[[nodiscard]] OptionSpec servers_per_leaf_option(int servers);
+[[nodiscard]] OptionSpec groups_option(int groups);
+
+// Facts that several fabrics share.
+[[nodiscard]] FabricFact nvlink_fact(int generation);  ///< 2, 3 or 4: its unit
+[[nodiscard]] FabricFact infiniband_latency_fact();
+[[nodiscard]] FabricFact pcie_fact(int generation);  ///< 3, 4 or 5, of 16 lanes
 
 [[nodiscard]] FabricModel dgx1_model();
 [[nodiscard]] FabricModel dgx2_model();
+[[nodiscard]] FabricModel ndv2_model();
 [[nodiscard]] FabricModel ndv4_model();
+[[nodiscard]] FabricModel hgx_h100_model();
+[[nodiscard]] FabricModel h200_model();
+[[nodiscard]] FabricModel abci_v_model();
+[[nodiscard]] FabricModel abci_a_model();
+[[nodiscard]] FabricModel z52_model();
+[[nodiscard]] FabricModel amd_mi250x_model();
+[[nodiscard]] FabricModel mi300x_model();
+[[nodiscard]] FabricModel frontier_model();
+[[nodiscard]] FabricModel perlmutter_model();
+[[nodiscard]] FabricModel polaris_model();
+[[nodiscard]] FabricModel alps_model();
 [[nodiscard]] FabricModel ring_model();
 [[nodiscard]] FabricModel fully_connected_model();
 

@@ -10,12 +10,14 @@
 #include <string_view>
 #include <vector>
 
+#include "topology_models/dragonfly.hpp"
+#include "topology_models/ids.hpp"
+
 namespace cclgym {
 
-using NodeId = std::int32_t;
-using LinkId = std::int32_t;
-
 enum class NodeKind : std::uint8_t { Gpu, NvSwitch, PcieSwitch, Nic, NetworkSwitch, Generic };
+/// NvLink: between GPUs, and between GPUs and NVSwitches; AMD's xGMI between GPUs counts as such.
+/// Network: between a NIC and a network switch, and between network switches.
 enum class LinkKind : std::uint8_t { NvLink, Pcie, Network, Generic };
 
 [[nodiscard]] std::string_view to_string(NodeKind kind);
@@ -39,8 +41,10 @@ struct Link {
   double latency_s = 0;           ///< propagation and switching latency of one traversal, s
   double unit_bandwidth_Bps = 0;  ///< bandwidth of one unit, B/s, one direction
   int multiplicity = 1;           ///< parallel units
-  /// True if a user stated `latency_s`, in a fabric file or as an option of a shipped fabric: then
-  /// it wins over a cost model's alpha. The default of a shipped fabric does not.
+  /// True if `latency_s` wins over a cost model's alpha for links of this kind: because a user
+  /// stated it, in a fabric file or as an option of a shipped fabric, or because the alpha does not
+  /// speak of this link (of those between network switches: alpha is that of the way from a NIC to
+  /// a switch).
   bool latency_stated = false;
 
   [[nodiscard]] double capacity_Bps() const { return unit_bandwidth_Bps * multiplicity; }
@@ -74,15 +78,35 @@ class Fabric {
   /// receives through NIC k of its two, whoever is at the other end. The turn at the sending end is
   /// repeated at the receiving end until all have had it. Routes do not pass through another GPU
   /// unless there is no other way (DGX-1: 0 -> 5); then the data cuts through that GPU as through a
-  /// switch. Throws UserError if the ranks are not connected.
+  /// switch. Within a server, they pass through other GPUs rather than through NICs. Through a
+  /// dragonfly leads a minimal way; between two groups, that is one of the links that join them, of
+  /// which each pair of switches has its own, whether or not another would be a link shorter.
+  /// Throws UserError if the ranks are not connected.
+  ///
   /// Computes the route afresh: cache it where it is used in a loop.
   [[nodiscard]] std::vector<LinkId> route(int source, int target, int channel) const;
+
+  /// Other routes that an adaptive network may take instead of route(source, target, channel): they
+  /// have the same links up to the first network switch and from the last one on. First the other
+  /// minimal ways, then up to `most_detours` detours (Valiant), evenly spread over the groups (or,
+  /// within a group, the switches) that they can lead through. Empty unless the network is a
+  /// dragonfly and the two NICs sit on different switches of it.
+  [[nodiscard]] std::vector<std::vector<LinkId>> alternative_routes(int source, int target,
+                                                                    int channel,
+                                                                    int most_detours = 4) const;
+  /// The network between the servers, if it is a dragonfly.
+  [[nodiscard]] const std::optional<Dragonfly>& dragonfly() const { return dragonfly_; }
 
   /// Bytes-exact description for hashing: two fabrics with the same text simulate alike.
   [[nodiscard]] std::string canonical_text() const;
 
  private:
   friend class FabricBuilder;
+  struct NetworkWay;
+
+  [[nodiscard]] std::vector<std::vector<LinkId>> ways_to_network(int rank, bool outwards) const;
+  [[nodiscard]] std::optional<NetworkWay> network_way(int source, int target, int channel) const;
+
   std::string name_;
   std::string gpu_model_;
   std::vector<Node> nodes_;
@@ -91,6 +115,7 @@ class Fabric {
   std::vector<std::vector<LinkId>> links_out_;  ///< by node, ascending link id
   std::vector<std::vector<LinkId>> links_in_;   ///< by node, ascending link id
   int servers_ = 1;
+  std::optional<Dragonfly> dragonfly_;
 };
 
 /// Collects nodes and links, checks them, and builds a Fabric.
@@ -104,6 +129,9 @@ class FabricBuilder {
   LinkId add_link(Link link);
   /// Adds the link and its twin in the other direction; returns the id of the first.
   LinkId add_duplex_link(const Link& link);
+  /// Declares that these switches and links, already added, make a dragonfly. Throws
+  /// std::logic_error if they do not.
+  void set_dragonfly(const DragonflyShape& shape);
   /// Checks (names unique, >= 1 GPU, every GPU pair connected) and builds. Throws UserError.
   [[nodiscard]] std::shared_ptr<const Fabric> build();
 

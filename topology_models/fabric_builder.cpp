@@ -127,6 +127,33 @@ LinkId FabricBuilder::add_duplex_link(const Link& link) {
   return first;
 }
 
+void FabricBuilder::set_dragonfly(const DragonflyShape& shape) {
+  const Dragonfly dragonfly(shape);
+  const auto check = [&](LinkId id, NodeId source, NodeId target) {
+    const Link& link = fabric_->links_.at(static_cast<std::size_t>(id));
+    if (link.source != source || link.target != target) {
+      throw std::logic_error(fmt::format("link {} of the dragonfly joins other switches", id));
+    }
+  };
+  for (int group = 0; group < shape.groups; ++group) {
+    for (int a = 0; a < shape.switches; ++a) {
+      for (int b = 0; b < shape.switches; ++b) {
+        if (a == b) continue;
+        check(dragonfly.local_link(group, a, b), dragonfly.switch_at(group, a),
+              dragonfly.switch_at(group, b));
+      }
+    }
+    for (int other = 0; other < shape.groups; ++other) {
+      for (int k = 0; k < shape.links_a_pair && other != group; ++k) {
+        check(dragonfly.global_link(group, other, k),
+              dragonfly.switch_at(group, dragonfly.gateway(group, other, k)),
+              dragonfly.switch_at(other, dragonfly.gateway(other, group, k)));
+      }
+    }
+  }
+  fabric_->dragonfly_ = dragonfly;
+}
+
 std::shared_ptr<const Fabric> FabricBuilder::build() {
   const Fabric& fabric = *fabric_;
   check_names(fabric);

@@ -12,46 +12,28 @@
 
 namespace cclgym {
 
-OptionSpec servers_option(double max) {
-  return {.name = "servers",
-          .kind = OptionKind::Integer,
-          .description = "number of servers (cluster nodes)",
-          .min = 1,
-          .max = max,
-          .default_text = "1"};
-}
-
-OptionSpec gpus_option(double min, double max) {
-  return {.name = "gpus",
-          .kind = OptionKind::Integer,
-          .description = "number of GPUs",
-          .min = min,
-          .max = max,
-          .default_text = "8"};
-}
-
-OptionSpec bandwidth_option(std::string default_text) {
-  return {.name = "bandwidth",
-          .kind = OptionKind::Rate,
-          .description = "of one GPU link unit, in one direction",
-          .min = 0,
-          .exclusive_min = true,
-          .default_text = std::move(default_text)};
-}
-
-OptionSpec latency_option(std::string default_text) {
-  return {.name = "latency",
-          .kind = OptionKind::Time,
-          .description = "of one traversal of a GPU link",
-          .min = 0,
-          .default_text = std::move(default_text)};
+std::string_view to_string(NicBinding binding) {
+  switch (binding) {
+    case NicBinding::PcieLocal:
+      return "pcie_local";
+    case NicBinding::RoundRobin:
+      return "round_robin";
+    case NicBinding::SingleNic:
+      break;
+  }
+  return "single_nic";
 }
 
 namespace {
 
 const std::vector<FabricModel>& models() {
-  static const std::vector<FabricModel> all = {dgx1_model(), dgx2_model(), ndv4_model(),
-                                               ring_model(), fully_connected_model()};
+  static const std::vector<FabricModel> all = {
+      dgx1_model(),       dgx2_model(),           ndv2_model(),
+      ndv4_model(),       hgx_h100_model(),       h200_model(),
+      abci_v_model(),     abci_a_model(),         z52_model(),
+      amd_mi250x_model(), mi300x_model(),         frontier_model(),
+      perlmutter_model(), polaris_model(),        alps_model(),
+      ring_model(),       fully_connected_model()};
   return all;
 }
 
@@ -69,24 +51,58 @@ bool is_fabric_file(const std::string& name) {
   return name.ends_with(".yaml") || name.ends_with(".yml");
 }
 
-// The options that a spec gives, as text that reads back as the same value.
+// Calls `visit(name, value, text of a value)` for each option of a spec. The text reads back as
+// the same value.
+template <class Spec, class Visit>
+void for_each_option(Spec& spec, Visit visit) {
+  const auto whole = [](int value) { return std::to_string(value); };
+  visit("servers", spec.servers, whole);
+  visit("gpus", spec.gpus, whole);
+  visit("gpus_per_server", spec.gpus_per_server, whole);
+  visit("bandwidth", spec.bandwidth_Bps,
+        [](double value) { return format_double(value) + " B/s"; });
+  visit("latency", spec.latency_s, [](double value) { return format_double(value) + " s"; });
+  visit("nic_binding", spec.nic_binding,
+        [](NicBinding value) { return std::string(to_string(value)); });
+  visit("oversubscription", spec.oversubscription,
+        [](double value) { return format_double(value); });
+  visit("servers_per_leaf", spec.servers_per_leaf, whole);
+  visit("groups", spec.groups, whole);
+}
+
+// Reads the value of an option, from text or YAML.
+template <class Source>
+void read_into(std::optional<int>& value, const Source& source, const OptionSpec& option) {
+  value = static_cast<int>(read_integer(source, option));
+}
+template <class Source>
+void read_into(std::optional<double>& value, const Source& source, const OptionSpec& option) {
+  value = option.kind == OptionKind::Rate   ? read_rate_Bps(source, option)
+          : option.kind == OptionKind::Time ? read_time_s(source, option)
+                                            : read_real(source, option);
+}
+template <class Source>
+void read_into(std::optional<NicBinding>& value, const Source& source, const OptionSpec& option) {
+  value = static_cast<NicBinding>(read_choice(source, option));
+}
+
 std::vector<std::pair<std::string, std::string>> given_options(const FabricSpec& spec) {
   std::vector<std::pair<std::string, std::string>> given;
-  if (spec.servers) given.emplace_back("servers", std::to_string(*spec.servers));
-  if (spec.gpus) given.emplace_back("gpus", std::to_string(*spec.gpus));
-  if (spec.bandwidth_Bps) {
-    given.emplace_back("bandwidth", format_double(*spec.bandwidth_Bps) + " B/s");
-  }
-  if (spec.latency_s) given.emplace_back("latency", format_double(*spec.latency_s) + " s");
+  for_each_option(spec, [&](const char* name, const auto& value, const auto& text) {
+    if (value) given.emplace_back(name, text(*value));
+  });
   return given;
+}
+
+const OptionSpec* find(const std::vector<OptionSpec>& options, std::string_view name) {
+  const auto found = std::find_if(options.begin(), options.end(),
+                                  [&](const OptionSpec& option) { return option.name == name; });
+  return found == options.end() ? nullptr : &*found;
 }
 
 void refuse_foreign_options(const FabricSpec& spec, const std::vector<OptionSpec>& options) {
   for (const auto& [name, text] : given_options(spec)) {
-    const auto has = [&, &wanted = name](const OptionSpec& option) {
-      return option.name == wanted;
-    };
-    if (std::any_of(options.begin(), options.end(), has)) continue;
+    if (find(options, name) != nullptr) continue;
     if (name == "servers") {
       if (spec.servers == 1) continue;
       throw UserError(
@@ -100,25 +116,25 @@ void refuse_foreign_options(const FabricSpec& spec, const std::vector<OptionSpec
 }
 
 FabricParameters parameters_of(const FabricSpec& spec, const std::vector<OptionSpec>& options) {
+  FabricSpec full;  // every option that the fabric has, checked
   const auto given = given_options(spec);
-  FabricParameters parameters;
-  for (const OptionSpec& option : options) {
-    std::string text = option.default_text;
-    for (const auto& [name, value] : given) {
-      if (name == option.name) text = value;
-    }
-    if (option.name == "servers") {
-      parameters.servers = static_cast<int>(read_integer(text, option));
-    } else if (option.name == "gpus") {
-      parameters.gpus = static_cast<int>(read_integer(text, option));
-    } else if (option.name == "bandwidth") {
-      parameters.bandwidth_Bps = read_rate_Bps(text, option);
-    } else {
-      parameters.latency_s = read_time_s(text, option);
-      parameters.latency_stated = spec.latency_s.has_value();
-    }
-  }
-  return parameters;
+  for_each_option(full, [&](const char* name, auto& value, const auto&) {
+    const OptionSpec* option = find(options, name);
+    if (option == nullptr) return;
+    const auto stated = std::find_if(given.begin(), given.end(),
+                                     [&](const auto& item) { return item.first == name; });
+    read_into(value, stated == given.end() ? option->default_text : stated->second, *option);
+  });
+  return {.servers = full.servers.value_or(1),
+          .gpus = full.gpus.value_or(0),
+          .bandwidth_Bps = full.bandwidth_Bps.value_or(0),
+          .latency_s = full.latency_s.value_or(0),
+          .latency_stated = spec.latency_s.has_value(),
+          .gpus_per_server = full.gpus_per_server.value_or(0),
+          .nic_binding = full.nic_binding.value_or(NicBinding::PcieLocal),
+          .oversubscription = full.oversubscription.value_or(1),
+          .servers_per_leaf = full.servers_per_leaf.value_or(1),
+          .groups = full.groups.value_or(0)};
 }
 
 const OptionSpec& name_option() {
@@ -161,12 +177,21 @@ std::shared_ptr<const Fabric> make_fabric(const FabricSpec& spec) {
   return model.build(parameters_of(spec, model.info.options));
 }
 
+const FabricInfo* find_fabric_info(std::string_view name) {
+  for (const FabricInfo& info : fabric_infos()) {
+    if (info.name == name) return &info;
+  }
+  return nullptr;
+}
+
 std::string fabric_label(const FabricSpec& spec) {
   std::string label = spec.name;
-  if (spec.servers) label += fmt::format(" servers={}", *spec.servers);
-  if (spec.gpus) label += fmt::format(" gpus={}", *spec.gpus);
-  if (spec.bandwidth_Bps) label += fmt::format(" bandwidth={}", short_rate(*spec.bandwidth_Bps));
-  if (spec.latency_s) label += fmt::format(" latency={}", short_time(*spec.latency_s));
+  for (const auto& [name, text] : given_options(spec)) {
+    std::string brief = text;
+    if (name == "bandwidth") brief = short_rate(*spec.bandwidth_Bps);
+    if (name == "latency") brief = short_time(*spec.latency_s);
+    label += fmt::format(" {}={}", name, brief);
+  }
   return label;
 }
 
@@ -175,8 +200,7 @@ const std::vector<OptionSpec>& fabric_spec_options() {
     std::vector<OptionSpec> all = {name_option()};
     for (const FabricModel& model : models()) {
       for (const OptionSpec& option : model.info.options) {
-        const auto same = [&](const OptionSpec& other) { return other.name == option.name; };
-        if (std::none_of(all.begin(), all.end(), same)) all.push_back(option);
+        if (find(all, option.name) == nullptr) all.push_back(option);
       }
     }
     // Defaults and bounds differ from fabric to fabric.
@@ -202,14 +226,11 @@ FabricSpec read_fabric_spec(const YamlValue& value) {
     options.insert(options.end(), own.begin(), own.end());
   }
   check_keys(value, options, "fabric " + spec.name);
-  for (const OptionSpec& option : options) {
-    const YamlValue* given = value.find(option.name);
-    if (given == nullptr || given->is_null()) continue;
-    if (option.name == "servers") spec.servers = static_cast<int>(read_integer(*given, option));
-    if (option.name == "gpus") spec.gpus = static_cast<int>(read_integer(*given, option));
-    if (option.name == "bandwidth") spec.bandwidth_Bps = read_rate_Bps(*given, option);
-    if (option.name == "latency") spec.latency_s = read_time_s(*given, option);
-  }
+  for_each_option(spec, [&](const char* option_name, auto& field, const auto&) {
+    const OptionSpec* option = find(options, option_name);
+    const YamlValue* given = option == nullptr ? nullptr : value.find(option_name);
+    if (given != nullptr && !given->is_null()) read_into(field, *given, *option);
+  });
   return spec;
 }
 

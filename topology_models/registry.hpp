@@ -1,6 +1,7 @@
 // The fabrics that runs and sweeps can choose from, by name.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +14,15 @@
 
 namespace cclgym {
 
+/// Which NICs the GPUs of a server use.
+enum class NicBinding : std::uint8_t {
+  PcieLocal,   ///< those nearest to them in the machine
+  RoundRobin,  ///< GPU k of a server with n NICs uses NIC k mod n
+  SingleNic,   ///< all GPUs send by the last NIC and receive by the first: a fault of Cray MPICH
+};
+
+[[nodiscard]] std::string_view to_string(NicBinding binding);
+
 /// Which fabric, and how it differs from its defaults. An option that is not given takes the
 /// default of its fabric; one that its fabric does not have is an error.
 struct FabricSpec {
@@ -21,6 +31,17 @@ struct FabricSpec {
   std::optional<int> gpus{};
   std::optional<double> bandwidth_Bps{};  ///< of one link unit, one direction, B/s
   std::optional<double> latency_s{};      ///< of one traversal of a link, s
+  std::optional<int> gpus_per_server{};   ///< GPUs of each server that are there
+  std::optional<NicBinding> nic_binding{};
+  std::optional<double> oversubscription{};  ///< of a fat tree's leaf switches, >= 1
+  std::optional<int> servers_per_leaf{};     ///< of a fat tree
+  std::optional<int> groups{};  ///< of a dragonfly, over which the servers are spread; 0: few
+};
+
+/// A number or an arrangement that a shipped fabric is built from, and who published it.
+struct FabricFact {
+  std::string fact;
+  std::string source;  ///< publication, or why this was chosen where nobody published it
 };
 
 /// A shipped fabric, for `list` and `describe`.
@@ -28,10 +49,14 @@ struct FabricInfo {
   std::string name;
   std::string description;          ///< one line
   std::vector<OptionSpec> options;  ///< those of FabricSpec that it has, with their defaults
+  std::vector<FabricFact> facts{};
 };
 
 /// The shipped fabrics, in the order in which `list` shows them.
 [[nodiscard]] const std::vector<FabricInfo>& fabric_infos();
+
+/// The shipped fabric of this name, or null (a fabric file).
+[[nodiscard]] const FabricInfo* find_fabric_info(std::string_view name);
 
 /// Builds a shipped fabric or loads one from a file. Throws UserError if there is no such fabric
 /// (naming the nearest), it does not have an option that is given, or a value is out of range.

@@ -20,10 +20,15 @@ using Adjacency = std::vector<std::vector<LinkId>>;
 // remembers only the nodes it touches: the hub of a large network is met, never expanded.
 class RouteSearch {
  public:
-  // `through_gpus`: may the path pass through GPUs other than its ends?
+  // Which nodes other than its ends may the path pass through?
+  struct Through {
+    bool gpus;
+    bool nics;
+  };
+
   RouteSearch(std::span<const Node> nodes, std::span<const Link> links, const Adjacency& out,
-              const Adjacency& in, bool through_gpus)
-      : nodes_(nodes), links_(links), out_(out), in_(in), through_gpus_(through_gpus) {}
+              const Adjacency& in, Through through)
+      : nodes_(nodes), links_(links), out_(out), in_(in), through_(through) {}
 
   // Finds the paths; false if there are none.
   bool run(NodeId source, NodeId target) {
@@ -108,8 +113,9 @@ class RouteSearch {
   }
 
   [[nodiscard]] bool may_pass(NodeId node) const {
-    return through_gpus_ || node == source_ || node == target_ ||
-           nodes_[index(node)].kind != NodeKind::Gpu;
+    if (node == source_ || node == target_) return true;
+    const NodeKind kind = nodes_[index(node)].kind;
+    return kind == NodeKind::Gpu ? through_.gpus : kind != NodeKind::Nic || through_.nics;
   }
 
   static std::size_t work(const std::vector<NodeId>& level, const Adjacency& adjacent) {
@@ -181,13 +187,128 @@ class RouteSearch {
   std::span<const Link> links_;
   const Adjacency& out_;
   const Adjacency& in_;
-  bool through_gpus_;
+  Through through_;
   NodeId source_ = -1;
   NodeId target_ = -1;
   std::unordered_map<NodeId, Touched> touched_;
 };
 
 }  // namespace
+
+// How a channel's traffic gets to the dragonfly and from it, and what it takes there.
+struct Fabric::NetworkWay {
+  std::vector<LinkId> out;  // from the source to a switch
+  std::vector<LinkId> in;   // from a switch to the target
+  NodeId first = -1;        // the two switches
+  NodeId last = -1;
+  int k = 0;  // number of the minimal way between them
+};
+
+// All widest shortest ways from a GPU through no other GPU to a network switch, or back from one.
+std::vector<std::vector<LinkId>> Fabric::ways_to_network(int rank, bool outwards) const {
+  struct Way {
+    std::vector<LinkId> links;
+    NodeId end;
+    double width_Bps;
+  };
+  std::vector<Way> level{{{}, gpu(rank), std::numeric_limits<double>::infinity()}};
+  while (!level.empty()) {
+    std::vector<Way> next;
+    double widest_Bps = 0;
+    bool arrived = false;
+    for (const Way& way : level) {
+      for (const LinkId id : (outwards ? links_out_ : links_in_)[index(way.end)]) {
+        const Link& link = links_[index(id)];
+        const NodeId end = outwards ? link.target : link.source;
+        const NodeKind kind = nodes_[index(end)].kind;
+        // NVSwitches lead to GPUs only, and paths this short need no other check for circles.
+        if (kind == NodeKind::Gpu || kind == NodeKind::NvSwitch) continue;
+        Way longer = way;
+        longer.links.push_back(id);
+        longer.end = end;
+        longer.width_Bps = std::min(way.width_Bps, link.capacity_Bps());
+        if (kind == NodeKind::NetworkSwitch) {
+          arrived = true;
+          widest_Bps = std::max(widest_Bps, longer.width_Bps);
+        }
+        next.push_back(std::move(longer));
+      }
+    }
+    if (arrived) {
+      std::vector<std::vector<LinkId>> ways;
+      for (Way& way : next) {
+        if (nodes_[index(way.end)].kind != NodeKind::NetworkSwitch) continue;
+        if (way.width_Bps < widest_Bps) continue;
+        if (!outwards) std::reverse(way.links.begin(), way.links.end());
+        ways.push_back(std::move(way.links));
+      }
+      return ways;
+    }
+    constexpr std::size_t kMostLinks = 8;
+    if (level.front().links.size() == kMostLinks) break;
+    level = std::move(next);
+  }
+  return {};
+}
+
+std::optional<Fabric::NetworkWay> Fabric::network_way(int source, int target, int channel) const {
+  if (!dragonfly_ || server_of(source) == server_of(target)) return std::nullopt;
+  const auto outs = ways_to_network(source, true);
+  const auto ins = ways_to_network(target, false);
+  if (outs.empty() || ins.empty()) return std::nullopt;
+  // Turns as in RouteSearch::pick: the sending end, the receiving end, then the network.
+  std::int64_t turn = 0;
+  std::int64_t rest = channel;
+  const auto pick = [&](const std::vector<std::vector<LinkId>>& ways, int rank) {
+    const auto count = static_cast<std::int64_t>(ways.size());
+    if (count == 1) return ways.front();
+    turn = (turn + rest) % count;
+    rest /= count;
+    return ways[static_cast<std::size_t>((rank + turn) % count)];
+  };
+  NetworkWay way;
+  way.out = pick(outs, source);
+  way.in = pick(ins, target);
+  way.first = links_[index(way.out.back())].target;
+  way.last = links_[index(way.in.front())].source;
+  // Neighbouring switches, which the NICs of one server sit on, take different links; so do blocks
+  // of switches at the other end.
+  const int ways = dragonfly_->minimal_ways(way.first, way.last);
+  const std::int64_t start =
+      dragonfly_->index_of(way.first) + dragonfly_->index_of(way.last) / ways;
+  way.k = static_cast<int>((start + rest) % ways);
+  return way;
+}
+
+std::vector<std::vector<LinkId>> Fabric::alternative_routes(int source, int target, int channel,
+                                                            int most_detours) const {
+  assert(most_detours >= 0);
+  std::vector<std::vector<LinkId>> routes;
+  const std::optional<NetworkWay> way = network_way(source, target, channel);
+  if (!way || way->first == way->last) return routes;
+  const auto add = [&](const auto& append) {
+    std::vector<LinkId>& route = routes.emplace_back(way->out);
+    append(route);
+    route.insert(route.end(), way->in.begin(), way->in.end());
+  };
+  const int ways = dragonfly_->minimal_ways(way->first, way->last);
+  for (int i = 1; i < ways; ++i) {
+    add([&](std::vector<LinkId>& route) {
+      dragonfly_->append_minimal(way->first, way->last, (way->k + i) % ways, route);
+    });
+  }
+  const int all = dragonfly_->detours(way->first, way->last);
+  const int count = std::min(all, most_detours);
+  // Pairs of switches start with different detours, so that their traffic spreads.
+  const std::int64_t start = 7 * std::int64_t{way->first} + 3 * std::int64_t{way->last} + channel;
+  for (int i = 0; i < count; ++i) {
+    const auto n = static_cast<int>((start + std::int64_t{i} * all / count) % all);
+    add([&](std::vector<LinkId>& route) {
+      dragonfly_->append_detour(way->first, way->last, n, way->k, route);
+    });
+  }
+  return routes;
+}
 
 std::vector<LinkId> Fabric::route(int source, int target, int channel) const {
   assert(source >= 0 && source < ranks() && target >= 0 && target < ranks() && channel >= 0);
@@ -206,9 +327,20 @@ std::vector<LinkId> Fabric::route(int source, int target, int channel) const {
   }
   if (!direct.empty()) return {direct[(index(source) + index(channel)) % direct.size()]};
 
-  for (const bool through_gpus : {false, true}) {
-    RouteSearch search(nodes_, links_, links_out_, links_in_, through_gpus);
-    if (search.run(from, to)) return search.pick(source, target, channel);
+  if (const std::optional<NetworkWay> way = network_way(source, target, channel)) {
+    std::vector<LinkId> path = way->out;
+    dragonfly_->append_minimal(way->first, way->last, way->k, path);
+    path.insert(path.end(), way->in.begin(), way->in.end());
+    return path;
+  }
+  // Data between GPUs of one server does not go out through a NIC and back, if that can be helped.
+  const bool same_server = server_of(source) == server_of(target);
+  for (const bool nics : {false, true}) {
+    if (!nics && !same_server) continue;
+    for (const bool gpus : {false, true}) {
+      RouteSearch search(nodes_, links_, links_out_, links_in_, {gpus, nics});
+      if (search.run(from, to)) return search.pick(source, target, channel);
+    }
   }
   throw UserError(fmt::format("fabric '{}': no links lead from GPU '{}' to GPU '{}'", name_,
                               nodes_[index(from)].name, nodes_[index(to)].name));

@@ -1,0 +1,64 @@
+// A dragonfly network: groups of switches, all joined to all within a group, and links between
+// every two groups (Kim et al., ISCA 2008). HPE Slingshot is built this way.
+#pragma once
+
+#include <vector>
+
+#include "topology_models/ids.hpp"
+
+namespace cclgym {
+
+/// How large a dragonfly is, and which nodes and links of a fabric it is made of. Nodes and links
+/// are numbered without gaps, so that no table of them is needed.
+struct DragonflyShape {
+  int groups = 1;
+  int switches = 1;         ///< of a group
+  int links_a_pair = 1;     ///< links between every two groups, in each direction
+  NodeId first_switch = 0;  ///< switch s of group g is node first_switch + g * switches + s
+  /// First of the links within groups: by group, by source, by target (without the source itself).
+  LinkId first_local = 0;
+  /// First of the links between groups: by source group, by target group (without the source's
+  /// own), by number of the link.
+  LinkId first_global = 0;
+};
+
+/// The ways through a dragonfly. A minimal way between switches of one group is their link; between
+/// groups it is one of the links between the two groups with, where needed, a link within the group
+/// at either end: at most three links. A detour (Valiant) goes through another switch of the group,
+/// or through another group: at most five links.
+class Dragonfly {
+ public:
+  explicit Dragonfly(const DragonflyShape& shape) : shape_(shape) {}
+
+  [[nodiscard]] const DragonflyShape& shape() const { return shape_; }
+  [[nodiscard]] NodeId switch_at(int group, int index) const;
+  /// Of a switch: number of its group, and its number in the group.
+  [[nodiscard]] int group_of(NodeId node) const;
+  [[nodiscard]] int index_of(NodeId node) const;
+
+  /// The link between two switches of a group, by their numbers in it.
+  [[nodiscard]] LinkId local_link(int group, int source, int target) const;
+  /// Link number k from one group to another, 0 <= k < links_a_pair.
+  [[nodiscard]] LinkId global_link(int source_group, int target_group, int k) const;
+  /// The switch of `group`, by its number in it, that holds link number k to and from `other`. The
+  /// links of a group are dealt to its switches in turn, group after group.
+  [[nodiscard]] int gateway(int group, int other, int k) const;
+
+  /// Number of minimal ways between two switches: 1, or links_a_pair between two groups.
+  [[nodiscard]] int minimal_ways(NodeId source, NodeId target) const;
+  /// Appends minimal way number k, 0 <= k < minimal_ways(). Nothing if the switches are one.
+  void append_minimal(NodeId source, NodeId target, int k, std::vector<LinkId>& path) const;
+
+  /// Number of detours: one for each other switch of the group, or for each other group.
+  [[nodiscard]] int detours(NodeId source, NodeId target) const;
+  /// Appends detour number n, 0 <= n < detours(), which uses links number k where it crosses
+  /// between groups, 0 <= k < links_a_pair.
+  void append_detour(NodeId source, NodeId target, int n, int k, std::vector<LinkId>& path) const;
+
+ private:
+  void append_local(int group, int source, int target, std::vector<LinkId>& path) const;
+
+  DragonflyShape shape_;
+};
+
+}  // namespace cclgym
