@@ -35,10 +35,10 @@ struct Connection {
   std::vector<std::int32_t> target_steps;  // step of each receive
 };
 
-std::uint64_t connection_key(int source, int target, int channel) {
-  // 24 bits a rank, 16 a channel: far above any program's size.
-  return (static_cast<std::uint64_t>(source) << 40) | (static_cast<std::uint64_t>(target) << 16) |
-         static_cast<std::uint64_t>(channel);
+std::uint64_t connection_key(int source, int target, int channel, int kernel) {
+  // 22 bits a rank, 12 a channel, 8 a kernel: far above any program's size.
+  return (static_cast<std::uint64_t>(source) << 42) | (static_cast<std::uint64_t>(target) << 20) |
+         (static_cast<std::uint64_t>(channel) << 8) | static_cast<std::uint64_t>(kernel);
 }
 
 class Lowering {
@@ -161,12 +161,12 @@ class Lowering {
       const ThreadBlock& tb = block_at(rank, block);
       const Opcode opcode = step_at(rank, block, step).opcode;
       if (sends(opcode)) {
-        Connection& c = connections_[connection_key(rank, tb.send_peer, tb.channel)];
+        Connection& c = connections_[connection_key(rank, tb.send_peer, tb.channel, tb.kernel)];
         claim(c.source_block, block, rank, tb.send_peer, tb.channel, "send");
         c.source_steps.push_back(step);
       }
       if (receives(opcode)) {
-        Connection& c = connections_[connection_key(tb.recv_peer, rank, tb.channel)];
+        Connection& c = connections_[connection_key(tb.recv_peer, rank, tb.channel, tb.kernel)];
         claim(c.target_block, block, tb.recv_peer, rank, tb.channel, "receive");
         c.target_steps.push_back(step);
       }
@@ -189,7 +189,7 @@ class Lowering {
       const Instruction& instruction = step_at(rank, block, step);
       if (!sends(instruction.opcode)) return;
       const ThreadBlock& tb = block_at(rank, block);
-      Connection& c = connections_.at(connection_key(rank, tb.send_peer, tb.channel));
+      Connection& c = connections_.at(connection_key(rank, tb.send_peer, tb.channel, tb.kernel));
       const std::size_t k = c.flows.size();
       if (k >= c.target_steps.size()) {
         throw UserError(fmt::format("program '{}': {} sends a message that nobody receives",
@@ -218,7 +218,7 @@ class Lowering {
   };
 
   Message add_message(const NodeOrigin& origin, int channel, int chunks, bool reducing) {
-    const std::uint64_t key = connection_key(origin.rank, origin.peer_rank, channel);
+    const std::uint64_t key = connection_key(origin.rank, origin.peer_rank, channel, 0);
     auto found = routes_.find(key);
     if (found == routes_.end()) {
       std::vector<LinkId> links = fabric_.route(origin.rank, origin.peer_rank, channel);
@@ -352,7 +352,8 @@ class Lowering {
     }
     if (sends(instruction.opcode) && config_.slots > 0) {
       const ThreadBlock& tb = block_at(rank, block);
-      const Connection& c = connections_.at(connection_key(rank, tb.send_peer, tb.channel));
+      const Connection& c =
+          connections_.at(connection_key(rank, tb.send_peer, tb.channel, tb.kernel));
       if (const auto freed = slot_freed_by(c, node)) {
         add(completion_of(tb.send_peer, c.target_block, freed->first), freed->second);
       }
