@@ -28,25 +28,20 @@ constexpr std::array<GpuFacts, 7> kGpus{{{"V100", 70},
                                          {"B200", 100},
                                          {"GB200", 100}}};
 
-struct HostFacts {
-  std::string_view fabric;
-  NcclCpu cpu;
-  bool nics_at_cpu;  // not behind a PCIe switch that GPUs share: NCCL then does not trust LL128
-};
-// DGX-1, DGX-2, DGX/HGX H100 and H200: Xeon. NDv4: EPYC 7V12 (Microsoft's page of the series).
-// Perlmutter and Polaris: EPYC Milan, NICs at its root ports (NERSC's and ALCF's pages). Alps:
-// Grace.
-constexpr std::array<HostFacts, 4> kHosts{{{"ndv4", NcclCpu::Amd, false},
-                                           {"perlmutter", NcclCpu::Amd, true},
-                                           {"polaris", NcclCpu::Amd, true},
-                                           {"alps", NcclCpu::Arm, true}}};
-
-HostFacts host_of(const Fabric& fabric) {
-  for (const HostFacts& host : kHosts) {
-    if (fabric.name() == host.fabric) return host;
+// DGX-1, DGX-2, DGX and HGX H100 and H200, NDv2, ABCI: Xeon. NDv4: EPYC 7V12 (Microsoft's page of
+// the series). Perlmutter and Polaris: EPYC Milan (NERSC's and ALCF's pages). Alps: Grace.
+NcclCpu cpu_of(const Fabric& fabric) {
+  for (const std::string_view amd : {"ndv4", "perlmutter", "polaris"}) {
+    if (fabric.name() == amd) return NcclCpu::Amd;
   }
-  return {fabric.name(), fabric.gpu_model() == "GH200" ? NcclCpu::Arm : NcclCpu::Intel, false};
+  return fabric.gpu_model() == "GH200" || fabric.gpu_model() == "GB200" ? NcclCpu::Arm
+                                                                        : NcclCpu::Intel;
 }
+
+// Where the choice that real NCCL made shows that it did not trust LL128 over servers, though the
+// fabric has its NICs behind PCIe switches. ABCI: on 128 V100, NCCL 2.8.4's AllReduce gets faster
+// from 512 KiB to 1 MiB (730 to 507 us), as it does where it leaves LL for Simple there.
+bool distrusts_ll128(const Fabric& fabric) { return fabric.name() == "abci-v"; }
 
 int compute_capability_of(const Fabric& fabric) {
   const std::string& model = fabric.gpu_model();
@@ -92,7 +87,10 @@ struct Server {
   std::vector<int> nvlinks;  // of a GPU, by neighbour: a GPU, or the switches, which count as one
   bool nvswitch = false;
   std::vector<double> nics_GBps;  // each as fast as its own way there
-  double pcie_GBps = 12;          // PCIe Gen3 x16, if the fabric has no PCIe links
+  // Do the NICs sit behind PCIe switches that GPUs share, and not at the CPU? NCCL trusts LL128
+  // only there.
+  bool nics_at_switches = false;
+  double pcie_GBps = 12;  // PCIe Gen3 x16, if the fabric has no PCIe links
 };
 
 Server first_server(const Fabric& fabric, int compute_capability) {
@@ -122,7 +120,9 @@ Server first_server(const Fabric& fabric, int compute_capability) {
       nic_out[static_cast<std::size_t>(link.source)] += link.capacity_Bps() / 1e9;
     }
     if (target.kind == NodeKind::Nic && target.server == here && link.kind == LinkKind::Pcie) {
-      nic_in[static_cast<std::size_t>(link.target)] += link.capacity_Bps() / 1e9;
+      double& in = nic_in[static_cast<std::size_t>(link.target)];
+      in = std::max(in, link.capacity_Bps() / 1e9);
+      if (source.kind == NodeKind::PcieSwitch) server.nics_at_switches = true;
     }
   }
   server.nvswitch = to_switches > 0;
@@ -164,6 +164,7 @@ class Search {
       : server_(server),
         old_(family(version) == NcclFamily::V2_8),
         hopper_(compute_capability >= 90),
+        one_server_(one_server),
         nvlink_(nvlink_GBps(version, compute_capability)),
         speeds_(speeds(compute_capability, one_server)),
         most_channels_(version < NcclVersion{2, 23, 0} ? 16 : 32) {}  // MAXCHANNELS / 2
@@ -199,7 +200,7 @@ class Search {
   [[nodiscard]] Found nvls(int gpus) const {
     for (const double speed : speeds_) {
       if ((gpus + 1) * speed > width()) continue;
-      return {gpus, speed, slowest_nic(speeds_.front())};
+      return {gpus, speed, one_server_ ? speeds_.front() : slowest_nic()};
     }
     return {};
   }
@@ -242,10 +243,8 @@ class Search {
     return static_cast<int>(std::floor(bandwidth / speed * (1 + 1e-9)));
   }
 
-  [[nodiscard]] double slowest_nic(double otherwise) const {
-    double slowest = otherwise;
-    for (const double nic : server_.nics_GBps) slowest = std::min(slowest, nic);
-    return slowest;
+  [[nodiscard]] double slowest_nic() const {
+    return *std::min_element(server_.nics_GBps.begin(), server_.nics_GBps.end());
   }
 
   // The most bandwidth, the fastest channels first; no further down than half the best speed.
@@ -280,6 +279,7 @@ class Search {
   const Server& server_;
   bool old_;
   bool hopper_;
+  bool one_server_;
   double nvlink_;
   std::span<const double> speeds_;
   int most_channels_;
@@ -307,8 +307,7 @@ NcclComm nccl_comm_for(const Fabric& fabric, const NcclVersion& version) {
         fabric.name()));
   }
   comm.nodes = comm.ranks / *gpus;
-  const HostFacts host = host_of(fabric);
-  comm.cpu = host.cpu;
+  comm.cpu = cpu_of(fabric);
   const Server server = first_server(fabric, comm.compute_capability);
   if (comm.nodes > 1 && server.nics_GBps.empty()) {
     throw UserError(fmt::format("NCCL finds no NIC in the servers of fabric '{}'", fabric.name()));
@@ -335,7 +334,8 @@ NcclComm nccl_comm_for(const Fabric& fabric, const NcclVersion& version) {
     }
     comm.nvls_channels = comm.compute_capability < 100 ? 16 : (comm.nodes == 1 ? 24 : 32);
   }
-  comm.ll128 = (nvlink || *gpus == 1) && (comm.nodes == 1 || !host.nics_at_cpu);
+  const bool near_nics = server.nics_at_switches && !distrusts_ll128(fabric);
+  comm.ll128 = (nvlink || *gpus == 1) && (comm.nodes == 1 || near_nics);
   // Each channel becomes two (connect.cc), on Hopper over servers four if they are few and fast.
   const int most = family(version) == NcclFamily::V2_8 || version < NcclVersion{2, 23, 0} ? 32 : 64;
   comm.channels = std::min(2 * ring.channels, most);

@@ -9,10 +9,9 @@ namespace cclgym {
 
 /// Follows NCCL's topology search, as far as fabrics of equal servers need it: the links that each
 /// GPU has inside its server, the NICs of a server, and from them the most channels of the
-/// bandwidths that the search tries (docs/cost-models.md). What NCCL reads from the host and a
-/// fabric does not say (the CPU, where the NICs sit) is known for shipped fabrics by name; others
-/// count as Intel hosts with the NICs behind the GPUs' PCIe switches. Throws UserError if the
-/// fabric's GPUs are not NVIDIA's or of no known model, or its servers differ.
+/// bandwidths that the search tries (docs/cost-models.md). The maker of the CPU, which a fabric
+/// does not say, is known for shipped fabrics by name; others count as Intel (GH200: Arm). Throws
+/// UserError if the fabric's GPUs are not NVIDIA's or of no known model, or its servers differ.
 [[nodiscard]] NcclComm nccl_comm_for(const Fabric& fabric, const NcclVersion& version);
 
 }  // namespace cclgym

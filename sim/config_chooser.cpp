@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "sim/dispatch_table.hpp"
+#include "sim/nccl_chooser.hpp"
 
 namespace cclgym {
 
@@ -23,6 +24,12 @@ const std::vector<Kind>& kinds() {
       {{"dispatch:FILE", "what a table of size ranges says (cclgym tune-dispatch makes one)"},
        "dispatch",
        make_dispatch_chooser},
+      {{"nccl-default:VERSION",
+        "what a release of NCCL (2.8.4, 2.18 or newer; without :VERSION the newest) would choose"},
+       "nccl-default",
+       [](std::string_view version, const ChooserSite& site) {
+         return make_nccl_chooser(version, site);
+       }},
   };
   return all;
 }

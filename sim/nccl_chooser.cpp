@@ -1,0 +1,134 @@
+#include "sim/nccl_chooser.hpp"
+
+#include <fmt/core.h>
+#include <utility>
+
+#include "collectives/algorithm.hpp"
+#include "core/error.hpp"
+#include "cost_models/nccl_comm_for.hpp"
+#include "cost_models/nccl_p2p.hpp"
+#include "sim/simulator.hpp"
+
+namespace cclgym {
+
+namespace {
+
+std::string_view program_of(NcclAlgorithm algorithm) {
+  switch (algorithm) {
+    case NcclAlgorithm::Tree:
+      return "tree";
+    case NcclAlgorithm::Ring:
+      return "ring";
+    default:
+      return {};
+  }
+}
+
+class NcclChooser : public ConfigChooser {
+ public:
+  NcclChooser(const NcclVersion& version, const ChooserSite& site, const NcclAlgorithmSet& allowed)
+      : fabric_(site.fabric),
+        cost_model_(site.cost_model),
+        allowed_(allowed & simulated_nccl_algorithms()),
+        nccl_(version, nccl_comm_for(*fabric_, version)) {}
+
+  [[nodiscard]] bool chooses_for(CollectiveKind collective) const override {
+    return collective != CollectiveKind::Custom && collective != CollectiveKind::Reduce;
+  }
+
+  [[nodiscard]] Config choose(const Call& call) const override {
+    if (!chooses_for(call.collective)) {
+      throw UserError(fmt::format("NCCL's default choice: {}",
+                                  call.collective == CollectiveKind::Reduce
+                                      ? "NCCL reduces to a root along a ring, of which the "
+                                        "library has no program; name an algorithm"
+                                      : "NCCL has no custom collectives"));
+    }
+    const auto collective = nccl_collective(call.collective);
+    return collective ? tuned(call, *collective) : sends(call);
+  }
+
+  [[nodiscard]] std::string description() const override {
+    return fmt::format("what NCCL {} would choose by itself, of Ring and Tree",
+                       nccl_.version().to_string());
+  }
+
+ private:
+  [[nodiscard]] Config tuned(const Call& call, NcclCollective collective) const {
+    const NcclChoice choice = nccl_.choose(collective, call.bytes, allowed_);
+    return {.algorithm = std::string(program_of(choice.algorithm)),
+            .protocol = choice.protocol,
+            .channels = choice.channels,
+            .threads = choice.threads,
+            .tile_bytes = choice.slice_bytes,
+            .slots = choice.slices};
+  }
+
+  [[nodiscard]] Config sends(const Call& call) const {
+    const auto peers = call.collective == CollectiveKind::AllToNext
+                           ? 1
+                           : static_cast<std::uint64_t>(fabric_->ranks());
+    const NcclP2pChoice choice = nccl_p2p(nccl_.version(), nccl_.comm(), call.bytes / peers);
+    Config config{.algorithm = "naive",
+                  .protocol = choice.protocol,
+                  .channels = choice.channels,
+                  .threads = choice.threads,
+                  .tile_bytes = choice.chunk_bytes,
+                  .slots = choice.slices};
+    // NCCL's blocks take one peer after another where ours are one for each.
+    while (config.channels > 1 && !resident_misfit(call, config, *fabric_, cost_model_).empty()) {
+      config.channels /= 2;
+    }
+    return config;
+  }
+
+  std::shared_ptr<const Fabric> fabric_;
+  CostModel cost_model_;
+  NcclAlgorithmSet allowed_;
+  NcclDefault nccl_;
+};
+
+}  // namespace
+
+NcclAlgorithmSet simulated_nccl_algorithms() {
+  NcclAlgorithmSet set;
+  for (std::size_t a = 0; a < kNcclAlgorithms; ++a) {
+    set[a] = !program_of(static_cast<NcclAlgorithm>(a)).empty();
+  }
+  return set;
+}
+
+std::optional<NcclCollective> nccl_collective(CollectiveKind kind) {
+  switch (kind) {
+    case CollectiveKind::AllReduce:
+      return NcclCollective::AllReduce;
+    case CollectiveKind::AllGather:
+      return NcclCollective::AllGather;
+    case CollectiveKind::ReduceScatter:
+      return NcclCollective::ReduceScatter;
+    case CollectiveKind::Broadcast:
+      return NcclCollective::Broadcast;
+    case CollectiveKind::Reduce:
+      return NcclCollective::Reduce;
+    default:
+      return std::nullopt;
+  }
+}
+
+std::unique_ptr<const ConfigChooser> make_nccl_chooser(std::string_view argument,
+                                                       const ChooserSite& site,
+                                                       const NcclAlgorithmSet& allowed) {
+  try {
+    const NcclVersion version = argument.empty() ? kNewestNccl : parse_nccl_version(argument);
+    return std::make_unique<const NcclChooser>(version, site, allowed);
+  } catch (const UserError& error) {
+    throw UserError(site.where, error.what());
+  }
+}
+
+std::unique_ptr<const ConfigChooser> make_nccl_chooser(std::string_view argument,
+                                                       const ChooserSite& site) {
+  return make_nccl_chooser(argument, site, simulated_nccl_algorithms());
+}
+
+}  // namespace cclgym
