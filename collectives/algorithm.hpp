@@ -48,10 +48,11 @@ struct AlgorithmInfo {
 /// Why the algorithm cannot run on this many ranks; nullopt if it can.
 [[nodiscard]] std::optional<std::string> rank_misfit(std::string_view algorithm, int ranks);
 
-/// The most thread blocks that any GPU has in the program of a valid request with the default
-/// compile options, in closed form: exact, but for recursive-doubling AllGather, recursive-halving,
-/// halving-doubling, two-step and, on two ranks, spread-ring, where it is an upper bound a few
-/// blocks above. Throws UserError naming the nearest algorithm if there is none such.
+/// The most thread blocks that any GPU has in one kernel of the program of a valid request with the
+/// default compile options, in closed form: exact, but for recursive-doubling AllGather,
+/// recursive-halving, halving-doubling, two-step and, on two ranks, spread-ring, where it is an
+/// upper bound a few blocks above. Throws UserError naming the nearest algorithm if there is none
+/// such.
 [[nodiscard]] int thread_blocks_per_gpu(std::string_view algorithm,
                                         const AlgorithmRequest& request);
 

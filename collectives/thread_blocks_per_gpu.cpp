@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "collectives/algorithm.hpp"
+#include "collectives/algorithms/algorithms.hpp"
 
 namespace cclgym {
 
@@ -77,6 +78,13 @@ Count hierarchical(const AlgorithmRequest& request) {
   return Count{request.channels} * (inside == 2 ? 4 : 2) + across;
 }
 
+// Of the busiest kernel: a ring each.
+Count hierarchical_composed(const AlgorithmRequest& request) {
+  const int inside = request.ranks_per_server;
+  const Count across = request.ranks > inside ? 1 : 0;
+  return request.channels * std::max(across, inside == 1 ? Count{0} : Count{inside == 2 ? 2 : 1});
+}
+
 // To and from the ranks of its server, to and from its counterparts, and inside the GPU; a few less
 // where a message is sent on.
 Count two_step(const AlgorithmRequest& request) {
@@ -85,13 +93,22 @@ Count two_step(const AlgorithmRequest& request) {
   return request.channels * (2 * (inside - 1) + 2 * (servers - 1) + 1);
 }
 
+// Of the busiest kernel: to and from the ranks of its server, and inside the GPU; the copies; to
+// and from its counterparts.
+Count two_step_composed(const AlgorithmRequest& request) {
+  const Count inside = request.ranks_per_server;
+  const Count servers = request.ranks / inside;
+  const Count copies = std::min<Count>(algorithms::copy_lanes(request), request.ranks - inside);
+  return request.channels * std::max({2 * inside - 1, copies, 2 * (servers - 1)});
+}
+
 Count all_to_next(const AlgorithmRequest& request) {
   const int inside = request.ranks_per_server;
   if (inside == 1 || inside == request.ranks) return naive(request);
   return request.channels * Count{inside + 1};
 }
 
-constexpr std::array<std::pair<std::string_view, Count (*)(const AlgorithmRequest&)>, 11> kCounts{{
+constexpr std::array<std::pair<std::string_view, Count (*)(const AlgorithmRequest&)>, 13> kCounts{{
     {"ring", ring},
     {"recursive-doubling", doubling},
     {"recursive-halving", doubling},
@@ -101,7 +118,9 @@ constexpr std::array<std::pair<std::string_view, Count (*)(const AlgorithmReques
     {"naive", naive},
     {"spread-ring", spread_ring},
     {"hierarchical", hierarchical},
+    {"hierarchical-composed", hierarchical_composed},
     {"two-step", two_step},
+    {"two-step-composed", two_step_composed},
     {"all-to-next", all_to_next},
 }};
 

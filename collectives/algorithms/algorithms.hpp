@@ -19,7 +19,11 @@ namespace cclgym::algorithms {
 
 // In these `ranks_per_server` is at least 1 and divides the ranks.
 [[nodiscard]] Program hierarchical(const AlgorithmRequest& request);
+[[nodiscard]] Program hierarchical_composed(const AlgorithmRequest& request);
 [[nodiscard]] Program two_step(const AlgorithmRequest& request);
+[[nodiscard]] Program two_step_composed(const AlgorithmRequest& request);
+/// Two-Step's copy kernel, by hand: thread blocks for each channel, if there are copies enough.
+[[nodiscard]] int copy_lanes(const AlgorithmRequest& request);
 [[nodiscard]] Program all_to_next(const AlgorithmRequest& request);
 
 [[nodiscard]] Program spread_ring(const AlgorithmRequest& request);

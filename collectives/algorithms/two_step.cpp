@@ -5,23 +5,10 @@
 // Out of place, one chunk for each pair of ranks; `channels` instances (parallelize). A rank sends
 // one message to each rank of its own server for each server, and one of G chunks to its
 // counterpart in each other server.
-#include <array>
-#include <vector>
-
 #include "collectives/algorithms/algorithms.hpp"
+#include "collectives/algorithms/grid.hpp"
 
 namespace cclgym::algorithms {
-
-namespace {
-
-/// All (a, b, c) with a < as, b < bs and c < cs.
-std::vector<std::array<int, 3>> grid(int as, int bs, int cs) {
-  std::vector<std::array<int, 3>> points;
-  for (int i = 0; i < as * bs * cs; ++i) points.push_back({i / cs / bs, i / cs % bs, i % cs});
-  return points;
-}
-
-}  // namespace
 
 Program two_step(const AlgorithmRequest& request) {
   const int g = request.ranks_per_server;

@@ -1,0 +1,29 @@
+// The hierarchical AllReduce composed of NCCL's collectives, which MSCCLang compares with (section
+// 7.2): N servers of G ranks, three launches one after another.
+//
+// In place, N chunks a rank. Kernel 0: in each server, a ring ReduceScatter of runs of N chunks.
+// Kernel 1: across servers, the ranks of one place in their servers AllReduce their run on a ring.
+// Kernel 2: each server AllGathers the runs. Every kernel has `channels` parallel rings, each with
+// an equal part of the data. What a GPU does waits for all of its kernel before: no phase overlaps
+// another, and what arrives last in one kernel is not passed on in the next without being stored.
+#include "collectives/algorithms/algorithms.hpp"
+#include "collectives/algorithms/ring_phases.hpp"
+
+namespace cclgym::algorithms {
+
+Program hierarchical_composed(const AlgorithmRequest& request) {
+  const int g = request.ranks_per_server;
+  const int n = request.ranks / g;
+  ProgramBuilder p("hierarchical-composed",
+                   Contract::make(CollectiveKind::AllReduce, request.ranks, request.ranks, true));
+  const auto parallel = p.parallelize(request.channels);
+  for (int server = 0; server < n; ++server) ring_reduce_scatter(p, {server * g, g, 1}, 0, n, 0);
+  p.next_kernel();
+  for (int gpu = 0; gpu < g; ++gpu) ring_reduce_scatter(p, {gpu, n, g}, gpu * n, 1, 0);
+  for (int gpu = 0; gpu < g; ++gpu) ring_all_gather(p, {gpu, n, g}, gpu * n, 1, 0);
+  p.next_kernel();
+  for (int server = 0; server < n; ++server) ring_all_gather(p, {server * g, g, 1}, 0, n, 0);
+  return p.finish();
+}
+
+}  // namespace cclgym::algorithms
