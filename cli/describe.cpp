@@ -6,6 +6,7 @@
 #include "cli/command.hpp"
 #include "cli/fabric_options.hpp"
 #include "core/text_file.hpp"
+#include "topology_models/registry.hpp"
 
 namespace cclgym {
 
@@ -24,6 +25,9 @@ int describe(const std::vector<std::string>& args) {
   }
   const auto fabric = fabric_of(arguments->text("NAME"), *arguments);
   fmt::print("{}", describe_fabric(*fabric));
+  if (const FabricInfo* info = find_fabric_info(arguments->text("NAME"))) {
+    fmt::print("{}", describe_facts(info->facts));
+  }
   if (arguments->has("dot")) {
     const std::string& path = arguments->text("dot");
     write_text_file(path, to_dot(*fabric));
@@ -35,15 +39,18 @@ int describe(const std::vector<std::string>& args) {
 }  // namespace
 
 const Command& describe_command() {
-  static const Command command{.name = "describe",
-                               .summary = "describe a fabric: nodes, links, metrics, drawing",
-                               .usage = "fabric NAME [options]",
-                               .examples =
-                                   "  cclgym describe fabric dgx1\n"
-                                   "  cclgym describe fabric ndv4 --nodes 2 --dot ndv4.dot\n"
-                                   "      two servers, with a drawing for Graphviz\n"
-                                   "  cclgym describe fabric my-fabric.yaml\n",
-                               .run = describe};
+  static const Command command{
+      .name = "describe",
+      .summary = "describe a fabric: nodes, links, metrics, sources, drawing",
+      .usage = "fabric NAME [options]",
+      .examples =
+          "  cclgym describe fabric dgx1\n"
+          "  cclgym describe fabric ndv4 --nodes 2 --dot ndv4.dot\n"
+          "      two servers, with a drawing for Graphviz\n"
+          "  cclgym describe fabric frontier --nodes 256 --nic-binding "
+          "single_nic\n"
+          "  cclgym describe fabric my-fabric.yaml\n",
+      .run = describe};
   return command;
 }
 

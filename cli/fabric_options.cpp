@@ -1,5 +1,6 @@
 #include "cli/fabric_options.hpp"
 
+#include <algorithm>
 #include <optional>
 
 #include "topology_models/registry.hpp"
@@ -8,17 +9,29 @@ namespace cclgym {
 
 namespace {
 
-const OptionSpec kNodes{.name = "nodes",
-                        .kind = OptionKind::Integer,
-                        .description = "servers of the fabric",
-                        .min = 1,
-                        .max = 65536,
-                        .default_text = "1"};
-const OptionSpec kGpus{.name = "gpus",
-                       .kind = OptionKind::Integer,
-                       .description = "GPUs, for fabrics of any number",
-                       .min = 1,
-                       .max = 65536};
+// The record of an option of fabrics, under its name on the command line.
+OptionSpec record(std::string_view key, std::string name) {
+  const std::vector<OptionSpec>& all = fabric_spec_options();
+  OptionSpec spec = *std::find_if(all.begin(), all.end(),
+                                  [&](const OptionSpec& option) { return option.name == key; });
+  spec.name = std::move(name);
+  return spec;
+}
+
+struct Records {
+  OptionSpec nodes = record("servers", "nodes");
+  OptionSpec gpus = record("gpus", "gpus");
+  OptionSpec gpus_per_node = record("gpus_per_server", "gpus-per-node");
+  OptionSpec nic_binding = record("nic_binding", "nic-binding");
+  OptionSpec oversubscription = record("oversubscription", "oversubscription");
+  OptionSpec nodes_per_leaf = record("servers_per_leaf", "nodes-per-leaf");
+  OptionSpec groups = record("groups", "groups");
+};
+
+const Records& records() {
+  static const Records all;
+  return all;
+}
 
 std::optional<int> number(const Arguments& arguments, const OptionSpec& spec) {
   if (!arguments.has(spec.name)) return std::nullopt;
@@ -26,19 +39,45 @@ std::optional<int> number(const Arguments& arguments, const OptionSpec& spec) {
       read_integer(arguments.text(spec.name), spec, argument_location(spec.name)));
 }
 
+FabricSpec spec_of(const std::string& name, const Arguments& arguments) {
+  const Records& all = records();
+  FabricSpec spec;
+  spec.name = name;
+  spec.servers = number(arguments, all.nodes);
+  spec.gpus = number(arguments, all.gpus);
+  spec.gpus_per_server = number(arguments, all.gpus_per_node);
+  if (const std::string& key = all.nic_binding.name; arguments.has(key)) {
+    spec.nic_binding = static_cast<NicBinding>(
+        read_choice(arguments.text(key), all.nic_binding, argument_location(key)));
+  }
+  if (const std::string& key = all.oversubscription.name; arguments.has(key)) {
+    spec.oversubscription =
+        read_real(arguments.text(key), all.oversubscription, argument_location(key));
+  }
+  spec.servers_per_leaf = number(arguments, all.nodes_per_leaf);
+  spec.groups = number(arguments, all.groups);
+  return spec;
+}
+
 }  // namespace
 
 void add_fabric_options(ArgumentReader& reader) {
-  reader.option(kNodes, "N");
-  reader.option(kGpus, "N");
+  reader.option(records().nodes, "N");
+  reader.option(records().gpus, "N");
+  reader.option(records().gpus_per_node, "N");
+  reader.option(records().nic_binding, "NAME");
+  reader.option(records().oversubscription, "RATIO");
+  reader.option(records().nodes_per_leaf, "N");
+  reader.option(records().groups, "N");
 }
 
 std::shared_ptr<const Fabric> fabric_of(const std::string& name, const Arguments& arguments) {
-  FabricSpec spec;
-  spec.name = name;
-  spec.servers = number(arguments, kNodes);
-  spec.gpus = number(arguments, kGpus);
-  return make_fabric(spec);
+  return make_fabric(spec_of(name, arguments));
+}
+
+std::string fabric_label_of(const std::string& name, const Arguments& arguments,
+                            const Fabric& fabric) {
+  return find_fabric_info(name) == nullptr ? fabric.name() : fabric_label(spec_of(name, arguments));
 }
 
 }  // namespace cclgym

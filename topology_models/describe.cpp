@@ -158,4 +158,13 @@ std::string describe_fabric(const Fabric& fabric, const FabricMetrics& metrics) 
       nodes_text(fabric), links_text(fabric), metrics_text(metrics));
 }
 
+std::string describe_facts(const std::vector<FabricFact>& facts) {
+  if (facts.empty()) return "";
+  std::string text = "\nSources\n";
+  for (const FabricFact& fact : facts) {
+    text += fmt::format("  {}\n      {}\n", fact.fact, fact.source);
+  }
+  return text;
+}
+
 }  // namespace cclgym

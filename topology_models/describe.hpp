@@ -2,9 +2,11 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "topology_models/fabric.hpp"
 #include "topology_models/metrics.hpp"
+#include "topology_models/registry.hpp"
 
 namespace cclgym {
 
@@ -12,6 +14,10 @@ namespace cclgym {
 /// metrics, as aligned text of several lines.
 [[nodiscard]] std::string describe_fabric(const Fabric& fabric);
 [[nodiscard]] std::string describe_fabric(const Fabric& fabric, const FabricMetrics& metrics);
+
+/// What a shipped fabric is built from and who published it, as lines that follow its description.
+/// Empty if there are no facts.
+[[nodiscard]] std::string describe_facts(const std::vector<FabricFact>& facts);
 
 /// A drawing for Graphviz: `dot -Tsvg`. Servers are frames, a duplex link is one edge, kinds of
 /// nodes have their own shape, kinds of links their own colour.
