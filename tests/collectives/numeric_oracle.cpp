@@ -27,26 +27,22 @@ class Run {
  public:
   Run(const ThreadBlockProgram& program, NumericMemory& memory, std::uint64_t seed)
       : memory_(memory), random_(seed), by_priority_(seed % 2 == 1) {
+    unfinished_.resize(program.gpus.size());
     for (int rank = 0; rank < std::ssize(program.gpus); ++rank) {
       const auto& blocks = program.gpus[ix(rank)].thread_blocks;
       for (int id = 0; id < std::ssize(blocks); ++id) {
         cursors_.push_back({rank, id, &blocks[ix(id)]});
+        if (!cursors_.back().finished()) ++unfinished_[ix(rank)][blocks[ix(id)].kernel];
       }
     }
     std::shuffle(cursors_.begin(), cursors_.end(), random_);
   }
 
   Outcome run() {
-    for (;;) {
-      std::vector<Cursor*> able;
-      for (Cursor& cursor : cursors_) {
-        if (can_run(cursor)) able.push_back(&cursor);
-        if (by_priority_ && !able.empty()) break;
-      }
-      if (able.empty()) break;
-      Cursor& cursor = *able[random_() % able.size()];
-      execute(cursor);
-      ++cursor.next;
+    while (Cursor* cursor = next_able()) {
+      execute(*cursor);
+      ++cursor->next;
+      if (cursor->finished()) finish(*cursor);
     }
     if (wrong_) return Outcome::WrongData;
     for (const Cursor& cursor : cursors_) {
@@ -59,6 +55,15 @@ class Run {
   }
 
  private:
+  /// The first that can run, of all by priority, or from a random one on; null: none can.
+  Cursor* next_able() {
+    const std::size_t first = by_priority_ || cursors_.empty() ? 0 : random_() % cursors_.size();
+    for (std::size_t i = 0; i < cursors_.size(); ++i) {
+      Cursor& cursor = cursors_[(first + i) % cursors_.size()];
+      if (can_run(cursor)) return &cursor;
+    }
+    return nullptr;
+  }
   [[nodiscard]] bool step_done(int rank, const StepRef& wait) const {
     for (const Cursor& cursor : cursors_) {
       if (cursor.rank == rank && cursor.id == wait.thread_block) {
@@ -68,10 +73,12 @@ class Run {
     return false;
   }
   [[nodiscard]] bool kernel_begun(const Cursor& cursor) const {
-    return cursor.block->kernel == 0 || std::ranges::all_of(cursors_, [&](const Cursor& other) {
-             return other.rank != cursor.rank || other.block->kernel >= cursor.block->kernel ||
-                    other.finished();
-           });
+    return unfinished_[ix(cursor.rank)].begin()->first >= cursor.block->kernel;
+  }
+  void finish(const Cursor& cursor) {
+    auto& kernels = unfinished_[ix(cursor.rank)];
+    const auto found = kernels.find(cursor.block->kernel);
+    if (--found->second == 0) kernels.erase(found);
   }
   [[nodiscard]] static Connection incoming(const Cursor& cursor) {
     return {cursor.block->recv_peer, cursor.rank, cursor.block->channel};
@@ -159,6 +166,7 @@ class Run {
   std::mt19937_64 random_;
   bool by_priority_;
   std::vector<Cursor> cursors_;
+  std::vector<std::map<int, int>> unfinished_;  ///< by rank: blocks, by kernel
   std::map<Connection, std::deque<Message>> messages_;
   bool wrong_ = false;
 };
