@@ -4,6 +4,12 @@
 // Broadcast, Reduce and AllToNext cut the buffer into one chunk a channel, the others each slice of
 // it. Broadcast and Reduce are in place (they need no buffer but the one); AllToAll, Gather,
 // Scatter and AllToNext, whose receive buffer is not the send buffer, are out of place.
+//
+// AllToAll and AllToNext are what NCCL's users write with grouped ncclSend and ncclRecv. A rank has
+// a thread block for each peer, direction and channel, and all transfers of a group run at once.
+// NCCL pairs the send to rank + i with the receive from rank - i, in this order of i, and divides
+// the warps of one block between up to eight such pairs (NCCL_MAX_WORK_ELEMENTS_P2P), none of which
+// waits for another; here each end has a block of its own.
 #include "collectives/algorithms/algorithms.hpp"
 
 namespace cclgym::algorithms {
