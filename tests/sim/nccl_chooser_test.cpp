@@ -1,0 +1,134 @@
+// "nccl-default" as a chooser of configurations.
+#include "sim/nccl_chooser.hpp"
+
+#include <string>
+
+#include "catch.hpp"
+#include "core/error.hpp"
+#include "cost_models/nccl_comm_for.hpp"
+#include "cost_models/nccl_p2p.hpp"
+#include "sim/simulator.hpp"
+#include "topology_models/registry.hpp"
+
+using namespace cclgym;
+
+namespace {
+
+ChooserSite site_of(const char* fabric, int servers) {
+  FabricSpec spec;
+  spec.name = fabric;
+  if (servers > 1) spec.servers = servers;
+  ChooserSite site{.fabric = make_fabric(spec)};
+  site.cost_model = cost_model_for("auto", *site.fabric);
+  site.where = {"experiment.yaml", 3, 7};
+  return site;
+}
+
+std::string refusal(const char* name, const ChooserSite& site) {
+  try {
+    (void)make_config_chooser(name, site);
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("nccl-default is what the model chooses, of ring and tree") {
+  for (const char* version : {"2.8.4", "2.18.3", "2.28.9", "2.30.7"}) {
+    for (const int servers : {1, 2}) {
+      const ChooserSite site = site_of("ndv4", servers);
+      const auto chooser = make_config_chooser(std::string("nccl-default:") + version, site);
+      const NcclVersion nccl = parse_nccl_version(version);
+      const NcclDefault model(nccl, nccl_comm_for(*site.fabric, nccl));
+      for (const CollectiveKind kind : {CollectiveKind::AllReduce, CollectiveKind::AllGather,
+                                        CollectiveKind::ReduceScatter, CollectiveKind::Broadcast}) {
+        for (std::uint64_t bytes = 4096; bytes <= 1u << 30; bytes *= 8) {
+          CAPTURE(version, servers, to_string(kind), bytes);
+          REQUIRE(chooser->chooses_for(kind));
+          const Call call{.collective = kind, .bytes = bytes};
+          const Config config = chooser->choose(call);
+          const NcclChoice choice = model.choose(*nccl_collective(kind), bytes);
+          CHECK(config.algorithm == (choice.algorithm == NcclAlgorithm::Tree ? "tree" : "ring"));
+          CHECK(config.protocol == choice.protocol);
+          CHECK(config.channels == choice.channels);
+          CHECK(config.threads == choice.threads);
+          CHECK(config.tile_bytes == choice.slice_bytes);
+          CHECK(config.slots == choice.slices);
+          CHECK(config.instances == 1);
+          CHECK(config_misfit(call, config, site.fabric->ranks()).empty());
+          CHECK(config == chooser->choose(call));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("what is not simulated is left out of the choice") {
+  const ChooserSite site = site_of("hgx-h100", 1);
+  const NcclDefault model(kNewestNccl, nccl_comm_for(*site.fabric, kNewestNccl));
+  constexpr std::uint64_t kBytes = 256 << 20;
+  CHECK(model.choose(NcclCollective::AllReduce, kBytes).algorithm == NcclAlgorithm::Nvls);
+  const Call call{.collective = CollectiveKind::AllReduce, .bytes = kBytes};
+  CHECK(make_config_chooser("nccl-default", site)->choose(call).algorithm == "ring");
+  NcclAlgorithmSet tree;
+  tree.set(static_cast<std::size_t>(NcclAlgorithm::Tree));
+  CHECK(make_nccl_chooser("", site, tree)->choose(call).algorithm == "tree");
+  CHECK(make_config_chooser("nccl-default", site)->description() ==
+        "what NCCL 2.30.7 would choose by itself, of Ring and Tree");
+}
+
+TEST_CASE("sends and receives run as naive") {
+  const ChooserSite site = site_of("ndv4", 1);
+  const auto chooser = make_config_chooser("nccl-default:2.28.9", site);
+  const NcclVersion version = parse_nccl_version("2.28.9");
+  const NcclComm comm = nccl_comm_for(*site.fabric, version);
+  for (const CollectiveKind kind : {CollectiveKind::AllToAll, CollectiveKind::Gather,
+                                    CollectiveKind::Scatter, CollectiveKind::AllToNext}) {
+    for (const std::uint64_t bytes : {std::uint64_t{8192}, std::uint64_t{64} << 20}) {
+      CAPTURE(to_string(kind), bytes);
+      const Call call{.collective = kind, .bytes = bytes};
+      const Config config = chooser->choose(call);
+      const NcclP2pChoice choice =
+          nccl_p2p(version, comm, kind == CollectiveKind::AllToNext ? bytes : bytes / 8);
+      CHECK(config.algorithm == "naive");
+      CHECK(config.protocol == choice.protocol);
+      CHECK(config.channels <= choice.channels);
+      CHECK(config.tile_bytes == choice.chunk_bytes);
+      CHECK(config_misfit(call, config, 8).empty());
+      CHECK(resident_misfit(call, config, *site.fabric, site.cost_model).empty());
+    }
+  }
+}
+
+TEST_CASE("configurations of the default can be simulated") {
+  const ChooserSite site = site_of("ndv4", 1);
+  Simulator simulator(site.fabric, site.cost_model, "flow");
+  for (const char* name : {"nccl-default:2.8.4", "nccl-default"}) {
+    const auto chooser = make_config_chooser(name, site);
+    double last_s = 0;
+    for (const std::uint64_t bytes : {std::uint64_t{8192}, std::uint64_t{8} << 20}) {
+      const Call call{.collective = CollectiveKind::AllReduce, .bytes = bytes};
+      const double time_s = simulator.simulate(call, chooser->choose(call)).time_s;
+      CHECK(time_s > last_s);
+      last_s = time_s;
+    }
+  }
+}
+
+TEST_CASE("what cannot be chosen is refused at its place") {
+  const ChooserSite site = site_of("ndv4", 1);
+  CHECK(refusal("nccl-default:2.12", site) ==
+        "experiment.yaml:3:7: the default choice of NCCL 2.12 is not modelled; supported are 2.8.4 "
+        "and 2.18 or newer (nearest: 2.8.4)");
+  CHECK(refusal("nccl-default:new", site).find("experiment.yaml:3:7: 'new' is not a release") == 0);
+  CHECK(refusal("nccl-default", site_of("mi300x", 1)).find("RCCL") != std::string::npos);
+  CHECK(refusal("nccl-default:2.8.4", site_of("hgx-h100", 1)).find("knows GPUs up to") !=
+        std::string::npos);
+  const auto chooser = make_config_chooser("nccl-default", site);
+  CHECK_FALSE(chooser->chooses_for(CollectiveKind::Reduce));
+  CHECK_FALSE(chooser->chooses_for(CollectiveKind::Custom));
+  CHECK_THROWS_AS(chooser->choose({.collective = CollectiveKind::Reduce, .bytes = 1024}),
+                  UserError);
+}
