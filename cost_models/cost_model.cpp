@@ -71,8 +71,10 @@ std::string CostModel::canonical_text() const {
     add(fmt::format("message_slots{}", p), protocols[p].message_slots);
   }
   add("full_threads", full_threads);
+  add("half_rate_threads", half_rate_threads);
   add("instruction_overhead", instruction_overhead_s);
   add("local_copy_rate", local_copy_rate_Bps);
+  add("local_reduce_rate", local_reduce_rate_Bps);
   add("kernel_launch", kernel_launch_s);
   add("channel_overhead", channel_overhead_s);
   add("interpreter_launch", interpreter_launch_s);

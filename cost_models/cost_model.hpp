@@ -56,9 +56,14 @@ struct CostModel {
   /// Share of a link's raw bandwidth that payload and protocol flags can use, by link kind.
   std::array<double, 4> link_efficiency{1, 1, 1, 1};
   std::array<ProtocolCost, kProtocols> protocols;  ///< index: Protocol
-  int full_threads = 512;  ///< threads at which a block reaches its rates; fewer scale linearly
+  int full_threads = 512;                          ///< threads at which a block reaches its rates
+  /// How fewer threads scale rates: t / (t + h), relative to full_threads, for h =
+  /// half_rate_threads; 0: linearly.
+  int half_rate_threads = 0;
   double instruction_overhead_s = 0;                      ///< of every instruction, s
   double local_copy_rate_Bps = ProtocolCost::kUnlimited;  ///< local copy by one full block, B/s
+  double local_reduce_rate_Bps =
+      ProtocolCost::kUnlimited;   ///< local reduction by such a block, B/s
   double kernel_launch_s = 0;     ///< from the call to the first instruction, s
   double channel_overhead_s = 0;  ///< Runtime::Nccl: launch cost of each channel, on top of it, s
   /// Runtime::Interpreter: launch cost on top of kernel_launch_s, and of each of a GPU's thread

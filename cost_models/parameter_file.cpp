@@ -225,17 +225,28 @@ const std::vector<OptionSpec>& cost_model_options() {
        .default_text = "0us"},
       {.name = "full_threads",
        .kind = OptionKind::Integer,
-       .description =
-           "threads with which a block reaches its rates; fewer scale them down linearly",
+       .description = "threads with which a block reaches its rates; fewer scale them down",
        .min = 32,
        .max = 1024,
        .default_text = "512"},
+      {.name = "half_rate_threads",
+       .kind = OptionKind::Integer,
+       .description = "h, where t threads scale rates as t / (t + h); 0: linearly",
+       .min = 0,
+       .max = 1'000'000,
+       .default_text = "0"},
       {.name = "local_copy_rate",
        .kind = OptionKind::Rate,
        .description = "rate of a copy inside a GPU by one block with full_threads threads",
        .min = 0,
        .exclusive_min = true,
        .required = true},
+      {.name = "local_reduce_rate",
+       .kind = OptionKind::Rate,
+       .description =
+           "rate of a reduction inside a GPU by such a block; not given: local_copy_rate",
+       .min = 0,
+       .exclusive_min = true},
       {.name = "alpha", .kind = OptionKind::Mapping, .description = "by link kind, see below"},
       {.name = "link_efficiency",
        .kind = OptionKind::Mapping,
@@ -265,10 +276,14 @@ CostModel read_cost_model(const YamlValue& document) {
   read_into(model.start_skew_s, document, specs, "start_skew");
   read_into(model.instruction_overhead_s, document, specs, "instruction_overhead");
   read_into(model.local_copy_rate_Bps, document, specs, "local_copy_rate");
+  model.local_reduce_rate_Bps = model.local_copy_rate_Bps;
+  read_into(model.local_reduce_rate_Bps, document, specs, "local_reduce_rate");
   const OptionSpec& threads = spec_of(specs, "full_threads");
   model.full_threads = static_cast<int>(read_integer(lookup(document, threads), threads));
   const OptionSpec& blocks = spec_of(specs, "max_thread_blocks");
   model.max_thread_blocks = static_cast<int>(read_integer(lookup(document, blocks), blocks));
+  const OptionSpec& half = spec_of(specs, "half_rate_threads");
+  model.half_rate_threads = static_cast<int>(read_integer(lookup(document, half), half));
   const OptionSpec& resident = spec_of(specs, "resident_threads");
   model.resident_threads = static_cast<int>(read_integer(lookup(document, resident), resident));
   if (const YamlValue* alpha = document.find("alpha")) {

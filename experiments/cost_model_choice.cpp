@@ -45,8 +45,14 @@ class Overrides {
     } else if (entry.key == "full_threads") {
       model_.full_threads = static_cast<int>(read_integer(entry.value, spec));
       note(entry.key, entry.value);
+    } else if (entry.key == "half_rate_threads") {
+      model_.half_rate_threads = static_cast<int>(read_integer(entry.value, spec));
+      note(entry.key, entry.value);
     } else if (entry.key == "local_copy_rate") {
       model_.local_copy_rate_Bps = read_rate_Bps(entry.value, spec);
+      note(entry.key, entry.value);
+    } else if (entry.key == "local_reduce_rate") {
+      model_.local_reduce_rate_Bps = read_rate_Bps(entry.value, spec);
       note(entry.key, entry.value);
     } else if (entry.key == "alpha") {
       alpha(entry.value);

@@ -66,6 +66,7 @@ AlgorithmRequest request_of(const Call& call, const Config& config, const Fabric
   request.compile.fuse = !model.hockney;
   request.compile.share_blocks = !model.hockney;
   request.compile.instances = config.instances;
+  if (config.slots == 1) request.compile.slots = 1;
   return request;
 }
 
@@ -244,7 +245,8 @@ std::shared_ptr<const ThreadBlockProgram> Simulator::program(const Call& call,
     throw UserError(misfit);
   }
   std::shared_ptr<const ThreadBlockProgram>& known =
-      programs_[{config.algorithm, call.collective, config.channels, config.instances, call.root}];
+      programs_[{config.algorithm, call.collective, config.channels, config.instances,
+                 config.slots == 1, call.root}];
   if (!known) {
     if (const std::string misfit = resident_misfit(call, config, *fabric_, cost_model_);
         !misfit.empty()) {

@@ -68,7 +68,7 @@ class Simulator {
   /// own account of the run if there was only one.
   EngineResult run(std::shared_ptr<const ThreadBlockProgram> program, SimulationRecord& record,
                    std::uint64_t seed, std::uint64_t repetition);
-  using ProgramKey = std::tuple<std::string, CollectiveKind, int, int, int>;
+  using ProgramKey = std::tuple<std::string, CollectiveKind, int, int, bool, int>;
   [[nodiscard]] std::shared_ptr<const ThreadBlockProgram> program(const Call& call,
                                                                   const Config& config);
   [[nodiscard]] std::vector<double> start_delays(std::uint64_t seed,

@@ -12,7 +12,11 @@ namespace cclgym {
 namespace {
 
 double thread_share(const CostModel& model, const Config& config) {
-  return std::min(1.0, static_cast<double>(config.threads) / model.full_threads);
+  const double threads = std::min(config.threads, model.full_threads);
+  const double full = model.full_threads;
+  if (model.half_rate_threads == 0) return threads / full;
+  const double half = model.half_rate_threads;
+  return threads / (threads + half) * (full + half) / full;
 }
 
 double instruction_cost_s(const CostModel& model, Runtime runtime) {
@@ -67,7 +71,8 @@ double local_cost_s(const CostModel& model, const Config& config, Runtime runtim
   const ProtocolCost& protocol = model.protocols[static_cast<std::size_t>(config.protocol)];
   double rate_Bps = model.local_copy_rate_Bps;
   if (opcode == Opcode::Recv) rate_Bps = protocol.thread_block_rate_Bps * protocol.efficiency;
-  if (reduces(opcode)) rate_Bps = protocol.reduce_rate_Bps;
+  if (opcode == Opcode::Reduce) rate_Bps = model.local_reduce_rate_Bps;
+  if (opcode == Opcode::RecvReduceCopy) rate_Bps = protocol.reduce_rate_Bps;
   return instruction_cost_s(model, runtime) + bytes / (rate_Bps * thread_share(model, config));
 }
 

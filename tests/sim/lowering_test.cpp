@@ -174,6 +174,7 @@ TEST_CASE("protocol costs of one message") {
   model.full_threads = 512;
   model.instruction_overhead_s = 0.05e-6;
   model.local_copy_rate_Bps = 20e9;
+  model.local_reduce_rate_Bps = 10e9;
   model.kernel_launch_s = 6.6e-6;
   model.channel_overhead_s = 1e-6;
   model.interpreter_launch_s = 3e-6;
@@ -199,8 +200,10 @@ TEST_CASE("protocol costs of one message") {
   CHECK(cost_of(1000, true).rate_cap_Bps == 2.9e9 / 0.5);
   config.threads = 128;
   CHECK(cost_of(1000, false).rate_cap_Bps == 9.8e9 / 4);
+  model.half_rate_threads = 256;  // 128 / 384 instead of 512 / 768
+  CHECK(cost_of(1000, false).rate_cap_Bps == Approx(9.8e9 / 2).epsilon(1e-12));
   config.threads = 1024;
-  CHECK(cost_of(1000, false).rate_cap_Bps == 9.8e9);
+  CHECK(cost_of(1000, false).rate_cap_Bps == Approx(9.8e9).epsilon(1e-12));
 
   const auto local_s = [&](Opcode opcode, double bytes, Runtime runtime = Runtime::Nccl) {
     return local_cost_s(model, config, runtime, opcode, bytes);
@@ -208,7 +211,7 @@ TEST_CASE("protocol costs of one message") {
   CHECK(local_s(Opcode::Copy, 20e3) == Approx(0.05e-6 + 1e-6).epsilon(1e-12));
   CHECK(local_s(Opcode::Recv, 4.9e3) == Approx(0.05e-6 + 1e-6).epsilon(1e-12));
   CHECK(local_s(Opcode::RecvReduceCopy, 2.9e3) == Approx(0.05e-6 + 1e-6).epsilon(1e-12));
-  CHECK(local_s(Opcode::Reduce, 2.9e3, Runtime::Interpreter) ==
+  CHECK(local_s(Opcode::Reduce, 10e3, Runtime::Interpreter) ==
         Approx(0.15e-6 + 1e-6).epsilon(1e-12));
   CHECK(local_s(Opcode::Send, 1e9) == 0);
   CHECK(local_s(Opcode::RecvReduceCopySend, 1e9) == 0);
