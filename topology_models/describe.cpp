@@ -132,15 +132,19 @@ std::string metrics_text(const FabricMetrics& metrics) {
                                     : fmt::format("{}/{} = {} rounds a chunk", value.numerator(),
                                                   value.denominator(), decimal);
   };
-  return "\nMetrics\n" +
-         table({{"diameter", computed_text(metrics.diameter, steps),
-                 "GPU to GPU; a_l of AllGather in SCCL"},
-                {"link unit", computed_text(metrics.link_unit_Bps, short_rate),
-                 "carries one chunk a round"},
-                {"inverse bisection", computed_text(metrics.inverse_bisection, rounds),
-                 "b_l of AllGather in SCCL"},
-                {"bisection", computed_text(metrics.bisection_Bps, short_rate),
-                 "one direction, least over all halvings"}});
+  std::vector<Row> rows = {
+      {"diameter", computed_text(metrics.diameter, steps), "GPU to GPU; a_l of AllGather in SCCL"},
+      {"link unit", computed_text(metrics.link_unit_Bps, short_rate), "carries one chunk a round"},
+      {"inverse bisection", computed_text(metrics.inverse_bisection, rounds),
+       "b_l of AllGather in SCCL"},
+      {"bisection", computed_text(metrics.bisection_Bps, short_rate),
+       "one direction, least over all halvings"}};
+  if (metrics.switch_hops.value != 0) {
+    const auto hops = [](int number) { return plural(static_cast<std::size_t>(number), "hop"); };
+    rows.push_back({"network diameter", computed_text(metrics.switch_hops, hops),
+                    "network switch to network switch, of those with NICs"});
+  }
+  return "\nMetrics\n" + table(rows);
 }
 
 }  // namespace

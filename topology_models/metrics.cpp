@@ -135,9 +135,45 @@ Computed<double> bisection_Bps(const Fabric& fabric) {
   return {static_cast<double>(network.least_halving()) * static_cast<double>(*unit.value), {}};
 }
 
+Computed<int> switch_hops(const Fabric& fabric) {
+  const auto kind = [&](NodeId id) { return fabric.nodes()[index(id)].kind; };
+  std::vector<std::vector<NodeId>> next(fabric.nodes().size());
+  std::vector<NodeId> edge;  // switches with a NIC, each once
+  std::vector<bool> is_edge(fabric.nodes().size());
+  for (const Link& link : fabric.links()) {
+    if (kind(link.target) != NodeKind::NetworkSwitch) continue;
+    if (kind(link.source) == NodeKind::NetworkSwitch) {
+      next[index(link.source)].push_back(link.target);
+    } else if (!is_edge[index(link.target)]) {
+      is_edge[index(link.target)] = true;
+      edge.push_back(link.target);
+    }
+  }
+  int most = 0;
+  std::int64_t work = 0;
+  std::vector<int> hops(fabric.nodes().size());
+  for (const NodeId source : edge) {
+    std::fill(hops.begin(), hops.end(), -1);
+    hops[index(source)] = 0;
+    std::vector<NodeId> queue{source};
+    for (std::size_t k = 0; k < queue.size(); ++k) {
+      const NodeId node = queue[k];
+      if (is_edge[index(node)]) most = std::max(most, hops[index(node)]);
+      work += static_cast<std::int64_t>(next[index(node)].size());
+      for (const NodeId other : next[index(node)]) {
+        if (hops[index(other)] >= 0) continue;
+        hops[index(other)] = hops[index(node)] + 1;
+        queue.push_back(other);
+      }
+    }
+    if (work > kDiameterWork) return {std::nullopt, too_many(fabric)};
+  }
+  return {most, {}};
+}
+
 FabricMetrics fabric_metrics(const Fabric& fabric) {
-  return {diameter(fabric), link_unit_Bps(fabric), inverse_bisection(fabric),
-          bisection_Bps(fabric)};
+  return {diameter(fabric), link_unit_Bps(fabric), inverse_bisection(fabric), bisection_Bps(fabric),
+          switch_hops(fabric)};
 }
 
 }  // namespace cclgym

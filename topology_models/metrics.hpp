@@ -33,6 +33,10 @@ struct FabricMetrics {
   /// The least capacity between two halves of the GPUs (of N/2 rounded down and up), B/s, one
   /// direction, the worse one. Switches may be on either side.
   Computed<double> bisection_Bps;
+  /// The greatest number of links from one network switch with a NIC to another, through network
+  /// switches alone: 3 in a dragonfly of several groups, 0 if all NICs share one switch or there is
+  /// no network.
+  Computed<int> switch_hops;
 };
 
 /// Every metric of a fabric. Those that would take more than about a second are left out, and say
@@ -43,5 +47,6 @@ struct FabricMetrics {
 [[nodiscard]] Computed<double> link_unit_Bps(const Fabric& fabric);
 [[nodiscard]] Computed<Rational> inverse_bisection(const Fabric& fabric);
 [[nodiscard]] Computed<double> bisection_Bps(const Fabric& fabric);
+[[nodiscard]] Computed<int> switch_hops(const Fabric& fabric);
 
 }  // namespace cclgym
