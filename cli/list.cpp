@@ -7,6 +7,7 @@
 #include "cli/command.hpp"
 #include "collectives/algorithm.hpp"
 #include "cost_models/cost_model.hpp"
+#include "sim/config_chooser.hpp"
 #include "sim/engine.hpp"
 #include "topology_models/registry.hpp"
 
@@ -43,6 +44,9 @@ Lines algorithms() {
     }
     lines.emplace_back(info.name, info.description);
     lines.emplace_back("", fmt::format("{}; {}", kinds, info.rank_rule));
+  }
+  for (const ConfigChooserInfo& info : config_chooser_infos()) {
+    lines.emplace_back(info.form, "chooses the configuration of each call: " + info.description);
   }
   return lines;
 }

@@ -1,19 +1,19 @@
 // cclgym simulate: one call, one configuration.
 #include <algorithm>
 #include <fmt/core.h>
-#include <nlohmann/json.hpp>
 
 #include "cli/command.hpp"
 #include "cli/fabric_options.hpp"
+#include "cli/print_simulation.hpp"
 #include "collectives/msccl_xml.hpp"
 #include "collectives/verify.hpp"
 #include "core/units.hpp"
 #include "cost_models/cost_model.hpp"
 #include "experiments/experiment_options.hpp"
-#include "sim/analysis.hpp"
+#include "sim/config_chooser.hpp"
+#include "sim/config_options.hpp"
 #include "sim/simulator.hpp"
 #include "sim/timeline.hpp"
-#include "sim/transfer_cost.hpp"
 
 namespace cclgym {
 
@@ -30,15 +30,16 @@ OptionSpec one_of(std::string_view key, const std::string& name, const std::stri
 
 struct Options {
   OptionSpec channels = one_of("channels", "channels", "channels");
+  OptionSpec instances = one_of("instances", "instances",
+                                "copies of the whole program, each with its part of every chunk");
   OptionSpec threads = one_of("threads", "threads", "threads a thread block");
   OptionSpec size =
       one_of("sizes", "size", "size of the larger of a rank's send and receive buffer");
   OptionSpec seed = one_of("seeds", "seed", "for cost models with random parts");
   OptionSpec root = one_of("root", "root", "root of a rooted collective");
   OptionSpec datatype = one_of("datatype", "datatype", "");
-  // Both may also be "protocol".
-  OptionSpec tile = one_of("tile", "tile", "");
-  OptionSpec slots = one_of("slots", "slots", "");
+  OptionSpec tile = config_option("tile");
+  OptionSpec slots = config_option("slots");
 };
 
 const Options& options() {
@@ -89,135 +90,6 @@ int element_bytes_of(const Arguments& arguments) {
   return data_types()[read_choice(name, options().datatype, argument_location("datatype"))].second;
 }
 
-std::string link_name(const Fabric& fabric, std::size_t link) {
-  const Link& l = fabric.links()[link];
-  return fmt::format("{} -> {}", fabric.nodes()[static_cast<std::size_t>(l.source)].name,
-                     fabric.nodes()[static_cast<std::size_t>(l.target)].name);
-}
-
-void print_json(const SimulationRecord& record, const Simulator& simulator) {
-  const Result& result = record.result;
-  nlohmann::ordered_json json{
-      {"fabric", simulator.fabric().name()},
-      {"ranks", simulator.fabric().ranks()},
-      {"collective", to_string(record.call.collective)},
-      {"algorithm", record.config.algorithm},
-      {"protocol", to_string(record.config.protocol)},
-      {"channels", record.config.channels},
-      {"threads", record.config.threads},
-      {"size_bytes", record.call.bytes},
-      {"cost_model", simulator.cost_model().name},
-      {"engine", simulator.engine_name()},
-      {"time_s", result.time_s},
-      {"algbw_Bps", result.algbw_Bps},
-      {"busbw_Bps", result.busbw_Bps},
-      {"steps", result.steps},
-      {"flows", result.flows},
-      {"tile_bytes", record.config.tile_bytes},
-      {"slots", record.config.slots},
-      {"tiles", result.tiles},
-      {"simulated_tiles", result.simulated_tiles},
-      {"tile_error_s", result.tile_error_s},
-      {"periodic", result.periodic},
-      {"rank_time_s", result.rank_time_s},
-  };
-  nlohmann::ordered_json& links = json["links"] = nlohmann::ordered_json::array();
-  const std::vector<LinkUse> uses = link_use(record);
-  for (std::size_t link = 0; link < uses.size(); ++link) {
-    if (uses[link].bytes == 0) continue;
-    links.push_back({{"link", link_name(simulator.fabric(), link)},
-                     {"bytes", uses[link].bytes},
-                     {"busy_s", uses[link].busy_s}});
-  }
-  nlohmann::ordered_json& path = json["critical_path"] = nlohmann::ordered_json::array();
-  for (const Firing& firing : critical_path(record)) {
-    const std::size_t at = record.firing(firing.node, firing.tile);
-    path.push_back({{"operation", describe_node(record.lowered, firing.node)},
-                    {"start_s", record.start_s[at]},
-                    {"end_s", record.end_s[at]}});
-    if (result.tiles > 1) path.back()["tile"] = firing.tile;
-  }
-  fmt::print("{}\n", json.dump(2));
-}
-
-// Where the time on the critical path goes: launch, latency, bytes on the move, local work.
-void print_critical_path(const SimulationRecord& record) {
-  const TransferGraph& graph = *record.graph;
-  double launch_s = 0;
-  double latency_s = 0;
-  double moving_s = 0;
-  double local_s = 0;
-  int transfers = 0;
-  for (const auto& [node, tile] : critical_path(record)) {
-    const std::size_t at = record.firing(node, tile);
-    const double duration_s = record.end_s[at] - record.start_s[at];
-    if (graph.route_of(node) >= 0) {
-      latency_s += graph.latency_s(node);
-      moving_s += duration_s - graph.latency_s(node);
-      ++transfers;
-    } else if (record.lowered.origins[static_cast<std::size_t>(node)].thread_block < 0) {
-      launch_s += duration_s;
-    } else {
-      local_s += duration_s;
-    }
-  }
-  const Result& result = record.result;
-  fmt::print(
-      "critical path     {}{} transfers: launch {}, latency {}, bytes on the move {}, local {}\n",
-      result.simulated_tiles < result.tiles
-          ? fmt::format("of the first {} tiles: ", result.simulated_tiles)
-          : std::string(),
-      transfers, format_time(launch_s), format_time(latency_s), format_time(moving_s),
-      format_time(local_s));
-}
-
-void print_links(const SimulationRecord& record, const Fabric& fabric) {
-  constexpr std::size_t kShown = 8;
-  const std::vector<LinkUse> uses = link_use(record);
-  std::vector<std::size_t> order;
-  for (std::size_t link = 0; link < uses.size(); ++link) {
-    if (uses[link].bytes > 0) order.push_back(link);
-  }
-  std::stable_sort(order.begin(), order.end(), [&uses](std::size_t a, std::size_t b) {
-    return uses[a].busy_s > uses[b].busy_s;
-  });
-  if (order.empty()) return;
-  fmt::print("\n{:<28}{:>14}{:>14}{:>8}\n", "busiest links", "wire bytes", "busy", "share");
-  for (std::size_t i = 0; i < std::min(kShown, order.size()); ++i) {
-    const LinkUse& use = uses[order[i]];
-    fmt::print("{:<28}{:>14.0f}{:>14}{:>7.1f}%\n", link_name(fabric, order[i]), use.bytes,
-               format_time(use.busy_s), 100 * use.busy_s / record.result.time_s);
-  }
-  if (order.size() > kShown) fmt::print("… and {} more\n", order.size() - kShown);
-}
-
-void print_text(const SimulationRecord& record, const Simulator& simulator) {
-  const Result& result = record.result;
-  const auto [first, last] =
-      std::minmax_element(result.rank_time_s.begin(), result.rank_time_s.end());
-  fmt::print("{} of {} on {} ({} ranks): {}, {}, {} channel{}, {} threads\n",
-             to_string(record.call.collective), format_bytes(record.call.bytes),
-             simulator.fabric().name(), simulator.fabric().ranks(), record.config.algorithm,
-             to_string(record.config.protocol), record.config.channels,
-             record.config.channels == 1 ? "" : "s", record.config.threads);
-  fmt::print("cost model {}, engine {}\n\n", simulator.cost_model().name, simulator.engine_name());
-  fmt::print("time              {}\n", format_time(result.time_s));
-  fmt::print("algbw, busbw      {}, {}\n", format_rate(result.algbw_Bps),
-             format_rate(result.busbw_Bps));
-  fmt::print("ranks done        from {} to {}\n", format_time(*first), format_time(*last));
-  fmt::print("steps, flows      {}, {}\n", result.steps, result.flows);
-  if (result.simulated_tiles < result.tiles) {
-    fmt::print("tiles             {}; {} simulated, the rest carried on {} {}\n", result.tiles,
-               result.simulated_tiles,
-               result.periodic ? "exactly but for" : "from them, off by an estimated",
-               format_time(result.tile_error_s));
-  } else if (result.tiles > 1) {
-    fmt::print("tiles             {}\n", result.tiles);
-  }
-  print_critical_path(record);
-  print_links(record, simulator.fabric());
-}
-
 // What is not said by a program's file: the collective and how it is carried out.
 void read_configuration(const Arguments& arguments, Call& call, Config& config) {
   call.collective = collective_of(required(arguments, "collective"));
@@ -229,13 +101,43 @@ void read_configuration(const Arguments& arguments, Call& call, Config& config) 
   config.algorithm = required(arguments, "algorithm");
   config.protocol = protocol_of(arguments.has("protocol") ? arguments.text("protocol") : "Simple");
   config.channels = static_cast<int>(integer_of(arguments, options().channels));
+  config.instances = static_cast<int>(integer_of(arguments, options().instances));
+}
+
+// Tiles and slots as the options say.
+Config with_tile_options(const Arguments& arguments, const CostModel& model, const Config& config) {
+  const auto text_of = [&arguments](const OptionSpec& option) -> std::string {
+    return arguments.has(option.name) ? arguments.text(option.name) : option.default_text;
+  };
+  const Options& all = options();
+  return with_tiles(model, config,
+                    read_tile(text_of(all.tile), all.tile, argument_location(all.tile.name)),
+                    read_slots(text_of(all.slots), all.slots, argument_location(all.slots.name)));
+}
+
+// What a chooser says to the call.
+Config chosen_config(const Arguments& arguments, const Call& call,
+                     const std::shared_ptr<const Fabric>& fabric, const CostModel& model) {
+  for (const OptionSpec& option : config_options()) {
+    if (option.name == "algorithm" || !arguments.has(option.name)) continue;
+    throw UserError(
+        argument_location(option.name),
+        fmt::format("is chosen by {}; leave it out", quoted(arguments.text("algorithm"), 200)));
+  }
+  const auto chooser = make_config_chooser(
+      arguments.text("algorithm"),
+      {.fabric = fabric,
+       .fabric_label = fabric_label_of(required(arguments, "fabric"), arguments, *fabric),
+       .cost_model = model,
+       .where = argument_location("algorithm")});
+  return chooser->choose(call);
 }
 
 // A program from a file, with the settings that the file has where no option says otherwise.
 std::shared_ptr<const ThreadBlockProgram> program_of(const Arguments& arguments,
                                                      const Fabric& fabric, Call& call,
                                                      Config& config) {
-  for (const char* option : {"collective", "algorithm", "channels", "root"}) {
+  for (const char* option : {"collective", "algorithm", "channels", "instances", "root"}) {
     if (arguments.has(option)) {
       throw UserError(argument_location(option), "comes with the program; leave it out");
     }
@@ -268,11 +170,12 @@ int simulate(const std::vector<std::string>& args) {
   add_fabric_options(reader);
   const auto arguments =
       reader.option("collective", "C", "what to carry out (cclgym list collectives)")
-          .option("algorithm", "A", "how (cclgym list algorithms)")
+          .option("algorithm", "A", "how, or what chooses how (cclgym list algorithms)")
           .option("program", "FILE",
                   "a program in MSCCL XML, instead of --collective, --algorithm and --channels")
           .option("protocol", "P", "LL, LL128 or Simple (default: Simple, or the program's)")
           .option(options().channels, "K")
+          .option(options().instances, "R")
           .option(options().threads, "T")
           .option(options().size, "S")
           .option(options().tile, "B")
@@ -303,17 +206,13 @@ int simulate(const std::vector<std::string>& args) {
   config.threads = static_cast<int>(integer_of(*arguments, options().threads));
   const CostModel model = cost_model_for(
       arguments->has("cost-model") ? arguments->text("cost-model") : "auto", *fabric);
-  const Config of_protocol = with_protocol_tiles(model, config);
-  const auto is_protocol = [&arguments](const OptionSpec& option) {
-    return arguments->has(option.name) && arguments->text(option.name) == "protocol";
-  };
-  config.tile_bytes = is_protocol(options().tile)
-                          ? of_protocol.tile_bytes
-                          : read_bytes(arguments->has("tile") ? arguments->text("tile") : "0B",
-                                       options().tile, argument_location("tile"));
-  config.slots = is_protocol(options().slots)
-                     ? of_protocol.slots
-                     : static_cast<int>(integer_of(*arguments, options().slots));
+  std::string chooser;
+  if (program == nullptr && is_config_chooser(config.algorithm)) {
+    chooser = config.algorithm;
+    config = chosen_config(*arguments, call, fabric, model);
+  } else {
+    config = with_tile_options(*arguments, model, config);
+  }
   if (program == nullptr) {
     if (const auto misfit = config_misfit(call, config, fabric->ranks()); !misfit.empty()) {
       throw UserError(misfit);
@@ -333,9 +232,9 @@ int simulate(const std::vector<std::string>& args) {
                                       ? simulator.record(call, config, seed)
                                       : simulator.record_program(program, call, config, seed);
   if (arguments->has("json")) {
-    print_json(record, simulator);
+    print_simulation_json(record, simulator, chooser);
   } else {
-    print_text(record, simulator);
+    print_simulation(record, simulator, chooser);
   }
   if (arguments->has("timeline")) {
     write_timeline_file(arguments->text("timeline"), record, *fabric);
@@ -366,6 +265,9 @@ const Command& simulate_command() {
           "\\\n"
           "      --size 4GiB --tile protocol --slots protocol\n"
           "      4 GiB in tiles of NCCL's size, which overlap NVLink and the network\n"
+          "  cclgym simulate --fabric ndv4 --collective allreduce --algorithm spread-ring \\\n"
+          "      --channels 4 --instances 8 --protocol LL --size 1MiB\n"
+          "      MSCCLang's Ring AllReduce \"ch=4 r=8\": one ring over 4 channels, 8 times\n"
           "  cclgym simulate --fabric ndv4 --program ring.xml --size 1MiB\n"
           "      a program in MSCCL XML, from cclgym compile or another tool\n"
           "  cclgym simulate --fabric ring --gpus 64 --collective allreduce --algorithm ring \\\n"

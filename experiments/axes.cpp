@@ -9,6 +9,7 @@
 #include "core/units.hpp"
 #include "experiments/experiment_options.hpp"
 #include "experiments/load_experiment.hpp"
+#include "sim/config_chooser.hpp"
 
 namespace cclgym {
 
@@ -30,12 +31,26 @@ class AxisReader {
           for (const AlgorithmInfo& info : algorithm_infos()) {
             if (info.name == text) return text;
           }
+          if (is_config_chooser(text)) return text;
           return std::nullopt;
         });
     axes.protocols = read_name_axis<Protocol>(
         "protocols", "protocol", [](const std::string& text) { return parse_protocol(text); });
     axes.channels = read_int_axis("channels");
+    axes.instances = read_int_axis("instances");
     axes.threads = read_int_axis("threads");
+    axes.tiles = read_axis_or_protocol<TileBytes>(
+        "tile",
+        [](const YamlValue& item) {
+          return read_bytes_range(item.as_text(), spec_of("tile"), item.location());
+        },
+        [](std::uint64_t bytes) { return format_bytes(bytes); });
+    axes.slots = read_axis_or_protocol<Slots>(
+        "slots",
+        [](const YamlValue& item) {
+          return read_integer_range(item.as_text(), spec_of("slots"), item.location());
+        },
+        [](int slots) { return std::to_string(slots); });
     axes.sizes = read_axis<std::uint64_t>(
         "sizes",
         [&](const YamlValue& item) {
@@ -78,6 +93,25 @@ class AxisReader {
       }
     }
     return axis;
+  }
+
+  // A list whose items are "protocol" (nothing) or what `read_values` reads.
+  template <class Value, class ReadValues, class Text>
+  Axis<Value> read_axis_or_protocol(std::string_view key, ReadValues read_values, Text text_of) {
+    return read_axis<Value>(
+        key,
+        [&](const YamlValue& item) {
+          std::vector<Value> values;
+          if (item.as_text() == kOfProtocol) {
+            values.emplace_back(std::nullopt);
+          } else {
+            for (const auto value : read_values(item)) {
+              values.emplace_back(static_cast<typename Value::value_type>(value));
+            }
+          }
+          return values;
+        },
+        [&](const Value& value) { return value ? text_of(*value) : std::string(kOfProtocol); });
   }
 
   Axis<int> read_int_axis(std::string_view key) {

@@ -10,6 +10,7 @@
 #include "core/error.hpp"
 #include "core/yaml.hpp"
 #include "cost_models/cost_model.hpp"
+#include "sim/config_options.hpp"
 
 namespace cclgym {
 
@@ -25,10 +26,13 @@ using Axis = std::vector<Located<Value>>;
 /// Every axis has at least one value, and none twice.
 struct ExperimentAxes {
   Axis<CollectiveKind> collectives;
-  Axis<std::string> algorithms;
+  Axis<std::string> algorithms;  ///< and choosers, as they are named
   Axis<Protocol> protocols;
   Axis<int> channels;
+  Axis<int> instances;
   Axis<int> threads;
+  Axis<TileBytes> tiles;
+  Axis<Slots> slots;
   Axis<std::uint64_t> sizes;
   Axis<std::uint64_t> seeds;
 };

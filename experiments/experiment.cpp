@@ -9,14 +9,42 @@
 
 namespace cclgym {
 
-bool CellSelector::matches(const Cell& cell) const {
-  return (!fabric || *fabric == cell.fabric) &&
-         (!collective || *collective == cell.call.collective) &&
-         (!algorithm || *algorithm == cell.config.algorithm) &&
-         (!protocol || *protocol == cell.config.protocol) &&
-         (!channels || *channels == cell.config.channels) &&
-         (!threads || *threads == cell.config.threads) && (!bytes || *bytes == cell.call.bytes);
+bool CellSelector::matches(const Experiment& experiment, const Cell& cell) const {
+  const bool call =
+      (!fabric || *fabric == cell.fabric) && (!collective || *collective == cell.call.collective) &&
+      (!algorithm || *algorithm == cell.named()) && (!bytes || *bytes == cell.call.bytes);
+  if (!call) return false;
+  if (!protocol && !channels && !instances && !threads && !tile_bytes && !slots) return true;
+  if (!cell.chooser.empty()) return false;
+  const Config& config = cell.config;
+  const Config wanted =
+      with_tiles(experiment.fabrics[cell.fabric].cost_model, config,
+                 tile_bytes.value_or(config.tile_bytes), slots.value_or(config.slots));
+  return (!protocol || *protocol == config.protocol) &&
+         (!channels || *channels == config.channels) &&
+         (!instances || *instances == config.instances) &&
+         (!threads || *threads == config.threads) && config.tile_bytes == wanted.tile_bytes &&
+         config.slots == wanted.slots;
 }
+
+namespace {
+
+// What every configuration has.
+std::string config_key(const Config& config) {
+  return fmt::format("{}/{}/c{}/t{}", config.algorithm, to_string(config.protocol), config.channels,
+                     config.threads);
+}
+
+// What is not of every configuration.
+std::string config_suffix(const Config& config) {
+  std::string key;
+  if (config.instances > 1) key += fmt::format("/r{}", config.instances);
+  if (config.tile_bytes > 0) key += "/tile" + format_bytes(config.tile_bytes);
+  if (config.slots > 0) key += fmt::format("/slots{}", config.slots);
+  return key;
+}
+
+}  // namespace
 
 std::string Experiment::hash() const {
   TextHash hash;
@@ -31,6 +59,8 @@ std::string Experiment::hash() const {
   }
   for (const Cell& cell : cells) {
     hash.add(cell_key(*this, cell));
+    // A key does not say what a chooser chose.
+    if (!cell.chooser.empty()) hash.add(config_key(cell.config) + config_suffix(cell.config));
     hash.add(static_cast<std::uint64_t>(cell.call.root));
   }
   return hash.hex();
@@ -43,13 +73,12 @@ std::string key_label(std::string label) {
 }
 
 std::string cell_key(const Experiment& experiment, const Cell& cell) {
-  std::string key = fmt::format(
-      "{}/{}/{}/{}/c{}/t{}/{}/s{}", key_label(experiment.fabrics[cell.fabric].label),
-      to_string(cell.call.collective), cell.config.algorithm, to_string(cell.config.protocol),
-      cell.config.channels, cell.config.threads, format_bytes(cell.call.bytes), cell.seed);
-  if (cell.config.tile_bytes > 0) key += "/tile" + format_bytes(cell.config.tile_bytes);
-  if (cell.config.slots > 0) key += fmt::format("/slots{}", cell.config.slots);
-  return key;
+  const bool chosen = !cell.chooser.empty();
+  return fmt::format("{}/{}/{}/{}/s{}{}", key_label(experiment.fabrics[cell.fabric].label),
+                     to_string(cell.call.collective),
+                     chosen ? key_label(cell.chooser) : config_key(cell.config),
+                     format_bytes(cell.call.bytes), cell.seed,
+                     chosen ? std::string() : config_suffix(cell.config));
 }
 
 std::string cost_model_hash(const CostModel& model) {

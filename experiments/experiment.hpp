@@ -11,6 +11,7 @@
 #include "core/error.hpp"
 #include "cost_models/cost_model.hpp"
 #include "sim/call.hpp"
+#include "sim/config_options.hpp"
 #include "topology_models/fabric.hpp"
 
 namespace cclgym {
@@ -29,20 +30,34 @@ struct Cell {
   Call call;
   Config config;
   std::uint64_t seed = 0;
+  /// What chose the configuration, as the experiment names it ("nccl-default:2.8.4",
+  /// "dispatch:table.yaml"); empty: the experiment did.
+  std::string chooser{};
+
+  /// What stands in `algorithms` for it: the chooser or the algorithm.
+  [[nodiscard]] const std::string& named() const {
+    return chooser.empty() ? config.algorithm : chooser;
+  }
 };
 
-/// Picks cells; a member that is not set matches anything.
+struct Experiment;
+
+/// Picks cells; a member that is not set matches anything. What a chooser chose is not looked at:
+/// where anything from `protocol` to `slots` is set, its cells do not match.
 struct CellSelector {
   std::optional<std::size_t> fabric;
   std::optional<CollectiveKind> collective;
-  std::optional<std::string> algorithm;
+  std::optional<std::string> algorithm;  ///< or a chooser
   std::optional<Protocol> protocol;
   std::optional<int> channels;
+  std::optional<int> instances;
   std::optional<int> threads;
+  std::optional<TileBytes> tile_bytes;
+  std::optional<Slots> slots;
   std::optional<std::uint64_t> bytes;
   SourceLocation location;
 
-  [[nodiscard]] bool matches(const Cell& cell) const;
+  [[nodiscard]] bool matches(const Experiment& experiment, const Cell& cell) const;
 };
 
 struct Experiment {
@@ -52,7 +67,7 @@ struct Experiment {
   std::string text;  ///< what stands in that file
   std::vector<ExperimentFabric> fabrics;
   std::vector<Cell> cells;  ///< in file order: fabric, collective, algorithm, protocol, channels,
-                            ///< threads, size, seed
+                            ///< instances, threads, tile, slots, size, seed
   std::string engine;
   std::uint64_t repetitions = 1;
   std::optional<CellSelector> baseline;  ///< speedups are against the fastest matching cell of same
@@ -70,10 +85,11 @@ struct Experiment {
 };
 
 /// What a cell is called in results and messages, unique in its experiment:
-/// "ndv4/allreduce/ring/LL/c4/t512/64KiB/s1", and "/tile32KiB", "/slots8" after it if there are
-/// any. '/' and spaces of the fabric's label are '_' there: "ring_gpus=16/…".
+/// "ndv4/allreduce/ring/LL/c4/t512/64KiB/s1", and "/r8" (instances), "/tile32KiB", "/slots8" after
+/// it if there are any; of a chooser "ndv4/allreduce/nccl-default:2.8.4/64KiB/s1". '/' and spaces
+/// of the fabric's label and of the chooser are '_' there: "ring_gpus=16/…".
 [[nodiscard]] std::string cell_key(const Experiment& experiment, const Cell& cell);
-/// The fabric's label as it stands in cell keys.
+/// A label as it stands in cell keys.
 [[nodiscard]] std::string key_label(std::string label);
 /// 16 hex digits over every parameter of a cost model.
 [[nodiscard]] std::string cost_model_hash(const CostModel& model);

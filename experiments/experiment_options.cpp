@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "collectives/algorithm.hpp"
 #include "collectives/contract.hpp"
 #include "cost_models/cost_model.hpp"
 #include "cost_models/parameter_file.hpp"
-#include "sim/call.hpp"
+#include "sim/config_chooser.hpp"
+#include "sim/config_options.hpp"
 #include "sim/engine.hpp"
 
 namespace cclgym {
@@ -20,16 +20,22 @@ std::vector<std::string> collective_names() {
   return names;
 }
 
-std::vector<std::string> algorithm_names() {
-  std::vector<std::string> names;
-  for (const AlgorithmInfo& info : algorithm_infos()) names.push_back(info.name);
-  return names;
+// A key of a configuration as an axis of that name.
+OptionSpec axis_of(std::string_view key, const std::string& name, const std::string& description) {
+  OptionSpec spec = config_option(key);
+  spec.name = name;
+  spec.shape = OptionShape::OneOrList;
+  spec.description = description;
+  return spec;
 }
 
-std::vector<std::string> protocol_names() {
-  std::vector<std::string> names;
-  for (const Protocol protocol : all_protocols()) names.emplace_back(to_string(protocol));
-  return names;
+OptionSpec algorithms_option() {
+  OptionSpec spec =
+      axis_of("algorithm", "algorithms",
+              "the algorithms; one that does not have a collective is left out there. Also "
+              "choosers, which choose the configuration of each call, see \"A chooser\"");
+  for (const ConfigChooserInfo& info : config_chooser_infos()) spec.choices.push_back(info.form);
+  return spec;
 }
 
 std::vector<std::string> engine_names() {
@@ -62,32 +68,13 @@ std::vector<OptionSpec> make_experiment_options() {
        .description = "the collectives",
        .required = true,
        .choices = collective_names()},
-      {.name = "algorithms",
-       .kind = OptionKind::Choice,
-       .shape = OptionShape::OneOrList,
-       .description = "the algorithms; one that does not have a collective is left out there",
-       .required = true,
-       .choices = algorithm_names()},
-      {.name = "protocols",
-       .kind = OptionKind::Choice,
-       .shape = OptionShape::OneOrList,
-       .description = "the protocols (without effect under cost model hockney)",
-       .default_text = "Simple",
-       .choices = protocol_names()},
-      {.name = "channels",
-       .kind = OptionKind::Integer,
-       .shape = OptionShape::OneOrList,
-       .description = "numbers of channels; also ranges, \"1..32 x2\"",
-       .min = 1,
-       .max = 64,
-       .default_text = "1"},
-      {.name = "threads",
-       .kind = OptionKind::Integer,
-       .shape = OptionShape::OneOrList,
-       .description = "threads of a thread block; also ranges",
-       .min = 32,
-       .max = 1024,
-       .default_text = "512"},
+      algorithms_option(),
+      axis_of("protocol", "protocols", "the protocols (without effect under cost model hockney)"),
+      axis_of("channels", "channels", "numbers of channels; also ranges, \"1..32 x2\""),
+      axis_of("instances", "instances",
+              "numbers of copies of the whole program, each with its part of every chunk on "
+              "channels of its own (MSCCL's parallelisation r); also ranges"),
+      axis_of("threads", "threads", "threads of a thread block; also ranges"),
       {.name = "sizes",
        .kind = OptionKind::Bytes,
        .shape = OptionShape::OneOrList,
@@ -96,20 +83,11 @@ std::vector<OptionSpec> make_experiment_options() {
                       "an element, times the ranks where a buffer has a slice a rank",
        .min = 1,
        .required = true},
-      {.name = "tile",
-       .kind = OptionKind::Bytes,
-       .description =
-           "largest tile that chunks are moved in, or protocol (what the cost model states "
-           "for the protocol); 0B: chunks move whole",
-       .min = 0,
-       .max = 1ULL << 50,
-       .default_text = "0B"},
-      {.name = "slots",
-       .kind = OptionKind::Integer,
-       .description = "messages that a connection holds, or protocol; 0: any number",
-       .min = 0,
-       .max = kMostSlots,
-       .default_text = "0"},
+      axis_of("tile", "tile",
+              "largest tiles that chunks are moved in, or protocol (what the cost model states "
+              "for the protocol); 0B: chunks move whole; also ranges"),
+      axis_of("slots", "slots",
+              "messages that a connection holds, or protocol; 0: any number; also ranges"),
       {.name = "datatype",
        .kind = OptionKind::Choice,
        .description = "type of an element: what sizes must be multiples of",
@@ -162,14 +140,23 @@ std::vector<OptionSpec> make_timeline_options() {
   return {
       {.name = "fabric", .description = "label of one of the experiment's fabrics"},
       {.name = "collective", .description = "one of the experiment's collectives"},
-      {.name = "algorithm", .description = "one of the experiment's algorithms"},
+      {.name = "algorithm", .description = "one of the experiment's algorithms or choosers"},
       {.name = "protocol", .description = "one of the experiment's protocols"},
       {.name = "channels",
        .kind = OptionKind::Integer,
        .description = "one of the experiment's channels"},
+      {.name = "instances",
+       .kind = OptionKind::Integer,
+       .description = "one of the experiment's instances"},
       {.name = "threads",
        .kind = OptionKind::Integer,
        .description = "one of the experiment's threads"},
+      {.name = "tile",
+       .kind = OptionKind::Bytes,
+       .description = "one of the experiment's tile, or protocol"},
+      {.name = "slots",
+       .kind = OptionKind::Integer,
+       .description = "one of the experiment's slots, or protocol"},
       {.name = "size", .kind = OptionKind::Bytes, .description = "one of the experiment's sizes"},
   };
 }

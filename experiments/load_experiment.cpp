@@ -6,15 +6,13 @@
 #include <set>
 #include <string_view>
 
-#include "collectives/algorithm.hpp"
 #include "core/text_file.hpp"
 #include "core/yaml.hpp"
 #include "experiments/axes.hpp"
 #include "experiments/cost_model_choice.hpp"
 #include "experiments/experiment_options.hpp"
+#include "experiments/make_cells.hpp"
 #include "experiments/selectors.hpp"
-#include "sim/simulator.hpp"
-#include "sim/transfer_cost.hpp"
 #include "topology_models/registry.hpp"
 
 namespace cclgym {
@@ -29,18 +27,6 @@ bool is_plain_name(const std::string& name) {
            return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                   c == '.' || c == '_' || c == '-';
          });
-}
-
-// Text that a CSV field and a line of a table can hold.
-void check_label(const std::string& label, std::string_view what, const SourceLocation& where) {
-  const bool plain = std::all_of(label.begin(), label.end(), [](unsigned char c) {
-    return c >= 0x20 && c != 0x7F && c != ',' && c != '"';
-  });
-  if (!plain || label.empty() || label.size() > 200) {
-    throw UserError(where, fmt::format("{} is called {}; expected a name of 1 to 200 bytes without "
-                                       "commas, quotes and control characters",
-                                       what, quoted(label)));
-  }
 }
 
 class Loader {
@@ -69,8 +55,8 @@ class Loader {
     axes_ = read_axes(document_);
     read_single_values();
     read_fabrics();
-    check_combinations();
-    make_cells();
+    make_cells(experiment_, axes_, document_.location(),
+               {.root = static_cast<int>(root_.value), .element_bytes = element_bytes_});
     read_selectors();
     read_measured_files();
   }
@@ -84,12 +70,6 @@ class Loader {
     root_ = {read_integer(root, spec_of("root")), root.location()};
     const OptionSpec& types = spec_of("datatype");
     element_bytes_ = data_types()[read_choice(value_of("datatype"), types)].second;
-    if (const YamlValue tile = value_of("tile"); tile.as_text() != kOfProtocol) {
-      tile_bytes_ = read_bytes(tile, spec_of("tile"));
-    }
-    if (const YamlValue slots = value_of("slots"); slots.as_text() != kOfProtocol) {
-      slots_ = static_cast<int>(read_integer(slots, spec_of("slots")));
-    }
   }
 
   void read_fabrics() {
@@ -120,151 +100,6 @@ class Loader {
     }
   }
 
-  // Which algorithm has which collective, and whether ranks and sizes fit.
-  void check_combinations() {
-    for (const Located<std::string>& algorithm : axes_.algorithms) {
-      const AlgorithmInfo& info = algorithm_info(algorithm.value);
-      bool used = false;
-      for (const Located<CollectiveKind>& collective : axes_.collectives) {
-        if (supports(info, collective.value)) {
-          used = true;
-        } else {
-          experiment_.skipped.push_back(
-              fmt::format("algorithm '{}' has no {}", info.name, to_string(collective.value)));
-        }
-      }
-      if (!used) {
-        throw UserError(algorithm.where,
-                        fmt::format("algorithm '{}' has none of the experiment's collectives; it "
-                                    "has {}",
-                                    info.name, names_of(info.collectives)));
-      }
-      for (const ExperimentFabric& fabric : experiment_.fabrics) {
-        const int ranks = fabric.fabric->ranks();
-        if (const auto misfit = rank_misfit(info.name, ranks)) {
-          throw UserError(algorithm.where,
-                          fmt::format("on fabric '{}': {}", fabric.label, *misfit));
-        }
-      }
-    }
-    for (const Located<CollectiveKind>& collective : axes_.collectives) {
-      const bool done = std::any_of(
-          axes_.algorithms.begin(), axes_.algorithms.end(),
-          [&](const auto& one) { return supports(algorithm_info(one.value), collective.value); });
-      if (!done) refuse_collective(collective);
-      for (const ExperimentFabric& fabric : experiment_.fabrics) check_sizes(collective, fabric);
-    }
-  }
-
-  void check_sizes(const Located<CollectiveKind>& collective, const ExperimentFabric& fabric) {
-    for (const Located<std::uint64_t>& size : axes_.sizes) {
-      const std::string misfit =
-          size_misfit(collective.value, size.value, fabric.fabric->ranks(), element_bytes_);
-      if (misfit.empty()) continue;
-      throw UserError(size.where, fmt::format("on fabric '{}': {}", fabric.label, misfit));
-    }
-  }
-
-  [[noreturn]] static void refuse_collective(const Located<CollectiveKind>& collective) {
-    std::string having;
-    for (const AlgorithmInfo& info : algorithm_infos()) {
-      if (supports(info, collective.value)) having += (having.empty() ? "" : ", ") + info.name;
-    }
-    throw UserError(
-        collective.where,
-        fmt::format("none of the experiment's algorithms has {}; {}", to_string(collective.value),
-                    having.empty() ? "nor has any other" : "these have it: " + having));
-  }
-
-  static std::string names_of(const std::vector<CollectiveKind>& kinds) {
-    std::string names;
-    for (const CollectiveKind kind : kinds) {
-      names += (names.empty() ? "" : ", ") + std::string(to_string(kind));
-    }
-    return names;
-  }
-
-  void make_cells() {
-    std::size_t pairs = 0;
-    for (const auto& collective : axes_.collectives) {
-      for (const auto& algorithm : axes_.algorithms) {
-        if (supports(algorithm_info(algorithm.value), collective.value)) ++pairs;
-      }
-    }
-    std::size_t cells = pairs;
-    for (const std::size_t axis :
-         {experiment_.fabrics.size(), axes_.protocols.size(), axes_.channels.size(),
-          axes_.threads.size(), axes_.sizes.size(), axes_.seeds.size()}) {
-      cells *= axis;  // each factor is at most kMostCells, so this cannot overflow before the check
-      if (cells > kMostCells) refuse_cells(document_.location());
-    }
-    experiment_.cells.reserve(cells);
-    for (std::size_t fabric = 0; fabric < experiment_.fabrics.size(); ++fabric) {
-      for (const auto& collective : axes_.collectives) {
-        for (const auto& algorithm : axes_.algorithms) {
-          if (!supports(algorithm_info(algorithm.value), collective.value)) continue;
-          add_cells(fabric, collective.value, algorithm.value);
-        }
-      }
-    }
-    if (experiment_.cells.empty()) {
-      throw UserError(axes_.channels.front().where,
-                      "nothing is left to simulate: " + experiment_.skipped.back());
-    }
-  }
-
-  // The numbers of channels with which the algorithm's thread blocks fit on the fabric's GPUs; the
-  // others are left out.
-  Axis<int> launchable_channels(std::size_t fabric, CollectiveKind collective,
-                                const std::string& algorithm) {
-    const ExperimentFabric& on = experiment_.fabrics[fabric];
-    Axis<int> launchable;
-    for (const Located<int>& channels : axes_.channels) {
-      const std::string misfit = resident_misfit(
-          {.collective = collective, .root = static_cast<int>(root_.value)},
-          {.algorithm = algorithm, .channels = channels.value}, *on.fabric, on.cost_model);
-      if (misfit.empty()) {
-        launchable.push_back(channels);
-      } else {
-        experiment_.skipped.push_back(
-            fmt::format("on fabric '{}', {}: {}", on.label, to_string(collective), misfit));
-      }
-    }
-    return launchable;
-  }
-
-  void add_cells(std::size_t fabric, CollectiveKind collective, const std::string& algorithm) {
-    const Axis<int> launchable = launchable_channels(fabric, collective, algorithm);
-    for (const auto& protocol : axes_.protocols) {
-      for (const auto& channels : launchable) {
-        for (const auto& threads : axes_.threads) {
-          const Config config = with_tiles({.algorithm = algorithm,
-                                            .protocol = protocol.value,
-                                            .channels = channels.value,
-                                            .threads = threads.value},
-                                           experiment_.fabrics[fabric].cost_model);
-          for (const auto& size : axes_.sizes) {
-            for (const auto& seed : axes_.seeds) {
-              experiment_.cells.push_back({.fabric = fabric,
-                                           .call = {.collective = collective,
-                                                    .bytes = size.value,
-                                                    .root = static_cast<int>(root_.value)},
-                                           .config = config,
-                                           .seed = seed.value});
-            }
-          }
-        }
-      }
-    }
-  }
-
-  [[nodiscard]] Config with_tiles(Config config, const CostModel& model) const {
-    config = with_protocol_tiles(model, config);
-    config.tile_bytes = tile_bytes_.value_or(config.tile_bytes);
-    config.slots = slots_.value_or(config.slots);
-    return config;
-  }
-
   void read_selectors() {
     if (const YamlValue baseline = value_of("baseline"); !baseline.is_null()) {
       experiment_.baseline =
@@ -292,9 +127,6 @@ class Loader {
   ExperimentAxes axes_;
   Located<std::int64_t> root_;
   int element_bytes_ = 4;
-  static constexpr std::string_view kOfProtocol = "protocol";
-  std::optional<std::uint64_t> tile_bytes_;  // nothing: the protocol's
-  std::optional<int> slots_;
 };
 
 }  // namespace

@@ -86,12 +86,32 @@ const report = {data: JSON.parse(document.getElementById('data').textContent)};
 
   report.blockTitle = block => block.fabric + ', ' + block.collective;
 
-  report.configName = config => {
-    const threads = report.threadsVary ? ', ' + config.threads + ' threads' : '';
-    return `${config.algorithm} ${config.protocol}, ` +
-        report.format.count(config.channels, 'channel') + threads;
-  };
-  report.threadsVary = report.distinct(report.rows.map(row => row.threads)).length > 1;
+  // Does a chooser stand behind a row or a configuration?
+  report.isChosen = config => config.program !== config.algorithm;
+
+  // What of a configuration is not the same in all rows, and so has to be said.
+  const varies = name => report.distinct(report.rows.map(row => row[name])).length > 1;
+  report.instancesVary = varies('instances');
+  report.threadsVary = varies('threads');
+  report.tilesVary = varies('tile_bytes');
+  report.slotsVary = varies('slots');
+  report.tileName = bytes => bytes === 0 ? 'whole' : report.format.bytes(bytes);
+  report.slotsName = slots => slots === 0 ? 'any' : String(slots);
+
+  report.configName = config => [
+    `${config.program} ${config.protocol}`,
+    report.format.count(config.channels, 'channel'),
+    report.instancesVary ? report.format.count(config.instances, 'instance') : null,
+    report.threadsVary ? config.threads + ' threads' : null,
+    report.tilesVary ? (config.tile_bytes === 0 ? 'no tiles' :
+        'tiles of ' + report.format.bytes(config.tile_bytes)) : null,
+    report.slotsVary ? (config.slots === 0 ? 'any number of slots' :
+        report.format.count(config.slots, 'slot')) : null,
+  ].filter(part => part).join(', ') + (report.isChosen(config) ? ` (${config.algorithm})` : '');
+
+  // What a line of a plot or a table is: an algorithm and protocol, or a chooser.
+  report.seriesName = config =>
+      report.isChosen(config) ? config.algorithm : `${config.algorithm} ${config.protocol}`;
 
   // The configurations of a block: each with its points by size, the median over the seeds.
   report.configsOf = block => {
@@ -101,11 +121,11 @@ const report = {data: JSON.parse(document.getElementById('data').textContent)};
           row.servers !== block.servers || row.ranks !== block.ranks || !report.usable(row)) {
         continue;
       }
-      const key = JSON.stringify([row.algorithm, row.protocol, row.channels, row.threads]);
-      if (!configs.has(key)) {
-        const {algorithm, protocol, channels, threads} = row;
-        configs.set(key, {algorithm, protocol, channels, threads, sizes: new Map()});
-      }
+      const {algorithm, program, protocol, channels, instances, threads, tile_bytes, slots} = row;
+      const config = {algorithm, program, protocol, channels, instances, threads, tile_bytes,
+                      slots};
+      const key = JSON.stringify(Object.values(config));
+      if (!configs.has(key)) configs.set(key, {...config, sizes: new Map()});
       const sizes = configs.get(key).sizes;
       if (!sizes.has(row.size_bytes)) sizes.set(row.size_bytes, []);
       sizes.get(row.size_bytes).push(row);

@@ -48,8 +48,10 @@ Json rows_json(std::span<const ResultRow> rows) {
 }
 
 Json config_json(const ConfigTime& config) {
-  return {{"algorithm", config.algorithm},   {"protocol", config.protocol},
-          {"channels", config.channels},     {"threads", config.threads},
+  return {{"algorithm", config.algorithm},   {"program", config.program},
+          {"protocol", config.protocol},     {"channels", config.channels},
+          {"instances", config.instances},   {"threads", config.threads},
+          {"tile_bytes", config.tile_bytes}, {"slots", config.slots},
           {"time_us", config.time_us},       {"algbw_GBps", config.algbw_GBps},
           {"busbw_GBps", config.busbw_GBps}, {"speedup", optional_value(config.speedup)}};
 }

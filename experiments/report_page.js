@@ -82,12 +82,13 @@
     page.append(element('h2', {id: 'block' + i}, report.blockTitle(block)),
         element('p', {class: 'muted'}, `${format.count(block.ranks, 'rank')} on ` +
             `${format.count(block.servers, 'server')}, cost model ${block.cost_model}. Each line ` +
-            `is an algorithm and protocol with its best number of channels at each size; point ` +
-            `at it for the values.` + (block.relays ? ` ${block.relays}.` : '')),
+            `is an algorithm and protocol in the best of its configurations at each size` +
+            (report.rows.some(report.isChosen) ? ', or what a chooser chose' : '') +
+            `; point at it for the values.` + (block.relays ? ` ${block.relays}.` : '')),
         ...report.plotsOf(block),
         element('h3', {}, 'Best configuration by size'),
-        element('p', {class: 'muted'}, 'Time of each algorithm and protocol (with its best number ' +
-            'of channels) divided by the best time at that size.'),
+        element('p', {class: 'muted'}, 'Time of each algorithm and protocol (in the best of its ' +
+            'configurations) divided by the best time at that size.'),
         report.bestTable(block));
   });
 

@@ -12,6 +12,7 @@
     dark: ['#6cb0ff', '#ff9d5c', '#5fd08f', '#c79fff', '#e8c04a', '#ff86bd', '#5fd3d5', '#b4bac3'],
   };
   const dashes = {Simple: [], LL128: [9, 4], LL: [2, 3]};
+  const dashOf = protocol => dashes[protocol] || [6, 3, 1, 3];  // the last: of a chooser
   const markers = ['triangle', 'rectRot', 'circle', 'rect', 'star', 'cross'];
 
   const algorithms = report.distinct(report.rows.map(row => row.algorithm));
@@ -105,22 +106,25 @@
     const configs = report.configsOf(block);
     const groups = new Map();
     for (const config of configs) {
-      const key = JSON.stringify([config.algorithm, config.protocol]);
+      const key = report.seriesName(config);
       if (!groups.has(key)) groups.set(key, []);
       groups.get(key).push(config);
     }
     const best = [...groups.values()].map(group => ({
-      algorithm: group[0].algorithm, protocol: group[0].protocol, channels: null,
-      points: report.bestOf(group),
+      algorithm: group[0].algorithm, channels: null, points: report.bestOf(group),
+      protocol: report.isChosen(group[0]) ? null : group[0].protocol,
     }));
-    return {configs, best};
+    // What a chooser chose is one line, whatever it chose.
+    const chosen = best.filter(series => series.protocol === null);
+    return {configs: [...configs.filter(config => !report.isChosen(config)), ...chosen], best};
   }
 
   // The state of a block's plots: what its legend has switched off.
   function plotsOf(block) {
     const {configs, best} = seriesOf(block);
-    const protocols = report.distinct(configs.map(config => config.protocol));
-    const channels = report.distinct(configs.map(config => config.channels)).sort((a, b) => a - b);
+    const given = values => report.distinct(values.filter(value => value !== null));
+    const protocols = given(configs.map(config => config.protocol));
+    const channels = given(configs.map(config => config.channels)).sort((a, b) => a - b);
     const used = algorithms.filter(name => configs.some(config => config.algorithm === name));
     const hidden = new Set();
     let allChannels = false;
@@ -131,7 +135,8 @@
           !hidden.has('a' + series.algorithm) && !hidden.has('p' + series.protocol) &&
           !(allChannels && hidden.has('c' + series.channels)));
       const sets = shown.map(series => {
-        const place = channels.indexOf(series.channels) / Math.max(1, channels.length - 1);
+        const place = series.channels === null ? 1 :
+            channels.indexOf(series.channels) / Math.max(1, channels.length - 1);
         const stroke = allChannels ? faded(colour(series.algorithm), 0.3 + 0.7 * place) :
                                      colour(series.algorithm);
         const data = series.points.map(point => ({x: point.bytes, y: metric.value(point), point}))
@@ -139,7 +144,7 @@
         return {
           data, borderColor: stroke, backgroundColor: stroke,
           borderWidth: allChannels ? 0.8 + 1.2 * place : 2,
-          borderDash: dashes[series.protocol] || [6, 3, 1, 3],
+          borderDash: dashOf(series.protocol),
           pointRadius: data.length < 2 ? 3 : allChannels ? 0 : 1.6, pointHitRadius: 6,
           pointHoverRadius: 5, tension: 0, clip: false,
         };
@@ -296,7 +301,7 @@
       legend.replaceChildren(
           group('Algorithm', used.map(name => chip('a' + name, name, swatch(colour(name))))),
           group('Protocol', protocols.map(name =>
-              chip('p' + name, name, line(dashes[name] || [6, 3, 1, 3])))));
+              chip('p' + name, name, line(dashOf(name))))));
       if (block.measured.length) {
         legend.append(group('Measured', block.measured.map((series, i) =>
             chip('m' + i, `${series.config} on ${series.system}`,
@@ -313,8 +318,11 @@
             chip('c' + count, String(count), null)));
         counts.hidden = !allChannels;
         legend.append(element('label', {class: 'group'}, box,
-            report.threadsVary ? ' every number of channels and threads, not only the best' :
-                                 ' every number of channels, not only the best'), counts);
+            ` every number of ${[
+              'channels', report.instancesVary ? 'instances' : null,
+              report.threadsVary ? 'threads' : null, report.slotsVary ? 'slots' : null,
+            ].filter(name => name).join(' and ')}${report.tilesVary ? ' and every tile' : ''}, ` +
+                'not only the best'), counts);
       }
     };
     fillLegend();

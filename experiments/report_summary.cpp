@@ -8,6 +8,8 @@
 #include <set>
 #include <tuple>
 
+#include "core/units.hpp"
+
 namespace cclgym {
 
 namespace {
@@ -38,7 +40,14 @@ std::optional<Cell> cell_of(const Experiment& experiment, const ResultRow& row) 
   cell.fabric = static_cast<std::size_t>(fabric - fabrics.begin());
   cell.call.collective = *collective;
   cell.call.bytes = row.size_bytes;
-  cell.config = {row.algorithm, *protocol, row.channels, row.threads};
+  cell.config = {.algorithm = row.program,
+                 .protocol = *protocol,
+                 .channels = row.channels,
+                 .instances = row.instances,
+                 .threads = row.threads,
+                 .tile_bytes = row.tile_bytes,
+                 .slots = row.slots};
+  if (row.chosen()) cell.chooser = row.algorithm;
   cell.seed = row.seed;
   return cell;
 }
@@ -57,7 +66,7 @@ std::vector<std::optional<double>> speedups_of(const Experiment& experiment,
   for (const ResultRow& row : rows) {
     if (!usable(row.time_us)) continue;
     const std::optional<Cell> cell = cell_of(experiment, row);
-    if (!cell || !experiment.baseline->matches(*cell)) continue;
+    if (!cell || !experiment.baseline->matches(experiment, *cell)) continue;
     const auto [entry, fresh] = baseline_us.try_emplace(key(row), row.time_us);
     if (!fresh) entry->second = std::min(entry->second, row.time_us);
   }
@@ -76,9 +85,13 @@ ConfigTime over_seeds(std::span<const ResultRow> rows,
                       const std::vector<std::size_t>& of_config) {
   const ResultRow& first = rows[of_config.front()];
   ConfigTime result{.algorithm = first.algorithm,
+                    .program = first.program,
                     .protocol = first.protocol,
                     .channels = first.channels,
+                    .instances = first.instances,
                     .threads = first.threads,
+                    .tile_bytes = first.tile_bytes,
+                    .slots = first.slots,
                     .speedup = std::nullopt};
   std::vector<double> time_us;
   std::vector<double> algbw;
@@ -100,13 +113,15 @@ ConfigTime over_seeds(std::span<const ResultRow> rows,
 SizeSummary summarize_size(std::span<const ResultRow> rows,
                            const std::vector<std::optional<double>>& speedups,
                            const std::vector<std::size_t>& of_size) {
-  using Key = std::tuple<std::string_view, std::string_view, int, int>;
-  std::map<Key, std::size_t> index;
+  const auto key = [](const ResultRow& row) {
+    return std::tuple<std::string_view, std::string_view, std::string_view, int, int, int,
+                      std::uint64_t, int>(row.algorithm, row.program, row.protocol, row.channels,
+                                          row.instances, row.threads, row.tile_bytes, row.slots);
+  };
+  std::map<decltype(key(rows[0])), std::size_t> index;
   std::vector<std::vector<std::size_t>> configs;  // in row order
   for (const std::size_t i : of_size) {
-    const ResultRow& row = rows[i];
-    const auto [entry, fresh] = index.try_emplace(
-        Key{row.algorithm, row.protocol, row.channels, row.threads}, configs.size());
+    const auto [entry, fresh] = index.try_emplace(key(rows[i]), configs.size());
     if (fresh) configs.emplace_back();
     configs[entry->second].push_back(i);
   }
@@ -171,9 +186,18 @@ std::size_t add_measured(BlockSummary& block, std::span<const MeasuredRow> measu
   return taken;
 }
 
-bool same_config(const Config& a, const Config& b) {
-  return a.algorithm == b.algorithm && a.protocol == b.protocol && a.channels == b.channels &&
-         a.threads == b.threads;
+// Is it one configuration of one algorithm, or the choices of one chooser?
+bool same_series(const Cell& a, const Cell& b) {
+  return a.chooser == b.chooser && (!a.chooser.empty() || a.config == b.config);
+}
+
+// What has to be said of each row because it is not the same in all.
+void note_variation(ResultSummary& summary, const ResultRow& row, const ResultRow& first) {
+  summary.chosen |= row.chosen();
+  summary.instances_vary |= row.instances != first.instances;
+  summary.threads_vary |= row.threads != first.threads;
+  summary.tiles_vary |= row.tile_bytes != first.tile_bytes;
+  summary.slots_vary |= row.slots != first.slots;
 }
 
 // The relays of the experiment's fabric of that label.
@@ -196,13 +220,29 @@ std::string baseline_text(const Experiment& experiment) {
     parts.push_back(
         fmt::format("{} channel{}", *baseline.channels, *baseline.channels == 1 ? "" : "s"));
   }
+  if (baseline.instances) {
+    parts.push_back(
+        fmt::format("{} instance{}", *baseline.instances, *baseline.instances == 1 ? "" : "s"));
+  }
   if (baseline.threads) parts.push_back(fmt::format("{} threads", *baseline.threads));
+  if (baseline.tile_bytes) {
+    const TileBytes& bytes = *baseline.tile_bytes;
+    parts.push_back(!bytes        ? "the protocol's tiles"
+                    : *bytes == 0 ? "whole chunks"
+                                  : "tiles of " + format_bytes(*bytes));
+  }
+  if (baseline.slots) {
+    const Slots& slots = *baseline.slots;
+    parts.push_back(!slots        ? "the protocol's slots"
+                    : *slots == 0 ? "any number of slots"
+                                  : fmt::format("{} slots", *slots));
+  }
   const Cell* first = nullptr;
   bool several = false;
   for (const Cell& cell : experiment.cells) {
-    if (!baseline.matches(cell)) continue;
+    if (!baseline.matches(experiment, cell)) continue;
     if (first == nullptr) first = &cell;
-    several = several || !same_config(first->config, cell.config);
+    several = several || !same_series(*first, cell);
   }
   if (parts.empty()) return "the fastest configuration";
   return (several ? "the fastest of " : "") + fmt::format("{}", fmt::join(parts, ", "));
@@ -239,7 +279,7 @@ ResultSummary summarize(const Experiment& experiment, std::span<const ResultRow>
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const ResultRow& row = rows[i];
     seeds.insert(row.seed);
-    summary.threads_vary = summary.threads_vary || row.threads != rows[0].threads;
+    note_variation(summary, row, rows[0]);
     if (!usable(row.time_us)) continue;
     const auto [entry, fresh] = index.try_emplace(
         Key{row.fabric, row.collective, row.servers, row.ranks}, summary.blocks.size());

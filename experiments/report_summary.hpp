@@ -19,9 +19,13 @@ namespace cclgym {
 /// A configuration's time at one size: the median over the seeds.
 struct ConfigTime {
   std::string algorithm;
+  std::string program;
   std::string protocol;
   int channels = 1;
+  int instances = 1;
   int threads = 512;
+  std::uint64_t tile_bytes = 0;
+  int slots = 0;
   double time_us = 0;
   double algbw_GBps = 0;
   double busbw_GBps = 0;
@@ -69,7 +73,11 @@ struct ResultSummary {
   std::vector<BlockSummary> blocks;             ///< in the order in which the rows first name them
   std::vector<std::optional<double>> speedups;  ///< of each row, in row order
   std::size_t seeds = 0;                        ///< different seeds among the rows
+  bool chosen = false;                          ///< do choosers name any of the rows?
+  bool instances_vary = false;
   bool threads_vary = false;
+  bool tiles_vary = false;
+  bool slots_vary = false;
   std::size_t unmatched_measured = 0;  ///< measured rows that belong to no block
 };
 

@@ -16,7 +16,7 @@
     const sizes = block.sizes.map(size => size.bytes);
     const groups = new Map();
     for (const config of report.configsOf(block)) {
-      const name = config.algorithm + ' ' + config.protocol;
+      const name = report.seriesName(config);
       if (!groups.has(name)) groups.set(name, []);
       groups.get(name).push(config);
     }
@@ -40,8 +40,14 @@
     const line = (name, text) => element('tr', {}, element('td', {class: 'text'}, name),
         ...block.sizes.map(size => element('td', {}, text(size.best))));
     const best = element('tbody', {},
-        line('best: channels', config => String(config.channels)),
-        report.threadsVary ? line('best: threads', config => String(config.threads)) : null,
+        ...[
+          line('best: channels', config => String(config.channels)),
+          report.instancesVary ? line('best: instances', config => String(config.instances)) : null,
+          report.threadsVary ? line('best: threads', config => String(config.threads)) : null,
+          report.tilesVary ? line('best: tiles', config => report.tileName(config.tile_bytes)) :
+                             null,
+          report.slotsVary ? line('best: slots', config => report.slotsName(config.slots)) : null,
+        ],
         line('best: time, µs', config => format.digits(config.time_us, 4)),
         line('best: busbw, GB/s', config =>
             report.isNumber(config.busbw_GBps) ? format.digits(config.busbw_GBps, 3) :
@@ -86,8 +92,10 @@
   // The columns of the table of all results: key, heading, and how a value is shown.
   const shown = [
     ['fabric', 'fabric'], ['servers', 'servers'], ['ranks', 'ranks'],
-    ['collective', 'collective'], ['algorithm', 'algorithm'], ['protocol', 'protocol'],
-    ['channels', 'channels'], ['threads', 'threads'], ['size_bytes', 'size', format.bytes],
+    ['collective', 'collective'], ['algorithm', 'algorithm'], ['program', 'program'],
+    ['protocol', 'protocol'], ['channels', 'channels'], ['instances', 'instances'],
+    ['threads', 'threads'], ['tile_bytes', 'tiles', report.tileName],
+    ['slots', 'slots', report.slotsName], ['size_bytes', 'size', format.bytes],
     ['seed', 'seed'], ['repetitions', 'repetitions'],
     ['time_us', 'time, µs', value => format.fixed(value, 3)],
     ['time_min_us', 'least, µs', value => format.fixed(value, 3)],
@@ -108,16 +116,17 @@
     const spread = rows.some(row => row.time_min_us !== row.time_max_us);
     const columns = shown.filter(({key}) => {
       if (key === 'time_min_us' || key === 'time_max_us') return spread;
+      if (key === 'program') return rows.some(report.isChosen);
       if (key === 'speedup') return rows.some(row => report.isNumber(row.speedup));
       return always.includes(key) || valuesOf(key).length > 1;
     });
     const constant = shown.filter(column => !columns.includes(column) &&
-        !['time_min_us', 'time_max_us', 'speedup'].includes(column.key) && rows.length > 0);
+        !['time_min_us', 'time_max_us', 'speedup', 'program'].includes(column.key) && rows.length > 0);
     const isText = Object.fromEntries(columns.map(({key}) =>
         [key, rows.some(row => typeof row[key] === 'string')]));
     // What the filter looks at: the key of the cell, which names all that was chosen.
     const haystacks = rows.map(row => [row.cell_key, row.fabric, row.collective, row.algorithm,
-                                       row.protocol].join(' ').toLowerCase());
+                                       row.program, row.protocol].join(' ').toLowerCase());
 
     const pageSize = 200;
     let page = 0;

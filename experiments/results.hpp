@@ -17,10 +17,14 @@ struct ResultRow {
   int servers = 1;
   int ranks = 1;
   std::string collective;
-  std::string algorithm;
+  std::string algorithm;  ///< as the experiment names it: an algorithm or a chooser
+  std::string program;    ///< the algorithm that ran; another name than `algorithm`: it was chosen
   std::string protocol;
   int channels = 1;
+  int instances = 1;
   int threads = 512;
+  std::uint64_t tile_bytes = 0;  ///< 0: chunks moved whole
+  int slots = 0;                 ///< 0: any number
   std::uint64_t size_bytes = 0;
   std::uint64_t seed = 0;
   std::uint64_t repetitions = 1;
@@ -35,6 +39,9 @@ struct ResultRow {
   std::string cost_model;
   std::string cost_model_hash;  ///< 16 hex digits
   std::string version;
+
+  /// Did a chooser choose the configuration?
+  [[nodiscard]] bool chosen() const { return algorithm != program; }
 
   friend bool operator==(const ResultRow&, const ResultRow&) = default;
 };

@@ -8,7 +8,7 @@
 
 namespace cclgym {
 
-inline constexpr std::array<CsvColumn<ResultRow>, 24> kResultColumns{{
+inline constexpr std::array<CsvColumn<ResultRow>, 28> kResultColumns{{
     {"experiment_hash", &ResultRow::experiment_hash},
     {"cell_key", &ResultRow::cell_key},
     {"fabric", &ResultRow::fabric},
@@ -16,9 +16,13 @@ inline constexpr std::array<CsvColumn<ResultRow>, 24> kResultColumns{{
     {"ranks", &ResultRow::ranks},
     {"collective", &ResultRow::collective},
     {"algorithm", &ResultRow::algorithm},
+    {"program", &ResultRow::program},
     {"protocol", &ResultRow::protocol},
     {"channels", &ResultRow::channels},
+    {"instances", &ResultRow::instances},
     {"threads", &ResultRow::threads},
+    {"tile_bytes", &ResultRow::tile_bytes},
+    {"slots", &ResultRow::slots},
     {"size_bytes", &ResultRow::size_bytes},
     {"seed", &ResultRow::seed},
     {"repetitions", &ResultRow::repetitions},

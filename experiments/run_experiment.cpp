@@ -19,8 +19,9 @@ namespace {
 std::vector<std::size_t> timeline_cells(const Experiment& experiment) {
   std::vector<std::size_t> cells;
   for (const CellSelector& selector : experiment.timelines) {
-    const auto found = std::find_if(experiment.cells.begin(), experiment.cells.end(),
-                                    [&](const Cell& cell) { return selector.matches(cell); });
+    const auto found =
+        std::find_if(experiment.cells.begin(), experiment.cells.end(),
+                     [&](const Cell& cell) { return selector.matches(experiment, cell); });
     const auto cell = static_cast<std::size_t>(found - experiment.cells.begin());
     if (std::find(cells.begin(), cells.end(), cell) == cells.end()) cells.push_back(cell);
   }

@@ -6,6 +6,7 @@
 
 #include "core/units.hpp"
 #include "experiments/experiment_options.hpp"
+#include "sim/config_chooser.hpp"
 
 namespace cclgym {
 
@@ -22,7 +23,7 @@ std::optional<Value> select(const YamlValue& selector, const std::string& key,
   const std::optional<Value> wanted = parse(*value);
   std::vector<std::string> names;
   for (const Located<Value>& one : axis) {
-    if (wanted == one.value) return wanted;
+    if (wanted && *wanted == one.value) return wanted;
     if (names.size() < kMostShown) names.emplace_back(text_of(one.value));
   }
   if (axis.size() > kMostShown) names.emplace_back("…");
@@ -67,6 +68,18 @@ std::optional<std::size_t> select_fabric(const YamlValue& selector, const Experi
   return static_cast<std::size_t>(found - labels.begin());
 }
 
+// What a chooser chooses cannot be asked for.
+void refuse_choices_of_chooser(const YamlValue& selector) {
+  const YamlValue* algorithm = selector.find("algorithm");
+  if (algorithm == nullptr || !is_config_chooser(algorithm->as_text())) return;
+  for (const OptionSpec& spec : config_options()) {
+    const YamlValue* value = selector.find(spec.name);
+    if (value == nullptr || spec.name == "algorithm") continue;
+    throw UserError(value->location(), fmt::format("{} is chosen by {}; leave it out", spec.name,
+                                                   quoted(algorithm->as_text())));
+  }
+}
+
 }  // namespace
 
 CellSelector read_selector(const YamlValue& value, const std::vector<OptionSpec>& specs,
@@ -75,6 +88,7 @@ CellSelector read_selector(const YamlValue& value, const std::vector<OptionSpec>
   check_keys(value, specs, what);
   refuse_empty_values(value, specs);
   const auto name_text = [](auto one) { return to_string(one); };
+  refuse_choices_of_chooser(value);
   CellSelector selector;
   selector.location = value.location();
   selector.fabric = select_fabric(value, experiment);
@@ -89,15 +103,31 @@ CellSelector read_selector(const YamlValue& value, const std::vector<OptionSpec>
       value, "protocol", axes.protocols,
       [](const YamlValue& one) { return parse_protocol(one.as_text()); }, name_text);
   selector.channels = select_number(value, specs, "channels", axes.channels);
+  selector.instances = select_number(value, specs, "instances", axes.instances);
   selector.threads = select_number(value, specs, "threads", axes.threads);
+  selector.tile_bytes = select(
+      value, "tile", axes.tiles,
+      [&specs](const YamlValue& one) {
+        return std::optional<TileBytes>(
+            read_tile(one.as_text(), find_option(specs, "tile"), one.location()));
+      },
+      [](TileBytes bytes) { return bytes ? format_bytes(*bytes) : std::string(kOfProtocol); });
+  selector.slots = select(
+      value, "slots", axes.slots,
+      [&specs](const YamlValue& one) {
+        return std::optional<Slots>(
+            read_slots(one.as_text(), find_option(specs, "slots"), one.location()));
+      },
+      [](Slots slots) { return slots ? std::to_string(*slots) : std::string(kOfProtocol); });
   selector.bytes = select(
       value, "size", axes.sizes,
       [&specs](const YamlValue& one) {
         return std::optional<std::uint64_t>(read_bytes(one, find_option(specs, "size")));
       },
       [](std::uint64_t bytes) { return format_bytes(bytes); });
-  const bool matched = std::any_of(experiment.cells.begin(), experiment.cells.end(),
-                                   [&](const Cell& cell) { return selector.matches(cell); });
+  const bool matched =
+      std::any_of(experiment.cells.begin(), experiment.cells.end(),
+                  [&](const Cell& cell) { return selector.matches(experiment, cell); });
   if (!matched) {
     throw UserError(value.location(), fmt::format("{} matches no cell of the experiment", what));
   }

@@ -106,19 +106,38 @@ Column size_column(const BlockSummary& block) {
                      [](const SizeSummary& size) { return format_bytes(size.bytes); });
 }
 
-std::vector<Column> best_columns(const BlockSummary& block, bool threads) {
+std::vector<Column> best_columns(const BlockSummary& block, const ResultSummary& summary) {
   std::vector<Column> columns;
   columns.push_back(size_column(block));
   columns.push_back(text_column(block, "algorithm", true,
                                 [](const SizeSummary& size) { return size.best.algorithm; }));
+  if (summary.chosen) {
+    columns.push_back(text_column(block, "program", true,
+                                  [](const SizeSummary& size) { return size.best.program; }));
+  }
   columns.push_back(text_column(block, "protocol", true,
                                 [](const SizeSummary& size) { return size.best.protocol; }));
   columns.push_back(text_column(block, "ch", false, [](const SizeSummary& size) {
     return std::to_string(size.best.channels);
   }));
-  if (threads) {
+  if (summary.instances_vary) {
+    columns.push_back(text_column(block, "r", false, [](const SizeSummary& size) {
+      return std::to_string(size.best.instances);
+    }));
+  }
+  if (summary.threads_vary) {
     columns.push_back(text_column(block, "thr", false, [](const SizeSummary& size) {
       return std::to_string(size.best.threads);
+    }));
+  }
+  if (summary.tiles_vary) {
+    columns.push_back(text_column(block, "tile", false, [](const SizeSummary& size) {
+      return size.best.tile_bytes == 0 ? "-" : format_bytes(size.best.tile_bytes);
+    }));
+  }
+  if (summary.slots_vary) {
+    columns.push_back(text_column(block, "slots", false, [](const SizeSummary& size) {
+      return size.best.slots == 0 ? "-" : std::to_string(size.best.slots);
     }));
   }
   columns.push_back(number_column(
@@ -171,13 +190,13 @@ std::vector<Column> measured_columns(const BlockSummary& block) {
   return columns;
 }
 
-std::string block_text(const BlockSummary& block, bool threads) {
+std::string block_text(const BlockSummary& block, const ResultSummary& summary) {
   std::string text =
       fmt::format("\n{}, {}: {} rank{} on {} server{}, cost model {}\n", block.fabric,
                   block.collective, block.ranks, block.ranks == 1 ? "" : "s", block.servers,
                   block.servers == 1 ? "" : "s", block.cost_model);
   if (!block.relays.empty()) text += "  " + block.relays + "\n";
-  std::vector<Column> columns = best_columns(block, threads);
+  std::vector<Column> columns = best_columns(block, summary);
   std::vector<Column> beside = measured_columns(block);
   if (beside.empty()) return text + format_columns(columns);
   if (total_width(columns) + total_width(beside) <= kWidest) {
@@ -250,7 +269,7 @@ std::string table_text(const Experiment& experiment, std::span<const ResultRow> 
     text += fmt::format("{} of {} cells have no result yet\n",
                         experiment.cells.size() - rows.size(), experiment.cells.size());
   }
-  for (const BlockSummary& block : summary.blocks) text += block_text(block, summary.threads_vary);
+  for (const BlockSummary& block : summary.blocks) text += block_text(block, summary);
   text += errors_text(summary);
   if (summary.unmatched_measured > 0) {
     text += fmt::format(

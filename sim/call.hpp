@@ -35,6 +35,8 @@ struct Config {
   std::uint64_t tile_bytes = 0;
   /// Messages that a connection's FIFO holds, 1 to kMostSlots; 0: any number.
   int slots = 0;
+
+  friend bool operator==(const Config&, const Config&) = default;
 };
 
 /// What came of it.

@@ -19,15 +19,20 @@ std::string joined(const std::vector<std::string>& names) {
 
 // Fills in the lists of names, which grow with the library.
 std::string filled_in(std::string message) {
-  std::vector<std::string> keys;
-  for (const OptionSpec& spec : experiment_options()) keys.push_back(spec.name);
+  const auto keys_of = [](const std::vector<OptionSpec>& specs) {
+    std::vector<std::string> keys;
+    for (const OptionSpec& spec : specs) keys.push_back(spec.name);
+    return joined(keys);
+  };
   std::vector<std::string> fabrics;
   for (const FabricInfo& info : fabric_infos()) fabrics.push_back(info.name);
   const auto choices = [](std::string_view key) {
     return joined(find_option(experiment_options(), key).choices);
   };
   const std::vector<std::pair<std::string, std::string>> lists{
-      {"{keys}", joined(keys)},
+      {"{keys}", keys_of(experiment_options())},
+      {"{baseline-keys}", keys_of(baseline_options())},
+      {"{cost-model-keys}", keys_of(cost_model_choice_options())},
       {"{fabrics}", joined(fabrics)},
       {"{collectives}", choices("collectives")},
       {"{algorithms}", choices("algorithms")},
@@ -127,8 +132,8 @@ std::vector<BadExperiment> make_bad_experiments() {
        experiment_with({{"baseline", "{algorithm: tree}"}}),
        ":6:23: unknown algorithm of the experiment 'tree'; expected one of ring"},
       {"baseline with a foreign key", experiment_with({{"baseline", "{size: 1KiB}"}}),
-       ":6:12: unknown key of baseline 'size'; expected one of algorithm, protocol, channels, "
-       "threads"},
+       ":6:12: unknown key of baseline 'size'; expected one of {baseline-keys} (did you mean "
+       "'tile'?)"},
       {"timeline of a fabric that is not in the experiment",
        experiment_with({{"timeline", "[{fabric: ndv4}]"}}),
        ":6:21: unknown fabric of the experiment 'ndv4'; expected one of dgx1"},
@@ -144,10 +149,8 @@ std::vector<BadExperiment> make_bad_experiments() {
       {"missing parameter file", experiment_with({{"cost_model", "gone.yaml"}}),
        ":6:13: parameter file 'gone.yaml' does not exist"},
       {"unknown cost parameter", experiment_with({{"cost_model", "{base: a100, start_skw: 2us}"}}),
-       ":6:26: unknown key of cost model 'start_skw'; expected one of base, kernel_launch, "
-       "channel_overhead, start_skew, max_thread_blocks, instruction_overhead, full_threads, "
-       "local_copy_rate, alpha, "
-       "link_efficiency, protocols (did you mean 'start_skew'?)"},
+       ":6:26: unknown key of cost model 'start_skw'; expected one of {cost-model-keys} (did you "
+       "mean 'start_skew'?)"},
       {"cost parameter that hockney does not have",
        experiment_with({{"cost_model", "{base: hockney, start_skew: 2us}"}}),
        ":6:29: cost model 'hockney' has no 'start_skew': it is made of the links' latencies and "

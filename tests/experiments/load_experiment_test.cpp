@@ -186,7 +186,7 @@ TEST_CASE("baseline and timelines pick cells") {
   REQUIRE(experiment.baseline);
   std::size_t matched = 0;
   for (const Cell& cell : experiment.cells) {
-    if (!experiment.baseline->matches(cell)) continue;
+    if (!experiment.baseline->matches(experiment, cell)) continue;
     ++matched;
     CHECK(cell.config.algorithm == "tree");
     CHECK(cell.config.protocol == Protocol::Simple);

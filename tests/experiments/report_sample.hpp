@@ -33,6 +33,7 @@ inline ResultRow row(const std::string& algorithm, const std::string& protocol, 
   r.ranks = 8;
   r.collective = "allreduce";
   r.algorithm = algorithm;
+  r.program = algorithm;
   r.protocol = protocol;
   r.channels = channels;
   r.size_bytes = bytes;
@@ -68,7 +69,12 @@ inline Experiment experiment_of(const std::vector<ResultRow>& rows, bool baselin
     Cell cell;
     cell.call.collective = CollectiveKind::AllReduce;
     cell.call.bytes = r.size_bytes;
-    cell.config = {r.algorithm, parse_protocol(r.protocol).value(), r.channels, r.threads};
+    cell.config.algorithm = r.program;
+    cell.config.protocol = parse_protocol(r.protocol).value();
+    cell.config.channels = r.channels;
+    cell.config.instances = r.instances;
+    cell.config.threads = r.threads;
+    if (r.chosen()) cell.chooser = r.algorithm;
     cell.seed = r.seed;
     experiment.cells.push_back(cell);
   }
