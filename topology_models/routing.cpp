@@ -73,16 +73,16 @@ class RouteSearch {
     std::int64_t turn = 0;
     std::int64_t rest = channel;
     for (NodeId node = source_; node != target_;) {
-      const int left = touched_.at(node).to_target;
-      ways.clear();
-      for (const LinkId id : out_[index(node)]) {
+      const Touched& here = touched_.at(node);
+      // A hub was met from behind, and has its few ways noted; its many links are not looked at.
+      ways = here.ways.empty() ? out_[index(node)] : here.ways;
+      std::erase_if(ways, [&](LinkId id) {
         const Link& link = links_[index(id)];
         const Touched* next = find(link.target);
-        if (next && next->to_target == left - 1 &&
-            std::min(next->width_Bps, link.capacity_Bps()) >= best_Bps) {
-          ways.push_back(id);
-        }
-      }
+        return next == nullptr || next->to_target != here.to_target - 1 ||
+               std::min(next->width_Bps, link.capacity_Bps()) < best_Bps;
+      });
+      std::sort(ways.begin(), ways.end());
       assert(!ways.empty());
       LinkId chosen = ways.front();
       if (ways.size() > 1) {
@@ -102,9 +102,10 @@ class RouteSearch {
 
  private:
   struct Touched {
-    int from_source = -1;  // hops; -1: not seen by the search ahead
-    int to_target = -1;    // hops; -1: not known to reach the target
-    double width_Bps = 0;  // widest bottleneck of the shortest paths to the target
+    int from_source = -1;      // hops; -1: not seen by the search ahead
+    int to_target = -1;        // hops; -1: not known to reach the target
+    double width_Bps = 0;      // widest bottleneck of the shortest paths to the target
+    std::vector<LinkId> ways;  // links of shortest paths to the target, if found from there
   };
 
   [[nodiscard]] const Touched* find(NodeId node) const {
@@ -161,6 +162,7 @@ class RouteSearch {
         }
         if (touched.to_target == hops) {
           touched.width_Bps = std::max(touched.width_Bps, std::min(width_Bps, link.capacity_Bps()));
+          touched.ways.push_back(id);
         }
       }
     }
