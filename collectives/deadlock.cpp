@@ -46,7 +46,7 @@ class OrderExecutor {
 
  private:
   void wake(std::int32_t block) {
-    if (queued_[at(block)] || !kernels_.begun(block)) return;
+    if (block < 0 || queued_[at(block)] || !kernels_.begun(block)) return;
     queued_[at(block)] = true;
     runnable_.push_back(block);
   }
@@ -60,11 +60,11 @@ class OrderExecutor {
       if (!can_run(block, step)) break;
       if (receives(step.opcode)) {
         --waiting_messages_[at(entry.receives)];
-        blocks_.for_each_sender(entry.receives, [this](std::int32_t sender) { wake(sender); });
+        wake(blocks_.connections()[at(entry.receives)].sender);
       }
       if (sends(step.opcode)) {
         ++waiting_messages_[at(entry.sends)];
-        blocks_.for_each_receiver(entry.sends, [this](std::int32_t receiver) { wake(receiver); });
+        wake(blocks_.connections()[at(entry.sends)].receiver);
       }
     }
     if (next == begin) return;

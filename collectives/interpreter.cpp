@@ -114,7 +114,7 @@ class Execution {
   };
 
   void wake(std::int32_t block) {
-    if (states_[at(block)].awake || !kernels_.begun(block)) return;
+    if (block < 0 || states_[at(block)].awake || !kernels_.begun(block)) return;
     states_[at(block)].awake = true;
     awake_[states_[at(block)].starved ? 1 : 0].push_back(block);
   }
@@ -185,7 +185,7 @@ class Execution {
       auto& queue = messages_[at(entry.receives)];
       state.registers = std::move(queue.front());
       queue.pop_front();
-      blocks_.for_each_sender(entry.receives, [this](std::int32_t sender) { wake(sender); });
+      wake(blocks_.connections()[at(entry.receives)].sender);
       if (std::ssize(state.registers) != step.count) {
         problems_.add([&] {
           return fmt::format("count mismatch: {} expects {} chunks, the message has {}",
@@ -212,7 +212,7 @@ class Execution {
     }
     if (sends(step.opcode)) {
       messages_[at(entry.sends)].push_back(state.registers);
-      blocks_.for_each_receiver(entry.sends, [this](std::int32_t receiver) { wake(receiver); });
+      wake(blocks_.connections()[at(entry.sends)].receiver);
     }
   }
 
@@ -235,9 +235,9 @@ class Execution {
       if (messages_[i].empty()) continue;
       const auto& connection = blocks_.connections()[i];
       problems_.add([&] {
-        return fmt::format("{} messages from rank {} to rank {} on channel {} are never received",
+        return fmt::format("{} messages from rank {} to rank {} on channel {}{} are never received",
                            messages_[i].size(), connection.source, connection.target,
-                           connection.channel);
+                           connection.channel, verifier::in_kernel(connection.kernel));
       });
     }
     memory_.check_outputs([this](const auto& describe) { problems_.add(describe); });

@@ -54,19 +54,22 @@ struct Instruction {
   std::vector<StepRef> dependencies;  ///< cross-thread-block only; steps of one block run in order
 };
 
+/// More kernels than any program has.
+inline constexpr std::int32_t kMostKernels = 256;
+
 /// At most one send peer and one receive peer, on one channel; steps run in order. Messages on a
 /// connection (source rank, target rank, channel) are received in the order in which they are sent.
 ///
 /// A program may be several kernels, launched one after another on every GPU's stream: the blocks
 /// of kernel k of a GPU start when all blocks of kernels < k of that same GPU are done. Nothing
 /// waits across GPUs. A connection may be used by blocks of several kernels, within one kernel by
-/// at most one block at either end; its messages keep their order from one kernel to the next.
+/// at most one block at either end. What is sent in a kernel is received in the same kernel.
 struct ThreadBlock {
   std::int32_t send_peer = -1;  ///< rank, -1: sends nothing
   std::int32_t recv_peer = -1;  ///< rank, -1: receives nothing
   std::int32_t channel = 0;
   std::vector<Instruction> steps;
-  std::int32_t kernel = 0;  ///< launch of this GPU that the block belongs to, from 0
+  std::int32_t kernel = 0;  ///< launch that the block belongs to, 0 to kMostKernels - 1
 };
 
 struct GpuProgram {

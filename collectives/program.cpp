@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <utility>
 
+#include "collectives/ir.hpp"
 #include "core/error.hpp"
 
 namespace cclgym {
@@ -61,7 +62,11 @@ ParallelScope ProgramBuilder::parallelize(int instances) {
 
 void ProgramBuilder::next_kernel() {
   if (finished_) fail(nullptr, "the program is finished");
-  kernel_ = program_.operations.empty() ? 0 : program_.operations.back().kernel + 1;
+  const std::int32_t next = program_.operations.empty() ? 0 : program_.kernels();
+  if (next == kMostKernels) {
+    fail(nullptr, fmt::format("next_kernel(): more than {} kernels", kMostKernels));
+  }
+  kernel_ = next;
 }
 
 ProgramBuilder::ProgramBuilder(std::string name, Contract contract)

@@ -136,7 +136,8 @@ class ProgramBuilder {
 
   /// The operations from here on belong to the next kernel: on every GPU they start when all that
   /// the GPU does in the kernels before is done, as with separate launches on one stream. GPUs do
-  /// not wait for each other. No effect while the kernel at hand has no operations.
+  /// not wait for each other. No effect while the kernel at hand has no operations. Throws
+  /// UserError on more than kMostKernels.
   void next_kernel();
 
   [[nodiscard]] const Contract& contract() const { return program_.contract; }

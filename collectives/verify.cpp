@@ -16,12 +16,14 @@ namespace {
 
 std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
-std::uint64_t connection_key(std::int32_t source, std::int32_t target, std::int32_t channel,
+std::uint64_t connection_key(std::int32_t source, std::int32_t target, const ThreadBlock& block,
                              const ThreadBlockProgram& program) {
-  return (static_cast<std::uint64_t>(source) * program.gpus.size() +
-          static_cast<std::uint64_t>(target)) *
-             static_cast<std::uint64_t>(program.channels) +
-         static_cast<std::uint64_t>(channel);
+  const std::uint64_t pair =
+      static_cast<std::uint64_t>(source) * program.gpus.size() + static_cast<std::uint64_t>(target);
+  return (pair * static_cast<std::uint64_t>(program.channels) +
+          static_cast<std::uint64_t>(block.channel)) *
+             static_cast<std::uint64_t>(kMostKernels) +
+         static_cast<std::uint64_t>(block.kernel);
 }
 
 }  // namespace
@@ -44,19 +46,11 @@ VerifyReport Problems::report() && {
 
 BlockIndex::BlockIndex(const ThreadBlockProgram& program) {
   std::unordered_map<std::uint64_t, std::int32_t> known;
-  const auto connection = [&](std::int32_t source, std::int32_t target, std::int32_t channel) {
-    const auto [entry, is_new] = known.try_emplace(connection_key(source, target, channel, program),
+  const auto connection = [&](std::int32_t source, std::int32_t target, const ThreadBlock& block) {
+    const auto [entry, is_new] = known.try_emplace(connection_key(source, target, block, program),
                                                    static_cast<std::int32_t>(connections_.size()));
-    if (is_new) connections_.push_back({source, target, channel});
+    if (is_new) connections_.push_back({source, target, block.channel, block.kernel});
     return entry->second;
-  };
-  std::vector<std::int32_t> last_sender;  // by connection
-  std::vector<std::int32_t> last_receiver;
-  const auto append = [this](std::vector<std::int32_t>& last, std::int32_t which,
-                             std::int32_t block, std::int32_t& first, std::int32_t Entry::*next) {
-    if (at(which) >= last.size()) last.resize(at(which) + 1, -1);
-    (last[at(which)] < 0 ? first : blocks_[at(last[at(which)])].*next) = block;
-    last[at(which)] = block;
   };
   for (std::size_t rank = 0; rank < program.gpus.size(); ++rank) {
     first_.push_back(blocks_.size());
@@ -69,19 +63,21 @@ BlockIndex::BlockIndex(const ThreadBlockProgram& program) {
       entry.id = static_cast<std::int32_t>(id);
       entry.block = &block;
       if (block.send_peer >= 0) {
-        entry.sends = connection(entry.rank, block.send_peer, block.channel);
-        append(last_sender, entry.sends, number, connections_[at(entry.sends)].sender,
-               &Entry::next_sender);
+        entry.sends = connection(entry.rank, block.send_peer, block);
+        connections_[at(entry.sends)].sender = number;
       }
       if (block.recv_peer >= 0) {
-        entry.receives = connection(block.recv_peer, entry.rank, block.channel);
-        append(last_receiver, entry.receives, number, connections_[at(entry.receives)].receiver,
-               &Entry::next_receiver);
+        entry.receives = connection(block.recv_peer, entry.rank, block);
+        connections_[at(entry.receives)].receiver = number;
       }
       blocks_.push_back(entry);
     }
   }
   first_.push_back(blocks_.size());
+}
+
+std::string in_kernel(std::int32_t kernel) {
+  return kernel > 0 ? fmt::format(" in kernel {}", kernel) : std::string();
 }
 
 std::vector<std::int32_t> scratch_chunks(const ThreadBlockProgram& program) {

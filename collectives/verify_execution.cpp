@@ -47,7 +47,7 @@ class Executor {
   };
 
   void wake(std::int32_t block) {
-    if (queued_[at(block)] || !kernels_.begun(block)) return;
+    if (block < 0 || queued_[at(block)] || !kernels_.begun(block)) return;
     queued_[at(block)] = true;
     runnable_.push_back(block);
   }
@@ -208,7 +208,7 @@ void Executor::receive(std::int32_t block, const Instruction& step) {
   }
   values_.resize(at(step.count), kPoisonedValue);
   ++queue.received;
-  blocks_.for_each_sender(connection, [this](std::int32_t sender) { wake(sender); });
+  wake(blocks_.connections()[at(connection)].sender);
 }
 
 void Executor::send(std::int32_t block) {
@@ -217,7 +217,7 @@ void Executor::send(std::int32_t block) {
   queue.counts.push_back(static_cast<std::int32_t>(values_.size()));
   queue.values.insert(queue.values.end(), values_.begin(), values_.end());
   ++queue.sent;
-  blocks_.for_each_receiver(connection, [this](std::int32_t receiver) { wake(receiver); });
+  wake(blocks_.connections()[at(connection)].receiver);
 }
 
 std::pair<std::string, bool> Executor::reason(std::int32_t block) const {
@@ -233,19 +233,19 @@ std::pair<std::string, bool> Executor::reason(std::int32_t block) const {
     const Queue& queue = queues_[at(entry.receives)];
     if (queue.counts.empty()) {
       const auto& connection = blocks_.connections()[at(entry.receives)];
-      if (connection.sender < 0) return {"unmatched, that rank has no sending thread block", true};
-      bool never = true;
-      blocks_.for_each_sender(entry.receives,
-                              [&](std::int32_t sender) { never = never && finished(sender); });
+      if (connection.sender < 0)
+        return {fmt::format("unmatched, that rank has no sending thread block{}",
+                            in_kernel(connection.kernel)),
+                true};
+      const bool never = finished(connection.sender);
       return {fmt::format("{} message {}, {} were sent",
                           never ? "unmatched, waits for" : "waits for", queue.received, queue.sent),
               never};
     }
   }
-  bool never = true;
-  blocks_.for_each_receiver(entry.sends,
-                            [&](std::int32_t receiver) { never = never && finished(receiver); });
-  return {fmt::format("waits for one of the {} slots of the connection", slots_), never};
+  const auto& connection = blocks_.connections()[at(entry.sends)];
+  return {fmt::format("waits for one of the {} slots of the connection", slots_),
+          connection.receiver < 0 || finished(connection.receiver)};
 }
 
 void Executor::report_deadlock() {
@@ -268,9 +268,9 @@ void Executor::report_unreceived() {
     const auto& connection = blocks_.connections()[i];
     problems_.add([&] {
       return fmt::format(
-          "unmatched send: rank {} sends {} messages to rank {} on channel {}, {} are received",
+          "unmatched send: rank {} sends {} messages to rank {} on channel {}{}, {} are received",
           connection.source, queues_[i].sent, connection.target, connection.channel,
-          queues_[i].received);
+          in_kernel(connection.kernel), queues_[i].received);
     });
   }
 }

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <fmt/format.h>
 #include <set>
 #include <string_view>
@@ -81,13 +82,12 @@ void FormCheck::check_block(int rank, int id) {
                          checked.channel, program_.channels - 1);
     });
   }
-  const int least_kernel = id == 0 ? 0 : block(rank, id - 1).kernel;
-  if (checked.kernel < least_kernel) {
+  const int least_kernel = id == 0 ? 0 : std::max(0, block(rank, id - 1).kernel);
+  if (checked.kernel < least_kernel || checked.kernel >= kMostKernels) {
     problems_.add([&] {
       return fmt::format(
-          "rank {}, thread block {}: kernel {}; expected {}", rank, id, checked.kernel,
-          id == 0 ? "at least 0"
-                  : fmt::format("at least {}, that of the thread block before it", least_kernel));
+          "rank {}, thread block {}: kernel {}; expected {} (that of the one before) to {}", rank,
+          id, checked.kernel, least_kernel, kMostKernels - 1);
     });
   }
   for (const bool sending : {true, false}) {

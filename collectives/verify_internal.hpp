@@ -39,7 +39,9 @@ class Problems {
   std::vector<std::string> texts_;
 };
 
-/// The thread blocks of all ranks in one numbering, with the connections between them.
+/// The thread blocks of all ranks in one numbering, with the connections between them. What several
+/// kernels send on one connection is received by the same kernels, and before a later one's: so
+/// each kernel has a connection of its own.
 class BlockIndex {
  public:
   explicit BlockIndex(const ThreadBlockProgram& program);
@@ -49,15 +51,14 @@ class BlockIndex {
     std::int32_t id = 0;      ///< on its rank
     std::int32_t sends = -1;  ///< connection, -1: none
     std::int32_t receives = -1;
-    std::int32_t next_sender = -1;  ///< block that has the connection's end in a later kernel
-    std::int32_t next_receiver = -1;
     const ThreadBlock* block = nullptr;
   };
   struct Connection {
     std::int32_t source = 0;  ///< rank
     std::int32_t target = 0;  ///< rank
     std::int32_t channel = 0;
-    std::int32_t sender = -1;  ///< block of the first kernel that has one, -1: none
+    std::int32_t kernel = 0;
+    std::int32_t sender = -1;  ///< block, -1: none
     std::int32_t receiver = -1;
   };
 
@@ -70,18 +71,6 @@ class BlockIndex {
   /// First block of a rank; the blocks of a rank are consecutive.
   [[nodiscard]] std::size_t first(std::size_t rank) const { return first_[rank]; }
   [[nodiscard]] const std::vector<Connection>& connections() const { return connections_; }
-
-  /// visit(block) for the blocks at either end of a connection, one a kernel.
-  template <typename Visit>
-  void for_each_sender(std::int32_t connection, const Visit& visit) const {
-    std::int32_t block = connections_[static_cast<std::size_t>(connection)].sender;
-    for (; block >= 0; block = (*this)[block].next_sender) visit(block);
-  }
-  template <typename Visit>
-  void for_each_receiver(std::int32_t connection, const Visit& visit) const {
-    std::int32_t block = connections_[static_cast<std::size_t>(connection)].receiver;
-    for (; block >= 0; block = (*this)[block].next_receiver) visit(block);
-  }
 
  private:
   std::vector<Entry> blocks_;
@@ -135,6 +124,9 @@ struct OrderedStep {
 void check_racy_places(const ThreadBlockProgram& program, std::int32_t rank,
                        std::span<const OrderedStep> steps, std::span<const std::size_t> places,
                        const ValueLog& log, Problems& problems);
+
+/// " in kernel 2"; "" for the first, which is the only one as a rule.
+[[nodiscard]] std::string in_kernel(std::int32_t kernel);
 
 /// By rank.
 [[nodiscard]] std::vector<std::int32_t> scratch_chunks(const ThreadBlockProgram& program);

@@ -57,11 +57,6 @@ class RaceCheck {
     std::int32_t block = -1;  ///< on the rank
     std::int32_t step = 0;
   };
-  /// What a rank's kernels that are done know.
-  struct KernelEnds {
-    Clock known;
-    std::size_t next = 0;  ///< the blocks before this one are merged
-  };
 
   /// Index of a block in clocks_.
   [[nodiscard]] std::size_t slot(std::int32_t block) const {
@@ -89,11 +84,12 @@ class RaceCheck {
   std::size_t width_;
   std::vector<Clock> clocks_;                ///< empty: knows of nothing
   std::vector<std::deque<Clock>> messages_;  ///< by connection: the senders' clocks
-  std::unordered_map<std::int32_t, KernelEnds> kernel_ends_;  ///< by rank
-  std::unordered_map<std::uint64_t, Clock> released_;         ///< at steps that others wait for
-  std::vector<Access> last_write_;                            ///< by place of the rank
-  std::vector<std::vector<Access>> reads_;                    ///< by place, since the last write
-  std::vector<bool> racy_;                                    ///< by place of the rank
+  Clock ended_;                              ///< what the rank's kernels that are done know
+  std::size_t ended_blocks_ = 0;             ///< so many of its blocks are in there
+  std::unordered_map<std::uint64_t, Clock> released_;  ///< at steps that others wait for
+  std::vector<Access> last_write_;                     ///< by place of the rank
+  std::vector<std::vector<Access>> reads_;             ///< by place, since the last write
+  std::vector<bool> racy_;                             ///< by place of the rank
   std::vector<OrderedStep> steps_;
 };
 
@@ -135,19 +131,20 @@ std::vector<std::size_t> RaceCheck::racy_places() const {
 
 void RaceCheck::begin_block(const BlockIndex::Entry& entry, Clock& clock) {
   // Blocks of earlier kernels are done, so that their clocks are those at their ends.
-  KernelEnds& ends = kernel_ends_[entry.rank];
-  ends.next = std::max(ends.next, blocks_.first(at(entry.rank)));
-  for (; blocks_[ends.next].block->kernel < entry.block->kernel; ++ends.next) {
-    merge(ends.known, clocks_[slot(static_cast<std::int32_t>(ends.next))]);
+  for (; blocks_[first_ + ended_blocks_].block->kernel < entry.block->kernel; ++ended_blocks_) {
+    merge(ended_, clocks_[slot(static_cast<std::int32_t>(first_ + ended_blocks_))]);
   }
-  merge(clock, ends.known);
+  merge(clock, ended_);
 }
 
 void RaceCheck::acquire(const ExecutedStep& executed, const Instruction& step) {
   const auto& entry = blocks_[executed.block];
   Clock& clock = clocks_[slot(executed.block)];
   if (entry.rank == rank_ && clock.empty()) clock.assign(width_, 0);
-  if (entry.block->kernel > 0 && executed.step == 0) begin_block(entry, clock);
+  // Messages stay in their kernel, so that on other ranks the order of kernels adds nothing.
+  if (entry.rank == rank_ && entry.block->kernel > 0 && executed.step == 0) {
+    begin_block(entry, clock);
+  }
   const auto first = static_cast<std::int32_t>(blocks_.first(at(entry.rank)));
   for (const StepRef& wait : step.dependencies) {
     merge(clock, released_.at(key(first + wait.thread_block, wait.step)));

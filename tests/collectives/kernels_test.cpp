@@ -146,6 +146,12 @@ TEST_CASE("kernels: next_kernel begins one for the operations that follow, if th
   CHECK(program.kernels() == 3);
   for (int i = 0; i < 3; ++i) CHECK(program.operations[ix(i)].kernel == i);
   CHECK_THROWS_AS(p.next_kernel(), UserError);
+  ProgramBuilder many("many", anything(2, 1, 1));
+  for (int kernel = 0; kernel < kMostKernels; ++kernel) {
+    many.next_kernel();
+    (void)many.chunk(0, kIn, 0).copy(1, kOut, 0);
+  }
+  CHECK_THROWS_AS(many.next_kernel(), UserError);
   CHECK(compile(program).kernels() == 3);
   CHECK(compile(ProgramBuilder("none", anything(2, 1, 1)).finish()).kernels() == 1);
 }
@@ -224,23 +230,12 @@ TEST_CASE("kernels: order what would be a race") {
   CHECK_FALSE(execute(without_boundary(program, 2), {.interleavings = 32}).ok);
 }
 
-TEST_CASE("kernels: order through the kernels of another GPU") {
-  // Rank 0 sends its input and receives another one into its place. Rank 1 answers in its second
-  // kernel: what it sends comes after all that it received in the first.
-  const auto program = [](int answer_in) {
-    ThreadBlock answer{0, -1, 0, {send(kIn, 0)}, answer_in};
-    return make(anything(2, 1, 1), {{{1, -1, 0, {send(kIn, 0)}}, {-1, 1, 0, {recv(kIn, 0)}}},
-                                    {{-1, 0, 0, {recv(kOut, 0)}}, std::move(answer)}});
-  };
-  CHECK(verify(program(1)).to_string() == "");
-  CHECK(verify(program(0)).problems.at(0).starts_with("race on rank 0 input[0]: not ordered: "));
-}
-
 TEST_CASE("kernels: a deadlock names those that have begun") {
-  // Each rank receives in its first kernel what the other sends in its second.
+  // In the first kernel each rank receives before it sends.
   const auto rank = [](int other) {
-    return std::vector<ThreadBlock>{{-1, other, 0, {recv(kOut, 0)}},
-                                    {other, -1, 0, {send(kIn, 0)}, 1}};
+    return std::vector<ThreadBlock>{{other, other, 0, {recv(kOut, 0), send(kIn, 0)}},
+                                    {other, -1, 0, {send(kIn, 0)}, 1},
+                                    {-1, other, 0, {recv(kOut, 0)}, 1}};
   };
   const ThreadBlockProgram stuck = make(anything(2, 1, 1), {rank(1), rank(0)});
   CHECK(verify(stuck).problems ==
@@ -253,28 +248,33 @@ TEST_CASE("kernels: a deadlock names those that have begun") {
   CHECK(std::tie(position->rank, position->thread_block, position->step) == std::tuple{0, 0, 0});
   CHECK(execute(stuck).problems.size() == 2);
   ThreadBlockProgram free = stuck;
-  free.gpus[0].thread_blocks[1].kernel = 0;
-  CHECK(verify(free).ok);
+  auto& steps = free.gpus[0].thread_blocks[0].steps;
+  std::swap(steps[0], steps[1]);
+  CHECK(verify(free, {.slots = 1}).ok);
   CHECK_FALSE(find_deadlock(free, 1).has_value());
   CHECK(execute(free, {.slots = 1}).ok);
+}
 
-  // What rank 0 sends in its first kernel is received in the second one of rank 1, whose first
-  // waits for rank 0's second: there must be room for all of it.
-  const ThreadBlockProgram ahead =
-      make(anything(2, 2, 2),
-           {{{1, -1, 0, {send(kIn, 0), send(kIn, 1)}}, {1, -1, 0, {send(kIn, 0)}, 1}},
-            {{-1, -1, 0, {{}}}, {-1, 0, 0, {recv(kOut, 0), recv(kOut, 1), recv(kScratch, 0)}, 1}}});
-  CHECK(verify(ahead, {.slots = 1}).ok);
-  ThreadBlockProgram held = ahead;
-  held.channels = 2;
-  held.gpus[0].thread_blocks.push_back({1, -1, 1, {send(kIn, 0)}, 1});
-  held.gpus[1].thread_blocks[0] = {-1, 0, 1, {recv(kScratch, 1)}};
-  for (const std::int32_t slots : {1, 2, 8}) {
-    INFO(slots << " slots");
-    CHECK(verify(held, {.slots = slots}).ok == (slots >= 2));
-    CHECK(find_deadlock(held, slots).has_value() == (slots < 2));
-    CHECK(execute(held, {.slots = slots}).ok == (slots >= 2));
-  }
+TEST_CASE("kernels: what is sent in a kernel is received in the same") {
+  const auto program = [](int sent_in, int received_in) {
+    ThreadBlock sender{1, -1, 0, {send(kIn, 0)}, sent_in};
+    ThreadBlock receiver{-1, 0, 0, {recv(kOut, 0)}, received_in};
+    return make(anything(2, 1, 1), {{std::move(sender)}, {std::move(receiver)}});
+  };
+  CHECK(verify(program(0, 0)).ok);
+  CHECK(verify(program(1, 1)).ok);
+  CHECK(verify(program(0, 1)).problems ==
+        std::vector<std::string>{"deadlock: rank 1, thread block 0 of kernel 1, step 0: recv from "
+                                 "rank 0 on channel 0: unmatched, that rank has no sending thread "
+                                 "block in kernel 1"});
+  ThreadBlockProgram unmatched = program(1, 1);
+  unmatched.gpus[0].thread_blocks[0].steps.push_back(send(kIn, 0));
+  CHECK(verify(unmatched).problems ==
+        std::vector<std::string>{"unmatched send: rank 0 sends 2 messages to rank 1 on channel 0 "
+                                 "in kernel 1, 1 are received"});
+  CHECK(execute(unmatched).problems ==
+        std::vector<std::string>{
+            "1 messages from rank 0 to rank 1 on channel 0 in kernel 1 are never received"});
 }
 
 TEST_CASE("kernels: form") {
@@ -283,10 +283,11 @@ TEST_CASE("kernels: form") {
   };
   const ThreadBlock nop{-1, -1, 0, {{}}, 1};
   CHECK(problems(nop, {-1, -1, 0, {}, 0}) ==
-        "rank 0, thread block 1: kernel 0; expected at least 1, that of the thread block before "
-        "it\n");
+        "rank 0, thread block 1: kernel 0; expected 1 (that of the one before) to 255\n");
   CHECK(problems({-1, -1, 0, {}, -1}, nop) ==
-        "rank 0, thread block 0: kernel -1; expected at least 0\n");
+        "rank 0, thread block 0: kernel -1; expected 0 (that of the one before) to 255\n");
+  CHECK(problems(nop, {-1, -1, 0, {}, 256}) ==
+        "rank 0, thread block 1: kernel 256; expected 1 (that of the one before) to 255\n");
   Instruction waits;
   waits.dependencies = {{1, 0}};
   CHECK(problems({-1, -1, 0, {waits}, 0}, nop) ==
