@@ -30,6 +30,7 @@ struct Command {
 [[nodiscard]] const Command& list_command();
 [[nodiscard]] const Command& compile_command();
 [[nodiscard]] const Command& verify_command();
+[[nodiscard]] const Command& tune_dispatch_command();
 
 /// The options of a command, read. Values are texts; numbers and quantities are read from them
 /// through their records, e.g. read_integer(text, spec, argument_location("channels")).

@@ -18,7 +18,7 @@ constexpr int kInternalError = 70;  // EX_SOFTWARE of sysexits.h
 const std::vector<const Command*>& commands() {
   static const std::vector<const Command*> all{
       &run_command(),  &report_command(),  &simulate_command(), &describe_command(),
-      &list_command(), &compile_command(), &verify_command()};
+      &list_command(), &compile_command(), &verify_command(),   &tune_dispatch_command()};
   return all;
 }
 
@@ -27,7 +27,7 @@ std::string help() {
       "cclgym: simulates GPU collective communication on cluster fabrics\n\n"
       "Usage: cclgym COMMAND [arguments]\n\nCommands:\n";
   for (const Command* command : commands()) {
-    text += fmt::format("  {:<12}{}\n", command->name, command->summary);
+    text += fmt::format("  {:<15}{}\n", command->name, command->summary);
   }
   text +=
       "\n  cclgym COMMAND --help  explains a command, with examples\n"

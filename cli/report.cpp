@@ -14,20 +14,6 @@ namespace cclgym {
 
 namespace {
 
-// A page that shows one experiment's name over another's numbers must not be made.
-void check_origin(const Experiment& experiment, const std::vector<ResultRow>& rows,
-                  const std::string& path) {
-  const std::string hash = experiment.hash();
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (rows[i].experiment_hash == hash) continue;
-    throw UserError({path, i + 2, 1},
-                    fmt::format("a result of experiment {} by cclgym {}; expected {}, what "
-                                "experiment.yaml beside it is to this version; run it again with "
-                                "--fresh",
-                                quoted(rows[i].experiment_hash), rows[i].version, hash));
-  }
-}
-
 int report(const std::vector<std::string>& args) {
   ArgumentReader reader(report_command());
   reader.positional("DIR", "folder of a run (has experiment.yaml and results.csv)")
@@ -37,8 +23,7 @@ int report(const std::vector<std::string>& args) {
   if (!arguments) return 0;
   const std::string& dir = arguments->text("DIR");
   const Experiment experiment = load_run_experiment(dir);
-  const ResultTable results = read_results(results_path(dir));
-  check_origin(experiment, results.rows, results_path(dir));
+  const ResultTable results = read_run_results(experiment, dir);
   if (results.truncated) {
     fmt::print(stderr, "{}: the last row is cut off in the middle and left out\n",
                results_path(dir));

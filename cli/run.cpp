@@ -1,81 +1,25 @@
 // cclgym run: a batch experiment, from its YAML file to results, table, report and timelines.
-#include <fmt/core.h>
 #include <iostream>
-#include <memory>
-#include <unistd.h>
 
 #include "cli/command.hpp"
-#include "cli/interrupt.hpp"
+#include "cli/run_cells.hpp"
 #include "experiments/experiment_options.hpp"
 #include "experiments/load_experiment.hpp"
-#include "experiments/progress.hpp"
 #include "experiments/report.hpp"
 #include "experiments/report_summary.hpp"
 #include "experiments/results.hpp"
 #include "experiments/run_experiment.hpp"
 #include "experiments/run_folder.hpp"
 #include "experiments/table.hpp"
-#include "experiments/worker_pool.hpp"
 
 namespace cclgym {
 
 namespace {
 
-const OptionSpec& jobs_option() {
-  static const OptionSpec spec{.name = "jobs",
-                               .kind = OptionKind::Integer,
-                               .description = "worker processes",
-                               .min = 1,
-                               .max = 1024,
-                               .default_text = "the number of cores"};
-  return spec;
-}
-
 OptionSpec engine_option() {
   OptionSpec spec = find_option(experiment_options(), "engine");
   spec.default_text = "the experiment's";
   return spec;
-}
-
-// The cells, with what happens on the way on standard error.
-void run_cells(const Experiment& experiment, const RunOptions& options, bool quiet) {
-  const bool terminal = ::isatty(STDERR_FILENO) == 1;
-  InterruptNotice interrupt(experiment.cells.size(), terminal && !quiet);
-  if (quiet) {
-    run_experiment(experiment, options,
-                   {.on_start = [&](std::size_t found, bool) { interrupt.update(found); },
-                    .on_progress = [&](std::size_t done) { interrupt.update(done); }});
-    return;
-  }
-  for (const std::string& line : experiment.skipped) fmt::print(stderr, "left out: {}\n", line);
-  std::unique_ptr<Progress> progress;
-  const RunObserver observer{
-      .on_start =
-          [&](std::size_t found, bool dropped_row) {
-            interrupt.update(found);
-            if (dropped_row) {
-              fmt::print(stderr,
-                         "resuming: the last row of {} was cut off in the middle and is dropped\n",
-                         results_path(options.folder));
-            }
-            if (found > 0) {
-              fmt::print(stderr, "resuming: {} of {} cells are done\n", found,
-                         experiment.cells.size());
-            }
-            progress =
-                std::make_unique<Progress>(std::cerr, terminal, experiment.cells.size(), found);
-          },
-      .on_progress =
-          [&](std::size_t done) {
-            interrupt.update(done);
-            progress->update(done);
-          }};
-  try {
-    run_experiment(experiment, options, observer);
-  } catch (...) {
-    if (progress) progress->leave_line();
-    throw;
-  }
 }
 
 int run(const std::vector<std::string>& args) {
@@ -96,10 +40,7 @@ int run(const std::vector<std::string>& args) {
   }
   const RunOptions options{
       .folder = arguments->has("out") ? arguments->text("out") : default_run_folder(experiment),
-      .jobs = arguments->has("jobs")
-                  ? static_cast<std::size_t>(read_integer(arguments->text("jobs"), jobs_option(),
-                                                          argument_location("jobs")))
-                  : usable_cores(),
+      .jobs = jobs_of(*arguments),
       .fresh = arguments->has("fresh")};
   // A measured file that is wrong must not be found out only after the work is done.
   const std::vector<MeasuredRow> measured = read_measured_files(experiment);

@@ -83,4 +83,20 @@ Experiment load_run_experiment(const std::string& folder) {
   return experiment;
 }
 
+ResultTable read_run_results(const Experiment& experiment, const std::string& folder) {
+  const std::string path = results_path(folder);
+  ResultTable results = read_results(path);
+  const std::string hash = experiment.hash();
+  for (std::size_t i = 0; i < results.rows.size(); ++i) {
+    const ResultRow& row = results.rows[i];
+    if (row.experiment_hash == hash) continue;
+    throw UserError({path, i + 2, 1},
+                    fmt::format("a result of experiment {} by cclgym {}; expected {}, what "
+                                "experiment.yaml beside it is to this version; run it again with "
+                                "--fresh",
+                                quoted(row.experiment_hash), row.version, hash));
+  }
+  return results;
+}
+
 }  // namespace cclgym

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "experiments/experiment.hpp"
+#include "experiments/results.hpp"
 
 namespace cclgym {
 
@@ -24,5 +25,8 @@ void save_run_experiment(const Experiment& experiment, const std::string& folder
 /// The experiment of a run, as it was run. Throws UserError if the folder has no run or a file that
 /// the experiment names is gone.
 [[nodiscard]] Experiment load_run_experiment(const std::string& folder);
+/// The results in the folder of a run of the experiment. Throws UserError if there are none or one
+/// is of another experiment or version.
+[[nodiscard]] ResultTable read_run_results(const Experiment& experiment, const std::string& folder);
 
 }  // namespace cclgym

@@ -10,82 +10,13 @@
 
 #include "core/units.hpp"
 #include "experiments/report_summary.hpp"
+#include "experiments/text_columns.hpp"
 
 namespace cclgym {
 
 namespace {
 
 constexpr std::size_t kWidest = 100;
-constexpr std::string_view kGap = "  ";
-
-// A column of texts under up to two lines of heading.
-struct Column {
-  std::string heading;
-  std::string unit;  // second line of the heading
-  bool left = false;
-  std::vector<std::string> cells{};
-
-  [[nodiscard]] std::size_t width() const {
-    // Characters, not bytes: names may be in any script.
-    std::size_t widest = std::max(characters(heading), unit.size());
-    for (const std::string& cell : cells) widest = std::max(widest, characters(cell));
-    return widest;
-  }
-  static std::size_t characters(const std::string& text) {
-    return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-      return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
-    }));
-  }
-};
-
-std::size_t total_width(const std::vector<Column>& columns) {
-  std::size_t width = 0;
-  for (const Column& column : columns) width += kGap.size() + column.width();
-  return width;
-}
-
-std::string padded(const std::string& text, std::size_t width, bool left) {
-  const std::size_t characters = Column::characters(text);
-  const std::string space(width > characters ? width - characters : 0, ' ');
-  return left ? text + space : space + text;
-}
-
-std::string format_columns(const std::vector<Column>& columns) {
-  std::string text;
-  const auto add_line = [&](auto cell_of) {
-    std::string line;
-    for (const Column& column : columns) {
-      line += std::string(kGap) + padded(cell_of(column), column.width(), column.left);
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + '\n';
-  };
-  add_line([](const Column& column) { return column.heading; });
-  add_line([](const Column& column) { return column.unit; });
-  for (std::size_t i = 0; i < columns.front().cells.size(); ++i) {
-    add_line([&](const Column& column) { return column.cells[i]; });
-  }
-  return text;
-}
-
-// Values of one column with the same number of decimals, so that their points are aligned: as many
-// as the smallest value needs for three significant digits, within bounds.
-Column number_column(std::string heading, std::string unit,
-                     const std::vector<std::optional<double>>& values, int fewest, int most) {
-  double smallest = INFINITY;
-  for (const std::optional<double>& value : values) {
-    if (value && *value > 0) smallest = std::min(smallest, *value);
-  }
-  int decimals = fewest;
-  if (std::isfinite(smallest)) {
-    decimals = std::clamp(2 - static_cast<int>(std::floor(std::log10(smallest))), fewest, most);
-  }
-  Column column{std::move(heading), std::move(unit)};
-  for (const std::optional<double>& value : values) {
-    column.cells.push_back(value ? fmt::format("{:.{}f}", *value, decimals) : "-");
-  }
-  return column;
-}
 
 template <class Value>
 std::vector<std::optional<double>> values_of(const BlockSummary& block, Value value) {

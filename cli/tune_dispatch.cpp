@@ -1,0 +1,106 @@
+// cclgym tune-dispatch: from a sweep to the dispatch table that is fastest by it.
+#include "experiments/tune_dispatch.hpp"
+
+#include <filesystem>
+#include <fmt/core.h>
+
+#include "cli/command.hpp"
+#include "cli/run_cells.hpp"
+#include "core/text_file.hpp"
+#include "experiments/load_experiment.hpp"
+#include "experiments/results.hpp"
+#include "experiments/run_folder.hpp"
+#include "experiments/version.hpp"
+
+namespace cclgym {
+
+namespace {
+
+const OptionSpec kTolerance{
+    .name = "tolerance",
+    .kind = OptionKind::Real,
+    .description =
+        "how much slower than the fastest a range's configuration may be at a tested "
+        "size, so that the table stays short (0.01: 1 %)",
+    .min = 0,
+    .max = 1,
+    .default_text = "0.01"};
+
+// The experiment of a folder with results, or of a file, whose cells are simulated first.
+Experiment sweep_of(const Arguments& arguments, std::string& folder) {
+  const std::string& source = arguments.text("SWEEP");
+  std::error_code error;
+  if (std::filesystem::is_directory(source, error)) {
+    for (const char* option : {"results", "jobs"}) {
+      if (!arguments.has(option)) continue;
+      throw UserError(argument_location(option),
+                      "is for a sweep that is still to be run; the "
+                      "folder has its results; leave it out");
+    }
+    folder = source;
+    return load_run_experiment(folder);
+  }
+  Experiment experiment = load_experiment(source);
+  folder = arguments.has("results") ? arguments.text("results") : default_run_folder(experiment);
+  run_cells(experiment, {.folder = folder, .jobs = jobs_of(arguments)}, arguments.has("quiet"));
+  return experiment;
+}
+
+int tune(const std::vector<std::string>& args) {
+  const auto arguments =
+      ArgumentReader(tune_dispatch_command())
+          .positional("SWEEP", "an experiment, which is run, or the folder of one that was run")
+          .option("out,o", "TABLE", "the dispatch table to write (.yaml)")
+          .option(kTolerance, "X")
+          .option("results", "DIR", "folder of the sweep's results [default: results/NAME]")
+          .option(jobs_option(), "N")
+          .flag("quiet", "print nothing but errors")
+          .read(args);
+  if (!arguments) return 0;
+  if (!arguments->has("out")) {
+    throw UserError("--out is missing; see cclgym tune-dispatch --help");
+  }
+  const double tolerance = read_real(
+      arguments->has("tolerance") ? arguments->text("tolerance") : kTolerance.default_text,
+      kTolerance, argument_location("tolerance"));
+  std::string folder;
+  const Experiment experiment = sweep_of(*arguments, folder);
+  const std::vector<ResultRow> rows = read_run_results(experiment, folder).rows;
+  if (rows.size() < experiment.cells.size()) {
+    throw UserError(fmt::format("{}: {} of {} cells have no result; finish the run first",
+                                results_path(folder), experiment.cells.size() - rows.size(),
+                                experiment.cells.size()));
+  }
+  const std::vector<TunedBlock> blocks = tune_dispatch(experiment, rows, tolerance);
+  const std::string comment = fmt::format(
+      "Written by cclgym tune-dispatch {} from experiment {} ({}).\n"
+      "At every tested size at most {} % slower than the fastest of the sweep.\n",
+      program_version(), experiment.name, experiment.hash(), 100 * tolerance);
+  const std::string& path = arguments->text("out");
+  write_text_file(path, to_yaml(dispatch_table(blocks), comment));
+  if (arguments->has("quiet")) return 0;
+  fmt::print("{}\ntable     {}\n", tuned_text(experiment, blocks), path);
+  return 0;
+}
+
+}  // namespace
+
+const Command& tune_dispatch_command() {
+  static const Command command{
+      .name = "tune-dispatch",
+      .summary = "Writes the dispatch table that is fastest by a sweep",
+      .usage = "SWEEP --out TABLE.yaml [options]",
+      .examples =
+          "  cclgym tune-dispatch experiments/quickstart.yaml -o table.yaml\n"
+          "      runs the experiment (or goes on with it) and writes the table of its fastest\n"
+          "      configurations by size\n"
+          "  cclgym tune-dispatch results/quickstart -o table.yaml --tolerance 0.05\n"
+          "      from results that are there; ranges may lose 5 %, which makes fewer of them\n"
+          "  cclgym simulate --fabric dgx1 --collective allreduce --size 1MiB \\\n"
+          "      --algorithm dispatch:table.yaml\n"
+          "      what the table says to one call\n",
+      .run = tune};
+  return command;
+}
+
+}  // namespace cclgym
