@@ -77,6 +77,14 @@ int read_int(const YamlValue& mapping, std::string_view key) {
   return static_cast<int>(read_integer(option_value(mapping, spec), spec));
 }
 
+Protocol read_protocol(const YamlValue& mapping) {
+  const OptionSpec& spec = config_option("protocol");
+  const YamlValue value = option_value(mapping, spec);
+  if (const auto protocol = parse_protocol(value.as_text())) return *protocol;
+  throw UserError(value.location(),
+                  unknown_name_message("protocol", value.as_text(), spec.choices));
+}
+
 }  // namespace
 
 const std::vector<OptionSpec>& config_options() {
@@ -113,12 +121,11 @@ Config with_tiles(const CostModel& model, Config config, TileBytes tile_bytes, S
 ConfigChoice read_config(const YamlValue& mapping) {
   ConfigChoice choice;
   const OptionSpec& algorithm = config_option("algorithm");
-  const OptionSpec& protocol = config_option("protocol");
   const OptionSpec& tile = config_option("tile");
   const OptionSpec& slots = config_option("slots");
   choice.config.algorithm =
       algorithm.choices[read_choice(option_value(mapping, algorithm), algorithm)];
-  choice.config.protocol = all_protocols()[read_choice(option_value(mapping, protocol), protocol)];
+  choice.config.protocol = read_protocol(mapping);
   choice.config.channels = read_int(mapping, "channels");
   choice.config.instances = read_int(mapping, "instances");
   choice.config.threads = read_int(mapping, "threads");
