@@ -177,7 +177,10 @@ Program trace_algorithm(std::string_view name, const AlgorithmRequest& request) 
   }
   require_rings(request);
   AlgorithmRequest whole = request;
-  if (whole.ranks_per_server == 0) whole.ranks_per_server = request.ranks;
+  // A tree over ranks of which no servers are known has ranks for nodes, not one long chain.
+  if (whole.ranks_per_server == 0) {
+    whole.ranks_per_server = chosen.trace == algorithms::tree ? 1 : request.ranks;
+  }
   if (whole.ranks_per_server < 1 || request.ranks % whole.ranks_per_server != 0) {
     throw UserError(fmt::format("{} ranks on servers of {}; expected the same number on each",
                                 request.ranks, whole.ranks_per_server));

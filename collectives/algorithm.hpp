@@ -25,7 +25,7 @@ struct AlgorithmRequest {
   /// …
   std::vector<std::vector<int>> rings;
   /// Consecutive ranks of one server, for the algorithms that know of servers; 0: all ranks are on
-  /// one. Must divide `ranks`.
+  /// one (tree: each is on its own). Must divide `ranks`.
   int ranks_per_server = 0;
   /// Without fusion and shared blocks by default: the simulation of whole messages takes a step for
   /// done when its send is, so that what waits for the receive alone would come late.
@@ -49,7 +49,8 @@ struct AlgorithmInfo {
 [[nodiscard]] std::optional<std::string> rank_misfit(std::string_view algorithm, int ranks);
 
 /// The most thread blocks that any GPU has in one kernel of the program of a valid request with the
-/// default compile options, in closed form: exact, but for recursive-doubling AllGather,
+/// default compile options, in closed form: exact, but for tree over servers,
+/// recursive-doubling AllGather,
 /// recursive-halving, halving-doubling, two-step and, on two ranks, spread-ring, where it is an
 /// upper bound a few blocks above. Throws UserError naming the nearest algorithm if there is none
 /// such.

@@ -43,8 +43,12 @@ Count halving_doubling(const AlgorithmRequest& request) {
 Count tree(const AlgorithmRequest& request) {
   const int n = request.ranks;
   if (request.collective != Kind::AllReduce) return request.channels * Count{n <= 3 ? 1 : 2};
-  constexpr std::array<int, 6> kOfFewRanks{0, 0, 1, 3, 4, 4};
-  return request.channels * Count{n < 6 ? kOfFewRanks[static_cast<std::size_t>(n)] : 6};
+  constexpr std::array<int, 6> kOfFewNodes{0, 0, 1, 3, 4, 4};
+  const int inside = std::max(1, request.ranks_per_server);
+  const int nodes = n / inside;
+  const Count across = nodes < 6 ? kOfFewNodes[static_cast<std::size_t>(nodes)] : 6;
+  // A chain takes a block up and one down; its head has them beside those of its node.
+  return request.channels * (across + (inside > 1 ? 2 : 0));
 }
 
 Count all_pairs(const AlgorithmRequest& request) {
@@ -129,7 +133,7 @@ constexpr std::array<std::pair<std::string_view, Count (*)(const AlgorithmReques
 int thread_blocks_per_gpu(std::string_view algorithm, const AlgorithmRequest& request) {
   const std::string& name = algorithm_info(algorithm).name;
   AlgorithmRequest whole = request;
-  if (whole.ranks_per_server == 0) whole.ranks_per_server = request.ranks;
+  if (whole.ranks_per_server == 0) whole.ranks_per_server = name == "tree" ? 1 : request.ranks;
   for (const auto& [known, count] : kCounts) {
     if (known != name) continue;
     return static_cast<int>(std::min<Count>(count(whole), std::numeric_limits<int>::max()));

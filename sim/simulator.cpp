@@ -28,23 +28,10 @@ SimulationStalled stalled(const LoweredProgram& lowered, const GraphStalled& cau
 
 bool limits_blocks(const CostModel& model) { return !model.hockney && model.max_thread_blocks > 0; }
 
-// The most thread blocks that a GPU runs at once: kernels follow each other.
-int most_resident(const ThreadBlockProgram& program) {
-  int most = 0;
-  std::vector<int> blocks(static_cast<std::size_t>(program.kernels()));
-  for (const GpuProgram& gpu : program.gpus) {
-    std::fill(blocks.begin(), blocks.end(), 0);
-    for (const ThreadBlock& block : gpu.thread_blocks) {
-      most = std::max(most, ++blocks[static_cast<std::size_t>(block.kernel)]);
-    }
-  }
-  return most;
-}
-
 // Also programs that are not in the library must be resident.
 void require_resident(const ThreadBlockProgram& program, const CostModel& model, int threads) {
   if (!limits_blocks(model)) return;
-  const int blocks = most_resident(program);
+  const std::int64_t blocks = program.most_resident_blocks();
   const int limit = model.resident_thread_blocks(threads);
   if (blocks <= limit) return;
   throw UserError(fmt::format(
@@ -133,7 +120,8 @@ std::string resident_misfit(const Call& call, const Config& config, const Fabric
   const bool at_least = needed > limit;
   if (!at_least) {
     request.rings = logical_rings(fabric);
-    needed = most_resident(compile(trace_algorithm(config.algorithm, request), request.compile));
+    needed =
+        compile(trace_algorithm(config.algorithm, request), request.compile).most_resident_blocks();
     if (needed <= limit) return {};
   }
   return fmt::format(

@@ -1,10 +1,15 @@
-// Double binary tree AllReduce (Sanders, Speck and Träff, 2009; NCCL's shape), and Broadcast and
+// Double binary tree AllReduce (Sanders, Speck and Träff, 2009) in NCCL's shape, and Broadcast and
 // Reduce on one binary tree. Any ranks >= 2.
 //
 // In place. AllReduce: each channel carries both trees, each with half of the channel's data: one
 // chunk a tree and channel, size / (2 * channels) bytes, reduced up to the tree's root and copied
-// down again. Broadcast and Reduce: tree 0, renumbered so that its root is the call's root; one
-// chunk a channel. A chunk is not cut further for pipelining: the runtime streams it in tiles.
+// down again. The nodes of the trees are servers; the ranks of a server are a chain, in the order
+// of the channel's ring, whose head alone crosses the network (NCCL, src/graph/connect.cc; its
+// latency of a tree is 2 * ((ranks a server - 1) * alpha inside + log2(servers) * alpha across)).
+// Where no servers are known, each rank is a node. Broadcast and Reduce: tree 0 over all ranks,
+// renumbered so that its root is the call's root; one chunk a channel. A chunk is not cut further
+// for pipelining: the runtime streams it in tiles.
+#include <algorithm>
 #include <vector>
 
 #include "collectives/algorithms/algorithms.hpp"
@@ -41,25 +46,29 @@ TreeNeighbours renumbered(TreeNeighbours tree, const Renumber& renumber) {
   return tree;
 }
 
+/// A tree as the parent of every rank; -1: the root.
+using Parents = std::vector<int>;
+
 /// All ranks of a tree, parents before children.
-std::vector<int> top_down(const std::vector<TreeNeighbours>& tree) {
+std::vector<int> top_down(const Parents& parents) {
+  std::vector<std::vector<int>> children(parents.size());
   std::vector<int> order;
-  for (int rank = 0; rank < std::ssize(tree); ++rank) {
-    if (tree[static_cast<std::size_t>(rank)].parent == -1) order.push_back(rank);
+  for (int rank = 0; rank < std::ssize(parents); ++rank) {
+    const int parent = parents[static_cast<std::size_t>(rank)];
+    (parent == -1 ? order : children[static_cast<std::size_t>(parent)]).push_back(rank);
   }
   for (std::size_t i = 0; i < order.size(); ++i) {
-    for (const int child : tree[static_cast<std::size_t>(order[i])].children) {
-      if (child != -1) order.push_back(child);
-    }
+    const auto& below = children[static_cast<std::size_t>(order[i])];
+    order.insert(order.end(), below.begin(), below.end());
   }
   return order;
 }
 
 /// Adds up one chunk of all ranks in the root's.
-void reduce_up(ProgramBuilder& p, const std::vector<TreeNeighbours>& tree, int index, int channel) {
+void reduce_up(ProgramBuilder& p, const Parents& tree, int index, int channel) {
   const std::vector<int> order = top_down(tree);
   for (auto child = order.rbegin(); child != order.rend(); ++child) {
-    const int parent = tree[static_cast<std::size_t>(*child)].parent;
+    const int parent = tree[static_cast<std::size_t>(*child)];
     if (parent == -1) continue;
     const ChunkRef partial = p.chunk(*child, Buffer::Input, index);
     (void)p.chunk(parent, Buffer::Input, index).reduce(partial, {.channel = channel});
@@ -67,29 +76,53 @@ void reduce_up(ProgramBuilder& p, const std::vector<TreeNeighbours>& tree, int i
 }
 
 /// Copies the root's chunk to all.
-void copy_down(ProgramBuilder& p, const std::vector<TreeNeighbours>& tree, int index, int channel) {
+void copy_down(ProgramBuilder& p, const Parents& tree, int index, int channel) {
   for (const int child : top_down(tree)) {
-    const int parent = tree[static_cast<std::size_t>(child)].parent;
+    const int parent = tree[static_cast<std::size_t>(child)];
     if (parent == -1) continue;
     (void)p.chunk(parent, Buffer::Input, index)
         .copy(child, Buffer::Input, index, {.channel = channel});
   }
 }
 
-std::vector<TreeNeighbours> whole_tree(int tree, int ranks) {
-  std::vector<TreeNeighbours> result;
-  for (int rank = 0; rank < ranks; ++rank) result.push_back(double_tree(tree, ranks, rank));
-  return result;
+/// The ranks of each server in the order in which the channel's ring visits them.
+std::vector<std::vector<int>> chains(const AlgorithmRequest& request, int channel) {
+  const int size = std::max(1, request.ranks_per_server);
+  std::vector<std::vector<int>> servers(static_cast<std::size_t>(request.ranks / size));
+  for (int place = 0; place < request.ranks; ++place) {
+    const int rank = request.rings.empty()
+                         ? place / size * size + (place + channel) % size
+                         : request.rings[static_cast<std::size_t>(channel) % request.rings.size()]
+                                        [static_cast<std::size_t>(place)];
+    servers[static_cast<std::size_t>(rank / size)].push_back(rank);
+  }
+  return servers;
+}
+
+Parents double_tree_of_chains(const AlgorithmRequest& request, int tree, int channel) {
+  const auto servers = chains(request, channel);
+  Parents parents(static_cast<std::size_t>(request.ranks), -1);
+  for (std::size_t server = 0; server < servers.size(); ++server) {
+    const std::vector<int>& chain = servers[server];
+    const int above =
+        double_tree(tree, static_cast<int>(servers.size()), static_cast<int>(server)).parent;
+    int parent = above == -1 ? -1 : servers[static_cast<std::size_t>(above)].front();
+    for (const int rank : chain) {
+      parents[static_cast<std::size_t>(rank)] = parent;
+      parent = rank;
+    }
+  }
+  return parents;
 }
 
 /// Tree 0 with every rank moved on by `root`.
-std::vector<TreeNeighbours> tree_of_root(int ranks, int root) {
-  std::vector<TreeNeighbours> result;
+Parents tree_of_root(int ranks, int root) {
+  Parents parents;
   for (int rank = 0; rank < ranks; ++rank) {
-    const TreeNeighbours original = double_tree(0, ranks, (rank - root + ranks) % ranks);
-    result.push_back(renumbered(original, [&](int other) { return (other + root) % ranks; }));
+    const int parent = double_tree(0, ranks, (rank - root + ranks) % ranks).parent;
+    parents.push_back(parent == -1 ? -1 : (parent + root) % ranks);
   }
-  return result;
+  return parents;
 }
 
 }  // namespace
@@ -111,8 +144,8 @@ Program tree(const AlgorithmRequest& request) {
                    Contract::make(request.collective, request.ranks, chunks, true, request.root));
   if (both) {
     for (int number = 0; number < 2; ++number) {
-      const auto shape = whole_tree(number, request.ranks);
       for (int channel = 0; channel < request.channels; ++channel) {
+        const Parents shape = double_tree_of_chains(request, number, channel);
         reduce_up(p, shape, 2 * channel + number, channel);
         copy_down(p, shape, 2 * channel + number, channel);
       }
