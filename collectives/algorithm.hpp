@@ -69,9 +69,14 @@ struct AlgorithmInfo {
 
 /// Logical rings for a fabric: link-disjoint Hamiltonian cycles over direct GPU-GPU links, each as
 /// often as its narrowest link has units and in both directions (DGX-1: six rings from two cycles);
-/// where GPUs meet in switches, the one ring 0, 1, …, n - 1, or, over several servers of G ranks,
-/// G rings that go round each server, server after server, and cross from a GPU of their own; in
-/// the order in which channels spread over the NICs.
+/// where GPUs meet in switches, the one ring 0, 1, …, n - 1.
+///
+/// Over several servers of G ranks, rings go through server after server. Inside each, they follow
+/// the cycles of its direct links, or, where GPUs meet in switches, one ring for each rank follows
+/// the order of the ranks. They are cut open so that channel after channel crosses by the NICs
+/// least used. Where NICs of equal ranks are nearer to each other than those of others ("rails":
+/// NICs on different network switches), every other server is passed through backwards, and the
+/// rings cross between equal ranks.
 ///
 /// Greedy: the widest cycle left (then the first in the order of the ranks) is taken until there is
 /// none; on dense fabrics another choice might leave room for one cycle more. Backtracking with a

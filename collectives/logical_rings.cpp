@@ -5,6 +5,8 @@
 #include <numeric>
 #include <optional>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "collectives/algorithm.hpp"
 
@@ -24,9 +26,10 @@ constexpr int kMostOrderedRings = 32;
 /// Direct GPU-GPU links: free units by (source rank, target rank).
 class DirectLinks {
  public:
-  explicit DirectLinks(const Fabric& fabric) : neighbours_(at(fabric.ranks())) {
+  /// Of the first `ranks` ranks.
+  DirectLinks(const Fabric& fabric, int ranks) : neighbours_(at(ranks)) {
     std::map<NodeId, int> rank_of;
-    for (int rank = 0; rank < fabric.ranks(); ++rank) rank_of[fabric.gpu(rank)] = rank;
+    for (int rank = 0; rank < ranks; ++rank) rank_of[fabric.gpu(rank)] = rank;
     for (const Link& link : fabric.links()) {
       const auto source = rank_of.find(link.source);
       const auto target = rank_of.find(link.target);
@@ -131,41 +134,116 @@ bool is_sparse(const DirectLinks& links) {
   return true;
 }
 
-/// One ring for each rank of a server: number j goes through the ranks j, j + 1, … j - 1 of each
-/// server, server after server, so that each crosses between servers at GPUs of its own. In the
-/// order in which channels keep clear of each other's NICs, too: channel after channel takes the
-/// ring whose crossing meets the least traffic of those before it.
+/// The cycles through the direct links of ranks 0 .. ranks - 1.
+std::vector<std::vector<int>> direct_cycles(DirectLinks links) {
+  std::vector<std::vector<int>> rings;
+  // Two GPUs: the cycle there and back uses both directions already.
+  if (links.ranks() > 2) take_cycles(links, true, rings);
+  if (links.ranks() >= 2) take_cycles(links, false, rings);
+  return rings;
+}
+
+/// A way for a ring through the servers: the order in which it visits the ranks of one.
+struct Passage {
+  std::vector<int> order;
+  /// Every other server is passed through backwards, so that the ring crosses between equal ranks:
+  /// where the NICs of equal ranks are nearer to each other than those of others ("rails").
+  bool turning = false;
+};
+
+/// Traffic between servers, by link.
+class Crossings {
+ public:
+  Crossings(const Fabric& fabric, int each)
+      : fabric_(fabric), each_(each), load_s_(fabric.links().size(), 0) {}
+
+  [[nodiscard]] Passage passage(std::vector<int> order, int channel) const {
+    const int out = order.back();
+    const auto hops = [&](int to) { return fabric_.route(out, each_ + to, channel).size(); };
+    const bool turning = hops(out) < hops(order.front());
+    return {std::move(order), turning};
+  }
+
+  /// What the passage costs a new ring: the time a byte takes on its busiest link, then links.
+  [[nodiscard]] std::pair<double, std::size_t> cost(const Passage& passage, int channel) const {
+    std::pair<double, std::size_t> most{0, 0};
+    for (const LinkId link : links(passage, channel)) {
+      most.first = std::max(most.first, load_s_[at(link)] + byte_s(link));
+      ++most.second;
+    }
+    return most;
+  }
+
+  void add(const Passage& passage, int channel) {
+    for (const LinkId link : links(passage, channel)) load_s_[at(link)] += byte_s(link);
+  }
+
+ private:
+  [[nodiscard]] double byte_s(LinkId link) const {
+    return 1 / fabric_.links()[at(link)].capacity_Bps();
+  }
+
+  /// Of the crossings into the second server and, if they differ, out of it.
+  [[nodiscard]] std::vector<LinkId> links(const Passage& passage, int channel) const {
+    const int entry = passage.order.front();
+    const int exit = passage.order.back();
+    if (!passage.turning) return fabric_.route(exit, each_ + entry, channel);
+    const int third = fabric_.servers() > 2 ? 2 * each_ : 0;
+    std::vector<LinkId> all = fabric_.route(exit, each_ + exit, channel);
+    const std::vector<LinkId> on = fabric_.route(each_ + entry, third + entry, channel);
+    all.insert(all.end(), on.begin(), on.end());
+    return all;
+  }
+
+  const Fabric& fabric_;
+  int each_;
+  std::vector<double> load_s_;  // s a byte
+};
+
+/// Rings through server after server. Inside, they follow the cycles of direct links between the
+/// GPUs; where there are none, there is one for each rank of a server, number j through the ranks
+/// j, j + 1, … j - 1. Where a cycle is cut open decides which NICs its ring crosses by: channel
+/// after channel takes the cut whose crossing meets the least traffic of those before it.
 std::vector<std::vector<int>> rings_over_servers(const Fabric& fabric, int each) {
   const int servers = fabric.ranks() / each;
-  std::vector<int> left(at(each));
-  std::iota(left.begin(), left.end(), 0);
-  std::vector<double> load_s(fabric.links().size(), 0);  // of the crossings so far, s a byte
+  std::vector<std::vector<int>> cycles;
+  if (each <= kMostBacktrackingRanks) cycles = direct_cycles(DirectLinks(fabric, each));
+  const bool switched = cycles.empty();
+  if (switched) {
+    std::vector<int> in_order(at(each));
+    std::iota(in_order.begin(), in_order.end(), 0);
+    cycles.assign(at(each), in_order);
+  }
+  std::vector<bool> cut(at(each), false);  // of the switched ranks: each place once
+  Crossings crossings(fabric, each);
   std::vector<std::vector<int>> rings;
-  while (!left.empty()) {
+  for (const std::vector<int>& cycle : cycles) {
     const int channel = static_cast<int>(rings.size());
-    std::size_t best = 0;
-    double best_s = std::numeric_limits<double>::infinity();
-    std::vector<LinkId> best_route;
-    for (std::size_t i = 0; i < left.size() && each <= kMostOrderedRings; ++i) {
-      const int last = (left[i] + each - 1) % each;
-      std::vector<LinkId> route = fabric.route(last, each + left[i], channel);
-      double most_s = 0;
-      for (const LinkId link : route) {
-        most_s = std::max(most_s, load_s[at(link)] + 1 / fabric.links()[at(link)].capacity_Bps());
-      }
-      if (most_s >= best_s) continue;
-      best = i;
-      best_s = most_s;
-      best_route = std::move(route);
+    std::optional<Passage> best;
+    std::pair<double, std::size_t> best_cost;
+    int best_place = 0;
+    for (int place = 0; place < each; ++place) {
+      if (switched && cut[at(place)]) continue;
+      if (best && each > kMostOrderedRings) break;
+      std::vector<int> order = cycle;
+      std::rotate(order.begin(), order.begin() + place, order.end());
+      Passage passage = crossings.passage(std::move(order), channel);
+      const auto cost = crossings.cost(passage, channel);
+      if (best && cost >= best_cost) continue;
+      best = std::move(passage);
+      best_cost = cost;
+      best_place = place;
     }
-    for (const LinkId link : best_route) {
-      load_s[at(link)] += 1 / fabric.links()[at(link)].capacity_Bps();
-    }
+    crossings.add(*best, channel);
+    cut[at(best_place)] = true;
     std::vector<int>& ring = rings.emplace_back();
     for (int server = 0; server < servers; ++server) {
-      for (int i = 0; i < each; ++i) ring.push_back(server * each + (left[best] + i) % each);
+      const std::vector<int>& order = best->order;
+      for (int i = 0; i < each; ++i) {
+        const bool back = best->turning && server % 2 == 1;
+        ring.push_back(server * each + order[at(back ? each - 1 - i : i)]);
+      }
     }
-    left.erase(left.begin() + static_cast<std::ptrdiff_t>(best));
   }
   return rings;
 }
@@ -173,15 +251,11 @@ std::vector<std::vector<int>> rings_over_servers(const Fabric& fabric, int each)
 }  // namespace
 
 std::vector<std::vector<int>> logical_rings(const Fabric& fabric) {
-  std::vector<std::vector<int>> rings;
-  DirectLinks links(fabric);
-  const int ranks = links.ranks();
-  if (ranks >= 2 && (ranks <= kMostBacktrackingRanks || is_sparse(links))) {
-    // Two GPUs: the cycle there and back uses both directions already.
-    if (ranks > 2) take_cycles(links, true, rings);
-    take_cycles(links, false, rings);
-  }
+  const int ranks = fabric.ranks();
   const std::optional<int> each = fabric.ranks_per_server();
+  std::vector<std::vector<int>> rings;
+  DirectLinks links(fabric, ranks);
+  if (ranks <= kMostBacktrackingRanks || is_sparse(links)) rings = direct_cycles(std::move(links));
   if (rings.empty() && each && fabric.servers() > 1) return rings_over_servers(fabric, *each);
   if (rings.empty()) {
     rings.emplace_back(at(ranks));

@@ -258,7 +258,7 @@ std::optional<Fabric::NetworkWay> Fabric::network_way(int source, int target, in
   const auto outs = ways_to_network(source, true);
   const auto ins = ways_to_network(target, false);
   if (outs.empty() || ins.empty()) return std::nullopt;
-  // Turns as in RouteSearch::pick: the sending end, the receiving end, then the network.
+  // Turns as in RouteSearch::pick: first at the sending end, then at the receiving end.
   std::int64_t turn = 0;
   std::int64_t rest = channel;
   const auto pick = [&](const std::vector<std::vector<LinkId>>& ways, int rank) {
@@ -276,9 +276,7 @@ std::optional<Fabric::NetworkWay> Fabric::network_way(int source, int target, in
   // Neighbouring switches, which the NICs of one server sit on, take different links; so do blocks
   // of switches at the other end.
   const int ways = dragonfly_->minimal_ways(way.first, way.last);
-  const std::int64_t start =
-      dragonfly_->index_of(way.first) + dragonfly_->index_of(way.last) / ways;
-  way.k = static_cast<int>((start + rest) % ways);
+  way.k = (dragonfly_->index_of(way.first) + dragonfly_->index_of(way.last) / ways) % ways;
   return way;
 }
 

@@ -68,6 +68,67 @@ void check_disjoint(const Fabric& fabric, const Rings& rings) {
   }
 }
 
+TEST_CASE("logical rings: over servers of linked GPUs, as many as NICs keep every NIC busy") {
+  struct Machine {
+    const char* name;
+    int nics;
+    double nic_Bps;
+    std::vector<int> servers;
+  };
+  for (const Machine& machine :
+       {Machine{"frontier", 4, 25e9, {2, 3, 16, 40, 200}},
+        Machine{"perlmutter", 4, 24e9, {2, 3, 40, 200}}, Machine{"alps", 4, 25e9, {2, 3, 40, 200}},
+        Machine{"polaris", 2, 24e9, {2, 3, 40, 200}}, Machine{"amd-mi250x", 8, 24e9, {2, 3}},
+        Machine{"abci-v", 2, 12e9, {2, 3, 34}}, Machine{"ndv2", 1, 12e9, {2, 3}}}) {
+    for (const int servers : machine.servers) {
+      FabricSpec spec;
+      spec.name = machine.name;
+      spec.servers = servers;
+      const auto fabric = make_fabric(spec);
+      CAPTURE(machine.name, servers);
+      const Rings rings = logical_rings(*fabric);
+      REQUIRE(std::ssize(rings) >= (std::string(machine.name) == "amd-mi250x" ? 4 : machine.nics));
+      const int used = std::min(machine.nics, static_cast<int>(rings.size()));
+      // All of them at the rate of a NIC: no link carries more than it can.
+      std::map<LinkId, double> load_Bps;
+      for (int channel = 0; channel < used; ++channel) {
+        const std::vector<int>& ring = rings[static_cast<std::size_t>(channel)];
+        std::set<int> seen(ring.begin(), ring.end());
+        REQUIRE(std::ssize(seen) == fabric->ranks());
+        for (std::size_t place = 0; place < ring.size(); ++place) {
+          for (const LinkId id :
+               fabric->route(ring[place], ring[(place + 1) % ring.size()], channel)) {
+            load_Bps[id] += machine.nic_Bps;
+          }
+        }
+      }
+      double worst = 0;
+      int busy = 0;
+      for (const auto& [id, rate_Bps] : load_Bps) {
+        const Link& link = fabric->links()[static_cast<std::size_t>(id)];
+        worst = std::max(worst, rate_Bps / link.capacity_Bps());
+        const NodeKind kind = fabric->nodes()[static_cast<std::size_t>(link.source)].kind;
+        busy += kind == NodeKind::Nic && link.kind == LinkKind::Network ? 1 : 0;
+      }
+      CHECK(worst <= 1 + 1e-9);
+      CHECK(busy == servers * used);
+    }
+  }
+}
+
+TEST_CASE("logical rings: on rails, every other server is passed through backwards") {
+  FabricSpec spec;
+  spec.name = "alps";
+  spec.servers = 4;
+  const Rings rings = logical_rings(*make_fabric(spec));
+  for (const std::vector<int>& ring : rings) {
+    for (std::size_t place = 3; place < 15; place += 4) {
+      CHECK(ring[place] % 4 == ring[place + 1] % 4);
+    }
+    CHECK(ring[15] % 4 == ring[0] % 4);
+  }
+}
+
 }  // namespace
 
 TEST_CASE("logical rings: DGX-1 has six, from two cycles") {
