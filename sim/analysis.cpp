@@ -184,7 +184,7 @@ std::vector<Firing> critical_path(const SimulationRecord& record) {
                  lag == TransferGraph::kFirstOnly ? 0 : graph.repeat(sources[i].node) - 1);
       }
     }
-    consider(firing.node, firing.tile - 1);
+    if (!graph.overlapping(firing.node)) consider(firing.node, firing.tile - 1);
     firing = before;
   }
   std::reverse(path.begin(), path.end());

@@ -78,10 +78,12 @@ template <class OnReady>
 void DependencyTracker::start_roots(OnReady&& ready) {
   const std::int32_t nodes = graph_->size();
   for (TransferId node = 0; node < nodes; ++node) {
-    if (missing_[index(node)] == 0) {
-      if (folded_) {
-        begin(node);
-      }
+    if (!folded_) {
+      if (missing_[index(node)] == 0) ready(node);
+      continue;
+    }
+    while (missing_[index(node)] == 0) {
+      begin(node);
       ready(node);
     }
   }
@@ -113,20 +115,21 @@ void DependencyTracker::done(TransferId node, OnReady&& ready) {
     }
   }
   // The implicit edge of lag 1 from the node to itself: firings are strictly in order.
-  if (iteration + 1 < graph_->repeat(node)) {
+  const bool overlapping = graph_->overlapping(node);
+  if (!overlapping && iteration + 1 < graph_->repeat(node)) {
     --missing_[index(node)];
   }
   // A second pass, because two edges may join the same two nodes with different lags: `begin`
   // must not look at the firings done before every edge has been counted.
   if (freed) {
     for (const TransferGraph::Edge& edge : successors) {
-      if (missing_[index(edge.target)] == 0) {
+      while (missing_[index(edge.target)] == 0) {
         begin(edge.target);
         ready(edge.target);
       }
     }
   }
-  if (missing_[index(node)] == 0) {
+  if (!overlapping && missing_[index(node)] == 0) {
     begin(node);
     ready(node);
   }
@@ -134,7 +137,8 @@ void DependencyTracker::done(TransferId node, OnReady&& ready) {
 
 inline void DependencyTracker::begin(TransferId node) {
   const std::int64_t next = ++waiting_[index(node)];
-  std::int32_t missing = 1;
+  // Itself: an overlapping node does not wait for its last firing, but there is no firing after it.
+  std::int32_t missing = graph_->overlapping(node) && next < graph_->repeat(node) ? 0 : 1;
   for (std::size_t i = incoming_offset_[index(node)]; i < incoming_offset_[index(node) + 1]; ++i) {
     if (holds_back_once(incoming_[i].lag)) continue;
     missing += fired_[index(incoming_[i].source)] + incoming_[i].lag <= next ? 1 : 0;

@@ -114,6 +114,7 @@ class FlowEngine final : public Engine {
 
   void finish(TransferId node) {
     end_s_[index(node)] = now_s_;
+    if (graph_->overlapping(node)) start_s_[index(node)] = now_s_ - graph_->latency_s(node);
     if (observer_ != nullptr) {
       observer_->on_firing(node, tracker_.iteration(node), start_s_[index(node)], now_s_);
     }

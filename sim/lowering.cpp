@@ -242,7 +242,8 @@ class Lowering {
 
   TransferId add_local_node(double delay_s, const NodeOrigin& origin) {
     origins_.push_back(origin);
-    return graph_->add_delay(delay_s, origin.thread_block < 0 ? 1 : tiles_);
+    return graph_->add_delay(delay_s, origin.thread_block < 0 ? 1 : tiles_,
+                             origin.role == NodeRole::Arrival);
   }
   [[nodiscard]] bool is_launch(TransferId node) const {
     return origins_[static_cast<std::size_t>(node)].thread_block < 0;

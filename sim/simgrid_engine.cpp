@@ -164,6 +164,7 @@ class SimgridEngine final : public Engine, private SimgridListener {
     const double now_s = platform_->now_s();
     end_s_[index(node)] = now_s;
     makespan_s_ = now_s;
+    if (graph_->overlapping(node)) start_s_[index(node)] = now_s - graph_->latency_s(node);
     if (observer_ != nullptr) {
       observer_->on_firing(node, tracker_.iteration(node), start_s_[index(node)], now_s);
     }

@@ -99,6 +99,7 @@ TransferId TransferGraph::add_node(std::int32_t route, double bytes, double late
   latency_s_.push_back(latency_s);
   rate_cap_Bps_.push_back(rate_cap_Bps);
   repeat_.push_back(repeat);
+  overlapping_.push_back(0);
   route_of_.push_back(route);
   dependencies_.push_back(0);
   firings_ += repeat;
@@ -115,9 +116,11 @@ TransferId TransferGraph::add_flow(std::int32_t route, double bytes, double late
   return add_node(route, bytes, latency_s, rate_cap_Bps, repeat);
 }
 
-TransferId TransferGraph::add_delay(double delay_s, std::int32_t repeat) {
+TransferId TransferGraph::add_delay(double delay_s, std::int32_t repeat, bool overlapping) {
   check_open("add_delay");
-  return add_node(-1, 0, delay_s, kNoRateCap, repeat);
+  const TransferId node = add_node(-1, 0, delay_s, kNoRateCap, repeat);
+  overlapping_.back() = overlapping ? 1 : 0;
+  return node;
 }
 
 void TransferGraph::add_edge(TransferId source, TransferId target, std::int32_t lag) {

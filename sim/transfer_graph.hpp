@@ -23,10 +23,11 @@ inline constexpr double kNoRateCap = std::numeric_limits<double>::infinity();
 /// Nodes may fire several times (`repeat`), which folds a regular structure (the steps of a ring,
 /// the tiles of a pipeline) into one copy of it. An edge u -> v with lag k says: firing i of v
 /// waits for firing i - k of u (for nothing if i < k). A node fires strictly in order: firing i + 1
-/// never starts before firing i is done. With repeat == 1 and lag == 0 this is a plain dependency
-/// DAG. An edge of lag kFirstOnly holds back firing 0 of v alone, until firing 0 of u is done (a
-/// launch before the first tile of a pipeline); one of lag kAfterLast, until the last firing of u
-/// is done (the last tile before the next launch).
+/// never starts before firing i is done, but for an *overlapping* delay (messages in flight), whose
+/// firings start as soon as what they wait for is done. With repeat == 1 and lag == 0 this is a
+/// plain dependency DAG. An edge of lag kFirstOnly holds back firing 0 of v alone, until firing 0
+/// of u is done (a launch before the first tile of a pipeline); one of lag kAfterLast, until the
+/// last firing of u is done (the last tile before the next launch).
 ///
 /// Structure of arrays, immutable once finished; may be shared by any number of engines.
 class TransferGraph {
@@ -48,7 +49,7 @@ class TransferGraph {
   /// Adds a flow. bytes >= 0 (need not be whole), latency_s >= 0, rate_cap_Bps > 0, repeat >= 1.
   TransferId add_flow(std::int32_t route, double bytes, double latency_s,
                       double rate_cap_Bps = kNoRateCap, std::int32_t repeat = 1);
-  TransferId add_delay(double delay_s, std::int32_t repeat = 1);
+  TransferId add_delay(double delay_s, std::int32_t repeat = 1, bool overlapping = false);
   /// `target` waits for `source` (firing i for firing i - lag; kFirstOnly,
   /// kAfterLast: see above).
   void add_edge(TransferId source, TransferId target, std::int32_t lag = 0);
@@ -73,6 +74,7 @@ class TransferGraph {
   [[nodiscard]] double latency_s(TransferId id) const { return latency_s_[index(id)]; }
   [[nodiscard]] double rate_cap_Bps(TransferId id) const { return rate_cap_Bps_[index(id)]; }
   [[nodiscard]] std::int32_t repeat(TransferId id) const { return repeat_[index(id)]; }
+  [[nodiscard]] bool overlapping(TransferId id) const { return overlapping_[index(id)] != 0; }
   /// Route index, -1 for a delay.
   [[nodiscard]] std::int32_t route_of(TransferId id) const { return route_of_[index(id)]; }
   [[nodiscard]] std::int32_t routes() const {
@@ -106,6 +108,7 @@ class TransferGraph {
   std::vector<double> latency_s_;
   std::vector<double> rate_cap_Bps_;
   std::vector<std::int32_t> repeat_;
+  std::vector<std::uint8_t> overlapping_;
   std::vector<std::int32_t> route_of_;
   std::vector<std::int32_t> dependencies_;
   std::vector<std::size_t> route_offset_{0};

@@ -231,6 +231,34 @@ TEST_CASE("an edge that waits for the last firing, and a truncated graph") {
   }
 }
 
+TEST_CASE("firings of an overlapping delay are in flight together") {
+  auto graph = std::make_shared<TransferGraph>();
+  graph->add_delay(1e-6, 5);         // done at 1, 2, 3, 4, 5 us
+  graph->add_delay(10e-6, 5, true);  // 11, 12, …, 15
+  graph->add_delay(2e-6, 5);         // 13, 15, …, 21
+  graph->add_edge(0, 1);
+  graph->add_edge(1, 2);
+  graph->finish();
+  auto roots = std::make_shared<TransferGraph>();  // nothing to wait for: all at once
+  roots->add_delay(10e-6, 5, true);
+  roots->finish();
+  for (const std::string& name : engine_names()) {
+    INFO("engine " << name);
+    FiringLog log;
+    auto engine = make_engine(name);
+    engine->load(graph);
+    CHECK(std::abs(engine->run(&log).makespan_s - 21e-6) < 1e-15);
+    REQUIRE(log.firings.size() == 15);
+    for (const FiringLog::Firing& firing : log.firings) {
+      if (firing.node != 1) continue;
+      CHECK(std::abs(firing.start_s - (firing.iteration + 1) * 1e-6) < 1e-15);
+      CHECK(std::abs(firing.end_s - (firing.iteration + 11) * 1e-6) < 1e-15);
+    }
+    engine->load(roots);
+    CHECK(std::abs(engine->run().makespan_s - 10e-6) < 1e-15);
+  }
+}
+
 TEST_CASE("an exception of the observer ends the run, and the engine lives on") {
   class Thrower : public FiringObserver {
    public:
