@@ -6,6 +6,7 @@
 #include "catch.hpp"
 #include "experiments/experiment_options.hpp"
 #include "experiments/results.hpp"
+#include "sim/dispatch_table.hpp"
 #include "temporary_folder.hpp"
 #include "topology_models/registry.hpp"
 
@@ -32,10 +33,22 @@ TEST_CASE("docs/experiments.md has the tables of the option records") {
   expected = with_table(expected, "fabric", fabric_spec_options());
   expected = with_table(expected, "cost_model", cost_model_choice_options());
   expected = with_table(expected, "baseline", baseline_options());
+  expected = with_table(expected, "dispatch", dispatch_options());
+  expected = with_table(expected, "dispatch_block", dispatch_block_options());
+  expected = with_table(expected, "dispatch_range", dispatch_range_options());
   expected = with_table(expected, "timeline", timeline_options());
   if (std::getenv("CCLGYM_UPDATE_DOCS") != nullptr) test::write_file(kPage, expected);
   INFO("CCLGYM_UPDATE_DOCS=1 build/tests/experiments/test_experiments writes the page");
   CHECK(test::read_file(kPage) == expected);
+}
+
+TEST_CASE("the dispatch table in docs/experiments.md is one") {
+  const std::string page = test::read_file(kPage);
+  const std::size_t begin = page.find("description: NDv4, by hand");
+  REQUIRE(begin != std::string::npos);
+  const DispatchTable table =
+      parse_dispatch_table(page.substr(begin, page.find("```", begin) - begin), "page");
+  CHECK(table.blocks.at(0).ranges.size() == 3);
 }
 
 TEST_CASE("docs/library.md shows examples/own_collective.cpp as it is") {
