@@ -318,11 +318,7 @@
             chip('c' + count, String(count), null)));
         counts.hidden = !allChannels;
         legend.append(element('label', {class: 'group'}, box,
-            ` every number of ${[
-              'channels', report.instancesVary ? 'instances' : null,
-              report.threadsVary ? 'threads' : null, report.slotsVary ? 'slots' : null,
-            ].filter(name => name).join(' and ')}${report.tilesVary ? ' and every tile' : ''}, ` +
-                'not only the best'), counts);
+            ' every configuration, not only the best at each size'), counts);
       }
     };
     fillLegend();
