@@ -51,7 +51,7 @@ const std::vector<Entry>& entries() {
        true,
        algorithms::halving_doubling},
       {{"tree",
-        "NCCL's double binary tree, each tree with half of the data; rooted collectives on one",
+        "NCCL's double binary tree over servers, half of the channels on each tree; chains inside",
         {Kind::AllReduce, Kind::Broadcast, Kind::Reduce},
         any,
         Runtime::Nccl},

@@ -43,11 +43,11 @@ Count halving_doubling(const AlgorithmRequest& request) {
 Count tree(const AlgorithmRequest& request) {
   const int n = request.ranks;
   if (request.collective != Kind::AllReduce) return request.channels * Count{n <= 3 ? 1 : 2};
-  constexpr std::array<int, 6> kOfFewNodes{0, 0, 1, 3, 4, 4};
+  // Up and down, for each neighbour; a chain's step sends on what it received. A head has its chain
+  // beside the neighbours of its node.
   const int inside = std::max(1, request.ranks_per_server);
   const int nodes = n / inside;
-  const Count across = nodes < 6 ? kOfFewNodes[static_cast<std::size_t>(nodes)] : 6;
-  // A chain takes a block up and one down; its head has them beside those of its node.
+  const Count across = nodes == 1 ? 0 : (nodes == 2 ? 2 : (nodes < 6 ? 4 : 6));
   return request.channels * (across + (inside > 1 ? 2 : 0));
 }
 

@@ -1,9 +1,9 @@
 // Double binary tree AllReduce (Sanders, Speck and Träff, 2009) in NCCL's shape, and Broadcast and
 // Reduce on one binary tree. Any ranks >= 2.
 //
-// In place. AllReduce: each channel carries both trees, each with half of the channel's data: one
-// chunk a tree and channel, size / (2 * channels) bytes, reduced up to the tree's root and copied
-// down again. The nodes of the trees are servers; the ranks of a server are a chain, in the order
+// In place. AllReduce: the first half of the channels carries tree 0, the second half tree 1; one
+// chunk a channel, reduced up to the tree's root and copied down again. With one channel there is
+// one tree. The nodes of the trees are servers; the ranks of a server are a chain, in the order
 // of the channel's ring, whose head alone crosses the network (NCCL, src/graph/connect.cc; its
 // latency of a tree is 2 * ((ranks a server - 1) * alpha inside + log2(servers) * alpha across)).
 // Where no servers are known, each rank is a node. Broadcast and Reduce: tree 0 over all ranks,
@@ -139,16 +139,14 @@ TreeNeighbours double_tree(int tree, int ranks, int rank) {
 
 Program tree(const AlgorithmRequest& request) {
   const bool both = request.collective == CollectiveKind::AllReduce;
-  const int chunks = (both ? 2 : 1) * request.channels;
-  ProgramBuilder p("tree",
-                   Contract::make(request.collective, request.ranks, chunks, true, request.root));
+  ProgramBuilder p("tree", Contract::make(request.collective, request.ranks, request.channels, true,
+                                          request.root));
   if (both) {
-    for (int number = 0; number < 2; ++number) {
-      for (int channel = 0; channel < request.channels; ++channel) {
-        const Parents shape = double_tree_of_chains(request, number, channel);
-        reduce_up(p, shape, 2 * channel + number, channel);
-        copy_down(p, shape, 2 * channel + number, channel);
-      }
+    for (int channel = 0; channel < request.channels; ++channel) {
+      const int number = 2 * channel < request.channels ? 0 : 1;
+      const Parents shape = double_tree_of_chains(request, number, channel);
+      reduce_up(p, shape, channel, channel);
+      copy_down(p, shape, channel, channel);
     }
     return p.finish();
   }
