@@ -25,7 +25,7 @@ std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 /// The buffers of all ranks.
 class NumberMemory {
  public:
-  NumberMemory(const ThreadBlockProgram& program, std::mt19937_64& random)
+  NumberMemory(const ThreadBlockProgram& program, std::mt19937_64 random)
       : contract_(program.contract),
         layout_(program.contract, verifier::scratch_chunks(program)),
         values_(layout_.size(), kNothing) {
@@ -58,15 +58,41 @@ class NumberMemory {
         if (found == sum) continue;
         report([&] {
           return fmt::format("wrong output: {} holds {}, must hold {}",
-                             describe_location({rank, Buffer::Output, index}),
-                             std::isnan(found) ? "nothing" : fmt::format("{:.0f}", found),
-                             fmt::format("{:.0f}", sum));
+                             describe_location({rank, Buffer::Output, index}), text(found),
+                             text(sum));
+        });
+      }
+    }
+  }
+
+  /// The outputs of a collective of one's own that asks for nothing there must at least be the same
+  /// in every order: `first` is what they held in the first one (empty: this is it).
+  template <typename Report>
+  void check_free_outputs(std::vector<double>& first, const Report& report) {
+    if (contract_.kind() != CollectiveKind::Custom) return;
+    const bool is_first = first.empty();
+    std::size_t next = 0;
+    for (int rank = 0; rank < contract_.ranks(); ++rank) {
+      for (int index = 0; index < contract_.output_chunks(rank); ++index) {
+        if (contract_.postcondition(rank, index)) continue;
+        const double found = *places(rank, {Buffer::Output, index});
+        if (is_first) first.push_back(found);
+        const double before = first[next++];
+        if (found == before || (std::isnan(found) && std::isnan(before))) continue;
+        report([&] {
+          return fmt::format("race: {} holds {} in one order, {} in another",
+                             describe_location({rank, Buffer::Output, index}), text(before),
+                             text(found));
         });
       }
     }
   }
 
  private:
+  [[nodiscard]] static std::string text(double value) {
+    return std::isnan(value) ? "nothing" : fmt::format("{:.0f}", value);
+  }
+
   const Contract& contract_;
   MemoryLayout layout_;
   std::vector<double> values_;               ///< by place
@@ -75,15 +101,17 @@ class NumberMemory {
 
 class Execution {
  public:
+  /// `free_outputs`: of the first order (see NumberMemory::check_free_outputs).
   Execution(const ThreadBlockProgram& program, const verifier::BlockIndex& blocks,
-            const ExecuteOptions& options, int number)
+            const ExecuteOptions& options, int number, std::vector<double>& free_outputs)
       : program_(program),
         blocks_(blocks),
         slots_(options.slots),
         random_(options.seed * kStride + static_cast<std::uint64_t>(number)),
         run_ahead_(number % 4 >= 2),
         kernels_(blocks),
-        memory_(program, random_),
+        memory_(program, std::mt19937_64(options.seed * kStride)),
+        free_outputs_(free_outputs),
         states_(blocks.size()),
         messages_(blocks.connections().size()),
         problems_(options.most_problems) {
@@ -240,7 +268,9 @@ class Execution {
                            connection.channel, verifier::in_kernel(connection.kernel));
       });
     }
-    memory_.check_outputs([this](const auto& describe) { problems_.add(describe); });
+    const auto report = [this](const auto& describe) { problems_.add(describe); };
+    memory_.check_outputs(report);
+    memory_.check_free_outputs(free_outputs_, report);
   }
 
   const ThreadBlockProgram& program_;
@@ -250,6 +280,7 @@ class Execution {
   bool run_ahead_;
   verifier::KernelOrder kernels_;
   NumberMemory memory_;
+  std::vector<double>& free_outputs_;
   std::vector<State> states_;                              ///< by block
   std::vector<std::deque<std::vector<double>>> messages_;  ///< by connection
   std::size_t picked_ = 0;              ///< index into the list of the block whose turn it is
@@ -274,8 +305,10 @@ ExecuteReport execute(const ThreadBlockProgram& program, const ExecuteOptions& o
   }
   const verifier::BlockIndex blocks(program);
   ExecuteReport report;
+  std::vector<double> free_outputs;
   while (report.ok && report.interleavings < options.interleavings) {
-    VerifyReport outcome = Execution(program, blocks, options, report.interleavings).run();
+    VerifyReport outcome =
+        Execution(program, blocks, options, report.interleavings, free_outputs).run();
     ++report.interleavings;
     report.ok = outcome.ok;
     report.problems = std::move(outcome.problems);

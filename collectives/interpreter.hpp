@@ -36,8 +36,9 @@ struct ExecuteReport {
 /// as it can; some blocks only when no other can run.
 ///
 /// Reports deadlocks (who waits for what), messages of another count than their receive, messages
-/// left over, and outputs that differ from the contract's sum. Throws UserError on slots outside
-/// 1 to 8 and interleavings < 1.
+/// left over, and outputs that differ from the contract's sum; of custom collectives also outputs
+/// of which nothing is required but that differ from one order to another (the numbers are the same
+/// in all). Throws UserError on slots outside 1 to 8 and interleavings < 1.
 ///
 /// Cost: about linear in the steps and the chunks moved, times `interleavings`.
 [[nodiscard]] ExecuteReport execute(const ThreadBlockProgram& program,

@@ -13,6 +13,9 @@ namespace {
 
 std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
+/// Poisoned values come of a problem that has been reported.
+bool differ(ValueId a, ValueId b) { return a != b && a != kPoisonedValue && b != kPoisonedValue; }
+
 /// An access of the place at hand.
 struct Access {
   const OrderedStep* by = nullptr;
@@ -73,14 +76,14 @@ Place::Conflict Place::conflict_of(const OrderedStep* reader, ValueId found, con
         writes, [known](const Access& write) { return write.by->step < known; });
     if (next != writes.begin()) latest_.push_back(*std::prev(next));
     for (; next != writes.end() && next->by != reader && !before(*reader, *next->by); ++next) {
-      if (next->value != found) return pair(next->by, reader);
+      if (differ(next->value, found)) return pair(next->by, reader);
     }
   }
   // The source may also come after the reader, or before another write that is before the reader.
   const bool follows = reader != nullptr && source.by != nullptr && !before(*source.by, *reader);
-  if (latest_.empty()) return initial == found ? Conflict{} : pair(source.by, reader);
+  if (latest_.empty()) return differ(initial, found) ? pair(source.by, reader) : Conflict{};
   for (const Access& write : latest_) {
-    if (write.value == found) continue;
+    if (!differ(write.value, found)) continue;
     const bool hidden = std::ranges::any_of(
         latest_, [&write](const Access& other) { return before(*write.by, *other.by); });
     if (!hidden) return pair(source.by, follows ? reader : write.by);

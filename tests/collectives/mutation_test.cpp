@@ -83,11 +83,11 @@ TEST_CASE("mutations: every harmful single mutation is rejected") {
   for (const auto& [what, tally] : tallies) {
     INFO(what << ": " << tally.mutants << " mutants, " << tally.harmful << " harmful, "
               << tally.rejected << " rejected");
-    CHECK(tally.mutants >= 100);
+    CHECK(tally.mutants >= 60);
     if (what == "operation: copied twice") {  // changes nothing, and must pass
       CHECK(tally.rejected == 0);
     } else {
-      CHECK(tally.harmful >= 50);
+      CHECK(tally.harmful >= 40);
     }
   }
   INFO(all.mutants << " mutants, " << all.harmful << " harmful, " << all.rejected << " rejected");

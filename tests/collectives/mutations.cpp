@@ -88,7 +88,7 @@ class StepMutation {
 
   /// The name of what was done; empty: nothing.
   std::string apply() {
-    switch (below(random_, 9)) {
+    switch (below(random_, 13)) {
       case 0:
         steps()[ix(step_)] = Instruction{Opcode::Nop, {}, {}, 1, steps()[ix(step_)].dependencies};
         return "step: dropped";
@@ -109,6 +109,14 @@ class StepMutation {
         return "step: swapped with the next";
       case 7:
         return change_peer() ? "thread block: other peer" : "";
+      case 8:
+        return change_channel() ? "thread block: other channel" : "";
+      case 9:
+        return swap_any() ? "step: swapped with another" : "";
+      case 10:
+        return erase() ? "step: erased" : "";
+      case 11:
+        return shift_index() ? "step: next index" : "";
       default:
         return change_count() ? "step: other count" : "";
     }
@@ -167,6 +175,39 @@ class StepMutation {
     if (peer == -1 || other == peer || other == rank_) return false;
     peer = other;
     return true;
+  }
+  bool change_channel() {
+    ThreadBlock& block = gpu().thread_blocks[ix(block_)];
+    const int other = below(random_, program_.channels + 1);
+    if (other == block.channel) return false;
+    block.channel = other;
+    program_.channels = std::max(program_.channels, other + 1);
+    return true;
+  }
+  bool swap_any() {
+    const int other = below(random_, static_cast<int>(steps().size()));
+    std::swap(steps()[ix(step_)], steps()[ix(other)]);
+    return other != step_;
+  }
+  /// With its dependencies; nobody may wait for it.
+  bool erase() {
+    for (const ThreadBlock& other : gpu().thread_blocks) {
+      for (const Instruction& step : other.steps) {
+        if (std::ranges::count(step.dependencies, StepRef{block_, step_}) > 0) return false;
+      }
+    }
+    steps().erase(steps().begin() + step_);
+    shift_references(gpu(), block_, step_ + 1, -1);
+    return true;
+  }
+  bool shift_index() {
+    Instruction& step = steps()[ix(step_)];
+    const bool source =
+        reads_source(step.opcode) && (!writes_target(step.opcode) || below(random_, 2) == 0);
+    if (!source && !writes_target(step.opcode)) return false;
+    BufferSlice& slice = source ? step.source : step.target;
+    slice.index += below(random_, 2) == 0 ? 1 : -1;
+    return slice.index >= 0 && slice.index <= chunks_of(gpu(), slice.buffer) - step.count;
   }
   bool change_count() {
     Instruction& step = steps()[ix(step_)];

@@ -1,0 +1,19 @@
+// Are the tests built with a sanitizer? Then they run 5 to 20 times slower, and the largest cases
+// are thinned: sanitizers look for what every case does, not for one number of ranks.
+#pragma once
+
+namespace cclgym::test {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kSanitized = true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+inline constexpr bool kSanitized = true;
+#else
+inline constexpr bool kSanitized = false;
+#endif
+#else
+inline constexpr bool kSanitized = false;
+#endif
+
+}  // namespace cclgym::test
