@@ -79,7 +79,9 @@ Count hierarchical(const AlgorithmRequest& request) {
   const int inside = request.ranks_per_server;
   const Count across = request.ranks > inside ? 1 : 0;
   if (inside == 1) return across;
-  return Count{request.channels} * (inside == 2 ? 4 : 2) + across;
+  // A run stays on one channel; where it begins and ends, a block does one thing only.
+  const Count spread = std::min(request.channels, inside);
+  return 2 * spread + (inside == 2 || spread > 1 ? 2 : 0) + across;
 }
 
 // Of the busiest kernel: a ring each.

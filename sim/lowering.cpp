@@ -51,7 +51,8 @@ class Lowering {
         model_(model),
         config_(config),
         start_delays_s_(start_delays_s),
-        tiles_(tiles_of(static_cast<double>(call.bytes) / program_->contract.chunks_per_call(),
+        tiles_(tiles_of(static_cast<double>(call.bytes) / program_->contract.chunks_per_call() *
+                            longest_message(*program_),
                         config)),
         tile_bytes_(static_cast<double>(call.bytes) / program_->contract.chunks_per_call() /
                     tiles_) {}
@@ -108,8 +109,22 @@ class Lowering {
     }
   }
 
+  // Those that connect GPUs: a kernel that only copies needs none.
+  [[nodiscard]] std::vector<int> channels_by_kernel() const {
+    std::vector<int> channels(static_cast<std::size_t>(program_->kernels()), 0);
+    for (const GpuProgram& gpu : program_->gpus) {
+      for (const ThreadBlock& block : gpu.thread_blocks) {
+        if (block.send_peer < 0 && block.recv_peer < 0) continue;
+        int& count = channels[static_cast<std::size_t>(block.kernel)];
+        count = std::max(count, block.channel + 1);
+      }
+    }
+    return channels;
+  }
+
   void add_starts() {
     const int kernels = program_->kernels();
+    const std::vector<int> channels = channels_by_kernel();
     for (int rank = 0; rank < fabric_.ranks(); ++rank) {
       std::vector<int> blocks(static_cast<std::size_t>(kernels), 0);
       for (const ThreadBlock& block :
@@ -118,8 +133,9 @@ class Lowering {
       }
       TransferId launched = -1;
       for (int kernel = 0; kernel < kernels; ++kernel) {
-        double delay_s = launch_cost_s(model_, program_->runtime, program_->channels,
-                                       blocks[static_cast<std::size_t>(kernel)]);
+        double delay_s =
+            launch_cost_s(model_, program_->runtime, channels[static_cast<std::size_t>(kernel)],
+                          blocks[static_cast<std::size_t>(kernel)]);
         if (kernel == 0 && !start_delays_s_.empty()) {
           delay_s += start_delays_s_[static_cast<std::size_t>(rank)];
         }
@@ -455,6 +471,18 @@ class Lowering {
 };
 
 }  // namespace
+
+int longest_message(const ThreadBlockProgram& program) {
+  std::int32_t longest = 1;
+  for (const GpuProgram& gpu : program.gpus) {
+    for (const ThreadBlock& block : gpu.thread_blocks) {
+      for (const Instruction& step : block.steps) {
+        if (sends(step.opcode)) longest = std::max(longest, step.count);
+      }
+    }
+  }
+  return longest;
+}
 
 LoweredProgram lower(std::shared_ptr<const ThreadBlockProgram> program, const Fabric& fabric,
                      const CostModel& model, const Call& call, const Config& config,

@@ -54,11 +54,11 @@ struct LoweredProgram {
 /// Kernel k of a rank starts when the host has launched it (launches are one after another, and
 /// wait for nothing) and, kernel_gap later, all thread blocks of kernel k - 1 of the rank are done.
 ///
-/// With config.tile_bytes, chunks are cut into `tiles` equal tiles of at most that size, and every
-/// node fires once a tile: a block runs all its steps on one tile, then all on the next, and
-/// dependencies between blocks hold tile by tile. With config.slots, a connection holds that many
-/// messages: a message starts only when the one `slots` before it has been received
-/// (docs/cost-models.md).
+/// With config.tile_bytes, chunks are cut into `tiles` equal tiles, as few as make every message at
+/// most that large, and every node fires once a tile: a block runs all its steps on one tile, then
+/// all on the next, and dependencies between blocks hold tile by tile. With config.slots, a
+/// connection holds that many messages: a message starts only when the one `slots` before it has
+/// been received (docs/cost-models.md).
 ///
 /// `start_delays_s`: seconds by which each rank starts late; empty: none.
 /// An unmatched receive becomes a node that can never fire, so that engines report it by name.
@@ -69,6 +69,9 @@ struct LoweredProgram {
                                    const Fabric& fabric, const CostModel& model, const Call& call,
                                    const Config& config,
                                    std::span<const double> start_delays_s = {});
+
+/// Chunks of the largest message of a program.
+[[nodiscard]] int longest_message(const ThreadBlockProgram& program);
 
 /// "rank 1, thread block 0, step 2: recv from rank 0 on channel 0": what a node stands for.
 [[nodiscard]] std::string describe_node(const LoweredProgram& lowered, TransferId node);

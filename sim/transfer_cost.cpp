@@ -76,16 +76,16 @@ double local_cost_s(const CostModel& model, const Config& config, Runtime runtim
   return instruction_cost_s(model, runtime) + bytes / (rate_Bps * thread_share(model, config));
 }
 
-std::int32_t tiles_of(double chunk_bytes, const Config& config) {
+std::int32_t tiles_of(double message_bytes, const Config& config) {
   if (config.slots < 0 || config.slots > kMostSlots) {
     throw UserError(
         fmt::format("slots must be 0 (unbounded) to {}, found {}", kMostSlots, config.slots));
   }
   if (config.tile_bytes == 0) return 1;
-  const double tiles = std::ceil(chunk_bytes / static_cast<double>(config.tile_bytes));
+  const double tiles = std::ceil(message_bytes / static_cast<double>(config.tile_bytes));
   if (tiles > 1e9) {
-    throw UserError(fmt::format("tiles of {} B cut a chunk of {:.0f} B into more than 10^9",
-                                config.tile_bytes, chunk_bytes));
+    throw UserError(fmt::format("tiles of {} B cut a message of {:.0f} B into more than 10^9",
+                                config.tile_bytes, message_bytes));
   }
   return std::max(1, static_cast<std::int32_t>(tiles));
 }

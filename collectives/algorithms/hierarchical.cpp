@@ -5,9 +5,9 @@
 // servers ReduceScatter the chunks of their run, 3. AllGather them, and 4. each server AllGathers
 // the runs.
 //
-// `channels` instances share the phases inside servers (parallelize); these use channels
-// [0, channels) and [channels, 2 * channels), those across servers the channel after, so that the
-// phases overlap when the runtime streams tiles.
+// Inside servers the runs take `channels` channels in turn; these phases use channels [0, channels)
+// and [channels, 2 * channels), those across servers the channel after, so that the phases overlap
+// when the runtime streams tiles.
 #include "collectives/algorithms/algorithms.hpp"
 #include "collectives/algorithms/ring_phases.hpp"
 
@@ -20,14 +20,12 @@ Program hierarchical(const AlgorithmRequest& request) {
   ProgramBuilder p("hierarchical",
                    Contract::make(CollectiveKind::AllReduce, request.ranks, request.ranks, true));
   for (int server = 0; server < n; ++server) {
-    const auto parallel = p.parallelize(c);
-    ring_reduce_scatter(p, {server * g, g, 1}, 0, n, 0);
+    ring_reduce_scatter(p, {server * g, g, 1}, 0, n, 0, c);
   }
   for (int gpu = 0; gpu < g; ++gpu) ring_reduce_scatter(p, {gpu, n, g}, gpu * n, 1, 2 * c);
   for (int gpu = 0; gpu < g; ++gpu) ring_all_gather(p, {gpu, n, g}, gpu * n, 1, 2 * c);
   for (int server = 0; server < n; ++server) {
-    const auto parallel = p.parallelize(c);
-    ring_all_gather(p, {server * g, g, 1}, 0, n, c);
+    ring_all_gather(p, {server * g, g, 1}, 0, n, c, c);
   }
   return p.finish();
 }

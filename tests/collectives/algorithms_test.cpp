@@ -237,6 +237,7 @@ TEST_CASE("algorithms: thread blocks of the busiest GPU are known before compili
   // Where runs are sent on, fewer blocks are enough: an upper bound that is not far off.
   const auto is_bound = [](const std::string& name, const AlgorithmRequest& request) {
     return name == "recursive-halving" || name == "halving-doubling" || name == "two-step" ||
+           name == "hierarchical" ||
            (name == "tree" && request.collective == CollectiveKind::AllReduce) ||
            (name == "recursive-doubling" && request.collective == CollectiveKind::AllGather) ||
            (name == "spread-ring" && request.ranks == 2);

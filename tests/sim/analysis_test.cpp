@@ -62,7 +62,10 @@ TEST_CASE("the critical path reaches from the start to the end without a gap") {
     CAPTURE(algorithm);
     CHECK(start(path.front()) == 0);
     CHECK(end(path.back()) == record.result.time_s);
-    for (std::size_t i = 1; i < path.size(); ++i) CHECK(start(path[i]) == end(path[i - 1]));
+    // What overlaps starts when its end says, which rounds.
+    for (std::size_t i = 1; i < path.size(); ++i) {
+      CHECK(start(path[i]) == Approx(end(path[i - 1])).epsilon(1e-12));
+    }
   }
 }
 

@@ -118,7 +118,7 @@ TEST_CASE("engines agree on every tile of tiled graphs") {
       for (const Protocol protocol : {Protocol::LL, Protocol::Simple}) {
         for (const int slots : {0, 1, 3}) {
           Config config = config_of(combination.algorithm, 2, protocol);
-          config.tile_bytes = 65536;
+          config.tile_bytes = 65536U * static_cast<unsigned>(longest_message(*program));
           config.slots = slots;
           const std::uint64_t chunks =
               static_cast<std::uint64_t>(program->contract.chunks_per_call());

@@ -57,7 +57,7 @@ LoweredProgram tiled(const std::shared_ptr<const Fabric>& f, const Combination& 
   const auto program = build_algorithm(combination.algorithm, request);
   Config config = config_of(combination.algorithm, channels);
   config.slots = slots;
-  config.tile_bytes = kTileBytes;
+  config.tile_bytes = kTileBytes * static_cast<unsigned>(longest_message(*program));
   const auto chunks = static_cast<std::uint64_t>(program->contract.chunks_per_call());
   return lower(program, *f, shipped_cost_model(f->gpu_model() == "V100" ? "v100" : "a100"),
                call_of(combination.collective, chunks * kTileBytes * kTiles), config);
