@@ -38,6 +38,8 @@ struct AlgorithmInfo {
   std::vector<CollectiveKind> collectives;
   std::string rank_rule;  ///< in words: "any number of ranks >= 2", "a power of two"
   Runtime runtime = Runtime::Interpreter;  ///< who runs it: NCCL what NCCL has built in
+  /// Does one thread block serve both directions of a peer, as MSCCL's own program has it?
+  bool shares_blocks = false;
 };
 
 /// The shipped algorithms, in the order in which `list` shows them.

@@ -66,6 +66,7 @@ std::string CostModel::canonical_text() const {
     add(fmt::format("efficiency{}", p), protocols[p].efficiency);
     add(fmt::format("thread_block_rate{}", p), protocols[p].thread_block_rate_Bps);
     add(fmt::format("reduce_rate{}", p), protocols[p].reduce_rate_Bps);
+    add(fmt::format("network_rate{}", p), protocols[p].network_rate_Bps);
     add(fmt::format("slot_data{}", p), static_cast<double>(protocols[p].slot_bytes));
     add(fmt::format("slots{}", p), protocols[p].slots);
     add(fmt::format("message_slots{}", p), protocols[p].message_slots);

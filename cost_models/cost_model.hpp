@@ -29,6 +29,8 @@ struct ProtocolCost {
   double thread_block_rate_Bps =
       kUnlimited;  ///< wire rate of one thread block with full_threads threads, B/s
   double reduce_rate_Bps = kUnlimited;  ///< payload rate of receive-and-reduce by such a block, B/s
+  /// Wire rate of one connection that crosses a network link (the proxy between GPU and NIC), B/s.
+  double network_rate_Bps = kUnlimited;
   std::uint64_t slot_bytes = 0;  ///< data in one slot of a connection's FIFO, B; 0: not stated
   int slots = 0;                 ///< slots of the FIFO; 0: any number
   int message_slots = 1;         ///< slots that are filled before the receiver is told

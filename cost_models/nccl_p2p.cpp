@@ -34,7 +34,8 @@ Channels channels_of(const NcclVersion& version, const NcclComm& comm) {
     channels.peer = std::min(channels.peer, 2 * std::max(1, comm.nvlinks_to_peer));
   }
   if (comm.nodes > 1) {
-    int over_network = 2;
+    // 2.8.4 has one channel to a peer on another server, where later releases have two.
+    int over_network = family(version) == NcclFamily::V2_8 ? 1 : 2;
     if (version >= kChannelsByNic) {
       over_network =
           std::max(over_network, static_cast<int>(std::ceil(comm.nic_Bps / kNicChannel_Bps)));

@@ -68,6 +68,7 @@ ProtocolCost read_protocol(const YamlValue& mapping, std::string_view name) {
   read_into(cost.efficiency, mapping, specs, "efficiency");
   read_into(cost.thread_block_rate_Bps, mapping, specs, "thread_block_rate");
   read_into(cost.reduce_rate_Bps, mapping, specs, "reduce_rate");
+  read_into(cost.network_rate_Bps, mapping, specs, "network_rate");
   const OptionSpec& slot_data = spec_of(specs, "slot_data");
   cost.slot_bytes = read_bytes(lookup(mapping, slot_data), slot_data);
   const OptionSpec& slots = spec_of(specs, "slots");
@@ -146,6 +147,12 @@ const std::vector<OptionSpec>& protocol_options() {
        .min = 0,
        .exclusive_min = true,
        .required = true},
+      {.name = "network_rate",
+       .kind = OptionKind::Rate,
+       .description =
+           "wire rate of one connection that crosses a network link; not given: no limit",
+       .min = 0,
+       .exclusive_min = true},
       {.name = "slot_data",
        .kind = OptionKind::Bytes,
        .description = "data in one slot of a connection's FIFO; tile size and slots `protocol` are "

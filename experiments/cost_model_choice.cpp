@@ -133,6 +133,8 @@ class Overrides {
       cost.thread_block_rate_Bps = read_rate_Bps(entry.value, spec);
     } else if (entry.key == "reduce_rate") {
       cost.reduce_rate_Bps = read_rate_Bps(entry.value, spec);
+    } else if (entry.key == "network_rate") {
+      cost.network_rate_Bps = read_rate_Bps(entry.value, spec);
     } else if (entry.key == "slot_data") {
       cost.slot_bytes = read_bytes(entry.value, spec);
     } else if (entry.key == "slots") {

@@ -51,9 +51,7 @@ AlgorithmRequest request_of(const Call& call, const Config& config, const Fabric
   // What is simulated is what would be deployed. Hockney's sender is busy until its message has
   // arrived, so that a fused step would be done late for those that wait for its receive alone.
   request.compile.fuse = !model.hockney;
-  // NCCL's own kernels send and receive of one peer side by side.
-  request.compile.share_blocks =
-      !model.hockney && algorithm_info(config.algorithm).runtime == Runtime::Interpreter;
+  request.compile.share_blocks = !model.hockney && algorithm_info(config.algorithm).shares_blocks;
   request.compile.instances = config.instances;
   if (config.slots == 1) request.compile.slots = 1;
   return request;

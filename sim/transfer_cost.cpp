@@ -51,6 +51,7 @@ TransferCost transfer_cost(const CostModel& model, const Fabric& fabric,
   double rate_Bps = protocol.thread_block_rate_Bps;
   if (reducing) rate_Bps = std::min(rate_Bps, protocol.reduce_rate_Bps / protocol.efficiency);
   cost.rate_cap_Bps = rate_Bps * thread_share(model, config);
+  if (network) cost.rate_cap_Bps = std::min(cost.rate_cap_Bps, protocol.network_rate_Bps);
   return cost;
 }
 

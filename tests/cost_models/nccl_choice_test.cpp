@@ -276,8 +276,9 @@ TEST_CASE("sends: channels, protocol and chunks") {
   // More than 16 MiB a channel: twice as many.
   CHECK(p2p("2.8.4", one, 100 * kMiB).channels == 8);
   CHECK(p2p("2.8.4", one, 4096 * kMiB).channels == 32);
-  // Over the network two channels, in chunks of 128 KiB; later smaller ones for small sends.
-  CHECK(p2p("2.8.4", two, 16 * kMiB) == NcclP2pChoice{Protocol::Simple, 2, 640, 128 * kKiB, 8});
+  // Over the network one channel (src/graph/paths.cc, ncclTopoGetNchannels), in chunks of 128 KiB;
+  // later smaller ones for small sends.
+  CHECK(p2p("2.8.4", two, 16 * kMiB) == NcclP2pChoice{Protocol::Simple, 1, 640, 128 * kKiB, 8});
   CHECK(p2p("2.18.3", two, 16 * kMiB).chunk_bytes == 128 * kKiB);
   CHECK(p2p("2.18.3", two, 256 * kKiB).chunk_bytes == 64 * kKiB);
   CHECK(p2p("2.18.3", two, 4 * kKiB).chunk_bytes == 32 * kKiB);

@@ -234,6 +234,12 @@ TEST_CASE("protocol costs of one message") {
   model.protocols[static_cast<std::size_t>(Protocol::LL)].network_latency_s = 0;
   CHECK(with_s - network_s() == Approx(2e-6).epsilon(1e-9));
 
+  // And one connection has no more than the proxy moves.
+  model.protocols[static_cast<std::size_t>(Protocol::LL)].network_rate_Bps = 1e9;
+  CHECK(transfer_cost(model, *two, two->route(0, 8, 0), config, Runtime::Nccl, 8, false)
+            .rate_cap_Bps == 1e9);
+  CHECK(cost_of(1000, false).rate_cap_Bps > 1e9);
+
   const CostModel hockney = shipped_cost_model("hockney");
   CHECK(local_cost_s(hockney, config, Runtime::Interpreter, Opcode::Reduce, 1e9) == 0);
   const TransferCost plain = transfer_cost(hockney, *f, route, config, Runtime::Nccl, 1000, true);
