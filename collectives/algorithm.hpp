@@ -51,11 +51,10 @@ struct AlgorithmInfo {
 [[nodiscard]] std::optional<std::string> rank_misfit(std::string_view algorithm, int ranks);
 
 /// The most thread blocks that any GPU has in one kernel of the program of a valid request with the
-/// default compile options, in closed form: exact, but for tree AllReduce,
-/// recursive-doubling AllGather,
-/// recursive-halving, halving-doubling, hierarchical, two-step and, on two ranks, spread-ring,
-/// where it is an upper bound a few blocks above. Throws UserError naming the nearest algorithm if
-/// there is none such.
+/// default compile options, in closed form: exact, but for tree AllReduce, recursive-doubling
+/// AllGather, recursive-halving, halving-doubling, hierarchical, hierarchical-all-pairs, two-step,
+/// three-step and, on two ranks, spread-ring, where it is an upper bound a few blocks above. Throws
+/// UserError naming the nearest algorithm if there is none such.
 [[nodiscard]] int thread_blocks_per_gpu(std::string_view algorithm,
                                         const AlgorithmRequest& request);
 

@@ -114,7 +114,29 @@ Count all_to_next(const AlgorithmRequest& request) {
   return request.channels * Count{inside + 1};
 }
 
-constexpr std::array<std::pair<std::string_view, Count (*)(const AlgorithmRequest&)>, 13> kCounts{{
+// To and from the ranks of its server, and those of its place in the others; a few less where a sum
+// is sent on.
+Count hierarchical_all_pairs(const AlgorithmRequest& request) {
+  const Count inside = request.ranks_per_server;
+  const Count servers = request.ranks / inside;
+  return request.channels * (2 * (inside - 1) + 2 * (servers - 1));
+}
+
+// Up and down; with two ranks, the last sends back on the block on which it received.
+Count chain(const AlgorithmRequest& request) { return Count{request.channels} * 2; }
+
+// To and from the ranks of its server for what stays there, on other channels for what arrived; to
+// and from the gates of the servers that it serves; and inside the GPU on both.
+Count three_step(const AlgorithmRequest& request) {
+  const Count inside = request.ranks_per_server;
+  const Count others = request.ranks / inside - 1;
+  const Count served = (others + inside - 1) / inside;
+  const Count gates = std::min(others, inside - 1);
+  const Count on_first = 2 * (inside - 1) + 2 * served + 1;
+  return request.channels * (on_first + (others > 0 ? inside - 1 + gates + 1 : 0));
+}
+
+constexpr std::array<std::pair<std::string_view, Count (*)(const AlgorithmRequest&)>, 17> kCounts{{
     {"ring", ring},
     {"recursive-doubling", doubling},
     {"recursive-halving", doubling},
@@ -128,6 +150,10 @@ constexpr std::array<std::pair<std::string_view, Count (*)(const AlgorithmReques
     {"two-step", two_step},
     {"two-step-composed", two_step_composed},
     {"all-to-next", all_to_next},
+    {"one-step", all_pairs},
+    {"hierarchical-all-pairs", hierarchical_all_pairs},
+    {"chain", chain},
+    {"three-step", three_step},
 }};
 
 }  // namespace

@@ -26,7 +26,12 @@ namespace cclgym::algorithms {
 [[nodiscard]] int copy_lanes(const AlgorithmRequest& request);
 [[nodiscard]] Program all_to_next(const AlgorithmRequest& request);
 
+[[nodiscard]] Program three_step(const AlgorithmRequest& request);
+[[nodiscard]] Program hierarchical_all_pairs(const AlgorithmRequest& request);
+
 [[nodiscard]] Program spread_ring(const AlgorithmRequest& request);
+[[nodiscard]] Program one_step(const AlgorithmRequest& request);
+[[nodiscard]] Program chain(const AlgorithmRequest& request);
 
 /// A rank's neighbours in a binary tree; -1: none.
 struct TreeNeighbours {

@@ -96,6 +96,8 @@ TEST_CASE("algorithms: on servers, and in several instances") {
                                    std::pair("hierarchical-composed", CollectiveKind::AllReduce),
                                    std::pair("two-step", CollectiveKind::AllToAll),
                                    std::pair("two-step-composed", CollectiveKind::AllToAll),
+                                   std::pair("three-step", CollectiveKind::AllToAll),
+                                   std::pair("hierarchical-all-pairs", CollectiveKind::AllReduce),
                                    std::pair("all-to-next", CollectiveKind::AllToNext)}) {
     for (const int servers : {1, 2, 3, 4}) {
       for (const int gpus : {1, 2, 3, 4, 8}) {
@@ -237,7 +239,7 @@ TEST_CASE("algorithms: thread blocks of the busiest GPU are known before compili
   // Where runs are sent on, fewer blocks are enough: an upper bound that is not far off.
   const auto is_bound = [](const std::string& name, const AlgorithmRequest& request) {
     return name == "recursive-halving" || name == "halving-doubling" || name == "two-step" ||
-           name == "hierarchical" ||
+           name == "hierarchical" || name == "three-step" || name == "hierarchical-all-pairs" ||
            (name == "tree" && request.collective == CollectiveKind::AllReduce) ||
            (name == "recursive-doubling" && request.collective == CollectiveKind::AllGather) ||
            (name == "spread-ring" && request.ranks == 2);
@@ -286,7 +288,8 @@ TEST_CASE("algorithms: errors") {
   CHECK(error_of("rnig", request_for(CollectiveKind::AllReduce, 4, 1)) ==
         "unknown algorithm 'rnig'; expected one of ring, recursive-doubling, recursive-halving, "
         "halving-doubling, tree, all-pairs, naive, spread-ring, hierarchical, "
-        "hierarchical-composed, two-step, two-step-composed, all-to-next (did you mean 'ring'?)");
+        "hierarchical-composed, two-step, two-step-composed, all-to-next, one-step, "
+        "hierarchical-all-pairs, chain, three-step (did you mean 'ring'?)");
   CHECK(error_of("ring", request_for(CollectiveKind::AllToAll, 4, 1)) ==
         "ring has no alltoall; expected one of allreduce, allgather, reducescatter, broadcast");
   CHECK(error_of("halving-doubling", request_for(CollectiveKind::AllReduce, 6, 1)) ==

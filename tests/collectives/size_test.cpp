@@ -7,6 +7,8 @@
 #include "catch.hpp"
 #include "collectives/algorithm.hpp"
 #include "collectives/compiler/compile.hpp"
+#include "collectives/interpreter.hpp"
+#include "collectives/measured_programs.hpp"
 #include "collectives/msccl_xml.hpp"
 #include "collectives/verify.hpp"
 
@@ -53,6 +55,14 @@ const Measured kMeasured[] = {
     {"alltoall_two_step_4x8", "two-step", kToAll, 32, 8, 1, 1, 14, 20, 2784},
     {"alltoall_two_step_8x8", "two-step", kToAll, 64, 8, 1, 1, 18, 28, 11712},
     {"alltoall_two_step_16x8", "two-step", kToAll, 128, 8, 1, 1, 18, 44, 48000},
+    {"alltoall_three_step_2x8", "three-step", kToAll, 16, 8, 1, 1, 2, 24, 528},
+    {"alltoall_three_step_4x8", "three-step", kToAll, 32, 8, 1, 1, 2, 25, 2208},
+    {"alltoall_three_step_16x8", "three-step", kToAll, 128, 8, 1, 1, 2, 32, 36480},
+    {"allreduce_1step_8_i1", "one-step", kReduce, 8, 8, 1, 1, 1, 8, 1224},
+    {"allreduce_multinode_allpairs_16_i1", "hierarchical-all-pairs", kReduce, 32, 16, 1, 1, 2, 18,
+     16864},
+    {"allreduce_ncv4_4_i1", "hierarchical-all-pairs", kReduce, 4, 2, 1, 1, 2, 3, 28},
+    {"allreduce_ncv4_v2_4_i1", "chain", kReduce, 4, 4, 2, 1, 2, 4, 16},
 };
 
 AlgorithmRequest request_of(const Measured& measured) {
@@ -83,6 +93,34 @@ TEST_CASE("size: no more steps and thread blocks than msccl-tools makes") {
     CHECK(program->channels <= measured.most_channels);
     CHECK(most_blocks(*program) <= measured.most_blocks);
     CHECK(msccl_steps(*program) <= measured.most_steps);
+  }
+}
+
+TEST_CASE("size: programs that the library has no algorithm for") {
+  struct Custom {
+    const char* program;  ///< its name with msccl-tools
+    Program ours;
+    int most_channels;
+    std::int64_t most_blocks;  ///< of a GPU
+    std::int64_t most_steps;   ///< of all GPUs
+  };
+  const Custom customs[] = {
+      {"pipeline_allpairs_8_i1", test::pipeline_all_pairs(8), 2, 9, 1072},
+      {"pipeline_ring_8_c1_i1", test::pipeline_ring(8), 2, 2, 144},
+      {"alltonext_backward_3_i1", test::all_to_previous(3, 8), 2, 11, 118},
+      {"hier_allreduce_8x2_i1", test::hierarchical_by_chunks(2, 8), 24, 26, 544},
+  };
+  for (const Custom& custom : customs) {
+    const ThreadBlockProgram program = compile(custom.ours);
+    INFO(custom.program << ": " << program.channels << " channels, " << most_blocks(program)
+                        << " blocks, " << msccl_steps(program) << " steps");
+    const VerifyReport report = verify(program, {.slots = 2});
+    INFO(report.to_string());
+    REQUIRE(report.ok);
+    REQUIRE(execute(program, {.interleavings = 8}).ok);
+    CHECK(program.channels <= custom.most_channels);
+    CHECK(most_blocks(program) <= custom.most_blocks);
+    CHECK(msccl_steps(program) <= custom.most_steps);
   }
 }
 

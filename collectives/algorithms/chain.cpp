@@ -1,0 +1,28 @@
+// Chain AllReduce: a chunk is added up along a chain of all ranks, and copied back along it. Needs
+// no links but those between neighbours: two chains over different neighbours share what GPUs have
+// that are connected in pairs only. Latency grows with the ranks.
+//
+// In place, one chunk a channel; channel k takes the ranks in the order of its ring.
+#include "collectives/algorithms/algorithms.hpp"
+
+namespace cclgym::algorithms {
+
+Program chain(const AlgorithmRequest& request) {
+  const int n = request.ranks;
+  ProgramBuilder p("chain", Contract::make(CollectiveKind::AllReduce, n, request.channels, true));
+  for (int channel = 0; channel < request.channels; ++channel) {
+    const auto& rings = request.rings;
+    const auto rank = [&](int place) {
+      const auto k = static_cast<std::size_t>(channel);
+      return rings.empty() ? place : rings[k % rings.size()][static_cast<std::size_t>(place)];
+    };
+    ChunkRef c = p.chunk(rank(0), Buffer::Input, channel);
+    for (int place = 1; place < n; ++place)
+      c = p.chunk(rank(place), Buffer::Input, channel).reduce(c, {.channel = channel});
+    for (int place = n - 2; place >= 0; --place)
+      c = c.copy(rank(place), Buffer::Input, channel, {.channel = channel});
+  }
+  return p.finish();
+}
+
+}  // namespace cclgym::algorithms

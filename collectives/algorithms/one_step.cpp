@@ -1,0 +1,25 @@
+// One-step AllReduce: every rank sends all it has to every other, and each adds up everything. A
+// single communication step, for n - 1 times the bytes: for the smallest sizes.
+//
+// In place, one chunk; `channels` instances (parallelize). What arrives waits in scratch, since the
+// rank's own data is on its way to the others.
+#include "collectives/algorithms/algorithms.hpp"
+
+namespace cclgym::algorithms {
+
+Program one_step(const AlgorithmRequest& request) {
+  const int n = request.ranks;
+  ProgramBuilder p("one-step", Contract::make(CollectiveKind::AllReduce, n, 1, true));
+  const auto parallel = p.parallelize(request.channels);
+  for (int r = 0; r < n; ++r) {
+    for (int i = 1; i < n; ++i)
+      (void)p.chunk((r + i) % n, Buffer::Input, 0).copy(r, Buffer::Scratch, i - 1);
+  }
+  for (int r = 0; r < n; ++r) {
+    ChunkRef c = p.chunk(r, Buffer::Input, 0);
+    for (int i = 1; i < n; ++i) c = c.reduce(p.chunk(r, Buffer::Scratch, i - 1));
+  }
+  return p.finish();
+}
+
+}  // namespace cclgym::algorithms
