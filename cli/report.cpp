@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "cli/command.hpp"
+#include "experiments/published_comparison.hpp"
 #include "experiments/report_summary.hpp"
 #include "experiments/results.hpp"
 #include "experiments/run_folder.hpp"
@@ -32,6 +33,9 @@ int report(const std::vector<std::string>& args) {
                                         arguments->has("out") ? arguments->text("out") : "");
   if (arguments->has("quiet")) return 0;
   print_table(std::cout, experiment, results.rows, read_measured_files(experiment));
+  const std::vector<PublishedRow> published = read_published_files(experiment);
+  std::cout << published_text(compare_published(experiment, results.rows, published),
+                              published.size());
   std::cout << "\nreport    " << page << '\n';
   std::cout.flush();
   return 0;

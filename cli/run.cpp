@@ -3,8 +3,10 @@
 
 #include "cli/command.hpp"
 #include "cli/run_cells.hpp"
+#include "core/text_file.hpp"
 #include "experiments/experiment_options.hpp"
 #include "experiments/load_experiment.hpp"
+#include "experiments/published_comparison.hpp"
 #include "experiments/report.hpp"
 #include "experiments/report_summary.hpp"
 #include "experiments/results.hpp"
@@ -42,17 +44,22 @@ int run(const std::vector<std::string>& args) {
       .folder = arguments->has("out") ? arguments->text("out") : default_run_folder(experiment),
       .jobs = jobs_of(*arguments),
       .fresh = arguments->has("fresh")};
-  // A measured file that is wrong must not be found out only after the work is done.
+  // A file that is wrong must not be found out only after the work is done.
   const std::vector<MeasuredRow> measured = read_measured_files(experiment);
+  const std::vector<PublishedRow> published = read_published_files(experiment);
   const bool quiet = arguments->has("quiet");
   run_cells(experiment, options, quiet);
 
   const std::vector<ResultRow> rows = read_results(results_path(options.folder)).rows;
   const std::vector<std::string> timelines = write_timelines(experiment, options.folder);
   const std::string report = write_report(experiment, rows, options.folder);
+  const std::vector<PublishedBlock> compared = compare_published(experiment, rows, published);
+  if (!published.empty()) write_text_file(published_path(options.folder), published_csv(compared));
   if (quiet) return 0;
   print_table(std::cout, experiment, rows, measured);
+  std::cout << published_text(compared, published.size());
   std::cout << "\nresults   " << results_path(options.folder) << "\nreport    " << report << '\n';
+  if (!published.empty()) std::cout << "published " << published_path(options.folder) << '\n';
   for (const std::string& path : timelines) std::cout << "timeline  " << path << '\n';
   std::cout.flush();
   return 0;

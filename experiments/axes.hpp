@@ -23,6 +23,15 @@ struct Located {
 template <class Value>
 using Axis = std::vector<Located<Value>>;
 
+/// Some combinations of an algorithm, an item of `only`: what is empty takes every value.
+struct Combinations {
+  std::string algorithm;
+  std::vector<Protocol> protocols{};
+  std::vector<int> channels{};
+  std::vector<int> instances{};
+  std::vector<int> threads{};
+};
+
 /// Every axis has at least one value, and none twice.
 struct ExperimentAxes {
   Axis<CollectiveKind> collectives;
@@ -35,6 +44,7 @@ struct ExperimentAxes {
   Axis<Slots> slots;
   Axis<std::uint64_t> sizes;
   Axis<std::uint64_t> seeds;
+  std::vector<Combinations> only{};  ///< of the algorithms that it names, only these
 };
 
 /// Reads the axes from an experiment whose keys have been checked. Throws UserError at the place of

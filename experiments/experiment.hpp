@@ -75,6 +75,7 @@ struct Experiment {
   std::vector<CellSelector> timelines;   ///< one timeline for the first cell that each matches
   std::vector<std::string>
       measured;  ///< CSV files with measured rows to show beside (paths resolved)
+  std::vector<std::string> published;  ///< CSV files with published speedups (paths resolved)
   std::vector<std::string>
       skipped;  ///< combinations left out (an algorithm has not that collective, or its
                 ///< thread blocks do not fit on a GPU), one line each

@@ -88,6 +88,11 @@ std::vector<OptionSpec> make_experiment_options() {
               "for the protocol); 0B: chunks move whole; also ranges"),
       axis_of("slots", "slots",
               "messages that a connection holds, or protocol; 0: any number; also ranges"),
+      {.name = "only",
+       .kind = OptionKind::Mapping,
+       .shape = OptionShape::OneOrList,
+       .description = "of the algorithms named here only these combinations, see \"Not every "
+                      "combination\""},
       {.name = "datatype",
        .kind = OptionKind::Choice,
        .description = "type of an element: what sizes must be multiples of",
@@ -133,6 +138,10 @@ std::vector<OptionSpec> make_experiment_options() {
        .shape = OptionShape::OneOrList,
        .description = "CSV files (seen from the folder of this file) with measured times to show "
                       "beside the simulated ones"},
+      {.name = "published",
+       .shape = OptionShape::OneOrList,
+       .description = "CSV files (seen from the folder of this file) with published speedups to "
+                      "compare the simulated ones with"},
   };
 }
 

@@ -9,6 +9,7 @@
 #include "core/text_file.hpp"
 #include "core/yaml.hpp"
 #include "experiments/axes.hpp"
+#include "experiments/combinations.hpp"
 #include "experiments/cost_model_choice.hpp"
 #include "experiments/experiment_options.hpp"
 #include "experiments/make_cells.hpp"
@@ -53,12 +54,14 @@ class Loader {
     experiment_.repetitions =
         static_cast<std::uint64_t>(read_integer(value_of("repetitions"), spec_of("repetitions")));
     axes_ = read_axes(document_);
+    axes_.only = read_combinations(document_, axes_);
     read_single_values();
     read_fabrics();
     make_cells(experiment_, axes_, document_.location(),
                {.root = static_cast<int>(root_.value), .element_bytes = element_bytes_});
     read_selectors();
-    read_measured_files();
+    experiment_.measured = paths_of("measured");
+    experiment_.published = paths_of("published");
   }
 
  private:
@@ -113,13 +116,16 @@ class Loader {
     }
   }
 
-  void read_measured_files() {
-    const YamlValue files = value_of("measured");
-    if (files.is_null()) return;
-    for (const YamlValue& item : read_items(files, spec_of("measured"))) {
-      experiment_.measured.push_back(existing_path_beside(read_text(item, spec_of("measured")),
-                                                          "measured file", item.location()));
+  // The files that a key names, which must be there.
+  std::vector<std::string> paths_of(const std::string& key) {
+    std::vector<std::string> paths;
+    const YamlValue files = value_of(key);
+    if (files.is_null()) return paths;
+    for (const YamlValue& item : read_items(files, spec_of(key))) {
+      paths.push_back(
+          existing_path_beside(read_text(item, spec_of(key)), key + " file", item.location()));
     }
+    return paths;
   }
 
   const YamlValue& document_;

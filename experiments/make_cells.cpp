@@ -8,6 +8,7 @@
 
 #include "collectives/algorithm.hpp"
 #include "core/units.hpp"
+#include "experiments/combinations.hpp"
 #include "experiments/load_experiment.hpp"
 #include "sim/config_chooser.hpp"
 #include "sim/simulator.hpp"
@@ -208,6 +209,7 @@ class CellMaker {
                         .channels = channels.value,
                         .instances = instances.value,
                         .threads = threads.value};
+          if (!wanted_with_any_protocol(axes_, config)) continue;
           const std::string misfit =
               resident_misfit({.collective = collective, .root = constants_.root}, config,
                               *on.fabric, on.cost_model);
@@ -227,7 +229,7 @@ class CellMaker {
     for (const auto& protocol : axes_.protocols) {
       for (Config& config : fitting) {
         config.protocol = protocol.value;
-        add_tilings(fabric, collective, config);
+        if (wanted(axes_, config)) add_tilings(fabric, collective, config);
       }
     }
   }

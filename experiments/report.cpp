@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "core/text_file.hpp"
+#include "experiments/published_comparison.hpp"
 #include "experiments/report_summary.hpp"
 #include "experiments/table.hpp"
 
@@ -100,7 +101,10 @@ std::string report_html(const Experiment& experiment, const ReportInput& input) 
   const std::string tables = javascript_for_script(embedded::kReportTablesScript);
   const std::string page = javascript_for_script(embedded::kReportPageScript);
   const std::string data = json_for_script(report_json(experiment, input));
-  const std::string text = html_escaped(table_text(experiment, input.rows, input.measured));
+  const std::string text =
+      html_escaped(table_text(experiment, input.rows, input.measured) +
+                   published_text(compare_published(experiment, input.rows, input.published),
+                                  input.published.size()));
   return replaced(embedded::kReportTemplate, {{"{{title}}", title},
                                               {"{{style}}", embedded::kReportStyle},
                                               {"{{chart_js}}", chart_js},
@@ -120,9 +124,11 @@ std::string write_report(const Experiment& experiment, std::span<const ResultRow
   const std::filesystem::path report_dir =
       std::filesystem::absolute(path).lexically_normal().parent_path();
   const std::vector<MeasuredRow> measured = read_measured_files(experiment);
+  const std::vector<PublishedRow> published = read_published_files(experiment);
   const ReportInput input{
       .rows = rows,
       .measured = measured,
+      .published = published,
       .results_href =
           url_of((folder / "results.csv").lexically_relative(report_dir).generic_string()),
       .timelines = timelines_in(folder, report_dir)};

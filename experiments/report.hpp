@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "experiments/experiment.hpp"
+#include "experiments/published.hpp"
 #include "experiments/results.hpp"
 
 namespace cclgym {
@@ -21,6 +22,7 @@ struct ReportLink {
 struct ReportInput {
   std::span<const ResultRow> rows{};
   std::span<const MeasuredRow> measured{};
+  std::span<const PublishedRow> published{};
   std::string results_href{};           ///< link to results.csv; empty: none
   std::vector<ReportLink> timelines{};  ///< Chrome traces
 };
@@ -29,8 +31,9 @@ struct ReportInput {
 [[nodiscard]] std::string report_html(const Experiment& experiment, const ReportInput& input);
 
 /// Writes DIR/report.html, or `out` if it is not empty, whole or not at all, and returns its path.
-/// Reads the experiment's measured files, and links to DIR/results.csv and to the timelines of the
-/// folder (DIR/timelines/*.json). Throws UserError if a file cannot be read or written.
+/// Reads the experiment's measured and published files, and links to DIR/results.csv and to the
+/// timelines of the folder (DIR/timelines/*.json). Throws UserError if a file cannot be read or
+/// written.
 std::string write_report(const Experiment& experiment, std::span<const ResultRow> rows,
                          const std::string& dir, const std::string& out = "");
 

@@ -40,6 +40,8 @@ std::string default_run_folder(const Experiment& experiment) {
 
 std::string results_path(const std::string& folder) { return in_folder(folder, "results.csv"); }
 
+std::string published_path(const std::string& folder) { return in_folder(folder, "published.csv"); }
+
 std::string timeline_path(const std::string& folder, const std::string& cell_key) {
   std::string name = cell_key;
   std::replace_if(

@@ -12,6 +12,8 @@ namespace cclgym {
 [[nodiscard]] std::string default_run_folder(const Experiment& experiment);
 /// DIR/results.csv
 [[nodiscard]] std::string results_path(const std::string& folder);
+/// DIR/published.csv: the comparison with published speedups
+[[nodiscard]] std::string published_path(const std::string& folder);
 /// DIR/timelines/KEY.json with every byte of the cell's key that is not plain in a file name as
 /// '-'.
 [[nodiscard]] std::string timeline_path(const std::string& folder, const std::string& cell_key);

@@ -1,6 +1,7 @@
 // From YAML to cells: defaults, cross products, cost models, selectors.
 #include "experiments/load_experiment.hpp"
 
+#include <algorithm>
 #include <set>
 
 #include "bad_experiments.hpp"
@@ -78,6 +79,41 @@ TEST_CASE("tiles and slots are the same in all cells, or each protocol's own") {
                        "e.yaml");
   CHECK(keys_of(other) ==
         std::vector<std::string>{"dgx1/allreduce/ring/LL/c1/t512/1KiB/s1/tile16KiB/slots2"});
+}
+
+TEST_CASE("only keeps some combinations of the algorithms that it names") {
+  const Experiment experiment = parse_experiment(
+      experiment_with({{"algorithms", "[ring, all-pairs, tree]"},
+                       {"protocols", "[LL, Simple]"},
+                       {"channels", "[1, 2]"},
+                       {"instances", "[1, 2]"},
+                       {"only",
+                        "[{algorithm: ring, channels: 2, instances: 2}, {algorithm: all-pairs, "
+                        "protocol: LL, channels: 1}, {algorithm: ring, channels: 1, instances: "
+                        "[1], protocol: simple}]"}}),
+      "e.yaml");
+  const std::vector<std::string> keys = keys_of(experiment);
+  REQUIRE(keys.size() == 2 + 1 + 2 + 8);
+  CHECK(std::vector<std::string>(keys.begin(), keys.begin() + 5) ==
+        std::vector<std::string>{"dgx1/allreduce/ring/LL/c2/t512/1KiB/s1/r2",
+                                 "dgx1/allreduce/ring/Simple/c1/t512/1KiB/s1",
+                                 "dgx1/allreduce/ring/Simple/c2/t512/1KiB/s1/r2",
+                                 "dgx1/allreduce/all-pairs/LL/c1/t512/1KiB/s1",
+                                 "dgx1/allreduce/all-pairs/LL/c1/t512/1KiB/s1/r2"});
+  CHECK(std::all_of(keys.begin() + 5, keys.end(), [](const std::string& key) {
+    return key.starts_with("dgx1/allreduce/tree/");
+  }));
+}
+
+TEST_CASE("combinations that only leaves out are not said to be too large for a GPU") {
+  const Experiment experiment =
+      parse_experiment(experiment_with({{"fabrics", "ndv4"},
+                                        {"algorithms", "[all-pairs]"},
+                                        {"channels", "[1, 64]"},
+                                        {"only", "{algorithm: all-pairs, channels: 1}"}}),
+                       "e.yaml");
+  CHECK(experiment.skipped.empty());
+  CHECK(experiment.cells.size() == 1);
 }
 
 TEST_CASE("an algorithm is left out where it does not have the collective") {
