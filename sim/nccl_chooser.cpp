@@ -56,12 +56,17 @@ class NcclChooser : public ConfigChooser {
  private:
   [[nodiscard]] Config tuned(const Call& call, NcclCollective collective) const {
     const NcclChoice choice = nccl_.choose(collective, call.bytes, allowed_);
+    // NCCL goes through all steps of a chunk before the next; the slices of one follow each other
+    // so closely that a step's latency is paid once a chunk.
+    const std::uint64_t slices_a_chunk =
+        std::max<std::uint64_t>(1, (choice.chunk_bytes + choice.slice_bytes - 1) /
+                                       std::max<std::uint64_t>(1, choice.slice_bytes));
     return {.algorithm = std::string(program_of(choice.algorithm)),
             .protocol = choice.protocol,
             .channels = choice.channels,
             .threads = choice.threads,
-            .tile_bytes = choice.slice_bytes,
-            .slots = choice.slices};
+            .tile_bytes = choice.chunk_bytes,
+            .slots = std::max(2, choice.slices / static_cast<int>(slices_a_chunk))};
   }
 
   [[nodiscard]] Config sends(const Call& call) const {
@@ -69,17 +74,18 @@ class NcclChooser : public ConfigChooser {
                            ? 1
                            : static_cast<std::uint64_t>(fabric_->ranks());
     const NcclP2pChoice choice = nccl_p2p(nccl_.version(), nccl_.comm(), call.bytes / peers);
-    Config config{.algorithm = "naive",
-                  .protocol = choice.protocol,
-                  .channels = choice.channels,
-                  .threads = choice.threads,
-                  .tile_bytes = choice.chunk_bytes,
-                  .slots = choice.slices};
-    // NCCL's blocks take one peer after another where ours are one for each.
-    while (config.channels > 1 && !resident_misfit(call, config, *fabric_, cost_model_).empty()) {
-      config.channels /= 2;
-    }
-    return config;
+    // A channel's block divides its warps among the peers that it serves, up to eight at a time
+    // (src/collectives/device/sendrecv.h).
+    constexpr std::uint64_t kAtOnce = 8;
+    const std::uint64_t messages = peers * static_cast<std::uint64_t>(choice.channels);
+    const auto all = static_cast<std::uint64_t>(std::max(1, nccl_.comm().channels));
+    const std::uint64_t shared_by = std::clamp<std::uint64_t>(messages / all, 1, kAtOnce);
+    return {.algorithm = "naive",
+            .protocol = choice.protocol,
+            .channels = choice.channels,
+            .threads = choice.threads / static_cast<int>(shared_by),
+            .tile_bytes = choice.chunk_bytes,
+            .slots = choice.slices};
   }
 
   std::shared_ptr<const Fabric> fabric_;

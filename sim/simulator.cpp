@@ -31,7 +31,9 @@ bool limits_blocks(const CostModel& model) { return !model.hockney && model.max_
 // Also programs that are not in the library must be resident.
 void require_resident(const ThreadBlockProgram& program, const CostModel& model, int threads) {
   if (!limits_blocks(model)) return;
-  const std::int64_t blocks = program.most_resident_blocks();
+  // NCCL runs one block a channel, which divides its warps among the peers.
+  const std::int64_t blocks =
+      program.runtime == Runtime::Nccl ? program.channels : program.most_resident_blocks();
   const int limit = model.resident_thread_blocks(threads);
   if (blocks <= limit) return;
   throw UserError(fmt::format(
@@ -51,6 +53,7 @@ AlgorithmRequest request_of(const Call& call, const Config& config, const Fabric
   // What is simulated is what would be deployed. Hockney's sender is busy until its message has
   // arrived, so that a fused step would be done late for those that wait for its receive alone.
   request.compile.fuse = !model.hockney;
+  request.compile.join_forwarding = model.hockney;
   request.compile.share_blocks = !model.hockney && algorithm_info(config.algorithm).shares_blocks;
   request.compile.instances = config.instances;
   if (config.slots == 1) request.compile.slots = 1;
@@ -111,14 +114,15 @@ std::string resident_misfit(const Call& call, const Config& config, const Fabric
   if (!limits_blocks(cost_model)) return {};
   const int limit = cost_model.resident_thread_blocks(config.threads);
   AlgorithmRequest request = request_of(call, config, fabric, cost_model, {});
-  // With a block for each direction of each connection; sharing and fusing join two of them at
-  // most.
-  const std::int64_t apart =
-      std::int64_t{config.instances} * thread_blocks_per_gpu(config.algorithm, request);
-  if (apart <= limit) return {};
-  std::int64_t needed = (apart + 1) / 2;
-  const bool at_least = needed > limit;
-  if (!at_least) {
+  const bool nccl = algorithm_info(config.algorithm).runtime == Runtime::Nccl;
+  // Counted for blocks that join what passes on: others have between half and twice as many.
+  const std::int64_t joined =
+      std::int64_t{config.instances} *
+      (nccl ? config.channels : thread_blocks_per_gpu(config.algorithm, request));
+  if ((nccl ? 1 : 2) * joined <= limit) return {};
+  std::int64_t needed = nccl ? joined : (joined + 1) / 2;
+  const bool at_least = !nccl && needed > limit;
+  if (!at_least && !nccl) {
     request.rings = logical_rings(fabric);
     needed =
         compile(trace_algorithm(config.algorithm, request), request.compile).most_resident_blocks();

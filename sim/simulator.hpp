@@ -47,6 +47,11 @@ class Simulator {
 
   [[nodiscard]] const Fabric& fabric() const { return *fabric_; }
   [[nodiscard]] const CostModel& cost_model() const { return cost_model_; }
+  /// Simulates under this cost model from now on. Programs that are compiled are kept.
+  void set_cost_model(CostModel cost_model) {
+    if (cost_model.hockney != cost_model_.hockney) programs_.clear();  // they are fused otherwise
+    cost_model_ = std::move(cost_model);
+  }
   [[nodiscard]] std::string_view engine_name() const { return engine_->name(); }
 
   /// Simulates one call. `seed` and `repetition` choose the random draws of a cost model that has

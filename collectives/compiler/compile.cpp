@@ -28,7 +28,8 @@ ThreadBlockProgram compile(const Program& program, const CompileOptions& options
     return make_instructions(whole, chunks, schedule,
                              fused ? fuse(whole, chunks, schedule) : no_fusion(whole));
   };
-  ThreadBlockProgram compiled = assign_thread_blocks(whole, lower(), options.share_blocks);
+  ThreadBlockProgram compiled =
+      assign_thread_blocks(whole, lower(), {options.share_blocks, options.join_forwarding});
   if (const auto deadlock = find_deadlock(compiled, options.slots)) {
     throw std::logic_error(fmt::format(
         "the compiler made a program that deadlocks with {} slots at {}", options.slots,

@@ -37,13 +37,13 @@ struct Block {
 
 class Assignment {
  public:
-  Assignment(const Program& program, const InstructionDag& dag, bool share_blocks)
+  Assignment(const Program& program, const InstructionDag& dag, const BlockSharing& sharing)
       : program_(program), dag_(dag) {
     find_endpoints();
     partner_.assign(endpoints_.size(), kNone);
     pair_fused();
-    if (share_blocks) pair_peers();
-    pair_forwarding();
+    if (sharing.both_directions) pair_peers();
+    if (sharing.forwarding) pair_forwarding();
     make_peer_blocks();
     place_messages();
     place_local_instructions();
@@ -314,8 +314,8 @@ ThreadBlockProgram Assignment::emit() const {
 }  // namespace
 
 ThreadBlockProgram assign_thread_blocks(const Program& program, const InstructionDag& dag,
-                                        bool share_blocks) {
-  return Assignment(program, dag, share_blocks).emit();
+                                        const BlockSharing& sharing) {
+  return Assignment(program, dag, sharing).emit();
 }
 
 }  // namespace cclgym

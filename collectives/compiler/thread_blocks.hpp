@@ -7,13 +7,19 @@
 
 namespace cclgym {
 
+/// Which peers share a thread block though no instruction is fused (CompileOptions).
+struct BlockSharing {
+  bool both_directions = true;  ///< of one peer
+  bool forwarding = true;       ///< between which chunks pass
+};
+
 /// Assigns the instructions to thread blocks, in the global order of the DAG.
 ///
 /// Every kernel has blocks of its own. In each, on each rank and channel, each peer and direction
 /// has exactly one block. A block serves a receive peer and a send peer together where instructions
-/// are fused; then, if `share_blocks`, where both are the same peer; then where what is received
-/// from the one is what is sent to the other (most often, if there are several). Other peers get a
-/// block of their own. A local instruction runs on the block of its channel that produced its data,
+/// are fused; then, as `sharing` allows, where both are the same peer; then where what is
+/// received from the one is what is sent to the other (most often, if there are several). Other
+/// peers get a block of their own. A local instruction runs on the block of its channel that produced its data,
 /// else on the one that uses its result, else on a block without peers.
 ///
 /// A step waits only for what does not follow from its block's order and earlier waits, and not for
@@ -28,6 +34,7 @@ namespace cclgym {
 ///
 /// Cost: O(n) expected time for n instructions and edges, times the logarithm of the waits a step.
 [[nodiscard]] ThreadBlockProgram assign_thread_blocks(const Program& program,
-                                                      const InstructionDag& dag, bool share_blocks);
+                                                      const InstructionDag& dag,
+                                                      const BlockSharing& sharing);
 
 }  // namespace cclgym
