@@ -23,15 +23,17 @@ TEST_CASE("shipped sets keep the order of the protocols' costs") {
   }
 }
 
-TEST_CASE("a100 repeats NCCL's Ring latencies an NVSwitch step") {
-  // NCCL 2.28 src/graph/tuning.cc, hardware latencies of Ring over NVLink, us a step.
+TEST_CASE("a100's fitted steps are near NCCL's Ring latencies over NVSwitch") {
+  // NCCL 2.28 src/graph/tuning.cc, hardware latencies of Ring over NVLink, us a step. The sets are
+  // fitted to measured times, not to NCCL's model of them.
   const double nccl_us[] = {0.6, 1.9, 3.4};
   const CostModel model = shipped_cost_model("a100");
   for (const Protocol protocol : all_protocols()) {
     const auto p = static_cast<std::size_t>(protocol);
     const double step_s = 2 * *model.alpha_s[static_cast<std::size_t>(LinkKind::NvLink)] +
-                          model.protocols[p].step_latency_s + 2 * model.instruction_overhead_s;
-    CHECK(step_s * 1e6 == Approx(nccl_us[p]).epsilon(1e-12));
+                          model.protocols[p].step_latency_s + model.instruction_overhead_s;
+    CHECK(step_s * 1e6 > nccl_us[p] / 1.6);
+    CHECK(step_s * 1e6 < nccl_us[p] * 1.6);
   }
 }
 

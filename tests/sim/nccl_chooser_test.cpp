@@ -54,8 +54,12 @@ TEST_CASE("nccl-default is what the model chooses, of ring and tree") {
           CHECK(config.protocol == choice.protocol);
           CHECK(config.channels == choice.channels);
           CHECK(config.threads == choice.threads);
-          CHECK(config.tile_bytes == choice.slice_bytes);
-          CHECK(config.slots == choice.slices);
+          CHECK(config.tile_bytes == choice.chunk_bytes);
+          CHECK(config.slots >= 2);
+          CHECK(static_cast<std::uint64_t>(config.slots) * choice.chunk_bytes <=
+                std::max<std::uint64_t>(
+                    2 * choice.chunk_bytes,
+                    static_cast<std::uint64_t>(choice.slices) * choice.slice_bytes));
           CHECK(config.instances == 1);
           CHECK(config_misfit(call, config, site.fabric->ranks()).empty());
           CHECK(config == chooser->choose(call));

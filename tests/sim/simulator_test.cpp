@@ -55,8 +55,9 @@ TEST_CASE("time grows with size and shrinks with threads") {
   }
   Config few = config_of("ring", 4);
   few.threads = 128;
+  // 128 / (128 + 230) instead of 512 / (512 + 230): half as fast.
   CHECK(simulator.simulate(call_of(CollectiveKind::AllReduce, 1U << 30), few).time_s >
-        3 * previous_s);
+        1.8 * previous_s);
 }
 
 TEST_CASE("start skew is seeded: same seed, same bits") {
