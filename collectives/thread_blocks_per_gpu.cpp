@@ -122,7 +122,7 @@ Count hierarchical_all_pairs(const AlgorithmRequest& request) {
   return request.channels * (2 * (inside - 1) + 2 * (servers - 1));
 }
 
-// Up and down; with two ranks, the last sends back on the block on which it received.
+// Up and down; at the far end what is received is sent back.
 Count chain(const AlgorithmRequest& request) { return Count{request.channels} * 2; }
 
 // To and from the ranks of its server for what stays there, on other channels for what arrived; to

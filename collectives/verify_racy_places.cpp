@@ -84,6 +84,7 @@ Place::Conflict Place::conflict_of(const OrderedStep* reader, ValueId found, con
   if (latest_.empty()) return differ(initial, found) ? pair(source.by, reader) : Conflict{};
   for (const Access& write : latest_) {
     if (!differ(write.value, found)) continue;
+    if (!follows && before(*write.by, *source.by)) continue;  // what mostly hides it
     const bool hidden = std::ranges::any_of(
         latest_, [&write](const Access& other) { return before(*write.by, *other.by); });
     if (!hidden) return pair(source.by, follows ? reader : write.by);
