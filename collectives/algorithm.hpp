@@ -80,8 +80,9 @@ struct AlgorithmInfo {
 /// rings cross between equal ranks.
 ///
 /// Greedy: the widest cycle left (then the first in the order of the ranks) is taken until there is
-/// none; on dense fabrics another choice might leave room for one cycle more. Backtracking with a
-/// step limit on up to 16 GPUs; with more, a ring of any size is found in linear time.
+/// none, or, on up to eight GPUs of one server, the cycle over the most free links one unit at a
+/// time if that leaves room for more; on larger dense fabrics another choice might. Backtracking
+/// with a step limit on up to 16 GPUs; with more, a ring of any size is found in linear time.
 [[nodiscard]] std::vector<std::vector<int>> logical_rings(const Fabric& fabric);
 
 }  // namespace cclgym

@@ -19,6 +19,7 @@ std::size_t at(int index) { return static_cast<std::size_t>(index); }
 /// Backtracking is exponential: give up a search after this many moves.
 constexpr std::int64_t kMostMoves = 200'000;
 constexpr int kMostBacktrackingRanks = 16;
+constexpr int kMostEvenRanks = 8;  // 2,520 cycles at most
 
 /// Ordering the rings over servers takes a route for each two of them.
 constexpr int kMostOrderedRings = 32;
@@ -90,13 +91,70 @@ std::optional<std::vector<int>> find_cycle(const DirectLinks& links, int width, 
   return std::nullopt;
 }
 
+/// Calls visit(cycle, units) with every Hamiltonian cycle over links that are free both ways, once
+/// (rank 0 first, its lower neighbour next), and the sum of their free units.
+template <class Visit>
+void for_each_cycle(const DirectLinks& links, std::vector<int>& path, std::vector<bool>& used,
+                    int units, Visit& visit) {
+  const int last = path.back();
+  if (std::ssize(path) == links.ranks()) {
+    const int closing = links.width(last, 0, true);
+    if (closing > 0 && path[1] < last) visit(path, units + closing);
+    return;
+  }
+  for (const auto& [next, count] : links.neighbours(last)) {
+    const int width = links.width(last, next, true);
+    if (used[at(next)] || width == 0) continue;
+    used[at(next)] = true;
+    path.push_back(next);
+    for_each_cycle(links, path, used, units + width, visit);
+    path.pop_back();
+    used[at(next)] = false;
+  }
+}
+
+void take_cycle(DirectLinks& links, const std::vector<int>& cycle, int width, bool both_ways,
+                std::vector<std::vector<int>>& rings) {
+  std::vector<int> reverse(cycle.rbegin(), cycle.rend());
+  std::rotate(reverse.begin(), reverse.end() - 1, reverse.end());  // it starts at rank 0, too
+  for (int unit = 0; unit < width; ++unit) {
+    rings.push_back(cycle);
+    if (both_ways) rings.push_back(reverse);
+  }
+  for (std::size_t place = 0; place < cycle.size(); ++place) {
+    const int source = cycle[place];
+    const int target = cycle[(place + 1) % cycle.size()];
+    links.take(source, target, width);
+    if (both_ways) links.take(target, source, width);
+  }
+}
+
+/// Takes cycles one unit at a time, each time that over the links with the most units left, so that
+/// none runs out before the others. For few ranks: all cycles are looked at.
+void take_cycles_evenly(DirectLinks& links, std::vector<std::vector<int>>& rings) {
+  while (true) {
+    std::vector<int> best;
+    int most = 0;
+    const auto visit = [&](const std::vector<int>& cycle, int units) {
+      if (units <= most) return;
+      most = units;
+      best = cycle;
+    };
+    std::vector<int> path{0};
+    std::vector<bool> used(at(links.ranks()), false);
+    used[0] = true;
+    for_each_cycle(links, path, used, 0, visit);
+    if (best.empty()) return;
+    take_cycle(links, best, 1, true, rings);
+  }
+}
+
 /// Takes cycles, the widest first, until there is none.
 void take_cycles(DirectLinks& links, bool both_ways, std::vector<std::vector<int>>& rings) {
-  const int ranks = links.ranks();
   std::set<int, std::greater<>> widths;
   const auto note_widths = [&] {
     widths.clear();
-    for (int rank = 0; rank < ranks; ++rank) {
+    for (int rank = 0; rank < links.ranks(); ++rank) {
       for (const auto& [other, units] : links.neighbours(rank)) {
         if (const int width = links.width(rank, other, both_ways); width > 0) widths.insert(width);
       }
@@ -110,18 +168,7 @@ void take_cycles(DirectLinks& links, bool both_ways, std::vector<std::vector<int
       widths.erase(width);
       continue;
     }
-    std::vector<int> reverse(cycle->rbegin(), cycle->rend());
-    std::rotate(reverse.begin(), reverse.end() - 1, reverse.end());  // it starts at rank 0, too
-    for (int unit = 0; unit < width; ++unit) {
-      rings.push_back(*cycle);
-      if (both_ways) rings.push_back(reverse);
-    }
-    for (int place = 0; place < ranks; ++place) {
-      const int source = (*cycle)[at(place)];
-      const int target = (*cycle)[at((place + 1) % ranks)];
-      links.take(source, target, width);
-      if (both_ways) links.take(target, source, width);
-    }
+    take_cycle(links, *cycle, width, both_ways, rings);
     note_widths();
   }
 }
@@ -134,11 +181,21 @@ bool is_sparse(const DirectLinks& links) {
   return true;
 }
 
-/// The cycles through the direct links of ranks 0 .. ranks - 1.
-std::vector<std::vector<int>> direct_cycles(DirectLinks links) {
+/// The cycles through the direct links of ranks 0 .. ranks - 1. `evenly`: also look for more of
+/// them (over servers the network, not these links, is what there is least of).
+std::vector<std::vector<int>> direct_cycles(DirectLinks links, bool evenly) {
   std::vector<std::vector<int>> rings;
   // Two GPUs: the cycle there and back uses both directions already.
-  if (links.ranks() > 2) take_cycles(links, true, rings);
+  if (links.ranks() > 2) {
+    DirectLinks others = links;
+    take_cycles(links, true, rings);
+    std::vector<std::vector<int>> even;
+    if (evenly && others.ranks() <= kMostEvenRanks) take_cycles_evenly(others, even);
+    if (even.size() > rings.size()) {
+      rings = std::move(even);
+      links = std::move(others);
+    }
+  }
   if (links.ranks() >= 2) take_cycles(links, false, rings);
   return rings;
 }
@@ -207,7 +264,7 @@ class Crossings {
 std::vector<std::vector<int>> rings_over_servers(const Fabric& fabric, int each) {
   const int servers = fabric.ranks() / each;
   std::vector<std::vector<int>> cycles;
-  if (each <= kMostBacktrackingRanks) cycles = direct_cycles(DirectLinks(fabric, each));
+  if (each <= kMostBacktrackingRanks) cycles = direct_cycles(DirectLinks(fabric, each), false);
   const bool switched = cycles.empty();
   if (switched) {
     std::vector<int> in_order(at(each));
@@ -255,7 +312,8 @@ std::vector<std::vector<int>> logical_rings(const Fabric& fabric) {
   const std::optional<int> each = fabric.ranks_per_server();
   std::vector<std::vector<int>> rings;
   DirectLinks links(fabric, ranks);
-  if (ranks <= kMostBacktrackingRanks || is_sparse(links)) rings = direct_cycles(std::move(links));
+  if (ranks <= kMostBacktrackingRanks || is_sparse(links))
+    rings = direct_cycles(std::move(links), true);
   if (rings.empty() && each && fabric.servers() > 1) return rings_over_servers(fabric, *each);
   if (rings.empty()) {
     rings.emplace_back(at(ranks));
