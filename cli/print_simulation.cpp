@@ -34,6 +34,8 @@ void print_critical_path(const SimulationRecord& record) {
       ++transfers;
     } else if (record.lowered.origins[static_cast<std::size_t>(node)].thread_block < 0) {
       launch_s += duration_s;
+    } else if (record.lowered.origins[static_cast<std::size_t>(node)].role == NodeRole::Arrival) {
+      latency_s += duration_s;
     } else {
       local_s += duration_s;
     }
