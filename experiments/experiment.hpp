@@ -60,6 +60,14 @@ struct CellSelector {
   [[nodiscard]] bool matches(const Experiment& experiment, const Cell& cell) const;
 };
 
+/// Of which two measured configurations the ratio is shown beside the simulated speedup.
+struct MeasuredSpeedupChoice {
+  std::string of;
+  std::string over;
+  SourceLocation of_where{};
+  SourceLocation over_where{};
+};
+
 struct Experiment {
   std::string name;
   std::string description;
@@ -75,6 +83,7 @@ struct Experiment {
   std::vector<CellSelector> timelines;   ///< one timeline for the first cell that each matches
   std::vector<std::string>
       measured;  ///< CSV files with measured rows to show beside (paths resolved)
+  std::optional<MeasuredSpeedupChoice> measured_speedup;  ///< only with measured and baseline
   std::vector<std::string> published;  ///< CSV files with published speedups (paths resolved)
   std::vector<std::string>
       skipped;  ///< combinations left out (an algorithm has not that collective, or its

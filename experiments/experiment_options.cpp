@@ -138,6 +138,10 @@ std::vector<OptionSpec> make_experiment_options() {
        .shape = OptionShape::OneOrList,
        .description = "CSV files (seen from the folder of this file) with measured times to show "
                       "beside the simulated ones"},
+      {.name = "measured_speedup",
+       .kind = OptionKind::Mapping,
+       .description = "measured speedup to show beside the simulated one over the baseline, see "
+                      "\"Measured times\""},
       {.name = "published",
        .shape = OptionShape::OneOrList,
        .description = "CSV files (seen from the folder of this file) with published speedups to "

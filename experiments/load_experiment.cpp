@@ -13,6 +13,7 @@
 #include "experiments/cost_model_choice.hpp"
 #include "experiments/experiment_options.hpp"
 #include "experiments/make_cells.hpp"
+#include "experiments/measured_speedup.hpp"
 #include "experiments/selectors.hpp"
 #include "topology_models/registry.hpp"
 
@@ -61,6 +62,7 @@ class Loader {
                {.root = static_cast<int>(root_.value), .element_bytes = element_bytes_});
     read_selectors();
     experiment_.measured = paths_of("measured");
+    read_measured_speedup();
     experiment_.published = paths_of("published");
   }
 
@@ -114,6 +116,29 @@ class Loader {
       experiment_.timelines.push_back(
           read_selector(item, timeline_options(), "timeline", experiment_, axes_));
     }
+  }
+
+  void read_measured_speedup() {
+    const YamlValue value = value_of("measured_speedup");
+    if (value.is_null()) return;
+    const std::vector<OptionSpec>& specs = measured_speedup_options();
+    check_keys(value, specs, "measured_speedup");
+    refuse_empty_values(value, specs);
+    for (const std::string key : {"measured", "baseline"}) {
+      if (!value_of(key).is_null()) continue;
+      throw UserError(value.location(),
+                      fmt::format("measured_speedup needs {}: {}", key,
+                                  find_option(experiment_options(), key).description));
+    }
+    const auto read = [&](std::string_view key, std::string& text, SourceLocation& where) {
+      const OptionSpec& spec = find_option(specs, key);
+      const YamlValue name = option_value(value, spec);
+      text = read_text(name, spec);
+      where = name.location();
+    };
+    MeasuredSpeedupChoice& choice = experiment_.measured_speedup.emplace();
+    read("of", choice.of, choice.of_where);
+    read("over", choice.over, choice.over_where);
   }
 
   // The files that a key names, which must be there.

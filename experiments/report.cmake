@@ -18,6 +18,9 @@ foreach(embedded
     kReportBaseScript=report_base.js
     kReportPlotsScript=report_plots.js
     kReportTablesScript=report_tables.js
+    kReportSizePlotScript=report_size_plot.js
+    kReportPublishedScript=report_published.js
+    kReportCrossoversScript=report_crossovers.js
     kReportPageScript=report_page.js)
   string(REPLACE "=" ";" name_and_file ${embedded})
   list(GET name_and_file 0 name)

@@ -18,6 +18,9 @@ extern const std::string_view kReportStyle;
 extern const std::string_view kReportBaseScript;
 extern const std::string_view kReportPlotsScript;
 extern const std::string_view kReportTablesScript;
+extern const std::string_view kReportSizePlotScript;
+extern const std::string_view kReportPublishedScript;
+extern const std::string_view kReportCrossoversScript;
 extern const std::string_view kReportPageScript;
 }  // namespace embedded
 
@@ -99,6 +102,9 @@ std::string report_html(const Experiment& experiment, const ReportInput& input) 
   const std::string base = javascript_for_script(embedded::kReportBaseScript);
   const std::string plots = javascript_for_script(embedded::kReportPlotsScript);
   const std::string tables = javascript_for_script(embedded::kReportTablesScript);
+  const std::string size_plot = javascript_for_script(embedded::kReportSizePlotScript);
+  const std::string published = javascript_for_script(embedded::kReportPublishedScript);
+  const std::string crossovers = javascript_for_script(embedded::kReportCrossoversScript);
   const std::string page = javascript_for_script(embedded::kReportPageScript);
   const std::string data = json_for_script(report_json(experiment, input));
   const std::string text =
@@ -111,6 +117,9 @@ std::string report_html(const Experiment& experiment, const ReportInput& input) 
                                               {"{{base_script}}", base},
                                               {"{{plots_script}}", plots},
                                               {"{{tables_script}}", tables},
+                                              {"{{size_plot_script}}", size_plot},
+                                              {"{{published_script}}", published},
+                                              {"{{crossovers_script}}", crossovers},
                                               {"{{page_script}}", page},
                                               {"{{data}}", data},
                                               {"{{text}}", text}});

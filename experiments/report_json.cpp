@@ -5,6 +5,7 @@
 
 #include "collectives/contract.hpp"
 #include "core/units.hpp"
+#include "experiments/published_comparison.hpp"
 #include "experiments/report.hpp"
 #include "experiments/report_summary.hpp"
 #include "experiments/results_columns.hpp"
@@ -79,6 +80,20 @@ Json block_json(const BlockSummary& block) {
                         {"best_ring", error_json(block.ring_errors[i])},
                         {"best", error_json(block.best_errors[i])}});
   }
+  Json speedups = Json::array();
+  for (const MeasuredSpeedups& one : block.measured_speedups) {
+    Json points = Json::array();
+    for (const MeasuredSpeedupPoint& point : one.points) {
+      points.push_back({{"bytes", point.bytes},
+                        {"measured", point.measured},
+                        {"simulated", point.simulated},
+                        {"config", point.config}});
+    }
+    speedups.push_back({{"system", one.system},
+                        {"source", one.source},
+                        {"mean_ln", one.mean_ln},
+                        {"points", std::move(points)}});
+  }
   const std::optional<CollectiveKind> kind = parse_collective(block.collective);
   return {{"fabric", block.fabric},
           {"collective", block.collective},
@@ -88,7 +103,71 @@ Json block_json(const BlockSummary& block) {
           {"relays", block.relays},
           {"bus_factor", kind ? bus_bandwidth_factor(*kind, block.ranks) : 1.0},
           {"sizes", std::move(sizes)},
-          {"measured", std::move(measured)}};
+          {"measured", std::move(measured)},
+          {"measured_speedups", std::move(speedups)}};
+}
+
+Json verdict_json(const PublishedVerdict& verdict) {
+  Json points = Json::array();
+  for (const BestSpeedup& point : verdict.points) {
+    const Json series = point.series == kBaselineSeries ? Json(nullptr) : Json(point.series);
+    points.push_back({point.bytes, point.speedup, series});
+  }
+  return {{"holds", verdict.holds()},
+          {"text", verdict_text(verdict)},
+          {"miss", verdict.miss},
+          {"points", std::move(points)}};
+}
+
+Json comparison_json(const PublishedBlock& block, const PublishedComparison& comparison) {
+  const PublishedRow& row = comparison.row;
+  return {{"number", row.number},
+          {"source", row.source},
+          {"range", row.range_text()},
+          {"from", row.size_from},
+          {"to", row.size_to ? Json(*row.size_to) : Json(nullptr)},
+          {"low", row.speedup_low},
+          {"high", row.speedup_high},
+          {"variant", row.variant},
+          {"judged_by", to_string(row.subject)},
+          {"by", winner_text(block, comparison)},
+          {"best", verdict_json(comparison.judged())},
+          {"own", comparison.variant ? verdict_json(*comparison.variant) : Json(nullptr)}};
+}
+
+// Published speedups: points are [bytes, speedup, index of the series].
+Json published_json(const std::vector<PublishedBlock>& blocks) {
+  Json all = Json::array();
+  for (const PublishedBlock& block : blocks) {
+    Json series = Json::array();
+    for (const SpeedupSeries& one : block.series) {
+      Json points = Json::array();
+      for (const SpeedupPoint& point : one.points) points.push_back({point.bytes, point.speedup});
+      series.push_back({{"algorithm", one.config.algorithm},
+                        {"protocol", one.config.protocol},
+                        {"channels", one.config.channels},
+                        {"instances", one.config.instances},
+                        {"name", short_config(one.config)},
+                        {"points", std::move(points)}});
+    }
+    Json best = Json::array();
+    for (const BestSpeedup& point : block.best) {
+      best.push_back({point.bytes, point.speedup, point.series});
+    }
+    Json rows = Json::array();
+    for (const PublishedComparison& one : block.rows) rows.push_back(comparison_json(block, one));
+    all.push_back({{"fabric", block.fabric},
+                   {"collective", block.collective},
+                   {"servers", block.servers},
+                   {"ranks", block.ranks},
+                   {"baseline", block.baseline},
+                   {"least", kPublishedLeast},
+                   {"most", kPublishedMost},
+                   {"series", std::move(series)},
+                   {"best", std::move(best)},
+                   {"rows", std::move(rows)}});
+  }
+  return all;
 }
 
 // The cost models with their hashes, as the rows name them.
@@ -126,6 +205,11 @@ std::string report_json(const Experiment& experiment, const ReportInput& input) 
     data["timelines"].push_back({{"label", link.label}, {"href", link.href}});
   }
   data["cost_models"] = cost_models_json(input.rows);
+  if (experiment.measured_speedup) {
+    data["measured_speedup"] = {{"of", experiment.measured_speedup->of},
+                                {"over", experiment.measured_speedup->over}};
+  }
+  data["published"] = published_json(compare_published(experiment, input.rows, input.published));
   data["blocks"] = Json::array();
   for (const BlockSummary& block : summary.blocks) data["blocks"].push_back(block_json(block));
   data["columns"] = Json::array();

@@ -58,6 +58,8 @@
         element('li', {}, element('a', {href: '#all'}, 'All results'))));
   }
 
+  page.append(...report.publishedSection(), ...report.measuredSpeedupSection());
+
   if (data.blocks.some(block => block.measured.length)) {
     page.append(element('h2', {}, 'Simulated against measured'),
         element('p', {class: 'muted'}, 'Time of the best simulated configuration divided by the ' +
@@ -89,7 +91,7 @@
         element('h3', {}, 'Best configuration by size'),
         element('p', {class: 'muted'}, 'Time of each algorithm and protocol (in the best of its ' +
             'configurations) divided by the best time at that size.'),
-        report.bestTable(block));
+        report.bestTable(block), ...report.crossovers(block));
   });
 
   page.append(element('h2', {id: 'all'}, 'All results'));

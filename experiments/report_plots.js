@@ -8,8 +8,10 @@
   let printing = false;
 
   const palettes = {
-    light: ['#1f6fc5', '#cf5410', '#16854a', '#8747c2', '#a87a00', '#c02a76', '#0d8385', '#666c75'],
-    dark: ['#6cb0ff', '#ff9d5c', '#5fd08f', '#c79fff', '#e8c04a', '#ff86bd', '#5fd3d5', '#b4bac3'],
+    light: ['#1f6fc5', '#cf5410', '#16854a', '#8747c2', '#a87a00', '#c02a76', '#0d8385', '#666c75',
+            '#4348c4', '#7d4a1c', '#557f00', '#b23a48'],
+    dark: ['#6cb0ff', '#ff9d5c', '#5fd08f', '#c79fff', '#e8c04a', '#ff86bd', '#5fd3d5', '#b4bac3',
+           '#9a9dff', '#d6a878', '#a5d152', '#ff9a9a'],
   };
   const dashes = {Simple: [], LL128: [9, 4], LL: [2, 3]};
   const dashOf = protocol => dashes[protocol] || [6, 3, 1, 3];  // the last: of a chooser
@@ -17,15 +19,13 @@
 
   const algorithms = report.distinct(report.rows.map(row => row.algorithm));
   const isDark = () => dark.matches && !printing;
-  const colour = algorithm => {
-    const palette = isDark() ? palettes.dark : palettes.light;
-    return palette[algorithms.indexOf(algorithm) % palette.length];
+  const palette = i => {
+    const colours = isDark() ? palettes.dark : palettes.light;
+    return colours[i % colours.length];
   };
+  const colour = algorithm => palette(algorithms.indexOf(algorithm));
   // Measured series take the colours that come after those of the algorithms.
-  const measuredColour = i => {
-    const palette = isDark() ? palettes.dark : palettes.light;
-    return palette[(algorithms.length + i) % palette.length];
-  };
+  const measuredColour = i => palette(algorithms.length + i);
   const ink = () => isDark() ?
       {text: '#e4e7eb', muted: '#9ba3ae', grid: '#2b3138', back: '#15181c'} :
       {text: '#1b1e23', muted: '#5d646e', grid: '#e6e9ed', back: '#ffffff'};
@@ -334,14 +334,18 @@
       return () => makeChart(metric, canvas);
     });
     const draw = () => { while (waiting.length) waiting.shift()(); };
-    all.push({draw, update, recolour: () => { fillLegend(); update(); }, charts});
-    // Hundreds of plots would make the page slow to open: each is drawn when it comes near.
+    drawWhenNear(plots, draw, () => { fillLegend(); update(); });
+    return [legend, plots];
+  }
+
+  // Hundreds of plots would make the page slow to open: each is drawn when it comes near.
+  function drawWhenNear(plots, draw, recolour) {
+    all.push({draw, recolour});
     new IntersectionObserver((entries, observer) => {
       if (!entries.some(entry => entry.isIntersecting)) return;
       observer.disconnect();
       draw();
     }, {rootMargin: '600px'}).observe(plots);
-    return [legend, plots];
   }
 
   const all = [];
@@ -358,4 +362,7 @@
   });
 
   report.plotsOf = plotsOf;
+  // For the other plots of the page.
+  report.drawing = {colour, dashOf, drawWhenNear, faded, ink, isDark, line, marker, palette,
+                    powersOfTwo, swatch};
 })();

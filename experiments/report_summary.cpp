@@ -27,31 +27,6 @@ double median(std::vector<double> values) {
   return (values[middle - 1] + values[middle]) / 2;
 }
 
-// The cell of a row, as far as selectors look at it; nullopt if the experiment does not know it.
-std::optional<Cell> cell_of(const Experiment& experiment, const ResultRow& row) {
-  const auto& fabrics = experiment.fabrics;
-  const auto fabric = std::find_if(fabrics.begin(), fabrics.end(), [&](const auto& candidate) {
-    return candidate.label == row.fabric;
-  });
-  const std::optional<CollectiveKind> collective = parse_collective(row.collective);
-  const std::optional<Protocol> protocol = parse_protocol(row.protocol);
-  if (fabric == fabrics.end() || !collective || !protocol) return std::nullopt;
-  Cell cell;
-  cell.fabric = static_cast<std::size_t>(fabric - fabrics.begin());
-  cell.call.collective = *collective;
-  cell.call.bytes = row.size_bytes;
-  cell.config = {.algorithm = row.program,
-                 .protocol = *protocol,
-                 .channels = row.channels,
-                 .instances = row.instances,
-                 .threads = row.threads,
-                 .tile_bytes = row.tile_bytes,
-                 .slots = row.slots};
-  if (row.chosen()) cell.chooser = row.algorithm;
-  cell.seed = row.seed;
-  return cell;
-}
-
 // Speedup of each row over the baseline's cell of the same fabric, collective, size and seed; the
 // fastest one if the selector leaves several.
 std::vector<std::optional<double>> speedups_of(const Experiment& experiment,
@@ -186,6 +161,21 @@ std::size_t add_measured(BlockSummary& block, std::span<const MeasuredRow> measu
   return taken;
 }
 
+void add_measured_speedups(BlockSummary& block, const Experiment& experiment,
+                           std::span<const ResultRow> rows, std::span<const MeasuredRow> measured) {
+  const auto of_block = [&](const auto& all) {
+    std::vector<decltype(all.data())> mine;
+    for (const auto& row : all) {
+      if (row.fabric == block.fabric && row.collective == block.collective &&
+          row.ranks == block.ranks) {
+        mine.push_back(&row);
+      }
+    }
+    return mine;
+  };
+  block.measured_speedups = measured_speedups(experiment, of_block(rows), of_block(measured));
+}
+
 // Is it one configuration of one algorithm, or the choices of one chooser?
 bool same_series(const Cell& a, const Cell& b) {
   return a.chooser == b.chooser && (!a.chooser.empty() || a.config == b.config);
@@ -209,6 +199,30 @@ std::string relays_of(const Experiment& experiment, const std::string& label) {
 }
 
 }  // namespace
+
+std::optional<Cell> cell_of(const Experiment& experiment, const ResultRow& row) {
+  const auto& fabrics = experiment.fabrics;
+  const auto fabric = std::find_if(fabrics.begin(), fabrics.end(), [&](const auto& candidate) {
+    return candidate.label == row.fabric;
+  });
+  const std::optional<CollectiveKind> collective = parse_collective(row.collective);
+  const std::optional<Protocol> protocol = parse_protocol(row.protocol);
+  if (fabric == fabrics.end() || !collective || !protocol) return std::nullopt;
+  Cell cell;
+  cell.fabric = static_cast<std::size_t>(fabric - fabrics.begin());
+  cell.call.collective = *collective;
+  cell.call.bytes = row.size_bytes;
+  cell.config = {.algorithm = row.program,
+                 .protocol = *protocol,
+                 .channels = row.channels,
+                 .instances = row.instances,
+                 .threads = row.threads,
+                 .tile_bytes = row.tile_bytes,
+                 .slots = row.slots};
+  if (row.chosen()) cell.chooser = row.algorithm;
+  cell.seed = row.seed;
+  return cell;
+}
 
 std::string baseline_text(const Experiment& experiment) {
   if (!experiment.baseline) return "";
@@ -304,6 +318,7 @@ ResultSummary summarize(const Experiment& experiment, std::span<const ResultRow>
       block.sizes.push_back(summarize_size(rows, summary.speedups, of_size));
     }
     taken += add_measured(block, measured);
+    if (experiment.measured_speedup) add_measured_speedups(block, experiment, rows, measured);
   }
   summary.unmatched_measured = measured.size() - std::min(taken, measured.size());
   return summary;
@@ -323,6 +338,7 @@ std::vector<MeasuredRow> read_measured_files(const Experiment& experiment) {
     rows.insert(rows.end(), std::make_move_iterator(of_file.begin()),
                 std::make_move_iterator(of_file.end()));
   }
+  check_measured_speedup(experiment, rows);
   return rows;
 }
 

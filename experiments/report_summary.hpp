@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "experiments/experiment.hpp"
+#include "experiments/measured_speedup.hpp"
 #include "experiments/results.hpp"
 
 namespace cclgym {
@@ -67,6 +68,7 @@ struct BlockSummary {
   std::vector<MeasuredSeries> measured;
   std::vector<MeasuredError> ring_errors;  ///< of the best ring, by `measured`
   std::vector<MeasuredError> best_errors;  ///< of the best of all algorithms, by `measured`
+  std::vector<MeasuredSpeedups> measured_speedups;  ///< if the experiment asks for them
 };
 
 struct ResultSummary {
@@ -80,6 +82,9 @@ struct ResultSummary {
   bool slots_vary = false;
   std::size_t unmatched_measured = 0;  ///< measured rows that belong to no block
 };
+
+/// The cell of a row, as far as selectors look at it; nothing if the experiment does not know it.
+[[nodiscard]] std::optional<Cell> cell_of(const Experiment& experiment, const ResultRow& row);
 
 [[nodiscard]] ResultSummary summarize(const Experiment& experiment, std::span<const ResultRow> rows,
                                       std::span<const MeasuredRow> measured);
@@ -95,7 +100,8 @@ struct ResultSummary {
 /// exp(mean |ln ratio|) - 1; NaN if there are none. Ratios must be positive.
 [[nodiscard]] double geometric_mean_error(std::span<const double> ratios);
 
-/// The rows of all measured files of the experiment.
+/// The rows of all measured files of the experiment. Throws UserError for a file that is wrong, or
+/// that has not the configurations of `measured_speedup`.
 [[nodiscard]] std::vector<MeasuredRow> read_measured_files(const Experiment& experiment);
 
 }  // namespace cclgym

@@ -184,6 +184,36 @@ std::string errors_text(const ResultSummary& summary) {
          text;
 }
 
+// The measured speedups of a block, a line a size.
+std::string measured_speedups_text(const Experiment& experiment, const BlockSummary& block) {
+  std::string text;
+  for (const MeasuredSpeedups& speedups : block.measured_speedups) {
+    std::vector<std::optional<double>> measured;
+    std::vector<std::optional<double>> simulated;
+    std::vector<std::optional<double>> ratios;
+    Column sizes{"size", "", false};
+    Column configs{"by", "", true};
+    for (const MeasuredSpeedupPoint& point : speedups.points) {
+      sizes.cells.push_back(format_bytes(point.bytes));
+      configs.cells.push_back(point.config);
+      measured.emplace_back(point.measured);
+      simulated.emplace_back(point.simulated);
+      ratios.emplace_back(point.simulated / point.measured);
+    }
+    text +=
+        fmt::format("\n{}, {}: speedup of {} over {} measured on {}, and simulated over {}\n",
+                    block.fabric, block.collective, experiment.measured_speedup->of,
+                    experiment.measured_speedup->over, speedups.system, baseline_text(experiment));
+    text += format_columns({std::move(sizes), number_column("measured", "x", measured, 2, 2),
+                            number_column("simulated", "x", simulated, 2, 2),
+                            number_column("sim/", "meas", ratios, 2, 2), std::move(configs)});
+    text += fmt::format("  mean |ln(simulated/measured)| {:.3f} ({:.1f} %) over {} size{}\n",
+                        speedups.mean_ln, 100 * std::expm1(speedups.mean_ln),
+                        speedups.points.size(), speedups.points.size() == 1 ? "" : "s");
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string table_text(const Experiment& experiment, std::span<const ResultRow> rows,
@@ -202,6 +232,9 @@ std::string table_text(const Experiment& experiment, std::span<const ResultRow> 
   }
   for (const BlockSummary& block : summary.blocks) text += block_text(block, summary);
   text += errors_text(summary);
+  for (const BlockSummary& block : summary.blocks) {
+    text += measured_speedups_text(experiment, block);
+  }
   if (summary.unmatched_measured > 0) {
     text += fmt::format(
         "{} measured row{} of a fabric, collective or number of ranks that has no result\n",

@@ -144,6 +144,13 @@ std::vector<BadExperiment> make_bad_experiments() {
        ":6:11: timeline matches no cell of the experiment"},
       {"missing measured file", experiment_with({{"measured", "gone.csv"}}),
        ":6:11: measured file 'gone.csv' does not exist"},
+      {"measured speedup without a measured file",
+       experiment_with(
+           {{"baseline", "{algorithm: ring}"}, {"measured_speedup", "{of: a, over: b}"}}),
+       ":7:19: measured_speedup needs measured: CSV files (seen from the folder of this file) with "
+       "measured times to show beside the simulated ones"},
+      {"measured speedup with one side", experiment_with({{"measured_speedup", "{of: msccl}"}}),
+       ":6:19: measured_speedup has no 'over'; expected text"},
       {"missing published file", experiment_with({{"published", "gone.csv"}}),
        ":6:12: published file 'gone.csv' does not exist"},
       {"only with an algorithm that is not in the experiment",

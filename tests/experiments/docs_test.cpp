@@ -6,6 +6,7 @@
 #include "catch.hpp"
 #include "experiments/combinations.hpp"
 #include "experiments/experiment_options.hpp"
+#include "experiments/measured_speedup.hpp"
 #include "experiments/results.hpp"
 #include "sim/dispatch_table.hpp"
 #include "temporary_folder.hpp"
@@ -38,6 +39,7 @@ TEST_CASE("docs/experiments.md has the tables of the option records") {
   expected = with_table(expected, "dispatch_block", dispatch_block_options());
   expected = with_table(expected, "dispatch_range", dispatch_range_options());
   expected = with_table(expected, "only", combination_options());
+  expected = with_table(expected, "measured_speedup", measured_speedup_options());
   expected = with_table(expected, "timeline", timeline_options());
   if (std::getenv("CCLGYM_UPDATE_DOCS") != nullptr) test::write_file(kPage, expected);
   INFO("CCLGYM_UPDATE_DOCS=1 build/tests/experiments/test_experiments writes the page");

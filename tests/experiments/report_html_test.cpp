@@ -1,4 +1,5 @@
 // The report is one page that holds every row, safe against what names may contain.
+#include <cmath>
 #include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -77,6 +78,64 @@ TEST_CASE("the report holds every row, bit for bit") {
   CHECK(data["cost_models"].size() == 1);
   CHECK(data["blocks"].size() == 1);
   CHECK(data["blocks"][0]["bus_factor"] == 1.75);
+}
+
+TEST_CASE("published speedups are in the report's data as they are compared") {
+  std::vector<ResultRow> rows;
+  for (const std::uint64_t bytes : {1024U, 2048U}) {
+    rows.push_back(row("ring", "Simple", 1, bytes, 100));
+    rows.push_back(row("all-pairs", "LL", 1, bytes, bytes == 1024 ? 50 : 200));
+  }
+  PublishedRow published;
+  published.fabric = "ndv4";
+  published.gpus = 8;
+  published.collective = "allreduce";
+  published.size_from = 1024;
+  published.variant = "pairs";
+  published.algorithms = {"all-pairs"};
+  published.speedup_low = 1.5;
+  published.speedup_high = 2.5;
+  published.baseline = "ring";
+  published.source = "Fig 1";
+  const std::vector<PublishedRow> all{published};
+  const nlohmann::json data =
+      data_of(report_html(experiment_of(rows), {.rows = rows, .published = all}));
+  REQUIRE(data["published"].size() == 1);
+  const nlohmann::json& block = data["published"][0];
+  CHECK(block["baseline"] == "ring");
+  CHECK(block["least"] == 0.75);
+  CHECK(block["most"] == 1.25);
+  REQUIRE(block["series"].size() == 1);
+  CHECK(block["series"][0]["name"] == "all-pairs LL c1 r1");
+  CHECK(block["series"][0]["points"] == nlohmann::json({{1024, 2.0}, {2048, 0.5}}));
+  CHECK(block["best"] == nlohmann::json({{1024, 2.0, 0}, {2048, 0.5, 0}}));
+  REQUIRE(block["rows"].size() == 1);
+  const nlohmann::json& line = block["rows"][0];
+  CHECK(line["range"] == "1KiB..");
+  CHECK(line["to"].is_null());
+  CHECK(line["best"]["holds"] == false);
+  CHECK(line["best"]["text"] == "low 56 %");
+  CHECK(line["own"]["points"].size() == 2);
+  CHECK(data_of(report_html(experiment_of(rows), {.rows = rows}))["published"].empty());
+}
+
+TEST_CASE("measured speedups are in the report's data") {
+  std::vector<ResultRow> rows{row("ring", "Simple", 1, 1024, 30), row("tree", "LL", 1, 1024, 10),
+                              row("tree", "LL", 2, 1024, 20)};
+  Experiment experiment = experiment_of(rows);
+  experiment.measured_speedup = MeasuredSpeedupChoice{.of = "msccl", .over = "nccl"};
+  const std::vector<MeasuredRow> beside{measured("nccl", 1024, 40), measured("msccl", 1024, 20),
+                                        measured("nccl", 2048, 40)};
+  const nlohmann::json data = data_of(report_html(experiment, {.rows = rows, .measured = beside}));
+  CHECK(data["measured_speedup"]["of"] == "msccl");
+  const nlohmann::json& speedups = data["blocks"][0]["measured_speedups"];
+  REQUIRE(speedups.size() == 1);
+  CHECK(speedups[0]["system"] == "Azure-NDv4");
+  CHECK(speedups[0]["mean_ln"].get<double>() == Approx(std::log(1.5)));
+  REQUIRE(speedups[0]["points"].size() == 1);
+  CHECK(speedups[0]["points"][0]["measured"] == 2.0);
+  CHECK(speedups[0]["points"][0]["simulated"] == 3.0);
+  CHECK(speedups[0]["points"][0]["config"] == "tree LL c1 r1");
 }
 
 TEST_CASE("the report needs nothing from elsewhere") {

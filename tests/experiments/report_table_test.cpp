@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "catch.hpp"
+#include "experiments/measured_speedup.hpp"
 #include "experiments/table.hpp"
 #include "report_sample.hpp"
 
@@ -96,6 +97,41 @@ geometric-mean error against measured times, exp(mean |ln(simulated/measured)|) 
 )");
   for (int i = 0; i < 12; ++i) beside.push_back(measured("run " + std::to_string(i), 65536, 30));
   CHECK(widest(table_text(experiment_of(rows), rows, beside)) <= 100);
+}
+
+TEST_CASE("measured speedups beside the simulated ones") {
+  // The baseline is no candidate, however fast; a size that was not measured both ways is left out.
+  const std::vector<ResultRow> rows{
+      row("ring", "Simple", 4, 1024, 20),    row("all-pairs", "LL", 1, 1024, 10),
+      row("ring", "LL", 1, 1024, 16),        row("ring", "Simple", 4, 65536, 30),
+      row("all-pairs", "LL", 1, 65536, 40),  row("ring", "LL", 1, 65536, 32),
+      row("ring", "Simple", 4, 1 << 20, 90), row("all-pairs", "LL", 1, 1 << 20, 45)};
+  Experiment experiment = experiment_of(rows);
+  experiment.measured_speedup = MeasuredSpeedupChoice{.of = "msccl", .over = "nccl"};
+  const std::vector<MeasuredRow> beside{measured("nccl", 1024, 18), measured("msccl", 1024, 12),
+                                        measured("nccl", 65536, 35), measured("msccl", 65536, 35),
+                                        measured("nccl", 1 << 20, 90)};
+  const std::string text = table_text(experiment, rows, beside);
+  const std::size_t at = text.find("\nndv4, allreduce: speedup of");
+  REQUIRE(at != std::string::npos);
+  CHECK(text.substr(at) == R"(
+ndv4, allreduce: speedup of msccl over nccl measured on Azure-NDv4, and simulated over ring, Simple
+   size  measured  simulated  sim/  by
+                x          x  meas
+   1KiB      1.50       2.00  1.33  all-pairs LL c1 r1
+  64KiB      1.00       0.94  0.94  ring LL c1 r1
+  mean |ln(simulated/measured)| 0.176 (19.3 %) over 2 sizes
+)");
+  experiment.measured_speedup->of = "mscl";
+  experiment.measured_speedup->of_where = {"e.yaml", 3, 4};
+  try {
+    check_measured_speedup(experiment, beside);
+    FAIL("not refused");
+  } catch (const UserError& error) {
+    CHECK(std::string(error.what()) ==
+          "e.yaml:3:4: unknown measured config 'mscl'; expected one of nccl, msccl (did you mean "
+          "'msccl'?)");
+  }
 }
 
 TEST_CASE("an incomplete run and several seeds are said") {
