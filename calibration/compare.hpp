@@ -1,0 +1,39 @@
+// Predicted against measured, for every row of a file.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "calibration/error_table.hpp"
+#include "calibration/measured_cells.hpp"
+#include "calibration/predict.hpp"
+
+namespace cclgym {
+
+struct Comparison {
+  std::string file;                  ///< the measured one, as the user named it
+  std::vector<Compared> cells;       ///< those that were simulated
+  std::vector<RefusedRows> refused;  ///< rows that were not, with the reason
+  int rows = 0;                      ///< of the file that the filter let through
+  int left_out = 0;                  ///< by the filter
+};
+
+/// Simulates every cell, with its own parameter set or with `cost_model` (what cost_model_for
+/// takes). Throws UserError if a fabric or a parameter set cannot be made.
+[[nodiscard]] Comparison compare(const std::string& file, MeasuredCells cells,
+                                 const std::optional<std::string>& cost_model, std::size_t threads,
+                                 const PredictionProgress& progress = {});
+
+/// The tables: systems, then for each of them size decades, ranks and collectives, the worst cells,
+/// and what was not simulated.
+[[nodiscard]] std::string comparison_text(const Comparison& comparison, std::size_t worst);
+
+/// One line a cell: measured, simulated, and how.
+[[nodiscard]] std::string comparison_csv(const Comparison& comparison);
+
+/// The same with plots as one HTML page that opens without a network. Same input, same bytes.
+[[nodiscard]] std::string comparison_html(const Comparison& comparison);
+
+}  // namespace cclgym

@@ -1,0 +1,81 @@
+// The page of a comparison.
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "calibration/compare.hpp"
+#include "experiments/report.hpp"
+
+namespace cclgym {
+
+namespace embedded {
+extern const std::string_view kChartJs;
+extern const std::string_view kReportStyle;
+extern const std::string_view kCompareTemplate;
+extern const std::string_view kCompareScript;
+}  // namespace embedded
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json table_json(const std::vector<ErrorSummary>& rows) {
+  Json table = Json::array();
+  for (const ErrorSummary& row : rows) {
+    table.push_back({row.group, row.cells, row.rows, row.mean, row.median, row.p90, row.bias});
+  }
+  return table;
+}
+
+// Simulated cells of one system, and their errors.
+Json system_json(const std::string& name, const std::vector<Compared>& cells) {
+  Json points = Json::array();
+  for (const Compared& each : cells) {
+    const Config& config = each.prediction.config;
+    points.push_back({each.cell.ranks, std::string(to_string(each.cell.collective)),
+                      each.cell.bytes, each.cell.time_s * 1e6, each.prediction.time_s * 1e6,
+                      fmt::format("{} {}, {} channels", config.algorithm,
+                                  to_string(config.protocol), config.channels),
+                      each.cell.named ? "" : each.cell.nccl_version});
+  }
+  return {{"name", name},
+          {"cost_model", cells.front().cell.cost_model},
+          {"points", points},
+          {"collectives", table_json(by_collective(cells))},
+          {"ranks", table_json(by_ranks(cells))},
+          {"sizes", table_json(by_size_decade(cells))}};
+}
+
+std::string replaced(std::string text, std::string_view name, std::string_view value) {
+  const std::size_t place = text.find(name);
+  if (place != std::string::npos) text.replace(place, name.size(), value);
+  return text;
+}
+
+}  // namespace
+
+std::string comparison_html(const Comparison& comparison) {
+  Json data{{"file", comparison.file},         {"rows", comparison.rows},
+            {"left_out", comparison.left_out}, {"table", table_json(by_system(comparison.cells))},
+            {"systems", Json::array()},        {"refused", Json::array()}};
+  for (const ErrorSummary& system : by_system(comparison.cells)) {
+    std::vector<Compared> cells;
+    for (const Compared& each : comparison.cells) {
+      if (each.cell.system == system.group) cells.push_back(each);
+    }
+    data["systems"].push_back(system_json(system.group, cells));
+  }
+  for (const RefusedRows& refused : comparison.refused) {
+    data["refused"].push_back({refused.system, refused.rows, refused.reason});
+  }
+  const std::string json =
+      data.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  // From the end to the beginning, so that what was put in is never taken for a placeholder.
+  std::string page(embedded::kCompareTemplate);
+  page = replaced(std::move(page), "{{script}}", javascript_for_script(embedded::kCompareScript));
+  page = replaced(std::move(page), "{{chart_js}}", javascript_for_script(embedded::kChartJs));
+  page = replaced(std::move(page), "{{data}}", json_for_script(json));
+  page = replaced(std::move(page), "{{text}}", html_escaped(comparison_text(comparison, 50)));
+  return replaced(std::move(page), "{{style}}", embedded::kReportStyle);
+}
+
+}  // namespace cclgym

@@ -1,0 +1,147 @@
+#include "calibration/predict.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <thread>
+
+#include "core/error.hpp"
+#include "sim/config_chooser.hpp"
+#include "sim/nccl_chooser.hpp"
+#include "sim/simulator.hpp"
+#include "sim/transfer_cost.hpp"
+
+namespace cclgym {
+
+// A fabric and what its cells name by default.
+struct Predictor::Site {
+  std::shared_ptr<const Fabric> fabric;
+  CostModel cost_model;
+};
+
+// Cells of one site that one thread works on at a time, with its own simulator.
+struct Predictor::Task {
+  const Site* site = nullptr;
+  std::vector<std::size_t> cells;
+  std::unique_ptr<Simulator> simulator;
+  std::map<std::string, std::unique_ptr<const ConfigChooser>> choosers;  // by release of NCCL
+  std::vector<std::optional<Config>> configs;                            // once they are known
+
+  [[nodiscard]] Config config_of(const MeasuredCell& cell, const CostModel& model) {
+    if (cell.named) return with_protocol_tiles(model, *cell.named);
+    auto& chooser = choosers[cell.nccl_version];
+    if (!chooser) {
+      chooser = make_nccl_chooser(
+          cell.nccl_version,
+          {.fabric = site->fabric, .fabric_label = fabric_label(cell.fabric), .cost_model = model});
+    }
+    return chooser->choose({cell.collective, cell.bytes, 0});
+  }
+
+  [[nodiscard]] Prediction predict(std::size_t index, const MeasuredCell& cell,
+                                   const CostModel& model) {
+    Prediction prediction;
+    try {
+      if (!configs[index]) configs[index] = config_of(cell, model);
+      prediction.config = *configs[index];
+      const Call call{cell.collective, cell.bytes, 0};
+      prediction.time_s = simulator->simulate(call, prediction.config).time_s;
+    } catch (const UserError& error) {
+      prediction.refusal = error.what();
+    } catch (const SimulationStalled& error) {
+      prediction.refusal = error.what();
+    }
+    return prediction;
+  }
+};
+
+Predictor::Predictor(std::vector<MeasuredCell> cells, std::size_t threads)
+    : cells_(std::move(cells)), threads_(std::max<std::size_t>(1, threads)) {
+  std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> sites;
+  for (std::size_t i = 0; i < cells_.size(); ++i) {
+    sites[{fabric_label(cells_[i].fabric), cells_[i].cost_model}].push_back(i);
+  }
+  for (const auto& [key, members] : sites) {
+    auto site = std::make_unique<Site>();
+    const MeasuredCell& first = cells_[members.front()];
+    site->fabric = make_fabric(first.fabric);
+    if (site->fabric->ranks() != first.ranks) {
+      throw UserError("the rows have " + std::to_string(first.ranks) + " ranks on " +
+                      std::to_string(first.nodes) + " nodes; fabric '" + key.first + "' has " +
+                      std::to_string(site->fabric->ranks()) + " GPUs on " +
+                      std::to_string(site->fabric->servers()));
+    }
+    site->cost_model = cost_model_for(key.second, *site->fabric);
+    // Interleaved, because large messages take longer.
+    const std::size_t parts = std::min(threads_, members.size());
+    for (std::size_t part = 0; part < parts; ++part) {
+      auto task = std::make_unique<Task>();
+      task->site = site.get();
+      for (std::size_t i = part; i < members.size(); i += parts) task->cells.push_back(members[i]);
+      task->configs.resize(task->cells.size());
+      tasks_.push_back(std::move(task));
+    }
+    sites_.push_back(std::move(site));
+  }
+  // The long ones first.
+  std::stable_sort(tasks_.begin(), tasks_.end(), [](const auto& a, const auto& b) {
+    return a->site->fabric->ranks() > b->site->fabric->ranks();
+  });
+}
+
+Predictor::~Predictor() = default;
+
+std::vector<Prediction> Predictor::predict(const CostModel& model, const std::vector<bool>& wanted,
+                                           const PredictionProgress& progress) {
+  return run(&model, wanted, progress);
+}
+
+std::vector<Prediction> Predictor::predict(const PredictionProgress& progress) {
+  return run(nullptr, {}, progress);
+}
+
+std::vector<Prediction> Predictor::run(const CostModel* model, const std::vector<bool>& wanted,
+                                       const PredictionProgress& progress) {
+  std::vector<Prediction> predictions(cells_.size());
+  std::atomic<std::size_t> next{0};
+  std::mutex mutex;  // guards what follows
+  std::exception_ptr failure;
+  std::size_t done = 0;
+  const auto work = [&] {
+    try {
+      for (std::size_t t = next++; t < tasks_.size(); t = next++) {
+        Task& task = *tasks_[t];
+        const CostModel& used = model != nullptr ? *model : task.site->cost_model;
+        if (task.simulator) {
+          task.simulator->set_cost_model(used);
+        } else {
+          task.simulator = std::make_unique<Simulator>(task.site->fabric, used, "flow");
+        }
+        for (std::size_t i = 0; i < task.cells.size(); ++i) {
+          const std::size_t cell = task.cells[i];
+          if (!wanted.empty() && !wanted[cell]) continue;
+          predictions[cell] = task.predict(i, cells_[cell], used);
+          if (!progress) continue;
+          const std::lock_guard lock(mutex);
+          progress(++done);
+        }
+      }
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      if (!failure) failure = std::current_exception();
+      next = tasks_.size();
+    }
+  };
+  std::vector<std::thread> threads;
+  for (std::size_t t = 1; t < std::min(threads_, tasks_.size()); ++t) threads.emplace_back(work);
+  work();
+  for (std::thread& thread : threads) thread.join();
+  if (failure) std::rethrow_exception(failure);
+  return predictions;
+}
+
+}  // namespace cclgym

@@ -1,0 +1,95 @@
+// cclgym compare: every measured row, simulated, and how far off that is.
+#include "calibration/compare.hpp"
+
+#include <filesystem>
+#include <fmt/core.h>
+#include <iostream>
+#include <unistd.h>
+
+#include "cli/command.hpp"
+#include "cli/measured_options.hpp"
+#include "cli/run_cells.hpp"
+#include "core/text_file.hpp"
+#include "experiments/progress.hpp"
+
+namespace cclgym {
+
+namespace {
+
+const OptionSpec kWorst{.name = "worst",
+                        .kind = OptionKind::Integer,
+                        .description = "cells to list that are furthest off",
+                        .min = 0,
+                        .max = 100'000,
+                        .default_text = "15"};
+
+void write_files(const Comparison& comparison, const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw UserError({folder, 0, 0}, error.message());
+  const std::filesystem::path path(folder);
+  write_text_file((path / "compare.csv").string(), comparison_csv(comparison));
+  write_text_file((path / "compare.html").string(), comparison_html(comparison));
+}
+
+int compare_rows(const std::vector<std::string>& args) {
+  ArgumentReader reader(compare_command());
+  add_measured_options(reader);
+  const auto arguments =
+      reader
+          .option("cost-model", "MODEL",
+                  "simulate all systems with it, a shipped set or a .yaml file [default: the set "
+                  "of each system]")
+          .option("out,o", "DIR", "write compare.csv and compare.html there")
+          .option(kWorst, "N")
+          .option(jobs_option(), "N")
+          .flag("quiet", "no progress on standard error")
+          .read(args);
+  if (!arguments) return 0;
+  const MeasuredRows measured = measured_rows(compare_command(), *arguments);
+  const auto worst = static_cast<std::size_t>(
+      read_integer(arguments->has("worst") ? arguments->text("worst") : kWorst.default_text, kWorst,
+                   argument_location("worst")));
+  std::optional<std::string> cost_model;
+  if (arguments->has("cost-model")) cost_model = arguments->text("cost-model");
+  MeasuredCells cells = make_cells(measured.rows, measured.filter, measured.path);
+  std::unique_ptr<Progress> progress;
+  if (!arguments->has("quiet")) {
+    progress =
+        std::make_unique<Progress>(std::cerr, ::isatty(STDERR_FILENO) == 1, cells.cells.size(), 0);
+  }
+  const Comparison comparison = compare(measured.path, std::move(cells), cost_model,
+                                        jobs_of(*arguments), [&](std::size_t done) {
+                                          if (progress) progress->update(done);
+                                        });
+  if (progress) progress->leave_line();
+  fmt::print("{}", comparison_text(comparison, worst));
+  if (arguments->has("out")) {
+    const std::string& folder = arguments->text("out");
+    write_files(comparison, folder);
+    fmt::print("\npage      {0}/compare.html\ncells     {0}/compare.csv\n", folder);
+  }
+  return 0;
+}
+
+}  // namespace
+
+const Command& compare_command() {
+  static const Command command{
+      .name = "compare",
+      .summary = "Simulates measured runs and says how far off that is",
+      .usage = "--measured FILE [options]",
+      .examples =
+          "  cclgym compare --measured nccl_measured.csv -o comparison\n"
+          "      every row on the fabric and with the parameter set that its system stands for, "
+          "as\n"
+          "      NCCL of its release would choose; tables here, plots in comparison/compare.html\n"
+          "  cclgym compare --measured nccl_measured.csv --system Polaris --max-ranks 32\n"
+          "      one system, up to 32 GPUs\n"
+          "  cclgym compare --measured run.txt --fabric hgx-h100 --nccl 2.21.5 --cost-model h100\n"
+          "      what all_reduce_perf printed on a server of your own",
+      .run = compare_rows};
+  return command;
+}
+
+}  // namespace cclgym

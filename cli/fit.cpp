@@ -1,0 +1,208 @@
+// cclgym fit: a parameter set from measured times.
+#include "calibration/fit.hpp"
+
+#include <charconv>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <iostream>
+#include <unistd.h>
+
+#include "cli/command.hpp"
+#include "cli/measured_options.hpp"
+#include "cli/run_cells.hpp"
+#include "core/text_file.hpp"
+#include "core/units.hpp"
+#include "topology_models/registry.hpp"
+
+namespace cclgym {
+
+namespace {
+
+const OptionSpec kEvaluations{.name = "evaluations",
+                              .kind = OptionKind::Integer,
+                              .description = "simulations of all cells, at most, for one fit",
+                              .min = 1,
+                              .max = 1'000'000,
+                              .default_text = "400"};
+const OptionSpec kFolds{.name = "folds",
+                        .kind = OptionKind::Integer,
+                        .description =
+                            "fits more, each without some of the numbers of ranks, which "
+                            "it is then tried on; 0: none",
+                        .min = 0,
+                        .max = 100,
+                        .default_text = "0"};
+const OptionSpec kPrior{.name = "prior",
+                        .kind = OptionKind::Real,
+                        .description =
+                            "a parameter that is so many times its start costs as much as "
+                            "a cell that is 15 % off",
+                        .min = 1.01,
+                        .max = 1e6,
+                        .default_text = "2"};
+const OptionSpec kSeed{.name = "seed",
+                       .kind = OptionKind::Integer,
+                       .description = "of the bootstrap",
+                       .min = 0,
+                       .max = 1e15,
+                       .default_text = "1"};
+
+std::int64_t integer_of(const Arguments& arguments, const OptionSpec& spec) {
+  return read_integer(arguments.has(spec.name) ? arguments.text(spec.name) : spec.default_text,
+                      spec, argument_location(spec.name));
+}
+
+// "ranks=64,128"
+std::set<int> held_out_ranks(const Arguments& arguments) {
+  std::set<int> ranks;
+  if (!arguments.has("hold-out")) return ranks;
+  const std::string& text = arguments.text("hold-out");
+  constexpr std::string_view kKey = "ranks=";
+  const auto fail = [&] {
+    throw UserError(
+        argument_location("hold-out"),
+        fmt::format("found {}; expected numbers of ranks, e.g. ranks=64,128", quoted(text)));
+  };
+  if (!text.starts_with(kKey)) fail();
+  for (const std::string& part : comma_list(text.substr(kKey.size()), "hold-out")) {
+    int value = 0;
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
+    if (error != std::errc{} || end != part.data() + part.size() || value < 2) fail();
+    ranks.insert(value);
+  }
+  return ranks;
+}
+
+// One set describes one system, unless the user says that several are alike.
+void require_one_system(const MeasuredRows& measured, const MeasuredCells& cells) {
+  if (!measured.filter.systems.empty() || measured.filter.fabric) return;
+  std::set<std::string> systems;
+  for (const MeasuredCell& cell : cells.cells) systems.insert(cell.system);
+  if (systems.size() < 2) return;
+  throw UserError({measured.path, 0, 0},
+                  fmt::format("has rows of {} systems ({}); name the one to fit with --system, or "
+                              "several that one set shall describe",
+                              systems.size(), fmt::join(systems, ", ")));
+}
+
+class ProgressLine {
+ public:
+  explicit ProgressLine(bool quiet) : quiet_(quiet), terminal_(::isatty(STDERR_FILENO) == 1) {}
+  ~ProgressLine() {
+    if (shown_ && terminal_) fmt::print(stderr, "\n");
+  }
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  void show(const FitProgress& at) {
+    if (quiet_) return;
+    const bool last = at.evaluation >= at.evaluations;
+    if (!terminal_ && !last && at.stage == stage_ && at.evaluation % 25 != 0) return;
+    const std::string error = at.mean > 0 ? fmt::format("  mean |ln| {:.4f}", at.mean) : "";
+    fmt::print(stderr, "{}{} {}/{}{}{}", terminal_ ? "\r" : "", at.stage, at.evaluation,
+               at.evaluations, error, terminal_ ? "\033[K" : "\n");
+    stage_ = at.stage;
+    shown_ = true;
+  }
+
+ private:
+  bool quiet_;
+  bool terminal_;
+  bool shown_ = false;
+  std::string stage_;
+};
+
+int fit_parameters(const std::vector<std::string>& args) {
+  ArgumentReader reader(fit_command());
+  add_measured_options(reader);
+  const auto arguments =
+      reader
+          .option("start", "SET",
+                  "where the fit begins, which is also its prior: a shipped set or "
+                  "a .yaml file [default: the set of the fabric's GPU]")
+          .option("parameters", "NAMES",
+                  "what to fit, e.g. kernel_launch,protocols.LL.step_latency "
+                  "[default: all that the rows can tell]")
+          .option("hold-out", "ranks=N,…", "leave these out of the fit and try it on them")
+          .option(kFolds, "N")
+          .option(kPrior, "X")
+          .option(kEvaluations, "N")
+          .option(kSeed, "N")
+          .option("name", "NAME", "of the set [default: the file's]")
+          .option("out,o", "FILE", "the parameter set to write (.yaml)")
+          .option(jobs_option(), "N")
+          .flag("quiet", "no progress on standard error")
+          .read(args);
+  if (!arguments) return 0;
+  const MeasuredRows measured = measured_rows(fit_command(), *arguments);
+  const MeasuredCells cells = make_cells(measured.rows, measured.filter, measured.path);
+  require_one_system(measured, cells);
+  for (const RefusedRows& refused : cells.refused) {
+    fmt::print(stderr, "left out: {} rows of {}: {}\n", refused.rows, refused.system,
+               refused.reason);
+  }
+  if (cells.cells.empty()) {
+    throw UserError({measured.path, 0, 0}, "none of the rows can be simulated");
+  }
+  const std::string start = arguments->has("start") ? arguments->text("start") : "auto";
+  FitOptions options{.start = cost_model_for(start, *make_fabric(cells.cells.front().fabric)),
+                     .parameters = {},
+                     .held_out_ranks = held_out_ranks(*arguments)};
+  if (options.start.hockney) {
+    throw UserError(argument_location("start"),
+                    start == "auto"
+                        ? "there is no parameter set for this fabric's GPU; name one to "
+                          "begin with, e.g. a100"
+                        : "model hockney has no parameters to fit; name a parameter set");
+  }
+  if (arguments->has("parameters")) {
+    options.parameters = comma_list(arguments->text("parameters"), "parameters");
+  }
+  options.folds = static_cast<int>(integer_of(*arguments, kFolds));
+  options.evaluations = static_cast<int>(integer_of(*arguments, kEvaluations));
+  options.seed = static_cast<std::uint64_t>(integer_of(*arguments, kSeed));
+  options.prior_factor =
+      read_real(arguments->has("prior") ? arguments->text("prior") : kPrior.default_text, kPrior,
+                argument_location("prior"));
+  options.threads = jobs_of(*arguments);
+  const std::string start_name = options.start.name;
+  FitResult result;
+  {
+    ProgressLine progress(arguments->has("quiet"));
+    result = fit(cells.cells, options, [&](const FitProgress& at) { progress.show(at); });
+  }
+  fmt::print("{}", fit_text(result));
+  if (!arguments->has("out")) return 0;
+  const std::string& path = arguments->text("out");
+  const std::filesystem::path file(path);
+  result.model.name = arguments->has("name") ? arguments->text("name") : file.stem().string();
+  result.model.description = fmt::format("fitted to {}", cells.cells.front().system);
+  write_text_file(path, fitted_set_yaml(result, start_name,
+                                        std::filesystem::path(measured.path).filename().string()));
+  fmt::print("\nset       {}\n", path);
+  return 0;
+}
+
+}  // namespace
+
+const Command& fit_command() {
+  static const Command command{
+      .name = "fit",
+      .summary = "Fits a cost model's parameters to measured times",
+      .usage = "--measured FILE [options]",
+      .examples =
+          "  cclgym fit --measured nccl_measured.csv --system Alps-GH200 --start a100 \\\n"
+          "      --max-ranks 256 --hold-out ranks=128,256 -o gh200.yaml\n"
+          "      fits to up to 32 GPUs, tries the set on 128 and 256, writes it\n"
+          "  cclgym fit --measured run.txt --fabric hgx-h100 --nccl 2.21.5 --start h100 \\\n"
+          "      --parameters kernel_launch,channel_overhead -o mine.yaml\n"
+          "      two parameters from what all_reduce_perf printed on a server of your own\n"
+          "  cclgym simulate --fabric hgx-h100 --collective allreduce --size 1MiB \\\n"
+          "      --cost-model mine.yaml\n"
+          "      simulates with the set",
+      .run = fit_parameters};
+  return command;
+}
+
+}  // namespace cclgym

@@ -1,0 +1,28 @@
+// The options by which a command is told which measured rows it is about.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "calibration/measured_cells.hpp"
+#include "cli/command.hpp"
+
+namespace cclgym {
+
+/// Declares --measured, --system, --fabric, --config, --collective, --nccl, --ranks, --nodes and
+/// --max-ranks.
+void add_measured_options(ArgumentReader& reader);
+
+struct MeasuredRows {
+  std::string path;
+  std::vector<Measurement> rows;
+  CellFilter filter;
+};
+/// Reads the file. Throws UserError if it is wrong, or --measured is missing.
+[[nodiscard]] MeasuredRows measured_rows(const Command& command, const Arguments& arguments);
+
+/// "a,b,c" as its parts. Throws UserError at `option` if one is empty.
+[[nodiscard]] std::vector<std::string> comma_list(const std::string& text,
+                                                  const std::string& option);
+
+}  // namespace cclgym
