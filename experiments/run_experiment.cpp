@@ -35,6 +35,7 @@ std::string timeline_of(const Experiment& experiment, const std::string& folder,
 void remove_what_is_made_last(const Experiment& experiment, const std::string& folder) {
   std::error_code ignored;
   std::filesystem::remove(std::filesystem::path(folder) / "report.html", ignored);
+  std::filesystem::remove(published_path(folder), ignored);
   for (const std::size_t cell : timeline_cells(experiment)) {
     std::filesystem::remove(timeline_of(experiment, folder, cell), ignored);
   }

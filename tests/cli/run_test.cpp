@@ -64,6 +64,32 @@ TEST_CASE("run leaves results, report, timeline and experiment, and says where")
   CHECK(read_file(folder / "results/bad/results.csv") == bytes);
 }
 
+TEST_CASE("published speedups are printed and written, whether they hold or not") {
+  const TemporaryFolder folder;
+  write_file(folder / "p.csv",
+             "fabric,servers,gpus,collective,size_from,size_to,variant,algorithm,protocol,channels,"
+             "instances,judged_by,speedup_low,speedup_high,baseline,source\n"
+             "dgx1,1,8,allreduce,1KiB,,tree,,,,,best,100,200,ring,Fig 1\n");
+  write_file(folder / "e.yaml",
+             experiment_with(
+                 {{"algorithms", "[ring, tree]"}, {"engine", "flow"}, {"published", "p.csv"}}));
+  const Ended first = run_program({"run", "e.yaml"}, folder.path());
+  CHECK(first.code == 0);
+  CHECK(first.out.find("\n0 of 1 published rows hold\n") != std::string::npos);
+  CHECK(first.out.find("\npublished results/bad/published.csv\n") != std::string::npos);
+  const std::string lines = read_file(folder / "results/bad/published.csv");
+  CHECK(lines.find("\n1,dgx1,1,8,allreduce,ring,Fig 1,1KiB,,100,200,best,1,") != std::string::npos);
+  const Ended report = run_program({"report", "results/bad"}, folder.path());
+  CHECK(report.code == 0);
+  CHECK(report.out.find("\n0 of 1 published rows hold\n") != std::string::npos);
+  // What is wrong in the file is found before anything is simulated.
+  write_file(folder / "p.csv", "a,b\n");
+  const Ended wrong = run_program({"run", "e.yaml", "--fresh"}, folder.path());
+  CHECK(wrong.code == 2);
+  CHECK(wrong.err.starts_with("error: p.csv:1:1: not the expected header line"));
+  CHECK(read_file(folder / "results/bad/published.csv") == lines);
+}
+
 TEST_CASE("what run cannot do ends with exit code 2") {
   const TemporaryFolder folder;
   write_file(folder / "e.yaml", experiment_with({{"engine", "flow"}}));
