@@ -44,10 +44,11 @@
     const colour = series => drawing.palette(variants.indexOf(variantOf(series)));
     const sizes = block.series.flatMap(series => series.points.map(point => point[0]));
     const span = [Math.min(...sizes), Math.max(...sizes)];
-    // A band of a single size is shown whole.
-    const atEnd = bytes => block.rows.some(row => row.from === bytes && row.to === bytes);
-    if (atEnd(span[0])) span[0] /= 2 ** 0.3;
-    if (atEnd(span[1])) span[1] *= 2 ** 0.3;
+    // Points at the ends, and bands of a single size there, are shown whole.
+    const room = bytes =>
+        2 ** (block.rows.some(row => row.from === bytes && row.to === bytes) ? 0.3 : 0.12);
+    span[0] /= room(span[0]);
+    span[1] *= room(span[1]);
 
     const datasets = rows => {
       const best = {
