@@ -10,7 +10,8 @@ namespace {
 
 const std::vector<std::string>& command_names() {
   static const std::vector<std::string> names{"run",  "report",  "simulate", "describe",
-                                              "list", "compile", "verify",   "tune-dispatch"};
+                                              "list", "compile", "verify",   "tune-dispatch",
+                                              "fit",  "compare"};
   return names;
 }
 
@@ -46,7 +47,7 @@ TEST_CASE("mistakes on the command line: a message, exit code 2") {
   const std::vector<std::pair<std::vector<std::string>, std::string>> mistakes{
       {{"rnu"},
        "unknown command 'rnu'; expected one of run, report, simulate, describe, list, compile, "
-       "verify, tune-dispatch "
+       "verify, tune-dispatch, fit, compare "
        "(did you mean 'run'?)"},
       {{"--vresion"},
        "unknown option '--vresion'; expected one of --help, --version (did you mean '--version'?)"},
