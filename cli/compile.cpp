@@ -86,8 +86,9 @@ int compile_algorithm(const std::vector<std::string>& args) {
         fmt::format("{} for {} GPUs; expected as many GPUs on each", servers, request.ranks));
   }
   request.ranks_per_server = request.ranks / servers;
-  request.compile = {.slots = integer_of(*arguments, kSlots),
-                     .instances = integer_of(*arguments, kInstances)};
+  request.compile = deployed_compile_options(algorithm);
+  request.compile.slots = integer_of(*arguments, kSlots);
+  request.compile.instances = integer_of(*arguments, kInstances);
   if (arguments->has("policy")) {
     const std::string& policy = arguments->text("policy");
     if (policy != "interleaved" && policy != "batched") {

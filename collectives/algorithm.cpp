@@ -180,6 +180,10 @@ bool supports(const AlgorithmInfo& algorithm, CollectiveKind collective) {
   return std::ranges::find(algorithm.collectives, collective) != algorithm.collectives.end();
 }
 
+CompileOptions deployed_compile_options(std::string_view algorithm) {
+  return {.share_blocks = algorithm_info(algorithm).shares_blocks, .join_forwarding = false};
+}
+
 std::optional<std::string> rank_misfit(std::string_view algorithm, int ranks) {
   const Entry& chosen = entry(algorithm);
   const bool fits =

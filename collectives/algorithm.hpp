@@ -47,6 +47,11 @@ struct AlgorithmInfo {
 /// Throws UserError naming the nearest algorithm if there is none such.
 [[nodiscard]] const AlgorithmInfo& algorithm_info(std::string_view name);
 [[nodiscard]] bool supports(const AlgorithmInfo& algorithm, CollectiveKind collective);
+/// How the algorithm is compiled for a runtime, and by the simulator where it simulates one: fused;
+/// blocks serve both directions of a peer where shares_blocks says so, and otherwise one peer each
+/// but for fused steps, so that nobody waits for a message that it does not need. Throws as
+/// algorithm_info.
+[[nodiscard]] CompileOptions deployed_compile_options(std::string_view algorithm);
 /// Why the algorithm cannot run on this many ranks; nullopt if it can.
 [[nodiscard]] std::optional<std::string> rank_misfit(std::string_view algorithm, int ranks);
 

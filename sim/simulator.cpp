@@ -52,9 +52,7 @@ AlgorithmRequest request_of(const Call& call, const Config& config, const Fabric
                            .ranks_per_server = fabric.ranks_per_server().value_or(0)};
   // What is simulated is what would be deployed. Hockney's sender is busy until its message has
   // arrived, so that a fused step would be done late for those that wait for its receive alone.
-  request.compile.fuse = !model.hockney;
-  request.compile.join_forwarding = model.hockney;
-  request.compile.share_blocks = !model.hockney && algorithm_info(config.algorithm).shares_blocks;
+  if (!model.hockney) request.compile = deployed_compile_options(config.algorithm);
   request.compile.instances = config.instances;
   if (config.slots == 1) request.compile.slots = 1;
   return request;
