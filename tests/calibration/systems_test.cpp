@@ -1,0 +1,64 @@
+// What the names in measured files stand for.
+#include "calibration/systems.hpp"
+
+#include "catch.hpp"
+#include "cost_models/nccl_version.hpp"
+
+namespace cclgym::test {
+namespace {
+
+Measurement row_on(int ranks, int nodes, const std::string& config = "") {
+  Measurement row;
+  row.ranks = ranks;
+  row.nodes = nodes;
+  row.config = config;
+  row.bytes = 64;
+  row.time_s = 1;
+  return row;
+}
+
+TEST_CASE("every system has a fabric that can be built and a release that is modelled") {
+  for (const MeasuredSystem& system : measured_systems()) {
+    INFO(system.name);
+    const auto fabric = make_fabric({.name = system.fabric});
+    CHECK(fabric->ranks() >= 4);
+    if (!system.nccl_version.empty()) CHECK_NOTHROW(parse_nccl_version(system.nccl_version));
+  }
+}
+
+TEST_CASE("a row's fabric has its servers and its GPUs") {
+  const FabricSpec slice = fabric_of_row(measured_system("H100-SXM-slice"), row_on(4, 1));
+  CHECK(slice.gpus_per_server == 4);
+  CHECK(make_fabric(slice)->ranks() == 4);
+  const FabricSpec cluster = fabric_of_row(measured_system("H100-cluster"), row_on(10, 10));
+  CHECK(make_fabric(cluster)->ranks() == 10);
+  CHECK(make_fabric(cluster)->servers() == 10);
+  const FabricSpec alps = fabric_of_row(measured_system("Alps-GH200"), row_on(32, 8));
+  CHECK(!alps.gpus_per_server);
+  CHECK(make_fabric(alps)->ranks() == 32);
+}
+
+TEST_CASE("configs say how a call was carried out, or that nobody knows") {
+  const MeasuredSystem& mi300x = measured_system("MI300Xx8");
+  const RunPlan pairs = run_plan(mi300x, row_on(8, 1, "ar_allpair_ll_x_4"));
+  REQUIRE(pairs.named);
+  CHECK(pairs.named->algorithm == "all-pairs");
+  CHECK(pairs.named->protocol == Protocol::LL);
+  CHECK(pairs.named->channels == 1);
+  CHECK(pairs.named->instances == 4);
+  const RunPlan ring = run_plan(mi300x, row_on(8, 1, "ag_ring_simple_8_2"));
+  REQUIRE(ring.named);
+  CHECK(ring.named->algorithm == "ring");
+  CHECK(ring.named->protocol == Protocol::Simple);
+  CHECK(ring.named->channels == 8);
+  CHECK(ring.named->instances == 2);
+  for (const char* wrong : {"", "ar_allpair_ll_x", "ar_star_ll_x_4", "ar_ring_ll_0_1",
+                            "ar_ring_fast_1_1", "xx_ring_ll_1_1"}) {
+    CHECK(!run_plan(mi300x, row_on(8, 1, wrong)).refusal.empty());
+  }
+  CHECK(!run_plan(measured_system("Azure-NDv4"), row_on(8, 1, "msccl")).refusal.empty());
+  CHECK(run_plan(measured_system("Azure-NDv4"), row_on(8, 1, "nccl")).refusal.empty());
+}
+
+}  // namespace
+}  // namespace cclgym::test
