@@ -17,8 +17,9 @@ struct CompileOptions {
   /// Does one thread block serve both directions of a peer where nothing else decides? Half as many
   /// blocks, but a send may wait for a receive that it does not need.
   bool share_blocks = true;
-  /// Does one thread block receive from a peer and send to another between which chunks pass, though
-  /// in instructions of their own? Fewer blocks, but what it receives next waits for its send.
+  /// Does one thread block receive from a peer and send to another between which chunks pass,
+  /// though in instructions of their own? Fewer blocks, but what it receives next waits for its
+  /// send.
   bool join_forwarding = true;
   /// Messages for which every connection has room, >= 1. With 1 nothing is fused: a ring whose
   /// ranks all pass on at once would deadlock.

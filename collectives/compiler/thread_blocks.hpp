@@ -19,8 +19,8 @@ struct BlockSharing {
 /// has exactly one block. A block serves a receive peer and a send peer together where instructions
 /// are fused; then, as `sharing` allows, where both are the same peer; then where what is
 /// received from the one is what is sent to the other (most often, if there are several). Other
-/// peers get a block of their own. A local instruction runs on the block of its channel that produced its data,
-/// else on the one that uses its result, else on a block without peers.
+/// peers get a block of their own. A local instruction runs on the block of its channel that
+/// produced its data, else on the one that uses its result, else on a block without peers.
 ///
 /// A step waits only for what does not follow from its block's order and earlier waits, and not for
 /// other kernels.
