@@ -12,8 +12,52 @@ namespace cclgym {
 
 namespace embedded {
 extern const std::string_view parameters_a100;
+extern const std::string_view parameters_a100_slingshot;
+extern const std::string_view parameters_gh200;
+extern const std::string_view parameters_h100;
+extern const std::string_view parameters_mi300x;
 extern const std::string_view parameters_v100;
 }  // namespace embedded
+
+namespace {
+
+// A shipped parameter set, and whose it is.
+struct ShippedSet {
+  std::string_view name;
+  const std::string_view* text;
+  std::vector<std::string_view> gpu_models;  // that it stands for
+  std::vector<std::string_view> fabrics;     // only for these; empty: all others
+};
+
+const std::vector<ShippedSet>& shipped_sets() {
+  static const std::vector<ShippedSet> sets{
+      {"a100", &embedded::parameters_a100, {"A100"}, {}},
+      {"a100-slingshot", &embedded::parameters_a100_slingshot, {"A100"}, {"polaris", "perlmutter"}},
+      {"gh200", &embedded::parameters_gh200, {"GH200"}, {}},
+      // H200 is H100 with more memory.
+      {"h100", &embedded::parameters_h100, {"H100", "H200"}, {}},
+      {"mi300x", &embedded::parameters_mi300x, {"MI300X"}, {}},
+      {"v100", &embedded::parameters_v100, {"V100"}, {}},
+  };
+  return sets;
+}
+
+bool among(const std::vector<std::string_view>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// The set of a fabric's GPU; one for this very fabric comes first.
+const ShippedSet* set_of(const Fabric& fabric) {
+  const ShippedSet* found = nullptr;
+  for (const ShippedSet& set : shipped_sets()) {
+    if (!among(set.gpu_models, fabric.gpu_model())) continue;
+    if (among(set.fabrics, fabric.name())) return &set;
+    if (set.fabrics.empty()) found = &set;
+  }
+  return found;
+}
+
+}  // namespace
 
 std::string_view to_string(Protocol protocol) {
   switch (protocol) {
@@ -89,7 +133,11 @@ std::string CostModel::canonical_text() const {
 }
 
 const std::vector<std::string>& cost_model_names() {
-  static const std::vector<std::string> names{"hockney", "a100", "v100"};
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all{"hockney"};
+    for (const ShippedSet& set : shipped_sets()) all.emplace_back(set.name);
+    return all;
+  }();
   return names;
 }
 
@@ -101,11 +149,9 @@ CostModel shipped_cost_model(std::string_view name) {
     model.hockney = true;
     return model;
   }
-  if (name == "a100") {
-    return read_cost_model(parse_yaml(embedded::parameters_a100, "a100.yaml (built in)"));
-  }
-  if (name == "v100") {
-    return read_cost_model(parse_yaml(embedded::parameters_v100, "v100.yaml (built in)"));
+  for (const ShippedSet& set : shipped_sets()) {
+    if (name != set.name) continue;
+    return read_cost_model(parse_yaml(*set.text, std::string(name) + ".yaml (built in)"));
   }
   throw UserError(unknown_name_message("cost model", name, cost_model_names()));
 }
@@ -113,9 +159,8 @@ CostModel shipped_cost_model(std::string_view name) {
 CostModel cost_model_for(std::string_view name, const Fabric& fabric) {
   if (name.ends_with(".yaml") || name.ends_with(".yml")) return load_cost_model(std::string(name));
   if (name != "auto") return shipped_cost_model(name);
-  if (fabric.gpu_model() == "A100") return shipped_cost_model("a100");
-  if (fabric.gpu_model() == "V100") return shipped_cost_model("v100");
-  return shipped_cost_model("hockney");
+  const ShippedSet* set = set_of(fabric);
+  return shipped_cost_model(set != nullptr ? set->name : "hockney");
 }
 
 }  // namespace cclgym

@@ -90,16 +90,16 @@ struct CostModel {
 };
 
 /// Names of the shipped models: "hockney" and the parameter sets of model "protocol" ("a100",
-/// "v100").
+/// "a100-slingshot", "gh200", "h100", "mi300x", "v100").
 [[nodiscard]] const std::vector<std::string>& cost_model_names();
 /// A shipped model by name. Throws UserError naming the nearest one.
 [[nodiscard]] CostModel shipped_cost_model(std::string_view name);
 /// Reads a parameter set from a YAML file (docs/cost-models.md). Throws UserError with the place.
 [[nodiscard]] CostModel load_cost_model(const std::string& path);
 
-/// What a user means by a cost model: "auto" (the parameter set of the fabric's GPU model, hockney
-/// if there is none), the name of a shipped model, or the path of a parameter file (ends in .yaml
-/// or .yml). Throws UserError naming the nearest model.
+/// What a user means by a cost model: "auto" (the parameter set of the fabric or of its GPU
+/// model, hockney if there is none), the name of a shipped model, or the path of a parameter file
+/// (ends in .yaml or .yml). Throws UserError naming the nearest model.
 [[nodiscard]] CostModel cost_model_for(std::string_view name, const Fabric& fabric);
 
 }  // namespace cclgym

@@ -3,6 +3,7 @@
 #include "catch.hpp"
 #include "core/error.hpp"
 #include "core/text_file.hpp"
+#include "topology_models/registry.hpp"
 
 using namespace cclgym;
 
@@ -83,7 +84,8 @@ TEST_CASE("unknown cost model names the nearest") {
     FAIL("accepted");
   } catch (const UserError& error) {
     CHECK(std::string(error.what()) ==
-          "unknown cost model 'a10'; expected one of hockney, a100, v100 (did you mean 'a100'?)");
+          "unknown cost model 'a10'; expected one of hockney, a100, a100-slingshot, gh200, h100, "
+          "mi300x, v100 (did you mean 'a100'?)");
   }
 }
 
@@ -123,6 +125,12 @@ TEST_CASE("a fabric's GPU model chooses the parameter set") {
   };
   CHECK(cost_model_for("auto", *fabric_of("A100")).name == "a100");
   CHECK(cost_model_for("auto", *fabric_of("V100")).name == "v100");
+  for (const auto& [gpu, set] : std::vector<std::pair<std::string, std::string>>{
+           {"GH200", "gh200"}, {"H100", "h100"}, {"H200", "h100"}, {"MI300X", "mi300x"}}) {
+    CHECK(cost_model_for("auto", *fabric_of(gpu)).name == set);
+  }
+  CHECK(cost_model_for("auto", *make_fabric({.name = "polaris"})).name == "a100-slingshot");
+  CHECK(cost_model_for("auto", *make_fabric({.name = "ndv4"})).name == "a100");
   CHECK(cost_model_for("auto", *fabric_of("")).name == "hockney");
   CHECK(cost_model_for("v100", *fabric_of("A100")).name == "v100");
   CHECK_THROWS_AS(cost_model_for("missing.yaml", *fabric_of("A100")), UserError);
