@@ -52,13 +52,13 @@ std::vector<std::string> split(std::string_view text) {
   }
 }
 
-// Where each column stands; npos: nowhere.
+// Where each column stands.
 class Header {
  public:
   Header(std::string_view line, const SourceLocation& where) : names_(split(line)) {
     std::vector<std::string> missing;
     for (const std::string& name : required_columns()) {
-      if (index(name) == npos) missing.push_back(quoted(name));
+      if (index(name) == kNowhere) missing.push_back(quoted(name));
     }
     std::vector<std::string> unknown;
     for (std::size_t i = 0; i < names_.size(); ++i) {
@@ -82,11 +82,11 @@ class Header {
                                 message, joined(required_columns()), joined(known_columns())));
   }
 
-  static constexpr std::size_t npos = static_cast<std::size_t>(-1);
+  static constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
   [[nodiscard]] std::size_t size() const { return names_.size(); }
   [[nodiscard]] std::size_t index(std::string_view name) const {
     const auto found = std::find(names_.begin(), names_.end(), name);
-    return found == names_.end() ? npos : static_cast<std::size_t>(found - names_.begin());
+    return found == names_.end() ? kNowhere : static_cast<std::size_t>(found - names_.begin());
   }
 
  private:
@@ -111,7 +111,7 @@ class Reader {
   }
 
   [[nodiscard]] bool has(std::string_view column) const {
-    return header_.index(column) != Header::npos;
+    return header_.index(column) != Header::kNowhere;
   }
   [[nodiscard]] std::string text(std::string_view column) const {
     std::string value;
