@@ -16,10 +16,15 @@ void DependencyTracker::load(std::shared_ptr<const TransferGraph> graph) {
   }
   graph_ = std::move(graph);
   folded_ = graph_->folded();
+  first_background_ = graph_->first_background();
   const auto nodes = static_cast<std::size_t>(graph_->size());
   missing_first_.assign(nodes, 0);
   for (TransferId node = 0; node < graph_->size(); ++node) {
     missing_first_[index(node)] = graph_->dependencies(node);
+    if (node < first_background_ && graph_->repeat(node) == TransferGraph::kForever) {
+      throw std::logic_error(
+          fmt::format("transfer graph: node {} fires for ever, but is no background", node));
+    }
   }
   if (folded_) {
     load_folded();
@@ -68,7 +73,7 @@ void DependencyTracker::reset() {
 void DependencyTracker::throw_stalled() const {
   constexpr std::size_t kNamed = 8;
   std::vector<TransferId> waiting;
-  for (TransferId node = 0; node < graph_->size(); ++node) {
+  for (TransferId node = 0; node < first_background_; ++node) {
     // In a plain graph a node that waits for nothing has been done by now.
     if (folded_ ? fired_[index(node)] < graph_->repeat(node) : missing_[index(node)] > 0) {
       waiting.push_back(node);
@@ -83,7 +88,7 @@ void DependencyTracker::throw_stalled() const {
   }
   const std::string message =
       fmt::format("the transfer graph stalled: {} of {} nodes wait for ever (nodes {})",
-                  waiting.size(), graph_->size(), names);
+                  waiting.size(), first_background_, names);
   throw GraphStalled(message, std::move(waiting));
 }
 

@@ -42,7 +42,7 @@ class DependencyTracker {
     return folded_ ? static_cast<std::int32_t>(fired_[index(node)]) : 0;
   }
 
-  /// Firings that are not done yet.
+  /// Firings that are not done yet, without the background.
   [[nodiscard]] std::int64_t left() const { return left_; }
 
   /// Throws GraphStalled naming the nodes that still have firings to do. Call when nothing runs
@@ -65,6 +65,7 @@ class DependencyTracker {
   std::shared_ptr<const TransferGraph> graph_;
   bool folded_ = false;
   std::int64_t left_ = 0;
+  TransferId first_background_ = 0;
   std::vector<std::int32_t> missing_;        ///< by node: dependencies its next firing waits for
   std::vector<std::int32_t> missing_first_;  ///< the same before the first firing
   // Folded graphs only.
@@ -91,7 +92,7 @@ void DependencyTracker::start_roots(OnReady&& ready) {
 
 template <class OnReady>
 void DependencyTracker::done(TransferId node, OnReady&& ready) {
-  --left_;
+  left_ -= node < first_background_ ? 1 : 0;
   if (!folded_) {
     for (const TransferGraph::Edge& edge : graph_->successors(node)) {
       if (--missing_[index(edge.target)] == 0) {

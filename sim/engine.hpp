@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/capacity_process.hpp"
 #include "sim/transfer_graph.hpp"
 
 namespace cclgym {
@@ -16,15 +17,19 @@ namespace cclgym {
 /// What an engine tells about one run. Spans stay valid until the engine runs or loads again.
 struct EngineResult {
   double makespan_s = 0;            ///< date at which the last node is done; the clock starts at 0
+                                    ///< (without the background)
   std::span<const double> start_s;  ///< by node: date at which its last firing started
   std::span<const double> end_s;    ///< by node: date at which its last firing was done
 };
 
-/// Told of every firing, in the order in which they are done (ties in an engine's own fixed order).
+/// Told of every firing but those of the background, in the order in which they are done (ties in
+/// an engine's own fixed order).
 class FiringObserver {
  public:
   virtual ~FiringObserver() = default;
   virtual void on_firing(TransferId node, std::int32_t iteration, double start_s, double end_s) = 0;
+  /// Told for flows with alternative routes only, before they move bytes: which route they take.
+  virtual void on_route(TransferId /*node*/, std::int32_t /*iteration*/, std::int32_t /*route*/) {}
 };
 
 /// Runs transfer graphs. One engine belongs to one thread; any number of engines may exist, with
@@ -37,8 +42,10 @@ class Engine {
   /// Prepares a graph (which must be finished) for any number of runs.
   virtual void load(std::shared_ptr<const TransferGraph> graph) = 0;
 
-  /// Runs the loaded graph from date 0. Throws GraphStalled if some node can never fire.
-  virtual EngineResult run(FiringObserver* observer = nullptr) = 0;
+  /// Runs the loaded graph from date 0; with `capacities`, on links whose capacity changes. Throws
+  /// GraphStalled if some node can never fire.
+  virtual EngineResult run(FiringObserver* observer = nullptr,
+                           CapacityProcess* capacities = nullptr) = 0;
 };
 
 /// Some nodes never fired: the graph has a cycle or an unsatisfiable dependency. The caller, who

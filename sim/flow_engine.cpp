@@ -9,6 +9,7 @@
 #include "sim/flow_calendar.hpp"
 #include "sim/flow_network.hpp"
 #include "sim/flow_slots.hpp"
+#include "sim/route_chooser.hpp"
 
 namespace cclgym {
 namespace {
@@ -24,29 +25,40 @@ class FlowEngine final : public Engine {
     tracker_.load(graph);
     graph_ = std::move(graph);
     network_.load(*graph_);
+    first_background_ = graph_->first_background();
+    adaptive_ = graph_->adaptive();
+    if (adaptive_) chooser_.load(*graph_);
     start_s_.assign(static_cast<std::size_t>(graph_->size()), 0.0);
     end_s_.assign(start_s_.size(), 0.0);
   }
 
-  EngineResult run(FiringObserver* observer) override {
+  EngineResult run(FiringObserver* observer, CapacityProcess* capacities) override {
     if (graph_ == nullptr) {
       throw std::logic_error("engine flow: run before load");
     }
     observer_ = observer;
     now_s_ = 0;
+    in_flight_ = 0;
     slots_.reset();
     calendar_.reset();
-    network_.reset();
+    network_.reset(capacities != nullptr);
+    changes_.start(capacities, graph_->link_capacities_Bps().size());
+    if (adaptive_) chooser_.reset();
     instant_.clear();
     tracker_.reset();
     tracker_.start_roots([this](TransferId node) { start(node); });
     finish_instant_firings();
+    change_capacities();
     settle();
-    while (!calendar_.empty()) {
+    while (tracker_.left() > 0 && !calendar_.empty() && in_flight_ > 0) {
       now_s_ = calendar_.next_date();
-      do {
+      if (changes_.any() && changes_.pending().time_s < now_s_) {
+        now_s_ = changes_.pending().time_s;
+      }
+      while (!calendar_.empty() && calendar_.next_date() == now_s_) {
         handle(calendar_.pop());
-      } while (!calendar_.empty() && calendar_.next_date() == now_s_);
+      }
+      change_capacities();
       settle();
     }
     if (tracker_.left() > 0) {
@@ -57,9 +69,17 @@ class FlowEngine final : public Engine {
 
  private:
   static std::size_t index(TransferId id) { return static_cast<std::size_t>(id); }
+  [[nodiscard]] bool in_background(TransferId node) const { return node >= first_background_; }
 
   void start(TransferId node) {
     start_s_[index(node)] = now_s_;
+    in_flight_ += in_background(node) ? 0 : 1;
+    if (adaptive_ && chooser_.started(node)) {
+      const FlowSlotId slot = slots_.allocate();
+      slots_[slot].node = kChoice;
+      slots_[slot].hops = kNone;
+      calendar_.add(slot, now_s_ + RouteChooser::kWindow_s);
+    }
     const double latency_s = graph_->latency_s(node);
     if (latency_s > 0) {
       const FlowSlotId slot = slots_.allocate();
@@ -78,7 +98,13 @@ class FlowEngine final : public Engine {
   /// The latency has passed. Whatever has no bytes to move is done.
   void begin_transfer(FlowSlotId slot) {
     FlowSlot& flow = slots_[slot];
-    const std::int32_t route = graph_->route_of(flow.node);
+    if (flow.node == kChoice) {
+      slots_.release(slot);
+      choose_routes();
+      return;
+    }
+    const std::int32_t route =
+        adaptive_ ? chooser_.route_of(flow.node) : graph_->route_of(flow.node);
     const double bytes = graph_->bytes(flow.node);
     if (bytes > 0) {
       flow.bound_Bps = network_.bound_Bps(route, graph_->rate_cap_Bps(flow.node));
@@ -112,10 +138,27 @@ class FlowEngine final : public Engine {
     }
   }
 
+  void choose_routes() {
+    chooser_.choose([this](TransferId node, std::int32_t route) {
+      if (observer_ != nullptr && !in_background(node)) {
+        observer_->on_route(node, tracker_.iteration(node), route);
+      }
+    });
+  }
+
+  void change_capacities() {
+    while (changes_.any() && changes_.pending().time_s <= now_s_) {
+      network_.set_capacity(changes_.pending().link, changes_.pending().capacity_Bps);
+      changes_.advance();
+    }
+  }
+
   void finish(TransferId node) {
     end_s_[index(node)] = now_s_;
     if (graph_->overlapping(node)) start_s_[index(node)] = now_s_ - graph_->latency_s(node);
-    if (observer_ != nullptr) {
+    if (adaptive_) chooser_.done(node);
+    in_flight_ -= in_background(node) ? 0 : 1;
+    if (observer_ != nullptr && !in_background(node)) {
       observer_->on_firing(node, tracker_.iteration(node), start_s_[index(node)], now_s_);
     }
     tracker_.done(node, [this](TransferId ready) { start(ready); });
@@ -150,16 +193,23 @@ class FlowEngine final : public Engine {
     }
   }
 
+  static constexpr TransferId kChoice = -2;  ///< an event that is no node's: flows choose routes
+
   std::shared_ptr<const TransferGraph> graph_;
   DependencyTracker tracker_;
   FlowSlots slots_;
   FlowCalendar calendar_{slots_};
   FlowNetwork network_{slots_};
+  TransferId first_background_ = 0;
+  RouteChooser chooser_;
+  bool adaptive_ = false;  ///< is there anything to choose?
+  CapacityReader changes_;
   std::vector<TransferId> instant_;  ///< started and over at now_s_, not told of yet
   std::vector<double> start_s_;
   std::vector<double> end_s_;
   FiringObserver* observer_ = nullptr;
   double now_s_ = 0;
+  std::int64_t in_flight_ = 0;  ///< firings that have started and are not done, no background
 };
 
 }  // namespace

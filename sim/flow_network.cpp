@@ -6,6 +6,7 @@
 namespace cclgym {
 
 void FlowNetwork::load(const TransferGraph& graph) {
+  graph_ = &graph;
   const auto capacities = graph.link_capacities_Bps();
   links_.clear();
   for (const double capacity_Bps : capacities) {
@@ -26,7 +27,14 @@ void FlowNetwork::load(const TransferGraph& graph) {
   reset();
 }
 
-void FlowNetwork::reset() {
+void FlowNetwork::reset(bool capacities_change) {
+  if (capacities_change_) {
+    const auto capacities = graph_->link_capacities_Bps();
+    for (std::size_t id = 0; id < links_.size(); ++id) {
+      links_[id].capacity_Bps = capacities[id];
+    }
+  }
+  capacities_change_ = capacities_change;
   for (Link& link : links_) {
     link.demand_Bps = 0;
     link.flows = 0;
@@ -99,6 +107,47 @@ void FlowNetwork::remove(FlowSlotId slot) {
         make_dirty(gone.link);
       }
     }
+  }
+}
+
+double FlowNetwork::narrowest_now_Bps(std::int32_t route) const {
+  double narrowest_Bps = kNoRateCap;
+  for (const std::int32_t id : graph_->route_links(route)) {
+    narrowest_Bps = std::min(narrowest_Bps, links_[index(id)].capacity_Bps);
+  }
+  return narrowest_Bps;
+}
+
+void FlowNetwork::set_capacity(std::int32_t id, double capacity_Bps) {
+  if (link(id).capacity_Bps == capacity_Bps) {
+    return;
+  }
+  const bool could_saturate = link(id).can_saturate();
+  link(id).capacity_Bps = capacity_Bps;
+  for (std::int32_t on = link(id).first_hop; on != kNone; on = hop(on).next) {
+    const FlowSlotId slot = hop(on).slot;
+    FlowSlot& flow = slots_[slot];
+    double bound_Bps = graph_->rate_cap_Bps(flow.node);
+    const std::int32_t first = first_hop_of(slot);
+    for (std::int32_t other = first; other < first + flow.hops; ++other) {
+      bound_Bps = std::min(bound_Bps, link(hop(other).link).capacity_Bps);
+    }
+    if (bound_Bps == flow.bound_Bps) {
+      continue;
+    }
+    for (std::int32_t other = first; other < first + flow.hops; ++other) {
+      Link& passed = link(hop(other).link);
+      const bool could = passed.can_saturate();
+      passed.demand_Bps += bound_Bps - flow.bound_Bps;
+      if (could || passed.can_saturate()) {
+        make_dirty(hop(other).link);
+      }
+    }
+    flow.bound_Bps = bound_Bps;
+    fresh_.push_back(slot);
+  }
+  if (could_saturate || link(id).can_saturate()) {
+    make_dirty(id);
   }
 }
 

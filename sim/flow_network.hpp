@@ -24,14 +24,17 @@ class FlowNetwork {
  public:
   explicit FlowNetwork(FlowSlots& slots) : slots_(slots) {}
 
+  /// `graph` must outlive the runs.
   void load(const TransferGraph& graph);
-  /// Forgets all flows.
-  void reset();
+  /// Forgets all flows; every link has the graph's capacity again. `capacities_change`: will
+  /// set_capacity be called?
+  void reset(bool capacities_change = false);
 
   /// What a flow on this route moves at when nothing is shared; infinite on an empty route without
   /// a cap.
   [[nodiscard]] double bound_Bps(std::int32_t route, double rate_cap_Bps) const {
-    const double narrowest = narrowest_Bps_[index(route)];
+    const double narrowest =
+        capacities_change_ ? narrowest_now_Bps(route) : narrowest_Bps_[index(route)];
     return rate_cap_Bps < narrowest ? rate_cap_Bps : narrowest;
   }
 
@@ -39,6 +42,8 @@ class FlowNetwork {
   void add(FlowSlotId slot, std::span<const std::int32_t> route_links);
   /// The flow in `slot` is done.
   void remove(FlowSlotId slot);
+  /// A link has another capacity from now on.
+  void set_capacity(std::int32_t link, double capacity_Bps);
 
   /// Finds the rates after all additions and removals since the last call. Returns the flows whose
   /// rate may have changed, in a fixed order; the rate is in FlowSlot::target_Bps.
@@ -67,6 +72,7 @@ class FlowNetwork {
   Link& link(std::int32_t id) { return links_[index(id)]; }
   Hop& hop(std::int32_t id) { return hops_[index(id)]; }
   [[nodiscard]] std::int32_t first_hop_of(FlowSlotId slot) const { return slot * hops_per_slot_; }
+  [[nodiscard]] double narrowest_now_Bps(std::int32_t route) const;
   void next_epoch();
   void make_dirty(std::int32_t id);
   void visit_dirty(std::int32_t id);
@@ -78,13 +84,15 @@ class FlowNetwork {
   void fix(FlowSlotId slot, double rate_Bps);
 
   FlowSlots& slots_;
+  const TransferGraph* graph_ = nullptr;
+  bool capacities_change_ = false;
   std::vector<Link> links_;
   std::vector<Hop> hops_;
   std::int32_t hops_per_slot_ = 0;
   std::vector<double> narrowest_Bps_;  ///< by route
   std::uint32_t epoch_ = 0;
   std::vector<std::int32_t> dirty_;
-  std::vector<FlowSlotId> fresh_;  ///< flows added since the last settling
+  std::vector<FlowSlotId> fresh_;  ///< flows with a new bound since the last settling
   std::vector<FlowSlotId> touched_;
   std::vector<std::int32_t> component_;
   std::vector<std::pair<double, std::int32_t>> heap_;  ///< (fair share, link), least first

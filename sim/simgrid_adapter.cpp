@@ -112,8 +112,11 @@ sg::Link* make_link(sg::NetZone* zone, const std::string& name, double capacity_
 #else
   sg::Link* link = zone->create_link(name, capacity_Bps);
 #endif
-  return link->set_latency(0.0)->seal();
+  return link->set_latency(0.0);
 }
+
+/// Of an elastic link: no flow reaches it.
+constexpr double kBeyondAll_Bps = 1e30;
 
 void make_route(sg::NetZone* zone, sg::Host* source, sg::Host* target,
                 const std::vector<sg::LinkInRoute>& links) {
@@ -128,13 +131,33 @@ void make_route(sg::NetZone* zone, sg::Host* source, sg::Host* target,
 
 class SimgridPlatform::Impl {
  public:
-  Impl(const TransferGraph& graph, SimgridListener& listener) : listener_(listener) {
+  Impl(const TransferGraph& graph, SimgridListener& listener, bool elastic)
+      : graph_(graph), listener_(listener), elastic_(elastic) {
     make_engine();
     build(graph);
     connect();
   }
 
+  [[nodiscard]] bool elastic() const { return elastic_; }
+
+  void reset() {
+    cclgym_simgrid_clock_s = 0;
+    if (!elastic_) return;
+    const auto capacities = graph_.link_capacities_Bps();
+    for (std::size_t link = 0; link < capacities.size(); ++link) {
+      set_capacity(static_cast<std::int32_t>(link), capacities[link]);
+    }
+  }
+
+  void set_capacity(std::int32_t link, double capacity_Bps) {
+    double& known_Bps = capacity_Bps_[static_cast<std::size_t>(link)];
+    if (known_Bps == capacity_Bps) return;
+    known_Bps = capacity_Bps;
+    links_[static_cast<std::size_t>(link)]->set_bandwidth(kBeyondAll_Bps);  // to look again
+  }
+
   void on_done(const DoneActivity& activity) {
+    if (cancelled_) return;
     const auto slot =
         reinterpret_cast<std::intptr_t>(const_cast<DoneActivity&>(activity).get_data<void>());
     // A communication must not be freed within its own callback: it lives until the next one ends.
@@ -165,6 +188,14 @@ class SimgridPlatform::Impl {
     comm->set_destination(target);  // starts it
   }
 
+  void cancel_flows() {
+    // SimGrid tells twice of a communication that is cancelled, so that each must live on.
+    cancelled_ = true;
+    for (const Flow& flow : flows_) {
+      if (flow.comm) flow.comm->cancel();
+    }
+  }
+
   void set_timer(double date_s, std::int32_t tag) {
     ++timers_;
     simgrid::kernel::timer::Timer::set(date_s, [this, tag] {
@@ -175,8 +206,13 @@ class SimgridPlatform::Impl {
 
   void run() {
     set_guard(kFirstGuard_s);
+    cancelled_ = false;
     engine_->run();
     grave_ = nullptr;
+    if (cancelled_) {
+      flows_.clear();
+      free_.clear();
+    }
     if (flows_in_flight() > 0) {
       throw std::logic_error("SimGrid stopped with flows in flight");
     }
@@ -196,7 +232,7 @@ class SimgridPlatform::Impl {
 
   void set_guard(double date_s) {
     simgrid::kernel::timer::Timer::set(date_s, [this, date_s] {
-      if (flows_in_flight() > 0 || timers_ > 0) {
+      if ((flows_in_flight() > 0 && !cancelled_) || timers_ > 0) {
         set_guard(2 * date_s);
       }
     });
@@ -214,9 +250,17 @@ class SimgridPlatform::Impl {
 
   void build(const TransferGraph& graph) {
     sg::NetZone* zone = make_zone(*engine_);
+    const auto capacities = graph.link_capacities_Bps();
+    capacity_Bps_.assign(capacities.begin(), capacities.end());
     std::vector<sg::LinkInRoute> links;
-    for (const double capacity_Bps : graph.link_capacities_Bps()) {
-      links.emplace_back(make_link(zone, "l" + std::to_string(links.size()), capacity_Bps));
+    for (const double& capacity_Bps : capacity_Bps_) {
+      const std::string name = "l" + std::to_string(links.size());
+      links_.push_back(make_link(zone, name, elastic_ ? kBeyondAll_Bps : capacity_Bps));
+      if (elastic_) {
+        links_.back()->set_sharing_policy(sg::Link::SharingPolicy::NONLINEAR,
+                                          [&capacity_Bps](double, int) { return capacity_Bps; });
+      }
+      links.emplace_back(links_.back()->seal());
     }
     // The fewest hosts with enough ordered pairs: SimGrid's route table is hosts x hosts.
     const auto routes = static_cast<std::size_t>(graph.routes());
@@ -260,17 +304,23 @@ class SimgridPlatform::Impl {
 #endif
   }
 
+  const TransferGraph& graph_;
   SimgridListener& listener_;
+  const bool elastic_;
+  std::vector<double> capacity_Bps_;  ///< by link: of this moment
+  std::vector<sg::Link*> links_;
   std::unique_ptr<sg::Engine> engine_;
   std::vector<std::pair<sg::Host*, sg::Host*>> hosts_of_route_;
   std::vector<Flow> flows_;
   std::vector<std::size_t> free_;
   std::size_t timers_ = 0;
+  bool cancelled_ = false;  ///< since the run began
   sg::CommPtr grave_;
 };
 
-SimgridPlatform::SimgridPlatform(const TransferGraph& graph, SimgridListener& listener) {
-  impl_ = std::make_unique<Impl>(graph, listener);
+SimgridPlatform::SimgridPlatform(const TransferGraph& graph, SimgridListener& listener,
+                                 bool elastic) {
+  impl_ = std::make_unique<Impl>(graph, listener, elastic);
   live_platform = this;
 }
 
@@ -278,7 +328,13 @@ SimgridPlatform::~SimgridPlatform() { live_platform = nullptr; }
 
 double SimgridPlatform::now_s() const { return cclgym_simgrid_clock_s; }
 
-void SimgridPlatform::reset_clock() { cclgym_simgrid_clock_s = 0; }
+bool SimgridPlatform::elastic() const { return impl_->elastic(); }
+
+void SimgridPlatform::reset() { impl_->reset(); }
+
+void SimgridPlatform::set_capacity(std::int32_t link, double capacity_Bps) {
+  impl_->set_capacity(link, capacity_Bps);
+}
 
 void SimgridPlatform::start_flow(std::int32_t route, double bytes, double rate_cap_Bps,
                                  std::int32_t tag) {
@@ -288,5 +344,7 @@ void SimgridPlatform::start_flow(std::int32_t route, double bytes, double rate_c
 void SimgridPlatform::set_timer(double date_s, std::int32_t tag) { impl_->set_timer(date_s, tag); }
 
 void SimgridPlatform::run() { impl_->run(); }
+
+void SimgridPlatform::cancel_flows() { impl_->cancel_flows(); }
 
 }  // namespace cclgym

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/dependency_tracker.hpp"
+#include "sim/route_chooser.hpp"
 #include "sim/simgrid_adapter.hpp"
 
 namespace cclgym {
@@ -41,18 +42,27 @@ class SimgridEngine final : public Engine, private SimgridListener {
     tracker_.load(graph);
     platform_.reset();  // there may only be one
     graph_ = std::move(graph);
-    platform_.emplace(*graph_, static_cast<SimgridListener&>(*this));
+    platform_.emplace(*graph_, static_cast<SimgridListener&>(*this), false);
+    adaptive_ = graph_->adaptive();
+    if (adaptive_) chooser_.load(*graph_);
     start_s_.assign(static_cast<std::size_t>(graph_->size()), 0.0);
     end_s_.assign(start_s_.size(), 0.0);
   }
 
-  EngineResult run(FiringObserver* observer) override {
+  EngineResult run(FiringObserver* observer, CapacityProcess* capacities) override {
     if (!platform_) {
       throw std::logic_error("engine simgrid: run before load");
+    }
+    const bool elastic = capacities != nullptr;
+    if (platform_->elastic() != elastic) {
+      platform_.reset();
+      platform_.emplace(*graph_, static_cast<SimgridListener&>(*this), elastic);
     }
     observer_ = observer;
     failure_ = nullptr;
     makespan_s_ = 0;
+    in_flight_ = 0;
+    over_ = false;
     instant_.clear();
     free_timers_.clear();
     for (std::size_t timer = 0; timer < timers_.size(); ++timer) {
@@ -60,9 +70,15 @@ class SimgridEngine final : public Engine, private SimgridListener {
       free_timers_.push_back(static_cast<std::int32_t>(timer));
     }
     open_timer_ = kNoTimer;
-    platform_->reset_clock();
+    platform_->reset();
+    changes_.start(capacities, graph_->link_capacities_Bps().size());
+    if (adaptive_) chooser_.reset();
     tracker_.reset();
-    guarded([this] { tracker_.start_roots([this](TransferId node) { start(node); }); });
+    guarded([this] {
+      tracker_.start_roots([this](TransferId node) { start(node); });
+      finish_instant_firings();
+      change_capacities();
+    });
     platform_->run();
     if (failure_) {
       std::rethrow_exception(failure_);
@@ -83,12 +99,33 @@ class SimgridEngine final : public Engine, private SimgridListener {
 
   static std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
 
+  // Tags of timers that are not in timers_.
+  static constexpr std::int32_t kChange = -1;
+  static constexpr std::int32_t kChoice = -2;
+  static constexpr std::int32_t kOver = -3;
+
+  [[nodiscard]] bool in_background(TransferId node) const {
+    return node >= graph_->first_background();
+  }
+
   void on_flow_done(std::int32_t tag) override {
     guarded([this, tag] { finish(tag); });
   }
 
   void on_timer(std::int32_t tag) override {
+    if (tag == kOver) {
+      platform_->cancel_flows();
+      return;
+    }
     guarded([this, tag] {
+      if (tag == kChange) {
+        change_capacities();
+        return;
+      }
+      if (tag == kChoice) {
+        choose_routes();
+        return;
+      }
       if (open_timer_ == tag) {
         open_timer_ = kNoTimer;
       }
@@ -106,7 +143,7 @@ class SimgridEngine final : public Engine, private SimgridListener {
   /// without starting anything, and run() throws it.
   template <class Body>
   void guarded(Body&& body) {
-    if (failure_) {
+    if (over_) {
       return;
     }
     try {
@@ -115,11 +152,38 @@ class SimgridEngine final : public Engine, private SimgridListener {
     } catch (...) {
       failure_ = std::current_exception();
     }
+    // Nothing but background can be left in flight: it need not be waited for.
+    over_ = failure_ != nullptr || in_flight_ == 0;
+    if (over_ && (failure_ || graph_->has_background())) {
+      platform_->set_timer(platform_->now_s(), kOver);
+    }
+  }
+
+  void change_capacities() {
+    while (changes_.any() && changes_.pending().time_s <= platform_->now_s()) {
+      platform_->set_capacity(changes_.pending().link, changes_.pending().capacity_Bps);
+      changes_.advance();
+    }
+    if (changes_.any()) {
+      platform_->set_timer(changes_.pending().time_s, kChange);
+    }
+  }
+
+  void choose_routes() {
+    chooser_.choose([this](TransferId node, std::int32_t route) {
+      if (observer_ != nullptr && !in_background(node)) {
+        observer_->on_route(node, tracker_.iteration(node), route);
+      }
+    });
   }
 
   void start(TransferId node) {
     const double now_s = platform_->now_s();
     start_s_[index(node)] = now_s;
+    in_flight_ += in_background(node) ? 0 : 1;
+    if (adaptive_ && chooser_.started(node)) {
+      platform_->set_timer(now_s + RouteChooser::kWindow_s, kChoice);
+    }
     double begin_s = now_s + graph_->latency_s(node);
     if (graph_->bytes(node) > 0 && !crosses_links(node)) {
       begin_s += graph_->bytes(node) / graph_->rate_cap_Bps(node);
@@ -153,8 +217,8 @@ class SimgridEngine final : public Engine, private SimgridListener {
 
   void begin_transfer(TransferId node) {
     if (graph_->bytes(node) > 0 && crosses_links(node)) {
-      platform_->start_flow(graph_->route_of(node), graph_->bytes(node), graph_->rate_cap_Bps(node),
-                            node);
+      platform_->start_flow(adaptive_ ? chooser_.route_of(node) : graph_->route_of(node),
+                            graph_->bytes(node), graph_->rate_cap_Bps(node), node);
     } else {
       instant_.push_back(node);
     }
@@ -163,9 +227,13 @@ class SimgridEngine final : public Engine, private SimgridListener {
   void finish(TransferId node) {
     const double now_s = platform_->now_s();
     end_s_[index(node)] = now_s;
-    makespan_s_ = now_s;
     if (graph_->overlapping(node)) start_s_[index(node)] = now_s - graph_->latency_s(node);
-    if (observer_ != nullptr) {
+    if (adaptive_) chooser_.done(node);
+    if (!in_background(node)) {
+      --in_flight_;
+      makespan_s_ = now_s;
+    }
+    if (observer_ != nullptr && !in_background(node)) {
       observer_->on_firing(node, tracker_.iteration(node), start_s_[index(node)], now_s);
     }
     tracker_.done(node, [this](TransferId ready) { start(ready); });
@@ -181,6 +249,9 @@ class SimgridEngine final : public Engine, private SimgridListener {
   ExclusiveToken token_;
   std::shared_ptr<const TransferGraph> graph_;
   DependencyTracker tracker_;
+  RouteChooser chooser_;
+  bool adaptive_ = false;
+  CapacityReader changes_;
   std::optional<SimgridPlatform> platform_;
   std::vector<Timer> timers_;
   std::vector<std::int32_t> free_timers_;
@@ -191,6 +262,8 @@ class SimgridEngine final : public Engine, private SimgridListener {
   FiringObserver* observer_ = nullptr;
   std::exception_ptr failure_;
   double makespan_s_ = 0;
+  std::int64_t in_flight_ = 0;  ///< firings that have started and are not done, no background
+  bool over_ = false;           ///< what still happens is of no interest
 };
 
 }  // namespace

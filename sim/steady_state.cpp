@@ -102,8 +102,14 @@ class Watcher final : public FiringObserver {
 class SteadyState {
  public:
   SteadyState(Engine& engine, const std::shared_ptr<const TransferGraph>& graph, std::int32_t tiles,
-              std::span<const TransferId> watched, const TileBudget& budget)
-      : engine_(engine), graph_(graph), tiles_(tiles), watched_(watched), budget_(budget) {
+              std::span<const TransferId> watched, const TileBudget& budget,
+              CapacityProcess* capacities)
+      : engine_(engine),
+        graph_(graph),
+        tiles_(tiles),
+        watched_(watched),
+        budget_(budget),
+        capacities_(capacities) {
     // Nodes from all over the graph, so that a period that the last ones do not show is found too.
     sample_.assign(watched.begin(), watched.end());
     const std::int32_t stride = std::max(1, graph->size() / 64);
@@ -111,7 +117,9 @@ class SteadyState {
   }
 
   TiledDates run() {
-    if (tiles_ <= budget_.whole) return whole();
+    if (tiles_ <= budget_.whole || capacities_ != nullptr || graph_->has_background()) {
+      return whole();
+    }
     Run previous = simulate(std::min(budget_.first, tiles_), 0);
     std::vector<Ends> history;
     bool agreed = false;
@@ -159,7 +167,7 @@ class SteadyState {
 
   TiledDates whole() {
     engine_.load(graph_);
-    const EngineResult result = engine_.run();
+    const EngineResult result = engine_.run(nullptr, capacities_);
     return {graph_, tiles_, result.makespan_s, ends(result), result};
   }
 
@@ -219,6 +227,7 @@ class SteadyState {
 
   // Have the flows on each link been seen together, all at one speed?
   [[nodiscard]] bool alike_on_links(const Watcher& watcher) const {
+    if (graph_->adaptive()) return false;  // who meets whom may change
     struct LinkSeen {
       double advance_s = -1;
       double begin_s = 0;
@@ -278,6 +287,7 @@ class SteadyState {
   std::int32_t tiles_;
   std::span<const TransferId> watched_;
   TileBudget budget_;
+  CapacityProcess* capacities_;
   std::vector<TransferId> sample_;
 };
 
@@ -285,8 +295,8 @@ class SteadyState {
 
 TiledDates run_tiles(Engine& engine, const std::shared_ptr<const TransferGraph>& graph,
                      std::int32_t tiles, std::span<const TransferId> watched,
-                     const TileBudget& budget) {
-  return SteadyState(engine, graph, tiles, watched, budget).run();
+                     const TileBudget& budget, CapacityProcess* capacities) {
+  return SteadyState(engine, graph, tiles, watched, budget, capacities).run();
 }
 
 }  // namespace cclgym

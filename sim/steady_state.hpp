@@ -48,9 +48,12 @@ struct TiledDates {
 /// and `periodic` is false. Where the budget ends before the dates repeat, the last two runs give a
 /// slope; its change from the runs before, and how far nodes still run ahead of ones that they wait
 /// for, give an estimate of the error.
+///
+/// With capacities that change or a background there is no steady state: all tiles are simulated.
 [[nodiscard]] TiledDates run_tiles(Engine& engine,
                                    const std::shared_ptr<const TransferGraph>& graph,
                                    std::int32_t tiles, std::span<const TransferId> watched,
-                                   const TileBudget& budget = {});
+                                   const TileBudget& budget = {},
+                                   CapacityProcess* capacities = nullptr);
 
 }  // namespace cclgym

@@ -50,7 +50,8 @@ void TransferGraph::set_link_capacities(std::vector<double> capacities_Bps) {
 }
 
 void TransferGraph::grow_route_table() {
-  const std::size_t slots = std::max<std::size_t>(16, route_table_.size() * 2);
+  std::size_t slots = std::max<std::size_t>(16, route_table_.size() * 2);
+  while (slots < 2 * index(routes() + 1)) slots *= 2;
   route_table_.assign(slots, -1);
   for (std::int32_t route = 0; route < routes(); ++route) {
     std::size_t slot = hash_route(route_links(route)) & (slots - 1);
@@ -85,6 +86,27 @@ std::int32_t TransferGraph::add_route(std::span<const std::int32_t> links) {
   route_offset_.push_back(route_links_.size());
   route_table_[slot] = route;
   return route;
+}
+
+void TransferGraph::set_alternatives(std::int32_t route,
+                                     std::span<const std::int32_t> alternatives) {
+  check_open("set_alternatives");
+  std::vector<std::int32_t> all(alternatives.begin(), alternatives.end());
+  all.push_back(route);
+  for (const std::int32_t id : all) {
+    require(id >= 0 && id < routes(),
+            [&] { return fmt::format("set_alternatives: no route {}", id); });
+    require(!route_links(id).empty(), [] { return "an empty route among alternatives"; });
+  }
+  std::sort(all.begin(), all.end());
+  require(std::adjacent_find(all.begin(), all.end()) == all.end(),
+          [&] { return fmt::format("route {} has the same alternative twice", route); });
+  if (alternatives.empty()) return;
+  const auto [known, fresh] = alternatives_of_.try_emplace(route);
+  if (fresh) known->second.assign(alternatives.begin(), alternatives.end());
+  require(std::equal(known->second.begin(), known->second.end(), alternatives.begin(),
+                     alternatives.end()),
+          [&] { return fmt::format("route {} has other alternatives already", route); });
 }
 
 TransferId TransferGraph::add_node(std::int32_t route, double bytes, double latency_s,
@@ -141,8 +163,26 @@ void TransferGraph::add_unsatisfiable_dependency(TransferId target) {
   ++dependencies_[index(target)];
 }
 
+void TransferGraph::finish_alternatives() {
+  if (alternatives_of_.empty()) return;
+  alternatives_offset_.assign(1, 0);
+  for (std::int32_t route = 0; route < routes(); ++route) {
+    if (const auto own = alternatives_of_.find(route); own != alternatives_of_.end()) {
+      alternatives_.insert(alternatives_.end(), own->second.begin(), own->second.end());
+    }
+    alternatives_offset_.push_back(alternatives_.size());
+  }
+  alternatives_of_ = {};
+  for (std::size_t node = 0; node < bytes_.size(); ++node) {
+    if (route_of_[node] >= 0 && bytes_[node] > 0 && !alternatives(route_of_[node]).empty()) {
+      latency_s_[node] = std::max(latency_s_[node], kRouteChoice_s);
+    }
+  }
+}
+
 void TransferGraph::finish() {
   check_open("finish");
+  finish_alternatives();
   for (const std::int32_t link : route_links_) {
     require(index(link) < link_capacity_Bps_.size(), [&] {
       return fmt::format("a route passes link {}, but there are {} links", link,
@@ -175,12 +215,90 @@ TransferGraph TransferGraph::truncated(std::int32_t repeat) const {
   require(repeat >= 1, [&] { return fmt::format("truncated to {} firings", repeat); });
   TransferGraph copy = *this;
   copy.firings_ = copy.flow_firings_ = 0;
-  for (std::size_t node = 0; node < repeat_.size(); ++node) {
+  for (std::size_t node = 0; node < index(first_background()); ++node) {
     copy.repeat_[node] = std::min(repeat_[node], repeat);
     copy.firings_ += copy.repeat_[node];
     copy.flow_firings_ += route_of_[node] >= 0 ? copy.repeat_[node] : 0;
   }
   return copy;
+}
+
+TransferGraph TransferGraph::with_background(const TransferGraph& background) const {
+  require(finished_ && background.finished_, [] { return "with_background before finish"; });
+  require(!has_background() && !background.has_background(),
+          [] { return "a background behind a background"; });
+  require(link_capacity_Bps_ == background.link_capacity_Bps_,
+          [] { return "a background over other links"; });
+  TransferGraph copy = *this;
+  if (background.size() == 0) return copy;
+  copy.finished_ = false;
+  copy.first_background_ = size();
+  copy.append_background(background);
+  copy.finish();
+  copy.firings_ = firings_;
+  copy.flow_firings_ = flow_firings_;
+  return copy;
+}
+
+void TransferGraph::append_background(const TransferGraph& background) {
+  // Back to the state before finish(): edges with their sources, alternatives by route.
+  for (TransferId node = 0; node < size(); ++node) {
+    edge_sources_.insert(edge_sources_.end(), edge_offset_[index(node) + 1] - first_edge(node),
+                         node);
+  }
+  for (std::int32_t route = 0; adaptive() && route < routes(); ++route) {
+    const auto own = alternatives(route);
+    if (!own.empty()) alternatives_of_[route].assign(own.begin(), own.end());
+  }
+  alternatives_offset_.clear();
+  alternatives_.clear();
+  grow_route_table();
+
+  std::vector<std::int32_t> route_here;
+  for (std::int32_t route = 0; route < background.routes(); ++route) {
+    route_here.push_back(add_route(background.route_links(route)));
+  }
+  for (std::int32_t route = 0; route < background.routes(); ++route) {
+    std::vector<std::int32_t> others;
+    for (const std::int32_t other : background.alternatives(route)) {
+      others.push_back(route_here[index(other)]);
+    }
+    if (!others.empty()) set_alternatives(route_here[index(route)], others);
+  }
+  const TransferId first = size();
+  for (TransferId node = 0; node < background.size(); ++node) {
+    const std::int32_t route = background.route_of(node);
+    add_node(route < 0 ? -1 : route_here[index(route)], background.bytes(node),
+             background.latency_s(node), background.rate_cap_Bps(node), background.repeat(node));
+    overlapping_.back() = background.overlapping(node) ? 1 : 0;
+  }
+  for (TransferId node = 0; node < background.size(); ++node) {
+    for (const Edge& edge : background.successors(node)) {
+      add_edge(first + node, first + edge.target, edge.lag);
+    }
+    // What can never be satisfied there cannot be here.
+    dependencies_[index(first + node)] = background.dependencies(node);
+  }
+  check_background();
+}
+
+// Nothing may fire for ever at one date.
+void TransferGraph::check_background() const {
+  std::vector<std::uint8_t> paced(bytes_.size(), 0);
+  for (std::size_t edge = 0; edge < edges_.size(); ++edge) {
+    const auto [target, lag] = edges_[edge];
+    if (lag >= 0 && lag != kFirstOnly && edge_sources_[edge] != target) paced[index(target)] = 1;
+  }
+  for (TransferId node = first_background_; node < size(); ++node) {
+    if (repeat(node) != kForever) continue;
+    const bool moves = bytes(node) > 0 &&
+                       (!route_links(route_of(node)).empty() || rate_cap_Bps(node) < kNoRateCap);
+    require(latency_s(node) > 0 || moves,
+            [&] { return fmt::format("background node {} fires for ever in no time", node); });
+    require(!overlapping(node) || paced[index(node)] != 0, [&] {
+      return fmt::format("background node {} overlaps itself and waits for no other", node);
+    });
+  }
 }
 
 int longest_chain(const TransferGraph& graph) {

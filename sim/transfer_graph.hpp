@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,6 +30,14 @@ inline constexpr double kNoRateCap = std::numeric_limits<double>::infinity();
 /// of u is done (a launch before the first tile of a pipeline); one of lag kAfterLast, until the
 /// last firing of u is done (the last tile before the next launch).
 ///
+/// *Adaptive routes*: a route may have alternatives (set_alternatives). Each firing of a flow on
+/// such a route takes one of them, chosen shortly after the firing starts by the rule of
+/// RouteChooser (sim/route_chooser.hpp), which all engines share.
+///
+/// *Background* (with_background): nodes that stand for other jobs, which run beside the graph's
+/// own ones, perhaps for ever, and share links with them. A run is over when all other nodes are
+/// done, whatever the background still does; nobody is told of its firings.
+///
 /// Structure of arrays, immutable once finished; may be shared by any number of engines.
 class TransferGraph {
  public:
@@ -38,6 +47,8 @@ class TransferGraph {
   };
   static constexpr std::int32_t kFirstOnly = std::numeric_limits<std::int32_t>::max();
   static constexpr std::int32_t kAfterLast = -1;
+  /// `repeat` of a background node that fires until the run is over.
+  static constexpr std::int32_t kForever = std::numeric_limits<std::int32_t>::max();
 
   // --- building ---
   /// Sets the capacity of every link, B/s; routes refer to links by index.
@@ -46,6 +57,12 @@ class TransferGraph {
   /// index. On an empty route a flow meets no link: only its rate cap bounds it, and without one
   /// its bytes take no time.
   std::int32_t add_route(std::span<const std::int32_t> links);
+  /// Flows on `route` may take one of `alternatives` instead: routes of the same graph, other than
+  /// `route` and each other, in the order in which they are preferred (minimal ones first). The
+  /// second call for a route must name the same ones. No route with alternatives may be empty. The
+  /// latency of a flow with alternatives is at least kRouteChoice_s: finish() raises it.
+  void set_alternatives(std::int32_t route, std::span<const std::int32_t> alternatives);
+  static constexpr double kRouteChoice_s = 1e-9;
   /// Adds a flow. bytes >= 0 (need not be whole), latency_s >= 0, rate_cap_Bps > 0, repeat >= 1.
   TransferId add_flow(std::int32_t route, double bytes, double latency_s,
                       double rate_cap_Bps = kNoRateCap, std::int32_t repeat = 1);
@@ -60,13 +77,22 @@ class TransferGraph {
   /// A finished copy in which no node fires more than `repeat` times: the first tiles of a
   /// pipeline.
   [[nodiscard]] TransferGraph truncated(std::int32_t repeat) const;
+  /// A finished copy with the nodes of `background` behind its own, which keep their ids: flows of
+  /// other jobs over the same links. There, and only there, a node may have `repeat` kForever; such
+  /// a node must take time (a latency, or bytes to move), and if it is overlapping, it must wait
+  /// for another node by an edge with a lag >= 0 other than kFirstOnly. A flow that starts late
+  /// waits for a delay by an edge of lag kFirstOnly; one that comes and goes waits for a delay
+  /// (lag 0), which waits for it (lag 1). Nobody is told of firings in the background, and what
+  /// EngineResult says of its nodes is unspecified. Throws std::logic_error on misuse.
+  [[nodiscard]] TransferGraph with_background(const TransferGraph& background) const;
 
   // --- reading (after finish) ---
   [[nodiscard]] bool finished() const { return finished_; }
   [[nodiscard]] std::int32_t size() const { return static_cast<std::int32_t>(bytes_.size()); }
-  /// Total firings: the sum of `repeat` over all nodes.
+  /// Total firings: the sum of `repeat` over all nodes but the background.
   [[nodiscard]] std::int64_t firings() const { return firings_; }
-  /// Nodes that move bytes over links (the "flows" of a result), counted with their repeats.
+  /// Nodes that move bytes over links (the "flows" of a result), counted with their repeats,
+  /// without the background.
   [[nodiscard]] std::int64_t flow_firings() const { return flow_firings_; }
   /// True if some node repeats or some edge has a lag.
   [[nodiscard]] bool folded() const { return folded_; }
@@ -75,7 +101,12 @@ class TransferGraph {
   [[nodiscard]] double rate_cap_Bps(TransferId id) const { return rate_cap_Bps_[index(id)]; }
   [[nodiscard]] std::int32_t repeat(TransferId id) const { return repeat_[index(id)]; }
   [[nodiscard]] bool overlapping(TransferId id) const { return overlapping_[index(id)] != 0; }
-  /// Route index, -1 for a delay.
+  /// Nodes from here on are background; size() if there is none.
+  [[nodiscard]] TransferId first_background() const {
+    return first_background_ < 0 ? size() : first_background_;
+  }
+  [[nodiscard]] bool has_background() const { return first_background_ >= 0; }
+  /// Route index, -1 for a delay. Of an adaptive flow, the one that it prefers.
   [[nodiscard]] std::int32_t route_of(TransferId id) const { return route_of_[index(id)]; }
   [[nodiscard]] std::int32_t routes() const {
     return static_cast<std::int32_t>(route_offset_.size()) - 1;
@@ -83,6 +114,14 @@ class TransferGraph {
   [[nodiscard]] std::span<const std::int32_t> route_links(std::int32_t route) const {
     const auto begin = route_offset_[index(route)];
     return {route_links_.data() + begin, route_offset_[index(route) + 1] - begin};
+  }
+  /// True if some flow has a choice of routes.
+  [[nodiscard]] bool adaptive() const { return !alternatives_offset_.empty(); }
+  /// What flows on a route may take instead; empty if they have no choice.
+  [[nodiscard]] std::span<const std::int32_t> alternatives(std::int32_t route) const {
+    if (alternatives_offset_.empty()) return {};
+    const auto begin = alternatives_offset_[index(route)];
+    return {alternatives_.data() + begin, alternatives_offset_[index(route) + 1] - begin};
   }
   [[nodiscard]] std::span<const Edge> successors(TransferId id) const {
     const auto begin = edge_offset_[index(id)];
@@ -103,6 +142,9 @@ class TransferGraph {
   TransferId add_node(std::int32_t route, double bytes, double latency_s, double rate_cap_Bps,
                       std::int32_t repeat);
   void grow_route_table();
+  void finish_alternatives();
+  void append_background(const TransferGraph& background);
+  void check_background() const;
 
   std::vector<double> bytes_;
   std::vector<double> latency_s_;
@@ -113,13 +155,17 @@ class TransferGraph {
   std::vector<std::int32_t> dependencies_;
   std::vector<std::size_t> route_offset_{0};
   std::vector<std::int32_t> route_links_;
+  std::vector<std::size_t> alternatives_offset_;  ///< by route; empty: no route has any
+  std::vector<std::int32_t> alternatives_;
   std::vector<std::size_t> edge_offset_;
   std::vector<Edge> edges_;
   std::vector<TransferId> edge_sources_;   ///< only while building
   std::vector<std::int32_t> route_table_;  ///< open addressing, -1 is free; only while building
+  std::map<std::int32_t, std::vector<std::int32_t>> alternatives_of_;  ///< only while building
   std::vector<double> link_capacity_Bps_;
   std::int64_t firings_ = 0;
   std::int64_t flow_firings_ = 0;
+  TransferId first_background_ = -1;  ///< -1: none
   bool folded_ = false;
   bool finished_ = false;
 };

@@ -1,5 +1,6 @@
 // Random transfer graphs that hit what engines find hard: capacities over decades, shared links,
-// caps, exact ties, zero bytes, zero latencies, folded graphs.
+// caps, exact ties, zero bytes, zero latencies, folded graphs; on request also routes to choose
+// from, links whose capacity changes, and a background.
 #pragma once
 
 #include <algorithm>
@@ -7,8 +8,12 @@
 #include <cstdint>
 #include <memory>
 #include <random>
+#include <span>
+#include <utility>
 #include <vector>
 
+#include "sim/capacity_process.hpp"
+#include "sim/engine.hpp"
 #include "sim/transfer_graph.hpp"
 
 namespace cclgym::testing {
@@ -36,23 +41,102 @@ class Dice {
   std::mt19937_64 bits_;
 };
 
+/// What a random graph has beyond the plain ones.
+struct Extras {
+  bool alternatives = false;
+  bool changes = false;
+  bool background = false;
+};
+
 class RandomGraph {
  public:
-  explicit RandomGraph(std::uint64_t seed) : dice_(seed) {
+  explicit RandomGraph(std::uint64_t seed, Extras extras = {}) : dice_(seed) {
     ties_ = dice_.chance(0.5);  // few distinct values, so that dates coincide
     folded_ = dice_.chance(0.3);
     make_links();
     make_nodes();
+    if (extras.alternatives) make_alternatives();
     make_edges();
     graph_->finish();
+    if (extras.changes) make_changes();
+    if (extras.background) make_background(extras.alternatives);
   }
   [[nodiscard]] std::shared_ptr<const TransferGraph> graph() const { return graph_; }
+  [[nodiscard]] const std::vector<CapacityChange>& changes() const { return changes_; }
 
  private:
+  double random_capacity_Bps() {
+    return ties_ ? dice_.one_of({1e9, 2e9, 25e9}) : dice_.decades(7, 11);
+  }
+
+  /// `job`: routes that it has keep the choice that they have there.
+  void make_alternatives(const TransferGraph* job = nullptr) {
+    const std::int32_t preferred = graph_->routes();
+    for (std::int32_t route = 0; route < preferred; ++route) {
+      if (dice_.chance(0.4) || (job != nullptr && has_route(*job, graph_->route_links(route)))) {
+        continue;
+      }
+      std::vector<std::int32_t> others;
+      for (std::int32_t tries = dice_.between(1, 4); tries > 0; --tries) {
+        const std::int32_t other = random_route();
+        if (other != route && std::find(others.begin(), others.end(), other) == others.end()) {
+          others.push_back(other);
+        }
+      }
+      graph_->set_alternatives(route, others);
+    }
+  }
+
+  static bool has_route(const TransferGraph& job, std::span<const std::int32_t> links) {
+    for (std::int32_t route = 0; route < job.routes(); ++route) {
+      const auto known = job.route_links(route);
+      if (std::equal(known.begin(), known.end(), links.begin(), links.end())) return true;
+    }
+    return false;
+  }
+
+  void make_changes() {
+    for (std::int32_t left = dice_.between(0, 60); left > 0; --left) {
+      const double time_s = ties_ ? dice_.one_of({0, 0.7e-6, 1e-6, 1.7e-6, 1e-3, 2e-3, 3.5e-3})
+                                  : dice_.decades(-7, -2);
+      changes_.push_back({time_s, dice_.between(0, links_ - 1), random_capacity_Bps()});
+    }
+    std::stable_sort(changes_.begin(), changes_.end(),
+                     [](const auto& a, const auto& b) { return a.time_s < b.time_s; });
+  }
+
+  /// Flows that come and go, by themselves or after each other, some 100 times while the job runs.
+  void make_background(bool alternatives) {
+    const std::shared_ptr<TransferGraph> job =
+        std::exchange(graph_, std::make_shared<TransferGraph>());
+    const auto engine = make_engine("flow");
+    engine->load(job);
+    const double pace_s = std::max(1e-9, engine->run().makespan_s / 100);
+    const auto capacities = job->link_capacities_Bps();
+    graph_->set_link_capacities({capacities.begin(), capacities.end()});
+    for (std::int32_t left = dice_.between(1, 4); left > 0; --left) {
+      const std::int32_t repeat = dice_.chance(0.7) ? TransferGraph::kForever : dice_.between(1, 9);
+      const TransferId flow =
+          graph_->add_flow(random_route(), ties_ ? 1e6 : dice_.decades(4, 7), pace_s,
+                           dice_.chance(0.5) ? dice_.decades(7, 11) : kNoRateCap, repeat);
+      if (dice_.chance(0.5)) {
+        const TransferId pause = graph_->add_delay(pace_s * dice_.unit() + 1e-9, repeat);
+        graph_->add_edge(pause, flow);
+        graph_->add_edge(flow, pause, 1);
+      }
+      if (dice_.chance(0.5)) {
+        graph_->add_edge(graph_->add_delay(random_latency_s()), flow, TransferGraph::kFirstOnly);
+      }
+    }
+    if (alternatives) make_alternatives(job.get());
+    graph_->finish();
+    graph_ = std::make_shared<TransferGraph>(job->with_background(*graph_));
+  }
+
   void make_links() {
     std::vector<double> capacities(static_cast<std::size_t>(dice_.between(1, 8)));
     for (double& capacity : capacities) {
-      capacity = ties_ ? dice_.one_of({1e9, 2e9, 25e9}) : dice_.decades(7, 11);
+      capacity = random_capacity_Bps();
     }
     links_ = static_cast<std::int32_t>(capacities.size());
     graph_->set_link_capacities(std::move(capacities));
@@ -112,6 +196,7 @@ class RandomGraph {
 
   Dice dice_;
   std::shared_ptr<TransferGraph> graph_ = std::make_shared<TransferGraph>();
+  std::vector<CapacityChange> changes_;
   std::int32_t links_ = 0;
   bool ties_ = false;
   bool folded_ = false;

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "catch.hpp"
@@ -33,28 +34,47 @@ void sort_by_firing(std::vector<FiringLog::Firing>& firings) {
   });
 }
 
-}  // namespace
-
-TEST_CASE("flow and simgrid agree on every firing of random graphs") {
-  if (engine_names().size() < 2) {
-    WARN("this build has one engine: nothing to compare");
-    return;
-  }
-  const auto flow = make_engine("flow");
-  const auto simgrid = make_engine("simgrid");
+/// Runs graphs of seeds 1 to `graphs` on both engines and compares every firing.
+struct Comparison {
   double worst = 0;
   std::int64_t firings = 0;
   int folded = 0;
-  for (std::uint64_t seed = 1; seed <= kGraphs; ++seed) {
-    const auto graph = RandomGraph(seed).graph();
-    folded += graph->folded() ? 1 : 0;
-    FiringLog of_flow;
-    FiringLog of_simgrid;
+  std::int64_t detours = 0;  ///< firings that did not take the route they prefer
+  std::int64_t changes = 0;  ///< before the end of the run
+};
+
+class ChoiceLog final : public FiringLog {
+ public:
+  explicit ChoiceLog(const TransferGraph& graph) : graph_(graph) {}
+  void on_route(TransferId node, std::int32_t iteration, std::int32_t route) override {
+    choices.emplace_back(node, iteration, route);
+    detours += graph_.route_of(node) == route ? 0 : 1;
+  }
+  std::vector<std::tuple<TransferId, std::int32_t, std::int32_t>> choices;
+  std::int64_t detours = 0;
+
+ private:
+  const TransferGraph& graph_;
+};
+
+Comparison compare_engines(std::uint64_t graphs, Extras extras) {
+  const auto flow = make_engine("flow");
+  const auto simgrid = make_engine("simgrid");
+  Comparison result;
+  for (std::uint64_t seed = 1; seed <= graphs; ++seed) {
+    const RandomGraph random(seed, extras);
+    const auto graph = random.graph();
+    result.folded += graph->folded() ? 1 : 0;
+    CapacitySchedule schedule(random.changes());
+    CapacitySchedule* const changes = extras.changes ? &schedule : nullptr;
+    ChoiceLog of_flow(*graph);
+    ChoiceLog of_simgrid(*graph);
     flow->load(graph);
-    const double makespan_s = flow->run(&of_flow).makespan_s;
+    const double makespan_s = flow->run(&of_flow, changes).makespan_s;
     simgrid->load(graph);
-    const double reference_s = simgrid->run(&of_simgrid).makespan_s;
+    const double reference_s = simgrid->run(&of_simgrid, changes).makespan_s;
     const auto count = static_cast<std::size_t>(graph->firings());
+    INFO("graph of seed " << seed);
     REQUIRE(of_flow.firings.size() == count);
     REQUIRE(of_simgrid.firings.size() == count);
     REQUIRE(std::is_sorted(of_flow.firings.begin(), of_flow.firings.end(),
@@ -72,13 +92,58 @@ TEST_CASE("flow and simgrid agree on every firing of random graphs") {
           std::max({of_graph, difference(a.start_s, b.start_s), difference(a.end_s, b.end_s)});
     }
     REQUIRE(same_firings);
-    INFO("graph of seed " << seed << ", worst relative difference " << of_graph);
+    std::sort(of_flow.choices.begin(), of_flow.choices.end());
+    std::sort(of_simgrid.choices.begin(), of_simgrid.choices.end());
+    INFO("worst relative difference " << of_graph);
+    REQUIRE(of_flow.choices == of_simgrid.choices);
     REQUIRE(of_graph <= kTolerance);
-    worst = std::max(worst, of_graph);
-    firings += graph->firings();
+    result.worst = std::max(result.worst, of_graph);
+    result.firings += graph->firings();
+    result.detours += of_flow.detours;
+    result.changes += std::count_if(random.changes().begin(), random.changes().end(),
+                                    [&](const auto& c) { return c.time_s < makespan_s; });
   }
-  INFO("worst relative difference " << worst << " over " << firings << " firings");
-  CHECK(worst <= kTolerance);
-  CHECK(folded > kGraphs / 10);
-  CHECK(firings > 10 * kGraphs);
+  return result;
+}
+
+bool one_engine() {
+  if (engine_names().size() > 1) return false;
+  WARN("this build has one engine: nothing to compare");
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("flow and simgrid agree on every firing of random graphs") {
+  if (one_engine()) return;
+  const Comparison result = compare_engines(kGraphs, {});
+  INFO("worst relative difference " << result.worst << " over " << result.firings << " firings");
+  CHECK(result.worst <= kTolerance);
+  CHECK(result.folded > kGraphs / 10);
+  CHECK(result.firings > 10 * kGraphs);
+}
+
+TEST_CASE("engines agree on random graphs with routes to choose from") {
+  if (one_engine()) return;
+  const Comparison result = compare_engines(1000, {.alternatives = true});
+  CHECK(result.folded > 100);
+  CHECK(result.detours > 1000);
+}
+
+TEST_CASE("engines agree on random graphs whose capacities change") {
+  if (one_engine()) return;
+  CHECK(compare_engines(1000, {.changes = true}).changes > 1000);
+}
+
+TEST_CASE("engines agree on random graphs with a background") {
+  if (one_engine()) return;
+  CHECK(compare_engines(1000, {.background = true}).folded > 500);
+}
+
+TEST_CASE("engines agree on random graphs with all of these") {
+  if (one_engine()) return;
+  const Comparison result =
+      compare_engines(1000, {.alternatives = true, .changes = true, .background = true});
+  CHECK(result.detours > 1000);
+  CHECK(result.changes > 1000);
 }
