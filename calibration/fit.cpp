@@ -177,6 +177,11 @@ class Fitter {
       bounds.least.push_back(coordinate.least());
       bounds.most.push_back(coordinate.most());
     }
+    if (options_.evaluations <= static_cast<int>(coordinates_.size())) {
+      throw UserError(fmt::format("at most {} evaluations for {} parameters; expected at least {}",
+                                  options_.evaluations, coordinates_.size(),
+                                  coordinates_.size() + 1));
+    }
     int evaluation = 0;
     double best = 0;
     double best_mean = 0;

@@ -44,6 +44,9 @@ Minimum minimise(const std::function<double(const std::vector<double>&)>& object
   }
   if (start.empty()) return {{}, objective({}), 1};
   const auto dimension = static_cast<unsigned>(start.size());
+  if (options.evaluations <= static_cast<int>(dimension)) {
+    throw std::invalid_argument("fewer evaluations than dimensions + 1");
+  }
   double step = options.step;
   for (int round = 0; round < 3; ++round, step /= 3) {
     const int left = options.evaluations - watched.best.evaluations;

@@ -1,10 +1,13 @@
-// cclgym compile: a shipped algorithm as MSCCL XML.
+// cclgym compile: a shipped algorithm, or a program in MSCCL XML, as MSCCL XML of either dialect.
 #include <fmt/core.h>
+#include <memory>
+#include <utility>
 
 #include "cli/command.hpp"
 #include "collectives/algorithm.hpp"
 #include "collectives/msccl_xml.hpp"
 #include "core/text_file.hpp"
+#include "core/units.hpp"
 
 namespace cclgym {
 
@@ -53,10 +56,81 @@ CollectiveKind collective_of(const std::string& name) {
   throw UserError(argument_location("collective"), unknown_name_message("collective", name, names));
 }
 
+AlgorithmRequest request_of(const Arguments& arguments) {
+  AlgorithmRequest request;
+  request.collective = collective_of(required(arguments, "collective"));
+  static_cast<void>(required(arguments, "gpus"));
+  request.ranks = integer_of(arguments, kGpus);
+  request.channels = integer_of(arguments, kChannels);
+  request.root = integer_of(arguments, kRoot);
+  if (arguments.has("root") && !is_rooted(request.collective)) {
+    throw UserError(argument_location("root"),
+                    fmt::format("{} has no root", to_string(request.collective)));
+  }
+  const int servers = integer_of(arguments, kServers);
+  if (request.ranks % servers != 0) {
+    throw UserError(
+        argument_location("servers"),
+        fmt::format("{} for {} GPUs; expected as many GPUs on each", servers, request.ranks));
+  }
+  request.ranks_per_server = request.ranks / servers;
+  request.compile = deployed_compile_options(arguments.text("ALGORITHM"));
+  request.compile.slots = integer_of(arguments, kSlots);
+  request.compile.instances = integer_of(arguments, kInstances);
+  if (arguments.has("policy")) {
+    const std::string& policy = arguments.text("policy");
+    if (policy != "interleaved" && policy != "batched") {
+      throw UserError(argument_location("policy"),
+                      unknown_name_message("policy", policy, {"interleaved", "batched"}));
+    }
+    if (policy == "batched") request.compile.policy = InstancePolicy::Batched;
+  }
+  return request;
+}
+
+// A program from a file, with the settings that it has.
+std::shared_ptr<const ThreadBlockProgram> program_of_file(const Arguments& arguments,
+                                                          XmlSettings& settings) {
+  for (const char* option :
+       {"collective", "gpus", "servers", "channels", "instances", "policy", "slots", "root"}) {
+    if (arguments.has(option)) {
+      throw UserError(argument_location(option), "comes with the program; leave it out");
+    }
+  }
+  XmlProgram file = read_msccl_xml_file(arguments.text("ALGORITHM"));
+  settings = file.settings;
+  return std::make_shared<const ThreadBlockProgram>(std::move(file.program));
+}
+
+// What the options say overrides what a file said.
+void read_settings(const Arguments& arguments, XmlSettings& settings) {
+  if (arguments.has("protocol")) settings.protocol = arguments.text("protocol");
+  if (arguments.has("dialect")) {
+    const auto dialect = parse_xml_dialect(arguments.text("dialect"));
+    if (!dialect) {
+      throw UserError(
+          argument_location("dialect"),
+          unknown_name_message("dialect", arguments.text("dialect"), {"microsoft", "azure"}));
+    }
+    settings.dialect = *dialect;
+    // What the other dialect cannot say.
+    if (*dialect == XmlDialect::Microsoft) settings.also_in_place = false;
+    if (*dialect == XmlDialect::Azure) settings.threads = 0;
+  }
+  const auto bytes = [&](const char* name, std::uint64_t& value) {
+    if (!arguments.has(name)) return;
+    value = parse_bytes(arguments.text(name), name, argument_location(name));
+  };
+  bytes("min-bytes", settings.min_bytes);
+  bytes("max-bytes", settings.max_bytes);
+}
+
 int compile_algorithm(const std::vector<std::string>& args) {
   const auto arguments =
       ArgumentReader(compile_command())
-          .positional("ALGORITHM", "what to compile (cclgym list algorithms)")
+          .positional("ALGORITHM",
+                      "what to compile (cclgym list algorithms), or a program in MSCCL XML "
+                      "(FILE.xml), to write it again, in the other dialect or with other settings")
           .option("collective", "C", "what to carry out (cclgym list collectives)")
           .option(kGpus, "N")
           .option(kServers, "M")
@@ -66,52 +140,23 @@ int compile_algorithm(const std::vector<std::string>& args) {
                   "which chunks an instance gets: interleaved or batched (default: interleaved)")
           .option(kSlots, "S")
           .option(kRoot, "R")
-          .option("protocol", "P", "Simple, LL or LL128 (default: Simple)")
-          .option("dialect", "D", "microsoft or azure (default: microsoft)")
+          .option("protocol", "P", "Simple, LL or LL128 (default: Simple, or the file's)")
+          .option("dialect", "D", "microsoft or azure (default: microsoft, or the file's)")
+          .option("min-bytes", "SIZE", "least size of a call that takes the program (default: 0B)")
+          .option("max-bytes", "SIZE", "greatest such size (default: 128MiB)")
           .option("out", "FILE", "the XML file to write")
           .read(args);
   if (!arguments) return 0;
   const std::string& algorithm = arguments->text("ALGORITHM");
   const std::string& path = required(*arguments, "out");
-  AlgorithmRequest request;
-  request.collective = collective_of(required(*arguments, "collective"));
-  static_cast<void>(required(*arguments, "gpus"));
-  request.ranks = integer_of(*arguments, kGpus);
-  request.channels = integer_of(*arguments, kChannels);
-  request.root = integer_of(*arguments, kRoot);
-  const int servers = integer_of(*arguments, kServers);
-  if (request.ranks % servers != 0) {
-    throw UserError(
-        argument_location("servers"),
-        fmt::format("{} for {} GPUs; expected as many GPUs on each", servers, request.ranks));
-  }
-  request.ranks_per_server = request.ranks / servers;
-  request.compile = deployed_compile_options(algorithm);
-  request.compile.slots = integer_of(*arguments, kSlots);
-  request.compile.instances = integer_of(*arguments, kInstances);
-  if (arguments->has("policy")) {
-    const std::string& policy = arguments->text("policy");
-    if (policy != "interleaved" && policy != "batched") {
-      throw UserError(argument_location("policy"),
-                      unknown_name_message("policy", policy, {"interleaved", "batched"}));
-    }
-    if (policy == "batched") request.compile.policy = InstancePolicy::Batched;
-  }
   XmlSettings settings;
-  if (arguments->has("protocol")) settings.protocol = arguments->text("protocol");
-  if (arguments->has("dialect")) {
-    const auto dialect = parse_xml_dialect(arguments->text("dialect"));
-    if (!dialect) {
-      throw UserError(
-          argument_location("dialect"),
-          unknown_name_message("dialect", arguments->text("dialect"), {"microsoft", "azure"}));
-    }
-    settings.dialect = *dialect;
-  }
-  const auto program = build_algorithm(algorithm, request);
+  const bool from_file = algorithm.ends_with(".xml");
+  const auto program = from_file ? program_of_file(*arguments, settings)
+                                 : build_algorithm(algorithm, request_of(*arguments));
+  read_settings(*arguments, settings);
   write_text_file(path, to_msccl_xml(*program, settings));
   fmt::print("{}: {} {} for {} GPUs, {} channel{}, {} thread blocks, {} steps\n", path,
-             program->name, program->contract.name(), request.ranks, program->channels,
+             program->name, program->contract.name(), program->contract.ranks(), program->channels,
              program->channels == 1 ? "" : "s", program->thread_blocks(), msccl_steps(*program));
   return 0;
 }
@@ -122,14 +167,16 @@ const Command& compile_command() {
   static const Command command{
       .name = "compile",
       .summary = "compile an algorithm to MSCCL XML",
-      .usage = "ALGORITHM --collective C --gpus N --out FILE [options]",
+      .usage = "ALGORITHM --collective C --gpus N --out FILE | FILE.xml --out FILE [options]",
       .examples =
           "  cclgym compile spread-ring --collective allreduce --gpus 8 --channels 8 --instances 4 "
           "\\\n"
           "      --protocol LL128 --out ring.xml\n"
           "  cclgym compile two-step --collective alltoall --gpus 32 --servers 4 --dialect azure "
           "\\\n"
-          "      --out two-step.xml\n",
+          "      --out two-step.xml\n"
+          "  cclgym compile two-step.xml --dialect microsoft --max-bytes 1GiB --out ms.xml\n"
+          "      the same program for the other executor, for calls of up to 1 GiB\n",
       .run = compile_algorithm};
   return command;
 }

@@ -79,11 +79,6 @@ std::int64_t integer_of(const Arguments& arguments, const OptionSpec& spec) {
   return read_integer(text, spec, argument_location(spec.name));
 }
 
-bool is_rooted(CollectiveKind kind) {
-  return kind == CollectiveKind::Broadcast || kind == CollectiveKind::Reduce ||
-         kind == CollectiveKind::Gather || kind == CollectiveKind::Scatter;
-}
-
 int element_bytes_of(const Arguments& arguments) {
   const std::string& name =
       arguments.has("datatype") ? arguments.text("datatype") : options().datatype.default_text;

@@ -2,6 +2,7 @@
 #include "collectives/verify.hpp"
 
 #include <fmt/core.h>
+#include <optional>
 
 #include "cli/command.hpp"
 #include "collectives/interpreter.hpp"
@@ -37,6 +38,37 @@ std::int64_t integer_of(const Arguments& arguments, const OptionSpec& spec) {
   return read_integer(text, spec, argument_location(spec.name));
 }
 
+std::string plural(std::int64_t count, const std::string& what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+// Prints what is wrong or that it is right; `form` begins the lines. `execution`: also execute.
+bool check(const ThreadBlockProgram& program, std::int32_t slots, const std::string& form,
+           const std::optional<ExecuteOptions>& execution) {
+  const VerifyReport report = verify(program, {.slots = slots});
+  if (!report.ok) {
+    fmt::print("{}wrong:\n{}", form, report.to_string());
+    return false;
+  }
+  if (program.contract.kind() == CollectiveKind::Custom) {
+    fmt::print(
+        "{}right: no races, deadlocks or unmatched messages (custom: it requires no result)\n",
+        form);
+  } else {
+    fmt::print("{}right: computes {} in every order of execution\n", form, program.contract.name());
+  }
+  if (!execution) return true;
+  const ExecuteReport executed = execute(program, *execution);
+  if (!executed.ok) {
+    fmt::print("{}wrong when executed, interleaving {}:\n{}", form, executed.interleavings,
+               executed.to_string());
+    return false;
+  }
+  fmt::print("{}executed {} with {}: right\n", form, plural(executed.interleavings, "interleaving"),
+             plural(slots, "slot"));
+  return true;
+}
+
 int verify_file(const std::vector<std::string>& args) {
   const auto arguments =
       ArgumentReader(verify_command())
@@ -48,38 +80,29 @@ int verify_file(const std::vector<std::string>& args) {
           .read(args);
   if (!arguments) return 0;
   const std::string& path = arguments->text("FILE");
-  ExecuteOptions execution{
+  const auto slots = static_cast<std::int32_t>(integer_of(*arguments, kSlots));
+  std::optional<ExecuteOptions> execution;
+  const ExecuteOptions wanted{
       .interleavings = static_cast<int>(integer_of(*arguments, kInterleavings)),
       .seed = static_cast<std::uint64_t>(integer_of(*arguments, kSeed)),
-      .slots = static_cast<std::int32_t>(integer_of(*arguments, kSlots))};
+      .slots = slots};
+  if (arguments->has("execute")) execution = wanted;
 
   const XmlProgram read = read_msccl_xml_file(path);
   const ThreadBlockProgram& program = read.program;
-  fmt::print("{}: {} {} for {} GPUs, {} channel{}, {} thread blocks, {} steps\n", path,
-             program.name, program.contract.name(), program.contract.ranks(), program.channels,
-             program.channels == 1 ? "" : "s", program.thread_blocks(), program.instructions());
-  const VerifyReport report = verify(program, {.slots = execution.slots});
-  if (!report.ok) {
-    fmt::print("wrong:\n{}", report.to_string());
-    return kWrong;
-  }
-  if (program.contract.kind() == CollectiveKind::Custom) {
+  const Contract& contract = program.contract;
+  fmt::print("{}: {} {} for {} GPUs, {}, {} thread blocks, {} steps\n", path, program.name,
+             contract.name(), contract.ranks(), plural(program.channels, "channel"),
+             program.thread_blocks(), program.instructions());
+  if (is_rooted(contract.kind())) {
     fmt::print(
-        "right: no races, deadlocks or unmatched messages (custom: it requires no result)\n");
-  } else {
-    fmt::print("right: computes {} in every order of execution\n", program.contract.name());
+        "root: rank {}{}\n", contract.root(),
+        read.root_assumed ? " (assumed: the file does not say, and no one rank stands out)" : "");
   }
-  if (!arguments->has("execute")) return 0;
-  const ExecuteReport executed = execute(program, execution);
-  if (!executed.ok) {
-    fmt::print("wrong when executed, interleaving {}:\n{}", executed.interleavings,
-               executed.to_string());
-    return kWrong;
-  }
-  fmt::print("executed {} interleaving{} with {} slot{}: right\n", executed.interleavings,
-             executed.interleavings == 1 ? "" : "s", execution.slots,
-             execution.slots == 1 ? "" : "s");
-  return 0;
+  if (!read.settings.also_in_place) return check(program, slots, "", execution) ? 0 : kWrong;
+  const bool apart = check(program, slots, "out of place: ", execution);
+  const bool in_place = check(in_place_form(program), slots, "in place: ", execution);
+  return apart && in_place ? 0 : kWrong;
 }
 
 }  // namespace

@@ -133,6 +133,11 @@ bool is_reduction(CollectiveKind kind) {
          kind == CollectiveKind::Reduce;
 }
 
+bool is_rooted(CollectiveKind kind) {
+  return kind == CollectiveKind::Broadcast || kind == CollectiveKind::Reduce ||
+         kind == CollectiveKind::Gather || kind == CollectiveKind::Scatter;
+}
+
 int size_granularity(CollectiveKind kind, int ranks) { return is_sliced(kind) ? ranks : 1; }
 
 double bus_bandwidth_factor(CollectiveKind kind, int ranks) {

@@ -112,6 +112,9 @@ class Contract {
 /// "rank 3 input[5]", or "rank 3 input[5..7]" for a run of `count` chunks.
 [[nodiscard]] std::string describe_location(const Location& location, int count = 1);
 
+/// Has the collective a root: Broadcast, Reduce, Gather, Scatter?
+[[nodiscard]] bool is_rooted(CollectiveKind kind);
+
 /// "allreduce", "allgather", "reducescatter", "broadcast", "reduce", "gather", "scatter",
 /// "alltoall", "alltonext", "custom".
 [[nodiscard]] std::string_view to_string(CollectiveKind kind);

@@ -49,7 +49,7 @@ class Exporter {
                    "ngpus=\"{}\" coll=\"{}\" inplace=\"{}\"",
                    program_.name, settings_.protocol, program_.channels,
                    contract_.chunks_per_call(), contract_.ranks(), collective_name(),
-                   in_place ? 1 : 0);
+                   in_place || settings_.also_in_place ? 1 : 0);
     const bool azure = settings_.dialect == XmlDialect::Azure;
     if (azure) fmt::format_to(out, " outofplace=\"{}\"", in_place ? 0 : 1);
     const XmlSettings defaults;
@@ -58,6 +58,7 @@ class Exporter {
       fmt::format_to(out, " minBytes=\"{}\" maxBytes=\"{}\"", settings_.min_bytes,
                      settings_.max_bytes);
     }
+    if (settings_.threads != 0) fmt::format_to(out, " nthreads=\"{}\"", settings_.threads);
     text_ += ">\n";
     for (int rank = 0; rank < contract_.ranks(); ++rank) write_gpu(rank);
     text_ += "</algo>\n";
@@ -99,9 +100,7 @@ class Exporter {
     if (std::ranges::find(protocols, settings_.protocol) == protocols.end()) {
       refuse(unknown_name_message("protocol", settings_.protocol, {"Simple", "LL", "LL128"}));
     }
-    if (settings_.min_bytes > settings_.max_bytes) {
-      refuse(fmt::format("sizes from {} to {} bytes", settings_.min_bytes, settings_.max_bytes));
-    }
+    check_settings();
     if (program_.kernels() > 1) {
       refuse(fmt::format("{} kernels, launched one after another; a file is one kernel",
                          program_.kernels()));
@@ -109,6 +108,22 @@ class Exporter {
     check_limit("channels", program_.channels, msccl::kMostChannels);
     check_limit("ranks", contract_.ranks(), msccl::kMostChildren);
     for (int rank = 0; rank < contract_.ranks(); ++rank) check_gpu(rank);
+  }
+
+  void check_settings() const {
+    if (settings_.min_bytes > settings_.max_bytes) {
+      refuse(fmt::format("sizes from {} to {} bytes", settings_.min_bytes, settings_.max_bytes));
+    }
+    const bool azure = settings_.dialect == XmlDialect::Azure;
+    if (settings_.also_in_place && (!azure || contract_.in_place())) {
+      refuse(azure ? "it is an in-place program, which cannot serve separate buffers"
+                   : "it serves both in place and out of place, which is Azure's to say");
+    }
+    if (settings_.threads != 0 && azure) refuse("its executor has no nthreads");
+    if (settings_.threads % msccl::kWarp != 0 || settings_.threads > msccl::kMostThreads) {
+      refuse(fmt::format("{} threads; a multiple of {}, at most {}", settings_.threads,
+                         msccl::kWarp, msccl::kMostThreads));
+    }
   }
 
   void check_limit(const std::string& what, std::int64_t found, std::int64_t most) const {

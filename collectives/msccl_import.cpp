@@ -5,10 +5,9 @@
 #include <tuple>
 #include <utility>
 
-#include "collectives/deadlock.hpp"
+#include "collectives/msccl_import_checks.hpp"
 #include "collectives/msccl_limits.hpp"
 #include "collectives/msccl_xml.hpp"
-#include "collectives/verify_internal.hpp"
 #include "collectives/xml_document.hpp"
 #include "core/error.hpp"
 #include "core/text_file.hpp"
@@ -25,15 +24,18 @@ std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 struct CollectiveName {
   std::string_view name;
   CollectiveKind kind;
+  bool microsoft;  // the dialects that have the name
+  bool azure;
 };
-constexpr CollectiveName kCollectives[] = {{"allreduce", CollectiveKind::AllReduce},
-                                           {"allgather", CollectiveKind::AllGather},
-                                           {"reduce", CollectiveKind::Reduce},
-                                           {"broadcast", CollectiveKind::Broadcast},
-                                           {"alltoall", CollectiveKind::AllToAll},
-                                           {"reduce_scatter", CollectiveKind::ReduceScatter},
-                                           {"reducescatter", CollectiveKind::ReduceScatter},
-                                           {"custom", CollectiveKind::Custom}};
+constexpr CollectiveName kCollectives[] = {
+    {"allreduce", CollectiveKind::AllReduce, true, true},
+    {"allgather", CollectiveKind::AllGather, true, true},
+    {"reduce", CollectiveKind::Reduce, true, true},
+    {"broadcast", CollectiveKind::Broadcast, true, true},
+    {"alltoall", CollectiveKind::AllToAll, true, true},
+    {"reduce_scatter", CollectiveKind::ReduceScatter, true, false},
+    {"reducescatter", CollectiveKind::ReduceScatter, false, true},
+    {"custom", CollectiveKind::Custom, true, false}};
 
 class Importer {
  public:
@@ -43,21 +45,18 @@ class Importer {
 
  private:
   void read_settings();
+  void read_forms();
+  void read_threads();
   void find_gpus();
   void make_contract();
-  [[nodiscard]] int find_root() const;
+  [[nodiscard]] int find_root();
   void read_gpu(int rank);
   void check_declared_chunks(int rank);
   void read_peers(int rank, ThreadBlock& block, const xml_node& node);
   void read_step(int rank, ThreadBlock& block, const xml_node& node);
   BufferSlice read_slice(const xml_node& node, const char* buffer, const char* offset, int rank,
                          std::int32_t count, bool used) const;
-  void check_dependencies(int rank);
-  void check_messages();
-  void check_order();
-  [[nodiscard]] const xml_node& step_node(int rank, std::int32_t block, std::int32_t step) const {
-    return step_nodes_[at(rank)][at(block)][at(step)];
-  }
+  /// As the file declares them.
   [[nodiscard]] std::int32_t chunks(int rank, Buffer buffer) const;
   /// Only elements called `name` (and `skipped`), numbered by their ids from 0 without a gap.
   [[nodiscard]] std::vector<xml_node> numbered(const xml_node& parent, const char* name,
@@ -82,8 +81,9 @@ XmlProgram Importer::run() {
   find_gpus();
   make_contract();
   for (int rank = 0; rank < std::ssize(gpus_); ++rank) read_gpu(rank);
-  check_messages();
-  check_order();
+  const msccl::ImportedSteps steps{document_, program_, step_nodes_};
+  check_messages(steps);
+  check_order(steps);
   return std::move(result_);
 }
 
@@ -122,8 +122,35 @@ void Importer::read_settings() {
     document_.fail(algo_, unknown_name_message("coll", name, names));
   }
   kind_ = found->kind;
-  const bool azure = algo_.attribute("outofplace") || name == "reducescatter";
-  if (azure) settings.dialect = XmlDialect::Azure;
+  const bool azure = !found->microsoft || (found->azure && algo_.attribute("outofplace"));
+  if (azure) {
+    settings.dialect = XmlDialect::Azure;
+    read_forms();
+  } else {
+    read_threads();
+  }
+}
+
+void Importer::read_forms() {
+  for (const char* required : {"minBytes", "maxBytes"}) {
+    static_cast<void>(document_.text(algo_, required));
+  }
+  const bool out_of_place = document_.flag(algo_, "outofplace");
+  if (!in_place_ && !out_of_place) {
+    document_.fail(algo_, "inplace and outofplace are both 0; expected 1 for one of them, or both");
+  }
+  result_.settings.also_in_place = in_place_ && out_of_place;
+  if (out_of_place) in_place_ = false;
+}
+
+void Importer::read_threads() {
+  if (!algo_.attribute("nthreads")) return;
+  const std::int32_t threads = document_.small(algo_, "nthreads", {0, msccl::kMostThreads});
+  if (threads == 0 || threads % msccl::kWarp != 0) {
+    document_.fail(algo_, fmt::format("nthreads {}; expected a multiple of {}, at most {}", threads,
+                                      msccl::kWarp, msccl::kMostThreads));
+  }
+  result_.settings.threads = threads;
 }
 
 std::vector<xml_node> Importer::numbered(const xml_node& parent, const char* name,
@@ -160,7 +187,7 @@ void Importer::find_gpus() {
   }
 }
 
-int Importer::find_root() const {
+int Importer::find_root() {
   const bool from_root = kind_ == CollectiveKind::Broadcast;
   if (!from_root && kind_ != CollectiveKind::Reduce) return 0;
   int root = 0;
@@ -174,6 +201,7 @@ int Importer::find_root() const {
     root = rank;
     ++candidates;
   }
+  result_.root_assumed = candidates != 1;
   return candidates == 1 ? root : 0;
 }
 
@@ -197,26 +225,28 @@ void Importer::make_contract() {
   try {
     program_.contract =
         Contract::make(kind_, ranks, chunks_per_loop_ / slices, in_place_, find_root());
+    if (result_.settings.also_in_place) static_cast<void>(in_place_form(program_));
   } catch (const UserError& error) {
     document_.fail(algo_, error.what());
   }
 }
 
 std::int32_t Importer::chunks(int rank, Buffer buffer) const {
-  const GpuProgram& gpu = program_.gpus[at(rank)];
-  return buffer == Buffer::Input    ? gpu.input_chunks
-         : buffer == Buffer::Output ? gpu.output_chunks
-                                    : gpu.scratch_chunks;
+  const char* name = buffer == Buffer::Input    ? "i_chunks"
+                     : buffer == Buffer::Output ? "o_chunks"
+                                                : "s_chunks";
+  return document_.small(gpus_[at(rank)], name, {0, msccl::kMostChunks});
 }
 
 void Importer::check_declared_chunks(int rank) {
   for (const bool input : {true, false}) {
-    const char* name = input ? "i_chunks" : "o_chunks";
-    const std::int32_t expected = chunks(rank, input ? Buffer::Input : Buffer::Output);
-    const std::int32_t found = document_.small(gpus_[at(rank)], name, {0, msccl::kMostChunks});
+    const std::int32_t expected =
+        input ? program_.contract.input_chunks(rank) : program_.contract.output_chunks(rank);
+    const std::int32_t found = chunks(rank, input ? Buffer::Input : Buffer::Output);
     // A buffer that the program does not name may be declared empty.
     if (found == expected || found == 0) continue;
-    document_.fail(gpus_[at(rank)], fmt::format("{} {}; {} of {} chunks a loop has {}", name, found,
+    document_.fail(gpus_[at(rank)], fmt::format("{} {}; {} of {} chunks a loop has {}",
+                                                input ? "i_chunks" : "o_chunks", found,
                                                 to_string(kind_), chunks_per_loop_, expected));
   }
 }
@@ -226,7 +256,7 @@ void Importer::read_gpu(int rank) {
   GpuProgram& gpu = program_.gpus.emplace_back();
   gpu.input_chunks = program_.contract.input_chunks(rank);
   gpu.output_chunks = program_.contract.output_chunks(rank);
-  gpu.scratch_chunks = document_.small(node, "s_chunks", {0, msccl::kMostChunks});
+  gpu.scratch_chunks = chunks(rank, Buffer::Scratch);
   check_declared_chunks(rank);
   const int most = result_.settings.dialect == XmlDialect::Azure ? msccl::kMostBlocksAzure
                                                                  : msccl::kMostBlocksMicrosoft;
@@ -244,7 +274,7 @@ void Importer::read_gpu(int rank) {
                      fmt::format("more than {} elements in one <gpu>", msccl::kMostNodes));
     }
   }
-  check_dependencies(rank);
+  msccl::check_dependencies({document_, program_, step_nodes_}, rank);
 }
 
 void Importer::read_peers(int rank, ThreadBlock& block, const xml_node& node) {
@@ -311,6 +341,7 @@ void Importer::read_step(int rank, ThreadBlock& block, const xml_node& node) {
   if (found == std::end(msccl::kTypes)) {
     std::vector<std::string> names;
     for (const auto& each : msccl::kTypes) names.emplace_back(each.name);
+    if (type == "ra") document_.fail(node, "type 'ra' (microsoft's res_add) is not supported");
     document_.fail(node, unknown_name_message("type", type, names));
   }
   step.opcode = found->opcode;
@@ -340,77 +371,16 @@ void Importer::read_step(int rank, ThreadBlock& block, const xml_node& node) {
   step_nodes_[at(rank)][program_.gpus[at(rank)].thread_blocks.size() - 1].push_back(node);
 }
 
-void Importer::check_dependencies(int rank) {
-  const auto& blocks = program_.gpus[at(rank)].thread_blocks;
-  for (std::int32_t id = 0; id < std::ssize(blocks); ++id) {
-    const auto& steps = blocks[at(id)].steps;
-    for (std::int32_t number = 0; number < std::ssize(steps); ++number) {
-      for (const StepRef& wait : steps[at(number)].dependencies) {
-        const xml_node& node = step_node(rank, id, number);
-        if (wait.thread_block >= std::ssize(blocks) ||
-            wait.step >= std::ssize(blocks[at(wait.thread_block)].steps)) {
-          document_.fail(node, fmt::format("waits for thread block {}, step {}, which does not "
-                                           "exist",
-                                           wait.thread_block, wait.step));
-        }
-        if (!document_.flag(step_node(rank, wait.thread_block, wait.step), "hasdep")) {
-          document_.fail(node, fmt::format("waits for thread block {}, step {}, whose hasdep is 0: "
-                                           "it never says that it is done",
-                                           wait.thread_block, wait.step));
-        }
-      }
-    }
-  }
-}
-
-void Importer::check_messages() {
-  const verifier::BlockIndex blocks(program_);
-  for (const auto& connection : blocks.connections()) {
-    // The steps of one end that send or receive on the connection.
-    const auto messages = [&](std::int32_t block, bool sending) {
-      std::vector<std::int32_t> steps;
-      if (block < 0) return steps;
-      const auto& all = blocks[block].block->steps;
-      for (std::int32_t i = 0; i < std::ssize(all); ++i) {
-        if (sending ? sends(all[at(i)].opcode) : receives(all[at(i)].opcode)) steps.push_back(i);
-      }
-      return steps;
-    };
-    const auto sent = messages(connection.sender, true);
-    const auto received = messages(connection.receiver, false);
-    const auto node = [&](std::int32_t block, std::int32_t step) {
-      return step_node(blocks[block].rank, blocks[block].id, step);
-    };
-    const std::string where = fmt::format("from GPU {} to GPU {} on channel {}", connection.source,
-                                          connection.target, connection.channel);
-    if (received.size() > sent.size()) {
-      document_.fail(node(connection.receiver, received[sent.size()]),
-                     fmt::format("unmatched receive: message {} {}, of which {} are sent",
-                                 sent.size(), where, sent.size()));
-    }
-    if (sent.size() > received.size()) {
-      document_.fail(node(connection.sender, sent[received.size()]),
-                     fmt::format("unmatched send: message {} {}, of which {} are received",
-                                 received.size(), where, received.size()));
-    }
-    for (std::size_t i = 0; i < sent.size(); ++i) {
-      const std::int32_t count = blocks[connection.sender].block->steps[at(sent[i])].count;
-      const std::int32_t expected = blocks[connection.receiver].block->steps[at(received[i])].count;
-      if (count == expected) continue;
-      document_.fail(node(connection.receiver, received[i]),
-                     fmt::format("cnt {}; message {} {} has cnt {}", expected, i, where, count));
-    }
-  }
-}
-
-void Importer::check_order() {
-  if (const auto stuck = find_deadlock(program_, 0)) {
-    document_.fail(step_node(stuck->rank, stuck->thread_block, stuck->step),
-                   "deadlock: this step waits, in a cycle, for what waits for it");
-  }
-}
-
 }  // namespace
+
+ThreadBlockProgram in_place_form(const ThreadBlockProgram& program) {
+  const Contract& contract = program.contract;
+  const int slices = size_granularity(contract.kind(), contract.ranks());
+  ThreadBlockProgram form = program;
+  form.contract = Contract::make(contract.kind(), contract.ranks(),
+                                 contract.chunks_per_call() / slices, true, contract.root());
+  return form;
+}
 
 XmlProgram parse_msccl_xml(std::string_view text, const std::string& file) {
   if (text.size() > kMostXmlBytes) {

@@ -18,6 +18,8 @@ inline constexpr int kMostPeersPerChannel = 32;  ///< send and receive blocks of
 inline constexpr int kMostNodes = 4096;          ///< XML elements of a GPU
 inline constexpr int kMostChildren = 1024;       ///< of an XML element
 inline constexpr std::size_t kLongestName = 63;
+inline constexpr int kWarp = 32;           ///< nthreads is a multiple of it
+inline constexpr int kMostThreads = 1024;  ///< of a thread block, as CUDA has it
 
 /// Larger programs are refused before they take the memory of the machine.
 inline constexpr int kMostChunks = 1 << 20;  ///< of a buffer

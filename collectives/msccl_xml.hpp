@@ -30,6 +30,9 @@ struct XmlSettings {
   /// only where they are not its defaults.
   std::uint64_t min_bytes = 0;
   std::uint64_t max_bytes = std::uint64_t{1} << 27;
+  /// Azure: the program, whose contract is that of separate buffers, is taken in place too.
+  bool also_in_place = false;
+  int threads = 0;  ///< Microsoft: of a thread block; 0: the executor's choice
 };
 
 /// The program in a dialect. An extra dependency of a step becomes a `nop` step before it. Places
@@ -43,7 +46,12 @@ struct XmlSettings {
 struct XmlProgram {
   ThreadBlockProgram program;
   XmlSettings settings;
+  bool root_assumed = false;  ///< which rank is the root could not be told: it is 0
 };
+
+/// The same instructions where the collective is carried out in place. Throws UserError if it has
+/// no such form.
+[[nodiscard]] ThreadBlockProgram in_place_form(const ThreadBlockProgram& program);
 
 /// Reads either dialect; `copy` elements (TACCL, ncclize) and unknown attributes are passed over,
 /// as the executors do. The root of a rooted collective, which the format does not name, is the one

@@ -19,8 +19,9 @@ struct Range {
 
 class XmlDocument {
  public:
-  /// Throws UserError on ill-formed XML and on a DOCTYPE (no entities are expanded, whatever it
-  /// says). The text must outlive the document.
+  /// Throws UserError on ill-formed XML, text beside or between elements, an attribute that stands
+  /// twice, entities that XML does not define, bytes that are not UTF-8, and on a DOCTYPE (no
+  /// entities are expanded, whatever it says). The text must outlive the document.
   XmlDocument(std::string_view text, std::string file);
 
   /// The only element at the top, which must have this name.
@@ -41,6 +42,9 @@ class XmlDocument {
   }
 
  private:
+  void check_bytes() const;
+  void check_elements() const;
+  void check_node(const pugi::xml_node& node) const;
   [[nodiscard]] SourceLocation location(std::ptrdiff_t offset) const;
 
   std::string_view text_;

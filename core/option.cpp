@@ -1,6 +1,7 @@
 #include "core/option.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <limits>
 
 #include "core/units.hpp"
@@ -94,6 +95,10 @@ std::int64_t read_integer(std::string_view text, const OptionSpec& spec,
                           const SourceLocation& where) {
   const std::int64_t value = parse_integer(text, spec.name, where);
   check_range(static_cast<double>(value), spec, trim(text), where);
+  if (value % spec.multiple_of != 0) {
+    throw UserError(where, fmt::format("{} is {}; expected a multiple of {}", spec.name,
+                                       quoted(trim(text)), spec.multiple_of));
+  }
   return value;
 }
 

@@ -42,8 +42,9 @@ struct OptionSpec {
   /// Bounds of each value, in SI units for quantities (s, B, B/s). Quantities are never negative.
   std::optional<double> min{};
   std::optional<double> max{};
-  bool exclusive_min = false;  ///< the value must be > min, not >= min
-  bool required = false;       ///< check_keys refuses a mapping without this key
+  bool exclusive_min = false;    ///< the value must be > min, not >= min
+  std::int64_t multiple_of = 1;  ///< for Integer: each value is a multiple of this
+  bool required = false;         ///< check_keys refuses a mapping without this key
   /// The default as the user would write it in YAML, e.g. "64KiB" or "[1, 2]"; empty: none.
   std::string default_text{};
   std::vector<std::string> choices{};  ///< for Choice: the valid names

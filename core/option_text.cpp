@@ -95,6 +95,9 @@ std::string range_text(const OptionSpec& spec) {
   std::string text;
   if (spec.min) text = (spec.exclusive_min ? "> " : ">= ") + bound_text(*spec.min, spec);
   if (spec.max) text += (text.empty() ? "<= " : ", <= ") + bound_text(*spec.max, spec);
+  if (spec.multiple_of != 1) {
+    text += (text.empty() ? "" : ", ") + ("a multiple of " + std::to_string(spec.multiple_of));
+  }
   return text;
 }
 

@@ -18,7 +18,7 @@ struct Release {
 constexpr ByNodes kVoltaLl_GBps{39, 39, 20.4};
 constexpr ByNodes kAmpereLl_GBps{87.7, 22.5, 19};
 
-constexpr Release k2_18{
+constexpr Release kRelease2_18{
     .base_us = {{{6.8, 14, 0}, {6.6, 14, 8.4}, {6.8, 14, 0}, {6.8, 14, 0}, {0, 0, 23}, {0, 0, 23}}},
     .hardware_us =
         {{{{{.6, 1.25, 4}, {.6, 1.9, 3.4}, {0, 0, 8}, {0, 0, 4.75}}},
@@ -35,21 +35,21 @@ constexpr ByLink kHardware2_19_us{
      {{{5, 8.5, 28}, {2.7, 4, 14}, {0, 0, 31}, {0, 0, 30}, {0, 0, 18}, {0, 0, 14}}}}};
 constexpr ByAlgorithm kBase2_19_us{{{6.8, 14, 0}, {6.6, 14, 8.4}}};
 
-constexpr Release k2_19{.base_us = kBase2_19_us,
-                        .hardware_us = kHardware2_19_us,
-                        .ll_most_GBps = {kVoltaLl_GBps, kAmpereLl_GBps, kAmpereLl_GBps},
-                        .ll_half = false,
-                        .collnet_gathers = true,
-                        .collnet_arity_us = .4};
+constexpr Release kRelease2_19{.base_us = kBase2_19_us,
+                               .hardware_us = kHardware2_19_us,
+                               .ll_most_GBps = {kVoltaLl_GBps, kAmpereLl_GBps, kAmpereLl_GBps},
+                               .ll_half = false,
+                               .collnet_gathers = true,
+                               .collnet_arity_us = .4};
 
 // Between 2.20 and 2.23 LL was found to do better. The latencies of these two releases were not at
 // hand: they are those of 2.20.
-constexpr Release k2_21{.base_us = kBase2_19_us,
-                        .hardware_us = kHardware2_19_us,
-                        .ll_most_GBps = {kVoltaLl_GBps, kAmpereLl_GBps, {141, 45, 35}},
-                        .ll_half = true,
-                        .collnet_gathers = true,
-                        .collnet_arity_us = .4};
+constexpr Release kRelease2_21{.base_us = kBase2_19_us,
+                               .hardware_us = kHardware2_19_us,
+                               .ll_most_GBps = {kVoltaLl_GBps, kAmpereLl_GBps, {141, 45, 35}},
+                               .ll_half = true,
+                               .collnet_gathers = true,
+                               .collnet_arity_us = .4};
 
 // A channel's most. Rows: Volta, Ampere, Hopper.
 constexpr std::array<ByNodes, 3> kRingLl128_GBps{{{20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 36.7}}};
@@ -57,15 +57,15 @@ constexpr std::array<ByNodes, 3> kTreeLl128_GBps{{{20, 20, 20}, {20, 20, 20}, {3
 constexpr std::array<ByNodes, 3> kTree_GBps{{{26.5, 18.5, 10}, {24, 23.6, 17.8}, {38.7, 41.4, 36}}};
 
 const Release& release(const NcclVersion& version) {
-  if (version.minor <= 18) return k2_18;
-  return version.minor <= 20 ? k2_19 : k2_21;
+  if (version.minor <= 18) return kRelease2_18;
+  return version.minor <= 20 ? kRelease2_19 : kRelease2_21;
 }
 
 class Model {
  public:
   Model(const NcclVersion& version, const NcclComm& comm)
       : release_(release(version)),
-        of_2_18_(&release_ == &k2_18),
+        of_2_18_(&release_ == &kRelease2_18),
         comm_(comm),
         shape_(comm),
         gpu_(gpu_row(comm.compute_capability, 2)),

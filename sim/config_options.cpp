@@ -55,6 +55,7 @@ std::vector<OptionSpec> make_options() {
        .description = "threads of a thread block",
        .min = 32,
        .max = 1024,
+       .multiple_of = 32,
        .default_text = "512"},
       {.name = "tile",
        .kind = OptionKind::Bytes,

@@ -122,6 +122,10 @@ TEST_CASE("fits that make no sense are refused") {
   options.parameters = {"full_threads"};
   CHECK(thrown([&] { return fit(cells, options); }) ==
         "parameter 'full_threads' is a count or a size, which is not fitted");
+  options.parameters = {"kernel_launch", "channel_overhead"};
+  options.evaluations = 2;
+  CHECK(thrown([&] { return fit(cells, options); }) ==
+        "at most 2 evaluations for 2 parameters; expected at least 3");
   options.parameters = {"kernel_launch", "kernel_launch"};
   CHECK(thrown([&] { return fit(cells, options); }) == "parameter 'kernel_launch' is named twice");
 }

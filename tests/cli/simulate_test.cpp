@@ -37,7 +37,7 @@ TEST_CASE("simulate takes the values that experiments take") {
   CHECK(refusal(ring_with({"--channels", "65"})) ==
         "error: --channels: channels is '65'; expected >= 1, <= 64\n");
   CHECK(refusal(ring_with({"--threads", "31"})) ==
-        "error: --threads: threads is '31'; expected >= 32, <= 1024\n");
+        "error: --threads: threads is '31'; expected >= 32, <= 1024, a multiple of 32\n");
   CHECK(refusal(ring_with({"--datatype", "float33"})).starts_with("error: --datatype: "));
   CHECK(simulate(ring_with({"--channels", "16", "--threads", "1024"})).code == 0);
 }

@@ -181,9 +181,7 @@ TEST_CASE("msccl xml: one clear error each") {
   const auto with = [](const std::string& from, const std::string& to) {
     return import_error(changed(kAllGather, from, to));
   };
-  CHECK(import_error("") ==
-        "t.xml:1:1: the XML is ill-formed or ends too early: no document "
-        "element found");
+  CHECK(import_error("") == "t.xml:1:1: no XML element; expected <algo>");
   CHECK(import_error(kAllGather.substr(0, 300)) ==
         "t.xml:4:103: the XML is ill-formed or ends too early: error parsing element attribute");
   CHECK(import_error(kAllGather.substr(0, kAllGather.size() - 9)).find("ends too early") !=
@@ -218,7 +216,9 @@ TEST_CASE("msccl xml: one clear error each") {
   CHECK(with("<step s=\"0\"", "<stop s=\"0\"") ==
         "t.xml:4:7: element 'stop' in <tb>; expected <step>");
   CHECK(with("<step s=\"1\"", "<step s=\"2\"") == "t.xml:5:7: s 2; expected 1, the steps in order");
-  CHECK(with("type=\"s\"", "type=\"ra\"").starts_with("t.xml:4:7: unknown type 'ra'; expected"));
+  CHECK(with("type=\"s\"", "type=\"rr\"").starts_with("t.xml:4:7: unknown type 'rr'; expected"));
+  CHECK(with("type=\"s\"", "type=\"ra\"") ==
+        "t.xml:4:7: type 'ra' (microsoft's res_add) is not supported");
   CHECK(with("srcbuf=\"o\"", "srcbuf=\"x\"") == "t.xml:4:7: srcbuf 'x'; expected i, o or s");
   CHECK(with("srcoff=\"0\"", "srcoff=\"2\"") ==
         "t.xml:4:7: srcoff 2 with cnt 1 is out of the output buffer of 2 chunks");
@@ -247,6 +247,74 @@ TEST_CASE("msccl xml: one clear error each") {
         "t.xml:4:7: deadlock: this step waits, in a cycle, for what waits for it");
   CHECK(import_error(std::string(kMostXmlBytes + 1, ' ')) ==
         "t.xml: 67108865 bytes; expected at most 67108864");
+}
+
+TEST_CASE("msccl xml: what is not XML, though parsers let it pass, is refused") {
+  const auto with = [](const std::string& from, const std::string& to) {
+    return import_error(changed(kAllGather, from, to));
+  };
+  CHECK(with("coll=\"allgather\"", "coll=\"allgather\" coll=\"reduce\"") ==
+        "t.xml:1:1: <algo> has attribute 'coll' twice");
+  CHECK(import_error(kAllGather + "more") ==
+        "t.xml:15:1: text 'more'; expected nothing but elements");
+  CHECK(with("  <gpu id=\"0\"", "text<gpu id=\"0\"") ==
+        "t.xml:2:1: text 'text'; expected nothing but elements");
+  CHECK(with("  <gpu id=\"0\"", "<![CDATA[x]]><gpu id=\"0\"").find("text 'x'; expected") !=
+        std::string::npos);
+  CHECK(with("name=\"two\"", "name=\"a&b;\"") ==
+        "t.xml:1:1: name 'a&b;': the entity after & is none that XML defines");
+  CHECK(with("name=\"two\"", "name=\"\xFF\"") ==
+        "t.xml:1:13: byte 0xff is not UTF-8; expected XML text");
+}
+
+TEST_CASE("msccl xml: a buffer declared empty has no chunks") {
+  std::string text = changed(kAllGather, "inplace=\"1\"", "inplace=\"0\"");
+  text = changed(text, "srcbuf=\"o\"", "srcbuf=\"i\"");
+  CHECK(import_error(text) ==
+        "t.xml:4:7: srcoff 0 with cnt 1 is out of the input buffer of 0 chunks");
+}
+
+TEST_CASE("msccl xml: a file for both forms is checked in both") {
+  const std::string both = "inplace=\"1\" outofplace=\"1\" minBytes=\"0\" maxBytes=\"4096\"";
+  // Right in place; with separate buffers nobody writes the GPU's own part.
+  const XmlProgram lacking = parse_msccl_xml(changed(kAllGather, "inplace=\"1\"", both), "t.xml");
+  CHECK(lacking.settings.also_in_place);
+  CHECK_FALSE(lacking.program.contract.in_place());
+  CHECK_FALSE(verify(lacking.program).ok);
+  CHECK(verify(in_place_form(lacking.program)).ok);
+  // It comes back as it went out.
+  const std::string written = to_msccl_xml(lacking.program, lacking.settings);
+  CHECK(written.find(both) != std::string::npos);
+  const XmlProgram again = parse_msccl_xml(written, "t.xml");
+  CHECK(to_msccl_xml(again.program, again.settings) == written);
+  CHECK(import_error(changed(kAllGather, "inplace=\"1\"",
+                             "inplace=\"0\" outofplace=\"0\" minBytes=\"0\" maxBytes=\"1\"")) ==
+        "t.xml:1:1: inplace and outofplace are both 0; expected 1 for one of them, or both");
+  CHECK(import_error(changed(kAllGather, "inplace=\"1\"", "inplace=\"1\" outofplace=\"0\"")) ==
+        "t.xml:1:1: <algo> has no attribute 'minBytes'");
+  XmlSettings microsoft = lacking.settings;
+  microsoft.dialect = XmlDialect::Microsoft;
+  CHECK(export_error(lacking.program, microsoft).find("which is Azure's to say") !=
+        std::string::npos);
+}
+
+TEST_CASE("msccl xml: threads of a block, and roots that do not stand out") {
+  const XmlProgram read =
+      parse_msccl_xml(changed(kAllGather, "inplace=\"1\"", "inplace=\"1\" nthreads=\"256\""), "t");
+  CHECK(read.settings.threads == 256);
+  CHECK(to_msccl_xml(read.program, read.settings).find(" nthreads=\"256\"") != std::string::npos);
+  for (const char* bad : {"33", "0"}) {
+    CHECK(import_error(changed(kAllGather, "inplace=\"1\"",
+                               "inplace=\"1\" nthreads=\"" + std::string(bad) + "\"")) ==
+          "t.xml:1:1: nthreads " + std::string(bad) + "; expected a multiple of 32, at most 1024");
+  }
+  CHECK(export_error(read.program, {.dialect = XmlDialect::Azure, .threads = 256})
+            .find("its executor has no nthreads") != std::string::npos);
+  // A ring AllReduce does a Reduce too, but for which root nobody can say.
+  const std::string ring = xml_of("ring", request_for(CollectiveKind::AllReduce, 3, 1));
+  CHECK_FALSE(parse_msccl_xml(ring, "t.xml").root_assumed);
+  CHECK(parse_msccl_xml(changed(ring, "coll=\"allreduce\"", "coll=\"reduce\""), "t.xml")
+            .root_assumed);
 }
 
 TEST_CASE("msccl xml: programs that the executors do not take are refused with the reason") {

@@ -57,6 +57,11 @@ TEST_CASE("values inside the range are read, outside it refused") {
   CHECK(read_text("x", OptionSpec{.name = "title"}) == "x");
   CHECK(thrown([&] { return read_text("", OptionSpec{.name = "title"}, where); }) ==
         "f:1:2: title is empty; expected text");
+  const OptionSpec warps{.name = "threads", .kind = OptionKind::Integer, .multiple_of = 32};
+  CHECK(read_integer("64", warps) == 64);
+  CHECK(thrown([&] { return read_integer("33", warps, where); }) ==
+        "f:1:2: threads is '33'; expected a multiple of 32");
+  CHECK(range_text(warps) == "a multiple of 32");
   CHECK(read_real("0.5", OptionSpec{.name = "x", .kind = OptionKind::Real, .max = 0.5}) == 0.5);
   CHECK(read_flag("true", OptionSpec{.name = "x", .kind = OptionKind::Flag}));
 }

@@ -124,7 +124,7 @@ std::vector<BadExperiment> make_bad_experiments() {
       {"channels out of range", experiment_with({{"channels", "0"}}),
        ":6:11: channels is '0'; expected >= 1, <= 64"},
       {"threads out of range", experiment_with({{"threads", "16"}}),
-       ":6:10: threads is '16'; expected >= 32, <= 1024"},
+       ":6:10: threads is '16'; expected >= 32, <= 1024, a multiple of 32"},
       {"name that leaves the results folder", experiment_with({{"name", "../up"}}),
        ":1:7: name is '../up'; expected at most 100 letters, digits, '.', '_' and '-', not "
        "starting with '.' or '-'"},
