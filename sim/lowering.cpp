@@ -24,9 +24,21 @@ Lowering::Lowering(std::shared_ptr<const ThreadBlockProgram> program, const Fabr
       tile_bytes_(static_cast<double>(call.bytes) / program_->contract.chunks_per_call() / tiles_) {
 }
 
+// The links of the fabric, and behind them, if they limit anything, one for the proxy of each rank:
+// as fast as it is with the largest message of the program.
+void Lowering::set_links() {
+  std::vector<double> capacities = link_capacities(fabric_, model_);
+  const double proxy_Bps =
+      proxy_capacity_Bps(model_, config_.protocol, tile_bytes_ * longest_message(*program_));
+  proxies_ = proxy_Bps < kNoRateCap;
+  if (proxies_)
+    capacities.insert(capacities.end(), static_cast<std::size_t>(fabric_.ranks()), proxy_Bps);
+  graph_->set_link_capacities(std::move(capacities));
+}
+
 LoweredProgram Lowering::run() {
   graph_ = std::make_shared<TransferGraph>();
-  graph_->set_link_capacities(link_capacities(fabric_, model_));
+  set_links();
   add_starts();
   index_blocks();
   find_connections();
@@ -39,6 +51,7 @@ LoweredProgram Lowering::run() {
   LoweredProgram lowered;
   lowered.program = program_;
   lowered.steps = longest_chain(*graph_);
+  lowered.fabric_links = fabric_.links().size();
   lowered.tiles = tiles_;
   lowered.graph = std::move(graph_);
   lowered.origins = std::move(origins_);

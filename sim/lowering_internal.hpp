@@ -111,6 +111,8 @@ class Lowering {
   void claim(std::int32_t& owner, int block, int source, int target, int channel,
              const char* direction) const;
   void add_flows();
+  void set_links();
+  [[nodiscard]] bool crosses_network(std::span<const LinkId> links) const;
   Message add_message(const NodeOrigin& origin, int channel, int chunks, bool reducing);
 
   // sim/lowering_steps.cpp: completion of steps, and edges.
@@ -140,6 +142,7 @@ class Lowering {
   std::vector<TransferId> own_node_;       // by step: its node, -1: none
   std::vector<TransferId> arrival_;        // by step: what says its message is there, -1: none
   std::unordered_map<std::uint64_t, Connection> connections_;
+  bool proxies_ = false;  // do messages over the network load the proxies of their ranks?
   std::unordered_map<std::uint64_t, Route> routes_;
   std::vector<TransferId> scratch_;
   std::vector<std::pair<TransferId, std::int32_t>> scratch_sources_;  // node, lag
