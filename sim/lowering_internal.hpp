@@ -87,7 +87,7 @@ class Lowering {
   }
 
   [[nodiscard]] TransferId& start_of(int rank, int kernel) {
-    return starts_[static_cast<std::size_t>(rank * program_->kernels() + kernel)];
+    return starts_[static_cast<std::size_t>(rank * kernels_ + kernel)];
   }
 
   TransferId add_local_node(double delay_s, const NodeOrigin& origin) {
@@ -127,6 +127,7 @@ class Lowering {
                                                                           TransferId flow) const;
 
   std::shared_ptr<const ThreadBlockProgram> program_;
+  int kernels_;  // program_->kernels(), which looks at every block
   const Fabric& fabric_;
   const CostModel& model_;
   const Config& config_;
