@@ -16,6 +16,7 @@ extern const std::string_view parameters_a100_abci;
 extern const std::string_view parameters_a100_slingshot;
 extern const std::string_view parameters_gh200;
 extern const std::string_view parameters_h100;
+extern const std::string_view parameters_h100_cluster00;
 extern const std::string_view parameters_mi300x;
 extern const std::string_view parameters_v100;
 extern const std::string_view parameters_v100_abci;
@@ -39,6 +40,8 @@ const std::vector<ShippedSet>& shipped_sets() {
       {"gh200", &embedded::parameters_gh200, {"GH200"}, {}},
       // H200 is H100 with more memory.
       {"h100", &embedded::parameters_h100, {"H100", "H200"}, {}},
+      // Chosen by name only: one cluster whose network is slower than its NICs.
+      {"h100-cluster00", &embedded::parameters_h100_cluster00, {}, {}},
       {"mi300x", &embedded::parameters_mi300x, {"MI300X"}, {}},
       {"v100", &embedded::parameters_v100, {"V100"}, {}},
       {"v100-abci", &embedded::parameters_v100_abci, {"V100"}, {"abci-v"}},

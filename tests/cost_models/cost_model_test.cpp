@@ -85,7 +85,7 @@ TEST_CASE("unknown cost model names the nearest") {
   } catch (const UserError& error) {
     CHECK(std::string(error.what()) ==
           "unknown cost model 'a10'; expected one of hockney, a100, a100-abci, a100-slingshot, "
-          "gh200, h100, mi300x, v100, v100-abci (did you mean 'a100'?)");
+          "gh200, h100, h100-cluster00, mi300x, v100, v100-abci (did you mean 'a100'?)");
   }
 }
 
