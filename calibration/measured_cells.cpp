@@ -141,4 +141,14 @@ MeasuredCells make_cells(std::span<const Measurement> rows, const CellFilter& fi
   return result;
 }
 
+void require_one_system(const MeasuredCells& cells, const std::string& file) {
+  std::set<std::string> systems;
+  for (const MeasuredCell& cell : cells.cells) systems.insert(cell.system);
+  if (systems.size() < 2) return;
+  throw UserError({file, 0, 0},
+                  fmt::format("has rows of {} systems ({}); name the one to fit with --system, or "
+                              "several that one set shall describe",
+                              systems.size(), fmt::join(systems, ", ")));
+}
+
 }  // namespace cclgym

@@ -66,6 +66,10 @@ struct CellFilter {
 [[nodiscard]] MeasuredCells make_cells(std::span<const Measurement> rows, const CellFilter& filter,
                                        const std::string& file);
 
+/// Throws UserError, naming the systems, if the cells are of more than one: one parameter set
+/// describes one system.
+void require_one_system(const MeasuredCells& cells, const std::string& file);
+
 /// The names of the systems of the rows, each once, in their order.
 [[nodiscard]] std::vector<std::string> systems_of(std::span<const Measurement> rows);
 

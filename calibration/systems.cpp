@@ -75,6 +75,8 @@ RunPlan run_plan(const MeasuredSystem& system, const Measurement& row) {
     plan.named = rccl_on_mi300x(row.bytes);
   } else if (system.name == "Azure-NDv4" && row.config == "msccl") {
     plan.refusal = "config 'msccl' does not say which of MSCCL's programs ran";
+  } else if (system.name == "H100-cluster" && row.config.starts_with("cluster00")) {
+    plan.cost_model = "h100-cluster00";
   } else if (system.name == "Polaris" && (row.config == "envset1" || row.config == "envset2")) {
     plan.refusal = fmt::format("config '{}' ran over TCP sockets, which no parameter set describes",
                                row.config);

@@ -4,7 +4,6 @@
 #include <charconv>
 #include <filesystem>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <iostream>
 #include <unistd.h>
 
@@ -74,18 +73,6 @@ std::set<int> held_out_ranks(const Arguments& arguments) {
   return ranks;
 }
 
-// One set describes one system, unless the user says that several are alike.
-void require_one_system(const MeasuredRows& measured, const MeasuredCells& cells) {
-  if (!measured.filter.systems.empty() || measured.filter.fabric) return;
-  std::set<std::string> systems;
-  for (const MeasuredCell& cell : cells.cells) systems.insert(cell.system);
-  if (systems.size() < 2) return;
-  throw UserError({measured.path, 0, 0},
-                  fmt::format("has rows of {} systems ({}); name the one to fit with --system, or "
-                              "several that one set shall describe",
-                              systems.size(), fmt::join(systems, ", ")));
-}
-
 class ProgressLine {
  public:
   explicit ProgressLine(bool quiet) : quiet_(quiet), terminal_(::isatty(STDERR_FILENO) == 1) {}
@@ -137,7 +124,10 @@ int fit_parameters(const std::vector<std::string>& args) {
   if (!arguments) return 0;
   const MeasuredRows measured = measured_rows(fit_command(), *arguments);
   const MeasuredCells cells = make_cells(measured.rows, measured.filter, measured.path);
-  require_one_system(measured, cells);
+  // One set describes one system, unless the user says that several are alike.
+  if (measured.filter.systems.empty() && !measured.filter.fabric) {
+    require_one_system(cells, measured.path);
+  }
   for (const RefusedRows& refused : cells.refused) {
     fmt::print(stderr, "left out: {} rows of {}: {}\n", refused.rows, refused.system,
                refused.reason);

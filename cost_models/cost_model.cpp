@@ -12,11 +12,14 @@ namespace cclgym {
 
 namespace embedded {
 extern const std::string_view parameters_a100;
+extern const std::string_view parameters_a100_abci;
 extern const std::string_view parameters_a100_slingshot;
 extern const std::string_view parameters_gh200;
 extern const std::string_view parameters_h100;
+extern const std::string_view parameters_h100_cluster00;
 extern const std::string_view parameters_mi300x;
 extern const std::string_view parameters_v100;
+extern const std::string_view parameters_v100_abci;
 }  // namespace embedded
 
 namespace {
@@ -32,12 +35,16 @@ struct ShippedSet {
 const std::vector<ShippedSet>& shipped_sets() {
   static const std::vector<ShippedSet> sets{
       {"a100", &embedded::parameters_a100, {"A100"}, {}},
+      {"a100-abci", &embedded::parameters_a100_abci, {"A100"}, {"abci-a"}},
       {"a100-slingshot", &embedded::parameters_a100_slingshot, {"A100"}, {"polaris", "perlmutter"}},
       {"gh200", &embedded::parameters_gh200, {"GH200"}, {}},
       // H200 is H100 with more memory.
       {"h100", &embedded::parameters_h100, {"H100", "H200"}, {}},
+      // Chosen by name only: one cluster whose network is slower than its NICs.
+      {"h100-cluster00", &embedded::parameters_h100_cluster00, {}, {}},
       {"mi300x", &embedded::parameters_mi300x, {"MI300X"}, {}},
       {"v100", &embedded::parameters_v100, {"V100"}, {}},
+      {"v100-abci", &embedded::parameters_v100_abci, {"V100"}, {"abci-v"}},
   };
   return sets;
 }
@@ -111,6 +118,7 @@ std::string CostModel::canonical_text() const {
     add(fmt::format("thread_block_rate{}", p), protocols[p].thread_block_rate_Bps);
     add(fmt::format("reduce_rate{}", p), protocols[p].reduce_rate_Bps);
     add(fmt::format("network_rate{}", p), protocols[p].network_rate_Bps);
+    add(fmt::format("proxy_rate{}", p), protocols[p].proxy_rate_Bps);
     add(fmt::format("slot_data{}", p), static_cast<double>(protocols[p].slot_bytes));
     add(fmt::format("slots{}", p), protocols[p].slots);
     add(fmt::format("message_slots{}", p), protocols[p].message_slots);
@@ -129,6 +137,12 @@ std::string CostModel::canonical_text() const {
   add("max_thread_blocks", max_thread_blocks);
   add("resident_threads", resident_threads);
   add("start_skew", start_skew_s);
+  add("proxy_message", proxy_message_s);
+  add("copy_limit", static_cast<double>(copy_limit_bytes));
+  add("copy_latency", copy_latency_s);
+  add("eager_limit", static_cast<double>(eager_limit_bytes));
+  add("rendezvous_latency", rendezvous_latency_s);
+  add("proxy_rendezvous", proxy_rendezvous_s);
   return text;
 }
 

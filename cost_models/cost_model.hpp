@@ -31,6 +31,9 @@ struct ProtocolCost {
   double reduce_rate_Bps = kUnlimited;  ///< payload rate of receive-and-reduce by such a block, B/s
   /// Wire rate of one connection that crosses a network link (the proxy between GPU and NIC), B/s.
   double network_rate_Bps = kUnlimited;
+  /// Wire rate at which a rank's proxy copies what it sends and receives, all connections
+  /// together, B/s.
+  double proxy_rate_Bps = kUnlimited;
   std::uint64_t slot_bytes = 0;  ///< data in one slot of a connection's FIFO, B; 0: not stated
   int slots = 0;                 ///< slots of the FIFO; 0: any number
   int message_slots = 1;         ///< slots that are filled before the receiver is told
@@ -80,6 +83,19 @@ struct CostModel {
   /// Threads that fit on an SM (registers): blocks of fewer threads share one. 0: they do not.
   int resident_threads = 0;
   double start_skew_s = 0;  ///< mean of the exponential per-rank start delay (seeded), s; 0: none
+  // What a message over the network pays on top, by its bytes on the wire (docs/physics.md).
+  /// A rank's proxy, the host thread that serves all its connections to other servers, is busy with
+  /// each message for so long, s, and as long as it copies it (ProtocolCost::proxy_rate_Bps).
+  double proxy_message_s = 0;
+  /// Larger ones are copied by the host: they take copy_latency_s more, and only they are held to
+  /// network_rate and proxy_rate.
+  std::uint64_t copy_limit_bytes = 0;
+  double copy_latency_s = 0;
+  /// Larger ones are announced before they are sent, which takes rendezvous_latency_s more and
+  /// keeps the proxies busy for proxy_rendezvous_s more.
+  std::uint64_t eager_limit_bytes = 0;
+  double rendezvous_latency_s = 0;
+  double proxy_rendezvous_s = 0;
 
   /// Thread blocks of so many threads that a GPU can run at once; 0: any number.
   [[nodiscard]] int resident_thread_blocks(int threads) const;
@@ -90,7 +106,8 @@ struct CostModel {
 };
 
 /// Names of the shipped models: "hockney" and the parameter sets of model "protocol" ("a100",
-/// "a100-slingshot", "gh200", "h100", "mi300x", "v100").
+/// "a100-abci", "a100-slingshot", "gh200", "h100", "h100-cluster00", "mi300x", "v100",
+/// "v100-abci").
 [[nodiscard]] const std::vector<std::string>& cost_model_names();
 /// A shipped model by name. Throws UserError naming the nearest one.
 [[nodiscard]] CostModel shipped_cost_model(std::string_view name);

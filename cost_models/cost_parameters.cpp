@@ -46,6 +46,13 @@ class Table {
          .set = [member](CostModel& model,
                          double value) { model.*member = static_cast<int>(value); }});
   }
+  void size(std::string name, std::uint64_t CostModel::*member) {
+    add({.name = std::move(name),
+         .kind = OptionKind::Bytes,
+         .get = [member](const CostModel& model) { return static_cast<double>(model.*member); },
+         .set = [member](CostModel& model,
+                         double value) { model.*member = static_cast<std::uint64_t>(value); }});
+  }
   void alpha(LinkKind kind, double typical) {
     const auto index = static_cast<std::size_t>(kind);
     add({.name = fmt::format("alpha.{}", to_string(kind)),
@@ -132,6 +139,12 @@ std::vector<CostParameter> make_table() {
   table.count("half_rate_threads", &CostModel::half_rate_threads);
   table.rate("local_copy_rate", &CostModel::local_copy_rate_Bps, 20e9, false);
   table.rate("local_reduce_rate", &CostModel::local_reduce_rate_Bps, 20e9, true);
+  table.time("proxy_message", &CostModel::proxy_message_s, 1e-6, false);
+  table.size("copy_limit", &CostModel::copy_limit_bytes);
+  table.time("copy_latency", &CostModel::copy_latency_s, 1e-6, false);
+  table.size("eager_limit", &CostModel::eager_limit_bytes);
+  table.time("rendezvous_latency", &CostModel::rendezvous_latency_s, 5e-6, false);
+  table.time("proxy_rendezvous", &CostModel::proxy_rendezvous_s, 5e-6, false);
   table.alpha(LinkKind::NvLink, 0.15e-6);
   table.alpha(LinkKind::Pcie, 0.35e-6);
   table.alpha(LinkKind::Network, 0.8e-6);
@@ -153,6 +166,7 @@ std::vector<CostParameter> make_table() {
                       true);
     table.of_protocol(protocol, "network_rate", &Cost::network_rate_Bps, OptionKind::Rate, 10e9,
                       true);
+    table.of_protocol(protocol, "proxy_rate", &Cost::proxy_rate_Bps, OptionKind::Rate, 5e9, false);
     table.of_protocol(protocol, "slot_data", &Cost::slot_bytes, OptionKind::Bytes);
     table.of_protocol(protocol, "slots", &Cost::slots, OptionKind::Integer);
     table.of_protocol(protocol, "message_slots", &Cost::message_slots, OptionKind::Integer);

@@ -69,6 +69,7 @@ ProtocolCost read_protocol(const YamlValue& mapping, std::string_view name) {
   read_into(cost.thread_block_rate_Bps, mapping, specs, "thread_block_rate");
   read_into(cost.reduce_rate_Bps, mapping, specs, "reduce_rate");
   read_into(cost.network_rate_Bps, mapping, specs, "network_rate");
+  read_into(cost.proxy_rate_Bps, mapping, specs, "proxy_rate");
   const OptionSpec& slot_data = spec_of(specs, "slot_data");
   cost.slot_bytes = read_bytes(lookup(mapping, slot_data), slot_data);
   const OptionSpec& slots = spec_of(specs, "slots");
@@ -151,6 +152,12 @@ const std::vector<OptionSpec>& protocol_options() {
        .kind = OptionKind::Rate,
        .description =
            "wire rate of one connection that crosses a network link; not given: no limit",
+       .min = 0,
+       .exclusive_min = true},
+      {.name = "proxy_rate",
+       .kind = OptionKind::Rate,
+       .description = "wire rate at which a rank's proxy copies messages over the network, those "
+                      "of all its connections together; not given: no limit",
        .min = 0,
        .exclusive_min = true},
       {.name = "slot_data",
@@ -254,6 +261,37 @@ const std::vector<OptionSpec>& cost_model_options() {
            "rate of a reduction inside a GPU by such a block; not given: local_copy_rate",
        .min = 0,
        .exclusive_min = true},
+      {.name = "proxy_message",
+       .kind = OptionKind::Time,
+       .description = "for this long a message over the network keeps the proxy of either rank "
+                      "busy, the host thread that serves all of the rank's connections",
+       .default_text = "0us"},
+      {.name = "copy_limit",
+       .kind = OptionKind::Bytes,
+       .description = "larger messages over the network (bytes on the wire) are copied by the "
+                      "host: they cost copy_latency, and are held to network_rate and proxy_rate",
+       .min = 0,
+       .max = 1ULL << 40,
+       .default_text = "0B"},
+      {.name = "copy_latency",
+       .kind = OptionKind::Time,
+       .description = "what such a copy takes before its first byte",
+       .default_text = "0us"},
+      {.name = "eager_limit",
+       .kind = OptionKind::Bytes,
+       .description = "larger messages over the network (bytes on the wire) are announced before "
+                      "they are sent, which costs rendezvous_latency",
+       .min = 0,
+       .max = 1ULL << 40,
+       .default_text = "0B"},
+      {.name = "rendezvous_latency",
+       .kind = OptionKind::Time,
+       .description = "announcement of such a message, and the answer",
+       .default_text = "0us"},
+      {.name = "proxy_rendezvous",
+       .kind = OptionKind::Time,
+       .description = "for so much longer than proxy_message such a message keeps the proxies busy",
+       .default_text = "0us"},
       {.name = "alpha", .kind = OptionKind::Mapping, .description = "by link kind, see below"},
       {.name = "link_efficiency",
        .kind = OptionKind::Mapping,
@@ -285,6 +323,14 @@ CostModel read_cost_model(const YamlValue& document) {
   read_into(model.local_copy_rate_Bps, document, specs, "local_copy_rate");
   model.local_reduce_rate_Bps = model.local_copy_rate_Bps;
   read_into(model.local_reduce_rate_Bps, document, specs, "local_reduce_rate");
+  read_into(model.proxy_message_s, document, specs, "proxy_message");
+  read_into(model.copy_latency_s, document, specs, "copy_latency");
+  read_into(model.rendezvous_latency_s, document, specs, "rendezvous_latency");
+  read_into(model.proxy_rendezvous_s, document, specs, "proxy_rendezvous");
+  const OptionSpec& copied = spec_of(specs, "copy_limit");
+  model.copy_limit_bytes = read_bytes(lookup(document, copied), copied);
+  const OptionSpec& eager = spec_of(specs, "eager_limit");
+  model.eager_limit_bytes = read_bytes(lookup(document, eager), eager);
   const OptionSpec& threads = spec_of(specs, "full_threads");
   model.full_threads = static_cast<int>(read_integer(lookup(document, threads), threads));
   const OptionSpec& blocks = spec_of(specs, "max_thread_blocks");

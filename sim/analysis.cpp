@@ -114,6 +114,7 @@ std::vector<LinkUse> link_use(const SimulationRecord& record) {
           graph.bytes(id) * record.lowered.graph->repeat(id);
     }
   }
+  uses.resize(record.lowered.fabric_links);  // the proxies of the ranks are no links
   const bool all_tiles = record.result.simulated_tiles == record.result.tiles;
   const double scale = all_tiles ? 1 : record.result.time_s / record.simulated_s;
   for (LinkUse& use : uses) {

@@ -92,8 +92,8 @@ void DependencyTracker::start_roots(OnReady&& ready) {
 
 template <class OnReady>
 void DependencyTracker::done(TransferId node, OnReady&& ready) {
-  left_ -= node < first_background_ ? 1 : 0;
   if (!folded_) {
+    --left_;
     for (const TransferGraph::Edge& edge : graph_->successors(node)) {
       if (--missing_[index(edge.target)] == 0) {
         ready(edge.target);
@@ -101,6 +101,7 @@ void DependencyTracker::done(TransferId node, OnReady&& ready) {
     }
     return;
   }
+  left_ -= node < first_background_ ? 1 : 0;
   const std::int64_t iteration = fired_[index(node)]++;
   const auto successors = graph_->successors(node);
   bool freed = false;

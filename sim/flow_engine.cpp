@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -27,7 +28,9 @@ class FlowEngine final : public Engine {
     network_.load(*graph_);
     first_background_ = graph_->first_background();
     adaptive_ = graph_->adaptive();
+    extras_ = adaptive_ || graph_->has_background();
     if (adaptive_) chooser_.load(*graph_);
+    routes_ = adaptive_ ? chooser_.routes() : graph_->route_by_node();
     start_s_.assign(static_cast<std::size_t>(graph_->size()), 0.0);
     end_s_.assign(start_s_.size(), 0.0);
   }
@@ -38,27 +41,27 @@ class FlowEngine final : public Engine {
     }
     observer_ = observer;
     now_s_ = 0;
-    in_flight_ = 0;
+    noted_ = extras_ || observer_ != nullptr;
+    in_flight_ = extras_ ? 0 : 1;
+    choice_s_ = other_s_ = kNever;
     slots_.reset();
     calendar_.reset();
-    network_.reset(capacities != nullptr);
+    network_.reset();
     changes_.start(capacities, graph_->link_capacities_Bps().size());
     if (adaptive_) chooser_.reset();
     instant_.clear();
     tracker_.reset();
-    tracker_.start_roots([this](TransferId node) { start(node); });
+    tracker_.start_roots([this](TransferId node) { extras_ ? start_noted(node) : start(node); });
     finish_instant_firings();
     change_capacities();
     settle();
     while (tracker_.left() > 0 && !calendar_.empty() && in_flight_ > 0) {
       now_s_ = calendar_.next_date();
-      if (changes_.any() && changes_.pending().time_s < now_s_) {
-        now_s_ = changes_.pending().time_s;
+      if (other_s_ <= now_s_) {
+        handle_other_events();
+      } else {
+        handle_events();
       }
-      while (!calendar_.empty() && calendar_.next_date() == now_s_) {
-        handle(calendar_.pop());
-      }
-      change_capacities();
       settle();
     }
     if (tracker_.left() > 0) {
@@ -73,13 +76,6 @@ class FlowEngine final : public Engine {
 
   void start(TransferId node) {
     start_s_[index(node)] = now_s_;
-    in_flight_ += in_background(node) ? 0 : 1;
-    if (adaptive_ && chooser_.started(node)) {
-      const FlowSlotId slot = slots_.allocate();
-      slots_[slot].node = kChoice;
-      slots_[slot].hops = kNone;
-      calendar_.add(slot, now_s_ + RouteChooser::kWindow_s);
-    }
     const double latency_s = graph_->latency_s(node);
     if (latency_s > 0) {
       const FlowSlotId slot = slots_.allocate();
@@ -98,13 +94,7 @@ class FlowEngine final : public Engine {
   /// The latency has passed. Whatever has no bytes to move is done.
   void begin_transfer(FlowSlotId slot) {
     FlowSlot& flow = slots_[slot];
-    if (flow.node == kChoice) {
-      slots_.release(slot);
-      choose_routes();
-      return;
-    }
-    const std::int32_t route =
-        adaptive_ ? chooser_.route_of(flow.node) : graph_->route_of(flow.node);
+    const std::int32_t route = routes_[index(flow.node)];
     const double bytes = graph_->bytes(flow.node);
     if (bytes > 0) {
       flow.bound_Bps = network_.bound_Bps(route, graph_->rate_cap_Bps(flow.node));
@@ -118,6 +108,12 @@ class FlowEngine final : public Engine {
     }
     instant_.push_back(flow.node);
     slots_.release(slot);
+  }
+
+  void handle_events() {
+    do {
+      handle(calendar_.pop());
+    } while (!calendar_.empty() && calendar_.next_date() == now_s_);
   }
 
   /// The events of one bucket; all of them lie at now_s_.
@@ -138,7 +134,41 @@ class FlowEngine final : public Engine {
     }
   }
 
+  /// Of a graph with extras.
+  void start_noted(TransferId node) {
+    in_flight_ += in_background(node) ? 0 : 1;
+    if (adaptive_ && chooser_.started(node)) {
+      choice_s_ = now_s_ + RouteChooser::kWindow_s;
+      other_s_ = std::min(other_s_, choice_s_);
+    }
+    start(node);
+  }
+
+  /// Of a graph with extras, or with an observer.
+  void finish_noted(TransferId node) {
+    const bool background = in_background(node);
+    if (adaptive_) chooser_.done(node);
+    if (observer_ != nullptr && !background) {
+      observer_->on_firing(node, tracker_.iteration(node), start_s_[index(node)], now_s_);
+    }
+    if (!extras_) {
+      tracker_.done(node, [this](TransferId ready) { start(ready); });
+      return;
+    }
+    in_flight_ -= background ? 0 : 1;
+    tracker_.done(node, [this](TransferId ready) { start_noted(ready); });
+  }
+
+  /// What is no node's, up to now_s_, which becomes its date.
+  void handle_other_events() {
+    now_s_ = other_s_;
+    if (choice_s_ == now_s_) choose_routes();
+    if (calendar_.next_date() == now_s_) handle_events();
+    change_capacities();
+  }
+
   void choose_routes() {
+    choice_s_ = kNever;
     chooser_.choose([this](TransferId node, std::int32_t route) {
       if (observer_ != nullptr && !in_background(node)) {
         observer_->on_route(node, tracker_.iteration(node), route);
@@ -151,15 +181,15 @@ class FlowEngine final : public Engine {
       network_.set_capacity(changes_.pending().link, changes_.pending().capacity_Bps);
       changes_.advance();
     }
+    other_s_ = std::min(choice_s_, changes_.any() ? changes_.pending().time_s : kNever);
   }
 
   void finish(TransferId node) {
     end_s_[index(node)] = now_s_;
     if (graph_->overlapping(node)) start_s_[index(node)] = now_s_ - graph_->latency_s(node);
-    if (adaptive_) chooser_.done(node);
-    in_flight_ -= in_background(node) ? 0 : 1;
-    if (observer_ != nullptr && !in_background(node)) {
-      observer_->on_firing(node, tracker_.iteration(node), start_s_[index(node)], now_s_);
+    if (noted_) {
+      finish_noted(node);
+      return;
     }
     tracker_.done(node, [this](TransferId ready) { start(ready); });
   }
@@ -193,23 +223,29 @@ class FlowEngine final : public Engine {
     }
   }
 
-  static constexpr TransferId kChoice = -2;  ///< an event that is no node's: flows choose routes
+  static constexpr double kNever = std::numeric_limits<double>::infinity();
 
   std::shared_ptr<const TransferGraph> graph_;
   DependencyTracker tracker_;
   FlowSlots slots_;
   FlowCalendar calendar_{slots_};
   FlowNetwork network_{slots_};
+  std::span<const std::int32_t> routes_;  ///< by node: what its firing takes
   TransferId first_background_ = 0;
   RouteChooser chooser_;
   bool adaptive_ = false;  ///< is there anything to choose?
+  bool extras_ = false;    ///< adaptive, or with a background
   CapacityReader changes_;
   std::vector<TransferId> instant_;  ///< started and over at now_s_, not told of yet
   std::vector<double> start_s_;
   std::vector<double> end_s_;
   FiringObserver* observer_ = nullptr;
+  bool noted_ = false;  ///< with extras, or with an observer
   double now_s_ = 0;
-  std::int64_t in_flight_ = 0;  ///< firings that have started and are not done, no background
+  double choice_s_ = kNever;  ///< when routes are chosen next
+  double other_s_ = kNever;   ///< when something happens next that is no node's
+  /// With extras: firings that have started and are not done, without the background.
+  std::int64_t in_flight_ = 0;
 };
 
 }  // namespace

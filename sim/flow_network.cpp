@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 
 namespace cclgym {
 
@@ -13,13 +14,11 @@ void FlowNetwork::load(const TransferGraph& graph) {
     links_.push_back({capacity_Bps, 0, 0, 0, 0, kNone, 0, false});
   }
   narrowest_Bps_.clear();
+  routes_of_link_begin_.clear();
+  changed_ = false;
   hops_per_slot_ = 0;
   for (std::int32_t route = 0; route < graph.routes(); ++route) {
-    double narrowest_Bps = kNoRateCap;
-    for (const std::int32_t id : graph.route_links(route)) {
-      narrowest_Bps = std::min(narrowest_Bps, capacities[index(id)]);
-    }
-    narrowest_Bps_.push_back(narrowest_Bps);
+    narrowest_Bps_.push_back(narrowest_Bps(route));
     hops_per_slot_ =
         std::max(hops_per_slot_, static_cast<std::int32_t>(graph.route_links(route).size()));
   }
@@ -27,14 +26,10 @@ void FlowNetwork::load(const TransferGraph& graph) {
   reset();
 }
 
-void FlowNetwork::reset(bool capacities_change) {
-  if (capacities_change_) {
-    const auto capacities = graph_->link_capacities_Bps();
-    for (std::size_t id = 0; id < links_.size(); ++id) {
-      links_[id].capacity_Bps = capacities[id];
-    }
+void FlowNetwork::reset() {
+  if (changed_) {
+    restore_capacities();
   }
-  capacities_change_ = capacities_change;
   for (Link& link : links_) {
     link.demand_Bps = 0;
     link.flows = 0;
@@ -110,7 +105,7 @@ void FlowNetwork::remove(FlowSlotId slot) {
   }
 }
 
-double FlowNetwork::narrowest_now_Bps(std::int32_t route) const {
+double FlowNetwork::narrowest_Bps(std::int32_t route) const {
   double narrowest_Bps = kNoRateCap;
   for (const std::int32_t id : graph_->route_links(route)) {
     narrowest_Bps = std::min(narrowest_Bps, links_[index(id)].capacity_Bps);
@@ -118,12 +113,49 @@ double FlowNetwork::narrowest_now_Bps(std::int32_t route) const {
   return narrowest_Bps;
 }
 
+void FlowNetwork::restore_capacities() {
+  const auto capacities = graph_->link_capacities_Bps();
+  for (std::size_t id = 0; id < links_.size(); ++id) {
+    links_[id].capacity_Bps = capacities[id];
+  }
+  for (std::int32_t route = 0; route < graph_->routes(); ++route) {
+    narrowest_Bps_[index(route)] = narrowest_Bps(route);
+  }
+  changed_ = false;
+}
+
+void FlowNetwork::find_routes_of_links() {
+  routes_of_link_begin_.assign(links_.size() + 1, 0);
+  for (std::int32_t route = 0; route < graph_->routes(); ++route) {
+    for (const std::int32_t id : graph_->route_links(route)) {
+      ++routes_of_link_begin_[index(id) + 1];
+    }
+  }
+  std::partial_sum(routes_of_link_begin_.begin(), routes_of_link_begin_.end(),
+                   routes_of_link_begin_.begin());
+  routes_of_links_.resize(routes_of_link_begin_.back());
+  std::vector<std::size_t> next(routes_of_link_begin_.begin(), routes_of_link_begin_.end() - 1);
+  for (std::int32_t route = 0; route < graph_->routes(); ++route) {
+    for (const std::int32_t id : graph_->route_links(route)) {
+      routes_of_links_[next[index(id)]++] = route;
+    }
+  }
+}
+
 void FlowNetwork::set_capacity(std::int32_t id, double capacity_Bps) {
   if (link(id).capacity_Bps == capacity_Bps) {
     return;
   }
+  if (routes_of_link_begin_.empty()) {
+    find_routes_of_links();
+  }
+  changed_ = true;
   const bool could_saturate = link(id).can_saturate();
   link(id).capacity_Bps = capacity_Bps;
+  for (std::size_t i = routes_of_link_begin_[index(id)]; i < routes_of_link_begin_[index(id) + 1];
+       ++i) {
+    narrowest_Bps_[index(routes_of_links_[i])] = narrowest_Bps(routes_of_links_[i]);
+  }
   for (std::int32_t on = link(id).first_hop; on != kNone; on = hop(on).next) {
     const FlowSlotId slot = hop(on).slot;
     FlowSlot& flow = slots_[slot];

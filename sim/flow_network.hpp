@@ -26,15 +26,13 @@ class FlowNetwork {
 
   /// `graph` must outlive the runs.
   void load(const TransferGraph& graph);
-  /// Forgets all flows; every link has the graph's capacity again. `capacities_change`: will
-  /// set_capacity be called?
-  void reset(bool capacities_change = false);
+  /// Forgets all flows; every link has the graph's capacity again.
+  void reset();
 
   /// What a flow on this route moves at when nothing is shared; infinite on an empty route without
   /// a cap.
   [[nodiscard]] double bound_Bps(std::int32_t route, double rate_cap_Bps) const {
-    const double narrowest =
-        capacities_change_ ? narrowest_now_Bps(route) : narrowest_Bps_[index(route)];
+    const double narrowest = narrowest_Bps_[index(route)];
     return rate_cap_Bps < narrowest ? rate_cap_Bps : narrowest;
   }
 
@@ -72,7 +70,9 @@ class FlowNetwork {
   Link& link(std::int32_t id) { return links_[index(id)]; }
   Hop& hop(std::int32_t id) { return hops_[index(id)]; }
   [[nodiscard]] std::int32_t first_hop_of(FlowSlotId slot) const { return slot * hops_per_slot_; }
-  [[nodiscard]] double narrowest_now_Bps(std::int32_t route) const;
+  [[nodiscard]] double narrowest_Bps(std::int32_t route) const;
+  void find_routes_of_links();
+  void restore_capacities();
   void next_epoch();
   void make_dirty(std::int32_t id);
   void visit_dirty(std::int32_t id);
@@ -85,11 +85,13 @@ class FlowNetwork {
 
   FlowSlots& slots_;
   const TransferGraph* graph_ = nullptr;
-  bool capacities_change_ = false;
+  bool changed_ = false;  ///< have capacities changed since the last reset?
   std::vector<Link> links_;
   std::vector<Hop> hops_;
   std::int32_t hops_per_slot_ = 0;
-  std::vector<double> narrowest_Bps_;  ///< by route
+  std::vector<double> narrowest_Bps_;              ///< by route
+  std::vector<std::size_t> routes_of_link_begin_;  ///< by link; empty until a capacity changes
+  std::vector<std::int32_t> routes_of_links_;
   std::uint32_t epoch_ = 0;
   std::vector<std::int32_t> dirty_;
   std::vector<FlowSlotId> fresh_;  ///< flows with a new bound since the last settling

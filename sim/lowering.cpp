@@ -14,6 +14,7 @@ Lowering::Lowering(std::shared_ptr<const ThreadBlockProgram> program, const Fabr
                    const CostModel& model, const Call& call, const Config& config,
                    std::span<const double> start_delays_s)
     : program_(std::move(program)),
+      kernels_(program_->kernels()),
       fabric_(fabric),
       model_(model),
       config_(config),
@@ -24,9 +25,21 @@ Lowering::Lowering(std::shared_ptr<const ThreadBlockProgram> program, const Fabr
       tile_bytes_(static_cast<double>(call.bytes) / program_->contract.chunks_per_call() / tiles_) {
 }
 
+// The links of the fabric, and behind them, if they limit anything, one for the proxy of each rank:
+// as fast as it is with the largest message of the program.
+void Lowering::set_links() {
+  std::vector<double> capacities = link_capacities(fabric_, model_);
+  const double proxy_Bps =
+      proxy_capacity_Bps(model_, config_.protocol, tile_bytes_ * longest_message(*program_));
+  proxies_ = proxy_Bps < kNoRateCap;
+  if (proxies_)
+    capacities.insert(capacities.end(), static_cast<std::size_t>(fabric_.ranks()), proxy_Bps);
+  graph_->set_link_capacities(std::move(capacities));
+}
+
 LoweredProgram Lowering::run() {
   graph_ = std::make_shared<TransferGraph>();
-  graph_->set_link_capacities(link_capacities(fabric_, model_));
+  set_links();
   add_starts();
   index_blocks();
   find_connections();
@@ -39,6 +52,7 @@ LoweredProgram Lowering::run() {
   LoweredProgram lowered;
   lowered.program = program_;
   lowered.steps = longest_chain(*graph_);
+  lowered.fabric_links = fabric_.links().size();
   lowered.tiles = tiles_;
   lowered.graph = std::move(graph_);
   lowered.origins = std::move(origins_);
@@ -49,7 +63,7 @@ LoweredProgram Lowering::run() {
 
 // Those that connect GPUs: a kernel that only copies needs none.
 std::vector<int> Lowering::channels_by_kernel() const {
-  std::vector<int> channels(static_cast<std::size_t>(program_->kernels()), 0);
+  std::vector<int> channels(static_cast<std::size_t>(kernels_), 0);
   for (const GpuProgram& gpu : program_->gpus) {
     for (const ThreadBlock& block : gpu.thread_blocks) {
       if (block.send_peer < 0 && block.recv_peer < 0) continue;
@@ -61,15 +75,14 @@ std::vector<int> Lowering::channels_by_kernel() const {
 }
 
 void Lowering::add_starts() {
-  const int kernels = program_->kernels();
   const std::vector<int> channels = channels_by_kernel();
   for (int rank = 0; rank < fabric_.ranks(); ++rank) {
-    std::vector<int> blocks(static_cast<std::size_t>(kernels), 0);
+    std::vector<int> blocks(static_cast<std::size_t>(kernels_), 0);
     for (const ThreadBlock& block : program_->gpus[static_cast<std::size_t>(rank)].thread_blocks) {
       ++blocks[static_cast<std::size_t>(block.kernel)];
     }
     TransferId launched = -1;
-    for (int kernel = 0; kernel < kernels; ++kernel) {
+    for (int kernel = 0; kernel < kernels_; ++kernel) {
       double delay_s =
           launch_cost_s(model_, program_->runtime, channels[static_cast<std::size_t>(kernel)],
                         blocks[static_cast<std::size_t>(kernel)]);
@@ -108,9 +121,8 @@ void Lowering::index_blocks() {
 // A kernel waits for all thread blocks of the one before it on its rank, on their last tile.
 void Lowering::connect_kernels() {
   const std::int32_t lag = tiles_ > 1 ? TransferGraph::kAfterLast : 0;
-  const int kernels = program_->kernels();
-  for (int rank = 0; rank < fabric_.ranks() && kernels > 1; ++rank) {
-    for (int kernel = 1; kernel < kernels; ++kernel) {
+  for (int rank = 0; rank < fabric_.ranks() && kernels_ > 1; ++rank) {
+    for (int kernel = 1; kernel < kernels_; ++kernel) {
       const TransferId before = start_of(rank, kernel - 1);
       if (before >= 0) graph_->add_edge(before, start_of(rank, kernel));
     }
@@ -118,7 +130,7 @@ void Lowering::connect_kernels() {
     for (std::size_t block = 0; block < blocks.size(); ++block) {
       const int next = blocks[block].kernel + 1;
       const int steps = static_cast<int>(blocks[block].steps.size());
-      if (steps == 0 || next >= kernels) continue;
+      if (steps == 0 || next >= kernels_) continue;
       const Completion& last = completion_of(rank, static_cast<int>(block), steps - 1);
       for (int i = 0; i < last.size(); ++i) {
         const TransferId node = last.nodes[static_cast<std::size_t>(i)];
@@ -134,7 +146,7 @@ void Lowering::collect_last() {
     const GpuProgram& gpu = program_->gpus[static_cast<std::size_t>(rank)];
     std::vector<TransferId>& last = scratch_;
     last.clear();
-    for (int kernel = 0; kernel < program_->kernels(); ++kernel) {
+    for (int kernel = 0; kernel < kernels_; ++kernel) {
       if (start_of(rank, kernel) >= 0) last.push_back(start_of(rank, kernel));
     }
     for (std::size_t block = 0; block < gpu.thread_blocks.size(); ++block) {

@@ -42,6 +42,8 @@ struct LoweredProgram {
   /// Rank r is done when nodes rank_last[rank_last_offset[r] .. rank_last_offset[r + 1]) are done.
   std::vector<std::size_t> rank_last_offset;
   std::vector<TransferId> rank_last;
+  /// Links of the graph that are links of the fabric; those behind them are the ranks' proxies.
+  std::size_t fabric_links = 0;
   int steps = 0;           ///< transfers on the longest chain of dependent transfers of a tile
   std::int32_t tiles = 1;  ///< every node but the launches fires once a tile
 };

@@ -87,7 +87,7 @@ class Lowering {
   }
 
   [[nodiscard]] TransferId& start_of(int rank, int kernel) {
-    return starts_[static_cast<std::size_t>(rank * program_->kernels() + kernel)];
+    return starts_[static_cast<std::size_t>(rank * kernels_ + kernel)];
   }
 
   TransferId add_local_node(double delay_s, const NodeOrigin& origin) {
@@ -111,6 +111,8 @@ class Lowering {
   void claim(std::int32_t& owner, int block, int source, int target, int channel,
              const char* direction) const;
   void add_flows();
+  void set_links();
+  [[nodiscard]] bool crosses_network(std::span<const LinkId> links) const;
   Message add_message(const NodeOrigin& origin, int channel, int chunks, bool reducing);
 
   // sim/lowering_steps.cpp: completion of steps, and edges.
@@ -125,6 +127,7 @@ class Lowering {
                                                                           TransferId flow) const;
 
   std::shared_ptr<const ThreadBlockProgram> program_;
+  int kernels_;  // program_->kernels(), which looks at every block
   const Fabric& fabric_;
   const CostModel& model_;
   const Config& config_;
@@ -140,6 +143,7 @@ class Lowering {
   std::vector<TransferId> own_node_;       // by step: its node, -1: none
   std::vector<TransferId> arrival_;        // by step: what says its message is there, -1: none
   std::unordered_map<std::uint64_t, Connection> connections_;
+  bool proxies_ = false;  // do messages over the network load the proxies of their ranks?
   std::unordered_map<std::uint64_t, Route> routes_;
   std::vector<TransferId> scratch_;
   std::vector<std::pair<TransferId, std::int32_t>> scratch_sources_;  // node, lag

@@ -1,5 +1,7 @@
 // Lowering, messages: which send meets which receive, and the flow of each message.
+#include <algorithm>
 #include <fmt/core.h>
+#include <vector>
 
 #include "core/error.hpp"
 #include "sim/lowering_internal.hpp"
@@ -63,13 +65,25 @@ void Lowering::add_flows() {
   });
 }
 
+bool Lowering::crosses_network(std::span<const LinkId> links) const {
+  return std::any_of(links.begin(), links.end(), [this](LinkId id) {
+    return fabric_.links()[static_cast<std::size_t>(id)].kind == LinkKind::Network;
+  });
+}
+
 Lowering::Message Lowering::add_message(const NodeOrigin& origin, int channel, int chunks,
                                         bool reducing) {
   const std::uint64_t key = connection_key(origin.rank, origin.peer_rank, channel, 0);
   auto found = routes_.find(key);
   if (found == routes_.end()) {
     std::vector<LinkId> links = fabric_.route(origin.rank, origin.peer_rank, channel);
-    const std::int32_t id = graph_->add_route(links);
+    std::vector<std::int32_t> loaded(links.begin(), links.end());
+    if (proxies_ && crosses_network(links)) {
+      const auto first = static_cast<std::int32_t>(fabric_.links().size());
+      loaded.push_back(first + origin.rank);
+      loaded.push_back(first + origin.peer_rank);
+    }
+    const std::int32_t id = graph_->add_route(loaded);
     found = routes_.emplace(key, Route{id, std::move(links)}).first;
   }
   const TransferCost cost = transfer_cost(model_, fabric_, found->second.links, config_,

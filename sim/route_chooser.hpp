@@ -59,6 +59,8 @@ class RouteChooser {
   /// The route that the running firing of a node takes; of a flow that has alternatives only after
   /// its choice. -1 for a delay.
   [[nodiscard]] std::int32_t route_of(TransferId node) const { return route_[index(node)]; }
+  /// route_of by node; valid until another graph is loaded.
+  [[nodiscard]] std::span<const std::int32_t> routes() const { return route_; }
 
  private:
   struct Link {

@@ -12,9 +12,8 @@ namespace cclgym {
 namespace {
 
 // Names the operations that wait, the first few of them.
-SimulationStalled stalled(const LoweredProgram& lowered, const GraphStalled& cause) {
+SimulationStalled stalled(const LoweredProgram& lowered, const std::vector<TransferId>& waiting) {
   constexpr std::size_t kShown = 8;
-  const std::vector<TransferId>& waiting = cause.waiting();
   std::string message =
       fmt::format("the simulation of program '{}' cannot finish: {} operation{} wait{} forever",
                   lowered.program->name, waiting.size(), waiting.size() == 1 ? "" : "s",
@@ -24,6 +23,21 @@ SimulationStalled stalled(const LoweredProgram& lowered, const GraphStalled& cau
   }
   if (waiting.size() > kShown) message += fmt::format("\n  … and {} more", waiting.size() - kShown);
   return SimulationStalled(message);
+}
+
+// The nodes whose firings, numbered node by node, are given in ascending order.
+std::vector<TransferId> nodes_of_firings(const TransferGraph& graph,
+                                         const std::vector<TransferId>& firings) {
+  std::vector<TransferId> nodes;
+  std::int64_t end = 0;
+  std::size_t next = 0;
+  for (TransferId node = 0; node < graph.size(); ++node) {
+    end += graph.repeat(node);
+    if (next == firings.size() || firings[next] >= end) continue;
+    nodes.push_back(node);
+    while (next < firings.size() && firings[next] < end) ++next;
+  }
+  return nodes;
 }
 
 bool limits_blocks(const CostModel& model) { return !model.hockney && model.max_thread_blocks > 0; }
@@ -160,7 +174,7 @@ Result Simulator::simulate(const Call& call, const Config& config, std::uint64_t
   SimulationRecord record;
   record.call = call;
   record.config = config;
-  (void)run(program(call, config), record, seed, repetition);
+  (void)run(program(call, config), record, {seed, repetition});
   return record.result;
 }
 
@@ -175,35 +189,48 @@ SimulationRecord Simulator::record_program(std::shared_ptr<const ThreadBlockProg
   SimulationRecord record;
   record.call = call;
   record.config = config;
-  const EngineResult only = run(std::move(program), record, seed, repetition);
+  const Run made = run(std::move(program), record, {seed, repetition});
   Recorder recorder(record);
-  if (record.graph->folded()) {
-    engine_->load(record.graph);
-    (void)engine_->run(&recorder);
+  if (record.graph->folded() && !made.noisy.unfolded) {
+    engine_->load(made.noisy.graph);
+    (void)engine_->run(&recorder, made.noisy.capacities.get());
   } else {
-    record.start_s.assign(only.start_s.begin(), only.start_s.end());
-    record.end_s.assign(only.end_s.begin(), only.end_s.end());
+    // Nodes are firings, in the same order; those behind them are other jobs.
+    std::copy_n(made.only.start_s.begin(), record.start_s.size(), record.start_s.begin());
+    std::copy_n(made.only.end_s.begin(), record.end_s.size(), record.end_s.begin());
   }
   return record;
 }
 
-EngineResult Simulator::run(std::shared_ptr<const ThreadBlockProgram> program,
-                            SimulationRecord& record, std::uint64_t seed,
-                            std::uint64_t repetition) {
+Simulator::Run Simulator::run(std::shared_ptr<const ThreadBlockProgram> program,
+                              SimulationRecord& record, const NoiseSeed& seed) {
   const Call& call = record.call;
   if (call.bytes == 0) throw UserError("a call's size must be > 0");
   require_resident(*program, cost_model_, record.config.threads);
-  record.start_delay_s = start_delays(seed, repetition);
-  record.lowered =
-      lower(std::move(program), *fabric_, cost_model_, call, record.config, record.start_delay_s);
+  record.start_delay_s = start_delays(seed);
+  Run made;
+  made.noisy = apply_noise(
+      lower(std::move(program), *fabric_, cost_model_, call, record.config, record.start_delay_s),
+      *fabric_, cost_model_, noise_, seed);
+  const bool steady = made.noisy.steady();
+  record.lowered = std::move(made.noisy.lowered);
   const LoweredProgram& lowered = record.lowered;
+  const NoisyProgram& noisy = made.noisy;
   TiledDates dates;
   try {
-    dates = run_tiles(*engine_, lowered.graph, lowered.tiles, lowered.rank_last);
+    dates = run_tiles(*engine_, noisy.graph, noisy.unfolded ? 1 : lowered.tiles, noisy.rank_last,
+                      {}, noisy.capacities.get());
   } catch (const GraphStalled& cause) {
-    throw stalled(lowered, cause);
+    throw stalled(lowered, noisy.unfolded ? nodes_of_firings(*lowered.graph, cause.waiting())
+                                          : cause.waiting());
   }
-  record.graph = dates.graph;
+  made.only = dates.whole;
+  if (steady) {
+    made.noisy.graph = record.graph = dates.graph;
+  } else {
+    record.graph = lowered.graph;
+    dates.simulated = lowered.tiles;
+  }
   record.simulated_s = dates.simulated_makespan_s;
 
   Result& result = record.result;
@@ -226,7 +253,7 @@ EngineResult Simulator::run(std::shared_ptr<const ThreadBlockProgram> program,
     result.algbw_Bps = static_cast<double>(call.bytes) / result.time_s;
     result.busbw_Bps = result.algbw_Bps * bus_bandwidth_factor(call.collective, fabric_->ranks());
   }
-  return dates.whole;
+  return made;
 }
 
 std::shared_ptr<const ThreadBlockProgram> Simulator::program(const Call& call,
@@ -248,12 +275,14 @@ std::shared_ptr<const ThreadBlockProgram> Simulator::program(const Call& call,
   return known;
 }
 
-std::vector<double> Simulator::start_delays(std::uint64_t seed, std::uint64_t repetition) const {
+std::vector<double> Simulator::start_delays(const NoiseSeed& seed) const {
   std::vector<double> delays_s;
-  if (!cost_model_.random()) return delays_s;
+  const double mean_s =
+      noise_.start_skew_s.value_or(cost_model_.random() ? cost_model_.start_skew_s : 0);
+  if (mean_s == 0) return delays_s;
   for (int rank = 0; rank < fabric_->ranks(); ++rank) {
-    Random random = Random::stream(seed, {repetition, static_cast<std::uint64_t>(rank)});
-    delays_s.push_back(random.exponential(cost_model_.start_skew_s));
+    Random random = Random::stream(seed.seed, {seed.repetition, static_cast<std::uint64_t>(rank)});
+    delays_s.push_back(random.exponential(mean_s));
   }
   return delays_s;
 }

@@ -14,6 +14,8 @@
 #include "sim/call.hpp"
 #include "sim/engine.hpp"
 #include "sim/lowering.hpp"
+#include "sim/noise.hpp"
+#include "sim/noise_profile.hpp"
 #include "topology_models/fabric.hpp"
 
 namespace cclgym {
@@ -53,10 +55,15 @@ class Simulator {
     cost_model_ = std::move(cost_model);
   }
   [[nodiscard]] std::string_view engine_name() const { return engine_->name(); }
+  [[nodiscard]] const NoiseProfile& noise() const { return noise_; }
+  /// Simulates under this noise from now on; at first there is none.
+  void set_noise(NoiseProfile noise) { noise_ = std::move(noise); }
 
-  /// Simulates one call. `seed` and `repetition` choose the random draws of a cost model that has
-  /// any (start skew); otherwise they change nothing. Throws UserError if the configuration does
-  /// not fit the call or the fabric, SimulationStalled if the program cannot finish.
+  /// Simulates one call. `seed` and `repetition` choose the random draws of the noise and of a cost
+  /// model that has any (start skew); otherwise they change nothing. The seed says which machine it
+  /// is (slow GPUs, degraded links), seed and repetition which moment. Throws UserError if the
+  /// configuration does not fit the call or the fabric, SimulationStalled if the program cannot
+  /// finish.
   [[nodiscard]] Result simulate(const Call& call, const Config& config, std::uint64_t seed = 0,
                                 std::uint64_t repetition = 0);
   [[nodiscard]] SimulationRecord record(const Call& call, const Config& config,
@@ -69,18 +76,21 @@ class Simulator {
                                                 std::uint64_t repetition = 0);
 
  private:
-  /// Lowers and simulates; fills the record but for the dates of the firings. Returns the engine's
-  /// own account of the run if there was only one.
-  EngineResult run(std::shared_ptr<const ThreadBlockProgram> program, SimulationRecord& record,
-                   std::uint64_t seed, std::uint64_t repetition);
+  struct Run {
+    EngineResult only;   ///< the engine's own account of the run if there was only one
+    NoisyProgram noisy;  ///< but for its lowered program, which is in the record
+  };
+  /// Lowers and simulates; fills the record but for the dates of the firings.
+  Run run(std::shared_ptr<const ThreadBlockProgram> program, SimulationRecord& record,
+          const NoiseSeed& seed);
   using ProgramKey = std::tuple<std::string, CollectiveKind, int, int, bool, int>;
   [[nodiscard]] std::shared_ptr<const ThreadBlockProgram> program(const Call& call,
                                                                   const Config& config);
-  [[nodiscard]] std::vector<double> start_delays(std::uint64_t seed,
-                                                 std::uint64_t repetition) const;
+  [[nodiscard]] std::vector<double> start_delays(const NoiseSeed& seed) const;
 
   std::shared_ptr<const Fabric> fabric_;
   CostModel cost_model_;
+  NoiseProfile noise_;
   std::unique_ptr<Engine> engine_;
   std::vector<std::vector<int>> rings_;
   std::map<ProgramKey, std::shared_ptr<const ThreadBlockProgram>> programs_;

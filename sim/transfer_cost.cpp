@@ -24,6 +24,26 @@ double instruction_cost_s(const CostModel& model, Runtime runtime) {
          (runtime == Runtime::Interpreter ? model.interpreter_step_s : 0.0);
 }
 
+// Is a message over the network so large that the host copies it?
+bool copied(const CostModel& model, double wire_bytes) {
+  return wire_bytes > static_cast<double>(model.copy_limit_bytes);
+}
+
+// Is it so large that it is announced first?
+bool announced(const CostModel& model, double wire_bytes) {
+  return wire_bytes > static_cast<double>(model.eager_limit_bytes);
+}
+
+// What is particular to messages between servers.
+void add_network_cost(const CostModel& model, const ProtocolCost& protocol, TransferCost& cost) {
+  cost.arrival_s += protocol.network_latency_s;
+  if (copied(model, cost.wire_bytes)) {
+    cost.arrival_s += model.copy_latency_s;
+    cost.rate_cap_Bps = std::min(cost.rate_cap_Bps, protocol.network_rate_Bps);
+  }
+  if (announced(model, cost.wire_bytes)) cost.arrival_s += model.rendezvous_latency_s;
+}
+
 }  // namespace
 
 TransferCost transfer_cost(const CostModel& model, const Fabric& fabric,
@@ -46,12 +66,12 @@ TransferCost transfer_cost(const CostModel& model, const Fabric& fabric,
   }
   const ProtocolCost& protocol = model.protocols[static_cast<std::size_t>(config.protocol)];
   cost.latency_s = instruction_cost_s(model, runtime);
-  cost.arrival_s = alpha_s + protocol.step_latency_s + (network ? protocol.network_latency_s : 0.0);
+  cost.arrival_s = alpha_s + protocol.step_latency_s;
   cost.wire_bytes = payload_bytes / protocol.efficiency;
   double rate_Bps = protocol.thread_block_rate_Bps;
   if (reducing) rate_Bps = std::min(rate_Bps, protocol.reduce_rate_Bps / protocol.efficiency);
   cost.rate_cap_Bps = rate_Bps * thread_share(model, config);
-  if (network) cost.rate_cap_Bps = std::min(cost.rate_cap_Bps, protocol.network_rate_Bps);
+  if (network) add_network_cost(model, protocol, cost);
   return cost;
 }
 
@@ -64,6 +84,16 @@ std::vector<double> link_capacities(const Fabric& fabric, const CostModel& model
     capacities.push_back(link.capacity_Bps() * efficiency);
   }
   return capacities;
+}
+
+double proxy_capacity_Bps(const CostModel& model, Protocol protocol, double payload_bytes) {
+  if (model.hockney || payload_bytes <= 0) return kNoRateCap;
+  const ProtocolCost& cost = model.protocols[static_cast<std::size_t>(protocol)];
+  const double wire_bytes = payload_bytes / cost.efficiency;
+  const double busy_s = model.proxy_message_s +
+                        (announced(model, wire_bytes) ? model.proxy_rendezvous_s : 0.0) +
+                        (copied(model, wire_bytes) ? wire_bytes / cost.proxy_rate_Bps : 0.0);
+  return busy_s > wire_bytes / ProtocolCost::kUnlimited ? wire_bytes / busy_s : kNoRateCap;
 }
 
 double local_cost_s(const CostModel& model, const Config& config, Runtime runtime, Opcode opcode,

@@ -26,6 +26,11 @@ struct TransferCost {
                                          std::span<const LinkId> route, const Config& config,
                                          Runtime runtime, double payload_bytes, bool reducing);
 
+/// Wire rate at which a rank's proxy serves messages of this size over the network, all of the
+/// rank's connections together; kNoRateCap if that is no limit.
+[[nodiscard]] double proxy_capacity_Bps(const CostModel& model, Protocol protocol,
+                                        double payload_bytes);
+
 /// Seconds that a step keeps its thread block busy with what is not sending: a local copy or
 /// reduction, or taking what arrived out of the FIFO (while it arrives, so that this only shows if
 /// the block comes to it late). 0 for steps that send and for nops.

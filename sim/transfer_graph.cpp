@@ -233,6 +233,7 @@ TransferGraph TransferGraph::with_background(const TransferGraph& background) co
   if (background.size() == 0) return copy;
   copy.finished_ = false;
   copy.first_background_ = size();
+  copy.folded_ = true;  // plain graphs are counted down as a whole
   copy.append_background(background);
   copy.finish();
   copy.firings_ = firings_;
@@ -276,7 +277,9 @@ void TransferGraph::append_background(const TransferGraph& background) {
     for (const Edge& edge : background.successors(node)) {
       add_edge(first + node, first + edge.target, edge.lag);
     }
-    // What can never be satisfied there cannot be here.
+  }
+  for (TransferId node = 0; node < background.size(); ++node) {
+    // With those that can never be satisfied.
     dependencies_[index(first + node)] = background.dependencies(node);
   }
   check_background();

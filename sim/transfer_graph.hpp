@@ -94,7 +94,7 @@ class TransferGraph {
   /// Nodes that move bytes over links (the "flows" of a result), counted with their repeats,
   /// without the background.
   [[nodiscard]] std::int64_t flow_firings() const { return flow_firings_; }
-  /// True if some node repeats or some edge has a lag.
+  /// True if some node repeats, some edge has a lag, or there is a background.
   [[nodiscard]] bool folded() const { return folded_; }
   [[nodiscard]] double bytes(TransferId id) const { return bytes_[index(id)]; }
   [[nodiscard]] double latency_s(TransferId id) const { return latency_s_[index(id)]; }
@@ -108,6 +108,8 @@ class TransferGraph {
   [[nodiscard]] bool has_background() const { return first_background_ >= 0; }
   /// Route index, -1 for a delay. Of an adaptive flow, the one that it prefers.
   [[nodiscard]] std::int32_t route_of(TransferId id) const { return route_of_[index(id)]; }
+  /// route_of by node.
+  [[nodiscard]] std::span<const std::int32_t> route_by_node() const { return route_of_; }
   [[nodiscard]] std::int32_t routes() const {
     return static_cast<std::int32_t>(route_offset_.size()) - 1;
   }

@@ -84,8 +84,8 @@ TEST_CASE("unknown cost model names the nearest") {
     FAIL("accepted");
   } catch (const UserError& error) {
     CHECK(std::string(error.what()) ==
-          "unknown cost model 'a10'; expected one of hockney, a100, a100-slingshot, gh200, h100, "
-          "mi300x, v100 (did you mean 'a100'?)");
+          "unknown cost model 'a10'; expected one of hockney, a100, a100-abci, a100-slingshot, "
+          "gh200, h100, h100-cluster00, mi300x, v100, v100-abci (did you mean 'a100'?)");
   }
 }
 
@@ -100,6 +100,12 @@ TEST_CASE("canonical text tells models apart by every parameter") {
   CHECK(differs([](CostModel& m) { m.kernel_launch_s += 1e-12; }));
   CHECK(differs([](CostModel& m) { m.channel_overhead_s += 1e-12; }));
   CHECK(differs([](CostModel& m) { m.start_skew_s = 1e-9; }));
+  CHECK(differs([](CostModel& m) { m.proxy_message_s = 1e-9; }));
+  CHECK(differs([](CostModel& m) { m.copy_limit_bytes = 1; }));
+  CHECK(differs([](CostModel& m) { m.copy_latency_s = 1e-9; }));
+  CHECK(differs([](CostModel& m) { m.eager_limit_bytes = 1; }));
+  CHECK(differs([](CostModel& m) { m.rendezvous_latency_s = 1e-9; }));
+  CHECK(differs([](CostModel& m) { m.proxy_rendezvous_s = 1e-9; }));
   CHECK(differs([](CostModel& m) { m.instruction_overhead_s = 0; }));
   CHECK(differs([](CostModel& m) { m.local_copy_rate_Bps *= 2; }));
   CHECK(differs([](CostModel& m) { m.full_threads = 256; }));
@@ -110,6 +116,7 @@ TEST_CASE("canonical text tells models apart by every parameter") {
   CHECK(differs([](CostModel& m) { m.protocols[0].thread_block_rate_Bps *= 2; }));
   CHECK(differs([](CostModel& m) { m.protocols[1].efficiency = 1; }));
   CHECK(differs([](CostModel& m) { m.protocols[1].step_latency_s = 0; }));
+  CHECK(differs([](CostModel& m) { m.protocols[1].proxy_rate_Bps = 1; }));
   CHECK(differs([](CostModel& m) { m.protocols[1].slot_bytes = 1; }));
   CHECK(differs([](CostModel& m) { m.protocols[1].slots = 3; }));
   CHECK(differs([](CostModel& m) { m.protocols[2].message_slots = 1; }));
@@ -130,6 +137,8 @@ TEST_CASE("a fabric's GPU model chooses the parameter set") {
     CHECK(cost_model_for("auto", *fabric_of(gpu)).name == set);
   }
   CHECK(cost_model_for("auto", *make_fabric({.name = "polaris"})).name == "a100-slingshot");
+  CHECK(cost_model_for("auto", *make_fabric({.name = "abci-a"})).name == "a100-abci");
+  CHECK(cost_model_for("auto", *make_fabric({.name = "abci-v"})).name == "v100-abci");
   CHECK(cost_model_for("auto", *make_fabric({.name = "ndv4"})).name == "a100");
   CHECK(cost_model_for("auto", *fabric_of("")).name == "hockney");
   CHECK(cost_model_for("v100", *fabric_of("A100")).name == "v100");

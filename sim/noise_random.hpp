@@ -1,0 +1,41 @@
+// Distributions of the noise, the same bits on every machine (core/random.hpp says why and how).
+#pragma once
+
+#include <cstdint>
+
+#include "core/random.hpp"
+
+namespace cclgym {
+
+/// Which draw of a simulation. The seed alone decides what a machine is like (slow GPUs, degraded
+/// links); seed and repetition decide what happens during one call on it.
+struct NoiseSeed {
+  std::uint64_t seed = 0;
+  std::uint64_t repetition = 0;
+};
+
+/// What a stream of random numbers is for. Part of its key, so that adding one kind of noise leaves
+/// the draws of the others as they are. Never renumber.
+enum class NoiseDraw : std::uint64_t {
+  SlowGpu = 0x6e6f697365000001,
+  DegradedLink,
+  LinkLoad,
+  MessageJitter,
+  Background,
+};
+
+/// The stream of one thing (a link, a message, …) that lasts as long as the machine.
+[[nodiscard]] Random machine_stream(const NoiseSeed& seed, NoiseDraw draw, std::uint64_t thing,
+                                    std::uint64_t part = 0);
+/// The stream of one thing during one call.
+[[nodiscard]] Random call_stream(const NoiseSeed& seed, NoiseDraw draw, std::uint64_t thing,
+                                 std::uint64_t part = 0);
+
+/// exp(x) within 1 ulp, the same bits everywhere. 0 below -745.2, infinite above 709.7.
+[[nodiscard]] double portable_exp(double x);
+/// exp(N(ln median, sigma)); median >= 0, sigma >= 0.
+[[nodiscard]] double lognormal(Random& random, double median, double sigma);
+/// Pareto: P(X > x) = (least / x)^shape for x >= least; shape > 0.
+[[nodiscard]] double pareto(Random& random, double least, double shape);
+
+}  // namespace cclgym

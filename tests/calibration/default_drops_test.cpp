@@ -1,0 +1,103 @@
+// NCCL's default gets faster where it leaves LL too late: at the sizes where public runs show it.
+#include <algorithm>
+#include <fmt/core.h>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "../sanitized.hpp"
+#include "catch.hpp"
+#include "sim/config_chooser.hpp"
+#include "sim/nccl_chooser.hpp"
+#include "sim/simulator.hpp"
+#include "sim/transfer_cost.hpp"
+#include "topology_models/registry.hpp"
+
+namespace cclgym::test {
+namespace {
+
+constexpr std::uint64_t kKiB = 1024;
+
+struct Drop {
+  std::string fabric;
+  int servers = 0;
+  std::string nccl;
+  /// The largest size before the drop that was measured: the call of twice the size took less.
+  std::uint64_t measured_bytes = 0;
+};
+
+class Site {
+ public:
+  explicit Site(const Drop& drop)
+      : fabric_(make_fabric({.name = drop.fabric, .servers = drop.servers})),
+        model_(cost_model_for("auto", *fabric_)),
+        chooser_(make_nccl_chooser(
+            drop.nccl, {.fabric = fabric_, .fabric_label = drop.fabric, .cost_model = model_})),
+        simulator_(fabric_, model_, "flow") {}
+
+  double default_s(std::uint64_t bytes) {
+    const Call call{CollectiveKind::AllReduce, bytes, 0};
+    return simulator_.simulate(call, chooser_->choose(call)).time_s;
+  }
+  double best_s(std::uint64_t bytes) {
+    double best = default_s(bytes);
+    for (const char* algorithm : {"ring", "tree"}) {
+      for (const Protocol protocol : {Protocol::LL, Protocol::Simple}) {
+        for (const int channels : {1, 4, 8}) {
+          Config config = with_protocol_tiles(
+              model_, {.algorithm = algorithm, .protocol = protocol, .channels = channels});
+          for (const std::uint64_t tile : {config.tile_bytes, 32 * kKiB}) {
+            config.tile_bytes = tile;
+            const Call call{CollectiveKind::AllReduce, bytes, 0};
+            best = std::min(best, simulator_.simulate(call, config).time_s);
+          }
+        }
+      }
+    }
+    return best;
+  }
+
+ private:
+  std::shared_ptr<const Fabric> fabric_;
+  CostModel model_;
+  std::unique_ptr<const ConfigChooser> chooser_;
+  Simulator simulator_;
+};
+
+TEST_CASE("NCCL's default gets faster at the sizes where it was measured to") {
+  // Medians of boeschf/nccl-benchmark-on-alps-2025, argonne-lcf/alcf-nccl-tests and
+  // aistabci/abci2.0benchmark.
+  const std::vector<Drop> drops{
+      {"alps", 2, "2.23.4", 1024 * kKiB},  {"alps", 4, "2.23.4", 1024 * kKiB},
+      {"alps", 8, "2.23.4", 512 * kKiB},   {"polaris", 2, "2.18", 128 * kKiB},
+      {"polaris", 8, "2.21", 4096 * kKiB}, {"abci-v", 32, "2.8.4", 512 * kKiB},
+  };
+  for (const Drop& drop : drops) {
+    if (kSanitized && drop.servers > 4) continue;
+    Site site(drop);
+    std::map<std::uint64_t, double> default_s;
+    std::map<std::uint64_t, double> best_s;
+    for (std::uint64_t bytes = drop.measured_bytes / 2; bytes <= 4 * drop.measured_bytes;
+         bytes *= 2) {
+      default_s[bytes] = site.default_s(bytes);
+      best_s[bytes] = site.best_s(bytes);
+    }
+    std::uint64_t seen = 0;
+    std::string times;
+    for (const auto& [bytes, time_s] : default_s) {
+      times += fmt::format(" {}KiB {:.0f}us (best {:.0f})", bytes / kKiB, time_s * 1e6,
+                           best_s[bytes] * 1e6);
+      const auto next = default_s.find(2 * bytes);
+      if (next == default_s.end()) continue;
+      if (seen == 0 && next->second < 0.9 * time_s) seen = bytes;
+      CHECK(best_s[2 * bytes] > 0.98 * best_s[bytes]);  // in its place, the best has no drop
+    }
+    INFO(drop.fabric << ", " << drop.servers << " servers:" << times);
+    REQUIRE(seen > 0);
+    CHECK(seen >= drop.measured_bytes / 2);
+    CHECK(seen <= 2 * drop.measured_bytes);
+  }
+}
+
+}  // namespace
+}  // namespace cclgym::test
