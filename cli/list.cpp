@@ -9,6 +9,7 @@
 #include "cost_models/cost_model.hpp"
 #include "sim/config_chooser.hpp"
 #include "sim/engine.hpp"
+#include "sim/noise_profile.hpp"
 #include "topology_models/registry.hpp"
 
 namespace cclgym {
@@ -65,6 +66,15 @@ Lines cost_models() {
   return lines;
 }
 
+Lines noises() {
+  Lines lines;
+  for (const std::string& name : noise_profile_names()) {
+    lines.emplace_back(
+        name, name == "none" ? "nothing is drawn at random" : noise_profile_for(name).description);
+  }
+  return lines;
+}
+
 Lines engines() {
   Lines lines;
   for (const EngineInfo& info : engine_infos()) lines.emplace_back(info.name, info.description);
@@ -74,14 +84,16 @@ Lines engines() {
 const std::vector<std::pair<std::string, std::function<Lines()>>>& topics() {
   static const std::vector<std::pair<std::string, std::function<Lines()>>> all{
       {"fabrics", fabrics},     {"collectives", collectives}, {"algorithms", algorithms},
-      {"protocols", protocols}, {"cost-models", cost_models}, {"engines", engines}};
+      {"protocols", protocols}, {"cost-models", cost_models}, {"noise", noises},
+      {"engines", engines}};
   return all;
 }
 
 int list(const std::vector<std::string>& args) {
   const auto arguments =
       ArgumentReader(list_command())
-          .positional("WHAT", "fabrics, collectives, algorithms, protocols, cost-models or engines")
+          .positional("WHAT",
+                      "fabrics, collectives, algorithms, protocols, cost-models, noise or engines")
           .read(args);
   if (!arguments) return 0;
   const std::string& what = arguments->text("WHAT");
@@ -103,8 +115,8 @@ int list(const std::vector<std::string>& args) {
 const Command& list_command() {
   static const Command command{
       .name = "list",
-      .summary = "list fabrics, collectives, algorithms, protocols, cost models, engines",
-      .usage = "fabrics|collectives|algorithms|protocols|cost-models|engines",
+      .summary = "list fabrics, collectives, algorithms, protocols, cost models, noise, engines",
+      .usage = "fabrics|collectives|algorithms|protocols|cost-models|noise|engines",
       .examples =
           "  cclgym list algorithms\n"
           "      every algorithm with the collectives and rank counts that it is for\n"

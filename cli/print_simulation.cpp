@@ -87,6 +87,7 @@ void print_simulation_json(const SimulationRecord& record, const Simulator& simu
       {"threads", record.config.threads},
       {"size_bytes", record.call.bytes},
       {"cost_model", simulator.cost_model().name},
+      {"noise", simulator.noise().name},
       {"engine", simulator.engine_name()},
       {"time_s", result.time_s},
       {"algbw_Bps", result.algbw_Bps},
@@ -133,7 +134,9 @@ void print_simulation(const SimulationRecord& record, const Simulator& simulator
              config.instances == 1 ? "" : fmt::format("{} instances, ", config.instances),
              config.threads);
   if (!chooser.empty()) fmt::print("chosen by {}\n", chooser);
-  fmt::print("cost model {}, engine {}\n\n", simulator.cost_model().name, simulator.engine_name());
+  fmt::print("cost model {}, {}engine {}\n\n", simulator.cost_model().name,
+             simulator.noise().none() ? "" : fmt::format("noise {}, ", simulator.noise().name),
+             simulator.engine_name());
   fmt::print("time              {}\n", format_time(result.time_s));
   fmt::print("algbw, busbw      {}, {}\n", format_rate(result.algbw_Bps),
              format_rate(result.busbw_Bps));

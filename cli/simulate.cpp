@@ -35,7 +35,10 @@ struct Options {
   OptionSpec threads = one_of("threads", "threads", "threads a thread block");
   OptionSpec size =
       one_of("sizes", "size", "size of the larger of a rank's send and receive buffer");
-  OptionSpec seed = one_of("seeds", "seed", "for cost models with random parts");
+  OptionSpec seed = one_of("seeds", "seed", "of what is drawn at random: noise, start skew");
+  OptionSpec noise = one_of("noise", "noise",
+                            "noise on the fabric: a profile's name (cclgym list noise) or a .yaml "
+                            "file");
   OptionSpec root = one_of("root", "root", "root of a rooted collective");
   OptionSpec datatype = one_of("datatype", "datatype", "");
   OptionSpec tile = config_option("tile");
@@ -181,6 +184,7 @@ int simulate(const std::vector<std::string>& args) {
                   "a cost model's name (cclgym list cost-models), a .yaml file, or auto: the one "
                   "of the fabric's GPUs (default: auto)")
           .option("engine", "E", "simulation engine (default: the first of cclgym list engines)")
+          .option(options().noise, "P")
           .option(options().seed, "N")
           .option("timeline", "FILE", "write a Chrome trace, to be opened in ui.perfetto.dev")
           .flag("json", "print JSON instead of text")
@@ -222,6 +226,9 @@ int simulate(const std::vector<std::string>& args) {
       arguments->has("engine") ? arguments->text("engine") : engine_infos().front().name;
 
   Simulator simulator(fabric, model, engine);
+  if (arguments->has("noise")) {
+    simulator.set_noise(noise_profile_for(arguments->text("noise"), argument_location("noise")));
+  }
   const auto seed = static_cast<std::uint64_t>(integer_of(*arguments, options().seed));
   const SimulationRecord record = program == nullptr
                                       ? simulator.record(call, config, seed)
@@ -265,6 +272,10 @@ const Command& simulate_command() {
           "      MSCCLang's Ring AllReduce \"ch=4 r=8\": one ring over 4 channels, 8 times\n"
           "  cclgym simulate --fabric ndv4 --program ring.xml --size 1MiB\n"
           "      a program in MSCCL XML, from cclgym compile or another tool\n"
+          "  cclgym simulate --fabric ndv4 --nodes 4 --collective alltoall --algorithm two-step "
+          "\\\n"
+          "      --size 16MiB --noise cloud-ib --seed 7\n"
+          "      under the load of other tenants, as seed 7 draws it\n"
           "  cclgym simulate --fabric ring --gpus 64 --collective allreduce --algorithm ring \\\n"
           "      --size 1GiB --engine flow --json\n",
       .run = simulate};

@@ -42,6 +42,7 @@ Simulator& CellRunner::simulator(std::size_t fabric) {
     simulator_.reset();  // before the next one is made: two cannot be alive with engine simgrid
     const ExperimentFabric& wanted = experiment_.fabrics[fabric];
     simulator_ = std::make_unique<Simulator>(wanted.fabric, wanted.cost_model, experiment_.engine);
+    simulator_->set_noise(wanted.noise);
     fabric_ = fabric;
   }
   return *simulator_;
@@ -51,8 +52,7 @@ ResultRow CellRunner::run(std::size_t index) {
   return in_cell(experiment_, index, [&] {
     const Cell& cell = experiment_.cells[index];
     const ExperimentFabric& fabric = experiment_.fabrics[cell.fabric];
-    const std::uint64_t repetitions =
-        fabric.cost_model.random() ? experiment_.repetitions : std::uint64_t{1};
+    const std::uint64_t repetitions = fabric.random() ? experiment_.repetitions : std::uint64_t{1};
     std::vector<double> times_s;
     Result result;
     for (std::uint64_t repetition = 0; repetition < repetitions; ++repetition) {

@@ -56,6 +56,7 @@ std::string Experiment::hash() const {
     hash.add(fabric.fabric->canonical_text());
     hash.add(fabric.cost_model.name);
     hash.add(fabric.cost_model.canonical_text());
+    if (!fabric.noise.none()) hash.add(fabric.noise.canonical_text());
   }
   for (const Cell& cell : cells) {
     hash.add(cell_key(*this, cell));

@@ -12,16 +12,22 @@
 #include "cost_models/cost_model.hpp"
 #include "sim/call.hpp"
 #include "sim/config_options.hpp"
+#include "sim/noise_profile.hpp"
 #include "topology_models/fabric.hpp"
 
 namespace cclgym {
 
-/// A fabric of the experiment with the cost model that goes with it.
+/// A fabric of the experiment, with its cost model, under one of the experiment's noise profiles.
 struct ExperimentFabric {
-  std::string
-      label;  ///< as in tables and results: "dgx1", "ndv4 x2" (two servers), a file's fabric name
+  std::string label;  ///< as in tables and results: "dgx1", "ndv4 x2" (two servers), a file's
+                      ///< fabric name; with " noise=NAME" behind it unless there is none
+  std::string plain_label;  ///< the same without the noise: what dispatch tables know it by
   std::shared_ptr<const Fabric> fabric;
   CostModel cost_model;
+  NoiseProfile noise;
+
+  /// Do two repetitions of a cell differ?
+  [[nodiscard]] bool random() const { return cost_model.random() || noise.random(); }
 };
 
 /// One simulation: a call and a configuration on a fabric, repeated.
@@ -71,9 +77,9 @@ struct MeasuredSpeedupChoice {
 struct Experiment {
   std::string name;
   std::string description;
-  std::string path;  ///< file it was read from
-  std::string text;  ///< what stands in that file
-  std::vector<ExperimentFabric> fabrics;
+  std::string path;                       ///< file it was read from
+  std::string text;                       ///< what stands in that file
+  std::vector<ExperimentFabric> fabrics;  ///< each under every noise profile in turn
   std::vector<Cell> cells;  ///< in file order: fabric, collective, algorithm, protocol, channels,
                             ///< instances, threads, tile, slots, size, seed
   std::string engine;

@@ -106,14 +106,15 @@ std::vector<OptionSpec> make_experiment_options() {
       {.name = "seeds",
        .kind = OptionKind::Integer,
        .shape = OptionShape::OneOrList,
-       .description = "seeds of the random draws of the cost model, each a cell of its own; also "
-                      "ranges",
+       .description =
+           "seeds of the random draws of the noise and of the cost model, each a cell of "
+           "its own; also ranges",
        .min = 0,
        .default_text = "1"},
       {.name = "repetitions",
        .kind = OptionKind::Integer,
        .description = "simulations of each cell, of which results give median, least and greatest "
-                      "time; one is made where the cost model draws nothing at random",
+                      "time; one is made where nothing is drawn at random",
        .min = 1,
        .max = 1'000'000,
        .default_text = "1"},
@@ -122,6 +123,11 @@ std::vector<OptionSpec> make_experiment_options() {
                       "auto (by the fabric's GPU: A100 -> a100, V100 -> v100, others hockney), or "
                       "a mapping with the keys under \"A cost model\"",
        .default_text = "auto"},
+      {.name = "noise",
+       .shape = OptionShape::OneOrList,
+       .description = "noise that every fabric is under in turn: none, cloud-ib, or the path of a "
+                      "profile (*.yaml, seen from the folder of this file)",
+       .default_text = "none"},
       {.name = "engine",
        .kind = OptionKind::Choice,
        .description = "the simulation engine",

@@ -78,6 +78,7 @@ class Loader {
   }
 
   void read_fabrics() {
+    const std::vector<Located<NoiseProfile>> noises = read_noises();
     std::set<std::string> labels;
     for (const YamlValue& item : read_items(value_of("fabrics"), spec_of("fabrics"))) {
       ExperimentFabric fabric;
@@ -85,12 +86,12 @@ class Loader {
       const bool is_file = spec.name.ends_with(".yaml") || spec.name.ends_with(".yml");
       if (is_file) check_exists(spec.name, "fabric file", item.location());
       fabric.fabric = make_fabric(spec);
-      fabric.label = is_file ? fabric.fabric->name() : fabric_label(spec);
-      check_label(fabric.label, "the fabric", item.location());
+      fabric.plain_label = is_file ? fabric.fabric->name() : fabric_label(spec);
+      check_label(fabric.plain_label, "the fabric", item.location());
       // As in cell keys, which must differ, too.
-      if (!labels.insert(key_label(fabric.label)).second) {
+      if (!labels.insert(key_label(fabric.plain_label)).second) {
         throw UserError(item.location(),
-                        fmt::format("fabrics has {} more than once", quoted(fabric.label)));
+                        fmt::format("fabrics has {} more than once", quoted(fabric.plain_label)));
       }
       const YamlValue model = value_of("cost_model");
       fabric.cost_model = read_cost_model_choice(model, *fabric.fabric);
@@ -99,10 +100,37 @@ class Loader {
         throw UserError(root_.where,
                         fmt::format("root is {}; expected a rank of fabric '{}', 0 to "
                                     "{}",
-                                    root_.value, fabric.label, fabric.fabric->ranks() - 1));
+                                    root_.value, fabric.plain_label, fabric.fabric->ranks() - 1));
       }
-      experiment_.fabrics.push_back(std::move(fabric));
+      for (const Located<NoiseProfile>& noise : noises) {
+        ExperimentFabric under = fabric;
+        under.label = fabric.plain_label;
+        if (!noise.value.none()) under.label += " noise=" + noise.value.name;
+        check_label(under.label, "the fabric under noise", noise.where);
+        under.noise = noise.value;
+        experiment_.fabrics.push_back(std::move(under));
+      }
     }
+  }
+
+  std::vector<Located<NoiseProfile>> read_noises() {
+    std::vector<Located<NoiseProfile>> noises;
+    std::set<std::string> names;
+    const OptionSpec& spec = spec_of("noise");
+    for (const YamlValue& item : read_items(value_of("noise"), spec)) {
+      std::string name = read_text(item, spec);
+      if (name.ends_with(".yaml") || name.ends_with(".yml")) {
+        name = existing_path_beside(name, "noise profile", item.location());
+      }
+      noises.push_back({noise_profile_for(name, item.location()), item.location()});
+      const NoiseProfile& profile = noises.back().value;
+      if (!names.insert(profile.none() ? "none" : key_label(profile.name)).second) {
+        throw UserError(item.location(),
+                        fmt::format("noise has {} more than once",
+                                    quoted(profile.none() ? "none" : profile.name)));
+      }
+    }
+    return noises;
   }
 
   void read_selectors() {

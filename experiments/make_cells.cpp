@@ -55,7 +55,7 @@ class CellMaker {
       for (const ExperimentFabric& on : experiment_.fabrics) {
         choosers_.back().push_back(
             make_config_chooser(algorithm.value, {.fabric = on.fabric,
-                                                  .fabric_label = on.label,
+                                                  .fabric_label = on.plain_label,
                                                   .cost_model = on.cost_model,
                                                   .where = algorithm.where}));
       }

@@ -21,6 +21,7 @@ foreach(embedded
     kReportSizePlotScript=report_size_plot.js
     kReportPublishedScript=report_published.js
     kReportCrossoversScript=report_crossovers.js
+    kReportSpreadScript=report_spread.js
     kReportPageScript=report_page.js)
   string(REPLACE "=" ";" name_and_file ${embedded})
   list(GET name_and_file 0 name)

@@ -21,6 +21,7 @@ extern const std::string_view kReportTablesScript;
 extern const std::string_view kReportSizePlotScript;
 extern const std::string_view kReportPublishedScript;
 extern const std::string_view kReportCrossoversScript;
+extern const std::string_view kReportSpreadScript;
 extern const std::string_view kReportPageScript;
 }  // namespace embedded
 
@@ -105,6 +106,7 @@ std::string report_html(const Experiment& experiment, const ReportInput& input) 
   const std::string size_plot = javascript_for_script(embedded::kReportSizePlotScript);
   const std::string published = javascript_for_script(embedded::kReportPublishedScript);
   const std::string crossovers = javascript_for_script(embedded::kReportCrossoversScript);
+  const std::string spread = javascript_for_script(embedded::kReportSpreadScript);
   const std::string page = javascript_for_script(embedded::kReportPageScript);
   const std::string data = json_for_script(report_json(experiment, input));
   const std::string text =
@@ -120,6 +122,7 @@ std::string report_html(const Experiment& experiment, const ReportInput& input) 
                                               {"{{size_plot_script}}", size_plot},
                                               {"{{published_script}}", published},
                                               {"{{crossovers_script}}", crossovers},
+                                              {"{{spread_script}}", spread},
                                               {"{{page_script}}", page},
                                               {"{{data}}", data},
                                               {"{{text}}", text}});

@@ -141,6 +141,7 @@ const report = {data: JSON.parse(document.getElementById('data').textContent)};
           busbw: over('busbw_GBps'), speedup: over('speedup'),
           min_us: Math.min(...rows.map(row => row.time_min_us)),
           max_us: Math.max(...rows.map(row => row.time_max_us)),
+          times_us: rows.map(row => row.time_us),
         };
       });
       return {...config, points};

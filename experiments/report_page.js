@@ -91,7 +91,7 @@
         element('h3', {}, 'Best configuration by size'),
         element('p', {class: 'muted'}, 'Time of each algorithm and protocol (in the best of its ' +
             'configurations) divided by the best time at that size.'),
-        report.bestTable(block), ...report.crossovers(block));
+        report.bestTable(block), ...report.crossovers(block), ...report.spread(block));
   });
 
   page.append(element('h2', {id: 'all'}, 'All results'));
