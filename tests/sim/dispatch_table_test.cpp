@@ -235,7 +235,7 @@ TEST_CASE("a table that is written reads back the same") {
                               .protocol = all_protocols()[draw(2)],
                               .channels = 1 + static_cast<int>(draw(63)),
                               .instances = 1 + static_cast<int>(draw(63)),
-                              .threads = 32 + static_cast<int>(draw(900))};
+                              .threads = 32 * (1 + static_cast<int>(draw(31)))};
         next.choice.tile_bytes = draw(1) == 0 ? TileBytes() : TileBytes(draw(1) * 4096);
         next.choice.slots = draw(1) == 0 ? Slots() : Slots(static_cast<int>(draw(8)));
         from += 1 + (std::uint64_t{1} << draw(30));
