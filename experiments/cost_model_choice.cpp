@@ -181,11 +181,7 @@ std::string existing_path_beside(const std::string& path, std::string_view what,
 
 CostModel choose_cost_model(const std::string& text, const Fabric& fabric,
                             const SourceLocation& where) {
-  if (text == kAuto) {
-    if (fabric.gpu_model() == "A100") return shipped_cost_model("a100");
-    if (fabric.gpu_model() == "V100") return shipped_cost_model("v100");
-    return shipped_cost_model("hockney");
-  }
+  if (text == kAuto) return cost_model_for(kAuto, fabric);
   if (is_parameter_file(text)) {
     return load_cost_model(existing_path_beside(text, "parameter file", where));
   }

@@ -19,8 +19,8 @@ namespace cclgym {
 
 /// A fabric of the experiment, with its cost model, under one of the experiment's noise profiles.
 struct ExperimentFabric {
-  std::string label;  ///< as in tables and results: "dgx1", "ndv4 x2" (two servers), a file's
-                      ///< fabric name; with " noise=NAME" behind it unless there is none
+  std::string label;        ///< as in tables and results: "dgx1", "ndv4 x2" (two servers), a file's
+                            ///< fabric name; with " noise=NAME" behind it unless there is none
   std::string plain_label;  ///< the same without the noise: what dispatch tables know it by
   std::shared_ptr<const Fabric> fabric;
   CostModel cost_model;

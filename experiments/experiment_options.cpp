@@ -1,6 +1,7 @@
 #include "experiments/experiment_options.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <stdexcept>
 
 #include "collectives/contract.hpp"
@@ -119,9 +120,10 @@ std::vector<OptionSpec> make_experiment_options() {
        .max = 1'000'000,
        .default_text = "1"},
       {.name = "cost_model",
-       .description = "a cost model (hockney, a100, v100), the path of a parameter file (*.yaml), "
-                      "auto (by the fabric's GPU: A100 -> a100, V100 -> v100, others hockney), or "
-                      "a mapping with the keys under \"A cost model\"",
+       .description = "a cost model (" + fmt::format("{}", fmt::join(cost_model_names(), ", ")) +
+                      "), the path of a parameter file (*.yaml), auto (the set for the fabric or "
+                      "else for its GPU, or else hockney), or a mapping with the keys under \"A "
+                      "cost model\"",
        .default_text = "auto"},
       {.name = "noise",
        .shape = OptionShape::OneOrList,

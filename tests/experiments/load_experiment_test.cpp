@@ -168,6 +168,8 @@ TEST_CASE("cost models: by GPU, by name, from a file, with overrides") {
   CHECK(model("dgx1", "auto").name == "v100");
   CHECK(model("ndv4", "auto").name == "a100");
   CHECK(model("ring", "auto").name == "hockney");
+  CHECK(model("alps", "auto").name == "gh200");
+  CHECK(model("polaris", "auto").name == "a100-slingshot");
   CHECK(model("ring", "a100").canonical_text() == shipped_cost_model("a100").canonical_text());
 
   const CostModel skewed = model("ndv4", "{start_skew: 2us}");
