@@ -58,6 +58,10 @@ std::unique_ptr<const ConfigChooser> make_config_chooser(std::string_view name,
   for (const Kind& kind : kinds()) {
     if (kind.prefix != prefix_of(name)) continue;
     const std::size_t colon = name.find(':');
+    if (name.ends_with(':')) {
+      throw UserError(site.where, "nothing after the colon of " + quoted(name) + "; expected " +
+                                      std::string(kind.info.form));
+    }
     return kind.make(colon == std::string_view::npos ? std::string_view() : name.substr(colon + 1),
                      site);
   }

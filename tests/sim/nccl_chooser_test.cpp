@@ -83,6 +83,12 @@ TEST_CASE("what is not simulated is left out of the choice") {
         "what NCCL 2.30.7 would choose by itself, of Ring and Tree");
 }
 
+TEST_CASE("a chooser's name is whole") {
+  CHECK(refusal("nccl-default:", site_of("ndv4", 1)) ==
+        "experiment.yaml:3:7: nothing after the colon of 'nccl-default:'; expected "
+        "nccl-default:VERSION");
+}
+
 TEST_CASE("sends and receives run as naive") {
   const ChooserSite site = site_of("ndv4", 1);
   const auto chooser = make_config_chooser("nccl-default:2.28.9", site);
