@@ -18,10 +18,21 @@ void FlowNetwork::load(const TransferGraph& graph) {
   routes_of_link_begin_.clear();
   changed_ = false;
   hops_per_slot_ = 0;
+  std::vector<std::size_t> longest_way(index(graph.way_sets()), 0);
   for (std::int32_t route = 0; route < graph.routes(); ++route) {
-    narrowest_Bps_.push_back(narrowest_Bps(route));
-    hops_per_slot_ =
-        std::max(hops_per_slot_, static_cast<std::int32_t>(graph.route_links(route).size()));
+    const auto links = graph.route_links(route);
+    narrowest_Bps_.push_back(bound_Bps(links, kNoRateCap));
+    std::size_t hops = links.size();
+    const TransferGraph::Choice choice = graph.choice(route);
+    if (choice.ways >= 0) {
+      std::size_t& longest = longest_way[index(choice.ways)];
+      const std::int32_t ways = longest == 0 ? graph.ways(route) : 0;
+      for (std::int32_t way = 1; way < ways; ++way) {
+        longest = std::max(longest, graph.way_links(choice, way).size());
+      }
+      hops = std::max(hops, hops - index(choice.count) + longest);
+    }
+    hops_per_slot_ = std::max(hops_per_slot_, static_cast<std::int32_t>(hops));
   }
   find_limiting_links();
   hops_.clear();
@@ -164,12 +175,11 @@ void FlowNetwork::remove(FlowSlotId slot) {
   }
 }
 
-double FlowNetwork::narrowest_Bps(std::int32_t route) const {
-  double narrowest_Bps = kNoRateCap;
-  for (const std::int32_t id : graph_->route_links(route)) {
-    narrowest_Bps = std::min(narrowest_Bps, links_[index(id)].capacity_Bps);
+double FlowNetwork::bound_Bps(std::span<const std::int32_t> links, double rate_cap_Bps) const {
+  for (const std::int32_t id : links) {
+    rate_cap_Bps = std::min(rate_cap_Bps, links_[index(id)].capacity_Bps);
   }
-  return narrowest_Bps;
+  return rate_cap_Bps;
 }
 
 void FlowNetwork::restore_capacities() {
@@ -178,7 +188,7 @@ void FlowNetwork::restore_capacities() {
     links_[id].capacity_Bps = capacities[id];
   }
   for (std::int32_t route = 0; route < graph_->routes(); ++route) {
-    narrowest_Bps_[index(route)] = narrowest_Bps(route);
+    narrowest_Bps_[index(route)] = bound_Bps(graph_->route_links(route), kNoRateCap);
   }
   changed_ = false;
 }
@@ -213,7 +223,8 @@ void FlowNetwork::set_capacity(std::int32_t id, double capacity_Bps) {
   link(id).capacity_Bps = capacity_Bps;
   for (std::size_t i = routes_of_link_begin_[index(id)]; i < routes_of_link_begin_[index(id) + 1];
        ++i) {
-    narrowest_Bps_[index(routes_of_links_[i])] = narrowest_Bps(routes_of_links_[i]);
+    const std::int32_t route = routes_of_links_[i];
+    narrowest_Bps_[index(route)] = bound_Bps(graph_->route_links(route), kNoRateCap);
   }
   for (std::int32_t on = link(id).first_hop; on != kNone; on = hop(on).next) {
     const FlowSlotId slot = hop(on).slot;

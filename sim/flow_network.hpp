@@ -47,6 +47,9 @@ class FlowNetwork {
     return rate_cap_Bps < narrowest ? rate_cap_Bps : narrowest;
   }
 
+  /// The same, of a flow on these links.
+  [[nodiscard]] double bound_Bps(std::span<const std::int32_t> links, double rate_cap_Bps) const;
+
   /// The flow in `slot` (whose bound_Bps is set) begins to move bytes.
   void add(FlowSlotId slot, std::span<const std::int32_t> route_links);
   /// The flow in `slot` is done.
@@ -82,7 +85,6 @@ class FlowNetwork {
   Link& link(std::int32_t id) { return links_[index(id)]; }
   Hop& hop(std::int32_t id) { return hops_[index(id)]; }
   [[nodiscard]] std::int32_t first_hop_of(FlowSlotId slot) const { return slot * hops_per_slot_; }
-  [[nodiscard]] double narrowest_Bps(std::int32_t route) const;
   void find_limiting_links();
   void find_routes_of_links();
   void restore_capacities();
