@@ -26,6 +26,7 @@ struct Records {
   OptionSpec oversubscription = record("oversubscription", "oversubscription");
   OptionSpec nodes_per_leaf = record("servers_per_leaf", "nodes-per-leaf");
   OptionSpec groups = record("groups", "groups");
+  OptionSpec routing = record("routing", "routing");
 };
 
 const Records& records() {
@@ -54,6 +55,10 @@ FabricSpec spec_of(const std::string& name, const Arguments& arguments) {
     spec.oversubscription =
         read_real(arguments.text(key), all.oversubscription, argument_location(key));
   }
+  if (const std::string& key = all.routing.name; arguments.has(key)) {
+    spec.routing =
+        static_cast<Routing>(read_choice(arguments.text(key), all.routing, argument_location(key)));
+  }
   spec.servers_per_leaf = number(arguments, all.nodes_per_leaf);
   spec.groups = number(arguments, all.groups);
   return spec;
@@ -69,6 +74,7 @@ void add_fabric_options(ArgumentReader& reader) {
   reader.option(records().oversubscription, "RATIO");
   reader.option(records().nodes_per_leaf, "N");
   reader.option(records().groups, "N");
+  reader.option(records().routing, "NAME");
 }
 
 std::shared_ptr<const Fabric> fabric_of(const std::string& name, const Arguments& arguments) {

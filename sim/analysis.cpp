@@ -98,20 +98,23 @@ std::vector<StepTime> step_times(const SimulationRecord& record) {
 std::vector<LinkUse> link_use(const SimulationRecord& record) {
   const TransferGraph& graph = *record.graph;
   std::vector<LinkUse> uses(graph.link_capacities_Bps().size());
+  std::vector<std::int32_t> links;
   for (TransferId id = 0; id < graph.size(); ++id) {
     const std::int32_t route = graph.route_of(id);
     if (route < 0) continue;
+    const double bytes = graph.bytes(id) * record.lowered.graph->repeat(id);
+    const bool chose = !record.way.empty() && graph.choice(route).ways >= 0;
     for (std::int32_t tile = 0; tile < graph.repeat(id); ++tile) {
       const std::size_t firing = record.firing(id, tile);
       const LinkInterval interval{id, tile, record.start_s[firing] + graph.latency_s(id),
                                   record.end_s[firing]};
-      for (const std::int32_t link : graph.route_links(route)) {
-        uses[static_cast<std::size_t>(link)].intervals.push_back(interval);
+      graph.links_on_way(route, chose ? record.way[firing] : 0, links);
+      for (const std::int32_t link : links) {
+        LinkUse& use = uses[static_cast<std::size_t>(link)];
+        use.intervals.push_back(interval);
+        // Tiles that were not simulated move as those that were.
+        if (chose || tile == 0) use.bytes += chose ? bytes / graph.repeat(id) : bytes;
       }
-    }
-    for (const std::int32_t link : graph.route_links(route)) {
-      uses[static_cast<std::size_t>(link)].bytes +=
-          graph.bytes(id) * record.lowered.graph->repeat(id);
     }
   }
   uses.resize(record.lowered.fabric_links);  // the proxies of the ranks are no links

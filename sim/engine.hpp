@@ -28,8 +28,9 @@ class FiringObserver {
  public:
   virtual ~FiringObserver() = default;
   virtual void on_firing(TransferId node, std::int32_t iteration, double start_s, double end_s) = 0;
-  /// Told for flows with alternative routes only, before they move bytes: which route they take.
-  virtual void on_route(TransferId /*node*/, std::int32_t /*iteration*/, std::int32_t /*route*/) {}
+  /// Told for flows with a choice only, before they move bytes: the way of their route that they
+  /// take (TransferGraph::links_on_way).
+  virtual void on_choice(TransferId /*node*/, std::int32_t /*iteration*/, std::int32_t /*way*/) {}
 };
 
 /// Runs transfer graphs. One engine belongs to one thread; any number of engines may exist, with

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -30,7 +29,6 @@ class FlowEngine final : public Engine {
     adaptive_ = graph_->adaptive();
     extras_ = adaptive_ || graph_->has_background();
     if (adaptive_) chooser_.load(*graph_);
-    routes_ = adaptive_ ? chooser_.routes() : graph_->route_by_node();
     start_s_.assign(static_cast<std::size_t>(graph_->size()), 0.0);
     end_s_.assign(start_s_.size(), 0.0);
   }
@@ -46,7 +44,7 @@ class FlowEngine final : public Engine {
     choice_s_ = other_s_ = kNever;
     slots_.reset();
     calendar_.reset();
-    network_.reset();
+    network_.reset(capacities != nullptr);
     changes_.start(capacities, graph_->link_capacities_Bps().size());
     if (adaptive_) chooser_.reset();
     instant_.clear();
@@ -94,20 +92,36 @@ class FlowEngine final : public Engine {
   /// The latency has passed. Whatever has no bytes to move is done.
   void begin_transfer(FlowSlotId slot) {
     FlowSlot& flow = slots_[slot];
-    const std::int32_t route = routes_[index(flow.node)];
+    const std::int32_t route = graph_->route_of(flow.node);
     const double bytes = graph_->bytes(flow.node);
     if (bytes > 0) {
+      if (adaptive_ && chooser_.way_of(flow.node) > 0) {
+        begin_detour(slot);
+        return;
+      }
       flow.bound_Bps = network_.bound_Bps(route, graph_->rate_cap_Bps(flow.node));
       if (flow.bound_Bps < std::numeric_limits<double>::infinity()) {
         flow.bytes_left = bytes;
         flow.since_s = now_s_;
         flow.bucket = kNone;
-        network_.add(slot, graph_->route_links(route));
+        network_.add(slot, network_.limiting_links(route));
         return;
       }
     }
     instant_.push_back(flow.node);
     slots_.release(slot);
+  }
+
+  /// The same on another way than the first.
+  void begin_detour(FlowSlotId slot) {
+    FlowSlot& flow = slots_[slot];
+    const std::int32_t route = graph_->route_of(flow.node);
+    graph_->links_on_way(route, chooser_.way_of(flow.node), detour_);
+    flow.bound_Bps = network_.bound_Bps(detour_, graph_->rate_cap_Bps(flow.node));
+    flow.bytes_left = graph_->bytes(flow.node);
+    flow.since_s = now_s_;
+    flow.bucket = kNone;
+    network_.add(slot, detour_);
   }
 
   void handle_events() {
@@ -169,9 +183,9 @@ class FlowEngine final : public Engine {
 
   void choose_routes() {
     choice_s_ = kNever;
-    chooser_.choose([this](TransferId node, std::int32_t route) {
+    chooser_.choose([this](TransferId node, std::int32_t way) {
       if (observer_ != nullptr && !in_background(node)) {
-        observer_->on_route(node, tracker_.iteration(node), route);
+        observer_->on_choice(node, tracker_.iteration(node), way);
       }
     });
   }
@@ -230,11 +244,11 @@ class FlowEngine final : public Engine {
   FlowSlots slots_;
   FlowCalendar calendar_{slots_};
   FlowNetwork network_{slots_};
-  std::span<const std::int32_t> routes_;  ///< by node: what its firing takes
   TransferId first_background_ = 0;
   RouteChooser chooser_;
-  bool adaptive_ = false;  ///< is there anything to choose?
-  bool extras_ = false;    ///< adaptive, or with a background
+  std::vector<std::int32_t> detour_;  ///< only in begin_detour
+  bool adaptive_ = false;             ///< is there anything to choose?
+  bool extras_ = false;               ///< adaptive, or with a background
   CapacityReader changes_;
   std::vector<TransferId> instant_;  ///< started and over at now_s_, not told of yet
   std::vector<double> start_s_;

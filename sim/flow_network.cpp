@@ -1,6 +1,7 @@
 #include "sim/flow_network.hpp"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <numeric>
 
@@ -17,16 +18,81 @@ void FlowNetwork::load(const TransferGraph& graph) {
   routes_of_link_begin_.clear();
   changed_ = false;
   hops_per_slot_ = 0;
+  std::vector<std::size_t> longest_way(index(graph.way_sets()), 0);
   for (std::int32_t route = 0; route < graph.routes(); ++route) {
-    narrowest_Bps_.push_back(narrowest_Bps(route));
-    hops_per_slot_ =
-        std::max(hops_per_slot_, static_cast<std::int32_t>(graph.route_links(route).size()));
+    const auto links = graph.route_links(route);
+    narrowest_Bps_.push_back(bound_Bps(links, kNoRateCap));
+    std::size_t hops = links.size();
+    const TransferGraph::Choice choice = graph.choice(route);
+    if (choice.ways >= 0) {
+      std::size_t& longest = longest_way[index(choice.ways)];
+      const std::int32_t ways = longest == 0 ? graph.ways(route) : 0;
+      for (std::int32_t way = 1; way < ways; ++way) {
+        longest = std::max(longest, graph.way_links(choice, way).size());
+      }
+      hops = std::max(hops, hops - index(choice.count) + longest);
+    }
+    hops_per_slot_ = std::max(hops_per_slot_, static_cast<std::int32_t>(hops));
   }
+  find_limiting_links();
   hops_.clear();
   reset();
 }
 
-void FlowNetwork::reset() {
+void FlowNetwork::find_limiting_links() {
+  if (graph_->adaptive()) {  // flows may pass links in other ways than on the routes
+    limiting_begin_.clear();
+    return;
+  }
+  // The links that all routes over a link pass, too, and that are no faster: a few are enough.
+  struct Stricter {
+    std::array<std::int32_t, 4> links{};
+    std::size_t count = 0;
+    bool seen = false;
+  };
+  std::vector<Stricter> stricter(links_.size());
+  std::vector<std::int32_t> last_route(links_.size(), kNone);
+  for (std::int32_t route = 0; route < graph_->routes(); ++route) {
+    const auto on_route = graph_->route_links(route);
+    for (const std::int32_t id : on_route) {
+      last_route[index(id)] = route;
+    }
+    for (const std::int32_t id : on_route) {
+      Stricter& known = stricter[index(id)];
+      if (known.seen) {
+        std::size_t left = 0;
+        for (std::size_t i = 0; i < known.count; ++i) {
+          if (last_route[index(known.links[i])] == route) {
+            known.links[left++] = known.links[i];
+          }
+        }
+        known.count = left;
+        continue;
+      }
+      known.seen = true;
+      for (const std::int32_t other : on_route) {
+        const bool less =
+            std::pair(link(other).capacity_Bps, other) < std::pair(link(id).capacity_Bps, id);
+        if (less && known.count < known.links.size()) {
+          known.links[known.count++] = other;
+        }
+      }
+    }
+  }
+  limiting_begin_.assign(1, 0);
+  limiting_links_.clear();
+  for (std::int32_t route = 0; route < graph_->routes(); ++route) {
+    for (const std::int32_t id : graph_->route_links(route)) {
+      if (stricter[index(id)].count == 0) {
+        limiting_links_.push_back(id);
+      }
+    }
+    limiting_begin_.push_back(limiting_links_.size());
+  }
+}
+
+void FlowNetwork::reset(bool capacities_change) {
+  capacities_change_ = capacities_change;
   if (changed_) {
     restore_capacities();
   }
@@ -67,6 +133,10 @@ void FlowNetwork::add(FlowSlotId slot, std::span<const std::int32_t> route_links
   if (hops_.size() < index(id + hops_per_slot_)) {
     hops_.resize(index(id + hops_per_slot_));
   }
+  if (limit_.size() <= index(slot)) {
+    limit_.resize(index(slot) + 1);
+  }
+  limit_[index(slot)] = kFresh;
   for (const std::int32_t link_id : route_links) {
     Link& entered = link(link_id);
     hop(id) = {entered.first_hop, kNone, link_id, slot};
@@ -105,12 +175,11 @@ void FlowNetwork::remove(FlowSlotId slot) {
   }
 }
 
-double FlowNetwork::narrowest_Bps(std::int32_t route) const {
-  double narrowest_Bps = kNoRateCap;
-  for (const std::int32_t id : graph_->route_links(route)) {
-    narrowest_Bps = std::min(narrowest_Bps, links_[index(id)].capacity_Bps);
+double FlowNetwork::bound_Bps(std::span<const std::int32_t> links, double rate_cap_Bps) const {
+  for (const std::int32_t id : links) {
+    rate_cap_Bps = std::min(rate_cap_Bps, links_[index(id)].capacity_Bps);
   }
-  return narrowest_Bps;
+  return rate_cap_Bps;
 }
 
 void FlowNetwork::restore_capacities() {
@@ -119,7 +188,7 @@ void FlowNetwork::restore_capacities() {
     links_[id].capacity_Bps = capacities[id];
   }
   for (std::int32_t route = 0; route < graph_->routes(); ++route) {
-    narrowest_Bps_[index(route)] = narrowest_Bps(route);
+    narrowest_Bps_[index(route)] = bound_Bps(graph_->route_links(route), kNoRateCap);
   }
   changed_ = false;
 }
@@ -154,7 +223,8 @@ void FlowNetwork::set_capacity(std::int32_t id, double capacity_Bps) {
   link(id).capacity_Bps = capacity_Bps;
   for (std::size_t i = routes_of_link_begin_[index(id)]; i < routes_of_link_begin_[index(id) + 1];
        ++i) {
-    narrowest_Bps_[index(routes_of_links_[i])] = narrowest_Bps(routes_of_links_[i]);
+    const std::int32_t route = routes_of_links_[i];
+    narrowest_Bps_[index(route)] = bound_Bps(graph_->route_links(route), kNoRateCap);
   }
   for (std::int32_t on = link(id).first_hop; on != kNone; on = hop(on).next) {
     const FlowSlotId slot = hop(on).slot;
@@ -176,6 +246,7 @@ void FlowNetwork::set_capacity(std::int32_t id, double capacity_Bps) {
       }
     }
     flow.bound_Bps = bound_Bps;
+    limit_[index(slot)] = kFresh;
     fresh_.push_back(slot);
   }
   if (could_saturate || link(id).can_saturate()) {
@@ -190,16 +261,25 @@ const std::vector<FlowSlotId>& FlowNetwork::settle() {
     visit_dirty(id);
   }
   dirty_.clear();
+  if (!wide_links_.empty() || !wide_flows_.empty()) {
+    solve_around();
+  }
   for (const FlowSlotId slot : fresh_) {
-    FlowSlot& flow = slots_[slot];
-    if (flow.mark != epoch_) {
-      flow.mark = epoch_;
-      flow.target_Bps = flow.bound_Bps;
-      touched_.push_back(slot);
-    }
+    give_bound(slot);
   }
   fresh_.clear();
   return touched_;
+}
+
+// To a flow that has no new rate yet, and that no link constrains.
+void FlowNetwork::give_bound(FlowSlotId slot) {
+  FlowSlot& flow = slots_[slot];
+  if (flow.mark != epoch_) {
+    flow.mark = epoch_;
+    flow.target_Bps = flow.bound_Bps;
+    limit_[index(slot)] = kNone;
+    touched_.push_back(slot);
+  }
 }
 
 void FlowNetwork::visit_dirty(std::int32_t id) {
@@ -216,24 +296,34 @@ void FlowNetwork::visit_dirty(std::int32_t id) {
     const FlowSlotId slot = hop(on).slot;
     FlowSlot& flow = slots_[slot];
     const std::int32_t first = first_hop_of(slot);
+    bool constrained = false;
     for (std::int32_t other = first; flow.mark != epoch_ && other < first + flow.hops; ++other) {
       if (link(hop(other).link).can_saturate()) {
+        constrained = true;
         solve_component(hop(other).link);
       }
     }
-    if (flow.mark != epoch_) {
-      flow.mark = epoch_;
-      flow.target_Bps = flow.bound_Bps;
-      touched_.push_back(slot);
+    if (!constrained) {
+      give_bound(slot);
+    } else if (flow.mark != epoch_) {
+      wide_flows_.push_back(slot);
     }
   }
 }
 
 void FlowNetwork::solve_component(std::int32_t start) {
   const std::size_t first_flow = touched_.size();
+  if (!wide_links_.empty()) {
+    wide_links_.push_back(start);
+    return;
+  }
   component_.assign(1, start);
   link(start).mark = epoch_;
   for (std::size_t i = 0; i < component_.size(); ++i) {
+    if (touched_.size() - first_flow > wide_) {
+      leave_wide(start, first_flow);
+      return;
+    }
     Link& reached = link(component_[i]);
     reached.left_Bps = reached.capacity_Bps;
     reached.open = reached.flows;
@@ -263,6 +353,19 @@ void FlowNetwork::solve_component(std::int32_t start) {
   }
 }
 
+// `first_flow`: those from here on in touched_ and all of component_ were gathered in vain.
+void FlowNetwork::leave_wide(std::int32_t start, std::size_t first_flow) {
+  for (const std::int32_t id : component_) {
+    link(id).mark = epoch_ - 1;
+  }
+  for (std::size_t i = first_flow; i < touched_.size(); ++i) {
+    slots_[touched_[i]].mark = epoch_ - 1;
+    slots_[touched_[i]].target_Bps = slots_[touched_[i]].rate_Bps;
+  }
+  touched_.resize(first_flow);
+  wide_links_.push_back(start);
+}
+
 bool FlowNetwork::fill_single_link(std::span<const FlowSlotId> flows) {
   const double share_Bps =
       link(component_.front()).capacity_Bps / static_cast<double>(flows.size());
@@ -273,6 +376,7 @@ bool FlowNetwork::fill_single_link(std::span<const FlowSlotId> flows) {
   }
   for (const FlowSlotId slot : flows) {
     slots_[slot].target_Bps = share_Bps;
+    limit_[index(slot)] = component_.front();
   }
   return true;
 }
@@ -282,7 +386,9 @@ void FlowNetwork::fill() {
   // given their rates, so an entry that is out of date is too low: it is put back when it comes up.
   heap_.clear();
   for (const std::int32_t id : component_) {
-    heap_.emplace_back(link(id).capacity_Bps / static_cast<double>(link(id).open), id);
+    if (link(id).open > 0) {
+      heap_.emplace_back(link(id).left_Bps / static_cast<double>(link(id).open), id);
+    }
   }
   std::make_heap(heap_.begin(), heap_.end(), std::greater<>());
   while (!heap_.empty()) {
@@ -309,20 +415,21 @@ void FlowNetwork::fill_link(std::int32_t id, double share_Bps) {
   for (std::int32_t on = link(id).first_hop; on != kNone; on = hop(on).next) {
     const FlowSlot& flow = slots_[hop(on).slot];
     if (flow.target_Bps < 0 && flow.bound_Bps < share_Bps) {
-      fix(hop(on).slot, flow.bound_Bps);
+      fix(hop(on).slot, flow.bound_Bps, kNone);
       bounded = true;
     }
   }
   for (std::int32_t on = link(id).first_hop; !bounded && on != kNone; on = hop(on).next) {
     if (slots_[hop(on).slot].target_Bps < 0) {
-      fix(hop(on).slot, share_Bps);
+      fix(hop(on).slot, share_Bps, id);
     }
   }
 }
 
-void FlowNetwork::fix(FlowSlotId slot, double rate_Bps) {
+void FlowNetwork::fix(FlowSlotId slot, double rate_Bps, std::int32_t limit) {
   FlowSlot& flow = slots_[slot];
   flow.target_Bps = rate_Bps;
+  limit_[index(slot)] = limit;
   const std::int32_t first = first_hop_of(slot);
   for (std::int32_t on = first; on < first + flow.hops; ++on) {
     Link& passed = link(hop(on).link);

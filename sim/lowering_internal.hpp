@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -13,6 +14,9 @@
 #include "sim/lowering.hpp"
 
 namespace cclgym {
+
+/// Detours that a message may take where routes are adaptive (docs/fabrics.md says why so many).
+inline constexpr int kDetours = 32;
 
 // The nodes that must be done for a step to be done. A receive needs no node of its own as long as
 // two of them say it all, so that a ring costs one flow a step and peer.
@@ -113,6 +117,8 @@ class Lowering {
   void add_flows();
   void set_links();
   [[nodiscard]] bool crosses_network(std::span<const LinkId> links) const;
+  void add_alternatives(std::int32_t route, const NodeOrigin& origin, int channel,
+                        std::span<const LinkId> links);
   Message add_message(const NodeOrigin& origin, int channel, int chunks, bool reducing);
 
   // sim/lowering_steps.cpp: completion of steps, and edges.
@@ -145,6 +151,7 @@ class Lowering {
   std::unordered_map<std::uint64_t, Connection> connections_;
   bool proxies_ = false;  // do messages over the network load the proxies of their ranks?
   std::unordered_map<std::uint64_t, Route> routes_;
+  std::map<std::pair<NodeId, NodeId>, std::int32_t> ways_;  // between two switches, -1: one only
   std::vector<TransferId> scratch_;
   std::vector<std::pair<TransferId, std::int32_t>> scratch_sources_;  // node, lag
   std::vector<std::size_t> rank_last_offset_;

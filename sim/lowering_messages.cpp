@@ -71,6 +71,37 @@ bool Lowering::crosses_network(std::span<const LinkId> links) const {
   });
 }
 
+// Between its first and its last network switch, a message may take other ways than `links`, which
+// begin the route: the same ones for all messages between these switches.
+void Lowering::add_alternatives(std::int32_t route, const NodeOrigin& origin, int channel,
+                                std::span<const LinkId> links) {
+  if (fabric_.routing() != Routing::Adaptive) return;
+  const auto link = [this](LinkId id) { return fabric_.links()[static_cast<std::size_t>(id)]; };
+  const auto trunk = [&](LinkId id) {
+    const auto kind = [&](NodeId node) {
+      return fabric_.nodes()[static_cast<std::size_t>(node)].kind;
+    };
+    return kind(link(id).source) == NodeKind::NetworkSwitch &&
+           kind(link(id).target) == NodeKind::NetworkSwitch;
+  };
+  const auto first = std::find_if(links.begin(), links.end(), trunk);
+  const auto end = std::find_if_not(first, links.end(), trunk);
+  if (first == end) return;
+  const auto before = first - links.begin();
+  const auto [known, fresh] = ways_.try_emplace({link(*first).source, link(*(end - 1)).target}, -1);
+  if (fresh) {
+    auto ways = fabric_.alternative_routes(origin.rank, origin.peer_rank, channel, kDetours);
+    for (std::vector<LinkId>& way : ways) {
+      way.erase(way.end() - (links.end() - end), way.end());
+      way.erase(way.begin(), way.begin() + before);
+    }
+    if (!ways.empty()) known->second = graph_->add_ways(ways);
+  }
+  if (known->second < 0) return;
+  graph_->set_alternatives(route, static_cast<std::int32_t>(before),
+                           static_cast<std::int32_t>(end - first), known->second);
+}
+
 Lowering::Message Lowering::add_message(const NodeOrigin& origin, int channel, int chunks,
                                         bool reducing) {
   const std::uint64_t key = connection_key(origin.rank, origin.peer_rank, channel, 0);
@@ -84,6 +115,7 @@ Lowering::Message Lowering::add_message(const NodeOrigin& origin, int channel, i
       loaded.push_back(first + origin.peer_rank);
     }
     const std::int32_t id = graph_->add_route(loaded);
+    add_alternatives(id, origin, channel, links);
     found = routes_.emplace(key, Route{id, std::move(links)}).first;
   }
   const TransferCost cost = transfer_cost(model_, fabric_, found->second.links, config_,

@@ -33,14 +33,7 @@ Costs costs_of(const TransferGraph& graph) {
   return costs;
 }
 
-void copy_routes(const TransferGraph& from, TransferGraph& to) {
-  for (std::int32_t route = 0; route < from.routes(); ++route) {
-    (void)to.add_route(from.route_links(route));
-  }
-  for (std::int32_t route = 0; route < from.routes(); ++route) {
-    if (!from.alternatives(route).empty()) to.set_alternatives(route, from.alternatives(route));
-  }
-}
+void copy_routes(const TransferGraph& from, TransferGraph& to) { to.copy_routes(from); }
 
 TransferId copy_node(const TransferGraph& from, TransferId node, double latency_s,
                      double rate_cap_Bps, std::int32_t repeat, TransferGraph& to) {

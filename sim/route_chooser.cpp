@@ -5,65 +5,37 @@
 
 namespace cclgym {
 
-RouteChooser::Choice RouteChooser::choice_of(const TransferGraph& graph, std::int32_t route) {
-  Choice choice;
-  const auto alternatives = graph.alternatives(route);
-  choice.routes.push_back(route);
-  choice.routes.insert(choice.routes.end(), alternatives.begin(), alternatives.end());
-  for (const std::int32_t link : graph.route_links(route)) {
-    const bool shared =
-        std::all_of(alternatives.begin(), alternatives.end(), [&](std::int32_t other) {
-          const auto links = graph.route_links(other);
-          return std::find(links.begin(), links.end(), link) != links.end();
-        });
-    if (shared) choice.shared.push_back(link);
-  }
-  for (const std::int32_t candidate : choice.routes) {
-    for (const std::int32_t link : graph.route_links(candidate)) {
-      if (std::find(choice.shared.begin(), choice.shared.end(), link) == choice.shared.end()) {
-        choice.own.push_back(link);
-      }
-    }
-    choice.own_end.push_back(choice.own.size());
-  }
-  return choice;
-}
-
 void RouteChooser::load(const TransferGraph& graph) {
   graph_ = &graph;
   links_.clear();
   for (const double capacity_Bps : graph.link_capacities_Bps()) {
     links_.push_back({.capacity_Bps = capacity_Bps});
   }
-  choices_.clear();
-  choice_of_route_.assign(index(graph.routes()), -1);
+  std::vector<std::uint8_t> contested(links_.size(), 0);
+  const auto contest = [&](std::span<const std::int32_t> links) {
+    for (const std::int32_t link : links) contested[index(link)] = 1;
+  };
+  std::vector<std::uint8_t> seen(index(graph.way_sets()), 0);
   for (std::int32_t route = 0; route < graph.routes(); ++route) {
-    if (graph.alternatives(route).empty()) continue;
-    choice_of_route_[index(route)] = static_cast<std::int32_t>(choices_.size());
-    choices_.push_back(choice_of(graph, route));
-    for (const std::int32_t candidate : choices_.back().routes) {
-      for (const std::int32_t link : graph.route_links(candidate)) {
-        links_[index(link)].contested = true;
-      }
+    const TransferGraph::Choice choice = graph.choice(route);
+    if (choice.ways < 0) continue;
+    contest(graph.route_links(route));
+    if (seen[index(choice.ways)] != 0) continue;
+    seen[index(choice.ways)] = 1;
+    for (std::int32_t way = 1; way < graph.ways(route); ++way) {
+      contest(graph.way_links(choice, way));
     }
   }
-  demand_Bps_.assign(index(graph.size()), 0);
-  counted_.assign(index(graph.size()), 0);
-  route_.assign(index(graph.size()), -1);
-  for (TransferId node = 0; node < graph.size(); ++node) {
-    const std::int32_t route = graph.route_of(node);
-    route_[index(node)] = route;
-    if (route < 0 || graph.bytes(node) == 0) continue;
-    double bound_Bps = graph.rate_cap_Bps(node);
+  routes_.assign(index(graph.routes()), {});
+  for (std::int32_t route = 0; route < graph.routes(); ++route) {
+    Route& known = routes_[index(route)];
+    known.narrowest_Bps = kNoRateCap;
     for (const std::int32_t link : graph.route_links(route)) {
-      bound_Bps = std::min(bound_Bps, links_[index(link)].capacity_Bps);
-      if (links_[index(link)].contested) counted_[index(node)] = 1;
-    }
-    // Rounded down: flows that together just fit do not overload a link.
-    if (counted_[index(node)] != 0) {
-      demand_Bps_[index(node)] = static_cast<std::int64_t>(std::floor(bound_Bps));
+      known.narrowest_Bps = std::min(known.narrowest_Bps, links_[index(link)].capacity_Bps);
+      known.contested = known.contested || contested[index(link)] != 0;
     }
   }
+  way_.assign(index(graph.size()), 0);
   reset();
 }
 
@@ -72,10 +44,16 @@ void RouteChooser::reset() {
   waiting_.clear();
 }
 
+// Rounded down: flows that together just fit do not overload a link.
+std::int64_t RouteChooser::demand_Bps(TransferId node) const {
+  return static_cast<std::int64_t>(std::floor(
+      std::min(graph_->rate_cap_Bps(node), routes_[index(graph_->route_of(node))].narrowest_Bps)));
+}
+
 bool RouteChooser::count(TransferId node) {
   const std::int32_t route = graph_->route_of(node);
-  if (choice_of_route_[index(route)] < 0) {
-    add_demand(route, demand_Bps_[index(node)]);
+  if (graph_->choice(route).ways < 0) {
+    add_demand(route, 0, demand_Bps(node));
     return false;
   }
   waiting_.push_back(node);
@@ -83,13 +61,20 @@ bool RouteChooser::count(TransferId node) {
 }
 
 void RouteChooser::leave(TransferId node) {
-  add_demand(route_[index(node)], -demand_Bps_[index(node)]);
+  add_demand(graph_->route_of(node), way_of(node), -demand_Bps(node));
 }
 
-void RouteChooser::add_demand(std::int32_t route, std::int64_t demand_Bps) {
-  for (const std::int32_t link : graph_->route_links(route)) {
-    links_[index(link)].demand_Bps += demand_Bps;
-  }
+void RouteChooser::add_demand(std::span<const std::int32_t> links, std::int64_t demand_Bps) {
+  for (const std::int32_t link : links) links_[index(link)].demand_Bps += demand_Bps;
+}
+
+void RouteChooser::add_demand(std::int32_t route, std::int32_t way, std::int64_t demand_Bps) {
+  const auto links = graph_->route_links(route);
+  add_demand(links, demand_Bps);
+  if (way == 0) return;
+  const TransferGraph::Choice choice = graph_->choice(route);
+  add_demand(links.subspan(index(choice.first), index(choice.count)), -demand_Bps);
+  add_demand(graph_->way_links(choice, way), demand_Bps);
 }
 
 double RouteChooser::greatest_load(std::span<const std::int32_t> links, double demand_Bps) const {
@@ -102,21 +87,26 @@ double RouteChooser::greatest_load(std::span<const std::int32_t> links, double d
   return greatest;
 }
 
-std::int32_t RouteChooser::best(const Choice& choice, double demand_Bps) const {
-  const double allowed = std::max(1.0, greatest_load(choice.shared, demand_Bps));
-  std::int32_t best = -1;
-  double least_cost = 0;
-  std::size_t begin = 0;
-  for (std::size_t i = 0; i < choice.routes.size(); ++i) {
-    const std::span<const std::int32_t> own(choice.own.data() + begin, choice.own_end[i] - begin);
-    begin = choice.own_end[i];
-    const double cost =
-        std::max(0.0, greatest_load(own, demand_Bps) - allowed) * static_cast<double>(own.size());
-    if (best < 0 || cost < least_cost) {
-      best = choice.routes[i];
-      least_cost = cost;
+std::int32_t RouteChooser::best(std::int32_t route, double demand_Bps) const {
+  const TransferGraph::Choice choice = graph_->choice(route);
+  const auto links = graph_->route_links(route);
+  const auto first = index(choice.first);
+  const auto count = index(choice.count);
+  const double allowed = std::max({1.0, greatest_load(links.first(first), demand_Bps),
+                                   greatest_load(links.subspan(first + count), demand_Bps)});
+  const auto cost = [&](std::span<const std::int32_t> way) {
+    return std::max(0.0, greatest_load(way, demand_Bps) - allowed) *
+           static_cast<double>(way.size());
+  };
+  std::int32_t best = 0;
+  double least_cost = cost(links.subspan(first, count));
+  const std::int32_t ways = graph_->ways(route);
+  for (std::int32_t way = 1; way < ways && least_cost > 0; ++way) {
+    const double other_cost = cost(graph_->way_links(choice, way));
+    if (other_cost < least_cost) {
+      best = way;
+      least_cost = other_cost;
     }
-    if (cost == 0) break;
   }
   return best;
 }
@@ -124,12 +114,12 @@ std::int32_t RouteChooser::best(const Choice& choice, double demand_Bps) const {
 void RouteChooser::sort_waiting() { std::sort(waiting_.begin(), waiting_.end()); }
 
 std::int32_t RouteChooser::take(TransferId node) {
-  const Choice& choice = choices_[index(choice_of_route_[index(graph_->route_of(node))])];
-  const std::int64_t demand_Bps = demand_Bps_[index(node)];
-  const std::int32_t route = best(choice, static_cast<double>(demand_Bps));
-  route_[index(node)] = route;
-  add_demand(route, demand_Bps);
-  return route;
+  const std::int64_t demand = demand_Bps(node);
+  const std::int32_t route = graph_->route_of(node);
+  const std::int32_t way = best(route, static_cast<double>(demand));
+  way_[index(node)] = static_cast<std::uint16_t>(way);
+  add_demand(route, way, demand);
+  return way;
 }
 
 }  // namespace cclgym

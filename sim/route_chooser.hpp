@@ -15,17 +15,18 @@ namespace cclgym {
 /// hops is less there than on its minimal way. A queue grows where more flows onto a link than it
 /// carries, so that here:
 ///
-/// * The *demand* of a flow is the rate that it could move at by itself on its preferred route. It
-///   counts on every link of the flow's route from the choice on (if it has none: from the start of
-///   the firing) until the firing is done.
+/// * The *demand* of a flow is the rate that it could move at by itself on way 0. It counts on
+/// every
+///   link that the flow takes from the choice on (if it has none: from the start of the firing)
+///   until the firing is done.
 /// * The *load* of a link, seen by a flow, is the demand on it, that of the flow included, over its
 ///   capacity.
-/// * Links that all candidates share (to the first switch, from the last) cannot be avoided. What
-///   they allow is the greatest of 1 and their loads: a flow that waits there has no queue
-///   elsewhere.
-/// * The *cost* of a candidate is (greatest load of its other links - what the shared ones allow,
-///   or 0 if that is less) x number of its other links. The flow takes the candidate of the least
-///   cost; of equals the first, with the preferred route before its alternatives.
+/// * The links of the route that all ways have in common (to the first switch, from the last)
+/// cannot
+///   be avoided. What they allow is the greatest of 1 and their loads: a flow that waits there has
+///   no queue elsewhere.
+/// * The *cost* of a way is (greatest load of its links - what the common ones allow, or 0 if that
+///   is less) x number of its links. The flow takes the way of the least cost, of equals the first.
 ///
 /// When: the first firing that has a choice to make opens a window of kWindow_s. All that start
 /// within it choose when it closes, one after the other in the order of their nodes, each seeing
@@ -44,55 +45,47 @@ class RouteChooser {
   void reset();
 
   /// A firing of `node` starts. True if that opens a window: choose() is due kWindow_s later.
-  [[nodiscard]] bool started(TransferId node) {
-    if (!counted_[index(node)]) return false;
-    return count(node);
-  }
+  [[nodiscard]] bool started(TransferId node) { return counts(node) && count(node); }
   /// It is done.
   void done(TransferId node) {
-    if (counted_[index(node)]) leave(node);
+    if (counts(node)) leave(node);
   }
-  /// The window closes: makes the choices, and calls chosen(node, route) for each.
+  /// The window closes: makes the choices, and calls chosen(node, way) for each.
   template <class OnChoice>
   void choose(OnChoice&& chosen);
 
-  /// The route that the running firing of a node takes; of a flow that has alternatives only after
-  /// its choice. -1 for a delay.
-  [[nodiscard]] std::int32_t route_of(TransferId node) const { return route_[index(node)]; }
-  /// route_of by node; valid until another graph is loaded.
-  [[nodiscard]] std::span<const std::int32_t> routes() const { return route_; }
+  /// The way that the running firing of a node takes, after its choice; 0 if it has none.
+  [[nodiscard]] std::int32_t way_of(TransferId node) const { return way_[index(node)]; }
 
  private:
   struct Link {
     std::int64_t demand_Bps = 0;
     double capacity_Bps = 0;
-    bool contested = false;  ///< lies on a route with alternatives, or on one of these
   };
-  /// A route with alternatives.
-  struct Choice {
-    std::vector<std::int32_t> routes;  ///< the preferred one first
-    std::vector<std::int32_t> shared;  ///< links on all of them
-    std::vector<std::int32_t> own;     ///< the others, route after route
-    std::vector<std::size_t> own_end;  ///< by route: where its links end in `own`
+  struct Route {
+    double narrowest_Bps = 0;  ///< capacity of its narrowest link
+    bool contested = false;    ///< has it a link that a flow with a choice may take?
   };
   static std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
-  static Choice choice_of(const TransferGraph& graph, std::int32_t route);
+  [[nodiscard]] bool counts(TransferId node) const {
+    const std::int32_t route = graph_->route_of(node);
+    return route >= 0 && routes_[index(route)].contested && graph_->bytes(node) > 0;
+  }
+  [[nodiscard]] std::int64_t demand_Bps(TransferId node) const;
   bool count(TransferId node);
   void leave(TransferId node);
-  void add_demand(std::int32_t route, std::int64_t demand_Bps);
+  void add_demand(std::span<const std::int32_t> links, std::int64_t demand_Bps);
+  void add_demand(std::int32_t route, std::int32_t way, std::int64_t demand_Bps);
   [[nodiscard]] double greatest_load(std::span<const std::int32_t> links, double demand_Bps) const;
-  [[nodiscard]] std::int32_t best(const Choice& choice, double demand_Bps) const;
+  [[nodiscard]] std::int32_t best(std::int32_t route, double demand_Bps) const;
   void sort_waiting();
   std::int32_t take(TransferId node);
 
   const TransferGraph* graph_ = nullptr;
   std::vector<Link> links_;
-  std::vector<Choice> choices_;
-  std::vector<std::int32_t> choice_of_route_;  ///< -1: no choice
-  std::vector<std::int64_t> demand_Bps_;       ///< by node
-  std::vector<std::uint8_t> counted_;          ///< by node: does it count on contested links?
-  std::vector<std::int32_t> route_;            ///< by node
-  std::vector<TransferId> waiting_;            ///< started in the window that is open
+  std::vector<Route> routes_;
+  std::vector<std::uint16_t> way_;   ///< by node
+  std::vector<TransferId> waiting_;  ///< started in the window that is open
 };
 
 template <class OnChoice>

@@ -166,7 +166,8 @@ class SimgridPlatform::Impl {
     listener_.on_flow_done(flows_[static_cast<std::size_t>(slot)].tag);
   }
 
-  void start_flow(std::int32_t route, double bytes, double rate_cap_Bps, std::int32_t tag) {
+  void start_flow(std::int32_t route, std::int32_t way, double bytes, double rate_cap_Bps,
+                  std::int32_t tag) {
     if (free_.empty()) {
       free_.push_back(flows_.size());
       flows_.emplace_back();
@@ -174,7 +175,8 @@ class SimgridPlatform::Impl {
     const std::size_t slot = free_.back();
     free_.pop_back();
     flows_[slot].tag = tag;
-    const auto& [source, target] = hosts_of_route_[static_cast<std::size_t>(route)];
+    const auto& [source, target] =
+        hosts_[first_way_[static_cast<std::size_t>(route)] + static_cast<std::size_t>(way)];
     sg::CommPtr comm = sg::Comm::sendto_init();
     comm->set_payload_size(1);  // anything but 0, or it would not start
     auto* kernel = reinterpret_cast<simgrid::kernel::activity::CommImpl*>(comm->get_impl());
@@ -263,26 +265,34 @@ class SimgridPlatform::Impl {
       links.emplace_back(links_.back()->seal());
     }
     // The fewest hosts with enough ordered pairs: SimGrid's route table is hosts x hosts.
-    const auto routes = static_cast<std::size_t>(graph.routes());
+    std::size_t ways = 0;
+    for (std::int32_t route = 0; route < graph.routes(); ++route) {
+      first_way_.push_back(ways);
+      ways += static_cast<std::size_t>(graph.ways(route));
+    }
     std::size_t host_count = 2;
-    while (host_count * (host_count - 1) < routes) {
+    while (host_count * (host_count - 1) < ways) {
       ++host_count;
     }
     std::vector<sg::Host*> hosts;
     for (std::size_t host = 0; host < host_count; ++host) {
       hosts.push_back(make_host(zone, "h" + std::to_string(host)));
     }
-    for (std::size_t route = 0; route < routes; ++route) {
-      const std::size_t source = route / (host_count - 1);
-      const std::size_t rest = route % (host_count - 1);
-      const std::size_t target = rest < source ? rest : rest + 1;
-      hosts_of_route_.emplace_back(hosts[source], hosts[target]);
-      std::vector<sg::LinkInRoute> on_route;
-      for (const std::int32_t link : graph.route_links(static_cast<std::int32_t>(route))) {
-        on_route.push_back(links[static_cast<std::size_t>(link)]);
-      }
-      if (!on_route.empty()) {
-        make_route(zone, hosts[source], hosts[target], on_route);
+    std::vector<std::int32_t> ids;
+    for (std::int32_t route = 0; route < graph.routes(); ++route) {
+      for (std::int32_t way = 0; way < graph.ways(route); ++way) {
+        const std::size_t source = hosts_.size() / (host_count - 1);
+        const std::size_t rest = hosts_.size() % (host_count - 1);
+        const std::size_t target = rest < source ? rest : rest + 1;
+        hosts_.emplace_back(hosts[source], hosts[target]);
+        graph.links_on_way(route, way, ids);
+        std::vector<sg::LinkInRoute> on_way;
+        for (const std::int32_t link : ids) {
+          on_way.push_back(links[static_cast<std::size_t>(link)]);
+        }
+        if (!on_way.empty()) {
+          make_route(zone, hosts[source], hosts[target], on_way);
+        }
       }
     }
     // By hand: SimGrid seals by itself only the first platform of a process.
@@ -310,7 +320,8 @@ class SimgridPlatform::Impl {
   std::vector<double> capacity_Bps_;  ///< by link: of this moment
   std::vector<sg::Link*> links_;
   std::unique_ptr<sg::Engine> engine_;
-  std::vector<std::pair<sg::Host*, sg::Host*>> hosts_of_route_;
+  std::vector<std::size_t> first_way_;                  ///< by route
+  std::vector<std::pair<sg::Host*, sg::Host*>> hosts_;  ///< by way
   std::vector<Flow> flows_;
   std::vector<std::size_t> free_;
   std::size_t timers_ = 0;
@@ -336,9 +347,9 @@ void SimgridPlatform::set_capacity(std::int32_t link, double capacity_Bps) {
   impl_->set_capacity(link, capacity_Bps);
 }
 
-void SimgridPlatform::start_flow(std::int32_t route, double bytes, double rate_cap_Bps,
-                                 std::int32_t tag) {
-  impl_->start_flow(route, bytes, rate_cap_Bps, tag);
+void SimgridPlatform::start_flow(std::int32_t route, std::int32_t way, double bytes,
+                                 double rate_cap_Bps, std::int32_t tag) {
+  impl_->start_flow(route, way, bytes, rate_cap_Bps, tag);
 }
 
 void SimgridPlatform::set_timer(double date_s, std::int32_t tag) { impl_->set_timer(date_s, tag); }

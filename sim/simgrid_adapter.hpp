@@ -25,8 +25,8 @@ class SimgridListener {
 /// - model CM02 without cross traffic and TCP window, with tight precision;
 /// - every link has latency 0, because SimGrid weighs flows by 1 / latency: a flow's own latency is
 ///   a timer before it;
-/// - routes belong to host pairs in SimGrid, so each route gets an ordered pair of hosts of its
-///   own; hosts are shared between pairs and mean nothing;
+/// - routes belong to host pairs in SimGrid, so each way of a route gets an ordered pair of hosts
+///   of its own; hosts are shared between pairs and mean nothing;
 /// - a flow keeps for ever the bound that SimGrid gives it when it starts, the narrowest bandwidth
 ///   on its route, so that links whose capacity may change (`elastic`) have a bandwidth beyond
 ///   all, and what SimGrid shares out is what their callback says;
@@ -46,8 +46,9 @@ class SimgridPlatform {
   void reset();
   /// From now on, a link has another capacity. Only if elastic().
   void set_capacity(std::int32_t link, double capacity_Bps);
-  /// Starts to move bytes > 0 over a route of at least one link, now.
-  void start_flow(std::int32_t route, double bytes, double rate_cap_Bps, std::int32_t tag);
+  /// Starts to move bytes > 0 over a route of at least one link, on one of its ways, now.
+  void start_flow(std::int32_t route, std::int32_t way, double bytes, double rate_cap_Bps,
+                  std::int32_t tag);
   /// Calls on_timer(tag) at `date_s`.
   void set_timer(double date_s, std::int32_t tag);
   /// Runs until nothing is in flight.

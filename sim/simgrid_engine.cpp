@@ -170,9 +170,9 @@ class SimgridEngine final : public Engine, private SimgridListener {
   }
 
   void choose_routes() {
-    chooser_.choose([this](TransferId node, std::int32_t route) {
+    chooser_.choose([this](TransferId node, std::int32_t way) {
       if (observer_ != nullptr && !in_background(node)) {
-        observer_->on_route(node, tracker_.iteration(node), route);
+        observer_->on_choice(node, tracker_.iteration(node), way);
       }
     });
   }
@@ -217,7 +217,7 @@ class SimgridEngine final : public Engine, private SimgridListener {
 
   void begin_transfer(TransferId node) {
     if (graph_->bytes(node) > 0 && crosses_links(node)) {
-      platform_->start_flow(adaptive_ ? chooser_.route_of(node) : graph_->route_of(node),
+      platform_->start_flow(graph_->route_of(node), adaptive_ ? chooser_.way_of(node) : 0,
                             graph_->bytes(node), graph_->rate_cap_Bps(node), node);
     } else {
       instant_.push_back(node);

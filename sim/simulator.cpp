@@ -72,10 +72,11 @@ AlgorithmRequest request_of(const Call& call, const Config& config, const Fabric
   return request;
 }
 
-// Keeps the dates of every firing.
+// Keeps the dates of every firing, and the way that it took. `unfolded`: the nodes that it is told
+// of are firings.
 class Recorder final : public FiringObserver {
  public:
-  explicit Recorder(SimulationRecord& record) : record_(record) {
+  Recorder(SimulationRecord& record, bool unfolded) : record_(record), unfolded_(unfolded) {
     const TransferGraph& graph = *record.graph;
     record.first_firing.assign(1, 0);
     for (TransferId id = 0; id < graph.size(); ++id) {
@@ -84,14 +85,22 @@ class Recorder final : public FiringObserver {
     }
     record.start_s.resize(record.first_firing.back());
     record.end_s.resize(record.first_firing.back());
+    if (graph.adaptive()) record.way.resize(record.first_firing.back());
   }
   void on_firing(TransferId node, std::int32_t tile, double start_s, double end_s) override {
-    record_.start_s[record_.firing(node, tile)] = start_s;
-    record_.end_s[record_.firing(node, tile)] = end_s;
+    record_.start_s[firing(node, tile)] = start_s;
+    record_.end_s[firing(node, tile)] = end_s;
+  }
+  void on_choice(TransferId node, std::int32_t tile, std::int32_t way) override {
+    record_.way[firing(node, tile)] = static_cast<std::uint16_t>(way);
   }
 
  private:
+  [[nodiscard]] std::size_t firing(TransferId node, std::int32_t tile) const {
+    return unfolded_ ? static_cast<std::size_t>(node) : record_.firing(node, tile);
+  }
   SimulationRecord& record_;
+  bool unfolded_;
 };
 
 }  // namespace
@@ -190,8 +199,8 @@ SimulationRecord Simulator::record_program(std::shared_ptr<const ThreadBlockProg
   record.call = call;
   record.config = config;
   const Run made = run(std::move(program), record, {seed, repetition});
-  Recorder recorder(record);
-  if (record.graph->folded() && !made.noisy.unfolded) {
+  Recorder recorder(record, made.noisy.unfolded);
+  if ((record.graph->folded() && !made.noisy.unfolded) || record.graph->adaptive()) {
     engine_->load(made.noisy.graph);
     (void)engine_->run(&recorder, made.noisy.capacities.get());
   } else {

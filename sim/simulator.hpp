@@ -33,6 +33,7 @@ struct SimulationRecord {
   std::vector<std::size_t> first_firing;  ///< by node; one more at the end
   std::vector<double> start_s;            ///< by firing
   std::vector<double> end_s;              ///< by firing
+  std::vector<std::uint16_t> way;         ///< by firing: of its route; empty: there is no choice
   Result result;
 
   [[nodiscard]] std::size_t firing(TransferId node, std::int32_t tile) const {

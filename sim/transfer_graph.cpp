@@ -88,25 +88,63 @@ std::int32_t TransferGraph::add_route(std::span<const std::int32_t> links) {
   return route;
 }
 
-void TransferGraph::set_alternatives(std::int32_t route,
-                                     std::span<const std::int32_t> alternatives) {
-  check_open("set_alternatives");
-  std::vector<std::int32_t> all(alternatives.begin(), alternatives.end());
-  all.push_back(route);
-  for (const std::int32_t id : all) {
-    require(id >= 0 && id < routes(),
-            [&] { return fmt::format("set_alternatives: no route {}", id); });
-    require(!route_links(id).empty(), [] { return "an empty route among alternatives"; });
+std::int32_t TransferGraph::add_ways(std::span<const std::vector<std::int32_t>> ways) {
+  check_open("add_ways");
+  require(!ways.empty() && ways.size() < std::numeric_limits<std::uint16_t>::max(),
+          [&] { return fmt::format("a set of {} ways", ways.size()); });
+  for (const std::vector<std::int32_t>& way : ways) {
+    std::vector<std::int32_t> sorted(way.begin(), way.end());
+    std::sort(sorted.begin(), sorted.end());
+    require(!way.empty() && sorted.front() >= 0 &&
+                std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end(),
+            [] { return "a way that is empty, or passes the same link twice"; });
+    way_links_.insert(way_links_.end(), way.begin(), way.end());
+    way_offset_.push_back(way_links_.size());
   }
-  std::sort(all.begin(), all.end());
-  require(std::adjacent_find(all.begin(), all.end()) == all.end(),
-          [&] { return fmt::format("route {} has the same alternative twice", route); });
-  if (alternatives.empty()) return;
-  const auto [known, fresh] = alternatives_of_.try_emplace(route);
-  if (fresh) known->second.assign(alternatives.begin(), alternatives.end());
-  require(std::equal(known->second.begin(), known->second.end(), alternatives.begin(),
-                     alternatives.end()),
+  first_way_.push_back(way_offset_.size() - 1);
+  return static_cast<std::int32_t>(first_way_.size()) - 2;
+}
+
+void TransferGraph::set_alternatives(std::int32_t route, std::int32_t first, std::int32_t count,
+                                     std::int32_t ways) {
+  check_open("set_alternatives");
+  require(route >= 0 && route < routes(),
+          [&] { return fmt::format("set_alternatives: no route {}", route); });
+  require(ways >= 0 && ways < way_sets(),
+          [&] { return fmt::format("set_alternatives: no set {} of ways", ways); });
+  const auto links = static_cast<std::int32_t>(route_links(route).size());
+  require(first >= 0 && count > 0 && count <= links - first, [&] {
+    return fmt::format("alternatives to {} links from number {} of {}", count, first, links);
+  });
+  if (choices_.size() <= index(route)) choices_.resize(index(route) + 1);
+  Choice& own = choices_[index(route)];
+  require(own.ways < 0 || (own.first == first && own.count == count && own.ways == ways),
           [&] { return fmt::format("route {} has other alternatives already", route); });
+  own = {first, count, ways};
+}
+
+void TransferGraph::copy_routes(const TransferGraph& from) {
+  check_open("copy_routes");
+  require(routes() == 0 && first_way_.size() == 1, [] { return "copy_routes to other routes"; });
+  route_offset_ = from.route_offset_;
+  route_links_ = from.route_links_;
+  choices_ = from.choices_;
+  first_way_ = from.first_way_;
+  way_offset_ = from.way_offset_;
+  way_links_ = from.way_links_;
+  grow_route_table();
+}
+
+void TransferGraph::links_on_way(std::int32_t route, std::int32_t way,
+                                 std::vector<std::int32_t>& links) const {
+  const auto own = route_links(route);
+  links.assign(own.begin(), own.end());
+  if (way == 0) return;
+  const Choice replaced = choice(route);
+  const auto other = way_links(replaced, way);
+  const auto at =
+      links.erase(links.begin() + replaced.first, links.begin() + replaced.first + replaced.count);
+  links.insert(at, other.begin(), other.end());
 }
 
 TransferId TransferGraph::add_node(std::int32_t route, double bytes, double latency_s,
@@ -163,18 +201,27 @@ void TransferGraph::add_unsatisfiable_dependency(TransferId target) {
   ++dependencies_[index(target)];
 }
 
-void TransferGraph::finish_alternatives() {
-  if (alternatives_of_.empty()) return;
-  alternatives_offset_.assign(1, 0);
-  for (std::int32_t route = 0; route < routes(); ++route) {
-    if (const auto own = alternatives_of_.find(route); own != alternatives_of_.end()) {
-      alternatives_.insert(alternatives_.end(), own->second.begin(), own->second.end());
+void TransferGraph::check_ways() const {
+  std::vector<std::int32_t> seen(link_capacity_Bps_.size(), -1);  // by link: the last route there
+  for (std::size_t route = 0; route < choices_.size(); ++route) {
+    const auto id = static_cast<std::int32_t>(route);
+    const Choice own = choices_[route];
+    const auto links = route_links(id);
+    for (std::int32_t i = 0; i < static_cast<std::int32_t>(links.size()); ++i) {
+      if (i < own.first || i >= own.first + own.count) seen[index(links[index(i)])] = id;
     }
-    alternatives_offset_.push_back(alternatives_.size());
+    for (std::int32_t way = 1; way < ways(id); ++way) {
+      for (const std::int32_t link : way_links(own, way)) {
+        require(seen[index(link)] != id,
+                [&] { return fmt::format("way {} of route {} passes a link twice", way, route); });
+      }
+    }
   }
-  alternatives_of_ = {};
-  for (std::size_t node = 0; node < bytes_.size(); ++node) {
-    if (route_of_[node] >= 0 && bytes_[node] > 0 && !alternatives(route_of_[node]).empty()) {
+}
+
+void TransferGraph::raise_latencies() {
+  for (std::size_t node = 0; node < bytes_.size() && adaptive(); ++node) {
+    if (route_of_[node] >= 0 && bytes_[node] > 0 && choice(route_of_[node]).ways >= 0) {
       latency_s_[node] = std::max(latency_s_[node], kRouteChoice_s);
     }
   }
@@ -182,13 +229,16 @@ void TransferGraph::finish_alternatives() {
 
 void TransferGraph::finish() {
   check_open("finish");
-  finish_alternatives();
-  for (const std::int32_t link : route_links_) {
-    require(index(link) < link_capacity_Bps_.size(), [&] {
+  const auto check_link = [&](std::int32_t link) {
+    require(link >= 0 && index(link) < link_capacity_Bps_.size(), [&] {
       return fmt::format("a route passes link {}, but there are {} links", link,
                          link_capacity_Bps_.size());
     });
-  }
+  };
+  std::for_each(route_links_.begin(), route_links_.end(), check_link);
+  std::for_each(way_links_.begin(), way_links_.end(), check_link);
+  check_ways();
+  raise_latencies();
   // A stable counting sort by source: the successors of a node keep the order they were added in.
   edge_offset_.assign(bytes_.size() + 1, 0);
   for (const TransferId source : edge_sources_) {
@@ -242,29 +292,28 @@ TransferGraph TransferGraph::with_background(const TransferGraph& background) co
 }
 
 void TransferGraph::append_background(const TransferGraph& background) {
-  // Back to the state before finish(): edges with their sources, alternatives by route.
+  // Back to the state before finish(): edges with their sources.
   for (TransferId node = 0; node < size(); ++node) {
     edge_sources_.insert(edge_sources_.end(), edge_offset_[index(node) + 1] - first_edge(node),
                          node);
   }
-  for (std::int32_t route = 0; adaptive() && route < routes(); ++route) {
-    const auto own = alternatives(route);
-    if (!own.empty()) alternatives_of_[route].assign(own.begin(), own.end());
-  }
-  alternatives_offset_.clear();
-  alternatives_.clear();
   grow_route_table();
 
+  const std::int32_t sets = way_sets();
+  for (std::size_t way = 0; way + 1 < background.way_offset_.size(); ++way) {
+    way_offset_.push_back(way_links_.size() + background.way_offset_[way + 1]);
+  }
+  for (std::size_t set = 1; set < background.first_way_.size(); ++set) {
+    first_way_.push_back(first_way_[index(sets)] + background.first_way_[set]);
+  }
+  way_links_.insert(way_links_.end(), background.way_links_.begin(), background.way_links_.end());
   std::vector<std::int32_t> route_here;
   for (std::int32_t route = 0; route < background.routes(); ++route) {
     route_here.push_back(add_route(background.route_links(route)));
-  }
-  for (std::int32_t route = 0; route < background.routes(); ++route) {
-    std::vector<std::int32_t> others;
-    for (const std::int32_t other : background.alternatives(route)) {
-      others.push_back(route_here[index(other)]);
+    const Choice there = background.choice(route);
+    if (there.ways >= 0 && choice(route_here.back()).ways < 0) {
+      set_alternatives(route_here.back(), there.first, there.count, sets + there.ways);
     }
-    if (!others.empty()) set_alternatives(route_here[index(route)], others);
   }
   const TransferId first = size();
   for (TransferId node = 0; node < background.size(); ++node) {

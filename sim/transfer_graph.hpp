@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <limits>
-#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,9 +29,9 @@ inline constexpr double kNoRateCap = std::numeric_limits<double>::infinity();
 /// of u is done (a launch before the first tile of a pipeline); one of lag kAfterLast, until the
 /// last firing of u is done (the last tile before the next launch).
 ///
-/// *Adaptive routes*: a route may have alternatives (set_alternatives). Each firing of a flow on
-/// such a route takes one of them, chosen shortly after the firing starts by the rule of
-/// RouteChooser (sim/route_chooser.hpp), which all engines share.
+/// *Adaptive routes*: a part of a route may have alternatives (set_alternatives). Each firing of a
+/// flow on such a route takes one of these ways, chosen shortly after the firing starts by the rule
+/// of RouteChooser (sim/route_chooser.hpp), which all engines share.
 ///
 /// *Background* (with_background): nodes that stand for other jobs, which run beside the graph's
 /// own ones, perhaps for ever, and share links with them. A run is over when all other nodes are
@@ -57,11 +56,18 @@ class TransferGraph {
   /// index. On an empty route a flow meets no link: only its rate cap bounds it, and without one
   /// its bytes take no time.
   std::int32_t add_route(std::span<const std::int32_t> links);
-  /// Flows on `route` may take one of `alternatives` instead: routes of the same graph, other than
-  /// `route` and each other, in the order in which they are preferred (minimal ones first). The
-  /// second call for a route must name the same ones. No route with alternatives may be empty. The
-  /// latency of a flow with alternatives is at least kRouteChoice_s: finish() raises it.
-  void set_alternatives(std::int32_t route, std::span<const std::int32_t> alternatives);
+  /// Adds ways that lead from one place to another, each a list of distinct link indices, and
+  /// returns the number of the set. Sets are not interned: use one for all routes that may.
+  std::int32_t add_ways(std::span<const std::vector<std::int32_t>> ways);
+  /// Flows on `route` may take a way of the set `ways` instead of its links number `first` to
+  /// first + count - 1, which are way 0; the others are 1, 2, ... in the order of the set. Prefer
+  /// short ones: ties go to the earlier. No way may be empty or pass a link that the rest of the
+  /// route passes. A second call for a route must say the same. The latency of a flow with a choice
+  /// is at least kRouteChoice_s: finish() raises it.
+  void set_alternatives(std::int32_t route, std::int32_t first, std::int32_t count,
+                        std::int32_t ways);
+  /// Into a graph without routes: those of a finished graph, with the same indices and choices.
+  void copy_routes(const TransferGraph& from);
   static constexpr double kRouteChoice_s = 1e-9;
   /// Adds a flow. bytes >= 0 (need not be whole), latency_s >= 0, rate_cap_Bps > 0, repeat >= 1.
   TransferId add_flow(std::int32_t route, double bytes, double latency_s,
@@ -83,7 +89,8 @@ class TransferGraph {
   /// for another node by an edge with a lag >= 0 other than kFirstOnly. A flow that starts late
   /// waits for a delay by an edge of lag kFirstOnly; one that comes and goes waits for a delay
   /// (lag 0), which waits for it (lag 1). Nobody is told of firings in the background, and what
-  /// EngineResult says of its nodes is unspecified. Throws std::logic_error on misuse.
+  /// EngineResult says of its nodes is unspecified. A route that both have keeps the choice that it
+  /// has here. Throws std::logic_error on misuse.
   [[nodiscard]] TransferGraph with_background(const TransferGraph& background) const;
 
   // --- reading (after finish) ---
@@ -106,10 +113,8 @@ class TransferGraph {
     return first_background_ < 0 ? size() : first_background_;
   }
   [[nodiscard]] bool has_background() const { return first_background_ >= 0; }
-  /// Route index, -1 for a delay. Of an adaptive flow, the one that it prefers.
+  /// Route index, -1 for a delay.
   [[nodiscard]] std::int32_t route_of(TransferId id) const { return route_of_[index(id)]; }
-  /// route_of by node.
-  [[nodiscard]] std::span<const std::int32_t> route_by_node() const { return route_of_; }
   [[nodiscard]] std::int32_t routes() const {
     return static_cast<std::int32_t>(route_offset_.size()) - 1;
   }
@@ -117,14 +122,35 @@ class TransferGraph {
     const auto begin = route_offset_[index(route)];
     return {route_links_.data() + begin, route_offset_[index(route) + 1] - begin};
   }
-  /// True if some flow has a choice of routes.
-  [[nodiscard]] bool adaptive() const { return !alternatives_offset_.empty(); }
-  /// What flows on a route may take instead; empty if they have no choice.
-  [[nodiscard]] std::span<const std::int32_t> alternatives(std::int32_t route) const {
-    if (alternatives_offset_.empty()) return {};
-    const auto begin = alternatives_offset_[index(route)];
-    return {alternatives_.data() + begin, alternatives_offset_[index(route) + 1] - begin};
+  /// What part of a route flows may replace, and by what.
+  struct Choice {
+    std::int32_t first = 0;
+    std::int32_t count = 0;
+    std::int32_t ways = -1;  ///< -1: nothing
+  };
+  /// True if some route has alternatives.
+  [[nodiscard]] bool adaptive() const { return !choices_.empty(); }
+  [[nodiscard]] Choice choice(std::int32_t route) const {
+    return index(route) < choices_.size() ? choices_[index(route)] : Choice{};
   }
+  [[nodiscard]] std::int32_t way_sets() const {
+    return static_cast<std::int32_t>(first_way_.size()) - 1;
+  }
+  /// How many ways a flow on a route has, its own included.
+  [[nodiscard]] std::int32_t ways(std::int32_t route) const {
+    const Choice own = choice(route);
+    return own.ways < 0 ? 1
+                        : 1 + static_cast<std::int32_t>(first_way_[index(own.ways) + 1] -
+                                                        first_way_[index(own.ways)]);
+  }
+  /// Way number `way` >= 1 of a route with a choice, in place of its own links.
+  [[nodiscard]] std::span<const std::int32_t> way_links(const Choice& choice,
+                                                        std::int32_t way) const {
+    const std::size_t number = first_way_[index(choice.ways)] + index(way) - 1;
+    return {way_links_.data() + way_offset_[number], way_offset_[number + 1] - way_offset_[number]};
+  }
+  /// All links of a route on one of its ways.
+  void links_on_way(std::int32_t route, std::int32_t way, std::vector<std::int32_t>& links) const;
   [[nodiscard]] std::span<const Edge> successors(TransferId id) const {
     const auto begin = edge_offset_[index(id)];
     return {edges_.data() + begin, edge_offset_[index(id) + 1] - begin};
@@ -144,7 +170,8 @@ class TransferGraph {
   TransferId add_node(std::int32_t route, double bytes, double latency_s, double rate_cap_Bps,
                       std::int32_t repeat);
   void grow_route_table();
-  void finish_alternatives();
+  void check_ways() const;
+  void raise_latencies();
   void append_background(const TransferGraph& background);
   void check_background() const;
 
@@ -157,13 +184,14 @@ class TransferGraph {
   std::vector<std::int32_t> dependencies_;
   std::vector<std::size_t> route_offset_{0};
   std::vector<std::int32_t> route_links_;
-  std::vector<std::size_t> alternatives_offset_;  ///< by route; empty: no route has any
-  std::vector<std::int32_t> alternatives_;
+  std::vector<Choice> choices_;  ///< by route; routes behind its end have none
+  std::vector<std::size_t> first_way_{0};
+  std::vector<std::size_t> way_offset_{0};
+  std::vector<std::int32_t> way_links_;
   std::vector<std::size_t> edge_offset_;
   std::vector<Edge> edges_;
   std::vector<TransferId> edge_sources_;   ///< only while building
   std::vector<std::int32_t> route_table_;  ///< open addressing, -1 is free; only while building
-  std::map<std::int32_t, std::vector<std::int32_t>> alternatives_of_;  ///< only while building
   std::vector<double> link_capacity_Bps_;
   std::int64_t firings_ = 0;
   std::int64_t flow_firings_ = 0;

@@ -30,7 +30,7 @@ FabricModel alps_model() {
            .description = "CSCS Alps: servers of 4 GH200, 4 Slingshot NICs, dragonfly of 24 groups",
            .options = {servers_option(kNetwork.servers()), gpus_per_server_option(4),
                        bandwidth_option("25 GB/s"), latency_option("0.7us"), nic_binding_option(),
-                       groups_option(kNetwork.groups)},
+                       groups_option(kNetwork.groups), routing_option()},
            .facts = with_slingshot_facts(
                {nvlink_fact(4),
                 {"6 NVLinks between every two of the 4 GH200: 150 GB/s a direction",

@@ -22,6 +22,7 @@ struct FabricParameters {
   double oversubscription = 1;
   int servers_per_leaf = 1;
   int groups = 0;
+  Routing routing = Routing::Minimal;
 };
 
 /// A shipped fabric: what it is, and how to build it from parameters that are in range.
@@ -40,6 +41,7 @@ struct FabricModel {
 [[nodiscard]] OptionSpec oversubscription_option(std::string default_text);
 [[nodiscard]] OptionSpec servers_per_leaf_option(int servers);
 [[nodiscard]] OptionSpec groups_option(int groups);
+[[nodiscard]] OptionSpec routing_option();
 
 // Facts that several fabrics share.
 [[nodiscard]] FabricFact nvlink_fact(int generation);  ///< 2, 3 or 4: its unit

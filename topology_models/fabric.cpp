@@ -38,6 +38,18 @@ std::string_view to_string(LinkKind kind) {
   return "generic";
 }
 
+std::string_view to_string(Routing routing) {
+  switch (routing) {
+    case Routing::Adaptive:
+      return "adaptive";
+    case Routing::Minimal:
+      return "minimal";
+    case Routing::Valiant:
+      break;
+  }
+  return "valiant";
+}
+
 int Fabric::server_of(int rank) const {
   assert(rank >= 0 && rank < ranks());
   return nodes_[static_cast<std::size_t>(gpu(rank))].server;
@@ -71,8 +83,9 @@ std::string Fabric::canonical_text() const {
   }
   if (dragonfly_) {  // routes take its ways
     const DragonflyShape& shape = dragonfly_->shape();
-    fmt::format_to(out, "dragonfly {} x {} x {} from {} {} {}\n", shape.groups, shape.switches,
-                   shape.links_a_pair, shape.first_switch, shape.first_local, shape.first_global);
+    fmt::format_to(out, "dragonfly {} x {} x {} from {} {} {} {}\n", shape.groups, shape.switches,
+                   shape.links_a_pair, shape.first_switch, shape.first_local, shape.first_global,
+                   to_string(routing_));
   }
   return text;
 }

@@ -20,8 +20,16 @@ enum class NodeKind : std::uint8_t { Gpu, NvSwitch, PcieSwitch, Nic, NetworkSwit
 /// Network: between a NIC and a network switch, and between network switches.
 enum class LinkKind : std::uint8_t { NvLink, Pcie, Network, Generic };
 
+/// How traffic finds its way through a dragonfly; other networks have one way only.
+enum class Routing : std::uint8_t {
+  Adaptive,  ///< a minimal way or a detour, by the load that it meets (UGAL)
+  Minimal,   ///< always the same minimal way
+  Valiant,   ///< always the same detour
+};
+
 [[nodiscard]] std::string_view to_string(NodeKind kind);
 [[nodiscard]] std::string_view to_string(LinkKind kind);
+[[nodiscard]] std::string_view to_string(Routing routing);
 
 /// A device of the fabric.
 struct Node {
@@ -81,6 +89,7 @@ class Fabric {
   /// switch. Within a server, they pass through other GPUs rather than through NICs. Through a
   /// dragonfly leads a minimal way; between two groups, that is one of the links that join them, of
   /// which each pair of switches has its own, whether or not another would be a link shorter.
+  /// With Routing::Valiant, it is a detour, if there is any.
   /// Throws UserError if the ranks are not connected.
   ///
   /// Computes the route afresh: cache it where it is used in a loop.
@@ -94,6 +103,7 @@ class Fabric {
   [[nodiscard]] std::vector<std::vector<LinkId>> alternative_routes(int source, int target,
                                                                     int channel,
                                                                     int most_detours = 4) const;
+  [[nodiscard]] Routing routing() const { return routing_; }
   /// The network between the servers, if it is a dragonfly.
   [[nodiscard]] const std::optional<Dragonfly>& dragonfly() const { return dragonfly_; }
 
@@ -116,6 +126,7 @@ class Fabric {
   std::vector<std::vector<LinkId>> links_in_;   ///< by node, ascending link id
   int servers_ = 1;
   std::optional<Dragonfly> dragonfly_;
+  Routing routing_ = Routing::Minimal;
 };
 
 /// Collects nodes and links, checks them, and builds a Fabric.
@@ -132,6 +143,8 @@ class FabricBuilder {
   /// Declares that these switches and links, already added, make a dragonfly. Throws
   /// std::logic_error if they do not.
   void set_dragonfly(const DragonflyShape& shape);
+  /// Of the dragonfly; minimal unless this is called.
+  void set_routing(Routing routing);
   /// Checks (names unique, >= 1 GPU, every GPU pair connected) and builds. Throws UserError.
   [[nodiscard]] std::shared_ptr<const Fabric> build();
 

@@ -127,6 +127,8 @@ LinkId FabricBuilder::add_duplex_link(const Link& link) {
   return first;
 }
 
+void FabricBuilder::set_routing(Routing routing) { fabric_->routing_ = routing; }
+
 void FabricBuilder::set_dragonfly(const DragonflyShape& shape) {
   const Dragonfly dragonfly(shape);
   const auto check = [&](LinkId id, NodeId source, NodeId target) {

@@ -96,6 +96,20 @@ OptionSpec groups_option(int groups) {
           .default_text = "0"};
 }
 
+OptionSpec routing_option() {
+  std::vector<std::string> names;
+  for (const Routing routing : {Routing::Adaptive, Routing::Minimal, Routing::Valiant}) {
+    names.emplace_back(to_string(routing));
+  }
+  return {.name = "routing",
+          .kind = OptionKind::Choice,
+          .description =
+              "ways through the dragonfly: by load, minimal or a detour (UGAL); always "
+              "the same minimal one; always the same detour",
+          .default_text = names.front(),
+          .choices = names};
+}
+
 FabricFact nvlink_fact(int generation) {
   switch (generation) {
     case 2:

@@ -41,7 +41,7 @@ FabricModel frontier_model() {
            "OLCF Frontier: servers of 4 MI250X (8 dies), 4 Slingshot NICs, dragonfly of 74 groups",
        .options = {servers_option(kNetwork.servers()), gpus_per_server_option(8),
                    bandwidth_option("50 GB/s"), latency_option("0.7us"), nic_binding_option(),
-                   groups_option(kNetwork.groups)},
+                   groups_option(kNetwork.groups), routing_option()},
        .facts = with_slingshot_facts(
            {{"8 dies of 4 MI250X a server: 4 units of xGMI (listed as nvlink) within a "
              "package, 1 or "

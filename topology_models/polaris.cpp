@@ -32,7 +32,7 @@ FabricModel polaris_model() {
        .description = "ALCF Polaris: servers of 4 A100, 2 Slingshot NICs, dragonfly of 10 groups",
        .options = {servers_option(kNetwork.servers()), gpus_per_server_option(4),
                    bandwidth_option("25 GB/s"), latency_option("0.7us"), nic_binding_option(),
-                   groups_option(kNetwork.groups)},
+                   groups_option(kNetwork.groups), routing_option()},
        .facts = with_slingshot_facts(
            {nvlink_fact(3),
             {"4 NVLinks between every two of the 4 A100, 2 NICs of 200 Gb/s; 40 racks of 14 "

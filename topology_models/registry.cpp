@@ -68,6 +68,7 @@ void for_each_option(Spec& spec, Visit visit) {
         [](double value) { return format_double(value); });
   visit("servers_per_leaf", spec.servers_per_leaf, whole);
   visit("groups", spec.groups, whole);
+  visit("routing", spec.routing, [](Routing value) { return std::string(to_string(value)); });
 }
 
 // Reads the value of an option, from text or YAML.
@@ -84,6 +85,11 @@ void read_into(std::optional<double>& value, const Source& source, const OptionS
 template <class Source>
 void read_into(std::optional<NicBinding>& value, const Source& source, const OptionSpec& option) {
   value = static_cast<NicBinding>(read_choice(source, option));
+}
+
+template <class Source>
+void read_into(std::optional<Routing>& value, const Source& source, const OptionSpec& option) {
+  value = static_cast<Routing>(read_choice(source, option));
 }
 
 std::vector<std::pair<std::string, std::string>> given_options(const FabricSpec& spec) {
@@ -134,7 +140,8 @@ FabricParameters parameters_of(const FabricSpec& spec, const std::vector<OptionS
           .nic_binding = full.nic_binding.value_or(NicBinding::PcieLocal),
           .oversubscription = full.oversubscription.value_or(1),
           .servers_per_leaf = full.servers_per_leaf.value_or(1),
-          .groups = full.groups.value_or(0)};
+          .groups = full.groups.value_or(0),
+          .routing = full.routing.value_or(Routing::Minimal)};
 }
 
 const OptionSpec& name_option() {

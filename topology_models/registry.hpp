@@ -35,7 +35,8 @@ struct FabricSpec {
   std::optional<NicBinding> nic_binding{};
   std::optional<double> oversubscription{};  ///< of a fat tree's leaf switches, >= 1
   std::optional<int> servers_per_leaf{};     ///< of a fat tree
-  std::optional<int> groups{};  ///< of a dragonfly, over which the servers are spread; 0: few
+  std::optional<int> groups{};       ///< of a dragonfly, over which the servers are spread; 0: few
+  std::optional<Routing> routing{};  ///< of a dragonfly
 };
 
 /// A number or an arrangement that a shipped fabric is built from, and who published it.

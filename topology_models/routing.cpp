@@ -204,6 +204,8 @@ struct Fabric::NetworkWay {
   NodeId first = -1;        // the two switches
   NodeId last = -1;
   int k = 0;  // number of the minimal way between them
+  // The number of the detour, of `all` that there are, that a channel has the first turn at.
+  [[nodiscard]] int detour(int all, int channel) const;
 };
 
 // All widest shortest ways from a GPU through no other GPU to a network switch, or back from one.
@@ -280,6 +282,11 @@ std::optional<Fabric::NetworkWay> Fabric::network_way(int source, int target, in
   return way;
 }
 
+// Pairs of switches start with different detours, so that their traffic spreads.
+int Fabric::NetworkWay::detour(int all, int channel) const {
+  return static_cast<int>((7 * std::int64_t{first} + 3 * std::int64_t{last} + channel) % all);
+}
+
 std::vector<std::vector<LinkId>> Fabric::alternative_routes(int source, int target, int channel,
                                                             int most_detours) const {
   assert(most_detours >= 0);
@@ -299,10 +306,8 @@ std::vector<std::vector<LinkId>> Fabric::alternative_routes(int source, int targ
   }
   const int all = dragonfly_->detours(way->first, way->last);
   const int count = std::min(all, most_detours);
-  // Pairs of switches start with different detours, so that their traffic spreads.
-  const std::int64_t start = 7 * std::int64_t{way->first} + 3 * std::int64_t{way->last} + channel;
   for (int i = 0; i < count; ++i) {
-    const auto n = static_cast<int>((start + std::int64_t{i} * all / count) % all);
+    const auto n = static_cast<int>((way->detour(all, 0) + std::int64_t{i} * all / count) % all);
     add([&](std::vector<LinkId>& route) {
       dragonfly_->append_detour(way->first, way->last, n, way->k, route);
     });
@@ -329,7 +334,12 @@ std::vector<LinkId> Fabric::route(int source, int target, int channel) const {
 
   if (const std::optional<NetworkWay> way = network_way(source, target, channel)) {
     std::vector<LinkId> path = way->out;
-    dragonfly_->append_minimal(way->first, way->last, way->k, path);
+    const int detours = dragonfly_->detours(way->first, way->last);
+    if (routing_ == Routing::Valiant && detours > 0) {
+      dragonfly_->append_detour(way->first, way->last, way->detour(detours, channel), way->k, path);
+    } else {
+      dragonfly_->append_minimal(way->first, way->last, way->k, path);
+    }
     path.insert(path.end(), way->in.begin(), way->in.end());
     return path;
   }

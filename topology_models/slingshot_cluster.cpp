@@ -96,6 +96,8 @@ std::shared_ptr<const Fabric> build_slingshot_cluster(const std::string& name,
   }
   const Dragonfly dragonfly = add_dragonfly(builder, network, used == 1 ? 1 : network.groups);
 
+  builder.set_routing(parameters.routing);
+
   const int blocks = network.switches / design.nics;
   const int servers_a_block = (network.servers_a_group + blocks - 1) / blocks;
   std::vector<int> servers_in(static_cast<std::size_t>(network.groups));

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <random>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -69,30 +69,30 @@ class RandomGraph {
     return ties_ ? dice_.one_of({1e9, 2e9, 25e9}) : dice_.decades(7, 11);
   }
 
-  /// `job`: routes that it has keep the choice that they have there.
-  void make_alternatives(const TransferGraph* job = nullptr) {
-    const std::int32_t preferred = graph_->routes();
-    for (std::int32_t route = 0; route < preferred; ++route) {
-      if (dice_.chance(0.4) || (job != nullptr && has_route(*job, graph_->route_links(route)))) {
-        continue;
-      }
-      std::vector<std::int32_t> others;
+  void make_alternatives() {
+    for (std::int32_t sets = dice_.between(1, 3); sets > 0; --sets) {
+      std::vector<std::vector<std::int32_t>> ways;
       for (std::int32_t tries = dice_.between(1, 4); tries > 0; --tries) {
-        const std::int32_t other = random_route();
-        if (other != route && std::find(others.begin(), others.end(), other) == others.end()) {
-          others.push_back(other);
+        ways.push_back(random_links());
+      }
+      const std::int32_t set = graph_->add_ways(ways);
+      for (std::int32_t route = 0; route < graph_->routes(); ++route) {
+        const auto links = graph_->route_links(route);
+        const std::int32_t first = dice_.between(0, static_cast<std::int32_t>(links.size()) - 1);
+        const std::int32_t count =
+            dice_.between(1, static_cast<std::int32_t>(links.size()) - first);
+        const auto meets = [&](std::int32_t link) {
+          const auto at = std::find(links.begin(), links.end(), link) - links.begin();
+          return at < first || (at >= first + count && at < std::ssize(links));
+        };
+        const bool fits = std::none_of(ways.begin(), ways.end(), [&](const auto& way) {
+          return std::any_of(way.begin(), way.end(), meets);
+        });
+        if (fits && graph_->choice(route).ways < 0 && dice_.chance(0.7)) {
+          graph_->set_alternatives(route, first, count, set);
         }
       }
-      graph_->set_alternatives(route, others);
     }
-  }
-
-  static bool has_route(const TransferGraph& job, std::span<const std::int32_t> links) {
-    for (std::int32_t route = 0; route < job.routes(); ++route) {
-      const auto known = job.route_links(route);
-      if (std::equal(known.begin(), known.end(), links.begin(), links.end())) return true;
-    }
-    return false;
   }
 
   void make_changes() {
@@ -128,7 +128,7 @@ class RandomGraph {
         graph_->add_edge(graph_->add_delay(random_latency_s()), flow, TransferGraph::kFirstOnly);
       }
     }
-    if (alternatives) make_alternatives(job.get());
+    if (alternatives) make_alternatives();
     graph_->finish();
     graph_ = std::make_shared<TransferGraph>(job->with_background(*graph_));
   }
@@ -142,7 +142,7 @@ class RandomGraph {
     graph_->set_link_capacities(std::move(capacities));
   }
 
-  std::int32_t random_route() {
+  std::vector<std::int32_t> random_links() {
     std::vector<std::int32_t> links;
     for (std::int32_t tries = dice_.between(1, 4); tries > 0; --tries) {
       const std::int32_t link = dice_.between(0, links_ - 1);
@@ -150,8 +150,9 @@ class RandomGraph {
         links.push_back(link);
       }
     }
-    return graph_->add_route(links);
+    return links;
   }
+  std::int32_t random_route() { return graph_->add_route(random_links()); }
 
   double random_latency_s() {
     if (dice_.chance(0.3)) {

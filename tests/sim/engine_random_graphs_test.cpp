@@ -39,22 +39,18 @@ struct Comparison {
   double worst = 0;
   std::int64_t firings = 0;
   int folded = 0;
-  std::int64_t detours = 0;  ///< firings that did not take the route they prefer
+  std::int64_t detours = 0;  ///< firings that did not take their first way
   std::int64_t changes = 0;  ///< before the end of the run
 };
 
 class ChoiceLog final : public FiringLog {
  public:
-  explicit ChoiceLog(const TransferGraph& graph) : graph_(graph) {}
-  void on_route(TransferId node, std::int32_t iteration, std::int32_t route) override {
-    choices.emplace_back(node, iteration, route);
-    detours += graph_.route_of(node) == route ? 0 : 1;
+  void on_choice(TransferId node, std::int32_t iteration, std::int32_t way) override {
+    choices.emplace_back(node, iteration, way);
+    detours += way > 0 ? 1 : 0;
   }
   std::vector<std::tuple<TransferId, std::int32_t, std::int32_t>> choices;
   std::int64_t detours = 0;
-
- private:
-  const TransferGraph& graph_;
 };
 
 Comparison compare_engines(std::uint64_t graphs, Extras extras) {
@@ -67,8 +63,8 @@ Comparison compare_engines(std::uint64_t graphs, Extras extras) {
     result.folded += graph->folded() ? 1 : 0;
     CapacitySchedule schedule(random.changes());
     CapacitySchedule* const changes = extras.changes ? &schedule : nullptr;
-    ChoiceLog of_flow(*graph);
-    ChoiceLog of_simgrid(*graph);
+    ChoiceLog of_flow;
+    ChoiceLog of_simgrid;
     flow->load(graph);
     const double makespan_s = flow->run(&of_flow, changes).makespan_s;
     simgrid->load(graph);

@@ -74,7 +74,9 @@ std::vector<double> water_filling(const std::vector<double>& capacities,
 /// Some flows on some links that come and go, with the rates that FlowNetwork last gave them.
 class Traffic {
  public:
-  explicit Traffic(std::uint64_t seed) : dice_(seed), ties_(dice_.chance(0.5)) {
+  /// `wide`: as FlowNetwork has it.
+  Traffic(std::uint64_t seed, std::size_t wide)
+      : dice_(seed), ties_(dice_.chance(0.5)), network_(slots_, wide) {
     const std::int32_t links = dice_.between(1, 12);
     for (std::int32_t link = 0; link < links; ++link) {
       capacities_.push_back(ties_ ? dice_.one_of({1e9, 2e9, 12e9}) : dice_.decades(6, 11));
@@ -106,7 +108,7 @@ class Traffic {
       }
       const FlowSlotId slot = slots_.allocate();
       slots_[slot].bound_Bps = network_.bound_Bps(route, cap);
-      network_.add(slot, routes_[static_cast<std::size_t>(route)]);
+      network_.add(slot, network_.limiting_links(route));
       active_.push_back(slot);
       demands_.push_back({routes_[static_cast<std::size_t>(route)], cap});
     }
@@ -142,7 +144,7 @@ class Traffic {
   std::vector<double> capacities_;
   std::vector<std::vector<std::int32_t>> routes_;
   FlowSlots slots_;
-  FlowNetwork network_{slots_};
+  FlowNetwork network_;
   std::vector<FlowSlotId> active_;
   std::vector<Demand> demands_;
 };
@@ -158,20 +160,105 @@ TEST_CASE("the oracle itself solves the classic cases") {
 }
 
 TEST_CASE("rates of random traffic are max-min fair after every change") {
-  double worst = 0;
-  std::size_t flows = 0;
-  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
-    Traffic traffic(seed);
-    for (int round = 0; round < 12; ++round) {
-      traffic.come_and_go();
-      const double error = traffic.error();
-      INFO("seed " << seed << ", round " << round << ", " << traffic.flows() << " flows, error "
-                   << error);
-      REQUIRE(error <= 1e-12);
-      worst = std::max(worst, error);
-      flows += traffic.flows();
+  // All joined flows are solved again, or those around a change.
+  for (const std::size_t wide : {std::size_t{1000}, std::size_t{8}, std::size_t{0}}) {
+    double worst = 0;
+    std::size_t flows = 0;
+    for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+      Traffic traffic(seed, wide);
+      for (int round = 0; round < 12; ++round) {
+        traffic.come_and_go();
+        const double error = traffic.error();
+        INFO("wide " << wide << ", seed " << seed << ", round " << round << ", " << traffic.flows()
+                     << " flows, error " << error);
+        REQUIRE(error <= 1e-12);
+        worst = std::max(worst, error);
+        flows += traffic.flows();
+      }
+    }
+    INFO("worst error " << worst << " over " << flows << " rates");
+    CHECK(flows > 20000);
+  }
+}
+
+TEST_CASE("a link whose flows all pass another one that is no faster limits nobody") {
+  TransferGraph graph;
+  graph.set_link_capacities({10e9, 10e9, 20e9, 25e9, 5e9});
+  const std::vector<std::vector<std::int32_t>> routes{{0, 1, 2, 3}, {3, 2, 1, 0}, {2, 4}, {3}, {}};
+  for (const auto& route : routes) (void)graph.add_route(route);
+  graph.finish();
+  FlowSlots slots;
+  FlowNetwork network(slots);
+  network.load(graph);
+  const auto limiting = [&network](std::int32_t route) {
+    const auto links = network.limiting_links(route);
+    return std::vector<std::int32_t>(links.begin(), links.end());
+  };
+  // 1 is as fast as 0 and passed by the same; not all that pass 2 pass 0 or 4, nor all over 3.
+  CHECK(limiting(0) == std::vector<std::int32_t>{0, 2, 3});
+  CHECK(limiting(1) == std::vector<std::int32_t>{3, 2, 0});
+  CHECK(limiting(2) == std::vector<std::int32_t>{2, 4});
+  CHECK(limiting(3) == std::vector<std::int32_t>{3});
+  CHECK(limiting(4).empty());
+  network.reset(true);  // any of them may become the slowest
+  CHECK(limiting(0) == routes[0]);
+}
+
+TEST_CASE("solved around each change, thousands of joined flows have the rates of a full solve") {
+  // Servers on a line: each has flows to servers near it, over the links of both.
+  constexpr std::int32_t kServers = 150;
+  TransferGraph graph;
+  std::vector<std::vector<std::int32_t>> routes;
+  Dice dice(7);
+  std::vector<double> capacities;
+  for (std::int32_t link = 0; link < 2 * kServers; ++link) {
+    capacities.push_back(dice.one_of({10e9, 25e9, 25e9, 40e9}));
+  }
+  graph.set_link_capacities(capacities);
+  for (std::int32_t server = 0; server < kServers; ++server) {
+    for (std::int32_t other = server + 1; other < std::min(kServers, server + 4); ++other) {
+      for (const auto& [from, to] : {std::pair{server, other}, {other, server}}) {
+        routes.push_back({2 * from, 2 * to + 1});
+        REQUIRE(graph.add_route(routes.back()) == std::ssize(routes) - 1);
+      }
     }
   }
-  INFO("worst error " << worst << " over " << flows << " rates");
-  CHECK(flows > 20000);
+  graph.finish();
+  FlowSlots slots[2];
+  FlowNetwork networks[2] = {FlowNetwork(slots[0], 1'000'000), FlowNetwork(slots[1])};
+  for (FlowNetwork& network : networks) network.load(graph);
+  std::vector<FlowSlotId> active;
+  std::size_t touched[2] = {0, 0};
+  for (int round = 0; round < 3000; ++round) {
+    const auto route =
+        static_cast<std::size_t>(dice.between(0, static_cast<std::int32_t>(routes.size()) - 1));
+    const double cap = dice.chance(0.3) ? dice.decades(9, 10) : kNoRateCap;
+    const bool leaves = active.size() > 1500;
+    const auto gone = static_cast<std::size_t>(
+        dice.between(0, std::max<std::int32_t>(0, static_cast<std::int32_t>(active.size()) - 1)));
+    for (int i = 0; i < 2; ++i) {
+      const FlowSlotId slot = slots[i].allocate();
+      slots[i][slot].bound_Bps = networks[i].bound_Bps(static_cast<std::int32_t>(route), cap);
+      networks[i].add(slot, routes[route]);
+      if (i == 0) active.push_back(slot);
+      REQUIRE(active.back() == slot);
+      if (leaves) {
+        networks[i].remove(active[gone]);
+        slots[i].release(active[gone]);
+      }
+      for (const FlowSlotId changed : networks[i].settle()) {
+        slots[i][changed].rate_Bps = slots[i][changed].target_Bps;
+        ++touched[i];
+      }
+    }
+    if (leaves) active.erase(active.begin() + static_cast<std::ptrdiff_t>(gone));
+    double worst = 0;
+    for (const FlowSlotId slot : active) {
+      worst = std::max(worst, std::abs(slots[1][slot].rate_Bps / slots[0][slot].rate_Bps - 1));
+    }
+    INFO("round " << round << ", " << active.size() << " flows");
+    REQUIRE(worst <= 1e-12);
+  }
+  INFO(touched[0] << " rates found by full solves, " << touched[1] << " around changes");
+  CHECK(touched[0] > 3 * touched[1]);
 }

@@ -22,36 +22,27 @@ struct Detours {
     graph.set_link_capacities(
         std::vector<double>(static_cast<std::size_t>(7 + 2 * count), kLink_Bps));
   }
-  std::int32_t route(int nic, std::vector<std::int32_t> between) {
-    between.insert(between.begin(), 7 + nic);
-    between.push_back(7 + nics + nic);
-    return graph.add_route(between);
-  }
+  std::int32_t route(int nic) { return add_route(graph, {7 + nic, 0, 7 + nics + nic}); }
   /// A flow of 25 MB, 1 ms on an idle link.
   TransferId add(int nic, double cap_Bps = kNoRateCap) {
-    const std::int32_t direct = route(nic, {0});
-    const std::vector<std::int32_t> others{route(nic, {1, 2}), route(nic, {3, 4}),
-                                           route(nic, {5, 6})};
-    graph.set_alternatives(direct, others);
-    return graph.add_flow(direct, 25e6, 1e-6, cap_Bps);
+    graph.set_alternatives(route(nic), 1, 1, detours);
+    return graph.add_flow(route(nic), 25e6, 1e-6, cap_Bps);
   }
   int nics;
   TransferGraph graph;
+  std::int32_t detours =
+      graph.add_ways(std::vector<std::vector<std::int32_t>>{{1, 2}, {3, 4}, {5, 6}});
 };
 
 /// Which way each flow took: 0 is direct, 1 to 3 a detour.
 class Ways final : public FiringObserver {
  public:
-  explicit Ways(const TransferGraph& graph) : graph_(graph) {}
+  explicit Ways(const TransferGraph& graph) : ways(static_cast<std::size_t>(graph.size()), -1) {}
   void on_firing(TransferId, std::int32_t, double, double) override {}
-  void on_route(TransferId node, std::int32_t, std::int32_t route) override {
-    ways.resize(static_cast<std::size_t>(graph_.size()), -1);
-    ways[static_cast<std::size_t>(node)] = (graph_.route_links(route)[1] + 1) / 2;
+  void on_choice(TransferId node, std::int32_t, std::int32_t way) override {
+    ways[static_cast<std::size_t>(node)] = way;
   }
   std::vector<int> ways;
-
- private:
-  const TransferGraph& graph_;
 };
 
 /// Of the engines, which must agree.
@@ -128,24 +119,22 @@ TEST_CASE("a flow sees those that move, not those that are done") {
 
 TEST_CASE("flows without a choice count") {
   Detours network(2);
-  network.graph.add_flow(network.route(0, {0}), 25e6, 1e-6);
+  network.graph.add_flow(network.route(0), 25e6, 1e-6);
   const TransferId other = network.add(1);
   CHECK(ways(network.graph)[static_cast<std::size_t>(other)] == 1);
 }
 
 TEST_CASE("each firing chooses anew") {
-  // Two flows of four firings. The second has the direct way for itself once the first is over.
+  // The second flow has the direct way for itself once the first is over.
   Detours network(2);
   network.add(0);
-  const std::int32_t direct = network.route(1, {0});
-  const std::vector<std::int32_t> others{network.route(1, {1, 2})};
-  network.graph.set_alternatives(direct, others);
-  network.graph.add_flow(direct, 25e6, 1e-6, kNoRateCap, 3);
+  const TransferId thrice = network.graph.add_flow(network.route(1), 25e6, 1e-6, kNoRateCap, 3);
+  network.graph.set_alternatives(network.route(1), 1, 1, network.detours);
   network.graph.finish();
   struct Log final : FiringObserver {
     void on_firing(TransferId, std::int32_t, double, double) override {}
-    void on_route(TransferId node, std::int32_t iteration, std::int32_t route) override {
-      taken.emplace_back(node, iteration, route);
+    void on_choice(TransferId node, std::int32_t iteration, std::int32_t way) override {
+      taken.emplace_back(node, iteration, way);
     }
     std::vector<std::tuple<TransferId, std::int32_t, std::int32_t>> taken;
   };
@@ -155,9 +144,9 @@ TEST_CASE("each firing chooses anew") {
     engine->load(std::make_shared<const TransferGraph>(network.graph));
     engine->run(&log);
     REQUIRE(log.taken.size() == 4);
-    CHECK(log.taken[1] == std::tuple<TransferId, std::int32_t, std::int32_t>{1, 0, others[0]});
-    CHECK(log.taken[2] == std::tuple<TransferId, std::int32_t, std::int32_t>{1, 1, direct});
-    CHECK(log.taken[3] == std::tuple<TransferId, std::int32_t, std::int32_t>{1, 2, direct});
+    CHECK(log.taken[1] == std::tuple{thrice, 0, 1});
+    CHECK(log.taken[2] == std::tuple{thrice, 1, 0});
+    CHECK(log.taken[3] == std::tuple{thrice, 2, 0});
   }
 }
 
@@ -173,27 +162,44 @@ TEST_CASE("choosing takes time only where there is no latency to do it in") {
 }
 
 TEST_CASE("alternatives that cannot be are logic errors") {
+  using Set = std::vector<std::vector<std::int32_t>>;
   TransferGraph graph;
-  graph.set_link_capacities({1, 1, 1});
-  const std::int32_t a = add_route(graph, {0});
-  const std::int32_t b = add_route(graph, {1});
-  const std::int32_t c = add_route(graph, {2});
-  const std::int32_t empty = add_route(graph, {});
-  const auto set = [&](std::int32_t route, std::initializer_list<std::int32_t> alternatives) {
-    const std::vector<std::int32_t> list(alternatives);
-    graph.set_alternatives(route, list);
-  };
-  CHECK_THROWS_AS(set(a, {a}), std::logic_error);
-  CHECK_THROWS_AS(set(a, {b, b}), std::logic_error);
-  CHECK_THROWS_AS(set(a, {7}), std::logic_error);
-  CHECK_THROWS_AS(set(a, {empty}), std::logic_error);
-  CHECK_THROWS_AS(set(empty, {a}), std::logic_error);
-  set(a, {b, c});
-  set(a, {b, c});
-  CHECK_THROWS_AS(set(a, {c, b}), std::logic_error);
+  graph.set_link_capacities({1, 1, 1, 1});
+  const std::int32_t route = add_route(graph, {0, 1});
+  CHECK_THROWS_AS(graph.add_ways(Set{}), std::logic_error);
+  CHECK_THROWS_AS(graph.add_ways(Set{{}}), std::logic_error);
+  CHECK_THROWS_AS(graph.add_ways(Set{{2, 2}}), std::logic_error);
+  CHECK_THROWS_AS(graph.add_ways(Set{{-1}}), std::logic_error);
+  const std::int32_t ways = graph.add_ways(Set{{2}, {3, 2}});
+  const std::int32_t others = graph.add_ways(Set{{2}});
+  CHECK_THROWS_AS(graph.set_alternatives(7, 0, 1, ways), std::logic_error);
+  CHECK_THROWS_AS(graph.set_alternatives(route, 0, 1, 2), std::logic_error);
+  CHECK_THROWS_AS(graph.set_alternatives(route, 0, 0, ways), std::logic_error);
+  CHECK_THROWS_AS(graph.set_alternatives(route, 1, 2, ways), std::logic_error);
+  CHECK_THROWS_AS(graph.set_alternatives(route, -1, 1, ways), std::logic_error);
+  graph.set_alternatives(route, 1, 1, ways);
+  graph.set_alternatives(route, 1, 1, ways);
+  CHECK_THROWS_AS(graph.set_alternatives(route, 1, 1, others), std::logic_error);
+  TransferGraph twice = graph;  // a way that passes what is left of the route
+  twice.set_alternatives(add_route(twice, {0, 2}), 0, 1, others);
+  CHECK_THROWS_AS(twice.finish(), std::logic_error);
+  TransferGraph beyond = graph;
+  beyond.add_ways(Set{{4}});
+  CHECK_THROWS_AS(beyond.finish(), std::logic_error);
   graph.finish();
   CHECK(graph.adaptive());
-  CHECK(graph.alternatives(a).size() == 2);
-  CHECK(graph.alternatives(b).empty());
-  CHECK_THROWS_AS(set(a, {b, c}), std::logic_error);
+  CHECK(graph.ways(route) == 3);
+  std::vector<std::int32_t> links;
+  graph.links_on_way(route, 0, links);
+  CHECK(links == std::vector<std::int32_t>{0, 1});
+  graph.links_on_way(route, 2, links);
+  CHECK(links == std::vector<std::int32_t>{0, 3, 2});
+  CHECK_THROWS_AS(graph.set_alternatives(route, 1, 1, ways), std::logic_error);
+  TransferGraph copy;
+  copy.set_link_capacities({1, 1, 1, 1});
+  copy.copy_routes(graph);
+  CHECK(add_route(copy, {0, 1}) == route);
+  CHECK_THROWS_AS(copy.copy_routes(graph), std::logic_error);
+  copy.finish();
+  CHECK(copy.ways(route) == 3);
 }

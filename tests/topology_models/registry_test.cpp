@@ -56,6 +56,7 @@ TEST_CASE("every shipped fabric can be built with its defaults, as its options s
       if (option.name == "oversubscription") explicit_spec.oversubscription = std::stod(text);
       if (option.name == "servers_per_leaf") explicit_spec.servers_per_leaf = std::stoi(text);
       if (option.name == "groups") explicit_spec.groups = 0;
+      if (option.name == "routing") explicit_spec.routing = Routing::Adaptive;
     }
     // That the latency was stated is a difference of its own.
     const auto unmarked = [](std::string text) {
@@ -112,8 +113,9 @@ TEST_CASE("labels tell specs apart") {
                       .servers = 16,
                       .gpus_per_server = 4,
                       .nic_binding = NicBinding::SingleNic,
-                      .groups = 2}) ==
-        "frontier servers=16 gpus_per_server=4 nic_binding=single_nic groups=2");
+                      .groups = 2,
+                      .routing = Routing::Minimal}) ==
+        "frontier servers=16 gpus_per_server=4 nic_binding=single_nic groups=2 routing=minimal");
   CHECK(fabric_label({.name = "ndv4", .oversubscription = 2.5, .servers_per_leaf = 4}) ==
         "ndv4 oversubscription=2.5 servers_per_leaf=4");
 }
@@ -127,11 +129,13 @@ TEST_CASE("specs from YAML") {
   CHECK(spec.latency_s == 2e-6);
   CHECK_FALSE(spec.servers);
   CHECK(read("{name: ndv4, servers: 3}").servers == 3);
-  const FabricSpec bound =
-      read("{name: frontier, servers: 16, nic_binding: single_nic, gpus_per_server: 2, groups: 4}");
+  const FabricSpec bound = read(
+      "{name: frontier, servers: 16, nic_binding: single_nic, gpus_per_server: 2, groups: 4, "
+      "routing: valiant}");
   CHECK(bound.nic_binding == NicBinding::SingleNic);
   CHECK(bound.gpus_per_server == 2);
   CHECK(bound.groups == 4);
+  CHECK(bound.routing == Routing::Valiant);
   const FabricSpec tree = read("{name: abci-v, oversubscription: 1.5, servers_per_leaf: 2}");
   CHECK(tree.oversubscription == 1.5);
   CHECK(tree.servers_per_leaf == 2);
@@ -150,6 +154,7 @@ TEST_CASE("mistakes in specs have their place") {
   says(refusal("{gpus: 3}"), "e.yaml:1:1", "'name'");
   says(refusal("{name: dgx1, gpus: 3}"), "e.yaml:1:14", "expected one of name, bandwidth, latency");
   says(refusal("{name: alps, nic_binding: singlenic}"), "e.yaml:1:27", "'single_nic'");
+  says(refusal("{name: alps, routing: ugal}"), "e.yaml:1:23", "one of adaptive, minimal, valiant");
   says(refusal("{name: alps, groups: 25}"), "e.yaml:1:22", "groups is '25'");
   says(refusal("{name: alps, oversubscription: 2}"), "e.yaml:1:14",
        "unknown key of fabric alps 'oversubscription'");
@@ -166,7 +171,7 @@ TEST_CASE("the options of specs are those of all fabrics") {
   std::sort(names.begin(), names.end());
   CHECK(names == std::vector<std::string>{"bandwidth", "gpus", "gpus_per_server", "groups",
                                           "latency", "name", "nic_binding", "oversubscription",
-                                          "servers", "servers_per_leaf"});
+                                          "routing", "servers", "servers_per_leaf"});
 }
 
 }  // namespace cclgym
