@@ -56,6 +56,10 @@ class Watcher final : public FiringObserver {
     previous_s = end_s;
   }
 
+  void on_choice(TransferId, std::int32_t, std::int32_t way) override {
+    detoured_ = detoured_ || way > 0;
+  }
+
   // The fewest tiles after which the sample's dates repeat; 0: they do not.
   [[nodiscard]] std::int32_t find_period() const {
     for (std::int32_t p = 1; p * kPeriods <= middle_.last - middle_.first; ++p) {
@@ -73,6 +77,8 @@ class Watcher final : public FiringObserver {
   }
 
   [[nodiscard]] bool repeats() const { return repeats_; }
+  // Did a flow leave the first way of its route?
+  [[nodiscard]] bool detoured() const { return detoured_; }
   [[nodiscard]] double deviation_s() const { return deviation_s_; }
   // By how much a node advances in a period.
   [[nodiscard]] const std::vector<double>& advance_s() const { return advance_s_; }
@@ -97,6 +103,7 @@ class Watcher final : public FiringObserver {
   std::vector<double> end_s_;
   double deviation_s_ = 0;
   bool repeats_ = true;
+  bool detoured_ = false;
 };
 
 class SteadyState {
@@ -227,7 +234,7 @@ class SteadyState {
 
   // Have the flows on each link been seen together, all at one speed?
   [[nodiscard]] bool alike_on_links(const Watcher& watcher) const {
-    if (graph_->adaptive()) return false;  // who meets whom may change
+    if (watcher.detoured()) return false;  // who meets whom may change
     struct LinkSeen {
       double advance_s = -1;
       double begin_s = 0;
