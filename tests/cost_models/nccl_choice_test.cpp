@@ -73,11 +73,11 @@ TEST_CASE("2.18 to 2.22: NVLS, CollNet and Hopper's LL") {
   set_graph(comm, A::NvlsTree, nccl_graph(8, 40, 30));
   set_graph(comm, A::CollNetDirect, nccl_graph(8, 40, 40));
   set_graph(comm, A::CollNetChain, nccl_graph(8, 40, 40));
-  const auto check_simple = [&](const char* version, A algorithm, double us, double GBps) {
+  const auto check_simple = [&](const char* version, A algorithm, double us, double rate_GBps) {
     CAPTURE(version, static_cast<int>(algorithm));
     const NcclDefault nccl = nccl_of(version, comm);
     CHECK(nccl.latency_s(C::AllReduce, algorithm, Protocol::Simple) * 1e6 == Approx(us));
-    CHECK(nccl.bandwidth_Bps(C::AllReduce, algorithm, Protocol::Simple) / 1e9 == Approx(GBps));
+    CHECK(nccl.bandwidth_Bps(C::AllReduce, algorithm, Protocol::Simple) / 1e9 == Approx(rate_GBps));
     CHECK(nccl.bandwidth_Bps(C::AllReduce, algorithm, Protocol::LL) == 0);
   };
   check_simple("2.18.3", A::Nvls, 23 + 18, 8 * 40 * 5 / 6.0);

@@ -129,7 +129,7 @@ TEST_CASE("the default leaves LL where measured runs get faster with size") {
     const char* fabric;
     int servers;
     const char* version;
-    std::uint64_t measured_KiB;
+    std::uint64_t measured_kib;
   };
   for (const Drop& drop : std::vector<Drop>{{"alps", 2, "2.23.4", 2048},
                                             {"alps", 4, "2.23.4", 2048},
@@ -142,8 +142,8 @@ TEST_CASE("the default leaves LL where measured runs get faster with size") {
     CAPTURE(drop.fabric, drop.servers, drop.version);
     const auto sizes = ends_of_ll(drop.fabric, drop.servers, drop.version);
     REQUIRE(sizes.size() == 1);
-    CHECK(sizes[0] * 2 >= drop.measured_KiB * 1024);
-    CHECK(sizes[0] <= drop.measured_KiB * 1024 * 2);
+    CHECK(sizes[0] * 2 >= drop.measured_kib * 1024);
+    CHECK(sizes[0] <= drop.measured_kib * 1024 * 2);
   }
 }
 
