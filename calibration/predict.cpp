@@ -78,6 +78,7 @@ Predictor::Predictor(std::vector<MeasuredCell> cells, std::size_t threads)
   for (std::size_t i = 0; i < cells_.size(); ++i) {
     sites[{fabric_label(cells_[i].fabric), cells_[i].cost_model}].push_back(i);
   }
+  std::vector<std::pair<const Site*, std::vector<std::size_t>>> groups;
   for (const auto& [key, members] : sites) {
     auto site = std::make_unique<Site>();
     const MeasuredCell& first = cells_[members.front()];
@@ -89,16 +90,29 @@ Predictor::Predictor(std::vector<MeasuredCell> cells, std::size_t threads)
                       std::to_string(site->fabric->servers()));
     }
     site->cost_model = cost_model_for(key.second, *site->fabric);
-    // Interleaved, because large messages take longer.
-    const std::size_t parts = std::min(threads_, members.size());
+    std::map<CollectiveKind, std::vector<std::size_t>> of_collective;
+    for (const std::size_t cell : members) of_collective[cells_[cell].collective].push_back(cell);
+    for (auto& [collective, of_group] : of_collective) {
+      // By size, because larger messages begin as smaller ones do (Simulator keeps their tiles).
+      std::stable_sort(of_group.begin(), of_group.end(), [this](std::size_t a, std::size_t b) {
+        return cells_[a].bytes < cells_[b].bytes;
+      });
+      groups.emplace_back(site.get(), std::move(of_group));
+    }
+    sites_.push_back(std::move(site));
+  }
+  // Few groups are divided among the threads, interleaved because large messages take longer.
+  const std::size_t divide = groups.size() < 2 * threads_ ? threads_ : 1;
+  for (const auto& [site, of_group] : groups) {
+    const std::size_t parts = std::min(divide, of_group.size());
     for (std::size_t part = 0; part < parts; ++part) {
       auto task = std::make_unique<Task>();
-      task->site = site.get();
-      for (std::size_t i = part; i < members.size(); i += parts) task->cells.push_back(members[i]);
+      task->site = site;
+      for (std::size_t i = part; i < of_group.size(); i += parts)
+        task->cells.push_back(of_group[i]);
       task->configs.resize(task->cells.size());
       tasks_.push_back(std::move(task));
     }
-    sites_.push_back(std::move(site));
   }
   // The long ones first.
   std::stable_sort(tasks_.begin(), tasks_.end(), [](const auto& a, const auto& b) {
@@ -142,6 +156,7 @@ std::vector<Prediction> Predictor::run(const CostModel* model, const std::vector
           const std::lock_guard lock(mutex);
           progress(++done);
         }
+        if (model == nullptr) task.simulator.reset();  // large ones take much memory
       }
     } catch (...) {
       const std::lock_guard lock(mutex);

@@ -52,7 +52,7 @@ void print_critical_path(const SimulationRecord& record) {
 
 void print_links(const SimulationRecord& record, const Fabric& fabric) {
   constexpr std::size_t kShown = 8;
-  const std::vector<LinkUse> uses = link_use(record);
+  const std::vector<LinkUse> uses = link_use(record, false);
   std::vector<std::size_t> order;
   for (std::size_t link = 0; link < uses.size(); ++link) {
     if (uses[link].bytes > 0) order.push_back(link);
@@ -102,8 +102,13 @@ void print_simulation_json(const SimulationRecord& record, const Simulator& simu
       {"periodic", result.periodic},
       {"rank_time_s", result.rank_time_s},
   };
+  if (!record.dated()) {
+    json["links"] = json["critical_path"] = nullptr;
+    fmt::print("{}\n", json.dump(2));
+    return;
+  }
   nlohmann::ordered_json& links = json["links"] = nlohmann::ordered_json::array();
-  const std::vector<LinkUse> uses = link_use(record);
+  const std::vector<LinkUse> uses = link_use(record, false);
   for (std::size_t link = 0; link < uses.size(); ++link) {
     if (uses[link].bytes == 0) continue;
     links.push_back({{"link", link_name(simulator.fabric(), link)},
@@ -113,7 +118,7 @@ void print_simulation_json(const SimulationRecord& record, const Simulator& simu
   nlohmann::ordered_json& path = json["critical_path"] = nlohmann::ordered_json::array();
   for (const Firing& firing : critical_path(record)) {
     const std::size_t at = record.firing(firing.node, firing.tile);
-    path.push_back({{"operation", describe_node(record.lowered, firing.node)},
+    path.push_back({{"operation", describe_node(record.lowered, firing.node, firing.tile)},
                     {"start_s", record.start_s[at]},
                     {"end_s", record.end_s[at]}});
     if (result.tiles > 1) path.back()["tile"] = firing.tile;
@@ -149,6 +154,11 @@ void print_simulation(const SimulationRecord& record, const Simulator& simulator
                format_time(result.tile_error_s));
   } else if (result.tiles > 1) {
     fmt::print("tiles             {}\n", result.tiles);
+  }
+  if (!record.dated()) {
+    fmt::print("critical path     and links are left out beyond {} transfers and delays\n",
+               SimulationRecord::kMostDated);
+    return;
   }
   print_critical_path(record);
   print_links(record, simulator.fabric());

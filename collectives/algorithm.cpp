@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "collectives/algorithms/algorithms.hpp"
+#include "collectives/algorithms/outlines.hpp"
 #include "collectives/compiler/compile.hpp"
 #include "collectives/verify.hpp"
 #include "core/error.hpp"
@@ -193,8 +194,11 @@ std::optional<std::string> rank_misfit(std::string_view algorithm, int ranks) {
                      ranks == 1 ? "" : "s", chosen.info.rank_rule);
 }
 
-Program trace_algorithm(std::string_view name, const AlgorithmRequest& request) {
-  const Entry& chosen = entry(name);
+namespace {
+
+// The request with its servers known. Throws UserError if the algorithm cannot serve it.
+AlgorithmRequest checked(const Entry& chosen, const AlgorithmRequest& request) {
+  const std::string& name = chosen.info.name;
   if (!supports(chosen.info, request.collective)) {
     std::vector<std::string_view> names;
     for (const CollectiveKind kind : chosen.info.collectives) names.push_back(to_string(kind));
@@ -215,7 +219,23 @@ Program trace_algorithm(std::string_view name, const AlgorithmRequest& request) 
     throw UserError(fmt::format("{} ranks on servers of {}; expected the same number on each",
                                 request.ranks, whole.ranks_per_server));
   }
-  return chosen.trace(whole);
+  return whole;
+}
+
+}  // namespace
+
+Program trace_algorithm(std::string_view name, const AlgorithmRequest& request) {
+  const Entry& chosen = entry(name);
+  return chosen.trace(checked(chosen, request));
+}
+
+std::optional<ProgramOutline> outline_algorithm(std::string_view name,
+                                                const AlgorithmRequest& request) {
+  const Entry& chosen = entry(name);
+  const AlgorithmRequest whole = checked(chosen, request);
+  if (chosen.trace == algorithms::ring) return algorithms::ring_outline(whole);
+  if (chosen.trace == algorithms::hierarchical) return algorithms::hierarchical_outline(whole);
+  return std::nullopt;
 }
 
 std::shared_ptr<const ThreadBlockProgram> build_algorithm(std::string_view name,

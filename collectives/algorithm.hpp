@@ -10,6 +10,7 @@
 #include "collectives/compiler/compile.hpp"
 #include "collectives/contract.hpp"
 #include "collectives/ir.hpp"
+#include "collectives/outline.hpp"
 #include "collectives/program.hpp"
 #include "topology_models/fabric.hpp"
 
@@ -72,6 +73,13 @@ struct AlgorithmInfo {
 /// program fails its own verification (a bug of the library).
 [[nodiscard]] std::shared_ptr<const ThreadBlockProgram> build_algorithm(
     std::string_view name, const AlgorithmRequest& request);
+
+/// The outline (outline.hpp) of the program that build_algorithm would make, written down without
+/// tracing, compiling and verifying it, which takes time and memory in proportion to the blocks of
+/// all ranks, not to their steps; nullopt for programs for which the library cannot do that. Tests
+/// compare it with the compiled program for many requests. Throws UserError as build_algorithm.
+[[nodiscard]] std::optional<ProgramOutline> outline_algorithm(std::string_view name,
+                                                              const AlgorithmRequest& request);
 
 /// Logical rings for a fabric: link-disjoint Hamiltonian cycles over direct GPU-GPU links, each as
 /// often as its narrowest link has units and in both directions (DGX-1: six rings from two cycles);

@@ -7,38 +7,32 @@
 namespace cclgym {
 
 std::vector<StepTime> step_times(const SimulationRecord& record) {
-  const ThreadBlockProgram& program = *record.lowered.program;
+  const ProgramOutline& program = *record.lowered.outline;
   const int tiles = record.result.simulated_tiles;
   std::vector<StepTime> steps;
-  std::vector<std::vector<std::size_t>> first(program.gpus.size());  // by rank, block
-  for (std::size_t rank = 0; rank < program.gpus.size(); ++rank) {
-    const auto& blocks = program.gpus[rank].thread_blocks;
-    for (std::size_t block = 0; block < blocks.size(); ++block) {
-      first[rank].push_back(steps.size());
+  std::vector<std::size_t> first;  // by block, over all ranks
+  for (int rank = 0; rank < program.ranks(); ++rank) {
+    for (std::uint32_t b = program.first_block(rank); b < program.first_block(rank + 1); ++b) {
+      first.push_back(steps.size());
       for (int tile = 0; tile < tiles; ++tile) {
-        for (std::size_t step = 0; step < blocks[block].steps.size(); ++step) {
-          steps.push_back({.rank = static_cast<int>(rank),
-                           .thread_block = static_cast<int>(block),
+        for (std::int32_t step = 0; step < program.blocks[b].steps; ++step) {
+          steps.push_back({.rank = rank,
+                           .thread_block = static_cast<int>(b - program.first_block(rank)),
                            .tile = tile,
-                           .step = static_cast<int>(step)});
+                           .step = step});
         }
       }
     }
   }
-  const auto at = [&](int rank, int block, int step) -> std::size_t {
-    return first[static_cast<std::size_t>(rank)][static_cast<std::size_t>(block)] +
-           static_cast<std::size_t>(step);
-  };
-  const auto steps_of = [&](int rank, int block) -> std::size_t {
-    return program.gpus[static_cast<std::size_t>(rank)]
-        .thread_blocks[static_cast<std::size_t>(block)]
-        .steps.size();
+  const auto at = [&](int rank, int block, int tile, int step) -> std::size_t {
+    const std::size_t b = program.first_block(rank) + static_cast<std::uint32_t>(block);
+    return first[b] + static_cast<std::size_t>(tile * program.blocks[b].steps + step);
   };
 
-  std::vector<TransferId> own_node(steps.size(), -1);
-  std::vector<TransferId> arrival(steps.size(), -1);
+  std::vector<Firing> own(steps.size());
+  std::vector<Firing> arrival(steps.size());
   const int kernels = program.kernels();
-  std::vector<double> start_s(program.gpus.size() * static_cast<std::size_t>(kernels), 0);
+  std::vector<double> start_s(static_cast<std::size_t>(program.ranks() * kernels), 0);
   const auto kernel_start_s = [&](int rank, int kernel) -> double& {
     return start_s[static_cast<std::size_t>(rank * kernels + kernel)];
   };
@@ -51,22 +45,25 @@ std::vector<StepTime> step_times(const SimulationRecord& record) {
       }
       continue;
     }
-    std::size_t index = at(origin.rank, origin.thread_block, origin.step);
-    for (int tile = 0; tile < tiles; ++tile) {
-      if (origin.role == NodeRole::Arrival) {
-        arrival[index] = id;
-        index += steps_of(origin.rank, origin.thread_block);
-        continue;
+    if (origin.role == NodeRole::Arrival) continue;  // noted with its flow
+    const bool arrives =
+        origin.peer_rank >= 0 && id + 1 < record.graph->size() &&
+        record.lowered.origins[static_cast<std::size_t>(id) + 1].role == NodeRole::Arrival;
+    for (std::int32_t firing = 0; firing < record.graph->repeat(id); ++firing) {
+      const int tile = record.lowered.folded ? 0 : firing;
+      std::size_t index =
+          at(origin.rank, origin.thread_block, tile, step_of_firing(record.lowered, id, firing));
+      own[index] = {id, firing};
+      if (origin.peer_rank < 0) continue;
+      steps[index].flow = id;
+      steps[index].firing = firing;
+      index = at(origin.peer_rank, origin.peer_thread_block, tile,
+                 receiving_step(record.lowered, id, firing));
+      if (steps[index].flow < 0) {
+        steps[index].flow = id;
+        steps[index].firing = firing;
       }
-      own_node[index] = id;
-      if (origin.peer_rank >= 0) steps[index].flow = id;
-      index += steps_of(origin.rank, origin.thread_block);
-    }
-    if (origin.peer_rank < 0) continue;
-    index = at(origin.peer_rank, origin.peer_thread_block, origin.peer_step);
-    for (int tile = 0; tile < tiles; ++tile) {
-      if (steps[index].flow < 0) steps[index].flow = id;
-      index += steps_of(origin.peer_rank, origin.peer_thread_block);
+      if (arrives) arrival[index] = {id + 1, firing};
     }
   }
 
@@ -75,64 +72,67 @@ std::vector<StepTime> step_times(const SimulationRecord& record) {
     StepTime& step = steps[i];
     if (step.step == 0 && step.tile == 0) {
       previous_end_s =
-          kernel_start_s(step.rank, program.gpus[static_cast<std::size_t>(step.rank)]
-                                        .thread_blocks[static_cast<std::size_t>(step.thread_block)]
-                                        .kernel);
+          kernel_start_s(step.rank, program.block(step.rank, step.thread_block).kernel);
     }
-    const auto end_s = [&](TransferId node) {
-      return record.end_s[record.firing(node, step.tile)];
+    const auto end_s = [&](const Firing& firing) {
+      return record.end_s[record.firing(firing.node, firing.tile)];
     };
-    if (own_node[i] >= 0) {
-      step.start_s = record.start_s[record.firing(own_node[i], step.tile)];
-      step.end_s = end_s(own_node[i]);
+    if (own[i].node >= 0) {
+      step.start_s = record.start_s[record.firing(own[i].node, own[i].tile)];
+      step.end_s = end_s(own[i]);
     } else {
-      step.start_s = previous_end_s;
-      step.end_s = step.flow < 0 ? previous_end_s : std::max(previous_end_s, end_s(step.flow));
+      step.start_s = step.end_s = previous_end_s;
+      if (step.flow >= 0) step.end_s = std::max(previous_end_s, end_s({step.flow, step.firing}));
     }
-    if (arrival[i] >= 0) step.end_s = std::max(step.end_s, end_s(arrival[i]));
+    if (arrival[i].node >= 0) step.end_s = std::max(step.end_s, end_s(arrival[i]));
     previous_end_s = step.end_s;
   }
   return steps;
 }
 
-std::vector<LinkUse> link_use(const SimulationRecord& record) {
+std::vector<LinkUse> link_use(const SimulationRecord& record, bool intervals) {
   const TransferGraph& graph = *record.graph;
   std::vector<LinkUse> uses(graph.link_capacities_Bps().size());
-  std::vector<std::int32_t> links;
+  // Messages by the date at which their first byte moves.
+  std::vector<Firing> messages;
+  messages.reserve(static_cast<std::size_t>(graph.flow_firings()));
   for (TransferId id = 0; id < graph.size(); ++id) {
-    const std::int32_t route = graph.route_of(id);
-    if (route < 0) continue;
-    const double bytes = graph.bytes(id) * record.lowered.graph->repeat(id);
+    if (graph.route_of(id) < 0) continue;
+    for (std::int32_t tile = 0; tile < graph.repeat(id); ++tile) messages.push_back({id, tile});
+  }
+  const auto first_byte_s = [&](const Firing& message) {
+    return record.start_s[record.firing(message.node, message.tile)] +
+           graph.latency_s(message.node);
+  };
+  std::sort(messages.begin(), messages.end(), [&](const Firing& a, const Firing& b) {
+    const double a_s = first_byte_s(a);
+    const double b_s = first_byte_s(b);
+    return a_s != b_s ? a_s < b_s : a.node < b.node;
+  });
+  std::vector<double> covered_to_s(uses.size(), 0);
+  std::vector<std::int32_t> links;
+  for (const auto& [flow, tile] : messages) {
+    const std::size_t firing = record.firing(flow, tile);
+    const LinkInterval interval{flow, tile, first_byte_s({flow, tile}), record.end_s[firing]};
+    const std::int32_t route = graph.route_of(flow);
     const bool chose = !record.way.empty() && graph.choice(route).ways >= 0;
-    for (std::int32_t tile = 0; tile < graph.repeat(id); ++tile) {
-      const std::size_t firing = record.firing(id, tile);
-      const LinkInterval interval{id, tile, record.start_s[firing] + graph.latency_s(id),
-                                  record.end_s[firing]};
-      graph.links_on_way(route, chose ? record.way[firing] : 0, links);
-      for (const std::int32_t link : links) {
-        LinkUse& use = uses[static_cast<std::size_t>(link)];
-        use.intervals.push_back(interval);
-        // Tiles that were not simulated move as those that were.
-        if (chose || tile == 0) use.bytes += chose ? bytes / graph.repeat(id) : bytes;
-      }
+    graph.links_on_way(route, chose ? record.way[firing] : 0, links);
+    // Tiles that were not simulated move as those that were.
+    const double bytes = graph.bytes(flow) * record.lowered.graph->repeat(flow);
+    for (const std::int32_t id : links) {
+      LinkUse& use = uses[static_cast<std::size_t>(id)];
+      if (chose || tile == 0) use.bytes += chose ? bytes / graph.repeat(flow) : bytes;
+      double& to_s = covered_to_s[static_cast<std::size_t>(id)];
+      const double from_s = std::max(to_s, interval.start_s);
+      if (interval.end_s > from_s) use.busy_s += interval.end_s - from_s;
+      to_s = std::max(to_s, interval.end_s);
+      if (intervals) use.intervals.push_back(interval);
     }
   }
   uses.resize(record.lowered.fabric_links);  // the proxies of the ranks are no links
   const bool all_tiles = record.result.simulated_tiles == record.result.tiles;
   const double scale = all_tiles ? 1 : record.result.time_s / record.simulated_s;
-  for (LinkUse& use : uses) {
-    std::sort(use.intervals.begin(), use.intervals.end(),
-              [](const LinkInterval& a, const LinkInterval& b) {
-                return a.start_s != b.start_s ? a.start_s < b.start_s : a.flow < b.flow;
-              });
-    double covered_to_s = 0;
-    for (const LinkInterval& interval : use.intervals) {
-      const double from_s = std::max(covered_to_s, interval.start_s);
-      if (interval.end_s > from_s) use.busy_s += interval.end_s - from_s;
-      covered_to_s = std::max(covered_to_s, interval.end_s);
-    }
-    use.busy_s *= scale;
-  }
+  for (LinkUse& use : uses) use.busy_s *= scale;
   return uses;
 }
 

@@ -17,7 +17,8 @@ struct StepTime {
   int step = 0;
   double start_s = 0;
   double end_s = 0;
-  TransferId flow = -1;  ///< the message it sends or receives, -1: none
+  TransferId flow = -1;     ///< the message it sends or receives, -1: none
+  std::int32_t firing = 0;  ///< of the flow: the tile, or its iteration of a folded loop
 };
 /// Every step, ordered by rank, thread block, tile (of those simulated), step.
 [[nodiscard]] std::vector<StepTime> step_times(const SimulationRecord& record);
@@ -38,10 +39,10 @@ struct LinkUse {
   double busy_s = 0;
   std::vector<LinkInterval> intervals;  ///< by start date, of the simulated tiles
 };
-/// By link of the fabric.
-[[nodiscard]] std::vector<LinkUse> link_use(const SimulationRecord& record);
+/// By link of the fabric. `intervals`: with every message on every link?
+[[nodiscard]] std::vector<LinkUse> link_use(const SimulationRecord& record, bool intervals = true);
 
-/// One firing of a node.
+/// One firing of a node: of a tile, or of an iteration of a folded loop.
 struct Firing {
   TransferId node = -1;
   std::int32_t tile = 0;

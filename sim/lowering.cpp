@@ -5,32 +5,70 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "sim/dependency_tracker.hpp"
 #include "sim/lowering_internal.hpp"
 #include "sim/transfer_cost.hpp"
 
 namespace cclgym {
 
-Lowering::Lowering(std::shared_ptr<const ThreadBlockProgram> program, const Fabric& fabric,
-                   const CostModel& model, const Call& call, const Config& config,
-                   std::span<const double> start_delays_s)
-    : program_(std::move(program)),
-      kernels_(program_->kernels()),
+namespace {
+
+std::int32_t tiles_in(const ProgramOutline& outline, const Call& call, const Config& config) {
+  return tiles_of(static_cast<double>(call.bytes) / outline.contract.chunks_per_call() *
+                      outline.longest_message(),
+                  config);
+}
+
+// Flows on the longest chain of firings that wait for each other: how long the graph takes if a
+// flow takes one unit of time and nothing else takes any.
+int longest_chain_of_firings(const std::shared_ptr<const TransferGraph>& graph) {
+  DependencyTracker tracker;
+  tracker.load(graph);
+  std::vector<TransferId> instant;
+  std::vector<TransferId> started;  // flows, which are done in the next unit
+  std::vector<TransferId> ending;
+  const auto start = [&](TransferId node) {
+    (graph->route_of(node) >= 0 ? started : instant).push_back(node);
+  };
+  const auto finish_instant = [&] {
+    while (!instant.empty()) {
+      const TransferId node = instant.back();
+      instant.pop_back();
+      tracker.done(node, start);
+    }
+  };
+  tracker.start_roots(start);
+  finish_instant();
+  int length = 0;
+  for (; !started.empty(); ++length) {
+    ending.swap(started);
+    for (const TransferId node : ending) tracker.done(node, start);
+    ending.clear();
+    finish_instant();
+  }
+  return length;
+}
+
+}  // namespace
+
+Lowering::Lowering(const ProgramOutline& outline, const Fabric& fabric, const CostModel& model,
+                   const Call& call, const Config& config, std::span<const double> start_delays_s)
+    : outline_(outline),
       fabric_(fabric),
       model_(model),
       config_(config),
       start_delays_s_(start_delays_s),
-      tiles_(tiles_of(static_cast<double>(call.bytes) / program_->contract.chunks_per_call() *
-                          longest_message(*program_),
-                      config)),
-      tile_bytes_(static_cast<double>(call.bytes) / program_->contract.chunks_per_call() / tiles_) {
-}
+      index_(outline),
+      kernels_(outline.kernels()),
+      tiles_(tiles_in(outline, call, config)),
+      tile_bytes_(static_cast<double>(call.bytes) / outline.contract.chunks_per_call() / tiles_) {}
 
 // The links of the fabric, and behind them, if they limit anything, one for the proxy of each rank:
 // as fast as it is with the largest message of the program.
 void Lowering::set_links() {
   std::vector<double> capacities = link_capacities(fabric_, model_);
   const double proxy_Bps =
-      proxy_capacity_Bps(model_, config_.protocol, tile_bytes_ * longest_message(*program_));
+      proxy_capacity_Bps(model_, config_.protocol, tile_bytes_ * outline_.longest_message());
   proxies_ = proxy_Bps < kNoRateCap;
   if (proxies_)
     capacities.insert(capacities.end(), static_cast<std::size_t>(fabric_.ranks()), proxy_Bps);
@@ -41,35 +79,44 @@ LoweredProgram Lowering::run() {
   graph_ = std::make_shared<TransferGraph>();
   set_links();
   add_starts();
-  index_blocks();
+  const std::size_t steps = outline_.steps.size();
+  completions_.resize(steps);
+  own_node_.assign(steps, -1);
+  arrival_.assign(steps, -1);
   find_connections();
+  match_receives();
   add_flows();
-  for_each_step([this](int rank, int block, int step) { complete(rank, block, step); });
-  for_each_step([this](int rank, int block, int step) { connect(rank, block, step); });
+  for_each_site([this](const Site& site) { complete(site); });
+  for_each_site([this](const Site& site) { connect(site); });
   connect_kernels();
   collect_last();
   graph_->finish();
   LoweredProgram lowered;
-  lowered.program = program_;
-  lowered.steps = longest_chain(*graph_);
   lowered.fabric_links = fabric_.links().size();
   lowered.tiles = tiles_;
+  lowered.folded = tiles_ == 1 && graph_->folded();
   lowered.graph = std::move(graph_);
+  lowered.steps =
+      lowered.folded ? longest_chain_of_firings(lowered.graph) : longest_chain(*lowered.graph);
   lowered.origins = std::move(origins_);
   lowered.rank_last_offset = std::move(rank_last_offset_);
   lowered.rank_last = std::move(rank_last_);
   return lowered;
 }
 
+TransferId Lowering::add_local_node(double delay_s, const NodeOrigin& origin, std::int32_t times) {
+  origins_.push_back(origin);
+  return graph_->add_delay(delay_s, origin.thread_block < 0 ? 1 : tiles_ * times,
+                           origin.role == NodeRole::Arrival);
+}
+
 // Those that connect GPUs: a kernel that only copies needs none.
 std::vector<int> Lowering::channels_by_kernel() const {
   std::vector<int> channels(static_cast<std::size_t>(kernels_), 0);
-  for (const GpuProgram& gpu : program_->gpus) {
-    for (const ThreadBlock& block : gpu.thread_blocks) {
-      if (block.send_peer < 0 && block.recv_peer < 0) continue;
-      int& count = channels[static_cast<std::size_t>(block.kernel)];
-      count = std::max(count, block.channel + 1);
-    }
+  for (const OutlineBlock& block : outline_.blocks) {
+    if (block.send_peer < 0 && block.recv_peer < 0) continue;
+    int& count = channels[static_cast<std::size_t>(block.kernel)];
+    count = std::max(count, block.channel + 1);
   }
   return channels;
 }
@@ -78,13 +125,13 @@ void Lowering::add_starts() {
   const std::vector<int> channels = channels_by_kernel();
   for (int rank = 0; rank < fabric_.ranks(); ++rank) {
     std::vector<int> blocks(static_cast<std::size_t>(kernels_), 0);
-    for (const ThreadBlock& block : program_->gpus[static_cast<std::size_t>(rank)].thread_blocks) {
-      ++blocks[static_cast<std::size_t>(block.kernel)];
+    for (std::uint32_t b = outline_.first_block(rank); b < outline_.first_block(rank + 1); ++b) {
+      ++blocks[static_cast<std::size_t>(outline_.blocks[b].kernel)];
     }
     TransferId launched = -1;
     for (int kernel = 0; kernel < kernels_; ++kernel) {
       double delay_s =
-          launch_cost_s(model_, program_->runtime, channels[static_cast<std::size_t>(kernel)],
+          launch_cost_s(model_, outline_.runtime, channels[static_cast<std::size_t>(kernel)],
                         blocks[static_cast<std::size_t>(kernel)]);
       if (kernel == 0 && !start_delays_s_.empty()) {
         delay_s += start_delays_s_[static_cast<std::size_t>(rank)];
@@ -103,38 +150,21 @@ void Lowering::add_starts() {
     }
   }
 }
-// One flat number for each step of the program.
-void Lowering::index_blocks() {
-  std::size_t steps = 0;
-  for (const GpuProgram& gpu : program_->gpus) {
-    first_block_.push_back(static_cast<std::int32_t>(first_step_.size()));
-    for (const ThreadBlock& block : gpu.thread_blocks) {
-      first_step_.push_back(steps);
-      steps += block.steps.size();
-    }
-  }
-  completions_.resize(steps);
-  own_node_.assign(steps, -1);
-  arrival_.assign(steps, -1);
-}
-
 // A kernel waits for all thread blocks of the one before it on its rank, on their last tile.
 void Lowering::connect_kernels() {
-  const std::int32_t lag = tiles_ > 1 ? TransferGraph::kAfterLast : 0;
   for (int rank = 0; rank < fabric_.ranks() && kernels_ > 1; ++rank) {
     for (int kernel = 1; kernel < kernels_; ++kernel) {
-      const TransferId before = start_of(rank, kernel - 1);
-      if (before >= 0) graph_->add_edge(before, start_of(rank, kernel));
+      const TransferId earlier = start_of(rank, kernel - 1);
+      if (earlier >= 0) graph_->add_edge(earlier, start_of(rank, kernel));
     }
-    const auto& blocks = program_->gpus[static_cast<std::size_t>(rank)].thread_blocks;
-    for (std::size_t block = 0; block < blocks.size(); ++block) {
-      const int next = blocks[block].kernel + 1;
-      const int steps = static_cast<int>(blocks[block].steps.size());
-      if (steps == 0 || next >= kernels_) continue;
-      const Completion& last = completion_of(rank, static_cast<int>(block), steps - 1);
-      for (int i = 0; i < last.size(); ++i) {
-        const TransferId node = last.nodes[static_cast<std::size_t>(i)];
-        graph_->add_edge(node, start_of(rank, next), is_launch(node) ? 0 : lag);
+    for (std::uint32_t b = outline_.first_block(rank); b < outline_.first_block(rank + 1); ++b) {
+      const int next = outline_.blocks[b].kernel + 1;
+      if (outline_.blocks[b].steps == 0 || next >= kernels_) continue;
+      requirements_.clear();
+      require(last_of_block(b), TransferGraph::kAfterLast, {0, 1, 0});
+      for (const Requirement& last : requirements_) {
+        graph_->add_edge(last.node, start_of(rank, next),
+                         is_launch(last.node) ? 0 : lag_of(last, 1));
       }
     }
   }
@@ -143,19 +173,21 @@ void Lowering::connect_kernels() {
 void Lowering::collect_last() {
   rank_last_offset_.push_back(0);
   for (int rank = 0; rank < fabric_.ranks(); ++rank) {
-    const GpuProgram& gpu = program_->gpus[static_cast<std::size_t>(rank)];
-    std::vector<TransferId>& last = scratch_;
-    last.clear();
     for (int kernel = 0; kernel < kernels_; ++kernel) {
-      if (start_of(rank, kernel) >= 0) last.push_back(start_of(rank, kernel));
+      if (start_of(rank, kernel) >= 0) rank_last_.push_back(start_of(rank, kernel));
     }
-    for (std::size_t block = 0; block < gpu.thread_blocks.size(); ++block) {
-      const int steps = static_cast<int>(gpu.thread_blocks[block].steps.size());
-      if (steps == 0) continue;
-      const Completion& c = completion_of(rank, static_cast<int>(block), steps - 1);
-      for (int i = 0; i < c.size(); ++i) last.push_back(c.nodes[static_cast<std::size_t>(i)]);
+    for (std::uint32_t b = outline_.first_block(rank); b < outline_.first_block(rank + 1); ++b) {
+      if (outline_.blocks[b].steps == 0) continue;
+      requirements_.clear();
+      require(last_of_block(b), 0, {0, 1, 0});
+      for (const Requirement& last : requirements_) {
+        // The date of a node is that of its last firing.
+        if (tiles_ == 1 && last.iterations.shift + 1 != graph_->repeat(last.node)) {
+          throw CannotFold();
+        }
+        rank_last_.push_back(last.node);
+      }
     }
-    rank_last_.insert(rank_last_.end(), last.begin(), last.end());
     rank_last_offset_.push_back(rank_last_.size());
   }
 }
@@ -172,26 +204,40 @@ int longest_message(const ThreadBlockProgram& program) {
   return longest;
 }
 
-LoweredProgram lower(std::shared_ptr<const ThreadBlockProgram> program, const Fabric& fabric,
+LoweredProgram lower(std::shared_ptr<const ProgramOutline> program, const Fabric& fabric,
                      const CostModel& model, const Call& call, const Config& config,
-                     std::span<const double> start_delays_s) {
-  if (static_cast<int>(program->gpus.size()) != fabric.ranks()) {
+                     std::span<const double> start_delays_s, Folding folding) {
+  if (program->ranks() != fabric.ranks()) {
     throw UserError(fmt::format("program '{}' is for {} ranks, but fabric '{}' has {}",
-                                program->name, program->gpus.size(), fabric.name(),
-                                fabric.ranks()));
+                                program->name, program->ranks(), fabric.name(), fabric.ranks()));
   }
-  return Lowering(std::move(program), fabric, model, call, config, start_delays_s).run();
+  const auto lowered_of = [&](const ProgramOutline& outline) {
+    LoweredProgram lowered = Lowering(outline, fabric, model, call, config, start_delays_s).run();
+    lowered.outline = program;
+    if (lowered.folded) lowered.messages = std::make_shared<const MessageIndex>(*program);
+    return lowered;
+  };
+  if (!program->has_loops()) return lowered_of(*program);
+  const bool worthwhile = folding == Folding::Always ||
+                          (folding == Folding::Large && program->instructions() > kFoldedSteps);
+  if (worthwhile && tiles_in(*program, call, config) == 1) {
+    try {
+      return lowered_of(*program);
+    } catch (const CannotFold&) {
+    }
+  }
+  return lowered_of(program->unrolled());
 }
 
-std::string describe_node(const LoweredProgram& lowered, TransferId node) {
-  const NodeOrigin& origin = lowered.origins[static_cast<std::size_t>(node)];
-  const std::string kernel =
-      origin.step > 0 ? fmt::format(" of kernel {}", origin.step) : std::string();
-  if (origin.role == NodeRole::Launch)
-    return fmt::format("rank {}: kernel launch{}", origin.rank, kernel);
-  if (origin.role == NodeRole::Start) return fmt::format("rank {}: start{}", origin.rank, kernel);
-  return describe_step(*lowered.program, origin.rank, origin.thread_block, origin.step) +
-         (origin.role == NodeRole::Arrival ? ", in flight" : "");
+LoweredProgram lower(std::shared_ptr<const ThreadBlockProgram> program, const Fabric& fabric,
+                     const CostModel& model, const Call& call, const Config& config,
+                     std::span<const double> start_delays_s, Folding folding) {
+  const bool fold = folding == Folding::Always ||
+                    (folding == Folding::Large && program->instructions() > kFoldedSteps);
+  LoweredProgram lowered = lower(std::make_shared<const ProgramOutline>(outline_of(*program, fold)),
+                                 fabric, model, call, config, start_delays_s, folding);
+  lowered.program = std::move(program);
+  return lowered;
 }
 
 }  // namespace cclgym

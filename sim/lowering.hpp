@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "collectives/ir.hpp"
+#include "collectives/outline.hpp"
 #include "cost_models/cost_model.hpp"
 #include "sim/call.hpp"
+#include "sim/message_index.hpp"
 #include "sim/transfer_graph.hpp"
 #include "topology_models/fabric.hpp"
 
@@ -23,7 +25,8 @@ enum class NodeRole : std::uint8_t {
   Start,    ///< a kernel after the first starts on the rank (`step` is the kernel)
 };
 
-/// The step of a program that a node of the graph stands for.
+/// The step of a program that a node of the graph stands for; of a folded loop, its first iteration
+/// (step_of_firing).
 struct NodeOrigin {
   std::int32_t rank = -1;
   std::int32_t thread_block = -1;  ///< -1: a kernel of the rank
@@ -36,9 +39,10 @@ struct NodeOrigin {
 
 /// A program made ready to simulate.
 struct LoweredProgram {
-  std::shared_ptr<const ThreadBlockProgram> program;
+  std::shared_ptr<const ProgramOutline> outline;
+  std::shared_ptr<const ThreadBlockProgram> program;  ///< null if only its outline is known
   std::shared_ptr<const TransferGraph> graph;
-  std::vector<NodeOrigin> origins;  ///< by node
+  std::vector<NodeOrigin> origins;  ///< by node; that of an arrival follows that of its flow
   /// Rank r is done when nodes rank_last[rank_last_offset[r] .. rank_last_offset[r + 1]) are done.
   std::vector<std::size_t> rank_last_offset;
   std::vector<TransferId> rank_last;
@@ -46,7 +50,19 @@ struct LoweredProgram {
   std::size_t fabric_links = 0;
   int steps = 0;           ///< transfers on the longest chain of dependent transfers of a tile
   std::int32_t tiles = 1;  ///< every node but the launches fires once a tile
+  /// Do nodes fire once an iteration of the loop that their step is in? Then there is one tile.
+  bool folded = false;
+  std::shared_ptr<const MessageIndex> messages;  ///< of the outline, if folded
 };
+
+/// When a step of a loop becomes one node that fires once an iteration, instead of a node an
+/// iteration. The dates are the same (but for rounding), the graph is small.
+enum class Folding : std::uint8_t {
+  Large,   ///< programs of more than kFoldedSteps steps
+  Always,  ///< if the loops allow it
+  Never
+};
+inline constexpr std::int64_t kFoldedSteps = 1 << 16;
 
 /// Lowers a program. Each message is one flow, and a delay in which it arrives if the cost model
 /// has one; a thread block runs its steps in order; a send is done when its flow is done; a receive
@@ -62,6 +78,9 @@ struct LoweredProgram {
 /// connection holds that many messages: a message starts only when the one `slots` before it has
 /// been received (docs/cost-models.md).
 ///
+/// Loops are folded, as `folding` says, if there is one tile and what an iteration waits for
+/// advances from each to the next as the iterations do; otherwise they are unrolled.
+///
 /// `start_delays_s`: seconds by which each rank starts late; empty: none.
 /// An unmatched receive becomes a node that can never fire, so that engines report it by name.
 /// Throws UserError if slots are not 0 to 8, if there are too many tiles, if the program does not
@@ -70,12 +89,28 @@ struct LoweredProgram {
 [[nodiscard]] LoweredProgram lower(std::shared_ptr<const ThreadBlockProgram> program,
                                    const Fabric& fabric, const CostModel& model, const Call& call,
                                    const Config& config,
-                                   std::span<const double> start_delays_s = {});
+                                   std::span<const double> start_delays_s = {},
+                                   Folding folding = Folding::Large);
+[[nodiscard]] LoweredProgram lower(std::shared_ptr<const ProgramOutline> program,
+                                   const Fabric& fabric, const CostModel& model, const Call& call,
+                                   const Config& config,
+                                   std::span<const double> start_delays_s = {},
+                                   Folding folding = Folding::Large);
+
+/// The step of its thread block that a firing of a node stands for, of an arrival the one that
+/// receives; with tiles, the same for every firing.
+[[nodiscard]] std::int32_t step_of_firing(const LoweredProgram& lowered, TransferId node,
+                                          std::int32_t firing);
+/// The step of the peer's thread block that receives what a firing of a flow sends.
+[[nodiscard]] std::int32_t receiving_step(const LoweredProgram& lowered, TransferId flow,
+                                          std::int32_t firing);
 
 /// Chunks of the largest message of a program.
 [[nodiscard]] int longest_message(const ThreadBlockProgram& program);
 
-/// "rank 1, thread block 0, step 2: recv from rank 0 on channel 0": what a node stands for.
-[[nodiscard]] std::string describe_node(const LoweredProgram& lowered, TransferId node);
+/// "rank 1, thread block 0, step 2: recv from rank 0 on channel 0": what a firing of a node
+/// stands for.
+[[nodiscard]] std::string describe_node(const LoweredProgram& lowered, TransferId node,
+                                        std::int32_t firing = 0);
 
 }  // namespace cclgym

@@ -9,60 +9,121 @@
 
 namespace cclgym {
 
+using Of = MessageIndex::Of;
+
 void Lowering::find_connections() {
-  for_each_step([this](int rank, int block, int step) {
-    const ThreadBlock& tb = block_at(rank, block);
-    const Opcode opcode = step_at(rank, block, step).opcode;
-    if (sends(opcode)) {
-      Connection& c = connections_[connection_key(rank, tb.send_peer, tb.channel, tb.kernel)];
-      claim(c.source_block, block, rank, tb.send_peer, tb.channel, "send");
-      c.source_steps.push_back(step);
+  for (int rank = 0; rank < outline_.ranks(); ++rank) {
+    for (std::uint32_t b = outline_.first_block(rank); b < outline_.first_block(rank + 1); ++b) {
+      const OutlineBlock& block = outline_.blocks[b];
+      if (index_.count(Of::Sends, b) > 0) {
+        claim(connections_[connection_key(rank, block.send_peer, block.channel, block.kernel)]
+                  .source_block,
+              rank, b, true);
+      }
+      if (index_.count(Of::Receives, b) > 0) {
+        claim(connections_[connection_key(block.recv_peer, rank, block.channel, block.kernel)]
+                  .target_block,
+              rank, b, false);
+      }
     }
-    if (receives(opcode)) {
-      Connection& c = connections_[connection_key(tb.recv_peer, rank, tb.channel, tb.kernel)];
-      claim(c.target_block, block, tb.recv_peer, rank, tb.channel, "receive");
-      c.target_steps.push_back(step);
+  }
+  target_of_.assign(outline_.blocks.size(), -1);
+  source_of_.assign(outline_.blocks.size(), -1);
+  for (const auto& [key, connection] : connections_) {
+    if (connection.source_block >= 0) {
+      target_of_[static_cast<std::size_t>(connection.source_block)] = connection.target_block;
     }
-  });
+    if (connection.target_block >= 0) {
+      source_of_[static_cast<std::size_t>(connection.target_block)] = connection.source_block;
+    }
+  }
 }
 
-void Lowering::claim(std::int32_t& owner, int block, int source, int target, int channel,
-                     const char* direction) const {
-  if (owner >= 0 && owner != block) {
+void Lowering::claim(std::int32_t& owner, int rank, std::uint32_t b, bool sending) const {
+  if (owner >= 0) {
+    const OutlineBlock& block = outline_.blocks[b];
+    const auto first = static_cast<std::int32_t>(outline_.first_block(rank));
     throw UserError(fmt::format(
         "program '{}': thread blocks {} and {} both {} on the connection rank {} -> rank {}, "
         "channel {}; a connection belongs to one thread block at either end",
-        program_->name, owner, block, direction, source, target, channel));
+        outline_.name, owner - first, static_cast<std::int32_t>(b) - first,
+        sending ? "send" : "receive", sending ? rank : block.recv_peer,
+        sending ? block.send_peer : rank, block.channel));
   }
-  owner = block;
+  owner = static_cast<std::int32_t>(b);
+}
+
+// The sends that each receive meets. One that meets none is left without.
+void Lowering::match_receives() {
+  constexpr std::size_t kMostPieces = 4;  // of a loop that is worth folding
+  first_incoming_.reserve(outline_.steps.size());
+  for_each_site([this](const Site& site) {
+    const std::size_t first = incoming_.size();
+    first_incoming_.push_back(static_cast<std::uint32_t>(first));
+    const std::int32_t source = source_of_[site.block];
+    if (!receives(step_of(site).opcode)) return;
+    const bool found =
+        source >= 0 && index_.find(Of::Sends, static_cast<std::uint32_t>(source), site.received,
+                                   index_.each(Of::Receives, site.loop), site.times, incoming_);
+    if (site.times > 1 && (!found || incoming_.size() - first > kMostPieces)) throw CannotFold();
+  });
+  first_incoming_.push_back(static_cast<std::uint32_t>(incoming_.size()));
 }
 
 void Lowering::add_flows() {
-  for_each_step([this](int rank, int block, int step) {
-    const Instruction& instruction = step_at(rank, block, step);
-    if (!sends(instruction.opcode)) return;
-    const ThreadBlock& tb = block_at(rank, block);
-    Connection& c = connections_.at(connection_key(rank, tb.send_peer, tb.channel, tb.kernel));
-    const std::size_t k = c.flows.size();
-    if (k >= c.target_steps.size()) {
-      throw UserError(fmt::format("program '{}': {} sends a message that nobody receives",
-                                  program_->name, describe_step(*program_, rank, block, step)));
-    }
-    const int target_step = c.target_steps[k];
-    const Instruction& receive = step_at(tb.send_peer, c.target_block, target_step);
-    if (receive.count != instruction.count) {
-      throw UserError(fmt::format(
-          "program '{}': {} sends {} chunks, but {} expects {}", program_->name,
-          describe_step(*program_, rank, block, step), instruction.count,
-          describe_step(*program_, tb.send_peer, c.target_block, target_step), receive.count));
-    }
-    const NodeOrigin origin{rank, block, step, tb.send_peer, c.target_block, target_step};
-    const Message message = add_message(origin, tb.channel, instruction.count,
-                                        reduces(instruction.opcode) || reduces(receive.opcode));
-    c.flows.push_back(message.flow);
-    own_node_[step_index(rank, block, step)] = message.flow;
-    arrival_[step_index(tb.send_peer, c.target_block, target_step)] = message.arrival;
+  for_each_site([this](const Site& site) {
+    const OutlineStep& step = step_of(site);
+    if (!sends(step.opcode)) return;
+    const OutlineBlock& block = block_of(site);
+    const Receiver receiver = receiver_of(site);
+    const auto target = static_cast<std::uint32_t>(receiver.block);
+    const NodeOrigin origin{
+        site.rank,
+        site.thread_block,
+        site.number,
+        block.send_peer,
+        static_cast<std::int32_t>(target - outline_.first_block(block.send_peer)),
+        receiver.number};
+    const Message message = add_message(origin, block.channel, step.count,
+                                        reduces(step.opcode) || receiver.reduces, site.times);
+    own_node_[site.step] = message.flow;
+    arrival_[site.step] = message.arrival;
   });
+}
+
+// Who receives what a step sends. All iterations must cost the same.
+Lowering::Receiver Lowering::receiver_of(const Site& site) {
+  Receiver receiver{.block = target_of_[site.block]};
+  std::vector<IterationPiece>& pieces = scratch_pieces_;
+  pieces.clear();
+  const auto target = static_cast<std::uint32_t>(receiver.block);
+  if (receiver.block < 0 || !index_.find(Of::Receives, target, site.sent,
+                                         index_.each(Of::Sends, site.loop), site.times, pieces)) {
+    if (site.times > 1) throw CannotFold();
+    throw UserError(
+        fmt::format("program '{}': {} sends a message that nobody receives", outline_.name,
+                    describe_step(outline_, site.rank, site.thread_block, site.number)));
+  }
+  const OutlineStep& send = step_of(site);
+  for (const IterationPiece& piece : pieces) {
+    const OutlineStep& receive = outline_.steps[piece.step];
+    const bool first = &piece == pieces.data();
+    if (first) {
+      receiver.reduces = reduces(receive.opcode);
+      receiver.number = outline_.number_of(target, piece.step, piece.shift);
+    }
+    if (receiver.reduces != reduces(receive.opcode)) throw CannotFold();
+    if (receive.count == send.count) continue;
+    if (site.times > 1) throw CannotFold();
+    const int peer = block_of(site).send_peer;
+    throw UserError(fmt::format(
+        "program '{}': {} sends {} chunks, but {} expects {}", outline_.name,
+        describe_step(outline_, site.rank, site.thread_block, site.number), send.count,
+        describe_step(outline_, peer, static_cast<int>(target - outline_.first_block(peer)),
+                      receiver.number),
+        receive.count));
+  }
+  return receiver;
 }
 
 bool Lowering::crosses_network(std::span<const LinkId> links) const {
@@ -103,7 +164,7 @@ void Lowering::add_alternatives(std::int32_t route, const NodeOrigin& origin, in
 }
 
 Lowering::Message Lowering::add_message(const NodeOrigin& origin, int channel, int chunks,
-                                        bool reducing) {
+                                        bool reducing, std::int32_t times) {
   const std::uint64_t key = connection_key(origin.rank, origin.peer_rank, channel, 0);
   auto found = routes_.find(key);
   if (found == routes_.end()) {
@@ -119,16 +180,17 @@ Lowering::Message Lowering::add_message(const NodeOrigin& origin, int channel, i
     found = routes_.emplace(key, Route{id, std::move(links)}).first;
   }
   const TransferCost cost = transfer_cost(model_, fabric_, found->second.links, config_,
-                                          program_->runtime, tile_bytes_ * chunks, reducing);
+                                          outline_.runtime, tile_bytes_ * chunks, reducing);
   origins_.push_back(origin);
   const TransferId flow = graph_->add_flow(found->second.id, cost.wire_bytes, cost.latency_s,
-                                           cost.rate_cap_Bps, tiles_);
+                                           cost.rate_cap_Bps, tiles_ * times);
   if (cost.arrival_s == 0) return {flow, flow};
-  const TransferId arrival =
-      add_local_node(cost.arrival_s, {.rank = origin.peer_rank,
-                                      .thread_block = origin.peer_thread_block,
-                                      .step = origin.peer_step,
-                                      .role = NodeRole::Arrival});
+  const TransferId arrival = add_local_node(cost.arrival_s,
+                                            {.rank = origin.peer_rank,
+                                             .thread_block = origin.peer_thread_block,
+                                             .step = origin.peer_step,
+                                             .role = NodeRole::Arrival},
+                                            times);
   graph_->add_edge(flow, arrival);
   return {flow, arrival};
 }

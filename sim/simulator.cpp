@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fmt/core.h>
+#include <optional>
 
 #include "core/error.hpp"
 #include "core/random.hpp"
@@ -16,7 +17,7 @@ SimulationStalled stalled(const LoweredProgram& lowered, const std::vector<Trans
   constexpr std::size_t kShown = 8;
   std::string message =
       fmt::format("the simulation of program '{}' cannot finish: {} operation{} wait{} forever",
-                  lowered.program->name, waiting.size(), waiting.size() == 1 ? "" : "s",
+                  lowered.outline->name, waiting.size(), waiting.size() == 1 ? "" : "s",
                   waiting.size() == 1 ? "s" : "");
   for (std::size_t i = 0; i < std::min(kShown, waiting.size()); ++i) {
     message += "\n  " + describe_node(lowered, waiting[i]);
@@ -43,7 +44,7 @@ std::vector<TransferId> nodes_of_firings(const TransferGraph& graph,
 bool limits_blocks(const CostModel& model) { return !model.hockney && model.max_thread_blocks > 0; }
 
 // Also programs that are not in the library must be resident.
-void require_resident(const ThreadBlockProgram& program, const CostModel& model, int threads) {
+void require_resident(const ProgramOutline& program, const CostModel& model, int threads) {
   if (!limits_blocks(model)) return;
   // NCCL runs one block a channel, which divides its warps among the peers.
   const std::int64_t blocks =
@@ -72,8 +73,14 @@ AlgorithmRequest request_of(const Call& call, const Config& config, const Fabric
   return request;
 }
 
-// Keeps the dates of every firing, and the way that it took. `unfolded`: the nodes that it is told
-// of are firings.
+// Loops are looked for where they are worth folding.
+std::shared_ptr<const ProgramOutline> outline_of_large(const ThreadBlockProgram& program) {
+  return std::make_shared<const ProgramOutline>(
+      outline_of(program, program.instructions() > kFoldedSteps));
+}
+
+// Keeps the dates of every firing of record.graph, and the way that it took. `unfolded`: the nodes
+// that it is told of are firings.
 class Recorder final : public FiringObserver {
  public:
   Recorder(SimulationRecord& record, bool unfolded) : record_(record), unfolded_(unfolded) {
@@ -183,22 +190,30 @@ Result Simulator::simulate(const Call& call, const Config& config, std::uint64_t
   SimulationRecord record;
   record.call = call;
   record.config = config;
-  (void)run(program(call, config), record, {seed, repetition});
+  (void)run(program(call, config), record, {seed, repetition}, false);
   return record.result;
 }
 
 SimulationRecord Simulator::record(const Call& call, const Config& config, std::uint64_t seed,
                                    std::uint64_t repetition) {
-  return record_program(program(call, config), call, config, seed, repetition);
+  return record_built(program(call, config), call, config, {seed, repetition});
 }
 
 SimulationRecord Simulator::record_program(std::shared_ptr<const ThreadBlockProgram> program,
                                            const Call& call, const Config& config,
                                            std::uint64_t seed, std::uint64_t repetition) {
+  BuiltProgram built{outline_of_large(*program), nullptr};
+  built.program = std::move(program);
+  return record_built(built, call, config, {seed, repetition});
+}
+
+SimulationRecord Simulator::record_built(const BuiltProgram& program, const Call& call,
+                                         const Config& config, const NoiseSeed& seed) {
   SimulationRecord record;
   record.call = call;
   record.config = config;
-  const Run made = run(std::move(program), record, {seed, repetition});
+  const Run made = run(program, record, seed, true);
+  if (made.dated || record.graph->firings() > SimulationRecord::kMostDated) return record;
   Recorder recorder(record, made.noisy.unfolded);
   if ((record.graph->folded() && !made.noisy.unfolded) || record.graph->adaptive()) {
     engine_->load(made.noisy.graph);
@@ -211,25 +226,46 @@ SimulationRecord Simulator::record_program(std::shared_ptr<const ThreadBlockProg
   return record;
 }
 
-Simulator::Run Simulator::run(std::shared_ptr<const ThreadBlockProgram> program,
-                              SimulationRecord& record, const NoiseSeed& seed) {
+Simulator::Run Simulator::run(const BuiltProgram& program, SimulationRecord& record,
+                              const NoiseSeed& seed, bool keep_dates) {
   const Call& call = record.call;
   if (call.bytes == 0) throw UserError("a call's size must be > 0");
-  require_resident(*program, cost_model_, record.config.threads);
+  require_resident(*program.outline, cost_model_, record.config.threads);
   record.start_delay_s = start_delays(seed);
+  const auto lowered_of = [&](Folding folding) {
+    return lower(program.outline, *fabric_, cost_model_, call, record.config, record.start_delay_s,
+                 folding);
+  };
   Run made;
-  made.noisy = apply_noise(
-      lower(std::move(program), *fabric_, cost_model_, call, record.config, record.start_delay_s),
-      *fabric_, cost_model_, noise_, seed);
+  // Jitter is drawn message by message.
+  made.noisy = apply_noise(lowered_of(noise_.any_jitter() ? Folding::Never : Folding::Large),
+                           *fabric_, cost_model_, noise_, seed);
   const bool steady = made.noisy.steady();
   record.lowered = std::move(made.noisy.lowered);
+  record.lowered.program = program.program;
   const LoweredProgram& lowered = record.lowered;
   const NoisyProgram& noisy = made.noisy;
+  // Without tiles one run is enough, and it fills the record.
+  std::optional<Recorder> recorder;
+  made.dated = keep_dates && steady && lowered.tiles == 1 &&
+               (lowered.folded || lowered.graph->adaptive()) &&
+               lowered.graph->firings() <= SimulationRecord::kMostDated;
+  record.graph = lowered.graph;
+  if (made.dated) recorder.emplace(record, false);
   TiledDates dates;
   try {
     dates = run_tiles(*engine_, noisy.graph, noisy.unfolded ? 1 : lowered.tiles, noisy.rank_last,
-                      {}, noisy.capacities.get());
+                      {}, noisy.capacities.get(), recorder ? &*recorder : nullptr, &tile_runs_);
   } catch (const GraphStalled& cause) {
+    if (lowered.folded) {  // nodes of single steps say better who waits
+      const LoweredProgram each = lowered_of(Folding::Never);
+      try {
+        engine_->load(each.graph);
+        (void)engine_->run();
+      } catch (const GraphStalled& cause_of_each) {
+        throw stalled(each, cause_of_each.waiting());
+      }
+    }
     throw stalled(lowered, noisy.unfolded ? nodes_of_firings(*lowered.graph, cause.waiting())
                                           : cause.waiting());
   }
@@ -237,7 +273,6 @@ Simulator::Run Simulator::run(std::shared_ptr<const ThreadBlockProgram> program,
   if (steady) {
     made.noisy.graph = record.graph = dates.graph;
   } else {
-    record.graph = lowered.graph;
     dates.simulated = lowered.tiles;
   }
   record.simulated_s = dates.simulated_makespan_s;
@@ -265,21 +300,25 @@ Simulator::Run Simulator::run(std::shared_ptr<const ThreadBlockProgram> program,
   return made;
 }
 
-std::shared_ptr<const ThreadBlockProgram> Simulator::program(const Call& call,
-                                                             const Config& config) {
+const Simulator::BuiltProgram& Simulator::program(const Call& call, const Config& config) {
   if (const std::string misfit = config_misfit(call, config, fabric_->ranks()); !misfit.empty()) {
     throw UserError(misfit);
   }
-  std::shared_ptr<const ThreadBlockProgram>& known =
-      programs_[{config.algorithm, call.collective, config.channels, config.instances,
-                 config.slots == 1, call.root}];
-  if (!known) {
+  BuiltProgram& known = programs_[{config.algorithm, call.collective, config.channels,
+                                   config.instances, config.slots == 1, call.root}];
+  if (!known.outline) {
     if (const std::string misfit = resident_misfit(call, config, *fabric_, cost_model_);
         !misfit.empty()) {
       throw UserError(misfit);
     }
-    known =
-        build_algorithm(config.algorithm, request_of(call, config, *fabric_, cost_model_, rings_));
+    const AlgorithmRequest request = request_of(call, config, *fabric_, cost_model_, rings_);
+    auto outline = outline_algorithm(config.algorithm, request);
+    if (outline && outline->instructions() > kFoldedSteps) {
+      known.outline = std::make_shared<const ProgramOutline>(std::move(*outline));
+    } else {
+      known.program = build_algorithm(config.algorithm, request);
+      known.outline = outline_of_large(*known.program);
+    }
   }
   return known;
 }

@@ -16,12 +16,14 @@
 #include "sim/lowering.hpp"
 #include "sim/noise.hpp"
 #include "sim/noise_profile.hpp"
+#include "sim/steady_state.hpp"
 #include "topology_models/fabric.hpp"
 
 namespace cclgym {
 
 /// A simulated call with the dates of every firing: what timelines and analyses are made from.
-/// Without tiles, each node fires once, and the number of a firing is that of its node.
+/// Without tiles and folded loops, each node fires once, and the number of a firing is that of its
+/// node.
 struct SimulationRecord {
   Call call;
   Config config;
@@ -39,10 +41,14 @@ struct SimulationRecord {
   [[nodiscard]] std::size_t firing(TransferId node, std::int32_t tile) const {
     return first_firing[static_cast<std::size_t>(node)] + static_cast<std::size_t>(tile);
   }
+  /// Are the dates of the firings there? Not of more than kMostDated.
+  [[nodiscard]] bool dated() const { return !first_firing.empty(); }
+  static constexpr std::int64_t kMostDated = 40'000'000;
 };
 
 /// Simulates calls on one fabric. Not thread-safe; any number may exist (with engine "simgrid", one
-/// a process). Programs are compiled once and kept.
+/// a process). Programs are compiled once and kept; of very large ones for which the library can
+/// say it (outline_algorithm), only their outline.
 class Simulator {
  public:
   /// Throws UserError on an unknown engine name.
@@ -77,16 +83,23 @@ class Simulator {
                                                 std::uint64_t repetition = 0);
 
  private:
+  struct BuiltProgram {
+    std::shared_ptr<const ProgramOutline> outline;
+    std::shared_ptr<const ThreadBlockProgram> program;  ///< null: never made
+  };
   struct Run {
     EngineResult only;   ///< the engine's own account of the run if there was only one
     NoisyProgram noisy;  ///< but for its lowered program, which is in the record
+    bool dated = false;  ///< are the dates of the firings in the record?
   };
-  /// Lowers and simulates; fills the record but for the dates of the firings.
-  Run run(std::shared_ptr<const ThreadBlockProgram> program, SimulationRecord& record,
-          const NoiseSeed& seed);
+  [[nodiscard]] SimulationRecord record_built(const BuiltProgram& program, const Call& call,
+                                              const Config& config, const NoiseSeed& seed);
+  /// Lowers and simulates; fills the record, also with the dates of the firings if `keep_dates` and
+  /// if it is no detour.
+  Run run(const BuiltProgram& program, SimulationRecord& record, const NoiseSeed& seed,
+          bool keep_dates);
   using ProgramKey = std::tuple<std::string, CollectiveKind, int, int, bool, int>;
-  [[nodiscard]] std::shared_ptr<const ThreadBlockProgram> program(const Call& call,
-                                                                  const Config& config);
+  [[nodiscard]] const BuiltProgram& program(const Call& call, const Config& config);
   [[nodiscard]] std::vector<double> start_delays(const NoiseSeed& seed) const;
 
   std::shared_ptr<const Fabric> fabric_;
@@ -94,7 +107,8 @@ class Simulator {
   NoiseProfile noise_;
   std::unique_ptr<Engine> engine_;
   std::vector<std::vector<int>> rings_;
-  std::map<ProgramKey, std::shared_ptr<const ThreadBlockProgram>> programs_;
+  std::map<ProgramKey, BuiltProgram> programs_;
+  TileRuns tile_runs_;
 };
 
 /// Why a configuration cannot carry out a call on so many ranks; empty if it can. The checks that

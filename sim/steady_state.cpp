@@ -106,17 +106,69 @@ class Watcher final : public FiringObserver {
   bool detoured_ = false;
 };
 
+// A run of the first tiles.
+struct TileRun {
+  std::shared_ptr<const TransferGraph> graph;
+  std::int32_t tiles;
+  std::int32_t period;  // that was watched for
+  double makespan_s;
+  std::vector<double> end_s;  // by watched node
+  Watcher watcher;
+};
+
+// Are two graphs of so many tiles each the same but for that number?
+bool same_tile(const TransferGraph& a, std::int32_t tiles_a, const TransferGraph& b,
+               std::int32_t tiles_b) {
+  if (a.size() != b.size() || a.routes() != b.routes() || a.edges() != b.edges() || a.adaptive() ||
+      b.adaptive() || !std::ranges::equal(a.link_capacities_Bps(), b.link_capacities_Bps())) {
+    return false;
+  }
+  for (std::int32_t route = 0; route < a.routes(); ++route) {
+    if (!std::ranges::equal(a.route_links(route), b.route_links(route))) return false;
+  }
+  const auto same_edge = [](const TransferGraph::Edge& x, const TransferGraph::Edge& y) {
+    return x.target == y.target && x.lag == y.lag;
+  };
+  for (TransferId id = 0; id < a.size(); ++id) {
+    const bool tiled = a.repeat(id) == tiles_a;
+    if (tiled != (b.repeat(id) == tiles_b) || (!tiled && a.repeat(id) != b.repeat(id)) ||
+        a.bytes(id) != b.bytes(id) || a.latency_s(id) != b.latency_s(id) ||
+        a.rate_cap_Bps(id) != b.rate_cap_Bps(id) || a.route_of(id) != b.route_of(id) ||
+        a.overlapping(id) != b.overlapping(id) || a.dependencies(id) != b.dependencies(id) ||
+        !std::ranges::equal(a.successors(id), b.successors(id), same_edge)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+struct TileRuns::Kept {
+  std::shared_ptr<const TransferGraph> graph;
+  std::int32_t tiles = 0;
+  std::vector<TransferId> watched;
+  std::vector<std::shared_ptr<const TileRun>> runs;
+};
+
+TileRuns::TileRuns() : kept_(std::make_unique<Kept>()) {}
+TileRuns::~TileRuns() = default;
+TileRuns::TileRuns(TileRuns&&) noexcept = default;
+TileRuns& TileRuns::operator=(TileRuns&&) noexcept = default;
+
 class SteadyState {
  public:
   SteadyState(Engine& engine, const std::shared_ptr<const TransferGraph>& graph, std::int32_t tiles,
               std::span<const TransferId> watched, const TileBudget& budget,
-              CapacityProcess* capacities)
+              CapacityProcess* capacities, FiringObserver* observer, TileRuns* kept)
       : engine_(engine),
         graph_(graph),
         tiles_(tiles),
         watched_(watched),
         budget_(budget),
-        capacities_(capacities) {
+        capacities_(capacities),
+        observer_(observer),
+        kept_(kept == nullptr ? own_kept_ : *kept->kept_) {
     // Nodes from all over the graph, so that a period that the last ones do not show is found too.
     sample_.assign(watched.begin(), watched.end());
     const std::int32_t stride = std::max(1, graph->size() / 64);
@@ -125,37 +177,34 @@ class SteadyState {
 
   TiledDates run() {
     if (tiles_ <= budget_.whole || capacities_ != nullptr || graph_->has_background()) {
-      return whole();
+      return whole(observer_);
     }
-    Run previous = simulate(std::min(budget_.first, tiles_), 0);
+    begin_keeping();
+    RunPtr previous = simulate(std::min(budget_.first, tiles_), 0);
     std::vector<Ends> history;
     bool agreed = false;
     while (true) {
-      const std::int32_t period = previous.watcher.find_period();
-      std::int32_t next = 2 * previous.tiles;
+      const std::int32_t period = previous->watcher.find_period();
+      std::int32_t next = 2 * previous->tiles;
       if (period > 0) next += (tiles_ - next) % period;
       if (next >= tiles_) return whole();
       if (firings(next) > budget_.firings && next > 4 * budget_.first) {
-        return carried_on(history, previous);
+        return carried_on(history, *previous);
       }
-      Run run = simulate(next, period);
+      RunPtr run = simulate(next, period);
       std::optional<TiledDates> dates;
-      if (period > 0 && run.watcher.repeats()) dates = carried_on_exactly(run, previous, period);
+      if (period > 0 && run->watcher.repeats()) {
+        dates = carried_on_exactly(*run, *previous, period);
+      }
       if (dates && (dates->periodic || agreed)) return *dates;
       agreed = dates.has_value();
-      history.push_back({previous.tiles, std::move(previous.end_s)});
+      history.push_back({previous->tiles, previous->end_s});
       previous = std::move(run);
     }
   }
 
  private:
-  struct Run {
-    std::shared_ptr<const TransferGraph> graph;
-    std::int32_t tiles;
-    double makespan_s;
-    std::vector<double> end_s;  // by watched node
-    Watcher watcher;
-  };
+  using RunPtr = std::shared_ptr<const TileRun>;
 
   struct Ends {
     std::int32_t tiles;
@@ -172,27 +221,43 @@ class SteadyState {
     return end_s;
   }
 
-  TiledDates whole() {
+  TiledDates whole(FiringObserver* observer = nullptr) {
     engine_.load(graph_);
-    const EngineResult result = engine_.run(nullptr, capacities_);
+    const EngineResult result = engine_.run(observer, capacities_);
     return {graph_, tiles_, result.makespan_s, ends(result), result};
   }
 
-  Run simulate(std::int32_t tiles, std::int32_t period) {
+  // Forgets runs of another graph.
+  void begin_keeping() {
+    if (kept_.graph == nullptr || !std::ranges::equal(kept_.watched, watched_) ||
+        !same_tile(*kept_.graph, kept_.tiles, *graph_, tiles_)) {
+      kept_.runs.clear();
+      kept_.watched.assign(watched_.begin(), watched_.end());
+    }
+    kept_.graph = graph_;
+    kept_.tiles = tiles_;
+  }
+
+  RunPtr simulate(std::int32_t tiles, std::int32_t period) {
+    for (const RunPtr& run : kept_.runs) {
+      if (run->tiles == tiles && run->period == period) return run;
+    }
     auto graph = std::make_shared<const TransferGraph>(graph_->truncated(tiles));
     Watcher watcher(*graph, sample_, tiles, period);
     engine_.load(graph);
     const EngineResult result = engine_.run(&watcher);
-    return {std::move(graph), tiles, result.makespan_s, ends(result), std::move(watcher)};
+    kept_.runs.push_back(std::make_shared<const TileRun>(TileRun{
+        std::move(graph), tiles, period, result.makespan_s, ends(result), std::move(watcher)}));
+    return kept_.runs.back();
   }
 
   // From a run whose middle repeats, if a shorter one ends earlier by just as many periods.
-  std::optional<TiledDates> carried_on_exactly(const Run& run, const Run& shorter,
+  std::optional<TiledDates> carried_on_exactly(const TileRun& run, const TileRun& shorter,
                                                std::int32_t period) {
     const std::int32_t surplus = (run.tiles - shorter.tiles) % period;
-    std::optional<Run> fitting;
+    RunPtr fitting;
     if (surplus != 0) fitting = simulate(shorter.tiles + surplus, 0);
-    const Run& base = fitting ? *fitting : shorter;
+    const TileRun& base = fitting ? *fitting : shorter;
     const std::int32_t between = (run.tiles - base.tiles) / period;
     const std::int32_t left = (tiles_ - run.tiles) / period;
     TiledDates dates{run.graph, run.tiles, run.makespan_s, run.end_s, {}};
@@ -258,7 +323,7 @@ class SteadyState {
   }
 
   // The budget is used up and nothing repeats: as the last two runs tell.
-  [[nodiscard]] TiledDates carried_on(const std::vector<Ends>& history, const Run& last) const {
+  [[nodiscard]] TiledDates carried_on(const std::vector<Ends>& history, const TileRun& last) const {
     TiledDates dates{last.graph, last.tiles, last.makespan_s, last.end_s, {}};
     dates.periodic = false;
     const double left = tiles_ - last.tiles;
@@ -295,15 +360,17 @@ class SteadyState {
   std::span<const TransferId> watched_;
   TileBudget budget_;
   CapacityProcess* capacities_;
+  FiringObserver* observer_;
+  TileRuns::Kept own_kept_;
+  TileRuns::Kept& kept_;
   std::vector<TransferId> sample_;
 };
 
-}  // namespace
-
 TiledDates run_tiles(Engine& engine, const std::shared_ptr<const TransferGraph>& graph,
                      std::int32_t tiles, std::span<const TransferId> watched,
-                     const TileBudget& budget, CapacityProcess* capacities) {
-  return SteadyState(engine, graph, tiles, watched, budget, capacities).run();
+                     const TileBudget& budget, CapacityProcess* capacities,
+                     FiringObserver* observer, TileRuns* kept) {
+  return SteadyState(engine, graph, tiles, watched, budget, capacities, observer, kept).run();
 }
 
 }  // namespace cclgym

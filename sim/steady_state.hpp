@@ -32,6 +32,21 @@ struct TiledDates {
   bool periodic = true;
 };
 
+/// Runs of the first tiles of a graph, kept for the next one: graphs of one program that differ in
+/// the number of their tiles alone, as those of larger and larger calls do, begin alike.
+class TileRuns {
+ public:
+  TileRuns();
+  ~TileRuns();
+  TileRuns(TileRuns&&) noexcept;
+  TileRuns& operator=(TileRuns&&) noexcept;
+
+ private:
+  friend class SteadyState;
+  struct Kept;
+  std::unique_ptr<Kept> kept_;
+};
+
 /// The dates at which the `watched` nodes are done with all `tiles` tiles of a graph in which every
 /// node fires once or `tiles` times. Throws GraphStalled as the engine does.
 ///
@@ -50,10 +65,13 @@ struct TiledDates {
 /// for, give an estimate of the error.
 ///
 /// With capacities that change or a background there is no steady state: all tiles are simulated.
+/// `observer` is told of all firings if the first run is of all tiles (up to budget.whole). `kept`,
+/// if given, is for one engine, and saves runs that it has made already; the result is the same.
 [[nodiscard]] TiledDates run_tiles(Engine& engine,
                                    const std::shared_ptr<const TransferGraph>& graph,
                                    std::int32_t tiles, std::span<const TransferId> watched,
                                    const TileBudget& budget = {},
-                                   CapacityProcess* capacities = nullptr);
+                                   CapacityProcess* capacities = nullptr,
+                                   FiringObserver* observer = nullptr, TileRuns* kept = nullptr);
 
 }  // namespace cclgym

@@ -7,6 +7,7 @@
 #include <sstream>
 #include <vector>
 
+#include "core/error.hpp"
 #include "core/text_file.hpp"
 #include "core/units.hpp"
 #include "sim/analysis.hpp"
@@ -29,7 +30,7 @@ double between_us(double start_us, double end_us) {
 class TimelineWriter {
  public:
   TimelineWriter(std::ostream& out, const SimulationRecord& record, const Fabric& fabric)
-      : out_(out), record_(record), fabric_(fabric), program_(*record.lowered.program) {}
+      : out_(out), record_(record), fabric_(fabric), program_(*record.lowered.outline) {}
 
   void write() {
     out_ << "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[";
@@ -101,12 +102,13 @@ class TimelineWriter {
     for (int rank = 0; rank < fabric_.ranks(); ++rank) {
       const Node& gpu = fabric_.nodes()[static_cast<std::size_t>(fabric_.gpu(rank))];
       name_process(rank, fmt::format("rank {} ({})", rank, gpu.name));
-      const auto& blocks = program_.gpus[static_cast<std::size_t>(rank)].thread_blocks;
-      for (std::size_t block = 0; block < blocks.size(); ++block) {
-        std::string name = fmt::format("block {} channel {}", block, blocks[block].channel);
-        if (blocks[block].send_peer >= 0) name += fmt::format(" to {}", blocks[block].send_peer);
-        if (blocks[block].recv_peer >= 0) name += fmt::format(" from {}", blocks[block].recv_peer);
-        name_track(rank, static_cast<int>(block) + 1, name);
+      const std::uint32_t first = program_.first_block(rank);
+      for (std::uint32_t b = first; b < program_.first_block(rank + 1); ++b) {
+        const OutlineBlock& block = program_.blocks[b];
+        std::string name = fmt::format("block {} channel {}", b - first, block.channel);
+        if (block.send_peer >= 0) name += fmt::format(" to {}", block.send_peer);
+        if (block.recv_peer >= 0) name += fmt::format(" from {}", block.recv_peer);
+        name_track(rank, static_cast<int>(b - first) + 1, name);
       }
     }
     for (TransferId id = 0; id < record_.graph->size(); ++id) {
@@ -125,9 +127,9 @@ class TimelineWriter {
   }
 
   void write_step(const StepTime& step) {
-    const ThreadBlock& block = program_.gpus[static_cast<std::size_t>(step.rank)]
-                                   .thread_blocks[static_cast<std::size_t>(step.thread_block)];
-    const Instruction& instruction = block.steps[static_cast<std::size_t>(step.step)];
+    const OutlineBlock& block = program_.block(step.rank, step.thread_block);
+    const OutlineStep& instruction = program_.step_at(
+        program_.first_block(step.rank) + static_cast<std::uint32_t>(step.thread_block), step.step);
     std::string name(to_string(instruction.opcode));
     if (sends(instruction.opcode)) name += fmt::format(" to {}", block.send_peer);
     if (receives(instruction.opcode)) name += fmt::format(" from {}", block.recv_peer);
@@ -144,7 +146,7 @@ class TimelineWriter {
     Json arrow{{"ph", tail ? "s" : "f"},
                {"pid", step.rank},
                {"tid", tid},
-               {"id", record_.firing(step.flow, step.tile)},
+               {"id", record_.firing(step.flow, step.firing)},
                {"name", "message"},
                {"cat", "message"},
                {"ts", tail || end_us == start_us ? start_us : between_us(1e-3, end_us)}};
@@ -190,8 +192,8 @@ class TimelineWriter {
     for (const Firing& firing : critical_path(record_)) {
       Json args = Json::object();
       if (tiled()) args["tile"] = firing.tile;
-      slice(pid, 0, describe_node(record_.lowered, firing.node), start(firing), end(firing),
-            std::move(args));
+      slice(pid, 0, describe_node(record_.lowered, firing.node, firing.tile), start(firing),
+            end(firing), std::move(args));
     }
   }
 
@@ -211,13 +213,18 @@ class TimelineWriter {
   std::ostream& out_;
   const SimulationRecord& record_;
   const Fabric& fabric_;
-  const ThreadBlockProgram& program_;
+  const ProgramOutline& program_;
   bool first_ = true;
 };
 
 }  // namespace
 
 void write_timeline(std::ostream& out, const SimulationRecord& record, const Fabric& fabric) {
+  if (!record.dated()) {
+    throw UserError(
+        fmt::format("{} transfers and delays are too many for a timeline; expected at most {}",
+                    record.graph->firings(), SimulationRecord::kMostDated));
+  }
   TimelineWriter(out, record, fabric).write();
 }
 

@@ -1,0 +1,62 @@
+// Which step of a thread block sends or receives which message, and which it runs when.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "collectives/outline.hpp"
+
+namespace cclgym {
+
+/// From `from` on to the next piece, iteration i of a step here meets iteration i + shift of step
+/// `step` (an index into ProgramOutline::steps) there.
+struct IterationPiece {
+  std::int32_t from = 0;
+  std::uint32_t step = 0;
+  std::int32_t shift = 0;
+};
+
+/// Numbers what the blocks of an outline do: their steps, their sends and their receives, each from
+/// 0 on in the order in which the block runs them. The outline must outlive it.
+class MessageIndex {
+ public:
+  enum class Of : std::uint8_t { Steps, Sends, Receives };
+
+  explicit MessageIndex(const ProgramOutline& outline);
+
+  /// Number of the first one in a loop (an index into ProgramOutline::loops).
+  [[nodiscard]] std::int32_t first(Of what, std::uint32_t loop) const {
+    return table(what).loops[loop].first;
+  }
+  /// How many there are in one iteration of a loop.
+  [[nodiscard]] std::int32_t each(Of what, std::uint32_t loop) const {
+    return table(what).loops[loop].each;
+  }
+  /// How many a block runs in all.
+  [[nodiscard]] std::int32_t count(Of what, std::uint32_t block) const;
+
+  /// Appends the pieces that the numbers `first`, `first` + stride, … (`times` of them) of a block
+  /// are: iteration i is number first + i * stride. Stops, and returns false, at the first that the
+  /// block does not have. Where iterations do not advance together, every one is a piece.
+  bool find(Of what, std::uint32_t block, std::int32_t first, std::int32_t stride,
+            std::int32_t times, std::vector<IterationPiece>& pieces) const;
+
+ private:
+  struct Numbers {  // of a loop
+    std::int32_t first = 0;
+    std::int32_t each = 0;
+    std::uint32_t first_member = 0;
+  };
+  struct Table {
+    std::vector<Numbers> loops;
+    std::vector<std::uint32_t> members;  // the steps in question, loop by loop; empty: all
+  };
+  [[nodiscard]] const Table& table(Of what) const {
+    return tables_[static_cast<std::size_t>(what)];
+  }
+
+  const ProgramOutline& outline_;
+  std::vector<Table> tables_;  // by Of
+};
+
+}  // namespace cclgym
