@@ -1,0 +1,102 @@
+// A cache of fixed size for plain keys and values: no allocation but at its construction.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+
+namespace cclgym {
+
+/// Set-associative: a key has one set of kWays places; a full set gives up what was used longest
+/// ago. May be shared by any number of threads: a set has a lock of its own, held for some
+/// nanoseconds. `Hash` mixes all bits of a key into 64.
+template <class Key, class Value, class Hash>
+class BoundedCache {
+ public:
+  static_assert(std::is_trivially_copyable_v<Key> && std::is_trivially_copyable_v<Value>);
+  static constexpr std::size_t kWays = 8;
+
+  /// Room for at least `entries`, in a power of two of sets; 0: none, and every find fails.
+  explicit BoundedCache(std::size_t entries) {
+    if (entries == 0) return;
+    std::size_t sets = 1;
+    while (sets * kWays < entries) sets *= 2;
+    sets_ = std::make_unique<Set[]>(sets);
+    mask_ = sets - 1;
+  }
+
+  [[nodiscard]] std::size_t capacity() const { return sets_ ? (mask_ + 1) * kWays : 0; }
+
+  /// Copies the value of a key to `value` if it is there.
+  bool find(const Key& key, Value& value) {
+    if (!sets_) return false;
+    const std::uint64_t hash = Hash{}(key);
+    Set& set = set_of(hash);
+    const Lock lock(set);
+    for (Entry& entry : set.entries) {
+      if (entry.used != 0 && entry.key == key) {
+        entry.used = ++set.clock;
+        value = entry.value;
+        return true;
+      }
+    }
+    return false;
+  }
+
+  void insert(const Key& key, const Value& value) {
+    if (!sets_) return;
+    Set& set = set_of(Hash{}(key));
+    const Lock lock(set);
+    Entry* oldest = set.entries;
+    for (Entry& entry : set.entries) {
+      if (entry.used != 0 && entry.key == key) {
+        oldest = &entry;
+        break;
+      }
+      if (entry.used < oldest->used) oldest = &entry;
+    }
+    *oldest = {key, value, ++set.clock};
+  }
+
+  void clear() {
+    if (!sets_) return;
+    for (std::size_t i = 0; i <= mask_; ++i) {
+      const Lock lock(sets_[i]);
+      for (Entry& entry : sets_[i].entries) entry.used = 0;
+    }
+  }
+
+ private:
+  struct Entry {
+    Key key{};
+    Value value{};
+    std::uint64_t used = 0;  ///< the set's clock at the last use; 0: free
+  };
+  struct Set {
+    std::atomic_flag locked;
+    std::uint64_t clock = 0;
+    Entry entries[kWays];
+  };
+  class Lock {
+   public:
+    explicit Lock(Set& set) : set_(set) {
+      while (set_.locked.test_and_set(std::memory_order_acquire)) {
+      }
+    }
+    ~Lock() { set_.locked.clear(std::memory_order_release); }
+    Lock(const Lock&) = delete;
+    Lock& operator=(const Lock&) = delete;
+
+   private:
+    Set& set_;
+  };
+  // The lower bits may be good for nothing in a weak hash; these are not of std::hash, but ours.
+  Set& set_of(std::uint64_t hash) { return sets_[(hash >> 20U) & mask_]; }
+
+  std::unique_ptr<Set[]> sets_;
+  std::size_t mask_ = 0;
+};
+
+}  // namespace cclgym

@@ -1,0 +1,114 @@
+#include "env/call_timer.hpp"
+
+#include <limits>
+#include <stdexcept>
+#include <utility>
+
+#include "collectives/algorithm.hpp"
+#include "core/error.hpp"
+
+namespace cclgym {
+
+namespace {
+
+template <class Narrow, class Wide>
+Narrow narrowed(Wide value, const char* what) {
+  if (value < 0 || static_cast<std::uint64_t>(value) > std::numeric_limits<Narrow>::max()) {
+    throw std::logic_error(std::string("plain_config: ") + what + " = " + std::to_string(value) +
+                           " does not fit");
+  }
+  return static_cast<Narrow>(value);
+}
+
+TimeKey key_of(const Call& call, const PlainConfig& config, std::size_t condition,
+               std::uint16_t moment) {
+  const auto part = [](std::uint64_t value, unsigned shift) { return value << shift; };
+  return {.bytes = call.bytes,
+          .tile_bytes = config.tile_bytes,
+          .call = part(static_cast<std::uint64_t>(call.collective), 0) | part(condition, 8) |
+                  part(moment, 16) | part(static_cast<std::uint32_t>(call.root), 32),
+          .config = part(config.program, 0) | part(config.binding, 8) |
+                    part(static_cast<std::uint64_t>(config.protocol), 12) |
+                    part(config.slots, 14) | part(config.channels, 18) |
+                    part(config.instances, 34) | part(config.threads, 48)};
+}
+
+std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
+  hash = (hash ^ value) * 0x9e3779b97f4a7c15U;
+  return hash ^ (hash >> 29U);
+}
+
+}  // namespace
+
+std::uint64_t TimeKeyHash::operator()(const TimeKey& key) const {
+  return mixed(mixed(mixed(mixed(0x2545f4914f6cdd1dU, key.bytes), key.tile_bytes), key.call),
+               key.config);
+}
+
+PlainConfig plain_config(const Config& config, std::size_t binding) {
+  const auto& all = algorithm_infos();
+  const AlgorithmInfo& info = algorithm_info(config.algorithm);
+  return {.program = narrowed<std::uint8_t>(&info - all.data(), "algorithm"),
+          .binding = narrowed<std::uint8_t>(binding, "binding"),
+          .protocol = config.protocol,
+          .slots = narrowed<std::uint8_t>(config.slots, "slots"),
+          .channels = narrowed<std::uint16_t>(config.channels, "channels"),
+          .instances = narrowed<std::uint16_t>(config.instances, "instances"),
+          .threads = narrowed<std::uint16_t>(config.threads, "threads"),
+          .tile_bytes = config.tile_bytes};
+}
+
+Config full_config(const PlainConfig& config) {
+  return {.algorithm = algorithm_infos()[config.program].name,
+          .protocol = config.protocol,
+          .channels = config.channels,
+          .instances = config.instances,
+          .threads = config.threads,
+          .tile_bytes = config.tile_bytes,
+          .slots = config.slots};
+}
+
+CallTimer::CallTimer(std::shared_ptr<const CallSite> site, std::size_t cache_entries)
+    : CallTimer(std::move(site), std::make_shared<TimeCache>(cache_entries)) {}
+
+CallTimer::CallTimer(std::shared_ptr<const CallSite> site, std::shared_ptr<TimeCache> cache)
+    : site_(std::move(site)), cache_(std::move(cache)), bound_(site_->fabrics.size()) {
+  if (site_->fabrics.empty() || site_->conditions.empty() || site_->conditions.size() > 256 ||
+      site_->fabrics.size() > 16) {
+    throw std::logic_error("CallTimer: a site has 1 to 16 fabrics and 1 to 256 conditions");
+  }
+}
+
+TimedCall CallTimer::time(const Call& call, const PlainConfig& config, std::size_t condition,
+                          std::uint16_t moment) {
+  const TimeKey key = key_of(call, config, condition, moment);
+  TimedCall timed;
+  if (cache_->find(key, timed)) {
+    ++hits_;
+    return timed;
+  }
+  timed = simulate(call, config, condition, moment);
+  cache_->insert(key, timed);
+  return timed;
+}
+
+TimedCall CallTimer::simulate(const Call& call, const PlainConfig& config, std::size_t condition,
+                              std::uint16_t moment) {
+  ++simulations_;
+  Bound& bound = bound_.at(config.binding);
+  if (!bound.simulator) {
+    bound.simulator = std::make_unique<Simulator>(site_->fabrics[config.binding],
+                                                  site_->cost_model, "flow");
+    bound.simulator->set_noise(site_->conditions.front());
+    bound.condition = 0;
+  }
+  if (bound.condition != condition) {
+    bound.simulator->set_noise(site_->conditions.at(condition));
+    bound.condition = condition;
+  }
+  const Result result =
+      bound.simulator->simulate(call, full_config(config), site_->machine_seed, moment);
+  return {result.time_s, result.steps};
+}
+
+}  // namespace cclgym

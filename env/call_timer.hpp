@@ -1,0 +1,109 @@
+// How long a call takes with a configuration, on one machine in one condition: the simulator behind
+// a bounded, exact cache.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cost_models/cost_model.hpp"
+#include "env/bounded_cache.hpp"
+#include "sim/call.hpp"
+#include "sim/noise_profile.hpp"
+#include "sim/simulator.hpp"
+#include "topology_models/registry.hpp"
+
+namespace cclgym {
+
+/// A Config, and the NIC binding of the fabric, without text: cheap to copy, compare and hash.
+struct PlainConfig {
+  std::uint8_t program = 0;  ///< index into algorithm_infos()
+  std::uint8_t binding = 0;  ///< index into CallSite::fabrics
+  Protocol protocol = Protocol::Simple;
+  std::uint8_t slots = 0;
+  std::uint16_t channels = 1;
+  std::uint16_t instances = 1;
+  std::uint16_t threads = 512;
+  std::uint64_t tile_bytes = 0;
+
+  friend bool operator==(const PlainConfig&, const PlainConfig&) = default;
+};
+/// Throws UserError if the algorithm is not in the library, std::logic_error on a number that does
+/// not fit.
+[[nodiscard]] PlainConfig plain_config(const Config& config, std::size_t binding = 0);
+[[nodiscard]] Config full_config(const PlainConfig& config);
+
+/// Where calls are timed: never changes, and may be shared by any number of timers.
+struct CallSite {
+  /// The fabric under each of the NIC bindings that can be chosen; [0] as it is.
+  std::vector<std::shared_ptr<const Fabric>> fabrics;
+  CostModel cost_model;
+  /// The conditions that the machine can be in (docs/collective-tuning.md); [0] is without noise.
+  std::vector<NoiseProfile> conditions{NoiseProfile{}};
+  std::uint64_t machine_seed = 0;  ///< which links are degraded, which GPUs are slow
+};
+
+struct TimedCall {
+  double time_s = 0;
+  std::int32_t steps = 0;  ///< transfers on the longest chain of dependent transfers
+
+  friend bool operator==(const TimedCall&, const TimedCall&) = default;
+};
+
+/// What a time depends on.
+struct TimeKey {
+  std::uint64_t bytes = 0;
+  std::uint64_t tile_bytes = 0;
+  std::uint64_t call = 0;    ///< collective, root, condition, moment
+  std::uint64_t config = 0;  ///< the rest of the configuration
+  friend bool operator==(const TimeKey&, const TimeKey&) = default;
+};
+struct TimeKeyHash {
+  std::uint64_t operator()(const TimeKey& key) const;
+};
+using TimeCache = BoundedCache<TimeKey, TimedCall, TimeKeyHash>;
+
+/// Not thread-safe, but for the cache, which timers of the same CallSite may share.
+///
+/// A time is that of Simulator::simulate with the condition's noise profile, the machine's seed and
+/// repetition `moment`, to the bit, whether it comes from the cache or not: a simulation is a
+/// function of exactly what the key holds.
+class CallTimer {
+ public:
+  static constexpr std::size_t kDefaultEntries = std::size_t{1} << 18;
+
+  /// With a cache of its own.
+  explicit CallTimer(std::shared_ptr<const CallSite> site,
+                     std::size_t cache_entries = kDefaultEntries);
+  CallTimer(std::shared_ptr<const CallSite> site, std::shared_ptr<TimeCache> cache);
+
+  /// Throws UserError where the configuration does not fit the call or the fabric. Does not
+  /// allocate where the time is in the cache.
+  [[nodiscard]] TimedCall time(const Call& call, const PlainConfig& config,
+                               std::size_t condition = 0, std::uint16_t moment = 0);
+
+  [[nodiscard]] const CallSite& site() const { return *site_; }
+  [[nodiscard]] const Fabric& fabric() const { return *site_->fabrics.front(); }
+  [[nodiscard]] const std::shared_ptr<TimeCache>& cache() const { return cache_; }
+  [[nodiscard]] std::uint64_t hits() const { return hits_; }
+  [[nodiscard]] std::uint64_t simulations() const { return simulations_; }
+
+ private:
+  [[nodiscard]] TimedCall simulate(const Call& call, const PlainConfig& config,
+                                   std::size_t condition, std::uint16_t moment);
+
+  /// One fabric's simulator, and the condition that it simulates.
+  struct Bound {
+    std::unique_ptr<Simulator> simulator;
+    std::size_t condition = 0;
+  };
+  std::shared_ptr<const CallSite> site_;
+  std::shared_ptr<TimeCache> cache_;
+  std::vector<Bound> bound_;  ///< by binding; made when first needed
+  std::uint64_t hits_ = 0;
+  std::uint64_t simulations_ = 0;
+};
+
+}  // namespace cclgym

@@ -1,0 +1,32 @@
+// Environments by name.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/option.hpp"
+#include "core/yaml.hpp"
+#include "env/environment.hpp"
+
+namespace cclgym {
+
+/// What can be made: an entry a row of the table in registry.cpp.
+struct EnvironmentEntry {
+  std::string name;  ///< "Counter-v0"
+  std::string description;
+  std::vector<OptionSpec> options;
+  /// The bare environment. `options` is null or a mapping of the records above; throws UserError.
+  std::unique_ptr<Environment> (*make)(const YamlValue& options);
+};
+
+[[nodiscard]] const std::vector<EnvironmentEntry>& environment_entries();
+
+/// The environment in OrderEnforcing. `options` is null or a mapping of the entry's records.
+/// Throws UserError for an unknown name (naming the nearest one, at `where`) or wrong options.
+[[nodiscard]] std::unique_ptr<Environment> make_environment(std::string_view name,
+                                                            const YamlValue& options = {},
+                                                            const SourceLocation& where = {});
+
+}  // namespace cclgym

@@ -1,0 +1,28 @@
+// Vector environments in threads.
+#pragma once
+
+#include <memory>
+
+#include "env/vector_env.hpp"
+
+namespace cclgym {
+
+/// Workers that live as long as the object share the environments: worker w has environments
+/// w, w + workers, …. The results are the same bits as SyncVectorEnv's, for any number of workers.
+class ThreadedVectorEnv : public VectorEnv {
+ public:
+  /// `workers` >= 1; more than environments are not started.
+  ThreadedVectorEnv(const std::vector<EnvironmentMaker>& makers, std::size_t workers,
+                    Autoreset autoreset = Autoreset::NextStep);
+  ~ThreadedVectorEnv() override;
+
+  [[nodiscard]] std::size_t workers() const;
+
+ private:
+  void run_all(Command command) override;
+
+  class Pool;
+  std::unique_ptr<Pool> pool_;
+};
+
+}  // namespace cclgym
