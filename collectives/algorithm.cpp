@@ -136,6 +136,13 @@ const std::vector<Entry>& entries() {
         any},
        false,
        algorithms::three_step},
+      {{"pat",
+        "NCCL's Parallel Aggregated Trees; log2(ranks) steps, large messages to near ranks",
+        {Kind::AllGather, Kind::ReduceScatter},
+        any,
+        Runtime::Nccl},
+       false,
+       algorithms::pat},
   };
   return table;
 }

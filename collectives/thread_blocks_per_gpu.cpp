@@ -136,7 +136,13 @@ Count three_step(const AlgorithmRequest& request) {
   return request.channels * (on_first + (others > 0 ? inside - 1 + gates + 1 : 0));
 }
 
-constexpr std::array<std::pair<std::string_view, Count (*)(const AlgorithmRequest&)>, 17> kCounts{{
+// To and from a rank in each step; these blocks make the copies inside the GPU, too.
+Count pat(const AlgorithmRequest& request) {
+  const auto steps = static_cast<Count>(std::bit_width(static_cast<unsigned>(request.ranks - 1)));
+  return request.channels * 2 * steps;
+}
+
+constexpr std::array<std::pair<std::string_view, Count (*)(const AlgorithmRequest&)>, 18> kCounts{{
     {"ring", ring},
     {"recursive-doubling", doubling},
     {"recursive-halving", doubling},
@@ -154,6 +160,7 @@ constexpr std::array<std::pair<std::string_view, Count (*)(const AlgorithmReques
     {"hierarchical-all-pairs", hierarchical_all_pairs},
     {"chain", chain},
     {"three-step", three_step},
+    {"pat", pat},
 }};
 
 }  // namespace

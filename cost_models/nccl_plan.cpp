@@ -261,8 +261,10 @@ Chunking chunking(const Task& task, const Share& share, double simple_nvls_GBps)
     }
   }
   if (by_part) chunk = chunk / grain(task.protocol) * grain(task.protocol);
+  // PAT hands on what it has for one neighbour when a slot is full.
+  const std::uint64_t whole = task.algorithm == NcclAlgorithm::Pat ? slot : chunk;
   return {.chunk_bytes = chunk,
-          .slice_bytes = long_chunks ? ring_slice(task, share, chunk, largest_slice) : chunk,
+          .slice_bytes = long_chunks ? ring_slice(task, share, chunk, largest_slice) : whole,
           .slices = kSteps / static_cast<int>(slice_steps)};
 }
 

@@ -19,6 +19,8 @@ std::string_view program_of(NcclAlgorithm algorithm) {
       return "tree";
     case NcclAlgorithm::Ring:
       return "ring";
+    case NcclAlgorithm::Pat:
+      return "pat";
     default:
       return {};
   }
@@ -49,7 +51,7 @@ class NcclChooser : public ConfigChooser {
   }
 
   [[nodiscard]] std::string description() const override {
-    return fmt::format("what NCCL {} would choose by itself, of Ring and Tree",
+    return fmt::format("what NCCL {} would choose by itself, of Ring, Tree and PAT",
                        nccl_.version().to_string());
   }
 
@@ -65,7 +67,9 @@ class NcclChooser : public ConfigChooser {
             .protocol = choice.protocol,
             .channels = choice.channels,
             .threads = choice.threads,
-            .tile_bytes = choice.chunk_bytes,
+            // What PAT brings together fills a slot.
+            .tile_bytes =
+                choice.algorithm == NcclAlgorithm::Pat ? choice.slice_bytes : choice.chunk_bytes,
             .slots = std::max(2, choice.slices / static_cast<int>(slices_a_chunk))};
   }
 

@@ -31,6 +31,7 @@ namespace cclgym::algorithms {
 
 [[nodiscard]] Program spread_ring(const AlgorithmRequest& request);
 [[nodiscard]] Program one_step(const AlgorithmRequest& request);
+[[nodiscard]] Program pat(const AlgorithmRequest& request);
 [[nodiscard]] Program chain(const AlgorithmRequest& request);
 
 /// A rank's neighbours in a binary tree; -1: none.

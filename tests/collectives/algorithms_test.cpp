@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <set>
 #include <string>
@@ -193,6 +194,32 @@ TEST_CASE("algorithms: recursive doubling and halving send one message a step an
   }
 }
 
+TEST_CASE("algorithms: PAT has one message a step, the largest to the nearest rank") {
+  for (const CollectiveKind kind : {CollectiveKind::AllGather, CollectiveKind::ReduceScatter}) {
+    for (const int ranks : {2, 3, 5, 8, 11, 16, 37}) {
+      const auto program = build_algorithm("pat", request_for(kind, ranks, 1));
+      for (int rank = 0; rank < ranks; ++rank) {
+        std::map<int, int> chunks_to;  // by distance
+        for (const ThreadBlock& block : program->gpus[ix(rank)].thread_blocks) {
+          for (const Instruction& step : block.steps) {
+            if (!sends(step.opcode)) continue;
+            const int distance = kind == CollectiveKind::AllGather
+                                     ? (block.send_peer - rank + ranks) % ranks
+                                     : (rank - block.send_peer + ranks) % ranks;
+            REQUIRE(chunks_to.emplace(distance, step.count).second);
+          }
+        }
+        int steps = 0;
+        for (int distance = 1; distance < ranks; distance *= 2, ++steps) {
+          // Of the multiples of 2 d, those that have a rank d further on.
+          REQUIRE(chunks_to[distance] == (ranks - distance + 2 * distance - 1) / (2 * distance));
+        }
+        CHECK(std::ssize(chunks_to) == steps);
+      }
+    }
+  }
+}
+
 TEST_CASE("algorithms: given rings are used, channel by channel") {
   auto request = request_for(CollectiveKind::AllGather, 4, 3);
   request.rings = {{0, 1, 2, 3}, {2, 0, 3, 1}};
@@ -238,8 +265,9 @@ TEST_CASE("algorithms: the double tree is NCCL's") {
 TEST_CASE("algorithms: thread blocks of the busiest GPU are known before compiling") {
   // Where runs are sent on, fewer blocks are enough: an upper bound that is not far off.
   const auto is_bound = [](const std::string& name, const AlgorithmRequest& request) {
-    return name == "recursive-halving" || name == "halving-doubling" || name == "two-step" ||
-           name == "hierarchical" || name == "three-step" || name == "hierarchical-all-pairs" ||
+    return name == "recursive-halving" || name == "pat" || name == "halving-doubling" ||
+           name == "two-step" || name == "hierarchical" || name == "three-step" ||
+           name == "hierarchical-all-pairs" ||
            (name == "tree" && request.collective == CollectiveKind::AllReduce) ||
            (name == "recursive-doubling" && request.collective == CollectiveKind::AllGather) ||
            (name == "spread-ring" && request.ranks == 2);
@@ -289,7 +317,7 @@ TEST_CASE("algorithms: errors") {
         "unknown algorithm 'rnig'; expected one of ring, recursive-doubling, recursive-halving, "
         "halving-doubling, tree, all-pairs, naive, spread-ring, hierarchical, "
         "hierarchical-composed, two-step, two-step-composed, all-to-next, one-step, "
-        "hierarchical-all-pairs, chain, three-step (did you mean 'ring'?)");
+        "hierarchical-all-pairs, chain, three-step, pat (did you mean 'ring'?)");
   CHECK(error_of("ring", request_for(CollectiveKind::AllToAll, 4, 1)) ==
         "ring has no alltoall; expected one of allreduce, allgather, reducescatter, broadcast");
   CHECK(error_of("halving-doubling", request_for(CollectiveKind::AllReduce, 6, 1)) ==

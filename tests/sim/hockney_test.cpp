@@ -1,5 +1,7 @@
 // The oracle: under the Hockney model, a program of S steps and R rounds over C chunks takes
 // S * alpha + (R / C) * L * beta (SCCL section 2) on a fabric without contention.
+#include <tuple>
+
 #include "catch.hpp"
 #include "sim_fixtures.hpp"
 
@@ -94,6 +96,27 @@ TEST_CASE("recursive doubling and halving on fully connected fabrics") {
                       share);
     check_closed_form(full, CollectiveKind::AllReduce, config_of("halving-doubling"), 2 * log2n,
                       2 * share);
+  }
+}
+
+TEST_CASE("PAT on fully connected fabrics") {
+  for (const CollectiveKind kind : {CollectiveKind::AllGather, CollectiveKind::ReduceScatter}) {
+    for (const int log2n : {1, 2, 3, 4}) {
+      const int n = 1 << log2n;
+      check_closed_form(fabric("fully_connected", n), kind, config_of("pat"), log2n,
+                        static_cast<double>(n - 1) / n);
+    }
+    // Otherwise a message need not wait for those of all steps before.
+    for (const auto& [n, log2n, chain] :
+         {std::tuple(3, 2, 1), {5, 3, 2}, {6, 3, 2}, {7, 3, 3}, {23, 5, 4}}) {
+      Simulator simulator(fabric("fully_connected", n), shipped_cost_model("hockney"), "flow");
+      const Result result = simulator.simulate(call_of(kind, 1 << 20), config_of("pat"));
+      CAPTURE(n, to_string(kind));
+      CHECK(result.flows == n * log2n);  // a message a rank and step
+      CHECK(result.steps == chain);
+      const double in_step = log2n * kAlpha + (n - 1.0) / n * (1 << 20) * kBeta;
+      CHECK(result.time_s <= in_step * (1 + 1e-9));
+    }
   }
 }
 

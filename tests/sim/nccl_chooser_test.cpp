@@ -80,7 +80,29 @@ TEST_CASE("what is not simulated is left out of the choice") {
   tree.set(static_cast<std::size_t>(NcclAlgorithm::Tree));
   CHECK(make_nccl_chooser("", site, tree)->choose(call).algorithm == "tree");
   CHECK(make_config_chooser("nccl-default", site)->description() ==
-        "what NCCL 2.30.7 would choose by itself, of Ring and Tree");
+        "what NCCL 2.30.7 would choose by itself, of Ring, Tree and PAT");
+}
+
+TEST_CASE("PAT, where each server has one GPU") {
+  FabricSpec spec{.name = "hgx-h100"};
+  spec.servers = 32;
+  spec.gpus_per_server = 1;
+  ChooserSite site{.fabric = make_fabric(spec)};
+  site.cost_model = cost_model_for("auto", *site.fabric);
+  const Call call{.collective = CollectiveKind::AllGather, .bytes = 1 << 20};
+  const Config config = make_config_chooser("nccl-default:2.28", site)->choose(call);
+  CHECK(config.algorithm == "pat");
+  CHECK(config.protocol == Protocol::Simple);
+  CHECK(config.tile_bytes == 512 << 10);  // a slot
+  CHECK(config.slots == 8);
+  CHECK(make_config_chooser("nccl-default:2.22", site)->choose(call).algorithm == "ring");
+  CHECK(make_config_chooser("nccl-default:2.28", site)
+            ->choose({.collective = CollectiveKind::AllReduce, .bytes = 1 << 20})
+            .algorithm != "pat");
+  Simulator pat(site.fabric, site.cost_model, "flow");
+  Config ring = config;
+  ring.algorithm = "ring";
+  CHECK(pat.simulate(call, config).time_s < pat.simulate(call, ring).time_s);
 }
 
 TEST_CASE("a chooser's name is whole") {

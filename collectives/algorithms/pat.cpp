@@ -1,0 +1,155 @@
+// PAT, NCCL's Parallel Aggregated Trees (Jeaugey, arXiv 2506.20252; NCCL 2.23, src/include/
+// collectives.h): AllGather and ReduceScatter in ceil(log2 n) steps on any number of ranks.
+//
+// Every rank is the root of a binomial tree, and all trees run at once; what a rank sends to one
+// neighbour in a step, for all trees, is one message. The step of the largest distance comes first
+// in AllGather and last in ReduceScatter, so that the largest messages go to the nearest ranks:
+// Bruck's algorithm with its dimensions turned round. In the step of distance d, a rank has the
+// slices of the ranks r - o for all multiples o of 2 d below n, and sends rank r + d those for
+// which o + d < n; ReduceScatter runs all that backwards. In all, each rank sends n - 1 slices, as
+// on a ring.
+//
+// What a message brings together does not lie together in the user's buffer, but in scratch, which
+// stands for NCCL's FIFOs. NCCL gathers and scatters while it sends and receives, by one thread
+// block a channel; here those are local copies: n a rank and channel, charged as such. NCCL bounds
+// its buffers by aggregating less when slices get large; here tiles do that (Config::tile_bytes),
+// for they bound the largest message.
+//
+// In place; of each rank's slice, channel k has chunk k.
+#include <algorithm>
+#include <vector>
+
+#include "collectives/algorithms/algorithms.hpp"
+
+namespace cclgym::algorithms {
+
+namespace {
+
+/// One message of a step: the places [first, first + count) of its sender, in AllGather, go to the
+/// places from `target` on of the rank `distance` further on; in ReduceScatter they come from
+/// there.
+struct PatStep {
+  int distance;
+  int first;
+  int target;
+  int count;
+};
+
+struct Pat {
+  std::vector<int> offsets;    ///< by place in scratch: the slice there is that of rank r - offset
+  std::vector<PatStep> steps;  ///< in the order of AllGather
+};
+
+/// Places are such that each step's message is a run of them: of the offsets that a rank has, only
+/// the largest may have nothing to send, and it stays the last place. `first` counts from the place
+/// that is the first one at the end; places are put in front where that keeps the largest last.
+Pat plan_of(int ranks) {
+  int distance = 1;
+  while (2 * distance < ranks) distance *= 2;
+  Pat result;
+  std::vector<int>& held = result.offsets;
+  held = {0};
+  std::vector<int> in_front;  // places put in front, by step
+  for (; distance > 0; distance /= 2) {
+    const auto count = static_cast<int>(held.size());
+    const bool all = held.back() + distance < ranks;
+    std::vector<int> fresh(held.begin(), all ? held.end() : held.end() - 1);
+    const auto sent = static_cast<int>(fresh.size());
+    for (int& offset : fresh) offset += distance;
+    held.insert(all ? held.end() : held.begin(), fresh.begin(), fresh.end());
+    in_front.push_back(all ? 0 : sent);
+    result.steps.push_back({distance, all ? 0 : sent, all ? count : 0, sent});
+  }
+  int shift = 0;  // what later steps put in front
+  for (std::size_t i = result.steps.size(); i-- > 0;) {
+    result.steps[i].first += shift;
+    result.steps[i].target += shift;
+    shift += in_front[i];
+  }
+  return result;
+}
+
+/// Where a slice lies that rank `rank` has in a place of its scratch.
+class Places {
+ public:
+  Places(const AlgorithmRequest& request, const Pat& plan)
+      : ranks_(request.ranks), channels_(request.channels), offsets_(plan.offsets) {}
+  [[nodiscard]] int scratch(int channel, int place) const { return channel * ranks_ + place; }
+  [[nodiscard]] int user(int rank, int channel, int place) const {
+    const int owner = (rank - offsets_[static_cast<std::size_t>(place)] + ranks_) % ranks_;
+    return owner * channels_ + channel;
+  }
+  [[nodiscard]] int own() const {
+    return static_cast<int>(std::find(offsets_.begin(), offsets_.end(), 0) - offsets_.begin());
+  }
+
+ private:
+  int ranks_;
+  int channels_;
+  const std::vector<int>& offsets_;
+};
+
+template <typename Visit>
+void for_each_lane(const AlgorithmRequest& request, Visit visit) {
+  for (int rank = 0; rank < request.ranks; ++rank) {
+    for (int channel = 0; channel < request.channels; ++channel) visit(rank, channel);
+  }
+}
+
+void all_gather(ProgramBuilder& p, const AlgorithmRequest& request, const Pat& plan) {
+  const Places at(request, plan);
+  for_each_lane(request, [&](int rank, int channel) {
+    (void)p.chunk(rank, Buffer::Output, at.user(rank, channel, at.own()))
+        .copy(rank, Buffer::Scratch, at.scratch(channel, at.own()), {.channel = channel});
+  });
+  for (const PatStep& step : plan.steps) {
+    for_each_lane(request, [&](int rank, int channel) {
+      const int next = (rank + step.distance) % request.ranks;
+      (void)p.chunk(rank, Buffer::Scratch, at.scratch(channel, step.first), step.count)
+          .copy(next, Buffer::Scratch, at.scratch(channel, step.target), {.channel = channel});
+      for (int place = step.target; place < step.target + step.count; ++place) {
+        (void)p.chunk(next, Buffer::Scratch, at.scratch(channel, place))
+            .copy(next, Buffer::Output, at.user(next, channel, place), {.channel = channel});
+      }
+    });
+  }
+}
+
+void reduce_scatter(ProgramBuilder& p, const AlgorithmRequest& request, const Pat& plan) {
+  const Places at(request, plan);
+  for_each_lane(request, [&](int rank, int channel) {
+    for (int place = 0; place < request.ranks; ++place) {
+      (void)p.chunk(rank, Buffer::Input, at.user(rank, channel, place))
+          .copy(rank, Buffer::Scratch, at.scratch(channel, place), {.channel = channel});
+    }
+  });
+  for (auto step = plan.steps.rbegin(); step != plan.steps.rend(); ++step) {
+    for_each_lane(request, [&](int rank, int channel) {
+      const int next = (rank + step->distance) % request.ranks;
+      const ChunkRef theirs =
+          p.chunk(next, Buffer::Scratch, at.scratch(channel, step->target), step->count);
+      (void)p.chunk(rank, Buffer::Scratch, at.scratch(channel, step->first), step->count)
+          .reduce(theirs, {.channel = channel});
+    });
+  }
+  for_each_lane(request, [&](int rank, int channel) {
+    (void)p.chunk(rank, Buffer::Scratch, at.scratch(channel, at.own()))
+        .copy(rank, Buffer::Output, channel, {.channel = channel});
+  });
+}
+
+}  // namespace
+
+Program pat(const AlgorithmRequest& request) {
+  ProgramBuilder p("pat",
+                   Contract::make(request.collective, request.ranks, request.channels, true));
+  const Pat plan = plan_of(request.ranks);
+  if (request.collective == CollectiveKind::AllGather) {
+    all_gather(p, request, plan);
+  } else {
+    reduce_scatter(p, request, plan);
+  }
+  return p.finish();
+}
+
+}  // namespace cclgym::algorithms
