@@ -28,9 +28,9 @@ TimeKey key_of(const Call& call, const PlainConfig& config, std::size_t conditio
           .call = part(static_cast<std::uint64_t>(call.collective), 0) | part(condition, 8) |
                   part(moment, 16) | part(static_cast<std::uint32_t>(call.root), 32),
           .config = part(config.program, 0) | part(config.binding, 8) |
-                    part(static_cast<std::uint64_t>(config.protocol), 12) |
-                    part(config.slots, 14) | part(config.channels, 18) |
-                    part(config.instances, 34) | part(config.threads, 48)};
+                    part(static_cast<std::uint64_t>(config.protocol), 12) | part(config.slots, 14) |
+                    part(config.channels, 18) | part(config.instances, 34) |
+                    part(config.threads, 48)};
 }
 
 std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
@@ -97,8 +97,8 @@ TimedCall CallTimer::simulate(const Call& call, const PlainConfig& config, std::
   ++simulations_;
   Bound& bound = bound_.at(config.binding);
   if (!bound.simulator) {
-    bound.simulator = std::make_unique<Simulator>(site_->fabrics[config.binding],
-                                                  site_->cost_model, "flow");
+    bound.simulator =
+        std::make_unique<Simulator>(site_->fabrics[config.binding], site_->cost_model, "flow");
     bound.simulator->set_noise(site_->conditions.front());
     bound.condition = 0;
   }

@@ -1,0 +1,135 @@
+// Actions at work: masks, and from actions to configurations and back.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <stdexcept>
+
+#include "collectives/algorithm.hpp"
+#include "core/error.hpp"
+#include "env/tuning_action.hpp"
+
+namespace cclgym {
+
+namespace {
+
+std::size_t at(Knob knob) { return static_cast<std::size_t>(knob); }
+
+bool has(std::uint32_t values, std::int32_t value) {
+  return value >= 0 && value < 32 && ((values >> static_cast<unsigned>(value)) & 1U) != 0;
+}
+
+// How many legal values are smaller: which child a value is.
+std::uint32_t rank_among(std::uint32_t values, std::int32_t value) {
+  return static_cast<std::uint32_t>(
+      std::popcount(values & ((1U << static_cast<unsigned>(value)) - 1U)));
+}
+
+}  // namespace
+
+std::span<const std::int32_t> TuningActions::legal_actions(CollectiveKind collective) const {
+  return of(collective).actions;
+}
+
+std::size_t TuningActions::legal_count(CollectiveKind collective) const {
+  return of(collective).actions.size() / knobs_.size();
+}
+
+bool TuningActions::legal(CollectiveKind collective, std::span<const std::int32_t> action) const {
+  if (action.size() != knobs_.size()) return false;
+  const std::vector<Prefix>& prefixes = of(collective).prefixes;
+  std::size_t node = 0;
+  for (std::size_t depth = 0; depth < action.size(); ++depth) {
+    const Prefix& prefix = prefixes[node];
+    if (!has(prefix.values, action[depth])) return false;
+    node = prefix.first_child + rank_among(prefix.values, action[depth]);
+  }
+  return true;
+}
+
+void TuningActions::mask(CollectiveKind collective, std::span<std::uint8_t> out) const {
+  std::ranges::copy(of(collective).marginal, out.begin());
+}
+
+void TuningActions::conditional_mask(CollectiveKind collective,
+                                     std::span<const std::int32_t> prefix,
+                                     std::span<std::uint8_t> out) const {
+  const std::vector<Prefix>& prefixes = of(collective).prefixes;
+  std::size_t node = 0;
+  bool found = true;
+  for (const std::int32_t value : prefix) {
+    found = found && has(prefixes[node].values, value);
+    if (!found) break;
+    node = prefixes[node].first_child + rank_among(prefixes[node].values, value);
+  }
+  const std::uint32_t values = found ? prefixes[node].values : 0;
+  for (std::size_t value = 0; value < out.size(); ++value) {
+    out[value] = static_cast<std::uint8_t>((values >> value) & 1U);
+  }
+}
+
+TuningActions::Levels TuningActions::levels_of(std::span<const std::int32_t> action) const {
+  Levels levels{};
+  for (std::size_t i = 0; i < knobs_.size(); ++i) levels[at(knobs_[i])] = action[i];
+  return levels;
+}
+
+std::size_t TuningActions::place_of(const Levels& levels) const {
+  return static_cast<std::size_t>(levels[at(Knob::Algorithm)]) * levels_[at(Knob::Inter)].size() +
+         static_cast<std::size_t>(levels[at(Knob::Inter)]);
+}
+
+std::optional<std::size_t> TuningActions::chooser_of(std::span<const std::int32_t> action) const {
+  const auto algorithm = static_cast<std::size_t>(action[0]);  // Knob::Algorithm comes first
+  if (algorithm < choosers_.size()) return algorithm;
+  return std::nullopt;
+}
+
+bool TuningActions::has_reference(CollectiveKind collective) const {
+  return !choosers_.empty() && choosers_.front() && choosers_.front()->chooses_for(collective);
+}
+
+PlainConfig TuningActions::choose(std::size_t chooser, const Call& call) const {
+  if (!choosers_.at(chooser)) {
+    throw UserError("chooser '" + chooser_names_[chooser] + "' does not run on fabric '" +
+                    site_->fabrics.front()->name() + "'");
+  }
+  return plain_config(choosers_[chooser]->choose(call));
+}
+
+PlainConfig TuningActions::config(CollectiveKind collective,
+                                  std::span<const std::int32_t> action) const {
+  const Levels levels = levels_of(action);
+  const std::int32_t program = of(collective).programs[place_of(levels)];
+  if (program >= 0) return config_of(static_cast<std::uint8_t>(program), levels);
+  throw std::logic_error("TuningActions::config: no program for " + describe(action));
+}
+
+std::optional<std::vector<std::int32_t>> TuningActions::action_of(CollectiveKind collective,
+                                                                  const PlainConfig& wanted) const {
+  const std::vector<std::int32_t>& actions = of(collective).actions;
+  const std::size_t n = knobs_.size();
+  for (std::size_t i = 0; i < actions.size(); i += n) {
+    const std::span<const std::int32_t> action(actions.data() + i, n);
+    if (!chooser_of(action) && config(collective, action) == wanted) {
+      return std::vector<std::int32_t>(action.begin(), action.end());
+    }
+  }
+  return std::nullopt;
+}
+
+std::string TuningActions::describe(std::span<const std::int32_t> action) const {
+  std::string text;
+  const bool chosen = chooser_of(action).has_value();
+  for (std::size_t i = 0; i < knobs_.size() && (i == 0 || !chosen); ++i) {
+    const std::string& level = levels(knobs_[i])[static_cast<std::size_t>(action[i])];
+    const bool plain = knobs_[i] == Knob::Algorithm || knobs_[i] == Knob::Protocol;
+    if (plain) {
+      text += (text.empty() ? "" : " ") + level;
+    } else if (action[i] != 0) {
+      text += " " + std::string(to_string(knobs_[i])) + "=" + level;
+    }
+  }
+  return text;
+}
+
+}  // namespace cclgym
