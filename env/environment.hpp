@@ -32,10 +32,14 @@ struct EnvironmentSpec {
   /// Whether `info` has an action mask. If not, buffers.action_mask is left all ones by who owns
   /// it.
   bool has_action_mask = false;
-  /// The names of the numbers in `info`, in the order of buffers.info.
+  /// The names of the numbers in `info`, in the order of buffers.info. In Python, "episode.r" is
+  /// key "r" of a dict under key "episode".
   std::vector<std::string> info_names{};
   /// What reset() takes as options.
   std::vector<OptionSpec> reset_options{};
+  /// Whether statistics are kept over episodes, as NormalizeObservation does: then a reset with the
+  /// same seed brings other numbers. Two new environments that are driven alike agree all the same.
+  bool keeps_statistics = false;
 };
 
 /// A number in `info` that does not apply to this step. Python's info has no such key then.
@@ -78,9 +82,9 @@ class Environment {
   }
 
   /// One step. `action` has action_space.size() integers. Throws InvalidAction if the action is not
-  /// in the space or not legal now; ResetNeeded before the first reset and after the end, at the
-  /// latest in the wrapper OrderEnforcing, which make_environment puts around. Once buffers are
-  /// warm, does not allocate.
+  /// in the space or not legal now; environment and buffers are then as they were. ResetNeeded
+  /// before the first reset and after the end is thrown by the wrapper OrderEnforcing, which
+  /// make_environment puts around. Once its caches are warm, a step allocates nothing.
   virtual StepOutcome step(std::span<const std::int32_t> action, const StepBuffers& out) = 0;
 
   /// The mask of dimension `prefix.size()` of the next action, if the earlier dimensions are

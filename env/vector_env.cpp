@@ -93,9 +93,6 @@ void VectorEnv::reset(std::span<const std::optional<std::uint64_t>> seeds,
 
 void VectorEnv::reset_some(std::span<const std::uint8_t> mask, std::optional<std::uint64_t> seed,
                            const YamlValue& options) {
-  if (metadata_.autoreset != Autoreset::Disabled) {
-    throw std::logic_error("VectorEnv::reset_some: the environments reset themselves");
-  }
   if (mask.size() != size()) {
     throw std::logic_error(
         fmt::format("VectorEnv::reset_some: {} bytes for {} environments", mask.size(), size()));

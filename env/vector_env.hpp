@@ -69,8 +69,8 @@ class VectorEnv {
   void reset(std::optional<std::uint64_t> seed, const YamlValue& options = {});
   /// Resets all, each with a seed of its own or none. `seeds` has an entry an environment.
   void reset(std::span<const std::optional<std::uint64_t>> seeds, const YamlValue& options = {});
-  /// Resets those whose byte in `mask` is 1, in mode Disabled only (else std::logic_error);
-  /// environment i gets seed + i. The rows of the others stay as they are.
+  /// Resets those whose byte in `mask` is not 0, at any time; environment i gets seed + i. The rows
+  /// of the others stay as they are.
   void reset_some(std::span<const std::uint8_t> mask, std::optional<std::uint64_t> seed,
                   const YamlValue& options = {});
 

@@ -37,8 +37,8 @@ class Wrapper : public Environment {
   std::unique_ptr<Environment> inner_;
 };
 
-/// Throws ResetNeeded for a step before the first reset and after the end of an episode, and when
-/// the last step threw.
+/// Throws ResetNeeded for a step before the first reset and after the end of an episode, and after
+/// a reset that threw. make_environment puts it around every environment.
 class OrderEnforcing : public Wrapper {
  public:
   using Wrapper::reset;
