@@ -65,8 +65,8 @@ class TuningActions {
     SourceLocation where{};                     ///< where the choosers are named
   };
 
-  /// Throws UserError on an unknown chooser. One that cannot choose on this fabric is masked out,
-  /// but for the first, which is the reference of rewards: without it, see has_reference().
+  /// Throws UserError on an unknown chooser. NCCL's default choice is masked out where NCCL does
+  /// not run.
   TuningActions(std::shared_ptr<const CallSite> site, const Options& options);
 
   [[nodiscard]] const std::vector<Knob>& knobs() const { return knobs_; }
@@ -91,8 +91,10 @@ class TuningActions {
 
   /// The chooser that an action leaves the call to; nullopt: it says the configuration itself.
   [[nodiscard]] std::optional<std::size_t> chooser_of(std::span<const std::int32_t> action) const;
-  /// Can the first chooser, the reference, choose for the collective on this fabric?
-  [[nodiscard]] bool has_reference(CollectiveKind collective) const;
+  /// What rewards compare with: what the first chooser chooses; where it does not choose for the
+  /// collective or not on this fabric, TE-CCL's rule of thumb (section 11): Tree with LL below
+  /// 16 KiB, Ring with LL128 below 1 MiB, then Ring with Simple on every logical ring. Allocates.
+  [[nodiscard]] PlainConfig reference(const Call& call) const;
   /// What a chooser chooses. Allocates: keep the answer. Throws UserError where it cannot choose.
   [[nodiscard]] PlainConfig choose(std::size_t chooser, const Call& call) const;
   /// The configuration of a legal action without a chooser.

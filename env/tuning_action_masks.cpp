@@ -7,6 +7,7 @@
 #include "collectives/algorithm.hpp"
 #include "core/error.hpp"
 #include "env/tuning_action.hpp"
+#include "sim/transfer_cost.hpp"
 
 namespace cclgym {
 
@@ -84,8 +85,28 @@ std::optional<std::size_t> TuningActions::chooser_of(std::span<const std::int32_
   return std::nullopt;
 }
 
-bool TuningActions::has_reference(CollectiveKind collective) const {
-  return !choosers_.empty() && choosers_.front() && choosers_.front()->chooses_for(collective);
+PlainConfig TuningActions::reference(const Call& call) const {
+  if (!choosers_.empty() && choosers_.front() && choosers_.front()->chooses_for(call.collective)) {
+    return choose(0, call);
+  }
+  constexpr std::uint64_t kLatencyBound = 16 << 10;
+  constexpr std::uint64_t kBandwidthBound = 1 << 20;
+  const Fabric& fabric = *site_->fabrics.front();
+  const bool large = call.bytes >= kBandwidthBound;
+  Config config;
+  config.protocol = call.bytes < kLatencyBound ? Protocol::LL
+                    : large                    ? Protocol::Simple
+                                               : Protocol::LL128;
+  config.channels = large ? std::clamp(static_cast<int>(logical_rings(fabric).size()), 1, 32) : 1;
+  const std::array<std::string_view, 3> by_preference =
+      call.bytes < kLatencyBound ? std::array<std::string_view, 3>{"tree", "ring", "naive"}
+                                 : std::array<std::string_view, 3>{"ring", "tree", "naive"};
+  for (const std::string_view name : by_preference) {
+    if (!supports(algorithm_info(name), call.collective)) continue;
+    config.algorithm = std::string(name);
+    return plain_config(with_protocol_tiles(site_->cost_model, config));
+  }
+  throw UserError("the library has no program for " + std::string(to_string(call.collective)));
 }
 
 PlainConfig TuningActions::choose(std::size_t chooser, const Call& call) const {
