@@ -29,6 +29,9 @@ class Comparison {
     }
     if (vector_.metadata().autoreset == Autoreset::Disabled &&
         std::any_of(singles_.begin(), singles_.end(), ended)) {
+      for (std::size_t i = 0; i < vector_.size(); ++i) {
+        if (!ended(singles_[i])) singles_[i].choose(random_, action(i));
+      }
       expect_reset_needed("at the end of an episode");
     }
   }

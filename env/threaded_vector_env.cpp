@@ -9,13 +9,14 @@
 
 namespace cclgym {
 
-// A command is a new round: the workers wait for one, do their share, and report.
+// A command is a new round: the threads wait for one, do their share, and report. The caller's
+// thread is worker 0.
 class ThreadedVectorEnv::Pool {
  public:
-  Pool(ThreadedVectorEnv& owner, std::size_t workers) : owner_(owner) {
+  Pool(ThreadedVectorEnv& owner, std::size_t workers) : owner_(owner), workers_(workers) {
     try {
-      for (std::size_t worker = 0; worker < workers; ++worker) {
-        threads_.emplace_back([this, worker, workers] { work(worker, workers); });
+      for (std::size_t worker = 1; worker < workers; ++worker) {
+        threads_.emplace_back([this, worker] { work(worker); });
       }
     } catch (...) {  // the system has no more threads
       stop();
@@ -26,19 +27,31 @@ class ThreadedVectorEnv::Pool {
   Pool& operator=(const Pool&) = delete;
   ~Pool() { stop(); }
 
-  [[nodiscard]] std::size_t workers() const { return threads_.size(); }
+  [[nodiscard]] std::size_t workers() const { return workers_; }
 
   void run(Command command) {
-    std::unique_lock lock(mutex_);
-    command_ = command;
-    working_ = threads_.size();
-    ++round_;
+    {
+      const std::lock_guard lock(mutex_);
+      command_ = command;
+      working_ = threads_.size();
+      ++round_;
+    }
     begun_.notify_all();
+    run_share(command, 0);
+    std::unique_lock lock(mutex_);
     done_.wait(lock, [this] { return working_ == 0; });
   }
 
  private:
-  void work(std::size_t worker, std::size_t workers) {
+  /// Neighbours together: their rows are beside each other in memory.
+  void run_share(Command command, std::size_t worker) {
+    const std::size_t end = owner_.size() * (worker + 1) / workers_;
+    for (std::size_t i = owner_.size() * worker / workers_; i < end; ++i) {
+      owner_.run_one(command, i);
+    }
+  }
+
+  void work(std::size_t worker) {
     std::uint64_t seen = 0;
     std::unique_lock lock(mutex_);
     for (;;) {
@@ -47,7 +60,7 @@ class ThreadedVectorEnv::Pool {
       seen = round_;
       const Command command = command_;
       lock.unlock();
-      for (std::size_t i = worker; i < owner_.size(); i += workers) owner_.run_one(command, i);
+      run_share(command, worker);
       lock.lock();
       if (--working_ == 0) done_.notify_one();
     }
@@ -63,6 +76,7 @@ class ThreadedVectorEnv::Pool {
   }
 
   ThreadedVectorEnv& owner_;
+  std::size_t workers_;
   std::mutex mutex_;
   std::condition_variable begun_;
   std::condition_variable done_;

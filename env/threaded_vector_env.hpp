@@ -7,8 +7,9 @@
 
 namespace cclgym {
 
-/// Workers that live as long as the object share the environments: worker w has environments
-/// w, w + workers, …. The results are the same bits as SyncVectorEnv's, for any number of workers.
+/// Workers share the environments, each a block of them: the caller's thread, and threads that live
+/// as long as the object. The results are the same bits as SyncVectorEnv's, for any number of
+/// workers.
 class ThreadedVectorEnv : public VectorEnv {
  public:
   /// `workers` >= 1; more than environments are not started.

@@ -11,11 +11,15 @@ TimeLimit::TimeLimit(std::unique_ptr<Environment> inner, std::int64_t max_steps)
 
 void TimeLimit::reset(std::optional<std::uint64_t> seed, const YamlValue& options,
                       const StepBuffers& out) {
-  inner().reset(seed, options, out);
   steps_ = 0;
+  inner().reset(seed, options, out);
 }
 
 StepOutcome TimeLimit::step(std::span<const std::int32_t> action, const StepBuffers& out) {
+  // The environment does not know that its episode is over.
+  if (steps_ >= max_steps_) {
+    throw ResetNeeded(spec().name + ": step() after the end of an episode: reset() first");
+  }
   StepOutcome outcome = inner().step(action, out);
   // An episode may end by itself in its last step and be cut off there: then both are true.
   if (++steps_ >= max_steps_) outcome.truncated = true;

@@ -4,7 +4,8 @@
 
 namespace cclgym {
 
-/// Truncates an episode at its step number `max_steps`, unless it ends before.
+/// Truncates an episode at its step number `max_steps`, unless it ends before; throws ResetNeeded
+/// for a step after that.
 class TimeLimit : public Wrapper {
  public:
   /// Throws std::invalid_argument if max_steps < 1.

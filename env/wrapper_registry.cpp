@@ -70,7 +70,9 @@ Inner wrap(Inner inner, const YamlValue& item) {
   YamlValue name = item;
   if (!named_only) {
     const YamlValue* found = item.find(kName.name);
-    if (found == nullptr) check_keys(item, {kName}, "wrapper");
+    if (found == nullptr) {
+      throw UserError(item.location(), "a wrapper without a name; expected {name: WRAPPER, ...}");
+    }
     name = *found;
   }
   std::vector<std::string> names;
