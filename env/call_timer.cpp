@@ -1,5 +1,6 @@
 #include "env/call_timer.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <stdexcept>
 #include <utility>
@@ -47,8 +48,9 @@ std::uint64_t TimeKeyHash::operator()(const TimeKey& key) const {
 
 PlainConfig plain_config(const Config& config, std::size_t binding) {
   const auto& all = algorithm_infos();
-  const AlgorithmInfo& info = algorithm_info(config.algorithm);
-  return {.program = narrowed<std::uint8_t>(&info - all.data(), "algorithm"),
+  const auto found = std::ranges::find(all, config.algorithm, &AlgorithmInfo::name);
+  if (found == all.end()) (void)algorithm_info(config.algorithm);  // says what is wrong
+  return {.program = narrowed<std::uint8_t>(found - all.begin(), "algorithm"),
           .binding = narrowed<std::uint8_t>(binding, "binding"),
           .protocol = config.protocol,
           .slots = narrowed<std::uint8_t>(config.slots, "slots"),
