@@ -98,6 +98,12 @@ MeasuredCells make_cells(std::span<const Measurement> rows, const CellFilter& fi
         throw UserError(row.where, error.what());
       }
     }
+    if (plan.refusal.empty() && row.collective == CollectiveKind::AllToAll &&
+        row.ranks > filter.max_alltoall_ranks) {
+      plan.refusal = fmt::format(
+          "AllToAll on {} ranks is {} messages at once; --max-alltoall-ranks {} simulates it",
+          row.ranks, static_cast<std::int64_t>(row.ranks) * (row.ranks - 1), row.ranks);
+    }
     if (!plan.refusal.empty()) {
       RefusedRows& group = refused[{system.name, plan.refusal}];
       if (group.rows++ == 0) {

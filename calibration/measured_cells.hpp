@@ -58,6 +58,9 @@ struct CellFilter {
   std::vector<std::string> configs{};   ///< empty: all
   std::vector<CollectiveKind> collectives{};  ///< empty: all
   std::optional<int> max_ranks{};
+  /// AllToAll on more ranks is refused: the ranks' square of messages at once, all of which share
+  /// links with many others, takes a minute a size on 512 ranks.
+  int max_alltoall_ranks = 256;
   std::optional<std::string> nccl_version{};  ///< of rows that do not say, before the system's
 };
 

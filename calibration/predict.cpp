@@ -18,6 +18,14 @@
 
 namespace cclgym {
 
+namespace {
+
+// Measurements scatter by more than what carrying on from so few tiles is off: 2.1 % at most where
+// the paths of a tree collide (Alps, 256 ranks, 2 GiB), for a sixth of the time.
+constexpr TileBudget kTileBudget{.whole = 24, .first = 12, .firings = 300'000};
+
+}  // namespace
+
 // A fabric and what its cells name by default.
 struct Predictor::Site {
   std::shared_ptr<const Fabric> fabric;
@@ -147,6 +155,7 @@ std::vector<Prediction> Predictor::run(const CostModel* model, const std::vector
           task.simulator->set_cost_model(used);
         } else {
           task.simulator = std::make_unique<Simulator>(task.site->fabric, used, "flow");
+          task.simulator->set_tile_budget(kTileBudget);
         }
         for (std::size_t i = 0; i < task.cells.size(); ++i) {
           const std::size_t cell = task.cells[i];

@@ -30,6 +30,14 @@ const OptionSpec& max_ranks_option() {
   static const OptionSpec spec = count_option("max-ranks", "only rows on at most so many ranks", 2);
   return spec;
 }
+const OptionSpec& max_alltoall_ranks_option() {
+  static const OptionSpec spec =
+      count_option("max-alltoall-ranks",
+                   "AllToAll on more ranks is not simulated: 512 take a minute a size "
+                   "[default: 256]",
+                   2);
+  return spec;
+}
 
 std::optional<int> count_of(const Arguments& arguments, const OptionSpec& spec) {
   if (!arguments.has(spec.name)) return std::nullopt;
@@ -66,7 +74,8 @@ void add_measured_options(ArgumentReader& reader) {
       .option("nccl", "VERSION", "release of NCCL where rows do not say")
       .option(ranks_option(), "N")
       .option(nodes_option(), "N")
-      .option(max_ranks_option(), "N");
+      .option(max_ranks_option(), "N")
+      .option(max_alltoall_ranks_option(), "N");
 }
 
 MeasuredRows measured_rows(const Command& command, const Arguments& arguments) {
@@ -78,6 +87,8 @@ MeasuredRows measured_rows(const Command& command, const Arguments& arguments) {
                               .nodes = count_of(arguments, nodes_option())};
   CellFilter& filter = measured.filter;
   filter.max_ranks = count_of(arguments, max_ranks_option());
+  filter.max_alltoall_ranks =
+      count_of(arguments, max_alltoall_ranks_option()).value_or(filter.max_alltoall_ranks);
   if (arguments.has("fabric")) filter.fabric = arguments.text("fabric");
   if (arguments.has("config")) filter.configs = comma_list(arguments.text("config"), "config");
   if (arguments.has("nccl")) {

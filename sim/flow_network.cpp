@@ -6,6 +6,13 @@
 
 namespace cclgym {
 
+namespace {
+
+// To gather flows in vain costs as much as to solve around one of them.
+constexpr std::uint8_t kStaysWide = 200;
+
+}  // namespace
+
 void FlowNetwork::load(const TransferGraph& graph) {
   graph_ = &graph;
   const auto capacities = graph.link_capacities_Bps();
@@ -100,6 +107,7 @@ void FlowNetwork::reset(bool capacities_change) {
     link.flows = 0;
     link.first_hop = kNone;
     link.dirty = false;
+    link.known_wide = 0;
   }
   dirty_.clear();
   fresh_.clear();
@@ -240,6 +248,11 @@ void FlowNetwork::visit_dirty(std::int32_t id) {
 
 void FlowNetwork::solve_component(std::int32_t start) {
   const std::size_t first_flow = touched_.size();
+  if (link(start).known_wide > 0) {
+    --link(start).known_wide;
+    wide_links_.push_back(start);
+    return;
+  }
   if (!wide_links_.empty()) {
     wide_links_.push_back(start);
     return;
@@ -284,6 +297,7 @@ void FlowNetwork::solve_component(std::int32_t start) {
 void FlowNetwork::leave_wide(std::int32_t start, std::size_t first_flow) {
   for (const std::int32_t id : component_) {
     link(id).mark = epoch_ - 1;
+    link(id).known_wide = kStaysWide;
   }
   for (std::size_t i = first_flow; i < touched_.size(); ++i) {
     slots_[touched_[i]].mark = epoch_ - 1;

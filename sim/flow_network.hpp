@@ -71,6 +71,8 @@ class FlowNetwork {
     std::int32_t first_hop;
     std::uint32_t mark;
     bool dirty;
+    std::uint8_t known_wide =
+        0;  ///< settlements for which it is taken to join very many flows still
     [[nodiscard]] bool can_saturate() const { return demand_Bps > capacity_Bps; }
   };
   /// One flow on one link, in the link's list of flows.

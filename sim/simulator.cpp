@@ -255,7 +255,8 @@ Simulator::Run Simulator::run(const BuiltProgram& program, SimulationRecord& rec
   TiledDates dates;
   try {
     dates = run_tiles(*engine_, noisy.graph, noisy.unfolded ? 1 : lowered.tiles, noisy.rank_last,
-                      {}, noisy.capacities.get(), recorder ? &*recorder : nullptr, &tile_runs_);
+                      tile_budget_, noisy.capacities.get(), recorder ? &*recorder : nullptr,
+                      &tile_runs_);
   } catch (const GraphStalled& cause) {
     if (lowered.folded) {  // nodes of single steps say better who waits
       const LoweredProgram each = lowered_of(Folding::Never);

@@ -65,6 +65,8 @@ class Simulator {
   [[nodiscard]] const NoiseProfile& noise() const { return noise_; }
   /// Simulates under this noise from now on; at first there is none.
   void set_noise(NoiseProfile noise) { noise_ = std::move(noise); }
+  /// How many tiles may be simulated from now on, before the rest is carried on.
+  void set_tile_budget(const TileBudget& budget) { tile_budget_ = budget; }
 
   /// Simulates one call. `seed` and `repetition` choose the random draws of the noise and of a cost
   /// model that has any (start skew); otherwise they change nothing. The seed says which machine it
@@ -105,6 +107,7 @@ class Simulator {
   std::shared_ptr<const Fabric> fabric_;
   CostModel cost_model_;
   NoiseProfile noise_;
+  TileBudget tile_budget_;
   std::unique_ptr<Engine> engine_;
   std::vector<std::vector<int>> rings_;
   std::map<ProgramKey, BuiltProgram> programs_;

@@ -119,13 +119,7 @@ struct TileRun {
 // Are two graphs of so many tiles each the same but for that number?
 bool same_tile(const TransferGraph& a, std::int32_t tiles_a, const TransferGraph& b,
                std::int32_t tiles_b) {
-  if (a.size() != b.size() || a.routes() != b.routes() || a.edges() != b.edges() || a.adaptive() ||
-      b.adaptive() || !std::ranges::equal(a.link_capacities_Bps(), b.link_capacities_Bps())) {
-    return false;
-  }
-  for (std::int32_t route = 0; route < a.routes(); ++route) {
-    if (!std::ranges::equal(a.route_links(route), b.route_links(route))) return false;
-  }
+  if (a.size() != b.size() || a.edges() != b.edges() || !a.same_network(b)) return false;
   const auto same_edge = [](const TransferGraph::Edge& x, const TransferGraph::Edge& y) {
     return x.target == y.target && x.lag == y.lag;
   };

@@ -353,6 +353,13 @@ void TransferGraph::check_background() const {
   }
 }
 
+bool TransferGraph::same_network(const TransferGraph& other) const {
+  return link_capacity_Bps_ == other.link_capacity_Bps_ && route_offset_ == other.route_offset_ &&
+         route_links_ == other.route_links_ && choices_ == other.choices_ &&
+         first_way_ == other.first_way_ && way_offset_ == other.way_offset_ &&
+         way_links_ == other.way_links_;
+}
+
 int longest_chain(const TransferGraph& graph) {
   const auto same_iteration = [](const TransferGraph::Edge& edge) {
     return edge.lag <= 0 || edge.lag == TransferGraph::kFirstOnly;

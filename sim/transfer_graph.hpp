@@ -127,6 +127,7 @@ class TransferGraph {
     std::int32_t first = 0;
     std::int32_t count = 0;
     std::int32_t ways = -1;  ///< -1: nothing
+    bool operator==(const Choice&) const = default;
   };
   /// True if some route has alternatives.
   [[nodiscard]] bool adaptive() const { return !choices_.empty(); }
@@ -162,6 +163,8 @@ class TransferGraph {
   /// Number of incoming edges, unsatisfiable ones included.
   [[nodiscard]] std::int32_t dependencies(TransferId id) const { return dependencies_[index(id)]; }
   [[nodiscard]] std::span<const double> link_capacities_Bps() const { return link_capacity_Bps_; }
+  /// Has the other graph the same links, and the same routes over them with the same choices?
+  [[nodiscard]] bool same_network(const TransferGraph& other) const;
 
  private:
   static std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
