@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -98,6 +99,9 @@ class Environment {
                                 std::span<const std::int32_t> prefix,
                                 std::span<std::uint8_t> out) const;
 };
+
+/// Makes environments that are alike, as often as it is called.
+using EnvironmentMaker = std::function<std::unique_ptr<Environment>()>;
 
 /// Buffers for one environment, allocated once; masks start as ones.
 class OwnedBuffers {

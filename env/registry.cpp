@@ -1,5 +1,6 @@
 #include "env/registry.hpp"
 
+#include "env/collective_tuning.hpp"
 #include "env/counter_env.hpp"
 #include "env/wrapper.hpp"
 
@@ -7,31 +8,47 @@ namespace cclgym {
 
 namespace {
 
-template <class Kind>
-std::unique_ptr<Environment> make(const YamlValue& options) {
-  return std::make_unique<Kind>(options);
+EnvironmentMaker prepare_counter(const YamlValue& options) {
+  const CounterEnv checked(options);  // what is wrong shows now
+  return [options] { return std::make_unique<CounterEnv>(options); };
+}
+
+EnvironmentMaker prepare_collective_tuning(const YamlValue& options) {
+  return
+      [setup = read_tuning_setup(options)] { return std::make_unique<CollectiveTuningEnv>(setup); };
 }
 
 }  // namespace
 
 const std::vector<EnvironmentEntry>& environment_entries() {
   static const std::vector<EnvironmentEntry> entries{
+      {.name = "CollectiveTuning-v0",
+       .description = "choose how each collective call of a job is carried out",
+       .options = collective_tuning_options(),
+       .prepare = prepare_collective_tuning},
       {.name = "Counter-v0",
        .description = "count to a number exactly: an example, and an environment for tests",
        .options = CounterEnv::option_specs(),
-       .make = make<CounterEnv>},
+       .prepare = prepare_counter},
   };
   return entries;
 }
 
-std::unique_ptr<Environment> make_environment(std::string_view name, const YamlValue& options,
-                                              const SourceLocation& where) {
+EnvironmentMaker environment_maker(std::string_view name, const YamlValue& options,
+                                   const SourceLocation& where) {
   std::vector<std::string> names;
   for (const EnvironmentEntry& entry : environment_entries()) {
-    if (entry.name == name) return std::make_unique<OrderEnforcing>(entry.make(options));
+    if (entry.name == name) {
+      return [make = entry.prepare(options)] { return std::make_unique<OrderEnforcing>(make()); };
+    }
     names.push_back(entry.name);
   }
   throw UserError(where, unknown_name_message("environment", name, names));
+}
+
+std::unique_ptr<Environment> make_environment(std::string_view name, const YamlValue& options,
+                                              const SourceLocation& where) {
+  return environment_maker(name, options, where)();
 }
 
 }  // namespace cclgym

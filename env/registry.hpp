@@ -17,14 +17,22 @@ struct EnvironmentEntry {
   std::string name;  ///< "Counter-v0"
   std::string description;
   std::vector<OptionSpec> options;
-  /// The bare environment. `options` is null or a mapping of the records above; throws UserError.
-  std::unique_ptr<Environment> (*make)(const YamlValue& options);
+  /// Reads the options, null or a mapping of the records above, once, and returns what makes bare
+  /// environments by them; these may share what does not change. Throws UserError.
+  EnvironmentMaker (*prepare)(const YamlValue& options);
 };
 
 [[nodiscard]] const std::vector<EnvironmentEntry>& environment_entries();
 
-/// The environment in OrderEnforcing. `options` is null or a mapping of the entry's records.
-/// Throws UserError for an unknown name (naming the nearest one, at `where`) or wrong options.
+/// What makes the environment, in OrderEnforcing. `options` is null or a mapping of the entry's
+/// records. Throws UserError for an unknown name (naming the nearest one, at `where`) or wrong
+/// options. For vector environments: the options are read once, and all that does not change is
+/// there once.
+[[nodiscard]] EnvironmentMaker environment_maker(std::string_view name,
+                                                 const YamlValue& options = {},
+                                                 const SourceLocation& where = {});
+
+/// One such environment.
 [[nodiscard]] std::unique_ptr<Environment> make_environment(std::string_view name,
                                                             const YamlValue& options = {},
                                                             const SourceLocation& where = {});

@@ -73,38 +73,41 @@ StepBuffers VectorEnv::row(std::size_t environment) {
           row_of(buffers_.infos, environment, spec.info_names.size())};
 }
 
-void VectorEnv::reset(std::optional<std::uint64_t> seed, const YamlValue& options) {
+void VectorEnv::set_seeds(std::optional<std::uint64_t> seed) {
   for (std::size_t i = 0; i < size(); ++i) {
     seeds_[i] = seed ? std::optional(*seed + i) : std::nullopt;
   }
+}
+
+void VectorEnv::reset(std::optional<std::uint64_t> seed, const YamlValue& options) {
+  set_seeds(seed);
   reset(seeds_, options);
 }
 
 void VectorEnv::reset(std::span<const std::optional<std::uint64_t>> seeds,
                       const YamlValue& options) {
-  if (seeds.size() != size()) {
-    throw std::logic_error(
-        fmt::format("VectorEnv::reset: {} seeds for {} environments", seeds.size(), size()));
-  }
-  if (seeds.data() != seeds_.data()) std::copy(seeds.begin(), seeds.end(), seeds_.begin());
-  std::fill(selected_.begin(), selected_.end(), std::uint8_t{1});
-  run_reset(options);
+  reset_some(std::vector<std::uint8_t>(size(), 1), seeds, options);
 }
 
 void VectorEnv::reset_some(std::span<const std::uint8_t> mask, std::optional<std::uint64_t> seed,
                            const YamlValue& options) {
+  set_seeds(seed);
+  reset_some(mask, seeds_, options);
+}
+
+void VectorEnv::reset_some(std::span<const std::uint8_t> mask,
+                           std::span<const std::optional<std::uint64_t>> seeds,
+                           const YamlValue& options) {
+  if (seeds.size() != size()) {
+    throw std::logic_error(
+        fmt::format("VectorEnv::reset: {} seeds for {} environments", seeds.size(), size()));
+  }
   if (mask.size() != size()) {
     throw std::logic_error(
         fmt::format("VectorEnv::reset_some: {} bytes for {} environments", mask.size(), size()));
   }
+  if (seeds.data() != seeds_.data()) std::copy(seeds.begin(), seeds.end(), seeds_.begin());
   std::copy(mask.begin(), mask.end(), selected_.begin());
-  for (std::size_t i = 0; i < size(); ++i) {
-    seeds_[i] = seed ? std::optional(*seed + i) : std::nullopt;
-  }
-  run_reset(options);
-}
-
-void VectorEnv::run_reset(const YamlValue& options) {
   options_ = options;
   run_all(Command::Reset);
   options_ = {};

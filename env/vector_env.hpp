@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -50,8 +49,6 @@ struct VectorBuffers {
   std::vector<double> final_infos;               ///< as infos
 };
 
-using EnvironmentMaker = std::function<std::unique_ptr<Environment>()>;
-
 class VectorEnv {
  public:
   virtual ~VectorEnv() = default;
@@ -72,6 +69,10 @@ class VectorEnv {
   /// Resets those whose byte in `mask` is not 0, at any time; environment i gets seed + i. The rows
   /// of the others stay as they are.
   void reset_some(std::span<const std::uint8_t> mask, std::optional<std::uint64_t> seed,
+                  const YamlValue& options = {});
+  /// Likewise, each with a seed of its own or none. `seeds` has an entry an environment.
+  void reset_some(std::span<const std::uint8_t> mask,
+                  std::span<const std::optional<std::uint64_t>> seeds,
                   const YamlValue& options = {});
 
   /// Steps all; `actions` is [environments x action size]. Throws what a step throws (of the first
@@ -94,7 +95,7 @@ class VectorEnv {
 
  private:
   [[nodiscard]] StepBuffers row(std::size_t environment);
-  void run_reset(const YamlValue& options);
+  void set_seeds(std::optional<std::uint64_t> seed);
   void begin_episode(std::size_t environment);
   void step_one(std::size_t environment);
   void rethrow_first();

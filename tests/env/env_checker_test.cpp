@@ -37,10 +37,10 @@ std::vector<Subject> subjects() {
       "NormalizeObservation, NormalizeReward]"};
   std::vector<Subject> result;
   for (const EnvironmentEntry& entry : environment_entries()) {
+    const EnvironmentMaker make = environment_maker(entry.name);
     for (const std::string& list : wrappers) {
-      result.push_back({entry.name + " " + list, [name = entry.name, list] {
-                          return wrap_environment(make_environment(name),
-                                                  parse_yaml(list, "wrappers"));
+      result.push_back({entry.name + " " + list, [make, list] {
+                          return wrap_environment(make(), parse_yaml(list, "wrappers"));
                         }});
     }
   }

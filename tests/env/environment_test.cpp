@@ -106,7 +106,9 @@ TEST_CASE("Environments are made by name") {
   CHECK(make_environment("Counter-v0")->spec().name == "Counter-v0");
   CHECK(message_of<UserError>([] {
           (void)make_environment("Counter-v1", {}, {"a.yaml", 3, 5});
-        }).find("a.yaml:3:5: unknown environment 'Counter-v1'; expected one of Counter-v0") == 0);
+        })
+            .find("a.yaml:3:5: unknown environment 'Counter-v1'; expected one of "
+                  "CollectiveTuning-v0, Counter-v0") == 0);
   CHECK(message_of<UserError>([] {
           (void)make_environment("Counter-v0", parse_yaml("{targets: 5}", "test"));
         }).find("did you mean 'target'?") != std::string::npos);
