@@ -48,5 +48,7 @@ class Random {
 
 /// Natural logarithm of a finite x > 0 within 1 ulp, the same bits everywhere.
 [[nodiscard]] double portable_log(double x);
+/// exp(x) within 1 ulp, the same bits everywhere. 0 below -745.2, infinite above 709.7.
+[[nodiscard]] double portable_exp(double x);
 
 }  // namespace cclgym

@@ -31,8 +31,6 @@ enum class NoiseDraw : std::uint64_t {
 [[nodiscard]] Random call_stream(const NoiseSeed& seed, NoiseDraw draw, std::uint64_t thing,
                                  std::uint64_t part = 0);
 
-/// exp(x) within 1 ulp, the same bits everywhere. 0 below -745.2, infinite above 709.7.
-[[nodiscard]] double portable_exp(double x);
 /// exp(N(ln median, sigma)); median >= 0, sigma >= 0.
 [[nodiscard]] double lognormal(Random& random, double median, double sigma);
 /// Pareto: P(X > x) = (least / x)^shape for x >= least; shape > 0.
