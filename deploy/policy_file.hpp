@@ -1,0 +1,66 @@
+// Policy files: a trained policy in one file that does not depend on what trained it. Records with
+// names, in a versioned, checksummed, little-endian frame (docs/deploy.md has the table).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cclgym {
+
+/// A text, e.g. how the policy was trained. UTF-8.
+struct PolicyFileText {
+  std::string name;
+  std::string text;
+  friend bool operator==(const PolicyFileText&, const PolicyFileText&) = default;
+};
+
+/// Whole numbers, e.g. the shape of the network or the mask rules of a machine.
+struct PolicyFileTable {
+  std::string name;
+  std::vector<std::uint32_t> values;
+  friend bool operator==(const PolicyFileTable&, const PolicyFileTable&) = default;
+};
+
+/// Weights, in row-major order.
+struct PolicyFileTensor {
+  std::string name;
+  std::vector<std::uint32_t> shape;  ///< at most kMostPolicyDimensions, each >= 1
+  std::vector<float> values;         ///< as many as the product of the shape; all finite
+  friend bool operator==(const PolicyFileTensor&, const PolicyFileTensor&) = default;
+};
+
+/// The records of a file. Names are distinct within a kind.
+struct PolicyFile {
+  std::vector<PolicyFileText> texts;
+  std::vector<PolicyFileTable> tables;
+  std::vector<PolicyFileTensor> tensors;
+
+  /// nullptr: there is none of this name.
+  [[nodiscard]] const PolicyFileText* text(std::string_view name) const;
+  [[nodiscard]] const PolicyFileTable* table(std::string_view name) const;
+  [[nodiscard]] const PolicyFileTensor* tensor(std::string_view name) const;
+  friend bool operator==(const PolicyFile&, const PolicyFile&) = default;
+};
+
+inline constexpr std::uint32_t kPolicyVersion = 1;
+inline constexpr std::size_t kMostPolicyBytes = std::size_t{64} << 20;
+inline constexpr std::size_t kMostPolicyDimensions = 4;
+inline constexpr std::size_t kMostPolicyNameBytes = 200;
+
+/// The bytes of a file. Same records, same bytes. Throws std::logic_error at what parse_policy
+/// would refuse.
+[[nodiscard]] std::string format_policy(const PolicyFile& file);
+
+/// Reads what format_policy wrote. `name` is used in messages. Throws UserError "NAME: byte 24: …"
+/// at whatever is wrong: not a policy file, another version, truncated, bytes left over, a wrong
+/// checksum, sizes that do not fit the file, names that are not printable or come twice, weights
+/// that are not finite. Never allocates more than a small multiple of `bytes`.
+[[nodiscard]] PolicyFile parse_policy(std::string_view bytes, const std::string& name);
+
+/// CRC-32 as in zlib and PNG (ISO 3309).
+[[nodiscard]] std::uint32_t crc32_of(std::string_view bytes);
+
+}  // namespace cclgym

@@ -1,0 +1,104 @@
+// How long a decision of a policy takes, call by call: bench_policy [FILE.policy]. Without a file,
+// networks with random weights. One core; each decision is timed by itself, the clock's own time
+// included.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "agents/policy_export.hpp"
+#include "agents/policy_weights.hpp"
+#include "core/random.hpp"
+#include "deploy/policy_runtime.h"
+
+namespace {
+
+using namespace cclgym;
+
+constexpr int kDecisions = 1'000'000;
+
+std::string random_policy(std::size_t encoder, std::size_t lstm, std::size_t head,
+                          const std::vector<std::size_t>& levels) {
+  Random random(1);
+  PolicyWeights weights = initial_policy_weights(
+      {.observations = 93, .encoder = {encoder}, .lstm = lstm, .head = head, .levels = levels},
+      random);
+  weights.features.assign(93, "feature");
+  for (const std::size_t n : levels) {
+    weights.knobs.push_back({"knob", std::vector<std::string>(n, "level")});
+  }
+  return format_policy(to_policy_file(weights, {}));
+}
+
+void measure(const std::string& label, const cclgym_policy* policy, int rules) {
+  const std::size_t size = cclgym_policy_observation_size(policy);
+  std::vector<char> state(cclgym_policy_state_bytes(policy));
+  (void)cclgym_policy_state_init(policy, state.data(), state.size());
+  std::vector<std::int32_t> action(cclgym_policy_knobs(policy));
+  Random random(2);
+  // Different observations, so that no branch is learned by heart.
+  constexpr std::size_t kObservations = 256;
+  std::vector<float> observations(kObservations * size);
+  for (float& value : observations) value = static_cast<float>(random.uniform(-1, 1));
+  std::vector<double> times;
+  times.reserve(kDecisions);
+  for (int i = 0; i < kDecisions; ++i) {
+    const float* observation =
+        observations.data() + (static_cast<std::size_t>(i) % kObservations) * size;
+    const auto start = std::chrono::steady_clock::now();
+    const int status = cclgym_policy_decide(policy, state.data(), observation, size, rules, nullptr,
+                                            0, action.data(), action.size());
+    const auto end = std::chrono::steady_clock::now();
+    if (status != CCLGYM_POLICY_OK) std::printf("status %d\n", status);
+    times.push_back(std::chrono::duration<double, std::micro>(end - start).count());
+  }
+  std::sort(times.begin(), times.end());
+  const auto at = [&](double share) {
+    return times[static_cast<std::size_t>(share * (kDecisions - 1))];
+  };
+  std::printf("%-44s p50 %.3f us   p99 %.3f us   p99.9 %.3f us\n", label.c_str(), at(0.5), at(0.99),
+              at(0.999));
+}
+
+void measure_random(std::size_t encoder, std::size_t lstm, std::size_t head,
+                    const std::vector<std::size_t>& levels) {
+  const std::string bytes = random_policy(encoder, lstm, head, levels);
+  cclgym_policy* policy = nullptr;
+  char error[300] = "";
+  if (cclgym_policy_parse(bytes.data(), bytes.size(), &policy, error, sizeof(error)) != 0) {
+    std::printf("%s\n", error);
+    return;
+  }
+  measure("93 -> " + std::to_string(encoder) + ", lstm " + std::to_string(lstm) + ", " +
+              std::to_string(levels.size()) + " heads of " + std::to_string(head),
+          policy, -1);
+  cclgym_policy_free(policy);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc > 1) {
+    cclgym_policy* policy = nullptr;
+    char error[300] = "";
+    if (cclgym_policy_load(argv[1], &policy, error, sizeof(error)) != 0) {
+      std::printf("%s\n", error);
+      return 2;
+    }
+    measure("all legal", policy, -1);
+    for (std::size_t i = 0; i < cclgym_policy_rules_count(policy); ++i) {
+      measure(cclgym_policy_rules_name(policy, i), policy, static_cast<int>(i));
+    }
+    cclgym_policy_free(policy);
+    return 0;
+  }
+  const std::vector<std::size_t> offline{13, 5, 3, 7, 6, 4, 6, 3};
+  const std::vector<std::size_t> stock{5, 3, 7};
+  measure_random(64, 32, 24, offline);
+  measure_random(64, 32, 16, offline);
+  measure_random(64, 64, 16, offline);
+  measure_random(64, 32, 24, stock);
+  measure_random(64, 64, 32, stock);
+  return 0;
+}
