@@ -27,6 +27,8 @@ struct Records {
   OptionSpec nodes_per_leaf = record("servers_per_leaf", "nodes-per-leaf");
   OptionSpec groups = record("groups", "groups");
   OptionSpec routing = record("routing", "routing");
+  OptionSpec nvls = record("nvls", "nvls");
+  OptionSpec sharp = record("sharp", "sharp");
 };
 
 const Records& records() {
@@ -38,6 +40,11 @@ std::optional<int> number(const Arguments& arguments, const OptionSpec& spec) {
   if (!arguments.has(spec.name)) return std::nullopt;
   return static_cast<int>(
       read_integer(arguments.text(spec.name), spec, argument_location(spec.name)));
+}
+
+std::optional<bool> flag(const Arguments& arguments, const OptionSpec& spec) {
+  if (!arguments.has(spec.name)) return std::nullopt;
+  return read_flag(arguments.text(spec.name), spec, argument_location(spec.name));
 }
 
 FabricSpec spec_of(const std::string& name, const Arguments& arguments) {
@@ -61,6 +68,8 @@ FabricSpec spec_of(const std::string& name, const Arguments& arguments) {
   }
   spec.servers_per_leaf = number(arguments, all.nodes_per_leaf);
   spec.groups = number(arguments, all.groups);
+  spec.nvls = flag(arguments, all.nvls);
+  spec.sharp = flag(arguments, all.sharp);
   return spec;
 }
 
@@ -75,6 +84,8 @@ void add_fabric_options(ArgumentReader& reader) {
   reader.option(records().nodes_per_leaf, "N");
   reader.option(records().groups, "N");
   reader.option(records().routing, "NAME");
+  reader.option(records().nvls, "true|false");
+  reader.option(records().sharp, "true|false");
 }
 
 std::shared_ptr<const Fabric> fabric_of(const std::string& name, const Arguments& arguments) {

@@ -33,6 +33,14 @@ struct AlgorithmRequest {
   CompileOptions compile{.fuse = false, .share_blocks = false};
 };
 
+/// What an algorithm leaves to switches.
+enum class SwitchUse : std::uint8_t {
+  None,
+  Everywhere,  ///< between any two ranks
+  InServers,   ///< between the ranks of each server
+  Network      ///< between servers
+};
+
 struct AlgorithmInfo {
   std::string name;         ///< as in YAML: "ring", "recursive-doubling", "tree", …
   std::string description;  ///< one line
@@ -41,6 +49,8 @@ struct AlgorithmInfo {
   Runtime runtime = Runtime::Interpreter;  ///< who runs it: NCCL what NCCL has built in
   /// Does one thread block serve both directions of a peer, as MSCCL's own program has it?
   bool shares_blocks = false;
+  /// Switches that must be able to copy and to add (Node::computes).
+  SwitchUse switches = SwitchUse::None;
 };
 
 /// The shipped algorithms, in the order in which `list` shows them.
@@ -58,7 +68,7 @@ struct AlgorithmInfo {
 
 /// The most thread blocks that any GPU has in one kernel of the program of a valid request with the
 /// default compile options, in closed form: exact, but for tree AllReduce, recursive-doubling
-/// AllGather, recursive-halving, halving-doubling, pat, hierarchical, hierarchical-all-pairs,
+/// AllGather, recursive-halving, halving-doubling, pat, nvls-tree, hierarchical, hierarchical-all-pairs,
 /// two-step, three-step and, on two ranks, spread-ring, where it is an upper bound a few blocks
 /// above. Throws UserError naming the nearest algorithm if there is none such.
 [[nodiscard]] int thread_blocks_per_gpu(std::string_view algorithm,

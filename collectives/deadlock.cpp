@@ -1,6 +1,8 @@
 #include "collectives/deadlock.hpp"
 
+#include <algorithm>
 #include <deque>
+#include <unordered_map>
 #include <vector>
 
 #include "collectives/kernel_order.hpp"
@@ -21,7 +23,14 @@ class OrderExecutor {
         waiting_messages_(blocks_.connections().size(), 0),
         next_step_(blocks_.size(), 0),
         queued_(blocks_.size(), false),
-        waiters_(blocks_.size()) {}
+        waiters_(blocks_.size()) {
+    for (std::size_t i = 0; i < blocks_.size(); ++i) {
+      for (const Instruction& step : blocks_[i].block->steps) {
+        if (step.group == kNoGroup || !sends(step.opcode)) continue;
+        groups_[step.group].senders.push_back(static_cast<std::int32_t>(i));
+      }
+    }
+  }
 
   /// The first block that cannot finish; -1: there is none.
   std::int32_t run() {
@@ -85,7 +94,26 @@ class OrderExecutor {
       return false;
     }
     if (receives(step.opcode) && waiting_messages_[at(entry.receives)] == 0) return false;
-    return !sends(step.opcode) || slots_ == 0 || waiting_messages_[at(entry.sends)] < slots_;
+    if (!sends(step.opcode)) return true;
+    if (slots_ != 0 && waiting_messages_[at(entry.sends)] >= slots_) return false;
+    return step.group == kNoGroup || all_could_send(block, groups_.at(step.group));
+  }
+
+  /// What switches copy or add moves when all messages of the group could.
+  struct Group {
+    std::vector<std::int32_t> senders;  ///< blocks
+    std::vector<std::int32_t> waiting;  ///< those of them that could send
+  };
+  bool all_could_send(std::int32_t block, Group& group) {
+    if (std::ranges::find(group.waiting, block) != group.waiting.end()) {
+      return group.waiting.size() == group.senders.size();
+    }
+    group.waiting.push_back(block);
+    if (group.waiting.size() < group.senders.size()) return false;
+    for (const std::int32_t other : group.waiting) {
+      if (other != block) wake(other);
+    }
+    return true;
   }
 
   verifier::BlockIndex blocks_;
@@ -95,6 +123,7 @@ class OrderExecutor {
   std::vector<std::int32_t> next_step_;         ///< by block
   std::vector<bool> queued_;
   std::vector<std::vector<std::int32_t>> waiters_;
+  std::unordered_map<std::int32_t, Group> groups_;
   std::deque<std::int32_t> runnable_;
 };
 

@@ -95,6 +95,17 @@ std::int64_t ThreadBlockProgram::most_resident_blocks() const {
   return most;
 }
 
+bool ThreadBlockProgram::uses_switches() const {
+  for (const GpuProgram& gpu : gpus) {
+    for (const ThreadBlock& block : gpu.thread_blocks) {
+      for (const Instruction& step : block.steps) {
+        if (step.group != kNoGroup) return true;
+      }
+    }
+  }
+  return false;
+}
+
 std::string describe_step(const ThreadBlockProgram& program, int rank, int thread_block, int step) {
   const ThreadBlock& block = program.gpus[static_cast<std::size_t>(rank)]
                                  .thread_blocks[static_cast<std::size_t>(thread_block)];

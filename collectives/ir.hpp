@@ -32,6 +32,9 @@ enum class Opcode : std::uint8_t {
 [[nodiscard]] bool reads_source(Opcode opcode);   ///< is `source` read?
 [[nodiscard]] bool writes_target(Opcode opcode);  ///< is `target` written?
 
+/// Of a message that no switch copies or adds.
+inline constexpr std::int32_t kNoGroup = -1;
+
 /// A run of chunks in a buffer of the executing GPU.
 struct BufferSlice {
   Buffer buffer = Buffer::Input;
@@ -52,6 +55,10 @@ struct Instruction {
   BufferSlice target;                 ///< written iff writes_target(opcode)
   std::int32_t count = 1;             ///< chunks
   std::vector<StepRef> dependencies;  ///< cross-thread-block only; steps of one block run in order
+  /// Messages of one group are one transfer that starts when all of them could, and ends for all at
+  /// once: one rank's to several others, which the switches on the way copy, or several ranks' to
+  /// one, which they add up. What is sent, received and added is as without a group. Never fused.
+  std::int32_t group = kNoGroup;
 };
 
 /// More kernels than any program has.
@@ -100,6 +107,8 @@ struct ThreadBlockProgram {
   [[nodiscard]] int kernels() const;  ///< launches a GPU, at least 1: the highest kernel + 1
   /// The most thread blocks that a GPU has in one kernel, which must all be resident at once.
   [[nodiscard]] std::int64_t most_resident_blocks() const;
+  /// Is anything copied or added by switches (Instruction::group)?
+  [[nodiscard]] bool uses_switches() const;
 };
 
 /// "rank 3, thread block 1, step 4: recvReduceCopy from rank 2 on channel 0": for error messages.

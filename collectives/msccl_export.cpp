@@ -105,6 +105,9 @@ class Exporter {
       refuse(fmt::format("{} kernels, launched one after another; a file is one kernel",
                          program_.kernels()));
     }
+    if (program_.uses_switches()) {
+      refuse("switches that copy or add; executors have no such instructions");
+    }
     check_limit("channels", program_.channels, msccl::kMostChannels);
     check_limit("ranks", contract_.ranks(), msccl::kMostChildren);
     for (int rank = 0; rank < contract_.ranks(); ++rank) check_gpu(rank);

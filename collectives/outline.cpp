@@ -15,6 +15,7 @@ std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 // By how much each wait of a step advances from `earlier` to `later`; false: they are not alike.
 bool strides(const Instruction& earlier, const Instruction& later,
              std::vector<std::int32_t>& result) {
+  if (earlier.group != kNoGroup || later.group != kNoGroup) return false;
   if (earlier.opcode != later.opcode || earlier.count != later.count ||
       earlier.dependencies.size() != later.dependencies.size()) {
     return false;
@@ -98,7 +99,7 @@ class Outliner {
       waits_.push_back({dependency.thread_block, dependency.step,
                         stride_.empty() ? 0 : stride_[first_stride + i]});
     }
-    outline_.add_step(step.opcode, step.count, waits_);
+    outline_.add_step(step.opcode, step.count, waits_, step.group);
   }
 
   ProgramOutline& outline_;
@@ -122,8 +123,8 @@ void ProgramOutline::begin_loop(std::int32_t times) {
 }
 
 void ProgramOutline::add_step(Opcode opcode, std::int32_t count,
-                              std::span<const OutlineWait> step_waits) {
-  steps.push_back({opcode, count, static_cast<std::uint32_t>(waits.size())});
+                              std::span<const OutlineWait> step_waits, std::int32_t group) {
+  steps.push_back({opcode, count, static_cast<std::uint32_t>(waits.size()), group});
   waits.insert(waits.end(), step_waits.begin(), step_waits.end());
   ++loops.back().body;
   blocks.back().steps += loops.back().times;
@@ -211,7 +212,7 @@ ProgramOutline ProgramOutline::unrolled() const {
             for (const OutlineWait& wait : waits_of(s)) {
               moved.push_back({wait.thread_block, wait.step + i * wait.stride, 0});
             }
-            result.add_step(steps[s].opcode, steps[s].count, moved);
+            result.add_step(steps[s].opcode, steps[s].count, moved, steps[s].group);
           }
         }
       }

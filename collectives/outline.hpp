@@ -27,6 +27,7 @@ struct OutlineStep {
   std::int32_t count = 1;  ///< chunks
   std::uint32_t first_wait =
       0;  ///< index into ProgramOutline::waits; those of the next step follow
+  std::int32_t group = kNoGroup;  ///< Instruction::group; steps of loops have none
 };
 
 /// `body` steps that a thread block goes through `times` times.
@@ -66,7 +67,8 @@ class ProgramOutline {
   void begin_block(const OutlineBlock& block);
   /// The steps from here on are the body of a loop; times = 1: straight code.
   void begin_loop(std::int32_t times);
-  void add_step(Opcode opcode, std::int32_t count, std::span<const OutlineWait> step_waits = {});
+  void add_step(Opcode opcode, std::int32_t count, std::span<const OutlineWait> step_waits = {},
+                std::int32_t group = kNoGroup);
   void finish();
 
   // --- reading ---

@@ -45,6 +45,22 @@ ChunkRef ChunkRef::reduce(const ChunkRef& other, OperationOptions options) const
   return program_->add(operation, other, this);
 }
 
+void ChunkRef::multicast(std::span<const int> ranks, Buffer buffer, int index,
+                         OperationOptions options) const {
+  const ProgramBuilder::GroupScope group(*program_, rank(), {ranks.begin(), ranks.end()});
+  for (const int target : ranks) (void)copy(target, buffer, index, options);
+}
+
+ChunkRef ChunkRef::reduce_in_switch(std::span<const ChunkRef> others,
+                                    OperationOptions options) const {
+  std::vector<int> ranks;
+  for (const ChunkRef& other : others) ranks.push_back(other.rank());
+  const ProgramBuilder::GroupScope group(*program_, rank(), std::move(ranks));
+  ChunkRef sum = *this;
+  for (const ChunkRef& other : others) sum = sum.reduce(other, options);
+  return sum;
+}
+
 ParallelScope::ParallelScope(ProgramBuilder& program, int instances)
     : program_(program), outer_(program.parallel_) {
   program_.parallel_ *= instances;
@@ -111,6 +127,21 @@ Program ProgramBuilder::finish() {
   return program;
 }
 
+ProgramBuilder::GroupScope::GroupScope(ProgramBuilder& builder, int rank, std::vector<int> others)
+    : program(builder) {
+  others.push_back(rank);
+  std::sort(others.begin(), others.end());
+  const auto twice = std::adjacent_find(others.begin(), others.end());
+  if (twice != others.end()) {
+    program.fail(nullptr, fmt::format("rank {} twice in one operation of the switches", *twice));
+  }
+  if (others.size() == 1) {
+    program.fail(nullptr,
+                 "an operation of the switches without other ranks; expected at least one");
+  }
+  program.group_ = program.groups_++;
+}
+
 ChunkRef ProgramBuilder::add(Operation operation, const ChunkRef& source, const ChunkRef* target) {
   if (finished_) fail(&operation, "the program is finished");
   if (operation.channel < kAutoChannel) {
@@ -118,6 +149,7 @@ ChunkRef ProgramBuilder::add(Operation operation, const ChunkRef& source, const 
   }
   operation.parallel = parallel_;
   operation.kernel = kernel_;
+  operation.group = group_;
   require_fresh(source, operation);
   if (target != nullptr) {
     if (source.program_ != target->program_) {

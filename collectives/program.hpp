@@ -10,11 +10,13 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "collectives/contract.hpp"
+#include "collectives/ir.hpp"
 #include "collectives/memory_layout.hpp"
 
 namespace cclgym {
@@ -40,6 +42,9 @@ struct Operation {
   /// The compiler makes so many operations of it, each on its part of the data and its own channel.
   std::int32_t parallel = 1;
   std::int32_t kernel = 0;  ///< the launch that it is part of (ProgramBuilder::next_kernel)
+  /// Operations of one group are carried out at once, by the switches on their way
+  /// (ChunkRef::multicast, ChunkRef::reduce_in_switch); kNoGroup: by GPUs.
+  std::int32_t group = kNoGroup;
 
   [[nodiscard]] bool remote() const { return source.rank != target.rank; }
   friend bool operator==(const Operation&, const Operation&) = default;
@@ -91,6 +96,19 @@ class ChunkRef {
   /// Adds the chunks of `other` (on any rank, as many) to these, in place; returns the new
   /// reference to this location. Throws UserError as copy does, and if the counts differ.
   ChunkRef reduce(const ChunkRef& other, OperationOptions options = {}) const;
+
+  /// Copies the chunks to `count()` locations from (rank, buffer, index) on, for each of `ranks`:
+  /// all in one go, for the switches on the way hand out what is sent to them once (NVLS:
+  /// multimem.st). Needs no more of this rank's links than one copy does. Throws UserError as copy
+  /// does, and if a rank is this one or named twice.
+  void multicast(std::span<const int> ranks, Buffer buffer, int index,
+                 OperationOptions options = {}) const;
+
+  /// Adds the chunks of all `others`, each on another rank, to these, in place; returns the new
+  /// reference to this location. The switches on the way add them up (NVLS: multimem.ld_reduce;
+  /// SHARP), so that this rank receives the sum alone. Throws UserError as reduce does, and if two
+  /// references are on one rank.
+  ChunkRef reduce_in_switch(std::span<const ChunkRef> others, OperationOptions options = {}) const;
 
  private:
   friend class ProgramBuilder;
@@ -160,7 +178,17 @@ class ProgramBuilder {
   void require_disjoint(const Operation& operation) const;
   /// `operation` is the one being traced; nullptr: a call of chunk().
   [[noreturn]] void fail(const Operation* operation, const std::string& reason) const;
+  /// While it lives, operations between `rank` and `others`, which must be distinct, are one group.
+  struct GroupScope {
+    GroupScope(ProgramBuilder& builder, int rank, std::vector<int> others);
+    GroupScope(const GroupScope&) = delete;
+    GroupScope& operator=(const GroupScope&) = delete;
+    ~GroupScope() { program.group_ = kNoGroup; }
+    ProgramBuilder& program;
+  };
 
+  std::int32_t group_ = kNoGroup;  ///< of the operations to come
+  std::int32_t groups_ = 0;
   bool finished_ = false;
   std::int32_t parallel_ = 1;  ///< of the scopes that are open
   std::int32_t kernel_ = 0;    ///< of the operations to come

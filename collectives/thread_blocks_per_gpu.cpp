@@ -142,7 +142,21 @@ Count pat(const AlgorithmRequest& request) {
   return request.channels * 2 * steps;
 }
 
-constexpr std::array<std::pair<std::string_view, Count (*)(const AlgorithmRequest&)>, 18> kCounts{{
+// To and from each other rank, for both halves.
+Count nvls(const AlgorithmRequest& request) {
+  const Count halves = request.collective == Kind::AllReduce ? 2 : 1;
+  return request.channels * halves * 2 * (request.ranks - 1);
+}
+
+// As above in the server, and a node of the tree.
+Count nvls_tree(const AlgorithmRequest& request) {
+  const Count inside = request.ranks_per_server;
+  const Count servers = request.ranks / inside;
+  const Count across = servers == 1 ? 0 : (servers == 2 ? 2 : (servers < 6 ? 4 : 6));
+  return request.channels * (4 * (inside - 1) + across);
+}
+
+constexpr std::array<std::pair<std::string_view, Count (*)(const AlgorithmRequest&)>, 20> kCounts{{
     {"ring", ring},
     {"recursive-doubling", doubling},
     {"recursive-halving", doubling},
@@ -161,6 +175,8 @@ constexpr std::array<std::pair<std::string_view, Count (*)(const AlgorithmReques
     {"chain", chain},
     {"three-step", three_step},
     {"pat", pat},
+    {"nvls", nvls},
+    {"nvls-tree", nvls_tree},
 }};
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "collectives/deadlock.hpp"
 #include "collectives/symbolic_memory.hpp"
 #include "collectives/verify_internal.hpp"
 
@@ -76,6 +77,15 @@ BlockIndex::BlockIndex(const ThreadBlockProgram& program) {
   first_.push_back(blocks_.size());
 }
 
+void check_switches(const ThreadBlockProgram& program, std::int32_t slots, Problems& problems) {
+  const auto stuck = find_deadlock(program, slots);
+  if (!stuck) return;
+  problems.add([&] {
+    return fmt::format("deadlock: {}: waits for the other messages of a transfer by the switches",
+                       describe_step(program, stuck->rank, stuck->thread_block, stuck->step));
+  });
+}
+
 std::string in_kernel(std::int32_t kernel) {
   return kernel > 0 ? fmt::format(" in kernel {}", kernel) : std::string();
 }
@@ -100,6 +110,9 @@ VerifyReport verify(const ThreadBlockProgram& program, const VerifyOptions& opti
   if (problems.any()) return std::move(problems).report();
   const verifier::BlockIndex blocks(program);
   const auto execution = verifier::check_execution(program, blocks, options.slots, problems);
+  if (!problems.any() && program.uses_switches()) {
+    verifier::check_switches(program, options.slots, problems);
+  }
   verifier::check_races(program, blocks, execution, options.slots, problems);
   return std::move(problems).report();
 }

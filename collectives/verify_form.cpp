@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <fmt/format.h>
+#include <map>
 #include <set>
 #include <string_view>
 #include <tuple>
@@ -38,8 +39,34 @@ class FormCheck {
 
   const ThreadBlockProgram& program_;
   Problems& problems_;
+  void check_groups();
+
+  struct Group {
+    int rank = 0;
+    int id = 0;
+    int number = 0;  ///< of the step
+    std::set<int> sources{};
+    std::set<int> targets{};
+    std::set<std::pair<int, int>> alike{};  ///< counts and kernels
+    int messages = 0;
+  };
   std::set<std::tuple<int, int, int, int, bool>> ends_;  ///< rank, kernel, channel, peer, sends
+  std::map<int, Group> groups_;
 };
+
+// One rank sends to several others, or several to one, the same number of chunks.
+void FormCheck::check_groups() {
+  for (const auto& [name, group] : groups_) {
+    const std::size_t ends = group.sources.size() + group.targets.size();
+    const bool star = (group.sources.size() == 1 || group.targets.size() == 1) &&
+                      ends == static_cast<std::size_t>(group.messages) + 1;
+    if (star && group.alike.size() == 1) continue;
+    report(group.rank, group.id, group.number,
+           fmt::format("group {} is neither one rank's messages to several others nor several "
+                       "ranks' to one, all alike",
+                       name));
+  }
+}
 
 void FormCheck::run() {
   if (std::ssize(program_.gpus) != program_.contract.ranks()) {
@@ -55,6 +82,7 @@ void FormCheck::run() {
     return;
   }
   for (int rank = 0; rank < program_.contract.ranks(); ++rank) check_gpu(rank);
+  check_groups();
 }
 
 void FormCheck::check_gpu(int rank) {
@@ -115,6 +143,14 @@ void FormCheck::check_step(int rank, int id, int number) {
   const Instruction& checked = step(rank, id, number);
   if (sends(checked.opcode) && of.send_peer < 0) report(rank, id, number, "no send peer");
   if (receives(checked.opcode) && of.recv_peer < 0) report(rank, id, number, "no receive peer");
+  if (checked.group != kNoGroup && sends(checked.opcode)) {
+    if (receives(checked.opcode)) report(rank, id, number, "a fused step in a group");
+    Group& group = groups_.try_emplace(checked.group, Group{rank, id, number}).first->second;
+    group.sources.insert(rank);
+    group.targets.insert(of.send_peer);
+    group.alike.emplace(checked.count, of.kernel);
+    ++group.messages;
+  }
   for (const StepRef& wait : checked.dependencies) {
     const bool exists = wait.thread_block >= 0 &&
                         wait.thread_block < std::ssize(gpu(rank).thread_blocks) && wait.step >= 0 &&

@@ -87,6 +87,9 @@ struct ExecutedStep {
 /// Is the program well formed, so that the other checks can rely on its indices?
 void check_form(const ThreadBlockProgram& program, Problems& problems);
 
+/// What switches copy or add moves when all messages of its group could: does that come for all?
+void check_switches(const ThreadBlockProgram& program, std::int32_t slots, Problems& problems);
+
 /// Executes the program symbolically and checks deadlock, messages and data. Returns the steps in
 /// the order of execution.
 std::vector<ExecutedStep> check_execution(const ThreadBlockProgram& program,

@@ -137,6 +137,8 @@ std::string CostModel::canonical_text() const {
   add("max_thread_blocks", max_thread_blocks);
   add("resident_threads", resident_threads);
   add("start_skew", start_skew_s);
+  add("switch_efficiency", switch_efficiency);
+  add("switch_latency", switch_latency_s);
   add("proxy_message", proxy_message_s);
   add("copy_limit", static_cast<double>(copy_limit_bytes));
   add("copy_latency", copy_latency_s);

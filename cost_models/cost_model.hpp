@@ -82,6 +82,9 @@ struct CostModel {
   int max_thread_blocks = 0;
   /// Threads that fit on an SM (registers): blocks of fewer threads share one. 0: they do not.
   int resident_threads = 0;
+  // What switches copy or add inside a server (docs/physics.md):
+  double switch_efficiency = 1;  ///< share of a link's rate that it can have, on link_efficiency
+  double switch_latency_s = 0;   ///< in place of the protocol's step_latency, s
   double start_skew_s = 0;  ///< mean of the exponential per-rank start delay (seeded), s; 0: none
   // What a message over the network pays on top, by its bytes on the wire (docs/physics.md).
   /// A rank's proxy, the host thread that serves all its connections to other servers, is busy with

@@ -39,6 +39,15 @@ class Table {
          .get = [member](const CostModel& model) { return limited(model.*member); },
          .set = [member](CostModel& model, double value) { model.*member = value; }});
   }
+  void real(std::string name, double CostModel::*member) {
+    add({.name = std::move(name),
+         .kind = OptionKind::Real,
+         .least = 0.1,
+         .most = 1,
+         .typical = 0.8,
+         .get = [member](const CostModel& model) { return model.*member; },
+         .set = [member](CostModel& model, double value) { model.*member = value; }});
+  }
   void count(std::string name, int CostModel::*member) {
     add({.name = std::move(name),
          .kind = OptionKind::Integer,
@@ -145,6 +154,8 @@ std::vector<CostParameter> make_table() {
   table.size("eager_limit", &CostModel::eager_limit_bytes);
   table.time("rendezvous_latency", &CostModel::rendezvous_latency_s, 5e-6, false);
   table.time("proxy_rendezvous", &CostModel::proxy_rendezvous_s, 5e-6, false);
+  table.real("switch_efficiency", &CostModel::switch_efficiency);
+  table.time("switch_latency", &CostModel::switch_latency_s, 10e-6, false);
   table.alpha(LinkKind::NvLink, 0.15e-6);
   table.alpha(LinkKind::Pcie, 0.35e-6);
   table.alpha(LinkKind::Network, 0.8e-6);

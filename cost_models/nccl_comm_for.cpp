@@ -86,6 +86,7 @@ int nvlinks_of(const Link& link, int compute_capability) {
 struct Server {
   std::vector<int> nvlinks;  // of a GPU, by neighbour: a GPU, or the switches, which count as one
   bool nvswitch = false;
+  bool nvls = false;              // can the NVSwitches copy and add?
   std::vector<double> nics_GBps;  // each as fast as its own way there
   // Do the NICs sit behind PCIe switches that GPUs share, and not at the CPU? NCCL trusts LL128
   // only there.
@@ -108,6 +109,7 @@ Server first_server(const Fabric& fabric, int compute_capability) {
       const int nvlinks = nvlinks_of(link, compute_capability);
       if (target.kind == NodeKind::NvSwitch) {
         to_switches += nvlinks;
+        server.nvls = target.computes;
       } else {
         server.nvlinks.push_back(nvlinks);
       }
@@ -326,7 +328,7 @@ NcclComm nccl_comm_for(const Fabric& fabric, const NcclVersion& version) {
   comm.plain_tree = *gpus == 1;
   comm.nvswitch = server.nvswitch;
   comm.heads = *gpus;
-  if (server.nvswitch && comm.compute_capability >= 90 && *gpus > 1) {
+  if (server.nvls && comm.compute_capability >= 90 && *gpus > 1) {
     const Found nvls = search.nvls(*gpus);
     if (nvls.channels > 0) {
       set(NcclAlgorithm::Nvls, graph_of(nvls, link));

@@ -292,6 +292,19 @@ const std::vector<OptionSpec>& cost_model_options() {
        .kind = OptionKind::Time,
        .description = "for so much longer than proxy_message such a message keeps the proxies busy",
        .default_text = "0us"},
+      {.name = "switch_efficiency",
+       .kind = OptionKind::Real,
+       .description = "share of the rate of GPU links that data can have which switches copy or "
+                      "add, on top of link_efficiency",
+       .min = 0,
+       .max = 1,
+       .exclusive_min = true,
+       .default_text = "1"},
+      {.name = "switch_latency",
+       .kind = OptionKind::Time,
+       .description = "synchronisation of a step in which switches of a server copy or add, in "
+                      "place of the protocol's step_latency",
+       .default_text = "0us"},
       {.name = "alpha", .kind = OptionKind::Mapping, .description = "by link kind, see below"},
       {.name = "link_efficiency",
        .kind = OptionKind::Mapping,
@@ -323,6 +336,8 @@ CostModel read_cost_model(const YamlValue& document) {
   read_into(model.local_copy_rate_Bps, document, specs, "local_copy_rate");
   model.local_reduce_rate_Bps = model.local_copy_rate_Bps;
   read_into(model.local_reduce_rate_Bps, document, specs, "local_reduce_rate");
+  read_into(model.switch_efficiency, document, specs, "switch_efficiency");
+  read_into(model.switch_latency_s, document, specs, "switch_latency");
   read_into(model.proxy_message_s, document, specs, "proxy_message");
   read_into(model.copy_latency_s, document, specs, "copy_latency");
   read_into(model.rendezvous_latency_s, document, specs, "rendezvous_latency");

@@ -54,6 +54,11 @@ class Overrides {
     } else if (entry.key == "local_reduce_rate") {
       model_.local_reduce_rate_Bps = read_rate_Bps(entry.value, spec);
       note(entry.key, entry.value);
+    } else if (entry.key == "switch_efficiency") {
+      model_.switch_efficiency = read_real(entry.value, spec);
+      note(entry.key, entry.value);
+    } else if (entry.key == "switch_latency") {
+      time(model_.switch_latency_s, entry.value, spec, entry.key);
     } else if (entry.key == "alpha") {
       alpha(entry.value);
     } else if (entry.key == "link_efficiency") {

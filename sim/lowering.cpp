@@ -86,6 +86,7 @@ LoweredProgram Lowering::run() {
   find_connections();
   match_receives();
   add_flows();
+  add_groups();
   for_each_site([this](const Site& site) { complete(site); });
   for_each_site([this](const Site& site) { connect(site); });
   connect_kernels();

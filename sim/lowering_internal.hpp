@@ -11,6 +11,7 @@
 
 #include "collectives/outline.hpp"
 #include "sim/lowering.hpp"
+#include "sim/transfer_cost.hpp"
 
 namespace cclgym {
 
@@ -26,6 +27,7 @@ struct CompletionPart {
     None,
     Own,      // the node of a step (an index into ProgramOutline::steps)
     Arrival,  // the message that a step receives
+    Group,    // the flow of a group that a step sends in (the group's number)
     Launch    // a node that fires once
   };
   static constexpr std::int32_t kSame = -1;
@@ -103,6 +105,14 @@ class Lowering {
     TransferId flow;
     TransferId arrival;  // when the receiver has it: the flow itself if flight takes no time
   };
+  // Of a message that switches copy or add with others.
+  struct GroupMember {
+    std::uint32_t step;  // that sends it
+    NodeOrigin origin;
+    int channel;
+    std::int32_t count;
+    bool reducing;
+  };
 
   [[nodiscard]] const OutlineStep& step_of(const Site& site) const {
     return outline_.steps[site.step];
@@ -149,6 +159,14 @@ class Lowering {
                         std::span<const LinkId> links);
   Message add_message(const NodeOrigin& origin, int channel, int chunks, bool reducing,
                       std::int32_t times);
+  Message add_flow(const NodeOrigin& origin, std::int32_t route, const TransferCost& cost,
+                   std::int32_t times);
+
+  // sim/lowering_groups.cpp: what switches copy and add.
+  void add_groups();
+  [[nodiscard]] std::vector<std::vector<LinkId>> ways_of_group(
+      std::span<const GroupMember> members) const;
+  void require_computing(std::span<const LinkId> way, const NodeOrigin& origin) const;
 
   // sim/lowering_steps.cpp: completion of steps, and edges.
   [[nodiscard]] Completion last_of_loop(std::uint32_t loop) const;
@@ -192,6 +210,8 @@ class Lowering {
   std::vector<TransferId> arrival_;            // of a send: what says its message is there
   std::vector<std::uint32_t> first_incoming_;  // of a receive: the sends that it meets
   std::vector<IterationPiece> incoming_;
+  std::map<std::int32_t, std::vector<GroupMember>> groups_;
+  std::map<std::int32_t, TransferId> group_flow_;
   std::unordered_map<std::uint64_t, Connection> connections_;
   bool proxies_ = false;  // do messages over the network load the proxies of their ranks?
   std::unordered_map<std::uint64_t, Route> routes_;

@@ -84,6 +84,13 @@ void Lowering::add_flows() {
         block.send_peer,
         static_cast<std::int32_t>(target - outline_.first_block(block.send_peer)),
         receiver.number};
+    if (step.group != kNoGroup) {
+      own_node_[site.step] =
+          add_local_node(0, {site.rank, site.thread_block, site.number}, site.times);
+      groups_[step.group].push_back(
+          {site.step, origin, block.channel, step.count, receiver.reduces});
+      return;
+    }
     const Message message = add_message(origin, block.channel, step.count,
                                         reduces(step.opcode) || receiver.reduces, site.times);
     own_node_[site.step] = message.flow;
@@ -181,9 +188,15 @@ Lowering::Message Lowering::add_message(const NodeOrigin& origin, int channel, i
   }
   const TransferCost cost = transfer_cost(model_, fabric_, found->second.links, config_,
                                           outline_.runtime, tile_bytes_ * chunks, reducing);
+  return add_flow(origin, found->second.id, cost, times);
+}
+
+// A flow, and its arrival if that takes time.
+Lowering::Message Lowering::add_flow(const NodeOrigin& origin, std::int32_t route,
+                                     const TransferCost& cost, std::int32_t times) {
   origins_.push_back(origin);
-  const TransferId flow = graph_->add_flow(found->second.id, cost.wire_bytes, cost.latency_s,
-                                           cost.rate_cap_Bps, tiles_ * times);
+  const TransferId flow =
+      graph_->add_flow(route, cost.wire_bytes, cost.latency_s, cost.rate_cap_Bps, tiles_ * times);
   if (cost.arrival_s == 0) return {flow, flow};
   const TransferId arrival = add_local_node(cost.arrival_s,
                                             {.rank = origin.peer_rank,

@@ -34,12 +34,16 @@ void Lowering::complete(const Site& site) {
   const OutlineStep& step = step_of(site);
   const CompletionPart own{Kind::Own, static_cast<std::int32_t>(site.step)};
   if (sends(step.opcode)) {
-    completions_[site.step].parts[0] = own;
+    completions_[site.step].parts[0] =
+        step.group == kNoGroup ? own : CompletionPart{CompletionPart::Kind::Group, step.group};
     return;
   }
-  const double cost_s =
-      local_cost_s(model_, config_, outline_.runtime, step.opcode, tile_bytes_ * step.count);
-  if (cost_s == 0 && receives(step.opcode) && outline_.waits_of(site.step).empty() &&
+  // What switches copied or added is in its place when it arrives.
+  const bool switched = step.group != kNoGroup;
+  const double cost_s = switched ? 0
+                                 : local_cost_s(model_, config_, outline_.runtime, step.opcode,
+                                                tile_bytes_ * step.count);
+  if (cost_s == 0 && !switched && receives(step.opcode) && outline_.waits_of(site.step).empty() &&
       has_arrival(site.step) && may_merge(site) && merge_receive(site)) {
     return;
   }
@@ -152,6 +156,9 @@ void Lowering::require(const Completion& completion, std::int32_t tile_lag,
         break;
       case Kind::Own:
         requirements_.push_back({own_node_[static_cast<std::size_t>(part.id)], tile_lag, of});
+        break;
+      case Kind::Group:
+        requirements_.push_back({group_flow_.at(part.id), tile_lag, of});
         break;
       case Kind::Arrival:
         require_arrival(static_cast<std::uint32_t>(part.id), tile_lag, of);

@@ -21,6 +21,10 @@ std::string_view program_of(NcclAlgorithm algorithm) {
       return "ring";
     case NcclAlgorithm::Pat:
       return "pat";
+    case NcclAlgorithm::Nvls:
+      return "nvls";
+    case NcclAlgorithm::NvlsTree:
+      return "nvls-tree";
     default:
       return {};
   }
@@ -51,7 +55,7 @@ class NcclChooser : public ConfigChooser {
   }
 
   [[nodiscard]] std::string description() const override {
-    return fmt::format("what NCCL {} would choose by itself, of Ring, Tree and PAT",
+    return fmt::format("what NCCL {} would choose by itself, of Ring, Tree, PAT, NVLS and NVLSTree",
                        nccl_.version().to_string());
   }
 

@@ -137,8 +137,29 @@ std::string config_misfit(const Call& call, const Config& config, int ranks) {
   return {};
 }
 
+std::string switch_misfit(std::string_view algorithm, const Fabric& fabric) {
+  const AlgorithmInfo& info = algorithm_info(algorithm);
+  if (info.switches == SwitchUse::None) return {};
+  const bool inside =
+      info.switches != SwitchUse::Network && fabric.ranks_per_server().value_or(fabric.ranks()) > 1;
+  const bool between = info.switches != SwitchUse::InServers && fabric.servers() > 1;
+  for (const NodeKind kind : {NodeKind::NvSwitch, NodeKind::NetworkSwitch}) {
+    if (kind == NodeKind::NvSwitch ? !inside : !between) continue;
+    const auto computes = [&](const Node& node) { return node.kind != kind || node.computes; };
+    const auto is_one = [&](const Node& node) { return node.kind == kind; };
+    if (std::ranges::any_of(fabric.nodes(), is_one) &&
+        std::ranges::all_of(fabric.nodes(), computes)) {
+      continue;
+    }
+    return fmt::format("{} needs switches that copy and add, and fabric '{}' has no such {}",
+                       info.name, fabric.name(), to_string(kind));
+  }
+  return {};
+}
+
 std::string resident_misfit(const Call& call, const Config& config, const Fabric& fabric,
                             const CostModel& cost_model) {
+  if (std::string misfit = switch_misfit(config.algorithm, fabric); !misfit.empty()) return misfit;
   if (!limits_blocks(cost_model)) return {};
   const int limit = cost_model.resident_thread_blocks(config.threads);
   AlgorithmRequest request = request_of(call, config, fabric, cost_model, {});

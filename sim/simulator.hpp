@@ -117,9 +117,12 @@ class Simulator {
 /// Why a configuration cannot carry out a call on so many ranks; empty if it can. The checks that
 /// Simulator makes, for callers that want to place the message themselves.
 [[nodiscard]] std::string config_misfit(const Call& call, const Config& config, int ranks);
+/// Why the algorithm cannot run on the fabric's switches (AlgorithmInfo::switches); empty if it
+/// can.
+[[nodiscard]] std::string switch_misfit(std::string_view algorithm, const Fabric& fabric);
 /// Why the configuration, which fits the call (config_misfit), cannot be launched on the fabric's
 /// GPUs: it needs more thread blocks than the cost model says run at once (thread_blocks_per_gpu).
-/// Empty if it can. Takes time linear in the ranks.
+/// Empty if it can; says switch_misfit first. Takes time linear in the ranks.
 [[nodiscard]] std::string resident_misfit(const Call& call, const Config& config,
                                           const Fabric& fabric, const CostModel& cost_model);
 /// Why a size cannot be that of a call of this collective (zero, or not a multiple of what it

@@ -75,6 +75,21 @@ TransferCost transfer_cost(const CostModel& model, const Fabric& fabric,
   return cost;
 }
 
+TransferCost switched_cost(const CostModel& model, const Fabric& fabric,
+                           std::span<const LinkId> longest, const Config& config, Runtime runtime,
+                           double payload_bytes) {
+  TransferCost cost =
+      transfer_cost(model, fabric, longest, config, runtime, payload_bytes, false);
+  const bool network = std::any_of(longest.begin(), longest.end(), [&](LinkId id) {
+    return fabric.links()[static_cast<std::size_t>(id)].kind == LinkKind::Network;
+  });
+  if (model.hockney || network) return cost;
+  cost.wire_bytes /= model.switch_efficiency;
+  cost.arrival_s += model.switch_latency_s -
+                    model.protocols[static_cast<std::size_t>(config.protocol)].step_latency_s;
+  return cost;
+}
+
 std::vector<double> link_capacities(const Fabric& fabric, const CostModel& model) {
   std::vector<double> capacities;
   capacities.reserve(fabric.links().size());

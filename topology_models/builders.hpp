@@ -23,6 +23,8 @@ struct FabricParameters {
   int servers_per_leaf = 1;
   int groups = 0;
   Routing routing = Routing::Minimal;
+  bool nvls = false;
+  bool sharp = false;
 };
 
 /// A shipped fabric: what it is, and how to build it from parameters that are in range.
@@ -42,6 +44,8 @@ struct FabricModel {
 [[nodiscard]] OptionSpec servers_per_leaf_option(int servers);
 [[nodiscard]] OptionSpec groups_option(int groups);
 [[nodiscard]] OptionSpec routing_option();
+[[nodiscard]] OptionSpec nvls_option();
+[[nodiscard]] OptionSpec sharp_option();
 
 // Facts that several fabrics share.
 [[nodiscard]] FabricFact nvlink_fact(int generation);  ///< 2, 3 or 4: its unit

@@ -70,6 +70,12 @@ std::string nodes_text(const Fabric& fabric) {
       names += least == most ? fmt::format(" ({} chips acting as one)", most)
                              : fmt::format(" ({} to {} chips acting as one)", least, most);
     }
+    const auto computing =
+        std::count_if(all.begin(), all.end(), [](const Node* node) { return node->computes; });
+    if (computing > 0) {
+      names += computing == std::ssize(all) ? ", copying and adding"
+                                            : fmt::format(", {} copying and adding", computing);
+    }
     rows.push_back({std::string(to_string(kind)), std::to_string(all.size()), names});
   }
   return table(rows);

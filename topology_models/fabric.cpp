@@ -73,8 +73,8 @@ std::string Fabric::canonical_text() const {
   };
   fmt::format_to(out, "fabric {} gpu_model {}\n", named(name_), named(gpu_model_));
   for (const Node& node : nodes_) {
-    fmt::format_to(out, "node {} {} server {} x {}\n", named(node.name), to_string(node.kind),
-                   node.server, node.multiplicity);
+    fmt::format_to(out, "node {} {} server {} x {}{}\n", named(node.name), to_string(node.kind),
+                   node.server, node.multiplicity, node.computes ? " computes" : "");
   }
   for (const Link& link : links_) {
     fmt::format_to(out, "link {} {} {} {:a} s{} {:a} B/s x {}\n", link.source, link.target,

@@ -38,6 +38,9 @@ struct Node {
   int server =
       0;  ///< index of the server (cluster node) it sits in; -1: in none (a network switch)
   int multiplicity = 1;  ///< identical chips that hardware interleaves and that so act as one
+  /// A switch that copies what comes in once to several links, and adds up what comes from several
+  /// (NVLink SHARP; SHARP of InfiniBand).
+  bool computes = false;
 };
 
 /// A directed link: `multiplicity` parallel units that hardware stripes traffic over, so that

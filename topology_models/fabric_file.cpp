@@ -102,7 +102,14 @@ class Reader {
                   : node.kind == NodeKind::NetworkSwitch ? -1
                                                          : 0;
     node.multiplicity = item.integer("multiplicity");
+    node.computes = read_flag(item.value("computes"), item.spec("computes"));
     if (node.kind == NodeKind::Gpu) check_gpu(item, node);
+    if (node.computes && node.kind != NodeKind::NvSwitch && node.kind != NodeKind::NetworkSwitch) {
+      throw UserError(item.value("computes").location(),
+                      fmt::format("computes is true; expected false, because the node is of kind "
+                                  "{}, and only nvswitch and network-switch compute",
+                                  to_string(node.kind)));
+    }
     const YamlValue name = item.value("name");
     auto expanded = expand_names(read_text(name, item.spec("name")), name.location());
     if (names_.size() + expanded.size() > kMostNodes) {
@@ -271,6 +278,11 @@ const std::vector<OptionSpec>& fabric_node_options() {
        .min = 1,
        .max = kMostUnits,
        .default_text = "1"},
+      {.name = "computes",
+       .kind = OptionKind::Flag,
+       .description = "a switch that copies what comes in once to several links, and adds up what "
+                      "comes from several (NVLink SHARP, SHARP)",
+       .default_text = "false"},
   };
   return options;
 }

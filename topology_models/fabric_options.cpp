@@ -110,6 +110,20 @@ OptionSpec routing_option() {
           .choices = names};
 }
 
+OptionSpec nvls_option() {
+  return {.name = "nvls",
+          .kind = OptionKind::Flag,
+          .description = "may NCCL let the NVSwitches copy and add (NVLink SHARP)?",
+          .default_text = "true"};
+}
+
+OptionSpec sharp_option() {
+  return {.name = "sharp",
+          .kind = OptionKind::Flag,
+          .description = "may NCCL let the network switches copy and add (SHARP)?",
+          .default_text = "false"};
+}
+
 FabricFact nvlink_fact(int generation) {
   switch (generation) {
     case 2:

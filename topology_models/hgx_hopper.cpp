@@ -41,7 +41,8 @@ FabricInfo info(const std::string& name, const std::string& gpu, const std::stri
       // 0.35 us: the alpha that TE-CCL uses between a GPU and an NVSwitch (its DGX-2 topology).
       .options = {servers_option(kMostServers), gpus_per_server_option(8),
                   bandwidth_option("25 GB/s"), latency_option("0.35us"), nic_binding_option(),
-                  oversubscription_option("1"), servers_per_leaf_option(32)},
+                  oversubscription_option("1"), servers_per_leaf_option(32), nvls_option(),
+                  sharp_option()},
       .facts = {nvlink_fact(4),
                 {"18 NVLinks a GPU to 4 NVSwitches: 450 GB/s a direction", links_source},
                 {"each GPU shares a PCIe switch with a ConnectX-7 NIC of 400 Gb/s",
@@ -49,6 +50,7 @@ FabricInfo info(const std::string& name, const std::string& gpu, const std::stri
                 pcie_fact(5),
                 {"0.35 us between GPU and NVSwitch",
                  "TE-CCL (alpha of DGX-2), for want of one of this NVSwitch"},
+                {"the NVSwitches copy and add (NVLink SHARP)", "NVIDIA H100 white paper"},
                 infiniband_latency_fact(),
                 {"32 servers share leaf switches", "NVIDIA DGX H100 SuperPOD (scalable unit)"}}};
 }

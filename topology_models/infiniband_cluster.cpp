@@ -12,8 +12,9 @@ namespace {
 // NVIDIA Quantum QM8700 (HDR) data sheet: below 130 ns from port to port.
 constexpr double kSwitchLatency_s = 0.13e-6;
 
-NodeId add_switch(FabricBuilder& builder, const std::string& name) {
-  return builder.add_node({.name = name, .kind = NodeKind::NetworkSwitch, .server = -1});
+NodeId add_switch(FabricBuilder& builder, const std::string& name, bool sharp) {
+  return builder.add_node(
+      {.name = name, .kind = NodeKind::NetworkSwitch, .server = -1, .computes = sharp});
 }
 
 // The switches that the NICs of each leaf's servers are linked to.
@@ -21,14 +22,15 @@ std::vector<NodeId> add_tree(FabricBuilder& builder, const ServerDesign& design,
                              const FabricParameters& parameters) {
   const int leaves =
       (parameters.servers + parameters.servers_per_leaf - 1) / parameters.servers_per_leaf;
-  if (parameters.oversubscription == 1 || leaves == 1) return {add_switch(builder, "network")};
+  if (parameters.oversubscription == 1 || leaves == 1)
+    return {add_switch(builder, "network", parameters.sharp)};
   const int nics = parameters.servers_per_leaf * design.nics;
   const int uplinks =
       std::max(1, static_cast<int>(std::lround(nics / parameters.oversubscription)));
   std::vector<NodeId> all;
-  const NodeId spine = add_switch(builder, "spine");
+  const NodeId spine = add_switch(builder, "spine", parameters.sharp);
   for (int leaf = 0; leaf < leaves; ++leaf) {
-    all.push_back(add_switch(builder, fmt::format("leaf{}", leaf)));
+    all.push_back(add_switch(builder, fmt::format("leaf{}", leaf), parameters.sharp));
     builder.add_duplex_link({.source = all.back(),
                              .target = spine,
                              .kind = LinkKind::Network,

@@ -32,7 +32,7 @@ FabricModel ndv4_model() {
        // 0.35 us: the alpha that TE-CCL uses between a GPU and an NVSwitch (its DGX-2 topology).
        .options = {servers_option(kMostServers), gpus_per_server_option(8),
                    bandwidth_option("25 GB/s"), latency_option("0.35us"), nic_binding_option(),
-                   oversubscription_option("1"), servers_per_leaf_option(20)},
+                   oversubscription_option("1"), servers_per_leaf_option(20), sharp_option()},
        .facts = {nvlink_fact(3),
                  {"12 NVLinks a GPU to 6 NVSwitches; two GPUs and two HDR NICs (200 Gb/s) share "
                   "a PCIe switch",

@@ -69,12 +69,19 @@ void for_each_option(Spec& spec, Visit visit) {
   visit("servers_per_leaf", spec.servers_per_leaf, whole);
   visit("groups", spec.groups, whole);
   visit("routing", spec.routing, [](Routing value) { return std::string(to_string(value)); });
+  const auto flag = [](bool value) { return std::string(value ? "true" : "false"); };
+  visit("nvls", spec.nvls, flag);
+  visit("sharp", spec.sharp, flag);
 }
 
 // Reads the value of an option, from text or YAML.
 template <class Source>
 void read_into(std::optional<int>& value, const Source& source, const OptionSpec& option) {
   value = static_cast<int>(read_integer(source, option));
+}
+template <class Source>
+void read_into(std::optional<bool>& value, const Source& source, const OptionSpec& option) {
+  value = read_flag(source, option);
 }
 template <class Source>
 void read_into(std::optional<double>& value, const Source& source, const OptionSpec& option) {
@@ -141,7 +148,9 @@ FabricParameters parameters_of(const FabricSpec& spec, const std::vector<OptionS
           .oversubscription = full.oversubscription.value_or(1),
           .servers_per_leaf = full.servers_per_leaf.value_or(1),
           .groups = full.groups.value_or(0),
-          .routing = full.routing.value_or(Routing::Minimal)};
+          .routing = full.routing.value_or(Routing::Minimal),
+          .nvls = full.nvls.value_or(false),
+          .sharp = full.sharp.value_or(false)};
 }
 
 const OptionSpec& name_option() {

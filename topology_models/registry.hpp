@@ -37,6 +37,8 @@ struct FabricSpec {
   std::optional<int> servers_per_leaf{};     ///< of a fat tree
   std::optional<int> groups{};       ///< of a dragonfly, over which the servers are spread; 0: few
   std::optional<Routing> routing{};  ///< of a dragonfly
+  std::optional<bool> nvls{};        ///< do NVSwitches copy and add?
+  std::optional<bool> sharp{};       ///< do network switches?
 };
 
 /// A number or an arrangement that a shipped fabric is built from, and who published it.

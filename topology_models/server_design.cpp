@@ -33,9 +33,12 @@ class ServerBuilder {
   }
 
  private:
-  NodeId add(const std::string& name, NodeKind kind, int multiplicity = 1) {
-    return builder_.add_node(
-        {.name = prefix_ + name, .kind = kind, .server = server_, .multiplicity = multiplicity});
+  NodeId add(const std::string& name, NodeKind kind, int multiplicity = 1, bool computes = false) {
+    return builder_.add_node({.name = prefix_ + name,
+                              .kind = kind,
+                              .server = server_,
+                              .multiplicity = multiplicity,
+                              .computes = computes});
   }
 
   [[nodiscard]] NodeId gpu(int k) const { return gpus_[static_cast<std::size_t>(k)]; }
@@ -64,7 +67,7 @@ class ServerBuilder {
     std::vector<NodeId> crossbars;
     for (int board = 0; board < design_.boards; ++board) {
       crossbars.push_back(add(design_.boards == 1 ? "nvswitch" : fmt::format("nvswitch{}", board),
-                              NodeKind::NvSwitch, design_.nvswitches_a_board));
+                              NodeKind::NvSwitch, design_.nvswitches_a_board, parameters_.nvls));
     }
     for (int k = 0; k < parameters_.gpus_per_server; ++k) {
       add_gpu_link(gpu(k), crossbars[static_cast<std::size_t>(k / gpus_a_board)],

@@ -31,6 +31,8 @@ namespace cclgym::algorithms {
 
 [[nodiscard]] Program spread_ring(const AlgorithmRequest& request);
 [[nodiscard]] Program one_step(const AlgorithmRequest& request);
+[[nodiscard]] Program nvls(const AlgorithmRequest& request);
+[[nodiscard]] Program nvls_tree(const AlgorithmRequest& request);
 [[nodiscard]] Program pat(const AlgorithmRequest& request);
 [[nodiscard]] Program chain(const AlgorithmRequest& request);
 

@@ -132,7 +132,7 @@ std::vector<std::int32_t> forwarded_operations(const Program& program, const Chu
   std::vector<std::int32_t> forwarded(program.operations.size(), kNone);
   for (std::size_t j = 0; j < program.operations.size(); ++j) {
     const Operation& send = program.operations[j];
-    if (!send.remote()) continue;
+    if (!send.remote() || send.group != kNoGroup) continue;
     std::int32_t writer = kNone;
     int writers = 0;
     for (const ChunkEdge& edge : dag.predecessors(j)) {
@@ -143,7 +143,8 @@ std::vector<std::int32_t> forwarded_operations(const Program& program, const Chu
     if (writers != 1) continue;
     const Operation& receive = program.operations[at(writer)];
     const bool same_slice =
-        receive.count == send.count && receive.parallel == send.parallel &&
+        receive.group == kNoGroup && receive.count == send.count &&
+        receive.parallel == send.parallel &&
         program.contract.resolve(receive.target) == program.contract.resolve(send.source);
     if (receive.remote() && same_slice) forwarded[j] = writer;
   }

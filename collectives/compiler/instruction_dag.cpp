@@ -16,7 +16,8 @@ InstructionNode send_node(const Operation& operation) {
           .kernel = operation.kernel,
           .source = slice(operation.source),
           .target = {},
-          .count = operation.count};
+          .count = operation.count,
+          .group = operation.group};
 }
 
 InstructionNode local_node(const Operation& operation) {
@@ -38,7 +39,8 @@ InstructionNode receive_node(const Operation& operation) {
           .kernel = operation.kernel,
           .source = reduce ? slice(operation.target) : BufferSlice{},
           .target = slice(operation.target),
-          .count = operation.count};
+          .count = operation.count,
+          .group = operation.group};
 }
 
 /// The receive of one operation with the send of another; `stored`: is the result kept?

@@ -25,6 +25,7 @@ struct InstructionNode {
   BufferSlice source;
   BufferSlice target;
   std::int32_t count = 1;
+  std::int32_t group = kNoGroup;
 
   [[nodiscard]] bool local() const { return send_peer == -1 && recv_peer == -1; }
 };

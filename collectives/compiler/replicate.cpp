@@ -19,6 +19,11 @@ Program cut(const Program& program, int factor) {
   return result;
 }
 
+/// Instances are groups of their own.
+std::int32_t instance_group(const Operation& operation, int instances, int instance) {
+  return operation.group == kNoGroup ? kNoGroup : operation.group * instances + instance;
+}
+
 }  // namespace
 
 Program expand_parallel(const Program& program) {
@@ -37,6 +42,7 @@ Program expand_parallel(const Program& program) {
     instance.count = operation.count * (factor / operation.parallel);
     for (std::int32_t i = 0; i < operation.parallel; ++i) {
       instance.channel = operation.channel + i;
+      instance.group = instance_group(operation, factor, i);
       instance.source.index = operation.source.index * factor + i * instance.count;
       instance.target.index = operation.target.index * factor + i * instance.count;
       result.operations.push_back(instance);
@@ -79,6 +85,7 @@ Program replicate(const Program& program, int instances, InstancePolicy policy) 
     for (int i = 0; i < instances; ++i) {
       Operation instance = operation;
       instance.channel += i * program.channels;
+      instance.group = instance_group(operation, instances, i);
       instance.source = moved(operation.source, operation.count, i);
       instance.target = moved(operation.target, operation.count, i);
       result.operations.push_back(instance);

@@ -23,6 +23,9 @@ struct Endpoint {
   std::int32_t peer;
   bool sends;
   std::int32_t block = kNone;
+  /// Has messages that are transfers with those of other connections: what one of these waits for,
+  /// all do, so that a block of both directions might wait for itself.
+  bool grouped = false;
 };
 
 struct Block {
@@ -59,6 +62,7 @@ class Assignment {
   void pair_peers();
   void pair(std::int32_t a, std::int32_t b) {
     if (partner_[at(a)] != kNone || partner_[at(b)] != kNone) return;
+    if (endpoints_[at(a)].grouped || endpoints_[at(b)].grouped) return;
     partner_[at(a)] = b;
     partner_[at(b)] = a;
   }
@@ -96,6 +100,7 @@ void Assignment::find_endpoints() {
         (sending ? 1 : 0);
     const auto [entry, is_new] = known.try_emplace(key, static_cast<std::int32_t>(known.size()));
     if (is_new) endpoints_.push_back({node.rank, node.kernel, node.channel, peer, sending});
+    if (node.group != kNoGroup) endpoints_[at(entry->second)].grouped = true;
     return entry->second;
   };
   for (const InstructionNode& node : dag_.nodes) {
@@ -301,8 +306,8 @@ ThreadBlockProgram Assignment::emit() const {
       if (other != own) waits.push_back({other, step_of[at(edge.instruction)]});
     }
     reducer.add_step(own, step_of[i], waited_for[i], waits);
-    Instruction& instruction =
-        steps.emplace_back(Instruction{node.opcode, node.source, node.target, node.count, {}});
+    Instruction& instruction = steps.emplace_back(
+        Instruction{node.opcode, node.source, node.target, node.count, {}, node.group});
     for (const WaitReducer::Wait& wait : waits) {
       instruction.dependencies.push_back({blocks_[at(wait.block)].id, wait.step});
     }

@@ -29,10 +29,12 @@ TEST_CASE("every system has a fabric that can be built and a release that is mod
 TEST_CASE("a row's fabric has its servers and its GPUs") {
   const FabricSpec slice = fabric_of_row(measured_system("H100-SXM-slice"), row_on(4, 1));
   CHECK(slice.gpus_per_server == 4);
+  CHECK(slice.nvls == false);
   CHECK(make_fabric(slice)->ranks() == 4);
   const FabricSpec cluster = fabric_of_row(measured_system("H100-cluster"), row_on(10, 10));
   CHECK(make_fabric(cluster)->ranks() == 10);
   CHECK(make_fabric(cluster)->servers() == 10);
+  CHECK_FALSE(cluster.nvls);  // as the fabric has it
   const FabricSpec alps = fabric_of_row(measured_system("Alps-GH200"), row_on(32, 8));
   CHECK(!alps.gpus_per_server);
   CHECK(make_fabric(alps)->ranks() == 32);

@@ -79,7 +79,10 @@ TEST_CASE("algorithms: every collective has one, numbers come out right") {
         for (int root = 0; root < ranks; root += 3) {
           const auto program = build_algorithm(algorithm.name, request_for(kind, ranks, 2, root));
           CHECK(program->name == algorithm.name);
-          CHECK(program->channels == (algorithm.name == "hierarchical" ? 4 : 2));
+          // Two phases that have channels of their own.
+          const bool phases = algorithm.name == "hierarchical" ||
+                              (kind == CollectiveKind::AllReduce && algorithm.name == "nvls");
+          CHECK(program->channels == (phases || algorithm.name == "nvls-tree" ? 4 : 2));
           CHECK(program->contract.kind() == kind);
           for (std::uint64_t seed = 0; seed < 4; ++seed) {
             test::NumericMemory memory(program->contract, test::scratch_of(*program), seed);
@@ -99,6 +102,7 @@ TEST_CASE("algorithms: on servers, and in several instances") {
                                    std::pair("two-step-composed", CollectiveKind::AllToAll),
                                    std::pair("three-step", CollectiveKind::AllToAll),
                                    std::pair("hierarchical-all-pairs", CollectiveKind::AllReduce),
+                                   std::pair("nvls-tree", CollectiveKind::AllReduce),
                                    std::pair("all-to-next", CollectiveKind::AllToNext)}) {
     for (const int servers : {1, 2, 3, 4}) {
       for (const int gpus : {1, 2, 3, 4, 8}) {
@@ -265,7 +269,7 @@ TEST_CASE("algorithms: the double tree is NCCL's") {
 TEST_CASE("algorithms: thread blocks of the busiest GPU are known before compiling") {
   // Where runs are sent on, fewer blocks are enough: an upper bound that is not far off.
   const auto is_bound = [](const std::string& name, const AlgorithmRequest& request) {
-    return name == "recursive-halving" || name == "pat" || name == "halving-doubling" ||
+    return name == "recursive-halving" || name == "pat" || name == "nvls-tree" || name == "halving-doubling" ||
            name == "two-step" || name == "hierarchical" || name == "three-step" ||
            name == "hierarchical-all-pairs" ||
            (name == "tree" && request.collective == CollectiveKind::AllReduce) ||
@@ -317,7 +321,7 @@ TEST_CASE("algorithms: errors") {
         "unknown algorithm 'rnig'; expected one of ring, recursive-doubling, recursive-halving, "
         "halving-doubling, tree, all-pairs, naive, spread-ring, hierarchical, "
         "hierarchical-composed, two-step, two-step-composed, all-to-next, one-step, "
-        "hierarchical-all-pairs, chain, three-step, pat (did you mean 'ring'?)");
+        "hierarchical-all-pairs, chain, three-step, pat, nvls, nvls-tree (did you mean 'ring'?)");
   CHECK(error_of("ring", request_for(CollectiveKind::AllToAll, 4, 1)) ==
         "ring has no alltoall; expected one of allreduce, allgather, reducescatter, broadcast");
   CHECK(error_of("halving-doubling", request_for(CollectiveKind::AllReduce, 6, 1)) ==

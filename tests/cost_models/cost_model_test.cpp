@@ -106,6 +106,8 @@ TEST_CASE("canonical text tells models apart by every parameter") {
   CHECK(differs([](CostModel& m) { m.eager_limit_bytes = 1; }));
   CHECK(differs([](CostModel& m) { m.rendezvous_latency_s = 1e-9; }));
   CHECK(differs([](CostModel& m) { m.proxy_rendezvous_s = 1e-9; }));
+  CHECK(differs([](CostModel& m) { m.switch_efficiency = 0.5; }));
+  CHECK(differs([](CostModel& m) { m.switch_latency_s = 1e-9; }));
   CHECK(differs([](CostModel& m) { m.instruction_overhead_s = 0; }));
   CHECK(differs([](CostModel& m) { m.local_copy_rate_Bps *= 2; }));
   CHECK(differs([](CostModel& m) { m.full_threads = 256; }));

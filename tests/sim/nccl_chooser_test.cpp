@@ -69,18 +69,31 @@ TEST_CASE("nccl-default is what the model chooses, of ring and tree") {
   }
 }
 
-TEST_CASE("what is not simulated is left out of the choice") {
+TEST_CASE("NVLS, where NVSwitches copy and add; what is not allowed is left out") {
   const ChooserSite site = site_of("hgx-h100", 1);
-  const NcclDefault model(kNewestNccl, nccl_comm_for(*site.fabric, kNewestNccl));
-  constexpr std::uint64_t kBytes = 256 << 20;
-  CHECK(model.choose(NcclCollective::AllReduce, kBytes).algorithm == NcclAlgorithm::Nvls);
-  const Call call{.collective = CollectiveKind::AllReduce, .bytes = kBytes};
-  CHECK(make_config_chooser("nccl-default", site)->choose(call).algorithm == "ring");
+  const Call call{.collective = CollectiveKind::AllReduce, .bytes = 256 << 20};
+  const auto chooser = make_config_chooser("nccl-default", site);
+  const Config config = chooser->choose(call);
+  CHECK(config.algorithm == "nvls");
+  CHECK(config.protocol == Protocol::Simple);
+  CHECK(config.channels == 16);
+  CHECK(config.tile_bytes == 128 << 10);
+  CHECK(chooser->choose({.collective = CollectiveKind::AllReduce, .bytes = 1 << 10}).algorithm !=
+        "nvls");
+  Simulator simulator(site.fabric, site.cost_model, "flow");
+  Config ring = config;
+  ring.algorithm = "ring";
+  CHECK(simulator.simulate(call, config).time_s < simulator.simulate(call, ring).time_s);
   NcclAlgorithmSet tree;
   tree.set(static_cast<std::size_t>(NcclAlgorithm::Tree));
   CHECK(make_nccl_chooser("", site, tree)->choose(call).algorithm == "tree");
-  CHECK(make_config_chooser("nccl-default", site)->description() ==
-        "what NCCL 2.30.7 would choose by itself, of Ring, Tree and PAT");
+  CHECK(chooser->description() ==
+        "what NCCL 2.30.7 would choose by itself, of Ring, Tree, PAT, NVLS and NVLSTree");
+  FabricSpec off{.name = "hgx-h100"};
+  off.nvls = false;
+  ChooserSite without = site;
+  without.fabric = make_fabric(off);
+  CHECK(make_config_chooser("nccl-default", without)->choose(call).algorithm == "ring");
 }
 
 TEST_CASE("PAT, where each server has one GPU") {

@@ -43,7 +43,7 @@ inline std::vector<std::string> engine_names() {
   return names;
 }
 
-/// The collectives × algorithms that fit a number of ranks.
+/// The collectives × algorithms that fit a number of ranks, on any fabric.
 struct Combination {
   CollectiveKind collective;
   std::string algorithm;
@@ -51,7 +51,7 @@ struct Combination {
 inline std::vector<Combination> combinations(int ranks) {
   std::vector<Combination> result;
   for (const AlgorithmInfo& algorithm : algorithm_infos()) {
-    if (rank_misfit(algorithm.name, ranks)) continue;
+    if (rank_misfit(algorithm.name, ranks) || algorithm.switches != SwitchUse::None) continue;
     for (const CollectiveKind collective : algorithm.collectives) {
       result.push_back({collective, algorithm.name});
     }

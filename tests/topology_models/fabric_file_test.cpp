@@ -29,7 +29,7 @@ gpu_model: H100
 nodes:
   - {name: gpu0..1, server: 0}
   - {name: s1/gpu0..1, kind: gpu, server: 1}
-  - {name: nvs, kind: nvswitch, multiplicity: 4, server: 0}
+  - {name: nvs, kind: nvswitch, multiplicity: 4, server: 0, computes: true}
   - {name: net, kind: network-switch}
   - {name: other, kind: generic}
 links:
@@ -47,6 +47,8 @@ links:
   CHECK(fabric->nodes()[3].server == 1);
   CHECK(fabric->nodes()[4].kind == NodeKind::NvSwitch);
   CHECK(fabric->nodes()[4].multiplicity == 4);
+  CHECK(fabric->nodes()[4].computes);
+  CHECK_FALSE(fabric->nodes()[5].computes);
   CHECK(fabric->nodes()[5].kind == NodeKind::NetworkSwitch);
   CHECK(fabric->nodes()[5].server == -1);
   CHECK(fabric->nodes()[6].kind == NodeKind::Generic);
@@ -113,6 +115,9 @@ TEST_CASE("fabric file: every mistake has its place") {
       {"nodes: [{name: a, multiplicity: 2}]\n",
        "f.yaml:1:33: multiplicity is 2; expected 1, because the node is a GPU: each GPU is a rank "
        "of its own"},
+      {"nodes: [{name: a, computes: true}]\n",
+       "f.yaml:1:29: computes is true; expected false, because the node is of kind gpu, and only "
+       "nvswitch and network-switch compute"},
       {"nodes: [{name: a, server: 1}]\n",
        "f.yaml:1:1: fabric 'f': no node is in server 0, but one is in server 1"},
       {"nodes: [{name: s, kind: nic}]\n",

@@ -57,6 +57,8 @@ TEST_CASE("every shipped fabric can be built with its defaults, as its options s
       if (option.name == "servers_per_leaf") explicit_spec.servers_per_leaf = std::stoi(text);
       if (option.name == "groups") explicit_spec.groups = 0;
       if (option.name == "routing") explicit_spec.routing = Routing::Adaptive;
+      if (option.name == "nvls") explicit_spec.nvls = true;
+      if (option.name == "sharp") explicit_spec.sharp = false;
     }
     // That the latency was stated is a difference of its own.
     const auto unmarked = [](std::string text) {
@@ -118,6 +120,8 @@ TEST_CASE("labels tell specs apart") {
         "frontier servers=16 gpus_per_server=4 nic_binding=single_nic groups=2 routing=minimal");
   CHECK(fabric_label({.name = "ndv4", .oversubscription = 2.5, .servers_per_leaf = 4}) ==
         "ndv4 oversubscription=2.5 servers_per_leaf=4");
+  CHECK(fabric_label({.name = "h200", .nvls = false, .sharp = true}) ==
+        "h200 nvls=false sharp=true");
 }
 
 TEST_CASE("specs from YAML") {
@@ -136,6 +140,12 @@ TEST_CASE("specs from YAML") {
   CHECK(bound.gpus_per_server == 2);
   CHECK(bound.groups == 4);
   CHECK(bound.routing == Routing::Valiant);
+  const FabricSpec switches = read("{name: hgx-h100, servers: 2, nvls: false, sharp: true}");
+  CHECK(switches.nvls == false);
+  CHECK(switches.sharp == true);
+  for (const Node& node : make_fabric(switches)->nodes()) {
+    CHECK(node.computes == (node.kind == NodeKind::NetworkSwitch));
+  }
   const FabricSpec tree = read("{name: abci-v, oversubscription: 1.5, servers_per_leaf: 2}");
   CHECK(tree.oversubscription == 1.5);
   CHECK(tree.servers_per_leaf == 2);
@@ -170,8 +180,9 @@ TEST_CASE("the options of specs are those of all fabrics") {
   for (const OptionSpec& option : fabric_spec_options()) names.push_back(option.name);
   std::sort(names.begin(), names.end());
   CHECK(names == std::vector<std::string>{"bandwidth", "gpus", "gpus_per_server", "groups",
-                                          "latency", "name", "nic_binding", "oversubscription",
-                                          "routing", "servers", "servers_per_leaf"});
+                                          "latency", "name", "nic_binding", "nvls",
+                                          "oversubscription", "routing", "servers",
+                                          "servers_per_leaf", "sharp"});
 }
 
 }  // namespace cclgym

@@ -1,0 +1,116 @@
+// NVLS: the switches between the GPUs add up and hand out (NCCL 2.17, src/transport/nvls.cc; NVLink
+// SHARP of the third generation of NVSwitches). Rank r looks after slice r. In AllReduce it reads
+// the sum of everybody's slice r from the switches (multimem.ld_reduce) and stores it to everybody
+// (multimem.st): a GPU sends its data once, plus a slice, and receives as much, where it sends and
+// receives nearly twice its data on a ring. ReduceScatter is the first half, AllGather the second.
+//
+// In place. One chunk a rank and channel, size / (ranks * channels) bytes. The second half has
+// channels of its own, for NCCL has warps of their own for the two, so that neither waits for the
+// other's chunks.
+//
+// nvls-tree: NVLS in each server, then rank i of each server adds up and hands out its slice along
+// a double binary tree over the ranks i of all servers, then NVLS again (NCCL 2.18, NVLSTree).
+#include <array>
+#include <vector>
+
+#include "collectives/algorithms/algorithms.hpp"
+
+namespace cclgym::algorithms {
+
+namespace {
+
+/// The ranks of `first`, `first` + 1, … `first` + `count` - 1 without `self`.
+std::vector<int> others(int first, int count, int self) {
+  std::vector<int> ranks;
+  for (int rank = first; rank < first + count; ++rank) {
+    if (rank != self) ranks.push_back(rank);
+  }
+  return ranks;
+}
+
+void add_up(ProgramBuilder& p, int owner, const std::vector<int>& ranks, int index, int channel) {
+  std::vector<ChunkRef> theirs;
+  for (const int rank : ranks) theirs.push_back(p.chunk(rank, Buffer::Input, index));
+  (void)p.chunk(owner, Buffer::Input, index).reduce_in_switch(theirs, {.channel = channel});
+}
+
+void tree_up(ProgramBuilder& p, const std::vector<TreeNeighbours>& tree, int node, int size,
+             int head, int index, int channel) {
+  const int rank = node * size + head;
+  for (const int child : tree[static_cast<std::size_t>(node)].children) {
+    if (child == -1) continue;
+    tree_up(p, tree, child, size, head, index, channel);
+    const ChunkRef theirs = p.chunk(child * size + head, Buffer::Input, index);
+    (void)p.chunk(rank, Buffer::Input, index).reduce(theirs, {.channel = channel});
+  }
+}
+
+void tree_down(ProgramBuilder& p, const std::vector<TreeNeighbours>& tree, int node, int size,
+               int head, int index, int channel) {
+  const int rank = node * size + head;
+  for (const int child : tree[static_cast<std::size_t>(node)].children) {
+    if (child == -1) continue;
+    (void)p.chunk(rank, Buffer::Input, index)
+        .copy(child * size + head, Buffer::Input, index, {.channel = channel});
+    tree_down(p, tree, child, size, head, index, channel);
+  }
+}
+
+}  // namespace
+
+Program nvls(const AlgorithmRequest& request) {
+  const int n = request.ranks;
+  const bool reduces = request.collective != CollectiveKind::AllGather;
+  const bool spreads = request.collective != CollectiveKind::ReduceScatter;
+  const bool both = reduces && spreads;
+  const Buffer buffer = reduces ? Buffer::Input : Buffer::Output;
+  ProgramBuilder p("nvls", Contract::make(request.collective, n,
+                                          both ? n * request.channels : request.channels, true));
+  for (int channel = 0; channel < request.channels; ++channel) {
+    for (int rank = 0; rank < n; ++rank) {
+      const int index = rank * request.channels + channel;
+      const std::vector<int> ranks = others(0, n, rank);
+      if (reduces) add_up(p, rank, ranks, index, channel);
+      if (spreads) {
+        p.chunk(rank, buffer, index)
+            .multicast(ranks, buffer, index,
+                       {.channel = both ? request.channels + channel : channel});
+      }
+    }
+  }
+  return p.finish();
+}
+
+Program nvls_tree(const AlgorithmRequest& request) {
+  const int size = request.ranks_per_server;
+  const int servers = request.ranks / size;
+  ProgramBuilder p("nvls-tree", Contract::make(CollectiveKind::AllReduce, request.ranks,
+                                               size * request.channels, true));
+  for (int channel = 0; channel < request.channels; ++channel) {
+    const int number = 2 * channel < request.channels ? 0 : 1;
+    std::vector<TreeNeighbours> tree;
+    int root = 0;
+    for (int server = 0; server < servers; ++server) {
+      tree.push_back(double_tree(number, servers, server));
+      if (tree.back().parent == -1) root = server;
+    }
+    for (int head = 0; head < size; ++head) {
+      const int index = head * request.channels + channel;
+      for (int server = 0; size > 1 && server < servers; ++server) {
+        const int owner = server * size + head;
+        add_up(p, owner, others(server * size, size, owner), index, channel);
+      }
+      tree_up(p, tree, root, size, head, index, channel);
+      tree_down(p, tree, root, size, head, index, channel);
+      for (int server = 0; size > 1 && server < servers; ++server) {
+        const int owner = server * size + head;
+        p.chunk(owner, Buffer::Input, index)
+            .multicast(others(server * size, size, owner), Buffer::Input, index,
+                       {.channel = request.channels + channel});
+      }
+    }
+  }
+  return p.finish();
+}
+
+}  // namespace cclgym::algorithms
