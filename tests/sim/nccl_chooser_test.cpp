@@ -77,7 +77,7 @@ TEST_CASE("NVLS, where NVSwitches copy and add; what is not allowed is left out"
   CHECK(config.algorithm == "nvls");
   CHECK(config.protocol == Protocol::Simple);
   CHECK(config.channels == 16);
-  CHECK(config.tile_bytes == 128 << 10);
+  CHECK(config.tile_bytes == 64 << 10);
   CHECK(chooser->choose({.collective = CollectiveKind::AllReduce, .bytes = 1 << 10}).algorithm !=
         "nvls");
   Simulator simulator(site.fabric, site.cost_model, "flow");
