@@ -1,0 +1,85 @@
+// A training file: what `cclgym train` does (docs/agents.md).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "agents/policy_weights.hpp"
+#include "agents/training_environment.hpp"
+#include "core/option.hpp"
+#include "core/yaml.hpp"
+
+namespace cclgym {
+
+/// An environment to train in, for part of the training: the curriculum.
+struct TrainingPart {
+  std::shared_ptr<const TrainingEnvironment> environment;
+  int from = 0;   ///< the first iteration that it is played in
+  int until = 0;  ///< the first in which it is not any more; 0: to the end
+};
+
+/// An environment to measure the policy in.
+struct EvaluationPart {
+  std::string label;  ///< in metrics.csv
+  std::shared_ptr<const TrainingEnvironment> environment;
+  int calls = 0;  ///< 0: an episode, or one pass over the calls of the workload
+};
+
+/// Behaviour cloning of the oracle before reinforcement learning.
+struct WarmStartOptions {
+  int iterations = 0;  ///< 0: no warm start
+  double temperature = 0;
+  double margin = 0;
+  double learning_rate = 0;
+};
+
+struct PpoOptions {
+  int iterations = 0;
+  int environments = 0;  ///< played side by side
+  int steps = 0;         ///< of each in an iteration
+  int sequence = 0;      ///< steps that gradients flow through
+  int epochs = 0;
+  int minibatches = 0;
+  double gamma = 0;
+  double lambda = 0;
+  double clip = 0;
+  double entropy = 0;  ///< at the beginning; 0 at the end, linearly
+  double value_weight = 0;
+  double learning_rate = 0;  ///< at the beginning; a tenth of it at the end, linearly
+  double largest_norm = 0;
+};
+
+struct TrainConfig {
+  std::string name;
+  std::string file;
+  std::string text;  ///< of the file
+  std::vector<TrainingPart> parts;
+  std::vector<EvaluationPart> evaluation;
+  PolicyShape layers;  ///< encoder, lstm, head, value
+  bool value_prior = true;
+  WarmStartOptions warm_start;
+  PpoOptions ppo;
+  int evaluate_every = 0;    ///< iterations
+  int checkpoint_every = 0;  ///< iterations
+  std::vector<std::uint64_t> seeds;
+
+  [[nodiscard]] int iterations() const { return warm_start.iterations + ppo.iterations; }
+  /// Changes where a checkpoint of another training would not fit: 16 hex digits.
+  [[nodiscard]] std::string hash() const;
+};
+
+// Records of the file and of its mappings.
+[[nodiscard]] const std::vector<OptionSpec>& train_options();
+[[nodiscard]] const std::vector<OptionSpec>& training_part_options();
+[[nodiscard]] const std::vector<OptionSpec>& evaluation_part_options();
+[[nodiscard]] const std::vector<OptionSpec>& agent_options();
+[[nodiscard]] const std::vector<OptionSpec>& warm_start_options();
+[[nodiscard]] const std::vector<OptionSpec>& ppo_options();
+
+/// Reads a training file. Throws UserError at the place of what is wrong.
+[[nodiscard]] TrainConfig load_train_config(const std::string& path);
+[[nodiscard]] TrainConfig read_train_config(const std::string& text, const std::string& file);
+
+}  // namespace cclgym

@@ -1,0 +1,291 @@
+#include "agents/trainer.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+#include <filesystem>
+#include <fmt/core.h>
+#include <map>
+#include <numeric>
+
+#include "agents/learned_policy.hpp"
+#include "agents/metrics.hpp"
+#include "core/error.hpp"
+
+namespace cclgym {
+
+namespace {
+
+// What the streams of random numbers of a seed are for. A stream depends on the seed, its purpose
+// and the iteration alone, so that there is none to keep in checkpoints.
+enum Purpose : std::uint64_t { kInitialWeights, kRollout, kOrder, kNormalisation, kEvaluation };
+
+double cpu_now_s() {
+  timespec time{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+class Trainer {
+ public:
+  Trainer(const TrainConfig& config, std::uint64_t seed, const std::string& folder,
+          const TrainerOptions& options)
+      : config_(config),
+        options_(options),
+        path_(checkpoint_path(folder, seed)),
+        slots_(static_cast<std::size_t>(config.ppo.environments)) {
+    std::error_code error;
+    std::filesystem::create_directories(seed_folder(folder, seed), error);
+    if (error) {
+      throw UserError(quoted(seed_folder(folder, seed), 200) +
+                      ": cannot be made: " + error.message());
+    }
+    if (std::filesystem::exists(path_)) {
+      state_ = load_checkpoint(path_);
+      check(seed);
+    } else {
+      begin(seed);
+    }
+    cpu_before_s_ = state_.cpu_s - cpu_now_s();
+  }
+
+  Checkpoint run(const std::string& metrics_path) {
+    MetricsFile metrics(config_, metrics_path, static_cast<int>(state_.iteration));
+    const auto last = static_cast<std::uint64_t>(config_.iterations());
+    while (state_.iteration < last) {
+      IterationReport report = iterate();
+      const auto every = static_cast<std::uint64_t>(config_.evaluate_every);
+      const bool end = state_.iteration == last;
+      if (end || (every > 0 && state_.iteration % every == 0)) evaluate(report);
+      report.cpu_s = state_.cpu_s = cpu_before_s_ + cpu_now_s();
+      metrics.add(report);
+      const auto keep = static_cast<std::uint64_t>(config_.checkpoint_every);
+      if (end || state_.iteration % keep == 0) save_checkpoint(state_, path_);
+      if (options_.report && !options_.report(report)) break;
+    }
+    return state_;
+  }
+
+ private:
+  [[nodiscard]] const TrainingEnvironment& first() const {
+    return *config_.parts.front().environment;
+  }
+
+  void check(std::uint64_t seed) const {
+    const auto refuse = [&](const std::string& why) {
+      throw UserError(quoted(path_, 200) + ": " + why +
+                      "; expected one of this training file: take another folder, or --fresh");
+    };
+    if (state_.config_hash != config_.hash()) refuse("a checkpoint of another training file");
+    if (state_.seed != seed) refuse(fmt::format("a checkpoint of seed {}", state_.seed));
+    if (state_.weights.shape != first().network_shape(config_.layers)) {
+      refuse("a checkpoint of a network of other sizes");
+    }
+  }
+
+  void begin(std::uint64_t seed) {
+    state_.config_hash = config_.hash();
+    state_.seed = seed;
+    Random random = Random::stream(seed, {kInitialWeights});
+    state_.weights = initial_policy_weights(first().network_shape(config_.layers), random);
+    first().describe(state_.weights);
+    state_.weights.provenance =
+        fmt::format("training {} ({}), seed {}", config_.name, config_.hash(), seed);
+    state_.adam = initial_adam_state(state_.weights);
+    set_normalisation(seed);
+  }
+
+  // Mean and spread of every number of the observation, over calls in all environments with random
+  // actions: known before training, fixed from then on.
+  void set_normalisation(std::uint64_t seed) {
+    std::vector<CollectSlot> slots;
+    for (const TrainingPart& part : config_.parts) {
+      slots.push_back({.environment = part.environment->make()});
+    }
+    constexpr std::size_t kSteps = 512;
+    Rollout rollout(rollout_shape(slots.size(), kSteps));
+    collect(std::make_shared<const PolicyNetwork>(state_.weights), slots,
+            {.seed = Random::stream(seed, {kNormalisation})(), .threads = options_.threads},
+            rollout);
+    const std::size_t width = rollout.shape.observations;
+    for (std::size_t i = 0; i < width; ++i) {
+      double sum = 0;
+      double squares = 0;
+      for (std::size_t row = 0; row < rollout.rows(); ++row) {
+        const double x = rollout.observations[row * width + i];
+        sum += x;
+        squares += x * x;
+      }
+      const double count = static_cast<double>(rollout.rows());
+      const double mean = sum / count;
+      const double deviation = std::sqrt(std::max(0.0, squares / count - mean * mean));
+      state_.weights.input_shift[i] = static_cast<float>(mean);
+      // What never changes here may elsewhere: not scaled up then.
+      constexpr double kLeastDeviation = 1e-3;
+      state_.weights.input_scale[i] =
+          static_cast<float>(deviation > kLeastDeviation ? 1 / deviation : 1.0);
+    }
+  }
+
+  [[nodiscard]] RolloutShape rollout_shape(std::size_t environments, std::size_t steps) const {
+    const PolicyShape& shape = state_.weights.shape;
+    return {.environments = environments,
+            .steps = steps,
+            .observations = shape.observations,
+            .lstm = shape.lstm,
+            .levels = shape.levels};
+  }
+
+  [[nodiscard]] bool cloning() const {
+    return state_.iteration < static_cast<std::uint64_t>(config_.warm_start.iterations);
+  }
+  // From 0 to 1 within the warm start, or within PPO.
+  [[nodiscard]] double progress() const {
+    const double done = static_cast<double>(state_.iteration);
+    const double warm = config_.warm_start.iterations;
+    return cloning() ? done / warm : (done - warm) / config_.ppo.iterations;
+  }
+
+  OracleExpert* expert_of(const TrainingPart& part) {
+    auto& expert = experts_[&part];
+    if (!expert) {
+      expert = std::make_unique<OracleExpert>(
+          part.environment->setup(), config_.warm_start.temperature, config_.warm_start.margin);
+      if (options_.notice) {
+        options_.notice("simulating the oracle's table of " +
+                        part.environment->setup()->fabric_label);
+      }
+      const std::size_t cells = expert->fill(options_.threads);
+      if (options_.notice) options_.notice(fmt::format("the oracle's table has {} cells", cells));
+    }
+    return expert.get();
+  }
+
+  // The environments of this iteration: those of the parts that take part, by turns.
+  std::vector<CollectSlot> take_slots(std::vector<const TrainingPart*>& taken) {
+    std::vector<const TrainingPart*> active;
+    const auto iteration = static_cast<int>(state_.iteration);
+    for (const TrainingPart& part : config_.parts) {
+      if (part.from <= iteration && (part.until == 0 || iteration < part.until)) {
+        active.push_back(&part);
+      }
+    }
+    std::vector<CollectSlot> slots;
+    for (std::size_t i = 0; i < slots_.size(); ++i) {
+      const TrainingPart* part = active[(i + state_.iteration) % active.size()];
+      taken.push_back(part);
+      std::unique_ptr<Environment>& kept = slots_[i][part];
+      slots.push_back({.environment = kept ? std::move(kept) : part->environment->make(),
+                       .expert = cloning() ? expert_of(*part) : nullptr});
+    }
+    return slots;
+  }
+
+  IterationReport iterate() {
+    IterationReport report;
+    report.warm_start = cloning();
+    if (state_.iteration == static_cast<std::uint64_t>(config_.warm_start.iterations)) {
+      state_.adam = initial_adam_state(state_.weights);  // other losses have other moments
+    }
+    std::vector<const TrainingPart*> taken;
+    std::vector<CollectSlot> slots = take_slots(taken);
+    const auto steps = static_cast<std::size_t>(config_.ppo.steps);
+    Rollout rollout(rollout_shape(slots.size(), steps));
+    // The policy's own calls take over by the middle of the warm start.
+    const double share = report.warm_start ? std::max(0.0, 1 - 2 * progress()) : -1;
+    collect(std::make_shared<const PolicyNetwork>(state_.weights), slots,
+            {.seed = Random::stream(state_.seed, {kRollout, state_.iteration})(),
+             .expert_share = share,
+             .prior = config_.value_prior,
+             .threads = options_.threads},
+            rollout);
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+      slots_[i][taken[i]] = std::move(slots[i].environment);
+    }
+    estimate_advantages(rollout, config_.ppo.gamma, config_.ppo.lambda);
+    const double sum = std::accumulate(rollout.reward.begin(), rollout.reward.end(), 0.0);
+    report.mean_reward = sum / static_cast<double>(rollout.rows());
+    learn(rollout, report);
+    ++state_.iteration;
+    report.iteration = static_cast<int>(state_.iteration);
+    report.calls = state_.iteration * rollout.rows();
+    return report;
+  }
+
+  void learn(const Rollout& rollout, IterationReport& report) {
+    const PpoOptions& ppo = config_.ppo;
+    const double left = 1 - progress();
+    LossOptions loss{.clone = report.warm_start,
+                     .clip = ppo.clip,
+                     .entropy = report.warm_start ? 0 : ppo.entropy * left,
+                     .value_weight = ppo.value_weight};
+    const double rate = report.warm_start ? config_.warm_start.learning_rate : ppo.learning_rate;
+    report.learning_rate = rate * (0.1 + 0.9 * left);
+    const auto length = static_cast<std::size_t>(ppo.sequence);
+    std::vector<std::size_t> order(rollout.rows() / length);
+    const auto minibatches = static_cast<std::size_t>(ppo.minibatches);
+    const double updates = static_cast<double>(ppo.epochs) * static_cast<double>(minibatches);
+    for (int epoch = 0; epoch < ppo.epochs; ++epoch) {
+      Random random = Random::stream(state_.seed,
+                                     {kOrder, state_.iteration, static_cast<std::uint64_t>(epoch)});
+      std::iota(order.begin(), order.end(), std::size_t{0});
+      for (std::size_t i = order.size(); i-- > 1;) {
+        const auto other = random.integer(0, static_cast<std::int64_t>(i));
+        std::swap(order[i], order[static_cast<std::size_t>(other)]);
+      }
+      for (std::size_t m = 0; m < minibatches; ++m) {
+        const std::size_t begin = order.size() * m / minibatches;
+        const std::size_t end = order.size() * (m + 1) / minibatches;
+        SequenceBatch batch =
+            gather_sequences(rollout, length, std::span(order).subspan(begin, end - begin));
+        normalise(batch.advantage);
+        PolicyGradient gradient = policy_gradient(state_.weights, batch, loss, options_.threads);
+        report.gradient_norm += adam_step(state_.weights, state_.adam, gradient,
+                                          report.learning_rate, ppo.largest_norm) /
+                                updates;
+        const LossStatistics& one = gradient.statistics;
+        report.loss.policy += one.policy / updates;
+        report.loss.value += one.value / updates;
+        report.loss.entropy += one.entropy / updates;
+        report.loss.divergence += one.divergence / updates;
+        report.loss.clipped += one.clipped / updates;
+      }
+    }
+  }
+
+  void evaluate(IterationReport& report) const {
+    report.evaluation.resize(config_.evaluation.size());
+    for (std::size_t i = 0; i < config_.evaluation.size(); ++i) {
+      const EvaluationPart& part = config_.evaluation[i];
+      LearnedPolicy policy(state_.weights);
+      const std::uint64_t seed = Random::stream(state_.seed, {kEvaluation, i})();
+      report.evaluation[i] =
+          measure_policy(policy, *part.environment, static_cast<std::uint64_t>(part.calls), seed);
+    }
+  }
+
+  const TrainConfig& config_;
+  const TrainerOptions& options_;
+  std::string path_;
+  Checkpoint state_;
+  double cpu_before_s_ = 0;
+  std::map<const TrainingPart*, std::unique_ptr<OracleExpert>> experts_;
+  std::vector<std::map<const TrainingPart*, std::unique_ptr<Environment>>> slots_;
+};
+
+}  // namespace
+
+std::string seed_folder(const std::string& folder, std::uint64_t seed) {
+  return fmt::format("{}/seed-{}", folder, seed);
+}
+
+std::string checkpoint_path(const std::string& folder, std::uint64_t seed) {
+  return seed_folder(folder, seed) + "/checkpoint.bin";
+}
+
+Checkpoint train_agent(const TrainConfig& config, std::uint64_t seed, const std::string& folder,
+                       const TrainerOptions& options) {
+  return Trainer(config, seed, folder, options).run(seed_folder(folder, seed) + "/metrics.csv");
+}
+
+}  // namespace cclgym

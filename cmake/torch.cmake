@@ -1,0 +1,26 @@
+# LibTorch, which trains the agents (agents/policy_gradient_torch.cpp): on where it and OpenBLAS are
+# found. Target cclgym_torch has both. By path instead of find_package(Torch), which looks for CUDA,
+# protobuf and more that we do not use, and prints while it does.
+find_path(CCLGYM_TORCH_INCLUDE torch/csrc/autograd/grad_mode.h)
+find_path(CCLGYM_TORCH_API_INCLUDE torch/torch.h PATH_SUFFIXES torch/csrc/api/include)
+find_library(CCLGYM_TORCH_CPU torch_cpu)
+find_library(CCLGYM_TORCH_C10 c10)
+# Debian's LibTorch calls whatever libblas.so.3 is: OpenBLAS once that is installed.
+find_library(CCLGYM_OPENBLAS openblas)
+set(torch_found OFF)
+if(CCLGYM_TORCH_INCLUDE AND CCLGYM_TORCH_API_INCLUDE AND CCLGYM_TORCH_CPU AND CCLGYM_TORCH_C10
+    AND CCLGYM_OPENBLAS)
+  set(torch_found ON)
+endif()
+option(CCLGYM_TORCH "Build what trains agents" ${torch_found})
+if(CCLGYM_TORCH AND NOT torch_found)
+  message(FATAL_ERROR "CCLGYM_TORCH is ON, but LibTorch or OpenBLAS is missing (install libtorch-dev, "
+    "libopenblas-dev)")
+endif()
+if(CCLGYM_TORCH)
+  add_library(cclgym_torch INTERFACE)
+  target_include_directories(cclgym_torch SYSTEM INTERFACE ${CCLGYM_TORCH_INCLUDE}
+    ${CCLGYM_TORCH_API_INCLUDE})
+  target_link_libraries(cclgym_torch INTERFACE ${CCLGYM_TORCH_CPU} ${CCLGYM_TORCH_C10}
+    ${CCLGYM_OPENBLAS})
+endif()
