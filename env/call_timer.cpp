@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -70,11 +71,17 @@ Config full_config(const PlainConfig& config) {
           .slots = config.slots};
 }
 
-CallTimer::CallTimer(std::shared_ptr<const CallSite> site, std::size_t cache_entries)
-    : CallTimer(std::move(site), std::make_shared<TimeCache>(cache_entries)) {}
+CallTimer::CallTimer(std::shared_ptr<const CallSite> site, std::size_t cache_entries,
+                     Symmetry symmetry)
+    : CallTimer(std::move(site), std::make_shared<TimeCache>(cache_entries), symmetry) {}
 
-CallTimer::CallTimer(std::shared_ptr<const CallSite> site, std::shared_ptr<TimeCache> cache)
-    : site_(std::move(site)), cache_(std::move(cache)), bound_(site_->fabrics.size()) {
+CallTimer::CallTimer(std::shared_ptr<const CallSite> site, std::shared_ptr<TimeCache> cache,
+                     Symmetry symmetry)
+    : site_(std::move(site)),
+      cache_(std::move(cache)),
+      bound_(site_->fabrics.size()),
+      symmetry_(symmetry),
+      engine_(make_engine("flow")) {
   if (site_->fabrics.empty() || site_->conditions.empty() || site_->conditions.size() > 256 ||
       site_->fabrics.size() > 16) {
     throw std::logic_error("CallTimer: a site has 1 to 16 fabrics and 1 to 256 conditions");
@@ -94,13 +101,11 @@ TimedCall CallTimer::time(const Call& call, const PlainConfig& config, std::size
   return timed;
 }
 
-TimedCall CallTimer::simulate(const Call& call, const PlainConfig& config, std::size_t condition,
-                              std::uint16_t moment) {
-  ++simulations_;
-  Bound& bound = bound_.at(config.binding);
+Simulator& CallTimer::simulator(std::size_t binding, std::size_t condition) {
+  Bound& bound = bound_.at(binding);
   if (!bound.simulator) {
     bound.simulator =
-        std::make_unique<Simulator>(site_->fabrics[config.binding], site_->cost_model, "flow");
+        std::make_unique<Simulator>(site_->fabrics[binding], site_->cost_model, "flow");
     bound.simulator->set_noise(site_->conditions.front());
     bound.condition = 0;
   }
@@ -108,8 +113,49 @@ TimedCall CallTimer::simulate(const Call& call, const PlainConfig& config, std::
     bound.simulator->set_noise(site_->conditions.at(condition));
     bound.condition = condition;
   }
+  return *bound.simulator;
+}
+
+QuotientProgram* CallTimer::quotient(const Call& call, const PlainConfig& plain,
+                                     const Config& config, std::size_t condition) {
+  if (site_->conditions.at(condition).random()) return nullptr;
+  const ProgramKey program{plain.program,  plain.binding,   call.collective, call.root,
+                           plain.channels, plain.instances, plain.slots == 1};
+  std::optional<SimulationRecord> record;
+  const auto make_record = [&] {
+    record = simulator(plain.binding, condition).record(call, config, site_->machine_seed);
+  };
+  auto cut = cuts_.find(program);
+  if (cut == cuts_.end()) {
+    make_record();
+    // Of very large programs only an outline is known.
+    const ProgramCut known =
+        record->lowered.program ? program_cut(*record->lowered.program) : ProgramCut{0, 0};
+    cut = cuts_.emplace(program, known).first;
+  }
+  if (cut->second.chunks_per_call == 0) return nullptr;
+  const QuotientKey key{program, condition,
+                        graph_shape(cut->second, site_->cost_model, call, config)};
+  const auto known = quotients_of_.find(key);
+  if (known != quotients_of_.end()) return known->second.get();
+  if (!record) make_record();
+  auto made = QuotientProgram::make(*record, site_->fabrics[plain.binding], site_->cost_model,
+                                    site_->conditions[condition]);
+  return quotients_of_.emplace(key, std::move(made)).first->second.get();
+}
+
+TimedCall CallTimer::simulate(const Call& call, const PlainConfig& plain, std::size_t condition,
+                              std::uint16_t moment) {
+  ++simulations_;
+  const Config config = full_config(plain);
+  if (symmetry_ == Symmetry::On) {
+    if (QuotientProgram* const one = quotient(call, plain, config, condition)) {
+      ++quotients_;
+      return {one->time(*engine_, call, config).time_s, one->steps()};
+    }
+  }
   const Result result =
-      bound.simulator->simulate(call, full_config(config), site_->machine_seed, moment);
+      simulator(plain.binding, condition).simulate(call, config, site_->machine_seed, moment);
   return {result.time_s, result.steps};
 }
 

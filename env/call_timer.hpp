@@ -4,14 +4,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "cost_models/cost_model.hpp"
 #include "env/bounded_cache.hpp"
 #include "sim/call.hpp"
 #include "sim/noise_profile.hpp"
+#include "sim/quotient_program.hpp"
 #include "sim/simulator.hpp"
 #include "topology_models/registry.hpp"
 
@@ -68,16 +71,21 @@ using TimeCache = BoundedCache<TimeKey, TimedCall, TimeKeyHash>;
 /// Not thread-safe, but for the cache, which timers of the same CallSite may share.
 ///
 /// A time is that of Simulator::simulate with the condition's noise profile, the machine's seed and
-/// repetition `moment`, to the bit, whether it comes from the cache or not: a simulation is a
-/// function of exactly what the key holds.
+/// repetition `moment`: to the bit without symmetry, within 1e-9 with it (sim/quotient_program.hpp;
+/// where tiles never come to repeat, within what Result::tile_error_s says). Whether it comes from
+/// the cache or not makes no difference to the bit: a time is a function of exactly what the key
+/// holds.
 class CallTimer {
  public:
   static constexpr std::size_t kDefaultEntries = std::size_t{1} << 18;
+  /// Is one node simulated for all that are alike?
+  enum class Symmetry : std::uint8_t { On, Off };
 
   /// With a cache of its own.
   explicit CallTimer(std::shared_ptr<const CallSite> site,
-                     std::size_t cache_entries = kDefaultEntries);
-  CallTimer(std::shared_ptr<const CallSite> site, std::shared_ptr<TimeCache> cache);
+                     std::size_t cache_entries = kDefaultEntries, Symmetry symmetry = Symmetry::On);
+  CallTimer(std::shared_ptr<const CallSite> site, std::shared_ptr<TimeCache> cache,
+            Symmetry symmetry = Symmetry::On);
 
   /// Throws UserError where the configuration does not fit the call or the fabric. Does not
   /// allocate where the time is in the cache.
@@ -89,10 +97,21 @@ class CallTimer {
   [[nodiscard]] const std::shared_ptr<TimeCache>& cache() const { return cache_; }
   [[nodiscard]] std::uint64_t hits() const { return hits_; }
   [[nodiscard]] std::uint64_t simulations() const { return simulations_; }
+  /// Simulations of one node for all that are alike.
+  [[nodiscard]] std::uint64_t quotients() const { return quotients_; }
 
  private:
   [[nodiscard]] TimedCall simulate(const Call& call, const PlainConfig& config,
                                    std::size_t condition, std::uint16_t moment);
+
+  // Program, binding, collective, root, channels, instances, whether there is one slot.
+  using ProgramKey = std::tuple<int, int, CollectiveKind, int, int, int, bool>;
+  // And the condition, and the shape of the graph.
+  using QuotientKey = std::tuple<ProgramKey, std::size_t, GraphShape>;
+  [[nodiscard]] Simulator& simulator(std::size_t binding, std::size_t condition);
+  /// Null where there is none.
+  [[nodiscard]] QuotientProgram* quotient(const Call& call, const PlainConfig& plain,
+                                          const Config& config, std::size_t condition);
 
   /// One fabric's simulator, and the condition that it simulates.
   struct Bound {
@@ -102,7 +121,12 @@ class CallTimer {
   std::shared_ptr<const CallSite> site_;
   std::shared_ptr<TimeCache> cache_;
   std::vector<Bound> bound_;  ///< by binding; made when first needed
+  Symmetry symmetry_;
+  std::unique_ptr<Engine> engine_;  ///< of the quotients
+  std::map<ProgramKey, ProgramCut> cuts_;
+  std::map<QuotientKey, std::unique_ptr<QuotientProgram>> quotients_of_;
   std::uint64_t hits_ = 0;
+  std::uint64_t quotients_ = 0;
   std::uint64_t simulations_ = 0;
 };
 

@@ -104,7 +104,7 @@ class FlowEngine final : public Engine {
         flow.bytes_left = bytes;
         flow.since_s = now_s_;
         flow.bucket = kNone;
-        network_.add(slot, network_.limiting_links(route));
+        network_.add(slot, network_.limiting_links(route), graph_->route_loads(route));
         return;
       }
     }

@@ -18,7 +18,7 @@ void FlowNetwork::load(const TransferGraph& graph) {
   const auto capacities = graph.link_capacities_Bps();
   links_.clear();
   for (const double capacity_Bps : capacities) {
-    links_.push_back({capacity_Bps, 0, 0, 0, 0, kNone, 0, false});
+    links_.push_back({capacity_Bps, 0, 0, 0, 0, 0, kNone, 0, false});
   }
   narrowest_Bps_.clear();
   routes_of_link_begin_.clear();
@@ -46,7 +46,8 @@ void FlowNetwork::load(const TransferGraph& graph) {
 }
 
 void FlowNetwork::find_limiting_links() {
-  if (graph_->adaptive()) {  // flows may pass links in other ways than on the routes
+  // Flows may pass links in other ways than on the routes; loads are not compared.
+  if (graph_->adaptive() || graph_->loaded()) {
     limiting_begin_.clear();
     return;
   }
@@ -105,6 +106,7 @@ void FlowNetwork::reset(bool capacities_change) {
   for (Link& link : links_) {
     link.demand_Bps = 0;
     link.flows = 0;
+    link.load = 0;
     link.first_hop = kNone;
     link.dirty = false;
     link.known_wide = 0;
@@ -131,7 +133,8 @@ void FlowNetwork::make_dirty(std::int32_t id) {
   }
 }
 
-void FlowNetwork::add(FlowSlotId slot, std::span<const std::int32_t> route_links) {
+void FlowNetwork::add(FlowSlotId slot, std::span<const std::int32_t> route_links,
+                      std::span<const std::int32_t> loads) {
   FlowSlot& flow = slots_[slot];
   flow.hops = static_cast<std::int32_t>(route_links.size());
   flow.rate_Bps = 0;
@@ -144,15 +147,18 @@ void FlowNetwork::add(FlowSlotId slot, std::span<const std::int32_t> route_links
     limit_.resize(index(slot) + 1);
   }
   limit_[index(slot)] = kFresh;
-  for (const std::int32_t link_id : route_links) {
+  for (std::size_t i = 0; i < route_links.size(); ++i) {
+    const std::int32_t link_id = route_links[i];
+    const std::int32_t load = loads.empty() ? 1 : loads[i];
     Link& entered = link(link_id);
-    hop(id) = {entered.first_hop, kNone, link_id, slot};
+    hop(id) = {entered.first_hop, kNone, link_id, slot, load};
     if (entered.first_hop != kNone) {
       hop(entered.first_hop).previous = id;
     }
     entered.first_hop = id;
     ++entered.flows;
-    entered.demand_Bps += flow.bound_Bps;
+    entered.load += load;
+    entered.demand_Bps += flow.bound_Bps * load;
     if (entered.can_saturate()) {
       make_dirty(link_id);
     }
@@ -171,10 +177,11 @@ void FlowNetwork::remove(FlowSlotId slot) {
       hop(gone.next).previous = gone.previous;
     }
     const bool could_saturate = left.can_saturate();
+    left.load -= gone.load;
     if (--left.flows == 0) {
       left.demand_Bps = 0;  // ends the drift of adding and subtracting
     } else {
-      left.demand_Bps -= flow.bound_Bps;
+      left.demand_Bps -= flow.bound_Bps * gone.load;
       if (could_saturate) {
         make_dirty(gone.link);
       }
@@ -266,7 +273,7 @@ void FlowNetwork::solve_component(std::int32_t start) {
     }
     Link& reached = link(component_[i]);
     reached.left_Bps = reached.capacity_Bps;
-    reached.open = reached.flows;
+    reached.open = reached.load;
     for (std::int32_t on = reached.first_hop; on != kNone; on = hop(on).next) {
       const FlowSlotId slot = hop(on).slot;
       FlowSlot& flow = slots_[slot];
@@ -308,8 +315,8 @@ void FlowNetwork::leave_wide(std::int32_t start, std::size_t first_flow) {
 }
 
 bool FlowNetwork::fill_single_link(std::span<const FlowSlotId> flows) {
-  const double share_Bps =
-      link(component_.front()).capacity_Bps / static_cast<double>(flows.size());
+  const Link& shared = link(component_.front());
+  const double share_Bps = shared.capacity_Bps / static_cast<double>(shared.load);
   for (const FlowSlotId slot : flows) {
     if (slots_[slot].bound_Bps < share_Bps) {
       return false;
@@ -375,8 +382,8 @@ void FlowNetwork::fix(FlowSlotId slot, double rate_Bps, std::int32_t limit) {
   for (std::int32_t on = first; on < first + flow.hops; ++on) {
     Link& passed = link(hop(on).link);
     if (passed.can_saturate()) {
-      passed.left_Bps -= rate_Bps;
-      --passed.open;
+      passed.left_Bps -= rate_Bps * hop(on).load;
+      passed.open -= hop(on).load;
     }
   }
 }

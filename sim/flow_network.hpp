@@ -50,8 +50,10 @@ class FlowNetwork {
   /// The same, of a flow on these links.
   [[nodiscard]] double bound_Bps(std::span<const std::int32_t> links, double rate_cap_Bps) const;
 
-  /// The flow in `slot` (whose bound_Bps is set) begins to move bytes.
-  void add(FlowSlotId slot, std::span<const std::int32_t> route_links);
+  /// The flow in `slot` (whose bound_Bps is set) begins to move bytes. `loads`: as
+  /// TransferGraph::route_loads.
+  void add(FlowSlotId slot, std::span<const std::int32_t> route_links,
+           std::span<const std::int32_t> loads = {});
   /// The flow in `slot` is done.
   void remove(FlowSlotId slot);
   /// A link has another capacity from now on.
@@ -64,10 +66,11 @@ class FlowNetwork {
  private:
   struct Link {
     double capacity_Bps;
-    double demand_Bps;  ///< sum of the bounds of its flows
+    double demand_Bps;  ///< sum of the bounds of its flows, each as often as its load says
     double left_Bps;    ///< while filling: capacity not given away yet
-    std::int32_t open;  ///< while filling: flows without a rate yet
+    std::int32_t open;  ///< while filling: load of the flows without a rate yet
     std::int32_t flows;
+    std::int32_t load;  ///< of its flows: how many they stand for
     std::int32_t first_hop;
     std::uint32_t mark;
     bool dirty;
@@ -81,6 +84,7 @@ class FlowNetwork {
     std::int32_t previous;
     std::int32_t link;
     FlowSlotId slot;
+    std::int32_t load;
   };
   static constexpr std::int32_t kFresh = -2;  ///< in limit_: has a new bound
   static std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }

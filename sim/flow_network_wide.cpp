@@ -95,9 +95,9 @@ void FlowNetwork::open_active_links() {
       FlowSlot& flow = slots_[hop(on).slot];
       if (flow.mark == epoch_) {
         flow.target_Bps = -1;
-        ++shared.open;
+        shared.open += hop(on).load;
       } else {
-        shared.left_Bps -= flow.target_Bps;
+        shared.left_Bps -= flow.target_Bps * hop(on).load;
       }
     }
     if (shared.left_Bps >= 0) {

@@ -39,6 +39,9 @@ class SimgridEngine final : public Engine, private SimgridListener {
   [[nodiscard]] std::string_view name() const override { return "simgrid"; }
 
   void load(std::shared_ptr<const TransferGraph> graph) override {
+    if (graph->loaded()) {
+      throw std::logic_error("engine simgrid: flows that stand for several");
+    }
     tracker_.load(graph);
     platform_.reset();  // there may only be one
     graph_ = std::move(graph);

@@ -64,6 +64,7 @@ void TransferGraph::grow_route_table() {
 
 std::int32_t TransferGraph::add_route(std::span<const std::int32_t> links) {
   check_open("add_route");
+  require(!loaded(), [] { return "routes without loads beside routes with"; });
   if (2 * static_cast<std::size_t>(routes() + 1) > route_table_.size()) {
     grow_route_table();
   }
@@ -86,6 +87,22 @@ std::int32_t TransferGraph::add_route(std::span<const std::int32_t> links) {
   route_offset_.push_back(route_links_.size());
   route_table_[slot] = route;
   return route;
+}
+
+std::int32_t TransferGraph::add_loaded_route(std::span<const std::int32_t> links,
+                                             std::span<const std::int32_t> loads) {
+  check_open("add_loaded_route");
+  require(links.size() == loads.size() && route_loads_.size() == route_links_.size(),
+          [] { return "routes with loads beside routes without"; });
+  std::vector<std::int32_t> sorted(links.begin(), links.end());
+  std::sort(sorted.begin(), sorted.end());
+  require(std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end() &&
+              std::all_of(loads.begin(), loads.end(), [](std::int32_t load) { return load >= 1; }),
+          [] { return "a loaded route that passes a link twice, or with a load < 1"; });
+  route_links_.insert(route_links_.end(), links.begin(), links.end());
+  route_loads_.insert(route_loads_.end(), loads.begin(), loads.end());
+  route_offset_.push_back(route_links_.size());
+  return routes() - 1;
 }
 
 std::int32_t TransferGraph::add_ways(std::span<const std::vector<std::int32_t>> ways) {
@@ -128,6 +145,7 @@ void TransferGraph::copy_routes(const TransferGraph& from) {
   require(routes() == 0 && first_way_.size() == 1, [] { return "copy_routes to other routes"; });
   route_offset_ = from.route_offset_;
   route_links_ = from.route_links_;
+  route_loads_ = from.route_loads_;
   choices_ = from.choices_;
   first_way_ = from.first_way_;
   way_offset_ = from.way_offset_;
@@ -279,6 +297,7 @@ TransferGraph TransferGraph::with_background(const TransferGraph& background) co
           [] { return "a background behind a background"; });
   require(link_capacity_Bps_ == background.link_capacity_Bps_,
           [] { return "a background over other links"; });
+  require(!loaded() && !background.loaded(), [] { return "a background beside loaded routes"; });
   TransferGraph copy = *this;
   if (background.size() == 0) return copy;
   copy.finished_ = false;

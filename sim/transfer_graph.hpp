@@ -56,6 +56,11 @@ class TransferGraph {
   /// index. On an empty route a flow meets no link: only its rate cap bounds it, and without one
   /// its bytes take no time.
   std::int32_t add_route(std::span<const std::int32_t> links);
+  /// Adds a route on which a flow stands for several alike: what it moves loads link i as `loads[i]`
+  /// (>= 1) flows at its rate would. Not interned. Graphs with such routes have no alternatives and
+  /// no background, and engine simgrid refuses them.
+  std::int32_t add_loaded_route(std::span<const std::int32_t> links,
+                                std::span<const std::int32_t> loads);
   /// Adds ways that lead from one place to another, each a list of distinct link indices, and
   /// returns the number of the set. Sets are not interned: use one for all routes that may.
   std::int32_t add_ways(std::span<const std::vector<std::int32_t>> ways);
@@ -122,6 +127,14 @@ class TransferGraph {
     const auto begin = route_offset_[index(route)];
     return {route_links_.data() + begin, route_offset_[index(route) + 1] - begin};
   }
+  /// Does some flow stand for several?
+  [[nodiscard]] bool loaded() const { return !route_loads_.empty(); }
+  /// By how many flows at its rate each flow on a route loads its links; empty: one each.
+  [[nodiscard]] std::span<const std::int32_t> route_loads(std::int32_t route) const {
+    if (!loaded()) return {};
+    const auto begin = route_offset_[index(route)];
+    return {route_loads_.data() + begin, route_offset_[index(route) + 1] - begin};
+  }
   /// What part of a route flows may replace, and by what.
   struct Choice {
     std::int32_t first = 0;
@@ -187,6 +200,7 @@ class TransferGraph {
   std::vector<std::int32_t> dependencies_;
   std::vector<std::size_t> route_offset_{0};
   std::vector<std::int32_t> route_links_;
+  std::vector<std::int32_t> route_loads_;  ///< as route_links_; empty: one everywhere
   std::vector<Choice> choices_;  ///< by route; routes behind its end have none
   std::vector<std::size_t> first_way_{0};
   std::vector<std::size_t> way_offset_{0};
