@@ -14,4 +14,10 @@ function(cclgym_layer name)
   add_library(cclgym_${name} STATIC ${LAYER_SOURCES})
   target_include_directories(cclgym_${name} PUBLIC ${include_dir})
   target_link_libraries(cclgym_${name} PUBLIC ${LAYER_LINKS} PRIVATE cclgym_flags ${LAYER_PRIVATE_LINKS})
+  if(CCLGYM_PYTHON)
+    # The layers end up in a shared library (env/python). Without interposition, calls inside a layer
+    # are inlined as they are otherwise.
+    set_target_properties(cclgym_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    target_compile_options(cclgym_${name} PRIVATE -fno-semantic-interposition)
+  endif()
 endfunction()

@@ -211,6 +211,16 @@ void SyncVectorEnv::run_all(Command command) {
   for (std::size_t i = 0; i < size(); ++i) run_one(command, i);
 }
 
+void sample_legal_action(const VectorEnv& envs, std::size_t environment, Random& random,
+                         std::span<std::uint8_t> scratch, std::span<std::int32_t> out) {
+  const auto dimensions = envs.single_spec().action_space.dimensions();
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const auto mask = scratch.first(static_cast<std::size_t>(dimensions[i].n));
+    envs.conditional_mask(environment, out.first(i), mask);
+    out[i] = dimensions[i].start + static_cast<std::int32_t>(sample_index(random, mask));
+  }
+}
+
 std::vector<EnvironmentMaker> same_makers(std::size_t count, const EnvironmentMaker& maker) {
   return std::vector<EnvironmentMaker>(count, maker);
 }

@@ -123,6 +123,10 @@ class SyncVectorEnv : public VectorEnv {
   void run_all(Command command) override;
 };
 
+/// The draw of sample_legal_action for one environment of a vector.
+void sample_legal_action(const VectorEnv& envs, std::size_t environment, Random& random,
+                         std::span<std::uint8_t> scratch, std::span<std::int32_t> out);
+
 /// `count` times the same maker.
 [[nodiscard]] std::vector<EnvironmentMaker> same_makers(std::size_t count,
                                                         const EnvironmentMaker& maker);

@@ -1,0 +1,48 @@
+"""cclgym's environments by Gymnasium's API, with or without Gymnasium installed.
+
+    import cclgym
+    env = cclgym.make("CollectiveTuning-v0")
+    observation, info = env.reset(seed=1)
+    observation, reward, terminated, truncated, info = env.step(
+        env.action_space.sample(info["action_mask"]))
+
+Where Gymnasium is installed, environments are `gymnasium.Env` and `gymnasium.vector.VectorEnv`,
+their spaces are Gymnasium's, and `gymnasium.make("cclgym/CollectiveTuning-v0")` makes them, too.
+"""
+
+from cclgym import spaces
+from cclgym._core import InvalidAction, InvalidMask, ResetNeeded, UserError
+from cclgym._core import environments, wrappers
+from cclgym.environment import Environment, make
+from cclgym.vector import VectorEnvironment, make_vec
+
+__all__ = [
+    "Environment",
+    "InvalidAction",
+    "InvalidMask",
+    "ResetNeeded",
+    "UserError",
+    "VectorEnvironment",
+    "environments",
+    "make",
+    "make_vec",
+    "spaces",
+    "wrappers",
+]
+
+
+def _register():
+    try:
+        from gymnasium import register
+    except ImportError:
+        return
+    for name in environments():
+        register(
+            id=f"cclgym/{name}",
+            entry_point="cclgym.environment:make",
+            vector_entry_point="cclgym.vector:make_vec",
+            kwargs={"name": name},
+        )
+
+
+_register()

@@ -1,0 +1,137 @@
+"""One environment."""
+
+import json
+
+import numpy as np
+
+from cclgym import _core, spaces
+
+try:
+    from gymnasium import Env as _Base
+except ImportError:
+
+    class _Base:
+        """As much of `gymnasium.Env` as environments here rely on."""
+
+        metadata = {"render_modes": []}
+        spec = None
+        render_mode = None
+        _np_random = None
+
+        @property
+        def unwrapped(self):
+            return self
+
+        @property
+        def np_random(self):
+            if self._np_random is None:
+                self._np_random = np.random.default_rng()
+            return self._np_random
+
+        def reset(self, *, seed=None, options=None):
+            if seed is not None:
+                self._np_random = np.random.default_rng(seed)
+
+        def close(self):
+            pass
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            self.close()
+            return False
+
+
+def to_json(value):
+    """What the extension module reads options from; None stays None."""
+    return None if value is None else json.dumps(value)
+
+
+def checked_seed(seed):
+    if seed is None:
+        return None
+    if not isinstance(seed, (int, np.integer)) or isinstance(seed, bool) or not 0 <= seed < 2**64:
+        raise ValueError(f"a seed is a whole number from 0 to 2**64 - 1, not {seed!r}")
+    return int(seed)
+
+
+def info_dict(names, values):
+    """Info from its numbers, without those that do not apply (NaN); "a.b" is key b of dict a."""
+    info = {}
+    for name, value in zip(names, values):
+        if value == value:
+            *outer, key = name.split(".")
+            at = info
+            for part in outer:
+                at = at.setdefault(part, {})
+            at[key] = value
+    return info
+
+
+class Environment(_Base):
+    """An environment of cclgym by its name, by Gymnasium's API.
+
+    options: dict of what the environment is made with (docs/gym.md).
+    wrappers: list of wrappers in C++, innermost first: "RecordEpisodeStatistics" or
+        {"name": "TimeLimit", "max_steps": 100}.
+    copy: whether reset and step return copies of observation and mask; if not, views of buffers
+        that the next call overwrites.
+
+    `info["action_mask"]`, where the environment has one, is what `action_space.sample` takes;
+    `action_masks()` is the same as one flat array. The mask is the marginal one: `conditional_mask`
+    says what is legal given the first choices of an action.
+    """
+
+    metadata = {"render_modes": []}
+
+    def __init__(self, name, options=None, wrappers=None, copy=True, render_mode=None):
+        if render_mode is not None:
+            raise ValueError(f"{name} has no render modes, found {render_mode!r}")
+        self.name = name
+        self.render_mode = None
+        self._copy = copy
+        self._core, self._observation, self._mask, self._info = _core.make(
+            name, to_json(options), to_json(wrappers)
+        )
+        self.observation_space = spaces.build(self._core.observation_space)
+        self.action_space = spaces.build(self._core.action_space)
+
+    def reset(self, *, seed=None, options=None):
+        seed = checked_seed(seed)
+        super().reset(seed=seed)
+        self._core.reset(seed, to_json(options))
+        return self._results()
+
+    def step(self, action):
+        flat = spaces.flatten_actions(self.action_space, action)
+        reward, terminated, truncated = self._core.step(flat)
+        observation, info = self._results()
+        return observation, reward, terminated, truncated, info
+
+    def action_masks(self):
+        """All dimensions' masks one after the other, as sb3-contrib's MaskablePPO asks for them."""
+        return self._mask.astype(bool)
+
+    def conditional_mask(self, prefix):
+        """What the next integer of an action may be after the integers `prefix`: n zeros, ones."""
+        return self._core.conditional_mask(np.asarray(prefix, np.int64).reshape(-1))
+
+    def render(self):
+        return None
+
+    def __repr__(self):
+        return f"<cclgym.Environment {self.name}>"
+
+    def _results(self):
+        observation = self._observation.copy() if self._copy else self._observation
+        info = info_dict(self._core.info_names, self._info.tolist())
+        if self._core.has_action_mask:
+            mask = self._mask.copy() if self._copy else self._mask
+            info["action_mask"] = spaces.unflatten_mask(self.action_space, mask)
+        return spaces.unflatten(self.observation_space, observation), info
+
+
+def make(name, options=None, wrappers=None, copy=True, render_mode=None):
+    """The environment `name`; see class Environment and `cclgym.environments()`."""
+    return Environment(name, options, wrappers, copy, render_mode)

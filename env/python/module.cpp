@@ -1,0 +1,288 @@
+// The extension module cclgym._core: environments and vector environments with numpy arrays on
+// their buffers. What Gymnasium expects of an environment is put on top in Python (cclgym/*.py).
+#include <fmt/format.h>
+#include <limits>
+#include <optional>
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+#include <string>
+#include <vector>
+
+#include "env/registry.hpp"
+#include "env/threaded_vector_env.hpp"
+#include "env/wrapper_registry.hpp"
+
+namespace py = pybind11;
+
+namespace cclgym {
+namespace {
+
+using Actions = py::array_t<std::int64_t, py::array::c_style>;
+
+/// The parts of a space as nested tuples, of which Python builds its own.
+py::tuple describe(const Space& space) {
+  const auto& kind = space.kind();
+  if (const auto* box = std::get_if<Box>(&kind)) {
+    return py::make_tuple("Box", box->low(), box->high(), py::tuple(py::cast(box->shape())));
+  }
+  if (const auto* discrete = std::get_if<Discrete>(&kind)) {
+    return py::make_tuple("Discrete", discrete->n, discrete->start);
+  }
+  if (std::holds_alternative<MultiDiscrete>(kind)) {
+    std::vector<std::int32_t> sizes;
+    std::vector<std::int32_t> starts;
+    for (const Discrete& dimension : space.dimensions()) {
+      sizes.push_back(dimension.n);
+      starts.push_back(dimension.start);
+    }
+    return py::make_tuple("MultiDiscrete", sizes, starts);
+  }
+  py::list entries;
+  for (const auto& [name, entry] : std::get<Dict>(kind).entries) {
+    entries.append(py::make_tuple(name, describe(entry)));
+  }
+  return py::make_tuple("Dict", entries);
+}
+
+/// An array of `type` on memory that `owner` keeps alive.
+template <class Number>
+py::array view(const std::vector<Number>& numbers, std::vector<py::ssize_t> shape, py::handle owner,
+               const char* type) {
+  return py::array(py::dtype(type), std::move(shape), numbers.data(), owner);
+}
+
+YamlValue parsed(const std::optional<std::string>& json, const char* what) {
+  return json ? parse_yaml(*json, what) : YamlValue();
+}
+
+/// Copies actions of Python's integers into int32.
+void narrow(const Actions& from, const EnvironmentSpec& spec, std::vector<std::int32_t>& to) {
+  to.resize(static_cast<std::size_t>(from.size()));
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    const std::int64_t value = from.data()[i];
+    if (value < std::numeric_limits<std::int32_t>::min() ||
+        value > std::numeric_limits<std::int32_t>::max()) {
+      throw InvalidAction(
+          fmt::format("{}: {} is not in {}", spec.name, value, spec.action_space.text()));
+    }
+    to[i] = static_cast<std::int32_t>(value);
+  }
+}
+
+void describe(py::object& self, const EnvironmentSpec& spec) {
+  self.attr("name") = spec.name;
+  self.attr("observation_space") = describe(spec.observation_space);
+  self.attr("action_space") = describe(spec.action_space);
+  self.attr("has_action_mask") = spec.has_action_mask;
+  self.attr("info_names") = spec.info_names;
+}
+
+EnvironmentMaker maker(const std::string& name, const std::optional<std::string>& options,
+                       const std::optional<std::string>& wrappers) {
+  return [make = environment_maker(name, parsed(options, "options")),
+          list = parsed(wrappers, "wrappers")] { return wrap_environment(make(), list); };
+}
+
+class PythonEnvironment {
+ public:
+  explicit PythonEnvironment(std::unique_ptr<Environment> environment)
+      : environment_(std::move(environment)), buffers_(spec()) {}
+
+  [[nodiscard]] const EnvironmentSpec& spec() const { return environment_->spec(); }
+  [[nodiscard]] const OwnedBuffers& buffers() const { return buffers_; }
+
+  void reset(std::optional<std::uint64_t> seed, const std::optional<std::string>& options) {
+    environment_->reset(seed, parsed(options, "options"), buffers_.view());
+  }
+  py::tuple step(const Actions& action) {
+    narrow(action, spec(), action_);
+    const StepOutcome outcome = environment_->step(action_, buffers_.view());
+    return py::make_tuple(outcome.reward, outcome.terminated, outcome.truncated);
+  }
+  py::array conditional_mask(const Actions& prefix) {
+    narrow(prefix, spec(), action_);
+    return mask_of(spec(), action_, [&](std::span<std::uint8_t> out) {
+      environment_->conditional_mask(buffers_.action_mask, action_, out);
+    });
+  }
+
+  template <class Function>
+  static py::array mask_of(const EnvironmentSpec& spec, const std::vector<std::int32_t>& prefix,
+                           Function function) {
+    const auto dimensions = spec.action_space.dimensions();
+    if (prefix.size() >= dimensions.size()) {
+      throw InvalidAction(fmt::format("{}: {} choices leave none of {}", spec.name, prefix.size(),
+                                      spec.action_space.text()));
+    }
+    for (std::size_t i = 0; i < prefix.size(); ++i) {
+      if (prefix[i] < dimensions[i].start || prefix[i] - dimensions[i].start >= dimensions[i].n) {
+        throw_invalid_action(spec, prefix, "is not the beginning of an action");
+      }
+    }
+    py::array_t<std::int8_t> mask(dimensions[prefix.size()].n);
+    function(std::span(reinterpret_cast<std::uint8_t*>(mask.mutable_data()),
+                       static_cast<std::size_t>(mask.size())));
+    return mask;
+  }
+
+ private:
+  std::unique_ptr<Environment> environment_;
+  OwnedBuffers buffers_;
+  std::vector<std::int32_t> action_;
+};
+
+class PythonVectorEnvironment {
+ public:
+  explicit PythonVectorEnvironment(std::unique_ptr<VectorEnv> vector)
+      : vector_(std::move(vector)) {}
+
+  [[nodiscard]] const VectorEnv& vector() const { return *vector_; }
+  [[nodiscard]] const EnvironmentSpec& spec() const { return vector_->single_spec(); }
+
+  void reset(const std::vector<std::optional<std::uint64_t>>& seeds,
+             const std::optional<std::string>& options) {
+    const YamlValue values = parsed(options, "options");
+    const py::gil_scoped_release release;
+    vector_->reset(seeds, values);
+  }
+  void reset_some(const std::vector<bool>& mask,
+                  const std::vector<std::optional<std::uint64_t>>& seeds,
+                  const std::optional<std::string>& options) {
+    const YamlValue values = parsed(options, "options");
+    const py::gil_scoped_release release;
+    vector_->reset_some(std::vector<std::uint8_t>(mask.begin(), mask.end()), seeds, values);
+  }
+  void step(const Actions& actions) {
+    narrow(actions, spec(), actions_);
+    const py::gil_scoped_release release;
+    vector_->step(actions_);
+  }
+  py::array conditional_mask(std::size_t environment, const Actions& prefix) {
+    if (environment >= vector_->size()) throw py::index_error("no such environment");
+    narrow(prefix, spec(), prefix_);
+    return PythonEnvironment::mask_of(spec(), prefix_, [&](std::span<std::uint8_t> out) {
+      vector_->conditional_mask(environment, prefix_, out);
+    });
+  }
+
+ private:
+  std::unique_ptr<VectorEnv> vector_;
+  std::vector<std::int32_t> actions_;
+  std::vector<std::int32_t> prefix_;
+};
+
+std::unique_ptr<VectorEnv> make_vector(const std::string& name,
+                                       const std::optional<std::string>& options,
+                                       const std::optional<std::string>& wrappers,
+                                       std::size_t environments, std::size_t workers,
+                                       const std::string& autoreset) {
+  for (const Autoreset mode : {Autoreset::NextStep, Autoreset::SameStep, Autoreset::Disabled}) {
+    if (to_string(mode) != autoreset) continue;
+    const auto makers = same_makers(environments, maker(name, options, wrappers));
+    if (workers == 0) return std::make_unique<SyncVectorEnv>(makers, mode);
+    return std::make_unique<ThreadedVectorEnv>(makers, workers, mode);
+  }
+  throw UserError(
+      unknown_name_message("autoreset_mode", autoreset, {"NextStep", "SameStep", "Disabled"}));
+}
+
+/// Class `name` of module `gymnasium.error` if there is one, for exceptions to derive from.
+py::object gymnasium_error(const char* name, PyObject* otherwise) {
+  try {
+    return py::module_::import("gymnasium.error").attr(name);
+  } catch (py::error_already_set& error) {
+    if (!error.matches(PyExc_ImportError)) throw;
+    return py::reinterpret_borrow<py::object>(otherwise);
+  }
+}
+
+void bind_environment(py::module_& module) {
+  py::class_<PythonEnvironment>(module, "Environment", py::dynamic_attr())
+      .def("reset", &PythonEnvironment::reset)
+      .def("step", &PythonEnvironment::step)
+      .def("conditional_mask", &PythonEnvironment::conditional_mask);
+  module.def("make", [](const std::string& name, const std::optional<std::string>& options,
+                        const std::optional<std::string>& wrappers) {
+    py::object self =
+        py::cast(std::make_unique<PythonEnvironment>(maker(name, options, wrappers)()));
+    auto& environment = self.cast<PythonEnvironment&>();
+    describe(self, environment.spec());
+    const OwnedBuffers& buffers = environment.buffers();
+    const auto shape = [](const auto& numbers) {
+      return std::vector<py::ssize_t>{static_cast<py::ssize_t>(numbers.size())};
+    };
+    // Not attributes of the object itself, which they keep alive.
+    return py::make_tuple(self, view(buffers.observation, shape(buffers.observation), self, "f4"),
+                          view(buffers.action_mask, shape(buffers.action_mask), self, "i1"),
+                          view(buffers.info, shape(buffers.info), self, "f8"));
+  });
+}
+
+void bind_vector(py::module_& module) {
+  py::class_<PythonVectorEnvironment>(module, "VectorEnvironment", py::dynamic_attr())
+      .def("reset", &PythonVectorEnvironment::reset)
+      .def("reset_some", &PythonVectorEnvironment::reset_some)
+      .def("step", &PythonVectorEnvironment::step)
+      .def("conditional_mask", &PythonVectorEnvironment::conditional_mask);
+  module.def("make_vector", [](const std::string& name, const std::optional<std::string>& options,
+                               const std::optional<std::string>& wrappers, std::size_t environments,
+                               std::size_t workers, const std::string& autoreset) {
+    py::object self = py::cast(std::make_unique<PythonVectorEnvironment>(
+        make_vector(name, options, wrappers, environments, workers, autoreset)));
+    const VectorEnv& vector = self.cast<PythonVectorEnvironment&>().vector();
+    describe(self, vector.single_spec());
+    const VectorBuffers& buffers = vector.results();
+    py::dict views;
+    const auto add = [&](const char* key, const auto& numbers, const char* type) {
+      const auto rows = static_cast<py::ssize_t>(environments);
+      const auto columns = static_cast<py::ssize_t>(numbers.size()) / rows;
+      views[key] = view(numbers, {rows, columns}, self, type);
+    };
+    const auto add_flat = [&](const char* key, const auto& numbers, const char* type) {
+      views[key] = view(numbers, {static_cast<py::ssize_t>(numbers.size())}, self, type);
+    };
+    add("observations", buffers.observations, "f4");
+    add("action_masks", buffers.action_masks, "i1");
+    add("infos", buffers.infos, "f8");
+    add("final_observations", buffers.final_observations, "f4");
+    add("final_action_masks", buffers.final_action_masks, "i1");
+    add("final_infos", buffers.final_infos, "f8");
+    add_flat("rewards", buffers.rewards, "f8");
+    add_flat("terminated", buffers.terminated, "?");
+    add_flat("truncated", buffers.truncated, "?");
+    add_flat("finished", buffers.finished, "?");
+    return py::make_tuple(self, views);
+  });
+}
+
+}  // namespace
+}  // namespace cclgym
+
+PYBIND11_MODULE(_core, module) {
+  using namespace cclgym;
+  module.doc() = "Environments of cclgym in C++; use package cclgym";
+  // The one tried first is the last one registered.
+  py::register_exception<UserError>(module, "UserError", PyExc_ValueError);
+  py::register_exception<InvalidMask>(module, "InvalidMask", PyExc_ValueError);
+  py::register_exception<InvalidAction>(module, "InvalidAction",
+                                        gymnasium_error("InvalidAction", PyExc_ValueError));
+  py::register_exception<ResetNeeded>(module, "ResetNeeded",
+                                      gymnasium_error("ResetNeeded", PyExc_RuntimeError));
+  bind_environment(module);
+  bind_vector(module);
+  module.def("environments", [] {
+    py::dict entries;
+    for (const EnvironmentEntry& entry : environment_entries()) {
+      entries[py::str(entry.name)] = entry.description;
+    }
+    return entries;
+  });
+  module.def("wrappers", [] {
+    py::dict entries;
+    for (const WrapperEntry& entry : wrapper_entries()) {
+      entries[py::str(entry.name)] = entry.description;
+    }
+    return entries;
+  });
+}

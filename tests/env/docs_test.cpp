@@ -1,0 +1,45 @@
+// docs/gym.md shows the examples as they are, and names everything there is.
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "catch.hpp"
+#include "env/registry.hpp"
+#include "env/wrapper_registry.hpp"
+
+namespace cclgym {
+namespace {
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(std::string(CCLGYM_SOURCE_DIR) + "/" + path);
+  REQUIRE(file.good());
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+TEST_CASE("docs/gym.md shows the examples that the tests run") {
+  const std::string page = text_of("docs/gym.md");
+  CHECK(page.find("```cpp\n" + text_of("examples/gym.cpp") + "```") != std::string::npos);
+  CHECK(page.find("```python\n" + text_of("examples/gym.py") + "```") != std::string::npos);
+}
+
+TEST_CASE("docs/gym.md names every environment, every wrapper and its options") {
+  const std::string page = text_of("docs/gym.md");
+  for (const EnvironmentEntry& entry : environment_entries()) {
+    INFO(entry.name);
+    CHECK(page.find("| `" + entry.name + "` | " + entry.description) != std::string::npos);
+  }
+  for (const WrapperEntry& entry : wrapper_entries()) {
+    INFO(entry.name);
+    std::string options;
+    for (const OptionSpec& option : entry.options) {
+      options += (options.empty() ? "`" : ", `") + option.name + "`";
+    }
+    CHECK(page.find("| `" + entry.name + "` | " + options + (options.empty() ? "|" : " |")) !=
+          std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace cclgym

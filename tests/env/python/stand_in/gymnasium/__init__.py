@@ -1,0 +1,45 @@
+"""Stands in for Gymnasium where it is not installed: the few names that package cclgym takes from it,
+so that what it does with them is tested."""
+
+import numpy as np
+
+from gymnasium import error, spaces, vector
+
+registry = {}
+
+
+class Env:
+    metadata = {"render_modes": []}
+    render_mode = None
+    spec = None
+    _np_random = None
+
+    @property
+    def unwrapped(self):
+        return self
+
+    def reset(self, *, seed=None, options=None):
+        if seed is not None:
+            self._np_random = np.random.default_rng(seed)
+
+    def close(self):
+        pass
+
+
+def register(id, entry_point=None, vector_entry_point=None, kwargs=None):
+    registry[id] = (entry_point, vector_entry_point, kwargs)
+
+
+def _load(entry_point):
+    import importlib
+
+    module, name = entry_point.split(":")
+    return getattr(importlib.import_module(module), name)
+
+
+def make(id, **arguments):
+    return _load(registry[id][0])(**registry[id][2], **arguments)
+
+
+def make_vec(id, num_envs, **arguments):
+    return _load(registry[id][1])(num_envs=num_envs, **registry[id][2], **arguments)

@@ -1,0 +1,10 @@
+class Error(Exception):
+    pass
+
+
+class ResetNeeded(Error):
+    pass
+
+
+class InvalidAction(Error):
+    pass
