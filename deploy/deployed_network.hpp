@@ -86,7 +86,7 @@ class DeployedNetwork {
   std::vector<Head> heads_;
   std::size_t shift_ = 0;
   std::size_t scale_ = 0;
-  std::vector<float> weights_;
+  LaneVector weights_;
 
   // Where in a state.
   std::size_t h_ = 0;

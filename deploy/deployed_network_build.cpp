@@ -75,15 +75,15 @@ class DeployedNetwork::Builder {
   }
 
   std::size_t reserve(std::size_t size) {
-    // Lanes start at multiples of their size, as far as the vector's memory does.
-    const std::size_t place = padded_to_lane(net_.weights_.size());
-    net_.weights_.resize(place + size, 0.0F);
+    const std::size_t place = net_.weights_.size();
+    net_.weights_.resize(place + padded_to_lane(size), 0.0F);
     return place;
   }
+  float* memory() { return net_.weights_.data(); }
   std::size_t vector(const std::string& record, std::size_t size) {
     const PolicyFileTensor& values = tensor(record, {size});
     const std::size_t place = reserve(size);
-    std::ranges::copy(values.values, net_.weights_.begin() + static_cast<std::ptrdiff_t>(place));
+    std::ranges::copy(values.values, memory() + place);
     return place;
   }
 
@@ -101,7 +101,7 @@ class DeployedNetwork::Builder {
     const std::size_t columns = weights.shape[1];
     for (std::size_t row = 0; row < weights.shape[0]; ++row) {
       for (std::size_t column = 0; column < columns; ++column) {
-        net_.weights_[made.weights + packed_place(packing, row_of(row), first_input + column)] =
+        memory()[made.weights + packed_place(packing, row_of(row), first_input + column)] =
             weights.values[row * columns + column];
       }
     }
@@ -111,7 +111,7 @@ class DeployedNetwork::Builder {
     const PolicyFileTensor& bias = tensor(record + ".bias", {rows});
     const Layer made = layer(rows, inputs);
     put(made, weights, 0, [](std::size_t row) { return row; });
-    std::ranges::copy(bias.values, net_.weights_.begin() + static_cast<std::ptrdiff_t>(made.bias));
+    std::ranges::copy(bias.values, memory() + made.bias);
     return made;
   }
 
@@ -126,7 +126,7 @@ class DeployedNetwork::Builder {
     put(net_.gates_, input, 0, row_of);
     put(net_.gates_, recurrent, encoded, row_of);
     for (std::size_t row = 0; row < 4 * lstm; ++row) {
-      net_.weights_[net_.gates_.bias + row_of(row)] = bias.values[row];
+      memory()[net_.gates_.bias + row_of(row)] = bias.values[row];
     }
   }
 
@@ -141,8 +141,7 @@ class DeployedNetwork::Builder {
       const std::size_t place = reserve(levels[j] * head.hidden.rows);
       for (std::size_t level = 0; level < levels[j]; ++level) {
         for (std::size_t unit = 0; unit < units; ++unit) {
-          net_.weights_[place + level * head.hidden.rows + unit] =
-              choice.values[level * units + unit];
+          memory()[place + level * head.hidden.rows + unit] = choice.values[level * units + unit];
         }
       }
       head.choices.push_back(place);

@@ -6,6 +6,8 @@
 #pragma once
 
 #include <cstddef>
+#include <new>
+#include <vector>
 
 namespace cclgym {
 
@@ -14,6 +16,23 @@ inline constexpr std::size_t kLane = 16;
 [[nodiscard]] constexpr std::size_t padded_to_lane(std::size_t n) {
   return (n + kLane - 1) / kLane * kLane;
 }
+
+/// Memory that begins with a line of the cache, so that no lane lies in two.
+template <class Value>
+struct LaneAllocator {
+  using value_type = Value;
+  static constexpr std::align_val_t kAlignment{4 * kLane};
+
+  LaneAllocator() = default;
+  template <class Other>
+  explicit LaneAllocator(const LaneAllocator<Other>& /*other*/) {}
+  Value* allocate(std::size_t n) {
+    return static_cast<Value*>(::operator new(n * sizeof(Value), kAlignment));
+  }
+  void deallocate(Value* memory, std::size_t /*n*/) { ::operator delete(memory, kAlignment); }
+  friend bool operator==(const LaneAllocator&, const LaneAllocator&) { return true; }
+};
+using LaneVector = std::vector<float, LaneAllocator<float>>;
 
 /// W x + b, its weights in the order in which they are read (pack_affine).
 struct AffineLayer {
