@@ -307,7 +307,10 @@ Program library_program(Dice& dice) {
       std::iota(ring.begin(), ring.end(), 0);
       dice.shuffle(ring);
     }
-    return trace_algorithm(algorithm.name, request);
+    Program program = trace_algorithm(algorithm.name, request);
+    // The fabrics here have no switches that copy and add.
+    for (Operation& operation : program.operations) operation.group = kNoGroup;
+    return program;
   }
 }
 

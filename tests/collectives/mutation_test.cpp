@@ -70,10 +70,7 @@ TEST_CASE("mutations: every harmful single mutation is rejected") {
   };
   for (int round = 0; round < 4000; ++round) {
     const Program& program = programs[random() % programs.size()];
-    // Of a group of operations that switches carry out, all or none can change.
-    Program ungrouped = program;
-    for (Operation& operation : ungrouped.operations) operation.group = kNoGroup;
-    if (const auto mutant = test::mutate(ungrouped, random)) {
+    if (const auto mutant = test::mutate(program, random)) {
       const ThreadBlockProgram compiled = compile(mutant->program);
       judge(mutant->what, compiled, 2);
       // Compiled programs run in any order as their trace does: both checks must agree.

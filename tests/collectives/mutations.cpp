@@ -233,6 +233,8 @@ class StepMutation {
 std::optional<Mutant<Program>> mutate(const Program& program, std::mt19937_64& random) {
   Mutant<Program> mutant{"", program};
   auto& operations = mutant.program.operations;
+  // Of a group of operations that switches carry out, all or none can change.
+  for (Operation& each : operations) each.group = kNoGroup;
   const int chosen = below(random, static_cast<int>(operations.size()));
   Operation& operation = operations[ix(chosen)];
   switch (below(random, 6)) {
