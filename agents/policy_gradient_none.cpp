@@ -7,9 +7,8 @@ namespace cclgym {
 bool training_available() { return false; }
 
 std::string training_library() {
-  return "this build has no LibTorch: install libtorch-dev and libopenblas-dev, configure and "
-         "build "
-         "again";
+  return "this build has no LibTorch: run scripts/setup agents (libtorch-dev, libopenblas-dev), "
+         "then configure and build again";
 }
 
 PolicyGradient policy_gradient(const PolicyWeights& /*weights*/, const SequenceBatch& /*batch*/,

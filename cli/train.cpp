@@ -1,0 +1,179 @@
+// cclgym train: agents from a training file, one a seed.
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <fmt/core.h>
+#include <iostream>
+#include <unistd.h>
+
+#include "agents/policy_gradient.hpp"
+#include "agents/trainer.hpp"
+#include "cli/command.hpp"
+#include "core/text_file.hpp"
+
+namespace cclgym {
+
+namespace {
+
+OptionSpec threads_option() {
+  return {.name = "threads",
+          .kind = OptionKind::Integer,
+          .description = "threads that work; the agents do not depend on it",
+          .min = 1,
+          .max = 1024,
+          .default_text = "2"};
+}
+
+OptionSpec seed_option() {
+  return {.name = "seed",
+          .kind = OptionKind::Integer,
+          .description = "train this one alone",
+          .min = 0,
+          .max = 9e15,
+          .default_text = "all of the file"};
+}
+
+double now_s() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// Where a training stands, on stderr: a line that is drawn over on a terminal, else a line now and
+// then.
+class TrainProgress {
+ public:
+  TrainProgress(const TrainConfig& config, std::uint64_t seed, bool quiet)
+      : config_(config), seed_(seed), quiet_(quiet), terminal_(::isatty(STDERR_FILENO) == 1) {}
+
+  void notice(const std::string& text) const {
+    if (!quiet_) fmt::print(stderr, "seed {}: {}\n", seed_, text);
+  }
+
+  void update(const IterationReport& report) {
+    if (quiet_) return;
+    const double now = now_s();
+    if (first_ == 0) {
+      first_ = report.iteration;
+      start_s_ = now;
+    }
+    const bool last = report.iteration == config_.iterations();
+    if (!report.evaluation.empty()) measured_ = report.evaluation;
+    const double every_s = terminal_ ? 0.2 : 5;
+    if (!last && report.evaluation.empty() && now - shown_s_ < every_s) return;
+    shown_s_ = now;
+    std::string line = fmt::format("seed {}  {}/{} {}  reward {:.3f}", seed_, report.iteration,
+                                   config_.iterations(), report.warm_start ? "warm start" : "ppo",
+                                   report.mean_reward);
+    for (std::size_t i = 0; i < measured_.size(); ++i) {
+      const PolicyMeasure& one = measured_[i];
+      line +=
+          std::isnan(one.oracle_ratio)
+              ? fmt::format("  {} {:.3f}", config_.evaluation[i].label, one.mean_reward)
+              : fmt::format("  {} {:.3f} x oracle", config_.evaluation[i].label, one.oracle_ratio);
+    }
+    const int done = report.iteration - first_;
+    if (done > 0 && !last) {
+      const double left_s = (now - start_s_) / done * (config_.iterations() - report.iteration);
+      line += fmt::format("  {:.0f} s left", left_s);
+    }
+    fmt::print(stderr, "{}{}{}", terminal_ ? "\r\x1b[K" : "", line, !terminal_ || last ? "\n" : "");
+    std::fflush(stderr);
+  }
+
+ private:
+  const TrainConfig& config_;
+  std::uint64_t seed_;
+  bool quiet_;
+  bool terminal_;
+  int first_ = 0;
+  double start_s_ = 0;
+  double shown_s_ = -1e9;
+  std::vector<PolicyMeasure> measured_;
+};
+
+void print_result(const TrainConfig& config, std::uint64_t seed, const IterationReport& report,
+                  const std::string& folder) {
+  for (std::size_t i = 0; i < report.evaluation.size(); ++i) {
+    const PolicyMeasure& one = report.evaluation[i];
+    fmt::print("seed {}  {}: ", seed, config.evaluation[i].label);
+    if (!std::isnan(one.oracle_ratio)) {
+      fmt::print("{:.4f} x the oracle's time, worst cell {:.4f} x, ", one.oracle_ratio,
+                 one.worst_cell);
+    }
+    if (!std::isnan(one.default_ratio)) {
+      fmt::print("{:.4f} x the default's time, ", one.default_ratio);
+    }
+    fmt::print("mean reward {:.4f} over {} calls\n", one.mean_reward, one.calls);
+  }
+  fmt::print("seed {}  {} iterations, {:.0f} CPU seconds, {}\n", seed, report.iteration,
+             report.cpu_s, checkpoint_path(folder, seed));
+}
+
+int train(const std::vector<std::string>& args) {
+  ArgumentReader reader(train_command());
+  reader.positional("FILE", "the training (docs/agents.md)")
+      .option("out", "DIR", "folder of the results [default: results/NAME]")
+      .option(seed_option(), "N")
+      .option(threads_option(), "N")
+      .flag("fresh", "start over: throw away checkpoints that are in the folder")
+      .flag("quiet", "print nothing but errors");
+  const auto arguments = reader.read(args);
+  if (!arguments) return 0;
+  if (!training_available()) throw UserError("cannot train: " + training_library());
+  const TrainConfig config = load_train_config(arguments->text("FILE"));
+  const std::string folder =
+      arguments->has("out") ? arguments->text("out") : "results/" + config.name;
+  const bool quiet = arguments->has("quiet");
+  std::vector<std::uint64_t> seeds = config.seeds;
+  if (arguments->has("seed")) {
+    seeds = {static_cast<std::uint64_t>(
+        read_integer(arguments->text("seed"), seed_option(), argument_location("seed")))};
+  }
+  const std::string threads = arguments->has("threads") ? arguments->text("threads") : "2";
+  TrainerOptions options;
+  options.threads = static_cast<std::size_t>(
+      read_integer(threads, threads_option(), argument_location("threads")));
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw UserError(quoted(folder, 200) + ": cannot be made: " + error.message());
+  write_text_file(folder + "/train.yaml", config.text);
+  for (const std::uint64_t seed : seeds) {
+    if (arguments->has("fresh")) std::filesystem::remove_all(seed_folder(folder, seed));
+    TrainProgress progress(config, seed, quiet);
+    IterationReport last;
+    options.notice = [&](const std::string& text) { progress.notice(text); };
+    options.report = [&](const IterationReport& report) {
+      progress.update(report);
+      last = report;
+      return true;
+    };
+    const Checkpoint state = train_agent(config, seed, folder, options);
+    if (quiet) continue;
+    if (last.iteration == 0) {
+      fmt::print("seed {}  was done: {} iterations, {}\n", seed, state.iteration,
+                 checkpoint_path(folder, seed));
+    } else {
+      print_result(config, seed, last, folder);
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+const Command& train_command() {
+  static const Command command{
+      .name = "train",
+      .summary = "Trains agents that choose configurations: checkpoints, learning curves",
+      .usage = "FILE [--out DIR] [--seed N] [--threads N] [--fresh] [--quiet]",
+      .examples =
+          "  cclgym train experiments/train-ndv4.yaml\n"
+          "      an agent a seed, in results/train-ndv4; when it was stopped, the same command\n"
+          "      goes on where it was, and ends with the same weights\n"
+          "  cclgym train experiments/train-ndv4.yaml --seed 1 --out /tmp/t --fresh\n"
+          "      one of them, into another folder, from the start",
+      .run = train};
+  return command;
+}
+
+}  // namespace cclgym
