@@ -117,8 +117,9 @@ MeasuredCells make_cells(std::span<const Measurement> rows, const CellFilter& fi
                                                      to_string(plan.named->protocol),
                                                      plan.named->channels, plan.named->instances)
                                        : version;
+    const CollectiveKind collective = plan.collective.value_or(row.collective);
     auto& [cell, times] =
-        cells[{system.name, row.ranks, row.nodes, row.collective, plan.cost_model, how, row.bytes}];
+        cells[{system.name, row.ranks, row.nodes, collective, plan.cost_model, how, row.bytes}];
     if (times.empty()) {
       cell.system = system.name;
       cell.fabric = fabric_of_row(system, row);
@@ -127,7 +128,7 @@ MeasuredCells make_cells(std::span<const Measurement> rows, const CellFilter& fi
       cell.named = plan.named;
       cell.ranks = row.ranks;
       cell.nodes = row.nodes;
-      cell.collective = row.collective;
+      cell.collective = collective;
       cell.bytes = row.bytes;
     }
     times.push_back(row.time_s);

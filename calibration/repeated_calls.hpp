@@ -16,11 +16,18 @@ namespace cclgym {
 [[nodiscard]] std::shared_ptr<const ThreadBlockProgram> broadcast_chain(const Fabric& fabric,
                                                                         int channels, int root);
 
-/// Time from one call to the next, s, where calls are issued back to back, as nccl-tests does, and
-/// a rank may begin the next one while others are still busy with this: the rank that is busy
-/// longest decides. A rank is busy with its launch, and from the first message of any channel (the
-/// root: from its launch) until all are done: its kernel is one, and where channels pass through
-/// the ranks in different orders, a rank waits in one for what comes early in another.
-[[nodiscard]] double time_between_calls_s(const SimulationRecord& record);
+/// Calls between two looks at the clock: the default of nccl-tests (-n).
+inline constexpr int kRepeatedCalls = 20;
+
+/// Seconds a call, where so many calls are issued back to back, as nccl-tests does, until the root
+/// is done with the last of them, whose clock it prints (so it did before 2022, without -a). The
+/// root runs ahead of the chain, as far as the FIFOs let it.
+/// `record` is of one call of broadcast_chain, with dates; how long each message takes is taken
+/// from there. A rank's kernel begins, a launch after the end of the one before, when the rank is
+/// done with the call before in all channels; a message moves when its sender's kernel has begun,
+/// it has arrived there, the one before it has left, and the FIFO, which outlives calls, has a
+/// slot.
+[[nodiscard]] double time_between_calls_s(const SimulationRecord& record,
+                                          int calls = kRepeatedCalls);
 
 }  // namespace cclgym

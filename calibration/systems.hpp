@@ -37,6 +37,8 @@ struct RunPlan {
   /// nullopt: NCCL chose. Tiles and slots are those of the protocol.
   std::optional<Config> named{};
   std::string cost_model{};
+  /// The collective that ran, where the row names another one.
+  std::optional<CollectiveKind> collective{};
   std::string refusal{};  ///< why it cannot be simulated; empty: it can
 };
 [[nodiscard]] RunPlan run_plan(const MeasuredSystem& system, const Measurement& row);

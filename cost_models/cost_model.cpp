@@ -114,10 +114,14 @@ std::string CostModel::canonical_text() const {
   for (std::size_t p = 0; p < protocols.size(); ++p) {
     add(fmt::format("step_latency{}", p), protocols[p].step_latency_s);
     add(fmt::format("network_latency{}", p), protocols[p].network_latency_s);
+    add(fmt::format("tree_latency{}", p), protocols[p].tree_latency_s);
     add(fmt::format("efficiency{}", p), protocols[p].efficiency);
     add(fmt::format("thread_block_rate{}", p), protocols[p].thread_block_rate_Bps);
     add(fmt::format("reduce_rate{}", p), protocols[p].reduce_rate_Bps);
     add(fmt::format("network_rate{}", p), protocols[p].network_rate_Bps);
+    add(fmt::format("proxy_message{}", p), protocols[p].proxy_message_s);
+    add(fmt::format("proxy_inline{}", p), protocols[p].proxy_inline_s);
+    add(fmt::format("proxy_copy{}", p), protocols[p].proxy_copy_s);
     add(fmt::format("proxy_rate{}", p), protocols[p].proxy_rate_Bps);
     add(fmt::format("slot_data{}", p), static_cast<double>(protocols[p].slot_bytes));
     add(fmt::format("slots{}", p), protocols[p].slots);
@@ -140,6 +144,7 @@ std::string CostModel::canonical_text() const {
   add("switch_efficiency", switch_efficiency);
   add("switch_latency", switch_latency_s);
   add("proxy_message", proxy_message_s);
+  add("inline_limit", static_cast<double>(inline_limit_bytes));
   add("copy_limit", static_cast<double>(copy_limit_bytes));
   add("copy_latency", copy_latency_s);
   add("eager_limit", static_cast<double>(eager_limit_bytes));

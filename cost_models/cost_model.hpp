@@ -25,12 +25,18 @@ struct ProtocolCost {
       0;  ///< synchronisation of one step (flag or fence), on top of the link's alpha, s
   double network_latency_s =
       0;  ///< on top of that if the route crosses a network link (proxy, rendezvous), s
+  /// On top of that on a tree, where one block serves several peers, s.
+  double tree_latency_s = 0;
   double efficiency = 1;  ///< payload bytes / bytes on the wire, 0 < efficiency <= 1
   double thread_block_rate_Bps =
       kUnlimited;  ///< wire rate of one thread block with full_threads threads, B/s
   double reduce_rate_Bps = kUnlimited;  ///< payload rate of receive-and-reduce by such a block, B/s
   /// Wire rate of one connection that crosses a network link (the proxy between GPU and NIC), B/s.
   double network_rate_Bps = kUnlimited;
+  // What keeps a rank's proxy busy, on top of CostModel::proxy_message_s (docs/physics.md), s:
+  double proxy_message_s = 0;  ///< each message
+  double proxy_inline_s = 0;   ///< one of at most CostModel::inline_limit_bytes
+  double proxy_copy_s = 0;     ///< one that is copied, besides its bytes
   /// Wire rate at which a rank's proxy copies what it sends and receives, all connections
   /// together, B/s.
   double proxy_rate_Bps = kUnlimited;
@@ -90,6 +96,8 @@ struct CostModel {
   /// A rank's proxy, the host thread that serves all its connections to other servers, is busy with
   /// each message for so long, s, and as long as it copies it (ProtocolCost::proxy_rate_Bps).
   double proxy_message_s = 0;
+  /// Messages up to here go inside the NIC's command (ProtocolCost::proxy_inline_s).
+  std::uint64_t inline_limit_bytes = 0;
   /// Larger ones are copied by the host: they take copy_latency_s more, and only they are held to
   /// network_rate and proxy_rate.
   std::uint64_t copy_limit_bytes = 0;

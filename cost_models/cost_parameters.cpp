@@ -149,6 +149,7 @@ std::vector<CostParameter> make_table() {
   table.rate("local_copy_rate", &CostModel::local_copy_rate_Bps, 20e9, false);
   table.rate("local_reduce_rate", &CostModel::local_reduce_rate_Bps, 20e9, true);
   table.time("proxy_message", &CostModel::proxy_message_s, 1e-6, false);
+  table.size("inline_limit", &CostModel::inline_limit_bytes);
   table.size("copy_limit", &CostModel::copy_limit_bytes);
   table.time("copy_latency", &CostModel::copy_latency_s, 1e-6, false);
   table.size("eager_limit", &CostModel::eager_limit_bytes);
@@ -170,6 +171,8 @@ std::vector<CostParameter> make_table() {
                       true);
     table.of_protocol(protocol, "network_latency", &Cost::network_latency_s, OptionKind::Time, 1e-6,
                       true);
+    table.of_protocol(protocol, "tree_latency", &Cost::tree_latency_s, OptionKind::Time, 1e-6,
+                      false);
     table.of_protocol(protocol, "efficiency", &Cost::efficiency, OptionKind::Real, 0.9, false);
     table.of_protocol(protocol, "thread_block_rate", &Cost::thread_block_rate_Bps, OptionKind::Rate,
                       15e9, true);
@@ -177,6 +180,11 @@ std::vector<CostParameter> make_table() {
                       true);
     table.of_protocol(protocol, "network_rate", &Cost::network_rate_Bps, OptionKind::Rate, 10e9,
                       true);
+    table.of_protocol(protocol, "proxy_message", &Cost::proxy_message_s, OptionKind::Time, 1e-6,
+                      false);
+    table.of_protocol(protocol, "proxy_inline", &Cost::proxy_inline_s, OptionKind::Time, 10e-6,
+                      false);
+    table.of_protocol(protocol, "proxy_copy", &Cost::proxy_copy_s, OptionKind::Time, 1e-6, false);
     table.of_protocol(protocol, "proxy_rate", &Cost::proxy_rate_Bps, OptionKind::Rate, 5e9, false);
     table.of_protocol(protocol, "slot_data", &Cost::slot_bytes, OptionKind::Bytes);
     table.of_protocol(protocol, "slots", &Cost::slots, OptionKind::Integer);

@@ -65,10 +65,14 @@ ProtocolCost read_protocol(const YamlValue& mapping, std::string_view name) {
   ProtocolCost cost;
   read_into(cost.step_latency_s, mapping, specs, "step_latency");
   read_into(cost.network_latency_s, mapping, specs, "network_latency");
+  read_into(cost.tree_latency_s, mapping, specs, "tree_latency");
   read_into(cost.efficiency, mapping, specs, "efficiency");
   read_into(cost.thread_block_rate_Bps, mapping, specs, "thread_block_rate");
   read_into(cost.reduce_rate_Bps, mapping, specs, "reduce_rate");
   read_into(cost.network_rate_Bps, mapping, specs, "network_rate");
+  read_into(cost.proxy_message_s, mapping, specs, "proxy_message");
+  read_into(cost.proxy_inline_s, mapping, specs, "proxy_inline");
+  read_into(cost.proxy_copy_s, mapping, specs, "proxy_copy");
   read_into(cost.proxy_rate_Bps, mapping, specs, "proxy_rate");
   const OptionSpec& slot_data = spec_of(specs, "slot_data");
   cost.slot_bytes = read_bytes(lookup(mapping, slot_data), slot_data);
@@ -129,6 +133,11 @@ const std::vector<OptionSpec>& protocol_options() {
        .description = "what a step costs on top of that if it crosses a network link (proxy, "
                       "rendezvous)",
        .default_text = "0us"},
+      {.name = "tree_latency",
+       .kind = OptionKind::Time,
+       .description = "what such a step costs on top of that in a tree, where one thread block "
+                      "serves several peers",
+       .default_text = "0us"},
       {.name = "efficiency",
        .kind = OptionKind::Real,
        .description = "payload bytes a byte on the wire",
@@ -154,6 +163,19 @@ const std::vector<OptionSpec>& protocol_options() {
            "wire rate of one connection that crosses a network link; not given: no limit",
        .min = 0,
        .exclusive_min = true},
+      {.name = "proxy_message",
+       .kind = OptionKind::Time,
+       .description = "for so much longer than the model's proxy_message each message of this "
+                      "protocol over the network keeps the proxy of either rank busy",
+       .default_text = "0us"},
+      {.name = "proxy_inline",
+       .kind = OptionKind::Time,
+       .description = "and each of at most inline_limit for so much longer",
+       .default_text = "0us"},
+      {.name = "proxy_copy",
+       .kind = OptionKind::Time,
+       .description = "and each that is copied by the host, besides its bytes, for so much longer",
+       .default_text = "0us"},
       {.name = "proxy_rate",
        .kind = OptionKind::Rate,
        .description = "wire rate at which a rank's proxy copies messages over the network, those "
@@ -266,6 +288,14 @@ const std::vector<OptionSpec>& cost_model_options() {
        .description = "for this long a message over the network keeps the proxy of either rank "
                       "busy, the host thread that serves all of the rank's connections",
        .default_text = "0us"},
+      {.name = "inline_limit",
+       .kind = OptionKind::Bytes,
+       .description = "messages over the network up to this size (bytes on the wire) go inside "
+                      "the command to the NIC, for which the host fetches them: proxy_inline of "
+                      "the protocol",
+       .min = 0,
+       .max = 1ULL << 40,
+       .default_text = "0B"},
       {.name = "copy_limit",
        .kind = OptionKind::Bytes,
        .description = "larger messages over the network (bytes on the wire) are copied by the "
@@ -342,6 +372,8 @@ CostModel read_cost_model(const YamlValue& document) {
   read_into(model.copy_latency_s, document, specs, "copy_latency");
   read_into(model.rendezvous_latency_s, document, specs, "rendezvous_latency");
   read_into(model.proxy_rendezvous_s, document, specs, "proxy_rendezvous");
+  const OptionSpec& within = spec_of(specs, "inline_limit");
+  model.inline_limit_bytes = read_bytes(lookup(document, within), within);
   const OptionSpec& copied = spec_of(specs, "copy_limit");
   model.copy_limit_bytes = read_bytes(lookup(document, copied), copied);
   const OptionSpec& eager = spec_of(specs, "eager_limit");

@@ -59,6 +59,20 @@ class Overrides {
       note(entry.key, entry.value);
     } else if (entry.key == "switch_latency") {
       time(model_.switch_latency_s, entry.value, spec, entry.key);
+    } else if (entry.key == "proxy_message") {
+      time(model_.proxy_message_s, entry.value, spec, entry.key);
+    } else if (entry.key == "copy_latency") {
+      time(model_.copy_latency_s, entry.value, spec, entry.key);
+    } else if (entry.key == "rendezvous_latency") {
+      time(model_.rendezvous_latency_s, entry.value, spec, entry.key);
+    } else if (entry.key == "proxy_rendezvous") {
+      time(model_.proxy_rendezvous_s, entry.value, spec, entry.key);
+    } else if (entry.key == "inline_limit") {
+      size(model_.inline_limit_bytes, entry.value, spec, entry.key);
+    } else if (entry.key == "copy_limit") {
+      size(model_.copy_limit_bytes, entry.value, spec, entry.key);
+    } else if (entry.key == "eager_limit") {
+      size(model_.eager_limit_bytes, entry.value, spec, entry.key);
     } else if (entry.key == "alpha") {
       alpha(entry.value);
     } else if (entry.key == "link_efficiency") {
@@ -82,6 +96,12 @@ class Overrides {
   void time(double& target, const YamlValue& value, const OptionSpec& spec,
             const std::string& name) {
     target = read_time_s(value, spec);
+    note(name, value);
+  }
+
+  void size(std::uint64_t& target, const YamlValue& value, const OptionSpec& spec,
+            const std::string& name) {
+    target = read_bytes(value, spec);
     note(name, value);
   }
 
@@ -140,6 +160,16 @@ class Overrides {
       cost.reduce_rate_Bps = read_rate_Bps(entry.value, spec);
     } else if (entry.key == "network_rate") {
       cost.network_rate_Bps = read_rate_Bps(entry.value, spec);
+    } else if (entry.key == "tree_latency") {
+      cost.tree_latency_s = read_time_s(entry.value, spec);
+    } else if (entry.key == "proxy_message") {
+      cost.proxy_message_s = read_time_s(entry.value, spec);
+    } else if (entry.key == "proxy_inline") {
+      cost.proxy_inline_s = read_time_s(entry.value, spec);
+    } else if (entry.key == "proxy_copy") {
+      cost.proxy_copy_s = read_time_s(entry.value, spec);
+    } else if (entry.key == "proxy_rate") {
+      cost.proxy_rate_Bps = read_rate_Bps(entry.value, spec);
     } else if (entry.key == "slot_data") {
       cost.slot_bytes = read_bytes(entry.value, spec);
     } else if (entry.key == "slots") {

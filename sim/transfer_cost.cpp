@@ -35,8 +35,10 @@ bool announced(const CostModel& model, double wire_bytes) {
 }
 
 // What is particular to messages between servers.
-void add_network_cost(const CostModel& model, const ProtocolCost& protocol, TransferCost& cost) {
+void add_network_cost(const CostModel& model, const Config& config, TransferCost& cost) {
+  const ProtocolCost& protocol = model.protocols[static_cast<std::size_t>(config.protocol)];
   cost.arrival_s += protocol.network_latency_s;
+  if (config.algorithm == "tree") cost.arrival_s += protocol.tree_latency_s;
   if (copied(model, cost.wire_bytes)) {
     cost.arrival_s += model.copy_latency_s;
     cost.rate_cap_Bps = std::min(cost.rate_cap_Bps, protocol.network_rate_Bps);
@@ -71,15 +73,14 @@ TransferCost transfer_cost(const CostModel& model, const Fabric& fabric,
   double rate_Bps = protocol.thread_block_rate_Bps;
   if (reducing) rate_Bps = std::min(rate_Bps, protocol.reduce_rate_Bps / protocol.efficiency);
   cost.rate_cap_Bps = rate_Bps * thread_share(model, config);
-  if (network) add_network_cost(model, protocol, cost);
+  if (network) add_network_cost(model, config, cost);
   return cost;
 }
 
 TransferCost switched_cost(const CostModel& model, const Fabric& fabric,
                            std::span<const LinkId> longest, const Config& config, Runtime runtime,
                            double payload_bytes) {
-  TransferCost cost =
-      transfer_cost(model, fabric, longest, config, runtime, payload_bytes, false);
+  TransferCost cost = transfer_cost(model, fabric, longest, config, runtime, payload_bytes, false);
   const bool network = std::any_of(longest.begin(), longest.end(), [&](LinkId id) {
     return fabric.links()[static_cast<std::size_t>(id)].kind == LinkKind::Network;
   });
@@ -105,9 +106,11 @@ double proxy_capacity_Bps(const CostModel& model, Protocol protocol, double payl
   if (model.hockney || payload_bytes <= 0) return kNoRateCap;
   const ProtocolCost& cost = model.protocols[static_cast<std::size_t>(protocol)];
   const double wire_bytes = payload_bytes / cost.efficiency;
-  const double busy_s = model.proxy_message_s +
-                        (announced(model, wire_bytes) ? model.proxy_rendezvous_s : 0.0) +
-                        (copied(model, wire_bytes) ? wire_bytes / cost.proxy_rate_Bps : 0.0);
+  const bool within = wire_bytes <= static_cast<double>(model.inline_limit_bytes);
+  const double busy_s =
+      model.proxy_message_s + cost.proxy_message_s + (within ? cost.proxy_inline_s : 0.0) +
+      (announced(model, wire_bytes) ? model.proxy_rendezvous_s : 0.0) +
+      (copied(model, wire_bytes) ? cost.proxy_copy_s + wire_bytes / cost.proxy_rate_Bps : 0.0);
   return busy_s > wire_bytes / ProtocolCost::kUnlimited ? wire_bytes / busy_s : kNoRateCap;
 }
 

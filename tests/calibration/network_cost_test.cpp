@@ -1,6 +1,7 @@
 // What messages between servers cost on top: the proxy, copies, rendezvous; and back-to-back calls.
 #include <cstdint>
 
+#include "calibration/measured_cells.hpp"
 #include "calibration/repeated_calls.hpp"
 #include "catch.hpp"
 #include "collectives/verify.hpp"
@@ -41,6 +42,44 @@ TEST_CASE("large messages over the network are copied, and larger ones announced
   CHECK(announced.arrival_s - small.arrival_s == Approx(23e-6));
   CHECK(small.rate_cap_Bps > 1.1e9);
   CHECK(copied.rate_cap_Bps == 1e9);
+}
+
+TEST_CASE("a step of a tree costs more where it crosses the network, and only there") {
+  const auto fabric = make_fabric({.name = "ndv4", .servers = 2});
+  CostModel model = shipped_cost_model("a100");
+  const auto arrival_s = [&](const char* algorithm, int to) {
+    return transfer_cost(model, *fabric, fabric->route(0, to, 0),
+                         {.algorithm = algorithm, .protocol = Protocol::LL}, Runtime::Nccl, 1024,
+                         true)
+        .arrival_s;
+  };
+  CHECK(arrival_s("tree", 8) == arrival_s("ring", 8));
+  model.protocols[static_cast<std::size_t>(Protocol::LL)].tree_latency_s = 2.3e-6;
+  CHECK(arrival_s("tree", 8) - arrival_s("ring", 8) == Approx(2.3e-6));
+  CHECK(arrival_s("tree", 1) == arrival_s("ring", 1));
+}
+
+TEST_CASE("what keeps a proxy busy depends on the protocol and on the message's way") {
+  CostModel model = shipped_cost_model("a100");
+  model.proxy_message_s = 1e-6;
+  model.inline_limit_bytes = 256;
+  model.copy_limit_bytes = 4096;
+  ProtocolCost& simple = model.protocols[static_cast<std::size_t>(Protocol::Simple)];
+  simple.proxy_message_s = 2e-6;
+  simple.proxy_inline_s = 7e-6;
+  ProtocolCost& ll = model.protocols[static_cast<std::size_t>(Protocol::LL)];
+  ll.proxy_copy_s = 5e-6;
+  ll.proxy_rate_Bps = 8e9;
+  const auto busy_s = [&](Protocol protocol, double payload_bytes) {
+    const double wire_bytes = protocol == Protocol::LL ? 2 * payload_bytes : payload_bytes;
+    return wire_bytes / proxy_capacity_Bps(model, protocol, payload_bytes);
+  };
+  CHECK(busy_s(Protocol::Simple, 256) == Approx(10e-6));
+  CHECK(busy_s(Protocol::Simple, 257) == Approx(3e-6));
+  CHECK(busy_s(Protocol::Simple, 1 << 20) == Approx(3e-6));
+  CHECK(busy_s(Protocol::LL, 64) == Approx(1e-6));
+  CHECK(busy_s(Protocol::LL, 2048) == Approx(1e-6));
+  CHECK(busy_s(Protocol::LL, 4000) == Approx(7e-6));
 }
 
 TEST_CASE("a rank's proxy serves the messages of all its connections one after the other") {
@@ -93,6 +132,47 @@ TEST_CASE("broadcasts that follow each other take as long as the busiest rank") 
     alone_s = record.result.time_s;
     between_s = between;
   }
+}
+
+TEST_CASE("a root runs ahead of its broadcasts as far as the FIFOs let it") {
+  const CostModel model = shipped_cost_model("a100");
+  const auto fabric = make_fabric({.name = "ndv4", .servers = 4});
+  const Config config = with_protocol_tiles(
+      model, {.algorithm = "ring", .protocol = Protocol::Simple, .channels = 8});
+  Simulator simulator(fabric, model, "flow");
+  const auto record_of = [&](int channels) {
+    const Call call{CollectiveKind::Broadcast, static_cast<std::uint64_t>(channels) << 17, 0};
+    Config with = config;
+    with.channels = channels;
+    return simulator.record_program(broadcast_chain(*fabric, channels, 0), call, with);
+  };
+  // One chain: however many calls, each takes as long as the root sends.
+  const SimulationRecord one = record_of(1);
+  const double first_s = time_between_calls_s(one, 1);
+  CHECK(time_between_calls_s(one, 64) == Approx(first_s).epsilon(0.2));
+  CHECK(time_between_calls_s(one, 64) < one.result.time_s / 4);
+  // Eight, through the servers in different orders: ranks wait in one for what comes early in
+  // another, which the root meets when the slots on the way are full.
+  const SimulationRecord eight = record_of(8);
+  CHECK(time_between_calls_s(eight, 8) < time_between_calls_s(eight, 64) / 2);
+  CHECK(time_between_calls_s(eight, 64) > eight.result.time_s / 3);
+}
+
+TEST_CASE("rows of Alps called all_gather are of AllReduce") {
+  std::vector<Measurement> rows(2);
+  for (Measurement& row : rows) {
+    row.system = "Alps-GH200";
+    row.ranks = 8;
+    row.nodes = 2;
+    row.bytes = 128;
+    row.time_s = 20e-6;
+  }
+  rows[1].collective = CollectiveKind::AllGather;
+  rows[1].time_s = 22e-6;
+  const MeasuredCells cells = make_cells(rows, {}, "rows.csv");
+  REQUIRE(cells.cells.size() == 1);
+  CHECK(cells.cells[0].collective == CollectiveKind::AllReduce);
+  CHECK(cells.cells[0].time_s == Approx(21e-6));
 }
 
 }  // namespace

@@ -38,6 +38,10 @@ TEST_CASE("a row's fabric has its servers and its GPUs") {
   const FabricSpec alps = fabric_of_row(measured_system("Alps-GH200"), row_on(32, 8));
   CHECK(!alps.gpus_per_server);
   CHECK(make_fabric(alps)->ranks() == 32);
+  Measurement row = row_on(32, 8);
+  CHECK(!fabric_of_row(measured_system("Polaris"), row).nic_binding);
+  row.collective = CollectiveKind::AllToAll;
+  CHECK(fabric_of_row(measured_system("Polaris"), row).nic_binding == NicBinding::SingleNic);
 }
 
 TEST_CASE("configs say how a call was carried out, or that nobody knows") {

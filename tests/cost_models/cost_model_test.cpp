@@ -101,6 +101,7 @@ TEST_CASE("canonical text tells models apart by every parameter") {
   CHECK(differs([](CostModel& m) { m.channel_overhead_s += 1e-12; }));
   CHECK(differs([](CostModel& m) { m.start_skew_s = 1e-9; }));
   CHECK(differs([](CostModel& m) { m.proxy_message_s = 1e-9; }));
+  CHECK(differs([](CostModel& m) { m.inline_limit_bytes = 1; }));
   CHECK(differs([](CostModel& m) { m.copy_limit_bytes = 1; }));
   CHECK(differs([](CostModel& m) { m.copy_latency_s = 1e-9; }));
   CHECK(differs([](CostModel& m) { m.eager_limit_bytes = 1; }));
@@ -118,6 +119,10 @@ TEST_CASE("canonical text tells models apart by every parameter") {
   CHECK(differs([](CostModel& m) { m.protocols[0].thread_block_rate_Bps *= 2; }));
   CHECK(differs([](CostModel& m) { m.protocols[1].efficiency = 1; }));
   CHECK(differs([](CostModel& m) { m.protocols[1].step_latency_s = 0; }));
+  CHECK(differs([](CostModel& m) { m.protocols[0].tree_latency_s = 1e-9; }));
+  CHECK(differs([](CostModel& m) { m.protocols[2].proxy_message_s = 1e-9; }));
+  CHECK(differs([](CostModel& m) { m.protocols[2].proxy_inline_s = 1e-9; }));
+  CHECK(differs([](CostModel& m) { m.protocols[0].proxy_copy_s = 1e-9; }));
   CHECK(differs([](CostModel& m) { m.protocols[1].proxy_rate_Bps = 1; }));
   CHECK(differs([](CostModel& m) { m.protocols[1].slot_bytes = 1; }));
   CHECK(differs([](CostModel& m) { m.protocols[1].slots = 3; }));
