@@ -72,7 +72,8 @@ using TimeCache = BoundedCache<TimeKey, TimedCall, TimeKeyHash>;
 ///
 /// A time is that of Simulator::simulate with the condition's noise profile, the machine's seed and
 /// repetition `moment`: to the bit without symmetry, within 1e-9 with it (sim/quotient_program.hpp;
-/// where tiles never come to repeat, within what Result::tile_error_s says). Whether it comes from
+/// where tiles never come to repeat, within what Result::tile_error_s says; in chaotic pipelines,
+/// within what rounding does to them). Whether it comes from
 /// the cache or not makes no difference to the bit: a time is a function of exactly what the key
 /// holds.
 class CallTimer {

@@ -78,15 +78,6 @@ double gpu_rate_Bps(const Fabric& fabric, const CostModel& model) {
   return std::min(out, in);
 }
 
-// GPUs whose NVSwitches have multicast and reductions (NVLS).
-bool has_sharp(const Fabric& fabric) {
-  const std::string& gpu = fabric.gpu_model();
-  const bool hopper = gpu == "H100" || gpu == "H200";
-  return hopper && std::ranges::any_of(fabric.nodes(), [](const Node& node) {
-           return node.kind == NodeKind::NvSwitch;
-         });
-}
-
 }  // namespace
 
 FabricFeatures fabric_features(const Fabric& fabric, const CostModel& cost_model) {
@@ -94,7 +85,7 @@ FabricFeatures fabric_features(const Fabric& fabric, const CostModel& cost_model
   features.server = server_shape(fabric);
   features.ranks = fabric.ranks();
   features.servers = fabric.servers();
-  features.sharp = has_sharp(fabric);
+  features.sharp = std::ranges::any_of(fabric.nodes(), &Node::computes);
   if (fabric.servers() > 1) {
     features.network = fabric.dragonfly() ? NetworkShape::Dragonfly : NetworkShape::Switched;
     for (const Node& node : fabric.nodes()) {

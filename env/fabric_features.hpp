@@ -37,7 +37,7 @@ struct FabricFeatures {
   /// The size at which one step's bytes take as long as its latency: alpha times the rate of the
   /// slower way, B.
   double crossover_bytes = 0;
-  /// GPUs whose switches reduce in the network (NVLink SHARP: NVSwitch of the third generation).
+  /// Are there switches that copy and add (NVLink SHARP, SHARP of InfiniBand)?
   bool sharp = false;
 };
 

@@ -38,9 +38,11 @@ constexpr TunedProgram kPrograms[] = {
     {"two-step-composed", kHierarchical, "composed"},
     {"three-step", kHierarchical, "gateway"},
     {"all-to-next", kHierarchical, "pipelined"},
+    {"nvls", "nvls", kFlat},
+    {"nvls-tree", "nvls-tree", kFlat},
 };
 // What NCCL itself has.
-constexpr std::string_view kOfNccl[] = {"ring", "tree", "pat", "naive"};
+constexpr std::string_view kOfNccl[] = {"ring", "tree", "pat", "naive", "nvls", "nvls-tree"};
 
 constexpr std::int32_t kChannels[] = {1, 2, 4, 8, 16, 24, 32};
 constexpr std::int32_t kInstances[] = {1, 2, 4, 8, 16, 24};
@@ -202,7 +204,8 @@ void TuningActions::add_program(CollectiveKind collective, const TunedProgram& p
   const AlgorithmInfo* info = library_entry(program.library);
   const Fabric& fabric = *site_->fabrics.front();
   if (info == nullptr || !supports(*info, collective) ||
-      rank_misfit(program.library, fabric.ranks())) {
+      rank_misfit(program.library, fabric.ranks()) ||
+      !switch_misfit(program.library, fabric).empty()) {
     return;
   }
   if (program.inter != kFlat && (fabric.servers() < 2 || !fabric.ranks_per_server())) return;

@@ -37,7 +37,9 @@ struct GraphShape {
 /// The nodes and links of its transfer graph are put into classes of ones that are alike
 /// (sim/symmetry.hpp), and a graph of the classes is simulated, in which a flow stands for all of
 /// its class. The dates are those of the whole graph, but for rounding: within 1e-12 of it, and
-/// where tiles are carried on (sim/steady_state.hpp), as exactly as that is. They depend on the
+/// where tiles are carried on (sim/steady_state.hpp), as exactly as that is. In pipelines that are
+/// chaotic (docs/architecture.md), rounding breaks the symmetry of the whole graph after some tiles
+/// and moves its dates by some 0.1 %; here it cannot. They depend on the
 /// program, the shape and the call, not on the size of the record's call.
 class QuotientProgram {
  public:

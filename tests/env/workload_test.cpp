@@ -51,13 +51,15 @@ TEST_CASE("DDP: a bucket is closed once it has its limit, in the order of the gr
 TEST_CASE("jobs send every gradient, and gather every parameter twice") {
   for (const std::string model : {"resnet-50", "bert-large", "gpt2-1.5b"}) {
     std::uint64_t sent = 0;
-    for (const WorkloadCall& one : workload("ddp-" + model)->calls()) sent += one.call.bytes;
+    const auto job = workload("ddp-" + model);
+    for (const WorkloadCall& one : job->calls()) sent += one.call.bytes;
     CHECK(sent == 4 * model_shape(model).parameters());
   }
   for (const std::string model : {"bert-large", "gpt2-1.5b"}) {
     std::map<CollectiveKind, std::uint64_t> sent;
     std::map<CollectiveKind, std::size_t> calls;
-    for (const WorkloadCall& one : workload("fsdp-" + model)->calls()) {
+    const auto job = workload("fsdp-" + model);
+    for (const WorkloadCall& one : job->calls()) {
       sent[one.call.collective] += one.call.bytes;
       ++calls[one.call.collective];
     }

@@ -1,0 +1,118 @@
+// Steps a second of CollectiveTuning-v0 on one core, in processor time of the one thread that
+// works: cold, where every step is simulated, and warm, where times come from the cache. See
+// docs/collective-tuning.md.
+#include <ctime>
+#include <fmt/format.h>
+#include <string>
+#include <vector>
+
+#include "env/collective_tuning.hpp"
+
+namespace cclgym::bench {
+namespace {
+
+double processor_s() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+struct Case {
+  std::string fabric;
+  std::string actions;
+  std::string most;  ///< sizes are log-uniform from 1 KiB to this
+};
+
+std::string options(const Case& one, const std::string& cache) {
+  return fmt::format(
+      "{{fabric: {}, actions: {}, cache: {}, reward: negative-time, episode: 0, workload: {{name: "
+      "curriculum, collectives: [allreduce, allgather, reducescatter, alltoall], most: {}}}}}",
+      one.fabric, one.actions, cache, one.most);
+}
+
+// Random legal actions on a stream of random sizes, without a cache. Programs are compiled, and
+// the classes of their graphs found, in a first pass over all kinds of actions, which is timed
+// too.
+void cold(const Case& one) {
+  const auto setup = read_tuning_setup(parse_yaml(options(one, "0"), "bench"));
+  CallTimer timer(setup->site, std::size_t{0});
+  TuningOracle oracle(setup->actions, timer);
+  const std::size_t n = setup->actions->knobs().size();
+  Random random(1);
+  const auto workload =
+      read_workload(setup->workload, workload_site(*setup->site->fabrics.front()));
+  const auto step = [&] {
+    const Call call = workload->next(random).call;
+    const auto all = setup->actions->legal_actions(call.collective);
+    const auto row =
+        static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(all.size() / n) - 1));
+    return oracle.time(call, all.subspan(row * n, n));
+  };
+  double begin = processor_s();
+  long steps = 0;
+  for (; processor_s() - begin < 20 && steps < 20'000; ++steps) (void)step();
+  const double first_s = processor_s() - begin;
+  const long first = steps;
+  begin = processor_s();
+  for (steps = 0; processor_s() - begin < 5; ++steps) (void)step();
+  fmt::print("{:<6} {:<10} 1 KiB..{:<6} cold {:>8.0f} steps/s (the first {}: {:.1f} s)\n",
+             one.fabric, one.actions, one.most,
+             static_cast<double>(steps) / (processor_s() - begin), first, first_s);
+}
+
+// Whole steps of the environment, on a sweep whose times are all known.
+void warm(const std::string& fabric, const std::string& actions, const std::string& noise) {
+  CollectiveTuningEnv env(parse_yaml(
+      fmt::format("{{fabric: {}, actions: {}, noise: {}, workload: {{name: sweep, collectives: "
+                  "[allreduce, allgather], sizes: 1KiB..4MiB x4}}}}",
+                  fabric, actions, noise),
+      "bench"));
+  OwnedBuffers buffers(env.spec());
+  const StepBuffers view = buffers.view();
+  Random random(1);
+  std::vector<std::uint8_t> scratch(64);
+  // Actions that are legal for either collective, some of each kind.
+  std::vector<std::vector<std::int32_t>> choices;
+  std::vector<std::int32_t> action(env.spec().action_space.size());
+  env.reset(1, view);
+  while (choices.size() < 8) {
+    sample_legal_action(env, buffers.action_mask, random, scratch, action);
+    const TuningActions& all = *env.setup().actions;
+    if (all.legal(CollectiveKind::AllReduce, action) &&
+        all.legal(CollectiveKind::AllGather, action)) {
+      choices.push_back(action);
+    }
+  }
+  const auto run = [&](long steps) {
+    for (long i = 0; i < steps; ++i) {
+      const auto& chosen = choices[static_cast<std::size_t>(i) % choices.size()];
+      if (env.step(chosen, view).done()) env.reset(std::nullopt, view);
+    }
+  };
+  run(20'000);
+  const std::uint64_t before = env.timer().simulations();
+  constexpr long kSteps = 1'000'000;
+  const double begin = processor_s();
+  run(kSteps);
+  fmt::print("{:<6} {:<10} noise {:<10} warm {:>8.2f} M steps/s ({} simulations)\n", fabric,
+             actions, noise, kSteps / (processor_s() - begin) / 1e6,
+             env.timer().simulations() - before);
+}
+
+}  // namespace
+}  // namespace cclgym::bench
+
+int main() {
+  using namespace cclgym::bench;
+  for (const std::string fabric : {"dgx1", "ndv4"}) {
+    for (const std::string actions : {"stock-nccl", "nccl-2.30", "offline"}) {
+      for (const std::string most : {"1MiB", "16MiB", "1GiB"}) cold({fabric, actions, most});
+    }
+  }
+  for (const std::string fabric : {"dgx1", "ndv4"}) {
+    for (const std::string actions : {"stock-nccl", "offline"}) {
+      for (const std::string noise : {"none", "stragglers"}) warm(fabric, actions, noise);
+    }
+  }
+  return 0;
+}
