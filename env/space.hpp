@@ -117,8 +117,9 @@ class Space {
   /// a dimension has only zeros. The message names the dimension.
   void check_mask(std::span<const std::uint8_t> mask) const;
 
-  /// As Gymnasium prints it: "Box(-inf, inf, (17,), float32)", "Discrete(5, start=1)",
-  /// "MultiDiscrete([3 4])", "Dict('load': Box(0.0, 1.0, (1,), float32), 'kind': Discrete(2))".
+  /// As Gymnasium prints it, but for long lists of bounds, of which the middle is left out:
+  /// "Box(-inf, inf, (17,), float32)", "Discrete(5, start=1)", "MultiDiscrete([3 4])",
+  /// "Dict('load': Box(0.0, 1.0, (1,), float32), 'kind': Discrete(2))".
   [[nodiscard]] std::string text() const;
 
   friend bool operator==(const Space& a, const Space& b) { return a.kind_ == b.kind_; }

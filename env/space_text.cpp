@@ -8,6 +8,9 @@ namespace cclgym {
 
 namespace {
 
+/// Of more bounds than twice this, only the first and last ones are shown.
+constexpr std::size_t kShownBounds = 3;
+
 /// 1 -> "1.0", as Python does.
 std::string real_text(float value) {
   std::string text = fmt::format("{}", value);
@@ -22,7 +25,13 @@ std::string bounds_text(const std::vector<float>& bounds) {
     return real_text(bounds.front());
   }
   std::string text;
-  for (const float bound : bounds) text += (text.empty() ? "" : " ") + real_text(bound);
+  for (std::size_t i = 0; i < bounds.size(); ++i) {
+    if (i == kShownBounds && bounds.size() > 2 * kShownBounds) {
+      text += " ...";
+      i = bounds.size() - kShownBounds;
+    }
+    text += (text.empty() ? "" : " ") + real_text(bounds[i]);
+  }
   return "[" + text + "]";
 }
 

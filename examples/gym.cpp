@@ -13,7 +13,7 @@ int main() {
   const YamlValue wrappers = parse_yaml("[RecordEpisodeStatistics]", "wrappers");
   ThreadedVectorEnv envs(same_makers(8, [&] { return wrap_environment(tuning(), wrappers); }), 2);
   const EnvironmentSpec& spec = envs.single_spec();
-  std::cout << spec.observation_space.text() << '\n' << spec.action_space.text() << '\n';
+  std::cout << spec.observation_space.size() << " numbers, " << spec.action_space.text() << '\n';
 
   Random random(1);
   const std::size_t width = spec.action_space.size();

@@ -29,6 +29,10 @@ TEST_CASE("Spaces print as Gymnasium's do") {
   CHECK(Space(Box(0, 1, {2, 3})).text() == "Box(0.0, 1.0, (2, 3), float32)");
   CHECK(Space(Box(0, 1, {})).text() == "Box(0.0, 1.0, (), float32)");
   CHECK(Space(Box({0, -1}, {1, 0.5F})).text() == "Box([0.0 -1.0], [1.0 0.5], (2,), float32)");
+  CHECK(Space(Box({0, 1, 2, 3, 4, 5}, {9, 9, 9, 9, 9, 9})).text() ==
+        "Box([0.0 1.0 2.0 3.0 4.0 5.0], 9.0, (6,), float32)");
+  CHECK(Space(Box({0, 1, 2, 3, 4, 5, 6}, {9, 9, 9, 9, 9, 9, 9})).text() ==
+        "Box([0.0 1.0 2.0 ... 4.0 5.0 6.0], 9.0, (7,), float32)");
   CHECK(Space(Discrete{5}).text() == "Discrete(5)");
   CHECK(Space(Discrete{5, 2}).text() == "Discrete(5, start=2)");
   CHECK(Space(MultiDiscrete({3, 4})).text() == "MultiDiscrete([3 4])");
