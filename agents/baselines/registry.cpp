@@ -1,0 +1,50 @@
+#include "agents/baselines/registry.hpp"
+
+#include "agents/baselines/bandit.hpp"
+#include "agents/baselines/coordinate_descent.hpp"
+#include "agents/baselines/simple_policies.hpp"
+#include "agents/baselines/trained_table.hpp"
+#include "core/error.hpp"
+#include "sim/config_chooser.hpp"
+
+namespace cclgym {
+
+const std::vector<BaselineInfo>& baseline_infos() {
+  static const std::vector<BaselineInfo> infos{
+      {"nccl-default:VERSION", "what this release of NCCL chooses by itself, e.g. 2.8.4 or 2.28"},
+      {"dispatch:FILE", "a table of size ranges, as tune-dispatch writes it"},
+      {"random", "any legal action"},
+      {"bandit", "UCB1 for each collective and power of two of the size, online"},
+      {"autoccl", "coordinate descent for each collective and size, online (AutoCCL)"},
+      {"table", "the fastest of a sweep without noise, by size range"},
+      {"svm", "PCCL's support vector machine on size and ranks, trained without noise"},
+      {"oracle", "the best action, by trying all in the regime that the machine is in"}};
+  return infos;
+}
+
+std::unique_ptr<Policy> make_baseline(const std::string& name) {
+  if (name == "random") return std::make_unique<RandomPolicy>();
+  if (name == "bandit") return std::make_unique<BanditPolicy>();
+  if (name == "autoccl") return std::make_unique<CoordinateDescentPolicy>();
+  if (name == "table") return std::make_unique<TablePolicy>();
+  if (name == "svm") return std::make_unique<SvmPolicy>();
+  if (name == "oracle") return std::make_unique<OraclePolicy>();
+  if (is_config_chooser(name)) return std::make_unique<ChooserPolicy>(name);
+  std::vector<std::string> names;
+  for (const BaselineInfo& info : baseline_infos()) names.push_back(info.name);
+  throw UserError(unknown_name_message("baseline", name, names));
+}
+
+const std::vector<std::string>& default_baselines() {
+  static const std::vector<std::string> names{"nccl-default:2.8.4",
+                                              "nccl-default:2.28",
+                                              "random",
+                                              "bandit",
+                                              "autoccl",
+                                              "table",
+                                              "svm",
+                                              "oracle"};
+  return names;
+}
+
+}  // namespace cclgym

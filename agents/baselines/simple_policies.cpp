@@ -1,0 +1,99 @@
+#include "agents/baselines/simple_policies.hpp"
+
+#include <algorithm>
+
+#include "core/error.hpp"
+#include "sim/config_chooser.hpp"
+
+namespace cclgym {
+
+namespace {
+
+ActionProfile profile_of(const TuningActions& actions) {
+  const auto& knobs = actions.knobs();
+  if (std::ranges::find(knobs, Knob::Instances) != knobs.end()) return ActionProfile::Offline;
+  if (std::ranges::find(knobs, Knob::Chunk) != knobs.end()) return ActionProfile::Nccl230;
+  return ActionProfile::StockNccl;
+}
+
+}  // namespace
+
+void ChooserPolicy::begin_setup(const TuningSetup& setup) {
+  const std::vector<std::string>& levels = setup.actions->levels(Knob::Algorithm);
+  const auto found = std::ranges::find(levels, name());
+  if (found == levels.end()) {
+    throw UserError("policy '" + std::string(name()) + "': the environment has no such chooser");
+  }
+  action_.assign(setup.actions->knobs().size(), 0);
+  action_.front() = static_cast<std::int32_t>(found - levels.begin());
+}
+
+void ChooserPolicy::choose(const CollectiveTuningEnv& environment, std::span<std::int32_t> action) {
+  const Call& call = environment.next_call().call;
+  if (actions().legal(call.collective, action_)) {
+    std::ranges::copy(action_, action.begin());
+    return;
+  }
+  std::ranges::copy(nearest_action(actions(), call.collective, actions().reference(call)),
+                    action.begin());
+}
+
+void RandomPolicy::begin_episode(const Environment& environment, std::uint64_t seed) {
+  random_ = Random::stream(seed, {0x72616e646f6dU});
+  std::int32_t most = 1;
+  for (const Discrete& dimension : environment.spec().action_space.dimensions()) {
+    most = std::max(most, dimension.n);
+  }
+  scratch_.assign(static_cast<std::size_t>(most), 0);
+}
+
+void RandomPolicy::act(std::span<const float> /*observation*/,
+                       std::span<const std::uint8_t> action_mask, const Environment& environment,
+                       std::span<std::int32_t> action) {
+  sample_legal_action(environment, action_mask, random_, scratch_, action);
+}
+
+void OraclePolicy::begin_setup(const TuningSetup& setup) {
+  timer_ = std::make_unique<CallTimer>(setup.site, setup.cache);
+  oracle_ = std::make_unique<TuningOracle>(setup.actions, *timer_);
+}
+
+void OraclePolicy::choose(const CollectiveTuningEnv& environment, std::span<std::int32_t> action) {
+  const Call& call = environment.next_call().call;
+  const RegimeChain& chain = environment.chain();
+  const TuningOracle::Best best =
+      oracle_->best(call, setup().condition_of[chain.regime()], chain.moment());
+  const std::size_t n = action.size();
+  std::ranges::copy(actions().legal_actions(call.collective).subspan(best.index * n, n),
+                    action.begin());
+}
+
+std::shared_ptr<const TuningSetup> with_choosers(const std::shared_ptr<const TuningSetup>& setup,
+                                                 const std::vector<std::string>& choosers) {
+  const TuningActions& actions = *setup->actions;
+  TuningActions::Options options{.profile = profile_of(actions),
+                                 .choosers = {},
+                                 .collectives = {},
+                                 .fabric_label = setup->fabric_label,
+                                 .where = {}};
+  for (const std::string& level : actions.levels(Knob::Algorithm)) {
+    if (is_config_chooser(level)) options.choosers.push_back(level);
+  }
+  const std::size_t before = options.choosers.size();
+  for (const std::string& chooser : choosers) {
+    if (std::ranges::find(options.choosers, chooser) == options.choosers.end()) {
+      options.choosers.push_back(chooser);
+    }
+  }
+  if (options.choosers.size() == before) return setup;
+  for (const CollectiveKind collective : all_collectives()) {
+    if (actions.legal_count(collective) > 0) options.collectives.push_back(collective);
+  }
+  auto extended = std::make_shared<TuningSetup>(*setup);
+  extended->actions = std::make_shared<const TuningActions>(setup->site, options);
+  // The oracle is that of the environment as it was.
+  extended->oracle = false;
+  return extended;
+}
+
+}  // namespace cclgym
