@@ -110,9 +110,9 @@ void add_level(std::vector<std::string>& levels, std::string_view name) {
 }  // namespace
 
 std::string_view to_string(Knob knob) {
-  constexpr std::string_view names[] = {"algorithm", "inter",   "protocol", "channels",
-                                        "instances", "threads", "chunk",    "nic"};
-  return names[at(knob)];
+  constexpr std::string_view kNames[] = {"algorithm", "inter",   "protocol", "channels",
+                                         "instances", "threads", "chunk",    "nic"};
+  return kNames[at(knob)];
 }
 
 const std::vector<std::string>& action_profile_names() {

@@ -1,8 +1,10 @@
 // Steps a second of CollectiveTuning-v0 on one core, in processor time of the one thread that
 // works: cold, where every step is simulated, and warm, where times come from the cache. See
 // docs/collective-tuning.md.
+#include <cstdio>
 #include <ctime>
 #include <fmt/format.h>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,9 +32,9 @@ std::string options(const Case& one, const std::string& cache) {
       one.fabric, one.actions, cache, one.most);
 }
 
-// Random legal actions on a stream of random sizes, without a cache. Programs are compiled, and
-// the classes of their graphs found, in a first pass over all kinds of actions, which is timed
-// too.
+// Some hundred random legal actions on a stream of random sizes, without a cache. Before that, each
+// is timed for some sizes, so that its program is compiled and the classes of its graphs are found:
+// how long a simulation takes that is the first of its kind is told, too.
 void cold(const Case& one) {
   const auto setup = read_tuning_setup(parse_yaml(options(one, "0"), "bench"));
   CallTimer timer(setup->site, std::size_t{0});
@@ -41,23 +43,40 @@ void cold(const Case& one) {
   Random random(1);
   const auto workload =
       read_workload(setup->workload, workload_site(*setup->site->fabrics.front()));
-  const auto step = [&] {
-    const Call call = workload->next(random).call;
-    const auto all = setup->actions->legal_actions(call.collective);
-    const auto row =
-        static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(all.size() / n) - 1));
-    return oracle.time(call, all.subspan(row * n, n));
+  struct Chosen {
+    CollectiveKind collective;
+    std::span<const std::int32_t> action;
   };
+  std::vector<Chosen> choices;
+  for (const CollectiveKind collective : workload->collectives()) {
+    const auto all = setup->actions->legal_actions(collective);
+    for (int i = 0; i < 50; ++i) {
+      const auto row = static_cast<std::size_t>(
+          random.integer(0, static_cast<std::int64_t>(all.size() / n) - 1));
+      choices.push_back({collective, all.subspan(row * n, n)});
+    }
+  }
+  const auto step = [&](const Chosen& chosen) {
+    Call call = workload->next(random).call;
+    call.bytes = fitting_bytes(chosen.collective, call.bytes, setup->fabric.ranks);
+    call.collective = chosen.collective;
+    return oracle.time(call, chosen.action);
+  };
+  constexpr int kFirst = 4;
   double begin = processor_s();
+  for (int pass = 0; pass < kFirst; ++pass) {
+    for (const Chosen& chosen : choices) (void)step(chosen);
+  }
+  const double first_s = (processor_s() - begin) / static_cast<double>(choices.size());
   long steps = 0;
-  for (; processor_s() - begin < 20 && steps < 20'000; ++steps) (void)step();
-  const double first_s = processor_s() - begin;
-  const long first = steps;
-  begin = processor_s();
-  for (steps = 0; processor_s() - begin < 5; ++steps) (void)step();
-  fmt::print("{:<6} {:<10} 1 KiB..{:<6} cold {:>8.0f} steps/s (the first {}: {:.1f} s)\n",
+  for (begin = processor_s(); processor_s() - begin < 2; ++steps) {
+    const auto drawn = random.integer(0, static_cast<std::int64_t>(choices.size()) - 1);
+    (void)step(choices[static_cast<std::size_t>(drawn)]);
+  }
+  fmt::print("{:<6} {:<10} 1 KiB..{:<6} cold {:>8.0f} steps/s (an action's first {}: {:.1f} ms)\n",
              one.fabric, one.actions, one.most,
-             static_cast<double>(steps) / (processor_s() - begin), first, first_s);
+             static_cast<double>(steps) / (processor_s() - begin), kFirst, 1e3 * first_s);
+  std::fflush(stdout);
 }
 
 // Whole steps of the environment, on a sweep whose times are all known.
@@ -97,6 +116,7 @@ void warm(const std::string& fabric, const std::string& actions, const std::stri
   fmt::print("{:<6} {:<10} noise {:<10} warm {:>8.2f} M steps/s ({} simulations)\n", fabric,
              actions, noise, kSteps / (processor_s() - begin) / 1e6,
              env.timer().simulations() - before);
+  std::fflush(stdout);
 }
 
 }  // namespace
