@@ -153,6 +153,15 @@ TrainConfig read_train_config(const std::string& text, const std::string& file) 
   config.value_prior = read_flag(reader.value("value_prior"), reader.spec("value_prior"));
   read_warm_start(reader, config);
   read_ppo(reader, config);
+  const Reader trigger(reader.value("trigger"), trigger_options(), "trigger", file);
+  config.trigger = {.streams = trigger.count("streams"),
+                    .calls = trigger.count("calls"),
+                    .false_alarms = trigger.real("false_alarms")};
+  const bool tuning = config.parts.front().environment->setup() != nullptr;
+  if (config.trigger.streams > 0 && !tuning) {
+    throw UserError(trigger.mapping().location(),
+                    "a trigger needs an environment with regimes: CollectiveTuning-v0");
+  }
   config.evaluate_every = reader.count("evaluate_every");
   config.checkpoint_every = reader.count("checkpoint_every");
   for (const std::int64_t seed : read_integers(reader.value("seeds"), reader.spec("seeds"))) {

@@ -51,6 +51,13 @@ struct PpoOptions {
   double largest_norm = 0;
 };
 
+/// The trigger, trained after the agent, on streams in which the agent acts.
+struct TriggerOptions {
+  int streams = 0;          ///< to learn from, and as many to measure with; 0: no trigger
+  int calls = 0;            ///< of a stream, at most an episode
+  double false_alarms = 0;  ///< fewer in 1,000 calls of the streams that are learned from
+};
+
 struct TrainConfig {
   std::string name;
   std::string file;
@@ -61,6 +68,7 @@ struct TrainConfig {
   bool value_prior = true;
   WarmStartOptions warm_start;
   PpoOptions ppo;
+  TriggerOptions trigger;
   int evaluate_every = 0;    ///< iterations
   int checkpoint_every = 0;  ///< iterations
   std::vector<std::uint64_t> seeds;
@@ -77,6 +85,7 @@ struct TrainConfig {
 [[nodiscard]] const std::vector<OptionSpec>& agent_options();
 [[nodiscard]] const std::vector<OptionSpec>& warm_start_options();
 [[nodiscard]] const std::vector<OptionSpec>& ppo_options();
+[[nodiscard]] const std::vector<OptionSpec>& trigger_options();
 
 /// Reads a training file. Throws UserError at the place of what is wrong.
 [[nodiscard]] TrainConfig load_train_config(const std::string& path);

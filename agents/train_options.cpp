@@ -50,6 +50,7 @@ const std::vector<OptionSpec>& train_options() {
        .description = "does the critic start from the alpha-beta estimate?",
        .default_text = "true"},
       mapping("ppo", "reinforcement learning, then"),
+      mapping("trigger", "which says when the machine has changed: trained last"),
       count("evaluate_every", "iterations between two measurements; 0: at the end alone", 0, "20"),
       count("checkpoint_every", "iterations between two checkpoints", 1, "5"),
       {.name = "seeds",
@@ -136,6 +137,16 @@ const std::vector<OptionSpec>& ppo_options() {
     };
     return list;
   }();
+  return specs;
+}
+
+const std::vector<OptionSpec>& trigger_options() {
+  static const std::vector<OptionSpec> specs{
+      count("streams", "to learn from, and as many others to measure with; 0: no trigger", 0, "0"),
+      count("calls", "of a stream, at most an episode", 1, "4000"),
+      real("false_alarms", "fewer in 1,000 calls of the streams that are learned from", 1000,
+           "0.7"),
+  };
   return specs;
 }
 

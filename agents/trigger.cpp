@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <fmt/core.h>
 #include <limits>
 #include <map>
 #include <stdexcept>
+
+#include "agents/learned_policy.hpp"
 
 namespace cclgym {
 
@@ -167,6 +170,38 @@ TriggerParameters train_trigger(std::span<const TriggerStream> streams,
     }
   }
   return best;
+}
+
+TrainedTrigger train_trigger(const TrainingEnvironment& where, const PolicyWeights& weights,
+                             std::size_t streams, std::size_t calls, double false_alarms_per_1000,
+                             std::uint64_t seed) {
+  LearnedPolicy policy(weights);
+  const auto record = [&](std::uint64_t part) {
+    std::vector<TriggerStream> recorded;
+    for (std::size_t i = 0; i < streams; ++i) {
+      recorded.push_back(record_stream(where, policy, calls, Random::stream(seed, {part, i})()));
+    }
+    return recorded;
+  };
+  const std::vector<TriggerStream> learned = record(0);
+  TrainedTrigger trained;
+  trained.parameters = train_trigger(learned, false_alarms_per_1000);
+  trained.trained = measure_trigger(trained.parameters, learned);
+  trained.held_out = measure_trigger(trained.parameters, record(1));
+  return trained;
+}
+
+std::string TrainedTrigger::text() const {
+  const auto measure = [](const TriggerMeasure& m) {
+    return fmt::format(
+        "{{calls: {}, changes: {}, found: {}, median_delay: {}, false_alarms_per_1000: {:.4g}}}",
+        m.calls, m.changes, m.found, m.median_delay, m.false_alarms_per_1000());
+  };
+  return fmt::format(
+      "sigma: {:.6g}\ndrift: {:.6g}\nlimit: {:.6g}\nthreshold: {:.6g}\ntrained: {}\n"
+      "held_out: {}\n",
+      parameters.sigma, parameters.drift, parameters.limit, parameters.threshold, measure(trained),
+      measure(held_out));
 }
 
 }  // namespace cclgym

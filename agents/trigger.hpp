@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "agents/policy.hpp"
@@ -93,5 +94,20 @@ struct TriggerMeasure {
 /// from how calls spread within regimes, the others by trying a grid. Deterministic.
 [[nodiscard]] TriggerParameters train_trigger(std::span<const TriggerStream> streams,
                                               double false_alarms_per_1000);
+
+/// A trigger with how well it did on the streams that it was trained on, and on others.
+struct TrainedTrigger {
+  TriggerParameters parameters;
+  TriggerMeasure trained;
+  TriggerMeasure held_out;
+
+  /// As a YAML file.
+  [[nodiscard]] std::string text() const;
+};
+/// Trains a trigger for calls that `weights` configure in `where`.
+[[nodiscard]] TrainedTrigger train_trigger(const TrainingEnvironment& where,
+                                           const PolicyWeights& weights, std::size_t streams,
+                                           std::size_t calls, double false_alarms_per_1000,
+                                           std::uint64_t seed);
 
 }  // namespace cclgym

@@ -9,6 +9,7 @@
 
 #include "agents/policy_gradient.hpp"
 #include "agents/trainer.hpp"
+#include "agents/trigger.hpp"
 #include "cli/command.hpp"
 #include "core/text_file.hpp"
 
@@ -109,6 +110,30 @@ void print_result(const TrainConfig& config, std::uint64_t seed, const Iteration
              report.cpu_s, checkpoint_path(folder, seed));
 }
 
+// Of every environment that changes, with the agent of a seed.
+void train_triggers(const TrainConfig& config, const Checkpoint& state, const std::string& folder,
+                    bool quiet) {
+  if (config.trigger.streams == 0) return;
+  std::string text;
+  for (const TrainingPart& part : config.parts) {
+    const TuningSetup& setup = *part.environment->setup();
+    if (setup.regimes.regimes.size() < 2) continue;
+    const TrainedTrigger trigger = train_trigger(
+        *part.environment, state.weights, static_cast<std::size_t>(config.trigger.streams),
+        static_cast<std::size_t>(config.trigger.calls), config.trigger.false_alarms, state.seed);
+    text += fmt::format("---\n# {}, noise {}\n{}", setup.fabric_label, setup.regimes.name,
+                        trigger.text());
+    if (quiet) continue;
+    const TriggerMeasure& found = trigger.held_out;
+    fmt::print(
+        "seed {}  trigger on {}: {} of {} changes found, median after {:g} calls, {:.3f} "
+        "false alarms in 1,000 calls\n",
+        state.seed, setup.fabric_label, found.found, found.changes, found.median_delay,
+        found.false_alarms_per_1000());
+  }
+  write_text_file(seed_folder(folder, state.seed) + "/trigger.yaml", text);
+}
+
 int train(const std::vector<std::string>& args) {
   ArgumentReader reader(train_command());
   reader.positional("FILE", "the training (docs/agents.md)")
@@ -148,6 +173,7 @@ int train(const std::vector<std::string>& args) {
       return true;
     };
     const Checkpoint state = train_agent(config, seed, folder, options);
+    train_triggers(config, state, folder, quiet);
     if (quiet) continue;
     if (last.iteration == 0) {
       fmt::print("seed {}  was done: {} iterations, {}\n", seed, state.iteration,

@@ -1,0 +1,145 @@
+// Baselines: legal, reproducible, and as good as they must be.
+#include <set>
+
+#include "agents/baselines/coordinate_descent.hpp"
+#include "agents/baselines/registry.hpp"
+#include "agents/baselines/simple_policies.hpp"
+#include "agents/baselines/trained_table.hpp"
+#include "baselines_testing.hpp"
+#include "catch.hpp"
+#include "core/error.hpp"
+#include "sim/config_chooser.hpp"
+
+namespace cclgym {
+namespace {
+
+using testing::setup_of;
+using testing::small_setup;
+
+// Times of `calls` calls; every action is checked to be legal.
+std::vector<double> play(Policy& policy, const std::shared_ptr<const TuningSetup>& setup, int calls,
+                         std::uint64_t seed = 1) {
+  CollectiveTuningEnv environment(setup);
+  OwnedBuffers buffers(environment.spec());
+  std::vector<std::int32_t> action(environment.spec().action_space.size());
+  std::vector<std::uint8_t> scratch(64);
+  environment.reset(seed, buffers.view());
+  policy.begin_episode(environment, seed);
+  std::vector<double> times_us;
+  const std::size_t time = info_index(environment.spec(), CollectiveTuningEnv::kTime);
+  for (int call = 0; call < calls; ++call) {
+    policy.act(buffers.observation, buffers.action_mask, environment, action);
+    REQUIRE(is_legal_action(environment, buffers.action_mask, action, scratch));
+    const StepOutcome outcome = environment.step(action, buffers.view());
+    policy.observe({outcome.reward, outcome.done(), buffers.info});
+    times_us.push_back(buffers.info[time]);
+    if (!outcome.done()) continue;
+    environment.reset(std::nullopt, buffers.view());
+    policy.begin_episode(environment, seed);
+  }
+  return times_us;
+}
+
+TEST_CASE("every baseline acts legally and the same way again") {
+  const auto setup = setup_of(
+      "{fabric: {name: ring, gpus: 4}, actions: stock-nccl, noise: stragglers, workload: {name: "
+      "sweep, collectives: [allreduce, allgather], sizes: 1KiB..16MiB x16}, episode: 20}");
+  for (const std::string& name : default_baselines()) {
+    INFO(name);
+    const std::vector<std::string> choosers =
+        is_config_chooser(name) ? std::vector{name} : std::vector<std::string>{};
+    const auto own = with_choosers(setup, choosers);
+    const auto one = make_baseline(name);
+    const auto other = make_baseline(name);
+    CHECK(std::string(one->name()) == name);
+    CHECK(one->reads_hidden() == (name == "oracle"));
+    CHECK(play(*one, own, 60) == play(*other, own, 60));
+  }
+}
+
+TEST_CASE("the oracle is a lower bound of every baseline, call by call") {
+  for (const char* noise : {"none", "stragglers"}) {
+    const auto setup = setup_of(std::string("{fabric: dgx1, actions: stock-nccl, noise: ") + noise +
+                                ", workload: {name: sweep, collectives: [allreduce], sizes: "
+                                "1KiB..16MiB x16}}");
+    OraclePolicy oracle;
+    const std::vector<double> best = play(oracle, setup, 60);
+    for (const char* name : {"random", "bandit", "autoccl", "table", "svm"}) {
+      const auto policy = make_baseline(name);
+      const std::vector<double> times = play(*policy, setup, 60);
+      for (std::size_t i = 0; i < best.size(); ++i) REQUIRE(times[i] >= best[i] * (1 - 1e-12));
+    }
+  }
+}
+
+TEST_CASE("a chooser's policy takes what the chooser chooses; others keep their actions") {
+  const auto setup = small_setup();
+  const auto more = with_choosers(setup, {"nccl-default", "nccl-default:2.8.4"});
+  CHECK(with_choosers(setup, {"nccl-default"}) == setup);
+  CHECK(more->actions->levels(Knob::Algorithm).size() ==
+        setup->actions->levels(Knob::Algorithm).size() + 1);
+  CHECK_THROWS_AS(with_choosers(setup, {"nccl-default:1.0"}), UserError);
+  ChooserPolicy policy("nccl-default:2.8.4");
+  CollectiveTuningEnv environment(more);
+  OwnedBuffers buffers(environment.spec());
+  std::vector<std::int32_t> action(3);
+  environment.reset(1, buffers.view());
+  policy.begin_episode(environment, 1);
+  policy.act(buffers.observation, buffers.action_mask, environment, action);
+  CHECK(more->actions->describe(action) == "nccl-default:2.8.4");
+  // An environment without it.
+  CollectiveTuningEnv without(setup);
+  CHECK_THROWS_AS(policy.begin_episode(without, 1), UserError);
+}
+
+TEST_CASE("table and oracle agree at the sizes of the table") {
+  const auto setup = small_setup();
+  TablePolicy table;
+  OraclePolicy oracle;
+  CHECK(play(table, setup, 11) == play(oracle, setup, 11));
+}
+
+TEST_CASE("the SVM is within a few per cent of the oracle where it was trained") {
+  const auto setup = small_setup();
+  SvmPolicy svm;
+  OraclePolicy oracle;
+  const std::vector<double> times = play(svm, setup, 11);
+  const std::vector<double> best = play(oracle, setup, 11);
+  int far = 0;
+  for (std::size_t i = 0; i < best.size(); ++i) far += times[i] > 1.1 * best[i] ? 1 : 0;
+  CHECK(far <= 3);  // PCCL: 75 to 95 % of the cells
+  CHECK(svm.test_accuracy(CollectiveKind::AllReduce) > 0.5);
+}
+
+TEST_CASE("classes cover every size within the tolerance, in few") {
+  const OfflineSweep sweep{.sizes = {1, 2, 3, 4},
+                           .time_s = {{1, 1.004, 9}, {2, 2.004, 9}, {9, 3, 9}, {9, 9, 4}}};
+  const SweepClasses classes = classify(sweep, 0.01);
+  CHECK(classes.actions == std::vector<std::size_t>{1, 2});
+  CHECK(classes.class_of == std::vector<std::size_t>{0, 0, 0, 1});
+  const SweepClasses exact = classify(sweep, 0);
+  CHECK(exact.actions == std::vector<std::size_t>{0, 1, 2});
+}
+
+TEST_CASE("coordinate descent settles, never worse than where it began, and counts its search") {
+  const auto setup = setup_of(
+      "{fabric: dgx1, actions: stock-nccl, workload: {name: sweep, collectives: [allreduce], "
+      "sizes: 4KiB}}");
+  CoordinateDescentPolicy policy;
+  const std::vector<double> times = play(policy, setup, 200);
+  CHECK(times.back() <= times.front());
+  CHECK(policy.searching() > 10);
+  CHECK(policy.searching() + policy.settled() == 200);
+  REQUIRE(policy.settled() > 50);
+  // Settled: the best that was ever seen, again and again.
+  CHECK(times.back() == *std::min_element(times.begin(), times.end()));
+  CHECK(times[times.size() - 50] == times.back());
+}
+
+TEST_CASE("a policy for CollectiveTuning-v0 says so elsewhere; unknown names get the nearest") {
+  const auto made = make_baseline("svm");
+  CHECK_THROWS_WITH(make_baseline("oracel"), Catch::Contains("did you mean 'oracle'"));
+}
+
+}  // namespace
+}  // namespace cclgym

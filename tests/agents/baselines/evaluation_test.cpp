@@ -1,0 +1,66 @@
+// Evaluations: the same stream for all, the oracle at one, sums that add up.
+#include "agents/evaluation.hpp"
+
+#include "agents/baselines/registry.hpp"
+#include "baselines_testing.hpp"
+#include "catch.hpp"
+
+namespace cclgym {
+namespace {
+
+EvaluatedPolicy entry(const std::string& name, std::vector<std::string> choosers = {}) {
+  return {name, [name](std::uint64_t) { return make_baseline(name); }, std::move(choosers)};
+}
+
+TEST_CASE("the oracle takes the oracle's time, the default the default's") {
+  const auto setup = testing::small_setup();
+  const std::vector<EvaluatedPolicy> policies{
+      entry("oracle"), entry("nccl-default", {"nccl-default"}), entry("random")};
+  const auto runs = evaluate_policies(setup, policies, {.calls = 0, .seeds = {1, 2}, .notice = {}});
+  REQUIRE(runs.size() == 6);
+  for (const PolicyRun& run : runs) {
+    CHECK(run.calls == 11);
+    CHECK(run.cells.size() == 11);
+    if (run.policy == "oracle") CHECK(run.oracle_ratio == Approx(1).epsilon(1e-12));
+    if (run.policy == "nccl-default") CHECK(run.default_ratio == Approx(1).epsilon(1e-12));
+    if (run.policy == "random") CHECK(run.oracle_ratio > 1.1);
+    double sum = 0;
+    for (const EvaluatedCell& cell : run.cells) sum += std::log(cell.oracle_ratio);
+    CHECK(std::exp(sum / 11) == Approx(run.oracle_ratio).epsilon(1e-9));
+  }
+  const auto summaries = summarize_runs(runs);
+  REQUIRE(summaries.size() == 3);
+  CHECK(summaries.front().policy == "oracle");
+  CHECK(summaries.front().worst_cell == Approx(1));
+  CHECK(summaries.back().policy == "random");
+  CHECK(summaries.back().least_oracle_ratio < summaries.back().most_oracle_ratio);
+  CHECK(summaries.back().p90_cell <= summaries.back().worst_cell);
+  for (const PolicySummary& one : summaries) CHECK(one.seeds == 2);
+
+  const std::string csv = evaluation_csv(runs, "a,b", true);
+  CHECK(std::count(csv.begin(), csv.end(), '\n') == 1 + 6 * 11);
+  CHECK(csv.find("\na b,oracle,1,allreduce,1024,1,") != std::string::npos);
+  const std::string page = evaluation_page("<x>", std::vector<EvaluatedPart>{{"part", runs}});
+  CHECK(page.find("&lt;x>") != std::string::npos);
+  CHECK(page.find("<h3>allreduce</h3>") != std::string::npos);
+}
+
+TEST_CASE("a stream without a list of calls is told apart by powers of two") {
+  const auto setup = testing::setup_of(
+      "{fabric: {name: ring, gpus: 4}, actions: stock-nccl, workload: {name: curriculum, "
+      "collectives: [allreduce], sizes: [1KiB, 16KiB]}}");
+  const std::vector<EvaluatedPolicy> policies{entry("random")};
+  const auto runs = evaluate_policies(setup, policies, {.calls = 50, .seeds = {1}, .notice = {}});
+  REQUIRE(runs.size() == 1);
+  CHECK(runs[0].calls == 50);
+  CHECK(runs[0].cells.size() <= 5);
+  std::uint64_t calls = 0;
+  for (const EvaluatedCell& cell : runs[0].cells) {
+    CHECK((cell.bytes & (cell.bytes - 1)) == 0);
+    calls += cell.calls;
+  }
+  CHECK(calls == 50);
+}
+
+}  // namespace
+}  // namespace cclgym

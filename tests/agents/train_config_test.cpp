@@ -1,0 +1,53 @@
+#include "agents/train_config.hpp"
+
+#include "catch.hpp"
+#include "core/error.hpp"
+
+namespace cclgym {
+namespace {
+
+std::string fault_of(const std::string& text) {
+  try {
+    (void)read_train_config(text, "t.yaml");
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+const std::string kGood =
+    "name: t\n"
+    "train: [{environment: Counter-v0}]\n";
+
+TEST_CASE("A training file of two lines has the defaults") {
+  const TrainConfig config = read_train_config(kGood, "t.yaml");
+  CHECK(config.name == "t");
+  CHECK(config.parts.size() == 1);
+  CHECK(config.warm_start.iterations == 0);  // Counter-v0 has no oracle
+  CHECK(config.ppo.iterations == 100);
+  CHECK(config.seeds == std::vector<std::uint64_t>{1});
+  CHECK(config.layers.encoder == std::vector<std::size_t>{64});
+  CHECK(config.hash() != read_train_config(kGood + "seeds: 2\n", "t.yaml").hash());
+}
+
+TEST_CASE("What is wrong in a training file is said with its place") {
+  CHECK(fault_of("name: t\n").find("train") != std::string::npos);
+  CHECK(fault_of(kGood + "pppo: {}\n").starts_with("t.yaml:3:1: "));
+  CHECK(fault_of(kGood + "ppo: {clip: 2}\n").starts_with("t.yaml:3:13: "));
+  CHECK(fault_of(kGood + "ppo: {steps: 30, sequence: 16}\n").starts_with("t.yaml:3:28: "));
+  CHECK(fault_of(kGood + "ppo: {environments: 1, steps: 16, minibatches: 9}\n")
+            .starts_with("t.yaml:3:48: "));
+  CHECK(fault_of(kGood + "agent: {lstm: -1}\n").starts_with("t.yaml:3:15: "));
+  CHECK(fault_of(kGood + "warm_start: {iterations: 5}\n")
+            .find("needs an environment with an "
+                  "oracle") != std::string::npos);
+  CHECK(fault_of("name: t\ntrain: [{environment: Conter-v0}]\n").find("Counter-v0") !=
+        std::string::npos);
+  CHECK(fault_of("name: t\ntrain: [{environment: Counter-v0, from: 5}]\n")
+            .find("iteration 0 has no environment") != std::string::npos);
+  CHECK(fault_of("name: t\ntrain: [{environment: Counter-v0}, {options: {fabric: dgx1}}]\n")
+            .find("other observations or actions") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace cclgym

@@ -1,0 +1,177 @@
+#include "agents/trainer.hpp"
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agents/learned_policy.hpp"
+#include "agents/policy_gradient.hpp"
+#include "agents_testing.hpp"
+#include "catch.hpp"
+#include "core/error.hpp"
+#include "core/text_file.hpp"
+
+namespace cclgym {
+namespace {
+
+TrainConfig counter(int iterations) {
+  return read_train_config(
+      "name: counter\n"
+      "train: [{environment: Counter-v0, options: {target: 12}}]\n"
+      "evaluate: [{label: counter, environment: Counter-v0, options: {target: 12}, calls: 400}]\n"
+      "agent: {encoder: [16], lstm: 8, head: 12, value: 16}\n"
+      "ppo: {iterations: " +
+          std::to_string(iterations) +
+          ", environments: 8, steps: 64, sequence: 8, gamma: 0.97, lambda: 0.9, entropy: 0.003, "
+          "learning_rate: 0.005}\n"
+          "evaluate_every: 5\ncheckpoint_every: 3\n",
+      "counter.yaml");
+}
+
+TrainConfig tuning() {
+  return read_train_config(
+      "name: small\n"
+      "train:\n"
+      "  - options: &small\n"
+      "      fabric: {name: ring, gpus: 4}\n"
+      "      workload: {name: sweep, sizes: 1KiB..1MiB x4}\n"
+      "      actions: stock-nccl\n"
+      "      episode: 20\n"
+      "evaluate:\n"
+      "  - label: all\n"
+      "    options: {fabric: {name: ring, gpus: 4}, workload: {name: sweep, sizes: 1KiB..1MiB "
+      "x4},\n"
+      "              actions: stock-nccl, oracle: true}\n"
+      "agent: {encoder: [16], lstm: 8, head: 12, value: 16}\n"
+      "warm_start: {iterations: 6}\n"
+      "ppo: {iterations: 4, environments: 3, steps: 32, sequence: 8}\n"
+      "checkpoint_every: 3\n",
+      "small.yaml");
+}
+
+// Calls that a policy needs to count to the target, over those that are needed at least.
+double excess_of(Policy& policy) {
+  const TrainingEnvironment where("Counter-v0", parse_yaml("{target: 12}", "t"), {});
+  const auto environment = where.make();
+  OwnedBuffers buffers(environment->spec());
+  std::vector<std::int32_t> action(2);
+  double needed = 0;
+  double least = 0;
+  for (std::uint64_t episode = 0; episode < 100; ++episode) {
+    environment->reset(episode, buffers.view());
+    policy.begin_episode(*environment, episode);
+    // A step adds 1, 2 or 4: fours as long as they fit, then what is left.
+    constexpr std::array<int, 4> kOfRest{0, 1, 1, 2};
+    const int remaining = static_cast<int>(buffers.observation[1]);
+    least += remaining / 4 + kOfRest[static_cast<std::size_t>(remaining % 4)];
+    for (bool done = false; !done; needed += 1) {
+      policy.act(buffers.observation, buffers.action_mask, *environment, action);
+      done = environment->step(action, buffers.view()).done();
+    }
+  }
+  return needed / least;
+}
+
+TEST_CASE("PPO learns to count in as few steps as can be") {
+  if (!training_available()) return;
+  const testing::TemporaryFolder folder("counter");
+  const TrainConfig config = counter(30);
+  Random random(1);
+  LearnedPolicy untrained(
+      initial_policy_weights(config.parts[0].environment->network_shape(config.layers), random));
+  const Checkpoint trained = train_agent(config, 1, folder.path(), {});
+  LearnedPolicy policy(trained.weights);
+  CHECK(excess_of(policy) < 1.02);
+  CHECK(excess_of(policy) < excess_of(untrained));
+}
+
+TEST_CASE("The same seed gives the same weights for any number of threads, another one others") {
+  if (!training_available()) return;
+  const testing::TemporaryFolder folder("threads");
+  const TrainConfig config = tuning();
+  const Checkpoint one = train_agent(config, 1, folder.path() + "/a", {.threads = 1});
+  const Checkpoint two = train_agent(config, 1, folder.path() + "/b", {.threads = 2});
+  const Checkpoint other = train_agent(config, 2, folder.path() + "/a", {.threads = 1});
+  CHECK(one.iteration == 10);
+  CHECK(one.weights == two.weights);
+  CHECK(one.adam == two.adam);
+  CHECK_FALSE(one.weights.tensors == other.weights.tensors);
+}
+
+// Trains in a process of its own, which is killed after `iterations`.
+void train_and_be_killed(const TrainConfig& config, const std::string& folder, int iterations) {
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    TrainerOptions options;
+    options.report = [&](const IterationReport& report) {
+      if (report.iteration == iterations) (void)::raise(SIGKILL);
+      return true;
+    };
+    (void)train_agent(config, 1, folder, options);
+    std::_Exit(0);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  REQUIRE(WIFSIGNALED(status));
+  REQUIRE(WTERMSIG(status) == SIGKILL);
+}
+
+TEST_CASE("A training that is killed again and again ends with the same weights") {
+  if (!training_available()) return;
+  const testing::TemporaryFolder folder("killed");
+  const TrainConfig config = tuning();
+  const Checkpoint whole = train_agent(config, 1, folder.path() + "/whole", {});
+  const std::string killed = folder.path() + "/killed";
+  // Before the first checkpoint, just after one, within the warm start and within PPO.
+  for (const int iteration : {1, 4, 6, 8}) train_and_be_killed(config, killed, iteration);
+  const Checkpoint resumed = train_agent(config, 1, killed, {});
+  CHECK(resumed.weights == whole.weights);
+  CHECK(resumed.adam == whole.adam);
+  CHECK(resumed.iteration == whole.iteration);
+  // Every iteration has one row.
+  const std::string text = read_text_file(killed + "/seed-1/metrics.csv", 1 << 20);
+  CHECK(std::count(text.begin(), text.end(), '\n') == 11);
+  for (int i = 1; i <= 10; ++i) {
+    CHECK(text.find("\n" + std::to_string(i) + ",") != std::string::npos);
+  }
+  // What is done is left alone.
+  CHECK(train_agent(config, 1, killed, {}).weights == whole.weights);
+}
+
+TEST_CASE("A checkpoint of another training is refused") {
+  if (!training_available()) return;
+  const testing::TemporaryFolder folder("other");
+  (void)train_agent(counter(1), 1, folder.path(), {});
+  std::string message;
+  try {
+    (void)train_agent(counter(2), 1, folder.path(), {});
+  } catch (const UserError& error) {
+    message = error.what();
+  }
+  CHECK(message.find("another training file") != std::string::npos);
+}
+
+TEST_CASE("The oracle's pupil chooses well from the warm start on") {
+  if (!training_available()) return;
+  const testing::TemporaryFolder folder("pupil");
+  const TrainConfig config = tuning();
+  std::vector<PolicyMeasure> measured;
+  TrainerOptions options;
+  options.report = [&](const IterationReport& report) {
+    if (!report.evaluation.empty()) measured = report.evaluation;
+    return true;
+  };
+  (void)train_agent(config, 3, folder.path(), options);
+  REQUIRE(measured.size() == 1);
+  CHECK(measured[0].calls == 6);
+  CHECK(measured[0].oracle_ratio >= 1);
+  CHECK(measured[0].worst_cell >= measured[0].oracle_ratio);
+}
+
+}  // namespace
+}  // namespace cclgym
