@@ -19,9 +19,7 @@ static_assert(sizeof(Lane) == 4 * kLane);
 CCLGYM_INLINE Lane* lane_at(float* p) { return reinterpret_cast<Lane*>(p); }
 CCLGYM_INLINE const Lane* lane_at(const float* p) { return reinterpret_cast<const Lane*>(p); }
 
-CCLGYM_INLINE void fill(Lane& x, float value) {
-  x = Lane{} + value;
-}
+CCLGYM_INLINE void fill(Lane& x, float value) { x = Lane{} + value; }
 
 // Also for what is not a number: `high`.
 CCLGYM_INLINE void clamp(Lane& x, float low, float high) {
@@ -158,9 +156,7 @@ CCLGYM_INLINE void cell_body(const float* gates, const float* c, float* c_next, 
 CCLGYM_KERNELS(plain, Plain, )
 #if defined(__x86_64__)
 CCLGYM_KERNELS(avx2, Avx2, __attribute__((target("avx2"))))
-CCLGYM_KERNELS(
-    avx512, Avx512,
-    __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,prefer-vector-width=512"))))
+CCLGYM_KERNELS(avx512, Avx512, __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl"))))
 #endif
 
 struct Available {

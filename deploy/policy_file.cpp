@@ -263,10 +263,13 @@ PolicyFile parse_policy(std::string_view bytes, const std::string& name) {
   const std::uint64_t records = in.u64();
   PolicyFile file;
   std::set<std::pair<std::uint32_t, std::string>> names;
+  std::uint32_t last_kind = kText;
   for (std::uint64_t i = 0; i < records; ++i) {
     const std::size_t at = in.position();
     const std::uint32_t kind = in.u32();
     if (kind < kText || kind > kTensor) in.fail(at, "unknown kind of record");
+    if (kind < last_kind) in.fail(at, "texts come before tables, and these before tensors");
+    last_kind = kind;
     const std::uint32_t name_bytes = in.u32();
     const std::uint64_t payload = in.u64();
     std::string record(in.take(name_bytes, "a name"));

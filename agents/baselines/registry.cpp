@@ -5,6 +5,7 @@
 #include "agents/baselines/simple_policies.hpp"
 #include "agents/baselines/trained_table.hpp"
 #include "core/error.hpp"
+#include "cost_models/nccl_version.hpp"
 #include "sim/config_chooser.hpp"
 
 namespace cclgym {
@@ -29,7 +30,13 @@ std::unique_ptr<Policy> make_baseline(const std::string& name) {
   if (name == "table") return std::make_unique<TablePolicy>();
   if (name == "svm") return std::make_unique<SvmPolicy>();
   if (name == "oracle") return std::make_unique<OraclePolicy>();
-  if (is_config_chooser(name)) return std::make_unique<ChooserPolicy>(name);
+  if (is_config_chooser(name)) {
+    // An environment takes no notice of a release that is not modelled: NCCL does not run there.
+    constexpr std::string_view kNccl = "nccl-default:";
+    if (name.starts_with(kNccl))
+      (void)parse_nccl_version(std::string_view(name).substr(kNccl.size()));
+    return std::make_unique<ChooserPolicy>(name);
+  }
   std::vector<std::string> names;
   for (const BaselineInfo& info : baseline_infos()) names.push_back(info.name);
   throw UserError(unknown_name_message("baseline", name, names));

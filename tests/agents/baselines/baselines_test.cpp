@@ -1,5 +1,5 @@
 // Baselines: legal, reproducible, and as good as they must be.
-#include <set>
+#include <algorithm>
 
 #include "agents/baselines/coordinate_descent.hpp"
 #include "agents/baselines/registry.hpp"
@@ -78,7 +78,7 @@ TEST_CASE("a chooser's policy takes what the chooser chooses; others keep their 
   CHECK(with_choosers(setup, {"nccl-default"}) == setup);
   CHECK(more->actions->levels(Knob::Algorithm).size() ==
         setup->actions->levels(Knob::Algorithm).size() + 1);
-  CHECK_THROWS_AS(with_choosers(setup, {"nccl-default:1.0"}), UserError);
+  CHECK_THROWS_AS(with_choosers(setup, {"dispatch:no-such.yaml"}), UserError);
   ChooserPolicy policy("nccl-default:2.8.4");
   CollectiveTuningEnv environment(more);
   OwnedBuffers buffers(environment.spec());
@@ -136,9 +136,15 @@ TEST_CASE("coordinate descent settles, never worse than where it began, and coun
   CHECK(times[times.size() - 50] == times.back());
 }
 
-TEST_CASE("a policy for CollectiveTuning-v0 says so elsewhere; unknown names get the nearest") {
-  const auto made = make_baseline("svm");
-  CHECK_THROWS_WITH(make_baseline("oracel"), Catch::Contains("did you mean 'oracle'"));
+TEST_CASE("unknown names get the nearest") {
+  CHECK_THROWS_AS(make_baseline("nccl-default:1.0"), UserError);
+  std::string message;
+  try {
+    (void)make_baseline("oracel");
+  } catch (const UserError& error) {
+    message = error.what();
+  }
+  CHECK(message.find("did you mean 'oracle'") != std::string::npos);
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ TEST_CASE("the oracle takes the oracle's time, the default the default's") {
 TEST_CASE("a stream without a list of calls is told apart by powers of two") {
   const auto setup = testing::setup_of(
       "{fabric: {name: ring, gpus: 4}, actions: stock-nccl, workload: {name: curriculum, "
-      "collectives: [allreduce], sizes: [1KiB, 16KiB]}}");
+      "collectives: [allreduce], least: 1KiB, most: 16KiB}}");
   const std::vector<EvaluatedPolicy> policies{entry("random")};
   const auto runs = evaluate_policies(setup, policies, {.calls = 50, .seeds = {1}, .notice = {}});
   REQUIRE(runs.size() == 1);

@@ -18,7 +18,8 @@ PolicyWeights hand_made(const YamlValue& options, bool chooser) {
   const TrainingEnvironment where("CollectiveTuning-v0", options, {});
   Random random(1);
   PolicyWeights weights = initial_policy_weights(
-      where.network_shape({.encoder = {1}, .lstm = 0, .head = 2, .value = 1, .levels = {}}), random);
+      where.network_shape({.encoder = {1}, .lstm = 0, .head = 2, .value = 1, .levels = {}}),
+      random);
   where.describe(weights);
   for (PolicyTensor& tensor : weights.tensors) {
     std::fill(tensor.values.begin(), tensor.values.end(), 0.0F);

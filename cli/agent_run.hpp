@@ -1,0 +1,24 @@
+// The folder of `cclgym train`, for the commands that use what was trained.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "agents/checkpoint.hpp"
+#include "agents/train_config.hpp"
+
+namespace cclgym {
+
+struct AgentRun {
+  std::string folder;
+  TrainConfig config;
+  std::vector<std::uint64_t> seeds;  ///< those of the file that have a checkpoint
+};
+
+/// Throws UserError if the folder is none of a training, or has no checkpoint.
+[[nodiscard]] AgentRun load_agent_run(const std::string& folder);
+/// The checkpoint of a seed. Throws UserError if it is damaged or of another training.
+[[nodiscard]] Checkpoint load_agent(const AgentRun& run, std::uint64_t seed);
+
+}  // namespace cclgym

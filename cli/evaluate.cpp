@@ -1,0 +1,167 @@
+// cclgym evaluate: a trained agent and baselines side by side.
+#include <algorithm>
+#include <filesystem>
+#include <fmt/core.h>
+
+#include "agents/baselines/registry.hpp"
+#include "agents/evaluation.hpp"
+#include "agents/learned_policy.hpp"
+#include "cli/agent_run.hpp"
+#include "cli/command.hpp"
+#include "core/text_file.hpp"
+#include "sim/config_chooser.hpp"
+
+namespace cclgym {
+
+namespace {
+
+OptionSpec calls_option() {
+  return {.name = "calls",
+          .kind = OptionKind::Integer,
+          .description = "calls of each policy and seed",
+          .min = 1,
+          .max = 1e9,
+          .default_text = "one pass over the workload, or an episode"};
+}
+
+OptionSpec seeds_option() {
+  return {.name = "seeds",
+          .kind = OptionKind::Integer,
+          .description = "runs of each policy, with seeds 1, 2, …; of agents: those trained",
+          .min = 1,
+          .max = 1000,
+          .default_text = "3"};
+}
+
+struct Part {
+  std::string label;
+  std::shared_ptr<const TuningSetup> setup;
+  std::uint64_t calls = 0;
+};
+
+// "a,b": names of baselines.
+std::vector<std::string> names_of(const std::string& text) {
+  std::vector<std::string> names;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    if (end > at) names.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return names;
+}
+
+EvaluatedPolicy baseline(const std::string& name) {
+  (void)make_baseline(name);  // says what is wrong before anything runs
+  EvaluatedPolicy policy{.name = name,
+                         .make = [name](std::uint64_t /*seed*/) { return make_baseline(name); },
+                         .choosers = {}};
+  if (is_config_chooser(name)) policy.choosers = {name};
+  return policy;
+}
+
+std::vector<Part> parts_of(const TrainConfig& config) {
+  std::vector<Part> parts;
+  for (const auto& part : config.evaluation) {
+    if (!part.environment->setup()) continue;
+    parts.push_back(
+        {part.label, part.environment->setup(), static_cast<std::uint64_t>(part.calls)});
+  }
+  if (parts.empty()) {
+    throw UserError("the training has no evaluation in CollectiveTuning-v0");
+  }
+  return parts;
+}
+
+int evaluate(const std::vector<std::string>& args) {
+  const auto arguments =
+      ArgumentReader(evaluate_command())
+          .positional("RUN", "folder of a training, or a file with options of CollectiveTuning-v0")
+          .option("against", "NAMES", "baselines, with commas [default: all]")
+          .option(calls_option(), "N")
+          .option(seeds_option(), "N")
+          .option("out", "DIR",
+                  "folder of evaluation.csv and .html [default: RUN, or results/NAME]")
+          .flag("quiet", "print nothing but errors")
+          .read(args);
+  if (!arguments) return 0;
+  const std::string& source = arguments->text("RUN");
+  const std::vector<std::string> names =
+      arguments->has("against") ? names_of(arguments->text("against")) : default_baselines();
+  std::vector<EvaluatedPolicy> policies;
+  for (const std::string& name : names) policies.push_back(baseline(name));
+
+  const std::string seeds_text = arguments->has("seeds") ? arguments->text("seeds") : "3";
+  const std::int64_t seeds = read_integer(seeds_text, seeds_option(), argument_location("seeds"));
+  EvaluationOptions options;
+  options.seeds.clear();
+  for (std::int64_t seed = 1; seed <= seeds; ++seed) {
+    options.seeds.push_back(static_cast<std::uint64_t>(seed));
+  }
+  std::vector<Part> parts;
+  std::string folder;
+  std::error_code error;
+  if (std::filesystem::is_directory(source, error)) {
+    const auto run = std::make_shared<const AgentRun>(load_agent_run(source));
+    parts = parts_of(run->config);
+    folder = source;
+    if (!arguments->has("seeds")) options.seeds = run->seeds;
+    const auto agent = [run](std::uint64_t seed) -> std::unique_ptr<Policy> {
+      const bool trained = std::ranges::find(run->seeds, seed) != run->seeds.end();
+      const std::uint64_t which = trained ? seed : run->seeds[seed % run->seeds.size()];
+      return std::make_unique<LearnedPolicy>(load_agent(*run, which).weights);
+    };
+    policies.insert(policies.begin(), {.name = "lstm-ppo", .make = agent, .choosers = {}});
+  } else {
+    const std::string name = std::filesystem::path(source).stem().string();
+    parts.push_back({name, read_tuning_setup(load_yaml_file(source)), 0});
+    folder = "results/" + name;
+  }
+  if (arguments->has("out")) folder = arguments->text("out");
+  const bool quiet = arguments->has("quiet");
+  if (!quiet) {
+    options.notice = [](const std::string& policy, std::uint64_t seed) {
+      fmt::print(stderr, "seed {}: {}\n", seed, policy);
+    };
+  }
+  std::string csv;
+  std::vector<EvaluatedPart> done;
+  for (const Part& part : parts) {
+    options.calls = part.calls;
+    if (arguments->has("calls")) {
+      options.calls = static_cast<std::uint64_t>(
+          read_integer(arguments->text("calls"), calls_option(), argument_location("calls")));
+    }
+    done.push_back({part.label, evaluate_policies(part.setup, policies, options)});
+    csv += evaluation_csv(done.back().runs, part.label, csv.empty());
+    if (quiet) continue;
+    fmt::print("{}: {} on {}, {} calls a seed\n{}\n", part.label, done.back().runs.front().policy,
+               part.setup->fabric_label, done.back().runs.front().calls,
+               evaluation_table(summarize_runs(done.back().runs)));
+  }
+  std::filesystem::create_directories(folder, error);
+  if (error) throw UserError(quoted(folder, 200) + ": cannot be made: " + error.message());
+  write_text_file(folder + "/evaluation.csv", csv);
+  write_text_file(folder + "/evaluation.html", evaluation_page("Evaluation of " + source, done));
+  if (!quiet) fmt::print("cells     {0}/evaluation.csv\nchoices   {0}/evaluation.html\n", folder);
+  return 0;
+}
+
+}  // namespace
+
+const Command& evaluate_command() {
+  static const Command command{
+      .name = "evaluate",
+      .summary = "Compares a trained agent and baselines with the best possible",
+      .usage = "RUN [options]",
+      .examples =
+          "  cclgym evaluate results/train-ndv4\n"
+          "      the agents of a training against all baselines, in its evaluation's environments\n"
+          "  cclgym evaluate environment.yaml --against svm,table,nccl-default:2.28,oracle\n"
+          "      baselines alone; the file has options of CollectiveTuning-v0, e.g. fabric: ndv4\n"
+          "  cclgym evaluate environment.yaml --against bandit,autoccl --calls 20000\n"
+          "      those that learn while they run: what their search costs counts\n",
+      .run = evaluate};
+  return command;
+}
+
+}  // namespace cclgym
