@@ -34,6 +34,8 @@ struct Command {
 [[nodiscard]] const Command& fit_command();
 [[nodiscard]] const Command& compare_command();
 [[nodiscard]] const Command& train_command();
+[[nodiscard]] const Command& evaluate_command();
+[[nodiscard]] const Command& export_command();
 
 /// The options of a command, read. Values are texts; numbers and quantities are read from them
 /// through their records, e.g. read_integer(text, spec, argument_location("channels")).
