@@ -139,7 +139,7 @@ StepOutcome CollectiveTuningEnv::step(std::span<const std::int32_t> action,
   input_.expected_s = done_.expected_s;
   input_.steps = expected.steps;
   const FabricFeatures& fabric = setup_->fabric;
-  // AllReduce is a ReduceScatter and an AllGather (SCCL section 4); a chunk of AllGather is what
+  // AllReduce is a ReduceScatter and an AllGather (SCCL); a chunk of AllGather is what
   // one GPU gives.
   const double passes = call.collective == CollectiveKind::AllReduce ? 2 : 1;
   input_.least_steps = passes * fabric.diameter;

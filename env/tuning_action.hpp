@@ -92,7 +92,7 @@ class TuningActions {
   /// The chooser that an action leaves the call to; nullopt: it says the configuration itself.
   [[nodiscard]] std::optional<std::size_t> chooser_of(std::span<const std::int32_t> action) const;
   /// What rewards compare with: what the first chooser chooses; where it does not choose for the
-  /// collective or not on this fabric, TE-CCL's rule of thumb (section 11): Tree with LL below
+  /// collective or not on this fabric, a rule of thumb after TE-CCL: Tree with LL below
   /// 16 KiB, Ring with LL128 below 1 MiB, then Ring with Simple on every logical ring. Allocates.
   [[nodiscard]] PlainConfig reference(const Call& call) const;
   /// What a chooser chooses. Allocates: keep the answer. Throws UserError where it cannot choose.

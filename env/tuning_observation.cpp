@@ -12,12 +12,12 @@ namespace cclgym {
 namespace {
 
 // SCCL: Cai et al. 2021; MSCCLang: Cowan et al. 2023; GC3: Cowan et al. 2022; PCCL: Singh et al.
-// 2025; TE-CCL: Liu et al. 2024. Sections are of the project's readings of them.
-constexpr const char* kSccl = "SCCL 12.2";
-constexpr const char* kGc3 = "GC3 12.3";
-constexpr const char* kMsccl = "MSCCLang 11.2";
-constexpr const char* kPccl = "PCCL 9.2, 9.3";
-constexpr const char* kTeccl = "TE-CCL 11";
+// 2025; TE-CCL: Liu et al. 2024.
+constexpr const char* kSccl = "SCCL";
+constexpr const char* kGc3 = "GC3";
+constexpr const char* kMsccl = "MSCCLang";
+constexpr const char* kPccl = "PCCL";
+constexpr const char* kTeccl = "TE-CCL";
 
 constexpr std::size_t kSizeClasses = 40;  // powers of two up to a terabyte
 constexpr double kMostLogRatio = 4;
@@ -213,12 +213,12 @@ void TuningObservation::write_call(const WorkloadCall& next, Writer& out) const 
   out.flag("allreduce", "all", kind == CollectiveKind::AllReduce);
   out.flag("allgather", "all", kind == CollectiveKind::AllGather);
   out.flag("reducescatter", "all", kind == CollectiveKind::ReduceScatter);
-  out.flag("broadcast", "SCCL 12.8", kind == CollectiveKind::Broadcast);
-  out.flag("reduce", "SCCL 12.8", kind == CollectiveKind::Reduce);
+  out.flag("broadcast", "SCCL", kind == CollectiveKind::Broadcast);
+  out.flag("reduce", "SCCL", kind == CollectiveKind::Reduce);
   out.flag("alltoall", kSccl, kind == CollectiveKind::AllToAll);
   out.flag("alltonext", kGc3, kind == CollectiveKind::AllToNext);
   out.flag("combining", kSccl, is_reduction(kind));
-  out.put("compute", "log10(us of compute since the call before) / 6", 0, 1.5, "SCCL 12.6",
+  out.put("compute", "log10(us of compute since the call before) / 6", 0, 1.5, "SCCL",
           log10_of(context.compute_s * 1e6, 1) / 6);
   out.put("intensity", "log10(FLOP a byte) / 6; 0: no model", 0, 2, kTeccl,
           log10_of(context.intensity, 1) / 6);
@@ -232,7 +232,7 @@ void TuningObservation::write_call(const WorkloadCall& next, Writer& out) const 
 void TuningObservation::write_load(const WorkloadCall& next, Writer& out) const {
   // The fourth fingerprint of GC3: a network that other tenants share shows by what times vary.
   out.flag("network_shared", kGc3, shared_);
-  out.put("mean_log_ratio", "mean of ln(time / expected), 16 calls", -4, 4, "SCCL 12.6",
+  out.put("mean_log_ratio", "mean of ln(time / expected), 16 calls", -4, 4, "SCCL",
           mean_log_ratio_);
   out.put("deviation", "standard deviation of ln(time / expected), 16 calls", 0, 4, kGc3,
           deviation_);
@@ -248,13 +248,13 @@ void TuningObservation::write_load(const WorkloadCall& next, Writer& out) const 
     imbalance = bound[std::min<std::size_t>(last.channels, bound.size()) - 1];
     reduces = reduces_in_steps_[last.program] != 0;
   }
-  out.put("nic_imbalance", "(busiest NIC / even share - 1) / 4, last call", 0, 4, "PCCL 10.3",
+  out.put("nic_imbalance", "(busiest NIC / even share - 1) / 4, last call", 0, 4, "PCCL",
           (imbalance - 1) / 4);
   out.flag("compute_in_reduce", kMsccl, reduces);
   const SizeClass& own = classes_[size_class(next.call)];
   out.put("class_log_ratio", "moving mean of ln(time / expected), calls of this kind and size", -4,
-          4, "SCCL 12.6", own.mean);
-  out.put("class_deviation", "moving deviation of it", 0, 4, "SCCL 12.6", own.deviation);
+          4, "SCCL", own.mean);
+  out.put("class_deviation", "moving deviation of it", 0, 4, "SCCL", own.deviation);
 }
 
 void TuningObservation::write_window(Writer& out) const {

@@ -56,6 +56,7 @@ class QuotientBuilder {
     const std::optional<GraphSymmetry> found = find_symmetry(graph_, keys_);
     if (!found) return false;
     symmetry_ = *found;
+    made_.share_ = static_cast<double>(symmetry_.node.size()) / static_cast<double>(graph_.size());
     add_nodes();
     add_links();
     add_edges();
@@ -269,7 +270,8 @@ QuotientProgram::QuotientProgram(const SimulationRecord& record,
       slow_rate_(noise.slow_gpus.any() ? noise.slow_gpus.rate : 1.0),
       runtime_(record.lowered.outline->runtime),
       cut_(program_cut(*record.lowered.program)),
-      steps_(record.result.steps) {}
+      steps_(record.result.steps),
+      share_(1) {}
 
 std::unique_ptr<QuotientProgram> QuotientProgram::make(const SimulationRecord& record,
                                                        std::shared_ptr<const Fabric> fabric,
@@ -368,8 +370,11 @@ std::shared_ptr<const TransferGraph> QuotientProgram::graph_of(const Config& con
 QuotientProgram::Timed QuotientProgram::time(Engine& engine, const Call& call,
                                              const Config& config) {
   const std::int32_t tiles = tiles_for(call, config);
+  // As many tiles as the simulator would take of the whole graph.
+  TileBudget budget;
+  budget.firings = static_cast<std::int64_t>(static_cast<double>(budget.firings) * share_);
   const TiledDates dates = run_tiles(engine, graph_of(config, tiles, tile_bytes_for(call, tiles)),
-                                     tiles, watched_, {}, nullptr, nullptr, nullptr);
+                                     tiles, watched_, budget);
   Timed timed{.time_s = 0, .tile_error_s = dates.error_s, .periodic = dates.periodic};
   for (const double end_s : dates.end_s) timed.time_s = std::max(timed.time_s, end_s);
   return timed;

@@ -113,6 +113,7 @@ class QuotientProgram {
   Runtime runtime_;
   ProgramCut cut_;
   int steps_;
+  double share_;             ///< classes of nodes by nodes
   std::vector<Node> nodes_;  ///< by class
   std::vector<Route> routes_;
   std::vector<Edge> edges_;
