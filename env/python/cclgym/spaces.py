@@ -3,6 +3,8 @@
 The samples of these are not those of Gymnasium's for the same seed.
 """
 
+import itertools
+
 import numpy as np
 
 try:
@@ -286,7 +288,8 @@ def unflatten_mask(space, flat):
     if isinstance(space, Discrete):
         return flat
     if isinstance(space, MultiDiscrete):
-        return tuple(np.split(flat, np.cumsum(space.nvec)[:-1]))
+        ends = itertools.accumulate(space.nvec.tolist())  # np.split takes ten times as long
+        return tuple(flat[end - n:end] for end, n in zip(ends, space.nvec.tolist()))
     masks, begin = {}, 0
     for name, entry in space.spaces.items():
         end = begin + mask_size(entry)
