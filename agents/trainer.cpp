@@ -18,7 +18,11 @@ namespace {
 
 // What the streams of random numbers of a seed are for. A stream depends on the seed, its purpose
 // and the iteration alone, so that there is none to keep in checkpoints.
-enum Purpose : std::uint64_t { kInitialWeights, kRollout, kOrder, kNormalisation, kEvaluation };
+constexpr std::uint64_t kInitialWeights = 0;
+constexpr std::uint64_t kRollout = 1;
+constexpr std::uint64_t kOrder = 2;
+constexpr std::uint64_t kNormalisation = 3;
+constexpr std::uint64_t kEvaluation = 4;
 
 double cpu_now_s() {
   timespec time{};

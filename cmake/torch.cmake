@@ -5,7 +5,8 @@ find_path(CCLGYM_TORCH_INCLUDE torch/csrc/autograd/grad_mode.h)
 find_path(CCLGYM_TORCH_API_INCLUDE torch/torch.h PATH_SUFFIXES torch/csrc/api/include)
 find_library(CCLGYM_TORCH_CPU torch_cpu)
 find_library(CCLGYM_TORCH_C10 c10)
-# Debian's LibTorch calls whatever libblas.so.3 is: OpenBLAS once that is installed.
+# Debian's LibTorch calls whatever libblas.so.3 is. A program that is linked to OpenBLAS itself gets the
+# functions from there, also where libblas.so.3 is the slow reference.
 find_library(CCLGYM_OPENBLAS openblas)
 set(torch_found OFF)
 if(CCLGYM_TORCH_INCLUDE AND CCLGYM_TORCH_API_INCLUDE AND CCLGYM_TORCH_CPU AND CCLGYM_TORCH_C10
