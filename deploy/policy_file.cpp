@@ -20,7 +20,10 @@ constexpr std::size_t kHeaderBytes = 32;
 constexpr std::size_t kChecksumEnd = 16;  // the checksum is of what follows it
 constexpr std::size_t kAlignment = 8;
 
-enum RecordKind : std::uint32_t { kText = 1, kTable = 2, kTensor = 3 };
+// Kinds of records.
+constexpr std::uint32_t kText = 1;
+constexpr std::uint32_t kTable = 2;
+constexpr std::uint32_t kTensor = 3;
 
 std::size_t padded(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
@@ -116,7 +119,7 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
-void begin_record(ByteWriter& out, RecordKind kind, std::string_view name, std::size_t payload) {
+void begin_record(ByteWriter& out, std::uint32_t kind, std::string_view name, std::size_t payload) {
   out.u32(kind);
   out.u32(static_cast<std::uint32_t>(name.size()));
   out.u64(payload);
@@ -283,9 +286,13 @@ PolicyFile parse_policy(std::string_view bytes, const std::string& name) {
       in.fail(at + 8, "record '" + record + "' of " + std::to_string(payload) +
                           " bytes, but the file has only " + std::to_string(in.left()) + " more");
     }
-    if (kind == kText) read_text(in, std::move(record), payload, file);
-    if (kind == kTable) read_table(in, std::move(record), payload, file);
-    if (kind == kTensor) read_tensor(in, std::move(record), payload, file);
+    if (kind == kText) {
+      read_text(in, std::move(record), payload, file);
+    } else if (kind == kTable) {
+      read_table(in, std::move(record), payload, file);
+    } else {
+      read_tensor(in, std::move(record), payload, file);
+    }
     in.pad();
   }
   if (in.left() != 0) in.fail(in.position(), "bytes after the last record");

@@ -16,6 +16,7 @@
 extern "C" {
 #endif
 
+/* NOLINTBEGIN(readability-identifier-naming): names as C has them */
 typedef struct cclgym_policy cclgym_policy;
 
 enum cclgym_policy_status {
@@ -26,6 +27,7 @@ enum cclgym_policy_status {
   CCLGYM_POLICY_NO_LEGAL_ACTION = 4, /* the masks leave none */
   CCLGYM_POLICY_NO_MEMORY = 5
 };
+/* NOLINTEND(readability-identifier-naming) */
 
 /* Reads a policy file. On success *policy must be given to cclgym_policy_free. Otherwise *policy is
  * null, and `error` (if not null) has a line of at most error_bytes - 1 bytes that says what is

@@ -18,13 +18,16 @@ using namespace cclgym;
 
 constexpr int kDecisions = 1'000'000;
 
-std::string random_policy(std::size_t encoder, std::size_t lstm, std::size_t head,
-                          const std::vector<std::size_t>& levels) {
+std::string random_policy(std::size_t observations, std::size_t encoder, std::size_t lstm,
+                          std::size_t head, const std::vector<std::size_t>& levels) {
   Random random(1);
-  PolicyWeights weights = initial_policy_weights(
-      {.observations = 93, .encoder = {encoder}, .lstm = lstm, .head = head, .levels = levels},
-      random);
-  weights.features.assign(93, "feature");
+  PolicyWeights weights = initial_policy_weights({.observations = observations,
+                                                  .encoder = {encoder},
+                                                  .lstm = lstm,
+                                                  .head = head,
+                                                  .levels = levels},
+                                                 random);
+  weights.features.assign(observations, "feature");
   for (const std::size_t n : levels) {
     weights.knobs.push_back({"knob", std::vector<std::string>(n, "level")});
   }
@@ -61,17 +64,18 @@ void measure(const std::string& label, const cclgym_policy* policy, int rules) {
               at(0.999));
 }
 
-void measure_random(std::size_t encoder, std::size_t lstm, std::size_t head,
-                    const std::vector<std::size_t>& levels) {
-  const std::string bytes = random_policy(encoder, lstm, head, levels);
+void measure_random(std::size_t observations, std::size_t encoder, std::size_t lstm,
+                    std::size_t head, const std::vector<std::size_t>& levels) {
+  const std::string bytes = random_policy(observations, encoder, lstm, head, levels);
   cclgym_policy* policy = nullptr;
   char error[300] = "";
   if (cclgym_policy_parse(bytes.data(), bytes.size(), &policy, error, sizeof(error)) != 0) {
     std::printf("%s\n", error);
     return;
   }
-  measure("93 -> " + std::to_string(encoder) + ", lstm " + std::to_string(lstm) + ", " +
-              std::to_string(levels.size()) + " heads of " + std::to_string(head),
+  measure(std::to_string(observations) + " -> " + std::to_string(encoder) + ", lstm " +
+              std::to_string(lstm) + ", " + std::to_string(levels.size()) + " heads of " +
+              std::to_string(head),
           policy, -1);
   cclgym_policy_free(policy);
 }
@@ -93,12 +97,15 @@ int main(int argc, char** argv) {
     cclgym_policy_free(policy);
     return 0;
   }
+  // Profiles offline, nccl-2.30 and stock-nccl, with the layers of agents and smaller ones.
   const std::vector<std::size_t> offline{13, 5, 3, 7, 6, 4, 6, 3};
-  const std::vector<std::size_t> stock{5, 3, 7};
-  measure_random(64, 32, 24, offline);
-  measure_random(64, 32, 16, offline);
-  measure_random(64, 64, 16, offline);
-  measure_random(64, 32, 24, stock);
-  measure_random(64, 64, 32, stock);
+  const std::vector<std::size_t> nccl{6, 3, 7, 5};
+  const std::vector<std::size_t> stock{6, 3, 7};
+  for (const std::size_t encoder : {64U, 48U, 32U}) {
+    const std::size_t head = encoder == 64 ? 24 : 16;
+    measure_random(93, encoder, 32, head, offline);
+    measure_random(77, encoder, 32, head, nccl);
+    measure_random(73, encoder, 32, head, stock);
+  }
   return 0;
 }
