@@ -134,7 +134,7 @@ int evaluate(const std::vector<std::string>& args) {
     done.push_back({part.label, evaluate_policies(part.setup, policies, options)});
     csv += evaluation_csv(done.back().runs, part.label, csv.empty());
     if (quiet) continue;
-    fmt::print("{}: {} on {}, {} calls a seed\n{}\n", part.label, done.back().runs.front().policy,
+    fmt::print("{}: {} policies on {}, {} calls a seed\n{}\n", part.label, policies.size(),
                part.setup->fabric_label, done.back().runs.front().calls,
                evaluation_table(summarize_runs(done.back().runs)));
   }

@@ -30,11 +30,12 @@ struct SweepClasses {
 };
 [[nodiscard]] SweepClasses classify(const OfflineSweep& sweep, double tolerance);
 
-/// "table": at each size what was fastest in a sweep of 11 sizes from 1 KiB to 1 GiB (x4) for this
-/// collective; sizes between two of them go with the smaller one, as tune-dispatch's tables do.
+/// "table": at each size what was fastest in a sweep of the powers of two from 1 KiB to 1 GiB for
+/// this collective; sizes between two of them go with the smaller one, as tune-dispatch's tables
+/// do.
 class TablePolicy : public TuningPolicy {
  public:
-  static constexpr std::size_t kSizes = 11;
+  static constexpr std::size_t kSizes = 21;
   TablePolicy() : TuningPolicy("table") {}
 
  protected:
@@ -49,11 +50,11 @@ class TablePolicy : public TuningPolicy {
 /// "svm": PCCL's dispatcher (Singh et al. 2025, section IV-C): for the machine and each collective
 /// a support vector machine on (log2 size, log2 ranks), trained on the best action of each cell.
 ///
-/// Its classes are those of classify with 1 % at 41 sizes, since with thousands of actions hardly
-/// any is best twice; PCCL chooses among five libraries.
+/// Its classes are those of classify with 1 % at the powers of two from 1 KiB to 1 GiB, since with
+/// thousands of actions hardly any is best twice; PCCL chooses among five libraries.
 class SvmPolicy : public TuningPolicy {
  public:
-  static constexpr std::size_t kSizes = 41;
+  static constexpr std::size_t kSizes = 21;
   SvmPolicy() : TuningPolicy("svm") {}
 
   /// Share of the held-out cells that it classifies rightly; NaN before the first call of the

@@ -1,0 +1,84 @@
+// cclgym evaluate and export from the outside.
+#include <algorithm>
+#include <string>
+
+#include "../experiments/bad_experiments.hpp"
+#include "../experiments/temporary_folder.hpp"
+#include "catch.hpp"
+#include "program.hpp"
+
+namespace cclgym::test {
+namespace {
+
+const char* const kEnvironment =
+    "{fabric: {name: ring, gpus: 4}, actions: stock-nccl,\n"
+    " workload: {name: sweep, collectives: [allreduce], sizes: 1KiB..1MiB x4}, oracle: true}\n";
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST_CASE("evaluate compares baselines in an environment") {
+  const TemporaryFolder folder;
+  write_file(folder / "small.yaml", kEnvironment);
+  const Ended ended = run_program(
+      {"evaluate", "small.yaml", "--against", "random,table,oracle", "--seeds", "2", "--out", "o"},
+      folder.path());
+  INFO(ended.err);
+  REQUIRE(ended.code == 0);
+  CHECK(contains(ended.out, "6 calls a seed"));
+  const std::size_t oracle = ended.out.find("\noracle");
+  CHECK(oracle < ended.out.find("\nrandom"));
+  CHECK(contains(ended.out.substr(oracle), "1.0000 .. 1.0000"));
+  const std::string csv = read_file(folder / "o/evaluation.csv");
+  CHECK(std::count(csv.begin(), csv.end(), '\n') == 1 + 3 * 2 * 6);
+  CHECK(contains(read_file(folder / "o/evaluation.html"), "<h3>allreduce</h3>"));
+}
+
+TEST_CASE("evaluate and export refuse what they cannot do") {
+  const TemporaryFolder folder;
+  write_file(folder / "small.yaml", kEnvironment);
+  const auto refused = [&](const std::vector<std::string>& args, const std::string& part) {
+    const Ended ended = run_program(args, folder.path());
+    INFO(ended.err);
+    CHECK(ended.code == 2);
+    CHECK(contains(ended.err, part));
+  };
+  refused({"evaluate", "small.yaml", "--against", "oracel"}, "did you mean 'oracle'");
+  refused({"evaluate", "small.yaml", "--against", "nccl-default:1.0"}, "1.0");
+  refused({"evaluate", "small.yaml", "--seeds", "0"}, "--seeds");
+  refused({"evaluate", "none.yaml"}, "none.yaml");
+  refused({"evaluate", "."}, "not the folder of a training");
+  refused({"export", "."}, "--to or --csv is missing");
+  refused({"export", ".", "--to", "x.policy"}, "not the folder of a training");
+}
+
+TEST_CASE("a trained agent is evaluated and exported") {
+  const TemporaryFolder folder;
+  const std::string options = kEnvironment;
+  write_file(folder / "small-train.yaml",
+             "name: small\ntrain:\n  - options: " + options + "evaluate:\n  - label: all\n" +
+                 "    options: " + options +
+                 "agent: {encoder: [16], lstm: 8, head: 12, value: 16}\n"
+                 "warm_start: {iterations: 4}\nppo: {iterations: 1, environments: 4, steps: 16, "
+                 "sequence: 8}\nseeds: [1]\n");
+  const Ended trained =
+      run_program({"train", "small-train.yaml", "--out", "run", "--quiet"}, folder.path());
+  if (contains(trained.err, "cannot train")) return;  // built without LibTorch
+  INFO(trained.err);
+  REQUIRE(trained.code == 0);
+  const Ended ended = run_program({"evaluate", "run", "--against", "oracle"}, folder.path());
+  INFO(ended.err);
+  REQUIRE(ended.code == 0);
+  CHECK(contains(ended.out, "\nlstm-ppo"));
+  const Ended exported =
+      run_program({"export", "run", "--to", "a.policy", "--csv", "a.csv"}, folder.path());
+  INFO(exported.err);
+  REQUIRE(exported.code == 0);
+  CHECK(read_file(folder / "a.policy").starts_with("CCLGYMPO"));
+  CHECK(contains(read_file(folder / "a.policy"), "masks/ring gpus=4/allreduce"));
+  CHECK(contains(read_file(folder / "a.csv"), "collective_type,min_bytes,max_bytes"));
+}
+
+}  // namespace
+}  // namespace cclgym::test
