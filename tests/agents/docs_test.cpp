@@ -1,0 +1,59 @@
+// docs/agents.md against the records of training files.
+// With CCLGYM_UPDATE_DOCS=1 in the environment, the test writes the tables into the page.
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "agents/train_config.hpp"
+#include "catch.hpp"
+
+namespace cclgym {
+namespace {
+
+const std::string kPage = CCLGYM_SOURCE_DIR "/docs/agents.md";
+
+std::string page() {
+  std::ifstream file(kPage);
+  REQUIRE(file.good());
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// The page with a table put between the marks of its name.
+std::string with_table(const std::string& text, const std::string& name,
+                       const std::vector<OptionSpec>& specs) {
+  const std::string begin = "<!-- begin generated: " + name + " -->\n";
+  const std::size_t from = text.find(begin);
+  REQUIRE(from != std::string::npos);
+  const std::size_t to = text.find("<!-- end generated -->", from);
+  REQUIRE(to != std::string::npos);
+  return text.substr(0, from) + begin + markdown_table(specs) + text.substr(to);
+}
+
+TEST_CASE("docs/agents.md has the tables of the records") {
+  std::string expected = page();
+  expected = with_table(expected, "train", train_options());
+  expected = with_table(expected, "training-part", training_part_options());
+  expected = with_table(expected, "evaluation-part", evaluation_part_options());
+  expected = with_table(expected, "agent", agent_options());
+  expected = with_table(expected, "warm-start", warm_start_options());
+  expected = with_table(expected, "ppo", ppo_options());
+  expected = with_table(expected, "trigger", trigger_options());
+  if (std::getenv("CCLGYM_UPDATE_DOCS") != nullptr) std::ofstream(kPage) << expected;
+  INFO("CCLGYM_UPDATE_DOCS=1 build/tests/agents/test_agents writes the page");
+  CHECK(page() == expected);
+}
+
+TEST_CASE("The shipped training files are read") {
+  for (const char* name : {"train-ndv4", "train-cloud-ib"}) {
+    const TrainConfig config =
+        load_train_config(std::string(CCLGYM_SOURCE_DIR) + "/experiments/" + name + ".yaml");
+    CHECK(config.name == name);
+    CHECK(!config.evaluation.empty());
+    CHECK(config.warm_start.iterations > 0);
+  }
+}
+
+}  // namespace
+}  // namespace cclgym
