@@ -33,8 +33,9 @@ std::unique_ptr<Policy> make_baseline(const std::string& name) {
   if (is_config_chooser(name)) {
     // An environment takes no notice of a release that is not modelled: NCCL does not run there.
     constexpr std::string_view kNccl = "nccl-default:";
-    if (name.starts_with(kNccl))
+    if (name.starts_with(kNccl)) {
       (void)parse_nccl_version(std::string_view(name).substr(kNccl.size()));
+    }
     return std::make_unique<ChooserPolicy>(name);
   }
   std::vector<std::string> names;
