@@ -1,5 +1,6 @@
 // Baselines: legal, reproducible, and as good as they must be.
 #include <algorithm>
+#include <cmath>
 
 #include "agents/baselines/coordinate_descent.hpp"
 #include "agents/baselines/registry.hpp"
@@ -106,9 +107,17 @@ TEST_CASE("the SVM is within a few per cent of the oracle where it was trained")
   const std::vector<double> times = play(svm, setup, 11);
   const std::vector<double> best = play(oracle, setup, 11);
   int far = 0;
-  for (std::size_t i = 0; i < best.size(); ++i) far += times[i] > 1.1 * best[i] ? 1 : 0;
-  CHECK(far <= 3);  // PCCL: 75 to 95 % of the cells
-  CHECK(svm.test_accuracy(CollectiveKind::AllReduce) > 0.5);
+  double sum = 0;
+  for (std::size_t i = 0; i < best.size(); ++i) {
+    far += times[i] > 1.1 * best[i] ? 1 : 0;
+    sum += std::log(times[i] / best[i]);
+  }
+  CHECK(far <= 3);
+  CHECK(std::exp(sum / static_cast<double>(best.size())) < 1.05);
+  // Of four cells that were held out; nothing of a collective that was not called.
+  const double accuracy = svm.test_accuracy(CollectiveKind::AllReduce);
+  CHECK(accuracy * 4 == std::round(accuracy * 4));
+  CHECK(std::isnan(svm.test_accuracy(CollectiveKind::AllGather)));
 }
 
 TEST_CASE("classes cover every size within the tolerance, in few") {
