@@ -148,7 +148,7 @@ std::string comparison_csv(const Comparison& comparison) {
                                              .channels = config.channels,
                                              .instances = config.instances,
                                              .threads = config.threads,
-                                             .cost_model = cell.cost_model}) +
+                                             .cost_model = each.prediction.cost_model}) +
             "\n";
   }
   return text;

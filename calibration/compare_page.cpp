@@ -38,7 +38,7 @@ Json system_json(const std::string& name, const std::vector<Compared>& cells) {
                       each.cell.named ? "" : each.cell.nccl_version});
   }
   return {{"name", name},
-          {"cost_model", cells.front().cell.cost_model},
+          {"cost_model", cells.front().prediction.cost_model},
           {"points", points},
           {"collectives", table_json(by_collective(cells))},
           {"ranks", table_json(by_ranks(cells))},

@@ -74,6 +74,14 @@
     ...more,
   });
 
+  // Sizes are marked at powers of two, nine at most.
+  const sizeTicks = {afterBuildTicks: axis => {
+    const first = Math.ceil(Math.log2(axis.min)), last = Math.floor(Math.log2(axis.max));
+    const step = Math.max(1, Math.ceil((last - first) / 8));
+    axis.ticks = [];
+    for (let power = first; power <= last; power += step) axis.ticks.push({value: 2 ** power});
+  }};
+
   const plot = (title, label, make) => {
     const canvas = element('canvas', {role: 'img', 'aria-label': label});
     const figure = element('figure', {}, element('figcaption', {}, title),
@@ -105,7 +113,9 @@
   const options = scales => ({
     animation: false, maintainAspectRatio: false, parsing: false,
     interaction: {mode: 'nearest', intersect: false, axis: 'xy'}, scales,
-    plugins: {legend: {labels: {color: ink().text, boxWidth: 10}}, tooltip},
+    plugins: {legend: {maxHeight: 90, labels: {color: ink().text, boxWidth: 8, boxHeight: 8,
+      font: {size: 10}, padding: 6,
+      filter: item => !item.text.endsWith(', simulated')}}, tooltip},
   });
 
   // One series for each number of ranks and collective.
@@ -149,7 +159,8 @@
         data: members.map(point => ({x: point.size, y: point.ratio, point})),
       }))},
       options: options({
-        x: logarithmic('size', bytes, {min: Math.min(...sizes), max: Math.max(...sizes)}),
+        x: logarithmic('size', bytes,
+            {min: Math.min(...sizes), max: Math.max(...sizes), ...sizeTicks}),
         y: logarithmic('simulated / measured', value => +value.toPrecision(2) + '×',
             {min: 1 / most, max: most}),
       }),
@@ -159,12 +170,12 @@
   const curves = points => ({
     type: 'line',
     data: {datasets: seriesOf(points).flatMap(({name, members, colour}) => [
-      {label: name + ', measured', borderColor: colour, backgroundColor: colour, showLine: false,
+      {label: name, borderColor: colour, backgroundColor: colour, showLine: false,
        pointRadius: 3, data: members.map(point => ({x: point.size, y: point.measured, point}))},
       {label: name + ', simulated', borderColor: colour, backgroundColor: colour, pointRadius: 0,
        borderWidth: 1.5, data: members.map(point => ({x: point.size, y: point.simulated, point}))},
     ])},
-    options: options({x: logarithmic('size', bytes, {}), y: logarithmic('time', time, {})}),
+    options: options({x: logarithmic('size', bytes, sizeTicks), y: logarithmic('time', time, {})}),
   });
 
   const worst = points => table(
@@ -187,7 +198,7 @@
         element('h2', {}, system.name),
         element('p', {class: 'muted'}, 'parameter set ' + system.cost_model),
         element('div', {class: 'plots'},
-            plot('Time by size', system.name + ', time by size', () => curves(points)),
+            plot('Time by size (dots: measured, lines: simulated)', system.name + ', time by size', () => curves(points)),
             plot('Simulated / measured by size', system.name + ', ratio by size',
                 () => ratios(points)),
             plot('Simulated against measured', system.name + ', simulated against measured',

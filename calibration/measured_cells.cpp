@@ -130,6 +130,7 @@ MeasuredCells make_cells(std::span<const Measurement> rows, const CellFilter& fi
       cell.nodes = row.nodes;
       cell.collective = collective;
       cell.bytes = row.bytes;
+      cell.where = row.where;
     }
     times.push_back(row.time_s);
     cell.configs.insert(row.config);
@@ -153,8 +154,8 @@ void require_one_system(const MeasuredCells& cells, const std::string& file) {
   for (const MeasuredCell& cell : cells.cells) systems.insert(cell.system);
   if (systems.size() < 2) return;
   throw UserError({file, 0, 0},
-                  fmt::format("has rows of {} systems ({}); name the one to fit with --system, or "
-                              "several that one set shall describe",
+                  fmt::format("has rows of {} systems ({}); name the one that is meant with "
+                              "--system, or several that are alike",
                               systems.size(), fmt::join(systems, ", ")));
 }
 

@@ -31,6 +31,7 @@ struct MeasuredCell {
   int rows = 0;
   std::set<std::string> configs;  ///< of the rows
   std::set<std::string> sources;
+  SourceLocation where{};  ///< of the first row
 
   /// "Polaris, 32 ranks, allreduce, 64KiB"
   [[nodiscard]] std::string label() const;
@@ -69,8 +70,8 @@ struct CellFilter {
 [[nodiscard]] MeasuredCells make_cells(std::span<const Measurement> rows, const CellFilter& filter,
                                        const std::string& file);
 
-/// Throws UserError, naming the systems, if the cells are of more than one: one parameter set
-/// describes one system.
+/// Throws UserError, naming the systems, if the cells are of more than one: one parameter set, or
+/// one fabric, describes one system.
 void require_one_system(const MeasuredCells& cells, const std::string& file);
 
 /// The names of the systems of the rows, each once, in their order.

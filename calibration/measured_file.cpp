@@ -99,6 +99,10 @@ class Header {
   std::vector<std::string> names_;
 };
 
+// No launch is shorter, and nobody waits for hours.
+constexpr double kLeast_us = 0.01;
+constexpr double kMost_us = 1e10;
+
 // One line of CSV under its header.
 class Reader {
  public:
@@ -133,6 +137,19 @@ class Reader {
                  fmt::format("{} is {}; expected a number of {} > 0", column, quoted(found), unit));
     }
     return value;
+  }
+  /// A time that a collective can take. Throws UserError otherwise: the unit must be another one.
+  [[nodiscard]] double microseconds(std::string_view column) const {
+    const double value = positive(column, "microseconds");
+    if (value < kLeast_us || value > kMost_us) {
+      fail(column, fmt::format("is {}; expected microseconds, from {} to {:g}: is it in another "
+                               "unit?",
+                               quoted(text(column)), kLeast_us, kMost_us));
+    }
+    return value;
+  }
+  [[nodiscard]] bool given(std::string_view column) const {
+    return has(column) && !text(column).empty();
   }
   [[nodiscard]] std::uint64_t bytes(std::string_view column) const {
     const std::string found = text(column);
@@ -191,7 +208,15 @@ Measurement read_row(const Reader& reader, const MeasuredFileContext& context) {
                                       "reduce", "alltoall", "sendrecv", "gather", "scatter"}));
   }
   row.bytes = reader.bytes("size_bytes");
-  row.time_s = reader.positive("time_us_median", "microseconds") * 1e-6;
+  const double time_us = reader.microseconds("time_us_median");
+  row.time_s = time_us * 1e-6;
+  if (reader.given("time_us_min") && reader.microseconds("time_us_min") > time_us) {
+    reader.fail("time_us_min", "is more than the median");
+  }
+  if (reader.given("time_us_max") && reader.microseconds("time_us_max") < time_us) {
+    reader.fail("time_us_max", "is less than the median");
+  }
+  if (reader.given("samples")) (void)reader.count("samples", 1);
   row.source = reader.text("source");
   return row;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <fmt/format.h>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -69,6 +70,7 @@ struct Predictor::Task {
     try {
       if (!configs[index]) configs[index] = config_of(cell, model);
       prediction.config = *configs[index];
+      prediction.cost_model = model.name;
       const Call call{cell.collective, cell.bytes, 0};
       prediction.time_s = time_s(call, prediction.config);
     } catch (const UserError& error) {
@@ -90,12 +92,18 @@ Predictor::Predictor(std::vector<MeasuredCell> cells, std::size_t threads)
   for (const auto& [key, members] : sites) {
     auto site = std::make_unique<Site>();
     const MeasuredCell& first = cells_[members.front()];
-    site->fabric = make_fabric(first.fabric);
+    try {
+      site->fabric = make_fabric(first.fabric);
+    } catch (const UserError& error) {
+      throw UserError(first.where, fmt::format("{} ranks on {} nodes: {}", first.ranks, first.nodes,
+                                               error.what()));
+    }
     if (site->fabric->ranks() != first.ranks) {
-      throw UserError("the rows have " + std::to_string(first.ranks) + " ranks on " +
-                      std::to_string(first.nodes) + " nodes; fabric '" + key.first + "' has " +
-                      std::to_string(site->fabric->ranks()) + " GPUs on " +
-                      std::to_string(site->fabric->servers()));
+      throw UserError(first.where,
+                      fmt::format("found {} ranks on {} node{}; fabric '{}' has {} GPUs on {}: are "
+                                  "the columns nodes and ranks right?",
+                                  first.ranks, first.nodes, first.nodes == 1 ? "" : "s", key.first,
+                                  site->fabric->ranks(), site->fabric->servers()));
     }
     site->cost_model = cost_model_for(key.second, *site->fabric);
     std::map<CollectiveKind, std::vector<std::size_t>> of_collective;

@@ -18,7 +18,8 @@ namespace cclgym {
 struct Prediction {
   double time_s = 0;  ///< 0: it could not be simulated
   Config config;
-  std::string refusal;  ///< why not; empty: it could
+  std::string cost_model;  ///< the name of the parameter set
+  std::string refusal;     ///< why not; empty: it could
 };
 
 /// Called now and then with the number of cells that are done.

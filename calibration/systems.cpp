@@ -46,8 +46,12 @@ const MeasuredSystem& measured_system(std::string_view name) {
 }
 
 MeasuredSystem own_system(std::string name, std::string fabric) {
+  std::string version;
+  for (const MeasuredSystem& system : measured_systems()) {
+    if (system.name == name) version = system.nccl_version;
+  }
   if (name.empty()) name = fabric;
-  return {std::move(name), std::move(fabric), "auto", "", "a system of your own"};
+  return {std::move(name), std::move(fabric), "auto", std::move(version), "a system of your own"};
 }
 
 FabricSpec fabric_of_row(const MeasuredSystem& system, const Measurement& row) {

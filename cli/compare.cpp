@@ -46,6 +46,7 @@ int compare_rows(const std::vector<std::string>& args) {
           .flag("quiet", "no progress on standard error")
           .read(args);
   if (!arguments) return 0;
+  check_output_folder(*arguments);
   const MeasuredRows measured = measured_rows(compare_command(), *arguments);
   const auto worst = static_cast<std::size_t>(
       read_integer(arguments->has("worst") ? arguments->text("worst") : kWorst.default_text, kWorst,
@@ -53,6 +54,9 @@ int compare_rows(const std::vector<std::string>& args) {
   std::optional<std::string> cost_model;
   if (arguments->has("cost-model")) cost_model = arguments->text("cost-model");
   MeasuredCells cells = make_cells(measured.rows, measured.filter, measured.path);
+  if (measured.filter.fabric && measured.filter.systems.empty()) {
+    require_one_system(cells, measured.path);
+  }
   std::unique_ptr<Progress> progress;
   if (!arguments->has("quiet")) {
     progress =
@@ -64,6 +68,10 @@ int compare_rows(const std::vector<std::string>& args) {
                                         });
   if (progress) progress->leave_line();
   fmt::print("{}", comparison_text(comparison, worst));
+  if (comparison.cells.empty()) {
+    throw UserError({measured.path, 0, 0},
+                    "none of the rows could be simulated, for the reasons above");
+  }
   if (arguments->has("out")) {
     const std::string& folder = arguments->text("out");
     write_files(comparison, folder);

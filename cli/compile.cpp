@@ -34,6 +34,7 @@ const OptionSpec kRoot{.name = "root",
                        .kind = OptionKind::Integer,
                        .description = "root of a rooted collective",
                        .min = 0,
+                       .max = 999'999,
                        .default_text = "0"};
 
 int integer_of(const Arguments& arguments, const OptionSpec& spec) {

@@ -122,18 +122,18 @@ int fit_parameters(const std::vector<std::string>& args) {
           .flag("quiet", "no progress on standard error")
           .read(args);
   if (!arguments) return 0;
+  check_output_file(*arguments);
   const MeasuredRows measured = measured_rows(fit_command(), *arguments);
   const MeasuredCells cells = make_cells(measured.rows, measured.filter, measured.path);
   // One set describes one system, unless the user says that several are alike.
-  if (measured.filter.systems.empty() && !measured.filter.fabric) {
-    require_one_system(cells, measured.path);
-  }
+  if (measured.filter.systems.empty()) require_one_system(cells, measured.path);
   for (const RefusedRows& refused : cells.refused) {
     fmt::print(stderr, "left out: {} rows of {}: {}\n", refused.rows, refused.system,
                refused.reason);
   }
   if (cells.cells.empty()) {
-    throw UserError({measured.path, 0, 0}, "none of the rows can be simulated");
+    throw UserError({measured.path, 0, 0},
+                    "none of the rows can be simulated, for the reasons above");
   }
   const std::string start = arguments->has("start") ? arguments->text("start") : "auto";
   FitOptions options{.start = cost_model_for(start, *make_fabric(cells.cells.front().fabric)),
@@ -150,6 +150,20 @@ int fit_parameters(const std::vector<std::string>& args) {
     options.parameters = comma_list(arguments->text("parameters"), "parameters");
   }
   options.folds = static_cast<int>(integer_of(*arguments, kFolds));
+  std::set<int> ranks;
+  for (const MeasuredCell& cell : cells.cells) ranks.insert(cell.ranks);
+  if (options.folds > 0 && ranks.size() < 2) {
+    throw UserError(
+        argument_location("folds"),
+        fmt::format("all rows are of {} ranks; folds leave numbers of ranks out", *ranks.begin()));
+  }
+  for (const int held_out : options.held_out_ranks) {
+    if (!ranks.contains(held_out)) {
+      throw UserError(
+          argument_location("hold-out"),
+          fmt::format("no row has {} ranks; the rows have {}", held_out, fmt::join(ranks, ", ")));
+    }
+  }
   options.evaluations = static_cast<int>(integer_of(*arguments, kEvaluations));
   options.seed = static_cast<std::uint64_t>(integer_of(*arguments, kSeed));
   options.prior_factor =

@@ -1,6 +1,7 @@
 #include "cli/measured_options.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <fmt/core.h>
 
 #include "calibration/systems.hpp"
@@ -59,6 +60,29 @@ std::vector<std::string> comma_list(const std::string& text, const std::string& 
     begin = end + 1;
   }
   return parts;
+}
+
+void check_output_file(const Arguments& arguments) {
+  if (!arguments.has("out")) return;
+  const std::filesystem::path path = arguments.text("out");
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  if (path.empty()) throw UserError(argument_location("out"), "expected the name of a file");
+  if (std::filesystem::is_directory(path)) {
+    throw UserError(argument_location("out"), fmt::format("{} is a folder", path.string()));
+  }
+  if (!std::filesystem::is_directory(folder)) {
+    throw UserError(argument_location("out"),
+                    fmt::format("there is no folder {}", folder.string()));
+  }
+}
+
+void check_output_folder(const Arguments& arguments) {
+  if (!arguments.has("out")) return;
+  const std::filesystem::path path = arguments.text("out");
+  if (path.empty()) throw UserError(argument_location("out"), "expected the name of a folder");
+  if (std::filesystem::exists(path) && !std::filesystem::is_directory(path)) {
+    throw UserError(argument_location("out"), fmt::format("{} is not a folder", path.string()));
+  }
 }
 
 void add_measured_options(ArgumentReader& reader) {

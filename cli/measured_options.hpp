@@ -21,6 +21,12 @@ struct MeasuredRows {
 /// Reads the file. Throws UserError if it is wrong, or --measured is missing.
 [[nodiscard]] MeasuredRows measured_rows(const Command& command, const Arguments& arguments);
 
+/// For before long work: throws UserError at --out if the file cannot be written there, because its
+/// folder is not there or it is a folder itself.
+void check_output_file(const Arguments& arguments);
+/// The same for a folder, which may be made.
+void check_output_folder(const Arguments& arguments);
+
 /// "a,b,c" as its parts. Throws UserError at `option` if one is empty.
 [[nodiscard]] std::vector<std::string> comma_list(const std::string& text,
                                                   const std::string& option);

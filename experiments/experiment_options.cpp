@@ -103,6 +103,7 @@ std::vector<OptionSpec> make_experiment_options() {
        .kind = OptionKind::Integer,
        .description = "root rank of broadcast, reduce, gather and scatter",
        .min = 0,
+       .max = 999'999,
        .default_text = "0"},
       {.name = "seeds",
        .kind = OptionKind::Integer,

@@ -216,12 +216,20 @@ const std::vector<OptionSpec>& fabric_spec_options() {
     std::vector<OptionSpec> all = {name_option()};
     for (const FabricModel& model : models()) {
       for (const OptionSpec& option : model.info.options) {
-        if (find(all, option.name) == nullptr) all.push_back(option);
+        const auto known = std::find_if(all.begin(), all.end(), [&](const OptionSpec& other) {
+          return other.name == option.name;
+        });
+        if (known == all.end()) {
+          all.push_back(option);
+        } else if (known->max && option.max) {
+          known->max = std::max(*known->max, *option.max);
+        } else {
+          known->max.reset();
+        }
       }
     }
-    // Defaults and bounds differ from fabric to fabric.
+    // Defaults and bounds differ from fabric to fabric: here, the widest.
     for (OptionSpec& option : all) option.default_text.clear();
-    for (OptionSpec& option : all) option.max.reset();
     return all;
   }();
   return options;

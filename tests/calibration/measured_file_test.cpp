@@ -125,8 +125,8 @@ TEST_CASE("rows of several systems are not fitted together by accident") {
                   "Alps-GH200,8,2,all_reduce,64,10\nPolaris,8,2,all_reduce,64,30\n");
   const auto rows = read_measured_file(file.path);
   CHECK(thrown([&] { require_one_system(make_cells(rows, {}, "m.csv"), "m.csv"); }) ==
-        "m.csv: has rows of 2 systems (Alps-GH200, Polaris); name the one to fit with --system, or "
-        "several that one set shall describe");
+        "m.csv: has rows of 2 systems (Alps-GH200, Polaris); name the one that is "
+        "meant with --system, or several that are alike");
   CellFilter one;
   one.systems = {"Polaris"};
   CHECK_NOTHROW(require_one_system(make_cells(rows, one, "m.csv"), "m.csv"));
