@@ -39,7 +39,7 @@ class SimgridEngine final : public Engine, private SimgridListener {
   [[nodiscard]] std::string_view name() const override { return "simgrid"; }
 
   void load(std::shared_ptr<const TransferGraph> graph) override {
-    if (graph->loaded()) {
+    if (graph != nullptr && graph->loaded()) {
       throw std::logic_error("engine simgrid: flows that stand for several");
     }
     tracker_.load(graph);

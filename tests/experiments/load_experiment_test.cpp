@@ -291,6 +291,7 @@ TEST_CASE("the shipped experiments load") {
   std::size_t found = 0;
   for (const auto& entry : std::filesystem::directory_iterator(CCLGYM_SOURCE_DIR "/experiments")) {
     if (entry.path().extension() != ".yaml") continue;
+    if (entry.path().stem().string().starts_with("train-")) continue;  // agents' tests load them
     INFO(entry.path());
     ++found;
     const Experiment experiment = load_experiment(entry.path().string());
