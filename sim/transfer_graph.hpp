@@ -56,7 +56,8 @@ class TransferGraph {
   /// index. On an empty route a flow meets no link: only its rate cap bounds it, and without one
   /// its bytes take no time.
   std::int32_t add_route(std::span<const std::int32_t> links);
-  /// Adds a route on which a flow stands for several alike: what it moves loads link i as `loads[i]`
+  /// Adds a route on which a flow stands for several alike: what it moves loads link i as
+  /// `loads[i]`
   /// (>= 1) flows at its rate would. Not interned. Graphs with such routes have no alternatives and
   /// no background, and engine simgrid refuses them.
   std::int32_t add_loaded_route(std::span<const std::int32_t> links,
@@ -201,7 +202,7 @@ class TransferGraph {
   std::vector<std::size_t> route_offset_{0};
   std::vector<std::int32_t> route_links_;
   std::vector<std::int32_t> route_loads_;  ///< as route_links_; empty: one everywhere
-  std::vector<Choice> choices_;  ///< by route; routes behind its end have none
+  std::vector<Choice> choices_;            ///< by route; routes behind its end have none
   std::vector<std::size_t> first_way_{0};
   std::vector<std::size_t> way_offset_{0};
   std::vector<std::int32_t> way_links_;

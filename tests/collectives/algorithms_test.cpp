@@ -269,9 +269,9 @@ TEST_CASE("algorithms: the double tree is NCCL's") {
 TEST_CASE("algorithms: thread blocks of the busiest GPU are known before compiling") {
   // Where runs are sent on, fewer blocks are enough: an upper bound that is not far off.
   const auto is_bound = [](const std::string& name, const AlgorithmRequest& request) {
-    return name == "recursive-halving" || name == "pat" || name == "nvls-tree" || name == "halving-doubling" ||
-           name == "two-step" || name == "hierarchical" || name == "three-step" ||
-           name == "hierarchical-all-pairs" ||
+    return name == "recursive-halving" || name == "pat" || name == "nvls-tree" ||
+           name == "halving-doubling" || name == "two-step" || name == "hierarchical" ||
+           name == "three-step" || name == "hierarchical-all-pairs" ||
            (name == "tree" && request.collective == CollectiveKind::AllReduce) ||
            (name == "recursive-doubling" && request.collective == CollectiveKind::AllGather) ||
            (name == "spread-ring" && request.ranks == 2);
