@@ -11,14 +11,14 @@ namespace cclgym {
 namespace {
 
 enum Info : std::size_t {
-  kInfoTime,
-  kInfoExpected,
-  kInfoDefault,
-  kInfoOracle,
-  kInfoRegime,
-  kInfoBytes,
-  kInfoCollective,
-  kInfoEndsStep,
+  InfoTime,
+  InfoExpected,
+  InfoDefault,
+  InfoOracle,
+  InfoRegime,
+  InfoBytes,
+  InfoCollective,
+  InfoEndsStep,
 };
 
 // What reset() takes.
@@ -131,7 +131,7 @@ StepOutcome CollectiveTuningEnv::step(std::span<const std::int32_t> action,
   done_.expected_s = expected.time_s;
   write_knobs(*setup_->actions, action, done_.knobs);
 
-  out.info[kInfoOracle] =
+  out.info[InfoOracle] =
       setup_->oracle ? oracle_.best(call, condition, chain_.moment()).time_s * chain_.factor() * 1e6
                      : kNoInfo;
   input_.default_s = default_time_s(condition) * chain_.factor();
@@ -151,13 +151,13 @@ StepOutcome CollectiveTuningEnv::step(std::span<const std::int32_t> action,
   StepOutcome outcome;
   outcome.reward = reward_.reward(input_);
 
-  out.info[kInfoTime] = done_.time_s * 1e6;
-  out.info[kInfoExpected] = done_.expected_s * 1e6;
-  out.info[kInfoDefault] = input_.default_s * 1e6;
-  out.info[kInfoRegime] = static_cast<double>(chain_.regime());
-  out.info[kInfoBytes] = static_cast<double>(call.bytes);
-  out.info[kInfoCollective] = static_cast<double>(call.collective);
-  out.info[kInfoEndsStep] = next_.context.ends_step ? 1 : 0;
+  out.info[InfoTime] = done_.time_s * 1e6;
+  out.info[InfoExpected] = done_.expected_s * 1e6;
+  out.info[InfoDefault] = input_.default_s * 1e6;
+  out.info[InfoRegime] = static_cast<double>(chain_.regime());
+  out.info[InfoBytes] = static_cast<double>(call.bytes);
+  out.info[InfoCollective] = static_cast<double>(call.collective);
+  out.info[InfoEndsStep] = next_.context.ends_step ? 1 : 0;
 
   outcome.truncated = ++calls_ == setup_->episode_calls;
   next_ = workload_->next(random_.stream());
