@@ -55,7 +55,7 @@ ModelShape resnet_50() {
 // Devlin, Chang, Lee, Toutanova, "BERT" (2018): 24 layers of width 1024, 16 heads; uncased
 // vocabulary of 30,522; with the pooler, without a head.
 ModelShape bert_large() {
-  constexpr std::uint64_t h = 1024;
+  const std::uint64_t h = 1024;
   ModelShape model{.name = "bert-large",
                    .tensors = {30522 * h, 512 * h, 2 * h, h, h},
                    .layers = {30522 * h + 512 * h + 2 * h + 2 * h},
@@ -79,7 +79,7 @@ ModelShape bert_large() {
 // Radford et al., "Language models are unsupervised multitask learners" (2019), GPT-2 XL: 48 layers
 // of width 1600, vocabulary 50,257, context 1,024; the output layer shares the embedding.
 ModelShape gpt2_1_5b() {
-  constexpr std::uint64_t h = 1600;
+  const std::uint64_t h = 1600;
   ModelShape model{.name = "gpt2-1.5b",
                    .tensors = {50257 * h, 1024 * h},
                    .layers = {50257 * h + 1024 * h},
