@@ -69,7 +69,7 @@ std::string comparison_html(const Comparison& comparison) {
   }
   const std::string json =
       data.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-  // From the end to the beginning, so that what was put in is never taken for a placeholder.
+  // From the end to the beginning, so that what was put in is never searched for a name.
   std::string page(embedded::kCompareTemplate);
   page = replaced(std::move(page), "{{script}}", javascript_for_script(embedded::kCompareScript));
   page = replaced(std::move(page), "{{chart_js}}", javascript_for_script(embedded::kChartJs));

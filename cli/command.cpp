@@ -30,13 +30,13 @@ constexpr unsigned kHelpColumns = 100;
 ArgumentReader::ArgumentReader(const Command& command)
     : command_(command), options_("Options", kHelpColumns, kHelpColumns / 2) {}
 
-ArgumentReader& ArgumentReader::option(const OptionSpec& spec, const std::string& placeholder) {
-  return option(spec.name, placeholder, help_text(spec));
+ArgumentReader& ArgumentReader::option(const OptionSpec& spec, const std::string& value_name) {
+  return option(spec.name, value_name, help_text(spec));
 }
 
-ArgumentReader& ArgumentReader::option(const std::string& name, const std::string& placeholder,
+ArgumentReader& ArgumentReader::option(const std::string& name, const std::string& value_name,
                                        const std::string& help) {
-  options_.add_options()(name.c_str(), po::value<std::string>()->value_name(placeholder),
+  options_.add_options()(name.c_str(), po::value<std::string>()->value_name(value_name),
                          help.c_str());
   return *this;
 }

@@ -59,9 +59,9 @@ class ArgumentReader {
   explicit ArgumentReader(const Command& command);
 
   /// "--name VALUE", the help line from the record; the record's default is only shown, not set.
-  ArgumentReader& option(const OptionSpec& spec, const std::string& placeholder);
+  ArgumentReader& option(const OptionSpec& spec, const std::string& value_name);
   /// The same with a help line of its own.
-  ArgumentReader& option(const std::string& name, const std::string& placeholder,
+  ArgumentReader& option(const std::string& name, const std::string& value_name,
                          const std::string& help);
   /// "--name" without a value.
   ArgumentReader& flag(const std::string& name, const std::string& help);

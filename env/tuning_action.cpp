@@ -158,7 +158,7 @@ TuningActions::TuningActions(std::shared_ptr<const CallSite> site, const Options
 void TuningActions::name_levels() {
   levels_[at(Knob::Algorithm)] = chooser_names_;
   for (const TunedProgram& program : kPrograms) {
-    if (profile_ != ActionProfile::Offline && !of_nccl(program.library)) continue;
+    if (profile_ != ActionProfile::Offline && !of_nccl(program.algorithm_name)) continue;
     add_level(levels_[at(Knob::Algorithm)], program.algorithm);
   }
   for (const TunedProgram& program : kPrograms) {
@@ -200,19 +200,19 @@ TuningActions::Legal TuningActions::enumerate(CollectiveKind collective) const {
 
 void TuningActions::add_program(CollectiveKind collective, const TunedProgram& program,
                                 Legal& legal) const {
-  if (profile_ != ActionProfile::Offline && !of_nccl(program.library)) return;
-  const AlgorithmInfo* info = library_entry(program.library);
+  if (profile_ != ActionProfile::Offline && !of_nccl(program.algorithm_name)) return;
+  const AlgorithmInfo* info = library_entry(program.algorithm_name);
   const Fabric& fabric = *site_->fabrics.front();
   if (info == nullptr || !supports(*info, collective) ||
-      rank_misfit(program.library, fabric.ranks()) ||
-      !switch_misfit(program.library, fabric).empty()) {
+      rank_misfit(program.algorithm_name, fabric.ranks()) ||
+      !switch_misfit(program.algorithm_name, fabric).empty()) {
     return;
   }
   if (program.inter != kFlat && (fabric.servers() < 2 || !fabric.ranks_per_server())) return;
   const bool interpreted = info->runtime == Runtime::Interpreter;
   const bool offline = profile_ == ActionProfile::Offline;
   const bool chunks = offline || profile_ == ActionProfile::Nccl230;
-  const std::uint8_t library = library_index(program.library);
+  const std::uint8_t library = library_index(program.algorithm_name);
   Levels levels{};
   levels[at(Knob::Algorithm)] = level_index(this->levels(Knob::Algorithm), program.algorithm);
   levels[at(Knob::Inter)] = level_index(this->levels(Knob::Inter), program.inter);

@@ -43,9 +43,9 @@ enum class ActionProfile : std::uint8_t {
 
 /// A row of the table of programs: what algorithm and inter stand for.
 struct TunedProgram {
-  std::string_view library;    ///< name in the algorithm library
-  std::string_view algorithm;  ///< level of Knob::Algorithm
-  std::string_view inter;      ///< level of Knob::Inter
+  std::string_view algorithm_name;  ///< name in the algorithm library
+  std::string_view algorithm;       ///< level of Knob::Algorithm
+  std::string_view inter;           ///< level of Knob::Inter
 };
 [[nodiscard]] std::span<const TunedProgram> tuned_programs();
 
