@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "agents/parallel.hpp"
+#include "core/parallel.hpp"
 
 namespace cclgym {
 

@@ -143,6 +143,8 @@ std::vector<PolicyRun> evaluate_policies(const std::shared_ptr<const TuningSetup
   bool finite = false;
   const std::uint64_t calls = calls_of(*setup, options, finite);
   std::vector<PolicyRun> runs;
+  if (options.notice && finite) options.notice("the oracle's table", options.seeds.front());
+  setup->fill_oracle(options.threads);
   for (const std::uint64_t seed : options.seeds) {
     if (options.notice) options.notice("oracle's times", seed);
     const std::vector<StreamCall> stream = stream_of(setup, seed, calls);

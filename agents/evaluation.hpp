@@ -51,6 +51,7 @@ struct EvaluationOptions {
   std::uint64_t calls =
       0;  ///< of each policy and seed; 0: one pass over the workload, or an episode
   std::vector<std::uint64_t> seeds{1, 2, 3};
+  std::size_t threads = 2;  ///< that simulate the oracle's table
   /// Called before each run.
   std::function<void(const std::string& policy, std::uint64_t seed)> notice{};
 };

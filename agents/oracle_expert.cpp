@@ -3,20 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "agents/parallel.hpp"
-
 namespace cclgym {
 
 OracleExpert::OracleExpert(std::shared_ptr<const TuningSetup> setup, double temperature,
                            double margin)
     : setup_(std::move(setup)), temperature_(temperature), margin_(margin) {}
 
-OracleExpert::Cell OracleExpert::make_cell(const Call& call, std::size_t condition) const {
-  // A timer of its own: they are not thread-safe, the cache that they share is.
-  CallTimer timer(setup_->site, setup_->cache);
-  TuningOracle oracle(setup_->actions, timer);
-  std::vector<double> times_s(setup_->actions->legal_count(call.collective));
-  oracle.all_times(call, times_s, condition);
+OracleExpert::Cell OracleExpert::cell_of(std::span<const double> times_s) const {
   const double best_s = *std::ranges::min_element(times_s);
   Cell cell;
   double sum = 0;
@@ -30,9 +23,22 @@ OracleExpert::Cell OracleExpert::make_cell(const Call& call, std::size_t conditi
   return cell;
 }
 
+OracleExpert::Cell OracleExpert::make_cell(const Call& call, std::size_t condition) const {
+  // A timer of its own: they are not thread-safe, the cache that they share is.
+  CallTimer timer(setup_->site, setup_->cache);
+  TuningOracle oracle(setup_->actions, timer);
+  std::vector<double> times_s(setup_->actions->legal_count(call.collective));
+  oracle.all_times(call, times_s, condition);
+  return cell_of(times_s);
+}
+
+OracleExpert::Key OracleExpert::key_of(const Call& call, std::size_t condition) {
+  return {static_cast<std::uint8_t>(call.collective), call.root, call.bytes, condition};
+}
+
 std::shared_ptr<const OracleExpert::Cell> OracleExpert::cell(const Call& call,
                                                              std::size_t condition) {
-  const Key key{static_cast<std::uint8_t>(call.collective), call.root, call.bytes, condition};
+  const Key key = key_of(call, condition);
   {
     const std::lock_guard lock(mutex_);
     const auto found = cells_.find(key);
@@ -57,18 +63,13 @@ void OracleExpert::choose(const CollectiveTuningEnv& environment, Random& random
 }
 
 std::size_t OracleExpert::fill(std::size_t threads) {
-  const auto workload =
-      read_workload(setup_->workload, workload_site(*setup_->site->fabrics.front()));
-  std::vector<std::pair<Call, std::size_t>> wanted;
-  for (const WorkloadCall& one : workload->calls()) {
-    for (std::size_t condition = 0; condition < setup_->site->conditions.size(); ++condition) {
-      if (std::ranges::find(setup_->condition_of, condition) != setup_->condition_of.end()) {
-        wanted.emplace_back(one.call, condition);
-      }
-    }
-  }
-  for_each_index(wanted.size(), threads,
-                 [&](std::size_t i) { (void)cell(wanted[i].first, wanted[i].second); });
+  const std::vector<Call> calls = setup_->listed_calls();
+  setup_->fill_oracle(
+      threads, [&](std::size_t call, std::size_t condition, std::span<const double> times_s) {
+        auto made = std::make_shared<const Cell>(cell_of(times_s));
+        const std::lock_guard lock(mutex_);
+        cells_.insert_or_assign(key_of(calls[call], condition), std::move(made));
+      });
   return cells_.size();
 }
 

@@ -40,6 +40,8 @@ class OracleExpert {
     std::vector<double> cumulative;      ///< of their probabilities
   };
   [[nodiscard]] std::shared_ptr<const Cell> cell(const Call& call, std::size_t condition);
+  [[nodiscard]] static Key key_of(const Call& call, std::size_t condition);
+  [[nodiscard]] Cell cell_of(std::span<const double> times_s) const;
   [[nodiscard]] Cell make_cell(const Call& call, std::size_t condition) const;
 
   std::shared_ptr<const TuningSetup> setup_;

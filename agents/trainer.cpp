@@ -261,6 +261,8 @@ class Trainer {
     report.evaluation.resize(config_.evaluation.size());
     for (std::size_t i = 0; i < config_.evaluation.size(); ++i) {
       const EvaluationPart& part = config_.evaluation[i];
+      const auto& setup = part.environment->setup();
+      if (setup && setup->oracle) setup->fill_oracle(options_.threads);
       LearnedPolicy policy(state_.weights);
       const std::uint64_t seed = Random::stream(state_.seed, {kEvaluation, i})();
       report.evaluation[i] =

@@ -65,7 +65,7 @@ CollectiveTuningEnv::CollectiveTuningEnv(std::shared_ptr<const TuningSetup> setu
                            kEndsStep},
             .reset_options = {regime_option()}},
       timer_(setup_->site, setup_->cache),
-      oracle_(setup_->actions, timer_),
+      oracle_(setup_->actions, timer_, setup_->oracle_table),
       observation_(*setup_->site, setup_->fabric, setup_->actions->knobs(),
                    static_cast<std::size_t>(setup_->window)),
       reward_(setup_->reward),

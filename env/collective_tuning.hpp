@@ -11,6 +11,7 @@
 #include "env/call_timer.hpp"
 #include "env/environment.hpp"
 #include "env/noise_regimes.hpp"
+#include "env/oracle_table.hpp"
 #include "env/tuning_action.hpp"
 #include "env/tuning_observation.hpp"
 #include "env/tuning_oracle.hpp"
@@ -34,6 +35,13 @@ struct TuningSetup {
   int window = 0;         ///< recent calls in the observation
   bool oracle = false;    ///< is oracle_time_us in info?
   std::shared_ptr<TimeCache> cache;
+  std::shared_ptr<OracleTable> oracle_table;  ///< what the oracle of any copy has found
+
+  /// Finds the best action of every call of a workload that has finitely many, in every regime
+  /// (OracleTable::fill). Returns the number of cells; 0 if the workload has no list.
+  std::size_t fill_oracle(std::size_t threads, const OracleTable::Visitor& visit = {}) const;
+  /// The calls that it fills in; empty: there is no list.
+  [[nodiscard]] std::vector<Call> listed_calls() const;
 };
 
 /// Keys of the environment's options.

@@ -27,8 +27,13 @@ std::uint64_t TuningOracle::KeyHash::operator()(const Key& key) const {
   return hash;
 }
 
-TuningOracle::TuningOracle(std::shared_ptr<const TuningActions> actions, CallTimer& timer)
-    : actions_(std::move(actions)), timer_(timer), chosen_(kEntries), best_(kEntries) {}
+TuningOracle::TuningOracle(std::shared_ptr<const TuningActions> actions, CallTimer& timer,
+                           std::shared_ptr<OracleTable> table)
+    : actions_(std::move(actions)),
+      timer_(timer),
+      chosen_(kEntries),
+      table_(std::move(table)),
+      best_(kEntries) {}
 
 PlainConfig TuningOracle::chosen(const Call& call, std::uint64_t who) {
   const Key key{call.bytes, rest_of(call, 0, 0), who};
@@ -61,11 +66,14 @@ void TuningOracle::all_times(const Call& call, std::span<double> time_s, std::si
   }
 }
 
-TuningOracle::Best TuningOracle::best(const Call& call, std::size_t condition,
-                                      std::uint16_t moment) {
+BestAction TuningOracle::best(const Call& call, std::size_t condition, std::uint16_t moment) {
   const Key key{call.bytes, rest_of(call, condition, moment), 0};
-  Best best;
+  BestAction best;
   if (best_.find(key, best)) return best;
+  if (table_ && table_->find(call, condition, moment, best)) {
+    best_.insert(key, best);
+    return best;
+  }
   const std::span<const std::int32_t> all = actions_->legal_actions(call.collective);
   const std::size_t n = actions_->knobs().size();
   if (all.empty()) {
@@ -77,6 +85,7 @@ TuningOracle::Best TuningOracle::best(const Call& call, std::size_t condition,
     if (time_s < best.time_s) best = {static_cast<std::uint32_t>(i), time_s};
   }
   best_.insert(key, best);
+  if (table_) table_->keep(call, condition, moment, best);
   return best;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "env/call_timer.hpp"
+#include "env/oracle_table.hpp"
 #include "env/tuning_action.hpp"
 
 namespace cclgym {
@@ -15,17 +16,16 @@ namespace cclgym {
 /// Times actions, and finds the best. Not thread-safe.
 class TuningOracle {
  public:
-  /// `timer` must outlive it.
-  TuningOracle(std::shared_ptr<const TuningActions> actions, CallTimer& timer);
+  /// `timer` must outlive it. `table`, of the same actions on the same site, has what others found;
+  /// null: there is none.
+  TuningOracle(std::shared_ptr<const TuningActions> actions, CallTimer& timer,
+               std::shared_ptr<OracleTable> table = nullptr);
 
-  struct Best {
-    std::uint32_t index = 0;  ///< which of actions().legal_actions(); the first of equals
-    double time_s = 0;
-  };
-  /// Simulates every legal action that has not been timed before: some thousand for profile
-  /// offline. `condition` and `moment` as CallTimer::time has them. Throws std::logic_error if no
-  /// action is legal.
-  [[nodiscard]] Best best(const Call& call, std::size_t condition = 0, std::uint16_t moment = 0);
+  /// Where the table does not know it, simulates every legal action that has not been timed before:
+  /// some thousand for profile offline. `condition` and `moment` as CallTimer::time has them.
+  /// Throws std::logic_error if no action is legal.
+  [[nodiscard]] BestAction best(const Call& call, std::size_t condition = 0,
+                                std::uint16_t moment = 0);
   /// The time of every legal action, in their order, s.
   void all_times(const Call& call, std::span<double> time_s, std::size_t condition = 0,
                  std::uint16_t moment = 0);
@@ -54,7 +54,8 @@ class TuningOracle {
   std::shared_ptr<const TuningActions> actions_;
   CallTimer& timer_;
   BoundedCache<Key, PlainConfig, KeyHash> chosen_;
-  BoundedCache<Key, Best, KeyHash> best_;
+  std::shared_ptr<OracleTable> table_;
+  BoundedCache<Key, BestAction, KeyHash> best_;
 };
 
 }  // namespace cclgym

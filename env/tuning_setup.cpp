@@ -151,7 +151,23 @@ std::shared_ptr<const TuningSetup> read_tuning_setup(const YamlValue& options) {
   setup->window = static_cast<int>(integer("window"));
   setup->oracle = read_flag(value("oracle"), spec_of("oracle"));
   setup->cache = std::make_shared<TimeCache>(static_cast<std::size_t>(integer("cache")));
+  setup->oracle_table = std::make_shared<OracleTable>(site, setup->actions, setup->cache);
   return setup;
+}
+
+std::vector<Call> TuningSetup::listed_calls() const {
+  std::vector<Call> calls;
+  const auto read = read_workload(workload, workload_site(*site->fabrics.front()));
+  for (const WorkloadCall& one : read->calls()) calls.push_back(one.call);
+  return calls;
+}
+
+std::size_t TuningSetup::fill_oracle(std::size_t threads, const OracleTable::Visitor& visit) const {
+  std::vector<std::size_t> conditions = condition_of;
+  std::ranges::sort(conditions);
+  const auto repeated = std::ranges::unique(conditions);
+  conditions.erase(repeated.begin(), repeated.end());
+  return oracle_table->fill(listed_calls(), conditions, threads, visit);
 }
 
 }  // namespace cclgym

@@ -55,14 +55,13 @@ void RandomPolicy::act(std::span<const float> /*observation*/,
 
 void OraclePolicy::begin_setup(const TuningSetup& setup) {
   timer_ = std::make_unique<CallTimer>(setup.site, setup.cache);
-  oracle_ = std::make_unique<TuningOracle>(setup.actions, *timer_);
+  oracle_ = std::make_unique<TuningOracle>(setup.actions, *timer_, setup.oracle_table);
 }
 
 void OraclePolicy::choose(const CollectiveTuningEnv& environment, std::span<std::int32_t> action) {
   const Call& call = environment.next_call().call;
   const RegimeChain& chain = environment.chain();
-  const TuningOracle::Best best =
-      oracle_->best(call, setup().condition_of[chain.regime()], chain.moment());
+  const BestAction best = oracle_->best(call, setup().condition_of[chain.regime()], chain.moment());
   const std::size_t n = action.size();
   std::ranges::copy(actions().legal_actions(call.collective).subspan(best.index * n, n),
                     action.begin());
@@ -91,6 +90,8 @@ std::shared_ptr<const TuningSetup> with_choosers(const std::shared_ptr<const Tun
   }
   auto extended = std::make_shared<TuningSetup>(*setup);
   extended->actions = std::make_shared<const TuningActions>(setup->site, options);
+  extended->oracle_table =
+      std::make_shared<OracleTable>(setup->site, extended->actions, setup->cache);
   // The oracle is that of the environment as it was.
   extended->oracle = false;
   return extended;

@@ -186,7 +186,7 @@ TEST_CASE("the oracle is at least as good as anything legal, and finds what it s
   TuningOracle oracle(setup->actions, timer);
   for (const std::uint64_t bytes : {std::uint64_t{4096}, std::uint64_t{1} << 20}) {
     const Call call{.collective = CollectiveKind::AllReduce, .bytes = bytes};
-    const TuningOracle::Best best = oracle.best(call);
+    const BestAction best = oracle.best(call);
     std::vector<double> times(setup->actions->legal_count(call.collective));
     oracle.all_times(call, times);
     CHECK(best.time_s == *std::ranges::min_element(times));
