@@ -115,12 +115,15 @@ PolicyRun run_policy(const EvaluatedPolicy& one, const std::shared_ptr<const Tun
          oracle_ratio.add(info[time] / known.oracle_us);
          default_ratio.add(info[time] / known.default_us);
        });
-  PolicyRun run{.policy = one.name,
-                .seed = seed,
-                .calls = stream.size(),
-                .oracle_ratio = oracle_ratio.value(),
-                .default_ratio = default_ratio.value(),
-                .cells = {}};
+  PolicyRun run{
+      .policy = one.name,
+      .seed = seed,
+      .calls = stream.size(),
+      .oracle_ratio = oracle_ratio.value(),
+      .default_ratio = default_ratio.value(),
+      .decisions_per_call = static_cast<double>(policy->decisions().value_or(stream.size())) /
+                            static_cast<double>(stream.size()),
+      .cells = {}};
   for (const auto& [key, sums] : cells) {
     const auto most = std::ranges::max_element(sums.choices, {},
                                                [](const auto& choice) { return choice.second; });
@@ -166,6 +169,7 @@ std::vector<PolicySummary> summarize_runs(std::span<const PolicyRun> runs) {
     LogMean oracle_ratio;
     LogMean speedup;
     std::vector<double> ratios;
+    double decisions = 0;
     for (const PolicyRun& run : runs) {
       if (run.policy != first.policy) continue;
       summary.least_oracle_ratio = summary.seeds == 0
@@ -173,6 +177,7 @@ std::vector<PolicySummary> summarize_runs(std::span<const PolicyRun> runs) {
                                        : std::min(summary.least_oracle_ratio, run.oracle_ratio);
       summary.most_oracle_ratio = std::max(summary.most_oracle_ratio, run.oracle_ratio);
       ++summary.seeds;
+      decisions += run.decisions_per_call;
       oracle_ratio.add(run.oracle_ratio);
       speedup.add(1 / run.default_ratio);
       for (const EvaluatedCell& cell : run.cells) ratios.push_back(cell.oracle_ratio);
@@ -180,6 +185,7 @@ std::vector<PolicySummary> summarize_runs(std::span<const PolicyRun> runs) {
     std::ranges::sort(ratios);
     summary.oracle_ratio = oracle_ratio.value();
     summary.default_speedup = speedup.value();
+    summary.decisions_per_call = decisions / static_cast<double>(summary.seeds);
     summary.worst_cell = ratios.back();
     // The nearest rank.
     const auto rank = static_cast<std::size_t>(std::ceil(0.9 * static_cast<double>(ratios.size())));

@@ -42,8 +42,9 @@ struct PolicyRun {
   std::string policy;
   std::uint64_t seed = 0;
   std::uint64_t calls = 0;
-  double oracle_ratio = 0;   ///< geometric mean over all calls
-  double default_ratio = 0;  ///< likewise
+  double oracle_ratio = 0;        ///< geometric mean over all calls
+  double default_ratio = 0;       ///< likewise
+  double decisions_per_call = 1;  ///< the share of the calls that it decided anew
   std::vector<EvaluatedCell> cells;
 };
 
@@ -69,9 +70,10 @@ struct PolicySummary {
   double oracle_ratio = 0;        ///< geometric mean over the seeds
   double least_oracle_ratio = 0;  ///< of a seed
   double most_oracle_ratio = 0;
-  double worst_cell = 0;       ///< the largest ratio of a cell of any seed
-  double p90_cell = 0;         ///< the ratio that nine cells of ten do not exceed
-  double default_speedup = 0;  ///< the default's time / its time, geometric mean
+  double worst_cell = 0;          ///< the largest ratio of a cell of any seed
+  double p90_cell = 0;            ///< the ratio that nine cells of ten do not exceed
+  double default_speedup = 0;     ///< the default's time / its time, geometric mean
+  double decisions_per_call = 1;  ///< mean over the seeds
 };
 [[nodiscard]] std::vector<PolicySummary> summarize_runs(std::span<const PolicyRun> runs);
 

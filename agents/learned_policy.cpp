@@ -33,7 +33,12 @@ void LearnedPolicy::begin_episode(const Environment& environment, std::uint64_t 
 void LearnedPolicy::act(std::span<const float> observation,
                         std::span<const std::uint8_t> action_mask, const Environment& environment,
                         std::span<std::int32_t> action) {
-  runner_.observe(observation);
+  look(observation);
+  decide(action_mask, environment, action);
+}
+
+void LearnedPolicy::decide(std::span<const std::uint8_t> action_mask,
+                           const Environment& environment, std::span<std::int32_t> action) {
   (void)runner_.choose(EnvironmentMasks(environment, action_mask), nullptr, action, {});
   levels_to_action(environment.spec().action_space, action);
 }

@@ -22,6 +22,13 @@ class LearnedPolicy : public Policy {
   void act(std::span<const float> observation, std::span<const std::uint8_t> action_mask,
            const Environment& environment, std::span<std::int32_t> action) override;
 
+  // The two halves of act, for those who do not decide at every call.
+  /// Takes in an observation.
+  void look(std::span<const float> observation) { runner_.observe(observation); }
+  /// The action for the observation taken in last.
+  void decide(std::span<const std::uint8_t> action_mask, const Environment& environment,
+              std::span<std::int32_t> action);
+
  private:
   std::string name_;
   PolicyRunner runner_;

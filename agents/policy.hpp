@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -49,6 +50,10 @@ class Policy {
 
   /// What came of the last action.
   virtual void observe(const PolicyFeedback& /*feedback*/) {}
+
+  /// In how many calls it has decided anew since it was made, if it also keeps earlier choices;
+  /// nothing: in all of them.
+  [[nodiscard]] virtual std::optional<std::uint64_t> decisions() const { return std::nullopt; }
 };
 
 /// Is `action` legal now, dimension by dimension under conditional_mask? `scratch` has the bytes of

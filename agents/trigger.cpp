@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <fmt/core.h>
 #include <limits>
 #include <map>
 #include <stdexcept>
@@ -62,6 +61,14 @@ bool RegimeTrigger::observe(const TriggerInput& call) {
   return false;
 }
 
+TriggerInput trigger_input(const Call& call, std::span<const std::int32_t> action, double time_us,
+                           double expected_us) {
+  std::uint64_t kind = static_cast<std::uint64_t>(call.collective) * 64 +
+                       static_cast<std::uint64_t>(std::bit_width(call.bytes));
+  for (const std::int32_t level : action) kind = kind * 37 + static_cast<std::uint64_t>(level);
+  return {.kind = kind, .log_ratio = std::log(time_us / expected_us)};
+}
+
 TriggerStream record_stream(const TrainingEnvironment& where, Policy& policy, std::size_t calls,
                             std::uint64_t seed) {
   if (!where.setup()) throw std::logic_error("record_stream: not CollectiveTuning-v0");
@@ -85,11 +92,7 @@ TriggerStream record_stream(const TrainingEnvironment& where, Policy& policy, st
     const StepOutcome outcome = environment.step(action, buffers.view());
     done = outcome.done();
     policy.observe({.reward = outcome.reward, .done = done, .info = buffers.info});
-    std::uint64_t kind = static_cast<std::uint64_t>(call.collective) * 64 +
-                         static_cast<std::uint64_t>(std::bit_width(call.bytes));
-    for (const std::int32_t level : action) kind = kind * 37 + static_cast<std::uint64_t>(level);
-    stream.calls.push_back(
-        {.kind = kind, .log_ratio = std::log(buffers.info[time] / buffers.info[expected])});
+    stream.calls.push_back(trigger_input(call, action, buffers.info[time], buffers.info[expected]));
     stream.regimes.push_back(static_cast<std::uint32_t>(buffers.info[regime]));
   }
   return stream;
@@ -185,23 +188,13 @@ TrainedTrigger train_trigger(const TrainingEnvironment& where, const PolicyWeigh
   };
   const std::vector<TriggerStream> learned = record(0);
   TrainedTrigger trained;
-  trained.parameters = train_trigger(learned, false_alarms_per_1000);
-  trained.trained = measure_trigger(trained.parameters, learned);
-  trained.held_out = measure_trigger(trained.parameters, record(1));
+  const TriggerParameters parameters = train_trigger(learned, false_alarms_per_1000);
+  trained.trigger = {.fabric = where.setup()->fabric_label,
+                     .noise = where.setup()->regimes.name,
+                     .parameters = parameters};
+  trained.trained = measure_trigger(parameters, learned);
+  trained.held_out = measure_trigger(parameters, record(1));
   return trained;
-}
-
-std::string TrainedTrigger::text() const {
-  const auto measure = [](const TriggerMeasure& m) {
-    return fmt::format(
-        "{{calls: {}, changes: {}, found: {}, median_delay: {}, false_alarms_per_1000: {:.4g}}}",
-        m.calls, m.changes, m.found, m.median_delay, m.false_alarms_per_1000());
-  };
-  return fmt::format(
-      "sigma: {:.6g}\ndrift: {:.6g}\nlimit: {:.6g}\nthreshold: {:.6g}\ntrained: {}\n"
-      "held_out: {}\n",
-      parameters.sigma, parameters.drift, parameters.limit, parameters.threshold, measure(trained),
-      measure(held_out));
 }
 
 }  // namespace cclgym

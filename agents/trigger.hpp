@@ -38,6 +38,9 @@ struct TriggerInput {
   std::uint64_t kind = 0;  ///< calls of equal kinds take the same time where nothing changes
   double log_ratio = 0;    ///< ln(time / expected)
 };
+/// A call of this collective and size, with an action as CollectiveTuning-v0 has it.
+[[nodiscard]] TriggerInput trigger_input(const Call& call, std::span<const std::int32_t> action,
+                                         double time_us, double expected_us);
 
 /// Does not allocate after its construction.
 class RegimeTrigger {
@@ -95,14 +98,18 @@ struct TriggerMeasure {
 [[nodiscard]] TriggerParameters train_trigger(std::span<const TriggerStream> streams,
                                               double false_alarms_per_1000);
 
+/// A trigger and what it was trained in.
+struct TriggerOf {
+  std::string fabric;  ///< as TuningSetup::fabric_label
+  std::string noise;   ///< name of the regimes
+  TriggerParameters parameters;
+};
+
 /// A trigger with how well it did on the streams that it was trained on, and on others.
 struct TrainedTrigger {
-  TriggerParameters parameters;
+  TriggerOf trigger;
   TriggerMeasure trained;
   TriggerMeasure held_out;
-
-  /// As a YAML file.
-  [[nodiscard]] std::string text() const;
 };
 /// Trains a trigger for calls that `weights` configure in `where`.
 [[nodiscard]] TrainedTrigger train_trigger(const TrainingEnvironment& where,

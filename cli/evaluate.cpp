@@ -2,10 +2,13 @@
 #include <algorithm>
 #include <filesystem>
 #include <fmt/core.h>
+#include <map>
 
 #include "agents/baselines/registry.hpp"
 #include "agents/evaluation.hpp"
 #include "agents/learned_policy.hpp"
+#include "agents/retuning_policy.hpp"
+#include "agents/trigger_file.hpp"
 #include "cli/agent_run.hpp"
 #include "cli/command.hpp"
 #include "core/text_file.hpp"
@@ -59,6 +62,48 @@ EvaluatedPolicy baseline(const std::string& name) {
   return policy;
 }
 
+// The agents of a run: by themselves, and where triggers were trained, with them and without.
+std::vector<EvaluatedPolicy> agents_of(const std::shared_ptr<const AgentRun>& run) {
+  const auto trained = [run](std::uint64_t seed) {
+    const bool own = std::ranges::find(run->seeds, seed) != run->seeds.end();
+    return own ? seed : run->seeds[seed % run->seeds.size()];
+  };
+  std::vector<EvaluatedPolicy> policies{
+      {.name = "lstm-ppo", .make = [run, trained](std::uint64_t seed) -> std::unique_ptr<Policy> {
+         return std::make_unique<LearnedPolicy>(load_agent(*run, trained(seed)).weights);
+       }}};
+  std::map<std::uint64_t, std::vector<TriggerOf>> triggers;
+  for (const std::uint64_t seed : run->seeds) {
+    const std::string path = trigger_path(run->folder, seed);
+    std::error_code error;
+    if (!std::filesystem::exists(path, error)) return policies;
+    triggers[seed] = load_triggers(path);
+    if (triggers[seed].empty()) return policies;
+  }
+  const auto retuning = [&](const std::string& name, bool with_trigger) {
+    policies.push_back({.name = name, .make = [=](std::uint64_t seed) -> std::unique_ptr<Policy> {
+                          const std::uint64_t which = trained(seed);
+                          return std::make_unique<RetuningPolicy>(
+                              load_agent(*run, which).weights,
+                              with_trigger ? triggers.at(which) : std::vector<TriggerOf>{}, name);
+                        }});
+  };
+  retuning("lstm-ppo+trigger", true);
+  retuning("lstm-ppo frozen", false);
+  return policies;
+}
+
+// Of the policies that keep choices, how often they decide.
+std::string decisions_text(const std::vector<PolicySummary>& summaries) {
+  std::string text;
+  for (const PolicySummary& one : summaries) {
+    if (one.decisions_per_call >= 1) continue;
+    text += fmt::format("{}{} {:.3f}", text.empty() ? "decisions a call (others 1): " : ", ",
+                        one.policy, one.decisions_per_call);
+  }
+  return text.empty() ? text : text + "\n";
+}
+
 std::vector<Part> parts_of(const TrainConfig& config) {
   std::vector<Part> parts;
   for (const auto& part : config.evaluation) {
@@ -105,12 +150,9 @@ int evaluate(const std::vector<std::string>& args) {
     parts = parts_of(run->config);
     folder = source;
     if (!arguments->has("seeds")) options.seeds = run->seeds;
-    const auto agent = [run](std::uint64_t seed) -> std::unique_ptr<Policy> {
-      const bool trained = std::ranges::find(run->seeds, seed) != run->seeds.end();
-      const std::uint64_t which = trained ? seed : run->seeds[seed % run->seeds.size()];
-      return std::make_unique<LearnedPolicy>(load_agent(*run, which).weights);
-    };
-    policies.insert(policies.begin(), {.name = "lstm-ppo", .make = agent, .choosers = {}});
+    std::vector<EvaluatedPolicy> all = agents_of(run);
+    std::ranges::move(policies, std::back_inserter(all));
+    policies = std::move(all);
   } else {
     const std::string name = std::filesystem::path(source).stem().string();
     parts.push_back({name, read_tuning_setup(load_yaml_file(source)), 0});
@@ -134,9 +176,10 @@ int evaluate(const std::vector<std::string>& args) {
     done.push_back({part.label, evaluate_policies(part.setup, policies, options)});
     csv += evaluation_csv(done.back().runs, part.label, csv.empty());
     if (quiet) continue;
-    fmt::print("{}: {} policies on {}, {} calls a seed\n{}\n", part.label, policies.size(),
+    const std::vector<PolicySummary> summaries = summarize_runs(done.back().runs);
+    fmt::print("{}: {} policies on {}, {} calls a seed\n{}{}\n", part.label, policies.size(),
                part.setup->fabric_label, done.back().runs.front().calls,
-               evaluation_table(summarize_runs(done.back().runs)));
+               evaluation_table(summaries), decisions_text(summaries));
   }
   std::filesystem::create_directories(folder, error);
   if (error) throw UserError(quoted(folder, 200) + ": cannot be made: " + error.message());

@@ -7,10 +7,10 @@
 #include <iostream>
 #include <unistd.h>
 
-#include "agents/policy_gradient.hpp"
 #include "agents/trainer.hpp"
-#include "agents/trigger.hpp"
+#include "agents/trigger_file.hpp"
 #include "cli/command.hpp"
+#include "cli/torch_program.hpp"
 #include "core/text_file.hpp"
 
 namespace cclgym {
@@ -114,15 +114,14 @@ void print_result(const TrainConfig& config, std::uint64_t seed, const Iteration
 void train_triggers(const TrainConfig& config, const Checkpoint& state, const std::string& folder,
                     bool quiet) {
   if (config.trigger.streams == 0) return;
-  std::string text;
+  std::vector<TrainedTrigger> triggers;
   for (const TrainingPart& part : config.parts) {
     const TuningSetup& setup = *part.environment->setup();
     if (setup.regimes.regimes.size() < 2) continue;
     const TrainedTrigger trigger = train_trigger(
         *part.environment, state.weights, static_cast<std::size_t>(config.trigger.streams),
         static_cast<std::size_t>(config.trigger.calls), config.trigger.false_alarms, state.seed);
-    text += fmt::format("---\n# {}, noise {}\n{}", setup.fabric_label, setup.regimes.name,
-                        trigger.text());
+    triggers.push_back(trigger);
     if (quiet) continue;
     const TriggerMeasure& found = trigger.held_out;
     fmt::print(
@@ -131,23 +130,7 @@ void train_triggers(const TrainConfig& config, const Checkpoint& state, const st
         state.seed, setup.fabric_label, found.found, found.changes, found.median_delay,
         found.false_alarms_per_1000());
   }
-  write_text_file(seed_folder(folder, state.seed) + "/trigger.yaml", text);
-}
-
-// LibTorch takes 0.7 s to load, so that the program for everything else is built without it. This
-// one continues as the program beside it that has it, if it is there.
-void become_trainer(const std::vector<std::string>& args) {
-  std::error_code error;
-  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error) return;
-  std::string trainer = (self.parent_path() / "cclgym-train").string();
-  if (::access(trainer.c_str(), X_OK) != 0) return;
-  std::vector<std::string> words{"cclgym", "train"};
-  words.insert(words.end(), args.begin(), args.end());
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  ::execv(trainer.c_str(), argv.data());
+  write_text_file(trigger_path(folder, state.seed), triggers_text(triggers));
 }
 
 int train(const std::vector<std::string>& args) {
@@ -160,8 +143,7 @@ int train(const std::vector<std::string>& args) {
       .flag("quiet", "print nothing but errors");
   const auto arguments = reader.read(args);
   if (!arguments) return 0;
-  if (!training_available()) become_trainer(args);
-  if (!training_available()) throw UserError("cannot train: " + training_library());
+  need_torch("train", args, "train");
   const TrainConfig config = load_train_config(arguments->text("FILE"));
   const std::string folder =
       arguments->has("out") ? arguments->text("out") : "results/" + config.name;
