@@ -80,5 +80,34 @@ TEST_CASE("a trained agent is evaluated and exported") {
   CHECK(contains(read_file(folder / "a.csv"), "collective_type,min_bytes,max_bytes"));
 }
 
+TEST_CASE("an agent with a trigger is evaluated with it and without") {
+  const TemporaryFolder folder;
+  const std::string options =
+      "{fabric: {name: ring, gpus: 4}, actions: stock-nccl, noise: stragglers,\n"
+      " workload: {name: sweep, collectives: [allreduce], sizes: 1KiB..64KiB x8}, episode: 200}\n";
+  write_file(folder / "small-train.yaml",
+             "name: small\ntrain:\n  - options: " + options + "evaluate:\n  - label: all\n" +
+                 "    calls: 400\n    options: " + options +
+                 "agent: {encoder: [16], lstm: 8, head: 12, value: 16}\n"
+                 "warm_start: {iterations: 2}\nppo: {iterations: 1, environments: 4, steps: 16, "
+                 "sequence: 8}\ntrigger: {streams: 2, calls: 200}\nseeds: [1]\n");
+  const Ended trained =
+      run_program({"train", "small-train.yaml", "--out", "run", "--quiet"}, folder.path());
+  if (contains(trained.err, "cannot train")) return;  // built without LibTorch
+  INFO(trained.err);
+  REQUIRE(trained.code == 0);
+  CHECK(contains(read_file(folder / "run/seed-1/trigger.yaml"), "noise: 'stragglers'"));
+  const Ended ended = run_program({"evaluate", "run", "--against", "table"}, folder.path());
+  INFO(ended.err);
+  REQUIRE(ended.code == 0);
+  CHECK(contains(ended.out, "\nlstm-ppo+trigger"));
+  // Two episodes: three sizes each, after 16 calls that are all decided.
+  CHECK(contains(ended.out, "lstm-ppo frozen 0.095"));
+  write_file(folder / "run/seed-1/trigger.yaml", "- {sigma: none}\n");
+  const Ended damaged = run_program({"evaluate", "run", "--against", "table"}, folder.path());
+  CHECK(damaged.code == 2);
+  CHECK(contains(damaged.err, "trigger.yaml:1:"));
+}
+
 }  // namespace
 }  // namespace cclgym::test
