@@ -1,8 +1,8 @@
 #include "env/call_timer.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
-#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -71,16 +71,15 @@ Config full_config(const PlainConfig& config) {
           .slots = config.slots};
 }
 
-CallTimer::CallTimer(std::shared_ptr<const CallSite> site, std::size_t cache_entries,
-                     Symmetry symmetry)
-    : CallTimer(std::move(site), std::make_shared<TimeCache>(cache_entries), symmetry) {}
+CallTimer::CallTimer(std::shared_ptr<const CallSite> site, std::size_t cache_entries, Timing timing)
+    : CallTimer(std::move(site), std::make_shared<TimeCache>(cache_entries), timing) {}
 
 CallTimer::CallTimer(std::shared_ptr<const CallSite> site, std::shared_ptr<TimeCache> cache,
-                     Symmetry symmetry)
+                     Timing timing)
     : site_(std::move(site)),
       cache_(std::move(cache)),
       bound_(site_->fabrics.size()),
-      symmetry_(symmetry),
+      timing_(timing),
       engine_(make_engine("flow")) {
   if (site_->fabrics.empty() || site_->conditions.empty() || site_->conditions.size() > 256 ||
       site_->fabrics.size() > 16) {
@@ -116,40 +115,87 @@ Simulator& CallTimer::simulator(std::size_t binding, std::size_t condition) {
   return *bound.simulator;
 }
 
-QuotientProgram* CallTimer::quotient(const Call& call, const PlainConfig& plain,
-                                     const Config& config, std::size_t condition) {
-  if (site_->conditions.at(condition).random()) return nullptr;
+const QuotientProgram* CallTimer::quotient(const ProgramCut& cut, const Call& call,
+                                           const PlainConfig& plain, const Config& config,
+                                           std::size_t condition) {
+  const GraphShape shape = graph_shape(cut, site_->cost_model, call, config);
   const ProgramKey program{plain.program,  plain.binding,   call.collective, call.root,
                            plain.channels, plain.instances, plain.slots == 1};
-  std::optional<SimulationRecord> record;
-  const auto make_record = [&] {
-    record = simulator(plain.binding, condition).record(call, config, site_->machine_seed);
-  };
-  auto cut = cuts_.find(program);
-  if (cut == cuts_.end()) {
-    make_record();
-    // Of very large programs only an outline is known.
-    const ProgramCut known =
-        record->lowered.program ? program_cut(*record->lowered.program) : ProgramCut{0, 0};
-    cut = cuts_.emplace(program, known).first;
+  const auto [entry, fresh] =
+      quotients_of_.try_emplace(QuotientKey{program, condition, shape}, nullptr);
+  if (!fresh) return entry->second.get();
+  Call lowered = call;
+  Config cut_so = config;
+  if (shape.tiled) {
+    // As many tiles as it takes for all waits for slots to be there, of the size they have.
+    const std::int32_t tiles = tiles_of_call(cut, call, config);
+    cut_so.tile_bytes = static_cast<std::uint64_t>(std::ceil(
+        static_cast<double>(call.bytes) / cut.chunks_per_call / tiles * cut.longest_message));
+    lowered = call_of_tiles(cut, call, cut_so, 2 * kMostSlots, 1);
   }
-  if (cut->second.chunks_per_call == 0) return nullptr;
-  const QuotientKey key{program, condition,
-                        graph_shape(cut->second, site_->cost_model, call, config)};
-  const auto known = quotients_of_.find(key);
-  if (known != quotients_of_.end()) return known->second.get();
-  if (!record) make_record();
-  auto made = QuotientProgram::make(*record, site_->fabrics[plain.binding], site_->cost_model,
-                                    site_->conditions[condition]);
-  return quotients_of_.emplace(key, std::move(made)).first->second.get();
+  entry->second = QuotientProgram::make(
+      simulator(plain.binding, condition).lowered(lowered, cut_so, site_->machine_seed), lowered,
+      cut_so, site_->fabrics[plain.binding], site_->cost_model, site_->conditions[condition]);
+  return entry->second.get();
+}
+
+CallTimer::Known& CallTimer::known_of(const Call& call, const PlainConfig& plain,
+                                      const Config& config, std::size_t condition) {
+  TimeKey key = key_of(call, plain, condition, 0);
+  key.bytes = 0;
+  const auto found = known_.find(key);
+  if (found != known_.end()) return found->second;
+  Known known;
+  const auto program = simulator(plain.binding, condition).compiled(call, config);
+  known.steady = program != nullptr &&
+                 QuotientProgram::possible(site_->cost_model, site_->conditions.at(condition));
+  if (known.steady) known.cut = program_cut(*program);
+  return known_.emplace(key, known).first->second;
+}
+
+TimedCall CallTimer::interpolate(Known& known, const Call& call, const PlainConfig& plain,
+                                 const Config& config, std::size_t condition) {
+  const ProgramCut& cut = known.cut;
+  const std::int32_t tiles = tiles_of_call(cut, call, config);
+  if (!known.curved) {
+    const Call full = call_of_tiles(cut, call, config, 2 * kMostSlots, 1);
+    known.of_tiles = quotient(cut, full, plain, config, condition);
+    known.curve =
+        TileCurve(known.of_tiles != nullptr ? static_cast<std::int64_t>(known.of_tiles->size())
+                                            : TileCurve::kFirings);
+    if (known.of_tiles != nullptr) known.steps = known.of_tiles->steps();
+    known.curved = true;
+  }
+  const auto simulated_s = [&](std::int32_t some, double fill) {
+    if (known.of_tiles != nullptr) {
+      return known.of_tiles->time_of_tiles_s(*engine_, config, some, fill);
+    }
+    const Result result =
+        simulator(plain.binding, condition)
+            .simulate(call_of_tiles(cut, call, config, some, fill), config, site_->machine_seed);
+    known.steps = result.steps;
+    return result.time_s;
+  };
+  const double fill = static_cast<double>(call.bytes) / cut.chunks_per_call / tiles *
+                      cut.longest_message / static_cast<double>(config.tile_bytes);
+  const double time_s = known.curve.time_s(tiles, fill, simulated_s);
+  ++interpolations_;
+  return {time_s, known.steps};
 }
 
 TimedCall CallTimer::simulate(const Call& call, const PlainConfig& plain, std::size_t condition,
                               std::uint16_t moment) {
   ++simulations_;
   const Config config = full_config(plain);
-  if (symmetry_ == Symmetry::On) {
-    if (QuotientProgram* const one = quotient(call, plain, config, condition)) {
+  if (timing_ != Timing::Exact && call.bytes > 0) {
+    Known& known = known_of(call, plain, config, condition);
+    if (known.steady && timing_ == Timing::Interpolated &&
+        tiles_of_call(known.cut, call, config) > TileCurve::kWhole) {
+      return interpolate(known, call, plain, config, condition);
+    }
+    const QuotientProgram* const one =
+        known.steady ? quotient(known.cut, call, plain, config, condition) : nullptr;
+    if (one != nullptr) {
       ++quotients_;
       return {one->time(*engine_, call, config).time_s, one->steps()};
     }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <tuple>
+#include <unordered_map>
 #include <vector>
 
 #include "cost_models/cost_model.hpp"
@@ -16,6 +17,7 @@
 #include "sim/noise_profile.hpp"
 #include "sim/quotient_program.hpp"
 #include "sim/simulator.hpp"
+#include "sim/tile_curve.hpp"
 #include "topology_models/registry.hpp"
 
 namespace cclgym {
@@ -68,25 +70,33 @@ struct TimeKeyHash {
 };
 using TimeCache = BoundedCache<TimeKey, TimedCall, TimeKeyHash>;
 
-/// Not thread-safe, but for the cache, which timers of the same CallSite may share.
+/// Not thread-safe, but for the cache, which timers of the same CallSite and Timing may share.
 ///
-/// A time is that of Simulator::simulate with the condition's noise profile, the machine's seed and
-/// repetition `moment`: to the bit without symmetry, within 1e-9 with it (sim/quotient_program.hpp;
-/// where tiles never come to repeat, within what Result::tile_error_s says; in chaotic pipelines,
-/// within what rounding does to them). Whether it comes from
-/// the cache or not makes no difference to the bit: a time is a function of exactly what the key
-/// holds.
+/// Whether a time comes from the cache or not makes no difference to the bit: a time is a function
+/// of exactly what the key holds.
 class CallTimer {
  public:
   static constexpr std::size_t kDefaultEntries = std::size_t{1} << 18;
-  /// Is one node simulated for all that are alike?
-  enum class Symmetry : std::uint8_t { On, Off };
+  /// How near times are to those of Simulator::simulate with the condition's noise profile, the
+  /// machine's seed and repetition `moment`.
+  enum class Timing : std::uint8_t {
+    /// To the bit.
+    Exact,
+    /// One node is simulated for all that are alike (sim/quotient_program.hpp): within 1e-9; where
+    /// tiles never come to repeat, within what Result::tile_error_s says; in chaotic pipelines,
+    /// within what rounding does to them.
+    Symmetric,
+    /// And calls of more than TileCurve::kWhole tiles are timed from a few dozens of tiles
+    /// (sim/tile_curve.hpp): on average within 0.1 %, and hardly ever more than 3 % off.
+    Interpolated,
+  };
 
   /// With a cache of its own.
   explicit CallTimer(std::shared_ptr<const CallSite> site,
-                     std::size_t cache_entries = kDefaultEntries, Symmetry symmetry = Symmetry::On);
+                     std::size_t cache_entries = kDefaultEntries,
+                     Timing timing = Timing::Interpolated);
   CallTimer(std::shared_ptr<const CallSite> site, std::shared_ptr<TimeCache> cache,
-            Symmetry symmetry = Symmetry::On);
+            Timing timing = Timing::Interpolated);
 
   /// Throws UserError where the configuration does not fit the call or the fabric. Does not
   /// allocate where the time is in the cache.
@@ -97,22 +107,39 @@ class CallTimer {
   [[nodiscard]] const Fabric& fabric() const { return *site_->fabrics.front(); }
   [[nodiscard]] const std::shared_ptr<TimeCache>& cache() const { return cache_; }
   [[nodiscard]] std::uint64_t hits() const { return hits_; }
+  /// Times that were not in the cache.
   [[nodiscard]] std::uint64_t simulations() const { return simulations_; }
-  /// Simulations of one node for all that are alike.
+  /// Of these, simulations of one node for all that are alike.
   [[nodiscard]] std::uint64_t quotients() const { return quotients_; }
+  /// Of these, times from a few dozens of tiles.
+  [[nodiscard]] std::uint64_t interpolations() const { return interpolations_; }
 
  private:
-  [[nodiscard]] TimedCall simulate(const Call& call, const PlainConfig& config,
-                                   std::size_t condition, std::uint16_t moment);
-
   // Program, binding, collective, root, channels, instances, whether there is one slot.
   using ProgramKey = std::tuple<int, int, CollectiveKind, int, int, int, bool>;
   // And the condition, and the shape of the graph.
   using QuotientKey = std::tuple<ProgramKey, std::size_t, GraphShape>;
+  /// A configuration for calls of all sizes, in one condition.
+  struct Known {
+    ProgramCut cut;
+    bool steady = false;  ///< the same in all moments, and the whole program is known
+    bool curved = false;  ///< is what follows there?
+    const QuotientProgram* of_tiles = nullptr;  ///< of full tiles; null: there is none
+    TileCurve curve;
+    std::int32_t steps = 0;
+  };
+
+  [[nodiscard]] TimedCall simulate(const Call& call, const PlainConfig& config,
+                                   std::size_t condition, std::uint16_t moment);
+  [[nodiscard]] TimedCall interpolate(Known& known, const Call& call, const PlainConfig& plain,
+                                      const Config& config, std::size_t condition);
   [[nodiscard]] Simulator& simulator(std::size_t binding, std::size_t condition);
+  [[nodiscard]] Known& known_of(const Call& call, const PlainConfig& plain, const Config& config,
+                                std::size_t condition);
   /// Null where there is none.
-  [[nodiscard]] QuotientProgram* quotient(const Call& call, const PlainConfig& plain,
-                                          const Config& config, std::size_t condition);
+  [[nodiscard]] const QuotientProgram* quotient(const ProgramCut& cut, const Call& call,
+                                                const PlainConfig& plain, const Config& config,
+                                                std::size_t condition);
 
   /// One fabric's simulator, and the condition that it simulates.
   struct Bound {
@@ -122,12 +149,13 @@ class CallTimer {
   std::shared_ptr<const CallSite> site_;
   std::shared_ptr<TimeCache> cache_;
   std::vector<Bound> bound_;  ///< by binding; made when first needed
-  Symmetry symmetry_;
-  std::unique_ptr<Engine> engine_;  ///< of the quotients
-  std::map<ProgramKey, ProgramCut> cuts_;
-  std::map<QuotientKey, std::unique_ptr<QuotientProgram>> quotients_of_;
+  Timing timing_;
+  std::unique_ptr<Engine> engine_;                         ///< of the quotients
+  std::unordered_map<TimeKey, Known, TimeKeyHash> known_;  ///< by keys without size and moment
+  std::map<QuotientKey, std::unique_ptr<const QuotientProgram>> quotients_of_;
   std::uint64_t hits_ = 0;
   std::uint64_t quotients_ = 0;
+  std::uint64_t interpolations_ = 0;
   std::uint64_t simulations_ = 0;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <utility>
 
 #include "sim/lowering.hpp"
@@ -14,9 +15,9 @@ namespace {
 
 std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
-std::int32_t tiles_of_call(const ProgramCut& cut, const Call& call, const Config& config) {
-  return tiles_of(static_cast<double>(call.bytes) / cut.chunks_per_call * cut.longest_message,
-                  config);
+// Of one chunk.
+double tile_bytes_of(const ProgramCut& cut, const Call& call, std::int32_t tiles) {
+  return static_cast<double>(call.bytes) / cut.chunks_per_call / tiles;
 }
 
 std::uint64_t mixed(std::uint64_t hash, double value) {
@@ -27,32 +28,69 @@ std::uint64_t mixed(std::uint64_t hash, double value) {
 }  // namespace
 
 ProgramCut program_cut(const ThreadBlockProgram& program) {
-  return {program.contract.chunks_per_call(), longest_message(program)};
+  ProgramCut cut{program.contract.chunks_per_call(), longest_message(program), 0};
+  for (const GpuProgram& gpu : program.gpus) {
+    for (const ThreadBlock& block : gpu.thread_blocks) {
+      const auto sent = std::ranges::count_if(
+          block.steps, [](const Instruction& step) { return sends(step.opcode); });
+      cut.most_messages = std::max(cut.most_messages, static_cast<int>(sent));
+    }
+  }
+  return cut;
+}
+
+std::int32_t tiles_of_call(const ProgramCut& cut, const Call& call, const Config& config) {
+  return tiles_of(static_cast<double>(call.bytes) / cut.chunks_per_call * cut.longest_message,
+                  config);
+}
+
+Call call_of_tiles(const ProgramCut& cut, Call call, const Config& config, std::int32_t tiles,
+                   double fill) {
+  const double chunk_bytes =
+      fill * tiles * static_cast<double>(config.tile_bytes) / cut.longest_message;
+  call.bytes =
+      std::max<std::uint64_t>(1, static_cast<std::uint64_t>(chunk_bytes * cut.chunks_per_call));
+  return call;
+}
+
+bool uses_switches(const ThreadBlockProgram& program) {
+  for (const GpuProgram& gpu : program.gpus) {
+    for (const ThreadBlock& block : gpu.thread_blocks) {
+      for (const Instruction& step : block.steps) {
+        if (step.group != kNoGroup) return true;
+      }
+    }
+  }
+  return false;
 }
 
 GraphShape graph_shape(const ProgramCut& cut, const CostModel& model, const Call& call,
                        const Config& config) {
   const std::int32_t tiles = tiles_of_call(cut, call, config);
-  const double tile_bytes = static_cast<double>(call.bytes) / cut.chunks_per_call / tiles;
-  return {.tiled = tiles > 1,
-          .proxies = proxy_capacity_Bps(model, config.protocol, tile_bytes * cut.longest_message) <
-                     kNoRateCap,
-          .slots = config.slots};
+  const double message_bytes = tile_bytes_of(cut, call, tiles) * cut.longest_message;
+  GraphShape shape;
+  shape.tiled = tiles > 1;
+  shape.proxies = proxy_capacity_Bps(model, config.protocol, message_bytes) < kNoRateCap;
+  // Whole messages that all have a slot each wait for none.
+  shape.slots = !shape.tiled && cut.most_messages <= config.slots ? 0 : config.slots;
+  return shape;
 }
 
-// Makes a QuotientProgram from a record.
+// Makes a QuotientProgram from a lowered program.
 class QuotientBuilder {
  public:
-  QuotientBuilder(const SimulationRecord& record, QuotientProgram& made)
-      : record_(record),
-        graph_(*record.lowered.graph),
-        program_(*record.lowered.program),
+  QuotientBuilder(const LoweredProgram& lowered, const Call& call, const Config& config,
+                  QuotientProgram& made)
+      : lowered_(lowered),
+        config_(config),
+        graph_(*lowered.graph),
+        program_(*lowered.program),
         made_(made),
-        tiles_(made.tiles_for(record.call, record.config)),
-        tile_bytes_(made.tile_bytes_for(record.call, tiles_)) {}
+        tiles_(lowered.tiles),
+        tile_bytes_(tile_bytes_of(made.cut_, call, tiles_)) {}
 
   bool build() {
-    if (tiles_ != record_.lowered.tiles || !describe_nodes()) return false;
+    if ((tiles_ > 1 && tiles_ <= kMostSlots) || !describe_nodes()) return false;
     const std::optional<GraphSymmetry> found = find_symmetry(graph_, keys_);
     if (!found) return false;
     symmetry_ = *found;
@@ -60,7 +98,7 @@ class QuotientBuilder {
     add_nodes();
     add_links();
     add_edges();
-    for (const TransferId last : record_.lowered.rank_last) {
+    for (const TransferId last : lowered_.rank_last) {
       made_.watched_.push_back(class_of(last));
     }
     std::ranges::sort(made_.watched_);
@@ -83,9 +121,8 @@ class QuotientBuilder {
 
   // What the cost of each node is made from.
   bool describe_nodes() {
-    const LoweredProgram& lowered = record_.lowered;
     for (TransferId id = 0; id < graph_.size(); ++id) {
-      const NodeOrigin& origin = lowered.origins[at(id)];
+      const NodeOrigin& origin = lowered_.origins[at(id)];
       Node node;
       node.overlapping = graph_.overlapping(id);
       node.once = graph_.repeat(id) == 1;
@@ -120,7 +157,7 @@ class QuotientBuilder {
   [[nodiscard]] std::vector<LinkId> fabric_links(TransferId flow) const {
     std::vector<LinkId> links;
     for (const std::int32_t link : graph_.route_links(graph_.route_of(flow))) {
-      if (at(link) < record_.lowered.fabric_links) links.push_back(link);
+      if (at(link) < lowered_.fabric_links) links.push_back(link);
     }
     return links;
   }
@@ -130,11 +167,11 @@ class QuotientBuilder {
     if (made_.slow_rate_ == 1) return;
     if (node.cost == Cost::Flow) {
       const TransferCost cost =
-          transfer_cost(made_.model_, *made_.fabric_, fabric_links(id), record_.config,
-                        made_.runtime_, tile_bytes_ * node.count, node.reducing);
+          transfer_cost(made_.model_, *made_.fabric_, fabric_links(id), config_, made_.runtime_,
+                        tile_bytes_ * node.count, node.reducing);
       node.slow = graph_.rate_cap_Bps(id) != cost.rate_cap_Bps;
     } else if (node.cost == Cost::Local) {
-      node.slow = graph_.latency_s(id) != local_cost_s(made_.model_, record_.config, made_.runtime_,
+      node.slow = graph_.latency_s(id) != local_cost_s(made_.model_, config_, made_.runtime_,
                                                        node.opcode, tile_bytes_ * node.count);
     }
   }
@@ -184,7 +221,7 @@ class QuotientBuilder {
     }
     for (const std::int32_t first : symmetry_.link) {
       made_.capacity_Bps_.push_back(capacities[at(first)]);
-      made_.is_proxy_.push_back(at(first) >= record_.lowered.fabric_links ? 1 : 0);
+      made_.is_proxy_.push_back(at(first) >= lowered_.fabric_links ? 1 : 0);
     }
     const auto binds_before = [&](std::size_t strict, std::size_t loose) {
       if (strict == loose || made_.is_proxy_[strict] != 0 || made_.is_proxy_[loose] != 0) {
@@ -239,7 +276,7 @@ class QuotientBuilder {
   // Are the costs that it finds those of the graph, to the bit?
   bool agrees() {
     std::vector<QuotientProgram::Costs> costs;
-    made_.find_costs(record_.config, tile_bytes_, costs);
+    made_.find_costs(config_, tile_bytes_, costs);
     for (TransferId id = 0; id < graph_.size(); ++id) {
       const std::size_t of = at(class_of(id));
       if (costs[of].bytes != graph_.bytes(id) || costs[of].latency_s != graph_.latency_s(id) ||
@@ -251,7 +288,8 @@ class QuotientBuilder {
     return true;
   }
 
-  const SimulationRecord& record_;
+  const LoweredProgram& lowered_;
+  const Config& config_;
   const TransferGraph& graph_;
   const ThreadBlockProgram& program_;
   QuotientProgram& made_;
@@ -262,38 +300,34 @@ class QuotientBuilder {
   GraphSymmetry symmetry_;
 };
 
-QuotientProgram::QuotientProgram(const SimulationRecord& record,
+QuotientProgram::QuotientProgram(const LoweredProgram& lowered,
                                  std::shared_ptr<const Fabric> fabric, const CostModel& model,
                                  const NoiseProfile& noise)
     : fabric_(std::move(fabric)),
       model_(model),
       slow_rate_(noise.slow_gpus.any() ? noise.slow_gpus.rate : 1.0),
-      runtime_(record.lowered.outline->runtime),
-      cut_(program_cut(*record.lowered.program)),
-      steps_(record.result.steps),
+      runtime_(lowered.outline->runtime),
+      cut_(program_cut(*lowered.program)),
+      steps_(lowered.steps),
       share_(1) {}
 
-std::unique_ptr<QuotientProgram> QuotientProgram::make(const SimulationRecord& record,
+bool QuotientProgram::possible(const CostModel& model, const NoiseProfile& noise) {
+  return !noise.random() && !noise.any_load() && !model.random();
+}
+
+std::unique_ptr<QuotientProgram> QuotientProgram::make(const LoweredProgram& lowered,
+                                                       const Call& call, const Config& config,
                                                        std::shared_ptr<const Fabric> fabric,
                                                        const CostModel& model,
                                                        const NoiseProfile& noise) {
-  const LoweredProgram& lowered = record.lowered;
-  if (!lowered.program || lowered.folded || lowered.graph->adaptive() || noise.random() ||
-      noise.any_load() || model.random() || !record.start_delay_s.empty()) {
+  if (!possible(model, noise) || !lowered.program || lowered.folded || lowered.graph->adaptive() ||
+      uses_switches(*lowered.program)) {
     return nullptr;
   }
   std::unique_ptr<QuotientProgram> made(
-      new QuotientProgram(record, std::move(fabric), model, noise));
-  if (!QuotientBuilder(record, *made).build()) return nullptr;
+      new QuotientProgram(lowered, std::move(fabric), model, noise));
+  if (!QuotientBuilder(lowered, call, config, *made).build()) return nullptr;
   return made;
-}
-
-std::int32_t QuotientProgram::tiles_for(const Call& call, const Config& config) const {
-  return tiles_of_call(cut_, call, config);
-}
-
-double QuotientProgram::tile_bytes_for(const Call& call, std::int32_t tiles) const {
-  return static_cast<double>(call.bytes) / cut_.chunks_per_call / tiles;
 }
 
 // As the lowering has them, and sim/noise.cpp for slow GPUs.
@@ -337,14 +371,18 @@ void QuotientProgram::find_costs(const Config& config, double tile_bytes,
 
 std::shared_ptr<const TransferGraph> QuotientProgram::graph_of(const Config& config,
                                                                std::int32_t tiles,
-                                                               double tile_bytes) {
-  find_costs(config, tile_bytes, costs_);
+                                                               double tile_bytes) const {
+  std::vector<Costs> costs;
+  find_costs(config, tile_bytes, costs);
   const double proxy_Bps =
       proxy_capacity_Bps(model_, config.protocol, tile_bytes * cut_.longest_message);
   auto graph = std::make_shared<TransferGraph>();
   std::vector<double> capacities = capacity_Bps_;
   for (std::size_t link = 0; link < capacities.size(); ++link) {
-    if (is_proxy_[link] != 0) capacities[link] = proxy_Bps;
+    // Tiles that are less full may be limited by none.
+    if (is_proxy_[link] != 0) {
+      capacities[link] = std::min(proxy_Bps, std::numeric_limits<double>::max());
+    }
   }
   graph->set_link_capacities(std::move(capacities));
   for (const Route& route : routes_) (void)graph->add_loaded_route(route.links, route.loads);
@@ -352,15 +390,15 @@ std::shared_ptr<const TransferGraph> QuotientProgram::graph_of(const Config& con
     const Node& node = nodes_[i];
     const std::int32_t repeat = node.once ? 1 : tiles;
     if (node.cost != Cost::Flow) {
-      graph->add_delay(costs_[i].latency_s, repeat, node.overlapping);
+      graph->add_delay(costs[i].latency_s, repeat, node.overlapping);
       continue;
     }
     // All flows of a class move at once, so that none is faster than its share of a link.
     const Route& route = routes_[at(node.route)];
-    double rate_Bps = costs_[i].rate_cap_Bps;
+    double rate_Bps = costs[i].rate_cap_Bps;
     if (route.narrowest_Bps > 0) rate_Bps = std::min(rate_Bps, route.narrowest_Bps);
     if (route.most_proxy_load > 0) rate_Bps = std::min(rate_Bps, proxy_Bps / route.most_proxy_load);
-    graph->add_flow(node.route, costs_[i].bytes, costs_[i].latency_s, rate_Bps, repeat);
+    graph->add_flow(node.route, costs[i].bytes, costs[i].latency_s, rate_Bps, repeat);
   }
   for (const Edge& edge : edges_) graph->add_edge(edge.source, edge.target, edge.lag);
   graph->finish();
@@ -368,16 +406,26 @@ std::shared_ptr<const TransferGraph> QuotientProgram::graph_of(const Config& con
 }
 
 QuotientProgram::Timed QuotientProgram::time(Engine& engine, const Call& call,
-                                             const Config& config) {
-  const std::int32_t tiles = tiles_for(call, config);
+                                             const Config& config) const {
+  const std::int32_t tiles = tiles_of_call(cut_, call, config);
   // As many tiles as the simulator would take of the whole graph.
   TileBudget budget;
   budget.firings = static_cast<std::int64_t>(static_cast<double>(budget.firings) * share_);
-  const TiledDates dates = run_tiles(engine, graph_of(config, tiles, tile_bytes_for(call, tiles)),
-                                     tiles, watched_, budget);
+  const TiledDates dates = run_tiles(
+      engine, graph_of(config, tiles, tile_bytes_of(cut_, call, tiles)), tiles, watched_, budget);
   Timed timed{.time_s = 0, .tile_error_s = dates.error_s, .periodic = dates.periodic};
   for (const double end_s : dates.end_s) timed.time_s = std::max(timed.time_s, end_s);
   return timed;
+}
+
+double QuotientProgram::time_of_tiles_s(Engine& engine, const Config& config, std::int32_t tiles,
+                                        double fill) const {
+  const double most_bytes = static_cast<double>(config.tile_bytes) / cut_.longest_message;
+  engine.load(graph_of(config, tiles, fill * most_bytes));
+  const EngineResult result = engine.run();
+  double time_s = 0;
+  for (const TransferId last : watched_) time_s = std::max(time_s, result.end_s[at(last)]);
+  return time_s;
 }
 
 }  // namespace cclgym

@@ -247,20 +247,43 @@ SimulationRecord Simulator::record_built(const BuiltProgram& program, const Call
   return record;
 }
 
+std::shared_ptr<const ThreadBlockProgram> Simulator::compiled(const Call& call,
+                                                              const Config& config) {
+  const BuiltProgram& built = program(call, config);
+  require_runnable(built, call, config);
+  return built.program;
+}
+
+LoweredProgram Simulator::lowered(const Call& call, const Config& config, std::uint64_t seed) {
+  const BuiltProgram& built = program(call, config);
+  require_runnable(built, call, config);
+  LoweredProgram lowered = noisy(built, call, config, start_delays({seed, 0}), {seed, 0}).lowered;
+  lowered.program = built.program;
+  return lowered;
+}
+
+void Simulator::require_runnable(const BuiltProgram& program, const Call& call,
+                                 const Config& config) const {
+  if (call.bytes == 0) throw UserError("a call's size must be > 0");
+  require_resident(*program.outline, cost_model_, config.threads);
+}
+
+NoisyProgram Simulator::noisy(const BuiltProgram& program, const Call& call, const Config& config,
+                              std::span<const double> start_delays_s, const NoiseSeed& seed) const {
+  // Jitter is drawn message by message.
+  const Folding folding = noise_.any_jitter() ? Folding::Never : Folding::Large;
+  return apply_noise(
+      lower(program.outline, *fabric_, cost_model_, call, config, start_delays_s, folding),
+      *fabric_, cost_model_, noise_, seed);
+}
+
 Simulator::Run Simulator::run(const BuiltProgram& program, SimulationRecord& record,
                               const NoiseSeed& seed, bool keep_dates) {
   const Call& call = record.call;
-  if (call.bytes == 0) throw UserError("a call's size must be > 0");
-  require_resident(*program.outline, cost_model_, record.config.threads);
+  require_runnable(program, call, record.config);
   record.start_delay_s = start_delays(seed);
-  const auto lowered_of = [&](Folding folding) {
-    return lower(program.outline, *fabric_, cost_model_, call, record.config, record.start_delay_s,
-                 folding);
-  };
   Run made;
-  // Jitter is drawn message by message.
-  made.noisy = apply_noise(lowered_of(noise_.any_jitter() ? Folding::Never : Folding::Large),
-                           *fabric_, cost_model_, noise_, seed);
+  made.noisy = noisy(program, call, record.config, record.start_delay_s, seed);
   const bool steady = made.noisy.steady();
   record.lowered = std::move(made.noisy.lowered);
   record.lowered.program = program.program;
@@ -280,7 +303,8 @@ Simulator::Run Simulator::run(const BuiltProgram& program, SimulationRecord& rec
                       &tile_runs_);
   } catch (const GraphStalled& cause) {
     if (lowered.folded) {  // nodes of single steps say better who waits
-      const LoweredProgram each = lowered_of(Folding::Never);
+      const LoweredProgram each = lower(program.outline, *fabric_, cost_model_, call, record.config,
+                                        record.start_delay_s, Folding::Never);
       try {
         engine_->load(each.graph);
         (void)engine_->run();

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -78,6 +79,15 @@ class Simulator {
   [[nodiscard]] SimulationRecord record(const Call& call, const Config& config,
                                         std::uint64_t seed = 0, std::uint64_t repetition = 0);
 
+  /// The program that carries out the call; null if it is so large that only its outline is known.
+  /// Throws UserError as simulate() does.
+  [[nodiscard]] std::shared_ptr<const ThreadBlockProgram> compiled(const Call& call,
+                                                                   const Config& config);
+  /// The transfer graph of a call and its origins, with the noise of repetition 0 that does not
+  /// change while it runs; nothing is simulated. Throws UserError as simulate() does.
+  [[nodiscard]] LoweredProgram lowered(const Call& call, const Config& config,
+                                       std::uint64_t seed = 0);
+
   /// Simulates a program that is not in the library (imported, or written in the DSL).
   [[nodiscard]] SimulationRecord record_program(std::shared_ptr<const ThreadBlockProgram> program,
                                                 const Call& call, const Config& config,
@@ -103,6 +113,11 @@ class Simulator {
   using ProgramKey = std::tuple<std::string, CollectiveKind, int, int, bool, int>;
   [[nodiscard]] const BuiltProgram& program(const Call& call, const Config& config);
   [[nodiscard]] std::vector<double> start_delays(const NoiseSeed& seed) const;
+  /// Checks what depends on the call and the configuration alone.
+  void require_runnable(const BuiltProgram& program, const Call& call, const Config& config) const;
+  [[nodiscard]] NoisyProgram noisy(const BuiltProgram& program, const Call& call,
+                                   const Config& config, std::span<const double> start_delays_s,
+                                   const NoiseSeed& seed) const;
 
   std::shared_ptr<const Fabric> fabric_;
   CostModel cost_model_;

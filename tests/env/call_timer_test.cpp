@@ -43,7 +43,7 @@ TEST_CASE("exact times are the simulator's, to the bit") {
   for (const char* const text : kSites) {
     CAPTURE(text);
     const auto setup = setup_of(text + kAllCollectives + "}");
-    CallTimer timer(setup->site, CallTimer::kDefaultEntries, CallTimer::Symmetry::Off);
+    CallTimer timer(setup->site, CallTimer::kDefaultEntries, CallTimer::Timing::Exact);
     TuningOracle oracle(setup->actions, timer);
     Random random(1);
     for (int i = 0; i < 25; ++i) {
@@ -69,7 +69,7 @@ TEST_CASE("symmetric times are the simulator's within 1e-9, but for chaotic pipe
   for (const char* const text : kSites) {
     CAPTURE(text);
     const auto setup = setup_of(text + kAllCollectives + "}");
-    CallTimer timer(setup->site, std::size_t{0});
+    CallTimer timer(setup->site, std::size_t{0}, CallTimer::Timing::Symmetric);
     TuningOracle oracle(setup->actions, timer);
     std::vector<std::unique_ptr<Simulator>> simulators;
     for (const auto& fabric : setup->site->fabrics) {
@@ -106,6 +106,54 @@ TEST_CASE("symmetric times are the simulator's within 1e-9, but for chaotic pipe
   }
   CHECK(quotients > cells / 2);
   CHECK(chaotic <= cells / 20);
+}
+
+TEST_CASE("interpolated times are hardly off, and the same bits in any order") {
+  double log_sum = 0;
+  long cells = 0;
+  std::uint64_t interpolations = 0;
+  for (const char* const text : kSites) {
+    CAPTURE(text);
+    const auto setup = setup_of(text + kAllCollectives + "}");
+    CallTimer timer(setup->site, std::size_t{0});
+    CallTimer backwards(setup->site, std::size_t{0});
+    CallTimer all_tiles(setup->site, std::size_t{0}, CallTimer::Timing::Symmetric);
+    TuningOracle oracle(setup->actions, timer);
+    Random random(5);
+    struct Cell {
+      Call call;
+      PlainConfig config;
+      std::size_t condition;
+      double time_s;
+    };
+    std::vector<Cell> timed;
+    while (timed.size() < 60) {
+      // Many large ones: those of some tiles are not interpolated.
+      Call call = random_call(random, setup->fabric.ranks, 29);
+      call.bytes =
+          fitting_bytes(call.collective, call.bytes << random.integer(0, 2), setup->fabric.ranks);
+      if (call.bytes >> 30U != 0) continue;
+      const auto action = random_action(random, *setup->actions, call.collective);
+      const auto condition = static_cast<std::size_t>(
+          random.integer(0, static_cast<std::int64_t>(setup->site->conditions.size()) - 1));
+      const PlainConfig config = oracle.config(call, action);
+      const double time_s = timer.time(call, config, condition).time_s;
+      const double expected_s = all_tiles.time(call, config, condition).time_s;
+      CAPTURE(setup->actions->describe(action), to_string(call.collective), call.bytes, condition);
+      CHECK(time_s == Approx(expected_s).epsilon(0.03));
+      log_sum += std::abs(std::log(time_s / expected_s));
+      ++cells;
+      timed.push_back({call, config, condition, time_s});
+    }
+    for (std::size_t i = timed.size(); i-- > 0;) {
+      const Cell& cell = timed[i];
+      CHECK(backwards.time(cell.call, cell.config, cell.condition).time_s == cell.time_s);
+    }
+    interpolations += timer.interpolations();
+    CHECK(all_tiles.interpolations() == 0);
+  }
+  CHECK(interpolations > 50);
+  CHECK(log_sum / static_cast<double>(cells) < 0.001);
 }
 
 TEST_CASE("times with and without a cache are the same bits, whoever came before") {
