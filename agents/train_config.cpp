@@ -10,20 +10,33 @@ namespace cclgym {
 
 namespace {
 
-// A mapping whose keys have been checked; a missing one has the defaults.
+// A mapping whose keys have been checked, below what a variant changes of it; a missing key has the
+// default.
 class Reader {
  public:
   Reader(const YamlValue& mapping, const std::vector<OptionSpec>& specs, std::string_view what,
-         const std::string& file)
-      : mapping_(mapping.is_null() ? parse_yaml("{}", file) : mapping), specs_(specs) {
+         const std::string& file, const YamlValue& changes = {})
+      : mapping_(mapping.is_null() ? parse_yaml("{}", file) : mapping),
+        changes_(changes),
+        specs_(specs) {
     check_keys(mapping_, specs, what);
+  }
+
+  /// The mapping under a key, with what the variant changes in it.
+  [[nodiscard]] Reader inner(std::string_view key, const std::vector<OptionSpec>& specs,
+                             const std::string& file) const {
+    const YamlValue* changes = changes_.is_null() ? nullptr : changes_.find(key);
+    if (changes != nullptr) check_keys(*changes, specs, key);
+    return {option_value(mapping_, spec(key)), specs, key, file,
+            changes != nullptr ? *changes : YamlValue{}};
   }
 
   [[nodiscard]] const OptionSpec& spec(std::string_view key) const {
     return *std::ranges::find(specs_, key, &OptionSpec::name);
   }
   [[nodiscard]] YamlValue value(std::string_view key) const {
-    return option_value(mapping_, spec(key));
+    const bool changed = !changes_.is_null() && changes_.find(key) != nullptr;
+    return option_value(changed ? changes_ : mapping_, spec(key));
   }
   [[nodiscard]] int count(std::string_view key) const {
     return static_cast<int>(read_integer(value(key), spec(key)));
@@ -36,6 +49,7 @@ class Reader {
 
  private:
   YamlValue mapping_;
+  YamlValue changes_;
   const std::vector<OptionSpec>& specs_;
 };
 
@@ -81,7 +95,7 @@ void read_parts(const Reader& reader, TrainConfig& config) {
 }
 
 void read_agent(const Reader& reader, TrainConfig& config) {
-  const Reader agent(reader.value("agent"), agent_options(), "agent", config.file);
+  const Reader agent = reader.inner("agent", agent_options(), config.file);
   config.layers.encoder.clear();
   for (const std::int64_t units : read_integers(agent.value("encoder"), agent.spec("encoder"))) {
     config.layers.encoder.push_back(static_cast<std::size_t>(units));
@@ -92,7 +106,7 @@ void read_agent(const Reader& reader, TrainConfig& config) {
 }
 
 void read_warm_start(const Reader& reader, TrainConfig& config) {
-  const Reader warm(reader.value("warm_start"), warm_start_options(), "warm_start", config.file);
+  const Reader warm = reader.inner("warm_start", warm_start_options(), config.file);
   config.warm_start = {.iterations = warm.count("iterations"),
                        .temperature = warm.real("temperature"),
                        .margin = warm.real("margin"),
@@ -110,7 +124,7 @@ void read_warm_start(const Reader& reader, TrainConfig& config) {
 }
 
 void read_ppo(const Reader& reader, TrainConfig& config) {
-  const Reader ppo(reader.value("ppo"), ppo_options(), "ppo", config.file);
+  const Reader ppo = reader.inner("ppo", ppo_options(), config.file);
   config.ppo = {.iterations = ppo.count("iterations"),
                 .environments = ppo.count("environments"),
                 .steps = ppo.count("steps"),
@@ -140,20 +154,45 @@ void read_ppo(const Reader& reader, TrainConfig& config) {
   }
 }
 
+// What the chosen variant changes; null if none is chosen.
+YamlValue read_variant(const Reader& reader, TrainConfig& config) {
+  const YamlValue variants = reader.value("variants");
+  std::vector<std::string> names;
+  if (!variants.is_null()) {
+    for (const YamlEntry& entry : variants.entries()) {
+      check_keys(entry.value, variant_options(), "variant");
+      names.push_back(entry.key);
+    }
+  }
+  const YamlValue chosen = reader.value("variant");
+  if (chosen.is_null()) return {};
+  config.variant = reader.text("variant");
+  const YamlValue* changes = variants.is_null() ? nullptr : variants.find(config.variant);
+  if (changes == nullptr) {
+    throw UserError(chosen.location(),
+                    names.empty() ? "this training has no variants"
+                                  : unknown_name_message("variant", config.variant, names));
+  }
+  return *changes;
+}
+
 }  // namespace
 
 TrainConfig read_train_config(const std::string& text, const std::string& file) {
   TrainConfig config;
   config.file = file;
   config.text = text;
-  const Reader reader(parse_yaml(text, file), train_options(), "training", file);
+  const YamlValue mapping = parse_yaml(text, file);
+  const Reader plain(mapping, train_options(), "training", file);
+  const Reader reader(mapping, train_options(), "training", file, read_variant(plain, config));
   config.name = reader.text("name");
+  if (!config.variant.empty()) config.name += "-" + config.variant;
   read_parts(reader, config);
   read_agent(reader, config);
   config.value_prior = read_flag(reader.value("value_prior"), reader.spec("value_prior"));
   read_warm_start(reader, config);
   read_ppo(reader, config);
-  const Reader trigger(reader.value("trigger"), trigger_options(), "trigger", file);
+  const Reader trigger = reader.inner("trigger", trigger_options(), file);
   config.trigger = {.streams = trigger.count("streams"),
                     .calls = trigger.count("calls"),
                     .false_alarms = trigger.real("false_alarms")};
@@ -179,9 +218,13 @@ TrainConfig read_train_config(const std::string& text, const std::string& file) 
   return config;
 }
 
-TrainConfig load_train_config(const std::string& path) {
+TrainConfig load_train_config(const std::string& path, const std::string& variant) {
   constexpr std::size_t kLargestFile = std::size_t{4} << 20;
-  return read_train_config(read_text_file(path, kLargestFile), path);
+  std::string text = read_text_file(path, kLargestFile);
+  if (!variant.empty()) {
+    text += fmt::format("{}variant: {}\n", text.ends_with('\n') ? "" : "\n", variant);
+  }
+  return read_train_config(text, path);
 }
 
 std::string TrainConfig::hash() const {

@@ -61,7 +61,8 @@ struct TriggerOptions {
 struct TrainConfig {
   std::string name;
   std::string file;
-  std::string text;  ///< of the file
+  std::string text;     ///< of the file, and the choice of the variant
+  std::string variant;  ///< that was chosen, which is in `name`, too; empty: none
   std::vector<TrainingPart> parts;
   std::vector<EvaluationPart> evaluation;
   PolicyShape layers;  ///< encoder, lstm, head, value
@@ -80,6 +81,7 @@ struct TrainConfig {
 
 // Records of the file and of its mappings.
 [[nodiscard]] const std::vector<OptionSpec>& train_options();
+[[nodiscard]] const std::vector<OptionSpec>& variant_options();
 [[nodiscard]] const std::vector<OptionSpec>& training_part_options();
 [[nodiscard]] const std::vector<OptionSpec>& evaluation_part_options();
 [[nodiscard]] const std::vector<OptionSpec>& agent_options();
@@ -87,8 +89,11 @@ struct TrainConfig {
 [[nodiscard]] const std::vector<OptionSpec>& ppo_options();
 [[nodiscard]] const std::vector<OptionSpec>& trigger_options();
 
-/// Reads a training file. Throws UserError at the place of what is wrong.
-[[nodiscard]] TrainConfig load_train_config(const std::string& path);
+/// Reads a training file, with one of its variants if one is named. Throws UserError at the place
+/// of what is wrong.
+[[nodiscard]] TrainConfig load_train_config(const std::string& path,
+                                            const std::string& variant = "");
+/// `file` is what relative paths and messages refer to.
 [[nodiscard]] TrainConfig read_train_config(const std::string& text, const std::string& file);
 
 }  // namespace cclgym

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <string_view>
+
 #include "agents/train_config.hpp"
 
 namespace cclgym {
@@ -60,7 +63,24 @@ const std::vector<OptionSpec>& train_options() {
        .min = 0,
        .max = 9e15,
        .default_text = "[1]"},
+      mapping("variants",
+              "by name: agent, warm_start, value_prior, ppo, trigger or seeds as they "
+              "are changed by it"),
+      {.name = "variant", .description = "which one this is; --variant says it, too"},
   };
+  return specs;
+}
+
+const std::vector<OptionSpec>& variant_options() {
+  static const std::vector<OptionSpec> specs = [] {
+    constexpr std::string_view kChangeable[] = {"agent", "warm_start", "value_prior",
+                                                "ppo",   "trigger",    "seeds"};
+    std::vector<OptionSpec> list;
+    for (const OptionSpec& spec : train_options()) {
+      if (std::ranges::find(kChangeable, spec.name) != std::end(kChangeable)) list.push_back(spec);
+    }
+    return list;
+  }();
   return specs;
 }
 
@@ -93,9 +113,9 @@ const std::vector<OptionSpec>& agent_options() {
          .description = "units of each layer between the observation and the LSTM",
          .min = 1,
          .max = 1024,
-         .default_text = "[64]"},
+         .default_text = "[32]"},
         count("lstm", "units of the LSTM; 0: none", 0, "32"),
-        count("head", "hidden units for each dimension of the action", 1, "24"),
+        count("head", "hidden units for each dimension of the action", 1, "16"),
         count("value", "hidden units of the critic", 1, "64"),
     };
     for (OptionSpec& spec : list) spec.max = 1024;

@@ -4,6 +4,7 @@
 
 #include "agents/trainer.hpp"
 #include "core/error.hpp"
+#include "core/text_file.hpp"
 
 namespace cclgym {
 
@@ -12,7 +13,15 @@ AgentRun load_agent_run(const std::string& folder) {
   if (!std::filesystem::exists(folder + "/train.yaml", error)) {
     throw UserError(quoted(folder, 200) + ": not the folder of a training: it has no train.yaml");
   }
-  AgentRun run{.folder = folder, .config = load_train_config(folder + "/train.yaml"), .seeds = {}};
+  constexpr std::size_t kLargestFile = std::size_t{4} << 20;
+  const std::string source = folder + "/train.source";
+  const std::string file = std::filesystem::exists(source, error)
+                               ? read_text_file(source, kLargestFile)
+                               : folder + "/train.yaml";
+  AgentRun run{
+      .folder = folder,
+      .config = read_train_config(read_text_file(folder + "/train.yaml", kLargestFile), file),
+      .seeds = {}};
   for (const std::uint64_t seed : run.config.seeds) {
     if (std::filesystem::exists(checkpoint_path(folder, seed), error)) run.seeds.push_back(seed);
   }

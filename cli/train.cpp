@@ -178,6 +178,9 @@ int train(const std::vector<std::string>& args) {
   std::filesystem::create_directories(folder, error);
   if (error) throw UserError(quoted(folder, 200) + ": cannot be made: " + error.message());
   write_text_file(folder + "/train.yaml", config.text);
+  // What relative paths in it refer to.
+  write_text_file(folder + "/train.source",
+                  std::filesystem::absolute(config.file, error).lexically_normal().string());
   for (const std::uint64_t seed : seeds) {
     if (arguments->has("fresh")) std::filesystem::remove_all(seed_folder(folder, seed));
     TrainProgress progress(config, seed, quiet);

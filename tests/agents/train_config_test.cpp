@@ -26,8 +26,31 @@ TEST_CASE("A training file of two lines has the defaults") {
   CHECK(config.warm_start.iterations == 0);  // Counter-v0 has no oracle
   CHECK(config.ppo.iterations == 100);
   CHECK(config.seeds == std::vector<std::uint64_t>{1});
-  CHECK(config.layers.encoder == std::vector<std::size_t>{64});
+  CHECK(config.layers.encoder == std::vector<std::size_t>{32});
   CHECK(config.hash() != read_train_config(kGood + "seeds: 2\n", "t.yaml").hash());
+}
+
+TEST_CASE("A variant changes what it names and nothing else") {
+  const std::string text = kGood +
+                           "agent: {lstm: 8, head: 4}\n"
+                           "variants:\n"
+                           "  memoryless: {agent: {lstm: 0}, seeds: [1, 2]}\n"
+                           "  short: {ppo: {iterations: 3}}\n";
+  const TrainConfig plain = read_train_config(text, "t.yaml");
+  CHECK(plain.name == "t");
+  CHECK(plain.layers.lstm == 8);
+  const TrainConfig changed = read_train_config(text + "variant: memoryless\n", "t.yaml");
+  CHECK(changed.name == "t-memoryless");
+  CHECK(changed.layers.lstm == 0);
+  CHECK(changed.layers.head == 4);
+  CHECK(changed.seeds == std::vector<std::uint64_t>{1, 2});
+  CHECK(changed.ppo.iterations == plain.ppo.iterations);
+  CHECK(changed.hash() != plain.hash());
+  CHECK(fault_of(text + "variant: memorless\n").find("'memoryless'") != std::string::npos);
+  CHECK(fault_of(text + "variant: memorless\n").starts_with("t.yaml:7:10: "));
+  CHECK(fault_of(kGood + "variant: any\n").find("no variants") != std::string::npos);
+  CHECK(fault_of(kGood + "variants: {a: {name: x}}\n").starts_with("t.yaml:3:16: "));
+  CHECK(fault_of(text + "variant: short\nppo: {clip: 2}\n").starts_with("t.yaml:8:13: "));
 }
 
 TEST_CASE("What is wrong in a training file is said with its place") {
