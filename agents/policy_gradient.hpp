@@ -1,5 +1,5 @@
-// Losses of the policy's network and their gradients: the one thing that LibTorch does here. A
-// build without it has everything else.
+// Losses of the policy's network and their gradients, by LibTorch. A build without it has
+// everything else but TorchScript.
 #pragma once
 
 #include <cstddef>

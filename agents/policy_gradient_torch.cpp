@@ -1,4 +1,4 @@
-// The network of policy_weights.hpp in LibTorch. The only file that knows LibTorch.
+// The network of policy_weights.hpp in LibTorch.
 #include <algorithm>
 #include <exception>
 #include <fmt/core.h>

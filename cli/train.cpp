@@ -7,10 +7,10 @@
 #include <iostream>
 #include <unistd.h>
 
-#include "agents/policy_gradient.hpp"
 #include "agents/trainer.hpp"
 #include "agents/trigger_file.hpp"
 #include "cli/command.hpp"
+#include "cli/torch_program.hpp"
 #include "core/text_file.hpp"
 
 namespace cclgym {
@@ -133,22 +133,6 @@ void train_triggers(const TrainConfig& config, const Checkpoint& state, const st
   write_text_file(trigger_path(folder, state.seed), triggers_text(triggers));
 }
 
-// LibTorch takes 0.7 s to load, so that the program for everything else is built without it. This
-// one continues as the program beside it that has it, if it is there.
-void become_trainer(const std::vector<std::string>& args) {
-  std::error_code error;
-  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error) return;
-  std::string trainer = (self.parent_path() / "cclgym-train").string();
-  if (::access(trainer.c_str(), X_OK) != 0) return;
-  std::vector<std::string> words{"cclgym", "train"};
-  words.insert(words.end(), args.begin(), args.end());
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  ::execv(trainer.c_str(), argv.data());
-}
-
 int train(const std::vector<std::string>& args) {
   ArgumentReader reader(train_command());
   reader.positional("FILE", "the training (docs/agents.md)")
@@ -159,8 +143,7 @@ int train(const std::vector<std::string>& args) {
       .flag("quiet", "print nothing but errors");
   const auto arguments = reader.read(args);
   if (!arguments) return 0;
-  if (!training_available()) become_trainer(args);
-  if (!training_available()) throw UserError("cannot train: " + training_library());
+  need_torch("train", args, "train");
   const TrainConfig config = load_train_config(arguments->text("FILE"));
   const std::string folder =
       arguments->has("out") ? arguments->text("out") : "results/" + config.name;

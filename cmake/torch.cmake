@@ -1,5 +1,4 @@
-# LibTorch, which trains the agents (agents/policy_gradient_torch.cpp): on where it and OpenBLAS are
-# found. Target cclgym_torch has both. By path instead of find_package(Torch), which looks for CUDA,
+# LibTorch, which trains the agents (agents/*_torch.cpp): on where it and OpenBLAS are found. Target cclgym_torch has both. By path instead of find_package(Torch), which looks for CUDA,
 # protobuf and more that we do not use, and prints while it does.
 find_path(CCLGYM_TORCH_INCLUDE torch/csrc/autograd/grad_mode.h)
 find_path(CCLGYM_TORCH_API_INCLUDE torch/torch.h PATH_SUFFIXES torch/csrc/api/include)

@@ -50,6 +50,8 @@ TEST_CASE("evaluate and export refuse what they cannot do") {
   refused({"evaluate", "none.yaml"}, "none.yaml");
   refused({"evaluate", "."}, "not the folder of a training");
   refused({"export", "."}, "--to or --csv is missing");
+  refused({"export", ".", "--format", "torchscrip", "--to", "x"}, "did you mean 'torchscript'");
+  refused({"export", ".", "--format", "torchscript", "--csv", "x"}, "needs --to");
   refused({"export", ".", "--to", "x.policy"}, "not the folder of a training");
 }
 
@@ -78,6 +80,12 @@ TEST_CASE("a trained agent is evaluated and exported") {
   CHECK(read_file(folder / "a.policy").starts_with("CCLGYMPO"));
   CHECK(contains(read_file(folder / "a.policy"), "masks/ring gpus=4/allreduce"));
   CHECK(contains(read_file(folder / "a.csv"), "collective_type,min_bytes,max_bytes"));
+  const Ended scripted =
+      run_program({"export", "run", "--format", "torchscript", "--to", "a.pt"}, folder.path());
+  INFO(scripted.err);
+  REQUIRE(scripted.code == 0);
+  CHECK(contains(scripted.out, "1 machines"));
+  CHECK(read_file(folder / "a.pt").starts_with("PK"));
 }
 
 TEST_CASE("an agent with a trigger is evaluated with it and without") {
