@@ -1,5 +1,6 @@
 #include "sim/nccl_chooser.hpp"
 
+#include <algorithm>
 #include <fmt/core.h>
 #include <utility>
 
