@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "agents/oracle_expert.hpp"
+#include "agents/expert.hpp"
 #include "agents/policy_network.hpp"
 #include "agents/rollout.hpp"
 #include "agents/training_environment.hpp"
@@ -15,7 +15,7 @@ namespace cclgym {
 /// A place in which episodes are played: an environment, and its expert if there is one.
 struct CollectSlot {
   std::unique_ptr<Environment> environment;
-  OracleExpert* expert = nullptr;
+  Expert* expert = nullptr;
 };
 
 struct CollectOptions {

@@ -1,4 +1,5 @@
-// Whom behaviour cloning follows: the oracle's table of the times of all legal actions.
+// The expert that behaviour cloning follows by default: the oracle's table of the times of all
+// legal actions.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <tuple>
 #include <vector>
 
+#include "agents/expert.hpp"
 #include "core/random.hpp"
 #include "env/collective_tuning.hpp"
 
@@ -21,14 +23,14 @@ namespace cclgym {
 ///
 /// It knows the hidden regime of the machine; a policy that is to act like it has to find out.
 /// Thread-safe; what it answers does not depend on who asked before.
-class OracleExpert {
+class OracleExpert : public Expert {
  public:
   OracleExpert(std::shared_ptr<const TuningSetup> setup, double temperature, double margin);
 
   /// Levels of an action for the call that the environment makes next, in its regime (of random
   /// profiles: at their first moment).
   void choose(const CollectiveTuningEnv& environment, Random& random,
-              std::span<std::int32_t> levels);
+              std::span<std::int32_t> levels) override;
   /// Simulates the table for every call of a workload that has finitely many in every regime, in
   /// `threads` threads. Returns how many cells it has.
   std::size_t fill(std::size_t threads);

@@ -45,6 +45,9 @@ class Reader {
   [[nodiscard]] std::string text(std::string_view key) const {
     return read_text(value(key), spec(key));
   }
+  [[nodiscard]] std::size_t choice(std::string_view key) const {
+    return read_choice(value(key), spec(key));
+  }
   [[nodiscard]] const YamlValue& mapping() const { return mapping_; }
 
  private:
@@ -107,11 +110,12 @@ void read_agent(const Reader& reader, TrainConfig& config) {
 
 void read_warm_start(const Reader& reader, TrainConfig& config) {
   const Reader warm = reader.inner("warm_start", warm_start_options(), config.file);
-  config.warm_start = {.iterations = warm.count("iterations"),
+  config.warm_start = {.expert = static_cast<ExpertKind>(warm.choice("expert")),
+                       .iterations = warm.count("iterations"),
                        .temperature = warm.real("temperature"),
                        .margin = warm.real("margin"),
                        .learning_rate = warm.real("learning_rate")};
-  // Environments without an oracle have nobody to follow, and need not say so.
+  // Environments without an oracle have no expert to follow, and need not say so.
   const bool given = !reader.value("warm_start").is_null();
   const bool oracle = std::ranges::all_of(
       config.parts, [](const TrainingPart& part) { return part.environment->setup() != nullptr; });

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "agents/expert.hpp"
 #include "agents/policy_weights.hpp"
 #include "agents/training_environment.hpp"
 #include "core/option.hpp"
@@ -27,8 +28,9 @@ struct EvaluationPart {
   int calls = 0;  ///< 0: an episode, or one pass over the calls of the workload
 };
 
-/// Behaviour cloning of the oracle before reinforcement learning.
+/// Behaviour cloning before reinforcement learning.
 struct WarmStartOptions {
+  ExpertKind expert = ExpertKind::Oracle;
   int iterations = 0;  ///< 0: no warm start
   double temperature = 0;
   double margin = 0;

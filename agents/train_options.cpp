@@ -47,7 +47,7 @@ const std::vector<OptionSpec>& train_options() {
       mappings("train", "environments to train in, by turns", true),
       mappings("evaluate", "environments to measure the policy in", false),
       mapping("agent", "sizes of the network"),
-      mapping("warm_start", "behaviour cloning of the oracle, first"),
+      mapping("warm_start", "behaviour cloning of an expert, first"),
       {.name = "value_prior",
        .kind = OptionKind::Flag,
        .description = "does the critic start from the alpha-beta estimate?",
@@ -126,13 +126,19 @@ const std::vector<OptionSpec>& agent_options() {
 
 const std::vector<OptionSpec>& warm_start_options() {
   static const std::vector<OptionSpec> specs{
+      // In the order of ExpertKind.
+      {.name = "expert",
+       .kind = OptionKind::Choice,
+       .description = "whose choices are learned",
+       .default_text = "oracle",
+       .choices = {"oracle", "svm", "table"}},
       count("iterations", "rollouts that are learned from; 0: no warm start", 0, "60"),
       real("temperature",
-           "of the expert: how much worse than the best an action may be, as a "
-           "share of the time",
+           "of the oracle: how much worse than the best an action may be, as a share of the time",
            1, "0.005"),
-      real("margin", "actions slower than the best by more than this share are never shown", 10,
-           "0.03"),
+      real("margin",
+           "of the oracle: actions slower than the best by more than this share are never shown",
+           10, "0.03"),
       real("learning_rate", "of Adam", 1, "0.003"),
   };
   return specs;

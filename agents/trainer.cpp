@@ -150,17 +150,15 @@ class Trainer {
     return cloning() ? done / warm : (done - warm) / config_.ppo.iterations;
   }
 
-  OracleExpert* expert_of(const TrainingPart& part) {
+  Expert* expert_of(const TrainingPart& part) {
     auto& expert = experts_[&part];
     if (!expert) {
-      expert = std::make_unique<OracleExpert>(
-          part.environment->setup(), config_.warm_start.temperature, config_.warm_start.margin);
-      if (options_.notice) {
-        options_.notice("simulating the oracle's table of " +
-                        part.environment->setup()->fabric_label);
-      }
-      const std::size_t cells = expert->fill(options_.threads);
-      if (options_.notice) options_.notice(fmt::format("the oracle's table has {} cells", cells));
+      expert = make_expert(part.environment->setup(),
+                           {.kind = config_.warm_start.expert,
+                            .temperature = config_.warm_start.temperature,
+                            .margin = config_.warm_start.margin,
+                            .threads = options_.threads},
+                           options_.notice);
     }
     return expert.get();
   }
@@ -275,7 +273,7 @@ class Trainer {
   std::string path_;
   Checkpoint state_;
   double cpu_before_s_ = 0;
-  std::map<const TrainingPart*, std::unique_ptr<OracleExpert>> experts_;
+  std::map<const TrainingPart*, std::unique_ptr<Expert>> experts_;
   std::vector<std::map<const TrainingPart*, std::unique_ptr<Environment>>> slots_;
 };
 

@@ -61,6 +61,7 @@ TEST_CASE("What is wrong in a training file is said with its place") {
   CHECK(fault_of(kGood + "ppo: {environments: 1, steps: 16, minibatches: 9}\n")
             .starts_with("t.yaml:3:48: "));
   CHECK(fault_of(kGood + "agent: {lstm: -1}\n").starts_with("t.yaml:3:15: "));
+  CHECK(fault_of(kGood + "warm_start: {expert: smv}\n").starts_with("t.yaml:3:22: "));
   CHECK(fault_of(kGood + "warm_start: {iterations: 5}\n")
             .find("needs an environment with an "
                   "oracle") != std::string::npos);
