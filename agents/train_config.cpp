@@ -1,7 +1,9 @@
 #include "agents/train_config.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <fmt/core.h>
+#include <nlohmann/json.hpp>
 
 #include "core/error.hpp"
 #include "core/text_file.hpp"
@@ -191,6 +193,10 @@ TrainConfig read_train_config(const std::string& text, const std::string& file) 
   const Reader reader(mapping, train_options(), "training", file, read_variant(plain, config));
   config.name = reader.text("name");
   if (!config.variant.empty()) config.name += "-" + config.variant;
+  if (!reader.value("start_from").is_null()) {
+    config.start_from =
+        (std::filesystem::path(file).parent_path() / reader.text("start_from")).string();
+  }
   read_parts(reader, config);
   read_agent(reader, config);
   config.value_prior = read_flag(reader.value("value_prior"), reader.spec("value_prior"));
@@ -222,11 +228,17 @@ TrainConfig read_train_config(const std::string& text, const std::string& file) 
   return config;
 }
 
-TrainConfig load_train_config(const std::string& path, const std::string& variant) {
+TrainConfig load_train_config(const std::string& path, const TrainChoices& choices) {
   constexpr std::size_t kLargestFile = std::size_t{4} << 20;
   std::string text = read_text_file(path, kLargestFile);
-  if (!variant.empty()) {
-    text += fmt::format("{}variant: {}\n", text.ends_with('\n') ? "" : "\n", variant);
+  if (!text.ends_with('\n')) text += '\n';
+  // As JSON writes them, which YAML reads: any name is one scalar.
+  const auto add = [&](const char* key, const std::string& value) {
+    if (!value.empty()) text += fmt::format("{}: {}\n", key, nlohmann::json(value).dump());
+  };
+  add("variant", choices.variant);
+  if (!choices.start_from.empty()) {
+    add("start_from", std::filesystem::absolute(choices.start_from).lexically_normal().string());
   }
   return read_train_config(text, path);
 }

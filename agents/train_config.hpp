@@ -65,6 +65,8 @@ struct TrainConfig {
   std::string file;
   std::string text;     ///< of the file, and the choice of the variant
   std::string variant;  ///< that was chosen, which is in `name`, too; empty: none
+  /// Folder of the training whose agents are trained further; empty: agents are new.
+  std::string start_from;
   std::vector<TrainingPart> parts;
   std::vector<EvaluationPart> evaluation;
   PolicyShape layers;  ///< encoder, lstm, head, value
@@ -91,10 +93,14 @@ struct TrainConfig {
 [[nodiscard]] const std::vector<OptionSpec>& ppo_options();
 [[nodiscard]] const std::vector<OptionSpec>& trigger_options();
 
-/// Reads a training file, with one of its variants if one is named. Throws UserError at the place
-/// of what is wrong.
+/// What a command line adds to a training file, as its keys of these names.
+struct TrainChoices {
+  std::string variant{};
+  std::string start_from{};  ///< relative to the working directory
+};
+/// Reads a training file. Throws UserError at the place of what is wrong.
 [[nodiscard]] TrainConfig load_train_config(const std::string& path,
-                                            const std::string& variant = "");
+                                            const TrainChoices& choices = {});
 /// `file` is what relative paths and messages refer to.
 [[nodiscard]] TrainConfig read_train_config(const std::string& text, const std::string& file);
 

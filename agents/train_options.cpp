@@ -67,6 +67,10 @@ const std::vector<OptionSpec>& train_options() {
               "by name: agent, warm_start, value_prior, ppo, trigger or seeds as they "
               "are changed by it"),
       {.name = "variant", .description = "which one this is; --variant says it, too"},
+      {.name = "start_from",
+       .description =
+           "folder of the training whose agent of the same seed, or of seed 1, is trained "
+           "further: fine-tuning; --from says it, too"},
   };
   return specs;
 }

@@ -90,13 +90,33 @@ class Trainer {
   void begin(std::uint64_t seed) {
     state_.config_hash = config_.hash();
     state_.seed = seed;
+    const std::string training =
+        fmt::format("training {} ({}), seed {}", config_.name, config_.hash(), seed);
+    if (!config_.start_from.empty()) {
+      state_.weights = trained_before(seed);
+      state_.weights.provenance += "; then " + training;
+      state_.adam = initial_adam_state(state_.weights);
+      return;
+    }
     Random random = Random::stream(seed, {kInitialWeights});
     state_.weights = initial_policy_weights(first().network_shape(config_.layers), random);
     first().describe(state_.weights);
-    state_.weights.provenance =
-        fmt::format("training {} ({}), seed {}", config_.name, config_.hash(), seed);
+    state_.weights.provenance = training;
     state_.adam = initial_adam_state(state_.weights);
     set_normalisation(seed);
+  }
+
+  // The agent to train further, which goes on seeing as it was taught: its normalisation stays.
+  [[nodiscard]] PolicyWeights trained_before(std::uint64_t seed) const {
+    std::string path = checkpoint_path(config_.start_from, seed);
+    std::error_code error;
+    if (!std::filesystem::exists(path, error)) path = checkpoint_path(config_.start_from, 1);
+    PolicyWeights weights = load_checkpoint(path).weights;
+    if (weights.shape != first().network_shape(config_.layers)) {
+      throw UserError(quoted(path, 200) +
+                      ": an agent of other layers, observations or actions than this training has");
+    }
+    return weights;
   }
 
   // Mean and spread of every number of the observation, over calls in all environments with random

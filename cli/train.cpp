@@ -138,13 +138,19 @@ int train(const std::vector<std::string>& args) {
   reader.positional("FILE", "the training (docs/agents.md)")
       .option("out", "DIR", "folder of the results [default: results/NAME]")
       .option(seed_option(), "N")
+      .option("variant", "NAME", "train this one of the file's variants")
+      .option("from", "RUN", "train the agents of this training further")
       .option(threads_option(), "N")
       .flag("fresh", "start over: throw away checkpoints that are in the folder")
       .flag("quiet", "print nothing but errors");
   const auto arguments = reader.read(args);
   if (!arguments) return 0;
   need_torch("train", args, "train");
-  const TrainConfig config = load_train_config(arguments->text("FILE"));
+  const auto given = [&](const char* option) {
+    return arguments->has(option) ? arguments->text(option) : std::string();
+  };
+  const TrainConfig config = load_train_config(
+      arguments->text("FILE"), {.variant = given("variant"), .start_from = given("from")});
   const std::string folder =
       arguments->has("out") ? arguments->text("out") : "results/" + config.name;
   const bool quiet = arguments->has("quiet");
@@ -193,7 +199,9 @@ const Command& train_command() {
   static const Command command{
       .name = "train",
       .summary = "Trains agents that choose configurations: checkpoints, learning curves",
-      .usage = "FILE [--out DIR] [--seed N] [--threads N] [--fresh] [--quiet]",
+      .usage =
+          "FILE [--out DIR] [--seed N] [--variant NAME] [--from RUN] [--threads N] [--fresh] "
+          "[--quiet]",
       .examples =
           "  cclgym train experiments/train-ndv4.yaml\n"
           "      an agent a seed, in results/train-ndv4; when it was stopped, the same command\n"

@@ -1,7 +1,9 @@
 #include "agents/train_config.hpp"
 
+#include "agents_testing.hpp"
 #include "catch.hpp"
 #include "core/error.hpp"
+#include "core/text_file.hpp"
 
 namespace cclgym {
 namespace {
@@ -51,6 +53,23 @@ TEST_CASE("A variant changes what it names and nothing else") {
   CHECK(fault_of(kGood + "variant: any\n").find("no variants") != std::string::npos);
   CHECK(fault_of(kGood + "variants: {a: {name: x}}\n").starts_with("t.yaml:3:16: "));
   CHECK(fault_of(text + "variant: short\nppo: {clip: 2}\n").starts_with("t.yaml:8:13: "));
+}
+
+TEST_CASE("What a command line chooses is in the text of the training") {
+  const testing::TemporaryFolder folder("choices");
+  const std::string path = folder.path() + "/t.yaml";
+  write_text_file(path, kGood + "variants: {short: {ppo: {iterations: 3}}}");
+  const TrainConfig config =
+      load_train_config(path, {.variant = "short", .start_from = "/runs/\"a\": b"});
+  CHECK(config.ppo.iterations == 3);
+  CHECK(config.start_from == "/runs/\"a\": b");
+  const TrainConfig again = read_train_config(config.text, "/elsewhere/u.yaml");
+  CHECK(again.hash() == config.hash());
+  CHECK(again.start_from == config.start_from);
+  CHECK(again.variant == "short");
+  // In a file, relative to it.
+  CHECK(read_train_config(kGood + "start_from: a/b\n", "/elsewhere/u.yaml").start_from ==
+        "/elsewhere/a/b");
 }
 
 TEST_CASE("What is wrong in a training file is said with its place") {

@@ -102,6 +102,27 @@ TEST_CASE("The same seed gives the same weights for any number of threads, anoth
   CHECK_FALSE(one.weights.tensors == other.weights.tensors);
 }
 
+TEST_CASE("An agent can be trained further in another training") {
+  if (!training_available()) return;
+  const testing::TemporaryFolder folder("further");
+  const TrainConfig before = counter(4);
+  const Checkpoint first = train_agent(before, 1, folder.path() + "/a", {});
+  TrainConfig further = counter(2);
+  further.start_from = folder.path() + "/a";
+  further.ppo.learning_rate = 0;
+  const Checkpoint same = train_agent(further, 1, folder.path() + "/b", {});
+  CHECK(same.iteration == 2);
+  CHECK(same.weights.tensors == first.weights.tensors);
+  CHECK(same.weights.input_shift == first.weights.input_shift);
+  CHECK(same.weights.provenance.starts_with(first.weights.provenance + "; then "));
+  further.ppo.learning_rate = 0.001;
+  // Seed 2 has no agent there: seed 1's goes on, with other draws.
+  const Checkpoint other = train_agent(further, 2, folder.path() + "/c", {});
+  CHECK_FALSE(other.weights.tensors == first.weights.tensors);
+  further.layers.head = 5;
+  CHECK_THROWS_AS(train_agent(further, 1, folder.path() + "/d", {}), UserError);
+}
+
 // Trains in a process of its own, which is killed after `iterations`.
 void train_and_be_killed(const TrainConfig& config, const std::string& folder, int iterations) {
   const pid_t child = ::fork();
