@@ -123,18 +123,33 @@ TEST_CASE("An agent can be trained further in another training") {
   CHECK_THROWS_AS(train_agent(further, 1, folder.path() + "/d", {}), UserError);
 }
 
-// Trains in a process of its own, which is killed after `iterations`.
-void train_and_be_killed(const TrainConfig& config, const std::string& folder, int iterations) {
+constexpr const char* kKilledFolder = "CCLGYM_TEST_KILLED_FOLDER";
+constexpr const char* kKilledAfter = "CCLGYM_TEST_KILLED_AFTER";
+
+// Not a test by itself: what train_and_be_killed runs.
+TEST_CASE("A training that kills itself", "[.killed]") {
+  const char* folder = std::getenv(kKilledFolder);
+  const char* after = std::getenv(kKilledAfter);
+  REQUIRE(folder != nullptr);
+  REQUIRE(after != nullptr);
+  TrainerOptions options;
+  options.report = [&](const IterationReport& report) {
+    if (report.iteration == std::atoi(after)) (void)::raise(SIGKILL);
+    return true;
+  };
+  (void)train_agent(tuning(), 1, folder, options);
+}
+
+// Trains in a process of its own, which is killed after `iterations`. A program of its own, too:
+// LibTorch 2 computes no gradients in a fork of one that has computed some.
+void train_and_be_killed(const std::string& folder, int iterations) {
   const pid_t child = ::fork();
   REQUIRE(child >= 0);
   if (child == 0) {
-    TrainerOptions options;
-    options.report = [&](const IterationReport& report) {
-      if (report.iteration == iterations) (void)::raise(SIGKILL);
-      return true;
-    };
-    (void)train_agent(config, 1, folder, options);
-    std::_Exit(0);
+    (void)::setenv(kKilledFolder, folder.c_str(), 1);
+    (void)::setenv(kKilledAfter, std::to_string(iterations).c_str(), 1);
+    (void)::execl("/proc/self/exe", "test_agents", "[.killed]", static_cast<char*>(nullptr));
+    std::_Exit(127);
   }
   int status = 0;
   REQUIRE(::waitpid(child, &status, 0) == child);
@@ -149,7 +164,7 @@ TEST_CASE("A training that is killed again and again ends with the same weights"
   const Checkpoint whole = train_agent(config, 1, folder.path() + "/whole", {});
   const std::string killed = folder.path() + "/killed";
   // Before the first checkpoint, just after one, within the warm start and within PPO.
-  for (const int iteration : {1, 4, 6, 8}) train_and_be_killed(config, killed, iteration);
+  for (const int iteration : {1, 4, 6, 8}) train_and_be_killed(killed, iteration);
   const Checkpoint resumed = train_agent(config, 1, killed, {});
   CHECK(resumed.weights == whole.weights);
   CHECK(resumed.adam == whole.adam);
