@@ -58,6 +58,10 @@ class Player {
                       row_of(rollout_.observations, row, shape.observations).begin());
     std::ranges::copy(runner_.state(), row_of(rollout_.states, row, 2 * shape.lstm).begin());
     rollout_.starts[row] = start_ ? 1 : 0;
+    if (!rollout_.entropy.empty()) {
+      rollout_.entropy[row] = static_cast<float>(
+          exploration_weight(options_.exploration, environment_, options_.entropy));
+    }
     const float value = look();
     rollout_.prior[row] = prior_;
     rollout_.value[row] = value;
@@ -116,6 +120,7 @@ class Player {
 
 void collect(const std::shared_ptr<const PolicyNetwork>& network, std::vector<CollectSlot>& slots,
              const CollectOptions& options, Rollout& rollout) {
+  rollout.entropy.assign(options.exploration.empty() ? 0 : rollout.rows(), 0.0F);
   for_each_index(slots.size(), options.threads,
                  [&](std::size_t i) { Player(network, slots[i], options, i, rollout).play(); });
 }

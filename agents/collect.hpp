@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "agents/expert.hpp"
+#include "agents/exploration.hpp"
 #include "agents/policy_network.hpp"
 #include "agents/rollout.hpp"
 #include "agents/training_environment.hpp"
@@ -25,6 +26,9 @@ struct CollectOptions {
   /// Negative: no expert; rows have the policy's own draws.
   double expert_share = -1;
   bool prior = true;  ///< does the critic have value_prior? Else 0
+  /// If there are any, they fill rollout.entropy; where none fits, it is `entropy`.
+  std::span<const ExplorationRule> exploration{};
+  double entropy = 0;
   std::size_t threads = 1;
 };
 

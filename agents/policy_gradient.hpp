@@ -20,8 +20,9 @@ namespace cclgym {
 struct LossOptions {
   /// Behaviour cloning: -log probability of the levels, in place of PPO's objective.
   bool clone = false;
-  double clip = 0.2;          ///< of the probability ratio (Schulman et al. 2017, equation 7)
-  double entropy = 0.01;      ///< weight of the entropy of the choices
+  double clip = 0.2;      ///< of the probability ratio (Schulman et al. 2017, equation 7)
+  double entropy = 0.01;  ///< weight of the entropy of the choices; a factor on those of the batch
+                          ///< if it has weights of its own
   double value_weight = 0.5;  ///< weight of the critic's squared error
 };
 

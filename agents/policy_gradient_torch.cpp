@@ -183,7 +183,9 @@ PolicyGradient shard_gradient(const PolicyWeights& weights, const SequenceBatch&
   }
   const Tensor entropy = outputs.entropy.sum() / rows;
   const Tensor value = (outputs.value - column(batch.target)).square().sum() / rows;
-  const Tensor loss = policy - options.entropy * entropy + options.value_weight * value;
+  const Tensor explored =
+      batch.entropy.empty() ? entropy : (outputs.entropy * column(batch.entropy)).sum() / rows;
+  const Tensor loss = policy - options.entropy * explored + options.value_weight * value;
   const std::vector<Tensor> gradients =
       torch::autograd::grad({loss}, network.parameters(), {}, {}, false, /*allow_unused=*/true);
   for (std::size_t i = 0; i < gradients.size(); ++i) {

@@ -71,6 +71,7 @@ SequenceBatch gather_sequences(const Rollout& rollout, std::size_t length,
        {&batch.starts, &batch.log_probability, &batch.prior, &batch.advantage, &batch.target}) {
     numbers->resize(count);
   }
+  batch.entropy.resize(rollout.entropy.empty() ? 0 : count);
   for (std::size_t s = 0; s < chosen.size(); ++s) {
     // Environments follow each other without a gap, so that sequences do, too.
     const std::size_t first = chosen[s] * length;
@@ -90,6 +91,7 @@ SequenceBatch gather_sequences(const Rollout& rollout, std::size_t length,
       batch.prior[to] = rollout.prior[from];
       batch.advantage[to] = rollout.advantage[from];
       batch.target[to] = rollout.target[from];
+      if (!batch.entropy.empty()) batch.entropy[to] = rollout.entropy[from];
     }
   }
   return batch;

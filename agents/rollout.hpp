@@ -41,6 +41,7 @@ struct Rollout {
   std::vector<float> reward;           ///< [rows]
   std::vector<float> advantage;        ///< [rows], by estimate_advantages
   std::vector<float> target;           ///< [rows]: what the critic should have expected
+  std::vector<float> entropy;          ///< [rows]: weights of the entropy; empty: one for all
 
   [[nodiscard]] std::size_t rows() const { return shape.environments * shape.steps; }
 };
@@ -67,6 +68,7 @@ struct SequenceBatch {
   std::vector<float> prior;
   std::vector<float> advantage;
   std::vector<float> target;
+  std::vector<float> entropy;  ///< weights of the entropy; empty: LossOptions has it
 };
 
 /// The sequences `chosen` of `length` steps: sequence i is that of environment i / (steps /

@@ -141,9 +141,20 @@ void read_ppo(const Reader& reader, TrainConfig& config) {
                 .lambda = ppo.real("lambda"),
                 .clip = ppo.real("clip"),
                 .entropy = ppo.real("entropy"),
+                .exploration = {},
                 .value_weight = ppo.real("value_weight"),
                 .learning_rate = ppo.real("learning_rate"),
                 .largest_norm = ppo.real("largest_norm")};
+  if (const YamlValue rules = ppo.value("exploration"); !rules.is_null()) {
+    std::vector<std::string> fabrics;
+    for (const TrainingPart& part : config.parts) {
+      const auto& setup = part.environment->setup();
+      if (setup) fabrics.push_back(setup->site->fabrics.front()->name());
+    }
+    for (const YamlValue& rule : read_items(rules, ppo.spec("exploration"))) {
+      config.ppo.exploration.push_back(read_exploration_rule(rule, fabrics));
+    }
+  }
   if (config.ppo.steps % config.ppo.sequence != 0) {
     throw UserError(ppo.value("sequence").location(),
                     fmt::format("sequence must divide steps ({}), found {}", config.ppo.steps,

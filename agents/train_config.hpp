@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "agents/expert.hpp"
+#include "agents/exploration.hpp"
 #include "agents/policy_weights.hpp"
 #include "agents/training_environment.hpp"
 #include "core/option.hpp"
@@ -47,7 +48,8 @@ struct PpoOptions {
   double gamma = 0;
   double lambda = 0;
   double clip = 0;
-  double entropy = 0;  ///< at the beginning; 0 at the end, linearly
+  double entropy = 0;                          ///< at the beginning; 0 at the end, linearly
+  std::vector<ExplorationRule> exploration{};  ///< for calls that need another weight
   double value_weight = 0;
   double learning_rate = 0;  ///< at the beginning; a tenth of it at the end, linearly
   double largest_norm = 0;

@@ -161,6 +161,8 @@ const std::vector<OptionSpec>& ppo_options() {
         real("lambda", "of generalised advantage estimation", 1, "0.9"),
         real("clip", "of the probability ratio", 1, "0.2"),
         real("entropy", "weight of the entropy at the beginning; falls to 0", 10, "0.003"),
+        mappings("exploration", "calls whose entropy has another weight; the first that fits",
+                 false),
         real("value_weight", "of the critic's error", 100, "0.5"),
         real("learning_rate", "of Adam at the beginning; falls to a tenth", 1, "0.001"),
         real("largest_norm", "of a gradient; longer ones are scaled down", 1e6, "0.5"),

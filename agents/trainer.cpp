@@ -219,6 +219,8 @@ class Trainer {
             {.seed = Random::stream(state_.seed, {kRollout, state_.iteration})(),
              .expert_share = share,
              .prior = config_.value_prior,
+             .exploration = config_.ppo.exploration,
+             .entropy = config_.ppo.entropy,
              .threads = options_.threads},
             rollout);
     for (std::size_t i = 0; i < slots.size(); ++i) {
@@ -237,9 +239,10 @@ class Trainer {
   void learn(const Rollout& rollout, IterationReport& report) {
     const PpoOptions& ppo = config_.ppo;
     const double left = 1 - progress();
+    const double entropy = rollout.entropy.empty() ? ppo.entropy : 1;  // or the rollout has weights
     LossOptions loss{.clone = report.warm_start,
                      .clip = ppo.clip,
-                     .entropy = report.warm_start ? 0 : ppo.entropy * left,
+                     .entropy = report.warm_start ? 0 : entropy * left,
                      .value_weight = ppo.value_weight};
     const double rate = report.warm_start ? config_.warm_start.learning_rate : ppo.learning_rate;
     report.learning_rate = rate * (0.1 + 0.9 * left);
