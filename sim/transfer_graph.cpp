@@ -278,19 +278,6 @@ void TransferGraph::finish() {
   finished_ = true;
 }
 
-TransferGraph TransferGraph::truncated(std::int32_t repeat) const {
-  require(finished_, [] { return "truncated before finish"; });
-  require(repeat >= 1, [&] { return fmt::format("truncated to {} firings", repeat); });
-  TransferGraph copy = *this;
-  copy.firings_ = copy.flow_firings_ = 0;
-  for (std::size_t node = 0; node < index(first_background()); ++node) {
-    copy.repeat_[node] = std::min(repeat_[node], repeat);
-    copy.firings_ += copy.repeat_[node];
-    copy.flow_firings_ += route_of_[node] >= 0 ? copy.repeat_[node] : 0;
-  }
-  return copy;
-}
-
 TransferGraph TransferGraph::with_background(const TransferGraph& background) const {
   require(finished_ && background.finished_, [] { return "with_background before finish"; });
   require(!has_background() && !background.has_background(),
@@ -370,13 +357,6 @@ void TransferGraph::check_background() const {
       return fmt::format("background node {} overlaps itself and waits for no other", node);
     });
   }
-}
-
-bool TransferGraph::same_network(const TransferGraph& other) const {
-  return link_capacity_Bps_ == other.link_capacity_Bps_ && route_offset_ == other.route_offset_ &&
-         route_links_ == other.route_links_ && choices_ == other.choices_ &&
-         first_way_ == other.first_way_ && way_offset_ == other.way_offset_ &&
-         way_links_ == other.way_links_;
 }
 
 int longest_chain(const TransferGraph& graph) {

@@ -89,6 +89,17 @@ class TransferGraph {
   /// A finished copy in which no node fires more than `repeat` times: the first tiles of a
   /// pipeline.
   [[nodiscard]] TransferGraph truncated(std::int32_t repeat) const;
+  /// What of a graph the size of a call, its protocol and its threads change.
+  struct Costs {
+    std::vector<double> bytes;         ///< by node
+    std::vector<double> latency_s;     ///< by node
+    std::vector<double> rate_cap_Bps;  ///< by node
+    std::vector<std::int32_t> repeat;  ///< by node
+    std::vector<double> capacity_Bps;  ///< by link
+  };
+  /// A finished copy of this graph, which has no background, with other costs. They are not checked
+  /// but for their number.
+  [[nodiscard]] TransferGraph with_costs(Costs costs) const;
   /// A finished copy with the nodes of `background` behind its own, which keep their ids: flows of
   /// other jobs over the same links. There, and only there, a node may have `repeat` kForever; such
   /// a node must take time (a latency, or bytes to move), and if it is overlapping, it must wait

@@ -114,6 +114,31 @@ TEST_CASE("a quotient times all tiles as the simulator does, whatever call it wa
   }
 }
 
+TEST_CASE("where routes adapt, the whole graph is taken, lowered once for all sizes") {
+  FabricSpec spec;
+  spec.name = "frontier";
+  spec.servers = 2;
+  const auto fabric = make_fabric(spec);
+  const CostModel model = cost_model_for("auto", *fabric);
+  Simulator simulator(fabric, model, "flow");
+  const auto engine = make_engine("flow");
+  const Config config = config_of("naive", 2);
+  const Call small = call_of(CollectiveKind::AllToAll, 1 << 12);
+  const LoweredProgram lowered = simulator.lowered(small, config);
+  REQUIRE(lowered.graph->adaptive());
+  const auto made = QuotientProgram::make(lowered, small, config, fabric, model, {});
+  REQUIRE(made != nullptr);
+  CHECK(made->size() == static_cast<std::size_t>(lowered.graph->size()));
+  for (const std::uint64_t bytes : {std::uint64_t{1} << 12, std::uint64_t{3} << 22}) {
+    for (const Protocol protocol : {Protocol::LL, Protocol::Simple}) {
+      Config other = config;
+      other.protocol = protocol;
+      const Call call = call_of(CollectiveKind::AllToAll, bytes);
+      CHECK(made->time(*engine, call, other).time_s == simulator.simulate(call, other).time_s);
+    }
+  }
+}
+
 TEST_CASE("programs that use switches have no quotient") {
   FabricSpec spec;
   spec.name = "hgx-h100";

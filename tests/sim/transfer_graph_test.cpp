@@ -118,3 +118,32 @@ TEST_CASE("misuse of a transfer graph is a logic error") {
   add_route(off_the_map, {1});
   CHECK_THROWS_AS(off_the_map.finish(), std::logic_error);
 }
+
+TEST_CASE("a graph with other costs is the same graph") {
+  TransferGraph graph;
+  graph.set_link_capacities({1e9});
+  const std::int32_t route = graph.add_route(std::vector<std::int32_t>{0});
+  const TransferId delay = graph.add_delay(1);
+  const TransferId flow = graph.add_flow(route, 1e6, 0, kNoRateCap, 2);
+  graph.add_edge(delay, flow, TransferGraph::kFirstOnly);
+  graph.finish();
+  TransferGraph::Costs costs{.bytes = {0, 2e6},
+                             .latency_s = {3, 0.5},
+                             .rate_cap_Bps = {kNoRateCap, 1e8},
+                             .repeat = {1, 4},
+                             .capacity_Bps = {2e9}};
+  const TransferGraph other = graph.with_costs(costs);
+  CHECK(other.size() == 2);
+  CHECK(other.firings() == 5);
+  CHECK(other.flow_firings() == 4);
+  CHECK(other.bytes(flow) == 2e6);
+  CHECK(other.latency_s(delay) == 3);
+  CHECK(other.rate_cap_Bps(flow) == 1e8);
+  CHECK(other.link_capacities_Bps().front() == 2e9);
+  CHECK(other.successors(delay).front().lag == TransferGraph::kFirstOnly);
+  CHECK(other.dependencies(flow) == 1);
+  CHECK(other.folded());
+  CHECK(graph.firings() == 3);
+  costs.repeat.pop_back();
+  CHECK_THROWS_AS(graph.with_costs(costs), std::logic_error);
+}
