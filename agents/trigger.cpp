@@ -28,6 +28,37 @@ double quantile(std::vector<double>& numbers, double share) {
   return numbers[place];
 }
 
+// A call that was made with an action.
+struct MadeCall {
+  Call call;
+  std::vector<std::int32_t> action;
+};
+
+// By regime: the first of those that no call tells from it.
+std::vector<std::uint32_t> told_apart(CollectiveTuningEnv& environment,
+                                      const std::map<std::uint64_t, MadeCall>& made) {
+  const std::vector<std::size_t>& condition_of = environment.setup().condition_of;
+  const std::size_t regimes = condition_of.size();
+  std::vector<std::vector<double>> apart(regimes, std::vector<double>(regimes, 0));
+  std::vector<double> time_s(regimes);
+  for (const auto& [kind, one] : made) {
+    for (std::size_t i = 0; i < regimes; ++i) {
+      time_s[i] = environment.oracle().time(one.call, one.action, condition_of[i]).time_s;
+      for (std::size_t j = 0; j < i; ++j) {
+        apart[i][j] = std::max(apart[i][j], std::abs(std::log(time_s[i] / time_s[j])));
+      }
+    }
+  }
+  std::vector<std::uint32_t> alike(regimes);
+  for (std::size_t i = 0; i < regimes; ++i) {
+    alike[i] = static_cast<std::uint32_t>(i);
+    for (std::size_t j = i; j-- > 0;) {
+      if (apart[i][j] <= std::log1p(kSilentShare)) alike[i] = alike[j];
+    }
+  }
+  return alike;
+}
+
 }  // namespace
 
 RegimeTrigger::RegimeTrigger(const TriggerParameters& parameters)
@@ -80,6 +111,7 @@ TriggerStream record_stream(const TrainingEnvironment& where, Policy& policy, st
   const std::size_t expected = info_index(spec, CollectiveTuningEnv::kExpected);
   const std::size_t regime = info_index(spec, CollectiveTuningEnv::kRegime);
   TriggerStream stream;
+  std::map<std::uint64_t, MadeCall> made;  // one of each kind
   bool done = true;
   while (stream.calls.size() < calls) {
     if (done && !stream.calls.empty()) break;  // an episode is a stream; the machine starts anew
@@ -94,7 +126,15 @@ TriggerStream record_stream(const TrainingEnvironment& where, Policy& policy, st
     policy.observe({.reward = outcome.reward, .done = done, .info = buffers.info});
     stream.calls.push_back(trigger_input(call, action, buffers.info[time], buffers.info[expected]));
     stream.regimes.push_back(static_cast<std::uint32_t>(buffers.info[regime]));
+    made.try_emplace(stream.calls.back().kind, MadeCall{call, action});
   }
+  const std::vector<std::uint32_t> alike = told_apart(environment, made);
+  for (std::size_t t = 1; t < stream.regimes.size(); ++t) {
+    const std::uint32_t before = stream.regimes[t - 1];
+    const std::uint32_t now = stream.regimes[t];
+    if (now != before && alike[now] == alike[before]) ++stream.silent_changes;
+  }
+  for (std::uint32_t& one : stream.regimes) one = alike[one];
   return stream;
 }
 
@@ -105,6 +145,7 @@ TriggerMeasure measure_trigger(const TriggerParameters& parameters,
   RegimeTrigger trigger(parameters);
   for (const TriggerStream& stream : streams) {
     trigger.start();
+    measure.silent_changes += stream.silent_changes;
     std::size_t changed_at = 0;
     bool pending = false;
     for (std::size_t t = 0; t < stream.calls.size(); ++t) {

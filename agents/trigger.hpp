@@ -70,8 +70,14 @@ class RegimeTrigger {
 /// Calls with what only a simulator knows.
 struct TriggerStream {
   std::vector<TriggerInput> calls;
-  std::vector<std::uint32_t> regimes;  ///< of each call
+  /// Of each call; one number for regimes that take all of these calls equally long.
+  std::vector<std::uint32_t> regimes;
+  std::size_t silent_changes = 0;  ///< of the regime, between such regimes
 };
+
+/// Two regimes are alike to a stream if none of its calls takes longer in one than in the other by
+/// more than this share, jitter aside: a network may lose a fifth of what nobody uses.
+inline constexpr double kSilentShare = 0.05;
 
 /// Plays `calls` calls of an environment of CollectiveTuning-v0 as one stream.
 [[nodiscard]] TriggerStream record_stream(const TrainingEnvironment& where, Policy& policy,
@@ -81,10 +87,11 @@ struct TriggerStream {
 struct TriggerMeasure {
   std::size_t calls = 0;
   std::size_t changes = 0;
-  std::size_t found = 0;         ///< changes with an alarm before the next change
-  std::size_t false_alarms = 0;  ///< alarms beyond the first after a change
-  double median_delay = 0;       ///< calls from a change to its alarm, 1: at once; of all changes,
-                                 ///< those not found as infinitely many
+  std::size_t silent_changes = 0;  ///< of the regime, which no call shows: not among `changes`
+  std::size_t found = 0;           ///< changes with an alarm before the next change
+  std::size_t false_alarms = 0;    ///< alarms beyond the first after a change
+  double median_delay = 0;  ///< calls from a change to its alarm, 1: at once; of all changes,
+                            ///< those not found as infinitely many
 
   [[nodiscard]] double false_alarms_per_1000() const {
     return calls > 0 ? 1000.0 * static_cast<double>(false_alarms) / static_cast<double>(calls) : 0;

@@ -22,8 +22,9 @@ std::string yaml_quoted(const std::string& text) {
 
 std::string measure_text(const TriggerMeasure& m) {
   return fmt::format(
-      "{{calls: {}, changes: {}, found: {}, median_delay: {}, false_alarms_per_1000: {:.4g}}}",
-      m.calls, m.changes, m.found, m.median_delay, m.false_alarms_per_1000());
+      "{{calls: {}, changes: {}, silent_changes: {}, found: {}, median_delay: {}, "
+      "false_alarms_per_1000: {:.4g}}}",
+      m.calls, m.changes, m.silent_changes, m.found, m.median_delay, m.false_alarms_per_1000());
 }
 
 OptionSpec positive(const std::string& name, const std::string& description) {

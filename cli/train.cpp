@@ -126,9 +126,9 @@ void train_triggers(const TrainConfig& config, const Checkpoint& state, const st
     const TriggerMeasure& found = trigger.held_out;
     fmt::print(
         "seed {}  trigger on {}: {} of {} changes found, median after {:g} calls, {:.3f} "
-        "false alarms in 1,000 calls\n",
+        "false alarms in 1,000 calls; {} other changes make no call {:g} % slower\n",
         state.seed, setup.fabric_label, found.found, found.changes, found.median_delay,
-        found.false_alarms_per_1000());
+        found.false_alarms_per_1000(), found.silent_changes, 100 * kSilentShare);
   }
   write_text_file(trigger_path(folder, state.seed), triggers_text(triggers));
 }

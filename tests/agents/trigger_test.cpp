@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "agents/baselines/simple_policies.hpp"
 #include "agents_testing.hpp"
 #include "catch.hpp"
 
@@ -87,6 +88,39 @@ TEST_CASE("Delays, misses and false alarms are counted as they are defined") {
   CHECK(measure.false_alarms == 1);
   CHECK(measure.false_alarms_per_1000() == Approx(10));
   CHECK(measure.median_delay == 2);
+}
+
+TEST_CASE("A change that no call shows is silent, and not counted against the trigger") {
+  // Within one server, links of a network may lose what they want.
+  const TrainingEnvironment where(
+      "CollectiveTuning-v0",
+      parse_yaml(
+          "fabric: ndv4\n"
+          "workload: {name: sweep, sizes: 1KiB..16MiB x4}\n"
+          "actions: stock-nccl\n"
+          "episode: 2000\n"
+          "noise:\n"
+          "  name: t\n"
+          "  regimes:\n"
+          "    - {noise: none, mean_calls: 50}\n"
+          "    - noise: {name: elsewhere, degraded_links: {network: {probability: 1, "
+          "capacity: 0.5}}}\n"
+          "      mean_calls: 50\n"
+          "    - {noise: {name: slow, slow_gpus: {ranks: [1], rate: 0.25}}, mean_calls: 50}\n",
+          "t"),
+      {});
+  ChooserPolicy policy("nccl-default");
+  const TriggerStream made = record_stream(where, policy, 2000, 3);
+  std::size_t changes = 0;
+  for (std::size_t t = 1; t < made.regimes.size(); ++t) {
+    CHECK(made.regimes[t] != 1);
+    if (made.regimes[t] != made.regimes[t - 1]) ++changes;
+  }
+  CHECK(changes > 10);
+  CHECK(made.silent_changes > 5);
+  const TriggerMeasure measure = measure_trigger({}, std::vector<TriggerStream>{made});
+  CHECK(measure.changes == changes);
+  CHECK(measure.silent_changes == made.silent_changes);
 }
 
 }  // namespace
