@@ -32,11 +32,24 @@ struct LogMean {
   }
 };
 
+struct Chosen {
+  std::uint64_t count = 0;
+  Config config;
+};
+
+// What an action does for a call.
+Config config_of(const TuningActions& actions, const Call& call,
+                 std::span<const std::int32_t> action) {
+  const std::optional<std::size_t> chooser = actions.chooser_of(action);
+  return full_config(chooser ? actions.choose(*chooser, call)
+                             : actions.config(call.collective, action));
+}
+
 struct CellSums {
   LogMean time_us;
   LogMean oracle_ratio;
   LogMean default_ratio;
-  std::map<std::string, std::uint64_t> choices;
+  std::map<std::string, Chosen> choices;
 };
 
 // Plays `calls` calls; `visit(call's number, action, info)` after each.
@@ -111,7 +124,12 @@ PolicyRun run_policy(const EvaluatedPolicy& one, const std::shared_ptr<const Tun
          cell.time_us.add(info[time]);
          cell.oracle_ratio.add(info[time] / known.oracle_us);
          cell.default_ratio.add(info[time] / known.default_us);
-         ++cell.choices[environment.setup().actions->describe(action)];
+         const TuningActions& actions = *environment.setup().actions;
+         Chosen& chosen = cell.choices[actions.describe(action)];
+         if (chosen.count++ == 0) {
+           chosen.config =
+               config_of(actions, {.collective = known.collective, .bytes = known.bytes}, action);
+         }
          oracle_ratio.add(info[time] / known.oracle_us);
          default_ratio.add(info[time] / known.default_us);
        });
@@ -125,15 +143,16 @@ PolicyRun run_policy(const EvaluatedPolicy& one, const std::shared_ptr<const Tun
                             static_cast<double>(stream.size()),
       .cells = {}};
   for (const auto& [key, sums] : cells) {
-    const auto most = std::ranges::max_element(sums.choices, {},
-                                               [](const auto& choice) { return choice.second; });
+    const auto most = std::ranges::max_element(
+        sums.choices, {}, [](const auto& choice) { return choice.second.count; });
     run.cells.push_back({.collective = std::string(to_string(key.first)),
                          .bytes = key.second,
                          .calls = sums.time_us.count,
                          .time_us = sums.time_us.value(),
                          .oracle_ratio = sums.oracle_ratio.value(),
                          .default_ratio = sums.default_ratio.value(),
-                         .choice = most->first});
+                         .choice = most->first,
+                         .config = most->second.config});
   }
   return run;
 }

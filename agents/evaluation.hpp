@@ -35,6 +35,7 @@ struct EvaluatedCell {
   double oracle_ratio = 0;   ///< geometric mean of time / the oracle's time
   double default_ratio = 0;  ///< of time / the default's time
   std::string choice;        ///< the action that it took most often
+  Config config{};           ///< what that action was: of choosers, what they chose
 };
 
 /// One policy, one seed.
@@ -86,9 +87,7 @@ struct PolicySummary {
 struct EvaluatedPart {
   std::string label;
   std::vector<PolicyRun> runs;
+  std::string fabric{};  ///< its label: "ndv4 servers=2"
 };
-/// What each policy chose against size, a table a collective, as one HTML page without scripts.
-[[nodiscard]] std::string evaluation_page(const std::string& title,
-                                          std::span<const EvaluatedPart> parts);
 
 }  // namespace cclgym

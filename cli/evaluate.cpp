@@ -13,6 +13,8 @@
 #include "cli/command.hpp"
 #include "core/text_file.hpp"
 #include "sim/config_chooser.hpp"
+#include "training_report/choice_ranges.hpp"
+#include "training_report/training_page.hpp"
 
 namespace cclgym {
 
@@ -125,7 +127,8 @@ int evaluate(const std::vector<std::string>& args) {
           .option(calls_option(), "N")
           .option(seeds_option(), "N")
           .option("out", "DIR",
-                  "folder of evaluation.csv and .html [default: RUN, or results/NAME]")
+                  "folder of evaluation.csv, choices.txt and report.html [default: RUN, or "
+                  "results/NAME]")
           .flag("quiet", "print nothing but errors")
           .read(args);
   if (!arguments) return 0;
@@ -143,11 +146,14 @@ int evaluate(const std::vector<std::string>& args) {
     options.seeds.push_back(static_cast<std::uint64_t>(seed));
   }
   std::vector<Part> parts;
+  TrainingPage page;
   std::string folder;
   std::error_code error;
   if (std::filesystem::is_directory(source, error)) {
     const auto run = std::make_shared<const AgentRun>(load_agent_run(source));
     parts = parts_of(run->config);
+    page.title = run->config.name;
+    page.curves = read_learning_curves(source, run->config.seeds);
     folder = source;
     if (!arguments->has("seeds")) options.seeds = run->seeds;
     std::vector<EvaluatedPolicy> all = agents_of(run);
@@ -156,6 +162,7 @@ int evaluate(const std::vector<std::string>& args) {
   } else {
     const std::string name = std::filesystem::path(source).stem().string();
     parts.push_back({name, read_tuning_setup(load_yaml_file(source)), 0});
+    page.title = name;
     folder = "results/" + name;
   }
   if (arguments->has("out")) folder = arguments->text("out");
@@ -165,7 +172,9 @@ int evaluate(const std::vector<std::string>& args) {
       fmt::print(stderr, "seed {}: {}\n", seed, policy);
     };
   }
+  const std::vector<PublishedRow> regimes = published_regimes();
   std::string csv;
+  std::string choices;
   std::vector<EvaluatedPart> done;
   for (const Part& part : parts) {
     options.calls = part.calls;
@@ -173,8 +182,10 @@ int evaluate(const std::vector<std::string>& args) {
       options.calls = static_cast<std::uint64_t>(
           read_integer(arguments->text("calls"), calls_option(), argument_location("calls")));
     }
-    done.push_back({part.label, evaluate_policies(part.setup, policies, options)});
+    done.push_back(
+        {part.label, evaluate_policies(part.setup, policies, options), part.setup->fabric_label});
     csv += evaluation_csv(done.back().runs, part.label, csv.empty());
+    choices += choices_text(done.back(), regimes) + "\n";
     if (quiet) continue;
     const std::vector<PolicySummary> summaries = summarize_runs(done.back().runs);
     fmt::print("{}: {} policies on {}, {} calls a seed\n{}{}\n", part.label, policies.size(),
@@ -184,8 +195,14 @@ int evaluate(const std::vector<std::string>& args) {
   std::filesystem::create_directories(folder, error);
   if (error) throw UserError(quoted(folder, 200) + ": cannot be made: " + error.message());
   write_text_file(folder + "/evaluation.csv", csv);
-  write_text_file(folder + "/evaluation.html", evaluation_page("Evaluation of " + source, done));
-  if (!quiet) fmt::print("cells     {0}/evaluation.csv\nchoices   {0}/evaluation.html\n", folder);
+  write_text_file(folder + "/choices.txt", choices);
+  page.parts = done;
+  write_text_file(folder + "/report.html", training_html(page, regimes));
+  if (!quiet) {
+    fmt::print(
+        "{0}cells     {1}/evaluation.csv\nchoices   {1}/choices.txt\nreport    {1}/report.html\n",
+        choices, folder);
+  }
   return 0;
 }
 

@@ -12,6 +12,8 @@
 #include "cli/command.hpp"
 #include "cli/torch_program.hpp"
 #include "core/text_file.hpp"
+#include "training_report/choice_ranges.hpp"
+#include "training_report/training_page.hpp"
 
 namespace cclgym {
 
@@ -133,6 +135,18 @@ void train_triggers(const TrainConfig& config, const Checkpoint& state, const st
   write_text_file(trigger_path(folder, state.seed), triggers_text(triggers));
 }
 
+// The learning curves of all seeds; cclgym evaluate adds to the page. One that was made before
+// stays where nothing was trained.
+void write_page(const TrainConfig& config, const std::string& folder, bool trained, bool quiet) {
+  const std::string path = folder + "/report.html";
+  std::error_code error;
+  if (!trained && std::filesystem::exists(path, error)) return;
+  const TrainingPage page{.title = config.name,
+                          .curves = read_learning_curves(folder, config.seeds)};
+  write_text_file(path, training_html(page, published_regimes()));
+  if (!quiet) fmt::print("report  {}\n", path);
+}
+
 int train(const std::vector<std::string>& args) {
   ArgumentReader reader(train_command());
   reader.positional("FILE", "the training (docs/agents.md)")
@@ -170,6 +184,7 @@ int train(const std::vector<std::string>& args) {
   // What relative paths in it refer to.
   write_text_file(folder + "/train.source",
                   std::filesystem::absolute(config.file, error).lexically_normal().string());
+  bool trained = false;
   for (const std::uint64_t seed : seeds) {
     if (arguments->has("fresh")) std::filesystem::remove_all(seed_folder(folder, seed));
     TrainProgress progress(config, seed, quiet);
@@ -182,6 +197,7 @@ int train(const std::vector<std::string>& args) {
     };
     const Checkpoint state = train_agent(config, seed, folder, options);
     train_triggers(config, state, folder, quiet);
+    trained = trained || last.iteration > 0;
     if (quiet) continue;
     if (last.iteration == 0) {
       fmt::print("seed {}  was done: {} iterations, {}\n", seed, state.iteration,
@@ -190,6 +206,7 @@ int train(const std::vector<std::string>& args) {
       print_result(config, seed, last, folder);
     }
   }
+  write_page(config, folder, trained, quiet);
   return 0;
 }
 

@@ -107,23 +107,21 @@ struct CsvOptions {
   bool keep_unended = true;  ///< a last line without a line break is a line like the others
 };
 
-/// Reads a whole file. Throws UserError with the place of what is wrong.
+/// Reads the text of a whole file; `path` names it in messages. Throws UserError with the place of
+/// what is wrong.
 template <class Row, std::size_t N>
-[[nodiscard]] CsvRows<Row> read_csv(const std::string& path,
-                                    const std::array<CsvColumn<Row>, N>& columns,
-                                    const CsvOptions& options) {
-  constexpr std::size_t kLargestFile = std::size_t{1} << 32;
+[[nodiscard]] CsvRows<Row> parse_csv(std::string_view text, const std::string& path,
+                                     const std::array<CsvColumn<Row>, N>& columns,
+                                     const CsvOptions& options) {
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-  const std::string text = read_text_file(path, kLargestFile);
   CsvRows<Row> result;
   bool header_seen = false;
   std::size_t number = 0;
   for (std::size_t begin = 0; begin < text.size();) {
     ++number;
     const std::size_t end = text.find('\n', begin);
-    const bool ended = end != std::string::npos;
-    std::string_view line =
-        std::string_view(text).substr(begin, ended ? end - begin : std::string::npos);
+    const bool ended = end != std::string_view::npos;
+    std::string_view line = text.substr(begin, ended ? end - begin : std::string_view::npos);
     begin = ended ? end + 1 : text.size();
     result.truncated = !ended;
     if (!ended && !options.keep_unended) {
@@ -162,6 +160,15 @@ template <class Row, std::size_t N>
     throw UserError({path, number, 0}, "has no header line; expected " + csv_header(columns));
   }
   return result;
+}
+
+/// The same of a file.
+template <class Row, std::size_t N>
+[[nodiscard]] CsvRows<Row> read_csv(const std::string& path,
+                                    const std::array<CsvColumn<Row>, N>& columns,
+                                    const CsvOptions& options) {
+  constexpr std::size_t kLargestFile = std::size_t{1} << 32;
+  return parse_csv(read_text_file(path, kLargestFile), path, columns, options);
 }
 
 }  // namespace cclgym

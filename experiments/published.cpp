@@ -245,15 +245,20 @@ std::string PublishedRow::range_text() const {
   return *size_to == size_from ? from : from + ".." + format_bytes(*size_to);
 }
 
-std::vector<PublishedRow> read_published(const std::string& path) {
+std::vector<PublishedRow> parse_published(std::string_view text, const std::string& path) {
   const CsvRows<PublishedLine> file =
-      read_csv(path, kPublishedColumns, {.comments = true, .keep_unended = true});
+      parse_csv(text, path, kPublishedColumns, {.comments = true, .keep_unended = true});
   std::vector<PublishedRow> rows;
   for (std::size_t i = 0; i < file.rows.size(); ++i) {
     rows.push_back(PublishedReader(file.rows[i], file.where[i]).read());
     rows.back().number = static_cast<int>(i) + 1;
   }
   return rows;
+}
+
+std::vector<PublishedRow> read_published(const std::string& path) {
+  constexpr std::size_t kLargestFile = std::size_t{1} << 26;
+  return parse_published(read_text_file(path, kLargestFile), path);
 }
 
 std::vector<PublishedRow> read_published_files(const Experiment& experiment) {

@@ -62,6 +62,9 @@ struct PublishedRow {
 /// comments. Sizes have units; algorithm to instances may hold several values with '|' between
 /// them, or none. Throws UserError with the line of what is wrong.
 [[nodiscard]] std::vector<PublishedRow> read_published(const std::string& path);
+/// The same of a file's text; `path` names it in messages.
+[[nodiscard]] std::vector<PublishedRow> parse_published(std::string_view text,
+                                                        const std::string& path);
 
 /// The rows of all published files of the experiment.
 [[nodiscard]] std::vector<PublishedRow> read_published_files(const Experiment& experiment);

@@ -32,7 +32,11 @@ TEST_CASE("evaluate compares baselines in an environment") {
   CHECK(contains(ended.out.substr(oracle), "1.0000 .. 1.0000"));
   const std::string csv = read_file(folder / "o/evaluation.csv");
   CHECK(std::count(csv.begin(), csv.end(), '\n') == 1 + 3 * 2 * 6);
-  CHECK(contains(read_file(folder / "o/evaluation.html"), "<h3>allreduce</h3>"));
+  const std::string choices = read_file(folder / "o/choices.txt");
+  CHECK(contains(ended.out, choices));
+  CHECK(contains(choices, "small on ring gpus=4, allreduce: choices by size\n  table"));
+  CHECK(contains(choices, "\n  oracle  1KiB"));
+  CHECK(contains(read_file(folder / "o/report.html"), "\"policy\":\"oracle\""));
 }
 
 TEST_CASE("evaluate and export refuse what they cannot do") {
@@ -69,10 +73,20 @@ TEST_CASE("a trained agent is evaluated and exported") {
   if (contains(trained.err, "cannot train")) return;  // built without LibTorch
   INFO(trained.err);
   REQUIRE(trained.code == 0);
+  const std::string curves = read_file(folder / "run/report.html");
+  CHECK(contains(curves, "[1.0,\"warm-start\",64.0,"));
+  CHECK(contains(curves, "\"parts\":[]"));
   const Ended ended = run_program({"evaluate", "run", "--against", "oracle"}, folder.path());
   INFO(ended.err);
   REQUIRE(ended.code == 0);
   CHECK(contains(ended.out, "\nlstm-ppo"));
+  const std::string page = read_file(folder / "run/report.html");
+  CHECK(contains(page, "[1.0,\"warm-start\",64.0,"));
+  CHECK(contains(page, "\"policy\":\"lstm-ppo\""));
+  // Nothing is left to train: the page with the evaluation stays.
+  CHECK(run_program({"train", "small-train.yaml", "--out", "run", "--quiet"}, folder.path()).code ==
+        0);
+  CHECK(read_file(folder / "run/report.html") == page);
   const Ended exported =
       run_program({"export", "run", "--to", "a.policy", "--csv", "a.csv"}, folder.path());
   INFO(exported.err);
