@@ -4,9 +4,17 @@
 (() => {
   const {element, format, drawing} = report;
 
-  // 1, 1.5, 2, 3, 4, 6, … within an axis; of narrow axes also what lies between.
+  // 1, 1.5, 2, 3, 4, 6, … within an axis; of narrow axes also what lies between, of very narrow ones
+  // at most nine round numbers.
   const ratioTicks = (min, max) => {
     const ticks = [];
+    if (max / min < 1.6) {
+      const step = [0.01, 0.02, 0.05, 0.1].find(each => (max - min) / each <= 8) || 0.1;
+      for (let i = Math.ceil(min / step); i * step <= max; ++i) {
+        ticks.push({value: Number((i * step).toFixed(2))});
+      }
+      return ticks;
+    }
     const factors = max / min < 3 ? [1, 1.25, 1.5, 1.75] : max / min < 40 ? [1, 1.5] : [1];
     for (let power = Math.floor(Math.log2(min)); power <= Math.log2(max); ++power) {
       for (const factor of factors) {

@@ -48,8 +48,8 @@
       const sizes = points.map(point => point.x);
       // What is far off would press the others together: it leaves the plot at the top.
       const sorted = points.map(point => point.y).sort((a, b) => a - b);
-      const high = Math.min(sorted[sorted.length - 1],
-          Math.max(sorted[Math.floor(0.9 * sorted.length)] * 1.2, 1.3));
+      const most = sorted[sorted.length - 1];
+      const high = most < 4 ? most : sorted[Math.floor(0.9 * sorted.length)] * 1.5;
       return report.sizePlot({
         title: `${collective.name}: time / the oracle's`,
         sizes: [Math.min(...sizes), Math.max(...sizes)],
