@@ -33,8 +33,9 @@ std::string options(const Case& one, const std::string& cache) {
 }
 
 // Some hundred random legal actions on a stream of random sizes, without a cache. Before that, each
-// is timed for some sizes, so that its program is compiled and the classes of its graphs are found:
-// how long a simulation takes that is the first of its kind is told, too.
+// is timed for some sizes, so that its program is compiled, the classes of its graphs are found,
+// and the pace of its tiles: how long a simulation takes that is the first of its kind is told,
+// too.
 void cold(const Case& one) {
   const auto setup = read_tuning_setup(parse_yaml(options(one, "0"), "bench"));
   CallTimer timer(setup->site, std::size_t{0});
@@ -76,6 +77,37 @@ void cold(const Case& one) {
   fmt::print("{:<6} {:<10} 1 KiB..{:<6} cold {:>8.0f} steps/s (an action's first {}: {:.1f} ms)\n",
              one.fabric, one.actions, one.most,
              static_cast<double>(steps) / (processor_s() - begin), kFirst, 1e3 * first_s);
+  std::fflush(stdout);
+}
+
+// Every legal action, four times, by a timer that has seen none of them: what it takes to get to
+// know them all.
+void all_actions(const std::string& fabric, const std::string& actions) {
+  const auto setup =
+      read_tuning_setup(parse_yaml(options({fabric, actions, "1GiB"}, "0"), "bench"));
+  CallTimer timer(setup->site, std::size_t{0});
+  TuningOracle oracle(setup->actions, timer);
+  const std::size_t n = setup->actions->knobs().size();
+  Random random(1);
+  const auto workload =
+      read_workload(setup->workload, workload_site(*setup->site->fabrics.front()));
+  constexpr int kPasses = 4;
+  long timed = 0;
+  const double begin = processor_s();
+  for (int pass = 0; pass < kPasses; ++pass) {
+    for (const CollectiveKind collective : workload->collectives()) {
+      const auto all = setup->actions->legal_actions(collective);
+      for (std::size_t row = 0; row * n < all.size(); ++row, ++timed) {
+        Call call = workload->next(random).call;
+        call.bytes = fitting_bytes(collective, call.bytes, setup->fabric.ranks);
+        call.collective = collective;
+        (void)oracle.time(call, all.subspan(row * n, n));
+      }
+    }
+  }
+  fmt::print("{:<6} {:<10} all {:>6} actions, {} calls each: {:.2f} ms an action\n", fabric,
+             actions, timed / kPasses, kPasses,
+             1e3 * kPasses * (processor_s() - begin) / static_cast<double>(timed));
   std::fflush(stdout);
 }
 
@@ -124,10 +156,16 @@ void warm(const std::string& fabric, const std::string& actions, const std::stri
 
 int main() {
   using namespace cclgym::bench;
-  for (const std::string fabric : {"dgx1", "ndv4"}) {
+  const std::vector<std::string> fabrics{"dgx1", "ndv4", "dgx2", "{name: frontier, servers: 2}"};
+  for (const std::string& fabric : fabrics) {
     for (const std::string actions : {"stock-nccl", "nccl-2.30", "offline"}) {
+      // Its GPUs are not NVIDIA's.
+      if (fabric.find("frontier") != std::string::npos && actions == "nccl-2.30") continue;
       for (const std::string most : {"1MiB", "16MiB", "1GiB"}) cold({fabric, actions, most});
     }
+  }
+  for (const std::string fabric : {"dgx1", "ndv4", "dgx2"}) {
+    for (const std::string actions : {"stock-nccl", "offline"}) all_actions(fabric, actions);
   }
   for (const std::string fabric : {"dgx1", "ndv4"}) {
     for (const std::string actions : {"stock-nccl", "offline"}) {
