@@ -73,6 +73,7 @@ class Player {
     const StepOutcome outcome = environment_.step(action_, buffers_.view());
     rollout_.reward[row] = static_cast<float>(outcome.reward);
     rollout_.done[row] = outcome.done() ? 1 : 0;
+    rollout_.terminated[row] = outcome.terminated ? 1 : 0;
     if (!outcome.done()) return;
     // Truncated: somebody stopped looking, but there would have been more.
     rollout_.next_value[row] = outcome.terminated ? 0.0F : look();
@@ -84,6 +85,15 @@ class Player {
     const RolloutShape& shape = rollout_.shape;
     const std::span<std::int32_t> levels = row_of(rollout_.levels, row, shape.levels.size());
     const std::span<std::uint8_t> masks = row_of(rollout_.masks, row, shape.mask_size());
+    if (options_.epsilon >= 0) {
+      if (random_.uniform() < options_.epsilon) {
+        draw_levels(levels);
+      } else {
+        (void)runner_.choose(masks_, nullptr, levels, {});
+      }
+      std::ranges::copy(levels, action_.begin());
+      return runner_.log_probability(masks_, levels, masks);
+    }
     if (options_.expert_share < 0) {
       const double log_probability = runner_.choose(masks_, &random_, levels, masks);
       std::ranges::copy(levels, action_.begin());
@@ -102,6 +112,19 @@ class Player {
     return runner_.log_probability(masks_, levels, masks);
   }
 
+  // Each dimension uniform among its legal levels, given the ones before.
+  void draw_levels(std::span<std::int32_t> levels) {
+    for (std::size_t d = 0; d < levels.size(); ++d) {
+      legal_.resize(rollout_.shape.levels[d]);
+      masks_.mask(levels.first(d), legal_);
+      const auto count = std::ranges::count(legal_, std::uint8_t{1});
+      std::int64_t left = random_.integer(0, count - 1);
+      std::int32_t level = 0;
+      while (legal_[static_cast<std::size_t>(level)] == 0 || left-- > 0) ++level;
+      levels[d] = level;
+    }
+  }
+
   CollectSlot& slot_;
   const CollectOptions& options_;
   Rollout& rollout_;
@@ -112,6 +135,7 @@ class Player {
   EnvironmentMasks masks_;
   Random random_;
   std::vector<std::int32_t> action_;
+  std::vector<std::uint8_t> legal_;
   bool start_ = true;
   float prior_ = 0;
 };

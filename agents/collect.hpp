@@ -25,6 +25,9 @@ struct CollectOptions {
   /// with it in this share of the calls, else with the policy's own (DAgger, Ross et al. 2011).
   /// Negative: no expert; rows have the policy's own draws.
   double expert_share = -1;
+  /// DQN: the policy's likeliest levels, but random legal ones in this share of the calls.
+  /// Negative: draws.
+  double epsilon = -1;
   bool prior = true;  ///< does the critic have value_prior? Else 0
   /// If there are any, they fill rollout.entropy; where none fits, it is `entropy`.
   std::span<const ExplorationRule> exploration{};

@@ -18,6 +18,8 @@ namespace cclgym {
 [[nodiscard]] std::string training_library();
 
 struct LossOptions {
+  /// The heads' Q values should be those of the batch (agents/dqn.hpp), in place of all else.
+  bool q_values = false;
   /// Behaviour cloning: -log probability of the levels, in place of PPO's objective.
   bool clone = false;
   double clip = 0.2;      ///< of the probability ratio (Schulman et al. 2017, equation 7)
@@ -27,7 +29,8 @@ struct LossOptions {
 };
 
 struct LossStatistics {
-  double policy = 0;      ///< PPO's objective, negative; cloning: mean -log probability
+  double policy = 0;      ///< PPO's objective, negative; cloning: mean -log probability; DQN: mean
+                          ///< over steps of the heads' Huber losses, added up
   double value = 0;       ///< mean squared error of the critic
   double entropy = 0;     ///< mean over steps, of all dimensions together, nat
   double divergence = 0;  ///< mean of (ratio - 1) - log ratio: Kullback-Leibler, nat

@@ -64,6 +64,7 @@ class Network {
     Tensor log_probability;  ///< [rows]
     Tensor entropy;          ///< [rows]
     Tensor value;            ///< [rows]
+    Tensor head_loss;        ///< [rows], if the batch has targets for heads
   };
 
   /// Of the sequences `first` .. `first + count - 1`; rows are [steps x count].
@@ -130,6 +131,10 @@ class Network {
         slice(batch.levels, batch, first, count, levels.size(), torch::kInt32).to(torch::kInt64);
     outputs.log_probability = torch::zeros({features.size(0)});
     outputs.entropy = torch::zeros({features.size(0)});
+    outputs.head_loss = torch::zeros({features.size(0)});
+    const Tensor targets = batch.head_target.empty() ? Tensor()
+                                                     : slice(batch.head_target, batch, first, count,
+                                                             levels.size(), torch::kFloat32);
     std::int64_t offset = 0;
     for (std::size_t d = 0; d < levels.size(); ++d) {
       const Tensor mask = masks.narrow(1, offset, as_int64(levels[d]));
@@ -145,6 +150,15 @@ class Network {
       constexpr double kNever = -1e9;
       const Tensor logits =
           linear(name + ".out", torch::tanh(hidden)).masked_fill(mask == 0, kNever);
+      if (targets.defined()) {
+        const Tensor given =
+            logits.gather(1, chosen.select(1, as_int64(d)).unsqueeze(1)).squeeze(1);
+        const Tensor decided = (mask.to(torch::kFloat32).sum(1) > 1).to(torch::kFloat32);
+        const Tensor apart = (given - targets.select(1, as_int64(d))).abs();
+        const Tensor square = apart.clamp_max(1);
+        outputs.head_loss =
+            outputs.head_loss + decided * (0.5 * square * square + (apart - square));
+      }
       const Tensor logs = torch::log_softmax(logits, 1);
       outputs.log_probability =
           outputs.log_probability +
@@ -168,7 +182,9 @@ PolicyGradient shard_gradient(const PolicyWeights& weights, const SequenceBatch&
   };
   PolicyGradient result;
   Tensor policy;
-  if (options.clone) {
+  if (options.q_values) {
+    policy = outputs.head_loss.sum() / rows;
+  } else if (options.clone) {
     policy = -outputs.log_probability.sum() / rows;
   } else {
     const Tensor log_ratio = outputs.log_probability - column(batch.log_probability);
@@ -182,7 +198,9 @@ PolicyGradient shard_gradient(const PolicyWeights& weights, const SequenceBatch&
     result.statistics.clipped = (clipped.sum() / rows).item<double>();
   }
   const Tensor entropy = outputs.entropy.sum() / rows;
-  const Tensor value = (outputs.value - column(batch.target)).square().sum() / rows;
+  const Tensor value = options.q_values
+                           ? torch::zeros({})
+                           : (outputs.value - column(batch.target)).square().sum() / rows;
   const Tensor explored =
       batch.entropy.empty() ? entropy : (outputs.entropy * column(batch.entropy)).sum() / rows;
   const Tensor loss = policy - options.entropy * explored + options.value_weight * value;

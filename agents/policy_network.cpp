@@ -128,7 +128,8 @@ void PolicyRunner::observe(std::span<const float> observation) {
 }
 
 double PolicyRunner::run_heads(const ConditionalMasks& masks, Choice choice, Random* random,
-                               std::span<std::int32_t> levels, std::span<std::uint8_t> masks_out) {
+                               std::span<std::int32_t> levels, std::span<std::uint8_t> masks_out,
+                               std::span<HeadOutput> outputs) {
   const PolicyNetwork& net = *network_;
   const std::size_t hidden = hidden_.size();
   double log_probability = 0;
@@ -179,6 +180,9 @@ double PolicyRunner::run_heads(const ConditionalMasks& masks, Choice choice, Ran
       }
     }
     levels[d] = static_cast<std::int32_t>(chosen);
+    if (!outputs.empty()) {
+      outputs[d] = {true, logits[chosen], static_cast<std::int32_t>(best), logits[best]};
+    }
     log_probability += static_cast<double>(logits[chosen] - logits[best]) - std::log(sum);
   }
   return log_probability;
@@ -195,6 +199,13 @@ double PolicyRunner::log_probability(const ConditionalMasks& masks,
                                      std::span<std::uint8_t> masks_out) {
   std::ranges::copy(levels, given_.begin());
   return run_heads(masks, Choice::Given, nullptr, given_, masks_out);
+}
+
+void PolicyRunner::head_outputs(const ConditionalMasks& masks, std::span<const std::int32_t> levels,
+                                std::span<HeadOutput> out) {
+  std::ranges::copy(levels, given_.begin());
+  std::ranges::fill(out, HeadOutput{});
+  (void)run_heads(masks, Choice::Given, nullptr, given_, {}, out);
 }
 
 float PolicyRunner::value(float prior) {

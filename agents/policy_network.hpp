@@ -84,6 +84,17 @@ class PolicyRunner {
   /// Of a given action, whose levels must be legal.
   double log_probability(const ConditionalMasks& masks, std::span<const std::int32_t> levels,
                          std::span<std::uint8_t> masks_out);
+  /// What a head says.
+  struct HeadOutput {
+    bool decided = false;   ///< is more than one level legal? If not, the rest is 0
+    float given = 0;        ///< logit (DQN: Q value) of the given level
+    std::int32_t best = 0;  ///< the legal level of the largest one, the first of equals
+    float most = 0;         ///< its logit
+  };
+  /// Of each dimension, given the levels of those before. Those of the masks must be legal up to
+  /// the last dimension that is looked at.
+  void head_outputs(const ConditionalMasks& masks, std::span<const std::int32_t> levels,
+                    std::span<HeadOutput> out);
   /// What the critic expects, with its prior.
   [[nodiscard]] float value(float prior);
 
@@ -91,7 +102,8 @@ class PolicyRunner {
   /// Draws, takes the likeliest, or (`given`) looks up.
   enum class Choice : std::uint8_t { Draw, Likeliest, Given };
   double run_heads(const ConditionalMasks& masks, Choice choice, Random* random,
-                   std::span<std::int32_t> levels, std::span<std::uint8_t> masks_out);
+                   std::span<std::int32_t> levels, std::span<std::uint8_t> masks_out,
+                   std::span<HeadOutput> outputs = {});
 
   std::shared_ptr<const PolicyNetwork> network_;
   std::vector<float> state_;

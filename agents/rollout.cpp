@@ -30,6 +30,7 @@ Rollout::Rollout(RolloutShape wanted) : shape(std::move(wanted)) {
   states.assign(count * 2 * shape.lstm, 0.0F);
   starts.assign(count, 0);
   done.assign(count, 0);
+  terminated.assign(count, 0);
   for (std::vector<float>* numbers :
        {&log_probability, &prior, &value, &next_value, &reward, &advantage, &target}) {
     numbers->assign(count, 0.0F);

@@ -34,14 +34,15 @@ struct Rollout {
   std::vector<float> states;         ///< [rows x 2 lstm]: before the observation was taken in
   std::vector<std::uint8_t> starts;  ///< [rows]: 1 at the first step of an episode
   std::vector<std::uint8_t> done;    ///< [rows]: 1 at the last step of one
-  std::vector<float> log_probability;  ///< [rows]: of `levels`, when they were drawn
-  std::vector<float> prior;            ///< [rows]: of the critic
-  std::vector<float> value;            ///< [rows]: what the critic expected
-  std::vector<float> next_value;       ///< [rows]: of the state after; 0 where the task ended
-  std::vector<float> reward;           ///< [rows]
-  std::vector<float> advantage;        ///< [rows], by estimate_advantages
-  std::vector<float> target;           ///< [rows]: what the critic should have expected
-  std::vector<float> entropy;          ///< [rows]: weights of the entropy; empty: one for all
+  std::vector<std::uint8_t> terminated;  ///< [rows]: 1 where the task ended with it
+  std::vector<float> log_probability;    ///< [rows]: of `levels`, when they were drawn
+  std::vector<float> prior;              ///< [rows]: of the critic
+  std::vector<float> value;              ///< [rows]: what the critic expected
+  std::vector<float> next_value;         ///< [rows]: of the state after; 0 where the task ended
+  std::vector<float> reward;             ///< [rows]
+  std::vector<float> advantage;          ///< [rows], by estimate_advantages
+  std::vector<float> target;             ///< [rows]: what the critic should have expected
+  std::vector<float> entropy;            ///< [rows]: weights of the entropy; empty: one for all
 
   [[nodiscard]] std::size_t rows() const { return shape.environments * shape.steps; }
 };
@@ -69,6 +70,9 @@ struct SequenceBatch {
   std::vector<float> advantage;
   std::vector<float> target;
   std::vector<float> entropy;  ///< weights of the entropy; empty: LossOptions has it
+  /// [steps x sequences x dimensions]: Q values that DQN's heads should say of `levels`; else
+  /// empty.
+  std::vector<float> head_target;
 };
 
 /// The sequences `chosen` of `length` steps: sequence i is that of environment i / (steps /

@@ -119,6 +119,15 @@ void read_warm_start(const Reader& reader, TrainConfig& config) {
                        .learning_rate = warm.real("learning_rate")};
   // Environments without an oracle have no expert to follow, and need not say so.
   const bool given = !reader.value("warm_start").is_null();
+  if (config.algorithm == Algorithm::Dqn) {
+    if (given && config.warm_start.iterations > 0) {
+      throw UserError(warm.mapping().location(),
+                      "dqn has no warm start: what is cloned are choices, not Q values; expected "
+                      "warm_start: {iterations: 0}");
+    }
+    config.warm_start.iterations = 0;
+    return;
+  }
   const bool oracle = std::ranges::all_of(
       config.parts, [](const TrainingPart& part) { return part.environment->setup() != nullptr; });
   if (oracle) return;
@@ -171,6 +180,19 @@ void read_ppo(const Reader& reader, TrainConfig& config) {
   }
 }
 
+void read_dqn(const Reader& reader, TrainConfig& config) {
+  const Reader dqn = reader.inner("dqn", dqn_options(), config.file);
+  config.dqn = {.replay = dqn.count("replay"),
+                .batch = dqn.count("batch"),
+                .updates = dqn.count("updates"),
+                .epsilon = dqn.real("epsilon")};
+  if (config.algorithm == Algorithm::Dqn && config.layers.lstm > 0) {
+    throw UserError(
+        reader.value("algorithm").location(),
+        "dqn has no LSTM, since it replays calls one by one; expected agent: {lstm: 0}");
+  }
+}
+
 // What the chosen variant changes; null if none is chosen.
 YamlValue read_variant(const Reader& reader, TrainConfig& config) {
   const YamlValue variants = reader.value("variants");
@@ -211,8 +233,10 @@ TrainConfig read_train_config(const std::string& text, const std::string& file) 
   read_parts(reader, config);
   read_agent(reader, config);
   config.value_prior = read_flag(reader.value("value_prior"), reader.spec("value_prior"));
+  config.algorithm = static_cast<Algorithm>(reader.choice("algorithm"));
   read_warm_start(reader, config);
   read_ppo(reader, config);
+  read_dqn(reader, config);
   const Reader trigger = reader.inner("trigger", trigger_options(), file);
   config.trigger = {.streams = trigger.count("streams"),
                     .calls = trigger.count("calls"),

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "agents/dqn.hpp"
 #include "agents/expert.hpp"
 #include "agents/exploration.hpp"
 #include "agents/policy_weights.hpp"
@@ -55,6 +56,8 @@ struct PpoOptions {
   double largest_norm = 0;
 };
 
+enum class Algorithm : std::uint8_t { Ppo, Dqn };
+
 /// The trigger, trained after the agent, on streams in which the agent acts.
 struct TriggerOptions {
   int streams = 0;          ///< to learn from, and as many to measure with; 0: no trigger
@@ -74,7 +77,9 @@ struct TrainConfig {
   PolicyShape layers;  ///< encoder, lstm, head, value
   bool value_prior = true;
   WarmStartOptions warm_start;
+  Algorithm algorithm = Algorithm::Ppo;
   PpoOptions ppo;
+  DqnOptions dqn;  ///< of Dqn, with what `ppo` says about iterations, rollouts, gamma and Adam
   TriggerOptions trigger;
   int evaluate_every = 0;    ///< iterations
   int checkpoint_every = 0;  ///< iterations
@@ -93,6 +98,7 @@ struct TrainConfig {
 [[nodiscard]] const std::vector<OptionSpec>& agent_options();
 [[nodiscard]] const std::vector<OptionSpec>& warm_start_options();
 [[nodiscard]] const std::vector<OptionSpec>& ppo_options();
+[[nodiscard]] const std::vector<OptionSpec>& dqn_options();
 [[nodiscard]] const std::vector<OptionSpec>& trigger_options();
 
 /// What a command line adds to a training file, as its keys of these names.

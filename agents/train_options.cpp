@@ -52,7 +52,14 @@ const std::vector<OptionSpec>& train_options() {
        .kind = OptionKind::Flag,
        .description = "does the critic start from the alpha-beta estimate?",
        .default_text = "true"},
-      mapping("ppo", "reinforcement learning, then"),
+      // In the order of Algorithm.
+      {.name = "algorithm",
+       .kind = OptionKind::Choice,
+       .description = "of reinforcement learning",
+       .default_text = "ppo",
+       .choices = {"ppo", "dqn"}},
+      mapping("ppo", "reinforcement learning, then; much of it holds for dqn, too"),
+      mapping("dqn", "what dqn has of its own"),
       mapping("trigger", "which says when the machine has changed: trained last"),
       count("evaluate_every", "iterations between two measurements; 0: at the end alone", 0, "20"),
       count("checkpoint_every", "iterations between two checkpoints", 1, "5"),
@@ -63,9 +70,10 @@ const std::vector<OptionSpec>& train_options() {
        .min = 0,
        .max = 9e15,
        .default_text = "[1]"},
-      mapping("variants",
-              "by name: agent, warm_start, value_prior, ppo, trigger or seeds as they "
-              "are changed by it"),
+      mapping(
+          "variants",
+          "by name: agent, warm_start, value_prior, algorithm, ppo, dqn, trigger or seeds as they "
+          "are changed by it"),
       {.name = "variant", .description = "which one this is; --variant says it, too"},
       {.name = "start_from",
        .description =
@@ -77,8 +85,8 @@ const std::vector<OptionSpec>& train_options() {
 
 const std::vector<OptionSpec>& variant_options() {
   static const std::vector<OptionSpec> specs = [] {
-    constexpr std::string_view kChangeable[] = {"agent", "warm_start", "value_prior",
-                                                "ppo",   "trigger",    "seeds"};
+    constexpr std::string_view kChangeable[] = {"agent", "warm_start", "value_prior", "algorithm",
+                                                "ppo",   "dqn",        "trigger",     "seeds"};
     std::vector<OptionSpec> list;
     for (const OptionSpec& spec : train_options()) {
       if (std::ranges::find(kChangeable, spec.name) != std::end(kChangeable)) list.push_back(spec);
@@ -169,6 +177,18 @@ const std::vector<OptionSpec>& ppo_options() {
     };
     return list;
   }();
+  return specs;
+}
+
+const std::vector<OptionSpec>& dqn_options() {
+  static const std::vector<OptionSpec> specs{
+      count("replay", "transitions that are remembered", 1, "65536"),
+      count("batch", "transitions of an update", 1, "256"),
+      count("updates", "of an iteration, at whose beginning the target network is renewed", 1,
+            "64"),
+      real("epsilon", "share of random actions, which falls from 1 to this by the middle", 1,
+           "0.05"),
+  };
   return specs;
 }
 

@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 #include <map>
 #include <numeric>
+#include <optional>
 
 #include "agents/learned_policy.hpp"
 #include "agents/metrics.hpp"
@@ -163,6 +164,7 @@ class Trainer {
   [[nodiscard]] bool cloning() const {
     return state_.iteration < static_cast<std::uint64_t>(config_.warm_start.iterations);
   }
+  [[nodiscard]] bool dqn() const { return config_.algorithm == Algorithm::Dqn; }
   // From 0 to 1 within the warm start, or within PPO.
   [[nodiscard]] double progress() const {
     const double done = static_cast<double>(state_.iteration);
@@ -218,6 +220,7 @@ class Trainer {
     collect(std::make_shared<const PolicyNetwork>(state_.weights), slots,
             {.seed = Random::stream(state_.seed, {kRollout, state_.iteration})(),
              .expert_share = share,
+             .epsilon = dqn() ? std::max(config_.dqn.epsilon, 1 - 2 * progress()) : -1,
              .prior = config_.value_prior,
              .exploration = config_.ppo.exploration,
              .entropy = config_.ppo.entropy,
@@ -229,7 +232,11 @@ class Trainer {
     estimate_advantages(rollout, config_.ppo.gamma, config_.ppo.lambda);
     const double sum = std::accumulate(rollout.reward.begin(), rollout.reward.end(), 0.0);
     report.mean_reward = sum / static_cast<double>(rollout.rows());
-    learn(rollout, report);
+    if (dqn()) {
+      learn_q_values(rollout, report);
+    } else {
+      learn(rollout, report);
+    }
     ++state_.iteration;
     report.iteration = static_cast<int>(state_.iteration);
     report.calls = state_.iteration * rollout.rows();
@@ -278,6 +285,28 @@ class Trainer {
     }
   }
 
+  void learn_q_values(const Rollout& rollout, IterationReport& report) {
+    if (!memory_) memory_.emplace(static_cast<std::size_t>(config_.dqn.replay), rollout.shape);
+    memory_->add(rollout);
+    if (memory_->size() == 0) return;
+    const auto frozen = std::make_shared<const PolicyNetwork>(state_.weights);
+    report.learning_rate = config_.ppo.learning_rate * (0.1 + 0.9 * (1 - progress()));
+    std::vector<std::size_t> chosen(static_cast<std::size_t>(config_.dqn.batch));
+    Random random = Random::stream(state_.seed, {kOrder, state_.iteration});
+    for (int update = 0; update < config_.dqn.updates; ++update) {
+      const auto last = static_cast<std::int64_t>(memory_->size()) - 1;
+      for (std::size_t& one : chosen) one = static_cast<std::size_t>(random.integer(0, last));
+      const SequenceBatch batch = memory_->batch(
+          chosen, std::make_shared<const PolicyNetwork>(state_.weights), frozen, config_.ppo.gamma);
+      PolicyGradient gradient =
+          policy_gradient(state_.weights, batch, {.q_values = true}, options_.threads);
+      report.gradient_norm += adam_step(state_.weights, state_.adam, gradient, report.learning_rate,
+                                        config_.ppo.largest_norm) /
+                              config_.dqn.updates;
+      report.loss.policy += gradient.statistics.policy / config_.dqn.updates;
+    }
+  }
+
   void evaluate(IterationReport& report) const {
     report.evaluation.resize(config_.evaluation.size());
     for (std::size_t i = 0; i < config_.evaluation.size(); ++i) {
@@ -296,6 +325,7 @@ class Trainer {
   std::string path_;
   Checkpoint state_;
   double cpu_before_s_ = 0;
+  std::optional<ReplayMemory> memory_;
   std::map<const TrainingPart*, std::unique_ptr<Expert>> experts_;
   std::vector<std::map<const TrainingPart*, std::unique_ptr<Environment>>> slots_;
 };

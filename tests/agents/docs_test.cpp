@@ -40,6 +40,7 @@ TEST_CASE("docs/agents.md has the tables of the records") {
   expected = with_table(expected, "warm-start", warm_start_options());
   expected = with_table(expected, "ppo", ppo_options());
   expected = with_table(expected, "exploration", exploration_options());
+  expected = with_table(expected, "dqn", dqn_options());
   expected = with_table(expected, "trigger", trigger_options());
   if (std::getenv("CCLGYM_UPDATE_DOCS") != nullptr) std::ofstream(kPage) << expected;
   INFO("CCLGYM_UPDATE_DOCS=1 build/tests/agents/test_agents writes the page");
