@@ -20,7 +20,7 @@ namespace cclgym {
 class TileCurve {
  public:
   /// Up to here all tiles of a call are better simulated.
-  static constexpr std::int32_t kWhole = 8;
+  static constexpr std::int32_t kWhole = 12;
   /// The largest simulation is of so many firings, unless that were less than kLeast tiles.
   static constexpr std::int64_t kFirings = 4000;
   static constexpr std::int32_t kLeast = 32;
@@ -37,12 +37,12 @@ class TileCurve {
   [[nodiscard]] double time_s(std::int32_t tiles, double fill, const Simulate& simulate);
 
  private:
-  static constexpr std::array<std::int32_t, 8> kTiles{kWhole, 12, 16, kLeast, 64, 128, 256, 512};
-  static constexpr std::size_t kLastFill = 2;  ///< the last number also simulated less full
+  static constexpr std::array<std::int32_t, 7> kTiles{kWhole, 16, kLeast, 64, 128, 256, 512};
+  static constexpr std::size_t kLastFill = 1;  ///< the last number also simulated less full
   [[nodiscard]] double full_s(std::size_t number, const Simulate& simulate);
   [[nodiscard]] double less_s(std::size_t number, const Simulate& simulate);
 
-  std::size_t last_ = 3;                             ///< index of the largest that is simulated
+  std::size_t last_ = 2;                             ///< index of the largest that is simulated
   std::array<double, kTiles.size()> full_s_{};       ///< of full tiles; 0: not simulated yet
   std::array<double, kLastFill + 1> less_full_s_{};  ///< of less full ones, likewise
 };
