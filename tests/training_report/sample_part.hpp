@@ -25,9 +25,10 @@ inline EvaluatedCell cell(std::uint64_t bytes, double ratio, const std::string& 
 
 inline PolicyRun run(const std::string& policy, std::uint64_t seed,
                      std::vector<EvaluatedCell> cells) {
+  const std::size_t calls = cells.size();
   return {.policy = policy,
           .seed = seed,
-          .calls = cells.size(),
+          .calls = calls,
           .oracle_ratio = 1.5,
           .default_ratio = 0.75,
           .cells = std::move(cells)};
