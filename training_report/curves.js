@@ -36,7 +36,7 @@
       ctx.textAlign = 'right';
       ctx.fillText('warm start', at - 6, area.top + 2);
       ctx.textAlign = 'left';
-      ctx.fillText('PPO', at + 6, area.top + 2);
+      ctx.fillText('learning', at + 6, area.top + 2);
       ctx.restore();
     },
   };

@@ -12,7 +12,7 @@
         'nine cells of ten below', 'worst cell', 'speedup over the default'].map((heading, i) =>
           element('th', {class: i ? null : 'text', scope: 'col'}, heading)))),
       element('tbody', {}, ...part.summary.map(row => element('tr', {},
-          cell(row.policy, {class: 'text' + (row.policy.startsWith('lstm-ppo') ? ' total' : '')}),
+          cell(row.policy, {class: 'text' + (row.policy.startsWith('lstm-') ? ' total' : '')}),
           cell(times(row.ratio)), cell(row.seeds > 1 ? `${times(row.least)} … ${times(row.most)}` :
                                                      format.missing),
           cell(format.fixed(row.p90, 3)), cell(format.fixed(row.worst, 3)),
@@ -56,9 +56,9 @@
         range: {min: Math.min(sorted[0], 1) * 0.99, max: high * 1.03},
         datasets: () => series.filter(one => !hidden.has(one.policy)).map(one => ({
           data: one.points, borderColor: colour(one.policy), backgroundColor: colour(one.policy),
-          borderWidth: one.policy.startsWith('lstm-ppo') ? 3.2 : 1.5, tension: 0,
+          borderWidth: one.policy.startsWith('lstm-') ? 3.2 : 1.5, tension: 0,
           pointRadius: one.points.length < 2 ? 4 : 1.5, pointHitRadius: 6, pointHoverRadius: 5,
-          order: one.policy.startsWith('lstm-ppo') ? 1 : 2,
+          order: one.policy.startsWith('lstm-') ? 1 : 2,
         })),
         describe: raw => [
           `${raw.policy}, ${report.sizeText(raw.x)}`, times(raw.y) + ' × oracle',

@@ -42,7 +42,7 @@
 
   // The runs that are shown: agents, the oracle, NCCL's default, the SVM; seeds that chose alike once.
   const shownRuns = collective => {
-    const rank = name => name.startsWith('lstm-ppo') ? 0 : name === 'oracle' ? 1 :
+    const rank = name => name.startsWith('lstm-') ? 0 : name === 'oracle' ? 1 :
         name.startsWith('nccl-default') ? 2 : name === 'svm' ? 3 : -1;
     const groups = new Map();
     for (const run of collective.runs) {
