@@ -34,10 +34,10 @@ std::string metrics_header(const TrainConfig& config) {
 std::string metrics_row(const TrainConfig& config, const IterationReport& report) {
   std::string line = fmt::format(
       "{},{},{},{},{},{},{},{},{},{},{},{}", report.iteration,
-      report.warm_start ? "warm-start" : "ppo", report.calls, number(report.mean_reward),
-      number(report.loss.policy), number(report.loss.value), number(report.loss.entropy),
-      number(report.loss.divergence), number(report.loss.clipped), number(report.gradient_norm),
-      number(report.learning_rate), number(report.cpu_s));
+      report.warm_start ? "warm-start" : config.algorithm_name(), report.calls,
+      number(report.mean_reward), number(report.loss.policy), number(report.loss.value),
+      number(report.loss.entropy), number(report.loss.divergence), number(report.loss.clipped),
+      number(report.gradient_norm), number(report.learning_rate), number(report.cpu_s));
   for (std::size_t i = 0; i < config.evaluation.size(); ++i) {
     if (report.evaluation.empty()) {
       line += ",,,,";

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "agents/dqn.hpp"
@@ -85,6 +86,14 @@ struct TrainConfig {
   int checkpoint_every = 0;  ///< iterations
   std::vector<std::uint64_t> seeds;
 
+  /// "ppo", "dqn"
+  [[nodiscard]] std::string_view algorithm_name() const {
+    return algorithm == Algorithm::Dqn ? "dqn" : "ppo";
+  }
+  /// As evaluations call its agents: "lstm-ppo", "dqn".
+  [[nodiscard]] std::string agent_name() const {
+    return algorithm == Algorithm::Dqn ? "dqn" : "lstm-ppo";
+  }
   [[nodiscard]] int iterations() const { return warm_start.iterations + ppo.iterations; }
   /// Changes where a checkpoint of another training would not fit: 16 hex digits.
   [[nodiscard]] std::string hash() const;

@@ -70,9 +70,10 @@ std::vector<EvaluatedPolicy> agents_of(const std::shared_ptr<const AgentRun>& ru
     const bool own = std::ranges::find(run->seeds, seed) != run->seeds.end();
     return own ? seed : run->seeds[seed % run->seeds.size()];
   };
+  const std::string agent = run->config.agent_name();
   std::vector<EvaluatedPolicy> policies{
-      {.name = "lstm-ppo", .make = [run, trained](std::uint64_t seed) -> std::unique_ptr<Policy> {
-         return std::make_unique<LearnedPolicy>(load_agent(*run, trained(seed)).weights);
+      {.name = agent, .make = [=](std::uint64_t seed) -> std::unique_ptr<Policy> {
+         return std::make_unique<LearnedPolicy>(load_agent(*run, trained(seed)).weights, agent);
        }}};
   std::map<std::uint64_t, std::vector<TriggerOf>> triggers;
   for (const std::uint64_t seed : run->seeds) {
@@ -90,8 +91,8 @@ std::vector<EvaluatedPolicy> agents_of(const std::shared_ptr<const AgentRun>& ru
                               with_trigger ? triggers.at(which) : std::vector<TriggerOf>{}, name);
                         }});
   };
-  retuning("lstm-ppo+trigger", true);
-  retuning("lstm-ppo frozen", false);
+  retuning(agent + "+trigger", true);
+  retuning(agent + " frozen", false);
   return policies;
 }
 

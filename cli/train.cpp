@@ -64,9 +64,9 @@ class TrainProgress {
     const double every_s = terminal_ ? 0.2 : 5;
     if (!last && report.evaluation.empty() && now - shown_s_ < every_s) return;
     shown_s_ = now;
-    std::string line = fmt::format("seed {}  {}/{} {}  reward {:.3f}", seed_, report.iteration,
-                                   config_.iterations(), report.warm_start ? "warm start" : "ppo",
-                                   report.mean_reward);
+    std::string line = fmt::format(
+        "seed {}  {}/{} {}  reward {:.3f}", seed_, report.iteration, config_.iterations(),
+        report.warm_start ? "warm start" : config_.algorithm_name(), report.mean_reward);
     for (std::size_t i = 0; i < measured_.size(); ++i) {
       const PolicyMeasure& one = measured_[i];
       line +=
