@@ -1,6 +1,7 @@
 #include "env/fabric_features.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <map>
 #include <set>
@@ -53,16 +54,60 @@ struct Step {
   double rate_Bps = 0;
 };
 
+TransferCost cost_between(const Fabric& fabric, const CostModel& model, int source, int target,
+                          Protocol protocol, double bytes) {
+  const std::vector<LinkId> route = fabric.route(source, target, 0);
+  const Config config{.protocol = protocol};
+  return transfer_cost(model, fabric, route, config, Runtime::Nccl, bytes, false);
+}
+
 Step step_between(const Fabric& fabric, const CostModel& model, int source, int target) {
   const std::vector<LinkId> route = fabric.route(source, target, 0);
-  const Config config{.protocol = Protocol::LL};
-  const TransferCost cost = transfer_cost(model, fabric, route, config, Runtime::Nccl, 1.0, false);
+  const TransferCost cost = cost_between(fabric, model, source, target, Protocol::LL, 1);
   const std::vector<double> capacities = link_capacities(fabric, model);
   Step step{cost.latency_s + cost.arrival_s, std::numeric_limits<double>::infinity()};
   for (const LinkId link : route) {
     step.rate_Bps = std::min(step.rate_Bps, capacities[static_cast<std::size_t>(link)]);
   }
   return step;
+}
+
+ProtocolFeatures protocol_features(const Fabric& fabric, const CostModel& model,
+                                   Protocol protocol) {
+  const auto alpha_s = [&](int target) {
+    const TransferCost cost = cost_between(fabric, model, 0, target, protocol, 1);
+    return cost.latency_s + cost.arrival_s;
+  };
+  constexpr double kLarge = 1 << 20;
+  return {.alpha_s = alpha_s(1),
+          .network_alpha_s = alpha_s(fabric.servers() > 1 ? fabric.ranks() - 1 : 1),
+          .wire_share = cost_between(fabric, model, 0, 1, protocol, kLarge).wire_bytes / kLarge};
+}
+
+// Seconds a byte on the busiest link, if every pair of neighbours on the logical rings passes on
+// its ring's share of the bytes; `both_ways`: also back, and not from the last of a ring to its
+// first.
+double busiest_s_per_B(const Fabric& fabric, const CostModel& model, bool both_ways) {
+  const std::vector<double> capacities = link_capacities(fabric, model);
+  const std::vector<std::vector<int>> rings = logical_rings(fabric);
+  std::vector<double> load(fabric.links().size(), 0);
+  for (std::size_t channel = 0; channel < rings.size(); ++channel) {
+    const std::vector<int>& ring = rings[channel];
+    const auto pass = [&](int source, int target) {
+      for (const LinkId link : fabric.route(source, target, static_cast<int>(channel))) {
+        load[static_cast<std::size_t>(link)] += 1.0 / static_cast<double>(rings.size());
+      }
+    };
+    for (std::size_t i = 0; i + (both_ways ? 1 : 0) < ring.size(); ++i) {
+      pass(ring[i], ring[(i + 1) % ring.size()]);
+      if (both_ways) pass(ring[i + 1], ring[i]);
+    }
+  }
+  double most = 0;
+  for (std::size_t link = 0; link < load.size(); ++link) {
+    if (load[link] > 0) most = std::max(most, load[link] / capacities[link]);
+  }
+  return most;
 }
 
 // What a GPU's own links carry, the direction that carries less.
@@ -106,13 +151,47 @@ FabricFeatures fabric_features(const Fabric& fabric, const CostModel& cost_model
   features.alpha_s = near.alpha_s;
   features.rank_rate_Bps = gpu_rate_Bps(fabric, cost_model);
   if (features.rank_rate_Bps <= 0) features.rank_rate_Bps = near.rate_Bps;
+  for (const Protocol protocol : all_protocols()) {
+    features.protocols[static_cast<std::size_t>(protocol)] =
+        protocol_features(fabric, cost_model, protocol);
+  }
   Step slower = near;
   if (fabric.servers() > 1) {
     slower = step_between(fabric, cost_model, 0, fabric.ranks() - 1);
     features.network_alpha_s = slower.alpha_s;
   }
+  features.ring_s_per_B = busiest_s_per_B(fabric, cost_model, false);
+  // Of double binary trees, a server sends its data once to another if there are two, else twice.
+  features.tree_s_per_B = fabric.servers() == 1
+                              ? busiest_s_per_B(fabric, cost_model, true)
+                              : features.ring_s_per_B * std::min(fabric.servers() - 1, 2);
   features.crossover_bytes = slower.alpha_s * slower.rate_Bps;
   return features;
+}
+
+double alpha_beta_time_s(const FabricFeatures& fabric, CollectiveKind collective, double bytes,
+                         PlanShape shape, Protocol protocol) {
+  const ProtocolFeatures& p = fabric.protocols[static_cast<std::size_t>(protocol)];
+  const double ranks = fabric.ranks;
+  const double servers = fabric.servers;
+  const double near_steps = ranks - servers;
+  const double wire_bytes = bytes * p.wire_share;
+  const double share_s = (ranks - 1) / ranks * wire_bytes * fabric.ring_s_per_B;
+  const auto doublings = [](double n) {
+    return static_cast<double>(std::bit_width(static_cast<std::uint64_t>(std::max(n - 1, 0.0))));
+  };
+  const double lap_s =
+      servers > 1 ? near_steps * p.alpha_s + servers * p.network_alpha_s : near_steps * p.alpha_s;
+  const bool reduces_and_gathers = collective == CollectiveKind::AllReduce;
+  if (reduces_and_gathers || collective == CollectiveKind::AllGather ||
+      collective == CollectiveKind::ReduceScatter) {
+    if (shape == PlanShape::Ring) return (reduces_and_gathers ? 2 : 1) * (lap_s + share_s);
+    if (!reduces_and_gathers) return doublings(ranks) * p.network_alpha_s + share_s;
+    const double chain_s = (ranks / servers - 1) * p.alpha_s;
+    return 2 * (chain_s + doublings(servers) * p.network_alpha_s) +
+           wire_bytes * fabric.tree_s_per_B;
+  }
+  return p.network_alpha_s + share_s;
 }
 
 double nic_imbalance(const Fabric& fabric, int channels) {

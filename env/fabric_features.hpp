@@ -2,8 +2,10 @@
 // collective on it, all computed from the fabric.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
+#include "collectives/contract.hpp"
 #include "cost_models/cost_model.hpp"
 #include "topology_models/fabric.hpp"
 
@@ -18,6 +20,13 @@ enum class NetworkShape : std::uint8_t {
   None,      ///< one server
   Switched,  ///< a star or a fat tree
   Dragonfly,
+};
+
+/// What a protocol costs on a machine.
+struct ProtocolFeatures {
+  double alpha_s = 0;          ///< of one step between ranks 0 and 1
+  double network_alpha_s = 0;  ///< between servers; alpha_s if there is one
+  double wire_share = 1;       ///< bytes on the wire by bytes of payload
 };
 
 struct FabricFeatures {
@@ -39,7 +48,23 @@ struct FabricFeatures {
   double crossover_bytes = 0;
   /// Are there switches that copy and add (NVLink SHARP, SHARP of InfiniBand)?
   bool sharp = false;
+  std::array<ProtocolFeatures, 3> protocols{};  ///< by Protocol
+  /// Seconds that each byte takes on the busiest link, all of NCCL's rings used alike: for bytes
+  /// that go once along the rings, and for an AllReduce of its trees (a chain in a server, up and
+  /// down; double binary trees over servers).
+  double ring_s_per_B = 0;
+  double tree_s_per_B = 0;
 };
+
+/// Two ways to carry out a call: along a ring, or in a logarithmic number of steps.
+enum class PlanShape : std::uint8_t { Ring, Tree };
+
+/// T = S alpha + bytes beta of a call (SCCL section 2.4), alpha and bytes on the wire of a
+/// protocol; S of NCCL's ring, or of its trees (AllReduce: a chain in a server, a binary tree over
+/// servers) and PAT (AllGather, ReduceScatter); beta of the busiest link. Other collectives: one
+/// step. Knows nothing of channels and thread blocks: a prior, not a prediction. s.
+[[nodiscard]] double alpha_beta_time_s(const FabricFeatures& fabric, CollectiveKind collective,
+                                       double bytes, PlanShape shape, Protocol protocol);
 
 [[nodiscard]] FabricFeatures fabric_features(const Fabric& fabric, const CostModel& cost_model);
 

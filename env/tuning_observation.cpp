@@ -227,6 +227,42 @@ void TuningObservation::write_call(const WorkloadCall& next, Writer& out) const 
           log2_of(context.local_batch) / 16);
   out.flag("overlaps_compute", kGc3, context.overlaps);
   out.flag("pipeline_parallel", kGc3, context.pipeline);
+  write_estimates(call, out);
+}
+
+const TuningObservation::Estimates& TuningObservation::estimates(const Call& call) const {
+  const std::uint64_t mixed =
+      (call.bytes + static_cast<std::uint64_t>(call.collective)) * 0x9e3779b97f4a7c15U;
+  Estimates& own = estimates_[mixed >> 58U];
+  static_assert(std::tuple_size_v<decltype(estimates_)> == 64);
+  if (own.bytes == call.bytes && own.collective == call.collective) return own;
+  own.collective = call.collective;
+  own.bytes = call.bytes;
+  std::size_t i = 0;
+  for (const PlanShape shape : {PlanShape::Ring, PlanShape::Tree}) {
+    for (const Protocol protocol : all_protocols()) {
+      own.over_least[i++] =
+          portable_log(std::max(alpha_beta_time_s(fabric_, call.collective,
+                                                  static_cast<double>(call.bytes), shape, protocol),
+                                1e-12));
+    }
+  }
+  const double least = *std::ranges::min_element(own.over_least);
+  for (double& value : own.over_least) value -= least;
+  constexpr double kLog10 = 2.30258509299404568402;
+  own.log10_least_us = least / kLog10 + 6;
+  return own;
+}
+
+void TuningObservation::write_estimates(const Call& call, Writer& out) const {
+  static constexpr const char* kNames[] = {"ring_ll", "ring_ll128", "ring_simple",
+                                           "tree_ll", "tree_ll128", "tree_simple"};
+  const Estimates& known = estimates(call);
+  for (std::size_t i = 0; i < known.over_least.size(); ++i) {
+    out.put(kNames[i], "ln(alpha-beta time / the least of the six)", 0, 4, kSccl,
+            known.over_least[i]);
+  }
+  out.put("least_time", "log10(us) / 4 of the least", -1, 2, kSccl, known.log10_least_us / 4);
 }
 
 void TuningObservation::write_load(const WorkloadCall& next, Writer& out) const {

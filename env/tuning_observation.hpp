@@ -61,6 +61,7 @@ class TuningObservation {
   void write_calls(const WorkloadCall& next, Writer& out) const;
   void write_fabric(Writer& out) const;
   void write_call(const WorkloadCall& next, Writer& out) const;
+  void write_estimates(const Call& call, Writer& out) const;
   void write_load(const WorkloadCall& next, Writer& out) const;
   void write_window(Writer& out) const;
   void measure_load();
@@ -73,6 +74,16 @@ class TuningObservation {
   std::vector<std::uint8_t> reduces_in_steps_;     ///< by program
   std::vector<TuningFeature> features_;
   std::vector<float> fabric_values_;  ///< the first of the observation, always the same
+  /// By PlanShape and Protocol: ln(alpha-beta time / the least); and log10 of the least, us.
+  struct Estimates {
+    CollectiveKind collective = CollectiveKind::AllReduce;
+    std::uint64_t bytes = 0;
+    std::array<double, 6> over_least{};
+    double log10_least_us = 0;
+  };
+  [[nodiscard]] const Estimates& estimates(const Call& call) const;
+  /// Jobs repeat their calls, and logarithms are dear: a table of fixed size.
+  mutable std::array<Estimates, 64> estimates_{};
   double log2_ranks_ = 0;
   double log2_crossover_ = 0;
 

@@ -115,7 +115,7 @@ TEST_CASE("DQN learns to choose well, with the same bits for any number of threa
       "name: small\n"
       "train:\n"
       "  - options: &small\n"
-      "      fabric: {name: ring, gpus: 4}\n"
+      "      fabric: ndv4\n"
       "      workload: {name: sweep, sizes: 1KiB..1MiB x4}\n"
       "      actions: stock-nccl\n"
       "      oracle: true\n"
