@@ -103,9 +103,9 @@ int main(int argc, char** argv) {
   const std::vector<std::size_t> stock{6, 3, 7};
   for (const std::size_t encoder : {64U, 48U, 32U}) {
     const std::size_t head = encoder == 64 ? 24 : 16;
-    measure_random(93, encoder, 32, head, offline);
-    measure_random(77, encoder, 32, head, nccl);
-    measure_random(73, encoder, 32, head, stock);
+    measure_random(100, encoder, 32, head, offline);
+    measure_random(84, encoder, 32, head, nccl);
+    measure_random(80, encoder, 32, head, stock);
   }
   return 0;
 }
