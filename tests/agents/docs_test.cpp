@@ -50,7 +50,7 @@ TEST_CASE("docs/agents.md has the tables of the records") {
 TEST_CASE("The shipped training files are read") {
   for (const char* name :
        {"train-ndv4", "train-cloud-ib", "train-cloud-ib-dgx2", "train-cloud-ib-dgx2x2",
-        "train-offline", "train-transfer", "fine-tune"}) {
+        "train-offline", "train-transfer", "train-fine-tune"}) {
     const TrainConfig config =
         load_train_config(std::string(CCLGYM_SOURCE_DIR) + "/experiments/" + name + ".yaml");
     CHECK(config.name == name);
