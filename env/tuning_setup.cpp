@@ -1,6 +1,7 @@
 // CollectiveTuning-v0 from YAML.
 #include <algorithm>
 #include <fmt/core.h>
+#include <set>
 
 #include "core/error.hpp"
 #include "env/collective_tuning.hpp"
@@ -163,10 +164,8 @@ std::vector<Call> TuningSetup::listed_calls() const {
 }
 
 std::size_t TuningSetup::fill_oracle(std::size_t threads, const OracleTable::Visitor& visit) const {
-  std::vector<std::size_t> conditions = condition_of;
-  std::ranges::sort(conditions);
-  const auto repeated = std::ranges::unique(conditions);
-  conditions.erase(repeated.begin(), repeated.end());
+  const std::set<std::size_t> once(condition_of.begin(), condition_of.end());
+  const std::vector<std::size_t> conditions(once.begin(), once.end());
   return oracle_table->fill(listed_calls(), conditions, threads, visit);
 }
 
