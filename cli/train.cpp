@@ -147,6 +147,33 @@ void write_page(const TrainConfig& config, const std::string& folder, bool train
   if (!quiet) fmt::print("report  {}\n", path);
 }
 
+// Refuses what could not be trained while nothing has been written or thrown away.
+void check_folders(const TrainConfig& config, const std::vector<std::uint64_t>& seeds,
+                   const std::string& folder, bool fresh) {
+  std::error_code error;
+  const auto place = [&](const std::string& path) {
+    return std::filesystem::weakly_canonical(path, error);
+  };
+  if (!config.start_from.empty() && place(config.start_from) == place(folder)) {
+    throw UserError(quoted(folder, 200) +
+                    ": the agents to train further are in it; expected another folder: see --out");
+  }
+  for (const std::uint64_t seed : seeds) {
+    if (!config.start_from.empty()) {
+      const std::string own = checkpoint_path(config.start_from, seed);
+      const bool there = std::filesystem::exists(own, error);
+      (void)load_checkpoint(there ? own : checkpoint_path(config.start_from, 1));
+    }
+    const std::string kept = checkpoint_path(folder, seed);
+    if (fresh || !std::filesystem::exists(kept, error)) continue;
+    if (load_checkpoint(kept).config_hash != config.hash()) {
+      throw UserError(quoted(kept, 200) +
+                      ": a checkpoint of another training file; expected one of this training "
+                      "file: take another folder, or --fresh");
+    }
+  }
+}
+
 int train(const std::vector<std::string>& args) {
   ArgumentReader reader(train_command());
   reader.positional("FILE", "the training (docs/agents.md)")
@@ -177,6 +204,7 @@ int train(const std::vector<std::string>& args) {
   TrainerOptions options;
   options.threads = static_cast<std::size_t>(
       read_integer(threads, threads_option(), argument_location("threads")));
+  check_folders(config, seeds, folder, arguments->has("fresh"));
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) throw UserError(quoted(folder, 200) + ": cannot be made: " + error.message());
