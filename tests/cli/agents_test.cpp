@@ -83,6 +83,12 @@ TEST_CASE("a trained agent is evaluated and exported") {
   const std::string page = read_file(folder / "run/report.html");
   CHECK(contains(page, "[1.0,\"warm-start\",64.0,"));
   CHECK(contains(page, "\"policy\":\"lstm-ppo\""));
+  // What is refused leaves a finished run as it was.
+  for (const char* from : {"run", "nowhere"}) {
+    CHECK(run_program({"train", "small-train.yaml", "--out", "run", "--from", from, "--fresh"},
+                      folder.path())
+              .code == 2);
+  }
   // Nothing is left to train: the page with the evaluation stays.
   CHECK(run_program({"train", "small-train.yaml", "--out", "run", "--quiet"}, folder.path()).code ==
         0);
