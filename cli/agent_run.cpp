@@ -1,6 +1,9 @@
 #include "cli/agent_run.hpp"
 
+#include <algorithm>
+#include <charconv>
 #include <filesystem>
+#include <string_view>
 
 #include "agents/trainer.hpp"
 #include "core/error.hpp"
@@ -22,9 +25,18 @@ AgentRun load_agent_run(const std::string& folder) {
       .folder = folder,
       .config = read_train_config(read_text_file(folder + "/train.yaml", kLargestFile), file),
       .seeds = {}};
-  for (const std::uint64_t seed : run.config.seeds) {
+  // train --seed may have trained others than the file names.
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    std::uint64_t seed = 0;
+    constexpr std::string_view kSeed = "seed-";
+    if (!name.starts_with(kSeed)) continue;
+    const auto [end, fault] =
+        std::from_chars(name.data() + kSeed.size(), name.data() + name.size(), seed);
+    if (fault != std::errc{} || end != name.data() + name.size()) continue;
     if (std::filesystem::exists(checkpoint_path(folder, seed), error)) run.seeds.push_back(seed);
   }
+  std::ranges::sort(run.seeds);
   if (run.seeds.empty()) {
     throw UserError(quoted(folder, 200) + ": no seed has a checkpoint; run cclgym train first");
   }
