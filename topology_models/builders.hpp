@@ -69,5 +69,6 @@ struct FabricModel {
 [[nodiscard]] FabricModel alps_model();
 [[nodiscard]] FabricModel ring_model();
 [[nodiscard]] FabricModel fully_connected_model();
+[[nodiscard]] FabricModel ethernet_model();
 
 }  // namespace cclgym

@@ -27,13 +27,24 @@ std::string_view to_string(NicBinding binding) {
 namespace {
 
 const std::vector<FabricModel>& models() {
-  static const std::vector<FabricModel> all = {
-      dgx1_model(),       dgx2_model(),           ndv2_model(),
-      ndv4_model(),       hgx_h100_model(),       h200_model(),
-      abci_v_model(),     abci_a_model(),         z52_model(),
-      amd_mi250x_model(), mi300x_model(),         frontier_model(),
-      perlmutter_model(), polaris_model(),        alps_model(),
-      ring_model(),       fully_connected_model()};
+  static const std::vector<FabricModel> all = {dgx1_model(),
+                                               dgx2_model(),
+                                               ndv2_model(),
+                                               ndv4_model(),
+                                               hgx_h100_model(),
+                                               h200_model(),
+                                               abci_v_model(),
+                                               abci_a_model(),
+                                               z52_model(),
+                                               amd_mi250x_model(),
+                                               mi300x_model(),
+                                               frontier_model(),
+                                               perlmutter_model(),
+                                               polaris_model(),
+                                               alps_model(),
+                                               ring_model(),
+                                               fully_connected_model(),
+                                               ethernet_model()};
   return all;
 }
 

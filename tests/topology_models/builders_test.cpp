@@ -204,6 +204,29 @@ TEST_CASE("ndv4 and dgx2: servers meet in the network only") {
   }
 }
 
+TEST_CASE("ethernet: hosts with a port each on one switch, ranks of a host meet in memory") {
+  FabricSpec spec;
+  spec.name = "ethernet";
+  const FabricPtr one_each = make_fabric(spec);
+  CHECK(one_each->servers() == 4);
+  CHECK(one_each->ranks() == 4);
+  CHECK(one_each->nodes().size() == 1 + 4 * 2);
+  CHECK(one_each->route(0, 1, 0).size() == 4);
+  spec.gpus_per_server = 2;
+  spec.bandwidth_Bps = 250e6;
+  const FabricPtr two_each = make_fabric(spec);
+  CHECK(two_each->ranks() == 8);
+  CHECK(two_each->ranks_per_server() == 2);
+  CHECK(two_each->gpu_model().empty());
+  check_symmetric(*two_each);
+  CHECK(two_each->route(0, 1, 0).size() == 2);  // not by way of the port
+  CHECK(link_between(*two_each, "server0/rank0", "server0/memory").capacity_Bps() == 5e9);
+  const Link port = link_between(*two_each, "server3/nic", "network");
+  CHECK(port.kind == LinkKind::Network);
+  CHECK(port.capacity_Bps() == 250e6);
+  CHECK(port.latency_s == 12.5e-6);
+}
+
 TEST_CASE("ring and fully_connected") {
   for (const int gpus : {2, 3, 8, 17}) {
     const FabricPtr ring = fabric_of("ring", 1, gpus);

@@ -49,7 +49,7 @@ std::string overview() {
       any_size = any_size || option.name == "gpus";
     }
     text += "| [`" + info.name + "`](#" + info.name + ") | " +
-            (any_size ? "any number" : std::to_string(fabric->ranks())) +
+            (any_size ? "any number" : std::to_string(fabric->ranks() / fabric->servers())) +
             (fabric->gpu_model().empty() ? "" : " " + fabric->gpu_model()) + " | " + most + " | " +
             info.description + " |\n";
   }

@@ -47,11 +47,13 @@ TEST_CASE("every shipped fabric can be built with its defaults, as its options s
     FabricSpec explicit_spec = spec;
     for (const OptionSpec& option : info.options) {
       const std::string& text = option.default_text;
-      if (option.name == "servers") explicit_spec.servers = 1;
+      if (option.name == "servers") explicit_spec.servers = std::stoi(text);
       if (option.name == "gpus") explicit_spec.gpus = fabric->ranks();
       if (option.name == "bandwidth") explicit_spec.bandwidth_Bps = read_rate_Bps(text, option);
       if (option.name == "latency") explicit_spec.latency_s = read_time_s(text, option);
-      if (option.name == "gpus_per_server") explicit_spec.gpus_per_server = fabric->ranks();
+      if (option.name == "gpus_per_server") {
+        explicit_spec.gpus_per_server = fabric->ranks() / fabric->servers();
+      }
       if (option.name == "nic_binding") explicit_spec.nic_binding = NicBinding::PcieLocal;
       if (option.name == "oversubscription") explicit_spec.oversubscription = std::stod(text);
       if (option.name == "servers_per_leaf") explicit_spec.servers_per_leaf = std::stoi(text);
@@ -75,7 +77,7 @@ TEST_CASE("every shipped fabric can be built with its defaults, as its options s
   CHECK(names == std::vector<std::string>{"dgx1", "dgx2", "ndv2", "ndv4", "hgx-h100", "h200",
                                           "abci-v", "abci-a", "z52", "amd-mi250x", "mi300x",
                                           "frontier", "perlmutter", "polaris", "alps", "ring",
-                                          "fully_connected"});
+                                          "fully_connected", "ethernet"});
   CHECK(find_fabric_info("my.yaml") == nullptr);
 }
 
