@@ -69,8 +69,9 @@ struct AlgorithmInfo {
 /// The most thread blocks that any GPU has in one kernel of the program of a valid request with the
 /// default compile options, in closed form: exact, but for tree AllReduce, recursive-doubling
 /// AllGather, recursive-halving, halving-doubling, pat, nvls-tree, hierarchical,
-/// hierarchical-all-pairs, two-step, three-step and, on two ranks, spread-ring, where it is an
-/// upper bound a few blocks above. Throws UserError naming the nearest algorithm if there is none
+/// hierarchical-all-pairs, two-step, three-step, linear, rabenseifner, butterfly,
+/// scatter-allgather, bruck, neighbor-exchange and, on two ranks, spread-ring, where it is an upper
+/// bound a few blocks above. Throws UserError naming the nearest algorithm if there is none
 /// such.
 [[nodiscard]] int thread_blocks_per_gpu(std::string_view algorithm,
                                         const AlgorithmRequest& request);

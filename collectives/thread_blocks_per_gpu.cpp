@@ -10,6 +10,7 @@
 #include <limits>
 #include <stdexcept>
 #include <utility>
+#include <vector>
 
 #include "collectives/algorithm.hpp"
 #include "collectives/algorithms/algorithms.hpp"
@@ -156,7 +157,57 @@ Count nvls_tree(const AlgorithmRequest& request) {
   return request.channels * (4 * (inside - 1) + across);
 }
 
-constexpr std::array<std::pair<std::string_view, Count (*)(const AlgorithmRequest&)>, 20> kCounts{{
+// Rank 0 receives from all others and sends to all others.
+Count linear(const AlgorithmRequest& request) {
+  return Count{request.channels} * 2 * (request.ranks - 1);
+}
+
+// To each child, or from each; with the parent shares one of them.
+Count rooted_tree(algorithms::RootedTree tree, const AlgorithmRequest& request) {
+  std::vector<Count> children(static_cast<std::size_t>(request.ranks), 0);
+  for (const int parent : algorithms::parents_in(tree, request.ranks, request.root)) {
+    if (parent != -1) ++children[static_cast<std::size_t>(parent)];
+  }
+  return request.channels * *std::max_element(children.begin(), children.end());
+}
+Count pipeline(const AlgorithmRequest& request) {
+  return rooted_tree(algorithms::RootedTree::Pipeline, request);
+}
+Count four_chains(const AlgorithmRequest& request) {
+  return rooted_tree(algorithms::RootedTree::FourChains, request);
+}
+Count binary_tree(const AlgorithmRequest& request) {
+  return rooted_tree(algorithms::RootedTree::Binary, request);
+}
+Count binomial_tree(const AlgorithmRequest& request) {
+  return rooted_tree(algorithms::RootedTree::Binomial, request);
+}
+Count knomial_tree(const AlgorithmRequest& request) {
+  return rooted_tree(algorithms::RootedTree::Knomial, request);
+}
+
+// Of the busiest kernel, the AllGather.
+Count scatter_allgather_ring(const AlgorithmRequest& request) {
+  return Count{request.channels} * (request.ranks == 2 ? 2 : 1);
+}
+
+// Two blocks a partner, and to and from the owners of slices.
+Count butterfly(const AlgorithmRequest& request) {
+  return doubling(request) + Count{request.channels} * 2;
+}
+
+// To and from a neighbour on either side.
+Count neighbor_exchange(const AlgorithmRequest& request) {
+  return Count{request.channels} * (request.ranks == 2 ? 2 : 4);
+}
+
+// To and from a rank in each step, and inside the GPU.
+Count bruck(const AlgorithmRequest& request) { return pat(request) + request.channels; }
+
+// In each kernel, to a rank and from one.
+Count pairwise(const AlgorithmRequest& request) { return Count{request.channels} * 2; }
+
+constexpr std::array<std::pair<std::string_view, Count (*)(const AlgorithmRequest&)>, 33> kCounts{{
     {"ring", ring},
     {"recursive-doubling", doubling},
     {"recursive-halving", doubling},
@@ -177,6 +228,19 @@ constexpr std::array<std::pair<std::string_view, Count (*)(const AlgorithmReques
     {"pat", pat},
     {"nvls", nvls},
     {"nvls-tree", nvls_tree},
+    {"linear", linear},
+    {"pipeline", pipeline},
+    {"four-chains", four_chains},
+    {"binary-tree", binary_tree},
+    {"binomial-tree", binomial_tree},
+    {"knomial-tree", knomial_tree},
+    {"scatter-allgather", doubling},
+    {"scatter-allgather-ring", scatter_allgather_ring},
+    {"rabenseifner", doubling},
+    {"butterfly", butterfly},
+    {"bruck", bruck},
+    {"neighbor-exchange", neighbor_exchange},
+    {"pairwise", pairwise},
 }};
 
 }  // namespace

@@ -2,6 +2,7 @@
 // has been checked (collective supported, ranks fit, channels >= 1, rings valid).
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "collectives/algorithm.hpp"
@@ -35,6 +36,26 @@ namespace cclgym::algorithms {
 [[nodiscard]] Program nvls_tree(const AlgorithmRequest& request);
 [[nodiscard]] Program pat(const AlgorithmRequest& request);
 [[nodiscard]] Program chain(const AlgorithmRequest& request);
+
+// What OpenMPI has and NCCL has not.
+[[nodiscard]] Program linear(const AlgorithmRequest& request);
+[[nodiscard]] Program pipeline(const AlgorithmRequest& request);
+[[nodiscard]] Program four_chains(const AlgorithmRequest& request);
+[[nodiscard]] Program binary_tree(const AlgorithmRequest& request);
+[[nodiscard]] Program binomial_tree(const AlgorithmRequest& request);
+[[nodiscard]] Program knomial_tree(const AlgorithmRequest& request);
+[[nodiscard]] Program scatter_allgather(const AlgorithmRequest& request);
+[[nodiscard]] Program scatter_allgather_ring(const AlgorithmRequest& request);
+[[nodiscard]] Program rabenseifner(const AlgorithmRequest& request);
+[[nodiscard]] Program butterfly(const AlgorithmRequest& request);
+[[nodiscard]] Program bruck(const AlgorithmRequest& request);
+[[nodiscard]] Program neighbor_exchange(const AlgorithmRequest& request);
+[[nodiscard]] Program pairwise(const AlgorithmRequest& request);
+
+/// OpenMPI's trees (rooted_trees.cpp).
+enum class RootedTree : std::uint8_t { Pipeline, FourChains, Binary, Binomial, Knomial };
+/// The parent of every rank in one, -1 of the root.
+[[nodiscard]] std::vector<int> parents_in(RootedTree tree, int ranks, int root);
 
 /// A rank's neighbours in a binary tree; -1: none.
 struct TreeNeighbours {

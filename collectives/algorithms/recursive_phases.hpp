@@ -27,14 +27,15 @@ inline void halve(ProgramBuilder& p, int ranks, int channels) {
   }
 }
 
-/// Each rank copies the run it has to its partner, which has the run next to it.
-inline void double_up(ProgramBuilder& p, Buffer buffer, int ranks, int channels) {
+/// Each rank copies the run it has to its partner, which has the run next to it. Ranks are counted
+/// from `root` on.
+inline void double_up(ProgramBuilder& p, Buffer buffer, int ranks, int channels, int root = 0) {
   for (int length = 1; length < ranks; length *= 2) {
     for (int rank = 0; rank < ranks; ++rank) {
       for (int channel = 0; channel < channels; ++channel) {
         const int index = run_of(rank, length) * channels + channel * length;
-        (void)p.chunk(rank, buffer, index, length)
-            .copy(rank ^ length, buffer, index, {.channel = channel});
+        (void)p.chunk((rank + root) % ranks, buffer, index, length)
+            .copy(((rank ^ length) + root) % ranks, buffer, index, {.channel = channel});
       }
     }
   }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "collectives/algorithms/algorithms.hpp"
+#include "collectives/algorithms/rooted_tree.hpp"
 
 namespace cclgym::algorithms {
 
@@ -46,45 +47,6 @@ TreeNeighbours renumbered(TreeNeighbours tree, const Renumber& renumber) {
   return tree;
 }
 
-/// A tree as the parent of every rank; -1: the root.
-using Parents = std::vector<int>;
-
-/// All ranks of a tree, parents before children.
-std::vector<int> top_down(const Parents& parents) {
-  std::vector<std::vector<int>> children(parents.size());
-  std::vector<int> order;
-  for (int rank = 0; rank < std::ssize(parents); ++rank) {
-    const int parent = parents[static_cast<std::size_t>(rank)];
-    (parent == -1 ? order : children[static_cast<std::size_t>(parent)]).push_back(rank);
-  }
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    const auto& below = children[static_cast<std::size_t>(order[i])];
-    order.insert(order.end(), below.begin(), below.end());
-  }
-  return order;
-}
-
-/// Adds up one chunk of all ranks in the root's.
-void reduce_up(ProgramBuilder& p, const Parents& tree, int index, int channel) {
-  const std::vector<int> order = top_down(tree);
-  for (auto child = order.rbegin(); child != order.rend(); ++child) {
-    const int parent = tree[static_cast<std::size_t>(*child)];
-    if (parent == -1) continue;
-    const ChunkRef partial = p.chunk(*child, Buffer::Input, index);
-    (void)p.chunk(parent, Buffer::Input, index).reduce(partial, {.channel = channel});
-  }
-}
-
-/// Copies the root's chunk to all.
-void copy_down(ProgramBuilder& p, const Parents& tree, int index, int channel) {
-  for (const int child : top_down(tree)) {
-    const int parent = tree[static_cast<std::size_t>(child)];
-    if (parent == -1) continue;
-    (void)p.chunk(parent, Buffer::Input, index)
-        .copy(child, Buffer::Input, index, {.channel = channel});
-  }
-}
-
 /// The ranks of each server in the order in which the channel's ring visits them.
 std::vector<std::vector<int>> chains(const AlgorithmRequest& request, int channel) {
   const int size = std::max(1, request.ranks_per_server);
@@ -115,16 +77,6 @@ Parents double_tree_of_chains(const AlgorithmRequest& request, int tree, int cha
   return parents;
 }
 
-/// Tree 0 with every rank moved on by `root`.
-Parents tree_of_root(int ranks, int root) {
-  Parents parents;
-  for (int rank = 0; rank < ranks; ++rank) {
-    const int parent = double_tree(0, ranks, (rank - root + ranks) % ranks).parent;
-    parents.push_back(parent == -1 ? -1 : (parent + root) % ranks);
-  }
-  return parents;
-}
-
 }  // namespace
 
 TreeNeighbours double_tree(int tree, int ranks, int rank) {
@@ -150,7 +102,9 @@ Program tree(const AlgorithmRequest& request) {
     }
     return p.finish();
   }
-  const auto shape = tree_of_root(request.ranks, request.root);
+  const Parents shape = rooted_at(request.ranks, request.root, [&](int rank) {
+    return double_tree(0, request.ranks, rank).parent;
+  });
   for (int channel = 0; channel < request.channels; ++channel) {
     if (request.collective == CollectiveKind::Reduce) reduce_up(p, shape, channel, channel);
     if (request.collective == CollectiveKind::Broadcast) copy_down(p, shape, channel, channel);

@@ -271,7 +271,9 @@ TEST_CASE("algorithms: thread blocks of the busiest GPU are known before compili
   const auto is_bound = [](const std::string& name, const AlgorithmRequest& request) {
     return name == "recursive-halving" || name == "pat" || name == "nvls-tree" ||
            name == "halving-doubling" || name == "two-step" || name == "hierarchical" ||
-           name == "three-step" || name == "hierarchical-all-pairs" ||
+           name == "three-step" || name == "hierarchical-all-pairs" || name == "linear" ||
+           name == "rabenseifner" || name == "butterfly" || name == "scatter-allgather" ||
+           name == "bruck" || name == "neighbor-exchange" ||
            (name == "tree" && request.collective == CollectiveKind::AllReduce) ||
            (name == "recursive-doubling" && request.collective == CollectiveKind::AllGather) ||
            (name == "spread-ring" && request.ranks == 2);
@@ -321,7 +323,10 @@ TEST_CASE("algorithms: errors") {
         "unknown algorithm 'rnig'; expected one of ring, recursive-doubling, recursive-halving, "
         "halving-doubling, tree, all-pairs, naive, spread-ring, hierarchical, "
         "hierarchical-composed, two-step, two-step-composed, all-to-next, one-step, "
-        "hierarchical-all-pairs, chain, three-step, pat, nvls, nvls-tree (did you mean 'ring'?)");
+        "hierarchical-all-pairs, chain, three-step, pat, nvls, nvls-tree, linear, pipeline, "
+        "four-chains, binary-tree, binomial-tree, knomial-tree, scatter-allgather, "
+        "scatter-allgather-ring, rabenseifner, butterfly, bruck, neighbor-exchange, pairwise (did "
+        "you mean 'ring'?)");
   CHECK(error_of("ring", request_for(CollectiveKind::AllToAll, 4, 1)) ==
         "ring has no alltoall; expected one of allreduce, allgather, reducescatter, broadcast");
   CHECK(error_of("halving-doubling", request_for(CollectiveKind::AllReduce, 6, 1)) ==

@@ -1,0 +1,131 @@
+// Bruck's AllGather and AllToAll (Bruck, Ho, Kipnis, Upfal and Weathersby, IEEE TPDS 1997) as
+// OpenMPI has them (4.1, ompi/mca/coll/base/coll_base_allgather.c, coll_base_alltoall.c: bruck).
+// Any ranks >= 2, log2 n steps, rounded up.
+//
+// AllGather, in place: each rank has the slices of the ranks from itself on, and gets as many more,
+// in step k from the rank 2^k further on; at last they are put in the order of the ranks. AllToAll,
+// out of place: what is to go i ranks on goes 2^k on in step k if bit k of i is set, as one message
+// for all such i. What such a message brings together does not lie together: it is packed by local
+// copies, as MPI's datatypes do it. (OpenMPI copies what it received once more, to where it was
+// before.)
+//
+// One chunk a slice; `channels` instances (parallelize).
+#include <algorithm>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "collectives/algorithms/algorithms.hpp"
+
+namespace cclgym::algorithms {
+
+namespace {
+
+/// `count` chunks in a circle of as many places as `whole` says, to places in a row: two copies.
+struct Circle {
+  ProgramBuilder& p;
+  int rank;
+  int whole;
+  void to_row(Buffer from, int first, Buffer to) const {
+    (void)p.chunk(rank, from, first, whole - first).copy(rank, to, 0);
+    if (first > 0) (void)p.chunk(rank, from, 0, first).copy(rank, to, whole - first);
+  }
+  /// The row but for its first place, which has nothing new.
+  void from_row(Buffer from, Buffer to, int first) const {
+    if (first + 1 < whole) {
+      (void)p.chunk(rank, from, 1, whole - first - 1).copy(rank, to, first + 1);
+    }
+    if (first > 0) (void)p.chunk(rank, from, whole - first, first).copy(rank, to, 0);
+  }
+};
+
+void all_gather(ProgramBuilder& p, int ranks) {
+  for (int rank = 0; rank < ranks; ++rank) {
+    (void)p.chunk(rank, Buffer::Output, rank).copy(rank, Buffer::Scratch, 0);
+  }
+  for (int distance = 1; distance < ranks; distance *= 2) {
+    const int count = std::min(distance, ranks - distance);
+    for (int rank = 0; rank < ranks; ++rank) {
+      (void)p.chunk(rank, Buffer::Scratch, 0, count)
+          .copy((rank - distance + ranks) % ranks, Buffer::Scratch, distance);
+    }
+  }
+  for (int rank = 0; rank < ranks; ++rank) {
+    Circle{p, rank, ranks}.from_row(Buffer::Scratch, Buffer::Output, rank);
+  }
+}
+
+/// Where in scratch the chunks lie that are to go 0, 1, … ranks on, the same on every rank.
+class Places {
+ public:
+  explicit Places(int ranks) : at_(static_cast<std::size_t>(ranks)), used_(ranks) {
+    std::iota(at_.begin(), at_.end(), 0);
+  }
+  [[nodiscard]] int of(int onwards) const { return at_[static_cast<std::size_t>(onwards)]; }
+  /// So many places that are free.
+  [[nodiscard]] int take(int count) { return std::exchange(used_, used_ + count); }
+  /// They lie in a row from `first` on now.
+  void move(const std::vector<int>& group, int first) {
+    for (const int onwards : group) at_[static_cast<std::size_t>(onwards)] = first++;
+  }
+
+ private:
+  std::vector<int> at_;
+  int used_;
+};
+
+/// Copies the group to a row from `first` on, run by run.
+void pack(ProgramBuilder& p, int rank, const std::vector<int>& group, const Places& places,
+          int first) {
+  for (std::size_t i = 0; i < group.size();) {
+    std::size_t end = i + 1;
+    while (end < group.size() && places.of(group[end]) == places.of(group[end - 1]) + 1) ++end;
+    (void)p.chunk(rank, Buffer::Scratch, places.of(group[i]), static_cast<int>(end - i))
+        .copy(rank, Buffer::Scratch, first + static_cast<int>(i));
+    i = end;
+  }
+}
+
+void all_to_all(ProgramBuilder& p, int ranks) {
+  for (int rank = 0; rank < ranks; ++rank) {
+    Circle{p, rank, ranks}.to_row(Buffer::Input, rank, Buffer::Scratch);
+  }
+  Places places(ranks);
+  for (int distance = 1; distance < ranks; distance *= 2) {
+    std::vector<int> group;
+    for (int onwards = distance; onwards < ranks; ++onwards) {
+      if ((onwards & distance) != 0) group.push_back(onwards);
+    }
+    const auto count = static_cast<int>(group.size());
+    const int packed = places.take(count);
+    const int received = places.take(count);
+    for (int rank = 0; rank < ranks; ++rank) pack(p, rank, group, places, packed);
+    for (int rank = 0; rank < ranks; ++rank) {
+      (void)p.chunk(rank, Buffer::Scratch, packed, count)
+          .copy((rank + distance) % ranks, Buffer::Scratch, received);
+    }
+    places.move(group, received);
+  }
+  for (int rank = 0; rank < ranks; ++rank) {
+    for (int onwards = 0; onwards < ranks; ++onwards) {
+      (void)p.chunk(rank, Buffer::Scratch, places.of(onwards))
+          .copy(rank, Buffer::Output, (rank - onwards + ranks) % ranks);
+    }
+  }
+}
+
+}  // namespace
+
+Program bruck(const AlgorithmRequest& request) {
+  const bool gathers = request.collective == CollectiveKind::AllGather;
+  ProgramBuilder p("bruck", Contract::make(request.collective, request.ranks, 1, gathers));
+  const auto parallel = p.parallelize(request.channels);
+  if (gathers) {
+    all_gather(p, request.ranks);
+  } else {
+    all_to_all(p, request.ranks);
+  }
+  return p.finish();
+}
+
+}  // namespace cclgym::algorithms

@@ -1,0 +1,34 @@
+// Linear: everything goes straight to rank 0, and from there straight to where it must be.
+// OpenMPI's basic_linear AllReduce (4.1, ompi/mca/coll/base/coll_base_allreduce.c). Its linear
+// AllGather and ReduceScatter go through rank 0, too, but by the Gather, Broadcast, Reduce and
+// Scatter that it chooses for the size, of which these are the direct ones.
+//
+// In place, one chunk a slice; `channels` instances (parallelize). Rank 0 adds up in descending
+// order of ranks, as OpenMPI does.
+#include "collectives/algorithms/algorithms.hpp"
+
+namespace cclgym::algorithms {
+
+Program linear(const AlgorithmRequest& request) {
+  const int n = request.ranks;
+  const bool gathers = request.collective == CollectiveKind::AllGather;
+  const bool scatters = request.collective == CollectiveKind::ReduceScatter;
+  ProgramBuilder p("linear", Contract::make(request.collective, n, 1, true));
+  const auto parallel = p.parallelize(request.channels);
+  const Buffer buffer = gathers ? Buffer::Output : Buffer::Input;
+  const int all = gathers || scatters ? n : 1;
+  for (int rank = n - 1; rank > 0; --rank) {
+    if (gathers) {
+      (void)p.chunk(rank, buffer, rank).copy(0, buffer, rank);
+    } else {
+      (void)p.chunk(0, buffer, 0, all).reduce(p.chunk(rank, buffer, 0, all));
+    }
+  }
+  for (int rank = 1; rank < n; ++rank) {
+    const int first = scatters ? rank : 0;
+    (void)p.chunk(0, buffer, first, scatters ? 1 : all).copy(rank, buffer, first);
+  }
+  return p.finish();
+}
+
+}  // namespace cclgym::algorithms

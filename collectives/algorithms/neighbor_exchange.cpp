@@ -1,0 +1,40 @@
+// Neighbor-exchange AllGather (Chen, Zhang, Wang and Yuan, HPC Asia 2005; OpenMPI 4.1,
+// ompi/mca/coll/base/coll_base_allgather.c: neighborexchange). An even number of ranks, n / 2
+// steps.
+//
+// A rank exchanges its slice with one neighbour on the ring, and then, in turn with the other and
+// this one, the two slices that it received last.
+//
+// In place, one chunk a slice; `channels` instances (parallelize).
+#include <vector>
+
+#include "collectives/algorithms/algorithms.hpp"
+
+namespace cclgym::algorithms {
+
+Program neighbor_exchange(const AlgorithmRequest& request) {
+  const int n = request.ranks;
+  ProgramBuilder p("neighbor-exchange", Contract::make(CollectiveKind::AllGather, n, 1, true));
+  const auto parallel = p.parallelize(request.channels);
+  const auto neighbour = [&](int rank, int step) {
+    return rank % 2 == step % 2 ? (rank + 1) % n : (rank + n - 1) % n;
+  };
+  std::vector<int> latest;  // the first of the two slices that a rank has to hand on
+  for (int rank = 0; rank < n; ++rank) {
+    (void)p.chunk(rank, Buffer::Output, rank).copy(neighbour(rank, 0), Buffer::Output, rank);
+    latest.push_back(rank - rank % 2);
+  }
+  for (int step = 1; step < n / 2; ++step) {
+    std::vector<int> received;
+    for (int rank = 0; rank < n; ++rank) {
+      const int other = neighbour(rank, step);
+      const int slice = latest[static_cast<std::size_t>(rank)];
+      (void)p.chunk(rank, Buffer::Output, slice, 2).copy(other, Buffer::Output, slice);
+      received.push_back(latest[static_cast<std::size_t>(other)]);
+    }
+    latest = received;
+  }
+  return p.finish();
+}
+
+}  // namespace cclgym::algorithms

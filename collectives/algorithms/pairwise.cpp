@@ -1,0 +1,27 @@
+// Pairwise AllToAll (OpenMPI 4.1, ompi/mca/coll/base/coll_base_alltoall.c: pairwise): in step k a
+// rank sends to the k-th rank after it and receives from the k-th before it, and goes on when both
+// are done. Any ranks >= 2, n - 1 steps.
+//
+// Out of place, one chunk a slice; `channels` instances (parallelize). What keeps the steps of a
+// rank apart are kernels: a rank's next one begins when its last is done, whatever the others do.
+// Beyond kMostKernels ranks some steps share one.
+#include "collectives/algorithms/algorithms.hpp"
+
+namespace cclgym::algorithms {
+
+Program pairwise(const AlgorithmRequest& request) {
+  const int n = request.ranks;
+  ProgramBuilder p("pairwise", Contract::make(CollectiveKind::AllToAll, n, 1));
+  const auto parallel = p.parallelize(request.channels);
+  const int steps_a_kernel = (n + kMostKernels - 1) / kMostKernels;
+  for (int step = 1; step <= n; ++step) {  // the last one is the copy to itself
+    if (step % steps_a_kernel == 0) p.next_kernel();
+    for (int rank = 0; rank < n; ++rank) {
+      const int to = (rank + step) % n;
+      (void)p.chunk(rank, Buffer::Input, to).copy(to, Buffer::Output, rank);
+    }
+  }
+  return p.finish();
+}
+
+}  // namespace cclgym::algorithms

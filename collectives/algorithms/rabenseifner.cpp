@@ -1,0 +1,85 @@
+// Rabenseifner's AllReduce and Reduce as OpenMPI has them (4.1, ompi/mca/coll/base/
+// coll_base_allreduce.c: redscat_allgather; coll_base_reduce.c: redscat_gather), and its butterfly
+// ReduceScatter (coll_base_reduce_scatter.c). Power-of-two ranks.
+//
+// All begin with a ReduceScatter whose partners are at distance 1, 2, 4, … and exchange halves of
+// what they still add up: the largest messages go to the nearest ranks. (halving-doubling begins
+// with the farthest.) A rank ends with the slice whose number is its own with the bits reversed.
+// AllReduce goes the same way back; Reduce gathers along the binomial tree of these partners;
+// ReduceScatter sends each slice to its owner. OpenMPI serves other numbers of ranks, too, by
+// adding the data of some ranks to their neighbours' first.
+//
+// In place, one chunk a rank; `channels` instances (parallelize).
+#include "collectives/algorithms/algorithms.hpp"
+
+namespace cclgym::algorithms {
+
+namespace {
+
+/// What a rank adds up after so many steps: the half of what it did before that its bit says.
+struct Window {
+  int first;
+  int count;
+};
+Window window_of(int rank, int steps, int ranks) {
+  Window window{0, ranks};
+  for (int step = 0; step < steps; ++step) {
+    window.count /= 2;
+    if (((rank >> step) & 1) != 0) window.first += window.count;
+  }
+  return window;
+}
+
+int steps_of(int ranks) {
+  int steps = 0;
+  while ((1 << steps) < ranks) ++steps;
+  return steps;
+}
+
+void reduce_scatter(ProgramBuilder& p, int ranks) {
+  for (int step = 0; step < steps_of(ranks); ++step) {
+    for (int rank = 0; rank < ranks; ++rank) {
+      const auto [first, count] = window_of(rank, step + 1, ranks);
+      const ChunkRef theirs = p.chunk(rank ^ (1 << step), Buffer::Input, first, count);
+      (void)p.chunk(rank, Buffer::Input, first, count).reduce(theirs);
+    }
+  }
+}
+
+/// The rank hands what it has after `step` + 1 steps to its partner in that step.
+void hand_back(ProgramBuilder& p, int rank, int step, int ranks) {
+  const auto [first, count] = window_of(rank, step + 1, ranks);
+  (void)p.chunk(rank, Buffer::Input, first, count).copy(rank ^ (1 << step), Buffer::Input, first);
+}
+
+}  // namespace
+
+Program rabenseifner(const AlgorithmRequest& request) {
+  const int n = request.ranks;
+  ProgramBuilder p("rabenseifner", Contract::make(request.collective, n, n, true, request.root));
+  const auto parallel = p.parallelize(request.channels);
+  reduce_scatter(p, n);
+  for (int step = steps_of(n) - 1; step >= 0; --step) {
+    for (int rank = 0; rank < n; ++rank) {
+      // Of Reduce, those that have all that the root's side of this step has not.
+      const int apart = rank ^ request.root;
+      if (request.collective == CollectiveKind::Reduce && apart >> step != 1) continue;
+      hand_back(p, rank, step, n);
+    }
+  }
+  return p.finish();
+}
+
+Program butterfly(const AlgorithmRequest& request) {
+  const int n = request.ranks;
+  ProgramBuilder p("butterfly", Contract::make(request.collective, n, 1, true));
+  const auto parallel = p.parallelize(request.channels);
+  reduce_scatter(p, n);
+  for (int rank = 0; rank < n; ++rank) {
+    const int owner = window_of(rank, steps_of(n), n).first;
+    if (owner != rank) (void)p.chunk(rank, Buffer::Input, owner).copy(owner, Buffer::Input, owner);
+  }
+  return p.finish();
+}
+
+}  // namespace cclgym::algorithms

@@ -1,0 +1,63 @@
+// Trees as the parent of every rank, and one chunk on its way up or down them. Internal to the
+// algorithms.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "collectives/program.hpp"
+
+namespace cclgym::algorithms {
+
+/// A tree as the parent of every rank; -1: the root.
+using Parents = std::vector<int>;
+
+/// All ranks of a tree, parents before children.
+inline std::vector<int> top_down(const Parents& parents) {
+  std::vector<std::vector<int>> children(parents.size());
+  std::vector<int> order;
+  for (int rank = 0; rank < std::ssize(parents); ++rank) {
+    const int parent = parents[static_cast<std::size_t>(rank)];
+    (parent == -1 ? order : children[static_cast<std::size_t>(parent)]).push_back(rank);
+  }
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const auto& below = children[static_cast<std::size_t>(order[i])];
+    order.insert(order.end(), below.begin(), below.end());
+  }
+  return order;
+}
+
+/// Adds up one chunk of all ranks in the root's.
+inline void reduce_up(ProgramBuilder& p, const Parents& tree, int index, int channel) {
+  const std::vector<int> order = top_down(tree);
+  for (auto child = order.rbegin(); child != order.rend(); ++child) {
+    const int parent = tree[static_cast<std::size_t>(*child)];
+    if (parent == -1) continue;
+    const ChunkRef partial = p.chunk(*child, Buffer::Input, index);
+    (void)p.chunk(parent, Buffer::Input, index).reduce(partial, {.channel = channel});
+  }
+}
+
+/// Copies the root's chunk to all.
+inline void copy_down(ProgramBuilder& p, const Parents& tree, int index, int channel) {
+  for (const int child : top_down(tree)) {
+    const int parent = tree[static_cast<std::size_t>(child)];
+    if (parent == -1) continue;
+    (void)p.chunk(parent, Buffer::Input, index)
+        .copy(child, Buffer::Input, index, {.channel = channel});
+  }
+}
+
+/// A tree whose root is 0, by the parent of each rank in it (-1: of none), with every rank moved on
+/// by `root`.
+template <typename ParentOf>
+Parents rooted_at(int ranks, int root, const ParentOf& parent_of) {
+  Parents parents;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const int parent = parent_of((rank - root + ranks) % ranks);
+    parents.push_back(parent == -1 ? -1 : (parent + root) % ranks);
+  }
+  return parents;
+}
+
+}  // namespace cclgym::algorithms

@@ -1,0 +1,108 @@
+// Broadcast and Reduce on the trees of OpenMPI (4.1, ompi/mca/coll/base/coll_base_topo.c): data
+// goes down from parent to children, or sums go up. Any ranks >= 2.
+//
+// In place, one chunk; `channels` instances (parallelize). Segments are tiles: a rank passes one on
+// as soon as it has it (coll_base_bcast.c, coll_base_reduce.c: it sends to all of its children at
+// once, and receives the next segment meanwhile). Ranks are counted from the root on, as OpenMPI
+// does, so that trees of different roots are the same but for the names of their ranks.
+#include <algorithm>
+#include <bit>
+
+#include "collectives/algorithms/algorithms.hpp"
+#include "collectives/algorithms/rooted_tree.hpp"
+
+namespace cclgym::algorithms {
+
+namespace {
+
+/// coll_tuned_*_algorithm_chain_fanout and coll_tuned_bcast_algorithm_knomial_radix, by default.
+constexpr int kChains = 4;
+constexpr int kRadix = 4;
+
+/// The ranks but 0 in order, cut into so many chains of equal length, the first ones longer by one
+/// if need be; the heads are children of 0.
+int parent_on_chains(int chains, int ranks, int rank) {
+  const int count = std::min(chains, ranks - 1);
+  const int length = (ranks - 1) / count;
+  const int in_longer = (ranks - 1) % count * (length + 1);
+  const int place = rank - 1;
+  const bool head =
+      place < in_longer ? place % (length + 1) == 0 : (place - in_longer) % length == 0;
+  return head ? 0 : rank - 1;
+}
+
+/// The level of a rank is that of its number in a heap, but its children are on the next level as
+/// far to the right as it is, and again as far: 1 has 3 and 5, and 2 has 4 and 6.
+int parent_in_binary_tree(int rank) {
+  const auto above = static_cast<int>(std::bit_floor(static_cast<unsigned>(rank + 1)) / 2);
+  return (rank - (above - 1)) % above + above - 1;
+}
+
+/// Without the highest bit: 0 has 1, 2, 4, …, and 1 has 3, 5, 9, ….
+int parent_in_binomial_tree(int rank) {
+  return rank - static_cast<int>(std::bit_floor(static_cast<unsigned>(rank)));
+}
+
+/// Without the lowest digit to the base kRadix that is not 0.
+int parent_in_knomial_tree(int rank) {
+  int run = kRadix;
+  while (rank % run == 0) run *= kRadix;
+  return rank - rank % run;
+}
+
+int parent_of(RootedTree tree, int ranks, int rank) {
+  if (rank == 0) return -1;
+  switch (tree) {
+    case RootedTree::Pipeline:
+      return rank - 1;
+    case RootedTree::FourChains:
+      return parent_on_chains(kChains, ranks, rank);
+    case RootedTree::Binary:
+      return parent_in_binary_tree(rank);
+    case RootedTree::Binomial:
+      return parent_in_binomial_tree(rank);
+    case RootedTree::Knomial:
+      break;
+  }
+  return parent_in_knomial_tree(rank);
+}
+
+Program on_tree(RootedTree tree, const char* name, const AlgorithmRequest& request) {
+  ProgramBuilder p(name, Contract::make(request.collective, request.ranks, 1, true, request.root));
+  const auto parallel = p.parallelize(request.channels);
+  const Parents parents = parents_in(tree, request.ranks, request.root);
+  if (request.collective == CollectiveKind::Reduce) {
+    reduce_up(p, parents, 0, 0);
+  } else {
+    copy_down(p, parents, 0, 0);
+  }
+  return p.finish();
+}
+
+}  // namespace
+
+Parents parents_in(RootedTree tree, int ranks, int root) {
+  return rooted_at(ranks, root, [&](int rank) { return parent_of(tree, ranks, rank); });
+}
+
+Program pipeline(const AlgorithmRequest& request) {
+  return on_tree(RootedTree::Pipeline, "pipeline", request);
+}
+
+Program four_chains(const AlgorithmRequest& request) {
+  return on_tree(RootedTree::FourChains, "four-chains", request);
+}
+
+Program binary_tree(const AlgorithmRequest& request) {
+  return on_tree(RootedTree::Binary, "binary-tree", request);
+}
+
+Program binomial_tree(const AlgorithmRequest& request) {
+  return on_tree(RootedTree::Binomial, "binomial-tree", request);
+}
+
+Program knomial_tree(const AlgorithmRequest& request) {
+  return on_tree(RootedTree::Knomial, "knomial-tree", request);
+}
+
+}  // namespace cclgym::algorithms
