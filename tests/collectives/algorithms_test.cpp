@@ -266,6 +266,45 @@ TEST_CASE("algorithms: the double tree is NCCL's") {
   }
 }
 
+TEST_CASE("algorithms: OpenMPI's trees are those that its source draws") {
+  using algorithms::parents_in;
+  using algorithms::RootedTree;
+  using Parents = std::vector<int>;
+  // ompi/mca/coll/base/coll_base_topo.c, in the comments.
+  CHECK(parents_in(RootedTree::Binary, 7, 0) == Parents{-1, 0, 0, 1, 2, 1, 2});
+  CHECK(parents_in(RootedTree::Binomial, 8, 0) == Parents{-1, 0, 0, 1, 0, 1, 2, 3});
+  CHECK(parents_in(RootedTree::Knomial, 10, 0) == Parents{-1, 0, 0, 0, 0, 4, 4, 4, 0, 8});
+  // build_chain: 1-2-3, 4-5-6, 7-8, 9-10.
+  CHECK(parents_in(RootedTree::FourChains, 11, 0) == Parents{-1, 0, 1, 2, 0, 4, 5, 0, 7, 0, 9});
+  CHECK(parents_in(RootedTree::FourChains, 4, 1) == Parents{1, -1, 1, 1});
+  CHECK(parents_in(RootedTree::Pipeline, 4, 2) == Parents{3, 0, -1, 2});
+}
+
+TEST_CASE("algorithms: Rabenseifner's sends the largest messages to the nearest ranks") {
+  for (const auto& [name, kind] : {std::pair("rabenseifner", CollectiveKind::AllReduce),
+                                   std::pair("rabenseifner", CollectiveKind::Reduce),
+                                   std::pair("butterfly", CollectiveKind::ReduceScatter)}) {
+    const auto program = build_algorithm(name, request_for(kind, 8, 1, 0));
+    std::map<std::pair<int, int>, int> messages;  // by distance and chunks
+    for (int rank = 0; rank < 8; ++rank) {
+      for (const ThreadBlock& block : program->gpus[ix(rank)].thread_blocks) {
+        for (const Instruction& step : block.steps) {
+          if (sends(step.opcode)) ++messages[{rank ^ block.send_peer, step.count}];
+        }
+      }
+    }
+    INFO(name << " " << to_string(kind));
+    // Back again: all ranks; of Reduce, half of them, a quarter, one.
+    const bool all = kind == CollectiveKind::AllReduce;
+    const bool root = kind == CollectiveKind::Reduce;
+    CHECK(messages[{1, 4}] == 8 + (all ? 8 : 0) + (root ? 1 : 0));
+    CHECK(messages[{2, 2}] == 8 + (all ? 8 : 0) + (root ? 2 : 0));
+    CHECK(messages[{4, 1}] == 8 + (all ? 8 : 0) + (root ? 4 : 0));
+    // Slices 1, 3, 4 and 6 end at the ranks whose bits are theirs reversed.
+    CHECK(messages[{5, 1}] == (kind == CollectiveKind::ReduceScatter ? 4 : 0));
+  }
+}
+
 TEST_CASE("algorithms: thread blocks of the busiest GPU are known before compiling") {
   // Where runs are sent on, fewer blocks are enough: an upper bound that is not far off.
   const auto is_bound = [](const std::string& name, const AlgorithmRequest& request) {
