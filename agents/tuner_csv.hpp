@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "deploy/policy_file.hpp"
+#include "agents/deployed_machine.hpp"
 #include "env/collective_tuning.hpp"
 
 namespace cclgym {
@@ -16,13 +16,12 @@ struct TunerCsv {
 };
 
 /// Lines "collective_type,min_bytes,max_bytes,algorithm,protocol,channels,nNodes,nRanks" for the
-/// machine of `setup`: what the policy chooses for a call once it has been made a few times on a
-/// machine without noise, at sizes in steps of 2^(1/4) from 256 B to 8 GiB; neighbours of the same
+/// machine of `setup`: what the policy chooses at the sizes of `choices`; neighbours of the same
 /// choice are one line. A range goes up to the next tested size. Only NCCL's own algorithms (tree,
 /// ring, pat, nvls, nvls_tree), without instances, threads, chunks or NICs, and only NCCL's five
 /// collectives: what else the policy wants is left to NCCL, and said in a comment.
-///
-/// Throws UserError if the policy has no rules for this machine.
+[[nodiscard]] TunerCsv tuner_csv(const DeployedChoices& choices, const TuningSetup& setup);
+/// The same for what deployed_choices(policy, setup) finds.
 [[nodiscard]] TunerCsv tuner_csv(const PolicyFile& policy, const TuningSetup& setup);
 
 }  // namespace cclgym

@@ -93,8 +93,8 @@ constexpr cclgym_nccl_profiler kProfiler{"cclgym",           init,    start_even
 
 // NOLINTBEGIN(readability-identifier-naming): the names that NCCL looks for
 extern "C" {
-extern const cclgym_nccl_profiler ncclProfiler_v5;
-extern const cclgym_nccl_profiler ncclProfiler_v6;
+[[gnu::visibility("default")]] extern const cclgym_nccl_profiler ncclProfiler_v5;
+[[gnu::visibility("default")]] extern const cclgym_nccl_profiler ncclProfiler_v6;
 const cclgym_nccl_profiler ncclProfiler_v5 = kProfiler;
 const cclgym_nccl_profiler ncclProfiler_v6 = kProfiler;
 }

@@ -198,11 +198,11 @@ constexpr const char* kName = "cclgym";
 
 // NOLINTBEGIN(readability-identifier-naming): the names that NCCL looks for
 extern "C" {
-extern const cclgym_nccl_tuner_v2 ncclTunerPlugin_v2;
-extern const cclgym_nccl_tuner_v3 ncclTunerPlugin_v3;
-extern const cclgym_nccl_tuner_v4 ncclTunerPlugin_v4;
-extern const cclgym_nccl_tuner_v5 ncclTunerPlugin_v5;
-extern const cclgym_nccl_tuner_v6 ncclTunerPlugin_v6;
+[[gnu::visibility("default")]] extern const cclgym_nccl_tuner_v2 ncclTunerPlugin_v2;
+[[gnu::visibility("default")]] extern const cclgym_nccl_tuner_v3 ncclTunerPlugin_v3;
+[[gnu::visibility("default")]] extern const cclgym_nccl_tuner_v4 ncclTunerPlugin_v4;
+[[gnu::visibility("default")]] extern const cclgym_nccl_tuner_v5 ncclTunerPlugin_v5;
+[[gnu::visibility("default")]] extern const cclgym_nccl_tuner_v6 ncclTunerPlugin_v6;
 const cclgym_nccl_tuner_v2 ncclTunerPlugin_v2{kName, init_v2, get_coll_info_v2, destroy};
 const cclgym_nccl_tuner_v3 ncclTunerPlugin_v3{kName, init_v2, get_coll_info_v3, destroy};
 const cclgym_nccl_tuner_v4 ncclTunerPlugin_v4{kName, init_v2, get_coll_info_v4, destroy};
