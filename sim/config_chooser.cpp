@@ -5,6 +5,7 @@
 
 #include "sim/dispatch_table.hpp"
 #include "sim/nccl_chooser.hpp"
+#include "sim/openmpi_chooser.hpp"
 
 namespace cclgym {
 
@@ -30,6 +31,10 @@ const std::vector<Kind>& kinds() {
        [](std::string_view version, const ChooserSite& site) {
          return make_nccl_chooser(version, site);
        }},
+      {{"openmpi-default:VERSION",
+        "what OpenMPI (4.1 or 5.0, which choose alike; also without :VERSION) would choose"},
+       "openmpi-default",
+       make_openmpi_chooser},
   };
   return all;
 }

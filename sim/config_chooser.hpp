@@ -14,7 +14,8 @@
 
 namespace cclgym {
 
-/// Chooses how each call is carried out: NCCL's default choice, a size-range dispatch table.
+/// Chooses how each call is carried out: NCCL's or OpenMPI's default choice, a size-range dispatch
+/// table.
 class ConfigChooser {
  public:
   ConfigChooser() = default;
