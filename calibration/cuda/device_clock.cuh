@@ -1,0 +1,81 @@
+// Time and bounded waits inside kernels. No loop that waits for another thread runs without a Watch,
+// so that a fault of a protocol ends a kernel and never hangs a device.
+#pragma once
+
+#include <cuda_runtime.h>
+
+namespace cclgym::device {
+
+/// Nanoseconds of a clock that all SMs share. Its resolution depends on the device (device_facts).
+__device__ inline unsigned long long global_ns() {
+  unsigned long long value;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(value)::"memory");
+  return value;
+}
+
+__device__ inline unsigned int sm_id() {
+  unsigned int value;
+  asm volatile("mov.u32 %0, %%smid;" : "=r"(value));
+  return value;
+}
+
+// Accesses that are neither cached in L1 nor moved by the compiler.
+__device__ inline unsigned int load_volatile(const unsigned int* from) {
+  return *static_cast<const volatile unsigned int*>(from);
+}
+__device__ inline unsigned long long load_volatile(const unsigned long long* from) {
+  return *static_cast<const volatile unsigned long long*>(from);
+}
+__device__ inline void store_volatile(unsigned long long* to, unsigned long long value) {
+  *static_cast<volatile unsigned long long*>(to) = value;
+}
+
+__device__ inline unsigned long long load_acquire(const unsigned long long* from) {
+  unsigned long long value;
+  asm volatile("ld.acquire.sys.global.u64 %0, [%1];"
+               : "=l"(value)
+               : "l"(__cvta_generic_to_global(from))
+               : "memory");
+  return value;
+}
+__device__ inline void store_release(unsigned long long* to, unsigned long long value) {
+  asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(__cvta_generic_to_global(to)), "l"(value)
+               : "memory");
+}
+
+/// The limit of a kernel's waits: a date, and a word that is set as soon as one thread gave up, so
+/// that all others do.
+class Watch {
+ public:
+  __device__ Watch(unsigned int* stopped, unsigned long long limit_ns)
+      : stopped_(stopped), deadline_ns_(global_ns() + limit_ns) {}
+
+  /// To be asked in each turn of a waiting loop; looks at the clock now and then only.
+  __device__ bool expired() {
+    if ((++turns_ & 127u) != 0) return false;
+    if (load_volatile(stopped_) != 0) return true;
+    if (global_ns() < deadline_ns_) return false;
+    atomicExch(stopped_, 1u);
+    return true;
+  }
+
+ private:
+  unsigned int* stopped_;
+  unsigned long long deadline_ns_;
+  unsigned int turns_ = 0;
+};
+
+/// All `blocks` blocks of a kernel meet; `arrived` begins at 0. Returns false, in all threads of the
+/// block, if the wait was given up.
+__device__ inline bool meet(unsigned int* arrived, unsigned int blocks, Watch& watch) {
+  bool met = true;
+  if (threadIdx.x == 0) {
+    __threadfence();
+    atomicAdd(arrived, 1u);
+    while (met && load_volatile(arrived) < blocks) met = !watch.expired();
+    __threadfence();
+  }
+  return __syncthreads_and(met ? 1 : 0) != 0;
+}
+
+}  // namespace cclgym::device

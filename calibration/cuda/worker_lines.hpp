@@ -1,0 +1,54 @@
+// What a measuring worker speaks with its driver: a line of JSON each way (docs/calibration-gpu.md).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <iosfwd>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "calibration/cuda/cell_table.hpp"
+
+namespace cclgym {
+
+struct WorkerRequest {
+  std::int64_t id = 0;
+  int warmup = 20;   ///< samples that are thrown away, >= 0
+  int repeats = 50;  ///< samples, >= 1
+  CalibrationCell cell;
+
+  /// The value of a column. Throws std::runtime_error that names the column if it is missing, or no
+  /// number >= least.
+  [[nodiscard]] const std::string& text(const std::string& column) const;
+  [[nodiscard]] std::uint64_t number(const std::string& column, std::uint64_t least = 0) const;
+};
+
+struct WorkerAnswer {
+  std::vector<double> samples_s;             ///< one a repeat
+  std::map<std::string, std::string> extra;  ///< what else is known of them
+};
+
+/// A cell that this device or library cannot run: no error.
+class CellRefused : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+using Environment = std::map<std::string, std::string>;
+
+/// The first line of a worker: {"worker":NAME,"environment":{…}}.
+[[nodiscard]] std::string environment_line(const std::string& worker,
+                                           const Environment& environment);
+/// The line of a worker that cannot start: {"worker":NAME,"refused":WHY}.
+[[nodiscard]] std::string refused_line(const std::string& worker, const std::string& why);
+
+/// Answers requests line by line until the input ends: {"id":…,"samples_s":[…],"extra":{…}}, or
+/// "refused" for CellRefused. Any other exception is answered with "error" and ends the worker,
+/// because a device that failed once cannot be trusted. Returns the exit code: 0, or 1 after an
+/// error.
+int serve(std::istream& requests, std::ostream& answers,
+          const std::function<WorkerAnswer(const WorkerRequest&)>& measure);
+
+}  // namespace cclgym
