@@ -18,6 +18,7 @@ extern const std::string_view parameters_gh200;
 extern const std::string_view parameters_h100;
 extern const std::string_view parameters_h100_cluster00;
 extern const std::string_view parameters_mi300x;
+extern const std::string_view parameters_openmpi_tcp;
 extern const std::string_view parameters_v100;
 extern const std::string_view parameters_v100_abci;
 }  // namespace embedded
@@ -43,6 +44,8 @@ const std::vector<ShippedSet>& shipped_sets() {
       // Chosen by name only: one cluster whose network is slower than its NICs.
       {"h100-cluster00", &embedded::parameters_h100_cluster00, {}, {}},
       {"mi300x", &embedded::parameters_mi300x, {"MI300X"}, {}},
+      // Processes: no GPU model.
+      {"openmpi-tcp", &embedded::parameters_openmpi_tcp, {""}, {"ethernet"}},
       {"v100", &embedded::parameters_v100, {"V100"}, {}},
       {"v100-abci", &embedded::parameters_v100_abci, {"V100"}, {"abci-v"}},
   };

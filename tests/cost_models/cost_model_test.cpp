@@ -85,7 +85,8 @@ TEST_CASE("unknown cost model names the nearest") {
   } catch (const UserError& error) {
     CHECK(std::string(error.what()) ==
           "unknown cost model 'a10'; expected one of hockney, a100, a100-abci, a100-slingshot, "
-          "gh200, h100, h100-cluster00, mi300x, v100, v100-abci (did you mean 'a100'?)");
+          "gh200, h100, h100-cluster00, mi300x, openmpi-tcp, v100, v100-abci (did you mean "
+          "'a100'?)");
   }
 }
 
@@ -146,6 +147,7 @@ TEST_CASE("a fabric's GPU model chooses the parameter set") {
   CHECK(cost_model_for("auto", *make_fabric({.name = "polaris"})).name == "a100-slingshot");
   CHECK(cost_model_for("auto", *make_fabric({.name = "abci-a"})).name == "a100-abci");
   CHECK(cost_model_for("auto", *make_fabric({.name = "abci-v"})).name == "v100-abci");
+  CHECK(cost_model_for("auto", *make_fabric({.name = "ethernet"})).name == "openmpi-tcp");
   CHECK(cost_model_for("auto", *make_fabric({.name = "ndv4"})).name == "a100");
   CHECK(cost_model_for("auto", *fabric_of("")).name == "hockney");
   CHECK(cost_model_for("v100", *fabric_of("A100")).name == "v100");
