@@ -47,7 +47,7 @@ class Trainer {
     }
     if (std::filesystem::exists(path_)) {
       state_ = load_checkpoint(path_);
-      check(seed);
+      check_checkpoint(state_, config_, seed, path_);
     } else {
       begin(seed);
     }
@@ -74,18 +74,6 @@ class Trainer {
  private:
   [[nodiscard]] const TrainingEnvironment& first() const {
     return *config_.parts.front().environment;
-  }
-
-  void check(std::uint64_t seed) const {
-    const auto refuse = [&](const std::string& why) {
-      throw UserError(quoted(path_, 200) + ": " + why +
-                      "; expected one of this training file: take another folder, or --fresh");
-    };
-    if (state_.config_hash != config_.hash()) refuse("a checkpoint of another training file");
-    if (state_.seed != seed) refuse(fmt::format("a checkpoint of seed {}", state_.seed));
-    if (state_.weights.shape != first().network_shape(config_.layers)) {
-      refuse("a checkpoint of a network of other sizes");
-    }
   }
 
   void begin(std::uint64_t seed) {
@@ -338,6 +326,19 @@ std::string seed_folder(const std::string& folder, std::uint64_t seed) {
 
 std::string checkpoint_path(const std::string& folder, std::uint64_t seed) {
   return seed_folder(folder, seed) + "/checkpoint.bin";
+}
+
+void check_checkpoint(const Checkpoint& checkpoint, const TrainConfig& config, std::uint64_t seed,
+                      const std::string& path) {
+  const auto refuse = [&](const std::string& why) {
+    throw UserError(quoted(path, 200) + ": " + why +
+                    "; expected one of this training file: take another folder, or --fresh");
+  };
+  if (checkpoint.config_hash != config.hash()) refuse("a checkpoint of another training file");
+  if (checkpoint.seed != seed) refuse(fmt::format("a checkpoint of seed {}", checkpoint.seed));
+  if (checkpoint.weights.shape != config.parts.front().environment->network_shape(config.layers)) {
+    refuse("a checkpoint of a network of other sizes");
+  }
 }
 
 Checkpoint train_agent(const TrainConfig& config, std::uint64_t seed, const std::string& folder,

@@ -39,6 +39,9 @@ struct TrainerOptions {
 [[nodiscard]] std::string seed_folder(const std::string& folder, std::uint64_t seed);
 /// DIR/seed-N/checkpoint.bin
 [[nodiscard]] std::string checkpoint_path(const std::string& folder, std::uint64_t seed);
+/// Throws UserError if a training of this file and seed cannot go on from the checkpoint at `path`.
+void check_checkpoint(const Checkpoint& checkpoint, const TrainConfig& config, std::uint64_t seed,
+                      const std::string& path);
 
 /// Trains from a seed, in `folder`/seed-N, on from the checkpoint there if there is one. The
 /// weights at the end depend on the training file, the seed, the processor and the libraries only:

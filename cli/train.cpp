@@ -166,11 +166,7 @@ void check_folders(const TrainConfig& config, const std::vector<std::uint64_t>& 
     }
     const std::string kept = checkpoint_path(folder, seed);
     if (fresh || !std::filesystem::exists(kept, error)) continue;
-    if (load_checkpoint(kept).config_hash != config.hash()) {
-      throw UserError(quoted(kept, 200) +
-                      ": a checkpoint of another training file; expected one of this training "
-                      "file: take another folder, or --fresh");
-    }
+    check_checkpoint(load_checkpoint(kept), config, seed, kept);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "experiments/experiment.hpp"
+#include "experiments/locked_file.hpp"
 
 namespace cclgym {
 
@@ -18,9 +19,6 @@ class ResultsFile {
   /// (waits half a second for one that is just ending), it is not a results file, or its rows are
   /// of another experiment; the last two not if `fresh`, which throws away what is there.
   ResultsFile(const std::string& path, const Experiment& experiment, bool fresh);
-  ~ResultsFile();
-  ResultsFile(const ResultsFile&) = delete;
-  ResultsFile& operator=(const ResultsFile&) = delete;
 
   /// Rows that were there: cells 0 .. rows_found() - 1 are done.
   [[nodiscard]] std::size_t rows_found() const { return rows_found_; }
@@ -32,13 +30,10 @@ class ResultsFile {
   void append(const std::string& line);
 
  private:
-  void lock();
   void resume(const Experiment& experiment);
-  void write_all(const std::string& text);
-  [[noreturn]] void fail(const std::string& what, int error) const;
 
   std::string path_;
-  int file_ = -1;
+  LockedFile file_;
   std::size_t rows_found_ = 0;
   bool dropped_row_ = false;
 };
