@@ -33,6 +33,7 @@ struct Command {
 [[nodiscard]] const Command& tune_dispatch_command();
 [[nodiscard]] const Command& fit_command();
 [[nodiscard]] const Command& compare_command();
+[[nodiscard]] const Command& calibrate_command();
 [[nodiscard]] const Command& train_command();
 [[nodiscard]] const Command& evaluate_command();
 [[nodiscard]] const Command& export_command();

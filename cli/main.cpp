@@ -19,7 +19,7 @@ const std::vector<const Command*>& commands() {
   static const std::vector<const Command*> all{
       &run_command(),   &report_command(),  &simulate_command(), &describe_command(),
       &list_command(),  &compile_command(), &verify_command(),   &tune_dispatch_command(),
-      &fit_command(),   &compare_command(), &train_command(),    &evaluate_command(),
+      &fit_command(),   &compare_command(), &calibrate_command(), &train_command(),    &evaluate_command(),
       &export_command()};
   return all;
 }

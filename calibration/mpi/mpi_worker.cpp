@@ -39,9 +39,9 @@ Request read_request(const json& line) {
   };
   Request request;
   request.collective = text("collective", "");
-  request.bytes = std::stoull(text("bytes", "0"));
+  request.bytes = std::stoull(text("size_bytes", "0"));
   request.algorithm = std::stoi(text("openmpi_algorithm", "0"));
-  request.segment_bytes = std::stoi(text("segment", "0"));
+  request.segment_bytes = std::stoi(text("segment_bytes", "0"));
   request.warmup = line.value("warmup", 10);
   request.repeats = std::max(1, line.value("repeats", 30));
   request.most_s = line.value("most_s", 0.0);

@@ -1,0 +1,227 @@
+#include "calibration/sweep.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+#include <fmt/format.h>
+#include <memory>
+#include <numeric>
+#include <set>
+
+#include "core/error.hpp"
+#include "core/random.hpp"
+#include "core/text_file.hpp"
+#include "experiments/locked_file.hpp"
+
+namespace cclgym {
+
+namespace {
+
+constexpr std::size_t kLargestFile = std::size_t{1} << 32;
+
+// No field is quoted.
+std::string plain(std::string text) {
+  std::ranges::replace_if(
+      text, [](char c) { return c == ',' || c == '"' || c == '\n' || c == '\r'; }, ';');
+  return text;
+}
+
+std::string joined(const TextMap& texts) {
+  std::string line;
+  for (const auto& [key, value] : texts) line += (line.empty() ? "" : ";") + key + "=" + value;
+  return plain(line);
+}
+
+std::string key_of(const std::vector<std::string>& cell) {
+  std::string key;
+  for (const std::string& value : cell) key += (key.empty() ? "" : ",") + value;
+  return key;
+}
+
+std::string header_of(const SweepPlan& plan) {
+  std::vector<std::string> names = plan.columns;
+  names.insert(names.end(), sweep_result_columns().begin(), sweep_result_columns().end());
+  return key_of(names);
+}
+
+// What the samples come to: the columns from time_us_median to samples_us.
+std::string statistics(const std::vector<double>& samples_s) {
+  if (samples_s.empty()) return ",,,,,0,0,";
+  const Quartiles quartiles = quartiles_of(samples_s);
+  const double range = 3 * (quartiles.q3 - quartiles.q1);
+  std::string shown;
+  int outliers = 0;
+  for (const double sample : samples_s) {
+    const bool outlier = sample < quartiles.q1 - range || sample > quartiles.q3 + range;
+    outliers += outlier ? 1 : 0;
+    shown += fmt::format("{}{:.3f}{}", shown.empty() ? "" : " ", sample * 1e6, outlier ? "!" : "");
+  }
+  const auto [least, most] = std::ranges::minmax(samples_s);
+  return fmt::format("{:.4f},{:.4f},{:.4f},{:.4f},{:.4f},{},{},{}", quartiles.median * 1e6,
+                     quartiles.q1 * 1e6, quartiles.q3 * 1e6, least * 1e6, most * 1e6,
+                     samples_s.size(), outliers, shown);
+}
+
+// What is in the file, and the file itself.
+class SweepFile {
+ public:
+  SweepFile(const SweepPlan& plan, const SweepOptions& options)
+      : path_(options.path), file_(options.path) {
+    if (options.fresh) file_.truncate(0);
+    if (!options.fresh) read(plan);
+    if (file_.empty()) file_.append(header_of(plan) + "\n");
+  }
+
+  [[nodiscard]] bool has(const std::string& key) const { return keys_.contains(key); }
+  [[nodiscard]] std::size_t rows() const { return keys_.size(); }
+  [[nodiscard]] bool dropped_row() const { return dropped_row_; }
+  [[nodiscard]] const std::set<std::string>& environments() const { return environments_; }
+  void append(const std::string& line) { file_.append(line + "\n"); }
+
+ private:
+  void read(const SweepPlan& plan) {
+    dropped_row_ = file_.drop_unended_line();
+    const std::string text = read_text_file(path_, kLargestFile);
+    std::set<std::string> wanted;
+    for (const auto& cell : plan.cells) wanted.insert(key_of(cell));
+    std::size_t number = 0;
+    for (std::size_t begin = 0; begin < text.size();) {
+      const std::size_t end = text.find('\n', begin);
+      const std::string line = text.substr(begin, end - begin);
+      begin = end + 1;
+      if (++number == 1) {
+        if (line != header_of(plan)) {
+          throw UserError({path_, 1, 1},
+                          fmt::format("found {}; expected the columns {}: a sweep goes on only with "
+                                      "its own rows; choose another file with --out, or start over "
+                                      "with --fresh",
+                                      quoted(line, 200), header_of(plan)));
+        }
+        continue;
+      }
+      read_row(plan, line, number, wanted);
+    }
+  }
+
+  void read_row(const SweepPlan& plan, const std::string& line, std::size_t number,
+                const std::set<std::string>& wanted) {
+    std::vector<std::string> fields;
+    for (std::size_t from = 0; from <= line.size();) {
+      const std::size_t comma = std::min(line.find(',', from), line.size());
+      fields.push_back(line.substr(from, comma - from));
+      from = comma + 1;
+    }
+    const std::size_t expected = plan.columns.size() + sweep_result_columns().size();
+    if (fields.size() != expected) {
+      throw UserError({path_, number, 1},
+                      fmt::format("found {} fields; expected {}", fields.size(), expected));
+    }
+    environments_.insert(fields[expected - 3]);
+    fields.resize(plan.columns.size());
+    const std::string key = key_of(fields);
+    if (!wanted.contains(key)) {
+      throw UserError({path_, number, 1},
+                      fmt::format("{} is no cell of this sweep; choose another file with --out, or "
+                                  "start over with --fresh",
+                                  quoted(key, 200)));
+    }
+    keys_.insert(key);
+  }
+
+  std::string path_;
+  LockedFile file_;
+  std::set<std::string> keys_;
+  std::set<std::string> environments_;
+  bool dropped_row_ = false;
+};
+
+std::vector<std::size_t> random_order(std::size_t count, std::uint64_t seed) {
+  std::vector<std::size_t> order(count);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  Random random = Random::stream(seed, {0x5feeb});
+  for (std::size_t i = count; i > 1; --i) {
+    std::swap(order[i - 1], order[static_cast<std::size_t>(
+                                random.integer(0, static_cast<std::int64_t>(i) - 1))]);
+  }
+  return order;
+}
+
+}  // namespace
+
+const std::vector<std::string>& sweep_result_columns() {
+  static const std::vector<std::string> names{
+      "status",      "time_us_median", "time_us_q1", "time_us_q3", "time_us_min",
+      "time_us_max", "samples",        "outliers",   "samples_us", "order",
+      "unix_time",   "warmup",         "environment", "extra",     "message"};
+  return names;
+}
+
+Quartiles quartiles_of(std::vector<double> values) {
+  std::ranges::sort(values);
+  const auto at = [&](double share) {
+    const double place = share * static_cast<double>(values.size() - 1);
+    const auto below = static_cast<std::size_t>(place);
+    const std::size_t above = std::min(below + 1, values.size() - 1);
+    return values[below] + (place - std::floor(place)) * (values[above] - values[below]);
+  };
+  return {at(0.25), at(0.5), at(0.75)};
+}
+
+SweepResult sweep(const MeasurementBackend& backend, const SweepOptions& options,
+                  const std::function<void(const SweepProgress&)>& progress) {
+  const std::string log = options.path + ".log";
+  auto worker = std::make_unique<WorkerProcess>(backend.command, log, options.start_s);
+  if (worker->name() != backend.name) {
+    throw UserError(fmt::format("the worker is one of '{}'; expected one of '{}'", worker->name(),
+                                backend.name));
+  }
+  const std::string environment = joined(worker->environment());
+  const SweepPlan plan = backend.plan(worker->environment());
+  SweepFile file(plan, options);
+  SweepResult result;
+  result.dropped_row = file.dropped_row();
+  if (!file.environments().empty() && !file.environments().contains(environment)) {
+    result.environment_note = *file.environments().begin();
+  }
+  result.progress = {file.rows(), file.rows(), plan.cells.size()};
+  if (progress) progress(result.progress);
+  const std::vector<std::size_t> order = random_order(plan.cells.size(), options.seed);
+  int failures = 0;
+  for (std::size_t place = 0; place < order.size(); ++place) {
+    const std::vector<std::string>& cell = plan.cells[order[place]];
+    if (file.has(key_of(cell))) continue;
+    if (options.at_most > 0 && result.progress.done - result.progress.found >= options.at_most) {
+      break;
+    }
+    if (!worker || !worker->running()) {
+      worker.reset();
+      worker = std::make_unique<WorkerProcess>(backend.command, log, options.start_s);
+    }
+    MeasureRequest request{options.warmup, options.repeats, options.most_s, {}};
+    for (std::size_t i = 0; i < plan.columns.size(); ++i) request.cell[plan.columns[i]] = cell[i];
+    const MeasureAnswer answer = worker->measure(request, options.timeout_s);
+    file.append(fmt::format("{},{},{},{},{},{},{},{},{}", key_of(cell), to_string(answer.status),
+                            statistics(answer.samples_s), place, std::time(nullptr),
+                            options.warmup, environment, joined(answer.extra),
+                            plain(answer.message)));
+    ++result.progress.done;
+    const bool good =
+        answer.status == MeasureStatus::Ok || answer.status == MeasureStatus::Refused;
+    result.refused += answer.status == MeasureStatus::Refused ? 1 : 0;
+    failures = good ? 0 : failures + 1;
+    if (!good) {
+      ++result.failed;
+      result.last_failure =
+          fmt::format("{} ({}): {}", key_of(cell), to_string(answer.status), answer.message);
+    }
+    if (progress) progress(result.progress);
+    if (failures >= kMostFailures) {
+      throw UserError(fmt::format("{} measurements in a row came to nothing, the last one {}; the "
+                                  "worker's own words are in {}",
+                                  failures, result.last_failure, log));
+    }
+  }
+  return result;
+}
+
+}  // namespace cclgym

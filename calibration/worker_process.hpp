@@ -1,0 +1,93 @@
+// A program that measures, in a process of its own: what hangs or crashes there takes nothing with
+// it.
+//
+// Worker and driver speak JSON, one line a message. The worker says first who it is:
+//   {"worker": "mpi", "environment": {"library": "Open MPI v4.1.4", "ranks": "4", …}}
+// and then answers each request
+//   {"id": 3, "warmup": 10, "repeats": 30, "most_s": 1.5, "cell": {"collective": "allreduce", …}}
+// with one of
+//   {"id": 3, "samples_s": [0.0012, …], "extra": {"algorithm_used": "ring", …}}
+//   {"id": 3, "refused": "why this cannot run here"}
+//   {"id": 3, "error": "what went wrong"}
+// Values of cell, environment and extra are texts. Other lines are log text. The end of its
+// standard input is the end of the worker.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace cclgym {
+
+using TextMap = std::map<std::string, std::string>;
+
+struct WorkerCommand {
+  std::vector<std::string> arguments;  ///< program and arguments; the program is looked up in PATH
+  TextMap environment;                 ///< variables on top of those of this process
+};
+
+/// What is asked of a worker.
+struct MeasureRequest {
+  int warmup = 0;
+  int repeats = 1;
+  double most_s = 0;  ///< a worker may stop repeating after so long; 0: no limit
+  TextMap cell;
+};
+
+/// How a measurement ended.
+enum class MeasureStatus {
+  Ok,
+  Refused,  ///< it cannot run there
+  Failed,   ///< the worker said what went wrong
+  Crashed,  ///< the worker ended
+  Hung,     ///< no answer in time: the worker was killed
+};
+[[nodiscard]] std::string to_string(MeasureStatus status);
+
+struct MeasureAnswer {
+  MeasureStatus status = MeasureStatus::Ok;
+  std::vector<double> samples_s;  ///< not empty if Ok, each > 0
+  TextMap extra;
+  std::string message;  ///< unless Ok
+};
+
+/// One running worker. Killed, with all that it started, when this is destroyed, and by the kernel
+/// when this process dies.
+class WorkerProcess {
+ public:
+  /// Starts it and waits for its first line. Its standard error, and lines that are no messages, go
+  /// to `log` ("": nowhere). Throws UserError, with the last lines of what it said, if it does not
+  /// start within `timeout_s` or says something else.
+  WorkerProcess(const WorkerCommand& command, const std::string& log, double timeout_s);
+  ~WorkerProcess();
+  WorkerProcess(const WorkerProcess&) = delete;
+  WorkerProcess& operator=(const WorkerProcess&) = delete;
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] const TextMap& environment() const { return environment_; }
+  /// After Crashed or Hung the worker is gone.
+  [[nodiscard]] MeasureAnswer measure(const MeasureRequest& request, double timeout_s);
+  [[nodiscard]] bool running() const { return process_ > 0; }
+
+ private:
+  enum class Heard { Line, End, Nothing };
+  void start(const WorkerCommand& command, const std::string& log);
+  void read_hello(const std::string& program, double timeout_s);
+  Heard next_line(double until_s, std::string& line);
+  void keep(const std::string& line);
+  void stop();
+
+  pid_t process_ = -1;
+  int to_ = -1;
+  int from_ = -1;
+  int log_ = -1;
+  std::string unread_;
+  std::vector<std::string> last_lines_;  ///< that are no messages
+  std::string name_;
+  TextMap environment_;
+  int requests_ = 0;
+};
+
+}  // namespace cclgym

@@ -1,0 +1,19 @@
+// The options by which a command is told which collectives of MPI are meant, and where they run.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "calibration/mpi_backend.hpp"
+#include "cli/command.hpp"
+
+namespace cclgym {
+
+/// Declares --launch, --system, --label, --collective, --sizes, --segments and --algorithm.
+void add_mpi_options(ArgumentReader& reader);
+/// What they ask for. Throws UserError on an unknown name or a wrong size.
+[[nodiscard]] MpiSweep mpi_sweep(const Arguments& arguments);
+/// The words of --launch, as a shell splits them.
+[[nodiscard]] std::vector<std::string> mpi_launch(const Arguments& arguments);
+
+}  // namespace cclgym
