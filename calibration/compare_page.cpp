@@ -3,14 +3,11 @@
 #include <nlohmann/json.hpp>
 
 #include "calibration/compare.hpp"
-#include "experiments/report.hpp"
+#include "calibration/html_page.hpp"
 
 namespace cclgym {
 
 namespace embedded {
-extern const std::string_view kChartJs;
-extern const std::string_view kReportStyle;
-extern const std::string_view kCompareTemplate;
 extern const std::string_view kCompareScript;
 }  // namespace embedded
 
@@ -45,12 +42,6 @@ Json system_json(const std::string& name, const std::vector<Compared>& cells) {
           {"sizes", table_json(by_size_decade(cells))}};
 }
 
-std::string replaced(std::string text, std::string_view name, std::string_view value) {
-  const std::size_t place = text.find(name);
-  if (place != std::string::npos) text.replace(place, name.size(), value);
-  return text;
-}
-
 }  // namespace
 
 std::string comparison_html(const Comparison& comparison) {
@@ -69,13 +60,10 @@ std::string comparison_html(const Comparison& comparison) {
   }
   const std::string json =
       data.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-  // From the end to the beginning, so that what was put in is never searched for a name.
-  std::string page(embedded::kCompareTemplate);
-  page = replaced(std::move(page), "{{script}}", javascript_for_script(embedded::kCompareScript));
-  page = replaced(std::move(page), "{{chart_js}}", javascript_for_script(embedded::kChartJs));
-  page = replaced(std::move(page), "{{data}}", json_for_script(json));
-  page = replaced(std::move(page), "{{text}}", html_escaped(comparison_text(comparison, 50)));
-  return replaced(std::move(page), "{{style}}", embedded::kReportStyle);
+  return html_page({.title = "Predicted and measured · cclgym",
+                    .text = comparison_text(comparison, 50),
+                    .json = json,
+                    .script = embedded::kCompareScript});
 }
 
 }  // namespace cclgym

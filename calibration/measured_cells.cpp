@@ -47,8 +47,13 @@ std::string joined(const std::set<std::string>& names) {
 }  // namespace
 
 std::string MeasuredCell::label() const {
-  return fmt::format("{}, {} ranks, {}, {}", system, ranks, to_string(collective),
-                     format_bytes(bytes));
+  std::string how;
+  if (named) {
+    how = fmt::format(", {}", named->algorithm);
+    if (named->tile_bytes > 0) how += fmt::format(" in {}", format_bytes(named->tile_bytes));
+  }
+  return fmt::format("{}, {} ranks, {}, {}{}", system, ranks, to_string(collective),
+                     format_bytes(bytes), how);
 }
 
 std::vector<std::string> systems_of(std::span<const Measurement> rows) {
@@ -89,9 +94,10 @@ MeasuredCells make_cells(std::span<const Measurement> rows, const CellFilter& fi
       }
     }
     RunPlan plan = run_plan(system, row);
+    if (row.named) plan.named = row.named;
     std::string version = row.nccl_version;
     if (version.empty()) version = filter.nccl_version.value_or(system.nccl_version);
-    if (!plan.named && !version.empty()) {
+    if (!plan.named && row.chooser.empty() && !version.empty()) {
       try {
         version = parse_nccl_version(version).to_string();
       } catch (const UserError& error) {
@@ -113,10 +119,11 @@ MeasuredCells make_cells(std::span<const Measurement> rows, const CellFilter& fi
       }
       continue;
     }
-    const std::string how = plan.named ? fmt::format("{} {} {} {}", plan.named->algorithm,
-                                                     to_string(plan.named->protocol),
-                                                     plan.named->channels, plan.named->instances)
-                                       : version;
+    const std::string how =
+        plan.named
+            ? fmt::format("{} {} {} {} {}", plan.named->algorithm, to_string(plan.named->protocol),
+                          plan.named->channels, plan.named->instances, plan.named->tile_bytes)
+            : (row.chooser.empty() ? version : row.chooser);
     const CollectiveKind collective = plan.collective.value_or(row.collective);
     auto& [cell, times] =
         cells[{system.name, row.ranks, row.nodes, collective, plan.cost_model, how, row.bytes}];
@@ -126,6 +133,7 @@ MeasuredCells make_cells(std::span<const Measurement> rows, const CellFilter& fi
       cell.cost_model = plan.cost_model;
       cell.nccl_version = version;
       cell.named = plan.named;
+      cell.chooser = row.chooser;
       cell.ranks = row.ranks;
       cell.nodes = row.nodes;
       cell.collective = collective;

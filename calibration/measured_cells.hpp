@@ -20,6 +20,7 @@ struct MeasuredCell {
   FabricSpec fabric;
   std::string cost_model;    ///< what cost_model_for takes
   std::string nccl_version;  ///< whose default choice it is, unless `named` says how it ran
+  std::string chooser;       ///< who chose, if it was not NCCL: what make_config_chooser takes
   std::optional<Config> named;
   int ranks = 0;
   int nodes = 1;

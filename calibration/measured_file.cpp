@@ -7,6 +7,8 @@
 #include <string_view>
 
 #include "calibration/nccl_tests_text.hpp"
+#include "calibration/sweep.hpp"
+#include "collectives/algorithm.hpp"
 #include "core/text_file.hpp"
 #include "experiments/csv.hpp"
 
@@ -24,10 +26,18 @@ const std::vector<std::string>& required_columns() {
 
 const std::vector<std::string>& known_columns() {
   static const std::vector<std::string> names{
-      "system",       "gpu",         "gpus_per_node", "ranks",      "nodes",
-      "nccl_version", "config",      "collective",    "size_bytes", "time_us_median",
-      "time_us_min",  "time_us_max", "samples",       "source"};
-  return names;
+      "system",       "gpu",         "gpus_per_node", "ranks",         "nodes",
+      "nccl_version", "config",      "collective",    "size_bytes",    "time_us_median",
+      "time_us_min",  "time_us_max", "samples",       "source",        "algorithm",
+      "protocol",     "channels",    "in_place",      "segment_bytes", "openmpi_algorithm"};
+  static const std::vector<std::string> all = [] {
+    std::vector<std::string> both = names;
+    for (const std::string& name : sweep_result_columns()) {
+      if (std::find(both.begin(), both.end(), name) == both.end()) both.push_back(name);
+    }
+    return both;
+  }();
+  return all;
 }
 
 std::vector<std::string_view> lines_of(std::string_view text) {
@@ -180,6 +190,32 @@ class Reader {
   CsvLine line_;
 };
 
+// What the row says of how the call was carried out.
+void read_config(const Reader& reader, Measurement& row) {
+  if (!reader.given("algorithm")) return;
+  const std::string algorithm = reader.text("algorithm");
+  if (algorithm.ends_with("-default")) {
+    row.chooser = algorithm.starts_with("nccl") ? "" : algorithm;
+    return;
+  }
+  Config config{.algorithm = algorithm};
+  try {
+    (void)algorithm_info(algorithm);
+  } catch (const UserError& error) {
+    reader.fail("algorithm", fmt::format("is no algorithm of the library: {}", error.what()));
+  }
+  if (reader.given("protocol")) {
+    const auto protocol = parse_protocol(reader.text("protocol"));
+    if (!protocol) reader.fail("protocol", "is none of LL, LL128, Simple");
+    config.protocol = *protocol;
+  }
+  if (reader.given("channels")) config.channels = reader.count("channels", 1);
+  if (reader.given("segment_bytes") && reader.text("segment_bytes") != "0") {
+    config.tile_bytes = reader.bytes("segment_bytes");
+  }
+  row.named = config;
+}
+
 Measurement read_row(const Reader& reader, const MeasuredFileContext& context) {
   Measurement row;
   row.system = reader.has("system") ? reader.text("system") : context.system.value_or("");
@@ -208,6 +244,7 @@ Measurement read_row(const Reader& reader, const MeasuredFileContext& context) {
                                       "reduce", "alltoall", "sendrecv", "gather", "scatter"}));
   }
   row.bytes = reader.bytes("size_bytes");
+  read_config(reader, row);
   const double time_us = reader.microseconds("time_us_median");
   row.time_s = time_us * 1e-6;
   if (reader.given("time_us_min") && reader.microseconds("time_us_min") > time_us) {
@@ -273,7 +310,9 @@ std::vector<Measurement> read_measured_file(const std::string& path,
       header.emplace(line, SourceLocation{path, i + 1, 1});
       continue;
     }
-    rows.push_back(read_row(Reader(*header, line, path, i + 1), context));
+    const Reader reader(*header, line, path, i + 1);
+    if (reader.given("status") && reader.text("status") != "ok") continue;
+    rows.push_back(read_row(reader, context));
     rows.back().where = {path, i + 1, 1};
   }
   if (!header) return read_nccl_tests_text(text, path, context);

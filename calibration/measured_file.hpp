@@ -8,6 +8,7 @@
 
 #include "collectives/contract.hpp"
 #include "core/error.hpp"
+#include "sim/call.hpp"
 
 namespace cclgym {
 
@@ -22,6 +23,9 @@ struct Measurement {
   std::uint64_t bytes = 0;  ///< as nccl-tests counts, > 0
   double time_s = 0;        ///< median, out of place, > 0
   std::string source;       ///< who measured; may be empty
+  /// How the call was carried out, if the row says so; tile_bytes: the segments of MPI, 0: whole.
+  std::optional<Config> named{};
+  std::string chooser;  ///< "openmpi-default": who chose, if it was not NCCL; may be empty
   SourceLocation where;
 };
 
@@ -42,7 +46,9 @@ struct MeasuredFileContext {
 ///
 /// CSV has a header line with the columns ranks, collective, size_bytes and time_us_median, and
 /// may have system, gpu, gpus_per_node, nodes, nccl_version, config, time_us_min, time_us_max,
-/// samples and source, in any order. Sizes are in bytes, times in microseconds, both plain numbers.
+/// samples, source, algorithm (of the library, "openmpi-default" or nothing), protocol, channels,
+/// segment_bytes and the other columns of `cclgym calibrate` (sweep.hpp), in any order. Rows whose
+/// status is not "ok" are left out. Sizes are in bytes, times in microseconds, both plain numbers.
 /// Lines that begin with # are comments. Anything else is taken for the output of nccl-tests
 /// (nccl_tests_text.hpp).
 ///

@@ -20,9 +20,7 @@ bool wanted(const MpiSweep& sweep, std::string_view algorithm) {
 std::vector<CollectiveKind> collectives_of(const MpiSweep& sweep) {
   if (!sweep.collectives.empty()) return sweep.collectives;
   std::vector<CollectiveKind> all;
-  for (const OpenMpiAlgorithm& each : openmpi_algorithms()) {
-    if (std::ranges::find(all, each.collective) == all.end()) all.push_back(each.collective);
-  }
+  for (const OpenMpiCollective& each : openmpi_collectives()) all.push_back(each.collective);
   return all;
 }
 
@@ -34,22 +32,23 @@ std::vector<MpiConfig> mpi_configs(const MpiSweep& sweep, CollectiveKind collect
   if (wanted(sweep, kMpiDefault)) configs.push_back({std::string(kMpiDefault), 0, 0});
   for (const OpenMpiAlgorithm& each : openmpi_algorithms()) {
     if (each.collective != collective || !wanted(sweep, each.algorithm)) continue;
-    const MpiConfig whole{std::string(each.algorithm), each.number, 0};
-    configs.push_back(whole);
-    if (!each.segments) continue;
+    std::vector<std::uint64_t> segments{0};
     for (const std::uint64_t segment : sweep.segments) {
-      if (segment == 0 || segment >= bytes) continue;
-      configs.push_back(whole);
-      configs.back().segment_bytes = segment;
+      if (segment > 0 && segment < bytes) segments.push_back(segment);
+    }
+    for (const std::uint64_t segment : segments) {
+      // Of several numbers for one algorithm the first.
+      if (find_openmpi_algorithm(collective, each.algorithm, segment) != &each) continue;
+      configs.push_back({std::string(each.algorithm), each.number, segment});
     }
   }
   return configs;
 }
 
 const std::vector<std::string>& mpi_columns() {
-  static const std::vector<std::string> names{"system",     "ranks",     "nodes",
-                                              "config",     "collective", "size_bytes",
-                                              "algorithm",  "segment_bytes", "openmpi_algorithm"};
+  static const std::vector<std::string> names{"system",    "ranks",         "nodes",
+                                              "config",    "collective",    "size_bytes",
+                                              "algorithm", "segment_bytes", "openmpi_algorithm"};
   return names;
 }
 
@@ -68,7 +67,8 @@ std::vector<std::string> mpi_cell(const MpiSweep& sweep, const TextMap& environm
 }
 
 MeasurementBackend mpi_backend(const MpiSweep& sweep, const std::vector<std::string>& launch) {
-  MeasurementBackend backend{.name = "mpi"};
+  MeasurementBackend backend;
+  backend.name = "mpi";
   backend.command.arguments = launch;
   backend.command.arguments.push_back(
       worker_program("cclgym-mpi-worker", "OpenMPI (libopenmpi-dev, openmpi-bin)"));

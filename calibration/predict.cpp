@@ -43,12 +43,15 @@ struct Predictor::Task {
   std::map<int, std::shared_ptr<const ThreadBlockProgram>> chains;       // by channels
 
   [[nodiscard]] Config config_of(const MeasuredCell& cell, const CostModel& model) {
-    if (cell.named) return with_protocol_tiles(model, *cell.named);
-    auto& chooser = choosers[cell.nccl_version];
+    if (cell.named) {
+      return cell.named->tile_bytes > 0 ? *cell.named : with_protocol_tiles(model, *cell.named);
+    }
+    auto& chooser = choosers[cell.chooser + cell.nccl_version];
     if (!chooser) {
-      chooser = make_nccl_chooser(
-          cell.nccl_version,
-          {.fabric = site->fabric, .fabric_label = fabric_label(cell.fabric), .cost_model = model});
+      const ChooserSite where{
+          .fabric = site->fabric, .fabric_label = fabric_label(cell.fabric), .cost_model = model};
+      chooser = cell.chooser.empty() ? make_nccl_chooser(cell.nccl_version, where)
+                                     : make_config_chooser(cell.chooser, where);
     }
     return chooser->choose({cell.collective, cell.bytes, 0});
   }

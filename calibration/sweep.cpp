@@ -4,8 +4,8 @@
 #include <cmath>
 #include <ctime>
 #include <fmt/format.h>
+#include <map>
 #include <memory>
-#include <numeric>
 #include <set>
 
 #include "core/error.hpp"
@@ -91,11 +91,12 @@ class SweepFile {
       begin = end + 1;
       if (++number == 1) {
         if (line != header_of(plan)) {
-          throw UserError({path_, 1, 1},
-                          fmt::format("found {}; expected the columns {}: a sweep goes on only with "
-                                      "its own rows; choose another file with --out, or start over "
-                                      "with --fresh",
-                                      quoted(line, 200), header_of(plan)));
+          throw UserError(
+              {path_, 1, 1},
+              fmt::format("found {}; expected the columns {}: a sweep goes on only with "
+                          "its own rows; choose another file with --out, or start over "
+                          "with --fresh",
+                          quoted(line, 200), header_of(plan)));
         }
         continue;
       }
@@ -135,13 +136,26 @@ class SweepFile {
   bool dropped_row_ = false;
 };
 
-std::vector<std::size_t> random_order(std::size_t count, std::uint64_t seed) {
-  std::vector<std::size_t> order(count);
-  std::iota(order.begin(), order.end(), std::size_t{0});
+// Cells in the order in which they are measured.
+std::vector<std::size_t> random_order(const SweepPlan& plan, std::uint64_t seed) {
   Random random = Random::stream(seed, {0x5feeb});
-  for (std::size_t i = count; i > 1; --i) {
-    std::swap(order[i - 1], order[static_cast<std::size_t>(
-                                random.integer(0, static_cast<std::int64_t>(i) - 1))]);
+  const auto shuffle = [&](std::vector<std::size_t>& values) {
+    for (std::size_t i = values.size(); i > 1; --i) {
+      const auto other = random.integer(0, static_cast<std::int64_t>(i) - 1);
+      std::swap(values[i - 1], values[static_cast<std::size_t>(other)]);
+    }
+  };
+  std::map<std::size_t, std::vector<std::size_t>> blocks;
+  for (std::size_t i = 0; i < plan.cells.size(); ++i) {
+    blocks[plan.blocks.empty() ? i : plan.blocks[i]].push_back(i);
+  }
+  std::vector<std::size_t> names;
+  for (const auto& [block, cells] : blocks) names.push_back(block);
+  shuffle(names);
+  std::vector<std::size_t> order;
+  for (const std::size_t block : names) {
+    shuffle(blocks[block]);
+    order.insert(order.end(), blocks[block].begin(), blocks[block].end());
   }
   return order;
 }
@@ -150,9 +164,9 @@ std::vector<std::size_t> random_order(std::size_t count, std::uint64_t seed) {
 
 const std::vector<std::string>& sweep_result_columns() {
   static const std::vector<std::string> names{
-      "status",      "time_us_median", "time_us_q1", "time_us_q3", "time_us_min",
-      "time_us_max", "samples",        "outliers",   "samples_us", "order",
-      "unix_time",   "warmup",         "environment", "extra",     "message"};
+      "status",      "time_us_median", "time_us_q1",  "time_us_q3", "time_us_min",
+      "time_us_max", "samples",        "outliers",    "samples_us", "order",
+      "unix_time",   "warmup",         "environment", "extra",      "message"};
   return names;
 }
 
@@ -185,7 +199,7 @@ SweepResult sweep(const MeasurementBackend& backend, const SweepOptions& options
   }
   result.progress = {file.rows(), file.rows(), plan.cells.size()};
   if (progress) progress(result.progress);
-  const std::vector<std::size_t> order = random_order(plan.cells.size(), options.seed);
+  const std::vector<std::size_t> order = random_order(plan, options.seed);
   int failures = 0;
   for (std::size_t place = 0; place < order.size(); ++place) {
     const std::vector<std::string>& cell = plan.cells[order[place]];
@@ -201,12 +215,10 @@ SweepResult sweep(const MeasurementBackend& backend, const SweepOptions& options
     for (std::size_t i = 0; i < plan.columns.size(); ++i) request.cell[plan.columns[i]] = cell[i];
     const MeasureAnswer answer = worker->measure(request, options.timeout_s);
     file.append(fmt::format("{},{},{},{},{},{},{},{},{}", key_of(cell), to_string(answer.status),
-                            statistics(answer.samples_s), place, std::time(nullptr),
-                            options.warmup, environment, joined(answer.extra),
-                            plain(answer.message)));
+                            statistics(answer.samples_s), place, std::time(nullptr), options.warmup,
+                            environment, joined(answer.extra), plain(answer.message)));
     ++result.progress.done;
-    const bool good =
-        answer.status == MeasureStatus::Ok || answer.status == MeasureStatus::Refused;
+    const bool good = answer.status == MeasureStatus::Ok || answer.status == MeasureStatus::Refused;
     result.refused += answer.status == MeasureStatus::Refused ? 1 : 0;
     failures = good ? 0 : failures + 1;
     if (!good) {
@@ -216,9 +228,10 @@ SweepResult sweep(const MeasurementBackend& backend, const SweepOptions& options
     }
     if (progress) progress(result.progress);
     if (failures >= kMostFailures) {
-      throw UserError(fmt::format("{} measurements in a row came to nothing, the last one {}; the "
-                                  "worker's own words are in {}",
-                                  failures, result.last_failure, log));
+      throw UserError(
+          fmt::format("{} measurements in a row came to nothing, the last one {}; the "
+                      "worker's own words are in {}",
+                      failures, result.last_failure, log));
     }
   }
   return result;

@@ -16,6 +16,9 @@ namespace cclgym {
 struct SweepPlan {
   std::vector<std::string> columns;
   std::vector<std::vector<std::string>> cells;
+  /// Which block each cell belongs to: blocks come in random order, the cells of one one after the
+  /// other, in random order too. Empty: each cell is its own.
+  std::vector<std::size_t> blocks{};
 };
 
 /// What is measured on, and by what.
@@ -32,10 +35,10 @@ struct SweepOptions {
   std::uint64_t seed = 1;  ///< of the order
   int warmup = 20;
   int repeats = 50;
-  double most_s = 0;         ///< of one cell's repeats; 0: no limit
-  double timeout_s = 60;     ///< after which a cell is hung
-  double start_s = 60;       ///< after which a worker does not start
-  std::size_t at_most = 0;   ///< stop after so many cells; 0: no limit
+  double most_s = 0;        ///< of one cell's repeats; 0: no limit
+  double timeout_s = 60;    ///< after which a cell is hung
+  double start_s = 60;      ///< after which a worker does not start
+  std::size_t at_most = 0;  ///< stop after so many cells; 0: no limit
 };
 
 /// Where a sweep is.
@@ -47,15 +50,15 @@ struct SweepProgress {
 
 struct SweepResult {
   SweepProgress progress;
-  std::size_t refused = 0;  ///< rows of this sweep that the worker refused
-  std::size_t failed = 0;   ///< … that failed, crashed or hung
-  bool dropped_row = false;  ///< a row that was cut off in the middle was measured again
+  std::size_t refused = 0;       ///< rows of this sweep that the worker refused
+  std::size_t failed = 0;        ///< … that failed, crashed or hung
+  bool dropped_row = false;      ///< a row that was cut off in the middle was measured again
   std::string environment_note;  ///< of rows that were measured elsewhere; empty: none
   std::string last_failure;
 };
 
-/// Behind the plan's columns: status (ok, refused, failed, crashed, hung), time_us_median, _q1, _q3,
-/// _min, _max of the samples, their number, how many of them are outliers (further from the
+/// Behind the plan's columns: status (ok, refused, failed, crashed, hung), time_us_median, _q1,
+/// _q3, _min, _max of the samples, their number, how many of them are outliers (further from the
 /// quartiles than three times their distance: kept, and marked in the next column), samples_us (in
 /// order, blanks between, outliers with !), place in the order, seconds since 1970, warmup,
 /// environment (key=value;…), extra (the same), message.

@@ -94,8 +94,7 @@ MeasureAnswer answer_of(const json& message) {
   ::execvp(arguments.front(), arguments.data());
   const std::string message =
       fmt::format("{}: {}\n", command.arguments.front(), std::generic_category().message(errno));
-  [[maybe_unused]] const ssize_t ignored =
-      ::write(STDOUT_FILENO, message.data(), message.size());
+  [[maybe_unused]] const ssize_t ignored = ::write(STDOUT_FILENO, message.data(), message.size());
   ::_exit(127);
 }
 

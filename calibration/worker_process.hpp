@@ -48,9 +48,9 @@ enum class MeasureStatus {
 
 struct MeasureAnswer {
   MeasureStatus status = MeasureStatus::Ok;
-  std::vector<double> samples_s;  ///< not empty if Ok, each > 0
-  TextMap extra;
-  std::string message;  ///< unless Ok
+  std::vector<double> samples_s{};  ///< not empty if Ok, each > 0
+  TextMap extra{};
+  std::string message{};  ///< unless Ok
 };
 
 /// One running worker. Killed, with all that it started, when this is destroyed, and by the kernel

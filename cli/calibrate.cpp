@@ -1,84 +1,23 @@
 // cclgym calibrate: real collectives, measured.
-#include <boost/program_options/parsers.hpp>
 #include <fmt/core.h>
-#include <iostream>
-#include <memory>
-#include <unistd.h>
 
 #include "calibration/mpi_backend.hpp"
 #include "cli/command.hpp"
-#include "cli/interrupt.hpp"
 #include "cli/measured_options.hpp"
 #include "cli/mpi_options.hpp"
-#include "experiments/progress.hpp"
+#include "cli/sweep_options.hpp"
 
 namespace cclgym {
 
 namespace {
-
-const OptionSpec kSeed{.name = "seed",
-                       .kind = OptionKind::Integer,
-                       .description = "of the order",
-                       .min = 0,
-                       .max = 1e15,
-                       .default_text = "1"};
-const OptionSpec kWarmup{.name = "warmup",
-                         .kind = OptionKind::Integer,
-                         .description = "calls of each cell that are not measured",
-                         .min = 1,
-                         .max = 1e6,
-                         .default_text = "20"};
-const OptionSpec kRepeats{.name = "repeats",
-                          .kind = OptionKind::Integer,
-                          .description = "calls of each cell that are",
-                          .min = 1,
-                          .max = 1e6,
-                          .default_text = "50"};
-const OptionSpec kMostTime{.name = "time-per-cell",
-                           .kind = OptionKind::Time,
-                           .description = "stop repeating a cell after it, with 5 repeats at least",
-                           .max = 1e6,
-                           .default_text = "2s"};
-const OptionSpec kTimeout{.name = "timeout",
-                          .kind = OptionKind::Time,
-                          .description = "after which a cell is hung, and its worker killed",
-                          .max = 1e6,
-                          .exclusive_min = true,
-                          .default_text = "60s"};
-
-std::string text_of(const Arguments& arguments, const OptionSpec& spec) {
-  return arguments.has(spec.name) ? arguments.text(spec.name) : spec.default_text;
-}
-
-SweepOptions sweep_options(const Arguments& arguments) {
-  const auto integer = [&](const OptionSpec& spec) {
-    return read_integer(text_of(arguments, spec), spec, argument_location(spec.name));
-  };
-  const auto time_s = [&](const OptionSpec& spec) {
-    return read_time_s(text_of(arguments, spec), spec, argument_location(spec.name));
-  };
-  return {.path = arguments.text("out"),
-          .fresh = arguments.has("fresh"),
-          .seed = static_cast<std::uint64_t>(integer(kSeed)),
-          .warmup = static_cast<int>(integer(kWarmup)),
-          .repeats = static_cast<int>(integer(kRepeats)),
-          .most_s = time_s(kMostTime),
-          .timeout_s = time_s(kTimeout)};
-}
 
 int calibrate(const std::vector<std::string>& args) {
   ArgumentReader reader(calibrate_command());
   reader.positional("backend", "what to measure: mpi")
       .option("out,o", "FILE", "the rows, in CSV; a file that has some of them is gone on with");
   add_mpi_options(reader);
-  const auto arguments = reader.option(kWarmup, "N")
-                             .option(kRepeats, "N")
-                             .option(kMostTime, "T")
-                             .option(kTimeout, "T")
-                             .option(kSeed, "N")
-                             .flag("fresh", "throw away the rows that are there")
-                             .flag("quiet", "no progress on standard error")
-                             .read(args);
+  add_sweep_options(reader);
+  const auto arguments = reader.read(args);
   if (!arguments) return 0;
   const std::string& name = arguments->text("backend");
   const std::vector<std::string> names{"mpi"};
@@ -88,29 +27,9 @@ int calibrate(const std::vector<std::string>& args) {
   }
   check_output_file(*arguments);
   const MeasurementBackend backend = mpi_backend(mpi_sweep(*arguments), mpi_launch(*arguments));
-  const SweepOptions options = sweep_options(*arguments);
-  const bool quiet = arguments->has("quiet");
-  const bool terminal = ::isatty(STDERR_FILENO) == 1;
-  std::unique_ptr<InterruptNotice> interrupt;
-  std::unique_ptr<Progress> progress;
-  const SweepResult result = sweep(backend, options, [&](const SweepProgress& at) {
-    if (!interrupt) {
-      interrupt = std::make_unique<InterruptNotice>(at.total, terminal && !quiet);
-      if (!quiet && at.found > 0) {
-        fmt::print(stderr, "resuming: {} of {} cells are done\n", at.found, at.total);
-      }
-      if (!quiet) progress = std::make_unique<Progress>(std::cerr, terminal, at.total, at.found);
-    }
-    interrupt->update(at.done);
-    if (progress) progress->update(at.done);
-  });
-  if (progress) progress->leave_line();
-  if (!result.environment_note.empty()) {
-    fmt::print(stderr, "note: rows that were there were measured elsewhere: {}\n",
-               result.environment_note);
-  }
+  const SweepResult result = run_sweep(backend, *arguments, arguments->text("out"));
   fmt::print("rows      {} of {} in {}\n", result.progress.done, result.progress.total,
-             options.path);
+             arguments->text("out"));
   if (result.refused > 0) fmt::print("refused   {}\n", result.refused);
   if (result.failed > 0) {
     fmt::print("failed    {}, the last one {}\n", result.failed, result.last_failure);
@@ -126,9 +45,11 @@ const Command& calibrate_command() {
       .summary = "Measures real collectives, for `fit` and `compare`",
       .usage = "BACKEND --out FILE [options]",
       .examples =
-          "  cclgym calibrate mpi --launch \"mpirun -n 4\" --sizes \"64B..4MiB x4\" -o measured.csv\n"
+          "  cclgym calibrate mpi --launch \"mpirun -n 4\" --sizes \"64B..4MiB x4\" -o "
+          "measured.csv\n"
           "      every algorithm of OpenMPI, whole and in segments, and its own choice\n"
-          "  cclgym calibrate mpi --launch \"scripts/netlab mpirun\" --system netlab -o netlab.csv\n"
+          "  cclgym calibrate mpi --launch \"scripts/netlab mpirun\" --system netlab -o "
+          "netlab.csv\n"
           "      between hosts that are network namespaces, with links of a known rate\n"
           "  (the same command goes on with a sweep that was stopped or killed)",
       .run = calibrate};

@@ -35,6 +35,7 @@ struct Command {
 [[nodiscard]] const Command& compare_command();
 [[nodiscard]] const Command& calibrate_command();
 [[nodiscard]] const Command& train_command();
+[[nodiscard]] const Command& validate_command();
 [[nodiscard]] const Command& evaluate_command();
 [[nodiscard]] const Command& export_command();
 

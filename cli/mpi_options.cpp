@@ -1,5 +1,6 @@
 #include "cli/mpi_options.hpp"
 
+#include <algorithm>
 #include <boost/program_options/parsers.hpp>
 
 #include "calibration/measured_file.hpp"
@@ -13,16 +14,18 @@ namespace {
 const OptionSpec kSizes{.name = "sizes",
                         .kind = OptionKind::Bytes,
                         .shape = OptionShape::OneOrList,
-                        .description = "of the calls, as nccl-tests count: sizes and ranges, "
-                                       "commas between",
+                        .description =
+                            "of the calls, as nccl-tests count: sizes and ranges, "
+                            "commas between",
                         .min = 4,
                         .max = 1024.0 * 1024 * 1024,
                         .default_text = "64B..4MiB x4"};
 const OptionSpec kSegments{.name = "segments",
                            .kind = OptionKind::Bytes,
                            .shape = OptionShape::OneOrList,
-                           .description = "into which the algorithms that can do so cut messages, "
-                                          "on top of none",
+                           .description =
+                               "into which the algorithms that can do so cut messages, "
+                               "on top of none",
                            .max = 1024.0 * 1024 * 1024,
                            .default_text = "32KiB,128KiB,512KiB"};
 
@@ -79,8 +82,10 @@ MpiSweep mpi_sweep(const Arguments& arguments) {
                  .algorithms = names_of(arguments, "algorithm")};
   std::vector<std::string> collectives;
   std::vector<std::string> algorithms{std::string(kMpiDefault)};
-  for (const OpenMpiAlgorithm& each : openmpi_algorithms()) {
+  for (const OpenMpiCollective& each : openmpi_collectives()) {
     collectives.emplace_back(to_string(each.collective));
+  }
+  for (const OpenMpiAlgorithm& each : openmpi_algorithms()) {
     algorithms.emplace_back(each.algorithm);
   }
   for (const std::string& name : names_of(arguments, "collective")) {

@@ -16,8 +16,8 @@ struct ForcedAlgorithm {
   friend auto operator<=>(const ForcedAlgorithm&, const ForcedAlgorithm&) = default;
 };
 
-/// Communicators that carry out a collective in a given way. OpenMPI reads the forced algorithm when
-/// a communicator is made, so that one is kept for each way that was asked for.
+/// Communicators that carry out a collective in a given way. OpenMPI reads the forced algorithm
+/// when a communicator is made, so that one is kept for each way that was asked for.
 ///
 /// Every rank must ask for the same ways in the same order. Needs the MCA parameter
 /// coll_tuned_use_dynamic_rules to be true from the start.

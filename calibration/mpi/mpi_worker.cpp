@@ -1,5 +1,5 @@
-// cclgym-mpi-worker: times OpenMPI's collectives, one request a line (calibration/worker_process.hpp).
-// Started by an MPI launcher; rank 0 reads and answers.
+// cclgym-mpi-worker: times OpenMPI's collectives, one request a line
+// (calibration/worker_process.hpp). Started by an MPI launcher; rank 0 reads and answers.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -52,7 +52,7 @@ Request read_request(const json& line) {
 const std::map<std::string, std::string>& tuned_names() {
   static const std::map<std::string, std::string> names{
       {"allreduce", "allreduce"}, {"allgather", "allgather"}, {"broadcast", "bcast"},
-      {"reduce", "reduce"},       {"alltoall", "alltoall"},   {"reducescatter", "reduce_scatter_block"}};
+      {"reduce", "reduce"},       {"alltoall", "alltoall"},   {"reducescatter", "reduce_scatter"}};
   return names;
 }
 
@@ -65,6 +65,7 @@ class Collective {
     const auto floats = static_cast<std::size_t>(request.bytes / sizeof(float));
     whole_ = static_cast<int>(floats);
     part_ = whole_ / ranks_;
+    parts_.assign(static_cast<std::size_t>(ranks_), part_);
     send_.resize(floats);
     receive_.resize(floats);
     // Small whole numbers: sums are exact in any order.
@@ -86,7 +87,7 @@ class Collective {
     } else if (name == "alltoall") {
       MPI_Alltoall(in, part_, MPI_FLOAT, out, part_, MPI_FLOAT, comm_);
     } else {
-      MPI_Reduce_scatter_block(in, out, part_, MPI_FLOAT, MPI_SUM, comm_);
+      MPI_Reduce_scatter(in, out, parts_.data(), MPI_FLOAT, MPI_SUM, comm_);
     }
   }
 
@@ -129,6 +130,7 @@ class Collective {
   int ranks_ = 1;
   int whole_ = 0;
   int part_ = 0;
+  std::vector<int> parts_;  ///< MPI_Reduce_scatter has a count for each rank
   std::vector<float> send_;
   std::vector<float> receive_;
 };
@@ -200,8 +202,8 @@ class Worker {
               << std::endl;
   }
 
-  // Every rank gets rank 0's next line. They sleep while rank 0 waits for one: ranks that spin would
-  // take the processors from whoever prepares the request.
+  // Every rank gets rank 0's next line. They sleep while rank 0 waits for one: ranks that spin
+  // would take the processors from whoever prepares the request.
   bool next_line(std::string& line) {
     int length = -1;
     if (rank_ == 0) {
@@ -257,8 +259,8 @@ class Worker {
       if (!on_all(MPI_Wtime() - begin_s < request.most_s, control_)) break;
     }
     std::vector<double> samples_s(own_s.size());
-    MPI_Reduce(own_s.data(), samples_s.data(), static_cast<int>(own_s.size()), MPI_DOUBLE, MPI_MAX, 0,
-               control_);
+    MPI_Reduce(own_s.data(), samples_s.data(), static_cast<int>(own_s.size()), MPI_DOUBLE, MPI_MAX,
+               0, control_);
     answer["samples_s"] = samples_s;
   }
 

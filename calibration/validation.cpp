@@ -1,0 +1,220 @@
+#include "calibration/validation.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <map>
+#include <set>
+
+#include "calibration/measured_file.hpp"
+#include "core/error.hpp"
+#include "core/random.hpp"
+#include "core/text_file.hpp"
+#include "core/units.hpp"
+#include "experiments/csv.hpp"
+
+namespace cclgym {
+
+namespace {
+
+constexpr int kResamples = 2000;
+
+// Medians of one call: by configuration, then round.
+struct CallRows {
+  std::map<std::string, std::map<int, double>> times_s;
+  std::string chosen;
+  std::string by_default;
+};
+using CallKey = std::pair<CollectiveKind, std::uint64_t>;
+
+std::string config_text(const std::string& algorithm, std::uint64_t segment_bytes) {
+  return segment_bytes == 0 ? algorithm
+                            : fmt::format("{} in {}", algorithm, format_bytes(segment_bytes));
+}
+
+std::map<CallKey, CallRows> rows_of(const std::string& path) {
+  constexpr std::size_t kLargestFile = std::size_t{1} << 30;
+  const std::string text = read_text_file(path, kLargestFile);
+  std::map<std::string, std::size_t> columns;
+  std::map<CallKey, CallRows> calls;
+  std::size_t number = 0;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const CsvLine line(std::string_view(text).substr(begin, end - begin), path, ++number);
+    begin = end + 1;
+    const auto field = [&](const std::string& name) {
+      std::string value;
+      line.read(columns.at(name), name, value);
+      return value;
+    };
+    if (number == 1) {
+      for (std::size_t i = 0; i < line.size(); ++i) {
+        std::string name;
+        line.read(i, "name", name);
+        columns[name] = i;
+      }
+      for (const char* const name : {"collective", "size_bytes", "algorithm", "segment_bytes",
+                                     "round", "role", "status", "time_us_median"}) {
+        if (!columns.contains(name)) line.fail(0, fmt::format("there is no column {}", name));
+      }
+      continue;
+    }
+    if (line.size() != columns.size()) {
+      line.fail(0, fmt::format("found {} fields; expected {}", line.size(), columns.size()));
+    }
+    if (field("status") != "ok") continue;
+    const auto kind = measured_collective(field("collective"));
+    if (!kind) line.fail(columns.at("collective"), "is no collective");
+    std::uint64_t bytes = 0;
+    std::uint64_t segment = 0;
+    int round = 0;
+    double time_us = 0;
+    line.read(columns.at("size_bytes"), "size_bytes", bytes);
+    line.read(columns.at("segment_bytes"), "segment_bytes", segment);
+    line.read(columns.at("round"), "round", round);
+    line.read(columns.at("time_us_median"), "time_us_median", time_us);
+    if (!(time_us > 0) || !std::isfinite(time_us)) {
+      line.fail(columns.at("time_us_median"), "is no time");
+    }
+    CallRows& call = calls[{*kind, bytes}];
+    const std::string config = config_text(field("algorithm"), segment);
+    call.times_s[config][round] = time_us * 1e-6;
+    const std::string role = field("role");
+    if (role.starts_with("chosen")) call.chosen = config;
+    if (role.ends_with("default")) call.by_default = config;
+  }
+  return calls;
+}
+
+double median_of(const std::map<int, double>& times_s) {
+  std::vector<double> values;
+  for (const auto& [round, time_s] : times_s) values.push_back(time_s);
+  return quartiles_of(std::move(values)).median;
+}
+
+double mean_of(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += value;
+  return sum / static_cast<double>(values.size());
+}
+
+std::size_t pick(Random& random, std::size_t count) {
+  return static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(count) - 1));
+}
+
+double resampled_mean(const std::vector<double>& values, Random& random) {
+  double sum = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) sum += values[pick(random, values.size())];
+  return sum / static_cast<double>(values.size());
+}
+
+// exp of the 2.5 % and 97.5 % points.
+std::pair<double, double> interval_of(std::vector<double> means) {
+  std::ranges::sort(means);
+  const auto at = [&](double share) {
+    return std::exp(means[static_cast<std::size_t>(share * static_cast<double>(means.size() - 1))]);
+  };
+  return {at(0.025), at(0.975)};
+}
+
+// ln(chosen / default) of the rounds that have both.
+std::vector<double> log_ratios(const CallRows& call) {
+  std::vector<double> ratios;
+  const std::map<int, double>& base = call.times_s.at(call.by_default);
+  for (const auto& [round, time_s] : call.times_s.at(call.chosen)) {
+    const auto other = base.find(round);
+    if (other != base.end()) ratios.push_back(std::log(time_s / other->second));
+  }
+  return ratios;
+}
+
+ValidatedCall validated(const CallKey& key, const CallRows& call, const std::vector<double>& ratios,
+                        Random& random) {
+  ValidatedCall result{.collective = key.first, .bytes = key.second};
+  result.chosen = call.chosen;
+  result.chosen_s = median_of(call.times_s.at(call.chosen));
+  result.default_s = median_of(call.times_s.at(call.by_default));
+  result.best_s = result.chosen_s;
+  result.best = call.chosen;
+  for (const auto& [config, times_s] : call.times_s) {
+    const double time_s = median_of(times_s);
+    if (time_s >= result.best_s) continue;
+    result.best_s = time_s;
+    result.best = config;
+  }
+  result.ratio = std::exp(mean_of(ratios));
+  std::vector<double> means;
+  for (int i = 0; i < kResamples; ++i) means.push_back(resampled_mean(ratios, random));
+  std::tie(result.ratio_low, result.ratio_high) = interval_of(std::move(means));
+  result.rounds = static_cast<int>(ratios.size());
+  result.configs = static_cast<int>(call.times_s.size());
+  return result;
+}
+
+}  // namespace
+
+SweepPlan validation_plan(const MpiSweep& sweep, const TextMap& environment,
+                          const std::vector<ValidationCall>& calls, int rounds) {
+  SweepPlan plan{.columns = mpi_columns(), .cells = {}};
+  plan.columns.insert(plan.columns.end(), {"round", "role"});
+  std::size_t block = 0;
+  for (int round = 1; round <= rounds; ++round) {
+    for (const ValidationCall& call : calls) {
+      for (const MpiConfig& config : call.configs) {
+        const bool by_default = config.algorithm == kMpiDefault;
+        const char* const role = config == call.chosen ? (by_default ? "chosen+default" : "chosen")
+                                                       : (by_default ? "default" : "other");
+        auto cell = mpi_cell(sweep, environment, call.collective, call.bytes, config);
+        cell.push_back(std::to_string(round));
+        cell.emplace_back(role);
+        plan.cells.push_back(std::move(cell));
+        plan.blocks.push_back(block);
+      }
+      ++block;
+    }
+  }
+  return plan;
+}
+
+Validation read_validation(const std::string& path, const std::string& label, std::uint64_t seed) {
+  Validation part{.label = label, .calls = {}};
+  Random random = Random::stream(seed, {0x7a11d});
+  std::vector<std::vector<double>> ratios;
+  double sum = 0;
+  double default_sum = 0;
+  for (const auto& [key, call] : rows_of(path)) {
+    if (call.chosen.empty() || call.by_default.empty()) continue;
+    const std::vector<double> own = log_ratios(call);
+    if (own.empty()) continue;
+    ratios.push_back(own);
+    part.calls.push_back(validated(key, call, own, random));
+    const ValidatedCall& done = part.calls.back();
+    sum += std::log(done.over_best());
+    default_sum += std::log(done.default_s / done.best_s);
+    part.within_tenth += done.over_best() <= 1.1 ? 1 : 0;
+    part.default_within_tenth += done.default_s <= 1.1 * done.best_s ? 1 : 0;
+  }
+  if (part.calls.empty()) {
+    throw UserError({path, 0, 0}, "has no call with rows of the choice and of the default");
+  }
+  const auto count = static_cast<double>(part.calls.size());
+  part.over_best = std::exp(sum / count);
+  part.default_over_best = std::exp(default_sum / count);
+  part.within_tenth /= count;
+  part.default_within_tenth /= count;
+  std::vector<double> means;
+  for (const auto& own : ratios) means.push_back(mean_of(own));
+  part.ratio = std::exp(mean_of(means));
+  std::vector<double> resampled;
+  for (int i = 0; i < kResamples; ++i) {
+    double total = 0;
+    for (std::size_t call = 0; call < ratios.size(); ++call) {
+      total += resampled_mean(ratios[pick(random, ratios.size())], random);
+    }
+    resampled.push_back(total / count);
+  }
+  std::tie(part.ratio_low, part.ratio_high) = interval_of(std::move(resampled));
+  return part;
+}
+
+}  // namespace cclgym

@@ -1,0 +1,218 @@
+// cclgym validate: what a trained agent chooses, on the hardware.
+#include <algorithm>
+#include <filesystem>
+#include <fmt/core.h>
+#include <iostream>
+#include <map>
+
+#include "agents/evaluation.hpp"
+#include "agents/learned_policy.hpp"
+#include "calibration/measured_file.hpp"
+#include "calibration/validation.hpp"
+#include "cli/agent_run.hpp"
+#include "cli/command.hpp"
+#include "cli/measured_options.hpp"
+#include "cli/mpi_options.hpp"
+#include "cli/sweep_options.hpp"
+#include "core/text_file.hpp"
+#include "core/units.hpp"
+#include "sim/openmpi_algorithms.hpp"
+
+namespace cclgym {
+
+namespace {
+
+const OptionSpec kRounds{.name = "rounds",
+                         .kind = OptionKind::Integer,
+                         .description = "times each way of each call is measured, in turn",
+                         .min = 2,
+                         .max = 10'000,
+                         .default_text = "10"};
+const OptionSpec kAgentSeed{.name = "agent",
+                            .kind = OptionKind::Integer,
+                            .description = "seed of the agent",
+                            .min = 0,
+                            .max = 1e15,
+                            .default_text = "the first that was trained"};
+const OptionSpec kWithin{.name = "within",
+                         .kind = OptionKind::Real,
+                         .description = "with --measured: ways up to so many times the best there",
+                         .min = 1,
+                         .max = 1e6,
+                         .default_text = "1.3"};
+
+using CallKey = std::pair<CollectiveKind, std::uint64_t>;
+
+// The agent's choices in a part of its training, which must be one with OpenMPI's actions.
+std::map<CallKey, MpiConfig> choices_of(const AgentRun& run, const Arguments& arguments,
+                                        std::string& label) {
+  std::vector<std::string> labels;
+  const EvaluationPart* part = nullptr;
+  for (const auto& each : run.config.evaluation) {
+    if (!each.environment->setup()) continue;
+    labels.push_back(each.label);
+    if (part == nullptr && (!arguments.has("part") || arguments.text("part") == each.label)) {
+      part = &each;
+    }
+  }
+  if (part == nullptr) {
+    throw UserError(
+        argument_location("part"),
+        unknown_name_message("part", arguments.has("part") ? arguments.text("part") : "", labels));
+  }
+  label = part->label;
+  std::uint64_t seed = run.seeds.front();
+  if (arguments.has("agent")) {
+    seed = static_cast<std::uint64_t>(
+        read_integer(arguments.text("agent"), kAgentSeed, argument_location("agent")));
+    if (std::ranges::find(run.seeds, seed) == run.seeds.end()) {
+      throw UserError(argument_location("agent"),
+                      fmt::format("{} has no agent of seed {}", run.folder, seed));
+    }
+  }
+  const std::string name = run.config.agent_name();
+  const EvaluatedPolicy agent{.name = name, .make = [&](std::uint64_t) -> std::unique_ptr<Policy> {
+                                return std::make_unique<LearnedPolicy>(
+                                    load_agent(run, seed).weights, name);
+                              }};
+  const auto runs =
+      evaluate_policies(part->environment->setup(), std::span(&agent, 1), {.seeds = {seed}});
+  std::map<CallKey, MpiConfig> choices;
+  for (const EvaluatedCell& cell : runs.front().cells) {
+    const auto kind = measured_collective(cell.collective);
+    if (!kind) continue;
+    if (cell.choice.starts_with(kMpiDefault)) {
+      choices[{*kind, cell.bytes}] = {std::string(kMpiDefault), 0, 0};
+      continue;
+    }
+    const OpenMpiAlgorithm* algorithm =
+        find_openmpi_algorithm(*kind, cell.config.algorithm, cell.config.tile_bytes);
+    if (algorithm == nullptr) {
+      throw UserError(
+          fmt::format("the agent chose '{}' for {} of {}, which OpenMPI has not: was it "
+                      "trained with 'actions: openmpi'?",
+                      cell.choice, cell.collective, format_bytes(cell.bytes)));
+    }
+    choices[{*kind, cell.bytes}] = {std::string(algorithm->algorithm), algorithm->number,
+                                    cell.config.tile_bytes};
+  }
+  return choices;
+}
+
+// Of all ways those that were at most so many times as slow as the best.
+std::vector<MpiConfig> near_best(const std::vector<MpiConfig>& all, const CallKey& call,
+                                 const std::vector<Measurement>& rows, double within) {
+  std::map<std::pair<std::string, std::uint64_t>, double> times_s;
+  double best_s = 0;
+  for (const Measurement& row : rows) {
+    if (row.collective != call.first || row.bytes != call.second || !row.named) continue;
+    times_s[{row.named->algorithm, row.named->tile_bytes}] = row.time_s;
+    if (best_s == 0 || row.time_s < best_s) best_s = row.time_s;
+  }
+  if (times_s.empty()) return all;
+  std::vector<MpiConfig> kept;
+  for (const MpiConfig& config : all) {
+    const auto found = times_s.find({config.algorithm, config.segment_bytes});
+    if (found != times_s.end() && found->second <= within * best_s) kept.push_back(config);
+  }
+  return kept;
+}
+
+std::vector<ValidationCall> calls_of(const std::map<CallKey, MpiConfig>& choices,
+                                     const MpiSweep& wanted, const Arguments& arguments) {
+  std::vector<Measurement> rows;
+  if (arguments.has("measured")) {
+    rows = read_measured_file(arguments.text("measured"));
+    if (!wanted.config.empty()) {
+      std::erase_if(rows, [&](const Measurement& row) { return row.config != wanted.config; });
+    }
+  }
+  const double within =
+      read_real(arguments.has("within") ? arguments.text("within") : kWithin.default_text, kWithin,
+                argument_location("within"));
+  std::vector<ValidationCall> calls;
+  for (const auto& [key, chosen] : choices) {
+    const auto& kinds = wanted.collectives;
+    if (!kinds.empty() && std::ranges::find(kinds, key.first) == kinds.end()) continue;
+    ValidationCall call{
+        .collective = key.first,
+        .bytes = key.second,
+        .chosen = chosen,
+        .configs = near_best(mpi_configs(wanted, key.first, key.second), key, rows, within)};
+    for (const MpiConfig& must : {MpiConfig{std::string(kMpiDefault), 0, 0}, chosen}) {
+      if (std::ranges::find(call.configs, must) == call.configs.end()) call.configs.push_back(must);
+    }
+    calls.push_back(std::move(call));
+  }
+  return calls;
+}
+
+int validate(const std::vector<std::string>& args) {
+  ArgumentReader reader(validate_command());
+  reader.positional("RUN", "folder of a training with actions: openmpi")
+      .option("part", "LABEL",
+              "of its evaluation: the machine that the hardware is [default: the first]")
+      .option(kAgentSeed, "N")
+      .option("out,o", "DIR",
+              "folder of LABEL.csv (the rows), validation.csv and validation.html; parts that are "
+              "there are shown, too")
+      .option(kRounds, "N")
+      .option("measured", "FILE", "measure only what was near the best there")
+      .option(kWithin, "X");
+  add_mpi_options(reader);
+  add_sweep_options(reader);
+  const auto arguments = reader.read(args);
+  if (!arguments) return 0;
+  if (!arguments->has("out")) {
+    throw UserError(argument_location("out"), "is missing; expected the folder to write");
+  }
+  check_output_folder(*arguments);
+  const AgentRun run = load_agent_run(arguments->text("RUN"));
+  std::string label;
+  const auto choices = choices_of(run, *arguments, label);
+  MpiSweep wanted = mpi_sweep(*arguments);
+  const std::vector<ValidationCall> calls = calls_of(choices, wanted, *arguments);
+  const int rounds = static_cast<int>(
+      read_integer(arguments->has("rounds") ? arguments->text("rounds") : kRounds.default_text,
+                   kRounds, argument_location("rounds")));
+  const std::filesystem::path folder(arguments->text("out"));
+  std::filesystem::create_directories(folder);
+  MeasurementBackend backend = mpi_backend(wanted, mpi_launch(*arguments));
+  backend.plan = [&](const TextMap& environment) {
+    return validation_plan(wanted, environment, calls, rounds);
+  };
+  (void)run_sweep(backend, *arguments, (folder / (label + ".rows.csv")).string());
+
+  std::vector<Validation> parts;
+  for (const auto& each : run.config.evaluation) {
+    const std::string path = (folder / (each.label + ".rows.csv")).string();
+    if (std::filesystem::exists(path)) parts.push_back(read_validation(path, each.label));
+  }
+  const std::string text = validation_text(parts);
+  write_text_file((folder / "validation.csv").string(), validation_csv(parts));
+  write_text_file((folder / "validation.html").string(), validation_html(parts));
+  fmt::print("{}\npage      {}\n", text, (folder / "validation.html").string());
+  return 0;
+}
+
+}  // namespace
+
+const Command& validate_command() {
+  static const Command command{
+      .name = "validate",
+      .summary = "Measures what a trained agent chooses, on the hardware",
+      .usage = "RUN --out DIR [options]",
+      .examples =
+          "  cclgym validate results/train-netlab --part idle --launch \"scripts/netlab mpirun\" "
+          "-o "
+          "results/netlab\n"
+          "      the agent's choice, OpenMPI's and all others, in turn: tables here, plots in\n"
+          "      results/netlab/validation.html\n"
+          "  cclgym validate … --measured netlab.csv --within 1.2\n"
+          "      of the others only those that were within 20 % of the best in a sweep\n"
+          "  (the same command goes on with one that was stopped or killed)",
+      .run = validate};
+  return command;
+}
+
+}  // namespace cclgym
