@@ -130,7 +130,9 @@ std::vector<double> log_ratios(const CallRows& call) {
 
 ValidatedCall validated(const CallKey& key, const CallRows& call, const std::vector<double>& ratios,
                         Random& random) {
-  ValidatedCall result{.collective = key.first, .bytes = key.second};
+  ValidatedCall result;
+  result.collective = key.first;
+  result.bytes = key.second;
   result.chosen = call.chosen;
   result.chosen_s = median_of(call.times_s.at(call.chosen));
   result.default_s = median_of(call.times_s.at(call.by_default));

@@ -153,6 +153,7 @@ std::string CostModel::canonical_text() const {
   add("eager_limit", static_cast<double>(eager_limit_bytes));
   add("rendezvous_latency", rendezvous_latency_s);
   add("proxy_rendezvous", proxy_rendezvous_s);
+  add("network_burst", static_cast<double>(network_burst_bytes));
   return text;
 }
 

@@ -107,6 +107,9 @@ struct CostModel {
   std::uint64_t eager_limit_bytes = 0;
   double rendezvous_latency_s = 0;
   double proxy_rendezvous_s = 0;
+  /// What a link of the network passes at once before its rate holds, B: the token bucket of a rate
+  /// limiter, full when a call begins.
+  std::uint64_t network_burst_bytes = 0;
 
   /// Thread blocks of so many threads that a GPU can run at once; 0: any number.
   [[nodiscard]] int resident_thread_blocks(int threads) const;

@@ -322,6 +322,13 @@ const std::vector<OptionSpec>& cost_model_options() {
        .kind = OptionKind::Time,
        .description = "for so much longer than proxy_message such a message keeps the proxies busy",
        .default_text = "0us"},
+      {.name = "network_burst",
+       .kind = OptionKind::Bytes,
+       .description = "what a link of the network passes at once before its rate holds: the token "
+                      "bucket of a rate limiter, full when a call begins",
+       .min = 0,
+       .max = 1ULL << 40,
+       .default_text = "0B"},
       {.name = "switch_efficiency",
        .kind = OptionKind::Real,
        .description = "share of the rate of GPU links that data can have which switches copy or "
@@ -372,20 +379,22 @@ CostModel read_cost_model(const YamlValue& document) {
   read_into(model.copy_latency_s, document, specs, "copy_latency");
   read_into(model.rendezvous_latency_s, document, specs, "rendezvous_latency");
   read_into(model.proxy_rendezvous_s, document, specs, "proxy_rendezvous");
-  const OptionSpec& within = spec_of(specs, "inline_limit");
-  model.inline_limit_bytes = read_bytes(lookup(document, within), within);
-  const OptionSpec& copied = spec_of(specs, "copy_limit");
-  model.copy_limit_bytes = read_bytes(lookup(document, copied), copied);
-  const OptionSpec& eager = spec_of(specs, "eager_limit");
-  model.eager_limit_bytes = read_bytes(lookup(document, eager), eager);
-  const OptionSpec& threads = spec_of(specs, "full_threads");
-  model.full_threads = static_cast<int>(read_integer(lookup(document, threads), threads));
-  const OptionSpec& blocks = spec_of(specs, "max_thread_blocks");
-  model.max_thread_blocks = static_cast<int>(read_integer(lookup(document, blocks), blocks));
-  const OptionSpec& half = spec_of(specs, "half_rate_threads");
-  model.half_rate_threads = static_cast<int>(read_integer(lookup(document, half), half));
-  const OptionSpec& resident = spec_of(specs, "resident_threads");
-  model.resident_threads = static_cast<int>(read_integer(lookup(document, resident), resident));
+  const auto size = [&](std::string_view name) {
+    const OptionSpec& spec = spec_of(specs, name);
+    return read_bytes(lookup(document, spec), spec);
+  };
+  model.inline_limit_bytes = size("inline_limit");
+  model.copy_limit_bytes = size("copy_limit");
+  model.eager_limit_bytes = size("eager_limit");
+  model.network_burst_bytes = size("network_burst");
+  const auto count = [&](std::string_view name) {
+    const OptionSpec& spec = spec_of(specs, name);
+    return static_cast<int>(read_integer(lookup(document, spec), spec));
+  };
+  model.full_threads = count("full_threads");
+  model.max_thread_blocks = count("max_thread_blocks");
+  model.half_rate_threads = count("half_rate_threads");
+  model.resident_threads = count("resident_threads");
   if (const YamlValue* alpha = document.find("alpha")) {
     check_keys(*alpha, alpha_options(), "alpha");
     for (const LinkKind kind : kLinkKinds) {

@@ -73,6 +73,8 @@ class Overrides {
       size(model_.copy_limit_bytes, entry.value, spec, entry.key);
     } else if (entry.key == "eager_limit") {
       size(model_.eager_limit_bytes, entry.value, spec, entry.key);
+    } else if (entry.key == "network_burst") {
+      size(model_.network_burst_bytes, entry.value, spec, entry.key);
     } else if (entry.key == "alpha") {
       alpha(entry.value);
     } else if (entry.key == "link_efficiency") {

@@ -91,6 +91,7 @@ LoweredProgram Lowering::run() {
   for_each_site([this](const Site& site) { connect(site); });
   connect_kernels();
   collect_last();
+  pass_bursts();
   graph_->finish();
   LoweredProgram lowered;
   lowered.fabric_links = fabric_.links().size();

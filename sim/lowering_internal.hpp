@@ -157,6 +157,8 @@ class Lowering {
   [[nodiscard]] Receiver receiver_of(const Site& site);
   void add_alternatives(std::int32_t route, const NodeOrigin& origin, int channel,
                         std::span<const LinkId> links);
+  void count_bytes(std::span<const LinkId> route, double bytes);
+  void pass_bursts();
   Message add_message(const NodeOrigin& origin, int channel, int chunks, bool reducing,
                       std::int32_t times);
   Message add_flow(const NodeOrigin& origin, std::int32_t route, const TransferCost& cost,
@@ -214,6 +216,9 @@ class Lowering {
   std::map<std::int32_t, TransferId> group_flow_;
   std::unordered_map<std::uint64_t, Connection> connections_;
   bool proxies_ = false;  // do messages over the network load the proxies of their ranks?
+  std::vector<double> network_bytes_;  ///< by link; empty: links pass nothing at once
+  /// A link whose bucket holds all of a call is at most so many times faster.
+  static constexpr double kLeastBurstShare = 1.0 / 64;
   std::unordered_map<std::uint64_t, Route> routes_;
   std::map<std::pair<NodeId, NodeId>, std::int32_t> ways_;  // between two switches, -1: one only
   std::vector<IterationPiece> scratch_pieces_;

@@ -188,7 +188,30 @@ Lowering::Message Lowering::add_message(const NodeOrigin& origin, int channel, i
   }
   const TransferCost cost = transfer_cost(model_, fabric_, found->second.links, config_,
                                           outline_.runtime, tile_bytes_ * chunks, reducing);
+  if (model_.network_burst_bytes > 0) {
+    count_bytes(found->second.links, cost.wire_bytes * tiles_ * times);
+  }
   return add_flow(origin, found->second.id, cost, times);
+}
+
+void Lowering::count_bytes(std::span<const LinkId> route, double bytes) {
+  network_bytes_.resize(fabric_.links().size());
+  for (const LinkId link : route) network_bytes_[static_cast<std::size_t>(link)] += bytes;
+}
+
+// What a link passes at once is taken off all that crosses it in proportion, so that the link is
+// busy as long in all as it is with its bucket full at the start. A token bucket passes the first
+// bytes at once instead; but then, its next ones would have to know what came before.
+void Lowering::pass_bursts() {
+  if (network_bytes_.empty() || model_.hockney) return;
+  const auto burst = static_cast<double>(model_.network_burst_bytes);
+  const auto before = graph_->link_capacities_Bps();
+  std::vector<double> capacities(before.begin(), before.end());
+  for (std::size_t link = 0; link < network_bytes_.size(); ++link) {
+    if (fabric_.links()[link].kind != LinkKind::Network || network_bytes_[link] <= 0) continue;
+    capacities[link] /= std::max(1 - burst / network_bytes_[link], kLeastBurstShare);
+  }
+  graph_->set_link_capacities(std::move(capacities));
 }
 
 // A flow, and its arrival if that takes time.

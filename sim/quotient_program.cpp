@@ -26,7 +26,8 @@ QuotientProgram::QuotientProgram(const LoweredProgram& lowered,
       steps_(lowered.steps) {}
 
 bool QuotientProgram::possible(const CostModel& model, const NoiseProfile& noise) {
-  return !noise.random() && !noise.any_load() && !model.random();
+  return !noise.random() && !noise.any_load() && !model.random() &&
+         model.network_burst_bytes == 0;
 }
 
 // As the lowering has them, and sim/noise.cpp for slow GPUs.

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "calibration/mpi/mpi_algorithms.hpp"
+#include "calibration/mpi/start_clock.hpp"
 
 namespace cclgym {
 
@@ -30,7 +31,8 @@ struct Request {
   int repeats = 1;
   double most_s = 0;  ///< stop after so long, with kLeastRepeats at least; 0: no limit
 };
-constexpr int kLeastRepeats = 5;
+constexpr std::size_t kLeastRepeats = 5;
+constexpr int kMostLate = 20;
 
 Request read_request(const json& line) {
   const json& cell = line.at("cell");
@@ -156,10 +158,15 @@ bool on_all(bool value, MPI_Comm comm) {
   return all == 1;
 }
 
+MPI_Comm copy_of_world() {
+  MPI_Comm copy = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+  return copy;
+}
+
 class Worker {
  public:
-  Worker() : forced_(MPI_COMM_WORLD) {
-    MPI_Comm_dup(MPI_COMM_WORLD, &control_);
+  Worker() : forced_(MPI_COMM_WORLD), control_(copy_of_world()), clock_(control_) {
     MPI_Comm_rank(control_, &rank_);
     MPI_Comm_size(control_, &ranks_);
   }
@@ -248,24 +255,38 @@ class Worker {
       answer["error"] = "the result is wrong";
       return;
     }
-    std::vector<double> own_s;
+    clock_.synchronise();
+    std::vector<double> starts_s;
+    std::vector<double> ends_s;
     const double begin_s = MPI_Wtime();
-    for (int i = 0; i < request.repeats; ++i) {
-      MPI_Barrier(control_);
-      const double start_s = MPI_Wtime();
+    for (int tries = 0; static_cast<int>(ends_s.size()) < request.repeats; ++tries) {
+      bool late = false;
+      const double start_s = clock_.start_together(late);
       collective.call();
-      own_s.push_back(MPI_Wtime() - start_s);
-      if (request.most_s <= 0 || i + 1 < kLeastRepeats || (i + 1) % kLeastRepeats != 0) continue;
+      const double end_s = clock_.now_s();
+      if (on_all(!late, control_)) {
+        starts_s.push_back(start_s);
+        ends_s.push_back(end_s);
+      } else {
+        clock_.wait_longer();
+        if (tries > 2 * request.repeats + kMostLate) {
+          throw std::runtime_error("the ranks cannot be made to begin together");
+        }
+      }
+      const std::size_t done = ends_s.size();
+      if (request.most_s <= 0 || done < kLeastRepeats || done % kLeastRepeats != 0) continue;
       if (!on_all(MPI_Wtime() - begin_s < request.most_s, control_)) break;
     }
-    std::vector<double> samples_s(own_s.size());
-    MPI_Reduce(own_s.data(), samples_s.data(), static_cast<int>(own_s.size()), MPI_DOUBLE, MPI_MAX,
-               0, control_);
+    std::vector<double> samples_s(ends_s.size());
+    MPI_Reduce(ends_s.data(), samples_s.data(), static_cast<int>(ends_s.size()), MPI_DOUBLE,
+               MPI_MAX, 0, control_);
+    for (std::size_t i = 0; i < samples_s.size(); ++i) samples_s[i] -= starts_s[i];
     answer["samples_s"] = samples_s;
   }
 
   ForcedCommunicators forced_;
-  MPI_Comm control_ = MPI_COMM_NULL;
+  MPI_Comm control_;
+  StartClock clock_;
   int rank_ = 0;
   int ranks_ = 1;
 };
