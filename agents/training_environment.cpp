@@ -61,9 +61,7 @@ void TrainingEnvironment::describe(PolicyWeights& weights) const {
   for (const Knob knob : actions.knobs()) {
     weights.knobs.push_back({std::string(to_string(knob)), actions.levels(knob)});
   }
-  weights.action_profile = action_profile_names()[actions.knobs().size() == 3   ? 0
-                                                  : actions.knobs().size() == 4 ? 1
-                                                                                : 2];
+  weights.action_profile = action_profile_names()[static_cast<std::size_t>(actions.profile())];
 }
 
 EnvironmentMasks::EnvironmentMasks(const Environment& environment,

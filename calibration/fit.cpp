@@ -72,8 +72,8 @@ class Fitter {
     FitResult result;
     const std::vector<Prediction> first = predictor_.predict(model_at(origin()));
     drop_refused(first, result);
-    const std::vector<bool> fitted = mask(options_.held_out_ranks, false);
-    const std::vector<bool> held_out = mask(options_.held_out_ranks, true);
+    const std::vector<bool> fitted = mask(false);
+    const std::vector<bool> held_out = mask(true);
     if (std::none_of(fitted.begin(), fitted.end(), [](bool wanted) { return wanted; })) {
       throw UserError("no cell is left to fit");
     }
@@ -109,10 +109,13 @@ class Fitter {
   }
 
   // Cells on these numbers of ranks, or all others.
-  [[nodiscard]] std::vector<bool> mask(const std::set<int>& ranks, bool among) const {
+  [[nodiscard]] std::vector<bool> mask(bool held_out) const {
     std::vector<bool> wanted(usable_);
     for (std::size_t i = 0; i < wanted.size(); ++i) {
-      wanted[i] = wanted[i] && ranks.contains(predictor_.cells()[i].ranks) == among;
+      const MeasuredCell& cell = predictor_.cells()[i];
+      const bool held = options_.held_out_ranks.contains(cell.ranks) ||
+                        options_.held_out_sizes.contains(cell.bytes);
+      wanted[i] = wanted[i] && held == held_out;
     }
     return wanted;
   }

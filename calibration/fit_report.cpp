@@ -31,6 +31,18 @@ std::string ranks_text(const std::set<int>& ranks) {
   return fmt::format("{}", fmt::join(ranks, ", "));
 }
 
+// "on 64, 128 ranks", or which sizes if all ranks were fitted, too.
+std::string held_out_text(const FitResult& result) {
+  std::set<int> ranks;
+  for (const Compared& each : result.held_out) ranks.insert(each.cell.ranks);
+  for (const Compared& each : result.fitted) ranks.erase(each.cell.ranks);
+  if (!ranks.empty()) return fmt::format("{} ranks", ranks_text(ranks));
+  std::set<std::uint64_t> sizes;
+  for (const Compared& each : result.held_out) sizes.insert(each.cell.bytes);
+  return fmt::format("{} sizes from {} to {}", sizes.size(), format_bytes(*sizes.begin()),
+                     format_bytes(*sizes.rbegin()));
+}
+
 std::set<int> ranks_of(const std::vector<Compared>& cells) {
   std::set<int> ranks;
   for (const Compared& each : cells) ranks.insert(each.cell.ranks);
@@ -66,7 +78,7 @@ std::string fit_text(const FitResult& result) {
                                 summary_of("fitted", result.fitted)};
   if (!result.held_out.empty()) {
     all.push_back(summary_of(
-        fmt::format("held out: {} ranks", ranks_text(ranks_of(result.held_out))), result.held_out));
+        fmt::format("held out: {}", held_out_text(result)), result.held_out));
   }
   text += "\n" + error_table_text("error", all);
   text += "\n" + error_table_text("system", by_system(result.fitted));
@@ -75,6 +87,7 @@ std::string fit_text(const FitResult& result) {
   text += "\n" + error_table_text("ranks", by_ranks(result.fitted));
   if (!result.held_out.empty()) {
     text += "\n" + error_table_text("held out", by_ranks(result.held_out));
+    text += "\n" + error_table_text("held out", by_size_decade(result.held_out));
   }
   if (!result.folds.empty()) {
     std::vector<ErrorSummary> folds;
@@ -119,8 +132,8 @@ std::string fitted_set_yaml(const FitResult& result, const std::string& start_na
       data, measured, fitted.mean, fitted.cells, fitted.median, fitted.p90);
   if (!result.held_out.empty()) {
     const ErrorSummary held_out = summary_of("", result.held_out);
-    comment += fmt::format("Held out, on {} ranks: {:.3f} over {} cells.\n",
-                           ranks_text(ranks_of(result.held_out)), held_out.mean, held_out.cells);
+    comment += fmt::format("Held out, {}: {:.3f} over {} cells.\n", held_out_text(result),
+                           held_out.mean, held_out.cells);
   }
   std::map<std::string, std::string> texts;
   for (const CostParameter& parameter : cost_parameters()) {

@@ -120,6 +120,11 @@ std::vector<Part> parts_of(const TrainConfig& config) {
   return parts;
 }
 
+// Those that are compared with where none are named.
+std::vector<std::string> baselines_of(const std::vector<Part>& parts) {
+  return default_baselines(parts.front().setup->actions->profile());
+}
+
 int evaluate(const std::vector<std::string>& args) {
   const auto arguments =
       ArgumentReader(evaluate_command())
@@ -134,10 +139,12 @@ int evaluate(const std::vector<std::string>& args) {
           .read(args);
   if (!arguments) return 0;
   const std::string& source = arguments->text("RUN");
-  const std::vector<std::string> names =
-      arguments->has("against") ? names_of(arguments->text("against")) : default_baselines();
   std::vector<EvaluatedPolicy> policies;
-  for (const std::string& name : names) policies.push_back(baseline(name));
+  const auto add_baselines = [&](const std::vector<std::string>& names) {
+    for (const std::string& name : names) policies.push_back(baseline(name));
+  };
+  // A mistake here is told before anything is read.
+  if (arguments->has("against")) add_baselines(names_of(arguments->text("against")));
 
   const std::string seeds_text = arguments->has("seeds") ? arguments->text("seeds") : "3";
   const std::int64_t seeds = read_integer(seeds_text, seeds_option(), argument_location("seeds"));
@@ -157,6 +164,7 @@ int evaluate(const std::vector<std::string>& args) {
     page.curves = read_learning_curves(source, run->config.seeds);
     folder = source;
     if (!arguments->has("seeds")) options.seeds = run->seeds;
+    if (!arguments->has("against")) add_baselines(baselines_of(parts));
     std::vector<EvaluatedPolicy> all = agents_of(run);
     std::ranges::move(policies, std::back_inserter(all));
     policies = std::move(all);
@@ -165,6 +173,7 @@ int evaluate(const std::vector<std::string>& args) {
     parts.push_back({name, read_tuning_setup(load_yaml_file(source)), 0});
     page.title = name;
     folder = "results/" + name;
+    if (!arguments->has("against")) add_baselines(baselines_of(parts));
   }
   if (arguments->has("out")) folder = arguments->text("out");
   const bool quiet = arguments->has("quiet");

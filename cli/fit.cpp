@@ -52,25 +52,38 @@ std::int64_t integer_of(const Arguments& arguments, const OptionSpec& spec) {
                       spec, argument_location(spec.name));
 }
 
-// "ranks=64,128"
-std::set<int> held_out_ranks(const Arguments& arguments) {
+struct HeldOut {
   std::set<int> ranks;
-  if (!arguments.has("hold-out")) return ranks;
+  std::set<std::uint64_t> sizes;
+};
+
+// "ranks=64,128", "sizes=128B,512B"
+HeldOut held_out(const Arguments& arguments) {
+  HeldOut held;
+  if (!arguments.has("hold-out")) return held;
   const std::string& text = arguments.text("hold-out");
-  constexpr std::string_view kKey = "ranks=";
   const auto fail = [&] {
-    throw UserError(
-        argument_location("hold-out"),
-        fmt::format("found {}; expected numbers of ranks, e.g. ranks=64,128", quoted(text)));
+    throw UserError(argument_location("hold-out"),
+                    fmt::format("found {}; expected numbers of ranks, e.g. ranks=64,128, or sizes, "
+                                "e.g. sizes=128B,512B",
+                                quoted(text)));
   };
-  if (!text.starts_with(kKey)) fail();
-  for (const std::string& part : comma_list(text.substr(kKey.size()), "hold-out")) {
+  const std::size_t equals = std::min(text.find('='), text.size());
+  const std::string key = text.substr(0, equals);
+  if ((key != "ranks" && key != "sizes") || equals == text.size()) fail();
+  for (const std::string& part : comma_list(text.substr(equals + 1), "hold-out")) {
+    if (key == "sizes") {
+      static const OptionSpec size{.name = "hold-out", .kind = OptionKind::Bytes, .min = 1};
+      const auto range = read_bytes_range(part, size, argument_location("hold-out"));
+      held.sizes.insert(range.begin(), range.end());
+      continue;
+    }
     int value = 0;
     const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
     if (error != std::errc{} || end != part.data() + part.size() || value < 2) fail();
-    ranks.insert(value);
+    held.ranks.insert(value);
   }
-  return ranks;
+  return held;
 }
 
 class ProgressLine {
@@ -111,7 +124,7 @@ int fit_parameters(const std::vector<std::string>& args) {
           .option("parameters", "NAMES",
                   "what to fit, e.g. kernel_launch,protocols.LL.step_latency "
                   "[default: all that the rows can tell]")
-          .option("hold-out", "ranks=N,…", "leave these out of the fit and try it on them")
+          .option("hold-out", "ranks=N,…|sizes=B,…", "leave these out of the fit and try it on them")
           .option(kFolds, "N")
           .option(kPrior, "X")
           .option(kEvaluations, "N")
@@ -136,9 +149,11 @@ int fit_parameters(const std::vector<std::string>& args) {
                     "none of the rows can be simulated, for the reasons above");
   }
   const std::string start = arguments->has("start") ? arguments->text("start") : "auto";
+  const HeldOut held = held_out(*arguments);
   FitOptions options{.start = cost_model_for(start, *make_fabric(cells.cells.front().fabric)),
                      .parameters = {},
-                     .held_out_ranks = held_out_ranks(*arguments)};
+                     .held_out_ranks = held.ranks,
+                     .held_out_sizes = held.sizes};
   if (options.start.hockney) {
     throw UserError(argument_location("start"),
                     start == "auto"

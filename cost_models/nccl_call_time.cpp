@@ -41,7 +41,8 @@ bool plateau(const NcclVersion& version, const NcclComm& comm, std::uint64_t byt
 
 Table estimates(const NcclVersion& version, const NcclComm& comm) {
   if (family(version) == NcclFamily::V2_8) return estimates_2_8(comm);
-  return version < kNewFormulas ? estimates_2_18(version, comm) : estimates_2_23(version, comm);
+  return version < kNewFormulas ? estimates_2_18(version, comm)
+                                : estimates_2_23(version, comm, nccl_constants(version));
 }
 
 std::optional<double> time_us(const NcclVersion& version, const NcclComm& comm,

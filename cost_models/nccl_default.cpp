@@ -52,6 +52,17 @@ NcclDefault::NcclDefault(const NcclVersion& version, const NcclComm& comm) {
   state_ = std::make_unique<const State>(State{version, comm, nccl::estimates(version, comm)});
 }
 
+NcclDefault::NcclDefault(const NcclVersion& version, const NcclComm& comm,
+                         const NcclConstants& constants) {
+  check(comm);
+  if (version < nccl::kNewFormulas) {
+    throw UserError(fmt::format("the constants of NCCL {} cannot be changed; those of {} can",
+                                version.to_string(), nccl::kNewFormulas.to_string()));
+  }
+  state_ = std::make_unique<const State>(
+      State{version, comm, nccl::estimates_2_23(version, comm, constants)});
+}
+
 NcclDefault::~NcclDefault() = default;
 NcclDefault::NcclDefault(NcclDefault&&) noexcept = default;
 NcclDefault& NcclDefault::operator=(NcclDefault&&) noexcept = default;

@@ -8,6 +8,7 @@
 
 #include "cost_models/cost_model.hpp"
 #include "cost_models/nccl_comm.hpp"
+#include "cost_models/nccl_constants.hpp"
 #include "cost_models/nccl_version.hpp"
 
 namespace cclgym {
@@ -34,6 +35,9 @@ class NcclDefault {
   /// Throws UserError if the communicator is not valid (check), or its GPUs are newer than the
   /// release.
   NcclDefault(const NcclVersion& version, const NcclComm& comm);
+  /// With other constants than the release has, as a tuner plugin may set them: 2.23 and newer.
+  /// Throws UserError also for an older release.
+  NcclDefault(const NcclVersion& version, const NcclComm& comm, const NcclConstants& constants);
   ~NcclDefault();
   NcclDefault(NcclDefault&&) noexcept;
   NcclDefault& operator=(NcclDefault&&) noexcept;

@@ -13,6 +13,7 @@
 
 #include "cost_models/cost_model.hpp"
 #include "cost_models/nccl_comm.hpp"
+#include "cost_models/nccl_constants.hpp"
 #include "cost_models/nccl_version.hpp"
 
 namespace cclgym::nccl {
@@ -36,7 +37,8 @@ using Table =
 /// What NCCL computes when a communicator is made (ncclTopoTuneModel).
 [[nodiscard]] Table estimates_2_8(const NcclComm& comm);
 [[nodiscard]] Table estimates_2_18(const NcclVersion& version, const NcclComm& comm);
-[[nodiscard]] Table estimates_2_23(const NcclVersion& version, const NcclComm& comm);
+[[nodiscard]] Table estimates_2_23(const NcclVersion& version, const NcclComm& comm,
+                                   const NcclConstants& constants);
 [[nodiscard]] Table estimates(const NcclVersion& version, const NcclComm& comm);
 
 /// What NCCL makes of an estimate for one call (ncclTopoGetAlgoTime), us; nullopt: not used.

@@ -8,46 +8,44 @@ namespace cclgym::nccl {
 
 namespace {
 
-constexpr ByAlgorithm kBase_us{
-    {{6.8, 14, 8.4}, {6.6, 14, 8.4}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {8, 8, 8}}};
-constexpr ByLink kHardware_us{
-    {{{{.6, 1.25, 4}, {.6, 1.9, 3.4}, {0, 0, 3.7}, {0, 0, 2.8}, {0, 0, 25}, {0, 0, 25}, {0, 0, 4}}},
-     {{{1, 1.9, 4}, {1, 2.5, 5.7}, {0, 0, 3.7}, {0, 0, 2.8}, {0, 0, 0}, {0, 0, 0}, {0, 0, 4}}},
-     {{{5, 8.5, 14}, {2.7, 4, 14}, {0, 0, 31}, {0, 0, 30}, {0, 0, 18}, {0, 0, 20.9}, {0, 0, 14}}}}};
-// LL. On one server by GPU; on several, row Ampere for AMD or mixed CPUs, row Volta for others.
-constexpr ByGpu kLlMost_GBps{
-    {{39, 39, 20.4}, {87.7, 22.5, 19}, {141, 45, 35}, {2 * 141.0, 2 * 45.0, 2 * 35.0}}};
-// The most that a channel carries.
-constexpr ByGpu kRingLl128_GBps{
-    {{20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 36.7}, {73.4, 34.6, 73.4}}};
-constexpr ByNodes kBlackwellRingLl128Of2_29_GBps{34.5, 34.6, 34.5};
-constexpr ByNodes kBlackwellRingLl128Of2_30_GBps{40, 40, 40};
-constexpr ByGpu kTreeLl128_GBps{{{20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 29}, {55.6, 31.67, 20}}};
-constexpr ByGpu kTree_GBps{{{26.5, 18.5, 10}, {24, 23.6, 17.8}, {38.7, 41.4, 36}, {70, 42.8, 24}}};
-constexpr ByGpu kNvlsTree_GBps{
-    {{26.5, 18.5, 10}, {24, 23.6, 17.8}, {0, 57.7, 45.5}, {0, 96, 43.8}}};
+constexpr NcclConstants kConstants{
+    .base_us =
+        {{{6.8, 14, 8.4}, {6.6, 14, 8.4}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {8, 8, 8}}},
+    .hardware_us =
+        {{{{{.6, 1.25, 4},
+            {.6, 1.9, 3.4},
+            {0, 0, 3.7},
+            {0, 0, 2.8},
+            {0, 0, 25},
+            {0, 0, 25},
+            {0, 0, 4}}},
+          {{{1, 1.9, 4}, {1, 2.5, 5.7}, {0, 0, 3.7}, {0, 0, 2.8}, {0, 0, 0}, {0, 0, 0}, {0, 0, 4}}},
+          {{{5, 8.5, 14},
+            {2.7, 4, 14},
+            {0, 0, 31},
+            {0, 0, 30},
+            {0, 0, 18},
+            {0, 0, 20.9},
+            {0, 0, 14}}}}},
+    .ll_most_GBps =
+        {{{39, 39, 20.4}, {87.7, 22.5, 19}, {141, 45, 35}, {2 * 141.0, 2 * 45.0, 2 * 35.0}}},
+    .ring_ll128_GBps = {{{20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 36.7}, {73.4, 34.6, 73.4}}},
+    .tree_ll128_GBps = {{{20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 29}, {55.6, 31.67, 20}}},
+    .tree_GBps = {{{26.5, 18.5, 10}, {24, 23.6, 17.8}, {38.7, 41.4, 36}, {70, 42.8, 24}}},
+    .nvls_tree_GBps = {{{26.5, 18.5, 10}, {24, 23.6, 17.8}, {0, 57.7, 45.5}, {0, 96, 43.8}}}};
+constexpr NcclConstants::ByNodes kBlackwellRingLl128Of2_29_GBps{34.5, 34.6, 34.5};
+constexpr NcclConstants::ByNodes kBlackwellRingLl128Of2_30_GBps{40, 40, 40};
 constexpr double kBlackwellNvlsTreeOf2_30_GBps = 80;  // on three servers and more
 constexpr std::array<double, 4> kNvlsEfficiency{0, 0, .85, .74};
 constexpr std::size_t kBlackwell = 3;
 
 class Model {
  public:
-  Model(const NcclVersion& version, const NcclComm& comm)
+  Model(const NcclVersion& version, const NcclComm& comm, const NcclConstants& constants)
       : comm_(comm),
         shape_(comm),
-        // Blackwell came with 2.24: before, its GPUs count as Hopper.
-        gpu_(gpu_row(comm.compute_capability, version < NcclVersion{2, 24, 0} ? 2 : kBlackwell)),
-        ll_most_(kLlMost_GBps[ll_row(comm)][shape_.nodes_column]),
-        ring_ll128_(kRingLl128_GBps[gpu_][shape_.nodes_column]),
-        nvls_tree_(kNvlsTree_GBps[gpu_][shape_.nodes_column]) {
-    if (gpu_ != kBlackwell) return;
-    if (version >= NcclVersion{2, 30, 0}) {
-      ring_ll128_ = kBlackwellRingLl128Of2_30_GBps[shape_.nodes_column];
-      if (shape_.nodes > 2) nvls_tree_ = kBlackwellNvlsTreeOf2_30_GBps;
-    } else if (version >= NcclVersion{2, 29, 0}) {
-      ring_ll128_ = kBlackwellRingLl128Of2_29_GBps[shape_.nodes_column];
-    }
-  }
+        constants_(constants),
+        place_(nccl_constants_place(version, comm)) {}
 
   [[nodiscard]] bool offered(NcclCollective collective, NcclAlgorithm algorithm,
                              Protocol protocol) const {
@@ -80,9 +78,11 @@ class Model {
   }
 
  private:
-  [[nodiscard]] static std::size_t ll_row(const NcclComm& comm) {
-    if (comm.nodes == 1) return gpu_row(comm.compute_capability, kBlackwell);
-    return comm.cpu == NcclCpu::Amd || comm.cpu == NcclCpu::Mixed ? 1 : 0;
+  [[nodiscard]] double of_gpu(const NcclConstants::ByGpu& table) const {
+    return table[place_.gpu_row][place_.column];
+  }
+  [[nodiscard]] double ll_most_GBps() const {
+    return constants_.ll_most_GBps[place_.ll_row][place_.column];
   }
 
   [[nodiscard]] double channel_GBps(const NcclGraph& graph, NcclCollective collective,
@@ -95,10 +95,10 @@ class Model {
                                 ? 2
                                 : (shape_.ranks_per_node - 1) / shape_.ranks_per_node;
       const double inside =
-          intra * kNvlsEfficiency[gpu_] * (graph.channels - 1) / graph.channels * passes;
+          intra * kNvlsEfficiency[place_.gpu_row] * (graph.channels - 1) / graph.channels * passes;
       const double between = inter * (shape_.nodes <= 2 && nvls_tree ? 2 : 1);
       const double channel = std::min(inside, between);
-      return nvls_tree ? std::min(channel, nvls_tree_) : channel;
+      return nvls_tree ? std::min(channel, of_gpu(constants_.nvls_tree_GBps)) : channel;
     }
     const bool collnet =
         algorithm == NcclAlgorithm::CollNetDirect || algorithm == NcclAlgorithm::CollNetChain;
@@ -113,18 +113,18 @@ class Model {
         static_cast<double>(shape_.ranks) / ring_steps(collective, shape_.ranks);
     switch (algorithm) {
       case NcclAlgorithm::Ring:
-        if (protocol == Protocol::LL) bandwidth = std::min(ll_most_, bandwidth * .5);
+        if (protocol == Protocol::LL) bandwidth = std::min(ll_most_GBps(), bandwidth * .5);
         if (protocol == Protocol::LL128) {
-          bandwidth = std::min(bandwidth * .92, graph.channels * ring_ll128_);
+          bandwidth =
+              std::min(bandwidth * .92, graph.channels * of_gpu(constants_.ring_ll128_GBps));
         }
         return bandwidth * ring_ratio;
       case NcclAlgorithm::Tree:
-        bandwidth =
-            std::min(bandwidth * .92, graph.channels * kTree_GBps[gpu_][shape_.nodes_column]);
-        if (protocol == Protocol::LL) bandwidth = std::min(bandwidth / 3.8, ll_most_);
+        bandwidth = std::min(bandwidth * .92, graph.channels * of_gpu(constants_.tree_GBps));
+        if (protocol == Protocol::LL) bandwidth = std::min(bandwidth / 3.8, ll_most_GBps());
         if (protocol == Protocol::LL128) {
           bandwidth = std::min(bandwidth * (shape_.nodes == 1 ? 7.0 / 9.0 : 120.0 / 128.0),
-                               graph.channels * kTreeLl128_GBps[gpu_][shape_.nodes_column]);
+                               graph.channels * of_gpu(constants_.tree_ll128_GBps));
         }
         if (comm_.plain_tree) bandwidth *= .85;
         return bandwidth * .5;
@@ -155,12 +155,12 @@ class Model {
     const NcclGraph& graph = *comm_.graph(algorithm);
     const std::size_t a = index(algorithm);
     const std::size_t p = index(protocol);
-    const double base = kBase_us[a][p];
-    const double inside = kHardware_us[index(graph.link)][a][p];
+    const double base = constants_.base_us[a][p];
+    const double inside = constants_.hardware_us[index(graph.link)][a][p];
     // With one GPU a server nothing hides the network: Tree's latency for all. Simple also pays for
     // the flush behind the data.
     const std::size_t exposed = shape_.ranks == shape_.nodes ? index(NcclAlgorithm::Tree) : a;
-    const double between = kHardware_us[kNetworkRow][exposed][p] +
+    const double between = constants_.hardware_us[kNetworkRow][exposed][p] +
                            graph.inter_latency_s * 1e6 * (protocol == Protocol::Simple ? 2 : 1);
     const int peers = shape_.whole_ranks_per_node - 1;
     switch (algorithm) {
@@ -186,7 +186,7 @@ class Model {
                                        Protocol protocol, double inside, double between) const {
     const int steps = ring_steps(collective, shape_.ranks);
     if (rooted(collective)) {
-      return rooted_ring_latency_us(kHardware_us, graph, shape_.nodes, steps, protocol);
+      return rooted_ring_latency_us(constants_.hardware_us, graph, shape_.nodes, steps, protocol);
     }
     const int between_steps =
         (collective == NcclCollective::AllReduce ? 2 : 1) * (shape_.nodes - 1);
@@ -196,16 +196,42 @@ class Model {
 
   const NcclComm& comm_;
   Shape shape_;
-  std::size_t gpu_;
-  double ll_most_;
-  double ring_ll128_;
-  double nvls_tree_;
+  const NcclConstants& constants_;
+  NcclConstantsPlace place_;
 };
 
 }  // namespace
 
-Table estimates_2_23(const NcclVersion& version, const NcclComm& comm) {
-  return table_of(Model(version, comm));
+Table estimates_2_23(const NcclVersion& version, const NcclComm& comm,
+                     const NcclConstants& constants) {
+  return table_of(Model(version, comm, constants));
 }
 
 }  // namespace cclgym::nccl
+
+namespace cclgym {
+
+NcclConstants nccl_constants(const NcclVersion& version) {
+  NcclConstants constants = nccl::kConstants;
+  if (version >= NcclVersion{2, 30, 0}) {
+    constants.ring_ll128_GBps[nccl::kBlackwell] = nccl::kBlackwellRingLl128Of2_30_GBps;
+    constants.nvls_tree_GBps[nccl::kBlackwell][2] = nccl::kBlackwellNvlsTreeOf2_30_GBps;
+  } else if (version >= NcclVersion{2, 29, 0}) {
+    constants.ring_ll128_GBps[nccl::kBlackwell] = nccl::kBlackwellRingLl128Of2_29_GBps;
+  }
+  return constants;
+}
+
+NcclConstantsPlace nccl_constants_place(const NcclVersion& version, const NcclComm& comm) {
+  NcclConstantsPlace place;
+  // Blackwell came with 2.24: before, its GPUs count as Hopper.
+  place.gpu_row = nccl::gpu_row(comm.compute_capability,
+                                version < NcclVersion{2, 24, 0} ? 2 : nccl::kBlackwell);
+  place.ll_row = comm.nodes == 1 ? nccl::gpu_row(comm.compute_capability, nccl::kBlackwell)
+                 : comm.cpu == NcclCpu::Amd || comm.cpu == NcclCpu::Mixed ? 1
+                                                                          : 0;
+  place.column = nccl::Shape(comm).nodes_column;
+  return place;
+}
+
+}  // namespace cclgym

@@ -8,6 +8,7 @@
 #include "core/error.hpp"
 #include "core/units.hpp"
 #include "sim/config_options.hpp"
+#include "sim/openmpi_algorithms.hpp"
 #include "sim/simulator.hpp"
 #include "sim/transfer_cost.hpp"
 
@@ -59,6 +60,12 @@ std::size_t at(Knob knob) { return static_cast<std::size_t>(knob); }
 
 bool of_nccl(std::string_view program) {
   return std::ranges::find(kOfNccl, program) != std::end(kOfNccl);
+}
+
+// Of kPrograms.
+bool has_program(ActionProfile profile, std::string_view program) {
+  return profile == ActionProfile::Offline ||
+         (profile != ActionProfile::OpenMpi && of_nccl(program));
 }
 
 const AlgorithmInfo* library_entry(std::string_view name) {
@@ -116,8 +123,12 @@ std::string_view to_string(Knob knob) {
 }
 
 const std::vector<std::string>& action_profile_names() {
-  static const std::vector<std::string> names{"stock-nccl", "nccl-2.30", "offline"};
+  static const std::vector<std::string> names{"stock-nccl", "nccl-2.30", "offline", "openmpi"};
   return names;
+}
+
+std::vector<std::string> default_choosers(ActionProfile profile) {
+  return {profile == ActionProfile::OpenMpi ? "openmpi-default" : "nccl-default"};
 }
 
 std::span<const TunedProgram> tuned_programs() { return kPrograms; }
@@ -144,6 +155,7 @@ TuningActions::TuningActions(std::shared_ptr<const CallSite> site, const Options
     knobs_ = {Knob::Algorithm, Knob::Inter,   Knob::Protocol, Knob::Channels,
               Knob::Instances, Knob::Threads, Knob::Chunk,    Knob::Nic};
   }
+  if (profile_ == ActionProfile::OpenMpi) knobs_ = {Knob::Algorithm, Knob::Chunk};
   name_levels();
   std::vector<std::int32_t> counts;
   for (const Knob knob : knobs_) counts.push_back(static_cast<std::int32_t>(levels(knob).size()));
@@ -158,8 +170,13 @@ TuningActions::TuningActions(std::shared_ptr<const CallSite> site, const Options
 void TuningActions::name_levels() {
   levels_[at(Knob::Algorithm)] = chooser_names_;
   for (const TunedProgram& program : kPrograms) {
-    if (profile_ != ActionProfile::Offline && !of_nccl(program.algorithm_name)) continue;
+    if (!has_program(profile_, program.algorithm_name)) continue;
     add_level(levels_[at(Knob::Algorithm)], program.algorithm);
+  }
+  if (profile_ == ActionProfile::OpenMpi) {
+    for (const OpenMpiAlgorithm& row : openmpi_algorithms()) {
+      add_level(levels_[at(Knob::Algorithm)], row.algorithm);
+    }
   }
   for (const TunedProgram& program : kPrograms) {
     add_level(levels_[at(Knob::Inter)], program.inter);
@@ -177,6 +194,7 @@ void TuningActions::name_levels() {
     levels_[at(Knob::Threads)].push_back(threads == 0 ? "nccl" : std::to_string(threads));
   }
   for (const std::uint64_t chunk : kChunks) {
+    if (profile_ == ActionProfile::OpenMpi && chunk == kOfProtocolChunk) continue;
     levels_[at(Knob::Chunk)].push_back(chunk == kOfProtocolChunk ? "protocol"
                                        : chunk == kWholeChunk    ? "whole"
                                                                  : format_bytes(chunk));
@@ -194,13 +212,14 @@ TuningActions::Legal TuningActions::enumerate(CollectiveKind collective) const {
     add_action(levels, legal);
   }
   for (const TunedProgram& program : kPrograms) add_program(collective, program, legal);
+  if (profile_ == ActionProfile::OpenMpi) add_openmpi_programs(collective, legal);
   index(legal);
   return legal;
 }
 
 void TuningActions::add_program(CollectiveKind collective, const TunedProgram& program,
                                 Legal& legal) const {
-  if (profile_ != ActionProfile::Offline && !of_nccl(program.algorithm_name)) return;
+  if (!has_program(profile_, program.algorithm_name)) return;
   const AlgorithmInfo* info = library_entry(program.algorithm_name);
   const Fabric& fabric = *site_->fabrics.front();
   if (info == nullptr || !supports(*info, collective) ||
@@ -226,7 +245,7 @@ void TuningActions::add_program(CollectiveKind collective, const TunedProgram& p
   };
   const auto with_chunks = [&] {
     each(Knob::Chunk, chunks ? std::size(kChunks) : 1, [&](std::size_t chunk) {
-      if (!offline && kChunks[chunk] == kWholeChunk) return;
+      if (!offline && chunk_of(chunk) == kWholeChunk) return;
       const auto protocol = static_cast<Protocol>(levels[at(Knob::Protocol)]);
       if (!chunk_fits(chunk, protocol)) return;
       each(Knob::Nic, offline ? site_->fabrics.size() : 1,
@@ -244,6 +263,25 @@ void TuningActions::add_program(CollectiveKind collective, const TunedProgram& p
       });
     });
   });
+}
+
+void TuningActions::add_openmpi_programs(CollectiveKind collective, Legal& legal) const {
+  const int ranks = site_->fabrics.front()->ranks();
+  for (const std::string& name : levels(Knob::Algorithm)) {
+    const AlgorithmInfo* info = library_entry(name);  // choosers are none
+    if (info == nullptr || !supports(*info, collective) || rank_misfit(name, ranks)) continue;
+    Levels levels{};
+    levels[at(Knob::Algorithm)] = level_index(this->levels(Knob::Algorithm), name);
+    const std::uint8_t library = library_index(name);
+    for (std::size_t chunk = 0; chunk < this->levels(Knob::Chunk).size(); ++chunk) {
+      levels[at(Knob::Chunk)] = static_cast<std::int32_t>(chunk);
+      const PlainConfig config = config_of(library, levels);
+      if (find_openmpi_algorithm(collective, name, config.tile_bytes) == nullptr) continue;
+      if (!ResidentCheck(*site_, collective).fits(config)) continue;
+      legal.programs[place_of(levels)] = library;
+      add_action(levels, legal);
+    }
+  }
 }
 
 void TuningActions::add_action(const Levels& levels, Legal& legal) const {
@@ -296,8 +334,13 @@ void TuningActions::index(Legal& legal) const {
   }
 }
 
+// OpenMPI's levels begin with whole messages.
+std::uint64_t TuningActions::chunk_of(std::size_t level) const {
+  return kChunks[level + (profile_ == ActionProfile::OpenMpi ? 1 : 0)];
+}
+
 bool TuningActions::chunk_fits(std::size_t level, Protocol protocol) const {
-  const std::uint64_t chunk = kChunks[level];
+  const std::uint64_t chunk = chunk_of(level);
   if (chunk == kOfProtocolChunk) return true;
   const ProtocolCost& cost = site_->cost_model.protocols[static_cast<std::size_t>(protocol)];
   // Without slots, "protocol" is "whole".
@@ -309,8 +352,12 @@ bool TuningActions::chunk_fits(std::size_t level, Protocol protocol) const {
 // A connection's FIFO is as large as it is; smaller chunks are more of them.
 void TuningActions::set_chunk(PlainConfig& config, std::size_t level) const {
   const ProtocolCost& cost = site_->cost_model.protocols[static_cast<std::size_t>(config.protocol)];
-  const std::uint64_t chunk = kChunks[level];
+  const std::uint64_t chunk = chunk_of(level);
   if (chunk == kWholeChunk) return;
+  if (profile_ == ActionProfile::OpenMpi) {  // a socket takes any number of segments
+    config.tile_bytes = chunk;
+    return;
+  }
   if (chunk == kOfProtocolChunk) {
     config.tile_bytes = cost.tile_bytes();
     config.slots = static_cast<std::uint8_t>(cost.tile_slots());
@@ -325,7 +372,9 @@ PlainConfig TuningActions::config_of(std::uint8_t program, const Levels& levels)
   const auto level = [&](Knob knob) { return static_cast<std::size_t>(levels[at(knob)]); };
   PlainConfig config;
   config.program = program;
-  config.protocol = static_cast<Protocol>(level(Knob::Protocol));
+  config.protocol = profile_ == ActionProfile::OpenMpi
+                        ? Protocol::Simple
+                        : static_cast<Protocol>(level(Knob::Protocol));
   config.channels = static_cast<std::uint16_t>(kChannels[level(Knob::Channels)]);
   config.instances = static_cast<std::uint16_t>(kInstances[level(Knob::Instances)]);
   config.threads = static_cast<std::uint16_t>(kThreads[level(Knob::Threads)]);

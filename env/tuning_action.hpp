@@ -38,6 +38,7 @@ enum class ActionProfile : std::uint8_t {
   StockNccl,  ///< a tuner plugin of NCCL: algorithm, protocol, channels
   Nccl230,    ///< of NCCL 2.30: the chunk size, too
   Offline,    ///< everything: programs of an interpreter, r, threads, NIC binding
+  OpenMpi,    ///< OpenMPI's algorithms and segment sizes (sim/openmpi_algorithms.hpp)
 };
 [[nodiscard]] const std::vector<std::string>& action_profile_names();
 
@@ -48,6 +49,9 @@ struct TunedProgram {
   std::string_view inter;           ///< level of Knob::Inter
 };
 [[nodiscard]] std::span<const TunedProgram> tuned_programs();
+/// The chooser that rewards compare with unless another is named: "nccl-default", and
+/// "openmpi-default" with the actions of OpenMPI.
+[[nodiscard]] std::vector<std::string> default_choosers(ActionProfile profile);
 
 /// The actions of one machine. Immutable; may be shared by threads, but choosers are asked through
 /// a cache of the caller (see choose).
@@ -58,7 +62,8 @@ class TuningActions {
  public:
   struct Options {
     ActionProfile profile = ActionProfile::Offline;
-    /// The first levels of Knob::Algorithm: "nccl-default[:VERSION]", "dispatch:FILE".
+    /// The first levels of Knob::Algorithm: "nccl-default[:VERSION]", "dispatch:FILE",
+    /// "openmpi-default".
     std::vector<std::string> choosers{"nccl-default"};
     std::vector<CollectiveKind> collectives{};  ///< that will be called; empty: all
     std::string fabric_label{};                 ///< of dispatch tables; empty: the fabric's name
@@ -69,6 +74,7 @@ class TuningActions {
   /// not run.
   TuningActions(std::shared_ptr<const CallSite> site, const Options& options);
 
+  [[nodiscard]] ActionProfile profile() const { return profile_; }
   [[nodiscard]] const std::vector<Knob>& knobs() const { return knobs_; }
   /// Names of a knob's levels, in the order of the action's values.
   [[nodiscard]] const std::vector<std::string>& levels(Knob knob) const {
@@ -123,9 +129,11 @@ class TuningActions {
   void name_levels();
   [[nodiscard]] Legal enumerate(CollectiveKind collective) const;
   void add_program(CollectiveKind collective, const TunedProgram& program, Legal& legal) const;
+  void add_openmpi_programs(CollectiveKind collective, Legal& legal) const;
   void add_action(const Levels& levels, Legal& legal) const;
   void index(Legal& legal) const;
   [[nodiscard]] std::size_t place_of(const Levels& levels) const;
+  [[nodiscard]] std::uint64_t chunk_of(std::size_t level) const;
   [[nodiscard]] bool chunk_fits(std::size_t level, Protocol protocol) const;
   void set_chunk(PlainConfig& config, std::size_t level) const;
   [[nodiscard]] Levels levels_of(std::span<const std::int32_t> action) const;

@@ -58,7 +58,7 @@ const std::vector<OptionSpec>& collective_tuning_options() {
        .kind = OptionKind::Text,
        .shape = OptionShape::OneOrList,
        .description = "choosers that are actions, too; the first is the default that rewards "
-                      "compare with",
+                      "compare with; with actions openmpi, openmpi-default if none is named",
        .default_text = "[nccl-default]"},
       {.name = "reward",
        .kind = OptionKind::Mapping,
@@ -131,20 +131,23 @@ std::shared_ptr<const TuningSetup> read_tuning_setup(const YamlValue& options) {
   setup->workload = value("workload");
   const std::unique_ptr<Workload> workload =
       read_workload(setup->workload, workload_site(*site->fabrics.front()));
+  const auto profile =
+      static_cast<ActionProfile>(read_choice(value("actions"), spec_of("actions")));
   setup->actions = std::make_shared<const TuningActions>(
-      site, TuningActions::Options{.profile = static_cast<ActionProfile>(
-                                       read_choice(value("actions"), spec_of("actions"))),
-                                   .choosers = read_texts(value("choosers"), spec_of("choosers")),
-                                   .collectives = workload->collectives(),
-                                   .fabric_label = setup->fabric_label,
-                                   .where = value("choosers").location()});
+      site,
+      TuningActions::Options{.profile = profile,
+                             .choosers = mapping.find("choosers") == nullptr
+                                             ? default_choosers(profile)
+                                             : read_texts(value("choosers"), spec_of("choosers")),
+                             .collectives = workload->collectives(),
+                             .fabric_label = setup->fabric_label,
+                             .where = value("choosers").location()});
   for (const CollectiveKind collective : workload->collectives()) {
     if (setup->actions->legal_count(collective) == 0) {
-      throw UserError(
-          value("workload").location(),
-          fmt::format("no action of profile {} carries out {} on {}",
-                      action_profile_names()[read_choice(value("actions"), spec_of("actions"))],
-                      to_string(collective), setup->fabric_label));
+      throw UserError(value("workload").location(),
+                      fmt::format("no action of profile {} carries out {} on {}",
+                                  action_profile_names()[static_cast<std::size_t>(profile)],
+                                  to_string(collective), setup->fabric_label));
     }
   }
   setup->reward = read_reward(value("reward"));

@@ -43,15 +43,10 @@ std::unique_ptr<Policy> make_baseline(const std::string& name) {
   throw UserError(unknown_name_message("baseline", name, names));
 }
 
-const std::vector<std::string>& default_baselines() {
-  static const std::vector<std::string> names{"nccl-default:2.8.4",
-                                              "nccl-default:2.28",
-                                              "random",
-                                              "bandit",
-                                              "autoccl",
-                                              "table",
-                                              "svm",
-                                              "oracle"};
+std::vector<std::string> default_baselines(ActionProfile profile) {
+  std::vector<std::string> names{"nccl-default:2.8.4", "nccl-default:2.28"};
+  if (profile == ActionProfile::OpenMpi) names = default_choosers(profile);
+  names.insert(names.end(), {"random", "bandit", "autoccl", "table", "svm", "oracle"});
   return names;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "agents/policy.hpp"
+#include "env/tuning_action.hpp"
 
 namespace cclgym {
 
@@ -20,7 +21,8 @@ struct BaselineInfo {
 /// none such, naming the nearest.
 [[nodiscard]] std::unique_ptr<Policy> make_baseline(const std::string& name);
 
-/// The baselines that are compared with where none are named.
-[[nodiscard]] const std::vector<std::string>& default_baselines();
+/// The baselines that are compared with where none are named: default choices that the actions of
+/// the profile could be, and all others but tables.
+[[nodiscard]] std::vector<std::string> default_baselines(ActionProfile profile);
 
 }  // namespace cclgym

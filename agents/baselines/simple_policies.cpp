@@ -7,17 +7,6 @@
 
 namespace cclgym {
 
-namespace {
-
-ActionProfile profile_of(const TuningActions& actions) {
-  const auto& knobs = actions.knobs();
-  if (std::ranges::find(knobs, Knob::Instances) != knobs.end()) return ActionProfile::Offline;
-  if (std::ranges::find(knobs, Knob::Chunk) != knobs.end()) return ActionProfile::Nccl230;
-  return ActionProfile::StockNccl;
-}
-
-}  // namespace
-
 void ChooserPolicy::begin_setup(const TuningSetup& setup) {
   const std::vector<std::string>& levels = setup.actions->levels(Knob::Algorithm);
   const auto found = std::ranges::find(levels, name());
@@ -70,7 +59,7 @@ void OraclePolicy::choose(const CollectiveTuningEnv& environment, std::span<std:
 std::shared_ptr<const TuningSetup> with_choosers(const std::shared_ptr<const TuningSetup>& setup,
                                                  const std::vector<std::string>& choosers) {
   const TuningActions& actions = *setup->actions;
-  TuningActions::Options options{.profile = profile_of(actions),
+  TuningActions::Options options{.profile = actions.profile(),
                                  .choosers = {},
                                  .collectives = {},
                                  .fabric_label = setup->fabric_label,

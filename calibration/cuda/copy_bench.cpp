@@ -21,10 +21,9 @@ WorkerAnswer repeated(const CudaSession& session, const WorkerRequest& request, 
   std::vector<double> sorted = answer.samples_s;
   std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2),
                    sorted.end());
-  answer.extra = {
-      {"passes", std::to_string(passes)},
-      {"GBps_median",
-       fmt::format("{:.4g}", static_cast<double>(bytes) / sorted[sorted.size() / 2] / 1e9)}};
+  answer.extra = {{"passes", std::to_string(passes)},
+                  {"GBps_median", fmt::format("{:.4g}", static_cast<double>(bytes) /
+                                                            sorted[sorted.size() / 2] / 1e9)}};
   return answer;
 }
 
@@ -80,10 +79,10 @@ WorkerAnswer by_engine(const CudaSession& session, const WorkerRequest& request,
   const std::size_t count = bytes / sizeof(float);
   // The pattern goes `from` -> `to`; what is not where kernels fill and check it fast enough is so
   // by way of device memory.
-  const CudaMemory from = kind == cudaMemcpyHostToDevice ? session.host_memory(bytes)
-                                                         : session.device_memory(bytes);
-  const CudaMemory to = kind == cudaMemcpyDeviceToHost ? session.host_memory(bytes)
-                                                       : session.device_memory(bytes);
+  const CudaMemory from =
+      kind == cudaMemcpyHostToDevice ? session.host_memory(bytes) : session.device_memory(bytes);
+  const CudaMemory to =
+      kind == cudaMemcpyDeviceToHost ? session.host_memory(bytes) : session.device_memory(bytes);
   check(device::launch_fill(from.device<float>(), count, 0, session.stream()), "kernel fill");
   check(cudaMemsetAsync(to.device<void>(), 255, bytes, session.stream()), "cudaMemsetAsync");
   session.synchronize();

@@ -1,5 +1,4 @@
 #include "calibration/cuda/copy_kernels.hpp"
-
 #include "calibration/cuda/device_clock.cuh"
 
 namespace cclgym::device {
@@ -23,7 +22,8 @@ __global__ void verify(const float* data, std::size_t count, std::size_t first,
   unsigned long long found = 0;
   for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += stride) {
     float expected = 0;
-    for (unsigned int rank = 0; rank < ranks; ++rank) expected += pattern(first + i, first_rank + rank);
+    for (unsigned int rank = 0; rank < ranks; ++rank)
+      expected += pattern(first + i, first_rank + rank);
     if (!(data[i] == expected)) ++found;
   }
   if (found != 0) atomicAdd(wrong, found);
@@ -62,7 +62,8 @@ __global__ void __launch_bounds__(kMostThreads, 1)
   const std::size_t end = pieces * (blockIdx.x + 1) / gridDim.x;
   const std::size_t lane = threadIdx.x % kWarp;
   for (unsigned int pass = 0; pass < passes; ++pass) {
-    for (std::size_t piece = begin + threadIdx.x / kWarp; piece < end; piece += blockDim.x / kWarp) {
+    for (std::size_t piece = begin + threadIdx.x / kWarp; piece < end;
+         piece += blockDim.x / kWarp) {
       const std::size_t at = piece * kPiece + lane;
       uint4 values[kUnroll];
       uint4 others[kUnroll];
@@ -170,8 +171,8 @@ cudaError_t launch_copy(const CopyLaunch& launch, const float* from, const float
                        &stopped, &arrived, &times, &limit_ns};
   const void* kernel = added == nullptr ? reinterpret_cast<const void*>(copy<false>)
                                         : reinterpret_cast<const void*>(copy<true>);
-  return cudaLaunchCooperativeKernel(kernel, dim3(launch.blocks), dim3(launch.threads), arguments, 0,
-                                     launch.stream);
+  return cudaLaunchCooperativeKernel(kernel, dim3(launch.blocks), dim3(launch.threads), arguments,
+                                     0, launch.stream);
 }
 
 cudaError_t launch_empty(unsigned int blocks, unsigned int threads, cudaStream_t stream) {

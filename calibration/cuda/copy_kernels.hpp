@@ -1,5 +1,5 @@
-// Copies and sums by thread blocks, patterns of data and their check, and kernels that do nothing but
-// start. In C++17, which nvcc compiles.
+// Copies and sums by thread blocks, patterns of data and their check, and kernels that do nothing
+// but start. In C++17, which nvcc compiles.
 #pragma once
 
 #include <cstddef>

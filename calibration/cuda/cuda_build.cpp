@@ -21,7 +21,8 @@ std::string cuda_build_text() {
 
 std::string cuda_missing_message(std::string_view backend) {
   return fmt::format(
-      "calibrate {}: this build is without CUDA; missing: {}. Install the CUDA toolkit (12 or newer) "
+      "calibrate {}: this build is without CUDA; missing: {}. Install the CUDA toolkit (12 or "
+      "newer) "
       "and NCCL's headers (libnccl-dev), then configure and build again (scripts/build)",
       backend, cuda_build_info().missing);
 }

@@ -7,11 +7,12 @@
 namespace cclgym {
 
 struct CudaBuild {
-  bool built = false;        ///< are the workers of the backends cuda and nccl part of this build?
-  std::string toolkit;       ///< release of the CUDA toolkit, "13.0.88"; empty if not built
-  std::string nccl_header;   ///< release of the nccl.h that was compiled against, "2.28.9"
-  std::string nccl_library;  ///< libnccl found by CMake, opened unless another is named; may be empty
-  std::string missing;       ///< what CMake did not find; empty if built
+  bool built = false;       ///< are the workers of the backends cuda and nccl part of this build?
+  std::string toolkit;      ///< release of the CUDA toolkit, "13.0.88"; empty if not built
+  std::string nccl_header;  ///< release of the nccl.h that was compiled against, "2.28.9"
+  std::string
+      nccl_library;     ///< libnccl found by CMake, opened unless another is named; may be empty
+  std::string missing;  ///< what CMake did not find; empty if built
 };
 
 [[nodiscard]] const CudaBuild& cuda_build_info();

@@ -28,10 +28,10 @@ struct Grid {
 const std::vector<Grid>& grids() {
   static const std::vector<std::int64_t> all_threads{64,  96,  128, 192, 256, 320,
                                                      384, 448, 512, 544, 576, 640};
-  static const std::vector<std::int64_t> all_blocks{1,  2,  4,  8,  12, 16,  24,  32,
+  static const std::vector<std::int64_t> all_blocks{1,  2,  4,  8,  12,  16,  24,  32,
                                                     48, 64, 80, 96, 108, 120, 132, 148};
-  static const std::vector<std::uint64_t> engine{4 * kKi,  16 * kKi, 64 * kKi, 256 * kKi,
-                                                 1 * kMi,  4 * kMi,  16 * kMi, 64 * kMi};
+  static const std::vector<std::uint64_t> engine{4 * kKi, 16 * kKi, 64 * kKi, 256 * kKi,
+                                                 1 * kMi, 4 * kMi,  16 * kMi, 64 * kMi};
   static const std::vector<Grid> list{
       {.benchmark = "launch_first", .threads = {512}, .blocks = {1, 2, 4, 8, 16, 32}},
       {.benchmark = "launch_sync", .threads = {512}, .blocks = {1, 32}},
@@ -108,9 +108,10 @@ std::vector<std::uint64_t> sizes_of_accesses(const OptionTexts& texts, const Opt
   std::vector<std::uint64_t> sizes = listed_bytes(texts, spec);
   for (const std::uint64_t size : sizes) {
     if (size % kAccess_bytes != 0) {
-      throw UserError(fmt::format("--{}: found {} B; expected a multiple of {} B, the size of an "
-                                  "access",
-                                  spec.name, size, kAccess_bytes));
+      throw UserError(
+          fmt::format("--{}: found {} B; expected a multiple of {} B, the size of an "
+                      "access",
+                      spec.name, size, kAccess_bytes));
     }
   }
   return sizes;

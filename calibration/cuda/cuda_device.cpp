@@ -37,8 +37,8 @@ std::string driver_release() {
 }  // namespace
 
 CudaError::CudaError(cudaError_t error, const char* what)
-    : std::runtime_error(fmt::format("{}: {} ({})", what, cudaGetErrorString(error),
-                                     cudaGetErrorName(error))),
+    : std::runtime_error(
+          fmt::format("{}: {} ({})", what, cudaGetErrorString(error), cudaGetErrorName(error))),
       error_(error) {}
 
 void check(cudaError_t error, const char* what) {
@@ -107,18 +107,20 @@ int device_count() {
   cudaGetLastError();
   int driver = 0;
   if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0) {
-    throw UserError("no NVIDIA driver found (libcuda.so.1): measure on a machine with an NVIDIA GPU and its "
-                    "driver");
+    throw UserError(
+        "no NVIDIA driver found (libcuda.so.1): measure on a machine with an NVIDIA GPU and its "
+        "driver");
   }
   if (error == cudaErrorInsufficientDriver) {
     int runtime = 0;
     cudaRuntimeGetVersion(&runtime);
-    throw UserError(fmt::format("the NVIDIA driver is for CUDA {}, older than the CUDA {} of this build: update "
-                                "the driver, or build with an older toolkit",
-                                cuda_release(driver), cuda_release(runtime)));
+    throw UserError(fmt::format(
+        "the NVIDIA driver is for CUDA {}, older than the CUDA {} of this build: update "
+        "the driver, or build with an older toolkit",
+        cuda_release(driver), cuda_release(runtime)));
   }
-  throw UserError(fmt::format("no GPU found: {}", cudaGetErrorString(
-                                  error == cudaSuccess ? cudaErrorNoDevice : error)));
+  throw UserError(fmt::format(
+      "no GPU found: {}", cudaGetErrorString(error == cudaSuccess ? cudaErrorNoDevice : error)));
 }
 
 std::string cuda_release(int number) {

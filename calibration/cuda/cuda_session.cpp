@@ -65,8 +65,7 @@ unsigned long long CudaSession::wrong(const float* data, std::size_t count, unsi
   unsigned long long result = 0;
   auto* place = wrong_.device<unsigned long long>();
   check(cudaMemsetAsync(place, 0, sizeof result, stream()), "cudaMemsetAsync");
-  check(device::launch_verify(data, count, 0, first_rank, ranks, place, stream()),
-        "kernel verify");
+  check(device::launch_verify(data, count, 0, first_rank, ranks, place, stream()), "kernel verify");
   check(cudaMemcpyAsync(&result, place, sizeof result, cudaMemcpyDeviceToHost, stream()),
         "cudaMemcpyAsync");
   synchronize();

@@ -61,8 +61,8 @@ class CudaSession {
   double clock_step_s_ = 0;
 };
 
-/// From the first block's begin to the last block's end, s. Throws std::runtime_error if a block did
-/// not come to its end.
+/// From the first block's begin to the last block's end, s. Throws std::runtime_error if a block
+/// did not come to its end.
 [[nodiscard]] double span_s(const std::vector<device::BlockTimes>& reports);
 
 /// So often a kernel repeats its work for one sample, that the clock's steps do not matter:
@@ -73,8 +73,8 @@ class CudaSession {
 [[nodiscard]] std::vector<double> take_samples(const WorkerRequest& request,
                                                const std::function<double(int)>& sample);
 
-// The benchmarks (cuda_cells.hpp), by the files in which they are. Each throws CellRefused where the
-// device cannot run a cell, std::runtime_error where data came out wrong.
+// The benchmarks (cuda_cells.hpp), by the files in which they are. Each throws CellRefused where
+// the device cannot run a cell, std::runtime_error where data came out wrong.
 [[nodiscard]] WorkerAnswer measure_launch(CudaSession& session, const WorkerRequest& request);
 [[nodiscard]] WorkerAnswer measure_exchange(CudaSession& session, const WorkerRequest& request);
 [[nodiscard]] WorkerAnswer measure_copy(CudaSession& session, const WorkerRequest& request);

@@ -25,7 +25,8 @@ WorkerAnswer measure(CudaSession& session, const WorkerRequest& request) {
                    [&](const CudaBenchmark& one) { return one.name == benchmark; })) {
     throw std::runtime_error("no benchmark " + quoted(benchmark));
   }
-  if (benchmark == "flag_step" || benchmark.starts_with("pipe_") || benchmark.starts_with("ring_")) {
+  if (benchmark == "flag_step" || benchmark.starts_with("pipe_") ||
+      benchmark.starts_with("ring_")) {
     return measure_exchange(session, request);
   }
   if (benchmark.starts_with("launch_") || benchmark.starts_with("graph_") ||
@@ -42,8 +43,7 @@ int run() {
   check(cudaSetDevice(0), "cudaSetDevice");
   CudaSession session;
   Environment environment = device_facts(0);
-  environment["globaltimer_step_ns"] =
-      fmt::format("{:.0f}", session.clock_step_s() * 1e9);
+  environment["globaltimer_step_ns"] = fmt::format("{:.0f}", session.clock_step_s() * 1e9);
   environment["built_with"] = cuda_build_text();
   environment["label"] = "single GPU";
   std::cout << environment_line(kWorker, environment) << std::endl;

@@ -1,5 +1,5 @@
-// Time and bounded waits inside kernels. No loop that waits for another thread runs without a Watch,
-// so that a fault of a protocol ends a kernel and never hangs a device.
+// Time and bounded waits inside kernels. No loop that waits for another thread runs without a
+// Watch, so that a fault of a protocol ends a kernel and never hangs a device.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -65,8 +65,8 @@ class Watch {
   unsigned int turns_ = 0;
 };
 
-/// All `blocks` blocks of a kernel meet; `arrived` begins at 0. Returns false, in all threads of the
-/// block, if the wait was given up.
+/// All `blocks` blocks of a kernel meet; `arrived` begins at 0. Returns false, in all threads of
+/// the block, if the wait was given up.
 __device__ inline bool meet(unsigned int* arrived, unsigned int blocks, Watch& watch) {
   bool met = true;
   if (threadIdx.x == 0) {

@@ -1,13 +1,15 @@
 // Messages between thread blocks through FIFOs of 8 slots, by the three protocols of NCCL:
 //
-// LL      every 8 bytes of a slot are 4 of data and a flag of 4, written at once. The receiver waits
+// LL      every 8 bytes of a slot are 4 of data and a flag of 4, written at once. The receiver
+// waits
 //         until the flag is that of the step.
-// LL128   every 128 bytes of a slot are 120 of data and a flag of 8, written by 8 lanes of a warp at
+// LL128   every 128 bytes of a slot are 120 of data and a flag of 8, written by 8 lanes of a warp
+// at
 //         once. The eighth lane looks at the flag, the warp votes.
 // Simple  the slot has data only; when all of it is written, a fence and a counter of steps.
 //
-// A sender may be 8 steps ahead of what the receiver has handed back (the head). As in NCCL it looks
-// at the head only when what it knows of it does not suffice.
+// A sender may be 8 steps ahead of what the receiver has handed back (the head). As in NCCL it
+// looks at the head only when what it knows of it does not suffice.
 #pragma once
 
 #include <cstddef>
@@ -38,8 +40,8 @@ __device__ inline void store_words(void* to, const Words& words) {
 
 // Two floats in a word.
 __device__ inline unsigned long long add_floats(unsigned long long a, unsigned long long b) {
-  const float low = __uint_as_float(static_cast<unsigned int>(a)) +
-                    __uint_as_float(static_cast<unsigned int>(b));
+  const float low =
+      __uint_as_float(static_cast<unsigned int>(a)) + __uint_as_float(static_cast<unsigned int>(b));
   const float high = __uint_as_float(static_cast<unsigned int>(a >> 32)) +
                      __uint_as_float(static_cast<unsigned int>(b >> 32));
   return static_cast<unsigned long long>(__float_as_uint(low)) |

@@ -116,8 +116,8 @@ Shape shape_of(const CudaSession& session, const WorkerRequest& request) {
   return shape;
 }
 
-device::ExchangeLaunch launch_of(const CudaSession& session, const Shape& shape,
-                                 const Fifos& fifos, unsigned int blocks) {
+device::ExchangeLaunch launch_of(const CudaSession& session, const Shape& shape, const Fifos& fifos,
+                                 unsigned int blocks) {
   device::ExchangeLaunch launch{.protocol = shape.protocol,
                                 .blocks = blocks,
                                 .threads = shape.threads,
@@ -164,8 +164,7 @@ WorkerAnswer flag_step(const CudaSession& session, const WorkerRequest& request)
     session.synchronize();
     for (std::size_t i = 0; i < count; ++i) {
       const float expected =
-          device::pattern(i, 0) +
-          static_cast<float>(kWarmRounds + rounds) * device::pattern(i, 1);
+          device::pattern(i, 0) + static_cast<float>(kWarmRounds + rounds) * device::pattern(i, 1);
       if (got[i] == expected) continue;
       const std::string what = fmt::format("element {} is {} after {} rounds, not {}", i, got[i],
                                            kWarmRounds + rounds, expected);
@@ -198,10 +197,10 @@ WorkerAnswer messages(const CudaSession& session, const WorkerRequest& request) 
   const std::string& benchmark = request.text("benchmark");
   const Shape shape = shape_of(session, request);
   const bool ring = benchmark == "ring_allreduce";
-  const unsigned int blocks =
-      ring ? session.blocks(request) : (benchmark == "pipe_copy" ? 2u : 3u);
+  const unsigned int blocks = ring ? session.blocks(request) : (benchmark == "pipe_copy" ? 2u : 3u);
   if (blocks < 2 || blocks > session.sms()) {
-    throw CellRefused(fmt::format("needs 2 to {} thread blocks on SMs of their own", session.sms()));
+    throw CellRefused(
+        fmt::format("needs 2 to {} thread blocks on SMs of their own", session.sms()));
   }
   if (ring && shape.bytes % (16 * blocks) != 0) {
     throw CellRefused(fmt::format("{} B are no multiple of 16 B a rank", shape.bytes));
@@ -256,7 +255,7 @@ WorkerAnswer messages(const CudaSession& session, const WorkerRequest& request) 
 
 WorkerAnswer measure_exchange(CudaSession& session, const WorkerRequest& request) {
   return request.text("benchmark") == "flag_step" ? flag_step(session, request)
-                                                   : messages(session, request);
+                                                  : messages(session, request);
 }
 
 }  // namespace cclgym

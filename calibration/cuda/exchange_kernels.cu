@@ -1,6 +1,5 @@
-#include "calibration/cuda/exchange_kernels.hpp"
-
 #include "calibration/cuda/device_fifo.cuh"
+#include "calibration/cuda/exchange_kernels.hpp"
 
 namespace cclgym::device {
 
@@ -68,7 +67,9 @@ struct Messages {
   unsigned int passes;
 };
 
-__device__ std::size_t part(std::size_t left, std::size_t most) { return left < most ? left : most; }
+__device__ std::size_t part(std::size_t left, std::size_t most) {
+  return left < most ? left : most;
+}
 
 template <FifoProtocol kProtocol>
 __global__ void __launch_bounds__(kMostThreads, 1) pipe(Common common, Messages task) {
@@ -100,8 +101,8 @@ __global__ void __launch_bounds__(kMostThreads, 1) pipe(Common common, Messages 
   end_times(common);
 }
 
-// Rank r begins with part r - 1 (the one that it will hold reduced is r) and passes on what it gets:
-// in the first n - 1 steps parts are summed, in the next n - 1 the sums go round.
+// Rank r begins with part r - 1 (the one that it will hold reduced is r) and passes on what it
+// gets: in the first n - 1 steps parts are summed, in the next n - 1 the sums go round.
 template <FifoProtocol kProtocol>
 __global__ void __launch_bounds__(kMostThreads, 1) ring(Common common, Messages task) {
   note_sm(common);
@@ -122,18 +123,20 @@ __global__ void __launch_bounds__(kMostThreads, 1) ring(Common common, Messages 
       const auto place = [&](unsigned int back) {
         return (((rank + 2 * ranks - back) % ranks) * part_bytes + at) / sizeof(float);
       };
-      if (!exchange.template step<false, true, true, false>(input + place(1), nullptr, bytes)) return;
+      if (!exchange.template step<false, true, true, false>(input + place(1), nullptr, bytes))
+        return;
       for (unsigned int step = 2; step < ranks; ++step) {
         if (!exchange.template step<true, true, true, false>(input + place(step), nullptr, bytes)) {
           return;
         }
       }
-      if (!exchange.template step<true, true, true, true>(input + place(ranks), output + place(ranks),
-                                                          bytes)) {
+      if (!exchange.template step<true, true, true, true>(input + place(ranks),
+                                                          output + place(ranks), bytes)) {
         return;
       }
       for (unsigned int step = 1; step + 1 < ranks; ++step) {
-        if (!exchange.template step<true, true, false, true>(nullptr, output + place(step), bytes)) {
+        if (!exchange.template step<true, true, false, true>(nullptr, output + place(step),
+                                                             bytes)) {
           return;
         }
       }

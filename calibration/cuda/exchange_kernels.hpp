@@ -17,8 +17,8 @@ constexpr unsigned int kMostThreads = 640;
 
 /// One connection from a block to another. `slots` begins at a multiple of 128.
 struct Fifo {
-  char* slots = nullptr;             ///< kFifoSlots of slot_bytes each
-  std::size_t slot_bytes = 0;        ///< as it lies in memory, fifo_slot_bytes
+  char* slots = nullptr;               ///< kFifoSlots of slot_bytes each
+  std::size_t slot_bytes = 0;          ///< as it lies in memory, fifo_slot_bytes
   unsigned long long* tail = nullptr;  ///< steps sent (Simple)
   unsigned long long* head = nullptr;  ///< steps handed back
 };

@@ -160,8 +160,8 @@ WorkerAnswer host_flag(const CudaSession& session, const WorkerRequest& request)
       static_cast<unsigned long long>(request.warmup + request.repeats) * kRoundsASample;
   session.clear_reports();
   session.synchronize();
-  check(device::launch_answer(question.device(), answered.device(), rounds,
-                              session.stopped(), CudaSession::kLimit_ns, session.stream()),
+  check(device::launch_answer(question.device(), answered.device(), rounds, session.stopped(),
+                              CudaSession::kLimit_ns, session.stream()),
         "kernel answer");
   unsigned long long round = 0;
   WorkerAnswer answer;

@@ -1,4 +1,5 @@
-// What a measuring worker speaks with its driver: a line of JSON each way (docs/calibration-gpu.md).
+// What a measuring worker speaks with its driver: a line of JSON each way
+// (docs/calibration-gpu.md).
 #pragma once
 
 #include <cstdint>

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "sim/openmpi_algorithms.hpp"
 #include "tuning_testing.hpp"
 
 using namespace cclgym;
@@ -149,6 +150,52 @@ TEST_CASE("profiles have the knobs of where they run") {
         ->actions->space();
   };
   CHECK(space("dgx1") == space("{name: frontier, servers: 2}"));
+}
+
+TEST_CASE("openmpi: OpenMPI's algorithms, and segments where it takes them") {
+  const auto setup = setup_of(
+      "{fabric: {name: ethernet, servers: 6}, actions: openmpi, workload: {name: sweep, "
+      "collectives: [allreduce, allgather, broadcast, alltoall]}}");
+  const TuningActions& actions = *setup->actions;
+  CHECK(actions.profile() == ActionProfile::OpenMpi);
+  CHECK(actions.knobs() == std::vector<Knob>{Knob::Algorithm, Knob::Chunk});
+  CHECK(actions.levels(Knob::Algorithm).front() == "openmpi-default");
+  CHECK(actions.levels(Knob::Chunk) ==
+        std::vector<std::string>{"whole", "32KiB", "128KiB", "512KiB", "2MiB"});
+  const auto all = [&](CollectiveKind collective) {
+    std::vector<std::string> texts;
+    const auto legal = actions.legal_actions(collective);
+    for (std::size_t i = 0; i < legal.size(); i += 2) {
+      texts.push_back(actions.describe(legal.subspan(i, 2)));
+      if (actions.chooser_of(legal.subspan(i, 2))) continue;
+      const Config config = full_config(actions.config(collective, legal.subspan(i, 2)));
+      CHECK(config == Config{.algorithm = config.algorithm, .tile_bytes = config.tile_bytes});
+      CHECK(find_openmpi_algorithm(collective, config.algorithm, config.tile_bytes) != nullptr);
+    }
+    return texts;
+  };
+  // Six ranks: no recursive doubling.
+  CHECK(all(CollectiveKind::AllReduce) ==
+        std::vector<std::string>{"openmpi-default", "linear", "ring", "ring chunk=32KiB",
+                                 "ring chunk=128KiB", "ring chunk=512KiB", "ring chunk=2MiB"});
+  CHECK(all(CollectiveKind::AllToAll) ==
+        std::vector<std::string>{"openmpi-default", "bruck", "naive", "pairwise"});
+  CHECK(all(CollectiveKind::Broadcast).size() == 1 + 1 + 5 * 5 + 1);
+  CHECK(actions.legal_count(CollectiveKind::Reduce) == 0);  // not called
+  const Call call{.collective = CollectiveKind::Broadcast, .bytes = 1 << 20};
+  CHECK(full_config(actions.reference(call)).algorithm == "pipeline");
+  CallTimer timer(setup->site, std::size_t{0});
+  TuningOracle oracle(setup->actions, timer);
+  const auto legal = actions.legal_actions(call.collective);
+  for (std::size_t i = 0; i < legal.size(); i += 2) {
+    CAPTURE(actions.describe(legal.subspan(i, 2)));
+    REQUIRE(oracle.time(call, legal.subspan(i, 2)).time_s > 0);
+  }
+  // A chooser that is named takes its place.
+  const auto named = setup_of(
+      "{fabric: {name: ethernet, servers: 6}, actions: openmpi, choosers: [openmpi-default:4.1], "
+      "workload: {name: sweep, collectives: [allreduce]}}");
+  CHECK(named->actions->levels(Knob::Algorithm).front() == "openmpi-default:4.1");
 }
 
 TEST_CASE("hierarchical programs and NIC bindings need several servers; copies an interpreter") {
