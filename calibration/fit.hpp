@@ -16,9 +16,9 @@
 namespace cclgym {
 
 struct FitOptions {
-  CostModel start;                      ///< where the fit begins, and its prior
-  std::vector<std::string> parameters;  ///< of cost_parameters; empty: those fitted by default
-  std::set<int> held_out_ranks;         ///< cells on so many ranks do not count
+  CostModel start;                           ///< where the fit begins, and its prior
+  std::vector<std::string> parameters;       ///< of cost_parameters; empty: those fitted by default
+  std::set<int> held_out_ranks;              ///< cells on so many ranks do not count
   std::set<std::uint64_t> held_out_sizes{};  ///< nor cells of these sizes, B
   /// A parameter that is so many times its start value costs as much as a row that is 15 % off.
   double prior_factor = 2;

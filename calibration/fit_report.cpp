@@ -7,6 +7,7 @@
 #include <set>
 
 #include "calibration/fit.hpp"
+#include "core/units.hpp"
 #include "cost_models/cost_parameters.hpp"
 #include "cost_models/parameter_writer.hpp"
 #include "experiments/text_columns.hpp"
@@ -77,8 +78,7 @@ std::string fit_text(const FitResult& result) {
   std::vector<ErrorSummary> all{summary_of("before", result.before),
                                 summary_of("fitted", result.fitted)};
   if (!result.held_out.empty()) {
-    all.push_back(summary_of(
-        fmt::format("held out: {}", held_out_text(result)), result.held_out));
+    all.push_back(summary_of(fmt::format("held out: {}", held_out_text(result)), result.held_out));
   }
   text += "\n" + error_table_text("error", all);
   text += "\n" + error_table_text("system", by_system(result.fitted));

@@ -194,6 +194,7 @@ class Reader {
 void read_config(const Reader& reader, Measurement& row) {
   if (!reader.given("algorithm")) return;
   const std::string algorithm = reader.text("algorithm");
+  if (algorithm == "default") return;
   if (algorithm.ends_with("-default")) {
     row.chooser = algorithm.starts_with("nccl") ? "" : algorithm;
     return;
@@ -312,6 +313,8 @@ std::vector<Measurement> read_measured_file(const std::string& path,
     }
     const Reader reader(*header, line, path, i + 1);
     if (reader.given("status") && reader.text("status") != "ok") continue;
+    if (reader.given("in_place") && reader.text("in_place") != "0") continue;
+    if (reader.given("algorithm") && reader.text("algorithm") == "policy") continue;
     rows.push_back(read_row(reader, context));
     rows.back().where = {path, i + 1, 1};
   }

@@ -48,7 +48,7 @@ struct MeasuredFileContext {
 /// may have system, gpu, gpus_per_node, nodes, nccl_version, config, time_us_min, time_us_max,
 /// samples, source, algorithm (of the library, "openmpi-default" or nothing), protocol, channels,
 /// segment_bytes and the other columns of `cclgym calibrate` (sweep.hpp), in any order. Rows whose
-/// status is not "ok" are left out. Sizes are in bytes, times in microseconds, both plain numbers.
+/// status is not "ok", that are in place, or for which a policy chose are left out. Sizes are in bytes, times in microseconds, both plain numbers.
 /// Lines that begin with # are comments. Anything else is taken for the output of nccl-tests
 /// (nccl_tests_text.hpp).
 ///

@@ -1,6 +1,10 @@
 // cclgym calibrate: real collectives, measured.
+#include <algorithm>
 #include <fmt/core.h>
 
+#include "calibration/cuda/cuda_cells.hpp"
+#include "calibration/cuda/nccl_cells.hpp"
+#include "calibration/gpu_backends.hpp"
 #include "calibration/mpi_backend.hpp"
 #include "cli/command.hpp"
 #include "cli/measured_options.hpp"
@@ -11,22 +15,61 @@ namespace cclgym {
 
 namespace {
 
+const std::vector<std::string>& backend_names() {
+  static const std::vector<std::string> names{"cuda", "mpi", "nccl"};
+  return names;
+}
+
+void add_options(ArgumentReader& reader, const std::vector<OptionSpec>& specs) {
+  for (const OptionSpec& spec : specs) reader.option(spec, "V");
+}
+
+OptionTexts texts_of(const Arguments& arguments, const std::vector<OptionSpec>& specs) {
+  OptionTexts texts;
+  for (const OptionSpec& spec : specs) {
+    if (arguments.has(spec.name)) texts[spec.name] = arguments.text(spec.name);
+  }
+  return texts;
+}
+
+void add_backend_options(ArgumentReader& reader, const std::string& backend) {
+  if (backend == "mpi") add_mpi_options(reader);
+  if (backend == "cuda") add_options(reader, cuda_cell_options());
+  if (backend != "nccl") return;
+  add_launch_options(reader);
+  add_options(reader, nccl_cell_options());
+  add_options(reader, nccl_worker_options());
+}
+
+MeasurementBackend backend_of(const std::string& name, const Arguments& arguments) {
+  if (name == "mpi") return mpi_backend(mpi_sweep(arguments), mpi_launch(arguments));
+  if (name == "cuda") return cuda_backend(texts_of(arguments, cuda_cell_options()));
+  return nccl_backend(texts_of(arguments, nccl_cell_options()),
+                      texts_of(arguments, nccl_worker_options()), system_option(arguments, "nccl"),
+                      arguments.has("launch") ? mpi_launch(arguments) : std::vector<std::string>{});
+}
+
 int calibrate(const std::vector<std::string>& args) {
+  // Each backend has options of its own, so that its name comes first.
+  const std::string name = args.empty() || args.front().starts_with("-") ? "" : args.front();
+  if (!name.empty() && std::ranges::find(backend_names(), name) == backend_names().end()) {
+    throw UserError(unknown_name_message("backend", name, backend_names()));
+  }
   ArgumentReader reader(calibrate_command());
-  reader.positional("backend", "what to measure: mpi")
+  reader
+      .positional("backend",
+                  "what to measure: mpi (OpenMPI on any network), nccl (NCCL on the GPUs that are "
+                  "there), cuda (one GPU); `calibrate BACKEND --help` has its options")
       .option("out,o", "FILE", "the rows, in CSV; a file that has some of them is gone on with");
-  add_mpi_options(reader);
+  add_backend_options(reader, name);
   add_sweep_options(reader);
   const auto arguments = reader.read(args);
   if (!arguments) return 0;
-  const std::string& name = arguments->text("backend");
-  const std::vector<std::string> names{"mpi"};
-  if (name != names.front()) throw UserError(unknown_name_message("backend", name, names));
   if (!arguments->has("out")) {
     throw UserError(argument_location("out"), "is missing; expected the file to write");
   }
   check_output_file(*arguments);
-  const MeasurementBackend backend = mpi_backend(mpi_sweep(*arguments), mpi_launch(*arguments));
+  const MeasurementBackend backend = backend_of(name, *arguments);
   const SweepResult result = run_sweep(backend, *arguments, arguments->text("out"));
   fmt::print("rows      {} of {} in {}\n", result.progress.done, result.progress.total,
              arguments->text("out"));
@@ -51,6 +94,10 @@ const Command& calibrate_command() {
           "  cclgym calibrate mpi --launch \"scripts/netlab mpirun\" --system netlab -o "
           "netlab.csv\n"
           "      between hosts that are network namespaces, with links of a known rate\n"
+          "  cclgym calibrate nccl -o nccl.csv\n"
+          "      NCCL's algorithms, protocols and channels over all GPUs of this machine\n"
+          "  cclgym calibrate cuda -o gpu.csv\n"
+          "      what one GPU can tell: launches, steps, rates of thread blocks\n"
           "  (the same command goes on with a sweep that was stopped or killed)",
       .run = calibrate};
   return command;

@@ -124,7 +124,8 @@ int fit_parameters(const std::vector<std::string>& args) {
           .option("parameters", "NAMES",
                   "what to fit, e.g. kernel_launch,protocols.LL.step_latency "
                   "[default: all that the rows can tell]")
-          .option("hold-out", "ranks=N,…|sizes=B,…", "leave these out of the fit and try it on them")
+          .option("hold-out", "ranks=N,…|sizes=B,…",
+                  "leave these out of the fit and try it on them")
           .option(kFolds, "N")
           .option(kPrior, "X")
           .option(kEvaluations, "N")

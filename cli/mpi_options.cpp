@@ -61,12 +61,20 @@ std::string label_of(const Arguments& arguments, const std::string& option,
 
 }  // namespace
 
-void add_mpi_options(ArgumentReader& reader) {
+void add_launch_options(ArgumentReader& reader) {
   reader
       .option("launch", "COMMAND",
-              "what starts a program on the ranks, e.g. \"mpirun -n 4\" [default: mpirun]")
-      .option("system", "NAME", "what the rows call the machine [default: mpi]")
-      .option("label", "TEXT", "what distinguishes the run, in the column config")
+              "what starts a program on the ranks, e.g. \"mpirun -n 4\" [default: mpirun, if any]")
+      .option("system", "NAME", "what the rows call the machine [default: the backend's name]");
+}
+
+std::string system_option(const Arguments& arguments, const std::string& otherwise) {
+  return label_of(arguments, "system", otherwise);
+}
+
+void add_mpi_options(ArgumentReader& reader) {
+  add_launch_options(reader);
+  reader.option("label", "TEXT", "what distinguishes the run, in the column config")
       .option("collective", "NAMES", "only these, e.g. allreduce,broadcast")
       .option(kSizes, "SIZES")
       .option(kSegments, "SIZES")
@@ -74,7 +82,7 @@ void add_mpi_options(ArgumentReader& reader) {
 }
 
 MpiSweep mpi_sweep(const Arguments& arguments) {
-  MpiSweep sweep{.system = label_of(arguments, "system", "mpi"),
+  MpiSweep sweep{.system = system_option(arguments, "mpi"),
                  .config = label_of(arguments, "label", ""),
                  .collectives = {},
                  .sizes = sizes_of(arguments, kSizes),

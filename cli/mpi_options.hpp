@@ -9,6 +9,11 @@
 
 namespace cclgym {
 
+/// Declares --launch and --system.
+void add_launch_options(ArgumentReader& reader);
+/// What --system says. Throws UserError on a name that no field of a CSV file can be.
+[[nodiscard]] std::string system_option(const Arguments& arguments, const std::string& otherwise);
+
 /// Declares --launch, --system, --label, --collective, --sizes, --segments and --algorithm.
 void add_mpi_options(ArgumentReader& reader);
 /// What they ask for. Throws UserError on an unknown name or a wrong size.
