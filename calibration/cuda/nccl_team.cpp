@@ -68,7 +68,7 @@ NcclTeam::NcclTeam(TeamOptions options, Busy busy)
   check(cudaDeviceGetAttribute(&sms_, cudaDevAttrMultiProcessorCount, 0), "cudaDeviceGetAttribute");
   folder_ = new_folder();
   csv_path_ = (folder_ / "choices.csv").string();
-  log_path_ = options_.log.empty() ? (folder_ / "nccl-0.log").string() : options_.log;
+  log_path_ = (folder_ / "nccl-0.log").string();
   meeting_ = std::make_unique<Meeting>(static_cast<std::size_t>(options_.ranks));
   write_choices({});
   set_environment();
