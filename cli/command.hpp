@@ -36,6 +36,7 @@ struct Command {
 [[nodiscard]] const Command& train_command();
 [[nodiscard]] const Command& evaluate_command();
 [[nodiscard]] const Command& export_command();
+[[nodiscard]] const Command& deploy_command();
 
 /// The options of a command, read. Values are texts; numbers and quantities are read from them
 /// through their records, e.g. read_integer(text, spec, argument_location("channels")).
