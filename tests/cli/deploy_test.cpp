@@ -90,7 +90,8 @@ TEST_CASE("a policy becomes a folder that a job can take") {
   for (const char* algorithm : {"ring", "tree"}) {
     for (const char* protocol : {"ll", "ll128", "simple"}) {
       for (const std::uint64_t bytes : deployed_sizes()) {
-        times += "aa,0,4,1," + std::to_string(++sequence) + ",allreduce," + std::to_string(bytes) +
+        ++sequence;
+        times += "aa,0,4,1," + std::to_string(sequence) + ",allreduce," + std::to_string(bytes) +
                  "," + algorithm + "," + protocol + ",4,16,1," +
                  std::to_string(200 + 100 * (sequence % 3)) + "\n";
       }
