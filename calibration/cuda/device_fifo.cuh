@@ -19,25 +19,6 @@
 
 namespace cclgym::device {
 
-struct Words {
-  unsigned long long low;
-  unsigned long long high;
-};
-
-__device__ inline Words load_words(const void* from) {
-  Words words;
-  asm volatile("ld.volatile.global.v2.u64 {%0, %1}, [%2];"
-               : "=l"(words.low), "=l"(words.high)
-               : "l"(__cvta_generic_to_global(from))
-               : "memory");
-  return words;
-}
-__device__ inline void store_words(void* to, const Words& words) {
-  asm volatile("st.volatile.global.v2.u64 [%0], {%1, %2};" ::"l"(__cvta_generic_to_global(to)),
-               "l"(words.low), "l"(words.high)
-               : "memory");
-}
-
 // Two floats in a word.
 __device__ inline unsigned long long add_floats(unsigned long long a, unsigned long long b) {
   const float low =
@@ -115,17 +96,13 @@ class Exchange {
       if (watch_.expired()) return false;
       head = load_volatile(to_.head);
     }
-    *shared_head() = head;
+    *shared_word() = head;
     return true;
   }
   // (The barrier at the end of the step lies between this and the next write of the shared word.)
   template <bool kSend>
   __device__ void learn_head() {
-    if (kSend && sent_ - head_seen_ >= kFifoSlots) head_seen_ = *shared_head();
-  }
-  __device__ static unsigned long long* shared_head() {
-    __shared__ unsigned long long head;
-    return &head;
+    if (kSend && sent_ - head_seen_ >= kFifoSlots) head_seen_ = *shared_word();
   }
 
   template <bool kReceive, bool kSend, bool kInput, bool kOutput>
