@@ -106,6 +106,13 @@ void add_policy(Deployment& deployment) {
         times.calls() > 0 ? fmt::format("; {} recorded calls, by which {} observed ones were timed",
                                         times.calls(), choices.recorded_calls)
                           : ""));
+    const int beyond = choices_not_offered(choices, *setup, deployment.release);
+    if (beyond > 0) {
+      deployment.said.push_back(
+          fmt::format("{}: at {} sizes the policy's first choice is one that NCCL is not expected "
+                      "to offer there; the plugin takes the policy's next",
+                      setup->fabric_label, beyond));
+    }
     machines.push_back(std::move(choices.machine));
   }
   set_machines(policy.file, machines);

@@ -41,9 +41,9 @@ bool is_of_training(const std::string& name) {
 void check_targets(const Arguments& arguments) {
   namespace fs = std::filesystem;
   std::error_code error;
-  const fs::path run = fs::weakly_canonical(arguments.text("RUN"), error);
+  const fs::path run = fs::weakly_canonical(fs::absolute(arguments.text("RUN")), error);
   const auto target = [&](const char* name) {
-    return fs::weakly_canonical(arguments.text(name), error);
+    return fs::weakly_canonical(fs::absolute(arguments.text(name)), error);
   };
   for (const char* name : {"to", "csv"}) {
     if (!arguments.has(name)) continue;

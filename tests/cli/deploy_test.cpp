@@ -23,7 +23,9 @@ bool contains(const std::string& text, const std::string& part) {
 }
 
 // Random weights for a machine; every choice is one of NCCL's.
-std::string policy_for(const std::string& fabric, const std::string& profile, std::uint64_t seed) {
+// `wanted`: a level that is chosen wherever it is legal, of all knobs that have it.
+std::string policy_for(const std::string& fabric, const std::string& profile, std::uint64_t seed,
+                       const std::vector<std::string>& wanted = {}) {
   const YamlValue options =
       parse_yaml("{fabric: " + fabric + ", actions: " + profile +
                      ", window: 2, workload: {name: sweep, collectives: [allreduce], sizes: 1MiB}}",
@@ -32,6 +34,15 @@ std::string policy_for(const std::string& fabric, const std::string& profile, st
   PolicyWeights weights = sample_weights(
       where.network_shape({.encoder = {8}, .lstm = 4, .head = 6, .value = 2, .levels = {}}), seed);
   where.describe(weights);
+  for (std::size_t k = 0; k < weights.knobs.size(); ++k) {
+    for (PolicyTensor& tensor : weights.tensors) {
+      if (tensor.name != "head." + std::to_string(k) + ".out.bias") continue;
+      for (std::size_t v = 0; v < tensor.values.size(); ++v) {
+        const std::string& level = weights.knobs[k].levels[v];
+        if (std::find(wanted.begin(), wanted.end(), level) != wanted.end()) tensor.values[v] = 1e4F;
+      }
+    }
+  }
   return format_policy(
       to_policy_file(weights, policy_rules(*where.setup()->actions, where.setup()->fabric_label)));
 }
@@ -112,8 +123,8 @@ TEST_CASE("a policy becomes a folder that a job can take") {
 TEST_CASE("deploy refuses what it cannot do, and writes nothing then") {
   const TemporaryFolder folder;
   write_file(folder / "p.policy", policy_for("{name: ring, gpus: 4}", "stock-nccl", 1));
-  write_file(folder / "chunks.policy", policy_for("{name: ring, gpus: 4}", "nccl-2.30", 2));
-  write_file(folder / "all.policy", policy_for("{name: ring, gpus: 4}", "offline", 3));
+  write_file(folder / "chunks.policy", policy_for("ndv4", "nccl-2.30", 2, {"ring", "32KiB"}));
+  write_file(folder / "all.policy", policy_for("{name: ring, gpus: 4}", "offline", 3, {"ring"}));
   const auto refused = [&](const std::vector<std::string>& args, const std::string& part) {
     const Ended ended = run_program(deploy(args), folder.path());
     INFO(ended.err);
@@ -133,7 +144,7 @@ TEST_CASE("deploy refuses what it cannot do, and writes nothing then") {
   refused({"--policy", "p.policy", "--dispatch", "d", "--for", "nccl-2.28", "-o", "out"},
           "exclude each other");
   refused({"--policy", "chunks.policy", "--for", "nccl-2.28", "-o", "out"},
-          "chunks.policy: ring gpus=4 allreduce from ");
+          "chunks.policy: ndv4 allreduce from 8B: 'ring ");
   refused({"--policy", "all.policy", "--for", "nccl-2.30", "-o", "out"}, "knob '");
   refused({"--constants", "--machine", "ring gpus=4", "--for", "nccl-2.27", "-o", "out"},
           "nccl-2.28 does");
@@ -159,8 +170,8 @@ TEST_CASE("a dispatch table becomes lines") {
   write_file(folder / "d.yaml",
              head +
                  "    collective: allreduce\n    ranges:\n"
-                 "      - {size: ..64KiB, algorithm: tree, protocol: LL, channels: 2}\n"
-                 "      - {size: 64KiB.., algorithm: ring, protocol: Simple, channels: 8}\n");
+                 "      - {sizes: ..64KiB, algorithm: tree, protocol: LL, channels: 2}\n"
+                 "      - {sizes: 64KiB.., algorithm: ring, protocol: Simple, channels: 8}\n");
   const Ended ended = run_program(
       deploy({"--dispatch", "d.yaml", "--for", "nccl-2.24", "-o", "out"}), folder.path());
   INFO(ended.err);
@@ -172,7 +183,7 @@ TEST_CASE("a dispatch table becomes lines") {
   write_file(folder / "d.yaml",
              head +
                  "    collective: allreduce\n    ranges:\n"
-                 "      - {size: 0B.., algorithm: all-pairs, protocol: LL, channels: 2}\n");
+                 "      - {sizes: 0B.., algorithm: all-pairs, protocol: LL, channels: 2}\n");
   const Ended refused = run_program(
       deploy({"--dispatch", "d.yaml", "--for", "nccl-2.24", "-o", "out"}), folder.path());
   CHECK(refused.code == 2);
@@ -209,7 +220,7 @@ TEST_CASE("export does not overwrite the training, nor one of its files the othe
   write_file(folder / "t.yaml", "name: t\ntrain:\n  - options: " + options +
                                     "agent: {encoder: [8], lstm: 4, head: 6, value: 4}\n"
                                     "warm_start: {iterations: 1}\nppo: {iterations: 1, "
-                                    "environments: 2, steps: 8, sequence: 8}\nseeds: [1]\n");
+                                    "environments: 4, steps: 16, sequence: 8}\nseeds: [1]\n");
   const Ended trained = run_program({"train", "t.yaml", "--out", "run", "--quiet"}, folder.path());
   if (contains(trained.err, "cannot train")) return;  // built without LibTorch
   INFO(trained.err);
