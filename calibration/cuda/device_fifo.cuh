@@ -169,7 +169,7 @@ class Exchange {
     return true;
   }
 
-  // A warp moves kLl128Slice_bytes of data (120 vectors of 16 bytes) in 2,048 bytes of a slot: four
+  // A warp moves kLl128SliceBytes of data (120 vectors of 16 bytes) in 2,048 bytes of a slot: four
   // vectors a lane. A lane with a flag has room for 8 bytes in each, so that it takes one vector of
   // data for two of the slot; its second half goes with the second.
   template <bool kReceive, bool kSend, bool kInput, bool kOutput>
@@ -188,11 +188,11 @@ class Exchange {
       return v % 2 == 0 ? pair + lane : pair + kWarp + lane - lane / 8;
     };
     const auto has_data = [&](int v) { return v % 2 == 0 || !flag_lane; };
-    for (std::size_t slice = warp; slice * kLl128Slice_bytes < bytes; slice += warps) {
-      const std::size_t left = (bytes - slice * kLl128Slice_bytes) / sizeof(Words);
-      const char* in = reinterpret_cast<const char*>(input) + slice * kLl128Slice_bytes;
-      char* out = reinterpret_cast<char*>(output) + slice * kLl128Slice_bytes;
-      const std::size_t wire = slice * kLl128Wire_bytes + lane * sizeof(Words);
+    for (std::size_t slice = warp; slice * kLl128SliceBytes < bytes; slice += warps) {
+      const std::size_t left = (bytes - slice * kLl128SliceBytes) / sizeof(Words);
+      const char* in = reinterpret_cast<const char*>(input) + slice * kLl128SliceBytes;
+      char* out = reinterpret_cast<char*>(output) + slice * kLl128SliceBytes;
+      const std::size_t wire = slice * kLl128WireBytes + lane * sizeof(Words);
       Words values[kVectors];
 #pragma unroll
       for (int v = 0; v < kVectors; ++v) {

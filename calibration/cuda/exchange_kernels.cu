@@ -42,7 +42,7 @@ std::size_t fifo_slot_bytes(FifoProtocol protocol, std::size_t chunk_bytes) {
   const auto lines = [](std::size_t bytes) { return (bytes + kLine - 1) / kLine * kLine; };
   if (protocol == FifoProtocol::LL) return lines(2 * chunk_bytes);
   if (protocol == FifoProtocol::Simple) return lines(chunk_bytes);
-  return (chunk_bytes + kLl128Slice_bytes - 1) / kLl128Slice_bytes * kLl128Wire_bytes;
+  return (chunk_bytes + kLl128SliceBytes - 1) / kLl128SliceBytes * kLl128WireBytes;
 }
 
 cudaError_t exchange_shared_bytes(FifoProtocol protocol, std::size_t* bytes) {

@@ -31,7 +31,7 @@ namespace cclgym {
 namespace {
 
 constexpr const char* kWorker = "nccl";
-constexpr std::size_t kMostLog_bytes = std::size_t{1} << 31;
+constexpr std::size_t kMostLogBytes = std::size_t{1} << 31;
 
 // Ends the process if a call into NCCL or CUDA takes too long: none of them can be taken back, but
 // the end of the process ends its kernels.
@@ -255,7 +255,7 @@ int check_log(const OptionTexts& texts, const std::string& path, int nodes,
   if (ranks < 2) throw UserError("--check-log needs --ranks=N, those of the log's communicator");
   const auto choices = choices_of(texts.at("policy"), ranks, nodes);
   const NcclLogCheck check =
-      check_nccl_log(read_nccl_log(read_text_file(path, kMostLog_bytes), path), *choices,
+      check_nccl_log(read_nccl_log(read_text_file(path, kMostLogBytes), path), *choices,
                      {.ranks = ranks, .version = parse_nccl_version(version), .channels = 0});
   std::cout << nccl_log_text(check);
   constexpr double kWanted = 0.99;

@@ -14,10 +14,10 @@ using namespace device;
 // FIFOs and reports of one launch.
 struct Setting {
   Setting(FifoProtocol protocol, unsigned int blocks, std::size_t chunk_bytes)
-      : slot_bytes(protocol == FifoProtocol::LL       ? 2 * chunk_bytes
-                   : protocol == FifoProtocol::Simple ? chunk_bytes
-                                                      : (chunk_bytes + kLl128Slice_bytes - 1) /
-                                                            kLl128Slice_bytes * kLl128Wire_bytes),
+      : slot_bytes(protocol == FifoProtocol::LL ? 2 * chunk_bytes
+                   : protocol == FifoProtocol::Simple
+                       ? chunk_bytes
+                       : (chunk_bytes + kLl128SliceBytes - 1) / kLl128SliceBytes * kLl128WireBytes),
         slots(blocks, std::vector<unsigned long long>(kFifoSlots * slot_bytes / 8)),
         counters(2 * std::size_t{blocks}),
         times(blocks) {
