@@ -60,7 +60,10 @@ cudaError_t exchange_shared_bytes(FifoProtocol protocol, std::size_t* bytes) {
     cudaFuncAttributes attributes{};
     error = cudaFuncGetAttributes(&attributes, kernel);
     if (error != cudaSuccess) return error;
-    const std::size_t room = static_cast<std::size_t>(most) - attributes.sharedSizeBytes;
+    // (with some to spare for where the dynamic part begins; more than half of an SM's is enough)
+    constexpr std::size_t kSpareBytes = 1024;
+    const std::size_t room =
+        static_cast<std::size_t>(most) - attributes.sharedSizeBytes - kSpareBytes;
     if (room < *bytes) *bytes = room;
   }
   return cudaSuccess;
