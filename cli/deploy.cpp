@@ -23,7 +23,7 @@ namespace cclgym {
 
 namespace {
 
-constexpr std::size_t kMostTimes_bytes = std::size_t{1} << 30;
+constexpr std::size_t kMostTimesBytes = std::size_t{1} << 30;
 
 // What the command line asks for.
 struct Deployment {
@@ -78,7 +78,7 @@ void add_policy(Deployment& deployment) {
   ExportedPolicy policy = read_policy_or_run(
       source, arguments.has("seed") ? std::optional(arguments.text("seed")) : std::nullopt);
   const std::string times_text = arguments.has("times")
-                                     ? read_text_file(arguments.text("times"), kMostTimes_bytes)
+                                     ? read_text_file(arguments.text("times"), kMostTimesBytes)
                                      : std::string(kTimesHeader);
   std::vector<DeployedMachine> machines;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::string> sizes;

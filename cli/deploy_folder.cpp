@@ -15,8 +15,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t kMostPlugin_bytes = std::size_t{256} << 20;
-constexpr std::size_t kMostEnvironment_bytes = std::size_t{1} << 20;
+constexpr std::size_t kMostPluginBytes = std::size_t{256} << 20;
+constexpr std::size_t kMostEnvironmentBytes = std::size_t{1} << 20;
 constexpr std::array kNames{kDeployedPlugin,    kDeployedPolicy,      kDeployedCsv,
                             kDeployedConstants, kDeployedEnvironment, kDeployedReadme};
 
@@ -33,7 +33,7 @@ bool is_ours(const fs::path& folder) {
   std::error_code error;
   const fs::path file = folder / kDeployedEnvironment;
   return fs::is_regular_file(file, error) &&
-         read_text_file(file.string(), kMostEnvironment_bytes).starts_with(kEnvironmentMark);
+         read_text_file(file.string(), kMostEnvironmentBytes).starts_with(kEnvironmentMark);
 }
 
 // A folder that goes away again unless it was renamed.
@@ -69,7 +69,7 @@ std::string read_plugin() {
     throw UserError(quoted(plugin.string(), 200) +
                     ": the plugin is not beside the program; build target nccl-tuner-cclgym");
   }
-  return read_text_file(plugin.string(), kMostPlugin_bytes);
+  return read_text_file(plugin.string(), kMostPluginBytes);
 }
 
 void check_deploy_folder(const std::string& folder, bool force) {
