@@ -2,13 +2,18 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <optional>
 
 #include "core/error.hpp"
 #include "core/units.hpp"
+#include "cost_models/nccl_comm_for.hpp"
+#include "cost_models/nccl_default.hpp"
 
 namespace cclgym {
 
 namespace {
+
+constexpr std::string_view kPrefix = "nccl-";
 
 // The first release that has what a level needs; nothing: no release has.
 std::string first_with(bool DeployedRelease::*what) {
@@ -78,6 +83,40 @@ void check_release(const DeployedChoices& choices, const TuningSetup& setup,
                                   setup.actions->describe(action), what, release.name));
     }
   }
+}
+
+int choices_not_offered(const DeployedChoices& choices, const TuningSetup& setup,
+                        const DeployedRelease& release) {
+  const TuningActions& actions = *setup.actions;
+  std::optional<NcclDefault> nccl;
+  try {
+    const NcclVersion version = parse_nccl_version(release.name.substr(kPrefix.size()));
+    nccl.emplace(version, nccl_comm_for(*setup.site->fabrics.front(), version));
+  } catch (const UserError&) {
+    return 0;
+  }
+  int not_offered = 0;
+  for (std::size_t c = 0; c < choices.actions.size(); ++c) {
+    for (std::size_t i = 0; i < choices.actions[c].size(); ++i) {
+      std::optional<int> algorithm;
+      std::optional<int> protocol;
+      const std::vector<std::int32_t>& action = choices.actions[c][i];
+      for (std::size_t k = 0; k < action.size(); ++k) {
+        const Knob knob = actions.knobs()[k];
+        const std::string& level = actions.levels(knob)[static_cast<std::size_t>(action[k])];
+        if (knob == Knob::Algorithm) algorithm = nccl_algorithm_of_ours(level);
+        if (knob == Knob::Protocol) protocol = nccl_protocol_of(level);
+      }
+      if (!algorithm || !protocol) continue;
+      // NCCL's numbers of collectives, algorithms and protocols are those of these types.
+      const bool offered =
+          nccl->time_s(static_cast<NcclCollective>(c), static_cast<NcclAlgorithm>(*algorithm),
+                       static_cast<Protocol>(*protocol), choices.machine.grids[c]->sizes[i])
+              .has_value();
+      not_offered += offered ? 0 : 1;
+    }
+  }
+  return not_offered;
 }
 
 }  // namespace cclgym

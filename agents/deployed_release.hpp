@@ -32,4 +32,10 @@ struct DeployedRelease {
 void check_release(const DeployedChoices& choices, const TuningSetup& setup,
                    const DeployedRelease& release, const std::string& place);
 
+/// At how many sizes the policy chooses a combination of algorithm and protocol that NCCL, by what
+/// is known of its rules, does not offer on the machine (PAT with several ranks a node, say): the
+/// plugin then takes the policy's next one. 0 where NCCL does not run on the machine.
+[[nodiscard]] int choices_not_offered(const DeployedChoices& choices, const TuningSetup& setup,
+                                      const DeployedRelease& release);
+
 }  // namespace cclgym

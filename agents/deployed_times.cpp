@@ -13,23 +13,26 @@ namespace cclgym {
 
 namespace {
 
-// Places of the columns in kTimesHeader.
+// Places of the columns in kTimesHeader, and how many there are.
+namespace column {
 enum Column : std::uint8_t {
-  kCommunicator,
-  kRank,
-  kRanks,
-  kNodes,
-  kSequence,
-  kCollective,
-  kBytes,
-  kAlgorithm,
-  kProtocol,
-  kChannels,
-  kWarps,
-  kStart,
-  kTime,
-  kColumns
+  Communicator,
+  Rank,
+  Ranks,
+  Nodes,
+  Sequence,
+  Collective,
+  Bytes,
+  Algorithm,
+  Protocol,
+  Channels,
+  Warps,
+  Start,
+  Time,
+  Count
 };
+}  // namespace column
+using column::Column;
 
 std::vector<std::string> split(std::string_view line) {
   std::vector<std::string> fields;
@@ -66,23 +69,24 @@ RecordedTimes::RecordedTimes(std::string_view text, const std::string& name, std
     }
     if (line.empty() || line.starts_with('#')) continue;
     const std::vector<std::string> fields = split(line);
-    if (fields.size() != kColumns) {
+    if (fields.size() != column::Count) {
       throw UserError(where, std::to_string(fields.size()) + " columns; expected " +
-                                 std::to_string(static_cast<int>(kColumns)));
+                                 std::to_string(static_cast<int>(column::Count)));
     }
     const auto integer = [&](Column column) {
       return parse_integer(fields[column], "a column", where);
     };
-    const auto collective = nccl_collective_of(fields[kCollective]);
-    const auto algorithm = nccl_algorithm_of_csv(fields[kAlgorithm]);
-    const auto protocol = nccl_protocol_of(fields[kProtocol]);
-    const double time_s = parse_real(fields[kTime], "time_us", where) * 1e-6;
-    if (!collective || !algorithm || !protocol || !(time_s > 0) || integer(kBytes) < 0) {
+    const auto collective = nccl_collective_of(fields[column::Collective]);
+    const auto algorithm = nccl_algorithm_of_csv(fields[column::Algorithm]);
+    const auto protocol = nccl_protocol_of(fields[column::Protocol]);
+    const double time_s = parse_real(fields[column::Time], "time_us", where) * 1e-6;
+    if (!collective || !algorithm || !protocol || !(time_s > 0) || integer(column::Bytes) < 0) {
       throw UserError(where, "not a call of a collective of NCCL's with its time");
     }
-    if (integer(kRanks) != ranks || integer(kNodes) != nodes) continue;
-    RecordedCall& call = calls[{fields[kCommunicator], integer(kSequence)}];
-    call.key = {*collective, place_of_size(sizes, static_cast<std::uint64_t>(integer(kBytes))),
+    if (integer(column::Ranks) != ranks || integer(column::Nodes) != nodes) continue;
+    RecordedCall& call = calls[{fields[column::Communicator], integer(column::Sequence)}];
+    call.key = {*collective,
+                place_of_size(sizes, static_cast<std::uint64_t>(integer(column::Bytes))),
                 *algorithm, *protocol};
     call.time_s = std::max(call.time_s, time_s);
   }

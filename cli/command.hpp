@@ -38,6 +38,7 @@ struct Command {
 [[nodiscard]] const Command& validate_command();
 [[nodiscard]] const Command& evaluate_command();
 [[nodiscard]] const Command& export_command();
+[[nodiscard]] const Command& deploy_command();
 
 /// The options of a command, read. Values are texts; numbers and quantities are read from them
 /// through their records, e.g. read_integer(text, spec, argument_location("channels")).

@@ -1,30 +1,24 @@
 // cclgym export: a trained agent as a policy file or TorchScript, and as a CSV for NCCL's stock
 // tuner.
 #include <algorithm>
+#include <array>
+#include <filesystem>
 #include <fmt/core.h>
+#include <optional>
+#include <string_view>
 
-#include "agents/policy_export.hpp"
 #include "agents/torchscript.hpp"
 #include "agents/tuner_csv.hpp"
 #include "cli/agent_run.hpp"
 #include "cli/command.hpp"
+#include "cli/exported_policy.hpp"
 #include "cli/torch_program.hpp"
 #include "core/text_file.hpp"
 #include "deploy/policy_file.hpp"
-#include "experiments/version.hpp"
 
 namespace cclgym {
 
 namespace {
-
-OptionSpec seed_option() {
-  return {.name = "seed",
-          .kind = OptionKind::Integer,
-          .description = "whose agent",
-          .min = 0,
-          .max = 9e15,
-          .default_text = "the first that was trained"};
-}
 
 constexpr std::size_t kTorchscript = 1;
 
@@ -36,18 +30,34 @@ OptionSpec format_option() {
           .choices = {"policy", "torchscript"}};
 }
 
-// The machines that were trained and evaluated on, each once.
-std::vector<std::shared_ptr<const TuningSetup>> machines_of(const TrainConfig& config) {
-  std::vector<std::shared_ptr<const TuningSetup>> machines;
-  const auto add = [&](const std::shared_ptr<const TuningSetup>& setup) {
-    const bool known = !setup || std::ranges::any_of(machines, [&](const auto& machine) {
-      return machine->fabric_label == setup->fabric_label;
-    });
-    if (!known) machines.push_back(setup);
+// Is it the name of what a training keeps in its folder?
+bool is_of_training(const std::string& name) {
+  constexpr std::array<std::string_view, 6> kNames{"train.yaml",  "train.source",   "metrics.csv",
+                                                   "report.html", "evaluation.csv", "choices.txt"};
+  return name.starts_with("seed-") || std::ranges::find(kNames, name) != kNames.end();
+}
+
+// What an option may not write to: files of the run itself, and what the other option writes.
+void check_targets(const Arguments& arguments) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path run = fs::weakly_canonical(fs::absolute(arguments.text("RUN")), error);
+  const auto target = [&](const char* name) {
+    return fs::weakly_canonical(fs::absolute(arguments.text(name)), error);
   };
-  for (const auto& part : config.parts) add(part.environment->setup());
-  for (const auto& part : config.evaluation) add(part.environment->setup());
-  return machines;
+  for (const char* name : {"to", "csv"}) {
+    if (!arguments.has(name)) continue;
+    const fs::path path = target(name);
+    const auto [end, rest] = std::ranges::mismatch(run, path);
+    // Other names in the folder are free.
+    if (end == run.end() && rest != path.end() && is_of_training(rest->string())) {
+      throw UserError(argument_location(name),
+                      quoted(arguments.text(name), 200) + " is a file of the training itself");
+    }
+  }
+  if (arguments.has("to") && arguments.has("csv") && target("to") == target("csv")) {
+    throw UserError(argument_location("csv"), "names the file that --to writes");
+  }
 }
 
 int export_agent(const std::vector<std::string>& args) {
@@ -56,7 +66,7 @@ int export_agent(const std::vector<std::string>& args) {
                              .option("to", "FILE", "the file to write (.policy, .pt)")
                              .option(format_option(), "FORMAT")
                              .option("csv", "FILE", "the CSV of NCCL's stock tuner to write")
-                             .option(seed_option(), "N")
+                             .option(agent_seed_option(), "N")
                              .flag("quiet", "print nothing but errors")
                              .read(args);
   if (!arguments) return 0;
@@ -71,27 +81,14 @@ int export_agent(const std::vector<std::string>& args) {
   }
   if (torchscript) need_torch("export", args, "write TorchScript");
   const AgentRun run = load_agent_run(arguments->text("RUN"));
-  std::uint64_t seed = run.seeds.front();
-  if (arguments->has("seed")) {
-    seed = static_cast<std::uint64_t>(
-        read_integer(arguments->text("seed"), seed_option(), argument_location("seed")));
-  }
-  const Checkpoint checkpoint = load_agent(run, seed);
-  PolicyWeights weights = checkpoint.weights;
-  weights.provenance += fmt::format(
-      "{}exported by cclgym {} from training {} ({}), seed {}, iteration {}\n",
-      weights.provenance.empty() || weights.provenance.ends_with('\n') ? "" : "\n",
-      program_version(), run.config.name, checkpoint.config_hash, seed, checkpoint.iteration);
-  const auto machines = machines_of(run.config);
-  std::vector<PolicyRules> rules;
-  for (const auto& machine : machines) {
-    const auto more = policy_rules(*machine->actions, machine->fabric_label);
-    rules.insert(rules.end(), more.begin(), more.end());
-  }
-  const PolicyFile file = to_policy_file(weights, rules);
+  check_targets(*arguments);
+  const ExportedPolicy policy = export_policy(
+      run, arguments->has("seed") ? std::optional(arguments->text("seed")) : std::nullopt);
+  const auto& machines = policy.machines;
+  const PolicyFile& file = policy.file;
   const bool quiet = arguments->has("quiet");
   if (torchscript) {
-    write_torchscript(weights, rules, arguments->text("to"));
+    write_torchscript(policy.weights, policy.rules, arguments->text("to"));
     if (!quiet) {
       fmt::print("module    {} (TorchScript, {} machines)\n", arguments->text("to"),
                  machines.size());

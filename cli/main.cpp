@@ -20,7 +20,7 @@ const std::vector<const Command*>& commands() {
       &run_command(),      &report_command(),   &simulate_command(),  &describe_command(),
       &list_command(),     &compile_command(),  &verify_command(),    &tune_dispatch_command(),
       &fit_command(),      &compare_command(),  &calibrate_command(), &train_command(),
-      &evaluate_command(), &validate_command(), &export_command()};
+      &evaluate_command(), &validate_command(), &export_command(),    &deploy_command()};
   return all;
 }
 

@@ -45,7 +45,13 @@ if(CCLGYM_CUDA AND NOT cuda_found)
 endif()
 
 set(cclgym_nccl_version "")
+set(cclgym_nccl_path "")
+set(cclgym_cuda_toolkit "")
 if(CCLGYM_CUDA)
+  set(cclgym_cuda_toolkit ${CUDAToolkit_VERSION})
+  if(CCLGYM_NCCL_LIBRARY)
+    set(cclgym_nccl_path ${CCLGYM_NCCL_LIBRARY})
+  endif()
   # Devices of the oldest generation that the toolkit knows from Volta on, and of Ampere and Hopper, as
   # machine code, which newer devices of these generations run too; still newer ones compile Hopper's.
   if(NOT CMAKE_CUDA_ARCHITECTURES)

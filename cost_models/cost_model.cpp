@@ -154,6 +154,7 @@ std::string CostModel::canonical_text() const {
   add("rendezvous_latency", rendezvous_latency_s);
   add("proxy_rendezvous", proxy_rendezvous_s);
   add("network_burst", static_cast<double>(network_burst_bytes));
+  add("connection_rate", connection_rate_Bps);
   return text;
 }
 

@@ -110,6 +110,9 @@ struct CostModel {
   /// What a link of the network passes at once before its rate holds, B: the token bucket of a rate
   /// limiter, full when a call begins.
   std::uint64_t network_burst_bytes = 0;
+  /// Wire rate of both directions together of all messages over the network between two ranks: one
+  /// socket, which is served in turn, B/s.
+  double connection_rate_Bps = ProtocolCost::kUnlimited;
 
   /// Thread blocks of so many threads that a GPU can run at once; 0: any number.
   [[nodiscard]] int resident_thread_blocks(int threads) const;

@@ -156,6 +156,7 @@ std::vector<CostParameter> make_table() {
   table.time("rendezvous_latency", &CostModel::rendezvous_latency_s, 5e-6, false);
   table.time("proxy_rendezvous", &CostModel::proxy_rendezvous_s, 5e-6, false);
   table.size("network_burst", &CostModel::network_burst_bytes);
+  table.rate("connection_rate", &CostModel::connection_rate_Bps, 1e9, false);
   table.real("switch_efficiency", &CostModel::switch_efficiency);
   table.time("switch_latency", &CostModel::switch_latency_s, 10e-6, false);
   table.alpha(LinkKind::NvLink, 0.15e-6);

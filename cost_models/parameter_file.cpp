@@ -329,6 +329,12 @@ const std::vector<OptionSpec>& cost_model_options() {
        .min = 0,
        .max = 1ULL << 40,
        .default_text = "0B"},
+      {.name = "connection_rate",
+       .kind = OptionKind::Rate,
+       .description = "wire rate of both directions together of the messages over the network "
+                      "between two ranks; not given: without limit",
+       .min = 0,
+       .exclusive_min = true},
       {.name = "switch_efficiency",
        .kind = OptionKind::Real,
        .description = "share of the rate of GPU links that data can have which switches copy or "
@@ -379,6 +385,7 @@ CostModel read_cost_model(const YamlValue& document) {
   read_into(model.copy_latency_s, document, specs, "copy_latency");
   read_into(model.rendezvous_latency_s, document, specs, "rendezvous_latency");
   read_into(model.proxy_rendezvous_s, document, specs, "proxy_rendezvous");
+  read_into(model.connection_rate_Bps, document, specs, "connection_rate");
   const auto size = [&](std::string_view name) {
     const OptionSpec& spec = spec_of(specs, name);
     return read_bytes(lookup(document, spec), spec);

@@ -116,13 +116,13 @@ std::vector<DeployedMachine> read_machines(const PolicyFile& file, const std::st
 }
 
 std::vector<std::uint64_t> deployed_sizes() {
-  constexpr double kLeast_bytes = 8;
+  constexpr double kLeastBytes = 8;
   constexpr int kSteps = 124;  // of 2^(1/4): up to 16 GiB
   constexpr double kLog2 = 0.69314718055994530942;
   std::vector<std::uint64_t> sizes;
   for (int step = 0; step <= kSteps; ++step) {
     sizes.push_back(
-        static_cast<std::uint64_t>(kLeast_bytes * portable_exp(0.25 * step * kLog2) + 0.5));
+        static_cast<std::uint64_t>(kLeastBytes * portable_exp(0.25 * step * kLog2) + 0.5));
   }
   return sizes;
 }

@@ -13,10 +13,10 @@ namespace cclgym {
 
 namespace {
 
-constexpr std::uint64_t kLeastChunk_bytes = 4096;  // of the largest grain of NCCL's, 1,920 B, two
-constexpr std::uint64_t kMostChunk_bytes = std::uint64_t{64} << 20;
+constexpr std::uint64_t kLeastChunkBytes = 4096;  // of the largest grain of NCCL's, 1,920 B, two
+constexpr std::uint64_t kMostChunkBytes = std::uint64_t{64} << 20;
 constexpr std::string_view kNcclsChunk = "protocol";
-constexpr std::size_t kMostState_bytes = std::size_t{16} << 20;
+constexpr std::size_t kMostStateBytes = std::size_t{16} << 20;
 
 std::vector<std::string> lines_of(const PolicyFile& file, const std::string& record,
                                   std::size_t expected, const std::string& name) {
@@ -91,7 +91,7 @@ class ChoiceNames {
       // "whole" means no chunks, which NCCL has not; no action that is legal for it has it.
       if (level == kNcclsChunk || level == "whole") return choice;
       const std::uint64_t bytes = parse_bytes(level, name_ + ": a chunk");
-      if (bytes < kLeastChunk_bytes || bytes > kMostChunk_bytes) refuse(knob, level);
+      if (bytes < kLeastChunkBytes || bytes > kMostChunkBytes) refuse(knob, level);
       choice.chunk_bytes = static_cast<std::uint32_t>(bytes);
     } else {
       throw UserError(name_ + ": the policy turns knob " + quoted(knob) +
@@ -223,7 +223,7 @@ PolicyChoices::PolicyChoices(const PolicyFile& file, const std::string& name, st
                     std::to_string(nodes) + " nodes");
   }
   const DeployedNetwork network(file, name);
-  if (network.state_size() * sizeof(float) > kMostState_bytes) {
+  if (network.state_size() * sizeof(float) > kMostStateBytes) {
     throw UserError(name + ": the network is too large for a tuner");
   }
   const ChoiceNames names(file, network, name);

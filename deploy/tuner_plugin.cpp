@@ -20,7 +20,7 @@ namespace {
 
 using namespace cclgym;
 
-constexpr std::size_t kMostCsv_bytes = std::size_t{16} << 20;
+constexpr std::size_t kMostCsvBytes = std::size_t{16} << 20;
 
 // A line in NCCL's log.
 class Log {
@@ -66,7 +66,7 @@ std::unique_ptr<const TunerChoices> read_choices(std::size_t ranks, std::size_t 
   }
   if (csv == nullptr) return nullptr;
   auto choices =
-      std::make_unique<RowChoices>(read_text_file(csv, kMostCsv_bytes), csv, ranks, nodes);
+      std::make_unique<RowChoices>(read_text_file(csv, kMostCsvBytes), csv, ranks, nodes);
   said = choices->description();
   return choices;
 }
@@ -80,7 +80,7 @@ void change_constants(std::size_t ranks, std::size_t nodes, cclgym_nccl_constant
     log.warn("CCLGYM_TUNER_CONSTANTS needs NCCL 2.28 or newer: NCCL's own constants stay");
     return;
   }
-  const TunerConstants read = parse_tuner_constants(read_text_file(path, kMostCsv_bytes), path);
+  const TunerConstants read = parse_tuner_constants(read_text_file(path, kMostCsvBytes), path);
   const std::string name = path;
   if (!read.fits(ranks, nodes)) {
     log.info((name + ": constants for another number of ranks and nodes").c_str());

@@ -75,6 +75,9 @@ class Overrides {
       size(model_.eager_limit_bytes, entry.value, spec, entry.key);
     } else if (entry.key == "network_burst") {
       size(model_.network_burst_bytes, entry.value, spec, entry.key);
+    } else if (entry.key == "connection_rate") {
+      model_.connection_rate_Bps = read_rate_Bps(entry.value, spec);
+      note(entry.key, entry.value);
     } else if (entry.key == "alpha") {
       alpha(entry.value);
     } else if (entry.key == "link_efficiency") {

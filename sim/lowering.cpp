@@ -64,7 +64,7 @@ Lowering::Lowering(const ProgramOutline& outline, const Fabric& fabric, const Co
       tile_bytes_(static_cast<double>(call.bytes) / outline.contract.chunks_per_call() / tiles_) {}
 
 // The links of the fabric, and behind them, if they limit anything, one for the proxy of each rank:
-// as fast as it is with the largest message of the program.
+// as fast as it is with the largest message of the program; behind these one for each two ranks.
 void Lowering::set_links() {
   std::vector<double> capacities = link_capacities(fabric_, model_);
   const double proxy_Bps =
@@ -72,7 +72,19 @@ void Lowering::set_links() {
   proxies_ = proxy_Bps < kNoRateCap;
   if (proxies_)
     capacities.insert(capacities.end(), static_cast<std::size_t>(fabric_.ranks()), proxy_Bps);
+  if (!model_.hockney && model_.connection_rate_Bps < ProtocolCost::kUnlimited) {
+    first_pair_ = static_cast<std::int32_t>(capacities.size());
+    const auto ranks = static_cast<std::size_t>(fabric_.ranks());
+    capacities.insert(capacities.end(), ranks * (ranks - 1) / 2, model_.connection_rate_Bps);
+  }
   graph_->set_link_capacities(std::move(capacities));
+}
+
+// The link that stands for the connection of two ranks.
+std::int32_t Lowering::pair_link(std::int32_t a, std::int32_t b) const {
+  const std::int32_t low = std::min(a, b);
+  const std::int32_t high = std::max(a, b);
+  return first_pair_ + low * (2 * fabric_.ranks() - low - 1) / 2 + (high - low - 1);
 }
 
 LoweredProgram Lowering::run() {

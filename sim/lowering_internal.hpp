@@ -159,6 +159,7 @@ class Lowering {
                         std::span<const LinkId> links);
   void count_bytes(std::span<const LinkId> route, double bytes);
   void pass_bursts();
+  [[nodiscard]] std::int32_t pair_link(std::int32_t a, std::int32_t b) const;
   Message add_message(const NodeOrigin& origin, int channel, int chunks, bool reducing,
                       std::int32_t times);
   Message add_flow(const NodeOrigin& origin, std::int32_t route, const TransferCost& cost,
@@ -215,7 +216,8 @@ class Lowering {
   std::map<std::int32_t, std::vector<GroupMember>> groups_;
   std::map<std::int32_t, TransferId> group_flow_;
   std::unordered_map<std::uint64_t, Connection> connections_;
-  bool proxies_ = false;  // do messages over the network load the proxies of their ranks?
+  bool proxies_ = false;          // do messages over the network load the proxies of their ranks?
+  std::int32_t first_pair_ = -1;  ///< link of the connection of ranks 0 and 1; -1: no limit
   std::vector<double> network_bytes_;  ///< by link; empty: links pass nothing at once
   /// A link whose bucket holds all of a call is at most so many times faster.
   static constexpr double kLeastBurstShare = 1.0 / 64;

@@ -182,6 +182,9 @@ Lowering::Message Lowering::add_message(const NodeOrigin& origin, int channel, i
       loaded.push_back(first + origin.rank);
       loaded.push_back(first + origin.peer_rank);
     }
+    if (first_pair_ >= 0 && crosses_network(links)) {
+      loaded.push_back(pair_link(origin.rank, origin.peer_rank));
+    }
     const std::int32_t id = graph_->add_route(loaded);
     add_alternatives(id, origin, channel, links);
     found = routes_.emplace(key, Route{id, std::move(links)}).first;

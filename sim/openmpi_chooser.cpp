@@ -87,7 +87,7 @@ constexpr Rule kAllToAll[] = {
 
 constexpr int kRecursiveDoubling = 3;
 constexpr int kRing = 4;
-constexpr std::uint64_t kElement_bytes = 4;
+constexpr std::uint64_t kElementBytes = 4;
 
 std::span<const Rule> rules_of(CollectiveKind collective) {
   switch (collective) {
@@ -198,7 +198,7 @@ int openmpi_default_algorithm(CollectiveKind collective, int ranks, std::uint64_
     // coll_base_allreduce.c: the ring needs an element a rank.
     const bool ring = collective == CollectiveKind::AllReduce &&
                       (rule.number == kRing || rule.number == kRing + 1);
-    const bool too_few = bytes / kElement_bytes < static_cast<std::uint64_t>(ranks);
+    const bool too_few = bytes / kElementBytes < static_cast<std::uint64_t>(ranks);
     return ring && too_few ? kRecursiveDoubling : rule.number;
   }
   return 0;

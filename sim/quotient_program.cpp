@@ -27,7 +27,7 @@ QuotientProgram::QuotientProgram(const LoweredProgram& lowered,
 
 bool QuotientProgram::possible(const CostModel& model, const NoiseProfile& noise) {
   return !noise.random() && !noise.any_load() && !model.random() &&
-         model.network_burst_bytes == 0;
+         model.network_burst_bytes == 0 && model.connection_rate_Bps >= ProtocolCost::kUnlimited;
 }
 
 // As the lowering has them, and sim/noise.cpp for slow GPUs.

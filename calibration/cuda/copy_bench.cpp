@@ -47,7 +47,7 @@ WorkerAnswer by_blocks(const CudaSession& session, const WorkerRequest& request,
   }
   const device::CopyLaunch launch{.blocks = blocks,
                                   .threads = session.threads(request),
-                                  .limit_ns = CudaSession::kLimit_ns,
+                                  .limit_ns = CudaSession::kLimitNs,
                                   .stopped = session.stopped(),
                                   .arrived = session.arrived(),
                                   .times = session.times(),

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint64_t kKi = 1024;
 constexpr std::uint64_t kMi = 1024 * kKi;
-constexpr std::uint64_t kAccess_bytes = 16;
+constexpr std::uint64_t kAccessBytes = 16;
 
 // Where a benchmark is measured unless the user says otherwise. Lists are crossed.
 struct Grid {
@@ -107,11 +107,11 @@ std::vector<std::string> benchmark_names() {
 std::vector<std::uint64_t> sizes_of_accesses(const OptionTexts& texts, const OptionSpec& spec) {
   std::vector<std::uint64_t> sizes = listed_bytes(texts, spec);
   for (const std::uint64_t size : sizes) {
-    if (size % kAccess_bytes != 0) {
+    if (size % kAccessBytes != 0) {
       throw UserError(
           fmt::format("--{}: found {} B; expected a multiple of {} B, the size of an "
                       "access",
-                      spec.name, size, kAccess_bytes));
+                      spec.name, size, kAccessBytes));
     }
   }
   return sizes;

@@ -55,7 +55,7 @@ std::vector<device::BlockTimes> CudaSession::reports(unsigned int blocks) const 
   synchronize();
   if (gave_up != 0) {
     throw std::runtime_error(fmt::format("a thread block waited for another for {} s: given up",
-                                         static_cast<double>(kLimit_ns) * 1e-9));
+                                         static_cast<double>(kLimitNs) * 1e-9));
   }
   return result;
 }

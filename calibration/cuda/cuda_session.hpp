@@ -26,7 +26,7 @@ class CudaSession {
   [[nodiscard]] double clock_step_s() const { return clock_step_s_; }
 
   /// Limit of all waits of a kernel, ns.
-  static constexpr unsigned long long kLimit_ns = 5'000'000'000ull;
+  static constexpr unsigned long long kLimitNs = 5'000'000'000ull;
 
   [[nodiscard]] unsigned int* stopped() const { return words_.device<unsigned int>(); }
   [[nodiscard]] unsigned int* arrived() const { return words_.device<unsigned int>() + 32; }

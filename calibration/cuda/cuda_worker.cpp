@@ -1,4 +1,5 @@
 // cclgym-cuda-worker: times kernels and copies on one GPU, one request a line (worker_lines.hpp).
+// With --fit=FILE it fits parameters to measurements instead, for which it needs no GPU.
 // CUDA_VISIBLE_DEVICES chooses the GPU.
 #include <algorithm>
 #include <cstdio>
@@ -8,6 +9,7 @@
 
 #include "calibration/cuda/cuda_build.hpp"
 #include "calibration/cuda/cuda_cells.hpp"
+#include "calibration/cuda/cuda_fit.hpp"
 #include "calibration/cuda/cuda_session.hpp"
 #include "core/error.hpp"
 #include "core/units.hpp"
@@ -51,6 +53,17 @@ int run() {
                [&](const WorkerRequest& request) { return measure(session, request); });
 }
 
+// --fit=FILE: the parameters in the measurements of this backend.
+int fit(const std::string& path, const std::string& start_name, const std::string& name) {
+  const CudaMeasurements measured = read_cuda_measurements(path);
+  const CostModel start =
+      start_name.ends_with(".yaml") ? load_cost_model(start_name) : shipped_cost_model(start_name);
+  const CudaFit found = fit_cuda(measured, start);
+  std::cerr << cuda_fit_text(found);
+  std::cout << cuda_set_yaml(found, measured, start, name);
+  return 0;
+}
+
 }  // namespace
 
 }  // namespace cclgym
@@ -63,12 +76,15 @@ int main(int argc, char** argv) {
     return 0;
   }
   if (argc == 2 && argument == "--list") return 0;
-  if (argc > 1) {
+  const bool fits = argc == 4 && argument.starts_with("--fit=");
+  if (argc > 1 && !fits) {
     std::cerr << "cclgym-cuda-worker: unknown argument " << quoted(argument)
-              << "; expected --version or none: requests come on standard input\n";
+              << "; expected --version, --fit=FILE START NAME, or none: requests come on standard "
+                 "input\n";
     return 2;
   }
   try {
+    if (fits) return fit(argument.substr(std::string("--fit=").size()), argv[2], argv[3]);
     return run();
   } catch (const UserError& error) {
     std::cout << refused_line("cuda", error.what()) << std::endl;

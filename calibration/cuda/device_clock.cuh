@@ -2,46 +2,11 @@
 // Watch, so that a fault of a protocol ends a kernel and never hangs a device.
 #pragma once
 
-#include <cuda_runtime.h>
+#ifndef CCLGYM_EMULATED_DEVICE
+#include "calibration/cuda/device_primitives.cuh"
+#endif
 
 namespace cclgym::device {
-
-/// Nanoseconds of a clock that all SMs share. Its resolution depends on the device (device_facts).
-__device__ inline unsigned long long global_ns() {
-  unsigned long long value;
-  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(value)::"memory");
-  return value;
-}
-
-__device__ inline unsigned int sm_id() {
-  unsigned int value;
-  asm volatile("mov.u32 %0, %%smid;" : "=r"(value));
-  return value;
-}
-
-// Accesses that are neither cached in L1 nor moved by the compiler.
-__device__ inline unsigned int load_volatile(const unsigned int* from) {
-  return *static_cast<const volatile unsigned int*>(from);
-}
-__device__ inline unsigned long long load_volatile(const unsigned long long* from) {
-  return *static_cast<const volatile unsigned long long*>(from);
-}
-__device__ inline void store_volatile(unsigned long long* to, unsigned long long value) {
-  *static_cast<volatile unsigned long long*>(to) = value;
-}
-
-__device__ inline unsigned long long load_acquire(const unsigned long long* from) {
-  unsigned long long value;
-  asm volatile("ld.acquire.sys.global.u64 %0, [%1];"
-               : "=l"(value)
-               : "l"(__cvta_generic_to_global(from))
-               : "memory");
-  return value;
-}
-__device__ inline void store_release(unsigned long long* to, unsigned long long value) {
-  asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(__cvta_generic_to_global(to)), "l"(value)
-               : "memory");
-}
 
 /// The limit of a kernel's waits: a date, and a word that is set as soon as one thread gave up, so
 /// that all others do.
@@ -52,6 +17,7 @@ class Watch {
 
   /// To be asked in each turn of a waiting loop; looks at the clock now and then only.
   __device__ bool expired() {
+    wait_a_turn();
     if ((++turns_ & 127u) != 0) return false;
     if (load_volatile(stopped_) != 0) return true;
     if (global_ns() < deadline_ns_) return false;

@@ -19,25 +19,6 @@
 
 namespace cclgym::device {
 
-struct Words {
-  unsigned long long low;
-  unsigned long long high;
-};
-
-__device__ inline Words load_words(const void* from) {
-  Words words;
-  asm volatile("ld.volatile.global.v2.u64 {%0, %1}, [%2];"
-               : "=l"(words.low), "=l"(words.high)
-               : "l"(__cvta_generic_to_global(from))
-               : "memory");
-  return words;
-}
-__device__ inline void store_words(void* to, const Words& words) {
-  asm volatile("st.volatile.global.v2.u64 [%0], {%1, %2};" ::"l"(__cvta_generic_to_global(to)),
-               "l"(words.low), "l"(words.high)
-               : "memory");
-}
-
 // Two floats in a word.
 __device__ inline unsigned long long add_floats(unsigned long long a, unsigned long long b) {
   const float low =
@@ -115,17 +96,13 @@ class Exchange {
       if (watch_.expired()) return false;
       head = load_volatile(to_.head);
     }
-    *shared_head() = head;
+    *shared_word() = head;
     return true;
   }
   // (The barrier at the end of the step lies between this and the next write of the shared word.)
   template <bool kSend>
   __device__ void learn_head() {
-    if (kSend && sent_ - head_seen_ >= kFifoSlots) head_seen_ = *shared_head();
-  }
-  __device__ static unsigned long long* shared_head() {
-    __shared__ unsigned long long head;
-    return &head;
+    if (kSend && sent_ - head_seen_ >= kFifoSlots) head_seen_ = *shared_word();
   }
 
   template <bool kReceive, bool kSend, bool kInput, bool kOutput>
@@ -192,7 +169,7 @@ class Exchange {
     return true;
   }
 
-  // A warp moves kLl128Slice_bytes of data (120 vectors of 16 bytes) in 2,048 bytes of a slot: four
+  // A warp moves kLl128SliceBytes of data (120 vectors of 16 bytes) in 2,048 bytes of a slot: four
   // vectors a lane. A lane with a flag has room for 8 bytes in each, so that it takes one vector of
   // data for two of the slot; its second half goes with the second.
   template <bool kReceive, bool kSend, bool kInput, bool kOutput>
@@ -211,11 +188,11 @@ class Exchange {
       return v % 2 == 0 ? pair + lane : pair + kWarp + lane - lane / 8;
     };
     const auto has_data = [&](int v) { return v % 2 == 0 || !flag_lane; };
-    for (std::size_t slice = warp; slice * kLl128Slice_bytes < bytes; slice += warps) {
-      const std::size_t left = (bytes - slice * kLl128Slice_bytes) / sizeof(Words);
-      const char* in = reinterpret_cast<const char*>(input) + slice * kLl128Slice_bytes;
-      char* out = reinterpret_cast<char*>(output) + slice * kLl128Slice_bytes;
-      const std::size_t wire = slice * kLl128Wire_bytes + lane * sizeof(Words);
+    for (std::size_t slice = warp; slice * kLl128SliceBytes < bytes; slice += warps) {
+      const std::size_t left = (bytes - slice * kLl128SliceBytes) / sizeof(Words);
+      const char* in = reinterpret_cast<const char*>(input) + slice * kLl128SliceBytes;
+      char* out = reinterpret_cast<char*>(output) + slice * kLl128SliceBytes;
+      const std::size_t wire = slice * kLl128WireBytes + lane * sizeof(Words);
       Words values[kVectors];
 #pragma unroll
       for (int v = 0; v < kVectors; ++v) {

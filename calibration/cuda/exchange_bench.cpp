@@ -32,7 +32,7 @@ class Fifos {
         std::size_t chunk_bytes, bool host_flags)
       : slot_bytes_(device::fifo_slot_bytes(protocol, chunk_bytes)) {
     const std::size_t slots_bytes = connections * device::kFifoSlots * slot_bytes_;
-    const std::size_t counters_bytes = std::size_t{connections} * 2 * kLine_bytes;
+    const std::size_t counters_bytes = std::size_t{connections} * 2 * kLineBytes;
     const bool host_slots = host_flags && protocol != FifoProtocol::Simple;
     slots_ = host_slots ? session.host_memory(slots_bytes) : session.device_memory(slots_bytes);
     counters_ =
@@ -42,9 +42,9 @@ class Fifos {
     for (std::size_t i = 0; i < connections; ++i) {
       list[i].slots = slots_.device<char>() + i * device::kFifoSlots * slot_bytes_;
       list[i].slot_bytes = slot_bytes_;
-      char* counters = counters_.device<char>() + i * 2 * kLine_bytes;
+      char* counters = counters_.device<char>() + i * 2 * kLineBytes;
       list[i].tail = reinterpret_cast<unsigned long long*>(counters);
-      list[i].head = reinterpret_cast<unsigned long long*>(counters + kLine_bytes);
+      list[i].head = reinterpret_cast<unsigned long long*>(counters + kLineBytes);
     }
     check(cudaMemcpyAsync(list_.device<void>(), list.data(), list.size() * sizeof(Fifo),
                           cudaMemcpyHostToDevice, session.stream()),
@@ -67,7 +67,7 @@ class Fifos {
   [[nodiscard]] const Fifo* list() const { return list_.device<Fifo>(); }
 
  private:
-  static constexpr std::size_t kLine_bytes = 128;
+  static constexpr std::size_t kLineBytes = 128;
   std::size_t slot_bytes_;
   CudaMemory slots_;
   CudaMemory counters_;
@@ -122,7 +122,7 @@ device::ExchangeLaunch launch_of(const CudaSession& session, const Shape& shape,
                                 .blocks = blocks,
                                 .threads = shape.threads,
                                 .shared_bytes = 0,
-                                .limit_ns = CudaSession::kLimit_ns,
+                                .limit_ns = CudaSession::kLimitNs,
                                 .fifos = fifos.list(),
                                 .stopped = session.stopped(),
                                 .arrived = session.arrived(),

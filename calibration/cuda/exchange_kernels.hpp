@@ -11,8 +11,8 @@ enum class FifoProtocol { LL, LL128, Simple };
 
 constexpr unsigned int kFifoSlots = 8;
 /// What a warp moves at once under LL128: data, and as it lies in a slot.
-constexpr std::size_t kLl128Slice_bytes = 1920;
-constexpr std::size_t kLl128Wire_bytes = 2048;
+constexpr std::size_t kLl128SliceBytes = 1920;
+constexpr std::size_t kLl128WireBytes = 2048;
 constexpr unsigned int kMostThreads = 640;
 
 /// One connection from a block to another. `slots` begins at a multiple of 128.

@@ -161,7 +161,7 @@ WorkerAnswer host_flag(const CudaSession& session, const WorkerRequest& request)
   session.clear_reports();
   session.synchronize();
   check(device::launch_answer(question.device(), answered.device(), rounds, session.stopped(),
-                              CudaSession::kLimit_ns, session.stream()),
+                              CudaSession::kLimitNs, session.stream()),
         "kernel answer");
   unsigned long long round = 0;
   WorkerAnswer answer;

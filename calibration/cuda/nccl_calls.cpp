@@ -164,12 +164,14 @@ TeamTimes NcclTeam::run(const TeamConfig& config, const TeamCall& call, int warm
   const Communicator& communicator = this->communicator(config);
   const auto all = static_cast<std::size_t>(repeats);
   std::vector<std::vector<double>> times(ranks, std::vector<double>(all));
-  busy_(fmt::format("{} of {} B by {}/{}/{}", call.collective, call.bytes, config.algorithm,
-                    config.protocol, config.channels));
+  const std::string what = fmt::format("{} of {} B by {}/{}/{}", call.collective, call.bytes,
+                                       config.algorithm, config.protocol, config.channels);
+  busy_(what);
   in_all_ranks([&](std::size_t rank) {
     const Rank& own = *ranks_[rank];
     const ncclComm_t own_communicator = communicator.ranks[rank];
     const auto timed = [&] {
+      if (rank == 0) busy_(what);  // the limit is that of one call
       meeting_->wait();
       check(cudaEventRecord(own.begin->get(), own.stream->get()), "cudaEventRecord");
       enqueue(rank, own_communicator, call);

@@ -155,7 +155,8 @@ const std::vector<OptionSpec>& nccl_worker_options() {
        .description = "a policy file, or the CSV of a policy, for cells of the algorithm `policy`"},
       {.name = "log",
        .kind = OptionKind::Text,
-       .description = "where NCCL's log of rank 0 goes and stays; not given: nowhere"},
+       .description = "file to which what NCCL's rank 0 says about the cells' calls is added; not "
+                      "given: none"},
       {.name = "communicators",
        .kind = OptionKind::Integer,
        .description = "that are kept, one for each algorithm, protocol and number of channels",

@@ -36,8 +36,8 @@ fs::path new_folder() {
 
 // A policy file, as opposed to a CSV (deploy/policy_file.hpp).
 bool is_policy_file(const std::string& path) {
-  constexpr std::size_t kMostPolicy_bytes = std::size_t{64} << 20;
-  return read_text_file(path, kMostPolicy_bytes).starts_with("CCLGYMPO");
+  constexpr std::size_t kMostPolicyBytes = std::size_t{64} << 20;
+  return read_text_file(path, kMostPolicyBytes).starts_with("CCLGYMPO");
 }
 
 }  // namespace
@@ -68,7 +68,7 @@ NcclTeam::NcclTeam(TeamOptions options, Busy busy)
   check(cudaDeviceGetAttribute(&sms_, cudaDevAttrMultiProcessorCount, 0), "cudaDeviceGetAttribute");
   folder_ = new_folder();
   csv_path_ = (folder_ / "choices.csv").string();
-  log_path_ = options_.log.empty() ? (folder_ / "nccl-0.log").string() : options_.log;
+  log_path_ = (folder_ / "nccl-0.log").string();
   meeting_ = std::make_unique<Meeting>(static_cast<std::size_t>(options_.ranks));
   write_choices({});
   set_environment();
@@ -187,14 +187,14 @@ void NcclTeam::first_communicator_of_each_copy() {
 // The tuner plugin reads its choices when a communicator is made. The variables keep their values
 // where they can, as threads of NCCL may be reading the environment.
 void NcclTeam::write_choices(const TeamConfig& config) {
-  constexpr std::size_t kMostCsv_bytes = std::size_t{16} << 20;
+  constexpr std::size_t kMostCsvBytes = std::size_t{16} << 20;
   std::string text =
       "collective_type,min_bytes,max_bytes,algorithm,protocol,channels,nNodes,nRanks\n";
   if (config.algorithm == "policy") {
     if (is_policy_file(options_.policy)) {
       set_variable("CCLGYM_POLICY", options_.policy);
     } else {
-      text = read_text_file(options_.policy, kMostCsv_bytes);
+      text = read_text_file(options_.policy, kMostCsvBytes);
     }
   } else if (config.algorithm != "default") {
     text = tuner_csv_for(config.algorithm, config.protocol, config.channels);

@@ -22,7 +22,6 @@ struct TeamOptions {
   std::string nccl;    ///< path of libnccl
   std::string tuner;   ///< path of the tuner plugin; empty: none
   std::string policy;  ///< policy file or CSV; empty: none
-  std::string log;     ///< where rank 0's log goes; empty: into the team's folder
   std::size_t communicators = 24;
 };
 
@@ -72,7 +71,7 @@ class NcclTeam {
   /// Most channels of a communicator, so that the thread blocks of all ranks run at once; 0: no
   /// limit, as each rank has a GPU.
   [[nodiscard]] int most_channels() const;
-  /// The log of rank 0.
+  /// The log of rank 0, while the team lasts.
   [[nodiscard]] const std::string& log_path() const { return log_path_; }
 
  private:

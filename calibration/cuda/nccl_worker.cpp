@@ -31,7 +31,7 @@ namespace cclgym {
 namespace {
 
 constexpr const char* kWorker = "nccl";
-constexpr std::size_t kMostLog_bytes = std::size_t{1} << 31;
+constexpr std::size_t kMostLogBytes = std::size_t{1} << 31;
 
 // Ends the process if a call into NCCL or CUDA takes too long: none of them can be taken back, but
 // the end of the process ends its kernels.
@@ -96,9 +96,10 @@ class Watchdog {
 // Reads what was added to the log since the last time.
 class LogTail {
  public:
-  explicit LogTail(std::string path) : path_(std::move(path)) {}
+  /// What is read is added to the file `kept`, unless that is empty.
+  LogTail(std::string path, std::string kept) : path_(std::move(path)), kept_(std::move(kept)) {}
 
-  std::vector<NcclDecision> decisions() {
+  std::vector<NcclDecision> decisions(bool keep) {
     std::ifstream file(path_, std::ios::binary);
     file.seekg(static_cast<std::streamoff>(read_));
     std::ostringstream text;
@@ -108,11 +109,15 @@ class LogTail {
     std::vector<NcclDecision> found = read_nccl_log(added, path_, lines_ + 1);
     read_ += added.size();
     lines_ += static_cast<std::size_t>(std::count(added.begin(), added.end(), '\n'));
+    if (keep && !kept_.empty() && !(std::ofstream(kept_, std::ios::app) << added << std::flush)) {
+      throw std::runtime_error("cannot write " + kept_);
+    }
     return found;
   }
 
  private:
   std::string path_;
+  std::string kept_;
   std::size_t read_ = 0;
   std::size_t lines_ = 0;
 };
@@ -149,7 +154,6 @@ TeamOptions team_options(const OptionTexts& texts) {
   options.tuner =
       texts.at("tuner").empty() ? own_file("libnccl-tuner-cclgym.so") : texts.at("tuner");
   options.policy = texts.at("policy");
-  options.log = texts.at("log");
   options.communicators = static_cast<std::size_t>(parse_integer(texts.at("communicators")));
   return options;
 }
@@ -220,7 +224,7 @@ WorkerAnswer measure(NcclTeam& team, Watchdog& watchdog, LogTail& log,
       {"busbw_GBps", fmt::format("{:.5g}", algorithm_Bps * factor / 1e9)},
       {"shortest_rank_us_median", fmt::format("{:.5g}", median(times.shortest_s) * 1e6)},
       {"verified", "yes"}};
-  add_log(answer, team, config, log.decisions());
+  add_log(answer, team, config, log.decisions(true));
   return answer;
 }
 
@@ -234,7 +238,6 @@ Environment environment_of(NcclTeam& team, const OptionTexts& texts) {
   environment["ranks"] = std::to_string(team.options().ranks);
   environment["nodes"] = std::to_string(team.nodes());
   environment["label"] = one_gpu ? "single-GPU loopback" : "one rank a GPU";
-  environment["nccl_log"] = team.log_path();
   environment["built_with"] = cuda_build_text();
   constexpr int kCalls = 50;
   const TeamTimes small =
@@ -252,7 +255,7 @@ int check_log(const OptionTexts& texts, const std::string& path, int nodes,
   if (ranks < 2) throw UserError("--check-log needs --ranks=N, those of the log's communicator");
   const auto choices = choices_of(texts.at("policy"), ranks, nodes);
   const NcclLogCheck check =
-      check_nccl_log(read_nccl_log(read_text_file(path, kMostLog_bytes), path), *choices,
+      check_nccl_log(read_nccl_log(read_text_file(path, kMostLogBytes), path), *choices,
                      {.ranks = ranks, .version = parse_nccl_version(version), .channels = 0});
   std::cout << nccl_log_text(check);
   constexpr double kWanted = 0.99;
@@ -287,8 +290,8 @@ int run(std::vector<std::string> arguments) {
   if (environment.at("quantisation") != "passed") {
     std::cerr << "cclgym-nccl-worker: quantisation test " << environment.at("quantisation") << '\n';
   }
-  LogTail log(team.log_path());
-  (void)log.decisions();
+  LogTail log(team.log_path(), texts.at("log"));
+  (void)log.decisions(false);  // those of the quantisation test
   std::cout << environment_line(kWorker, environment) << std::endl;
   const int code = serve(std::cin, std::cout, [&](const WorkerRequest& request) {
     return measure(team, watchdog, log, request);

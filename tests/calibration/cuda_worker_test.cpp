@@ -85,4 +85,19 @@ TEST_CASE("a log of NCCL is checked against a policy without a GPU") {
   CHECK_THAT(without.out, test::has_text("--ranks=N"));
 }
 
+TEST_CASE("parameters are fitted to measurements without a GPU") {
+  const test::TemporaryFolder folder;
+  std::string text = "benchmark,protocol,flags,threads,blocks,bytes,chunk_bytes,time_us_median\n";
+  for (const int bytes : {16, 1024, 2048, 4096}) {
+    text += "flag_step,LL,gpu,512,2," + std::to_string(bytes) + ",32768," +
+            std::to_string(1.25 + bytes / 4096.0) + "\n";
+  }
+  test::write_file(folder / "m.csv", text);
+  const Ended ended = run_worker("cuda-worker --fit=" + (folder / "m.csv") + " h100 mine");
+  CHECK(ended.code == 0);
+  CHECK_THAT(ended.out, test::has_text("name: \"mine\""));
+  CHECK_THAT(ended.out, test::has_text("step_latency:\n      value: 1.25us"));
+  CHECK(run_worker("cuda-worker --fit=" + (folder / "m.csv") + " h1000 mine").code == 2);
+}
+
 }  // namespace cclgym

@@ -23,19 +23,19 @@ void* __libc_calloc(std::size_t count, std::size_t bytes);
 void* __libc_realloc(void* memory, std::size_t bytes);
 void* __libc_memalign(std::size_t alignment, std::size_t bytes);
 
-void* malloc(std::size_t bytes) {
+void* malloc(std::size_t bytes) noexcept {
   ++count;
   return __libc_malloc(bytes);
 }
-void* calloc(std::size_t n, std::size_t bytes) {
+void* calloc(std::size_t n, std::size_t bytes) noexcept {
   ++count;
   return __libc_calloc(n, bytes);
 }
-void* realloc(void* memory, std::size_t bytes) {
+void* realloc(void* memory, std::size_t bytes) noexcept {
   ++count;
   return __libc_realloc(memory, bytes);
 }
-void* aligned_alloc(std::size_t alignment, std::size_t bytes) {
+void* aligned_alloc(std::size_t alignment, std::size_t bytes) noexcept {
   ++count;
   return __libc_memalign(alignment, bytes);
 }

@@ -110,6 +110,49 @@ TEST_CASE("without a policy that can be used NCCL chooses for itself") {
   CHECK(recorded_lines()[0].find("machine 'machine 8x1', 625 sizes, CRC-32 ") != std::string::npos);
 }
 
+TEST_CASE("damaged files are refused or decide legally, whatever is damaged") {
+  const TemporaryFolder folder;
+  const std::string path = folder / "test.policy";
+  const std::string good =
+      format_policy(random_deployed_policy(2, random_machines({{8, 1}}, 3), true));
+  const Plugin plugin;
+  const Variable policy("CCLGYM_POLICY", path);
+  Random random(17);
+  int refused = 0;
+  constexpr int kFiles = 300;
+  for (int i = 0; i < kFiles; ++i) {
+    std::string bytes = good;
+    // Most of a file is numbers, which may be anything; what comes before says what they are.
+    const std::size_t end = i % 2 == 0 ? bytes.size() : std::size_t{6000};
+    for (int changes = static_cast<int>(random.integer(1, 4)); changes > 0; --changes) {
+      const auto at =
+          static_cast<std::size_t>(random.integer(24, static_cast<std::int64_t>(end) - 1));
+      bytes[at] = static_cast<char>(random.integer(0, 255));
+    }
+    // Past the checksum, which would hide all else.
+    const std::uint32_t checksum = crc32_of(std::string_view(bytes).substr(16));
+    for (std::size_t b = 0; b < 4; ++b) {
+      bytes[12 + b] = static_cast<char>((checksum >> (8 * b)) & 0xffU);
+    }
+    write_file(path, bytes);
+    clear_lines();
+    const AnyTuner tuner(plugin, 5, 8, 1);
+    REQUIRE(tuner.status() == CCLGYM_NCCL_SUCCESS);
+    REQUIRE(recorded_lines().size() == 1);
+    refused += recorded_lines()[0].starts_with("WARN ") ? 1 : 0;
+    NcclTable table(random, 0.5);
+    const NcclTable before = table;
+    int channels = 0;
+    REQUIRE(tuner.decide(CCLGYM_NCCL_ALLREDUCE, 1 << 20, table.entries, 7, 0, &channels) == 0);
+    for (int e = 0; e < CCLGYM_NCCL_ALGORITHMS * CCLGYM_NCCL_PROTOCOLS; ++e) {
+      REQUIRE((table.entries[e] == before.entries[e] || before.legal(e)));
+    }
+    REQUIRE((channels >= 0 && channels <= 64));
+  }
+  CHECK(refused > kFiles / 10);
+  CHECK(refused < kFiles);
+}
+
 TEST_CASE("null pointers do no harm") {
   const Plugin plugin;
   const auto& v6 = *plugin.table<cclgym_nccl_tuner_v6>("ncclTunerPlugin_v6");

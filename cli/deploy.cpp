@@ -1,0 +1,272 @@
+// cclgym deploy: a folder from which a job of NCCL's takes a policy, a table or other constants.
+#include <algorithm>
+#include <filesystem>
+#include <fmt/core.h>
+#include <map>
+
+#include "agents/deployed_dispatch.hpp"
+#include "agents/deployed_machine.hpp"
+#include "agents/deployed_release.hpp"
+#include "agents/deployed_setup.hpp"
+#include "agents/tuner_csv.hpp"
+#include "cli/agent_run.hpp"
+#include "cli/command.hpp"
+#include "cli/deploy_constants.hpp"
+#include "cli/deploy_folder.hpp"
+#include "cli/exported_policy.hpp"
+#include "core/text_file.hpp"
+#include "deploy/kernel_times.hpp"
+#include "deploy/tuner_choices.hpp"
+#include "experiments/version.hpp"
+
+namespace cclgym {
+
+namespace {
+
+constexpr std::size_t kMostTimesBytes = std::size_t{1} << 30;
+
+// What the command line asks for.
+struct Deployment {
+  const Arguments& arguments;
+  const DeployedRelease& release;
+  std::vector<std::string> labels;  ///< of --machine; empty: all
+  std::vector<DeployedFile> files{};
+  std::vector<std::string> said{};  ///< lines for the user and the README
+
+  void add(std::string_view name, std::string contents) {
+    files.push_back({std::string(name), std::move(contents)});
+  }
+  [[nodiscard]] bool has(std::string_view name) const {
+    return std::ranges::find(files, name, &DeployedFile::name) != files.end();
+  }
+};
+
+std::vector<std::string> labels_of(const Arguments& arguments) {
+  std::vector<std::string> labels;
+  if (!arguments.has("machine")) return labels;
+  std::string_view rest = arguments.text("machine");
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find(','), rest.size());
+    labels.emplace_back(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return labels;
+}
+
+// The machines of a run or a policy file that --machine leaves.
+std::vector<std::shared_ptr<const TuningSetup>> chosen_setups(const ExportedPolicy& policy,
+                                                              const Deployment& deployment) {
+  std::vector<std::string> known = machines_of_policy(policy.file);
+  for (const std::string& label : deployment.labels) {
+    if (std::ranges::find(known, label) == known.end()) {
+      throw UserError(argument_location("machine"), unknown_name_message("machine", label, known));
+    }
+  }
+  std::vector<std::shared_ptr<const TuningSetup>> setups;
+  for (const std::string& label : deployment.labels.empty() ? known : deployment.labels) {
+    const auto trained = std::ranges::find_if(
+        policy.machines, [&](const auto& setup) { return setup->fabric_label == label; });
+    setups.push_back(trained != policy.machines.end() ? *trained
+                                                      : setup_of_label(policy.file, label));
+  }
+  return setups;
+}
+
+void add_policy(Deployment& deployment) {
+  const Arguments& arguments = deployment.arguments;
+  const std::string& source = arguments.text("policy");
+  ExportedPolicy policy = read_policy_or_run(
+      source, arguments.has("seed") ? std::optional(arguments.text("seed")) : std::nullopt);
+  const std::string times_text = arguments.has("times")
+                                     ? read_text_file(arguments.text("times"), kMostTimesBytes)
+                                     : std::string(kTimesHeader);
+  std::vector<DeployedMachine> machines;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::string> sizes;
+  std::string csv;
+  for (const auto& setup : chosen_setups(policy, deployment)) {
+    const Fabric& fabric = *setup->site->fabrics.front();
+    const auto ranks = static_cast<std::uint32_t>(fabric.ranks());
+    const auto nodes = static_cast<std::uint32_t>(fabric.servers());
+    const auto [other, added] = sizes.emplace(std::pair(ranks, nodes), setup->fabric_label);
+    if (!added) {
+      throw UserError(source + ": machines '" + other->second + "' and '" + setup->fabric_label +
+                      "' have as many ranks and nodes, by which a job tells them apart; name one "
+                      "with --machine");
+    }
+    const RecordedTimes times(
+        times_text, arguments.has("times") ? arguments.text("times") : "times", ranks, nodes);
+    DeployedChoices choices = deployed_choices(policy.file, *setup, times);
+    check_release(choices, *setup, deployment.release, source);
+    const TunerCsv lines = tuner_csv(choices, *setup);
+    csv += lines.text;
+    deployment.said.push_back(fmt::format(
+        "{}: {} ranks on {} nodes, {} lines of CSV{}{}", setup->fabric_label, ranks, nodes,
+        lines.lines,
+        lines.left_out > 0 ? fmt::format(", {} ranges that it cannot say", lines.left_out) : "",
+        times.calls() > 0 ? fmt::format("; {} recorded calls, by which {} observed ones were timed",
+                                        times.calls(), choices.recorded_calls)
+                          : ""));
+    const int beyond = choices_not_offered(choices, *setup, deployment.release);
+    if (beyond > 0) {
+      deployment.said.push_back(
+          fmt::format("{}: at {} sizes the policy's first choice is one that NCCL is not expected "
+                      "to offer there; the plugin takes the policy's next",
+                      setup->fabric_label, beyond));
+    }
+    machines.push_back(std::move(choices.machine));
+  }
+  set_machines(policy.file, machines);
+  // What the plugin would not take is refused here.
+  for (const DeployedMachine& machine : machines) {
+    (void)PolicyChoices(policy.file, source, machine.ranks, machine.nodes);
+  }
+  deployment.add(kDeployedPolicy, format_policy(policy.file));
+  deployment.add(kDeployedCsv, std::move(csv));
+}
+
+void add_dispatch(Deployment& deployment) {
+  const std::string& path = deployment.arguments.text("dispatch");
+  const TunerCsv csv =
+      dispatch_csv(load_dispatch_table(path), deployment.labels, deployment.release.pat);
+  deployment.said.push_back(fmt::format("{}: {} lines of CSV{}", path, csv.lines,
+                                        csv.left_out > 0
+                                            ? fmt::format(", {} tables left out: NCCL's tuner is "
+                                                          "not asked about their collectives",
+                                                          csv.left_out)
+                                            : ""));
+  deployment.add(kDeployedCsv, csv.text);
+}
+
+void add_constants(Deployment& deployment) {
+  if (!deployment.release.constants) {
+    throw UserError(argument_location("constants"),
+                    deployment.release.name +
+                        " does not let a tuner set the constants of its model; nccl-2.28 does");
+  }
+  if (deployment.labels.size() != 1) {
+    throw UserError(argument_location("constants"), "is for one machine: name it with --machine");
+  }
+  FittedConstants fitted = fit_constants(deployment.labels.front(), deployment.release.name);
+  deployment.said.insert(deployment.said.end(), fitted.said.begin(), fitted.said.end());
+  deployment.add(kDeployedConstants, std::move(fitted.text));
+}
+
+std::string environment_file(const Deployment& deployment, const std::string& folder) {
+  std::string text = fmt::format(
+      "{} {} for {}. In every rank's environment, before NCCL starts:\n"
+      "#   . {}\n"
+      "# If the folder was moved: set CCLGYM_DEPLOYED to where it is, first.\n"
+      "CCLGYM_DEPLOYED=${{CCLGYM_DEPLOYED:-{}}}\n"
+      "export NCCL_TUNER_PLUGIN=\"$CCLGYM_DEPLOYED/{}\"\n",
+      kEnvironmentMark, program_version(), deployment.release.name,
+      shell_quoted(folder + "/" + std::string(kDeployedEnvironment)), shell_quoted(folder),
+      kDeployedPlugin);
+  const auto set = [&](const char* variable, std::string_view name) {
+    text += fmt::format("export {}=\"$CCLGYM_DEPLOYED/{}\"\n", variable, name);
+  };
+  if (deployment.has(kDeployedPolicy)) {
+    set("CCLGYM_POLICY", kDeployedPolicy);
+    text += "# The same choices as a table, which people can read and edit:\n# ";
+  }
+  if (deployment.has(kDeployedCsv)) set("CCLGYM_TUNER_CSV", kDeployedCsv);
+  if (deployment.has(kDeployedConstants)) set("CCLGYM_TUNER_CONSTANTS", kDeployedConstants);
+  if (deployment.release.profiler > 0) {
+    text += fmt::format(
+        "# Times of all collectives, a file a rank:\n"
+        "# export NCCL_PROFILER_PLUGIN=\"$CCLGYM_DEPLOYED/{}\" CCLGYM_PROFILE=times-%r.csv\n",
+        kDeployedPlugin);
+  }
+  return text;
+}
+
+std::string readme(const Deployment& deployment, const std::string& folder) {
+  std::string text = fmt::format(
+      "# Choices for {}\n\nWritten by cclgym deploy {}. Two lines to add to a job:\n\n"
+      "```sh\n. {}\nexport NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,TUNING   # the first time: "
+      "NCCL's log says what is loaded and chosen\n```\n\n"
+      "All ranks must see the same folder: they decide for themselves, and NCCL does not check "
+      "that they\ndecide alike. NCCL_ALGO and NCCL_PROTO, if they are set, win.\n\n",
+      deployment.release.name, program_version(),
+      shell_quoted(folder + "/" + std::string(kDeployedEnvironment)));
+  for (const std::string& line : deployment.said) text += "* " + line + "\n";
+  if (deployment.release.tuner == 2) {
+    text +=
+        "\nNCCL 2.21 does not tell a tuner what it can do: only Ring, and Tree of AllReduce, with "
+        "LL or\nSimple are taken; other choices are left to NCCL.\n";
+  }
+  return text;
+}
+
+int deploy(const std::vector<std::string>& args) {
+  const auto arguments =
+      ArgumentReader(deploy_command())
+          .option("policy", "P|RUN", "a policy file, or the folder of a training")
+          .option("dispatch", "FILE", "a size-dispatch table instead")
+          .flag("constants", "fit the constants of NCCL's own model to the machine")
+          .option(release_option(), "RELEASE")
+          .option("machine", "LABEL", "of the machines, this one (or several: A,B) [default: all]")
+          .option("times", "FILE", "kernel times of a job that the policy sees as recent calls")
+          .option(agent_seed_option(), "N")
+          .option("out,o", "DIR", "the folder to write")
+          .flag("force", "write into a folder of other things")
+          .flag("quiet", "print nothing but errors")
+          .read(args);
+  if (!arguments) return 0;
+  for (const char* name : {"for", "out"}) {
+    if (!arguments->has(name)) {
+      throw UserError(fmt::format("--{} is missing; see cclgym deploy --help", name));
+    }
+  }
+  const bool policy = arguments->has("policy");
+  const bool dispatch = arguments->has("dispatch");
+  if (policy && dispatch) throw UserError("--policy and --dispatch exclude each other");
+  if (!policy && !dispatch && !arguments->has("constants")) {
+    throw UserError("--policy, --dispatch or --constants is missing; see cclgym deploy --help");
+  }
+  for (const char* name : {"times", "seed"}) {
+    if (arguments->has(name) && !policy) {
+      throw UserError(argument_location(name), "is for a policy: --policy is missing");
+    }
+  }
+  const std::string folder =
+      std::filesystem::absolute(arguments->text("out")).lexically_normal().string();
+  check_deploy_folder(folder, arguments->has("force"));
+  Deployment deployment{
+      .arguments = *arguments,
+      .release = deployed_release(arguments->text("for"), argument_location("for")),
+      .labels = labels_of(*arguments)};
+  deployment.add(kDeployedPlugin, read_plugin());
+  if (policy) add_policy(deployment);
+  if (dispatch) add_dispatch(deployment);
+  if (arguments->has("constants")) add_constants(deployment);
+  deployment.add(kDeployedEnvironment, environment_file(deployment, folder));
+  deployment.add(kDeployedReadme, readme(deployment, folder));
+  write_deploy_folder(folder, deployment.files, arguments->has("force"));
+  if (arguments->has("quiet")) return 0;
+  for (const std::string& line : deployment.said) fmt::print("{}\n", line);
+  fmt::print("folder    {} (for {}; its README.md has the two lines to add to a job)\n",
+             arguments->text("out"), deployment.release.name);
+  return 0;
+}
+
+}  // namespace
+
+const Command& deploy_command() {
+  static const Command command{
+      .name = "deploy",
+      .summary = "Writes a folder from which jobs of NCCL take a policy, a table or constants",
+      .usage = "--policy P|RUN | --dispatch FILE | --constants  --for RELEASE -o DIR [options]",
+      .examples =
+          "  cclgym deploy --policy results/train-ndv4 --for nccl-2.30 -o deployed\n"
+          "      the plugin, the policy, the same as a table, an environment file and a README\n"
+          "  cclgym deploy --policy ndv4.policy --machine ndv4 --for nccl-2.28 -o deployed\n"
+          "      for one of the machines that the policy has rules for\n"
+          "  cclgym deploy --dispatch table.yaml --for nccl-2.24 -o deployed\n"
+          "      what tune-dispatch found\n"
+          "  cclgym deploy --constants --machine ndv4 --for nccl-2.28 -o deployed\n"
+          "      NCCL decides by its own model, with constants that fit the machine\n",
+      .run = deploy};
+  return command;
+}
+
+}  // namespace cclgym

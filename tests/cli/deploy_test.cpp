@@ -1,0 +1,254 @@
+// cclgym deploy from the outside, and what export must not overwrite.
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "../deploy/sample_policy.hpp"
+#include "../deploy/tuner_testing.hpp"
+#include "../experiments/temporary_folder.hpp"
+#include "agents/policy_export.hpp"
+#include "agents/training_environment.hpp"
+#include "catch.hpp"
+#include "deploy/tuner_choices.hpp"
+#include "deploy/tuner_constants.hpp"
+#include "deploy/tuner_rows.hpp"
+#include "program.hpp"
+
+namespace cclgym::test {
+namespace {
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+// Random weights for a machine; every choice is one of NCCL's.
+// `wanted`: a level that is chosen wherever it is legal, of all knobs that have it.
+std::string policy_for(const std::string& fabric, const std::string& profile, std::uint64_t seed,
+                       const std::vector<std::string>& wanted = {}) {
+  const YamlValue options =
+      parse_yaml("{fabric: " + fabric + ", actions: " + profile +
+                     ", window: 2, workload: {name: sweep, collectives: [allreduce], sizes: 1MiB}}",
+                 "t.yaml");
+  const TrainingEnvironment where("CollectiveTuning-v0", options, {});
+  PolicyWeights weights = sample_weights(
+      where.network_shape({.encoder = {8}, .lstm = 4, .head = 6, .value = 2, .levels = {}}), seed);
+  where.describe(weights);
+  for (std::size_t k = 0; k < weights.knobs.size(); ++k) {
+    for (PolicyTensor& tensor : weights.tensors) {
+      if (tensor.name != "head." + std::to_string(k) + ".out.bias") continue;
+      for (std::size_t v = 0; v < tensor.values.size(); ++v) {
+        const std::string& level = weights.knobs[k].levels[v];
+        if (std::find(wanted.begin(), wanted.end(), level) != wanted.end()) tensor.values[v] = 1e4F;
+      }
+    }
+  }
+  return format_policy(
+      to_policy_file(weights, policy_rules(*where.setup()->actions, where.setup()->fabric_label)));
+}
+
+std::vector<std::string> deploy(const std::vector<std::string>& more) {
+  std::vector<std::string> args{"deploy"};
+  args.insert(args.end(), more.begin(), more.end());
+  return args;
+}
+
+TEST_CASE("a policy becomes a folder that a job can take") {
+  const TemporaryFolder folder;
+  write_file(folder / "p.policy", policy_for("{name: ring, gpus: 4}", "stock-nccl", 1));
+  const auto args = deploy({"--policy", "p.policy", "--for", "nccl-2.28", "-o", "it's here"});
+  const Ended ended = run_program(args, folder.path());
+  INFO(ended.err);
+  REQUIRE(ended.code == 0);
+  CHECK(contains(ended.out, "ring gpus=4: 4 ranks on 1 nodes"));
+  const std::string out = folder / "it's here";
+  const PolicyFile file = parse_policy(read_file(out + "/tuner.policy"), "p");
+  const PolicyChoices policy(file, "p", 4, 1);
+  CHECK(policy.machine() == "ring gpus=4");
+  const RowChoices rows(read_file(out + "/tuner.csv"), "c", 4, 1);
+  for (const std::uint64_t bytes : deployed_sizes()) {
+    const auto wanted = policy.wanted(CCLGYM_NCCL_ALLREDUCE, bytes, 1);
+    const auto line = rows.wanted(CCLGYM_NCCL_ALLREDUCE, bytes, 1);
+    REQUIRE_FALSE(wanted.empty());
+    if (wanted.front().algorithm < 0) {
+      CHECK(line.empty());
+    } else {
+      REQUIRE_FALSE(line.empty());
+      CHECK(line.front() == wanted.front());
+    }
+  }
+  CHECK(contains(read_file(out + "/README.md"),
+                 "\n. '" + folder.path() + "/it'\\''s here/env.sh'\n"));
+  // A shell understands the environment file.
+  const std::string shell = "sh -c \". \\\"" + out +
+                            "/env.sh\\\" && test -x \\\"\\$NCCL_TUNER_PLUGIN\\\" && test -s "
+                            "\\\"\\$CCLGYM_POLICY\\\" && test -z \\\"\\$CCLGYM_TUNER_CSV\\\"\"";
+  CHECK(std::system(shell.c_str()) == 0);
+  CHECK(contains(read_file(out + "/env.sh"), "# export NCCL_PROFILER_PLUGIN="));
+
+  // Its own folder is written again; what else is there stays.
+  write_file(out + "/times.csv", "mine");
+  write_file(out + "/constants.csv", "old");
+  CHECK(run_program(args, folder.path()).code == 0);
+  CHECK(read_file(out + "/times.csv") == "mine");
+  CHECK_FALSE(std::filesystem::exists(out + "/constants.csv"));
+  // Recorded times change what the policy sees.
+  const std::string plain = read_file(out + "/tuner.policy");
+  std::string times =
+      "communicator,rank,ranks,nodes,sequence,collective,bytes,algorithm,protocol,channels,warps,"
+      "start_ns,time_us\n";
+  int sequence = 0;
+  for (const char* algorithm : {"ring", "tree"}) {
+    for (const char* protocol : {"ll", "ll128", "simple"}) {
+      for (const std::uint64_t bytes : deployed_sizes()) {
+        ++sequence;
+        times += "aa,0,4,1," + std::to_string(sequence) + ",allreduce," + std::to_string(bytes) +
+                 "," + algorithm + "," + protocol + ",4,16,1," +
+                 std::to_string(200 + 100 * (sequence % 3)) + "\n";
+      }
+    }
+  }
+  write_file(folder / "t.csv", times);
+  auto timed = args;
+  timed.insert(timed.end(), {"--times", "t.csv"});
+  const Ended with_times = run_program(timed, folder.path());
+  INFO(with_times.err);
+  CHECK(with_times.code == 0);
+  CHECK(contains(with_times.out, "; 750 recorded calls, by which "));
+  CHECK(read_file(out + "/tuner.policy") != plain);
+  const auto only = std::filesystem::directory_iterator(folder.path());
+  CHECK(std::distance(begin(only), end(only)) == 3);  // nothing half-written is left
+}
+
+TEST_CASE("deploy refuses what it cannot do, and writes nothing then") {
+  const TemporaryFolder folder;
+  write_file(folder / "p.policy", policy_for("{name: ring, gpus: 4}", "stock-nccl", 1));
+  write_file(folder / "chunks.policy", policy_for("ndv4", "nccl-2.30", 2, {"ring", "32KiB"}));
+  write_file(folder / "all.policy", policy_for("{name: ring, gpus: 4}", "offline", 3, {"ring"}));
+  const auto refused = [&](const std::vector<std::string>& args, const std::string& part) {
+    const Ended ended = run_program(deploy(args), folder.path());
+    INFO(ended.err);
+    CHECK(ended.code == 2);
+    CHECK(contains(ended.err, part));
+    CHECK_FALSE(std::filesystem::exists(folder / "out"));
+  };
+  refused({}, "--for is missing");
+  refused({"--for", "nccl-2.28"}, "--out is missing");
+  refused({"--for", "nccl-2.28", "-o", "out"}, "--policy, --dispatch or --constants is missing");
+  refused({"--policy", "p.policy", "--for", "ncl-2.28", "-o", "out"}, "did you mean 'nccl-2.28'?");
+  refused({"--policy", "p.policy", "--for", "nccl-2.31", "-o", "out"}, "did you mean 'nccl-2.");
+  refused({"--policy", "none", "--for", "nccl-2.28", "-o", "out"}, "'none': no such file");
+  refused({"--policy", "p.policy", "--for", "nccl-2.28", "-o", "out", "--machine", "ring gpus=8"},
+          "--machine: unknown machine 'ring gpus=8'; expected one of ring gpus=4");
+  refused({"--policy", "p.policy", "--for", "nccl-2.28", "-o", "out", "--seed", "1"}, "--seed");
+  refused({"--policy", "p.policy", "--dispatch", "d", "--for", "nccl-2.28", "-o", "out"},
+          "exclude each other");
+  refused({"--policy", "chunks.policy", "--for", "nccl-2.28", "-o", "out"},
+          "chunks.policy: ndv4 allreduce from 8B: 'ring ");
+  refused({"--policy", "all.policy", "--for", "nccl-2.30", "-o", "out"}, "knob '");
+  refused({"--constants", "--machine", "ring gpus=4", "--for", "nccl-2.27", "-o", "out"},
+          "nccl-2.28 does");
+  refused({"--constants", "--for", "nccl-2.28", "-o", "out"}, "name it with --machine");
+  std::filesystem::create_directory(folder / "other");
+  write_file(folder / "other/mine", "mine");
+  const std::vector<std::string> other{"--policy", "p.policy", "--for", "nccl-2.30", "-o", "other"};
+  refused(other, "a folder of other things");
+  auto forced = other;
+  forced.emplace_back("--force");
+  CHECK(run_program(deploy(forced), folder.path()).code == 0);
+  CHECK(read_file(folder / "other/mine") == "mine");
+  CHECK(run_program(deploy(other), folder.path()).code == 0);  // it is one of ours now
+  refused({"--policy", "p.policy", "--for", "nccl-2.28", "-o", "p.policy"}, "not a folder");
+  CHECK(run_program(deploy({"--policy", "chunks.policy", "--for", "nccl-2.30", "-o", "new"}),
+                    folder.path())
+            .code == 0);
+}
+
+TEST_CASE("a dispatch table becomes lines") {
+  const TemporaryFolder folder;
+  const std::string head = "description: a test\ntables:\n  - fabric: ndv4 servers=2\n";
+  write_file(folder / "d.yaml",
+             head +
+                 "    collective: allreduce\n    ranges:\n"
+                 "      - {sizes: ..64KiB, algorithm: tree, protocol: LL, channels: 2}\n"
+                 "      - {sizes: 64KiB.., algorithm: ring, protocol: Simple, channels: 8}\n");
+  const Ended ended = run_program(
+      deploy({"--dispatch", "d.yaml", "--for", "nccl-2.24", "-o", "out"}), folder.path());
+  INFO(ended.err);
+  REQUIRE(ended.code == 0);
+  const std::string csv = read_file(folder / "out/tuner.csv");
+  CHECK(contains(csv, "\nallreduce,0,65535,tree,ll,2,2,16\n"));
+  CHECK(contains(csv, "\nallreduce,65536,1099511627776,ring,simple,8,2,16\n"));
+  CHECK(contains(read_file(folder / "out/env.sh"), "\nexport CCLGYM_TUNER_CSV="));
+  write_file(folder / "d.yaml",
+             head +
+                 "    collective: allreduce\n    ranges:\n"
+                 "      - {sizes: 0B.., algorithm: all-pairs, protocol: LL, channels: 2}\n");
+  const Ended refused = run_program(
+      deploy({"--dispatch", "d.yaml", "--for", "nccl-2.24", "-o", "out"}), folder.path());
+  CHECK(refused.code == 2);
+  CHECK(contains(refused.err, "d.yaml:6:"));
+  CHECK(contains(refused.err, "algorithm 'all-pairs' is none of this release of NCCL"));
+  CHECK(contains(read_file(folder / "out/tuner.csv"), "tree,ll"));  // as it was
+}
+
+TEST_CASE("constants are fitted to a machine") {
+  const TemporaryFolder folder;
+  const Ended ended =
+      run_program(deploy({"--constants", "--machine", "dgx1", "--for", "nccl-2.28", "-o", "out"}),
+                  folder.path());
+  INFO(ended.err);
+  REQUIRE(ended.code == 0);
+  const TunerConstants constants =
+      parse_tuner_constants(read_file(folder / "out/constants.csv"), "constants.csv");
+  CHECK(constants.ranks == 8);
+  CHECK(constants.nodes == 1);
+  CHECK(constants.values.size() >= 15);
+  CHECK(contains(ended.out, "constants of NCCL's model fitted to"));
+  const auto number = [&](const std::string& before) {
+    return std::stod(ended.out.substr(ended.out.find(before) + before.size()));
+  };
+  CHECK(number("simulated)| ") < number(", before "));
+  CHECK(contains(read_file(folder / "out/env.sh"), "export CCLGYM_TUNER_CONSTANTS="));
+}
+
+TEST_CASE("export does not overwrite the training, nor one of its files the other") {
+  const TemporaryFolder folder;
+  const std::string options =
+      "{fabric: {name: ring, gpus: 4}, actions: stock-nccl,\n"
+      " workload: {name: sweep, collectives: [allreduce], sizes: 1KiB..1MiB x4}}\n";
+  write_file(folder / "t.yaml", "name: t\ntrain:\n  - options: " + options +
+                                    "agent: {encoder: [8], lstm: 4, head: 6, value: 4}\n"
+                                    "warm_start: {iterations: 1}\nppo: {iterations: 1, "
+                                    "environments: 4, steps: 16, sequence: 8}\nseeds: [1]\n");
+  const Ended trained = run_program({"train", "t.yaml", "--out", "run", "--quiet"}, folder.path());
+  if (contains(trained.err, "cannot train")) return;  // built without LibTorch
+  INFO(trained.err);
+  REQUIRE(trained.code == 0);
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder / "run")) {
+    if (entry.is_regular_file()) files.push_back(entry.path().string());
+  }
+  REQUIRE(files.size() >= 3);
+  for (const std::string& file : files) {
+    const std::string before = read_file(file);
+    for (const char* option : {"--to", "--csv"}) {
+      const Ended ended = run_program({"export", "run", option, file}, folder.path());
+      INFO(file << ": " << ended.err);
+      CHECK(ended.code == 2);
+      CHECK(contains(ended.err, "is a file of the training itself"));
+    }
+    CHECK(read_file(file) == before);
+  }
+  const Ended same = run_program({"export", "run", "--to", "a", "--csv", "./a"}, folder.path());
+  CHECK(same.code == 2);
+  CHECK(contains(same.err, "--csv: names the file that --to writes"));
+  CHECK(run_program({"export", "run", "--to", "run/a.policy"}, folder.path()).code == 0);
+  CHECK(run_program({"export", "run", "--to", "run/a.policy"}, folder.path()).code == 0);
+  CHECK(run_program(deploy({"--policy", "run", "--for", "nccl-2.28", "-o", "out", "--quiet"}),
+                    folder.path())
+            .code == 0);
+}
+
+}  // namespace
+}  // namespace cclgym::test
