@@ -222,6 +222,7 @@ SweepResult sweep(const MeasurementBackend& backend, const SweepOptions& options
     result.refused += answer.status == MeasureStatus::Refused ? 1 : 0;
     failures = good ? 0 : failures + 1;
     if (!good) {
+      worker.reset();  // one that failed may be in any state
       ++result.failed;
       result.last_failure =
           fmt::format("{} ({}): {}", key_of(cell), to_string(answer.status), answer.message);

@@ -152,7 +152,11 @@ void WorkerProcess::read_hello(const std::string& program, double timeout_s) {
         keep(line);
         continue;
       }
-      name_ = message.at("worker").get<std::string>();
+      name_ = message.at("worker").is_string() ? message.at("worker").get<std::string>() : "";
+      if (message.contains("refused")) {
+        throw UserError(fmt::format("the worker '{}' cannot run here: {}", name_,
+                                    answer_of(message).message));
+      }
       environment_ = texts_of(message, "environment");
       return;
     }

@@ -9,6 +9,7 @@
 //   {"id": 3, "samples_s": [0.0012, …], "extra": {"algorithm_used": "ring", …}}
 //   {"id": 3, "refused": "why this cannot run here"}
 //   {"id": 3, "error": "what went wrong"}
+// One that cannot run at all says {"worker": "nccl", "refused": "why"} and ends.
 // Values of cell, environment and extra are texts. Other lines are log text. The end of its
 // standard input is the end of the worker.
 #pragma once

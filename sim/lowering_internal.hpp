@@ -157,7 +157,7 @@ class Lowering {
   [[nodiscard]] Receiver receiver_of(const Site& site);
   void add_alternatives(std::int32_t route, const NodeOrigin& origin, int channel,
                         std::span<const LinkId> links);
-  void count_bytes(std::span<const LinkId> route, double bytes);
+  void count_bytes(const NodeOrigin& origin, std::span<const LinkId> route, double bytes);
   void pass_bursts();
   [[nodiscard]] std::int32_t pair_link(std::int32_t a, std::int32_t b) const;
   Message add_message(const NodeOrigin& origin, int channel, int chunks, bool reducing,

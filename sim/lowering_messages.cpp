@@ -191,15 +191,17 @@ Lowering::Message Lowering::add_message(const NodeOrigin& origin, int channel, i
   }
   const TransferCost cost = transfer_cost(model_, fabric_, found->second.links, config_,
                                           outline_.runtime, tile_bytes_ * chunks, reducing);
-  if (model_.network_burst_bytes > 0) {
-    count_bytes(found->second.links, cost.wire_bytes * tiles_ * times);
+  if (model_.network_burst_bytes > 0 && crosses_network(found->second.links)) {
+    count_bytes(origin, found->second.links, cost.wire_bytes * tiles_ * times);
   }
   return add_flow(origin, found->second.id, cost, times);
 }
 
-void Lowering::count_bytes(std::span<const LinkId> route, double bytes) {
-  network_bytes_.resize(fabric_.links().size());
+void Lowering::count_bytes(const NodeOrigin& origin, std::span<const LinkId> route, double bytes) {
+  network_bytes_.resize(graph_->link_capacities_Bps().size());
   for (const LinkId link : route) network_bytes_[static_cast<std::size_t>(link)] += bytes;
+  if (first_pair_ < 0) return;
+  network_bytes_[static_cast<std::size_t>(pair_link(origin.rank, origin.peer_rank))] += bytes;
 }
 
 // What a link passes at once is taken off all that crosses it in proportion, so that the link is
@@ -211,8 +213,12 @@ void Lowering::pass_bursts() {
   const auto before = graph_->link_capacities_Bps();
   std::vector<double> capacities(before.begin(), before.end());
   for (std::size_t link = 0; link < network_bytes_.size(); ++link) {
-    if (fabric_.links()[link].kind != LinkKind::Network || network_bytes_[link] <= 0) continue;
-    capacities[link] /= std::max(1 - burst / network_bytes_[link], kLeastBurstShare);
+    const bool connection = link >= fabric_.links().size();
+    if (network_bytes_[link] <= 0) continue;
+    if (!connection && fabric_.links()[link].kind != LinkKind::Network) continue;
+    // A connection has the buckets of two hosts, one a direction.
+    const double passed = connection ? 2 * burst : burst;
+    capacities[link] /= std::max(1 - passed / network_bytes_[link], kLeastBurstShare);
   }
   graph_->set_link_capacities(std::move(capacities));
 }

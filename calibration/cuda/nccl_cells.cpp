@@ -108,7 +108,7 @@ CellTable nccl_cells(const OptionTexts& texts) {
     }
   }
   CellTable table{
-      .columns = {"collective", "bytes", "algorithm", "protocol", "channels", "in_place"},
+      .columns = {"collective", "size_bytes", "algorithm", "protocol", "channels", "in_place"},
       .cells = {}};
   const std::vector<std::string> placements = listed_choices(texts, spec("placement"));
   for (const std::string& collective : listed_choices(texts, spec("collectives"))) {
@@ -117,7 +117,7 @@ CellTable nccl_cells(const OptionTexts& texts) {
       for (const std::uint64_t size : sizes) {
         for (const std::string& placement : placements) {
           table.cells.push_back({{"collective", collective},
-                                 {"bytes", std::to_string(size)},
+                                 {"size_bytes", std::to_string(size)},
                                  {"algorithm", config.algorithm},
                                  {"protocol", config.protocol},
                                  {"channels", config.channels},

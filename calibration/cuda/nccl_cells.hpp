@@ -12,7 +12,7 @@ namespace cclgym {
 /// Collectives, sizes, algorithms, protocols, channels, placement.
 [[nodiscard]] const std::vector<OptionSpec>& nccl_cell_options();
 
-/// The cells, with the columns collective, bytes (as nccl-tests count), algorithm, protocol,
+/// The cells, with the columns collective, size_bytes (as nccl-tests count), algorithm, protocol,
 /// channels, in_place (0, 1). algorithm "default" is NCCL's own choice and "policy" that of the
 /// file which the worker was given; both have protocol "default" and channels 0. Tree is for
 /// AllReduce alone, as in NCCL. channels 0 leaves their number to NCCL. Throws UserError.

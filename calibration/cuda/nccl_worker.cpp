@@ -205,7 +205,7 @@ WorkerAnswer measure(NcclTeam& team, Watchdog& watchdog, LogTail& log,
                      const WorkerRequest& request) {
   watchdog.request(request.id);
   TeamCall call{.collective = lower_case(request.text("collective")),
-                .bytes = request.number("bytes", 4),
+                .bytes = request.number("size_bytes", 4),
                 .in_place = request.text("in_place") == "1"};
   if (!nccl_collective_of(call.collective)) {
     throw std::runtime_error("no collective " + quoted(call.collective));
