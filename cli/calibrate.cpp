@@ -20,8 +20,11 @@ const std::vector<std::string>& backend_names() {
   return names;
 }
 
+// All but --timeout, which every sweep has.
 void add_options(ArgumentReader& reader, const std::vector<OptionSpec>& specs) {
-  for (const OptionSpec& spec : specs) reader.option(spec, "V");
+  for (const OptionSpec& spec : specs) {
+    if (spec.name != "timeout") reader.option(spec, "V");
+  }
 }
 
 OptionTexts texts_of(const Arguments& arguments, const std::vector<OptionSpec>& specs) {

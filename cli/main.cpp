@@ -3,6 +3,7 @@
 #include <exception>
 #include <fmt/core.h>
 
+#include "calibration/cuda/cuda_build.hpp"
 #include "cli/command.hpp"
 #include "core/error.hpp"
 #include "experiments/version.hpp"
@@ -42,8 +43,8 @@ std::string version() {
   for (const EngineInfo& engine : engine_infos()) {
     text += fmt::format("engine {}: {}\n", engine.name, engine.description);
   }
-  text += fmt::format("libraries: {}\ncompiler: {}\nbuild type: {}\n", CCLGYM_LIBRARIES,
-                      CCLGYM_COMPILER, CCLGYM_BUILD_TYPE);
+  text += fmt::format("libraries: {}, {}\ncompiler: {}\nbuild type: {}\n", CCLGYM_LIBRARIES,
+                      cuda_build_text(), CCLGYM_COMPILER, CCLGYM_BUILD_TYPE);
   return text;
 }
 

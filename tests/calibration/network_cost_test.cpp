@@ -1,5 +1,6 @@
 // What messages between servers cost on top: the proxy, copies, rendezvous; and back-to-back calls.
 #include <cstdint>
+#include <string_view>
 
 #include "calibration/measured_cells.hpp"
 #include "calibration/repeated_calls.hpp"
@@ -173,6 +174,56 @@ TEST_CASE("rows of Alps called all_gather are of AllReduce") {
   REQUIRE(cells.cells.size() == 1);
   CHECK(cells.cells[0].collective == CollectiveKind::AllReduce);
   CHECK(cells.cells[0].time_s == Approx(21e-6));
+}
+
+// Hosts of one rank, whose links cost nothing but their rate of 125 MB/s.
+double ethernet_s(CostModel model, CollectiveKind collective, const char* algorithm,
+                  std::uint64_t bytes, std::string_view engine, std::uint64_t tile_bytes = 0) {
+  model.hockney = false;
+  model.kernel_launch_s = model.channel_overhead_s = model.instruction_overhead_s = 0;
+  model.interpreter_launch_s = model.interpreter_block_s = model.interpreter_step_s = 0;
+  model.proxy_message_s = model.rendezvous_latency_s = 0;
+  model.alpha_s.fill(0);
+  model.link_efficiency.fill(1);
+  ProtocolCost& simple = model.protocols[static_cast<std::size_t>(Protocol::Simple)];
+  simple = {};
+  Simulator simulator(make_fabric({.name = "ethernet", .servers = 4}), model, engine);
+  const Config config{.algorithm = algorithm, .tile_bytes = tile_bytes};
+  return simulator.simulate({collective, bytes, 0}, config).time_s;
+}
+
+TEST_CASE("what a link passes at once is off the time that it is busy, and no more") {
+  CostModel model = shipped_cost_model("openmpi-tcp");
+  constexpr std::uint64_t kBytes = 1'000'000;
+  // Rank 0 sends three times the whole through its link.
+  const auto time_s = [&](std::uint64_t burst, std::string_view engine, std::uint64_t tiles = 0) {
+    model.network_burst_bytes = burst;
+    return ethernet_s(model, CollectiveKind::Broadcast, "naive", kBytes, engine, tiles);
+  };
+  CHECK(time_s(0, "flow") == Approx(3 * kBytes / 125e6));
+  CHECK(time_s(300'000, "flow") == Approx((3 * kBytes - 300'000) / 125e6));
+  CHECK(time_s(300'000, "simgrid") == Approx(time_s(300'000, "flow")));
+  CHECK(time_s(300'000, "flow", 50'000) == Approx((3 * kBytes - 300'000) / 125e6));
+  // A bucket that holds all of it: the link is at most 64 times as fast.
+  CHECK(time_s(10'000'000, "flow") == Approx(3 * kBytes / 125e6 / 64));
+}
+
+TEST_CASE("the two directions of a connection share its rate") {
+  CostModel model = shipped_cost_model("openmpi-tcp");
+  constexpr std::uint64_t kBytes = 1'000'000;
+  const auto time_s = [&](const char* algorithm, double rate_Bps, std::string_view engine) {
+    model.connection_rate_Bps = rate_Bps;
+    return ethernet_s(model, CollectiveKind::AllGather, algorithm, kBytes, engine);
+  };
+  for (const std::string_view engine : {"flow", "simgrid"}) {
+    // Each rank sends three quarters, to one rank, and gets them from another: each connection has
+    // one direction.
+    CHECK(time_s("ring", 125e6, engine) == Approx(0.75 * kBytes / 125e6));
+    // Both directions of a pair at once.
+    CHECK(time_s("recursive-doubling", 250e6, engine) == Approx(0.75 * kBytes / 125e6));
+    CHECK(time_s("recursive-doubling", 125e6, engine) == Approx(2 * 0.75 * kBytes / 125e6));
+    CHECK(time_s("ring", 50e6, engine) == Approx(0.75 * kBytes / 50e6));
+  }
 }
 
 }  // namespace

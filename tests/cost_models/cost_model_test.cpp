@@ -108,6 +108,8 @@ TEST_CASE("canonical text tells models apart by every parameter") {
   CHECK(differs([](CostModel& m) { m.eager_limit_bytes = 1; }));
   CHECK(differs([](CostModel& m) { m.rendezvous_latency_s = 1e-9; }));
   CHECK(differs([](CostModel& m) { m.proxy_rendezvous_s = 1e-9; }));
+  CHECK(differs([](CostModel& m) { m.network_burst_bytes = 1; }));
+  CHECK(differs([](CostModel& m) { m.connection_rate_Bps = 1e9; }));
   CHECK(differs([](CostModel& m) { m.switch_efficiency = 0.5; }));
   CHECK(differs([](CostModel& m) { m.switch_latency_s = 1e-9; }));
   CHECK(differs([](CostModel& m) { m.instruction_overhead_s = 0; }));
