@@ -1,5 +1,6 @@
 // CollectiveTuning-v0 from YAML.
 #include <algorithm>
+#include <filesystem>
 #include <fmt/core.h>
 #include <set>
 
@@ -38,7 +39,9 @@ const std::vector<OptionSpec>& collective_tuning_options() {
        .kind = OptionKind::Mapping,
        .description = "the machine: a name, or a mapping as in experiments",
        .default_text = "ndv4"},
-      {.name = "cost_model", .description = "parameter set, or a file", .default_text = "auto"},
+      {.name = "cost_model",
+       .description = "parameter set, or a file, which is seen from the folder of this one",
+       .default_text = "auto"},
       {.name = "workload",
        .kind = OptionKind::Mapping,
        .description = "the job: a name, or a mapping",
@@ -96,6 +99,19 @@ const std::vector<OptionSpec>& collective_tuning_options() {
   return specs;
 }
 
+namespace {
+
+// The path of a file counts from the folder of the file that names it.
+std::string cost_model_name(const YamlValue& value) {
+  std::string name = read_text(value, spec_of("cost_model"));
+  const std::filesystem::path path(name);
+  const bool file = name.ends_with(".yaml") || name.ends_with(".yml");
+  if (!file || path.is_absolute() || value.location().file.empty()) return name;
+  return (std::filesystem::path(value.location().file).parent_path() / path).string();
+}
+
+}  // namespace
+
 std::shared_ptr<const TuningSetup> read_tuning_setup(const YamlValue& options) {
   const YamlValue mapping = options.is_null() ? parse_yaml("{}", "") : options;
   check_keys(mapping, collective_tuning_options(), "CollectiveTuning-v0");
@@ -108,8 +124,7 @@ std::shared_ptr<const TuningSetup> read_tuning_setup(const YamlValue& options) {
   setup->fabric_label = fabric_label(fabric);
   try {
     site->fabrics = fabrics_of(fabric);
-    site->cost_model = cost_model_for(read_text(value("cost_model"), spec_of("cost_model")),
-                                      *site->fabrics.front());
+    site->cost_model = cost_model_for(cost_model_name(value("cost_model")), *site->fabrics.front());
   } catch (const UserError& error) {
     // What make_fabric says has no place.
     const std::string place = value("fabric").location().to_string();
