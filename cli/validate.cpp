@@ -132,6 +132,8 @@ std::vector<ValidationCall> calls_of(const std::map<CallKey, MpiConfig>& choices
                 argument_location("within"));
   std::vector<ValidationCall> calls;
   for (const auto& [key, chosen] : choices) {
+    const auto& sizes = wanted.sizes;
+    if (arguments.has("sizes") && std::ranges::find(sizes, key.second) == sizes.end()) continue;
     const auto& kinds = wanted.collectives;
     if (!kinds.empty() && std::ranges::find(kinds, key.first) == kinds.end()) continue;
     ValidationCall call{
