@@ -132,7 +132,7 @@ std::string fitted_set_yaml(const FitResult& result, const std::string& start_na
       data, measured, fitted.mean, fitted.cells, fitted.median, fitted.p90);
   if (!result.held_out.empty()) {
     const ErrorSummary held_out = summary_of("", result.held_out);
-    comment += fmt::format("Held out, {}: {:.3f} over {} cells.\n", held_out_text(result),
+    comment += fmt::format("Held out, on {}: {:.3f} over {} cells.\n", held_out_text(result),
                            held_out.mean, held_out.cells);
   }
   std::map<std::string, std::string> texts;

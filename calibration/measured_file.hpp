@@ -48,9 +48,9 @@ struct MeasuredFileContext {
 /// may have system, gpu, gpus_per_node, nodes, nccl_version, config, time_us_min, time_us_max,
 /// samples, source, algorithm (of the library, "openmpi-default" or nothing), protocol, channels,
 /// segment_bytes and the other columns of `cclgym calibrate` (sweep.hpp), in any order. Rows whose
-/// status is not "ok", that are in place, or for which a policy chose are left out. Sizes are in bytes, times in microseconds, both plain numbers.
-/// Lines that begin with # are comments. Anything else is taken for the output of nccl-tests
-/// (nccl_tests_text.hpp).
+/// status is not "ok", that are in place, or for which a policy chose are left out. Sizes are in
+/// bytes, times in microseconds, both plain numbers. Lines that begin with # are comments. Anything
+/// else is taken for the output of nccl-tests (nccl_tests_text.hpp).
 ///
 /// Throws UserError at the place of what is wrong: a column that is missing, unknown or there
 /// twice; a number with a unit, or that is none, not finite, zero or negative; ranks that do not

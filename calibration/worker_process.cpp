@@ -154,8 +154,8 @@ void WorkerProcess::read_hello(const std::string& program, double timeout_s) {
       }
       name_ = message.at("worker").is_string() ? message.at("worker").get<std::string>() : "";
       if (message.contains("refused")) {
-        throw UserError(fmt::format("the worker '{}' cannot run here: {}", name_,
-                                    answer_of(message).message));
+        throw UserError(
+            fmt::format("the worker '{}' cannot run here: {}", name_, answer_of(message).message));
       }
       environment_ = texts_of(message, "environment");
       return;
