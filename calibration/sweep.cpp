@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <unistd.h>
 
 #include "core/error.hpp"
 #include "core/random.hpp"
@@ -65,8 +66,8 @@ std::string statistics(const std::vector<double>& samples_s) {
 // What is in the file, and the file itself.
 class SweepFile {
  public:
-  SweepFile(const SweepPlan& plan, const SweepOptions& options)
-      : path_(options.path), file_(options.path) {
+  SweepFile(LockedFile& file, const SweepPlan& plan, const SweepOptions& options)
+      : path_(options.path), file_(file) {
     if (options.fresh) file_.truncate(0);
     if (!options.fresh) read(plan);
     if (file_.empty()) file_.append(header_of(plan) + "\n");
@@ -130,7 +131,7 @@ class SweepFile {
   }
 
   std::string path_;
-  LockedFile file_;
+  LockedFile& file_;
   std::set<std::string> keys_;
   std::set<std::string> environments_;
   bool dropped_row_ = false;
@@ -184,14 +185,23 @@ Quartiles quartiles_of(std::vector<double> values) {
 SweepResult sweep(const MeasurementBackend& backend, const SweepOptions& options,
                   const std::function<void(const SweepProgress&)>& progress) {
   const std::string log = options.path + ".log";
-  auto worker = std::make_unique<WorkerProcess>(backend.command, log, options.start_s);
+  // Two sweeps at once would measure each other, also while a worker starts.
+  const bool there = ::access(options.path.c_str(), F_OK) == 0;
+  LockedFile locked(options.path);
+  std::unique_ptr<WorkerProcess> worker;
+  try {
+    worker = std::make_unique<WorkerProcess>(backend.command, log, options.start_s);
+  } catch (...) {
+    if (!there) ::unlink(options.path.c_str());
+    throw;
+  }
   if (worker->name() != backend.name) {
     throw UserError(fmt::format("the worker is one of '{}'; expected one of '{}'", worker->name(),
                                 backend.name));
   }
   const std::string environment = joined(worker->environment());
   const SweepPlan plan = backend.plan(worker->environment());
-  SweepFile file(plan, options);
+  SweepFile file(locked, plan, options);
   SweepResult result;
   result.dropped_row = file.dropped_row();
   if (!file.environments().empty() && !file.environments().contains(environment)) {

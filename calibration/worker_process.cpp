@@ -24,6 +24,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kLastLines = 12;
+constexpr std::size_t kLongestLine_bytes = std::size_t{1} << 24;
 constexpr double kGrace_s = 3;  // for a launcher to end what it started on other hosts
 
 void close_if_open(int& file) {
@@ -120,6 +121,7 @@ WorkerProcess::~WorkerProcess() { stop(); }
 
 void WorkerProcess::start(const WorkerCommand& command, const std::string& log) {
   const std::string where = log.empty() ? "/dev/null" : log;
+  log_path_ = where;
   log_ = ::open(where.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (log_ < 0) {
     throw UserError({where, 0, 0}, std::generic_category().message(errno));
@@ -145,13 +147,17 @@ void WorkerProcess::read_hello(const std::string& program, double timeout_s) {
   const double until_s = steady_now_s() + timeout_s;
   std::string line;
   while (true) {
-    const Heard heard = next_line(until_s, line);
+    Heard heard = next_line(until_s, line);
     if (heard == Heard::Line) {
       const json message = parsed(line);
       if (message.is_null() || !message.contains("worker")) {
         keep(line);
-        continue;
+        if (steady_now_s() < until_s) continue;
+        heard = Heard::Nothing;
       }
+    }
+    if (heard == Heard::Line) {
+      const json message = parsed(line);
       name_ = message.at("worker").is_string() ? message.at("worker").get<std::string>() : "";
       if (message.contains("refused")) {
         throw UserError(
@@ -161,10 +167,10 @@ void WorkerProcess::read_hello(const std::string& program, double timeout_s) {
       return;
     }
     throw UserError(fmt::format(
-        "the worker '{}' {}{}{}", program,
+        "the worker '{}' {}; what it printed on standard error is in {}{}{}", program,
         heard == Heard::End ? "ended before it said who it is"
                             : fmt::format("did not say who it is within {:g} s", timeout_s),
-        last_lines_.empty() ? "" : "; it said:\n  ", fmt::join(last_lines_, "\n  ")));
+        log_path_, last_lines_.empty() ? "" : "; it said:\n  ", fmt::join(last_lines_, "\n  ")));
   }
 }
 
@@ -193,6 +199,7 @@ WorkerProcess::Heard WorkerProcess::next_line(double until_s, std::string& line)
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return Heard::End;
     unread_.append(buffer, static_cast<std::size_t>(got));
+    if (unread_.size() > kLongestLine_bytes) return Heard::End;
   }
 }
 

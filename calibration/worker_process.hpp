@@ -84,6 +84,7 @@ class WorkerProcess {
   int to_ = -1;
   int from_ = -1;
   int log_ = -1;
+  std::string log_path_;
   std::string unread_;
   std::vector<std::string> last_lines_;  ///< that are no messages
   std::string name_;

@@ -35,12 +35,13 @@ const OptionSpec kMostTime{.name = "time-per-cell",
                            .description = "stop repeating a cell after it, with 5 repeats at least",
                            .max = 1e6,
                            .default_text = "2s"};
-const OptionSpec kTimeout{.name = "timeout",
-                          .kind = OptionKind::Time,
-                          .description = "after which a cell is hung, and its worker killed",
-                          .max = 1e6,
-                          .exclusive_min = true,
-                          .default_text = "60s"};
+const OptionSpec kTimeout{
+    .name = "timeout",
+    .kind = OptionKind::Time,
+    .description = "after which a cell is hung, or a worker does not start: it is killed",
+    .max = 1e6,
+    .exclusive_min = true,
+    .default_text = "60s"};
 
 std::string text_of(const Arguments& arguments, const OptionSpec& spec) {
   return arguments.has(spec.name) ? arguments.text(spec.name) : spec.default_text;
@@ -59,7 +60,8 @@ SweepOptions sweep_options(const Arguments& arguments, const std::string& path) 
           .warmup = static_cast<int>(integer(kWarmup)),
           .repeats = static_cast<int>(integer(kRepeats)),
           .most_s = time_s(kMostTime),
-          .timeout_s = time_s(kTimeout)};
+          .timeout_s = time_s(kTimeout),
+          .start_s = time_s(kTimeout)};
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "cli/sweep_options.hpp"
 #include "core/text_file.hpp"
 #include "core/units.hpp"
+#include "experiments/run_folder.hpp"
 #include "sim/openmpi_algorithms.hpp"
 
 namespace cclgym {
@@ -45,7 +46,7 @@ using CallKey = std::pair<CollectiveKind, std::uint64_t>;
 
 // The agent's choices in a part of its training, which must be one with OpenMPI's actions.
 std::map<CallKey, MpiConfig> choices_of(const AgentRun& run, const Arguments& arguments,
-                                        std::string& label) {
+                                        std::string& label, FabricFeatures& machine) {
   std::vector<std::string> labels;
   const EvaluationPart* part = nullptr;
   for (const auto& each : run.config.evaluation) {
@@ -61,6 +62,7 @@ std::map<CallKey, MpiConfig> choices_of(const AgentRun& run, const Arguments& ar
         unknown_name_message("part", arguments.has("part") ? arguments.text("part") : "", labels));
   }
   label = part->label;
+  machine = part->environment->setup()->fabric;
   std::uint64_t seed = run.seeds.front();
   if (arguments.has("agent")) {
     seed = static_cast<std::uint64_t>(
@@ -149,6 +151,22 @@ std::vector<ValidationCall> calls_of(const std::map<CallKey, MpiConfig>& choices
   return calls;
 }
 
+// What was trained for must be what is measured.
+void require_machine(const FabricFeatures& machine, const TextMap& environment,
+                     const std::string& label) {
+  const auto said = [&](const char* key) {
+    const auto found = environment.find(key);
+    return found == environment.end() ? std::string("no") : found->second;
+  };
+  if (said("ranks") == std::to_string(machine.ranks) &&
+      said("nodes") == std::to_string(machine.servers)) {
+    return;
+  }
+  throw UserError(argument_location("launch"),
+                  fmt::format("found {} ranks on {} hosts; part '{}' was trained for {} on {}",
+                              said("ranks"), said("nodes"), label, machine.ranks, machine.servers));
+}
+
 int validate(const std::vector<std::string>& args) {
   ArgumentReader reader(validate_command());
   reader.positional("RUN", "folder of a training with actions: openmpi")
@@ -156,7 +174,7 @@ int validate(const std::vector<std::string>& args) {
               "of its evaluation: the machine that the hardware is [default: the first]")
       .option(kAgentSeed, "N")
       .option("out,o", "DIR",
-              "folder of LABEL.csv (the rows), validation.csv and validation.html; parts that are "
+              "folder of LABEL.rows.csv, validation.csv and validation.html; parts that are "
               "there are shown, too")
       .option(kRounds, "N")
       .option("measured", "FILE", "measure only what was near the best there")
@@ -171,16 +189,18 @@ int validate(const std::vector<std::string>& args) {
   check_output_folder(*arguments);
   const AgentRun run = load_agent_run(arguments->text("RUN"));
   std::string label;
-  const auto choices = choices_of(run, *arguments, label);
+  FabricFeatures machine;
+  const auto choices = choices_of(run, *arguments, label, machine);
   MpiSweep wanted = mpi_sweep(*arguments);
   const std::vector<ValidationCall> calls = calls_of(choices, wanted, *arguments);
   const int rounds = static_cast<int>(
       read_integer(arguments->has("rounds") ? arguments->text("rounds") : kRounds.default_text,
                    kRounds, argument_location("rounds")));
   const std::filesystem::path folder(arguments->text("out"));
-  std::filesystem::create_directories(folder);
+  make_folder(folder.string());
   MeasurementBackend backend = mpi_backend(wanted, mpi_launch(*arguments));
   backend.plan = [&](const TextMap& environment) {
+    require_machine(machine, environment, label);
     return validation_plan(wanted, environment, calls, rounds);
   };
   (void)run_sweep(backend, *arguments, (folder / (label + ".rows.csv")).string());
