@@ -1,6 +1,7 @@
 // Parameter sets in YAML (docs/cost-models.md): the option records and the reader.
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,10 @@
 #include "cost_models/cost_model.hpp"
 
 namespace cclgym {
+
+/// The kinds of links, in the order of the keys that name them.
+inline constexpr std::array<LinkKind, 4> kLinkKinds{LinkKind::NvLink, LinkKind::Pcie,
+                                                    LinkKind::Network, LinkKind::Generic};
 
 /// Keys of a parameter set. Every value may be written plainly ("6.6us") or with where it comes
 /// from
