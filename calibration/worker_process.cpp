@@ -24,7 +24,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kLastLines = 12;
-constexpr std::size_t kLongestLine_bytes = std::size_t{1} << 24;
+constexpr std::size_t kLongestLineBytes = std::size_t{1} << 24;
 constexpr double kGrace_s = 3;  // for a launcher to end what it started on other hosts
 
 void close_if_open(int& file) {
@@ -199,7 +199,7 @@ WorkerProcess::Heard WorkerProcess::next_line(double until_s, std::string& line)
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return Heard::End;
     unread_.append(buffer, static_cast<std::size_t>(got));
-    if (unread_.size() > kLongestLine_bytes) return Heard::End;
+    if (unread_.size() > kLongestLineBytes) return Heard::End;
   }
 }
 
