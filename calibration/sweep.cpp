@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <ctime>
+#include <filesystem>
 #include <fmt/format.h>
 #include <map>
 #include <memory>
@@ -137,6 +138,25 @@ class SweepFile {
   bool dropped_row_ = false;
 };
 
+// Takes away a file that was not there before, if nothing was written to it.
+class NewFile {
+ public:
+  explicit NewFile(const std::string& path)
+      : path_(path), there_(::access(path.c_str(), F_OK) == 0) {}
+  ~NewFile() {
+    std::error_code error;
+    if (!there_ && std::filesystem::file_size(path_, error) == 0 && !error) {
+      ::unlink(path_.c_str());
+    }
+  }
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+
+ private:
+  std::string path_;
+  bool there_;
+};
+
 // Cells in the order in which they are measured.
 std::vector<std::size_t> random_order(const SweepPlan& plan, std::uint64_t seed) {
   Random random = Random::stream(seed, {0x5feeb});
@@ -186,15 +206,9 @@ SweepResult sweep(const MeasurementBackend& backend, const SweepOptions& options
                   const std::function<void(const SweepProgress&)>& progress) {
   const std::string log = options.path + ".log";
   // Two sweeps at once would measure each other, also while a worker starts.
-  const bool there = ::access(options.path.c_str(), F_OK) == 0;
+  const NewFile made(options.path);
   LockedFile locked(options.path);
-  std::unique_ptr<WorkerProcess> worker;
-  try {
-    worker = std::make_unique<WorkerProcess>(backend.command, log, options.start_s);
-  } catch (...) {
-    if (!there) ::unlink(options.path.c_str());
-    throw;
-  }
+  auto worker = std::make_unique<WorkerProcess>(backend.command, log, options.start_s);
   if (worker->name() != backend.name) {
     throw UserError(fmt::format("the worker is one of '{}'; expected one of '{}'", worker->name(),
                                 backend.name));
@@ -214,9 +228,6 @@ SweepResult sweep(const MeasurementBackend& backend, const SweepOptions& options
   for (std::size_t place = 0; place < order.size(); ++place) {
     const std::vector<std::string>& cell = plan.cells[order[place]];
     if (file.has(key_of(cell))) continue;
-    if (options.at_most > 0 && result.progress.done - result.progress.found >= options.at_most) {
-      break;
-    }
     if (!worker || !worker->running()) {
       worker.reset();
       worker = std::make_unique<WorkerProcess>(backend.command, log, options.start_s);

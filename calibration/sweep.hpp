@@ -35,10 +35,10 @@ struct SweepOptions {
   std::uint64_t seed = 1;  ///< of the order
   int warmup = 20;
   int repeats = 50;
-  double most_s = 0;        ///< of one cell's repeats; 0: no limit
-  double timeout_s = 60;    ///< after which a cell is hung
-  double start_s = 60;      ///< after which a worker does not start
-  std::size_t at_most = 0;  ///< stop after so many cells; 0: no limit
+  double most_s = 0;      ///< of one cell's repeats; 0: no limit
+  double timeout_s = 60;  ///< after which a cell is hung
+  double start_s = 60;    ///< after which a worker does not start
+  // X  ///< stop after so many cells; 0: no limit
 };
 
 /// Where a sweep is.

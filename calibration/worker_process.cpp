@@ -146,32 +146,27 @@ void WorkerProcess::start(const WorkerCommand& command, const std::string& log) 
 void WorkerProcess::read_hello(const std::string& program, double timeout_s) {
   const double until_s = steady_now_s() + timeout_s;
   std::string line;
-  while (true) {
-    Heard heard = next_line(until_s, line);
-    if (heard == Heard::Line) {
-      const json message = parsed(line);
-      if (message.is_null() || !message.contains("worker")) {
-        keep(line);
-        if (steady_now_s() < until_s) continue;
-        heard = Heard::Nothing;
-      }
-    }
-    if (heard == Heard::Line) {
-      const json message = parsed(line);
-      name_ = message.at("worker").is_string() ? message.at("worker").get<std::string>() : "";
-      if (message.contains("refused")) {
-        throw UserError(
-            fmt::format("the worker '{}' cannot run here: {}", name_, answer_of(message).message));
-      }
-      environment_ = texts_of(message, "environment");
-      return;
-    }
+  Heard heard = next_line(until_s, line);
+  json message = parsed(line);
+  while (heard == Heard::Line && (message.is_null() || !message.contains("worker"))) {
+    keep(line);
+    // One that prints without end is never waited for.
+    heard = steady_now_s() < until_s ? next_line(until_s, line) : Heard::Nothing;
+    message = parsed(line);
+  }
+  if (heard != Heard::Line) {
     throw UserError(fmt::format(
         "the worker '{}' {}; what it printed on standard error is in {}{}{}", program,
         heard == Heard::End ? "ended before it said who it is"
                             : fmt::format("did not say who it is within {:g} s", timeout_s),
         log_path_, last_lines_.empty() ? "" : "; it said:\n  ", fmt::join(last_lines_, "\n  ")));
   }
+  name_ = message.at("worker").is_string() ? message.at("worker").get<std::string>() : "";
+  if (message.contains("refused")) {
+    throw UserError(
+        fmt::format("the worker '{}' cannot run here: {}", name_, answer_of(message).message));
+  }
+  environment_ = texts_of(message, "environment");
 }
 
 void WorkerProcess::keep(const std::string& line) {

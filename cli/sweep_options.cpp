@@ -95,6 +95,10 @@ SweepResult run_sweep(const MeasurementBackend& backend, const Arguments& argume
     if (progress) progress->update(at.done);
   });
   if (progress) progress->leave_line();
+  if (result.dropped_row) {
+    fmt::print(stderr, "note: the last row of {} was cut off in the middle: measured again\n",
+               path);
+  }
   if (!result.environment_note.empty()) {
     fmt::print(stderr, "note: rows that were there were measured elsewhere: {}\n",
                result.environment_note);

@@ -204,6 +204,10 @@ TEST_CASE("a sweep refuses what it cannot go on with, and says why") {
     none.command.arguments = {"/no/such/worker"};
     CHECK(has(thrown([&] { (void)sweep(none, options); }), "No such file or directory"));
     CHECK(::access(path.c_str(), F_OK) != 0);
+    MeasurementBackend other = acting({64});
+    other.plan = [](const TextMap&) -> SweepPlan { throw UserError("another machine"); };
+    CHECK(has(thrown([&] { (void)sweep(other, options); }), "another machine"));
+    CHECK(::access(path.c_str(), F_OK) != 0);
   }
   SECTION("a worker that only crashes") {
     std::vector<std::uint64_t> sizes;
