@@ -25,10 +25,8 @@ extern const std::string_view kReportSpreadScript;
 extern const std::string_view kReportPageScript;
 }  // namespace embedded
 
-namespace {
-
-std::string replaced(std::string_view text,
-                     const std::vector<std::pair<std::string_view, std::string_view>>& pairs) {
+std::string filled_in(std::string_view text,
+                      const std::vector<std::pair<std::string_view, std::string_view>>& pairs) {
   std::string result;
   result.reserve(text.size());
   for (std::size_t i = 0; i < text.size();) {
@@ -44,6 +42,8 @@ std::string replaced(std::string_view text,
   }
   return result;
 }
+
+namespace {
 
 // A path as a relative URL: everything but unreserved characters and '/' in percent form.
 std::string url_of(std::string_view path) {
@@ -73,12 +73,12 @@ std::vector<ReportLink> timelines_in(const std::filesystem::path& dir,
 }  // namespace
 
 std::string html_escaped(std::string_view text) {
-  return replaced(text, {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"\"", "&quot;"}});
+  return filled_in(text, {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"\"", "&quot;"}});
 }
 
 std::string json_for_script(std::string_view json) {
   // Only inside strings can these stand in JSON, and there they may be written as escapes.
-  return replaced(json, {{"<", "\\u003c"}, {">", "\\u003e"}, {"&", "\\u0026"}});
+  return filled_in(json, {{"<", "\\u003c"}, {">", "\\u003e"}, {"&", "\\u0026"}});
 }
 
 std::string javascript_for_script(std::string_view source) {
@@ -113,19 +113,19 @@ std::string report_html(const Experiment& experiment, const ReportInput& input) 
       html_escaped(table_text(experiment, input.rows, input.measured) +
                    published_text(compare_published(experiment, input.rows, input.published),
                                   input.published.size()));
-  return replaced(embedded::kReportTemplate, {{"{{title}}", title},
-                                              {"{{style}}", embedded::kReportStyle},
-                                              {"{{chart_js}}", chart_js},
-                                              {"{{base_script}}", base},
-                                              {"{{plots_script}}", plots},
-                                              {"{{tables_script}}", tables},
-                                              {"{{size_plot_script}}", size_plot},
-                                              {"{{published_script}}", published},
-                                              {"{{crossovers_script}}", crossovers},
-                                              {"{{spread_script}}", spread},
-                                              {"{{page_script}}", page},
-                                              {"{{data}}", data},
-                                              {"{{text}}", text}});
+  return filled_in(embedded::kReportTemplate, {{"{{title}}", title},
+                                               {"{{style}}", embedded::kReportStyle},
+                                               {"{{chart_js}}", chart_js},
+                                               {"{{base_script}}", base},
+                                               {"{{plots_script}}", plots},
+                                               {"{{tables_script}}", tables},
+                                               {"{{size_plot_script}}", size_plot},
+                                               {"{{published_script}}", published},
+                                               {"{{crossovers_script}}", crossovers},
+                                               {"{{spread_script}}", spread},
+                                               {"{{page_script}}", page},
+                                               {"{{data}}", data},
+                                               {"{{text}}", text}});
 }
 
 std::string write_report(const Experiment& experiment, std::span<const ResultRow> rows,

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "experiments/experiment.hpp"
@@ -44,6 +45,10 @@ std::string write_report(const Experiment& experiment, std::span<const ResultRow
 /// JSON or JavaScript in a form that cannot end the <script> element it stands in.
 [[nodiscard]] std::string json_for_script(std::string_view json);
 [[nodiscard]] std::string javascript_for_script(std::string_view source);
+
+/// A template with its names replaced, in one pass: what was put in is never searched for a name.
+[[nodiscard]] std::string filled_in(
+    std::string_view text, const std::vector<std::pair<std::string_view, std::string_view>>& pairs);
 
 /// Text as HTML shows it.
 [[nodiscard]] std::string html_escaped(std::string_view text);

@@ -203,15 +203,7 @@ std::string training_html(const TrainingPage& page, std::span<const PublishedRow
       {"{{curves_script}}", javascript_for_script(embedded::kTrainingCurvesScript)},
       {"{{strips_script}}", javascript_for_script(embedded::kTrainingStripsScript)},
       {"{{page_script}}", javascript_for_script(embedded::kTrainingPageScript)}};
-  // In the order of the template, so that what was put in is never searched for a name.
-  std::string html;
-  std::string_view rest = embedded::kTrainingTemplate;
-  for (const auto& [name, value] : parts) {
-    const std::size_t at = rest.find(name);
-    html += std::string(rest.substr(0, at)) + value;
-    rest.remove_prefix(at + name.size());
-  }
-  return html + std::string(rest);
+  return filled_in(embedded::kTrainingTemplate, {parts.begin(), parts.end()});
 }
 
 }  // namespace cclgym
