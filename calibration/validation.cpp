@@ -1,6 +1,7 @@
 #include "calibration/validation.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
@@ -24,12 +25,34 @@ struct CallRows {
   std::map<std::string, std::map<int, double>> times_s;
   std::string chosen;
   std::string by_default;
+  std::string swept;
 };
 using CallKey = std::pair<CollectiveKind, std::uint64_t>;
 
 std::string config_text(const std::string& algorithm, std::uint64_t segment_bytes) {
   return segment_bytes == 0 ? algorithm
                             : fmt::format("{} in {}", algorithm, format_bytes(segment_bytes));
+}
+
+// The names of ValidationCall's ways, as they stand in the column `role`.
+constexpr std::array<std::pair<std::string_view, std::string CallRows::*>, 3> kRoles{
+    {{"chosen", &CallRows::chosen},
+     {"default", &CallRows::by_default},
+     {"swept", &CallRows::swept}}};
+constexpr std::string_view kNoRole = "other";
+
+// Notes which roles the configuration has; false if one of them is unknown.
+bool take_roles(CallRows& call, std::string_view roles, const std::string& config) {
+  if (roles == kNoRole) return true;
+  while (true) {
+    const std::size_t plus = std::min(roles.find('+'), roles.size());
+    const auto* const role =
+        std::ranges::find(kRoles, roles.substr(0, plus), [](const auto& one) { return one.first; });
+    if (role == kRoles.end()) return false;
+    call.*(role->second) = config;
+    if (plus == roles.size()) return true;
+    roles.remove_prefix(plus + 1);
+  }
 }
 
 std::map<CallKey, CallRows> rows_of(const std::string& path) {
@@ -79,9 +102,10 @@ std::map<CallKey, CallRows> rows_of(const std::string& path) {
     CallRows& call = calls[{*kind, bytes}];
     const std::string config = config_text(field("algorithm"), segment);
     call.times_s[config][round] = time_us * 1e-6;
-    const std::string role = field("role");
-    if (role.starts_with("chosen")) call.chosen = config;
-    if (role.ends_with("default")) call.by_default = config;
+    if (!take_roles(call, field("role"), config)) {
+      line.fail(columns.at("role"),
+                "is none of chosen, default, swept (or several with + between them), other");
+    }
   }
   return calls;
 }
@@ -108,20 +132,46 @@ double resampled_mean(const std::vector<double>& values, Random& random) {
   return sum / static_cast<double>(values.size());
 }
 
-// exp of the 2.5 % and 97.5 % points.
-std::pair<double, double> interval_of(std::vector<double> means) {
+// With exp of the 2.5 % and 97.5 % points of the resampled means, whose logarithm's mean is given.
+PairedRatio ratio_of(double log_mean, std::vector<double> means) {
   std::ranges::sort(means);
   const auto at = [&](double share) {
     return std::exp(means[static_cast<std::size_t>(share * static_cast<double>(means.size() - 1))]);
   };
-  return {at(0.025), at(0.975)};
+  return {.mean = std::exp(log_mean), .low = at(0.025), .high = at(0.975)};
 }
 
-// ln(chosen / default) of the rounds that have both.
-std::vector<double> log_ratios(const CallRows& call) {
+// Of one call: resampled rounds.
+PairedRatio call_ratio(const std::vector<double>& ratios, Random& random) {
+  std::vector<double> means;
+  for (int i = 0; i < kResamples; ++i) means.push_back(resampled_mean(ratios, random));
+  return ratio_of(mean_of(ratios), std::move(means));
+}
+
+// Of several: resampled calls, and of those resampled rounds. calls not empty.
+PairedRatio calls_ratio(const std::vector<std::vector<double>>& calls, Random& random) {
+  std::vector<double> means;
+  for (const auto& ratios : calls) means.push_back(mean_of(ratios));
+  std::vector<double> resampled;
+  for (int i = 0; i < kResamples; ++i) {
+    double total = 0;
+    for (std::size_t call = 0; call < calls.size(); ++call) {
+      total += resampled_mean(calls[pick(random, calls.size())], random);
+    }
+    resampled.push_back(total / static_cast<double>(calls.size()));
+  }
+  return ratio_of(mean_of(means), std::move(resampled));
+}
+
+// ln(a way's time / another's) of the rounds that have both; empty if one of them was not measured.
+std::vector<double> log_ratios(const CallRows& call, const std::string& way,
+                               const std::string& over) {
   std::vector<double> ratios;
-  const std::map<int, double>& base = call.times_s.at(call.by_default);
-  for (const auto& [round, time_s] : call.times_s.at(call.chosen)) {
+  const auto times_s = call.times_s.find(way);
+  const auto base_s = call.times_s.find(over);
+  if (times_s == call.times_s.end() || base_s == call.times_s.end()) return ratios;
+  const std::map<int, double>& base = base_s->second;
+  for (const auto& [round, time_s] : times_s->second) {
     const auto other = base.find(round);
     if (other != base.end()) ratios.push_back(std::log(time_s / other->second));
   }
@@ -144,16 +194,56 @@ ValidatedCall validated(const CallKey& key, const CallRows& call, const std::vec
     result.best_s = time_s;
     result.best = config;
   }
-  result.ratio = std::exp(mean_of(ratios));
-  std::vector<double> means;
-  for (int i = 0; i < kResamples; ++i) means.push_back(resampled_mean(ratios, random));
-  std::tie(result.ratio_low, result.ratio_high) = interval_of(std::move(means));
+  result.ratio = call_ratio(ratios, random);
   result.rounds = static_cast<int>(ratios.size());
   result.configs = static_cast<int>(call.times_s.size());
   return result;
 }
 
+// The baseline that needs no agent, on the calls where it is known. Draws from a stream of its own,
+// so that the choice's intervals are the same with and without a sweep.
+void compare_with_sweep(Validation& part, const std::map<CallKey, CallRows>& rows,
+                        std::uint64_t seed) {
+  Random random = Random::stream(seed, {0x5eeb});
+  std::vector<std::vector<double>> over_default;
+  std::vector<std::vector<double>> of_chosen;
+  for (ValidatedCall& done : part.calls) {
+    const CallRows& call = rows.at({done.collective, done.bytes});
+    if (call.swept.empty()) continue;
+    const std::vector<double> own = log_ratios(call, call.swept, call.by_default);
+    const std::vector<double> chosen = log_ratios(call, call.chosen, call.swept);
+    if (own.empty() || chosen.empty()) continue;
+    done.swept = call.swept;
+    done.swept_ratio = call_ratio(own, random);
+    over_default.push_back(own);
+    of_chosen.push_back(chosen);
+    const bool near = median_of(call.times_s.at(call.swept)) <= 1.1 * done.best_s;
+    part.swept_within_tenth += near ? 1 : 0;
+  }
+  part.swept_calls = over_default.size();
+  if (part.swept_calls == 0) return;
+  part.swept_within_tenth /= static_cast<double>(part.swept_calls);
+  part.swept_ratio = calls_ratio(over_default, random);
+  part.chosen_over_swept = calls_ratio(of_chosen, random);
+}
+
+std::string roles_of(const ValidationCall& call, const MpiConfig& config) {
+  std::string roles;
+  const auto add = [&](std::string_view role) {
+    roles += (roles.empty() ? "" : "+") + std::string(role);
+  };
+  if (config == call.chosen) add("chosen");
+  if (config.algorithm == kMpiDefault) add("default");
+  if (config == call.swept) add("swept");
+  return roles.empty() ? std::string(kNoRole) : roles;
+}
+
 }  // namespace
+
+const ValidatedCall& Validation::worst() const {
+  return *std::ranges::max_element(calls, {},
+                                   [](const ValidatedCall& call) { return call.ratio.mean; });
+}
 
 SweepPlan validation_plan(const MpiSweep& sweep, const TextMap& environment,
                           const std::vector<ValidationCall>& calls, int rounds) {
@@ -163,12 +253,9 @@ SweepPlan validation_plan(const MpiSweep& sweep, const TextMap& environment,
   for (int round = 1; round <= rounds; ++round) {
     for (const ValidationCall& call : calls) {
       for (const MpiConfig& config : call.configs) {
-        const bool by_default = config.algorithm == kMpiDefault;
-        const char* const role = config == call.chosen ? (by_default ? "chosen+default" : "chosen")
-                                                       : (by_default ? "default" : "other");
         auto cell = mpi_cell(sweep, environment, call.collective, call.bytes, config);
         cell.push_back(std::to_string(round));
-        cell.emplace_back(role);
+        cell.push_back(roles_of(call, config));
         plan.cells.push_back(std::move(cell));
         plan.blocks.push_back(block);
       }
@@ -184,9 +271,10 @@ Validation read_validation(const std::string& path, const std::string& label, st
   std::vector<std::vector<double>> ratios;
   double sum = 0;
   double default_sum = 0;
-  for (const auto& [key, call] : rows_of(path)) {
+  const std::map<CallKey, CallRows> rows = rows_of(path);
+  for (const auto& [key, call] : rows) {
     if (call.chosen.empty() || call.by_default.empty()) continue;
-    const std::vector<double> own = log_ratios(call);
+    const std::vector<double> own = log_ratios(call, call.chosen, call.by_default);
     if (own.empty()) continue;
     ratios.push_back(own);
     part.calls.push_back(validated(key, call, own, random));
@@ -204,18 +292,8 @@ Validation read_validation(const std::string& path, const std::string& label, st
   part.default_over_best = std::exp(default_sum / count);
   part.within_tenth /= count;
   part.default_within_tenth /= count;
-  std::vector<double> means;
-  for (const auto& own : ratios) means.push_back(mean_of(own));
-  part.ratio = std::exp(mean_of(means));
-  std::vector<double> resampled;
-  for (int i = 0; i < kResamples; ++i) {
-    double total = 0;
-    for (std::size_t call = 0; call < ratios.size(); ++call) {
-      total += resampled_mean(ratios[pick(random, ratios.size())], random);
-    }
-    resampled.push_back(total / count);
-  }
-  std::tie(part.ratio_low, part.ratio_high) = interval_of(std::move(resampled));
+  part.ratio = calls_ratio(ratios, random);
+  compare_with_sweep(part, rows, seed);
   return part;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,14 +16,23 @@ struct ValidationCall {
   CollectiveKind collective = CollectiveKind::AllReduce;
   std::uint64_t bytes = 0;
   MpiConfig chosen;                ///< by the policy
-  std::vector<MpiConfig> configs;  ///< distinct; chosen and the default are among them
+  std::vector<MpiConfig> configs;  ///< distinct; chosen, the default and swept are among them
+  /// The fastest way of a sweep on the same hardware: what a table of that sweep would choose.
+  std::optional<MpiConfig> swept{};
 };
 
 /// `rounds` times each way of each call, those of a call and round one after the other in random
 /// order: what is compared is never far apart in time. Columns: those of the backend, round, role
-/// ("chosen", "default", "chosen+default" or "other").
+/// ("chosen", "default" and "swept", joined by '+' where one way is several of them; else "other").
 [[nodiscard]] SweepPlan validation_plan(const MpiSweep& sweep, const TextMap& environment,
                                         const std::vector<ValidationCall>& calls, int rounds);
+
+/// A ratio of times that were paired by round: geometric mean, and its 95 % interval.
+struct PairedRatio {
+  double mean = 1;
+  double low = 1;
+  double high = 1;
+};
 
 /// What a call came to.
 struct ValidatedCall {
@@ -33,10 +43,9 @@ struct ValidatedCall {
   double chosen_s = 0;  ///< median of the rounds' medians
   double default_s = 0;
   double best_s = 0;
-  /// Of chosen / default, round by round: geometric mean, and its 95 % interval.
-  double ratio = 1;
-  double ratio_low = 1;
-  double ratio_high = 1;
+  PairedRatio ratio{};                       ///< of chosen / default
+  std::string swept;                         ///< the fastest way of the sweep; empty: not known
+  std::optional<PairedRatio> swept_ratio{};  ///< of swept / default
   int rounds = 0;
   int configs = 0;
 
@@ -48,17 +57,24 @@ struct Validation {
   std::vector<ValidatedCall> calls;  ///< by collective and size
   /// Geometric mean over the calls of chosen / default, paired by round; 95 % interval from
   /// resampled calls, and of those resampled rounds.
-  double ratio = 1;
-  double ratio_low = 1;
-  double ratio_high = 1;
-  double over_best = 1;          ///< geometric mean of chosen / best
-  double default_over_best = 1;  ///< of default / best
+  PairedRatio ratio{};
+  /// The same of swept / default and of chosen / swept, over the calls whose fastest way in a sweep
+  /// is known. The obvious baseline: a table of the sweep needs neither simulator nor agent.
+  std::size_t swept_calls = 0;
+  std::optional<PairedRatio> swept_ratio{};
+  std::optional<PairedRatio> chosen_over_swept{};
+  double swept_within_tenth = 0;  ///< share of swept_calls where swept takes at most 1.1 x the best
+  double over_best = 1;           ///< geometric mean of chosen / best
+  double default_over_best = 1;   ///< of default / best
   double within_tenth = 0;  ///< share of the calls where the choice takes at most 1.1 x the best
   double default_within_tenth = 0;
+  /// The call with the greatest chosen / default. There is at least one call.
+  [[nodiscard]] const ValidatedCall& worst() const;
 };
 
 /// From the rows that a sweep over validation_plan wrote. Calls without rows of both the choice and
-/// the default are left out. Throws UserError if the file is none such, or no call is left.
+/// the default are left out. Throws UserError if the file is none such, has a role that is none of
+/// the above, or no call is left.
 [[nodiscard]] Validation read_validation(const std::string& path, const std::string& label,
                                          std::uint64_t seed = 1);
 

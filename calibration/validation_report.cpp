@@ -22,32 +22,58 @@ std::string time_text(double time_s) {
   return us < 1000 ? fmt::format("{:.1f} us", us) : fmt::format("{:.2f} ms", us / 1000);
 }
 
+// One row a way and part: what chose, how much faster than the default, how often near the best.
+std::string summary_text(const std::vector<Validation>& parts) {
+  constexpr auto kRow = "{:<20} {:<14} {:>5}  {:>8} {:>16}  {:>7}  {:>11}\n";
+  std::string text =
+      fmt::format(kRow, "part", "way", "calls", "/default", "95 %", "/best", "within 10 %");
+  const auto number = [](double value) { return fmt::format("{:.3f}", value); };
+  const auto interval = [](const PairedRatio& ratio) {
+    return fmt::format("{:.3f} .. {:.3f}", ratio.low, ratio.high);
+  };
+  const auto percent = [](double share) { return fmt::format("{:.0f} %", 100 * share); };
+  for (const Validation& part : parts) {
+    text += fmt::format(kRow, part.label, "chosen", part.calls.size(), number(part.ratio.mean),
+                        interval(part.ratio), number(part.over_best), percent(part.within_tenth));
+    if (part.swept_ratio) {
+      text +=
+          fmt::format(kRow, "", "sweep's best", part.swept_calls, number(part.swept_ratio->mean),
+                      interval(*part.swept_ratio), "", percent(part.swept_within_tenth));
+    }
+    text += fmt::format(kRow, "", "default", part.calls.size(), "1", "",
+                        number(part.default_over_best), percent(part.default_within_tenth));
+  }
+  text += '\n';
+  for (const Validation& part : parts) {
+    if (part.chosen_over_swept) {
+      text += fmt::format("{}: chosen / sweep's best {:.3f} ({})\n", part.label,
+                          part.chosen_over_swept->mean, interval(*part.chosen_over_swept));
+    }
+    const ValidatedCall& worst = part.worst();
+    text += fmt::format("{}: worst call {} of {}, {:.2f} times the default ({})\n", part.label,
+                        to_string(worst.collective), format_bytes(worst.bytes), worst.ratio.mean,
+                        worst.chosen);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string validation_text(const std::vector<Validation>& parts) {
-  std::string text =
-      fmt::format("{:<20} {:>5}  {:>7} {:>16}  {:>11} {:>7}  {:>12} {:>7}\n", "part", "calls",
-                  "chosen", "95 %", "chosen", "within", "default", "within");
-  text += fmt::format("{:<20} {:>5}  {:>7} {:>16}  {:>11} {:>7}  {:>12} {:>7}\n", "", "",
-                      "/default", "", "/best", "10 %", "/best", "10 %");
-  for (const Validation& part : parts) {
-    text += fmt::format(
-        "{:<20} {:>5}  {:>7.3f} {:>16}  {:>11.3f} {:>5.0f} %  {:>12.3f} {:>5.0f} %\n", part.label,
-        part.calls.size(), part.ratio,
-        fmt::format("{:.3f} .. {:.3f}", part.ratio_low, part.ratio_high), part.over_best,
-        part.within_tenth * 100, part.default_over_best, part.default_within_tenth * 100);
-  }
+  const auto interval = [](const PairedRatio& ratio) {
+    return fmt::format("{:.3f} .. {:.3f}", ratio.low, ratio.high);
+  };
+  std::string text = summary_text(parts);
   for (const Validation& part : parts) {
     text += fmt::format("\n{}\n{:<14} {:>8}  {:>10} {:>10} {:>10}  {:>7} {:>16}  {:<34} {}\n",
                         part.label, "collective", "size", "default", "chosen", "best", "/default",
                         "95 %", "chosen", "best");
     for (const ValidatedCall& call : part.calls) {
-      text +=
-          fmt::format("{:<14} {:>8}  {:>10} {:>10} {:>10}  {:>7.3f} {:>16}  {:<34} {}\n",
-                      to_string(call.collective), format_bytes(call.bytes),
-                      time_text(call.default_s), time_text(call.chosen_s), time_text(call.best_s),
-                      call.ratio, fmt::format("{:.3f} .. {:.3f}", call.ratio_low, call.ratio_high),
-                      call.chosen, call.best == call.chosen ? "=" : call.best);
+      text += fmt::format("{:<14} {:>8}  {:>10} {:>10} {:>10}  {:>7.3f} {:>16}  {:<34} {}\n",
+                          to_string(call.collective), format_bytes(call.bytes),
+                          time_text(call.default_s), time_text(call.chosen_s),
+                          time_text(call.best_s), call.ratio.mean, interval(call.ratio),
+                          call.chosen, call.best == call.chosen ? "=" : call.best);
     }
   }
   return text;
@@ -56,14 +82,15 @@ std::string validation_text(const std::vector<Validation>& parts) {
 std::string validation_csv(const std::vector<Validation>& parts) {
   std::string text =
       "part,collective,size_bytes,chosen,best,configs,rounds,default_us,chosen_us,best_us,ratio,"
-      "ratio_low,ratio_high\n";
+      "ratio_low,ratio_high,swept,swept_ratio\n";
   for (const Validation& part : parts) {
     for (const ValidatedCall& call : part.calls) {
-      text +=
-          fmt::format("{},{},{},{},{},{},{},{:.4f},{:.4f},{:.4f},{:.5f},{:.5f},{:.5f}\n",
-                      part.label, to_string(call.collective), call.bytes, call.chosen, call.best,
-                      call.configs, call.rounds, call.default_s * 1e6, call.chosen_s * 1e6,
-                      call.best_s * 1e6, call.ratio, call.ratio_low, call.ratio_high);
+      text += fmt::format("{},{},{},{},{},{},{},{:.4f},{:.4f},{:.4f},{:.5f},{:.5f},{:.5f},{},{}\n",
+                          part.label, to_string(call.collective), call.bytes, call.chosen,
+                          call.best, call.configs, call.rounds, call.default_s * 1e6,
+                          call.chosen_s * 1e6, call.best_s * 1e6, call.ratio.mean, call.ratio.low,
+                          call.ratio.high, call.swept,
+                          call.swept_ratio ? fmt::format("{:.5f}", call.swept_ratio->mean) : "");
     }
   }
   return text;
@@ -81,19 +108,30 @@ std::string validation_html(const std::vector<Validation>& parts) {
                        {"default_us", call.default_s * 1e6},
                        {"chosen_us", call.chosen_s * 1e6},
                        {"best_us", call.best_s * 1e6},
-                       {"ratio", call.ratio},
-                       {"low", call.ratio_low},
-                       {"high", call.ratio_high}});
+                       {"ratio", call.ratio.mean},
+                       {"low", call.ratio.low},
+                       {"high", call.ratio.high}});
+      if (call.swept_ratio) {
+        calls.back()["swept"] = call.swept;
+        calls.back()["swept_ratio"] = call.swept_ratio->mean;
+      }
     }
     data.push_back({{"label", part.label},
-                    {"ratio", part.ratio},
-                    {"low", part.ratio_low},
-                    {"high", part.ratio_high},
+                    {"ratio", part.ratio.mean},
+                    {"low", part.ratio.low},
+                    {"high", part.ratio.high},
                     {"over_best", part.over_best},
                     {"within", part.within_tenth},
                     {"default_over_best", part.default_over_best},
                     {"default_within", part.default_within_tenth},
                     {"calls", calls}});
+    if (part.swept_ratio) {
+      data.back()["swept"] = {{"ratio", part.swept_ratio->mean},
+                              {"low", part.swept_ratio->low},
+                              {"high", part.swept_ratio->high},
+                              {"within", part.swept_within_tenth},
+                              {"calls", part.swept_calls}};
+    }
   }
   return html_page({.title = "A policy on hardware · cclgym",
                     .text = validation_text(parts),

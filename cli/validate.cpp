@@ -1,9 +1,12 @@
 // cclgym validate: what a trained agent chooses, on the hardware.
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fmt/core.h>
 #include <iostream>
+#include <limits>
 #include <map>
+#include <optional>
 
 #include "agents/evaluation.hpp"
 #include "agents/learned_policy.hpp"
@@ -101,23 +104,38 @@ std::map<CallKey, MpiConfig> choices_of(const AgentRun& run, const Arguments& ar
   return choices;
 }
 
-// Of all ways those that were at most so many times as slow as the best.
-std::vector<MpiConfig> near_best(const std::vector<MpiConfig>& all, const CallKey& call,
-                                 const std::vector<Measurement>& rows, double within) {
+// What a sweep says of a call: which way was fastest, and which were near it.
+struct SweptWays {
+  std::optional<MpiConfig> fastest{};  ///< nothing: the sweep has no row of the call
+  std::vector<MpiConfig> near;         ///< at most `within` times as slow as the fastest algorithm
+};
+
+// Without a row of the call, all ways count as near.
+SweptWays swept_ways(const std::vector<MpiConfig>& all, const CallKey& call,
+                     const std::vector<Measurement>& rows, double within) {
   std::map<std::pair<std::string, std::uint64_t>, double> times_s;
-  double best_s = 0;
+  double named_best_s = std::numeric_limits<double>::infinity();
   for (const Measurement& row : rows) {
-    if (row.collective != call.first || row.bytes != call.second || !row.named) continue;
-    times_s[{row.named->algorithm, row.named->tile_bytes}] = row.time_s;
-    if (best_s == 0 || row.time_s < best_s) best_s = row.time_s;
+    if (row.collective != call.first || row.bytes != call.second) continue;
+    if (row.named) {
+      times_s[{row.named->algorithm, row.named->tile_bytes}] = row.time_s;
+      named_best_s = std::min(named_best_s, row.time_s);
+    } else if (row.chooser == kMpiDefault) {
+      times_s[{row.chooser, 0}] = row.time_s;
+    }
   }
-  if (times_s.empty()) return all;
-  std::vector<MpiConfig> kept;
+  if (!std::isfinite(named_best_s)) return {.near = all};
+  SweptWays ways;
+  double fastest_s = std::numeric_limits<double>::infinity();
   for (const MpiConfig& config : all) {
     const auto found = times_s.find({config.algorithm, config.segment_bytes});
-    if (found != times_s.end() && found->second <= within * best_s) kept.push_back(config);
+    if (found == times_s.end()) continue;
+    if (found->second <= within * named_best_s) ways.near.push_back(config);
+    if (found->second >= fastest_s) continue;
+    fastest_s = found->second;
+    ways.fastest = config;
   }
-  return kept;
+  return ways;
 }
 
 std::vector<ValidationCall> calls_of(const std::map<CallKey, MpiConfig>& choices,
@@ -138,12 +156,15 @@ std::vector<ValidationCall> calls_of(const std::map<CallKey, MpiConfig>& choices
     if (arguments.has("sizes") && std::ranges::find(sizes, key.second) == sizes.end()) continue;
     const auto& kinds = wanted.collectives;
     if (!kinds.empty() && std::ranges::find(kinds, key.first) == kinds.end()) continue;
-    ValidationCall call{
-        .collective = key.first,
-        .bytes = key.second,
-        .chosen = chosen,
-        .configs = near_best(mpi_configs(wanted, key.first, key.second), key, rows, within)};
-    for (const MpiConfig& must : {MpiConfig{std::string(kMpiDefault), 0, 0}, chosen}) {
+    SweptWays swept = swept_ways(mpi_configs(wanted, key.first, key.second), key, rows, within);
+    ValidationCall call{.collective = key.first,
+                        .bytes = key.second,
+                        .chosen = chosen,
+                        .configs = std::move(swept.near),
+                        .swept = swept.fastest};
+    std::vector<MpiConfig> musts{MpiConfig{std::string(kMpiDefault), 0, 0}, chosen};
+    if (call.swept) musts.push_back(*call.swept);
+    for (const MpiConfig& must : musts) {
       if (std::ranges::find(call.configs, must) == call.configs.end()) call.configs.push_back(must);
     }
     calls.push_back(std::move(call));
@@ -167,9 +188,58 @@ void require_machine(const FabricFeatures& machine, const TextMap& environment,
                               said("ranks"), said("nodes"), label, machine.ranks, machine.servers));
 }
 
+// Prints the parts and writes them to the folder.
+void publish(const std::vector<Validation>& parts, const std::filesystem::path& folder) {
+  const std::string text = validation_text(parts);
+  write_text_file((folder / "validation.csv").string(), validation_csv(parts));
+  write_text_file((folder / "validation.html").string(), validation_html(parts));
+  fmt::print("{}\npage      {}\n", text, (folder / "validation.html").string());
+}
+
+// Rows that are there, without a measurement: --show.
+int show(const Arguments& arguments) {
+  if (arguments.has("RUN")) {
+    throw UserError(argument_location("show"),
+                    "measures nothing: leave RUN out, or leave --show out to measure");
+  }
+  const std::string shown = arguments.text("show");
+  const std::string suffix = ".rows.csv";
+  if (!std::filesystem::is_directory(shown)) {
+    throw UserError(argument_location("show"), fmt::format("'{}' is no folder", shown));
+  }
+  std::vector<std::string> labels;
+  for (const auto& entry : std::filesystem::directory_iterator(shown)) {
+    const std::string name = entry.path().filename().string();
+    if (name.ends_with(suffix)) labels.push_back(name.substr(0, name.size() - suffix.size()));
+  }
+  if (labels.empty()) {
+    throw UserError(argument_location("show"),
+                    fmt::format("'{}' has no file LABEL{}", shown, suffix));
+  }
+  std::ranges::sort(labels);
+  std::vector<Validation> parts;
+  for (const std::string& label : labels) {
+    const std::string path = (std::filesystem::path(shown) / (label + suffix)).string();
+    parts.push_back(read_validation(path, label));
+  }
+  if (!arguments.has("out")) {
+    fmt::print("{}", validation_text(parts));
+    return 0;
+  }
+  check_output_folder(arguments);
+  make_folder(arguments.text("out"));
+  publish(parts, arguments.text("out"));
+  return 0;
+}
+
 int validate(const std::vector<std::string>& args) {
   ArgumentReader reader(validate_command());
-  reader.positional("RUN", "folder of a training with actions: openmpi")
+  reader
+      .positional("RUN", "folder of a training with actions: openmpi; not with --show",
+                  /*required=*/false)
+      .option("show", "DIR",
+              "measure nothing: read the files LABEL.rows.csv of an earlier validation and print "
+              "their tables; with --out also write them")
       .option("part", "LABEL",
               "of its evaluation: the machine that the hardware is [default: the first]")
       .option(kAgentSeed, "N")
@@ -177,12 +247,18 @@ int validate(const std::vector<std::string>& args) {
               "folder of LABEL.rows.csv, validation.csv and validation.html; parts that are "
               "there are shown, too")
       .option(kRounds, "N")
-      .option("measured", "FILE", "measure only what was near the best there")
+      .option("measured", "FILE",
+              "a sweep of `calibrate` on the same machine: measure only what was near the best "
+              "there, and show how its fastest way does beside the agent's choice")
       .option(kWithin, "X");
   add_mpi_options(reader);
   add_sweep_options(reader);
   const auto arguments = reader.read(args);
   if (!arguments) return 0;
+  if (arguments->has("show")) return show(*arguments);
+  if (!arguments->has("RUN")) {
+    throw UserError("missing RUN; expected: cclgym validate " + validate_command().usage);
+  }
   if (!arguments->has("out")) {
     throw UserError(argument_location("out"), "is missing; expected the folder to write");
   }
@@ -210,10 +286,7 @@ int validate(const std::vector<std::string>& args) {
     const std::string path = (folder / (each.label + ".rows.csv")).string();
     if (std::filesystem::exists(path)) parts.push_back(read_validation(path, each.label));
   }
-  const std::string text = validation_text(parts);
-  write_text_file((folder / "validation.csv").string(), validation_csv(parts));
-  write_text_file((folder / "validation.html").string(), validation_html(parts));
-  fmt::print("{}\npage      {}\n", text, (folder / "validation.html").string());
+  publish(parts, folder);
   return 0;
 }
 
@@ -223,7 +296,7 @@ const Command& validate_command() {
   static const Command command{
       .name = "validate",
       .summary = "Measures what a trained agent chooses, on the hardware",
-      .usage = "RUN --out DIR [options]",
+      .usage = "RUN --out DIR [options] | --show DIR [--out DIR]",
       .examples =
           "  cclgym validate results/train-netlab --part idle --launch \"scripts/netlab mpirun\" "
           "-o "
@@ -232,6 +305,8 @@ const Command& validate_command() {
           "      results/netlab/validation.html\n"
           "  cclgym validate … --measured netlab.csv --within 1.2\n"
           "      of the others only those that were within 20 % of the best in a sweep\n"
+          "  cclgym validate --show calibration/results/netlab/validation\n"
+          "      the tables of rows that were measured earlier\n"
           "  (the same command goes on with one that was stopped or killed)",
       .run = validate};
   return command;
