@@ -19,6 +19,8 @@ PublishedVerdict judge(const PublishedRow& row, std::span<const BestSpeedup> bes
   for (const BestSpeedup& point : best) {
     if (!row.covers(point.bytes)) continue;
     verdict.points.push_back(point);
+    const double margin = std::min(point.speedup / least - 1, 1 - point.speedup / most);
+    if (verdict.points.size() == 1 || margin < verdict.margin) verdict.margin = margin;
     double miss = 0;
     if (point.speedup > most * (1 + kRounding)) miss = point.speedup / most - 1;
     if (point.speedup < least * (1 - kRounding)) miss = point.speedup / least - 1;
@@ -27,6 +29,7 @@ PublishedVerdict judge(const PublishedRow& row, std::span<const BestSpeedup> bes
       verdict.miss_bytes = point.bytes;
     }
   }
+  verdict.margin = verdict.holds() ? std::max(verdict.margin, 0.0) : 0;
   return verdict;
 }
 
@@ -118,6 +121,10 @@ PublishedBlock block_of(const Results& results, const std::string& baseline,
 }
 
 }  // namespace
+
+bool null_model_holds(const PublishedRow& row) {
+  return kPublishedLeast * row.speedup_low <= 1 && 1 <= kPublishedMost * row.speedup_high;
+}
 
 double PublishedVerdict::low() const {
   return std::min_element(points.begin(), points.end(),

@@ -23,6 +23,9 @@ struct PublishedVerdict {
   /// 10 % above the upper one, -0.1 10 % below the lower one; 0 if all lie within.
   double miss = 0;
   std::uint64_t miss_bytes = 0;  ///< size of that point
+  /// If all lie within: how far the point that is nearest to a tolerated bound lies from it,
+  /// relative to the bound. A row with a margin of 0.01 would miss if its time changed by 1 %.
+  double margin = 0;
 
   [[nodiscard]] bool simulated() const { return !points.empty(); }
   [[nodiscard]] bool holds() const { return simulated() && miss == 0; }
@@ -30,6 +33,10 @@ struct PublishedVerdict {
   [[nodiscard]] double low() const;
   [[nodiscard]] double high() const;
 };
+
+/// Would a simulator that always answers 1 (no configuration is faster or slower than the baseline)
+/// hold the row? That is the null model: a row it holds says little about any simulator.
+[[nodiscard]] bool null_model_holds(const PublishedRow& row);
 
 /// A published row that is of one of the experiment's fabrics, collectives and baselines.
 struct PublishedComparison {

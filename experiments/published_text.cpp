@@ -39,6 +39,48 @@ struct Count {
   }
 };
 
+// The same rows by the null model, and how narrowly they hold.
+struct NullCount {
+  std::size_t holding = 0;              ///< by the null model
+  std::size_t informative = 0;          ///< rows that the null model misses
+  std::size_t informative_holding = 0;  ///< … that hold
+  std::size_t narrow = 0;               ///< rows that hold by less than kNarrow
+
+  static constexpr double kNarrow = 0.01;
+
+  void add(const PublishedComparison& comparison) {
+    const PublishedVerdict& judged = comparison.judged();
+    if (null_model_holds(comparison.row)) {
+      ++holding;
+    } else {
+      ++informative;
+      if (judged.holds()) ++informative_holding;
+    }
+    if (judged.holds() && judged.margin < kNarrow) ++narrow;
+  }
+
+  [[nodiscard]] std::string text() const {
+    std::string text = fmt::format("a speedup of 1 throughout would hold {}", holding);
+    if (informative > 0) {
+      text += fmt::format("; of the {} rows that it would miss, {} hold", informative,
+                          informative_holding);
+    }
+    if (narrow > 0) {
+      text += fmt::format("; {} hold by less than {:.0f} %", narrow, 100 * kNarrow);
+    }
+    return text;
+  }
+};
+
+// "8.2 %", or nothing where the row does not hold.
+std::string margin_text(const PublishedVerdict& verdict) {
+  return verdict.holds() ? fmt::format("{:.1f} %", 100 * verdict.margin) : "";
+}
+
+std::string null_text(const PublishedRow& row) {
+  return null_model_holds(row) ? "holds" : "misses";
+}
+
 void add_row(std::vector<Column>& columns, const PublishedBlock& block,
              const PublishedComparison& comparison) {
   const PublishedRow& row = comparison.row;
@@ -50,6 +92,8 @@ void add_row(std::vector<Column>& columns, const PublishedBlock& block,
   add(interval_text(row.speedup_low, row.speedup_high));
   add(interval_text(comparison.judged()));
   add(verdict_text(comparison.judged()));
+  add(margin_text(comparison.judged()));
+  add(null_text(row));
   add(winner_text(block, comparison));
   add(row.variant);
   add(alone || !comparison.variant ? "-" : interval_text(*comparison.variant));
@@ -76,6 +120,8 @@ struct ComparedLine {
   std::string verdict;
   double miss = 0;
   std::string miss_size;
+  double margin = 0;
+  std::string null_verdict;
   std::string winner;
   std::string variant;
   double variant_low = 0;
@@ -83,7 +129,7 @@ struct ComparedLine {
   std::string variant_verdict;
 };
 
-constexpr std::array<CsvColumn<ComparedLine>, 23> kComparedColumns{{
+constexpr std::array<CsvColumn<ComparedLine>, 25> kComparedColumns{{
     {"row", &ComparedLine::row},
     {"fabric", &ComparedLine::fabric},
     {"servers", &ComparedLine::servers},
@@ -102,6 +148,8 @@ constexpr std::array<CsvColumn<ComparedLine>, 23> kComparedColumns{{
     {"verdict", &ComparedLine::verdict},
     {"miss", &ComparedLine::miss},
     {"miss_size", &ComparedLine::miss_size},
+    {"margin", &ComparedLine::margin},
+    {"null_verdict", &ComparedLine::null_verdict},
     {"winner", &ComparedLine::winner},
     {"variant", &ComparedLine::variant},
     {"variant_low", &ComparedLine::variant_low},
@@ -142,6 +190,8 @@ ComparedLine line_of(const PublishedBlock& block, const PublishedComparison& com
           .verdict = plain_verdict(judged),
           .miss = judged.miss,
           .miss_size = judged.miss == 0 ? "" : format_bytes(judged.miss_bytes),
+          .margin = judged.holds() ? judged.margin : std::nan(""),
+          .null_verdict = null_text(row),
           .winner = winner_text(block, comparison),
           .variant = row.variant,
           .variant_low = low_of(variant),
@@ -184,19 +234,17 @@ std::string published_text(std::span<const PublishedBlock> blocks, std::size_t p
       kPublishedLeast, kPublishedMost);
   Count judged;
   Count variants;
+  NullCount null_model;
   for (const PublishedBlock& block : blocks) {
-    std::vector<Column> columns{{"source", "", true},
-                                {"sizes", "", true},
-                                {"published", "x", true},
-                                {"simulated", "x", true},
-                                {"", "", true},
-                                {"by", "", true},
-                                {"published variant", "", true},
-                                {"its own", "x", true},
-                                {"", "", true}};
+    std::vector<Column> columns{
+        {"source", "", true},     {"sizes", "", true}, {"published", "x", true},
+        {"simulated", "x", true}, {"", "", true},      {"margin", "", true},
+        {"if all 1", "", true},   {"by", "", true},    {"published variant", "", true},
+        {"its own", "x", true},   {"", "", true}};
     for (const PublishedComparison& comparison : block.rows) {
       add_row(columns, block, comparison);
       judged.add(comparison.judged());
+      null_model.add(comparison);
       if (comparison.variant) variants.add(*comparison.variant);
     }
     text +=
@@ -209,7 +257,7 @@ std::string published_text(std::span<const PublishedBlock> blocks, std::size_t p
     text += fmt::format("; by the variant that the publication names, {} of {}", variants.holding,
                         variants.rows);
   }
-  return text + '\n';
+  return text + '\n' + null_model.text() + '\n';
 }
 
 std::string published_csv(std::span<const PublishedBlock> blocks) {

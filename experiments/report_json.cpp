@@ -116,6 +116,7 @@ Json verdict_json(const PublishedVerdict& verdict) {
   return {{"holds", verdict.holds()},
           {"text", verdict_text(verdict)},
           {"miss", verdict.miss},
+          {"margin", verdict.margin},
           {"points", std::move(points)}};
 }
 
@@ -131,6 +132,7 @@ Json comparison_json(const PublishedBlock& block, const PublishedComparison& com
           {"variant", row.variant},
           {"judged_by", to_string(row.subject)},
           {"by", winner_text(block, comparison)},
+          {"null_holds", null_model_holds(row)},
           {"best", verdict_json(comparison.judged())},
           {"own", comparison.variant ? verdict_json(*comparison.variant) : Json(nullptr)}};
 }

@@ -17,14 +17,16 @@
 
   const table = block => element('div', {class: 'scroll'}, element('table', {class: 'dense'},
       element('thead', {}, element('tr', {}, ...['source', 'sizes', 'published', 'simulated', '',
-        'by (+ n: others at n sizes)', 'published variant', 'its own', ''].map(heading =>
+        'margin', 'if all 1', 'by (+ n: others at n sizes)', 'published variant', 'its own', ''].map(heading =>
           element('th', {class: 'text', scope: 'col'}, heading)))),
       element('tbody', {}, ...block.rows.map(row => {
         const alone = row.judged_by === 'variant';
         const text = value => element('td', {class: 'text free'}, value);
         return element('tr', {}, text(row.source), text(row.range), text(interval(row.low, row.high)),
-            text(intervalOf(row.best.points)), verdictCell(row.best), text(row.by),
-            text(row.variant), text(alone || !row.own ? format.missing : intervalOf(row.own.points)),
+            text(intervalOf(row.best.points)), verdictCell(row.best),
+            text(row.best.holds ? format.percent(row.best.margin) : ''),
+            text(row.null_holds ? 'holds' : 'misses'), text(row.by), text(row.variant),
+            text(alone || !row.own ? format.missing : intervalOf(row.own.points)),
             alone || !row.own ? text('') : verdictCell(row.own));
       }))));
 
@@ -116,6 +118,7 @@
     if (rows.length === 0) return [];
     const holding = rows.filter(row => row.best.holds).length;
     const named = rows.filter(row => row.own);
+    const informative = rows.filter(row => !row.null_holds);
     return [
       element('h2', {id: 'published'}, 'Published speedups'),
       element('p', {}, element('strong', {}, `${holding} of ${rows.length} published rows hold`),
@@ -123,7 +126,11 @@
           'the variant, where the row speaks of one) lies within ' +
           `${data.published[0].least} × low to ${data.published[0].most} × high. ` +
           (named.length ? `By the variant that the publication names: ` +
-              `${named.filter(row => row.own.holds).length} of ${named.length}.` : '')),
+              `${named.filter(row => row.own.holds).length} of ${named.length}. ` : '') +
+          'The margin is how far the nearest point lies from a bound. A speedup of 1 throughout, the ' +
+          `null model, would hold ${rows.length - informative.length} rows` +
+          (informative.length ? `; of the ${informative.length} that it would miss, ` +
+              `${informative.filter(row => row.best.holds).length} hold here.` : '.')),
       ...data.published.flatMap(block => [
         element('h3', {}, `${report.blockTitle(block)}: over ${block.baseline}`),
         ...figuresOf(block), table(block)]),

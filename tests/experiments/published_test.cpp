@@ -146,6 +146,28 @@ TEST_CASE("a row holds if every simulated size of its range is within the tolera
   CHECK(verdict_text(best("v,,,,,best,2.7,2.7")) == "low 1 %");
 }
 
+TEST_CASE("a row that holds says by how much, and whether a speedup of 1 would hold it, too") {
+  const auto row_of = [](const std::string& rest) {
+    return compare(sample_line("1KiB,2KiB", rest)).at(0).rows.at(0);
+  };
+  // Speedups 2.0 and 2.5; bounds 0.75 x low and 1.25 x high.
+  CHECK(row_of("v,,,,,best,2.0,2.4").judged().margin == Approx(1 - 2.5 / 3));
+  CHECK(row_of("v,,,,,best,2.6,3.0").judged().margin == Approx(2.0 / 1.95 - 1));
+  CHECK(row_of("v,,,,,best,2.0,2.0").judged().margin == 0);
+  CHECK(row_of("v,,,,,best,3,4").judged().margin == 0);  // it does not hold
+  CHECK(null_model_holds(row_of("v,,,,,best,1,1").row));
+  CHECK(null_model_holds(row_of("v,,,,,best,0.5,0.8").row));
+  CHECK_FALSE(null_model_holds(row_of("v,,,,,best,0.5,0.79").row));
+  CHECK(null_model_holds(row_of("v,,,,,best,1.33,3").row));
+  CHECK_FALSE(null_model_holds(row_of("v,,,,,best,1.34,3").row));
+  int held = 0;
+  for (const PublishedRow& row :
+       read_published(CCLGYM_SOURCE_DIR "/experiments/published/msccl-speedups.csv")) {
+    held += null_model_holds(row) ? 1 : 0;
+  }
+  CHECK(held == 18);
+}
+
 TEST_CASE("a variant is judged alone, and named configurations are looked at beside the best") {
   const std::vector<PublishedBlock> blocks =
       compare(sample_line("1KiB,4KiB", "r=2,all-pairs,LL,,2,variant,1,2") +
@@ -232,22 +254,23 @@ TEST_CASE("the printed comparison, letter by letter") {
 published speedups beside the simulated ones; a row holds if all of its range lies within 0.75 x low to 1.25 x high
 
 ndv4, allreduce: speedup over nccl-default:2.8.4
-  source  sizes       published     simulated                    by                       published variant  its own
-                      x             x                                                                        x
-  Fig 1   1KiB..2KiB  1.50 to 1.80  2.00 to 2.50  high 11 %      all-pairs LL c1 r2 +1    r=2 LL             2.00     holds
-  Fig 1   2KiB..4KiB  1.00          0.80 to 2.00  high 60 %      all-pairs LL c1 r2       r=2                -
-  Fig 1   4KiB..      1.00          1.00          holds          spread-ring LL128 c1 r8  none               -
-  Fig 1   1MiB..      12.0 to 14.5  -             not simulated  -                        ring               -        not simulated
+  source  sizes       published     simulated                    margin  if all 1  by                       published variant  its own
+                      x             x                                                                                          x
+  Fig 1   1KiB..2KiB  1.50 to 1.80  2.00 to 2.50  high 11 %              misses    all-pairs LL c1 r2 +1    r=2 LL             2.00     holds
+  Fig 1   2KiB..4KiB  1.00          0.80 to 2.00  high 60 %              holds     all-pairs LL c1 r2       r=2                -
+  Fig 1   4KiB..      1.00          1.00          holds          20.0 %  holds     spread-ring LL128 c1 r8  none               -
+  Fig 1   1MiB..      12.0 to 14.5  -             not simulated          misses    -                        ring               -        not simulated
 
 1 of 4 published rows hold, 1 not simulated; by the variant that the publication names, 1 of 3
+a speedup of 1 throughout would hold 2; of the 2 rows that it would miss, 0 hold
 )");
   CHECK(
       published_csv(blocks) ==
-      R"(row,fabric,servers,ranks,collective,baseline,source,size_from,size_to,published_low,published_high,judged_by,sizes,simulated_low,simulated_high,verdict,miss,miss_size,winner,variant,variant_low,variant_high,variant_verdict
-1,ndv4,1,8,allreduce,nccl-default:2.8.4,Fig 1,1KiB,2KiB,1.5,1.8,best,2,2,2.5,misses,0.11111111111111116,2KiB,all-pairs LL c1 r2 +1,r=2 LL,2,2,holds
-2,ndv4,1,8,allreduce,nccl-default:2.8.4,Fig 1,2KiB,4KiB,1,1,variant,2,0.8,2,misses,0.6000000000000001,2KiB,all-pairs LL c1 r2,r=2,0.8,2,misses
-3,ndv4,1,8,allreduce,nccl-default:2.8.4,Fig 1,4KiB,,1,1,fallback,1,1,1,holds,0,,spread-ring LL128 c1 r8,none,nan,nan,
-4,ndv4,1,8,allreduce,nccl-default:2.8.4,Fig 1,1MiB,,12,14.5,best,0,nan,nan,not-simulated,0,,-,ring,nan,nan,not-simulated
+      R"(row,fabric,servers,ranks,collective,baseline,source,size_from,size_to,published_low,published_high,judged_by,sizes,simulated_low,simulated_high,verdict,miss,miss_size,margin,null_verdict,winner,variant,variant_low,variant_high,variant_verdict
+1,ndv4,1,8,allreduce,nccl-default:2.8.4,Fig 1,1KiB,2KiB,1.5,1.8,best,2,2,2.5,misses,0.11111111111111116,2KiB,nan,misses,all-pairs LL c1 r2 +1,r=2 LL,2,2,holds
+2,ndv4,1,8,allreduce,nccl-default:2.8.4,Fig 1,2KiB,4KiB,1,1,variant,2,0.8,2,misses,0.6000000000000001,2KiB,nan,holds,all-pairs LL c1 r2,r=2,0.8,2,misses
+3,ndv4,1,8,allreduce,nccl-default:2.8.4,Fig 1,4KiB,,1,1,fallback,1,1,1,holds,0,,0.19999999999999996,holds,spread-ring LL128 c1 r8,none,nan,nan,
+4,ndv4,1,8,allreduce,nccl-default:2.8.4,Fig 1,1MiB,,12,14.5,best,0,nan,nan,not-simulated,0,,nan,misses,-,ring,nan,nan,not-simulated
 )");
   CHECK(published_text({}, 0).empty());
   CHECK(published_text({}, 2) ==
