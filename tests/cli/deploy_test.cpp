@@ -242,7 +242,7 @@ TEST_CASE("export does not overwrite the training, nor one of its files the othe
   }
   const Ended same = run_program({"export", "run", "--to", "a", "--csv", "./a"}, folder.path());
   CHECK(same.code == 2);
-  CHECK(contains(same.err, "--csv: names the file that --to writes"));
+  CHECK(contains(same.err, "is also the file of --to"));
   CHECK(run_program({"export", "run", "--to", "run/a.policy"}, folder.path()).code == 0);
   CHECK(run_program({"export", "run", "--to", "run/a.policy"}, folder.path()).code == 0);
   CHECK(run_program(deploy({"--policy", "run", "--for", "nccl-2.28", "-o", "out", "--quiet"}),
