@@ -8,9 +8,9 @@ namespace cclgym {
 
 /// What a command writes into a folder.
 struct OwnFiles {
-  std::string writer;                ///< "cclgym run", for messages
-  std::string mark;                  ///< the name of the file that says whose the others are
-  std::string mark_begins;           ///< with what it begins when the command wrote it
+  std::string writer;                 ///< "cclgym run", for messages
+  std::string mark;                   ///< the name of the file that says whose the others are
+  std::string mark_begins;            ///< with what it begins when the command wrote it
   std::vector<std::string> others{};  ///< names of the other files and folders
 };
 

@@ -10,8 +10,8 @@ namespace cclgym {
 /// file. Each main() calls it first.
 void open_closed_standard_streams() noexcept;
 
-/// Writes text to standard output. What cannot be written is dropped, so that a command finishes its
-/// work and its files; standard_output_lost() tells.
+/// Writes text to standard output. What cannot be written is dropped, so that a command finishes
+/// its work and its files; standard_output_lost() tells.
 void write_to_standard_output(std::string_view text) noexcept;
 /// The same for standard error, where nobody is left to be told.
 void write_to_standard_error(std::string_view text) noexcept;

@@ -7,7 +7,8 @@
 
 namespace cclgym {
 
-/// The whole contents of a file. A pipe is read to its end, which may have to be waited for: a shell's
+/// The whole contents of a file. A pipe is read to its end, which may have to be waited for: a
+/// shell's
 /// <(…) is one. Throws UserError "PATH: …" if there is no such file, it is a folder, it cannot be
 /// read, or it has more than `max_bytes` bytes.
 [[nodiscard]] std::string read_text_file(const std::string& path, std::size_t max_bytes);

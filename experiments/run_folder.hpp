@@ -25,7 +25,8 @@ void make_folder(const std::string& folder);
 /// wrote.
 void check_run_folder(const std::string& folder);
 
-/// Throws UserError at `where` if `path` is a file of a run from which the others can be made again.
+/// Throws UserError at `where` if `path` is a file of a run from which the others can be made
+/// again.
 void refuse_file_of_run(const std::string& path, const std::string& folder,
                         const SourceLocation& where);
 

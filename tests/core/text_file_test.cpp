@@ -10,6 +10,7 @@
 
 #include "catch.hpp"
 #include "core/thrown.hpp"
+#include "needs.hpp"
 
 namespace cclgym {
 namespace {
@@ -112,7 +113,7 @@ TEST_CASE("a pipe is written to and stays a pipe") {
 }
 
 TEST_CASE("a full device is told, and stays a device") {
-  if (!fs::is_character_file("/dev/full")) return;  // not everywhere
+  SKIP_UNLESS(fs::is_character_file("/dev/full"), test::kNeedsDevFull);
   CHECK(thrown([] { return write_text_file("/dev/full", "text"), 0; }) ==
         "'/dev/full': cannot be written: No space left on device");
   CHECK(fs::is_character_file("/dev/full"));
