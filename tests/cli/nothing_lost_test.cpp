@@ -17,7 +17,7 @@ const char* const kExperiment =
     "name: e\nfabrics: [dgx1]\ncollectives: [allreduce]\nalgorithms: [ring]\nsizes: [1KiB, 4KiB]\n";
 
 const char* const kMeasured =
-    "system,ranks,nodes,collective,size_bytes,time_us\nlab,8,1,all_reduce,1024,30\n"
+    "system,ranks,nodes,collective,size_bytes,time_us_median\nlab,8,1,all_reduce,1024,30\n"
     "lab,8,1,all_reduce,65536,40\n";
 
 std::map<std::string, std::string> files_of(const std::string& folder) {
