@@ -9,6 +9,7 @@ inline constexpr const char* kNeedsTorch =
 inline constexpr const char* kNeedsTwoEngines = "needs SimGrid, which this build is without";
 inline constexpr const char* kNeedsMpi =
     "needs OpenMPI, which this build is without (scripts/setup mpi)";
+inline constexpr const char* kNeedsCuda = "needs CUDA and NCCL, which this build is without";
 inline constexpr const char* kNeedsNccl =
     "needs NCCL: no libnccl.so.2 was found, set NCCL to its path";
 inline constexpr const char* kNeedsNamespaces =

@@ -14,6 +14,7 @@
 #include "calibration/mpi_backend.hpp"
 #include "catch.hpp"
 #include "core/text_file.hpp"
+#include "needs.hpp"
 #include "sim/openmpi_algorithms.hpp"
 
 namespace cclgym::test {
@@ -328,7 +329,7 @@ TEST_CASE("a worker that introduces itself badly is refused by name, and no file
   CHECK(has(refusal(R"({"worker":"mpi","refused":{"a":1}})", false), "cannot run here: {"));
   CHECK(has(refusal(R"({"worker":"mpi","environment":{"ranks":"4,5","nodes":"2"}})", false),
             "column ranks of the sweep of 'mpi' would be '4,5'; expected a text without commas"));
-  if (::access(CCLGYM_BINARY_DIR "/cclgym-mpi-worker", X_OK) != 0) return;
+  SKIP_UNLESS(::access(CCLGYM_BINARY_DIR "/cclgym-mpi-worker", X_OK) == 0, kNeedsMpi);
   CHECK(has(refusal(R"({"worker":"mpi"})", true), "does not say its number of ranks"));
   CHECK(has(refusal(R"({"worker":"mpi","environment":[4]})", true), "its number of ranks"));
   CHECK(has(refusal(R"({"worker":"mpi","environment":{"ranks":"many","nodes":"2"}})", true),
