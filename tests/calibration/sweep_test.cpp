@@ -13,6 +13,7 @@
 #include "calibration/measured_file.hpp"
 #include "calibration/mpi_backend.hpp"
 #include "catch.hpp"
+#include "core/random.hpp"
 #include "core/text_file.hpp"
 #include "needs.hpp"
 #include "sim/openmpi_algorithms.hpp"
