@@ -1,6 +1,7 @@
 #include "calibration/mpi_backend.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -22,6 +23,20 @@ std::vector<CollectiveKind> collectives_of(const MpiSweep& sweep) {
   std::vector<CollectiveKind> all;
   for (const OpenMpiCollective& each : openmpi_collectives()) all.push_back(each.collective);
   return all;
+}
+
+// A row without them, or with others than numbers, would be of no use.
+void check_count(const TextMap& environment, const std::string& key) {
+  const auto found = environment.find(key);
+  if (found == environment.end()) {
+    throw UserError(fmt::format("the worker does not say its number of {}", key));
+  }
+  const std::string& text = found->second;
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc{} && end == text.data() + text.size() && value >= 1) return;
+  throw UserError(fmt::format("the worker says that its number of {} is {}; expected a number >= 1",
+                              key, quoted(text, 200)));
 }
 
 }  // namespace
@@ -75,9 +90,8 @@ MeasurementBackend mpi_backend(const MpiSweep& sweep, const std::vector<std::str
   // Without it OpenMPI does not look at forced algorithms.
   backend.command.environment["OMPI_MCA_coll_tuned_use_dynamic_rules"] = "1";
   backend.plan = [sweep](const TextMap& environment) {
-    if (!environment.contains("ranks") || !environment.contains("nodes")) {
-      throw UserError("the worker does not say its ranks and nodes");
-    }
+    check_count(environment, "ranks");
+    check_count(environment, "nodes");
     SweepPlan plan{.columns = mpi_columns(), .cells = {}};
     for (const CollectiveKind collective : collectives_of(sweep)) {
       for (const std::uint64_t bytes : sweep.sizes) {

@@ -21,10 +21,14 @@ namespace {
 
 constexpr std::size_t kLargestFile = std::size_t{1} << 32;
 
-// No field is quoted.
+// No field is quoted, and a field is what others said: a separator or a control character there
+// must not break the row.
+bool breaks_field(char c) {
+  return c == ',' || c == '"' || (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f;
+}
+
 std::string plain(std::string text) {
-  std::ranges::replace_if(
-      text, [](char c) { return c == ',' || c == '"' || c == '\n' || c == '\r'; }, ';');
+  std::ranges::replace_if(text, breaks_field, ';');
   return text;
 }
 
@@ -64,13 +68,25 @@ std::string statistics(const std::vector<double>& samples_s) {
                      samples_s.size(), outliers, shown);
 }
 
+// A part of each cell is what the worker said of where it runs.
+void check_cells(const SweepPlan& plan, const std::string& worker) {
+  for (const auto& cell : plan.cells) {
+    for (std::size_t i = 0; i < cell.size(); ++i) {
+      if (std::ranges::none_of(cell[i], breaks_field)) continue;
+      throw UserError(
+          fmt::format("column {} of the sweep of '{}' would be {}; expected a text "
+                      "without commas, quotes and line breaks",
+                      plan.columns[i], worker, quoted(cell[i], 200)));
+    }
+  }
+}
+
 // What is in the file, and the file itself.
 class SweepFile {
  public:
   SweepFile(LockedFile& file, const SweepPlan& plan, const SweepOptions& options)
       : path_(options.path), file_(file) {
-    if (options.fresh) file_.truncate(0);
-    if (!options.fresh) read(plan);
+    read(plan, options.fresh);
     if (file_.empty()) file_.append(header_of(plan) + "\n");
   }
 
@@ -81,29 +97,69 @@ class SweepFile {
   void append(const std::string& line) { file_.append(line + "\n"); }
 
  private:
-  void read(const SweepPlan& plan) {
-    dropped_row_ = file_.drop_unended_line();
+  // Nothing is cut off before all of the file was seen to be a sweep's.
+  void read(const SweepPlan& plan, bool fresh) {
     const std::string text = read_text_file(path_, kLargestFile);
+    if (fresh) {
+      check_any_sweep(text, plan);
+      file_.truncate(0);
+      return;
+    }
     std::set<std::string> wanted;
     for (const auto& cell : plan.cells) wanted.insert(key_of(cell));
     std::size_t number = 0;
-    for (std::size_t begin = 0; begin < text.size();) {
-      const std::size_t end = text.find('\n', begin);
+    std::size_t begin = 0;
+    for (std::size_t end = text.find('\n'); end != std::string::npos;
+         end = text.find('\n', begin)) {
       const std::string line = text.substr(begin, end - begin);
       begin = end + 1;
-      if (++number == 1) {
-        if (line != header_of(plan)) {
-          throw UserError(
-              {path_, 1, 1},
-              fmt::format("found {}; expected the columns {}: a sweep goes on only with "
-                          "its own rows; choose another file with --out, or start over "
-                          "with --fresh",
-                          quoted(line, 200), header_of(plan)));
-        }
-        continue;
+      if (++number > 1) {
+        read_row(plan, line, number, wanted);
+      } else if (line != header_of(plan)) {
+        refuse_header(line, plan);
       }
-      read_row(plan, line, number, wanted);
     }
+    if (begin == text.size()) return;
+    // The last line has no end: a sweep was killed while it wrote it.
+    const std::string piece = text.substr(begin);
+    if (number == 0 && !header_of(plan).starts_with(piece)) refuse_header(piece, plan);
+    if (number > 0 && std::ranges::none_of(wanted, [&](const std::string& key) {
+          return (key + ",").starts_with(piece) || piece.starts_with(key + ",");
+        })) {
+      refuse_row(piece, number + 1);
+    }
+    dropped_row_ = number > 0;
+    file_.truncate(begin);
+  }
+
+  // --fresh throws away rows of any sweep, but of nothing else.
+  void check_any_sweep(const std::string& text, const SweepPlan& plan) const {
+    const std::size_t end = text.find('\n');
+    const std::string line = text.substr(0, end);
+    const std::string columns = "," + key_of(sweep_result_columns());
+    // Of a header that was being written, what is left begins as the columns of some sweep do.
+    const bool piece = end == std::string::npos && header_of(plan).starts_with(line);
+    if (line.ends_with(columns) || piece) return;
+    throw UserError({path_, 1, 1},
+                    fmt::format("found {}; expected the header of a sweep, which ends with the "
+                                "columns {}: --fresh throws away the rows of a sweep and nothing "
+                                "else; choose another file with --out",
+                                quoted(line, 200), columns.substr(1)));
+  }
+
+  [[noreturn]] void refuse_header(const std::string& line, const SweepPlan& plan) const {
+    throw UserError({path_, 1, 1},
+                    fmt::format("found {}; expected the columns {}: a sweep goes on only with its "
+                                "own rows; choose another file with --out, or start over with "
+                                "--fresh",
+                                quoted(line, 200), header_of(plan)));
+  }
+
+  [[noreturn]] void refuse_row(const std::string& found, std::size_t number) const {
+    throw UserError({path_, number, 1},
+                    fmt::format("{} is no cell of this sweep; choose another file with --out, or "
+                                "start over with --fresh",
+                                quoted(found, 200)));
   }
 
   void read_row(const SweepPlan& plan, const std::string& line, std::size_t number,
@@ -122,12 +178,7 @@ class SweepFile {
     environments_.insert(fields[expected - 3]);
     fields.resize(plan.columns.size());
     const std::string key = key_of(fields);
-    if (!wanted.contains(key)) {
-      throw UserError({path_, number, 1},
-                      fmt::format("{} is no cell of this sweep; choose another file with --out, or "
-                                  "start over with --fresh",
-                                  quoted(key, 200)));
-    }
+    if (!wanted.contains(key)) refuse_row(key, number);
     keys_.insert(key);
   }
 
@@ -215,6 +266,7 @@ SweepResult sweep(const MeasurementBackend& backend, const SweepOptions& options
   }
   const std::string environment = joined(worker->environment());
   const SweepPlan plan = backend.plan(worker->environment());
+  check_cells(plan, backend.name);
   SweepFile file(locked, plan, options);
   SweepResult result;
   result.dropped_row = file.dropped_row();

@@ -48,6 +48,12 @@ TextMap texts_of(const json& message, const char* key) {
   return texts;
 }
 
+// Is a message the answer to a request? A number that is no integer is none.
+bool answers(const json& message, int id) {
+  const json& found = message.at("id");
+  return found.is_number_integer() && found == json(id);
+}
+
 MeasureAnswer answer_of(const json& message) {
   const auto said = [&](const char* key) {
     return message.at(key).is_string() ? message.at(key).get<std::string>()
@@ -221,8 +227,17 @@ MeasureAnswer WorkerProcess::measure(const MeasureRequest& request, double timeo
                 .message = fmt::format("no answer within {:g} s: killed", timeout_s)};
       }
       const json message = parsed(line);
-      if (!message.is_null() && message.value("id", -1) == id) return answer_of(message);
-      keep(line);
+      if (message.is_null() || !message.contains("id")) {
+        keep(line);
+      } else if (answers(message, id)) {
+        return answer_of(message);
+      } else {
+        // What else it says is not to be trusted.
+        stop();
+        return {.status = MeasureStatus::Failed,
+                .message = fmt::format("an answer with the id {}; expected {}",
+                                       quoted(message.at("id").dump()), id)};
+      }
     }
   }
   stop();

@@ -10,7 +10,8 @@
 //   {"id": 3, "refused": "why this cannot run here"}
 //   {"id": 3, "error": "what went wrong"}
 // One that cannot run at all says {"worker": "nccl", "refused": "why"} and ends.
-// Values of cell, environment and extra are texts. Other lines are log text. The end of its
+// Values of cell, environment and extra are texts. An answer with another id than the request's is
+// a failure of the worker. Lines without an id are log text. The end of its
 // standard input is the end of the worker.
 #pragma once
 

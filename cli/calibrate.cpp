@@ -1,6 +1,5 @@
 // cclgym calibrate: real collectives, measured.
 #include <algorithm>
-#include <fmt/core.h>
 
 #include "calibration/cuda/cuda_cells.hpp"
 #include "calibration/cuda/nccl_cells.hpp"
@@ -9,6 +8,7 @@
 #include "cli/command.hpp"
 #include "cli/measured_options.hpp"
 #include "cli/mpi_options.hpp"
+#include "cli/print.hpp"
 #include "cli/sweep_options.hpp"
 
 namespace cclgym {
@@ -63,7 +63,7 @@ int calibrate(const std::vector<std::string>& args) {
       .positional("backend",
                   "what to measure: mpi (OpenMPI on any network), nccl (NCCL on the GPUs that are "
                   "there), cuda (one GPU); `calibrate BACKEND --help` has its options")
-      .option("out,o", "FILE", "the rows, in CSV; a file that has some of them is gone on with");
+      .output("out,o", "FILE", "the rows, in CSV; a file that has some of them is gone on with");
   add_backend_options(reader, name);
   add_sweep_options(reader);
   const auto arguments = reader.read(args);
@@ -74,11 +74,11 @@ int calibrate(const std::vector<std::string>& args) {
   check_output_file(*arguments);
   const MeasurementBackend backend = backend_of(name, *arguments);
   const SweepResult result = run_sweep(backend, *arguments, arguments->text("out"));
-  fmt::print("rows      {} of {} in {}\n", result.progress.done, result.progress.total,
-             arguments->text("out"));
-  if (result.refused > 0) fmt::print("refused   {}\n", result.refused);
+  print_out("rows      {} of {} in {}\n", result.progress.done, result.progress.total,
+            arguments->text("out"));
+  if (result.refused > 0) print_out("refused   {}\n", result.refused);
   if (result.failed > 0) {
-    fmt::print("failed    {}, the last one {}\n", result.failed, result.last_failure);
+    print_out("failed    {}, the last one {}\n", result.failed, result.last_failure);
   }
   return 0;
 }

@@ -1,8 +1,11 @@
 #include "cli/command.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <fmt/core.h>
 #include <sstream>
+
+#include "cli/print.hpp"
 
 namespace cclgym {
 
@@ -25,6 +28,22 @@ constexpr unsigned kHelpColumns = 100;
   throw UserError(error.what());
 }
 
+// Do two paths lead to one regular file, or would they once it is there? Devices may be read and
+// written at once.
+bool is_one_file(const std::string& one, const std::string& other) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (one.empty() || other.empty() || one.find('\0') != std::string::npos ||
+      other.find('\0') != std::string::npos) {
+    return false;
+  }
+  if (fs::exists(one, error) || fs::exists(other, error)) {
+    return fs::is_regular_file(one, error) && fs::equivalent(one, other, error);
+  }
+  return fs::weakly_canonical(fs::absolute(one), error) ==
+         fs::weakly_canonical(fs::absolute(other), error);
+}
+
 }  // namespace
 
 ArgumentReader::ArgumentReader(const Command& command)
@@ -39,6 +58,18 @@ ArgumentReader& ArgumentReader::option(const std::string& name, const std::strin
   options_.add_options()(name.c_str(), po::value<std::string>()->value_name(value_name),
                          help.c_str());
   return *this;
+}
+
+ArgumentReader& ArgumentReader::input(const std::string& name, const std::string& value_name,
+                                      const std::string& help) {
+  inputs_.push_back(name);
+  return option(name, value_name, help);
+}
+
+ArgumentReader& ArgumentReader::output(const std::string& name, const std::string& value_name,
+                                       const std::string& help) {
+  outputs_.push_back(name.substr(0, name.find(',')));
+  return option(name, value_name, help);
 }
 
 ArgumentReader& ArgumentReader::flag(const std::string& name, const std::string& help) {
@@ -84,7 +115,7 @@ std::optional<Arguments> ArgumentReader::read(const std::vector<std::string>& ar
     refuse(error, shown);
   }
   if (values.count("help") > 0) {
-    fmt::print("{}", help());
+    print_out("{}", help());
     return std::nullopt;
   }
   for (const Positional& positional : positionals_) {
@@ -93,7 +124,25 @@ std::optional<Arguments> ArgumentReader::read(const std::vector<std::string>& ar
                                   command_.name, command_.usage));
     }
   }
+  check_outputs(values);
   return Arguments(std::move(values));
+}
+
+void ArgumentReader::check_outputs(const po::variables_map& values) const {
+  const auto check = [&](const std::string& output, const std::string& other,
+                         const std::string& shown) {
+    if (values.count(output) == 0 || values.count(other) == 0) return;
+    const std::string& path = values[output].as<std::string>();
+    if (!is_one_file(path, values[other].as<std::string>())) return;
+    throw UserError(argument_location(output), fmt::format("{} is also the file of {}; choose "
+                                                           "another",
+                                                           quoted(path, 200), shown));
+  };
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    for (const std::string& input : inputs_) check(outputs_[i], input, "--" + input);
+    for (const Positional& input : positionals_) check(outputs_[i], input.name, input.name);
+    for (std::size_t k = 0; k < i; ++k) check(outputs_[i], outputs_[k], "--" + outputs_[k]);
+  }
 }
 
 std::string ArgumentReader::help() const {

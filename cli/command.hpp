@@ -66,6 +66,13 @@ class ArgumentReader {
   /// The same with a help line of its own.
   ArgumentReader& option(const std::string& name, const std::string& value_name,
                          const std::string& help);
+  /// "--name FILE", a file that the command reads.
+  ArgumentReader& input(const std::string& name, const std::string& value_name,
+                        const std::string& help);
+  /// "--name FILE", a file that the command writes. read() refuses one that is also an input, a
+  /// positional argument or another output: what a command reads is not lost to what it writes.
+  ArgumentReader& output(const std::string& name, const std::string& value_name,
+                         const std::string& help);
   /// "--name" without a value.
   ArgumentReader& flag(const std::string& name, const std::string& help);
   /// The next positional argument; it must be given unless `required` is false.
@@ -74,7 +81,7 @@ class ArgumentReader {
 
   /// Prints the command's help and returns nullopt if --help is among the arguments. Throws
   /// UserError on an unknown option (naming the nearest), a missing value or positional argument,
-  /// an option given twice or too many arguments.
+  /// an option given twice, too many arguments, or an output that is another argument's file.
   [[nodiscard]] std::optional<Arguments> read(const std::vector<std::string>& args) const;
 
  private:
@@ -84,10 +91,13 @@ class ArgumentReader {
     bool required;
   };
   [[nodiscard]] std::string help() const;
+  void check_outputs(const boost::program_options::variables_map& values) const;
 
   const Command& command_;
   boost::program_options::options_description options_;
   std::vector<Positional> positionals_;
+  std::vector<std::string> inputs_;   ///< names of options that name files to read
+  std::vector<std::string> outputs_;  ///< and files to write
 };
 
 /// Where the value of an option came from, for messages: "--channels".

@@ -2,13 +2,14 @@
 #include "calibration/compare.hpp"
 
 #include <filesystem>
-#include <fmt/core.h>
 #include <iostream>
 #include <unistd.h>
 
 #include "cli/command.hpp"
 #include "cli/measured_options.hpp"
+#include "cli/print.hpp"
 #include "cli/run_cells.hpp"
+#include "core/own_files.hpp"
 #include "core/text_file.hpp"
 #include "experiments/progress.hpp"
 
@@ -47,6 +48,12 @@ int compare_rows(const std::vector<std::string>& args) {
           .read(args);
   if (!arguments) return 0;
   check_output_folder(*arguments);
+  if (arguments->has("out")) {
+    refuse_foreign_files(arguments->text("out"), {.writer = "cclgym compare",
+                                                  .mark = "compare.csv",
+                                                  .mark_begins = "system,",
+                                                  .others = {"compare.html"}});
+  }
   const MeasuredRows measured = measured_rows(compare_command(), *arguments);
   const auto worst = static_cast<std::size_t>(
       read_integer(arguments->has("worst") ? arguments->text("worst") : kWorst.default_text, kWorst,
@@ -67,7 +74,7 @@ int compare_rows(const std::vector<std::string>& args) {
                                           if (progress) progress->update(done);
                                         });
   if (progress) progress->leave_line();
-  fmt::print("{}", comparison_text(comparison, worst));
+  print_out("{}", comparison_text(comparison, worst));
   if (comparison.cells.empty()) {
     throw UserError({measured.path, 0, 0},
                     "none of the rows could be simulated, for the reasons above");
@@ -75,7 +82,7 @@ int compare_rows(const std::vector<std::string>& args) {
   if (arguments->has("out")) {
     const std::string& folder = arguments->text("out");
     write_files(comparison, folder);
-    fmt::print("\npage      {0}/compare.html\ncells     {0}/compare.csv\n", folder);
+    print_out("\npage      {0}/compare.html\ncells     {0}/compare.csv\n", folder);
   }
   return 0;
 }

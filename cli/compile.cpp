@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cli/command.hpp"
+#include "cli/print.hpp"
 #include "collectives/algorithm.hpp"
 #include "collectives/msccl_xml.hpp"
 #include "core/text_file.hpp"
@@ -145,7 +146,7 @@ int compile_algorithm(const std::vector<std::string>& args) {
           .option("dialect", "D", "microsoft or azure (default: microsoft, or the file's)")
           .option("min-bytes", "SIZE", "least size of a call that takes the program (default: 0B)")
           .option("max-bytes", "SIZE", "greatest such size (default: 128MiB)")
-          .option("out", "FILE", "the XML file to write")
+          .output("out", "FILE", "the XML file to write")
           .read(args);
   if (!arguments) return 0;
   const std::string& algorithm = arguments->text("ALGORITHM");
@@ -156,9 +157,9 @@ int compile_algorithm(const std::vector<std::string>& args) {
                                  : build_algorithm(algorithm, request_of(*arguments));
   read_settings(*arguments, settings);
   write_text_file(path, to_msccl_xml(*program, settings));
-  fmt::print("{}: {} {} for {} GPUs, {} channel{}, {} thread blocks, {} steps\n", path,
-             program->name, program->contract.name(), program->contract.ranks(), program->channels,
-             program->channels == 1 ? "" : "s", program->thread_blocks(), msccl_steps(*program));
+  print_out("{}: {} {} for {} GPUs, {} channel{}, {} thread blocks, {} steps\n", path,
+            program->name, program->contract.name(), program->contract.ranks(), program->channels,
+            program->channels == 1 ? "" : "s", program->thread_blocks(), msccl_steps(*program));
   return 0;
 }
 

@@ -14,6 +14,7 @@
 #include "cli/deploy_constants.hpp"
 #include "cli/deploy_folder.hpp"
 #include "cli/exported_policy.hpp"
+#include "cli/print.hpp"
 #include "core/text_file.hpp"
 #include "deploy/kernel_times.hpp"
 #include "deploy/tuner_choices.hpp"
@@ -231,6 +232,10 @@ int deploy(const std::vector<std::string>& args) {
   const std::string folder =
       std::filesystem::absolute(arguments->text("out")).lexically_normal().string();
   check_deploy_folder(folder, arguments->has("force"));
+  for (const char* name : {"policy", "dispatch", "times"}) {
+    if (!arguments->has(name)) continue;
+    refuse_deployed_file(arguments->text(name), folder, argument_location(name));
+  }
   Deployment deployment{
       .arguments = *arguments,
       .release = deployed_release(arguments->text("for"), argument_location("for")),
@@ -243,9 +248,9 @@ int deploy(const std::vector<std::string>& args) {
   deployment.add(kDeployedReadme, readme(deployment, folder));
   write_deploy_folder(folder, deployment.files, arguments->has("force"));
   if (arguments->has("quiet")) return 0;
-  for (const std::string& line : deployment.said) fmt::print("{}\n", line);
-  fmt::print("folder    {} (for {}; its README.md has the two lines to add to a job)\n",
-             arguments->text("out"), deployment.release.name);
+  for (const std::string& line : deployment.said) print_out("{}\n", line);
+  print_out("folder    {} (for {}; its README.md has the two lines to add to a job)\n",
+            arguments->text("out"), deployment.release.name);
   return 0;
 }
 

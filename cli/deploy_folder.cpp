@@ -6,7 +6,6 @@
 #include <system_error>
 #include <unistd.h>
 
-#include "core/error.hpp"
 #include "core/text_file.hpp"
 
 namespace cclgym {
@@ -81,6 +80,16 @@ void check_deploy_folder(const std::string& folder, bool force) {
   if (force || fs::is_empty(path, error) || is_ours(path)) return;
   throw UserError(quoted(folder, 200) +
                   ": a folder of other things; choose another, or add --force to write into it");
+}
+
+void refuse_deployed_file(const std::string& path, const std::string& folder,
+                          const SourceLocation& where) {
+  std::error_code error;
+  for (const std::string_view name : kNames) {
+    if (!fs::equivalent(path, clean(folder) / name, error)) continue;
+    throw UserError(where, quoted(path, 200) +
+                               " is a file of the folder that is written; choose another folder");
+  }
 }
 
 void write_deploy_folder(const std::string& folder, const std::vector<DeployedFile>& files,

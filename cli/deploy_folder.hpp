@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/error.hpp"
+
 namespace cclgym {
 
 /// A file of the folder.
@@ -29,6 +31,11 @@ inline constexpr std::string_view kEnvironmentMark = "# Written by cclgym deploy
 
 /// Throws UserError if `folder` is there and neither empty nor written by deploy, unless `force`.
 void check_deploy_folder(const std::string& folder, bool force);
+
+/// Throws UserError at `where` if `path` is a file that deploying into `folder` replaces or
+/// removes.
+void refuse_deployed_file(const std::string& path, const std::string& folder,
+                          const SourceLocation& where);
 
 /// Writes the files whole or not at all into a new folder, or replaces those of one that is there:
 /// files of deploy that are not among them are removed, others stay. Throws UserError.

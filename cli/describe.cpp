@@ -1,10 +1,9 @@
 // cclgym describe: what a fabric looks like.
 #include "topology_models/describe.hpp"
 
-#include <fmt/core.h>
-
 #include "cli/command.hpp"
 #include "cli/fabric_options.hpp"
+#include "cli/print.hpp"
 #include "core/text_file.hpp"
 #include "topology_models/registry.hpp"
 
@@ -18,20 +17,20 @@ int describe(const std::vector<std::string>& args) {
       .positional("NAME", "a fabric's name (cclgym list fabrics) or a .yaml file");
   add_fabric_options(reader);
   const auto arguments =
-      reader.option("dot", "FILE", "also write a drawing for Graphviz: dot -Tsvg FILE").read(args);
+      reader.output("dot", "FILE", "also write a drawing for Graphviz: dot -Tsvg FILE").read(args);
   if (!arguments) return 0;
   if (const std::string& what = arguments->text("WHAT"); what != "fabric") {
     throw UserError(unknown_name_message("thing to describe", what, {"fabric"}));
   }
   const auto fabric = fabric_of(arguments->text("NAME"), *arguments);
-  fmt::print("{}", describe_fabric(*fabric));
+  print_out("{}", describe_fabric(*fabric));
   if (const FabricInfo* info = find_fabric_info(arguments->text("NAME"))) {
-    fmt::print("{}", describe_facts(info->facts));
+    print_out("{}", describe_facts(info->facts));
   }
   if (arguments->has("dot")) {
     const std::string& path = arguments->text("dot");
     write_text_file(path, to_dot(*fabric));
-    fmt::print("\ndrawing in {}: render it with dot -Tsvg {} -o fabric.svg\n", path, path);
+    print_out("\ndrawing in {}: render it with dot -Tsvg {} -o fabric.svg\n", path, path);
   }
   return 0;
 }

@@ -11,6 +11,8 @@
 #include "agents/trigger_file.hpp"
 #include "cli/agent_run.hpp"
 #include "cli/command.hpp"
+#include "cli/print.hpp"
+#include "core/own_files.hpp"
 #include "core/text_file.hpp"
 #include "sim/config_chooser.hpp"
 #include "training_report/choice_ranges.hpp"
@@ -176,10 +178,17 @@ int evaluate(const std::vector<std::string>& args) {
     if (!arguments->has("against")) add_baselines(baselines_of(parts));
   }
   if (arguments->has("out")) folder = arguments->text("out");
+  // A training's own folder has a report, to which the comparison is added.
+  if (!std::filesystem::equivalent(folder, source, error)) {
+    refuse_foreign_files(folder, {.writer = "cclgym evaluate",
+                                  .mark = "evaluation.csv",
+                                  .mark_begins = "part,policy,",
+                                  .others = {"choices.txt", "report.html", "experiment.yaml"}});
+  }
   const bool quiet = arguments->has("quiet");
   if (!quiet) {
     options.notice = [](const std::string& policy, std::uint64_t seed) {
-      fmt::print(stderr, "seed {}: {}\n", seed, policy);
+      print_error("seed {}: {}\n", seed, policy);
     };
   }
   const std::vector<PublishedRow> regimes = published_regimes();
@@ -198,9 +207,9 @@ int evaluate(const std::vector<std::string>& args) {
     choices += choices_text(done.back(), regimes) + "\n";
     if (quiet) continue;
     const std::vector<PolicySummary> summaries = summarize_runs(done.back().runs);
-    fmt::print("{}: {} policies on {}, {} calls a seed\n{}{}\n", part.label, policies.size(),
-               part.setup->fabric_label, done.back().runs.front().calls,
-               evaluation_table(summaries), decisions_text(summaries));
+    print_out("{}: {} policies on {}, {} calls a seed\n{}{}\n", part.label, policies.size(),
+              part.setup->fabric_label, done.back().runs.front().calls, evaluation_table(summaries),
+              decisions_text(summaries));
   }
   std::filesystem::create_directories(folder, error);
   if (error) throw UserError(quoted(folder, 200) + ": cannot be made: " + error.message());
@@ -209,7 +218,7 @@ int evaluate(const std::vector<std::string>& args) {
   page.parts = done;
   write_text_file(folder + "/report.html", training_html(page, regimes));
   if (!quiet) {
-    fmt::print(
+    print_out(
         "{0}cells     {1}/evaluation.csv\nchoices   {1}/choices.txt\nreport    {1}/report.html\n",
         choices, folder);
   }

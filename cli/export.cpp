@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <fmt/core.h>
 #include <optional>
 #include <string_view>
 
@@ -12,6 +11,7 @@
 #include "cli/agent_run.hpp"
 #include "cli/command.hpp"
 #include "cli/exported_policy.hpp"
+#include "cli/print.hpp"
 #include "cli/torch_program.hpp"
 #include "core/text_file.hpp"
 #include "deploy/policy_file.hpp"
@@ -37,7 +37,7 @@ bool is_of_training(const std::string& name) {
   return name.starts_with("seed-") || std::ranges::find(kNames, name) != kNames.end();
 }
 
-// What an option may not write to: files of the run itself, and what the other option writes.
+// What an option may not write to: files of the run itself.
 void check_targets(const Arguments& arguments) {
   namespace fs = std::filesystem;
   std::error_code error;
@@ -55,17 +55,14 @@ void check_targets(const Arguments& arguments) {
                       quoted(arguments.text(name), 200) + " is a file of the training itself");
     }
   }
-  if (arguments.has("to") && arguments.has("csv") && target("to") == target("csv")) {
-    throw UserError(argument_location("csv"), "names the file that --to writes");
-  }
 }
 
 int export_agent(const std::vector<std::string>& args) {
   const auto arguments = ArgumentReader(export_command())
                              .positional("RUN", "folder of a training")
-                             .option("to", "FILE", "the file to write (.policy, .pt)")
+                             .output("to", "FILE", "the file to write (.policy, .pt)")
                              .option(format_option(), "FORMAT")
-                             .option("csv", "FILE", "the CSV of NCCL's stock tuner to write")
+                             .output("csv", "FILE", "the CSV of NCCL's stock tuner to write")
                              .option(agent_seed_option(), "N")
                              .flag("quiet", "print nothing but errors")
                              .read(args);
@@ -90,15 +87,15 @@ int export_agent(const std::vector<std::string>& args) {
   if (torchscript) {
     write_torchscript(policy.weights, policy.rules, arguments->text("to"));
     if (!quiet) {
-      fmt::print("module    {} (TorchScript, {} machines)\n", arguments->text("to"),
-                 machines.size());
+      print_out("module    {} (TorchScript, {} machines)\n", arguments->text("to"),
+                machines.size());
     }
   } else if (arguments->has("to")) {
     const std::string bytes = format_policy(file);
     write_text_file(arguments->text("to"), bytes);
     if (!quiet) {
-      fmt::print("policy    {} ({} bytes, {} machines)\n", arguments->text("to"), bytes.size(),
-                 machines.size());
+      print_out("policy    {} ({} bytes, {} machines)\n", arguments->text("to"), bytes.size(),
+                machines.size());
     }
   }
   if (!arguments->has("csv")) return 0;
@@ -113,8 +110,8 @@ int export_agent(const std::vector<std::string>& args) {
   }
   write_text_file(arguments->text("csv"), csv);
   if (!quiet) {
-    fmt::print("csv       {} ({} lines; {} ranges left to NCCL, as its tuner cannot say them)\n",
-               arguments->text("csv"), lines, left_out);
+    print_out("csv       {} ({} lines; {} ranges left to NCCL, as its tuner cannot say them)\n",
+              arguments->text("csv"), lines, left_out);
   }
   return 0;
 }

@@ -9,6 +9,7 @@
 
 #include "cli/command.hpp"
 #include "cli/measured_options.hpp"
+#include "cli/print.hpp"
 #include "cli/run_cells.hpp"
 #include "core/text_file.hpp"
 #include "core/units.hpp"
@@ -90,7 +91,7 @@ class ProgressLine {
  public:
   explicit ProgressLine(bool quiet) : quiet_(quiet), terminal_(::isatty(STDERR_FILENO) == 1) {}
   ~ProgressLine() {
-    if (shown_ && terminal_) fmt::print(stderr, "\n");
+    if (shown_ && terminal_) print_error("\n");
   }
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
@@ -100,8 +101,8 @@ class ProgressLine {
     const bool last = at.evaluation >= at.evaluations;
     if (!terminal_ && !last && at.stage == stage_ && at.evaluation % 25 != 0) return;
     const std::string error = at.mean > 0 ? fmt::format("  mean |ln| {:.4f}", at.mean) : "";
-    fmt::print(stderr, "{}{} {}/{}{}{}", terminal_ ? "\r" : "", at.stage, at.evaluation,
-               at.evaluations, error, terminal_ ? "\033[K" : "\n");
+    print_error("{}{} {}/{}{}{}", terminal_ ? "\r" : "", at.stage, at.evaluation, at.evaluations,
+                error, terminal_ ? "\033[K" : "\n");
     stage_ = at.stage;
     shown_ = true;
   }
@@ -118,9 +119,9 @@ int fit_parameters(const std::vector<std::string>& args) {
   add_measured_options(reader);
   const auto arguments =
       reader
-          .option("start", "SET",
-                  "where the fit begins, which is also its prior: a shipped set or "
-                  "a .yaml file [default: the set of the fabric's GPU]")
+          .input("start", "SET",
+                 "where the fit begins, which is also its prior: a shipped set or "
+                 "a .yaml file [default: the set of the fabric's GPU]")
           .option("parameters", "NAMES",
                   "what to fit, e.g. kernel_launch,protocols.LL.step_latency "
                   "[default: all that the rows can tell]")
@@ -131,7 +132,7 @@ int fit_parameters(const std::vector<std::string>& args) {
           .option(kEvaluations, "N")
           .option(kSeed, "N")
           .option("name", "NAME", "of the set [default: the file's]")
-          .option("out,o", "FILE", "the parameter set to write (.yaml)")
+          .output("out,o", "FILE", "the parameter set to write (.yaml)")
           .option(jobs_option(), "N")
           .flag("quiet", "no progress on standard error")
           .read(args);
@@ -142,8 +143,7 @@ int fit_parameters(const std::vector<std::string>& args) {
   // One set describes one system, unless the user says that several are alike.
   if (measured.filter.systems.empty()) require_one_system(cells, measured.path);
   for (const RefusedRows& refused : cells.refused) {
-    fmt::print(stderr, "left out: {} rows of {}: {}\n", refused.rows, refused.system,
-               refused.reason);
+    print_error("left out: {} rows of {}: {}\n", refused.rows, refused.system, refused.reason);
   }
   if (cells.cells.empty()) {
     throw UserError({measured.path, 0, 0},
@@ -192,7 +192,7 @@ int fit_parameters(const std::vector<std::string>& args) {
     ProgressLine progress(arguments->has("quiet"));
     result = fit(cells.cells, options, [&](const FitProgress& at) { progress.show(at); });
   }
-  fmt::print("{}", fit_text(result));
+  print_out("{}", fit_text(result));
   if (!arguments->has("out")) return 0;
   const std::string& path = arguments->text("out");
   const std::filesystem::path file(path);
@@ -200,7 +200,7 @@ int fit_parameters(const std::vector<std::string>& args) {
   result.model.description = fmt::format("fitted to {}", cells.cells.front().system);
   write_text_file(path, fitted_set_yaml(result, start_name,
                                         std::filesystem::path(measured.path).filename().string()));
-  fmt::print("\nset       {}\n", path);
+  print_out("\nset       {}\n", path);
   return 0;
 }
 

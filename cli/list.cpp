@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cli/command.hpp"
+#include "cli/print.hpp"
 #include "collectives/algorithm.hpp"
 #include "cost_models/cost_model.hpp"
 #include "sim/config_chooser.hpp"
@@ -104,7 +105,7 @@ int list(const std::vector<std::string>& args) {
     const Lines lines = lines_of();
     std::size_t width = 0;
     for (const auto& [key, text] : lines) width = std::max(width, key.size());
-    for (const auto& [key, text] : lines) fmt::print("{:<{}}  {}\n", key, width, text);
+    for (const auto& [key, text] : lines) print_out("{:<{}}  {}\n", key, width, text);
     return 0;
   }
   throw UserError(unknown_name_message("list", what, names));

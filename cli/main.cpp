@@ -1,10 +1,10 @@
 // The program: finds the subcommand and turns what it throws into a message and an exit code.
-#include <cstdio>
 #include <exception>
 #include <fmt/core.h>
 
 #include "calibration/cuda/cuda_build.hpp"
 #include "cli/command.hpp"
+#include "cli/print.hpp"
 #include "core/error.hpp"
 #include "experiments/version.hpp"
 #include "sim/engine.hpp"
@@ -12,6 +12,7 @@
 namespace cclgym {
 namespace {
 
+constexpr int kOutputLost = 1;
 constexpr int kUsageError = 2;
 constexpr int kStalled = 3;
 constexpr int kInternalError = 70;  // EX_SOFTWARE of sysexits.h
@@ -34,7 +35,11 @@ std::string help() {
   }
   text +=
       "\n  cclgym COMMAND --help  explains a command, with examples\n"
-      "  cclgym --version       prints the version and what is built in\n";
+      "  cclgym --version       prints the version and what is built in\n\n"
+      "Exit codes: 0 done; 1 standard output cannot be written, or `verify` found a program "
+      "wrong;\n"
+      "2 a mistake in what was given; 3 a simulation stalled; 70 a fault of cclgym itself; 130 "
+      "Ctrl-C\n";
   return text;
 }
 
@@ -48,18 +53,25 @@ std::string version() {
   return text;
 }
 
+// Without formatting, which could throw.
+void tell(const char* kind, const char* message) noexcept {
+  write_to_standard_error(kind);
+  write_to_standard_error(message);
+  write_to_standard_error("\n");
+}
+
 int run_program(const std::vector<std::string>& args) {
   if (args.empty()) {
-    fmt::print(stderr, "{}", help());
+    print_error("{}", help());
     return kUsageError;
   }
   const std::string& name = args.front();
   if (name == "--help" || name == "-h" || name == "help") {
-    fmt::print("{}", help());
+    print_out("{}", help());
     return 0;
   }
   if (name == "--version") {
-    fmt::print("{}", version());
+    print_out("{}", version());
     return 0;
   }
   std::vector<std::string> names;
@@ -73,25 +85,32 @@ int run_program(const std::vector<std::string>& args) {
   throw UserError(unknown_name_message("command", name, names));
 }
 
+// The exit code; what is thrown is told on standard error.
+int guarded_run(const std::vector<std::string>& args) noexcept {
+  try {
+    return run_program(args);
+  } catch (const UserError& error) {
+    tell("error: ", error.what());
+    return kUsageError;
+  } catch (const SimulationStalled& error) {
+    tell("error: ", error.what());
+    return kStalled;
+  } catch (const std::exception& error) {
+    tell("internal error: ", error.what());
+  } catch (...) {
+    tell("internal error: ", "something was thrown that is no exception");
+  }
+  return kInternalError;
+}
+
 }  // namespace
 }  // namespace cclgym
 
 int main(int argc, char** argv) {
-  try {
-    const int code = cclgym::run_program({argv + (argc > 0 ? 1 : 0), argv + argc});
-    // What could not be written (a full disk, say) must not look like success.
-    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-      throw cclgym::UserError("standard output cannot be written");
-    }
-    return code;
-  } catch (const cclgym::UserError& error) {
-    fmt::print(stderr, "error: {}\n", error.what());
-    return cclgym::kUsageError;
-  } catch (const cclgym::SimulationStalled& error) {
-    fmt::print(stderr, "error: {}\n", error.what());
-    return cclgym::kStalled;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "internal error: {}\n", error.what());
-    return cclgym::kInternalError;
-  }
+  cclgym::open_closed_standard_streams();
+  const int code = cclgym::guarded_run({argv + (argc > 0 ? 1 : 0), argv + argc});
+  // What could not be written (a full disk, say) must not look like success.
+  if (!cclgym::standard_output_lost()) return code;
+  cclgym::tell("error: ", "standard output cannot be written");
+  return code == 0 ? cclgym::kOutputLost : code;
 }

@@ -86,12 +86,12 @@ void check_output_folder(const Arguments& arguments) {
 }
 
 void add_measured_options(ArgumentReader& reader) {
-  reader.option("measured", "FILE", "CSV of measured times, or the output of nccl-tests")
+  reader.input("measured", "FILE", "CSV of measured times, or the output of nccl-tests")
       .option("system", "NAMES",
               "only rows of these systems; of a file that does not say: its name")
-      .option("fabric", "FABRIC",
-              "what all rows were measured on, a shipped fabric or a .yaml file "
-              "[default: what the name of the system stands for]")
+      .input("fabric", "FABRIC",
+             "what all rows were measured on, a shipped fabric or a .yaml file "
+             "[default: what the name of the system stands for]")
       .option("config", "NAMES", "only rows with these names in the column config")
       .option("collective", "NAMES",
               "only rows of these collectives; of nccl-tests that do not say: theirs")

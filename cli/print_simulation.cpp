@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include "cli/print.hpp"
 #include "core/units.hpp"
 #include "sim/analysis.hpp"
 
@@ -41,7 +42,7 @@ void print_critical_path(const SimulationRecord& record) {
     }
   }
   const Result& result = record.result;
-  fmt::print(
+  print_out(
       "critical path     {}{} transfers: launch {}, latency {}, bytes on the move {}, local {}\n",
       result.simulated_tiles < result.tiles
           ? fmt::format("of the first {} tiles: ", result.simulated_tiles)
@@ -61,13 +62,13 @@ void print_links(const SimulationRecord& record, const Fabric& fabric) {
     return uses[a].busy_s > uses[b].busy_s;
   });
   if (order.empty()) return;
-  fmt::print("\n{:<28}{:>14}{:>14}{:>8}\n", "busiest links", "wire bytes", "busy", "share");
+  print_out("\n{:<28}{:>14}{:>14}{:>8}\n", "busiest links", "wire bytes", "busy", "share");
   for (std::size_t i = 0; i < std::min(kShown, order.size()); ++i) {
     const LinkUse& use = uses[order[i]];
-    fmt::print("{:<28}{:>14.0f}{:>14}{:>7.1f}%\n", link_name(fabric, order[i]), use.bytes,
-               format_time(use.busy_s), 100 * use.busy_s / record.result.time_s);
+    print_out("{:<28}{:>14.0f}{:>14}{:>7.1f}%\n", link_name(fabric, order[i]), use.bytes,
+              format_time(use.busy_s), 100 * use.busy_s / record.result.time_s);
   }
-  if (order.size() > kShown) fmt::print("… and {} more\n", order.size() - kShown);
+  if (order.size() > kShown) print_out("… and {} more\n", order.size() - kShown);
 }
 
 }  // namespace
@@ -104,7 +105,7 @@ void print_simulation_json(const SimulationRecord& record, const Simulator& simu
   };
   if (!record.dated()) {
     json["links"] = json["critical_path"] = nullptr;
-    fmt::print("{}\n", json.dump(2));
+    print_out("{}\n", json.dump(2));
     return;
   }
   nlohmann::ordered_json& links = json["links"] = nlohmann::ordered_json::array();
@@ -123,7 +124,7 @@ void print_simulation_json(const SimulationRecord& record, const Simulator& simu
                     {"end_s", record.end_s[at]}});
     if (result.tiles > 1) path.back()["tile"] = firing.tile;
   }
-  fmt::print("{}\n", json.dump(2));
+  print_out("{}\n", json.dump(2));
 }
 
 void print_simulation(const SimulationRecord& record, const Simulator& simulator,
@@ -132,32 +133,32 @@ void print_simulation(const SimulationRecord& record, const Simulator& simulator
   const auto [first, last] =
       std::minmax_element(result.rank_time_s.begin(), result.rank_time_s.end());
   const Config& config = record.config;
-  fmt::print("{} of {} on {} ({} ranks): {}, {}, {} channel{}, {}{} threads\n",
-             to_string(record.call.collective), format_bytes(record.call.bytes),
-             simulator.fabric().name(), simulator.fabric().ranks(), config.algorithm,
-             to_string(config.protocol), config.channels, config.channels == 1 ? "" : "s",
-             config.instances == 1 ? "" : fmt::format("{} instances, ", config.instances),
-             config.threads);
-  if (!chooser.empty()) fmt::print("chosen by {}\n", chooser);
-  fmt::print("cost model {}, {}engine {}\n\n", simulator.cost_model().name,
-             simulator.noise().none() ? "" : fmt::format("noise {}, ", simulator.noise().name),
-             simulator.engine_name());
-  fmt::print("time              {}\n", format_time(result.time_s));
-  fmt::print("algbw, busbw      {}, {}\n", format_rate(result.algbw_Bps),
-             format_rate(result.busbw_Bps));
-  fmt::print("ranks done        from {} to {}\n", format_time(*first), format_time(*last));
-  fmt::print("steps, flows      {}, {}\n", result.steps, result.flows);
+  print_out("{} of {} on {} ({} ranks): {}, {}, {} channel{}, {}{} threads\n",
+            to_string(record.call.collective), format_bytes(record.call.bytes),
+            simulator.fabric().name(), simulator.fabric().ranks(), config.algorithm,
+            to_string(config.protocol), config.channels, config.channels == 1 ? "" : "s",
+            config.instances == 1 ? "" : fmt::format("{} instances, ", config.instances),
+            config.threads);
+  if (!chooser.empty()) print_out("chosen by {}\n", chooser);
+  print_out("cost model {}, {}engine {}\n\n", simulator.cost_model().name,
+            simulator.noise().none() ? "" : fmt::format("noise {}, ", simulator.noise().name),
+            simulator.engine_name());
+  print_out("time              {}\n", format_time(result.time_s));
+  print_out("algbw, busbw      {}, {}\n", format_rate(result.algbw_Bps),
+            format_rate(result.busbw_Bps));
+  print_out("ranks done        from {} to {}\n", format_time(*first), format_time(*last));
+  print_out("steps, flows      {}, {}\n", result.steps, result.flows);
   if (result.simulated_tiles < result.tiles) {
-    fmt::print("tiles             {}; {} simulated, the rest carried on {} {}\n", result.tiles,
-               result.simulated_tiles,
-               result.periodic ? "exactly but for" : "from them, off by an estimated",
-               format_time(result.tile_error_s));
+    print_out("tiles             {}; {} simulated, the rest carried on {} {}\n", result.tiles,
+              result.simulated_tiles,
+              result.periodic ? "exactly but for" : "from them, off by an estimated",
+              format_time(result.tile_error_s));
   } else if (result.tiles > 1) {
-    fmt::print("tiles             {}\n", result.tiles);
+    print_out("tiles             {}\n", result.tiles);
   }
   if (!record.dated()) {
-    fmt::print("critical path     and links are left out beyond {} transfers and delays\n",
-               SimulationRecord::kMostDated);
+    print_out("critical path     and links are left out beyond {} transfers and delays\n",
+              SimulationRecord::kMostDated);
     return;
   }
   print_critical_path(record);

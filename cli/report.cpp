@@ -1,10 +1,10 @@
 // cclgym report: the table and the HTML page of a run that was made before.
 #include "experiments/report.hpp"
 
-#include <fmt/core.h>
 #include <iostream>
 
 #include "cli/command.hpp"
+#include "cli/print.hpp"
 #include "experiments/published_comparison.hpp"
 #include "experiments/report_summary.hpp"
 #include "experiments/results.hpp"
@@ -18,16 +18,18 @@ namespace {
 int report(const std::vector<std::string>& args) {
   ArgumentReader reader(report_command());
   reader.positional("DIR", "folder of a run (has experiment.yaml and results.csv)")
-      .option("out", "FILE", "the page to write [default: DIR/report.html]")
+      .output("out", "FILE", "the page to write [default: DIR/report.html]")
       .flag("quiet", "print nothing but errors");
   const auto arguments = reader.read(args);
   if (!arguments) return 0;
   const std::string& dir = arguments->text("DIR");
+  if (arguments->has("out")) {
+    refuse_file_of_run(arguments->text("out"), dir, argument_location("out"));
+  }
   const Experiment experiment = load_run_experiment(dir);
   const ResultTable results = read_run_results(experiment, dir);
   if (results.truncated) {
-    fmt::print(stderr, "{}: the last row is cut off in the middle and left out\n",
-               results_path(dir));
+    print_error("{}: the last row is cut off in the middle and left out\n", results_path(dir));
   }
   const std::string page = write_report(experiment, results.rows, dir,
                                         arguments->has("out") ? arguments->text("out") : "");

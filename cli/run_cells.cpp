@@ -1,11 +1,11 @@
 #include "cli/run_cells.hpp"
 
-#include <fmt/core.h>
 #include <iostream>
 #include <memory>
 #include <unistd.h>
 
 #include "cli/interrupt.hpp"
+#include "cli/print.hpp"
 #include "experiments/progress.hpp"
 #include "experiments/run_folder.hpp"
 #include "experiments/worker_pool.hpp"
@@ -37,20 +37,18 @@ void run_cells(const Experiment& experiment, const RunOptions& options, bool qui
                     .on_progress = [&](std::size_t done) { interrupt.update(done); }});
     return;
   }
-  for (const std::string& line : experiment.skipped) fmt::print(stderr, "left out: {}\n", line);
+  for (const std::string& line : experiment.skipped) print_error("left out: {}\n", line);
   std::unique_ptr<Progress> progress;
   const RunObserver observer{
       .on_start =
           [&](std::size_t found, bool dropped_row) {
             interrupt.update(found);
             if (dropped_row) {
-              fmt::print(stderr,
-                         "resuming: the last row of {} was cut off in the middle and is dropped\n",
-                         results_path(options.folder));
+              print_error("resuming: the last row of {} was cut off in the middle and is dropped\n",
+                          results_path(options.folder));
             }
             if (found > 0) {
-              fmt::print(stderr, "resuming: {} of {} cells are done\n", found,
-                         experiment.cells.size());
+              print_error("resuming: {} of {} cells are done\n", found, experiment.cells.size());
             }
             progress =
                 std::make_unique<Progress>(std::cerr, terminal, experiment.cells.size(), found);

@@ -4,6 +4,7 @@
 
 #include "cli/command.hpp"
 #include "cli/fabric_options.hpp"
+#include "cli/print.hpp"
 #include "cli/print_simulation.hpp"
 #include "collectives/msccl_xml.hpp"
 #include "collectives/verify.hpp"
@@ -164,13 +165,13 @@ std::shared_ptr<const ThreadBlockProgram> program_of(const Arguments& arguments,
 
 int simulate(const std::vector<std::string>& args) {
   ArgumentReader reader(simulate_command());
-  reader.option("fabric", "F", "a fabric's name (cclgym list fabrics) or a .yaml file");
+  reader.input("fabric", "F", "a fabric's name (cclgym list fabrics) or a .yaml file");
   add_fabric_options(reader);
   const auto arguments =
       reader.option("collective", "C", "what to carry out (cclgym list collectives)")
           .option("algorithm", "A", "how, or what chooses how (cclgym list algorithms)")
-          .option("program", "FILE",
-                  "a program in MSCCL XML, instead of --collective, --algorithm and --channels")
+          .input("program", "FILE",
+                 "a program in MSCCL XML, instead of --collective, --algorithm and --channels")
           .option("protocol", "P", "LL, LL128 or Simple (default: Simple, or the program's)")
           .option(options().channels, "K")
           .option(options().instances, "R")
@@ -180,13 +181,13 @@ int simulate(const std::vector<std::string>& args) {
           .option(options().slots, "N")
           .option(options().datatype, "D")
           .option(options().root, "R")
-          .option("cost-model", "M",
-                  "a cost model's name (cclgym list cost-models), a .yaml file, or auto: the one "
-                  "of the fabric's GPUs (default: auto)")
+          .input("cost-model", "M",
+                 "a cost model's name (cclgym list cost-models), a .yaml file, or auto: the one "
+                 "of the fabric's GPUs (default: auto)")
           .option("engine", "E", "simulation engine (default: the first of cclgym list engines)")
           .option(options().noise, "P")
           .option(options().seed, "N")
-          .option("timeline", "FILE", "write a Chrome trace, to be opened in ui.perfetto.dev")
+          .output("timeline", "FILE", "write a Chrome trace, to be opened in ui.perfetto.dev")
           .flag("json", "print JSON instead of text")
           .read(args);
   if (!arguments) return 0;
@@ -241,8 +242,8 @@ int simulate(const std::vector<std::string>& args) {
   if (arguments->has("timeline")) {
     write_timeline_file(arguments->text("timeline"), record, *fabric);
     if (!arguments->has("json")) {
-      fmt::print("\ntimeline in {}: open it in https://ui.perfetto.dev\n",
-                 arguments->text("timeline"));
+      print_out("\ntimeline in {}: open it in https://ui.perfetto.dev\n",
+                arguments->text("timeline"));
     }
   }
   return 0;

@@ -1,11 +1,11 @@
 #include "cli/sweep_options.hpp"
 
-#include <fmt/core.h>
 #include <iostream>
 #include <memory>
 #include <unistd.h>
 
 #include "cli/interrupt.hpp"
+#include "cli/print.hpp"
 #include "experiments/progress.hpp"
 
 namespace cclgym {
@@ -87,7 +87,7 @@ SweepResult run_sweep(const MeasurementBackend& backend, const Arguments& argume
     if (!interrupt) {
       interrupt = std::make_unique<InterruptNotice>(at.total, terminal && !quiet);
       if (!quiet && at.found > 0) {
-        fmt::print(stderr, "resuming: {} of {} cells are done\n", at.found, at.total);
+        print_error("resuming: {} of {} cells are done\n", at.found, at.total);
       }
       if (!quiet) progress = std::make_unique<Progress>(std::cerr, terminal, at.total, at.found);
     }
@@ -96,12 +96,11 @@ SweepResult run_sweep(const MeasurementBackend& backend, const Arguments& argume
   });
   if (progress) progress->leave_line();
   if (result.dropped_row) {
-    fmt::print(stderr, "note: the last row of {} was cut off in the middle: measured again\n",
-               path);
+    print_error("note: the last row of {} was cut off in the middle: measured again\n", path);
   }
   if (!result.environment_note.empty()) {
-    fmt::print(stderr, "note: rows that were there were measured elsewhere: {}\n",
-               result.environment_note);
+    print_error("note: rows that were there were measured elsewhere: {}\n",
+                result.environment_note);
   }
   return result;
 }

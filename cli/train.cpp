@@ -10,7 +10,9 @@
 #include "agents/trainer.hpp"
 #include "agents/trigger_file.hpp"
 #include "cli/command.hpp"
+#include "cli/print.hpp"
 #include "cli/torch_program.hpp"
+#include "core/own_files.hpp"
 #include "core/text_file.hpp"
 #include "training_report/choice_ranges.hpp"
 #include "training_report/training_page.hpp"
@@ -49,7 +51,7 @@ class TrainProgress {
       : config_(config), seed_(seed), quiet_(quiet), terminal_(::isatty(STDERR_FILENO) == 1) {}
 
   void notice(const std::string& text) const {
-    if (!quiet_) fmt::print(stderr, "seed {}: {}\n", seed_, text);
+    if (!quiet_) print_error("seed {}: {}\n", seed_, text);
   }
 
   void update(const IterationReport& report) {
@@ -79,7 +81,7 @@ class TrainProgress {
       const double left_s = (now - start_s_) / done * (config_.iterations() - report.iteration);
       line += fmt::format("  {:.0f} s left", left_s);
     }
-    fmt::print(stderr, "{}{}{}", terminal_ ? "\r\x1b[K" : "", line, !terminal_ || last ? "\n" : "");
+    print_error("{}{}{}", terminal_ ? "\r\x1b[K" : "", line, !terminal_ || last ? "\n" : "");
     std::fflush(stderr);
   }
 
@@ -98,18 +100,18 @@ void print_result(const TrainConfig& config, std::uint64_t seed, const Iteration
                   const std::string& folder) {
   for (std::size_t i = 0; i < report.evaluation.size(); ++i) {
     const PolicyMeasure& one = report.evaluation[i];
-    fmt::print("seed {}  {}: ", seed, config.evaluation[i].label);
+    print_out("seed {}  {}: ", seed, config.evaluation[i].label);
     if (!std::isnan(one.oracle_ratio)) {
-      fmt::print("{:.4f} x the oracle's time, worst cell {:.4f} x, ", one.oracle_ratio,
-                 one.worst_cell);
+      print_out("{:.4f} x the oracle's time, worst cell {:.4f} x, ", one.oracle_ratio,
+                one.worst_cell);
     }
     if (!std::isnan(one.default_ratio)) {
-      fmt::print("{:.4f} x the default's time, ", one.default_ratio);
+      print_out("{:.4f} x the default's time, ", one.default_ratio);
     }
-    fmt::print("mean reward {:.4f} over {} calls\n", one.mean_reward, one.calls);
+    print_out("mean reward {:.4f} over {} calls\n", one.mean_reward, one.calls);
   }
-  fmt::print("seed {}  {} iterations, {:.0f} CPU seconds, {}\n", seed, report.iteration,
-             report.cpu_s, checkpoint_path(folder, seed));
+  print_out("seed {}  {} iterations, {:.0f} CPU seconds, {}\n", seed, report.iteration,
+            report.cpu_s, checkpoint_path(folder, seed));
 }
 
 // Of every environment that changes, with the agent of a seed.
@@ -126,7 +128,7 @@ void train_triggers(const TrainConfig& config, const Checkpoint& state, const st
     triggers.push_back(trigger);
     if (quiet) continue;
     const TriggerMeasure& found = trigger.held_out;
-    fmt::print(
+    print_out(
         "seed {}  trigger on {}: {} of {} changes found, median after {:g} calls, {:.3f} "
         "false alarms in 1,000 calls; {} other changes make no call {:g} % slower\n",
         state.seed, setup.fabric_label, found.found, found.changes, found.median_delay,
@@ -144,7 +146,20 @@ void write_page(const TrainConfig& config, const std::string& folder, bool train
   const TrainingPage page{.title = config.name,
                           .curves = read_learning_curves(folder, config.seeds)};
   write_text_file(path, training_html(page, published_regimes()));
-  if (!quiet) fmt::print("report  {}\n", path);
+  if (!quiet) print_out("report  {}\n", path);
+}
+
+// Removes what a training keeps of a seed, and nothing else that is in the folder.
+void remove_agent(const std::string& folder, std::uint64_t seed) {
+  const std::string checkpoint = checkpoint_path(folder, seed);
+  const std::string own = seed_folder(folder, seed);
+  std::error_code error;
+  for (const std::string& path :
+       {checkpoint, checkpoint + ".partial", own + "/metrics.csv", trigger_path(folder, seed)}) {
+    std::filesystem::remove(path, error);
+    if (error) throw UserError(quoted(path, 200) + ": cannot be removed: " + error.message());
+  }
+  std::filesystem::remove(own, error);  // unless there is more in it
 }
 
 // Refuses what could not be trained while nothing has been written or thrown away.
@@ -154,6 +169,11 @@ void check_folders(const TrainConfig& config, const std::vector<std::uint64_t>& 
   const auto place = [&](const std::string& path) {
     return std::filesystem::weakly_canonical(path, error);
   };
+  // Where relative paths refer to stands in train.source, which no other command writes.
+  refuse_foreign_files(folder, {.writer = "cclgym train",
+                                .mark = "train.source",
+                                .mark_begins = "/",
+                                .others = {"train.yaml", "report.html", "experiment.yaml"}});
   if (!config.start_from.empty() && place(config.start_from) == place(folder)) {
     throw UserError(quoted(folder, 200) +
                     ": the agents to train further are in it; expected another folder: see --out");
@@ -210,7 +230,7 @@ int train(const std::vector<std::string>& args) {
                   std::filesystem::absolute(config.file, error).lexically_normal().string());
   bool trained = false;
   for (const std::uint64_t seed : seeds) {
-    if (arguments->has("fresh")) std::filesystem::remove_all(seed_folder(folder, seed));
+    if (arguments->has("fresh")) remove_agent(folder, seed);
     TrainProgress progress(config, seed, quiet);
     IterationReport last;
     options.notice = [&](const std::string& text) { progress.notice(text); };
@@ -224,8 +244,8 @@ int train(const std::vector<std::string>& args) {
     trained = trained || last.iteration > 0;
     if (quiet) continue;
     if (last.iteration == 0) {
-      fmt::print("seed {}  was done: {} iterations, {}\n", seed, state.iteration,
-                 checkpoint_path(folder, seed));
+      print_out("seed {}  was done: {} iterations, {}\n", seed, state.iteration,
+                checkpoint_path(folder, seed));
     } else {
       print_result(config, seed, last, folder);
     }

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "cli/command.hpp"
+#include "cli/print.hpp"
 #include "cli/run_cells.hpp"
 #include "core/text_file.hpp"
 #include "experiments/load_experiment.hpp"
@@ -50,7 +51,7 @@ int tune(const std::vector<std::string>& args) {
   const auto arguments =
       ArgumentReader(tune_dispatch_command())
           .positional("SWEEP", "an experiment, which is run, or the folder of one that was run")
-          .option("out,o", "TABLE", "the dispatch table to write (.yaml)")
+          .output("out,o", "TABLE", "the dispatch table to write (.yaml)")
           .option(kTolerance, "X")
           .option("results", "DIR", "folder of the sweep's results [default: results/NAME]")
           .option(jobs_option(), "N")
@@ -65,6 +66,7 @@ int tune(const std::vector<std::string>& args) {
       kTolerance, argument_location("tolerance"));
   std::string folder;
   const Experiment experiment = sweep_of(*arguments, folder);
+  refuse_file_of_run(arguments->text("out"), folder, argument_location("out"));
   const std::vector<ResultRow> rows = read_run_results(experiment, folder).rows;
   if (rows.size() < experiment.cells.size()) {
     throw UserError(fmt::format("{}: {} of {} cells have no result; finish the run first",
@@ -79,7 +81,7 @@ int tune(const std::vector<std::string>& args) {
   const std::string& path = arguments->text("out");
   write_text_file(path, to_yaml(dispatch_table(blocks), comment));
   if (arguments->has("quiet")) return 0;
-  fmt::print("{}\ntable     {}\n", tuned_text(experiment, blocks), path);
+  print_out("{}\ntable     {}\n", tuned_text(experiment, blocks), path);
   return 0;
 }
 

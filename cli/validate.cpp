@@ -16,7 +16,9 @@
 #include "cli/command.hpp"
 #include "cli/measured_options.hpp"
 #include "cli/mpi_options.hpp"
+#include "cli/print.hpp"
 #include "cli/sweep_options.hpp"
+#include "core/own_files.hpp"
 #include "core/text_file.hpp"
 #include "core/units.hpp"
 #include "experiments/run_folder.hpp"
@@ -193,7 +195,7 @@ void publish(const std::vector<Validation>& parts, const std::filesystem::path& 
   const std::string text = validation_text(parts);
   write_text_file((folder / "validation.csv").string(), validation_csv(parts));
   write_text_file((folder / "validation.html").string(), validation_html(parts));
-  fmt::print("{}\npage      {}\n", text, (folder / "validation.html").string());
+  print_out("{}\npage      {}\n", text, (folder / "validation.html").string());
 }
 
 // Rows that are there, without a measurement: --show.
@@ -223,7 +225,7 @@ int show(const Arguments& arguments) {
     parts.push_back(read_validation(path, label));
   }
   if (!arguments.has("out")) {
-    fmt::print("{}", validation_text(parts));
+    print_out("{}", validation_text(parts));
     return 0;
   }
   check_output_folder(arguments);
@@ -263,6 +265,10 @@ int validate(const std::vector<std::string>& args) {
     throw UserError(argument_location("out"), "is missing; expected the folder to write");
   }
   check_output_folder(*arguments);
+  refuse_foreign_files(arguments->text("out"), {.writer = "cclgym validate",
+                                                .mark = "validation.csv",
+                                                .mark_begins = "part,collective,",
+                                                .others = {"validation.html"}});
   const AgentRun run = load_agent_run(arguments->text("RUN"));
   std::string label;
   FabricFeatures machine;

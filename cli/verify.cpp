@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "cli/command.hpp"
+#include "cli/print.hpp"
 #include "collectives/interpreter.hpp"
 #include "collectives/msccl_xml.hpp"
 
@@ -47,25 +48,25 @@ bool check(const ThreadBlockProgram& program, std::int32_t slots, const std::str
            const std::optional<ExecuteOptions>& execution) {
   const VerifyReport report = verify(program, {.slots = slots});
   if (!report.ok) {
-    fmt::print("{}wrong:\n{}", form, report.to_string());
+    print_out("{}wrong:\n{}", form, report.to_string());
     return false;
   }
   if (program.contract.kind() == CollectiveKind::Custom) {
-    fmt::print(
+    print_out(
         "{}right: no races, deadlocks or unmatched messages (custom: it requires no result)\n",
         form);
   } else {
-    fmt::print("{}right: computes {} in every order of execution\n", form, program.contract.name());
+    print_out("{}right: computes {} in every order of execution\n", form, program.contract.name());
   }
   if (!execution) return true;
   const ExecuteReport executed = execute(program, *execution);
   if (!executed.ok) {
-    fmt::print("{}wrong when executed, interleaving {}:\n{}", form, executed.interleavings,
-               executed.to_string());
+    print_out("{}wrong when executed, interleaving {}:\n{}", form, executed.interleavings,
+              executed.to_string());
     return false;
   }
-  fmt::print("{}executed {} with {}: right\n", form, plural(executed.interleavings, "interleaving"),
-             plural(slots, "slot"));
+  print_out("{}executed {} with {}: right\n", form, plural(executed.interleavings, "interleaving"),
+            plural(slots, "slot"));
   return true;
 }
 
@@ -91,11 +92,11 @@ int verify_file(const std::vector<std::string>& args) {
   const XmlProgram read = read_msccl_xml_file(path);
   const ThreadBlockProgram& program = read.program;
   const Contract& contract = program.contract;
-  fmt::print("{}: {} {} for {} GPUs, {}, {} thread blocks, {} steps\n", path, program.name,
-             contract.name(), contract.ranks(), plural(program.channels, "channel"),
-             program.thread_blocks(), program.instructions());
+  print_out("{}: {} {} for {} GPUs, {}, {} thread blocks, {} steps\n", path, program.name,
+            contract.name(), contract.ranks(), plural(program.channels, "channel"),
+            program.thread_blocks(), program.instructions());
   if (is_rooted(contract.kind())) {
-    fmt::print(
+    print_out(
         "root: rank {}{}\n", contract.root(),
         read.root_assumed ? " (assumed: the file does not say, and no one rank stands out)" : "");
   }

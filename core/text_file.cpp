@@ -64,12 +64,16 @@ std::pair<int, std::string> create_beside(const std::filesystem::path& target) {
   return {file, temporary};
 }
 
-}  // namespace
-
-std::string read_text_file(const std::string& path, std::size_t max_bytes) {
-  const std::string shown = quoted(path, 200);
+// The path for messages. Throws UserError if it can be no file's.
+std::string checked_name(const std::string& path) {
+  std::string shown = quoted(path, 200);
   if (path.empty()) throw UserError("an empty file name; expected the path of a file");
   if (path.find('\0') != std::string::npos) throw UserError(shown + ": not a file name");
+  return shown;
+}
+
+// What is at a path that is to be read: something, and no folder.
+std::filesystem::file_status status_to_read(const std::string& path, const std::string& shown) {
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(path, error);
   if (status.type() == std::filesystem::file_type::not_found) {
@@ -78,9 +82,35 @@ std::string read_text_file(const std::string& path, std::size_t max_bytes) {
   if (std::filesystem::is_directory(status)) {
     throw UserError(shown + ": is a folder; expected a file");
   }
+  return status;
+}
+
+[[noreturn]] void refuse_size(const std::string& shown, std::size_t max_bytes) {
+  throw UserError(shown + ": too large; expected at most " + format_bytes(max_bytes));
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  ~Descriptor() {
+    if (number_ >= 0) ::close(number_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  [[nodiscard]] int number() const { return number_; }
+
+ private:
+  int number_;
+};
+
+}  // namespace
+
+std::string read_text_file(const std::string& path, std::size_t max_bytes) {
+  const std::string shown = checked_name(path);
+  (void)status_to_read(path, shown);
   errno = 0;
   const auto close = [](std::FILE* file) { std::fclose(file); };
-  const std::unique_ptr<std::FILE, decltype(close)> file(std::fopen(path.c_str(), "rb"), close);
+  const std::unique_ptr<std::FILE, decltype(close)> file(std::fopen(path.c_str(), "rbe"), close);
   if (!file) throw UserError(shown + ": cannot be opened: " + reason(errno));
   std::string contents;
   std::size_t used = 0;
@@ -91,9 +121,7 @@ std::string read_text_file(const std::string& path, std::size_t max_bytes) {
     contents.resize(used + kBlock);
     const std::size_t got = std::fread(contents.data() + used, 1, kBlock, file.get());
     used += got;
-    if (used > max_bytes) {
-      throw UserError(shown + ": too large; expected at most " + format_bytes(max_bytes));
-    }
+    if (used > max_bytes) refuse_size(shown, max_bytes);
     if (got < kBlock) break;
   }
   if (std::ferror(file.get()) != 0) {
@@ -103,10 +131,39 @@ std::string read_text_file(const std::string& path, std::size_t max_bytes) {
   return contents;
 }
 
+std::string read_regular_file(const std::string& path, std::size_t max_bytes) {
+  const std::string shown = checked_name(path);
+  const auto refuse_kind = [&shown] {
+    throw UserError(shown + ": not a regular file (a pipe or a device, say); expected a file");
+  };
+  // To open some devices is to change them.
+  const std::filesystem::file_status status = status_to_read(path, shown);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) refuse_kind();
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  if (file.number() < 0) throw UserError(shown + ": cannot be opened: " + reason(errno));
+  // Another file may have taken the name meanwhile.
+  struct stat found {};
+  if (::fstat(file.number(), &found) != 0) {
+    throw UserError(shown + ": cannot be read: " + reason(errno));
+  }
+  if (!S_ISREG(found.st_mode)) refuse_kind();
+  const auto size = static_cast<std::size_t>(found.st_size);
+  if (size > max_bytes) refuse_size(shown, max_bytes);
+  std::string contents(size, '\0');
+  std::size_t used = 0;
+  while (used < size) {
+    const ssize_t got = ::read(file.number(), contents.data() + used, size - used);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw UserError(shown + ": cannot be read: " + reason(errno));
+    if (got == 0) break;  // it was shortened meanwhile
+    used += static_cast<std::size_t>(got);
+  }
+  contents.resize(used);
+  return contents;
+}
+
 void write_text_file(const std::string& path, std::string_view text) {
-  const std::string shown = quoted(path, 200);
-  if (path.empty()) throw UserError("an empty file name; expected the path of a file");
-  if (path.find('\0') != std::string::npos) throw UserError(shown + ": not a file name");
+  const std::string shown = checked_name(path);
   const auto fail = [&shown](int error) {
     throw UserError(shown + ": cannot be written: " + reason(error));
   };

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
 
@@ -63,20 +64,32 @@ KernelTimes::KernelTimes(const std::string& path, const TimedCommunicator& of)
   }
   prefix_ = hex(of.id) + "," + std::to_string(of.rank) + "," + std::to_string(of.ranks) + "," +
             std::to_string(of.nodes) + ",";
-  // Who creates the file writes its header; ranks may share one.
-  constexpr mode_t kMode = 0644;
-  const int flags = O_WRONLY | O_APPEND | O_CLOEXEC;
-  file_ = ::open(path.c_str(), flags | O_CREAT | O_EXCL, kMode);
-  const bool created = file_ >= 0;
-  if (!created) file_ = ::open(path.c_str(), flags);
-  if (file_ < 0) throw UserError(path + ": " + std::generic_category().message(errno));
-  if (created) write_text(kTimesHeader);
+  const bool created = open_file(path);
   try {
+    if (created) write_text(kTimesHeader);
     writer_ = std::thread([this] { write_all(); });
   } catch (...) {
     ::close(file_);
     throw;
   }
+}
+
+// Who creates the file writes its header; ranks may share one. A pipe or a device could make the
+// job wait, when it is opened, written or closed.
+bool KernelTimes::open_file(const std::string& path) {
+  constexpr mode_t kMode = 0644;
+  const int flags = O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+  const auto regular = [](const struct stat& found) { return S_ISREG(found.st_mode); };
+  const char* const kNotRegular = ": not a regular file (a pipe or a device, say); expected a file";
+  file_ = ::open(path.c_str(), flags | O_CREAT | O_EXCL, kMode);
+  if (file_ >= 0) return true;
+  struct stat found {};
+  if (::stat(path.c_str(), &found) == 0 && !regular(found)) throw UserError(path + kNotRegular);
+  file_ = ::open(path.c_str(), flags);
+  if (file_ < 0) throw UserError(path + ": " + std::generic_category().message(errno));
+  if (::fstat(file_, &found) == 0 && regular(found)) return false;
+  ::close(file_);
+  throw UserError(path + kNotRegular);
 }
 
 KernelTimes::~KernelTimes() {

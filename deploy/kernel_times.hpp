@@ -97,6 +97,7 @@ class KernelTimes {
   [[nodiscard]] static Name lower_name(const char* text) noexcept;
   void write_all();
   void write_rows();
+  [[nodiscard]] bool open_file(const std::string& path);  ///< true: it is new
   void write_text(std::string_view text) const;
 
   TimedCommunicator of_;

@@ -127,7 +127,7 @@ int cclgym_policy_load(const char* path, cclgym_policy** policy, char* error, si
   return guarded(
       [&] {
         const std::string name(path);
-        return make_policy(cclgym::read_text_file(name, cclgym::kMostPolicyBytes), name);
+        return make_policy(cclgym::read_regular_file(name, cclgym::kMostPolicyBytes), name);
       },
       policy, error, error_bytes);
 }

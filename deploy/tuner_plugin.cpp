@@ -54,7 +54,7 @@ std::unique_ptr<const TunerChoices> read_choices(std::size_t ranks, std::size_t 
   const char* policy = variable("CCLGYM_POLICY");
   const char* csv = variable("CCLGYM_TUNER_CSV");
   if (policy != nullptr) {
-    const std::string bytes = read_text_file(policy, kMostPolicyBytes);
+    const std::string bytes = read_regular_file(policy, kMostPolicyBytes);
     auto choices =
         std::make_unique<PolicyChoices>(parse_policy(bytes, policy), policy, ranks, nodes);
     constexpr char kHex[] = "0123456789abcdef";
@@ -66,7 +66,7 @@ std::unique_ptr<const TunerChoices> read_choices(std::size_t ranks, std::size_t 
   }
   if (csv == nullptr) return nullptr;
   auto choices =
-      std::make_unique<RowChoices>(read_text_file(csv, kMostCsvBytes), csv, ranks, nodes);
+      std::make_unique<RowChoices>(read_regular_file(csv, kMostCsvBytes), csv, ranks, nodes);
   said = choices->description();
   return choices;
 }
@@ -80,7 +80,7 @@ void change_constants(std::size_t ranks, std::size_t nodes, cclgym_nccl_constant
     log.warn("CCLGYM_TUNER_CONSTANTS needs NCCL 2.28 or newer: NCCL's own constants stay");
     return;
   }
-  const TunerConstants read = parse_tuner_constants(read_text_file(path, kMostCsvBytes), path);
+  const TunerConstants read = parse_tuner_constants(read_regular_file(path, kMostCsvBytes), path);
   const std::string name = path;
   if (!read.fits(ranks, nodes)) {
     log.info((name + ": constants for another number of ranks and nodes").c_str());

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <system_error>
 #include <thread>
 #include <unistd.h>
@@ -15,6 +16,11 @@
 namespace cclgym {
 
 LockedFile::LockedFile(const std::string& path) : path_(path) {
+  // What has rows to go on with is a file; to read a pipe would be to wait.
+  struct stat found {};
+  if (::stat(path.c_str(), &found) == 0 && !S_ISREG(found.st_mode) && !S_ISDIR(found.st_mode)) {
+    throw UserError(path_ + ": not a regular file; expected one that can be gone on with");
+  }
   file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (file_ < 0) fail("cannot be opened for writing", errno);
   try {

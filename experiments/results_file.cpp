@@ -1,8 +1,10 @@
 #include "experiments/results_file.hpp"
 
 #include <fmt/format.h>
+#include <fstream>
 
 #include "experiments/results.hpp"
+#include "experiments/results_columns.hpp"
 
 namespace cclgym {
 
@@ -17,9 +19,28 @@ namespace {
 
 ResultsFile::ResultsFile(const std::string& path, const Experiment& experiment, bool fresh)
     : path_(path), file_(path) {
-  if (fresh) file_.truncate(0);
-  if (!fresh) resume(experiment);
+  if (fresh) {
+    check_any_results();
+    file_.truncate(0);
+  } else {
+    resume(experiment);
+  }
   if (file_.empty()) file_.append(result_header() + "\n");
+}
+
+// --fresh throws away results of any experiment and version, but nothing else.
+void ResultsFile::check_any_results() const {
+  const std::string begin = fmt::format("{},{},", kResultColumns[0].name, kResultColumns[1].name);
+  std::ifstream file(path_, std::ios::binary);
+  std::string found(begin.size(), '\0');
+  file.read(found.data(), static_cast<std::streamsize>(found.size()));
+  found.resize(static_cast<std::size_t>(file.gcount()));
+  // A piece: of a header that was being written.
+  if (begin.starts_with(found)) return;
+  throw UserError({path_, 1, 1},
+                  fmt::format("found {}; expected results, which begin with {}: --fresh throws "
+                              "away results and nothing else; choose another folder with --out",
+                              quoted(found), quoted(begin)));
 }
 
 void ResultsFile::append(const std::string& line) { file_.append(line + "\n"); }

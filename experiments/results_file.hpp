@@ -17,7 +17,7 @@ class ResultsFile {
   /// Opens or makes `path` and locks it. If it has rows of this experiment, the run goes on after
   /// the last whole one. Throws UserError if the file cannot be written, another run holds it
   /// (waits half a second for one that is just ending), it is not a results file, or its rows are
-  /// of another experiment; the last two not if `fresh`, which throws away what is there.
+  /// of another experiment; the last not if `fresh`, which throws away all results that are there.
   ResultsFile(const std::string& path, const Experiment& experiment, bool fresh);
 
   /// Rows that were there: cells 0 .. rows_found() - 1 are done.
@@ -30,6 +30,7 @@ class ResultsFile {
   void append(const std::string& line);
 
  private:
+  void check_any_results() const;
   void resume(const Experiment& experiment);
 
   std::string path_;

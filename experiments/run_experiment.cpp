@@ -45,6 +45,7 @@ void remove_what_is_made_last(const Experiment& experiment, const std::string& f
 
 void run_experiment(const Experiment& experiment, const RunOptions& options,
                     const RunObserver& observer) {
+  check_run_folder(options.folder);
   make_folder(options.folder);
   ResultsFile results(results_path(options.folder), experiment, options.fresh);
   save_run_experiment(experiment, options.folder);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <system_error>
 
+#include "core/own_files.hpp"
 #include "core/text_file.hpp"
 #include "experiments/load_experiment.hpp"
 
@@ -12,6 +13,7 @@ namespace cclgym {
 
 namespace {
 
+constexpr std::string_view kExperimentFile = "experiment.yaml";
 constexpr std::string_view kOrigin = "# cclgym run of ";
 constexpr std::string_view kEngine = "# engine ";
 constexpr std::size_t kLargestFile = std::size_t{16} << 20;
@@ -67,15 +69,36 @@ void make_folder(const std::string& folder) {
   }
 }
 
+void check_run_folder(const std::string& folder) {
+  std::error_code error;
+  OwnFiles files{.writer = "cclgym run",
+                 .mark = std::string(kExperimentFile),
+                 .mark_begins = std::string(kOrigin)};
+  // Results say by themselves whose they are, and may be all that a killed run left.
+  if (!std::filesystem::exists(results_path(folder), error)) {
+    files.others = {"report.html", "published.csv", "timelines"};
+  }
+  refuse_foreign_files(folder, files);
+}
+
+void refuse_file_of_run(const std::string& path, const std::string& folder,
+                        const SourceLocation& where) {
+  std::error_code error;
+  for (const std::string& own : {in_folder(folder, kExperimentFile), results_path(folder)}) {
+    if (!std::filesystem::equivalent(path, own, error)) continue;
+    throw UserError(where, quoted(path, 200) + " is a file of the run itself; choose another");
+  }
+}
+
 void save_run_experiment(const Experiment& experiment, const std::string& folder) {
   const std::string origin = std::filesystem::absolute(experiment.path).lexically_normal().string();
   write_text_file(
-      in_folder(folder, "experiment.yaml"),
+      in_folder(folder, kExperimentFile),
       fmt::format("{}{}\n{}{}\n{}", kOrigin, origin, kEngine, experiment.engine, experiment.text));
 }
 
 Experiment load_run_experiment(const std::string& folder) {
-  const std::string path = in_folder(folder, "experiment.yaml");
+  const std::string path = in_folder(folder, kExperimentFile);
   const std::string file = read_text_file(path, kLargestFile);
   std::string_view text = file;
   const std::string origin = take_line(text, kOrigin, path);

@@ -21,6 +21,15 @@ namespace cclgym {
 /// Makes a folder and those it lies in. Throws UserError if that is impossible.
 void make_folder(const std::string& folder);
 
+/// Throws UserError if a run would write over an experiment.yaml, a report or timelines that no run
+/// wrote.
+void check_run_folder(const std::string& folder);
+
+/// Throws UserError at `where` if `path` is a file of a run from which the others can be made
+/// again.
+void refuse_file_of_run(const std::string& path, const std::string& folder,
+                        const SourceLocation& where);
+
 /// Writes DIR/experiment.yaml: the experiment's text under a line that says where it came from
 /// (paths in it are seen from there) and the engine of the run.
 void save_run_experiment(const Experiment& experiment, const std::string& folder);

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/standard_streams.hpp"
 
 namespace cclgym {
 
@@ -111,7 +112,7 @@ Reply do_task(const Task& task, std::size_t index) {
       if (!send_all(channel, message.data(), message.size())) break;
     }
   } catch (const std::exception& error) {
-    fmt::print(stderr, "worker process: {}\n", error.what());
+    write_to_standard_error(fmt::format("worker process: {}\n", error.what()));
     status = 1;
   }
   ::_exit(status);  // not exit(): what this process shares with its parent is the parent's

@@ -12,6 +12,7 @@
 #include "calibration/cuda/cuda_fit.hpp"
 #include "calibration/cuda/cuda_session.hpp"
 #include "core/error.hpp"
+#include "core/standard_streams.hpp"
 #include "core/units.hpp"
 
 namespace cclgym {
@@ -70,6 +71,7 @@ int fit(const std::string& path, const std::string& start_name, const std::strin
 
 int main(int argc, char** argv) {
   using namespace cclgym;
+  open_closed_standard_streams();
   const std::string argument = argc > 1 ? argv[1] : "";
   if (argc == 2 && argument == "--version") {
     std::cout << "cclgym-cuda-worker, " << cuda_build_text() << '\n';

@@ -21,6 +21,7 @@
 #include "calibration/cuda/quantisation.hpp"
 #include "calibration/cuda/worker_lines.hpp"
 #include "core/error.hpp"
+#include "core/standard_streams.hpp"
 #include "core/text_file.hpp"
 #include "core/units.hpp"
 #include "deploy/policy_file.hpp"
@@ -308,6 +309,7 @@ int run(std::vector<std::string> arguments) {
 
 int main(int argc, char** argv) {
   using namespace cclgym;
+  open_closed_standard_streams();
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   if (arguments == std::vector<std::string>{"--version"}) {
     std::cout << "cclgym-nccl-worker, " << cuda_build_text() << '\n';

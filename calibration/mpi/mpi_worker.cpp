@@ -14,6 +14,7 @@
 
 #include "calibration/mpi/mpi_algorithms.hpp"
 #include "calibration/mpi/start_clock.hpp"
+#include "core/standard_streams.hpp"
 
 namespace cclgym {
 
@@ -296,6 +297,7 @@ class Worker {
 }  // namespace cclgym
 
 int main(int argc, char** argv) {
+  cclgym::open_closed_standard_streams();
   MPI_Init(&argc, &argv);
   int status = 0;
   try {

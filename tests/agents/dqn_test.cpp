@@ -8,6 +8,7 @@
 #include "agents_testing.hpp"
 #include "catch.hpp"
 #include "core/error.hpp"
+#include "needs.hpp"
 
 namespace cclgym {
 namespace {
@@ -80,7 +81,7 @@ TEST_CASE(
 }
 
 TEST_CASE("Gradients of Q values agree with differences of the loss") {
-  if (!training_available()) return;
+  SKIP_UNLESS(training_available(), test::kNeedsTorch);
   const PolicyShape shape = forgetful_shape();
   PolicyWeights weights = testing::random_weights(shape, 5);
   ReplayMemory memory(100, some_rollout(6).shape);
@@ -109,7 +110,7 @@ TEST_CASE("Gradients of Q values agree with differences of the loss") {
 }
 
 TEST_CASE("DQN learns to choose well, with the same bits for any number of threads") {
-  if (!training_available()) return;
+  SKIP_UNLESS(training_available(), test::kNeedsTorch);
   const testing::TemporaryFolder folder("dqn");
   const TrainConfig config = read_train_config(
       "name: small\n"

@@ -11,6 +11,7 @@
 #include "agents_testing.hpp"
 #include "catch.hpp"
 #include "core/error.hpp"
+#include "needs.hpp"
 
 namespace cclgym {
 namespace {
@@ -98,7 +99,7 @@ TEST_CASE("Rollouts and batches have weights where there are rules, and none wit
 }
 
 TEST_CASE("Equal weights are one weight, and gradients add up over weights") {
-  if (!training_available()) return;
+  SKIP_UNLESS(training_available(), test::kNeedsTorch);
   const PolicyShape shape = testing::small_shape();
   const PolicyWeights weights = testing::random_weights(shape, 90);
   std::vector<std::size_t> all(8);

@@ -9,6 +9,7 @@
 #include "agents/trainer.hpp"
 #include "agents_testing.hpp"
 #include "catch.hpp"
+#include "needs.hpp"
 
 namespace cclgym {
 namespace {
@@ -70,7 +71,7 @@ TEST_CASE("Rollouts are labelled with the expert's choices for any number of thr
 }
 
 TEST_CASE("A warm start from the SVM ends with the SVM's choices") {
-  if (!training_available()) return;
+  SKIP_UNLESS(training_available(), test::kNeedsTorch);
   const testing::TemporaryFolder folder("svm-pupil");
   const TrainConfig config = read_train_config(
       "name: pupil\n"

@@ -5,6 +5,7 @@
 
 #include "agents_testing.hpp"
 #include "catch.hpp"
+#include "needs.hpp"
 
 namespace cclgym {
 namespace {
@@ -39,7 +40,7 @@ double loss_of(const PolicyWeights& weights, const SequenceBatch& batch, const L
 }
 
 TEST_CASE("Gradients agree with differences of the loss") {
-  if (!training_available()) return;
+  SKIP_UNLESS(training_available(), test::kNeedsTorch);
   Case made = make_case();
   for (const bool clone : {false, true}) {
     const LossOptions options{.clone = clone, .clip = 0.2, .entropy = 0.1, .value_weight = 0.5};
@@ -65,7 +66,7 @@ TEST_CASE("Gradients agree with differences of the loss") {
 }
 
 TEST_CASE("Gradients have the same bits for any number of threads") {
-  if (!training_available()) return;
+  SKIP_UNLESS(training_available(), test::kNeedsTorch);
   const Case made = make_case();
   const PolicyGradient one = policy_gradient(made.weights, made.batch, {}, 1);
   const PolicyGradient two = policy_gradient(made.weights, made.batch, {}, 2);

@@ -11,6 +11,7 @@
 #include "catch.hpp"
 #include "core/error.hpp"
 #include "env/registry.hpp"
+#include "needs.hpp"
 
 namespace cclgym {
 namespace {
@@ -31,7 +32,7 @@ class RowMasks : public ConditionalMasks {
 };
 
 TEST_CASE("The network in plain loops and in LibTorch are one") {
-  if (!training_available()) return;
+  SKIP_UNLESS(training_available(), test::kNeedsTorch);
   const PolicyShape whole = testing::small_shape();
   PolicyShape no_memory = whole;
   no_memory.lstm = 0;

@@ -10,6 +10,7 @@
 #include "catch.hpp"
 #include "core/error.hpp"
 #include "core/text_file.hpp"
+#include "needs.hpp"
 
 namespace cclgym {
 namespace {
@@ -119,7 +120,7 @@ void compare(const PolicyShape& shape, std::uint64_t seed) {
 }
 
 TEST_CASE("The TorchScript module and the network in plain loops are one") {
-  if (!training_available()) return;
+  SKIP_UNLESS(training_available(), test::kNeedsTorch);
   const PolicyShape whole = testing::small_shape();
   PolicyShape no_memory = whole;
   no_memory.lstm = 0;
@@ -128,7 +129,7 @@ TEST_CASE("The TorchScript module and the network in plain loops are one") {
 }
 
 TEST_CASE("What is no module of a policy is refused") {
-  if (!training_available()) return;
+  SKIP_UNLESS(training_available(), test::kNeedsTorch);
   const testing::TemporaryFolder folder("torchscript-refused");
   const std::string path = folder.path() + "/p.pt";
   CHECK_THROWS_AS(run_torchscript(path, "m/allreduce", {}), UserError);

@@ -14,6 +14,7 @@
 #include "catch.hpp"
 #include "core/error.hpp"
 #include "core/text_file.hpp"
+#include "needs.hpp"
 
 namespace cclgym {
 namespace {
@@ -77,7 +78,7 @@ double excess_of(Policy& policy) {
 }
 
 TEST_CASE("PPO learns to count in as few steps as can be") {
-  if (!training_available()) return;
+  SKIP_UNLESS(training_available(), test::kNeedsTorch);
   const testing::TemporaryFolder folder("counter");
   const TrainConfig config = counter(30);
   Random random(1);
@@ -90,7 +91,7 @@ TEST_CASE("PPO learns to count in as few steps as can be") {
 }
 
 TEST_CASE("The same seed gives the same weights for any number of threads, another one others") {
-  if (!training_available()) return;
+  SKIP_UNLESS(training_available(), test::kNeedsTorch);
   const testing::TemporaryFolder folder("threads");
   const TrainConfig config = tuning();
   const Checkpoint one = train_agent(config, 1, folder.path() + "/a", {.threads = 1});
@@ -103,7 +104,7 @@ TEST_CASE("The same seed gives the same weights for any number of threads, anoth
 }
 
 TEST_CASE("An agent can be trained further in another training") {
-  if (!training_available()) return;
+  SKIP_UNLESS(training_available(), test::kNeedsTorch);
   const testing::TemporaryFolder folder("further");
   const TrainConfig before = counter(4);
   const Checkpoint first = train_agent(before, 1, folder.path() + "/a", {});
@@ -158,7 +159,7 @@ void train_and_be_killed(const std::string& folder, int iterations) {
 }
 
 TEST_CASE("A training that is killed again and again ends with the same weights") {
-  if (!training_available()) return;
+  SKIP_UNLESS(training_available(), test::kNeedsTorch);
   const testing::TemporaryFolder folder("killed");
   const TrainConfig config = tuning();
   const Checkpoint whole = train_agent(config, 1, folder.path() + "/whole", {});
@@ -180,7 +181,7 @@ TEST_CASE("A training that is killed again and again ends with the same weights"
 }
 
 TEST_CASE("A checkpoint of another training is refused") {
-  if (!training_available()) return;
+  SKIP_UNLESS(training_available(), test::kNeedsTorch);
   const testing::TemporaryFolder folder("other");
   (void)train_agent(counter(1), 1, folder.path(), {});
   std::string message;
@@ -193,7 +194,7 @@ TEST_CASE("A checkpoint of another training is refused") {
 }
 
 TEST_CASE("The oracle's pupil chooses well from the warm start on") {
-  if (!training_available()) return;
+  SKIP_UNLESS(training_available(), test::kNeedsTorch);
   const testing::TemporaryFolder folder("pupil");
   const TrainConfig config = tuning();
   std::vector<PolicyMeasure> measured;

@@ -1,16 +1,35 @@
 // A worker for tests of the driver: it speaks the protocol of calibration/worker_process.hpp, and
 // does what the size of a call says. It measures nothing: its times are made up, 1 us a byte.
+// In mode `recite` it answers the first request with the line in the file that its second argument
+// names, `@` in it being the request's id, and ends; in mode `introduce` that line is its first.
 //   1004 B: never answers   1008 B: ends   1012 B: an error   1016 B: refuses   1020 B: no samples
 #include <csignal>
 #include <cstdlib>
+#include <fstream>
 #include <iostream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <unistd.h>
 
+namespace {
+
+std::string line_of(const char* path, const std::string& id) {
+  std::ifstream file(path, std::ios::binary);
+  std::string line(std::istreambuf_iterator<char>(file), {});
+  if (const std::size_t at = line.find('@'); at != std::string::npos) line.replace(at, 1, id);
+  return line;
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   using nlohmann::json;
   const std::string mode = argc > 1 ? argv[1] : "";
+  if (mode == "introduce") {
+    std::cout << line_of(argv[2], "") << std::endl;
+    return 0;
+  }
   if (mode == "silent") ::pause();
   if (mode == "wrong") {
     std::cout << "mpirun: no such host" << std::endl;
@@ -24,6 +43,10 @@ int main(int argc, char** argv) {
     const json request = json::parse(line);
     const int bytes = std::stoi(request.at("cell").at("size_bytes").get<std::string>());
     json answer{{"id", request.at("id")}};
+    if (mode == "recite") {
+      std::cout << line_of(argv[2], request.at("id").dump()) << std::endl;
+      return 0;
+    }
     if (mode == "slow") ::usleep(20'000);
     if (bytes == 1004) ::pause();
     if (bytes == 1008 || mode == "dying") {

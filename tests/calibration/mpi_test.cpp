@@ -12,6 +12,7 @@
 #include "calibration/mpi_backend.hpp"
 #include "catch.hpp"
 #include "core/text_file.hpp"
+#include "needs.hpp"
 
 namespace cclgym::test {
 namespace {
@@ -90,10 +91,7 @@ TEST_CASE(
     "between hosts with links of 1 Gb/s nothing is faster than the wire, and a rank that "
     "stops is noticed") {
   const Netlab netlab;
-  if (!netlab.up()) {
-    WARN("no network namespaces here (they need root): not tested");
-    return;
-  }
+  SKIP_UNLESS(netlab.up(), kNeedsNamespaces);
   const TemporaryFolder folder;
   const std::string path = folder / "m.csv";
   SECTION("the wire") {

@@ -13,7 +13,9 @@
 #include "calibration/measured_file.hpp"
 #include "calibration/mpi_backend.hpp"
 #include "catch.hpp"
+#include "core/random.hpp"
 #include "core/text_file.hpp"
+#include "needs.hpp"
 #include "sim/openmpi_algorithms.hpp"
 
 namespace cclgym::test {
@@ -216,6 +218,126 @@ TEST_CASE("a sweep refuses what it cannot go on with, and says why") {
               "5 measurements in a row came to nothing"));
     CHECK(lines_of(path).size() == 1 + kMostFailures);
   }
+}
+
+// A sweep of one cell whose worker says a line in mode `recite` or `introduce`.
+MeasurementBackend saying(const TemporaryFolder& folder, const std::string& mode,
+                          const std::string& line) {
+  write_text_file(folder / "line", line);
+  MeasurementBackend backend = acting({64}, mode);
+  backend.command.arguments.push_back(folder / "line");
+  return backend;
+}
+
+// What the row says in column status, and that the file can be gone on with.
+std::string recorded(const TemporaryFolder& folder, const std::string& line) {
+  const std::string path = folder / "m.csv";
+  (void)::unlink(path.c_str());
+  const SweepOptions options{.path = path, .repeats = 1, .timeout_s = 5};
+  const MeasurementBackend backend = saying(folder, "recite", line);
+  const SweepResult result = sweep(backend, options);
+  CHECK(result.progress.done == 1);
+  CHECK(sweep(backend, options).progress.found == 1);
+  const std::string row = lines_of(path).at(1);
+  const std::size_t from = key_of(row).size();
+  const std::string status = row.substr(from, row.find(',', from) - from);
+  if (status == "ok") CHECK(read_measured_file(path).size() == 1);
+  return status;
+}
+
+TEST_CASE("an answer that is none fails the cell, whatever it says") {
+  const TemporaryFolder folder;
+  CHECK(recorded(folder, R"({"id":@,"samples_s":[1e-6]})") == "ok");
+  for (const char* const id :
+       {R"("x")", R"("1")", "null", "[1]", R"({"id":1})", "1.0", "true", "-1", "2", "1e300",
+        "99999999999999999999", "-99999999999999999999"}) {
+    INFO(id);
+    CHECK(recorded(folder, R"({"samples_s":[1e-6],"id":)" + std::string(id) + "}") == "failed");
+    CHECK(has(lines_of(folder / "m.csv").at(1), "an answer with the id "));
+  }
+  for (const char* const rest :
+       {R"("samples_s":"many")", R"("samples_s":[{}])", R"("samples_s":[null])",
+        R"("samples_s":[1e-6,-1])", R"("samples_s":[1e999])", R"("samples_s":[0])",
+        R"("samples_s":{"a":1})", R"("error":{"a":[1,"\u0000"]})", R"("error":"a\u0000\nb\",c")",
+        R"("extra":{"a":1})", R"("nothing":0)"}) {
+    INFO(rest);
+    CHECK(recorded(folder, R"({"id":@,)" + std::string(rest) + "}") == "failed");
+  }
+  for (const char* const extra :
+       {R"([1])", R"("text")", R"({"a,\"b":"c\r\nd"})", R"({"a":{"b":["\u0007"]}})", "null"}) {
+    INFO(extra);
+    CHECK(recorded(folder, R"({"id":@,"samples_s":[1e-6],"extra":)" + std::string(extra) + "}") ==
+          "ok");
+  }
+  CHECK(recorded(folder, R"({"id":@,"refused":null})") == "refused");
+  // What is no message is text of the log, after which the worker ends.
+  for (const std::string& text :
+       {std::string("{\"id\":@,"), std::string("[@]"), std::string("\xff{\"id\":@}"),
+        std::string("{\"id\":@,\"error\":\"\xff\"}"), std::string(100'000, '['),
+        "{\"a\":" + std::string(100'000, '['), std::string("{\"id\":@\0}", 9)}) {
+    INFO(text.substr(0, 40));
+    CHECK(recorded(folder, text) == "crashed");
+  }
+}
+
+TEST_CASE("an answer with bytes changed, left out or repeated never ends the sweep") {
+  const TemporaryFolder folder;
+  const std::string good =
+      R"({"extra":{"algorithm_used":"ring","n":[1,2.5e-3]},"id":@,"samples_s":[1e-6,2.5e-6]})";
+  const std::string bytes = "{}[]\",:\\0123456789.eE+-@ntuf\x01\x7f\xc3\xff";
+  Random random = Random::stream(7, {1});
+  const auto below = [&](std::size_t count) {
+    return static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(count) - 1));
+  };
+  const std::set<std::string> known{"ok", "refused", "failed", "crashed"};
+  std::set<std::string> seen;
+  for (int i = 0; i < 150; ++i) {
+    std::string line = good;
+    for (std::size_t edits = 1 + below(3); edits > 0; --edits) {
+      const std::size_t at = below(line.size());
+      const std::size_t kind = below(3);
+      if (kind == 0) line[at] = bytes[below(bytes.size())];
+      if (kind == 1) line.erase(at, 1 + below(6));
+      if (kind == 2) line.insert(at, line.substr(below(line.size()), 1 + below(8)));
+      if (line.empty()) line = "@";
+    }
+    INFO(line);
+    const std::string status = recorded(folder, line);
+    CHECK(known.contains(status));
+    seen.insert(status);
+  }
+  CHECK(seen.size() >= 3);
+}
+
+TEST_CASE("a worker that introduces itself badly is refused by name, and no file is made") {
+  const TemporaryFolder folder;
+  const auto refusal = [&](const std::string& line, bool plans) {
+    const std::string path = folder / "m.csv";
+    MeasurementBackend backend = saying(folder, "introduce", line);
+    if (plans) {
+      const MpiSweep wanted{.system = "lab",
+                            .config = "",
+                            .collectives = {CollectiveKind::AllReduce},
+                            .sizes = {64},
+                            .segments = {},
+                            .algorithms = {"ring"}};
+      backend.plan = mpi_backend(wanted, {}).plan;
+    }
+    const std::string message = thrown([&] { (void)sweep(backend, {.path = path}); });
+    CHECK(::access(path.c_str(), F_OK) != 0);
+    return message;
+  };
+  CHECK(has(refusal(R"({"worker":5})", false), "the worker is one of ''; expected one of 'mpi'"));
+  CHECK(has(refusal(R"({"worker":"mpi","refused":{"a":1}})", false), "cannot run here: {"));
+  CHECK(has(refusal(R"({"worker":"mpi","environment":{"ranks":"4,5","nodes":"2"}})", false),
+            "column ranks of the sweep of 'mpi' would be '4,5'; expected a text without commas"));
+  SKIP_UNLESS(::access(CCLGYM_BINARY_DIR "/cclgym-mpi-worker", X_OK) == 0, kNeedsMpi);
+  CHECK(has(refusal(R"({"worker":"mpi"})", true), "does not say its number of ranks"));
+  CHECK(has(refusal(R"({"worker":"mpi","environment":[4]})", true), "its number of ranks"));
+  CHECK(has(refusal(R"({"worker":"mpi","environment":{"ranks":"many","nodes":"2"}})", true),
+            "the worker says that its number of ranks is 'many'; expected a number >= 1"));
+  CHECK(has(refusal(R"({"worker":"mpi","environment":{"ranks":4,"nodes":"0"}})", true),
+            "its number of nodes is '0'"));
 }
 
 TEST_CASE("what OpenMPI can do with a call: its own choice, whole messages, smaller segments") {

@@ -5,6 +5,7 @@
 #include "../experiments/bad_experiments.hpp"
 #include "../experiments/temporary_folder.hpp"
 #include "catch.hpp"
+#include "needs.hpp"
 #include "program.hpp"
 
 namespace cclgym::test {
@@ -70,7 +71,7 @@ TEST_CASE("a trained agent is evaluated and exported") {
                  "sequence: 8}\nseeds: [1]\n");
   const Ended trained =
       run_program({"train", "small-train.yaml", "--out", "run", "--quiet"}, folder.path());
-  if (contains(trained.err, "cannot train")) return;  // built without LibTorch
+  SKIP_UNLESS(!contains(trained.err, "cannot train"), kNeedsTorch);
   INFO(trained.err);
   REQUIRE(trained.code == 0);
   const std::string curves = read_file(folder / "run/report.html");
@@ -121,7 +122,7 @@ TEST_CASE("an agent with a trigger is evaluated with it and without") {
                  "sequence: 8}\ntrigger: {streams: 2, calls: 200}\nseeds: [1]\n");
   const Ended trained =
       run_program({"train", "small-train.yaml", "--out", "run", "--quiet"}, folder.path());
-  if (contains(trained.err, "cannot train")) return;  // built without LibTorch
+  SKIP_UNLESS(!contains(trained.err, "cannot train"), kNeedsTorch);
   INFO(trained.err);
   REQUIRE(trained.code == 0);
   CHECK(contains(read_file(folder / "run/seed-1/trigger.yaml"), "noise: 'stragglers'"));

@@ -11,19 +11,32 @@ namespace cclgym::test {
 
 namespace {
 
-// In a child process: becomes the program. Never returns.
+// In a child process, whose streams are as they should be: becomes the program. Never returns.
+[[noreturn]] void execute(const std::string& program, const std::vector<std::string>& args,
+                          const std::string& folder) {
+  std::vector<char*> argv{const_cast<char*>(program.c_str())};
+  for (const std::string& arg : args) argv.push_back(const_cast<char*>(arg.c_str()));
+  argv.push_back(nullptr);
+  if (::chdir(folder.c_str()) == 0) ::execv(program.c_str(), argv.data());
+  ::_exit(127);
+}
+
+const std::string kProgram = CCLGYM_BINARY_DIR "/cclgym";
+
+// The same, with files for output and errors.
 [[noreturn]] void become_program(const std::vector<std::string>& args, const std::string& folder,
                                  const std::string& out, const std::string& err) {
   const int to_out = ::open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
   const int to_err = ::open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
   ::dup2(to_out, STDOUT_FILENO);
   ::dup2(to_err, STDERR_FILENO);
-  const std::string program = CCLGYM_BINARY_DIR "/cclgym";
-  std::vector<char*> argv{const_cast<char*>(program.c_str())};
-  for (const std::string& arg : args) argv.push_back(const_cast<char*>(arg.c_str()));
-  argv.push_back(nullptr);
-  if (::chdir(folder.c_str()) == 0) ::execv(program.c_str(), argv.data());
-  ::_exit(127);
+  execute(kProgram, args, folder);
+}
+
+int exit_code(pid_t child) {
+  int status = 0;
+  if (::waitpid(child, &status, 0) != child) throw std::runtime_error("waitpid failed");
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
 }  // namespace
@@ -36,10 +49,34 @@ Ended run_program(const std::vector<std::string>& args, const std::string& folde
   const pid_t child = ::fork();
   if (child < 0) throw std::runtime_error("fork failed");
   if (child == 0) become_program(args, folder, out, err);
-  int status = 0;
-  if (::waitpid(child, &status, 0) != child) throw std::runtime_error("waitpid failed");
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, to.empty() ? read_file(out) : "",
-          read_file(err)};
+  const int code = exit_code(child);
+  return {code, to.empty() ? read_file(out) : "", read_file(err)};
+}
+
+Ended run_with_streams(const std::vector<std::string>& args, const std::string& folder,
+                       const std::array<Stream, 3>& streams, const std::string& program) {
+  const TemporaryFolder outputs;
+  const std::array<std::string, 3> kept{"/dev/null", outputs / "out", outputs / "err"};
+  write_file(kept[1], "");
+  write_file(kept[2], "");
+  const pid_t child = ::fork();
+  if (child < 0) throw std::runtime_error("fork failed");
+  if (child == 0) {
+    for (int stream = 0; stream < 3; ++stream) {
+      const Stream wanted = streams[static_cast<std::size_t>(stream)];
+      const char* const path =
+          wanted == Stream::Full ? "/dev/full" : kept[static_cast<std::size_t>(stream)].c_str();
+      const int file = ::open(path, stream == 0 ? O_RDONLY : O_WRONLY);
+      ::dup2(file, stream);
+      if (file > STDERR_FILENO) ::close(file);
+    }
+    for (int stream = 0; stream < 3; ++stream) {
+      if (streams[static_cast<std::size_t>(stream)] == Stream::Closed) ::close(stream);
+    }
+    execute(program.empty() ? kProgram : program, args, folder);
+  }
+  const int code = exit_code(child);
+  return {code, read_file(kept[1]), read_file(kept[2])};
 }
 
 pid_t start_program(const std::vector<std::string>& args, const std::string& err) {

@@ -1,6 +1,7 @@
 // The program as a user starts it.
 #pragma once
 
+#include <array>
 #include <string>
 #include <sys/types.h>
 #include <vector>
@@ -8,7 +9,7 @@
 namespace cclgym::test {
 
 struct Ended {
-  int code = -1;    ///< exit code; -1 if a signal ended it
+  int code = -1;    ///< exit code; minus the signal if one ended it
   std::string out;  ///< standard output
   std::string err;  ///< standard error
 };
@@ -17,6 +18,19 @@ struct Ended {
 /// not empty.
 [[nodiscard]] Ended run_program(const std::vector<std::string>& args,
                                 const std::string& folder = ".", const std::string& out = "");
+
+/// What a program finds at one of the descriptors 0 to 2.
+enum class Stream {
+  Kept,    ///< input: /dev/null; output and errors: kept in Ended
+  Closed,  ///< the descriptor is not open
+  Full     ///< /dev/full
+};
+
+/// Runs a program (build/cclgym unless `program` says another) with such streams.
+[[nodiscard]] Ended run_with_streams(const std::vector<std::string>& args,
+                                     const std::string& folder,
+                                     const std::array<Stream, 3>& streams,
+                                     const std::string& program = "");
 
 /// Starts it in a process group of its own and returns its process id. Output is thrown away, but
 /// standard error goes to `err`.

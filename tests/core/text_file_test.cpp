@@ -10,6 +10,7 @@
 
 #include "catch.hpp"
 #include "core/thrown.hpp"
+#include "needs.hpp"
 
 namespace cclgym {
 namespace {
@@ -111,8 +112,32 @@ TEST_CASE("a pipe is written to and stays a pipe") {
   CHECK(folder.entries() == 1);
 }
 
+TEST_CASE("who must not wait reads regular files alone, and no more than their size") {
+  const Folder folder;
+  const auto refusal = [](const std::string& path, std::size_t most = 100) {
+    return thrown([&] { return read_regular_file(path, most); });
+  };
+  write_text_file(folder / "a", "0123456789");
+  CHECK(read_regular_file(folder / "a", 10) == "0123456789");
+  CHECK(refusal(folder / "a", 9) == "'" + (folder / "a") + "': too large; expected at most 9B");
+  write_text_file(folder / "empty", "");
+  CHECK(read_regular_file(folder / "empty", 0).empty());
+  fs::create_symlink("a", folder / "link");
+  CHECK(read_regular_file(folder / "link", 10) == "0123456789");
+  REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
+  CHECK(refusal(folder / "pipe") == "'" + (folder / "pipe") +
+                                        "': not a regular file (a pipe or a device, say); expected "
+                                        "a file");
+  CHECK(refusal("/dev/zero").find("not a regular file") != std::string::npos);
+  CHECK(refusal(folder / "none") == "'" + (folder / "none") + "': no such file");
+  CHECK(refusal(folder / ".").find("is a folder") != std::string::npos);
+  CHECK(refusal("") == "an empty file name; expected the path of a file");
+  // The kernel tells no size of it.
+  CHECK(read_regular_file("/proc/self/status", 1 << 20).empty());
+}
+
 TEST_CASE("a full device is told, and stays a device") {
-  if (!fs::is_character_file("/dev/full")) return;  // not everywhere
+  SKIP_UNLESS(fs::is_character_file("/dev/full"), test::kNeedsDevFull);
   CHECK(thrown([] { return write_text_file("/dev/full", "text"), 0; }) ==
         "'/dev/full': cannot be written: No space left on device");
   CHECK(fs::is_character_file("/dev/full"));

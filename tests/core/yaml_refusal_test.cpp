@@ -9,6 +9,7 @@
 #include "core/random.hpp"
 #include "core/thrown.hpp"
 #include "core/yaml.hpp"
+#include "needs.hpp"
 
 using namespace cclgym;
 
@@ -214,8 +215,13 @@ TEST_CASE("files that cannot be read") {
   const std::string good = folder.file("good.yaml");
   std::ofstream(good) << "a: 1\n";
   CHECK(load_yaml_file(good).find("a")->location().to_string() == good + ":1:4");
-  if (::geteuid() != 0) {  // root may read everything
-    ::chmod(good.c_str(), 0);
-    CHECK(contains(thrown([&] { return load_yaml_file(good); }), "cannot be opened: "));
-  }
+}
+
+TEST_CASE("a file that may not be read is refused") {
+  SKIP_UNLESS(::geteuid() != 0, test::kNeedsNoRoot);
+  const TemporaryFolder folder;
+  const std::string secret = folder.file("secret.yaml");
+  std::ofstream(secret) << "a: 1\n";
+  ::chmod(secret.c_str(), 0);
+  CHECK(contains(thrown([&] { return load_yaml_file(secret); }), "cannot be opened: "));
 }

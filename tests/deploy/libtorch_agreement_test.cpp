@@ -5,6 +5,7 @@
 #include "../sanitized.hpp"
 #include "agents/policy_gradient.hpp"
 #include "catch.hpp"
+#include "needs.hpp"
 #include "sample_policy.hpp"
 
 namespace cclgym {
@@ -117,7 +118,7 @@ void compare(const PolicyShape& shape, std::uint64_t seed) {
 }
 
 TEST_CASE("the runtime and LibTorch agree on 100,000 random observations") {
-  if (!training_available()) return;
+  SKIP_UNLESS(training_available(), test::kNeedsTorch);
   compare({.observations = 60, .levels = {6, 3, 7}}, 1);
   compare({.observations = 30, .encoder = {20, 12}, .lstm = 0, .head = 9, .levels = {4, 3}}, 2);
 }

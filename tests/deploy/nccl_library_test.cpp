@@ -14,6 +14,7 @@
 
 #include "../experiments/temporary_folder.hpp"
 #include "catch.hpp"
+#include "needs.hpp"
 #include "tuner_testing.hpp"
 
 namespace cclgym::test {
@@ -25,12 +26,6 @@ std::string nccl_path() {
   std::error_code error;
   return std::filesystem::is_regular_file(std::filesystem::canonical(path, error), error) ? path
                                                                                           : "";
-}
-
-bool skipped() {
-  if (!nccl_path().empty()) return false;
-  WARN("no libnccl.so.2 was found: set NCCL to its path");
-  return true;
 }
 
 // The newest N for which the file has the text "PREFIXN"; 0: none.
@@ -74,7 +69,7 @@ constexpr int kCannotLoad = 100;
 constexpr int kFailed = 101;
 
 TEST_CASE("the plugin has the newest tables that a real NCCL looks for") {
-  if (skipped()) return;
+  SKIP_UNLESS(!nccl_path().empty(), kNeedsNccl);
   const Plugin plugin;
   for (const std::string prefix : {"ncclTunerPlugin_v", "ncclProfiler_v"}) {
     const int newest = newest_name(nccl_path(), prefix);
@@ -88,7 +83,7 @@ TEST_CASE("the plugin has the newest tables that a real NCCL looks for") {
 }
 
 TEST_CASE("a real NCCL loads beside the plugin, and without a GPU fails cleanly") {
-  if (skipped()) return;
+  SKIP_UNLESS(!nccl_path().empty(), kNeedsNccl);
   const TemporaryFolder folder;
   write_file(folder / "t.csv", "allreduce,0,1000,ring,ll,2,-1,-1\n");
   const int code = in_a_child(folder / "log", [&] {

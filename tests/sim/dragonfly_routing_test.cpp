@@ -4,6 +4,7 @@
 #include <set>
 
 #include "catch.hpp"
+#include "needs.hpp"
 #include "sim/analysis.hpp"
 #include "sim/transfer_cost.hpp"
 #include "sim_fixtures.hpp"
@@ -199,10 +200,7 @@ TEST_CASE("link use follows the ways that were taken") {
 }
 
 TEST_CASE("engines agree where messages choose their routes") {
-  if (engine_names().size() < 2) {
-    WARN("only one engine in this build: nothing to compare");
-    return;
-  }
+  SKIP_UNLESS(engine_names().size() > 1, test::kNeedsTwoEngines);
   std::vector<std::unique_ptr<Engine>> engines;
   for (const std::string& name : engine_names()) engines.push_back(make_engine(name));
   int detours = 0;

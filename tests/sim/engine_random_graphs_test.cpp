@@ -14,6 +14,7 @@
 
 #include "catch.hpp"
 #include "engine_testing.hpp"
+#include "needs.hpp"
 #include "sim/engine.hpp"
 
 using namespace cclgym;
@@ -102,16 +103,10 @@ Comparison compare_engines(std::uint64_t graphs, Extras extras) {
   return result;
 }
 
-bool one_engine() {
-  if (engine_names().size() > 1) return false;
-  WARN("this build has one engine: nothing to compare");
-  return true;
-}
-
 }  // namespace
 
 TEST_CASE("flow and simgrid agree on every firing of random graphs") {
-  if (one_engine()) return;
+  SKIP_UNLESS(engine_names().size() > 1, test::kNeedsTwoEngines);
   const Comparison result = compare_engines(kGraphs, {});
   INFO("worst relative difference " << result.worst << " over " << result.firings << " firings");
   CHECK(result.worst <= kTolerance);
@@ -120,24 +115,24 @@ TEST_CASE("flow and simgrid agree on every firing of random graphs") {
 }
 
 TEST_CASE("engines agree on random graphs with routes to choose from") {
-  if (one_engine()) return;
+  SKIP_UNLESS(engine_names().size() > 1, test::kNeedsTwoEngines);
   const Comparison result = compare_engines(1000, {.alternatives = true});
   CHECK(result.folded > 100);
   CHECK(result.detours > 1000);
 }
 
 TEST_CASE("engines agree on random graphs whose capacities change") {
-  if (one_engine()) return;
+  SKIP_UNLESS(engine_names().size() > 1, test::kNeedsTwoEngines);
   CHECK(compare_engines(1000, {.changes = true}).changes > 1000);
 }
 
 TEST_CASE("engines agree on random graphs with a background") {
-  if (one_engine()) return;
+  SKIP_UNLESS(engine_names().size() > 1, test::kNeedsTwoEngines);
   CHECK(compare_engines(1000, {.background = true}).folded > 500);
 }
 
 TEST_CASE("engines agree on random graphs with all of these") {
-  if (one_engine()) return;
+  SKIP_UNLESS(engine_names().size() > 1, test::kNeedsTwoEngines);
   const Comparison result =
       compare_engines(1000, {.alternatives = true, .changes = true, .background = true});
   CHECK(result.detours > 1000);

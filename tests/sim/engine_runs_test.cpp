@@ -13,6 +13,7 @@
 #include "catch.hpp"
 #include "engine_random_graphs.hpp"
 #include "engine_testing.hpp"
+#include "needs.hpp"
 #include "sim/engine.hpp"
 
 using namespace cclgym;
@@ -316,10 +317,7 @@ TEST_CASE("engines in several threads share one graph") {
 }
 
 TEST_CASE("only one engine simgrid may be alive, and the next one works") {
-  if (engine_infos().front().name != "simgrid") {
-    WARN("engine simgrid is not built");
-    return;
-  }
+  SKIP_UNLESS(engine_infos().front().name == "simgrid", test::kNeedsTwoEngines);
   const auto graph = RandomGraph(3).graph();
   auto first = make_engine("simgrid");
   CHECK_THROWS_AS(make_engine("simgrid"), std::logic_error);
@@ -335,10 +333,7 @@ TEST_CASE("only one engine simgrid may be alive, and the next one works") {
 }
 
 TEST_CASE("engine simgrid leaves the program's signal handlers alone") {
-  if (engine_infos().front().name != "simgrid") {
-    WARN("engine simgrid is not built");
-    return;
-  }
+  SKIP_UNLESS(engine_infos().front().name == "simgrid", test::kNeedsTwoEngines);
   struct sigaction before {};
   struct sigaction after {};
   for (const int number : {SIGINT, SIGSEGV, SIGBUS}) {

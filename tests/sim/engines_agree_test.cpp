@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "catch.hpp"
+#include "needs.hpp"
 #include "sim_fixtures.hpp"
 
 using namespace cclgym;
@@ -51,10 +52,7 @@ struct FiringDates final : FiringObserver {
 }  // namespace
 
 TEST_CASE("engines agree on every program, fabric, protocol and size") {
-  if (engine_names().size() < 2) {
-    WARN("only one engine in this build: nothing to compare");
-    return;
-  }
+  SKIP_UNLESS(engine_names().size() > 1, test::kNeedsTwoEngines);
   std::vector<std::unique_ptr<Engine>> engines;
   for (const std::string& name : engine_names()) engines.push_back(make_engine(name));
   std::size_t compared = 0;
@@ -99,10 +97,7 @@ TEST_CASE("engines agree on every program, fabric, protocol and size") {
 }
 
 TEST_CASE("engines agree on every tile of tiled graphs") {
-  if (engine_names().size() < 2) {
-    WARN("only one engine in this build: nothing to compare");
-    return;
-  }
+  SKIP_UNLESS(engine_names().size() > 1, test::kNeedsTwoEngines);
   std::vector<std::unique_ptr<Engine>> engines;
   for (const std::string& name : engine_names()) engines.push_back(make_engine(name));
   std::size_t compared = 0;

@@ -8,6 +8,7 @@
 
 #include "catch.hpp"
 #include "core/error.hpp"
+#include "needs.hpp"
 #include "sim_fixtures.hpp"
 
 using namespace cclgym;
@@ -132,10 +133,7 @@ TEST_CASE("same seed, same bits; the seed is the machine, the repetition the mom
 }
 
 TEST_CASE("engines agree under noise: both see the same draws") {
-  if (engine_names().size() < 2) {
-    WARN("only one engine in this build: nothing to compare");
-    return;
-  }
+  SKIP_UNLESS(engine_names().size() > 1, test::kNeedsTwoEngines);
   double worst = 0;
   std::size_t compared = 0;
   const std::vector<std::pair<CollectiveKind, std::string>> programs{

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "catch.hpp"
+#include "needs.hpp"
 #include "sim/analysis.hpp"
 #include "sim/timeline.hpp"
 #include "sim/transfer_cost.hpp"
@@ -126,10 +127,7 @@ TEST_CASE("where the budget ends first, the estimate says how far off it may be"
 }
 
 TEST_CASE("both engines carry on alike") {
-  if (engine_names().size() < 2) {
-    WARN("only one engine in this build: nothing to compare");
-    return;
-  }
+  SKIP_UNLESS(engine_names().size() > 1, test::kNeedsTwoEngines);
   const auto f = fabric("dgx1");
   std::vector<std::unique_ptr<Engine>> engines;
   for (const std::string& name : engine_names()) engines.push_back(make_engine(name));

@@ -1,0 +1,251 @@
+// Every command with standard streams that are closed or full: it ends with an exit code that the
+// help lists, and its files are those of an undisturbed run.
+#include <algorithm>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "../experiments/temporary_folder.hpp"
+#include "catch.hpp"
+#include "needs.hpp"
+#include "program.hpp"
+
+namespace cclgym::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The names in the program's own table of commands.
+std::vector<std::string> command_table() {
+  std::istringstream help(run_program({"--help"}).out);
+  std::vector<std::string> names;
+  bool inside = false;
+  for (std::string line; std::getline(help, line);) {
+    if (inside && line.empty()) break;
+    if (inside) names.push_back(line.substr(2, line.find(' ', 2) - 2));
+    inside = inside || line == "Commands:";
+  }
+  return names;
+}
+
+const std::string kMpiWorker = CCLGYM_BINARY_DIR "/cclgym-mpi-worker";
+
+struct WorkingCall {
+  std::vector<std::string> args;
+  /// Files that two undisturbed calls write differently: they hold times of measurements.
+  std::set<std::string> changing{};
+  bool needs_torch = false;
+  bool needs_mpi = false;
+};
+
+// A call of each command that does its work, in the folder of prepare().
+const std::map<std::string, WorkingCall>& working_calls() {
+  const std::string worker = CCLGYM_ACTING_WORKER;
+  static const std::map<std::string, WorkingCall> calls{
+      {"run", {.args = {"run", "e.yaml", "--out", "o", "--jobs", "2"}}},
+      {"report", {.args = {"report", "done"}}},
+      {"simulate",
+       {.args = {"simulate", "--fabric", "dgx1", "--collective", "allreduce", "--algorithm", "ring",
+                 "--size", "64KiB", "--timeline", "o.json"}}},
+      {"describe", {.args = {"describe", "fabric", "dgx1", "--dot", "o.dot"}}},
+      {"list", {.args = {"list", "fabrics"}}},
+      {"compile",
+       {.args = {"compile", "ring", "--collective", "allreduce", "--gpus", "4", "--out", "o.xml"}}},
+      {"verify", {.args = {"verify", "ring.xml"}}},
+      {"tune-dispatch", {.args = {"tune-dispatch", "done", "-o", "o.yaml"}}},
+      {"fit",
+       {.args = {"fit", "--measured", "m.csv", "--fabric", "dgx1", "--nccl", "2.18", "--start",
+                 "v100", "--parameters", "kernel_launch", "--evaluations", "10", "-o", "o.yaml"}}},
+      {"compare",
+       {.args = {"compare", "--measured", "m.csv", "--fabric", "dgx1", "--nccl", "2.18", "-o",
+                 "o"}}},
+      {"calibrate",
+       {.args = {"calibrate", "mpi", "--launch", worker, "--sizes", "64B,128B", "--collective",
+                 "allreduce", "--algorithm", "ring", "--repeats", "3", "-o", "o.csv"},
+        .changing = {"o.csv"},
+        .needs_mpi = true}},
+      {"train",
+       {.args = {"train", "t.yaml", "--out", "o"},
+        .changing = {"o/report.html", "o/seed-1/checkpoint.bin", "o/seed-1/metrics.csv"},
+        .needs_torch = true}},
+      {"evaluate",
+       {.args = {"evaluate", "environment.yaml", "--against", "table,oracle", "--seeds", "1",
+                 "--out", "o"},
+        .changing = {"o/report.html"}}},
+      {"validate",
+       {.args = {"validate", "trained", "--launch", worker, "--rounds", "2", "--repeats", "3",
+                 "--sizes", "64B,128B", "--out", "o"},
+        .changing = {"o/all.rows.csv"},
+        .needs_torch = true,
+        .needs_mpi = true}},
+      {"export", {.args = {"export", "trained", "--to", "o.policy"}, .needs_torch = true}},
+      {"deploy",
+       {.args = {"deploy", "--constants", "--machine", "dgx1", "--for", "nccl-2.28", "-o", "o"}}}};
+  return calls;
+}
+
+const char* const kEnvironment =
+    "{fabric: {name: ethernet, servers: 2, gpus_per_server: 2}, actions: openmpi, oracle: true,\n"
+    " workload: {name: sweep, collectives: [allreduce], sizes: 64B..128B x2}}\n";
+
+// What the calls read.
+void prepare(const TemporaryFolder& folder) {
+  write_file(folder / "e.yaml",
+             "name: e\nfabrics: [dgx1]\ncollectives: [allreduce]\nalgorithms: [ring, tree]\n"
+             "protocols: [LL, Simple]\nchannels: [1, 2]\nsizes: 1KiB..64KiB x4\n"
+             "timeline: [{algorithm: ring, size: 64KiB}]\n");
+  write_file(folder / "m.csv",
+             "system,ranks,nodes,collective,size_bytes,time_us_median\nlab,8,1,all_reduce,1024,30\n"
+             "lab,8,1,all_reduce,65536,40\nlab,8,1,all_reduce,1048576,90\n");
+  write_file(folder / "environment.yaml", kEnvironment);
+  write_file(folder / "t.yaml",
+             std::string("name: t\ntrain:\n  - options: ") + kEnvironment +
+                 "evaluate:\n  - label: all\n    options: " + kEnvironment +
+                 "agent: {encoder: [8], lstm: 4, head: 6, value: 4}\nwarm_start: {iterations: 1}\n"
+                 "ppo: {iterations: 1, environments: 4, steps: 16, sequence: 8}\nseeds: [1]\n");
+  const auto done = [&](const std::vector<std::string>& args) {
+    const Ended ended = run_program(args, folder.path());
+    INFO(args[0] << ": " << ended.err);
+    REQUIRE((ended.code == 0 || ended.err.find("cannot train") != std::string::npos));
+  };
+  done({"run", "e.yaml", "--out", "done", "--quiet"});
+  done({"compile", "ring", "--collective", "allreduce", "--gpus", "4", "--out", "ring.xml"});
+  done({"train", "t.yaml", "--out", "trained", "--quiet"});
+}
+
+// Names and contents of all files of a folder.
+std::map<std::string, std::string> files_of(const std::string& folder) {
+  std::map<std::string, std::string> files;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (!entry.is_regular_file()) continue;
+    files[fs::relative(entry.path(), folder).string()] = read_file(entry.path().string());
+  }
+  return files;
+}
+
+struct Disturbed {
+  std::string what;
+  std::array<Stream, 3> streams;
+};
+
+const std::vector<Disturbed>& disturbances() {
+  using enum Stream;
+  static const std::vector<Disturbed> all{
+      {"0 closed", {Closed, Kept, Kept}},       {"1 closed", {Kept, Closed, Kept}},
+      {"2 closed", {Kept, Kept, Closed}},       {"0 and 1 closed", {Closed, Closed, Kept}},
+      {"all closed", {Closed, Closed, Closed}}, {"1 full", {Kept, Full, Kept}},
+      {"2 full", {Kept, Kept, Full}},           {"1 and 2 full", {Kept, Full, Full}}};
+  return all;
+}
+
+// Calls the program in a copy of a folder, with all streams and with some; compares.
+void check_call(const WorkingCall& call, const std::string& prepared, int code) {
+  const auto in_copy = [&](const std::array<Stream, 3>& streams,
+                           std::map<std::string, std::string>& files) {
+    // The same path every time, which some files repeat.
+    const std::string work = prepared + "-work";
+    fs::copy(prepared, work, fs::copy_options::recursive);
+    const Ended ended = run_with_streams(call.args, work, streams);
+    files = files_of(work);
+    fs::remove_all(work);
+    return ended;
+  };
+  std::map<std::string, std::string> expected;
+  const Ended whole = in_copy({Stream::Kept, Stream::Kept, Stream::Kept}, expected);
+  INFO("undisturbed, standard error: " << whole.err);
+  CHECK(whole.code == code);
+  for (const Disturbed& disturbed : disturbances()) {
+    INFO(disturbed.what);
+    std::map<std::string, std::string> files;
+    const Ended ended = in_copy(disturbed.streams, files);
+    INFO("standard error: " << ended.err);
+    const bool lost = disturbed.streams[1] == Stream::Full && !whole.out.empty();
+    CHECK(ended.code == (lost && whole.code == 0 ? 1 : whole.code));
+    if (lost && disturbed.streams[2] == Stream::Kept) {
+      CHECK(ended.err.ends_with("error: standard output cannot be written\n"));
+    }
+    if (disturbed.streams[1] == Stream::Kept && call.changing.empty()) {
+      CHECK(ended.out == whole.out);
+    }
+    REQUIRE(files.size() == expected.size());
+    for (const auto& [name, contents] : expected) {
+      INFO(name);
+      REQUIRE(files.contains(name));
+      if (!call.changing.contains(name)) CHECK((files[name] == contents));
+    }
+  }
+}
+
+TEST_CASE("the table of commands and the calls of this test are one") {
+  std::vector<std::string> names;
+  for (const auto& [name, call] : working_calls()) names.push_back(name);
+  std::vector<std::string> table = command_table();
+  std::ranges::sort(table);
+  CHECK(table == names);
+}
+
+TEST_CASE("every command ends well with streams that are closed or full, and loses nothing") {
+  SKIP_UNLESS(fs::is_character_file("/dev/full"), kNeedsDevFull);
+  const TemporaryFolder folder;
+  prepare(folder);
+  const bool trained = fs::exists(folder / "trained");
+  const bool mpi = fs::exists(kMpiWorker);
+  if (!trained) say_not_run(kNeedsTorch);
+  if (!mpi) say_not_run(kNeedsMpi);
+  for (const auto& [name, call] : working_calls()) {
+    INFO(name);
+    const bool works = (trained || !call.needs_torch) && (mpi || !call.needs_mpi);
+    check_call(call, folder.path(), works ? 0 : 2);
+  }
+}
+
+TEST_CASE("so do help, version and mistakes") {
+  SKIP_UNLESS(fs::is_character_file("/dev/full"), kNeedsDevFull);
+  const TemporaryFolder folder;
+  std::vector<std::vector<std::string>> calls{{}, {"--help"}, {"--version"}, {"no-such-command"}};
+  for (const std::string& name : command_table()) {
+    calls.push_back({name, "--help"});
+    calls.push_back({name});
+  }
+  for (const auto& args : calls) {
+    INFO((args.empty() ? "no arguments" : args.front()) << (args.size() > 1 ? " --help" : ""));
+    const bool mistake = args.empty() || !args.back().starts_with("--");
+    check_call({.args = args}, folder.path(), mistake ? 2 : 0);
+  }
+}
+
+TEST_CASE("with standard error closed, results are results alone") {
+  const TemporaryFolder folder;
+  prepare(folder);
+  const Ended ended = run_with_streams({"run", "e.yaml", "--out", "o"}, folder.path(),
+                                       {Stream::Kept, Stream::Kept, Stream::Closed});
+  CHECK(ended.code == 0);
+  CHECK(read_file(folder / "o/results.csv") == read_file(folder / "done/results.csv"));
+}
+
+// Their exit code for a full output is not that of a command: their driver sees the end of it.
+TEST_CASE("the workers guard their streams, too") {
+  struct Worker {
+    std::string program;
+    std::vector<std::string> args;
+    const char* needs;
+  };
+  const std::string folder = CCLGYM_BINARY_DIR "/";
+  // That of MPI finds its input at its end: it says who it is, and ends.
+  for (const Worker& worker : {Worker{kMpiWorker, {}, kNeedsMpi},
+                               Worker{folder + "cclgym-cuda-worker", {"--version"}, kNeedsCuda},
+                               Worker{folder + "cclgym-nccl-worker", {"--version"}, kNeedsCuda}}) {
+    INFO(worker.program);
+    if (!fs::exists(worker.program)) {
+      say_not_run(worker.needs);
+      continue;
+    }
+    for (const Disturbed& disturbed : disturbances()) {
+      INFO(disturbed.what);
+      CHECK(run_with_streams(worker.args, ".", disturbed.streams, worker.program).code == 0);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cclgym::test

@@ -1,0 +1,11 @@
+"""Runs a file's tests, and says of those that are skipped what scripts/test collects."""
+
+import sys
+import unittest
+
+
+def main():
+    result = unittest.main(exit=False).result
+    for test, reason in result.skipped:
+        print(f"not run: {test} [{reason}]")
+    sys.exit(not result.wasSuccessful())

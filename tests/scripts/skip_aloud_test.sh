@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# No test ends early without a word: what cannot run here says so by SKIP_UNLESS (tests/catch.hpp).
+#   skip_aloud_test.sh FOLDER
+set -euo pipefail
+# In the body of a TEST_CASE, not of a function below it, lines are indented by two.
+found=$(find "$1" -name '*_test.cpp' -print0 | sort -z | xargs -0 awk '
+  /^TEST_CASE\(/ { inside = 1 }
+  /^}/ { inside = 0 }
+  inside && /^  if \(.*\) return;/ { print FILENAME ":" FNR ": " $0 }
+  inside && /^    return;$/ && before ~ /WARN\(/ { print FILENAME ":" FNR ": " $0 }
+  { before = $0 }')
+if [ -n "$found" ]; then
+  echo "Tests that end early without a word; expected SKIP_UNLESS(condition, reason):"
+  echo "$found"
+  exit 1
+fi
