@@ -140,6 +140,8 @@ std::string comparison_text(const Comparison& comparison, std::size_t worst) {
   for (const ComparedPart& part : parts_of(comparison)) {
     text += fmt::format("\n{}, {}\n", part.system, to_string(part.seen));
     std::vector<ErrorSummary> rows = by_reach(part.cells);
+    const std::vector<ErrorSummary> sets = by_cost_model(part.cells);
+    if (sets.size() > 1) rows.insert(rows.end(), sets.begin(), sets.end());
     for (const auto& more :
          {by_collective(part.cells), by_ranks(part.cells), by_size_decade(part.cells)}) {
       rows.insert(rows.end(), more.begin(), more.end());

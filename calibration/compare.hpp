@@ -26,8 +26,9 @@ struct Comparison {
                                  const std::optional<std::string>& cost_model, std::size_t threads,
                                  const PredictionProgress& progress = {});
 
-/// The tables: systems, then for each of them size decades, ranks and collectives, the worst cells,
-/// and what was not simulated. Cells that a fit of their set saw are never in one line with others.
+/// The tables: systems, then for each of them sets, size decades, ranks and collectives, the worst
+/// cells, and what was not simulated. Cells that a fit of their set saw are never in one line with
+/// others.
 [[nodiscard]] std::string comparison_text(const Comparison& comparison, std::size_t worst);
 
 /// The cells of one system that a fit saw, or did not.

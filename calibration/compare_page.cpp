@@ -46,6 +46,7 @@ Json system_json(const std::string& name, const std::vector<Compared>& cells) {
 
 Json part_json(const ComparedPart& part) {
   return {{"seen", to_string(part.seen)},
+          {"sets", table_json(by_cost_model(part.cells))},
           {"collectives", table_json(by_collective(part.cells))},
           {"ranks", table_json(by_ranks(part.cells))},
           {"sizes", table_json(by_size_decade(part.cells))}};

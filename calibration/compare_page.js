@@ -110,6 +110,9 @@
 
   // Cells that a fit of the set saw, and those that it did not, each with tables of its own.
   const errorsOf = part => [
+    ...(part.sets.length < 2 ? [] :
+        [element('h3', {}, `Error by parameter set, rows ${part.seen}`),
+          errorTable('set', part.sets)]),
     element('h3', {}, `Error by size, rows ${part.seen}`), errorTable('size', part.sizes),
     element('h3', {}, `Error by ranks, rows ${part.seen}`), errorTable('ranks', part.ranks),
     element('h3', {}, `Error by collective, rows ${part.seen}`),

@@ -99,6 +99,12 @@ std::vector<ErrorSummary> by_system_and_seen(std::span<const Compared> cells) {
       [](const Compared&) { return 0; });
 }
 
+std::vector<ErrorSummary> by_cost_model(std::span<const Compared> cells) {
+  return summarise_by(
+      cells, [](const Compared& each) { return "set " + each.prediction.cost_model; },
+      [](const Compared&) { return 0; });
+}
+
 std::vector<ErrorSummary> by_reach(std::span<const Compared> cells) {
   return summarise_by(
       cells,

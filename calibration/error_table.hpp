@@ -50,6 +50,8 @@ struct ErrorSummary {
 [[nodiscard]] std::vector<ErrorSummary> by_system(std::span<const Compared> cells);
 /// The same, cells that a fit saw and others apart: "Polaris, fitted", "Polaris, held out".
 [[nodiscard]] std::vector<ErrorSummary> by_system_and_seen(std::span<const Compared> cells);
+/// By the set that they were simulated with: "set h100".
+[[nodiscard]] std::vector<ErrorSummary> by_cost_model(std::span<const Compared> cells);
 /// "single server" and "several servers".
 [[nodiscard]] std::vector<ErrorSummary> by_reach(std::span<const Compared> cells);
 

@@ -1,5 +1,6 @@
 #include "cost_models/value_source.hpp"
 
+#include <algorithm>
 #include <fmt/core.h>
 #include <optional>
 
@@ -111,7 +112,9 @@ std::string interval_source(const CostParameter& parameter, double least, double
 
 std::string fitted_source(const CostParameter& parameter, std::string_view rows, double least,
                           double most, std::string_view more) {
-  return fmt::format("{}{}; {}{}{}{}", kFitted, rows, kInterval,
+  std::string which(rows);
+  std::replace(which.begin(), which.end(), ';', ',');
+  return fmt::format("{}{}; {}{}{}{}", kFitted, which, kInterval,
                      interval_source(parameter, least, most), more.empty() ? "" : "; ", more);
 }
 

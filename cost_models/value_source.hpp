@@ -39,8 +39,8 @@ struct ValueSource {
 /// "4.836us to 8.359us", "0.6631us to 27.4us, not determined": the ends are > 0, in SI units.
 [[nodiscard]] std::string interval_source(const CostParameter& parameter, double least,
                                           double most);
-/// The source of a value that was fitted to `rows` ("40 rows of H100-cluster on 2, 8 ranks"; no
-/// semicolon), whose 95 % interval is this; `more` may say more, or be empty.
+/// The source of a value that was fitted to `rows` ("40 rows of H100-cluster on 2, 8 ranks"; its
+/// semicolons become commas), whose 95 % interval is this; `more` may say more, or be empty.
 [[nodiscard]] std::string fitted_source(const CostParameter& parameter, std::string_view rows,
                                         double least, double most, std::string_view more);
 /// The source of a value that is the one of parameter set `set`, which says `there` of it.

@@ -82,6 +82,12 @@ TEST_CASE("cells that a fit saw are never in one line with others") {
   CHECK(parts[1].cells.size() == 2);
   const std::string text = comparison_text(comparison, 3);
   CHECK(text.find("no key fitted_to in set-of-B tells") != std::string::npos);
+  // Where cells of one system have different sets, those apart, too.
+  Comparison two = comparison;
+  two.cells[2].prediction.cost_model = "another";
+  CHECK(text.find("set set-of-A") == std::string::npos);
+  CHECK(comparison_text(two, 0).find("  set another          1     2      1.386 ") !=
+        std::string::npos);
   const std::string page = comparison_html(comparison);
   CHECK(page.find("\"A, held out\",2,") != std::string::npos);
   CHECK(page.find("\"seen\":\"held out\"") != std::string::npos);

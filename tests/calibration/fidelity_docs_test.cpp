@@ -1,5 +1,5 @@
-// docs/fidelity.md says how far simulated times are from measured ones. What it prints of the
-// systems in experiments/measured/nccl-sample.csv is computed here again, from those rows.
+// docs/fidelity.md and docs/calibration.md say how far simulated times are from measured ones. What
+// they print of the rows that come with the project is computed here again, from those rows.
 #include <cmath>
 #include <map>
 #include <sstream>
@@ -82,6 +82,42 @@ TEST_CASE("docs/fidelity.md prints the errors of the rows that come with the pro
     CHECK(std::abs(computed.median - page.median) <= kTolerance);
     CHECK(std::abs(computed.p90 - page.p90) <= kTolerance);
   }
+}
+
+// The mean of the cells that a fit saw, or did not.
+ErrorSummary errors_of(const Comparison& comparison, Seen seen) {
+  std::vector<const Compared*> cells;
+  for (const Compared& each : comparison.cells) {
+    if (each.seen == seen) cells.push_back(&each);
+  }
+  return summarise("", cells);
+}
+
+TEST_CASE("docs/calibration.md prints the errors of the sets of the netlab") {
+  const std::string root = CCLGYM_SOURCE_DIR;
+  std::istringstream lines(read_text_file(root + "/docs/calibration.md", 1 << 20));
+  int checked = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("| idle-") && !line.starts_with("| traffic-")) continue;
+    const std::vector<std::string> fields = fields_of(line);
+    if (fields.size() != 4) continue;  // that of the policies
+    INFO(line);
+    const std::string file = root + "/calibration/results/netlab/netlab-" + fields[0] + ".csv";
+    CellFilter filter;
+    filter.fabric = "ethernet";
+    const Comparison comparison =
+        compare(file, make_cells(read_measured_file(file), filter, file),
+                root + "/experiments/netlab/netlab-" + fields[0] + ".yaml", 2);
+    CHECK(static_cast<int>(comparison.cells.size()) == std::stoi(fields[1]));
+    const ErrorSummary fitted = errors_of(comparison, Seen::Fitted);
+    const ErrorSummary held_out = errors_of(comparison, Seen::HeldOut);
+    CHECK(fitted.cells == 414);
+    CHECK(fitted.cells + held_out.cells == std::stoi(fields[1]));
+    CHECK(std::abs(fitted.mean - std::stod(fields[2])) <= kTolerance);
+    CHECK(std::abs(held_out.mean - std::stod(fields[3])) <= kTolerance);
+    ++checked;
+  }
+  CHECK(checked == 4);
 }
 
 }  // namespace

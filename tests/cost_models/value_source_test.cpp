@@ -81,6 +81,7 @@ TEST_CASE("sources are written so that they are read") {
         "fitted to 3 rows of A; 95 %: 2.5 GB/s to 24 GB/s; began at 11 GB/s");
   CHECK(fitted_source(rate, "3 rows of A", 2.5e9, 25e9, "") ==
         "fitted to 3 rows of A; 95 %: 2.5 GB/s to 25 GB/s, not determined");
+  CHECK_NOTHROW(read_source(fitted_source(rate, "3 rows of A (a log; another)", 1e9, 2e9, "")));
   // Rounded to the decade: the text counts.
   CHECK_NOTHROW(read_source(fitted_source(rate, "rows", 1e9, 9.99999e9, "")));
   CHECK(read_source(taken_over_source("a100", "set by hand: why")).set == "a100");
