@@ -71,7 +71,7 @@ TEST_CASE("docs/fidelity.md prints the errors of the rows that come with the pro
            (each.cell.nodes == 1 ? "one" : "several") + "|" + std::string(to_string(each.seen))]
         .push_back(&each);
   }
-  CHECK(groups.size() >= 8);
+  CHECK(groups.size() == 12);
   for (const auto& [name, cells] : groups) {
     INFO(name);
     REQUIRE(printed.contains(name));
