@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <map>
+#include <set>
 
 #include "experiments/csv.hpp"
 
@@ -30,9 +32,10 @@ struct ComparisonRow {
   int instances = 0;
   int threads = 0;
   std::string cost_model;
+  std::string seen;
 };
 
-constexpr std::array<CsvColumn<ComparisonRow>, 18> kColumns{{
+constexpr std::array<CsvColumn<ComparisonRow>, 19> kColumns{{
     {"system", &ComparisonRow::system},
     {"ranks", &ComparisonRow::ranks},
     {"nodes", &ComparisonRow::nodes},
@@ -51,6 +54,7 @@ constexpr std::array<CsvColumn<ComparisonRow>, 18> kColumns{{
     {"instances", &ComparisonRow::instances},
     {"threads", &ComparisonRow::threads},
     {"cost_model", &ComparisonRow::cost_model},
+    {"seen", &ComparisonRow::seen},
 }};
 
 std::string summary_line(const Comparison& comparison) {
@@ -72,6 +76,18 @@ std::string refused_text(const std::vector<RefusedRows>& refused) {
   return text;
 }
 
+// Which sets keep to themselves what they were fitted to.
+std::string not_said_text(const Comparison& comparison) {
+  std::set<std::string> sets;
+  for (const Compared& each : comparison.cells) {
+    if (each.seen == Seen::NotSaid) sets.insert(each.prediction.cost_model);
+  }
+  if (sets.empty()) return "";
+  return fmt::format(
+      "\nnot said: no key fitted_to in {} tells which rows were fitted and which held out\n",
+      fmt::join(sets, ", "));
+}
+
 }  // namespace
 
 Comparison compare(const std::string& file, MeasuredCells cells,
@@ -91,7 +107,7 @@ Comparison compare(const std::string& file, MeasuredCells cells,
   for (std::size_t i = 0; i < predictions.size(); ++i) {
     const MeasuredCell& cell = predictor.cells()[i];
     if (predictions[i].refusal.empty()) {
-      comparison.cells.push_back({cell, predictions[i]});
+      comparison.cells.push_back({cell, predictions[i], seen_by(predictor.set_of(i), cell)});
       continue;
     }
     RefusedRows& group = refused[{cell.system, predictions[i].refusal}];
@@ -103,19 +119,31 @@ Comparison compare(const std::string& file, MeasuredCells cells,
   return comparison;
 }
 
+std::vector<ComparedPart> parts_of(const Comparison& comparison) {
+  std::map<std::pair<std::string, Seen>, ComparedPart> parts;
+  for (const Compared& each : comparison.cells) {
+    ComparedPart& part = parts[{each.cell.system, each.seen}];
+    part.system = each.cell.system;
+    part.seen = each.seen;
+    part.cells.push_back(each);
+  }
+  std::vector<ComparedPart> list;
+  for (auto& [key, part] : parts) list.push_back(std::move(part));
+  return list;
+}
+
 std::string comparison_text(const Comparison& comparison, std::size_t worst) {
   std::string text = summary_line(comparison);
   if (comparison.cells.empty()) return text + refused_text(comparison.refused);
-  const std::vector<ErrorSummary> systems = by_system(comparison.cells);
-  text += "\n" + error_table_text("system", systems);
-  for (const ErrorSummary& system : systems) {
-    std::vector<Compared> cells;
-    for (const Compared& each : comparison.cells) {
-      if (each.cell.system == system.group) cells.push_back(each);
-    }
-    text += fmt::format("\n{}\n", system.group);
-    std::vector<ErrorSummary> rows = by_reach(cells);
-    for (const auto& more : {by_collective(cells), by_ranks(cells), by_size_decade(cells)}) {
+  text += "\n" + error_table_text("system", by_system_and_seen(comparison.cells));
+  text += not_said_text(comparison);
+  for (const ComparedPart& part : parts_of(comparison)) {
+    text += fmt::format("\n{}, {}\n", part.system, to_string(part.seen));
+    std::vector<ErrorSummary> rows = by_reach(part.cells);
+    const std::vector<ErrorSummary> sets = by_cost_model(part.cells);
+    if (sets.size() > 1) rows.insert(rows.end(), sets.begin(), sets.end());
+    for (const auto& more :
+         {by_collective(part.cells), by_ranks(part.cells), by_size_decade(part.cells)}) {
       rows.insert(rows.end(), more.begin(), more.end());
     }
     text += error_table_text("", rows);
@@ -148,7 +176,8 @@ std::string comparison_csv(const Comparison& comparison) {
                                              .channels = config.channels,
                                              .instances = config.instances,
                                              .threads = config.threads,
-                                             .cost_model = each.prediction.cost_model}) +
+                                             .cost_model = each.prediction.cost_model,
+                                             .seen = std::string(to_string(each.seen))}) +
             "\n";
   }
   return text;

@@ -26,11 +26,21 @@ struct Comparison {
                                  const std::optional<std::string>& cost_model, std::size_t threads,
                                  const PredictionProgress& progress = {});
 
-/// The tables: systems, then for each of them size decades, ranks and collectives, the worst cells,
-/// and what was not simulated.
+/// The tables: systems, then for each of them sets, size decades, ranks and collectives, the worst
+/// cells, and what was not simulated. Cells that a fit of their set saw are never in one line with
+/// others.
 [[nodiscard]] std::string comparison_text(const Comparison& comparison, std::size_t worst);
 
-/// One line a cell: measured, simulated, and how.
+/// The cells of one system that a fit saw, or did not.
+struct ComparedPart {
+  std::string system;
+  Seen seen = Seen::NotSaid;
+  std::vector<Compared> cells;  ///< at least one
+};
+/// By system, fitted ones first.
+[[nodiscard]] std::vector<ComparedPart> parts_of(const Comparison& comparison);
+
+/// One line a cell: measured, simulated, how, and whether a fit saw it.
 [[nodiscard]] std::string comparison_csv(const Comparison& comparison);
 
 /// The same with plots as one HTML page that opens without a network. Same input, same bytes.

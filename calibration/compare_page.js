@@ -6,8 +6,8 @@
       cclgymPage;
   const factor = log => Math.exp(log).toFixed(2) + '×';
   const pointsOf = system => system.points.map(
-      ([ranks, collective, size, measured, simulated, config, release]) =>
-      ({ranks, collective, size, measured, simulated, config, release,
+      ([ranks, collective, size, measured, simulated, config, release, seen]) =>
+      ({ranks, collective, size, measured, simulated, config, release, seen,
         ratio: simulated / measured}));
 
   const errorTable = (name, rows) => table(
@@ -25,7 +25,7 @@
       label: context => {
         const point = context.raw.point;
         return point ? ['measured ' + time(point.measured), 'simulated ' + time(point.simulated),
-          'ratio ' + point.ratio.toFixed(2), point.config,
+          'ratio ' + point.ratio.toFixed(2), point.seen, point.config,
           point.release ? 'NCCL ' + point.release : ''].filter(text => text) : '';
       },
     },
@@ -103,10 +103,20 @@
       [{name: 'ranks'}, {name: 'collective', text: true}, {name: 'size', format: bytes},
        {name: 'measured', format: time}, {name: 'simulated', format: time},
        {name: 'simulated / measured', format: value => value.toFixed(2)},
-       {name: 'as', text: true}],
+       {name: 'rows', text: true}, {name: 'as', text: true}],
       [...points].sort((a, b) => Math.abs(Math.log(b.ratio)) - Math.abs(Math.log(a.ratio)))
           .slice(0, 25).map(point => [point.ranks, point.collective, point.size, point.measured,
-                                      point.simulated, point.ratio, point.config]));
+                                      point.simulated, point.ratio, point.seen, point.config]));
+
+  // Cells that a fit of the set saw, and those that it did not, each with tables of its own.
+  const errorsOf = part => [
+    ...(part.sets.length < 2 ? [] :
+        [element('h3', {}, `Error by parameter set, rows ${part.seen}`),
+          errorTable('set', part.sets)]),
+    element('h3', {}, `Error by size, rows ${part.seen}`), errorTable('size', part.sizes),
+    element('h3', {}, `Error by ranks, rows ${part.seen}`), errorTable('ranks', part.ranks),
+    element('h3', {}, `Error by collective, rows ${part.seen}`),
+    errorTable('collective', part.collectives)];
 
   page.append(
       element('h1', {}, 'Predicted and measured'),
@@ -124,9 +134,7 @@
                 () => ratios(points)),
             plot('Simulated against measured', system.name + ', simulated against measured',
                 () => scatter(points))),
-        element('h3', {}, 'Error by size'), errorTable('size', system.sizes),
-        element('h3', {}, 'Error by ranks'), errorTable('ranks', system.ranks),
-        element('h3', {}, 'Error by collective'), errorTable('collective', system.collectives),
+        ...system.parts.flatMap(errorsOf),
         element('h3', {}, 'Worst cells'), worst(points));
   }
   if (data.refused.length) {

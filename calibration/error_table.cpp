@@ -90,6 +90,21 @@ std::vector<ErrorSummary> by_system(std::span<const Compared> cells) {
       [](const Compared&) { return 0; });
 }
 
+std::vector<ErrorSummary> by_system_and_seen(std::span<const Compared> cells) {
+  return summarise_by(
+      cells,
+      [](const Compared& each) {
+        return fmt::format("{}, {}", each.cell.system, to_string(each.seen));
+      },
+      [](const Compared&) { return 0; });
+}
+
+std::vector<ErrorSummary> by_cost_model(std::span<const Compared> cells) {
+  return summarise_by(
+      cells, [](const Compared& each) { return "set " + each.prediction.cost_model; },
+      [](const Compared&) { return 0; });
+}
+
 std::vector<ErrorSummary> by_reach(std::span<const Compared> cells) {
   return summarise_by(
       cells,
@@ -133,16 +148,17 @@ std::vector<const Compared*> worst_cells(std::span<const Compared> cells, std::s
 }
 
 std::string worst_cells_text(std::span<const Compared* const> cells) {
-  std::vector<Column> columns{{.heading = "cell", .left = true},
-                              {.heading = "measured"},
-                              {.heading = "simulated"},
-                              {.heading = "sim/meas"},
-                              {.heading = "as", .left = true}};
+  std::vector<Column> columns{{.heading = "cell", .left = true}, {.heading = "measured"},
+                              {.heading = "simulated"},          {.heading = "sim/meas"},
+                              {.heading = "rows", .left = true}, {.heading = "as", .left = true}};
   for (const Compared* each : cells) {
     const Config& config = each->prediction.config;
     const std::vector<std::string> texts{
-        each->cell.label(), format_time(each->cell.time_s), format_time(each->prediction.time_s),
+        each->cell.label(),
+        format_time(each->cell.time_s),
+        format_time(each->prediction.time_s),
         factor(each->log_error()),
+        std::string(to_string(each->seen)),
         fmt::format("{} {}, {} channel{}", config.algorithm, to_string(config.protocol),
                     config.channels, config.channels == 1 ? "" : "s")};
     for (std::size_t i = 0; i < texts.size(); ++i) columns[i].cells.push_back(texts[i]);

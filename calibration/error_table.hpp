@@ -9,6 +9,7 @@
 
 #include "calibration/measured_cells.hpp"
 #include "calibration/predict.hpp"
+#include "calibration/seen_rows.hpp"
 
 namespace cclgym {
 
@@ -16,6 +17,7 @@ namespace cclgym {
 struct Compared {
   MeasuredCell cell;
   Prediction prediction;
+  Seen seen = Seen::NotSaid;  ///< by a fit of the set that it was simulated with
 
   /// ln(simulated / measured).
   [[nodiscard]] double log_error() const;
@@ -46,6 +48,10 @@ struct ErrorSummary {
 [[nodiscard]] std::vector<ErrorSummary> by_collective(std::span<const Compared> cells);
 /// In the order of the cells' systems.
 [[nodiscard]] std::vector<ErrorSummary> by_system(std::span<const Compared> cells);
+/// The same, cells that a fit saw and others apart: "Polaris, fitted", "Polaris, held out".
+[[nodiscard]] std::vector<ErrorSummary> by_system_and_seen(std::span<const Compared> cells);
+/// By the set that they were simulated with: "set h100".
+[[nodiscard]] std::vector<ErrorSummary> by_cost_model(std::span<const Compared> cells);
 /// "single server" and "several servers".
 [[nodiscard]] std::vector<ErrorSummary> by_reach(std::span<const Compared> cells);
 

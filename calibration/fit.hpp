@@ -11,7 +11,7 @@
 #include "calibration/error_table.hpp"
 #include "calibration/measured_cells.hpp"
 #include "calibration/uncertainty.hpp"
-#include "cost_models/cost_model.hpp"
+#include "cost_models/parameter_set.hpp"
 
 namespace cclgym {
 
@@ -77,9 +77,11 @@ struct FitProgress {
 /// held out, by fold.
 [[nodiscard]] std::string fit_text(const FitResult& result);
 
-/// The fitted parameter set in YAML, each parameter with its source: the fitted ones `measured`
-/// (whose rows they come from, e.g. "nccl_measured.csv"), the others the start set.
-[[nodiscard]] std::string fitted_set_yaml(const FitResult& result, const std::string& start_name,
+/// The fitted parameter set in YAML. Each parameter has its source (value_source.hpp): the fitted
+/// ones the rows and the 95 % interval, the others what `start`, the set that the fit began with,
+/// says of them. `fitted_to` has the rows of this fit and those of the start. `measured` is the
+/// file of the rows, e.g. "nccl_measured.csv".
+[[nodiscard]] std::string fitted_set_yaml(const FitResult& result, const ParameterSet& start,
                                           const std::string& measured);
 
 }  // namespace cclgym

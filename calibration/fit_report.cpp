@@ -10,6 +10,7 @@
 #include "core/units.hpp"
 #include "cost_models/cost_parameters.hpp"
 #include "cost_models/parameter_writer.hpp"
+#include "cost_models/value_source.hpp"
 #include "experiments/text_columns.hpp"
 
 namespace cclgym {
@@ -62,7 +63,8 @@ std::string fit_text(const FitResult& result) {
     const CostParameter& parameter = cost_parameter(fitted.name);
     const std::vector<std::string> texts{
         fitted.name, parameter_text(parameter, fitted.start),
-        parameter_text(parameter, fitted.estimate), interval_text(parameter, fitted.linearised),
+        parameter_text(parameter, fitted.estimate),
+        interval_source(parameter, fitted.linearised.least, fitted.linearised.most),
         fitted.resampled.most > 0 ? interval_text(parameter, fitted.resampled) : "-"};
     for (std::size_t i = 0; i < texts.size(); ++i) columns[i].cells.push_back(texts[i]);
   }
@@ -113,7 +115,7 @@ std::string fit_text(const FitResult& result) {
   return text;
 }
 
-std::string fitted_set_yaml(const FitResult& result, const std::string& start_name,
+std::string fitted_set_yaml(const FitResult& result, const ParameterSet& start,
                             const std::string& measured) {
   const ErrorSummary fitted = summary_of("", result.fitted);
   std::set<std::string> systems;
@@ -135,17 +137,23 @@ std::string fitted_set_yaml(const FitResult& result, const std::string& start_na
     comment += fmt::format("Held out, on {}: {:.3f} over {} cells.\n", held_out_text(result),
                            held_out.mean, held_out.cells);
   }
-  std::map<std::string, std::string> texts;
+  ParameterSet set{.model = result.model};
   for (const CostParameter& parameter : cost_parameters()) {
-    texts[parameter.name] = fmt::format("as in the set {}, where the fit began", start_name);
+    set.sources[parameter.name] =
+        taken_over_source(start.model.name, start.source_of(parameter.name));
   }
+  const std::string rows = fmt::format("{}, mean |ln| {:.3f}", data, fitted.mean);
   for (const FittedParameter& each : result.parameters) {
     const CostParameter& parameter = cost_parameter(each.name);
-    texts[each.name] = fmt::format("fitted to {}, mean |ln| {:.3f}; 95 %: {}; began at {}", data,
-                                   fitted.mean, interval_text(parameter, each.linearised),
-                                   parameter_text(parameter, each.start));
+    set.sources[each.name] =
+        fitted_source(parameter, rows, each.linearised.least, each.linearised.most,
+                      fmt::format("began at {}", parameter_text(parameter, each.start)));
   }
-  return to_yaml(result.model, texts, comment);
+  std::vector<const MeasuredCell*> cells;
+  for (const Compared& each : result.fitted) cells.push_back(&each.cell);
+  // A start that does not say what it was fitted to leaves that open for the set, too.
+  if (start.fitted_to) set.fitted_to = fitted_rows_of(cells, *start.fitted_to);
+  return to_yaml(set, comment);
 }
 
 }  // namespace cclgym

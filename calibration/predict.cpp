@@ -30,7 +30,7 @@ constexpr TileBudget kTileBudget{.whole = 24, .first = 12, .firings = 300'000};
 // A fabric and what its cells name by default.
 struct Predictor::Site {
   std::shared_ptr<const Fabric> fabric;
-  CostModel cost_model;
+  ParameterSet set;
 };
 
 // Cells of one site that one thread works on at a time, with its own simulator.
@@ -86,7 +86,9 @@ struct Predictor::Task {
 };
 
 Predictor::Predictor(std::vector<MeasuredCell> cells, std::size_t threads)
-    : cells_(std::move(cells)), threads_(std::max<std::size_t>(1, threads)) {
+    : cells_(std::move(cells)),
+      threads_(std::max<std::size_t>(1, threads)),
+      site_of_(cells_.size(), nullptr) {
   std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> sites;
   for (std::size_t i = 0; i < cells_.size(); ++i) {
     sites[{fabric_label(cells_[i].fabric), cells_[i].cost_model}].push_back(i);
@@ -108,7 +110,8 @@ Predictor::Predictor(std::vector<MeasuredCell> cells, std::size_t threads)
                                   first.ranks, first.nodes, first.nodes == 1 ? "" : "s", key.first,
                                   site->fabric->ranks(), site->fabric->servers()));
     }
-    site->cost_model = cost_model_for(key.second, *site->fabric);
+    site->set = parameter_set_for(key.second, *site->fabric);
+    for (const std::size_t cell : members) site_of_[cell] = site.get();
     std::map<CollectiveKind, std::vector<std::size_t>> of_collective;
     for (const std::size_t cell : members) of_collective[cells_[cell].collective].push_back(cell);
     for (auto& [collective, of_group] : of_collective) {
@@ -141,6 +144,8 @@ Predictor::Predictor(std::vector<MeasuredCell> cells, std::size_t threads)
 
 Predictor::~Predictor() = default;
 
+const ParameterSet& Predictor::set_of(std::size_t cell) const { return site_of_[cell]->set; }
+
 std::vector<Prediction> Predictor::predict(const CostModel& model, const std::vector<bool>& wanted,
                                            const PredictionProgress& progress) {
   return run(&model, wanted, progress);
@@ -161,7 +166,7 @@ std::vector<Prediction> Predictor::run(const CostModel* model, const std::vector
     try {
       for (std::size_t t = next++; t < tasks_.size(); t = next++) {
         Task& task = *tasks_[t];
-        const CostModel& used = model != nullptr ? *model : task.site->cost_model;
+        const CostModel& used = model != nullptr ? *model : task.site->set.model;
         if (task.simulator) {
           task.simulator->set_cost_model(used);
         } else {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "calibration/measured_cells.hpp"
-#include "cost_models/cost_model.hpp"
+#include "cost_models/parameter_set.hpp"
 #include "sim/call.hpp"
 
 namespace cclgym {
@@ -36,6 +36,8 @@ class Predictor {
   Predictor& operator=(const Predictor&) = delete;
 
   [[nodiscard]] const std::vector<MeasuredCell>& cells() const { return cells_; }
+  /// The set that a cell (by its place) names.
+  [[nodiscard]] const ParameterSet& set_of(std::size_t cell) const;
 
   /// In the order of the cells, all under this cost model. `wanted`, if not empty, says which cells
   /// (others stay Prediction{}). The same for any number of threads.
@@ -54,6 +56,7 @@ class Predictor {
   std::vector<MeasuredCell> cells_;
   std::size_t threads_;
   std::vector<std::unique_ptr<Site>> sites_;
+  std::vector<const Site*> site_of_;  // by cell
   std::vector<std::unique_ptr<Task>> tasks_;
 };
 

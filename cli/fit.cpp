@@ -151,7 +151,8 @@ int fit_parameters(const std::vector<std::string>& args) {
   }
   const std::string start = arguments->has("start") ? arguments->text("start") : "auto";
   const HeldOut held = held_out(*arguments);
-  FitOptions options{.start = cost_model_for(start, *make_fabric(cells.cells.front().fabric)),
+  const ParameterSet start_set = parameter_set_for(start, *make_fabric(cells.cells.front().fabric));
+  FitOptions options{.start = start_set.model,
                      .parameters = {},
                      .held_out_ranks = held.ranks,
                      .held_out_sizes = held.sizes};
@@ -186,7 +187,12 @@ int fit_parameters(const std::vector<std::string>& args) {
       read_real(arguments->has("prior") ? arguments->text("prior") : kPrior.default_text, kPrior,
                 argument_location("prior"));
   options.threads = jobs_of(*arguments);
-  const std::string start_name = options.start.name;
+  if (!start_set.fitted_to) {
+    fmt::print(stderr,
+               "set {} does not say what it was fitted to; if to nothing, say fitted_to: [] in it, "
+               "so that compare can tell which rows the fitted set has not seen\n",
+               start_set.model.name);
+  }
   FitResult result;
   {
     ProgressLine progress(arguments->has("quiet"));
@@ -198,7 +204,7 @@ int fit_parameters(const std::vector<std::string>& args) {
   const std::filesystem::path file(path);
   result.model.name = arguments->has("name") ? arguments->text("name") : file.stem().string();
   result.model.description = fmt::format("fitted to {}", cells.cells.front().system);
-  write_text_file(path, fitted_set_yaml(result, start_name,
+  write_text_file(path, fitted_set_yaml(result, start_set,
                                         std::filesystem::path(measured.path).filename().string()));
   print_out("\nset       {}\n", path);
   return 0;

@@ -6,7 +6,7 @@
 
 #include "core/error.hpp"
 #include "core/units.hpp"
-#include "cost_models/parameter_file.hpp"
+#include "cost_models/parameter_set.hpp"
 
 namespace cclgym {
 
@@ -167,26 +167,34 @@ const std::vector<std::string>& cost_model_names() {
   return names;
 }
 
-CostModel shipped_cost_model(std::string_view name) {
+ParameterSet shipped_parameter_set(std::string_view name) {
   if (name == "hockney") {
     CostModel model;
     model.name = "hockney";
     model.description = "alpha + L * beta by the fabric's links, nothing else: the oracle";
     model.hockney = true;
-    return model;
+    return {.model = std::move(model), .fitted_to = std::vector<FittedRows>{}};
   }
   for (const ShippedSet& set : shipped_sets()) {
     if (name != set.name) continue;
-    return read_cost_model(parse_yaml(*set.text, std::string(name) + ".yaml (built in)"));
+    return read_parameter_set(parse_yaml(*set.text, std::string(name) + ".yaml (built in)"));
   }
   throw UserError(unknown_name_message("cost model", name, cost_model_names()));
 }
 
-CostModel cost_model_for(std::string_view name, const Fabric& fabric) {
-  if (name.ends_with(".yaml") || name.ends_with(".yml")) return load_cost_model(std::string(name));
-  if (name != "auto") return shipped_cost_model(name);
+CostModel shipped_cost_model(std::string_view name) { return shipped_parameter_set(name).model; }
+
+ParameterSet parameter_set_for(std::string_view name, const Fabric& fabric) {
+  if (name.ends_with(".yaml") || name.ends_with(".yml")) {
+    return load_parameter_set(std::string(name));
+  }
+  if (name != "auto") return shipped_parameter_set(name);
   const ShippedSet* set = set_of(fabric);
-  return shipped_cost_model(set != nullptr ? set->name : "hockney");
+  return shipped_parameter_set(set != nullptr ? set->name : "hockney");
+}
+
+CostModel cost_model_for(std::string_view name, const Fabric& fabric) {
+  return parameter_set_for(name, fabric).model;
 }
 
 }  // namespace cclgym

@@ -128,6 +128,10 @@ const std::vector<OptionSpec>& cost_model_options() {
   static const std::vector<OptionSpec> specs{
       {.name = "name", .description = "name of the set, in tables and results", .required = true},
       {.name = "description", .description = "what the set describes"},
+      {.name = "fitted_to",
+       .kind = OptionKind::Mapping,
+       .shape = OptionShape::List,
+       .description = "the measured rows that the values come from, see below; []: none"},
       {.name = "kernel_launch",
        .kind = OptionKind::Time,
        .description = "from the call to the first instruction",

@@ -21,6 +21,8 @@ std::vector<std::string_view> parts_of(std::string_view name) {
   }
 }
 
+}  // namespace
+
 std::string yaml_quoted(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {
@@ -30,10 +32,8 @@ std::string yaml_quoted(std::string_view text) {
   return result + '"';
 }
 
-}  // namespace
-
-std::string to_yaml(const CostModel& model, const std::map<std::string, std::string>& sources,
-                    const std::string& comment) {
+std::string to_yaml(const ParameterSet& set, const std::string& comment) {
+  const CostModel& model = set.model;
   std::string text;
   for (std::size_t begin = 0; begin < comment.size();) {
     const std::size_t end = std::min(comment.find('\n', begin), comment.size());
@@ -42,6 +42,7 @@ std::string to_yaml(const CostModel& model, const std::map<std::string, std::str
   }
   text += fmt::format("name: {}\ndescription: {}\n", yaml_quoted(model.name),
                       yaml_quoted(model.description));
+  if (set.fitted_to) text += fitted_rows_yaml(*set.fitted_to);
   std::vector<std::string_view> open;  // the mappings around the last parameter
   for (const CostParameter& parameter : cost_parameters()) {
     const std::optional<double> value = parameter.get(model);
@@ -56,8 +57,8 @@ std::string to_yaml(const CostModel& model, const std::map<std::string, std::str
     open.resize(parts.size() - 1);
     const std::size_t indent = 2 * (parts.size() - 1);
     const std::string written = parameter_text(parameter, *value);
-    const auto source = sources.find(parameter.name);
-    if (source == sources.end()) {
+    const auto source = set.sources.find(parameter.name);
+    if (source == set.sources.end() || source->second.empty()) {
       text += fmt::format("{:{}}{}: {}\n", "", indent, parts.back(), written);
     } else {
       text += fmt::format("{0:{1}}{2}:\n{0:{1}}  value: {3}\n{0:{1}}  source: {4}\n", "", indent,

@@ -1,19 +1,20 @@
 // Cost models as parameter sets in YAML, the way back of parameter_file.hpp.
 #pragma once
 
-#include <map>
 #include <string>
+#include <string_view>
 
-#include "cost_models/cost_model.hpp"
+#include "cost_models/parameter_set.hpp"
 
 namespace cclgym {
 
-/// A parameter set that read_cost_model reads: every parameter of the model, each with its source
-/// where `sources` has one by the parameter's name (cost_parameters). Continuous values are rounded
-/// to four significant digits. `comment` comes first, each line behind a "#". The model is not
+/// What read_parameter_set reads: every parameter of the model, each with its source where the set
+/// has one, and the rows that it was fitted to where it says so. Continuous values are rounded to
+/// four significant digits. `comment` comes first, each line behind a "#". The model is not
 /// "hockney".
-[[nodiscard]] std::string to_yaml(const CostModel& model,
-                                  const std::map<std::string, std::string>& sources,
-                                  const std::string& comment);
+[[nodiscard]] std::string to_yaml(const ParameterSet& set, const std::string& comment);
+
+/// A text as a YAML scalar in double quotes, control characters as spaces.
+[[nodiscard]] std::string yaml_quoted(std::string_view text);
 
 }  // namespace cclgym

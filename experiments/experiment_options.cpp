@@ -199,7 +199,7 @@ std::vector<OptionSpec> make_cost_model_choice_options() {
        .description = "the cost model to start from: a name, a path or auto",
        .default_text = "auto"}};
   for (OptionSpec spec : cost_model_options()) {
-    if (spec.name == "name" || spec.name == "description") continue;
+    if (spec.name == "name" || spec.name == "description" || spec.name == "fitted_to") continue;
     spec.required = false;
     spec.default_text.clear();  // what is not given stays as the base has it
     specs.push_back(spec);

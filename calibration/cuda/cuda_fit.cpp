@@ -14,6 +14,7 @@
 #include "core/units.hpp"
 #include "cost_models/cost_parameters.hpp"
 #include "cost_models/parameter_writer.hpp"
+#include "cost_models/value_source.hpp"
 
 namespace cclgym {
 
@@ -310,36 +311,36 @@ CudaFit fit_cuda(const CudaMeasurements& measured, const CostModel& start) {
 }
 
 std::string cuda_set_yaml(const CudaFit& fit, const CudaMeasurements& measured,
-                          const CostModel& start, const std::string& name) {
-  CostModel model = start;
-  std::map<std::string, std::string> sources;
+                          const ParameterSet& start, const std::string& name) {
+  // What is measured here are no rows of collectives: the start's are all that fits have seen.
+  ParameterSet set{.model = start.model, .fitted_to = start.fitted_to};
   for (const CostParameter& parameter : cost_parameters()) {
-    sources[parameter.name] =
-        fmt::format("the set {}: one GPU by itself does not tell it", start.name);
+    set.sources[parameter.name] =
+        taken_over_source(start.model.name, start.source_of(parameter.name));
   }
   const std::string device = measured.device.empty() ? "a GPU" : measured.device;
   std::string versions;
   if (!measured.driver.empty()) versions += fmt::format(", driver {}", measured.driver);
   if (!measured.cuda_runtime.empty()) versions += fmt::format(", CUDA {}", measured.cuda_runtime);
   for (const CudaEstimate& estimate : fit.parameters) {
-    cost_parameter(estimate.name).set(model, estimate.value);
-    sources[estimate.name] =
-        fmt::format("measured on {}{}, single GPU, {} rows: {}; 95 %: {}", device, versions,
+    cost_parameter(estimate.name).set(set.model, estimate.value);
+    set.sources[estimate.name] =
+        fmt::format("measured: {}{}, single GPU, {} rows, {}; 95 %: {}", device, versions,
                     estimate.rows, estimate.how, interval_text(estimate));
   }
-  model.name = name;
-  model.description =
-      fmt::format("{}, measured on one GPU by itself; links as in {}", device, start.name);
+  set.model.name = name;
+  set.model.description =
+      fmt::format("{}, measured on one GPU by itself; links as in {}", device, start.model.name);
   std::string comment = fmt::format(
       "From {} measurements on {}{}. Links, networks and switches are those of the set "
       "{}.",
-      measured.rows.size(), device, versions, start.name);
+      measured.rows.size(), device, versions, start.model.name);
   for (const CudaEstimate& other : fit.others) {
     comment += fmt::format("\n{}: {} ({}); 95 %: {}", other.name, value_text(other), other.how,
                            interval_text(other));
   }
   for (const std::string& missing : fit.missing) comment += "\nNot determined: " + missing;
-  return to_yaml(model, sources, comment);
+  return to_yaml(set, comment);
 }
 
 std::string cuda_fit_text(const CudaFit& fit) {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "calibration/uncertainty.hpp"
-#include "cost_models/cost_model.hpp"
+#include "cost_models/parameter_set.hpp"
 
 namespace cclgym {
 
@@ -70,9 +70,9 @@ struct CudaFit {
 /// All with full_threads threads of `start`, or the next number that was measured.
 [[nodiscard]] CudaFit fit_cuda(const CudaMeasurements& measured, const CostModel& start);
 
-/// The start set with the estimates in place, each parameter with its source.
+/// The start set with the estimates in place, each parameter with its source (value_source.hpp).
 [[nodiscard]] std::string cuda_set_yaml(const CudaFit& fit, const CudaMeasurements& measured,
-                                        const CostModel& start, const std::string& name);
+                                        const ParameterSet& start, const std::string& name);
 
 /// The estimates in words.
 [[nodiscard]] std::string cuda_fit_text(const CudaFit& fit);

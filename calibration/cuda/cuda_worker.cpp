@@ -57,9 +57,9 @@ int run() {
 // --fit=FILE: the parameters in the measurements of this backend.
 int fit(const std::string& path, const std::string& start_name, const std::string& name) {
   const CudaMeasurements measured = read_cuda_measurements(path);
-  const CostModel start =
-      start_name.ends_with(".yaml") ? load_cost_model(start_name) : shipped_cost_model(start_name);
-  const CudaFit found = fit_cuda(measured, start);
+  const ParameterSet start = start_name.ends_with(".yaml") ? load_parameter_set(start_name)
+                                                           : shipped_parameter_set(start_name);
+  const CudaFit found = fit_cuda(measured, start.model);
   std::cerr << cuda_fit_text(found);
   std::cout << cuda_set_yaml(found, measured, start, name);
   return 0;

@@ -11,7 +11,7 @@ namespace cclgym::test {
 namespace {
 
 Compared compared(const std::string& system, int ranks, std::uint64_t bytes, double measured_us,
-                  double simulated_us) {
+                  double simulated_us, Seen seen) {
   Compared each;
   each.cell.system = system;
   each.cell.cost_model = "auto";
@@ -24,6 +24,8 @@ Compared compared(const std::string& system, int ranks, std::uint64_t bytes, dou
   each.cell.least_s = each.cell.time_s;
   each.cell.most_s = each.cell.time_s;
   each.prediction.time_s = simulated_us * 1e-6;
+  each.prediction.cost_model = "set-of-" + system;
+  each.seen = seen;
   return each;
 }
 
@@ -32,8 +34,10 @@ Comparison sample() {
   comparison.file = "measured.csv";
   comparison.rows = 12;
   comparison.left_out = 3;
-  comparison.cells = {compared("A", 8, 64, 10, 10), compared("A", 8, 4096, 10, 20),
-                      compared("A", 16, 4096, 40, 10), compared("B", 8, 1 << 20, 100, 110)};
+  comparison.cells = {compared("A", 8, 64, 10, 10, Seen::Fitted),
+                      compared("A", 8, 4096, 10, 20, Seen::HeldOut),
+                      compared("A", 16, 4096, 40, 10, Seen::HeldOut),
+                      compared("B", 8, 1 << 20, 100, 110, Seen::NotSaid)};
   comparison.refused = {{"B", "config 'x' names <nothing>", 4, {}}};
   return comparison;
 }
@@ -62,10 +66,39 @@ TEST_CASE("the tables are as in the golden file") {
   CHECK(text == read_file(path));
 }
 
+TEST_CASE("cells that a fit saw are never in one line with others") {
+  const Comparison comparison = sample();
+  const std::vector<ErrorSummary> systems = by_system_and_seen(comparison.cells);
+  REQUIRE(systems.size() == 3);
+  CHECK(systems[0].group == "A, fitted");
+  CHECK(systems[0].cells == 1);
+  CHECK(systems[1].group == "A, held out");
+  CHECK(systems[1].cells == 2);
+  CHECK(systems[1].mean == Approx((std::log(2.0) + std::log(4.0)) / 2));
+  CHECK(systems[2].group == "B, not said");
+  const std::vector<ComparedPart> parts = parts_of(comparison);
+  REQUIRE(parts.size() == 3);
+  CHECK(parts[1].seen == Seen::HeldOut);
+  CHECK(parts[1].cells.size() == 2);
+  const std::string text = comparison_text(comparison, 3);
+  CHECK(text.find("no key fitted_to in set-of-B tells") != std::string::npos);
+  // Where cells of one system have different sets, those apart, too.
+  Comparison two = comparison;
+  two.cells[2].prediction.cost_model = "another";
+  CHECK(text.find("set set-of-A") == std::string::npos);
+  CHECK(comparison_text(two, 0).find("  set another          1     2      1.386 ") !=
+        std::string::npos);
+  const std::string page = comparison_html(comparison);
+  CHECK(page.find("\"A, held out\",2,") != std::string::npos);
+  CHECK(page.find("\"seen\":\"held out\"") != std::string::npos);
+}
+
 TEST_CASE("the CSV has a line a cell") {
   const std::string csv = comparison_csv(sample());
   CHECK(csv.starts_with("system,ranks,nodes,collective,nccl_version,size_bytes,rows,measured_us,"));
   CHECK(csv.find("\nA,16,2,allreduce,2.8.4,4096,2,40,40,40,10,0.25,") != std::string::npos);
+  CHECK(csv.find(",set-of-A,fitted\n") != std::string::npos);
+  CHECK(csv.find(",set-of-A,held out\n") != std::string::npos);
 }
 
 TEST_CASE("the page is complete in itself, and what users wrote cannot break it") {
@@ -93,10 +126,12 @@ TEST_CASE("cells are simulated with the set of their system, or with another; re
   const Comparison own = compare("m.csv", make_cells(rows, {}, "m.csv"), std::nullopt, 2);
   REQUIRE(own.cells.size() == 1);
   CHECK(std::abs(own.cells[0].log_error()) < 0.4);
+  CHECK(own.cells[0].seen == Seen::Fitted);
   REQUIRE(own.refused.size() == 1);
   CHECK(own.refused[0].rows == 1);
   const Comparison other = compare("m.csv", make_cells(rows, {}, "m.csv"), "hockney", 1);
   CHECK(other.cells[0].prediction.time_s != own.cells[0].prediction.time_s);
+  CHECK(other.cells[0].seen == Seen::HeldOut);
 }
 
 }  // namespace

@@ -52,9 +52,10 @@ TEST_CASE("a written parameter set reads back as the same model") {
       if (value) parameter.set(model, rounded_parameter(parameter, *value));
     }
     const std::string text =
-        to_yaml(model, {{"kernel_launch", "measured \"here\""}}, "first line\nsecond line\n");
+        to_yaml({.model = model, .sources = {{"kernel_launch", "measured: \"here\""}}},
+                "first line\nsecond line\n");
     CHECK(text.starts_with("# first line\n# second line\nname: "));
-    CHECK(text.find("source: \"measured \\\"here\\\"\"") != std::string::npos);
+    CHECK(text.find("source: \"measured: \\\"here\\\"\"") != std::string::npos);
     const CostModel again = read_cost_model(parse_yaml(text, "set.yaml"));
     CHECK(again.name == model.name);
     CHECK(again.canonical_text() == model.canonical_text());

@@ -141,12 +141,14 @@ TEST_CASE("Student's quantiles are those of the tables") {
 
 TEST_CASE("the set says where each parameter is from, and reads back") {
   const CudaMeasurements measured = parse_cuda_measurements(measurements(0.01, 3), "m.csv");
-  const CostModel start = shipped_cost_model("h100");
+  const ParameterSet start_set = shipped_parameter_set("h100");
+  const CostModel& start = start_set.model;
   const CudaFit fit = fit_cuda(measured, start);
-  const std::string yaml = cuda_set_yaml(fit, measured, start, "device-1");
+  const std::string yaml = cuda_set_yaml(fit, measured, start_set, "device-1");
   using test::has_text;
-  CHECK_THAT(yaml, has_text("measured on Device 1, driver 580.1, CUDA 13.0, single GPU"));
-  CHECK_THAT(yaml, has_text("the set h100: one GPU by itself does not tell it"));
+  CHECK_THAT(yaml, has_text("measured: Device 1, driver 580.1, CUDA 13.0, single GPU"));
+  CHECK_THAT(yaml, has_text("taken over from set h100: fitted to 264 rows of H100"));
+  CHECK_NOTHROW(check_sources(parse_yaml(yaml, "set.yaml")));
   CHECK_THAT(yaml, has_text("# copy_knee_blocks: "));
   const CostModel read = read_cost_model(parse_yaml(yaml, "set.yaml"));
   CHECK(read.name == "device-1");

@@ -7,7 +7,7 @@
 #include "catch.hpp"
 #include "core/yaml.hpp"
 #include "cost_models/cost_parameters.hpp"
-#include "cost_models/parameter_file.hpp"
+#include "cost_models/parameter_set.hpp"
 
 namespace cclgym::test {
 namespace {
@@ -84,13 +84,56 @@ TEST_CASE("a fit finds the parameters that made the times, and says how sure it 
   CHECK(result.folds[0].held_out.mean < 0.1);
 
   // The set says where its values come from, and is the model that was fitted.
-  const std::string yaml = fitted_set_yaml(result, "v100", "made.csv");
-  const CostModel again = read_cost_model(parse_yaml(yaml, "set.yaml"));
-  CHECK(again.kernel_launch_s == result.model.kernel_launch_s);
+  const ParameterSet start = shipped_parameter_set("v100");
+  const std::string yaml = fitted_set_yaml(result, start, "made.csv");
+  const YamlValue document = parse_yaml(yaml, "set.yaml");
+  check_sources(document);
+  const ParameterSet again = read_parameter_set(document);
+  CHECK(again.model.kernel_launch_s == result.model.kernel_launch_s);
   CHECK(yaml.find("rows of ABCI-V100 (the simulator) on 4, 8 ranks in made.csv.") !=
         std::string::npos);
   CHECK(yaml.find("Held out, on 16 ranks: 0.0") != std::string::npos);
-  CHECK(yaml.find("source: \"as in the set v100, where the fit began\"") != std::string::npos);
+  for (const CostParameter& parameter : cost_parameters()) {
+    if (!again.sources.contains(parameter.name)) continue;
+    INFO(parameter.name);
+    const std::string& text = again.sources.at(parameter.name);
+    const bool fitted =
+        std::any_of(result.parameters.begin(), result.parameters.end(),
+                    [&](const FittedParameter& each) { return each.name == parameter.name; });
+    if (fitted) {
+      CHECK(text.starts_with("fitted to "));
+      CHECK(text.find(" rows of ABCI-V100 (the simulator) on 4, 8 ranks, mean |ln| 0.0") !=
+            std::string::npos);
+    } else {
+      CHECK(text == "taken over from set v100: " + start.source_of(parameter.name));
+    }
+  }
+  // It says which rows it has seen: those fitted, those of v100, and no others.
+  for (const Compared& each : result.fitted) CHECK(seen_by(again, each.cell) == Seen::Fitted);
+  MeasuredCell other = result.held_out.back().cell;
+  REQUIRE(other.bytes == 64U << 20);
+  CHECK(seen_by(again, other) == Seen::HeldOut);
+  other.bytes = 16 << 20;
+  CHECK(seen_by(again, other) == Seen::Fitted);  // by v100's fit, whatever this one held out
+  other.collective = CollectiveKind::AllGather;
+  CHECK(seen_by(again, other) == Seen::HeldOut);
+  for (const FittedRows& rows : *start.fitted_to) {
+    CHECK(std::any_of(again.fitted_to->begin(), again.fitted_to->end(),
+                      [&](const FittedRows& each) { return each.same_rows(rows); }));
+  }
+  // An interval over a decade is called so.
+  FitResult vague = result;
+  vague.parameters.front().linearised = {1e-7, 1e-4};
+  CHECK(fitted_set_yaml(vague, start, "made.csv")
+            .find("; 95 %: 0.1us to 100us, not determined; began at 4.7us\"") != std::string::npos);
+  CHECK(fit_text(vague).find("0.1us to 100us, not determined") != std::string::npos);
+  // A start that does not say what it has seen: neither does the set.
+  ParameterSet silent = start;
+  silent.fitted_to.reset();
+  silent.sources.at("kernel_gap").clear();
+  const std::string unsaid = fitted_set_yaml(result, silent, "made.csv");
+  CHECK_FALSE(read_parameter_set(parse_yaml(unsaid, "set.yaml")).fitted_to);
+  CHECK(unsaid.find("\"taken over from set v100: not said there\"") != std::string::npos);
 
   // Any number of threads and another run: the same bits.
   options.threads = 1;

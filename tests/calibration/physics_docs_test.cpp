@@ -1,13 +1,33 @@
-// docs/physics.md holds the values of the shipped sets.
+// docs/physics.md holds the values of the shipped sets, and what each of them is.
 #include <fmt/format.h>
 #include <string>
 
 #include "catch.hpp"
 #include "core/text_file.hpp"
 #include "cost_models/cost_parameters.hpp"
+#include "cost_models/parameter_set.hpp"
+#include "cost_models/value_source.hpp"
 
 namespace cclgym::test {
 namespace {
+
+// " f": what kind of value it is, in the letters of the page.
+std::string mark(const ParameterSet& set, const std::string& parameter) {
+  const auto source = set.sources.find(parameter);
+  if (source == set.sources.end()) return "";
+  const ValueSource read = read_source(source->second);
+  switch (read.kind) {
+    case SourceKind::Fitted:
+      return read.determined ? " f" : " f?";
+    case SourceKind::TakenOver:
+      return " t";
+    case SourceKind::Measured:
+      return " m";
+    case SourceKind::SetByHand:
+      return " h";
+  }
+  return "";
+}
 
 std::string value_table() {
   std::string table = "| parameter |";
@@ -22,8 +42,10 @@ std::string value_table() {
     table += fmt::format("| `{}` |", parameter.name);
     for (const std::string& set : cost_model_names()) {
       if (set == "hockney") continue;
-      const auto value = parameter.get(shipped_cost_model(set));
-      table += fmt::format(" {} |", value ? parameter_text(parameter, *value) : "");
+      const ParameterSet shipped = shipped_parameter_set(set);
+      const auto value = parameter.get(shipped.model);
+      table += fmt::format(
+          " {} |", value ? parameter_text(parameter, *value) + mark(shipped, parameter.name) : "");
     }
     table += "\n";
   }

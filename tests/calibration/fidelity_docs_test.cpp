@@ -1,0 +1,124 @@
+// docs/fidelity.md and docs/calibration.md say how far simulated times are from measured ones. What
+// they print of the rows that come with the project is computed here again, from those rows.
+#include <cmath>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "calibration/compare.hpp"
+#include "catch.hpp"
+#include "core/text_file.hpp"
+
+namespace cclgym::test {
+namespace {
+
+constexpr double kTolerance = 0.01;  // of |ln(simulated / measured)|
+
+// A line of the table: which cells, and what the page prints of their errors.
+struct PrintedErrors {
+  int cells = 0;
+  double mean = 0;
+  double median = 0;
+  double p90 = 0;
+};
+
+// By system, set, servers and rows, as the page has them: "H100-cluster|h100|several|held out".
+using Table = std::map<std::string, PrintedErrors>;
+
+std::vector<std::string> fields_of(const std::string& line) {
+  std::vector<std::string> fields;
+  std::istringstream stream(line.substr(1));
+  for (std::string field; std::getline(stream, field, '|');) {
+    const std::size_t begin = field.find_first_not_of(" `");
+    const std::size_t end = field.find_last_not_of(" `");
+    fields.push_back(begin == std::string::npos ? "" : field.substr(begin, end - begin + 1));
+  }
+  return fields;
+}
+
+// What the page prints.
+Table printed_errors(const std::string& page) {
+  const std::string begin = "<!-- begin generated: nccl -->\n";
+  const std::size_t first = page.find(begin);
+  REQUIRE(first != std::string::npos);
+  std::istringstream lines(page.substr(first + begin.size()));
+  std::string line;
+  REQUIRE(std::getline(lines, line));
+  REQUIRE(fields_of(line) == std::vector<std::string>{"system", "set", "servers", "ranks", "rows",
+                                                      "cells", "mean", "median", "p90", "met"});
+  REQUIRE(std::getline(lines, line));
+  Table table;
+  while (std::getline(lines, line) && line.starts_with("| ")) {
+    const std::vector<std::string> fields = fields_of(line);
+    REQUIRE(fields.size() == 10);
+    table[fields[0] + "|" + fields[1] + "|" + fields[2] + "|" + fields[4]] = {
+        std::stoi(fields[5]), std::stod(fields[6]), std::stod(fields[7]), std::stod(fields[8])};
+  }
+  return table;
+}
+
+TEST_CASE("docs/fidelity.md prints the errors of the rows that come with the project") {
+  const std::string root = CCLGYM_SOURCE_DIR;
+  const Table printed = printed_errors(read_text_file(root + "/docs/fidelity.md", 1 << 20));
+  const std::string file = root + "/experiments/measured/nccl-sample.csv";
+  const std::vector<Measurement> rows = read_measured_file(file);
+  const Comparison comparison = compare(file, make_cells(rows, {}, file), std::nullopt, 2);
+  CHECK(comparison.refused.empty());
+  std::map<std::string, std::vector<const Compared*>> groups;
+  for (const Compared& each : comparison.cells) {
+    groups[each.cell.system + "|" + each.prediction.cost_model + "|" +
+           (each.cell.nodes == 1 ? "one" : "several") + "|" + std::string(to_string(each.seen))]
+        .push_back(&each);
+  }
+  CHECK(groups.size() == 12);
+  for (const auto& [name, cells] : groups) {
+    INFO(name);
+    REQUIRE(printed.contains(name));
+    const PrintedErrors& page = printed.at(name);
+    const ErrorSummary computed = summarise(name, cells);
+    CHECK(computed.cells == page.cells);  // the sample has all the cells of the line
+    CHECK(std::abs(computed.mean - page.mean) <= kTolerance);
+    CHECK(std::abs(computed.median - page.median) <= kTolerance);
+    CHECK(std::abs(computed.p90 - page.p90) <= kTolerance);
+  }
+}
+
+// The mean of the cells that a fit saw, or did not.
+ErrorSummary errors_of(const Comparison& comparison, Seen seen) {
+  std::vector<const Compared*> cells;
+  for (const Compared& each : comparison.cells) {
+    if (each.seen == seen) cells.push_back(&each);
+  }
+  return summarise("", cells);
+}
+
+TEST_CASE("docs/calibration.md prints the errors of the sets of the netlab") {
+  const std::string root = CCLGYM_SOURCE_DIR;
+  std::istringstream lines(read_text_file(root + "/docs/calibration.md", 1 << 20));
+  int checked = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("| idle-") && !line.starts_with("| traffic-")) continue;
+    const std::vector<std::string> fields = fields_of(line);
+    if (fields.size() != 4) continue;  // that of the policies
+    INFO(line);
+    const std::string file = root + "/calibration/results/netlab/netlab-" + fields[0] + ".csv";
+    CellFilter filter;
+    filter.fabric = "ethernet";
+    const Comparison comparison =
+        compare(file, make_cells(read_measured_file(file), filter, file),
+                root + "/experiments/netlab/netlab-" + fields[0] + ".yaml", 2);
+    CHECK(static_cast<int>(comparison.cells.size()) == std::stoi(fields[1]));
+    const ErrorSummary fitted = errors_of(comparison, Seen::Fitted);
+    const ErrorSummary held_out = errors_of(comparison, Seen::HeldOut);
+    CHECK(fitted.cells == 414);
+    CHECK(fitted.cells + held_out.cells == std::stoi(fields[1]));
+    CHECK(std::abs(fitted.mean - std::stod(fields[2])) <= kTolerance);
+    CHECK(std::abs(held_out.mean - std::stod(fields[3])) <= kTolerance);
+    ++checked;
+  }
+  CHECK(checked == 4);
+}
+
+}  // namespace
+}  // namespace cclgym::test
