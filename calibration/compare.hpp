@@ -18,6 +18,7 @@ struct Comparison {
   std::vector<RefusedRows> refused;  ///< rows that were not, with the reason
   int rows = 0;                      ///< of the file that the filter let through
   int left_out = 0;                  ///< by the filter
+  std::vector<std::string> warnings;  ///< Predictor::warnings
 };
 
 /// Simulates every cell, with its own parameter set or with `cost_model` (what cost_model_for

@@ -111,6 +111,10 @@ std::string ArgumentReader::help() const {
   return text.str();
 }
 
+void print_warning(const std::string& text) {
+  if (!text.empty()) fmt::print(stderr, "warning: {}\n", text);
+}
+
 SourceLocation argument_location(const std::string& name) { return {.file = "--" + name}; }
 
 }  // namespace cclgym

@@ -90,6 +90,9 @@ class ArgumentReader {
   std::vector<Positional> positionals_;
 };
 
+/// Prints "warning: …" on standard error, unless the text is empty.
+void print_warning(const std::string& text);
+
 /// Where the value of an option came from, for messages: "--channels".
 [[nodiscard]] SourceLocation argument_location(const std::string& name);
 

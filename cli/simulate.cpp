@@ -205,6 +205,7 @@ int simulate(const std::vector<std::string>& args) {
   config.threads = static_cast<int>(integer_of(*arguments, options().threads));
   const CostModel model = cost_model_for(
       arguments->has("cost-model") ? arguments->text("cost-model") : "auto", *fabric);
+  print_warning(cost_model_warning(model, *fabric));
   std::string chooser;
   if (program == nullptr && is_config_chooser(config.algorithm)) {
     chooser = config.algorithm;

@@ -198,6 +198,7 @@ std::string report_json(const Experiment& experiment, const ReportInput& input) 
   data["cells"] = experiment.cells.size();
   data["baseline"] = baseline_text(experiment);
   data["skipped"] = experiment.skipped;
+  data["warnings"] = experiment.warnings;
   data["unmatched_measured"] = summary.unmatched_measured;
   data["results_href"] = input.results_href;
   data["timelines"] = Json::array();

@@ -35,6 +35,7 @@
 
   const unusable = report.rows.filter(row => !report.usable(row)).length;
   const notices = [
+    ...data.warnings.map(text => `Warning: ${text}.`),
     data.rows.length < data.cells ? `The run is not complete: ` +
         `${format.count(data.cells - data.rows.length, 'cell')} without a result.` : null,
     unusable ? `${format.count(unusable, 'row')} without a positive time; left out of plots.` :
