@@ -34,8 +34,8 @@ enum class Use : std::uint8_t { Gpu, Fabric, ByName };
 struct ShippedSet {
   std::string_view name;
   const std::string_view* text;
-  std::vector<std::string> gpu_models;    // that it describes; none: processes, without GPUs
-  Use use = Use::Gpu;                     // for every fabric of these GPUs
+  std::vector<std::string> gpu_models;      // that it describes; none: processes, without GPUs
+  Use use = Use::Gpu;                       // for every fabric of these GPUs
   std::vector<std::string_view> fabrics{};  // Use::Fabric: for these, and no others
 };
 
@@ -197,7 +197,8 @@ CostModel shipped_cost_model(std::string_view name) {
   }
   for (const ShippedSet& set : shipped_sets()) {
     if (name != set.name) continue;
-    CostModel model = read_cost_model(parse_yaml(*set.text, std::string(name) + ".yaml (built in)"));
+    CostModel model =
+        read_cost_model(parse_yaml(*set.text, std::string(name) + ".yaml (built in)"));
     model.gpu_models = set.gpu_models;
     return model;
   }
@@ -226,10 +227,9 @@ CostModel cost_model_for(std::string_view name, const Fabric& fabric) {
 std::string cost_model_warning(const CostModel& model, const Fabric& fabric) {
   if (model.misfit.empty()) return {};
   if (!model.hockney) {
-    const std::string of =
-        model.gpu_models.empty()
-            ? "processes that have no GPUs"
-            : fmt::format("{}", fmt::join(model.gpu_models, " and "));
+    const std::string of = model.gpu_models.empty()
+                               ? "processes that have no GPUs"
+                               : fmt::format("{}", fmt::join(model.gpu_models, " and "));
     return fmt::format("cost model {} was fitted to {}, but fabric '{}' has {}", model.name, of,
                        fabric.name(), fabric.gpu_model());
   }

@@ -65,7 +65,7 @@ struct CostModel {
   /// In what way this is not a set of the fabric's GPUs, as cost_model_for found: "no set for
   /// MI250X", "not of MI300X"; empty: it is, or nobody can tell.
   std::string misfit{};
-  bool hockney = false;     ///< true: only links' alpha and beta count
+  bool hockney = false;  ///< true: only links' alpha and beta count
   /// alpha by link kind, s a traversal; nullopt: the fabric link's own latency, which also wins
   /// where the user stated it (Link::latency_stated). Index: LinkKind.
   std::array<std::optional<double>, 4> alpha_s;

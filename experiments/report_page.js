@@ -77,8 +77,9 @@
             element('a', {href: 'https://ui.perfetto.dev'}, 'ui.perfetto.dev'),
             ' and choose “Open trace file” (or drop the file on the page); chrome://tracing ' +
             'reads it as well. The file stays in your browser.'),
-        element('ul', {}, ...data.timelines.map(link => element('li', {},
-            element('a', {href: link.href, download: true}, link.label)))));
+        element('ul', {}, ...data.timelines.map(timeline => element('li', {},
+            element('a', {href: timeline.href, download: true}, timeline.label),
+            ...report.linkTable(timeline.links)))));
   }
 
   data.blocks.forEach((block, i) => {

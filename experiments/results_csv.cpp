@@ -30,8 +30,8 @@ std::vector<std::string> collective_names() {
 // The times and rates of a row are such as a simulation can have.
 void check_measures(const ResultRow& row, const SourceLocation& where) {
   const auto refuse = [&](std::string_view name, double value, const std::string& expected) {
-    throw UserError(where, std::string(name) + " is " + format_double(value) + "; expected " +
-                               expected);
+    throw UserError(where,
+                    std::string(name) + " is " + format_double(value) + "; expected " + expected);
   };
   for (const CsvColumn<ResultRow>& column : kResultColumns) {
     const auto* member = std::get_if<double ResultRow::*>(&column.member);

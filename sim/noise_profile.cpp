@@ -94,10 +94,11 @@ std::string NoiseProfile::canonical_text() const {
 void require_ranks(const NoiseProfile& profile, const Fabric& fabric) {
   for (const int rank : profile.slow_gpus.ranks) {
     if (rank < fabric.ranks()) continue;
-    throw UserError(profile.slow_gpus.where,
-                    fmt::format("noise profile {}: slow_gpus.ranks has {}; expected ranks of fabric "
-                                "'{}', 0 to {}",
-                                quoted(profile.name), rank, fabric.name(), fabric.ranks() - 1));
+    throw UserError(
+        profile.slow_gpus.where,
+        fmt::format("noise profile {}: slow_gpus.ranks has {}; expected ranks of fabric "
+                    "'{}', 0 to {}",
+                    quoted(profile.name), rank, fabric.name(), fabric.ranks() - 1));
   }
 }
 

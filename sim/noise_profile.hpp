@@ -115,8 +115,8 @@ struct NoiseProfile {
 /// Reads a profile. Throws UserError with the place of what is wrong.
 [[nodiscard]] NoiseProfile read_noise_profile(const YamlValue& document);
 
-/// Throws UserError, at the place in the profile's file, if it names a rank that a fabric of so many
-/// ranks has not.
+/// Throws UserError, at the place in the profile's file, if it names a rank that a fabric of so
+/// many ranks has not.
 void require_ranks(const NoiseProfile& profile, const Fabric& fabric);
 
 /// "none" and the shipped profiles.

@@ -142,8 +142,8 @@ class TimelineWriter {
     std::int64_t free_from_ns = 0;
     for (std::size_t i = 0; i < steps.size(); ++i) {
       const StepTime& step = steps[i];
-      const bool same_track = i > 0 && step.rank == steps[i - 1].rank &&
-                              step.thread_block == steps[i - 1].thread_block;
+      const bool same_track =
+          i > 0 && step.rank == steps[i - 1].rank && step.thread_block == steps[i - 1].thread_block;
       if (!same_track) free_from_ns = 0;
       const bool tied = step.sent.flow >= 0 || step.received.flow >= 0;
       Slot& slot = slots[i];
@@ -229,8 +229,7 @@ class TimelineWriter {
       }
       for (std::size_t track = 0; track < free_from_s.size(); ++track) {
         name_track(pid, first_tid + static_cast<int>(track),
-                   link_name(fabric_, link) +
-                       (track == 0 ? "" : fmt::format(" ({})", track + 1)));
+                   link_name(fabric_, link) + (track == 0 ? "" : fmt::format(" ({})", track + 1)));
       }
       tid += static_cast<int>(free_from_s.size());
     }

@@ -66,7 +66,8 @@ FabricBuilder::FabricBuilder(std::string name) : fabric_(std::make_shared<Fabric
 
 void FabricBuilder::set_gpu_model(std::string model) {
   if (!model.empty() && find_gpu_model(model) == nullptr) {
-    throw UserError(fmt::format("fabric '{}': {}", fabric_->name_, unknown_gpu_model_message(model)));
+    throw UserError(
+        fmt::format("fabric '{}': {}", fabric_->name_, unknown_gpu_model_message(model)));
   }
   fabric_->gpu_model_ = std::move(model);
 }

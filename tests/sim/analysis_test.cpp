@@ -65,9 +65,8 @@ TEST_CASE("the link nearest to its capacity comes first, not the one that is bus
   const NodeId spine =
       builder.add_node({.name = "spine", .kind = NodeKind::NetworkSwitch, .server = -1});
   for (int server = 0; server < 2; ++server) {
-    const NodeId leaf = builder.add_node({.name = "leaf" + std::to_string(server),
-                                          .kind = NodeKind::NetworkSwitch,
-                                          .server = -1});
+    const NodeId leaf = builder.add_node(
+        {.name = "leaf" + std::to_string(server), .kind = NodeKind::NetworkSwitch, .server = -1});
     for (int k = 0; k < 2; ++k) {
       const NodeId nic = builder.add_node({.name = "nic" + std::to_string(2 * server + k),
                                            .kind = NodeKind::Nic,

@@ -189,6 +189,33 @@ start_skew: 2us
   CHECK(other.canonical_text() != profile.canonical_text());
 }
 
+TEST_CASE("slow GPUs that the fabric has not are refused where the profile names them") {
+  const auto f = make_fabric({.name = "ndv4"});
+  const auto refusal = [&](const std::string& ranks) {
+    const NoiseProfile profile =
+        parse("name: mine\nslow_gpus: {rate: 0.5, ranks: " + ranks + "}\n");
+    Simulator simulator(f, shipped_cost_model("a100"), "flow");
+    try {
+      simulator.set_noise(profile);
+    } catch (const UserError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CHECK(refusal("[0, 7]").empty());
+  CHECK(refusal("99") ==
+        "p.yaml:2:31: noise profile 'mine': slow_gpus.ranks has 99; expected ranks of fabric "
+        "'ndv4', 0 to 7");
+  CHECK(refusal("[1, 8]").find("slow_gpus.ranks has 8; ") != std::string::npos);
+}
+
+TEST_CASE("times of profiles that no machine has are refused") {
+  CHECK(message_of("name: x\nstart_skew: 11s\n") ==
+        "p.yaml:2:13: start_skew is '11s'; expected <= 10 s");
+  CHECK(message_of("name: x\nbackground: {jobs: 1, bytes: 1MiB, pause: 100000s}\n") ==
+        "p.yaml:2:43: pause is '100000s'; expected <= 86400 s");
+}
+
 TEST_CASE("bad profiles are refused with their place") {
   CHECK(message_of("name: x\nlaod: {}\n") ==
         "p.yaml:2:1: unknown key of noise profile 'laod'; expected one of name, description, load, "

@@ -1,5 +1,5 @@
-// Arrows of timelines, of every shipped algorithm: each message has a start in the slice of the step
-// that sends it and a finish in the slice of the step that receives it.
+// Arrows of timelines, of every shipped algorithm: each message has a start in the slice of the
+// step that sends it and a finish in the slice of the step that receives it.
 #include <cmath>
 #include <cstdint>
 #include <map>
@@ -104,8 +104,8 @@ void check_arrows(const SimulationRecord& record, const Fabric& fabric, bool gro
     const ArrowEnd& finish = found->second.front();
     const std::string from = arrows.slice_around(start);
     const std::string to = arrows.slice_around(finish);
-    const bool joins = peer_of(from, " to ") == finish.track.first &&
-                       peer_of(to, " from ") == start.track.first;
+    const bool joins =
+        peer_of(from, " to ") == finish.track.first && peer_of(to, " from ") == start.track.first;
     if (!joins || finish.at_ns < start.at_ns) {
       INFO("arrow " << id << " from '" << from << "' at " << start.at_ns << " ns to '" << to
                     << "' at " << finish.at_ns << " ns");
