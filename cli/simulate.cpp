@@ -12,6 +12,7 @@
 #include "experiments/experiment_options.hpp"
 #include "sim/config_chooser.hpp"
 #include "sim/config_options.hpp"
+#include "sim/noise_warning.hpp"
 #include "sim/simulator.hpp"
 #include "sim/timeline.hpp"
 
@@ -230,6 +231,7 @@ int simulate(const std::vector<std::string>& args) {
   if (arguments->has("noise")) {
     simulator.set_noise(noise_profile_for(arguments->text("noise"), argument_location("noise")));
   }
+  print_warning(noise_warning(simulator.noise(), *fabric));
   const auto seed = static_cast<std::uint64_t>(integer_of(*arguments, options().seed));
   const SimulationRecord record = program == nullptr
                                       ? simulator.record(call, config, seed)

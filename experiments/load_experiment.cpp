@@ -15,6 +15,7 @@
 #include "experiments/make_cells.hpp"
 #include "experiments/measured_speedup.hpp"
 #include "experiments/selectors.hpp"
+#include "sim/noise_warning.hpp"
 #include "topology_models/registry.hpp"
 
 namespace cclgym {
@@ -110,6 +111,7 @@ class Loader {
         check_label(under.label, "the fabric under noise", noise.where);
         under.noise = noise.value;
         require_ranks(noise.value, *fabric.fabric);
+        warn(noise_warning(noise.value, *fabric.fabric));
         experiment_.fabrics.push_back(std::move(under));
       }
     }

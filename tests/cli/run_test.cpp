@@ -67,8 +67,9 @@ TEST_CASE("run leaves results, report, timeline and experiment, and says where")
 TEST_CASE("a cost model that is not of the fabric's GPUs is said once, and stands in all results") {
   const TemporaryFolder folder;
   write_file(folder / "e.yaml", experiment_with({{"fabrics", "[frontier, mi300x]"},
-                                                 {"noise", "[none, cloud-ib]"},
+                                                 {"noise", "[none, late.yaml]"},
                                                  {"sizes", "[1KiB, 1MiB]"}}));
+  write_file(folder / "late.yaml", "name: late\nstart_skew: 1us\n");
   const Ended ended = run_program({"run", "e.yaml", "--jobs", "1"}, folder.path());
   CHECK(ended.code == 0);
   const std::string warning =
