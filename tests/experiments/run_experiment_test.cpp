@@ -78,7 +78,7 @@ TEST_CASE("a row says what the simulator says") {
     CHECK(row.experiment_hash == experiment.hash());
     CHECK(row.ranks == fabric.fabric->ranks());
     CHECK(row.engine == "flow");
-    CHECK(row.cost_model == fabric.cost_model.name);
+    CHECK(row.cost_model == fabric.cost_model.label());
     CHECK(row.repetitions == 1);
     Simulator simulator(fabric.fabric, fabric.cost_model, "flow");
     const Result result = simulator.simulate(cell.call, cell.config);

@@ -79,7 +79,7 @@ std::size_t messages_of(const ThreadBlockProgram& program) {
   std::size_t messages = 0;
   for (const GpuProgram& gpu : program.gpus) {
     for (const ThreadBlock& block : gpu.thread_blocks) {
-      for (const Instruction& step : block.steps) messages += sends(step.opcode) ? 1 : 0;
+      for (const Instruction& step : block.steps) messages += sends(step.opcode) ? 1U : 0U;
     }
   }
   return messages;
@@ -151,7 +151,7 @@ TEST_CASE("every message of every shipped algorithm is an arrow with both its en
 
 TEST_CASE("arrows of tiles, of those that are simulated") {
   const auto f = fabric("ndv4");
-  for (const std::uint64_t tile_bytes : {4096, 128}) {
+  for (const std::uint64_t tile_bytes : {4096U, 128U}) {
     Simulator simulator(f, shipped_cost_model("a100"), "flow");
     Config config = config_of("ring", 2);
     config.tile_bytes = tile_bytes;
