@@ -102,6 +102,7 @@ Comparison compare(const std::string& file, MeasuredCells cells,
     for (MeasuredCell& cell : cells.cells) cell.cost_model = *cost_model;
   }
   Predictor predictor(std::move(cells.cells), threads);
+  comparison.warnings = predictor.warnings();
   const std::vector<Prediction> predictions = predictor.predict(progress);
   std::map<std::pair<std::string, std::string>, RefusedRows> refused;
   for (std::size_t i = 0; i < predictions.size(); ++i) {

@@ -13,11 +13,12 @@
 namespace cclgym {
 
 struct Comparison {
-  std::string file;                  ///< the measured one, as the user named it
-  std::vector<Compared> cells;       ///< those that were simulated
-  std::vector<RefusedRows> refused;  ///< rows that were not, with the reason
-  int rows = 0;                      ///< of the file that the filter let through
-  int left_out = 0;                  ///< by the filter
+  std::string file;                   ///< the measured one, as the user named it
+  std::vector<Compared> cells;        ///< those that were simulated
+  std::vector<RefusedRows> refused;   ///< rows that were not, with the reason
+  int rows = 0;                       ///< of the file that the filter let through
+  int left_out = 0;                   ///< by the filter
+  std::vector<std::string> warnings;  ///< Predictor::warnings
 };
 
 /// Simulates every cell, with its own parameter set or with `cost_model` (what cost_model_for

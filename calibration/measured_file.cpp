@@ -259,6 +259,61 @@ Measurement read_row(const Reader& reader, const MeasuredFileContext& context) {
   return row;
 }
 
+// What is told of rows that do not say it themselves has to be of use to one of them: where all say
+// it, another value than theirs is a mistake.
+class ToldOfRows {
+ public:
+  ToldOfRows(std::string_view what, std::string told) : what_(what), told_(std::move(told)) {}
+
+  void row_has(const std::string& said, const SourceLocation& where) {
+    if (said.empty()) {
+      needed_ = true;
+    } else if (said != told_ && other_.empty()) {
+      other_ = said;
+      where_ = where;
+    }
+  }
+  void check() const {
+    if (told_.empty() || needed_ || other_.empty()) return;
+    throw UserError(where_, fmt::format("{} is {}, but --{} says {}, which is for rows that do not "
+                                        "say: all of these do; leave it out",
+                                        what_, other_, what_, told_));
+  }
+
+ private:
+  std::string_view what_;
+  std::string told_;
+  bool needed_ = false;
+  std::string other_;
+  SourceLocation where_;
+};
+
+// Which options about the file its rows contradict.
+class ContextCheck {
+ public:
+  explicit ContextCheck(const MeasuredFileContext& context)
+      : ranks_("ranks", context.ranks ? std::to_string(*context.ranks) : ""),
+        nodes_("nodes", context.nodes ? std::to_string(*context.nodes) : ""),
+        nccl_("nccl", context.nccl_version.value_or("")) {}
+
+  void row(const Reader& reader, const Measurement& row) {
+    ranks_.row_has(std::to_string(row.ranks), row.where);
+    const bool has_nodes = reader.given("nodes") || reader.given("gpus_per_node");
+    nodes_.row_has(has_nodes ? std::to_string(row.nodes) : "", row.where);
+    nccl_.row_has(reader.text("nccl_version"), row.where);
+  }
+  void check() const {
+    ranks_.check();
+    nodes_.check();
+    nccl_.check();
+  }
+
+ private:
+  ToldOfRows ranks_;
+  ToldOfRows nodes_;
+  ToldOfRows nccl_;
+};
+
 bool is_csv_header(std::string_view line) {
   const std::vector<std::string> fields = split(line);
   if (fields.size() < 2) return false;
@@ -303,6 +358,7 @@ std::vector<Measurement> read_measured_file(const std::string& path,
   const std::vector<std::string_view> lines = lines_of(text);
   std::optional<Header> header;
   std::vector<Measurement> rows;
+  ContextCheck check(context);
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const std::string_view line = lines[i];
     if (line.empty() || line.front() == '#') continue;
@@ -317,9 +373,11 @@ std::vector<Measurement> read_measured_file(const std::string& path,
     if (reader.given("algorithm") && reader.text("algorithm") == "policy") continue;
     rows.push_back(read_row(reader, context));
     rows.back().where = {path, i + 1, 1};
+    check.row(reader, rows.back());
   }
   if (!header) return read_nccl_tests_text(text, path, context);
   if (rows.empty()) throw UserError({path, 0, 0}, "has a header line but no measurement");
+  check.check();
   return rows;
 }
 

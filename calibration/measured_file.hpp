@@ -54,7 +54,8 @@ struct MeasuredFileContext {
 ///
 /// Throws UserError at the place of what is wrong: a column that is missing, unknown or there
 /// twice; a number with a unit, or that is none, not finite, zero or negative; ranks that do not
-/// fill nodes; no row at all.
+/// fill nodes; no row at all; ranks, nodes or a release in `context` that every row says
+/// otherwise.
 [[nodiscard]] std::vector<Measurement> read_measured_file(const std::string& path,
                                                           const MeasuredFileContext& context = {});
 

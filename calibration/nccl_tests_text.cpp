@@ -200,15 +200,29 @@ class Reader {
            "the output does not say on how many ranks it was run ('#  Rank  0 … on "
            "HOST'); say it with --ranks");
     }
+    require_as_said("ranks", ranks, context_.ranks, words.front());
     row.ranks = ranks;
     row.nodes = ranks_ > 0 ? static_cast<int>(hosts_.size()) : context_.nodes.value_or(1);
+    require_as_said("nodes", row.nodes, context_.nodes, words.front());
     if (row.nodes < 1 || row.ranks % row.nodes != 0) {
       fail(words.front(), fmt::format("{} ranks do not fill {} nodes alike", row.ranks, row.nodes));
     }
     row.system = context_.system.value_or("");
     row.nccl_version = !version_.empty() ? version_ : context_.nccl_version.value_or("");
+    if (context_.nccl_version && row.nccl_version != *context_.nccl_version) {
+      fail(words.front(), fmt::format("the output is of NCCL {}, but --nccl says {}; leave it out",
+                                      row.nccl_version, *context_.nccl_version));
+    }
     row.where = {file_, number_, words.front().column};
     rows_.push_back(std::move(row));
+  }
+
+  // What an option says of the run must not be other than what the output says.
+  void require_as_said(std::string_view name, int printed, const std::optional<int>& option,
+                       const Word& word) const {
+    if (!option || *option == printed) return;
+    fail(word, fmt::format("the list of devices has {} {}, but --{} says {}; leave it out", printed,
+                           name, name, *option));
   }
 
   const std::string& file_;

@@ -73,7 +73,7 @@ struct Predictor::Task {
     try {
       if (!configs[index]) configs[index] = config_of(cell, model);
       prediction.config = *configs[index];
-      prediction.cost_model = model.name;
+      prediction.cost_model = model.label();
       const Call call{cell.collective, cell.bytes, 0};
       prediction.time_s = time_s(call, prediction.config);
     } catch (const UserError& error) {
@@ -112,6 +112,11 @@ Predictor::Predictor(std::vector<MeasuredCell> cells, std::size_t threads)
     }
     site->set = parameter_set_for(key.second, *site->fabric);
     for (const std::size_t cell : members) site_of_[cell] = site.get();
+    const std::string warning = cost_model_warning(site->set.model, *site->fabric);
+    if (!warning.empty() &&
+        std::find(warnings_.begin(), warnings_.end(), warning) == warnings_.end()) {
+      warnings_.push_back(warning);
+    }
     std::map<CollectiveKind, std::vector<std::size_t>> of_collective;
     for (const std::size_t cell : members) of_collective[cells_[cell].collective].push_back(cell);
     for (auto& [collective, of_group] : of_collective) {

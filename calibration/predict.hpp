@@ -18,7 +18,7 @@ namespace cclgym {
 struct Prediction {
   double time_s = 0;  ///< 0: it could not be simulated
   Config config;
-  std::string cost_model;  ///< the name of the parameter set
+  std::string cost_model;  ///< CostModel::label() of the parameter set
   std::string refusal;     ///< why not; empty: it could
 };
 
@@ -38,6 +38,8 @@ class Predictor {
   [[nodiscard]] const std::vector<MeasuredCell>& cells() const { return cells_; }
   /// The set that a cell (by its place) names.
   [[nodiscard]] const ParameterSet& set_of(std::size_t cell) const;
+  /// What cost_model_warning says of the cost models that cells name, each text once.
+  [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
 
   /// In the order of the cells, all under this cost model. `wanted`, if not empty, says which cells
   /// (others stay Prediction{}). The same for any number of threads.
@@ -55,6 +57,7 @@ class Predictor {
 
   std::vector<MeasuredCell> cells_;
   std::size_t threads_;
+  std::vector<std::string> warnings_;
   std::vector<std::unique_ptr<Site>> sites_;
   std::vector<const Site*> site_of_;  // by cell
   std::vector<std::unique_ptr<Task>> tasks_;

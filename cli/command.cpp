@@ -160,6 +160,10 @@ std::string ArgumentReader::help() const {
   return text.str();
 }
 
+void print_warning(const std::string& text) {
+  if (!text.empty()) print_error("warning: {}\n", text);
+}
+
 SourceLocation argument_location(const std::string& name) { return {.file = "--" + name}; }
 
 }  // namespace cclgym

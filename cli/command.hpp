@@ -100,6 +100,9 @@ class ArgumentReader {
   std::vector<std::string> outputs_;  ///< and files to write
 };
 
+/// Prints "warning: …" on standard error, unless the text is empty.
+void print_warning(const std::string& text);
+
 /// Where the value of an option came from, for messages: "--channels".
 [[nodiscard]] SourceLocation argument_location(const std::string& name);
 

@@ -74,6 +74,7 @@ int compare_rows(const std::vector<std::string>& args) {
                                           if (progress) progress->update(done);
                                         });
   if (progress) progress->leave_line();
+  for (const std::string& warning : comparison.warnings) print_warning(warning);
   print_out("{}", comparison_text(comparison, worst));
   if (comparison.cells.empty()) {
     throw UserError({measured.path, 0, 0},

@@ -9,6 +9,7 @@
 
 #include "agents/deployed_setup.hpp"
 #include "calibration/minimise.hpp"
+#include "cli/command.hpp"
 #include "collectives/algorithm.hpp"
 #include "cost_models/nccl_comm_for.hpp"
 #include "cost_models/nccl_constants.hpp"
@@ -130,6 +131,7 @@ class Fit {
     auto site = std::make_shared<CallSite>();
     site->fabrics = {fabric_};
     site->cost_model = cost_model_for("auto", *fabric_);
+    print_warning(cost_model_warning(site->cost_model, *fabric_));
     CallTimer timer(site);
     std::size_t call_number = 0;
     for (const CollectiveKind kind : kCollectives) {

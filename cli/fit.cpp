@@ -188,10 +188,10 @@ int fit_parameters(const std::vector<std::string>& args) {
                 argument_location("prior"));
   options.threads = jobs_of(*arguments);
   if (!start_set.fitted_to) {
-    fmt::print(stderr,
-               "set {} does not say what it was fitted to; if to nothing, say fitted_to: [] in it, "
-               "so that compare can tell which rows the fitted set has not seen\n",
-               start_set.model.name);
+    print_error(
+        "set {} does not say what it was fitted to; if to nothing, say fitted_to: [] in it, "
+        "so that compare can tell which rows the fitted set has not seen\n",
+        start_set.model.name);
   }
   FitResult result;
   {

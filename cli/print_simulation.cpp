@@ -12,12 +12,6 @@ namespace cclgym {
 
 namespace {
 
-std::string link_name(const Fabric& fabric, std::size_t link) {
-  const Link& l = fabric.links()[link];
-  return fmt::format("{} -> {}", fabric.nodes()[static_cast<std::size_t>(l.source)].name,
-                     fabric.nodes()[static_cast<std::size_t>(l.target)].name);
-}
-
 // Where the time on the critical path goes: launch, latency, bytes on the move, local work.
 void print_critical_path(const SimulationRecord& record) {
   const TransferGraph& graph = *record.graph;
@@ -54,19 +48,15 @@ void print_critical_path(const SimulationRecord& record) {
 void print_links(const SimulationRecord& record, const Fabric& fabric) {
   constexpr std::size_t kShown = 8;
   const std::vector<LinkUse> uses = link_use(record, false);
-  std::vector<std::size_t> order;
-  for (std::size_t link = 0; link < uses.size(); ++link) {
-    if (uses[link].bytes > 0) order.push_back(link);
-  }
-  std::stable_sort(order.begin(), order.end(), [&uses](std::size_t a, std::size_t b) {
-    return uses[a].busy_s > uses[b].busy_s;
-  });
+  const std::vector<std::size_t> order = busiest_links(uses);
   if (order.empty()) return;
-  print_out("\n{:<28}{:>14}{:>14}{:>8}\n", "busiest links", "wire bytes", "busy", "share");
+  print_out("\n{:<28}{:>14}{:>14}{:>14}{:>8}{:>14}\n", "busiest links", "wire bytes", "rate",
+            "capacity", "share", "busy");
   for (std::size_t i = 0; i < std::min(kShown, order.size()); ++i) {
     const LinkUse& use = uses[order[i]];
-    print_out("{:<28}{:>14.0f}{:>14}{:>7.1f}%\n", link_name(fabric, order[i]), use.bytes,
-              format_time(use.busy_s), 100 * use.busy_s / record.result.time_s);
+    print_out("{:<28}{:>14.0f}{:>14}{:>14}{:>7.1f}%{:>14}\n", link_name(fabric, order[i]),
+              use.bytes, format_rate(use.rate_Bps), format_rate(use.capacity_Bps),
+              100 * use.share(), format_time(use.busy_s));
   }
   if (order.size() > kShown) print_out("… and {} more\n", order.size() - kShown);
 }
@@ -88,6 +78,9 @@ void print_simulation_json(const SimulationRecord& record, const Simulator& simu
       {"threads", record.config.threads},
       {"size_bytes", record.call.bytes},
       {"cost_model", simulator.cost_model().name},
+      {"cost_model_misfit", simulator.cost_model().misfit.empty()
+                                ? nlohmann::ordered_json(nullptr)
+                                : nlohmann::ordered_json(simulator.cost_model().misfit)},
       {"noise", simulator.noise().name},
       {"engine", simulator.engine_name()},
       {"time_s", result.time_s},
@@ -110,10 +103,12 @@ void print_simulation_json(const SimulationRecord& record, const Simulator& simu
   }
   nlohmann::ordered_json& links = json["links"] = nlohmann::ordered_json::array();
   const std::vector<LinkUse> uses = link_use(record, false);
-  for (std::size_t link = 0; link < uses.size(); ++link) {
-    if (uses[link].bytes == 0) continue;
+  for (const std::size_t link : busiest_links(uses)) {
     links.push_back({{"link", link_name(simulator.fabric(), link)},
                      {"bytes", uses[link].bytes},
+                     {"rate_Bps", uses[link].rate_Bps},
+                     {"capacity_Bps", uses[link].capacity_Bps},
+                     {"share", uses[link].share()},
                      {"busy_s", uses[link].busy_s}});
   }
   nlohmann::ordered_json& path = json["critical_path"] = nlohmann::ordered_json::array();
@@ -140,7 +135,7 @@ void print_simulation(const SimulationRecord& record, const Simulator& simulator
             config.instances == 1 ? "" : fmt::format("{} instances, ", config.instances),
             config.threads);
   if (!chooser.empty()) print_out("chosen by {}\n", chooser);
-  print_out("cost model {}, {}engine {}\n\n", simulator.cost_model().name,
+  print_out("cost model {}, {}engine {}\n\n", simulator.cost_model().label(),
             simulator.noise().none() ? "" : fmt::format("noise {}, ", simulator.noise().name),
             simulator.engine_name());
   print_out("time              {}\n", format_time(result.time_s));

@@ -34,6 +34,7 @@ int report(const std::vector<std::string>& args) {
   const std::string page = write_report(experiment, results.rows, dir,
                                         arguments->has("out") ? arguments->text("out") : "");
   if (arguments->has("quiet")) return 0;
+  for (const std::string& text : experiment.warnings) print_warning(text);
   print_table(std::cout, experiment, results.rows, read_measured_files(experiment));
   const std::vector<PublishedRow> published = read_published_files(experiment);
   std::cout << published_text(compare_published(experiment, results.rows, published),

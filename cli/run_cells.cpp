@@ -37,6 +37,7 @@ void run_cells(const Experiment& experiment, const RunOptions& options, bool qui
                     .on_progress = [&](std::size_t done) { interrupt.update(done); }});
     return;
   }
+  for (const std::string& text : experiment.warnings) print_warning(text);
   for (const std::string& line : experiment.skipped) print_error("left out: {}\n", line);
   std::unique_ptr<Progress> progress;
   const RunObserver observer{

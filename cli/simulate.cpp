@@ -13,6 +13,7 @@
 #include "experiments/experiment_options.hpp"
 #include "sim/config_chooser.hpp"
 #include "sim/config_options.hpp"
+#include "sim/noise_warning.hpp"
 #include "sim/simulator.hpp"
 #include "sim/timeline.hpp"
 
@@ -206,6 +207,7 @@ int simulate(const std::vector<std::string>& args) {
   config.threads = static_cast<int>(integer_of(*arguments, options().threads));
   const CostModel model = cost_model_for(
       arguments->has("cost-model") ? arguments->text("cost-model") : "auto", *fabric);
+  print_warning(cost_model_warning(model, *fabric));
   std::string chooser;
   if (program == nullptr && is_config_chooser(config.algorithm)) {
     chooser = config.algorithm;
@@ -230,6 +232,7 @@ int simulate(const std::vector<std::string>& args) {
   if (arguments->has("noise")) {
     simulator.set_noise(noise_profile_for(arguments->text("noise"), argument_location("noise")));
   }
+  print_warning(noise_warning(simulator.noise(), *fabric));
   const auto seed = static_cast<std::uint64_t>(integer_of(*arguments, options().seed));
   const SimulationRecord record = program == nullptr
                                       ? simulator.record(call, config, seed)

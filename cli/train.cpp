@@ -1,4 +1,5 @@
 // cclgym train: agents from a training file, one a seed.
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -114,6 +115,21 @@ void print_result(const TrainConfig& config, std::uint64_t seed, const Iteration
             report.cpu_s, checkpoint_path(folder, seed));
 }
 
+// What is to be known of the cost models of all environments, each text once.
+void print_warnings(const TrainConfig& config) {
+  std::vector<std::string> said;
+  const auto warn = [&said](const TrainingEnvironment& environment) {
+    if (!environment.setup()) return;  // of another kind, which has no cost model
+    const CallSite& site = *environment.setup()->site;
+    const std::string text = cost_model_warning(site.cost_model, *site.fabrics.front());
+    if (std::find(said.begin(), said.end(), text) != said.end()) return;
+    print_warning(text);
+    said.push_back(text);
+  };
+  for (const TrainingPart& part : config.parts) warn(*part.environment);
+  for (const EvaluationPart& part : config.evaluation) warn(*part.environment);
+}
+
 // Of every environment that changes, with the agent of a seed.
 void train_triggers(const TrainConfig& config, const Checkpoint& state, const std::string& folder,
                     bool quiet) {
@@ -221,6 +237,7 @@ int train(const std::vector<std::string>& args) {
   options.threads = static_cast<std::size_t>(
       read_integer(threads, threads_option(), argument_location("threads")));
   check_folders(config, seeds, folder, arguments->has("fresh"));
+  if (!quiet) print_warnings(config);
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) throw UserError(quoted(folder, 200) + ": cannot be made: " + error.message());

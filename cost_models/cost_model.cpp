@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cctype>
-#include <fmt/core.h>
+#include <cstdint>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/error.hpp"
 #include "core/units.hpp"
@@ -25,47 +27,61 @@ extern const std::string_view parameters_v100_abci;
 
 namespace {
 
+// When `auto` takes a set.
+enum class Use : std::uint8_t { Gpu, Fabric, ByName };
+
 // A shipped parameter set, and whose it is.
 struct ShippedSet {
   std::string_view name;
   const std::string_view* text;
-  std::vector<std::string_view> gpu_models;  // that it stands for
-  std::vector<std::string_view> fabrics;     // only for these; empty: all others
+  std::vector<std::string> gpu_models;      // that it describes; none: processes, without GPUs
+  Use use = Use::Gpu;                       // for every fabric of these GPUs
+  std::vector<std::string_view> fabrics{};  // Use::Fabric: for these, and no others
 };
 
 const std::vector<ShippedSet>& shipped_sets() {
   static const std::vector<ShippedSet> sets{
-      {"a100", &embedded::parameters_a100, {"A100"}, {}},
-      {"a100-abci", &embedded::parameters_a100_abci, {"A100"}, {"abci-a"}},
-      {"a100-slingshot", &embedded::parameters_a100_slingshot, {"A100"}, {"polaris", "perlmutter"}},
-      {"gh200", &embedded::parameters_gh200, {"GH200"}, {}},
+      {"a100", &embedded::parameters_a100, {"A100"}},
+      {"a100-abci", &embedded::parameters_a100_abci, {"A100"}, Use::Fabric, {"abci-a"}},
+      {"a100-slingshot",
+       &embedded::parameters_a100_slingshot,
+       {"A100"},
+       Use::Fabric,
+       {"polaris", "perlmutter"}},
+      {"gh200", &embedded::parameters_gh200, {"GH200"}},
       // H200 is H100 with more memory.
-      {"h100", &embedded::parameters_h100, {"H100", "H200"}, {}},
-      // Chosen by name only: one cluster whose network is slower than its NICs.
-      {"h100-cluster00", &embedded::parameters_h100_cluster00, {}, {}},
-      {"mi300x", &embedded::parameters_mi300x, {"MI300X"}, {}},
-      // Processes: no GPU model.
-      {"openmpi-tcp", &embedded::parameters_openmpi_tcp, {""}, {"ethernet"}},
-      {"v100", &embedded::parameters_v100, {"V100"}, {}},
-      {"v100-abci", &embedded::parameters_v100_abci, {"V100"}, {"abci-v"}},
+      {"h100", &embedded::parameters_h100, {"H100", "H200"}},
+      // One cluster whose network is slower than its NICs.
+      {"h100-cluster00", &embedded::parameters_h100_cluster00, {"H100", "H200"}, Use::ByName},
+      {"mi300x", &embedded::parameters_mi300x, {"MI300X"}},
+      {"openmpi-tcp", &embedded::parameters_openmpi_tcp, {}, Use::Fabric, {"ethernet"}},
+      {"v100", &embedded::parameters_v100, {"V100"}},
+      {"v100-abci", &embedded::parameters_v100_abci, {"V100"}, Use::Fabric, {"abci-v"}},
   };
   return sets;
 }
 
-bool among(const std::vector<std::string_view>& names, std::string_view name) {
+template <class Name>
+bool among(const std::vector<Name>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool describes(const std::vector<std::string>& gpu_models, const Fabric& fabric) {
+  return fabric.gpu_model().empty() ? gpu_models.empty() : among(gpu_models, fabric.gpu_model());
 }
 
 // The set of a fabric's GPU; one for this very fabric comes first.
 const ShippedSet* set_of(const Fabric& fabric) {
   const ShippedSet* found = nullptr;
   for (const ShippedSet& set : shipped_sets()) {
-    if (!among(set.gpu_models, fabric.gpu_model())) continue;
-    if (among(set.fabrics, fabric.name())) return &set;
-    if (set.fabrics.empty()) found = &set;
+    if (!describes(set.gpu_models, fabric)) continue;
+    if (set.use == Use::Fabric && among(set.fabrics, fabric.name())) return &set;
+    if (set.use == Use::Gpu) found = &set;
   }
   return found;
 }
+
+constexpr std::string_view kNoGpuModel = "no GPU model";
 
 }  // namespace
 
@@ -98,6 +114,10 @@ std::optional<Protocol> parse_protocol(std::string_view name) {
     }
   }
   return std::nullopt;
+}
+
+std::string CostModel::label() const {
+  return misfit.empty() ? name : fmt::format("{} ({})", name, misfit);
 }
 
 int CostModel::resident_thread_blocks(int threads) const {
@@ -177,7 +197,10 @@ ParameterSet shipped_parameter_set(std::string_view name) {
   }
   for (const ShippedSet& set : shipped_sets()) {
     if (name != set.name) continue;
-    return read_parameter_set(parse_yaml(*set.text, std::string(name) + ".yaml (built in)"));
+    ParameterSet read =
+        read_parameter_set(parse_yaml(*set.text, std::string(name) + ".yaml (built in)"));
+    read.model.gpu_models = set.gpu_models;
+    return read;
   }
   throw UserError(unknown_name_message("cost model", name, cost_model_names()));
 }
@@ -188,13 +211,43 @@ ParameterSet parameter_set_for(std::string_view name, const Fabric& fabric) {
   if (name.ends_with(".yaml") || name.ends_with(".yml")) {
     return load_parameter_set(std::string(name));
   }
-  if (name != "auto") return shipped_parameter_set(name);
-  const ShippedSet* set = set_of(fabric);
-  return shipped_parameter_set(set != nullptr ? set->name : "hockney");
+  const std::string& gpus = fabric.gpu_model();
+  if (name != "auto") {
+    ParameterSet set = shipped_parameter_set(name);
+    // hockney is of no GPU; and what a fabric's GPUs are that does not say is the user's to know.
+    if (!set.model.hockney && !gpus.empty() && !describes(set.model.gpu_models, fabric)) {
+      set.model.misfit = "not of " + gpus;
+    }
+    return set;
+  }
+  const ShippedSet* shipped = set_of(fabric);
+  ParameterSet set = shipped_parameter_set(shipped != nullptr ? shipped->name : "hockney");
+  if (shipped == nullptr) {
+    set.model.misfit = gpus.empty() ? std::string(kNoGpuModel) : "no set for " + gpus;
+  }
+  return set;
 }
 
 CostModel cost_model_for(std::string_view name, const Fabric& fabric) {
   return parameter_set_for(name, fabric).model;
+}
+
+std::string cost_model_warning(const CostModel& model, const Fabric& fabric) {
+  if (model.misfit.empty()) return {};
+  if (!model.hockney) {
+    const std::string of = model.gpu_models.empty()
+                               ? "processes that have no GPUs"
+                               : fmt::format("{}", fmt::join(model.gpu_models, " and "));
+    return fmt::format("cost model {} was fitted to {}, but fabric '{}' has {}", model.name, of,
+                       fabric.name(), fabric.gpu_model());
+  }
+  return fmt::format(
+      "{}, so that only the latencies and bandwidths of links count (cost model hockney), and no "
+      "launches, protocols or thread blocks; name a cost model to choose another, or hockney",
+      model.misfit == kNoGpuModel
+          ? fmt::format("fabric '{}' does not say which GPUs it has", fabric.name())
+          : fmt::format("no parameter set was fitted to the {} of fabric '{}'", fabric.gpu_model(),
+                        fabric.name()));
 }
 
 }  // namespace cclgym

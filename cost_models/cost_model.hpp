@@ -60,7 +60,12 @@ struct ProtocolCost {
 struct CostModel {
   std::string name;         ///< e.g. "a100"
   std::string description;  ///< one line
-  bool hockney = false;     ///< true: only links' alpha and beta count
+  /// GPU models that the set describes (Fabric::gpu_model); empty: it does not say, or any.
+  std::vector<std::string> gpu_models{};
+  /// In what way this is not a set of the fabric's GPUs, as cost_model_for found: "no set for
+  /// MI250X", "not of MI300X"; empty: it is, or nobody can tell.
+  std::string misfit{};
+  bool hockney = false;  ///< true: only links' alpha and beta count
   /// alpha by link kind, s a traversal; nullopt: the fabric link's own latency, which also wins
   /// where the user stated it (Link::latency_stated). Index: LinkKind.
   std::array<std::optional<double>, 4> alpha_s;
@@ -116,6 +121,9 @@ struct CostModel {
 
   /// Thread blocks of so many threads that a GPU can run at once; 0: any number.
   [[nodiscard]] int resident_thread_blocks(int threads) const;
+  /// The name, with the misfit if there is one, as it stands in results: "hockney (no set for
+  /// MI250X)".
+  [[nodiscard]] std::string label() const;
   /// Every parameter with all its bits: two models with the same text simulate alike.
   [[nodiscard]] std::string canonical_text() const;
   /// True if results depend on the seed.
@@ -133,7 +141,12 @@ struct CostModel {
 
 /// What a user means by a cost model: "auto" (the parameter set of the fabric or of its GPU
 /// model, hockney if there is none), the name of a shipped model, or the path of a parameter file
-/// (ends in .yaml or .yml). Throws UserError naming the nearest model.
+/// (ends in .yaml or .yml). CostModel::misfit says whether it is one of the fabric's GPUs. Throws
+/// UserError naming the nearest model.
 [[nodiscard]] CostModel cost_model_for(std::string_view name, const Fabric& fabric);
+
+/// What the user should know before trusting times under this model on this fabric, one sentence;
+/// empty unless there is a misfit.
+[[nodiscard]] std::string cost_model_warning(const CostModel& model, const Fabric& fabric);
 
 }  // namespace cclgym

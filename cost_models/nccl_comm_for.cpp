@@ -5,28 +5,18 @@
 #include <cmath>
 #include <fmt/core.h>
 #include <span>
+#include <stdexcept>
 #include <string_view>
 #include <vector>
 
 #include "core/error.hpp"
+#include "topology_models/gpu_models.hpp"
 
 namespace cclgym {
 
 namespace {
 
 // --- what NCCL reads from the host ----------------------------------------------------------
-
-struct GpuFacts {
-  std::string_view model;
-  int compute_capability;
-};
-constexpr std::array<GpuFacts, 7> kGpus{{{"V100", 70},
-                                         {"A100", 80},
-                                         {"H100", 90},
-                                         {"H200", 90},
-                                         {"GH200", 90},
-                                         {"B200", 100},
-                                         {"GB200", 100}}};
 
 // DGX-1, DGX-2, DGX and HGX H100 and H200, NDv2, ABCI: Xeon. NDv4: EPYC 7V12 (Microsoft's page of
 // the series). Perlmutter and Polaris: EPYC Milan (NERSC's and ALCF's pages). Alps: Grace.
@@ -45,24 +35,21 @@ bool distrusts_ll128(const Fabric& fabric) { return fabric.name() == "abci-v"; }
 
 int compute_capability_of(const Fabric& fabric) {
   const std::string& model = fabric.gpu_model();
-  for (const GpuFacts& gpu : kGpus) {
-    if (model == gpu.model) return gpu.compute_capability;
-  }
-  if (model.starts_with("MI")) {
-    throw UserError(fmt::format(
-        "NCCL's default choice is modelled for NVIDIA GPUs; fabric '{}' has {}, where RCCL runs, "
-        "which chooses by tables of its own: name an algorithm",
-        fabric.name(), model));
-  }
-  std::vector<std::string> known;
-  for (const GpuFacts& gpu : kGpus) known.emplace_back(gpu.model);
   if (model.empty()) {
     throw UserError(fmt::format(
         "NCCL's default choice depends on the GPU, but fabric '{}' does not say which it has; "
         "set its gpu_model (e.g. A100)",
         fabric.name()));
   }
-  throw UserError(unknown_name_message("NVIDIA GPU model", model, known));
+  const GpuModel* gpu = find_gpu_model(model);
+  if (gpu == nullptr) throw std::logic_error("a fabric has GPU model '" + model + "'");
+  if (gpu->vendor != GpuVendor::Nvidia) {
+    throw UserError(fmt::format(
+        "NCCL's default choice is modelled for NVIDIA GPUs; fabric '{}' has {}, where RCCL runs, "
+        "which chooses by tables of its own: name an algorithm",
+        fabric.name(), model));
+  }
+  return gpu->compute_capability;
 }
 
 // --- links ------------------------------------------------------------------------------------

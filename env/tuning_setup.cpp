@@ -137,6 +137,7 @@ std::shared_ptr<const TuningSetup> read_tuning_setup(const YamlValue& options) {
   site->machine_seed = static_cast<std::uint64_t>(integer("machine_seed"));
   setup->regimes = read_noise_regimes(value("noise"));
   for (const NoiseRegime& regime : setup->regimes.regimes) {
+    require_ranks(regime.profile, *site->fabrics.front());
     setup->condition_of.push_back(regime.profile.none() ? 0 : site->conditions.size());
     if (!regime.profile.none()) site->conditions.push_back(regime.profile);
   }

@@ -3,32 +3,26 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/error.hpp"
 #include "env/model_tensors.hpp"
 #include "env/workload_streams.hpp"
+#include "topology_models/gpu_models.hpp"
 
 namespace cclgym {
 
 namespace {
 
-struct Peak {
-  std::string_view gpu_model;
-  double flops;  ///< dense half-precision matrix peak, FLOP/s: the vendor's data sheet
-};
-constexpr Peak kPeaks[] = {{"V100", 125e12},    {"A100", 312e12},  {"H100", 989e12},
-                           {"H200", 989e12},    {"GH200", 989e12}, {"MI250X", 191.5e12},
-                           {"MI300X", 1307e12}, {"MI50", 26.5e12}};
-// Of a GPU that nobody named: an A100.
-constexpr double kUnnamedPeak = 312e12;
+// What stands for a GPU that nobody named.
+constexpr std::string_view kUnnamed = "A100";
 // What training reaches of the peak. An assumption: large models are reported between 0.3 and 0.5
 // (Narayanan et al., "Efficient large-scale language model training on GPU clusters", 2021).
 constexpr double kUtilisation = 0.35;
 constexpr double kHalfBytes = 2;
 
 double flops_of(const WorkloadSite& site) {
-  for (const Peak& peak : kPeaks) {
-    if (peak.gpu_model == site.gpu_model) return peak.flops * kUtilisation;
-  }
-  return kUnnamedPeak * kUtilisation;
+  const GpuModel* gpu = find_gpu_model(site.gpu_model.empty() ? kUnnamed : site.gpu_model);
+  if (gpu == nullptr) throw UserError(unknown_gpu_model_message(site.gpu_model));
+  return gpu->peak_flops * kUtilisation;
 }
 
 class Iteration {

@@ -89,7 +89,7 @@ ResultRow CellRunner::run(std::size_t index) {
         .steps = result.steps,
         .flows = result.flows,
         .engine = experiment_.engine,
-        .cost_model = fabric.cost_model.name,
+        .cost_model = fabric.cost_model.label(),
         .cost_model_hash = cost_model_hash(fabric.cost_model),
         .version = std::string(program_version()),
     };

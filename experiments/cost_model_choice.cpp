@@ -221,13 +221,14 @@ std::string existing_path_beside(const std::string& path, std::string_view what,
 
 CostModel choose_cost_model(const std::string& text, const Fabric& fabric,
                             const SourceLocation& where) {
-  if (text == kAuto) return cost_model_for(kAuto, fabric);
   if (is_parameter_file(text)) {
-    return load_cost_model(existing_path_beside(text, "parameter file", where));
+    return cost_model_for(existing_path_beside(text, "parameter file", where), fabric);
   }
   std::vector<std::string> names = cost_model_names();
-  if (std::find(names.begin(), names.end(), text) != names.end()) return shipped_cost_model(text);
   names.emplace_back(kAuto);
+  if (std::find(names.begin(), names.end(), text) != names.end()) {
+    return cost_model_for(text, fabric);
+  }
   throw UserError(where, unknown_name_message("cost model", text, names) +
                              "; or the path of a parameter file (*.yaml)");
 }

@@ -94,6 +94,8 @@ struct Experiment {
   std::vector<std::string>
       skipped;  ///< combinations left out (an algorithm has not that collective, or its
                 ///< thread blocks do not fit on a GPU), one line each
+  std::vector<std::string> warnings;  ///< what to know before trusting the times, each once
+                                      ///< (cost_model_warning, noise_warning)
 
   /// 16 hex digits over everything that results depend on: fabrics, cost models, cells, engine,
   /// repetitions and the program's version. Equal hash: equal results.

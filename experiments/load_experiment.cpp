@@ -15,6 +15,7 @@
 #include "experiments/make_cells.hpp"
 #include "experiments/measured_speedup.hpp"
 #include "experiments/selectors.hpp"
+#include "sim/noise_warning.hpp"
 #include "topology_models/registry.hpp"
 
 namespace cclgym {
@@ -95,7 +96,8 @@ class Loader {
       }
       const YamlValue model = value_of("cost_model");
       fabric.cost_model = read_cost_model_choice(model, *fabric.fabric);
-      check_label(fabric.cost_model.name, "the cost model", model.location());
+      check_label(fabric.cost_model.label(), "the cost model", model.location());
+      warn(cost_model_warning(fabric.cost_model, *fabric.fabric));
       if (root_.value >= fabric.fabric->ranks()) {
         throw UserError(root_.where,
                         fmt::format("root is {}; expected a rank of fabric '{}', 0 to "
@@ -108,9 +110,16 @@ class Loader {
         if (!noise.value.none()) under.label += " noise=" + noise.value.name;
         check_label(under.label, "the fabric under noise", noise.where);
         under.noise = noise.value;
+        require_ranks(noise.value, *fabric.fabric);
+        warn(noise_warning(noise.value, *fabric.fabric));
         experiment_.fabrics.push_back(std::move(under));
       }
     }
+  }
+
+  void warn(const std::string& text) {
+    std::vector<std::string>& all = experiment_.warnings;
+    if (!text.empty() && std::find(all.begin(), all.end(), text) == all.end()) all.push_back(text);
   }
 
   std::vector<Located<NoiseProfile>> read_noises() {

@@ -56,18 +56,25 @@ std::string url_of(std::string_view path) {
   return url;
 }
 
-std::vector<ReportLink> timelines_in(const std::filesystem::path& dir,
-                                     const std::filesystem::path& report_dir) {
-  std::vector<ReportLink> links;
+std::vector<ReportTimeline> timelines_in(const std::filesystem::path& dir,
+                                         const std::filesystem::path& report_dir) {
+  constexpr std::size_t kMostLinks = 8;
+  std::vector<ReportTimeline> timelines;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(dir / "timelines", error)) {
     if (entry.path().extension() != ".json") continue;
-    links.push_back({entry.path().stem().string(),
-                     url_of(entry.path().lexically_relative(report_dir).generic_string())});
+    ReportTimeline& timeline = timelines.emplace_back();
+    timeline.label = entry.path().stem().string();
+    timeline.href = url_of(entry.path().lexically_relative(report_dir).generic_string());
+    const std::string links = link_table_path(entry.path().string());
+    // Runs of earlier versions have none.
+    if (!std::filesystem::exists(links, error)) continue;
+    timeline.busiest_links = read_link_table(links);
+    if (timeline.busiest_links.size() > kMostLinks) timeline.busiest_links.resize(kMostLinks);
   }
-  std::sort(links.begin(), links.end(),
-            [](const ReportLink& a, const ReportLink& b) { return a.label < b.label; });
-  return links;
+  std::sort(timelines.begin(), timelines.end(),
+            [](const ReportTimeline& a, const ReportTimeline& b) { return a.label < b.label; });
+  return timelines;
 }
 
 }  // namespace

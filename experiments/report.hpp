@@ -8,15 +8,17 @@
 #include <vector>
 
 #include "experiments/experiment.hpp"
+#include "experiments/link_table.hpp"
 #include "experiments/published.hpp"
 #include "experiments/results.hpp"
 
 namespace cclgym {
 
-/// A file beside the results that the report links to.
-struct ReportLink {
+/// A timeline beside the results that the report links to.
+struct ReportTimeline {
   std::string label;
-  std::string href;  ///< relative to the report
+  std::string href;                      ///< relative to the report
+  std::vector<LinkRow> busiest_links{};  ///< of its call, the nearest to its capacity first
 };
 
 /// What goes into a report.
@@ -24,8 +26,8 @@ struct ReportInput {
   std::span<const ResultRow> rows{};
   std::span<const MeasuredRow> measured{};
   std::span<const PublishedRow> published{};
-  std::string results_href{};           ///< link to results.csv; empty: none
-  std::vector<ReportLink> timelines{};  ///< Chrome traces
+  std::string results_href{};               ///< link to results.csv; empty: none
+  std::vector<ReportTimeline> timelines{};  ///< Chrome traces
 };
 
 /// The page as a text. Same inputs, same bytes.
@@ -33,8 +35,8 @@ struct ReportInput {
 
 /// Writes DIR/report.html, or `out` if it is not empty, whole or not at all, and returns its path.
 /// Reads the experiment's measured and published files, and links to DIR/results.csv and to the
-/// timelines of the folder (DIR/timelines/*.json). Throws UserError if a file cannot be read or
-/// written.
+/// timelines of the folder (DIR/timelines/*.json, with the links in *.links.csv beside them).
+/// Throws UserError if a file cannot be read or written.
 std::string write_report(const Experiment& experiment, std::span<const ResultRow> rows,
                          const std::string& dir, const std::string& out = "");
 

@@ -200,11 +200,21 @@ std::string report_json(const Experiment& experiment, const ReportInput& input) 
   data["cells"] = experiment.cells.size();
   data["baseline"] = baseline_text(experiment);
   data["skipped"] = experiment.skipped;
+  data["warnings"] = experiment.warnings;
   data["unmatched_measured"] = summary.unmatched_measured;
   data["results_href"] = input.results_href;
   data["timelines"] = Json::array();
-  for (const ReportLink& link : input.timelines) {
-    data["timelines"].push_back({{"label", link.label}, {"href", link.href}});
+  for (const ReportTimeline& timeline : input.timelines) {
+    Json links = Json::array();
+    for (const LinkRow& row : timeline.busiest_links) {
+      links.push_back({{"link", row.link},
+                       {"rate_GBps", row.rate_GBps},
+                       {"capacity_GBps", row.capacity_GBps},
+                       {"share", row.share},
+                       {"busy_us", row.busy_us}});
+    }
+    data["timelines"].push_back(
+        {{"label", timeline.label}, {"href", timeline.href}, {"links", std::move(links)}});
   }
   data["cost_models"] = cost_models_json(input.rows);
   if (experiment.measured_speedup) {

@@ -35,6 +35,7 @@
 
   const unusable = report.rows.filter(row => !report.usable(row)).length;
   const notices = [
+    ...data.warnings.map(text => `Warning: ${text}.`),
     data.rows.length < data.cells ? `The run is not complete: ` +
         `${format.count(data.cells - data.rows.length, 'cell')} without a result.` : null,
     unusable ? `${format.count(unusable, 'row')} without a positive time; left out of plots.` :
@@ -76,8 +77,9 @@
             element('a', {href: 'https://ui.perfetto.dev'}, 'ui.perfetto.dev'),
             ' and choose “Open trace file” (or drop the file on the page); chrome://tracing ' +
             'reads it as well. The file stays in your browser.'),
-        element('ul', {}, ...data.timelines.map(link => element('li', {},
-            element('a', {href: link.href, download: true}, link.label)))));
+        element('ul', {}, ...data.timelines.map(timeline => element('li', {},
+            element('a', {href: timeline.href, download: true}, timeline.label),
+            ...report.linkTable(timeline.links)))));
   }
 
   data.blocks.forEach((block, i) => {

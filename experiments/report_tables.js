@@ -11,6 +11,23 @@
   const sizeHead = sizes => element('thead', {}, element('tr', {}, element('th', {class: 'text'}),
       ...sizes.map(bytes => element('th', {scope: 'col'}, format.bytes(bytes)))));
 
+  // The links of one call that are nearest to their capacity; nothing without links.
+  report.linkTable = links => {
+    if (!links.length) return [];
+    const head = element('thead', {}, element('tr', {},
+        element('th', {class: 'text', scope: 'col'}, 'busiest links'),
+        ...['rate, GB/s', 'capacity, GB/s', 'share', 'busy'].map(name =>
+            element('th', {scope: 'col'}, name))));
+    const body = element('tbody', {}, ...links.map(link => element('tr', {},
+        element('td', {class: 'text'}, link.link),
+        element('td', {}, format.digits(link.rate_GBps, 3)),
+        element('td', {}, format.digits(link.capacity_GBps, 3)),
+        element('td', {style: shade('good', 0.5 * link.share)},
+            `${(100 * link.share).toFixed(1)} %`),
+        element('td', {}, format.time(link.busy_us)))));
+    return [element('div', {class: 'scroll'}, element('table', {class: 'dense'}, head, body))];
+  };
+
   // A row a configuration, a column a size: time relative to the best at that size.
   report.bestTable = block => {
     const sizes = block.sizes.map(size => size.bytes);

@@ -27,6 +27,26 @@ std::vector<std::string> collective_names() {
   return names;
 }
 
+// The times and rates of a row are such as a simulation can have.
+void check_measures(const ResultRow& row, const SourceLocation& where) {
+  const auto refuse = [&](std::string_view name, double value, const std::string& expected) {
+    throw UserError(where,
+                    std::string(name) + " is " + format_double(value) + "; expected " + expected);
+  };
+  for (const CsvColumn<ResultRow>& column : kResultColumns) {
+    const auto* member = std::get_if<double ResultRow::*>(&column.member);
+    if (member == nullptr) continue;
+    const double value = row.**member;
+    if (!std::isfinite(value) || value < 0) refuse(column.name, value, "a finite number >= 0");
+  }
+  if (row.time_min_us > row.time_us) {
+    refuse("time_min_us", row.time_min_us, "at most time_us, " + format_double(row.time_us));
+  }
+  if (row.time_max_us < row.time_us) {
+    refuse("time_max_us", row.time_max_us, "at least time_us, " + format_double(row.time_us));
+  }
+}
+
 }  // namespace
 
 std::string result_header() { return csv_header(kResultColumns); }
@@ -38,6 +58,7 @@ ResultTable read_results(const std::string& path) {
       read_csv(path, kResultColumns, {.comments = false, .keep_unended = false});
   std::map<std::string_view, std::size_t> seen;
   for (std::size_t i = 0; i < file.rows.size(); ++i) {
+    check_measures(file.rows[i], file.where[i]);
     const auto [first, fresh] = seen.try_emplace(file.rows[i].cell_key, i);
     if (!fresh) {
       throw UserError(file.where[i], "cell_key " + quoted(file.rows[i].cell_key, 200) +

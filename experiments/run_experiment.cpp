@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "experiments/cell_runner.hpp"
+#include "experiments/link_table.hpp"
 #include "experiments/results_file.hpp"
 #include "experiments/run_folder.hpp"
 #include "experiments/worker_pool.hpp"
@@ -37,7 +38,9 @@ void remove_what_is_made_last(const Experiment& experiment, const std::string& f
   std::filesystem::remove(std::filesystem::path(folder) / "report.html", ignored);
   std::filesystem::remove(published_path(folder), ignored);
   for (const std::size_t cell : timeline_cells(experiment)) {
-    std::filesystem::remove(timeline_of(experiment, folder, cell), ignored);
+    const std::string timeline = timeline_of(experiment, folder, cell);
+    std::filesystem::remove(timeline, ignored);
+    std::filesystem::remove(link_table_path(timeline), ignored);
   }
 }
 
@@ -73,8 +76,10 @@ std::vector<std::string> write_timelines(const Experiment& experiment, const std
   for (const std::size_t cell : timeline_cells(experiment)) {
     const std::string path = timeline_of(experiment, folder, cell);
     make_folder(std::filesystem::path(path).parent_path().string());
-    write_timeline_file(path, runner.record(cell),
-                        *experiment.fabrics[experiment.cells[cell].fabric].fabric);
+    const Fabric& fabric = *experiment.fabrics[experiment.cells[cell].fabric].fabric;
+    const SimulationRecord record = runner.record(cell);
+    write_timeline_file(path, record, fabric);
+    write_link_table(link_table_path(path), record, fabric);
     paths.push_back(path);
   }
   return paths;

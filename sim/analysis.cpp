@@ -1,8 +1,10 @@
 #include "sim/analysis.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <numeric>
+#include <utility>
 
 namespace cclgym {
 
@@ -55,14 +57,10 @@ std::vector<StepTime> step_times(const SimulationRecord& record) {
           at(origin.rank, origin.thread_block, tile, step_of_firing(record.lowered, id, firing));
       own[index] = {id, firing};
       if (origin.peer_rank < 0) continue;
-      steps[index].flow = id;
-      steps[index].firing = firing;
+      steps[index].sent = {id, firing};
       index = at(origin.peer_rank, origin.peer_thread_block, tile,
                  receiving_step(record.lowered, id, firing));
-      if (steps[index].flow < 0) {
-        steps[index].flow = id;
-        steps[index].firing = firing;
-      }
+      steps[index].received = {id, firing};
       if (arrives) arrival[index] = {id + 1, firing};
     }
   }
@@ -77,14 +75,17 @@ std::vector<StepTime> step_times(const SimulationRecord& record) {
     const auto end_s = [&](const Firing& firing) {
       return record.end_s[record.firing(firing.node, firing.tile)];
     };
+    if (step.received.flow >= 0) {
+      step.arrival_s = arrival[i].node >= 0 ? end_s(arrival[i])
+                                            : end_s({step.received.flow, step.received.firing});
+    }
     if (own[i].node >= 0) {
       step.start_s = record.start_s[record.firing(own[i].node, own[i].tile)];
       step.end_s = end_s(own[i]);
     } else {
       step.start_s = step.end_s = previous_end_s;
-      if (step.flow >= 0) step.end_s = std::max(previous_end_s, end_s({step.flow, step.firing}));
     }
-    if (arrival[i].node >= 0) step.end_s = std::max(step.end_s, end_s(arrival[i]));
+    if (step.received.flow >= 0) step.end_s = std::max(step.end_s, step.arrival_s);
     previous_end_s = step.end_s;
   }
   return steps;
@@ -132,8 +133,37 @@ std::vector<LinkUse> link_use(const SimulationRecord& record, bool intervals) {
   uses.resize(record.lowered.fabric_links);  // the proxies of the ranks are no links
   const bool all_tiles = record.result.simulated_tiles == record.result.tiles;
   const double scale = all_tiles ? 1 : record.result.time_s / record.simulated_s;
-  for (LinkUse& use : uses) use.busy_s *= scale;
+  const double time_s = record.result.time_s;
+  for (std::size_t link = 0; link < uses.size(); ++link) {
+    LinkUse& use = uses[link];
+    use.busy_s *= scale;
+    use.rate_Bps = time_s > 0 ? use.bytes / time_s : 0;
+    use.capacity_Bps = graph.link_capacities_Bps()[link];
+  }
   return uses;
+}
+
+std::vector<std::size_t> busiest_links(const std::vector<LinkUse>& uses) {
+  constexpr double kGrid = 1e-9;  // links of equal use must not trade places by rounding
+  std::vector<std::size_t> order;
+  for (std::size_t link = 0; link < uses.size(); ++link) {
+    if (uses[link].bytes > 0) order.push_back(link);
+  }
+  const auto rank = [&uses](std::size_t link) {
+    const LinkUse& use = uses[link];
+    return std::pair(std::round(use.share() / kGrid), std::round(use.busy_s / kGrid));
+  };
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return rank(a) > rank(b); });
+  return order;
+}
+
+std::string link_name(const Fabric& fabric, std::size_t link) {
+  const auto name = [&fabric](NodeId node) -> const std::string& {
+    return fabric.nodes()[static_cast<std::size_t>(node)].name;
+  };
+  const Link& l = fabric.links()[link];
+  return name(l.source) + " -> " + name(l.target);
 }
 
 std::vector<Firing> critical_path(const SimulationRecord& record) {

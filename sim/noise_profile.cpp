@@ -91,6 +91,17 @@ std::string NoiseProfile::canonical_text() const {
   return text;
 }
 
+void require_ranks(const NoiseProfile& profile, const Fabric& fabric) {
+  for (const int rank : profile.slow_gpus.ranks) {
+    if (rank < fabric.ranks()) continue;
+    throw UserError(
+        profile.slow_gpus.where,
+        fmt::format("noise profile {}: slow_gpus.ranks has {}; expected ranks of fabric "
+                    "'{}', 0 to {}",
+                    quoted(profile.name), rank, fabric.name(), fabric.ranks() - 1));
+  }
+}
+
 const std::vector<std::string>& noise_profile_names() {
   static const std::vector<std::string> names{"none", "cloud-ib"};
   return names;

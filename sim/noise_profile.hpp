@@ -64,8 +64,9 @@ struct DegradedLinks {
 /// GPUs that are slow for as long as the machine is the same.
 struct SlowGpus {
   double probability = 0;  ///< of each GPU
-  std::vector<int> ranks;  ///< that are slow in any case; those that a fabric has not: ignored
+  std::vector<int> ranks;  ///< that are slow in any case
   double rate = 1;         ///< what is left of their thread blocks' rates, as a share
+  SourceLocation where{};  ///< of `ranks`, if they were read from a file
 
   [[nodiscard]] bool any() const { return (probability > 0 || !ranks.empty()) && rate < 1; }
 };
@@ -113,6 +114,10 @@ struct NoiseProfile {
 
 /// Reads a profile. Throws UserError with the place of what is wrong.
 [[nodiscard]] NoiseProfile read_noise_profile(const YamlValue& document);
+
+/// Throws UserError, at the place in the profile's file, if it names a rank that a fabric of so
+/// many ranks has not.
+void require_ranks(const NoiseProfile& profile, const Fabric& fabric);
 
 /// "none" and the shipped profiles.
 [[nodiscard]] const std::vector<std::string>& noise_profile_names();

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "core/error.hpp"
+#include "core/magnitudes.hpp"
 #include "core/units.hpp"
 #include "sim/noise_profile.hpp"
 
@@ -144,6 +145,7 @@ SlowGpus read_slow_gpus(const YamlValue& mapping) {
   slow.probability = reader.real("probability");
   slow.rate = reader.real("rate");
   if (reader.has("ranks")) {
+    slow.where = reader.value("ranks").location();
     for (const std::int64_t rank : read_integers(reader.value("ranks"), reader.spec("ranks"))) {
       slow.ranks.push_back(static_cast<int>(rank));
     }
@@ -182,7 +184,8 @@ const std::vector<OptionSpec>& noise_options() {
       {.name = "start_skew",
        .kind = OptionKind::Time,
        .description = "mean of the exponential delay by which each rank starts late; not given: as "
-                      "the cost model says"},
+                      "the cost model says",
+       .max = kMostLatency_s},
   };
   return specs;
 }
@@ -198,6 +201,7 @@ const std::vector<OptionSpec>& noise_load_options() {
       {.name = "correlation_time",
        .kind = OptionKind::Time,
        .description = "memory of the load: a state lasts correlation_time / (1 - share) on average",
+       .max = kMostPause_s,
        .required = true},
       {.name = "states",
        .kind = OptionKind::Mapping,
@@ -221,6 +225,7 @@ const std::vector<OptionSpec>& noise_jitter_options() {
       {.name = "median",
        .kind = OptionKind::Time,
        .description = "median of the lognormal part",
+       .max = kMostLatency_s,
        .default_text = "0us"},
       {.name = "sigma",
        .kind = OptionKind::Real,
@@ -232,6 +237,7 @@ const std::vector<OptionSpec>& noise_jitter_options() {
       {.name = "tail_least",
        .kind = OptionKind::Time,
        .description = "least value of the Pareto part",
+       .max = kMostLatency_s,
        .default_text = "0us"},
       {.name = "tail_shape",
        .kind = OptionKind::Real,
@@ -290,6 +296,7 @@ const std::vector<OptionSpec>& noise_background_options() {
        .kind = OptionKind::Time,
        .description = "mean time from the end of one round to the start of the next, drawn once a "
                       "job",
+       .max = kMostPause_s,
        .default_text = "1ms"},
   };
   return specs;

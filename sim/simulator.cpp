@@ -206,6 +206,11 @@ Simulator::Simulator(std::shared_ptr<const Fabric> fabric, CostModel cost_model,
       engine_(make_engine(engine)),
       rings_(logical_rings(*fabric_)) {}
 
+void Simulator::set_noise(NoiseProfile noise) {
+  require_ranks(noise, *fabric_);
+  noise_ = std::move(noise);
+}
+
 Result Simulator::simulate(const Call& call, const Config& config, std::uint64_t seed,
                            std::uint64_t repetition) {
   SimulationRecord record;

@@ -64,8 +64,9 @@ class Simulator {
   }
   [[nodiscard]] std::string_view engine_name() const { return engine_->name(); }
   [[nodiscard]] const NoiseProfile& noise() const { return noise_; }
-  /// Simulates under this noise from now on; at first there is none.
-  void set_noise(NoiseProfile noise) { noise_ = std::move(noise); }
+  /// Simulates under this noise from now on; at first there is none. Throws UserError if it names
+  /// ranks that the fabric has not.
+  void set_noise(NoiseProfile noise);
   /// How many tiles may be simulated from now on, before the rest is carried on.
   void set_tile_budget(const TileBudget& budget) { tile_budget_ = budget; }
 

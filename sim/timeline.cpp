@@ -1,6 +1,8 @@
 #include "sim/timeline.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -20,12 +22,12 @@ using Json = nlohmann::ordered_json;
 
 constexpr double kMicroseconds = 1e6;
 
-// Dates on a grid of whole nanoseconds, in microseconds: viewers round dates and durations to it,
-// and would see slices that touch as overlapping if each were rounded by itself.
-double on_grid_us(double seconds) { return std::floor(seconds * 1e9) / 1e3; }
-double between_us(double start_us, double end_us) {
-  return std::round((end_us - start_us) * 1e3) / 1e3;
+// Dates on a grid of whole nanoseconds: viewers round dates and durations to it, and would see
+// slices that touch as overlapping if each were rounded by itself.
+std::int64_t whole_ns(double seconds) {
+  return static_cast<std::int64_t>(std::floor(seconds * 1e9));
 }
+double microseconds(std::int64_t ns) { return static_cast<double>(ns) / 1e3; }
 
 class TimelineWriter {
  public:
@@ -46,7 +48,8 @@ class TimelineWriter {
                  {"channels", record_.config.channels},
                  {"tiles", record_.result.tiles},
                  {"simulated_tiles", record_.result.simulated_tiles},
-                 {"time_us", record_.result.time_s * kMicroseconds}}
+                 {"time_us", record_.result.time_s * kMicroseconds},
+                 {"busiest_links", busiest_links_json()}}
          << "}\n";
   }
 
@@ -75,15 +78,17 @@ class TimelineWriter {
            {"args", {{"sort_index", tid}}}});
   }
   void slice(int pid, int tid, const std::string& name, double start_s, double end_s, Json args) {
-    const double start_us = on_grid_us(start_s);
-    const double duration_us = between_us(start_us, on_grid_us(end_s));
-    if (duration_us == 0) {
+    slice(pid, tid, name, whole_ns(start_s), whole_ns(end_s), std::move(args));
+  }
+  void slice(int pid, int tid, const std::string& name, std::int64_t start_ns, std::int64_t end_ns,
+             Json args) {
+    if (start_ns == end_ns) {
       // A slice without length beside one that starts there would make viewers nest them wrongly.
       event({{"ph", "i"},
              {"pid", pid},
              {"tid", tid},
              {"name", name},
-             {"ts", start_us},
+             {"ts", microseconds(start_ns)},
              {"s", "t"},
              {"args", std::move(args)}});
       return;
@@ -92,8 +97,8 @@ class TimelineWriter {
            {"pid", pid},
            {"tid", tid},
            {"name", name},
-           {"ts", start_us},
-           {"dur", duration_us},
+           {"ts", microseconds(start_ns)},
+           {"dur", microseconds(end_ns - start_ns)},
            {"args", std::move(args)}});
   }
 
@@ -123,10 +128,51 @@ class TimelineWriter {
       }
       slice(origin.rank, 0, "kernel launch", launch_s, end({id, 0}), Json::object());
     }
-    for (const StepTime& step : step_times(record_)) write_step(step);
+    write_steps();
   }
 
-  void write_step(const StepTime& step) {
+  // Every message is an arrow from the step that sends it to the one that receives it, a step that
+  // does both has an end of two arrows. Viewers tie the end of an arrow to the slice around its
+  // date, so that these steps have slices of at least a nanosecond, and the step behind one that
+  // had to be lengthened begins so much later.
+  void write_steps() {
+    const std::vector<StepTime> steps = step_times(record_);
+    std::vector<Slot> slots(steps.size());
+    std::vector<std::int64_t> sent_ns(record_.start_s.size(), 0);  // by firing of a flow
+    std::int64_t free_from_ns = 0;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      const StepTime& step = steps[i];
+      const bool same_track =
+          i > 0 && step.rank == steps[i - 1].rank && step.thread_block == steps[i - 1].thread_block;
+      if (!same_track) free_from_ns = 0;
+      const bool tied = step.sent.flow >= 0 || step.received.flow >= 0;
+      Slot& slot = slots[i];
+      slot.start_ns = std::max(whole_ns(step.start_s), free_from_ns);
+      slot.end_ns = std::max(whole_ns(step.end_s), slot.start_ns + (tied ? 1 : 0));
+      free_from_ns = slot.end_ns;
+      if (step.sent.flow >= 0) sent_ns[firing_of(step.sent)] = slot.start_ns;
+    }
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      write_step(steps[i], slots[i]);
+      if (steps[i].sent.flow >= 0) {
+        write_arrow_end("s", steps[i], steps[i].sent, slots[i].start_ns);
+      }
+      if (steps[i].received.flow >= 0) {
+        const std::int64_t arrived_ns =
+            std::max(whole_ns(steps[i].arrival_s), sent_ns[firing_of(steps[i].received)]);
+        write_arrow_end("f", steps[i], steps[i].received,
+                        std::clamp(arrived_ns, slots[i].start_ns, slots[i].end_ns - 1));
+      }
+    }
+  }
+
+  // Where a step is drawn on its track.
+  struct Slot {
+    std::int64_t start_ns = 0;
+    std::int64_t end_ns = 0;
+  };
+
+  void write_step(const StepTime& step, const Slot& slot) {
     const OutlineBlock& block = program_.block(step.rank, step.thread_block);
     const OutlineStep& instruction = program_.step_at(
         program_.first_block(step.rank) + static_cast<std::uint32_t>(step.thread_block), step.step);
@@ -135,23 +181,26 @@ class TimelineWriter {
     if (receives(instruction.opcode)) name += fmt::format(" from {}", block.recv_peer);
     Json args{{"step", step.step}, {"chunks", instruction.count}};
     if (tiled()) args["tile"] = step.tile;
-    if (step.flow >= 0) args["wire_bytes"] = record_.graph->bytes(step.flow);
-    const int tid = step.thread_block + 1;
-    slice(step.rank, tid, name, step.start_s, step.end_s, std::move(args));
-    if (step.flow < 0) return;
-    // An arrow from the send to the receive; viewers tie an end to the slice around its date.
-    const bool tail = sends(instruction.opcode);
-    const double start_us = on_grid_us(step.start_s);
-    const double end_us = on_grid_us(step.end_s);
-    Json arrow{{"ph", tail ? "s" : "f"},
+    const StepTime::Message& message = step.sent.flow >= 0 ? step.sent : step.received;
+    if (message.flow >= 0) args["wire_bytes"] = record_.graph->bytes(message.flow);
+    slice(step.rank, step.thread_block + 1, name, slot.start_ns, slot.end_ns, std::move(args));
+  }
+
+  void write_arrow_end(const char* phase, const StepTime& step, const StepTime::Message& message,
+                       std::int64_t at_ns) {
+    Json arrow{{"ph", phase},
                {"pid", step.rank},
-               {"tid", tid},
-               {"id", record_.firing(step.flow, step.firing)},
+               {"tid", step.thread_block + 1},
+               {"id", firing_of(message)},
                {"name", "message"},
                {"cat", "message"},
-               {"ts", tail || end_us == start_us ? start_us : between_us(1e-3, end_us)}};
-    if (!tail) arrow["bp"] = "e";
+               {"ts", microseconds(at_ns)}};
+    if (*phase == 'f') arrow["bp"] = "e";
     event(arrow);
+  }
+
+  [[nodiscard]] std::size_t firing_of(const StepTime::Message& message) const {
+    return record_.firing(message.flow, message.firing);
   }
 
   // Messages that overlap on a link go to further tracks of it, because slices of a track must
@@ -180,7 +229,7 @@ class TimelineWriter {
       }
       for (std::size_t track = 0; track < free_from_s.size(); ++track) {
         name_track(pid, first_tid + static_cast<int>(track),
-                   link_name(link) + (track == 0 ? "" : fmt::format(" ({})", track + 1)));
+                   link_name(fabric_, link) + (track == 0 ? "" : fmt::format(" ({})", track + 1)));
       }
       tid += static_cast<int>(free_from_s.size());
     }
@@ -197,10 +246,19 @@ class TimelineWriter {
     }
   }
 
-  [[nodiscard]] std::string link_name(std::size_t link) const {
-    const Link& l = fabric_.links()[link];
-    return fmt::format("{} to {}", fabric_.nodes()[static_cast<std::size_t>(l.source)].name,
-                       fabric_.nodes()[static_cast<std::size_t>(l.target)].name);
+  // The links that are nearest to their capacity.
+  [[nodiscard]] Json busiest_links_json() const {
+    constexpr std::size_t kMost = 8;
+    const std::vector<LinkUse> uses = link_use(record_, false);
+    Json links = Json::array();
+    for (const std::size_t link : busiest_links(uses)) {
+      if (links.size() == kMost) break;
+      links.push_back({{"link", link_name(fabric_, link)},
+                       {"rate_GBps", uses[link].rate_Bps / 1e9},
+                       {"capacity_GBps", uses[link].capacity_Bps / 1e9},
+                       {"share", uses[link].share()}});
+    }
+    return links;
   }
   [[nodiscard]] double start(const Firing& firing) const {
     return record_.start_s[record_.firing(firing.node, firing.tile)];

@@ -7,6 +7,7 @@
 
 #include "core/error.hpp"
 #include "topology_models/fabric.hpp"
+#include "topology_models/gpu_models.hpp"
 
 namespace cclgym {
 
@@ -63,7 +64,13 @@ FabricBuilder::FabricBuilder(std::string name) : fabric_(std::make_shared<Fabric
   fabric_->name_ = std::move(name);
 }
 
-void FabricBuilder::set_gpu_model(std::string model) { fabric_->gpu_model_ = std::move(model); }
+void FabricBuilder::set_gpu_model(std::string model) {
+  if (!model.empty() && find_gpu_model(model) == nullptr) {
+    throw UserError(
+        fmt::format("fabric '{}': {}", fabric_->name_, unknown_gpu_model_message(model)));
+  }
+  fabric_->gpu_model_ = std::move(model);
+}
 
 NodeId FabricBuilder::add_node(Node node) {
   const auto fail = [&](const std::string& what) {

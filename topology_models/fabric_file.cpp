@@ -7,6 +7,9 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/magnitudes.hpp"
+#include "topology_models/gpu_models.hpp"
+
 namespace cclgym {
 
 namespace {
@@ -76,7 +79,12 @@ class Reader {
 
   std::shared_ptr<const Fabric> read() {
     if (document_.has("gpu_model")) {
-      builder_.set_gpu_model(read_text(document_.value("gpu_model"), document_.spec("gpu_model")));
+      const YamlValue value = document_.value("gpu_model");
+      std::string model = read_text(value, document_.spec("gpu_model"));
+      if (find_gpu_model(model) == nullptr) {
+        throw UserError(value.location(), unknown_gpu_model_message(model));
+      }
+      builder_.set_gpu_model(std::move(model));
     }
     for (const YamlValue& item : read_items(document_.value("nodes"), document_.spec("nodes"))) {
       add_nodes(item);
@@ -242,7 +250,8 @@ const std::vector<OptionSpec>& fabric_file_options() {
   static const std::vector<OptionSpec> options = {
       {.name = "name", .description = "name of the fabric; default: that of the file"},
       {.name = "gpu_model",
-       .description = "what the GPUs are (\"A100\"), for cost models that depend on it"},
+       .description = "what the GPUs are (\"A100\"), by which `auto` finds their cost model; left "
+                      "out, or of a GPU without a parameter set: hockney, and a warning"},
       {.name = "nodes",
        .kind = OptionKind::Mapping,
        .shape = OptionShape::List,
@@ -303,13 +312,14 @@ const std::vector<OptionSpec>& fabric_link_options() {
       {.name = "bandwidth",
        .kind = OptionKind::Rate,
        .description = "of one unit, in one direction",
-       .min = 0,
-       .exclusive_min = true,
+       .min = kLeastRate_Bps,
+       .max = kMostRate_Bps,
        .required = true},
       {.name = "latency",
        .kind = OptionKind::Time,
        .description = "of one traversal; wins over a cost model's alpha",
        .min = 0,
+       .max = kMostLatency_s,
        .required = true},
       {.name = "multiplicity",
        .kind = OptionKind::Integer,

@@ -1,6 +1,7 @@
 // Records of the options of shipped fabrics, and facts that several of them share.
 #include <utility>
 
+#include "core/magnitudes.hpp"
 #include "topology_models/builders.hpp"
 
 namespace cclgym {
@@ -27,8 +28,8 @@ OptionSpec bandwidth_option(std::string default_text) {
   return {.name = "bandwidth",
           .kind = OptionKind::Rate,
           .description = "of one GPU link unit, in one direction",
-          .min = 0,
-          .exclusive_min = true,
+          .min = kLeastRate_Bps,
+          .max = kMostRate_Bps,
           .default_text = std::move(default_text)};
 }
 
@@ -37,6 +38,7 @@ OptionSpec latency_option(std::string default_text) {
           .kind = OptionKind::Time,
           .description = "of one traversal of a GPU link",
           .min = 0,
+          .max = kMostLatency_s,
           .default_text = std::move(default_text)};
 }
 

@@ -82,6 +82,33 @@ TEST_CASE("each fault of a measured CSV has one message with its place") {
   CHECK(refusal("").starts_with("m.csv: is neither CSV with the column time_us_median nor"));
 }
 
+TEST_CASE("what is told of rows that all say otherwise is refused") {
+  const auto told = [](const std::string& text, const MeasuredFileContext& context) {
+    const File file(text);
+    const std::string message = thrown([&] { return read_measured_file(file.path, context); });
+    const std::size_t place = message.find("m.csv");
+    return place == std::string::npos ? message : message.substr(place);
+  };
+  const std::string rows =
+      std::string(kHeader) + "P,4,2,all_reduce,64,10\nP,2,2,all_reduce,64,10\n";
+  MeasuredFileContext context;
+  context.ranks = 8;
+  CHECK(told(rows, context) ==
+        "m.csv:2:1: ranks is 4, but --ranks says 8, which is for rows that do not say: all of "
+        "these do; leave it out");
+  context = {};
+  context.nodes = 1;
+  CHECK(told(rows, context).starts_with("m.csv:2:1: nodes is 2, but --nodes says 1"));
+  // One row that does not say is what the option is for.
+  const File file(rows + "P,2,,all_reduce,128,10\n");
+  const std::vector<Measurement> read = read_measured_file(file.path, context);
+  CHECK(read.back().nodes == 1);
+  CHECK(read.front().nodes == 2);
+  context.nodes = 2;
+  const File same(rows);
+  CHECK(read_measured_file(same.path, context).size() == 2);
+}
+
 TEST_CASE("rows that ask the same are one cell with their median") {
   const File file(std::string(kHeader) +
                   "Alps-GH200,8,2,all_reduce,64,10\nAlps-GH200,8,2,all_reduce,64,30\n"

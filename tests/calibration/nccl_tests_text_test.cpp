@@ -107,5 +107,26 @@ TEST_CASE("each fault of nccl-tests' output has one message with its place") {
   CHECK(read(anonymous, context).front().ranks == 8);
 }
 
+TEST_CASE("options that say other than the output are refused") {
+  const auto refusal = [](auto change) {
+    MeasuredFileContext context;
+    context.collective = CollectiveKind::AllReduce;
+    change(context);
+    return thrown([&] { return read(kRun, context); });
+  };
+  CHECK(refusal([](MeasuredFileContext& context) { context.ranks = 8; }) ==
+        "run.txt:13:12: the list of devices has 4 ranks, but --ranks says 8; leave it out");
+  CHECK(refusal([](MeasuredFileContext& context) { context.nodes = 1; }) ==
+        "run.txt:13:12: the list of devices has 2 nodes, but --nodes says 1; leave it out");
+  CHECK(refusal([](MeasuredFileContext& context) { context.nccl_version = "2.18.3"; }) ==
+        "run.txt:13:12: the output is of NCCL 2.21.5, but --nccl says 2.18.3; leave it out");
+  MeasuredFileContext same;
+  same.collective = CollectiveKind::AllReduce;
+  same.ranks = 4;
+  same.nodes = 2;
+  same.nccl_version = "2.21.5";
+  CHECK(read(kRun, same).size() == 2);
+}
+
 }  // namespace
 }  // namespace cclgym::test

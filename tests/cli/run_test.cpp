@@ -64,6 +64,51 @@ TEST_CASE("run leaves results, report, timeline and experiment, and says where")
   CHECK(read_file(folder / "results/bad/results.csv") == bytes);
 }
 
+TEST_CASE("a cost model that is not of the fabric's GPUs is said once, and stands in all results") {
+  const TemporaryFolder folder;
+  write_file(folder / "e.yaml", experiment_with({{"fabrics", "[frontier, mi300x]"},
+                                                 {"noise", "[none, late.yaml]"},
+                                                 {"sizes", "[1KiB, 1MiB]"}}));
+  write_file(folder / "late.yaml", "name: late\nstart_skew: 1us\n");
+  const Ended ended = run_program({"run", "e.yaml", "--jobs", "1"}, folder.path());
+  CHECK(ended.code == 0);
+  const std::string warning =
+      "warning: no parameter set was fitted to the MI250X of fabric 'frontier'";
+  CHECK(ended.err.starts_with(warning));
+  CHECK(ended.err.find("warning: ", 1) == std::string::npos);  // under both noises, once
+  CHECK(ended.out.find("cost model hockney (no set for MI250X)\n") != std::string::npos);
+  CHECK(ended.out.find("cost model mi300x\n") != std::string::npos);
+  const std::string results = folder / "results/bad/results.csv";
+  CHECK(read_file(results).find(",hockney (no set for MI250X),") != std::string::npos);
+  CHECK(read_file(results).find(",mi300x,") != std::string::npos);
+  CHECK(read_file(folder / "results/bad/report.html")
+            .find("no parameter set was fitted to the MI250X of fabric") != std::string::npos);
+  const Ended report = run_program({"report", "results/bad"}, folder.path());
+  CHECK(report.code == 0);
+  CHECK(report.err.starts_with(warning));
+}
+
+TEST_CASE("report refuses times that no simulation has") {
+  const TemporaryFolder folder;
+  write_file(folder / "e.yaml", experiment_with({{"sizes", "[1KiB]"}}));
+  REQUIRE(run_program({"run", "e.yaml", "--quiet"}, folder.path()).code == 0);
+  const std::string path = folder / "results/bad/results.csv";
+  const std::string text = read_file(path);
+  const std::size_t row = text.find('\n') + 1;
+  std::size_t begin = row;
+  for (int comma = 0; comma < 17; ++comma) begin = text.find(',', begin) + 1;  // before time_us
+  const std::size_t end = text.find(',', begin);
+  for (const std::string time : {"nan", "inf", "-5"}) {
+    write_file(path, text.substr(0, begin) + time + text.substr(end));
+    const Ended ended = run_program({"report", "results/bad"}, folder.path());
+    CHECK(ended.code == 2);
+    CHECK(ended.err == "error: results/bad/results.csv:2:1: time_us is " + time +
+                           "; expected a finite number >= 0\n");
+    // What a run would go on with is refused alike.
+    CHECK(run_program({"run", "e.yaml"}, folder.path()).code == 2);
+  }
+}
+
 TEST_CASE("published speedups are printed and written, whether they hold or not") {
   const TemporaryFolder folder;
   write_file(folder / "p.csv",

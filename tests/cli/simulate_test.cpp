@@ -59,6 +59,60 @@ TEST_CASE("simulate: a root for collectives that have one") {
             .code == 0);
 }
 
+TEST_CASE("simulate names the bottleneck: the spine before NICs that are busy as long") {
+  std::vector<std::string> options{"simulate", "--fabric",         "ndv4",     "--nodes",
+                                   "4",        "--nodes-per-leaf", "2",        "--oversubscription",
+                                   "4",        "--collective",     "alltoall", "--algorithm",
+                                   "naive",    "--size",           "32MiB",    "--engine",
+                                   "flow"};
+  const Ended text = run_program(options);
+  CHECK(text.code == 0);
+  CHECK(text.err.empty());
+  const std::string heading =
+      "busiest links                   wire bytes          rate      "
+      "capacity   share          busy\n";
+  const std::size_t table = text.out.find(heading);
+  REQUIRE(table != std::string::npos);
+  const std::string first = text.out.substr(table + heading.size(), 28);
+  CHECK(first == "leaf0 -> spine              ");
+  options.push_back("--json");
+  const Ended json = run_program(options);
+  const nlohmann::json links = nlohmann::json::parse(json.out).at("links");
+  REQUIRE(links.size() > 100);
+  for (std::size_t i = 0; i < 4; ++i) {
+    CHECK(links[i].at("link").get<std::string>().find("spine") != std::string::npos);
+    CHECK(links[i].at("share") > 0.95);
+    CHECK(links[i].at("share").get<double>() == Approx(links[i].at("rate_Bps").get<double>() /
+                                                       links[i].at("capacity_Bps").get<double>()));
+  }
+  // Half of a leaf's NICs' traffic goes up, over a quarter of their rate.
+  CHECK(links[4].at("share") < 0.5);
+  CHECK(links[4].at("busy_s").get<double>() == Approx(links[0].at("busy_s").get<double>()));
+}
+
+TEST_CASE("simulate warns of a cost model that is not of the fabric's GPUs") {
+  const auto of = [](const std::vector<std::string>& more) {
+    std::vector<std::string> options{"simulate", "--collective", "allreduce", "--algorithm",
+                                     "ring",     "--size",       "64KiB"};
+    options.insert(options.end(), more.begin(), more.end());
+    return run_program(options);
+  };
+  const Ended other = of({"--fabric", "mi300x", "--cost-model", "v100"});
+  CHECK(other.code == 0);
+  CHECK(other.err ==
+        "warning: cost model v100 was fitted to V100, but fabric 'mi300x' has MI300X\n");
+  CHECK(other.out.find("cost model v100 (not of MI300X), ") != std::string::npos);
+  const Ended none = of({"--fabric", "frontier", "--json"});
+  CHECK(none.err.starts_with("warning: no parameter set was fitted to the MI250X"));
+  const nlohmann::json json = nlohmann::json::parse(none.out);
+  CHECK(json.at("cost_model") == "hockney");
+  CHECK(json.at("cost_model_misfit") == "no set for MI250X");
+  const Ended own = of({"--fabric", "mi300x", "--json"});
+  CHECK(own.err.empty());
+  CHECK(nlohmann::json::parse(own.out).at("cost_model_misfit").is_null());
+  CHECK(of({"--fabric", "frontier", "--cost-model", "hockney"}).err.empty());
+}
+
 TEST_CASE("simulate --program: what compile wrote takes the time of the algorithm") {
   const TemporaryFolder folder;
   // Of an algorithm that MSCCL's interpreter runs, as it does what is in a file.

@@ -3,6 +3,7 @@
 #include "catch.hpp"
 #include "core/error.hpp"
 #include "core/text_file.hpp"
+#include "topology_models/gpu_models.hpp"
 #include "topology_models/registry.hpp"
 
 using namespace cclgym;
@@ -155,4 +156,56 @@ TEST_CASE("a fabric's GPU model chooses the parameter set") {
   CHECK(cost_model_for("v100", *fabric_of("A100")).name == "v100");
   CHECK_THROWS_AS(cost_model_for("missing.yaml", *fabric_of("A100")), UserError);
   CHECK_THROWS_AS(cost_model_for("autoo", *fabric_of("A100")), UserError);
+}
+
+TEST_CASE("a set that is not of the fabric's GPUs says so") {
+  struct Case {
+    std::string fabric;
+    std::string model;
+    std::string label;
+    std::string warning;  // a part of it; empty: none
+  };
+  const std::vector<Case> cases{
+      {"ndv4", "auto", "a100", ""},
+      {"ndv4", "a100-slingshot", "a100-slingshot", ""},
+      {"h200", "auto", "h100", ""},
+      {"h200", "h100-cluster00", "h100-cluster00", ""},
+      {"mi300x", "auto", "mi300x", ""},
+      {"mi300x", "hockney", "hockney", ""},
+      {"mi300x", "v100", "v100 (not of MI300X)",
+       "cost model v100 was fitted to V100, but fabric 'mi300x' has MI300X"},
+      {"dgx1", "h100", "h100 (not of V100)", "fitted to H100 and H200, but fabric 'dgx1' has V100"},
+      {"ndv4", "openmpi-tcp", "openmpi-tcp (not of A100)", "processes that have no GPUs"},
+      {"frontier", "auto", "hockney (no set for MI250X)",
+       "no parameter set was fitted to the MI250X of fabric 'frontier'"},
+      {"frontier", "hockney", "hockney", ""},
+      {"ring", "auto", "hockney (no GPU model)", "fabric 'ring' does not say which GPUs it has"},
+      {"ring", "a100", "a100", ""},
+      {"ethernet", "auto", "openmpi-tcp", ""},
+  };
+  for (const Case& one : cases) {
+    CAPTURE(one.fabric, one.model);
+    const auto fabric = make_fabric({.name = one.fabric});
+    const CostModel model = cost_model_for(one.model, *fabric);
+    CHECK(model.label() == one.label);
+    const std::string warning = cost_model_warning(model, *fabric);
+    CHECK(warning.empty() == one.warning.empty());
+    CHECK(warning.find(one.warning) != std::string::npos);
+    // The parameters are those of the set.
+    CHECK(model.canonical_text() == shipped_cost_model(model.name).canonical_text());
+  }
+}
+
+TEST_CASE("every GPU model of a shipped fabric or set is in the table of GPU models") {
+  for (const FabricInfo& info : fabric_infos()) {
+    const std::string model = make_fabric({.name = info.name})->gpu_model();
+    CAPTURE(info.name, model);
+    CHECK((model.empty() || find_gpu_model(model) != nullptr));
+  }
+  for (const std::string& name : cost_model_names()) {
+    for (const std::string& model : shipped_cost_model(name).gpu_models) {
+      CAPTURE(name, model);
+      CHECK(find_gpu_model(model) != nullptr);
+    }
+  }
 }

@@ -212,6 +212,9 @@ TEST_CASE("a report is written whole, with links to what lies beside it") {
   std::filesystem::create_directories(dir / "elsewhere");
   write_text_file((dir / "timelines" / "ring c1.json").string(), "{}");
   write_text_file((dir / "timelines" / "notes.txt").string(), "");
+  std::string links = "link,wire_bytes,rate_GBps,capacity_GBps,share,busy_us\n";
+  for (int k = 0; k < 9; ++k) links += "a -> b" + std::to_string(k) + ",1e6,47.5,50,0.95,20\n";
+  write_text_file((dir / "timelines" / "ring c1.links.csv").string(), links);
   const std::vector<ResultRow> rows = sweep(2);
   const std::string path = write_report(experiment_of(rows), rows, dir.string());
   CHECK(path == (dir / "report.html").string());
@@ -220,6 +223,12 @@ TEST_CASE("a report is written whole, with links to what lies beside it") {
   REQUIRE(data["timelines"].size() == 1);
   CHECK(data["timelines"][0]["label"] == "ring c1");
   CHECK(data["timelines"][0]["href"] == "timelines/ring%20c1.json");
+  REQUIRE(data["timelines"][0]["links"].size() == 8);  // of nine
+  CHECK(data["timelines"][0]["links"][0]["link"] == "a -> b0");
+  CHECK(data["timelines"][0]["links"][0]["rate_GBps"] == 47.5);
+  CHECK(data["timelines"][0]["links"][0]["capacity_GBps"] == 50);
+  CHECK(data["timelines"][0]["links"][0]["share"] == 0.95);
+  CHECK(data["warnings"].empty());
   const std::string other = (dir / "elsewhere" / "r.html").string();
   CHECK(write_report(experiment_of(rows), rows, dir.string() + "/", other) == other);
   CHECK(data_of(read_text_file(other, 1 << 24))["results_href"] == "../results.csv");

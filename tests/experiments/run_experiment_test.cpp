@@ -10,6 +10,7 @@
 
 #include "bad_experiments.hpp"
 #include "catch.hpp"
+#include "experiments/link_table.hpp"
 #include "experiments/load_experiment.hpp"
 #include "experiments/results.hpp"
 #include "experiments/run_folder.hpp"
@@ -77,7 +78,7 @@ TEST_CASE("a row says what the simulator says") {
     CHECK(row.experiment_hash == experiment.hash());
     CHECK(row.ranks == fabric.fabric->ranks());
     CHECK(row.engine == "flow");
-    CHECK(row.cost_model == fabric.cost_model.name);
+    CHECK(row.cost_model == fabric.cost_model.label());
     CHECK(row.repetitions == 1);
     Simulator simulator(fabric.fabric, fabric.cost_model, "flow");
     const Result result = simulator.simulate(cell.call, cell.config);
@@ -274,9 +275,16 @@ TEST_CASE("timelines are written for the first cell of each selector, and go wit
   REQUIRE(paths == std::vector<std::string>{
                        folder / "timelines/dgx1-allreduce-tree-LL-c1-t512-1MiB-s1.json"});
   CHECK(read_file(paths[0]).find("traceEvents") != std::string::npos);
+  const std::vector<LinkRow> links = read_link_table(link_table_path(paths[0]));
+  REQUIRE(links.size() >= 2);
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    CHECK(links[i].share == Approx(links[i].rate_GBps / links[i].capacity_GBps));
+    if (i > 0) CHECK(links[i].share <= links[i - 1].share + 1e-9);
+  }
   write_file(folder / "report.html", "old");
   run(experiment, folder.path(), 1, true);
   CHECK_FALSE(std::filesystem::exists(paths[0]));
+  CHECK_FALSE(std::filesystem::exists(link_table_path(paths[0])));
   CHECK_FALSE(std::filesystem::exists(folder / "report.html"));
 }
 

@@ -1,6 +1,8 @@
 #include "sim/analysis.hpp"
 
 #include <algorithm>
+#include <set>
+#include <string>
 
 #include "catch.hpp"
 #include "sim_fixtures.hpp"
@@ -49,6 +51,66 @@ TEST_CASE("link bytes add up to what the flows carry") {
       CHECK(use.busy_s <= record.result.time_s);
     }
     CHECK(counted == Approx(carried));
+  }
+}
+
+// Two servers of two GPUs with a NIC each, whose leaf switches share one spine: the GPUs' links are
+// busy all the time at an eighth of their rate, those to the spine are the bottleneck.
+TEST_CASE("the link nearest to its capacity comes first, not the one that is busy longest") {
+  FabricBuilder builder("spine");
+  const auto gpu = [&](int server, int k) {
+    return builder.add_node(
+        {.name = "g" + std::to_string(2 * server + k), .kind = NodeKind::Gpu, .server = server});
+  };
+  const NodeId spine =
+      builder.add_node({.name = "spine", .kind = NodeKind::NetworkSwitch, .server = -1});
+  for (int server = 0; server < 2; ++server) {
+    const NodeId leaf = builder.add_node(
+        {.name = "leaf" + std::to_string(server), .kind = NodeKind::NetworkSwitch, .server = -1});
+    for (int k = 0; k < 2; ++k) {
+      const NodeId nic = builder.add_node({.name = "nic" + std::to_string(2 * server + k),
+                                           .kind = NodeKind::Nic,
+                                           .server = server});
+      builder.add_duplex_link({.source = gpu(server, k),
+                               .target = nic,
+                               .kind = LinkKind::Pcie,
+                               .unit_bandwidth_Bps = 100e9});
+      builder.add_duplex_link(
+          {.source = nic, .target = leaf, .kind = LinkKind::Network, .unit_bandwidth_Bps = 100e9});
+    }
+    builder.add_duplex_link(
+        {.source = leaf, .target = spine, .kind = LinkKind::Network, .unit_bandwidth_Bps = 25e9});
+  }
+  const auto f = builder.build();
+  // Every rank sends 100 MB / 4 to each of three others; 2 x 2 such pieces pass to the other side.
+  constexpr double kPiece = 25e6;
+  for (const std::string& engine : engine_names()) {
+    CAPTURE(engine);
+    Simulator simulator(f, shipped_cost_model("hockney"), engine);
+    const SimulationRecord record =
+        simulator.record(call_of(CollectiveKind::AllToAll, 100'000'000), config_of("direct"));
+    const double time_s = record.result.time_s;
+    CHECK(time_s >= 4 * kPiece / 25e9);
+    const std::vector<LinkUse> uses = link_use(record);
+    const std::vector<std::size_t> order = busiest_links(uses);
+    REQUIRE(order.size() >= 12);
+    const auto name = [&](std::size_t i) { return link_name(*f, order[i]); };
+    std::set<std::string> first;
+    for (std::size_t i = 0; i < 4; ++i) {
+      first.insert(name(i));
+      const LinkUse& use = uses[order[i]];
+      CHECK(use.capacity_Bps == 25e9);
+      CHECK(use.rate_Bps == Approx(4 * kPiece / time_s));
+      CHECK(use.share() == Approx(4 * kPiece / time_s / 25e9));
+      CHECK(use.share() > 0.9);
+    }
+    CHECK(first == std::set<std::string>{"leaf0 -> spine", "spine -> leaf0", "leaf1 -> spine",
+                                         "spine -> leaf1"});
+    for (std::size_t i = 4; i < order.size(); ++i) {
+      CHECK(uses[order[i]].capacity_Bps == 100e9);
+      CHECK(uses[order[i]].share() == Approx(3 * kPiece / time_s / 100e9));
+      CHECK(uses[order[i]].share() <= uses[order[i - 1]].share() + 1e-9);
+    }
   }
 }
 

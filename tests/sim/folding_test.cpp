@@ -238,7 +238,8 @@ TEST_CASE("what analyses say of a folded run is what they say of the steps one b
       REQUIRE(steps[i].step == expected[i].step);
       REQUIRE(steps[i].start_s == Approx(expected[i].start_s).epsilon(1e-12));
       REQUIRE(steps[i].end_s == Approx(expected[i].end_s).epsilon(1e-12));
-      REQUIRE((steps[i].flow < 0) == (expected[i].flow < 0));
+      REQUIRE((steps[i].sent.flow < 0) == (expected[i].sent.flow < 0));
+      REQUIRE((steps[i].received.flow < 0) == (expected[i].received.flow < 0));
     }
     const auto links = link_use(folded);
     const auto expected_links = link_use(each);

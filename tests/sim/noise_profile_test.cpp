@@ -12,6 +12,7 @@
 #include "catch.hpp"
 #include "core/error.hpp"
 #include "sanitized.hpp"
+#include "sim/noise_warning.hpp"
 #include "sim_fixtures.hpp"
 
 using namespace cclgym;
@@ -187,6 +188,58 @@ start_skew: 2us
   NoiseProfile other = profile;
   other.background.pause_s = 4e-3;
   CHECK(other.canonical_text() != profile.canonical_text());
+}
+
+TEST_CASE("slow GPUs that the fabric has not are refused where the profile names them") {
+  const auto f = make_fabric({.name = "ndv4"});
+  const auto refusal = [&](const std::string& ranks) {
+    const NoiseProfile profile =
+        parse("name: mine\nslow_gpus: {rate: 0.5, ranks: " + ranks + "}\n");
+    Simulator simulator(f, shipped_cost_model("a100"), "flow");
+    try {
+      simulator.set_noise(profile);
+    } catch (const UserError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CHECK(refusal("[0, 7]").empty());
+  CHECK(refusal("99") ==
+        "p.yaml:2:31: noise profile 'mine': slow_gpus.ranks has 99; expected ranks of fabric "
+        "'ndv4', 0 to 7");
+  CHECK(refusal("[1, 8]").find("slow_gpus.ranks has 8; ") != std::string::npos);
+}
+
+TEST_CASE("noise that a fabric cannot feel is said") {
+  const auto warning = [](const std::string& profile, const FabricSpec& spec) {
+    return noise_warning(parse("name: mine\n" + profile), *make_fabric(spec));
+  };
+  const FabricSpec one{.name = "ndv4"};
+  const FabricSpec two{.name = "ndv4", .servers = 2};
+  const std::string network = "degraded_links: {network: {probability: 0.1, capacity: 0.5}}\n";
+  const std::string nvlink = "degraded_links: {nvlink: {probability: 0.1, capacity: 0.5}}\n";
+  const std::string jobs = "background: {jobs: 1, bytes: 1MiB}\n";
+  CHECK(
+      warning(network, {.name = "dgx1"}) ==
+      "noise profile 'mine' changes nothing on fabric 'dgx1', which has no links of kind network");
+  CHECK(warning(jobs, one) ==
+        "noise profile 'mine' changes nothing on fabric 'ndv4', which has one server only, where "
+        "no other job fits");
+  CHECK(warning(network + jobs, {.name = "dgx1"}).find("kind network, and one server only") !=
+        std::string::npos);
+  CHECK(warning(jobs, two).empty());
+  CHECK(warning(network, two).empty());
+  CHECK(warning(nvlink, {.name = "dgx1"}).empty());
+  CHECK(warning(network + "start_skew: 1us\n", {.name = "dgx1"}).empty());
+  CHECK(warning(network + "slow_gpus: {rate: 0.5, ranks: 0}\n", {.name = "dgx1"}).empty());
+  CHECK(noise_warning({}, *make_fabric({.name = "dgx1"})).empty());
+}
+
+TEST_CASE("times of profiles that no machine has are refused") {
+  CHECK(message_of("name: x\nstart_skew: 11s\n") ==
+        "p.yaml:2:13: start_skew is '11s'; expected <= 10 s");
+  CHECK(message_of("name: x\nbackground: {jobs: 1, bytes: 1MiB, pause: 100000s}\n") ==
+        "p.yaml:2:43: pause is '100000s'; expected <= 86400 s");
 }
 
 TEST_CASE("bad profiles are refused with their place") {

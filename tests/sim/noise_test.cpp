@@ -231,7 +231,7 @@ TEST_CASE("stragglers cost what they should") {
     CHECK(time_s(noise, a100) == Approx(time_s({}, half)).epsilon(1e-12));
     CHECK(time_s(noise, a100) > 1.5 * time_s({}, a100));
     // One of them is enough to be late, and not all of them.
-    noise.slow_gpus = {.probability = 0, .ranks = {3, 1'000'000}, .rate = 0.5};
+    noise.slow_gpus = {.probability = 0, .ranks = {3}, .rate = 0.5};
     CHECK(time_s(noise, a100) > 1.2 * time_s({}, a100));
     CHECK(time_s(noise, a100) <= time_s({}, half) * (1 + 1e-12));
   }

@@ -161,7 +161,7 @@ TEST_CASE("fabric file: mistakes that the records find have their place") {
   says(refusal("nodes: [{name: a, kind: gpo}]\n"), "f.yaml:1:25", "(did you mean 'gpu'?)");
   const auto link = [](const std::string& keys) { return refusal(with_link("{" + keys + "}")); };
   says(link("from: a, to: b, bandwidth: 25, latency: 1us"), "f.yaml:5:33", "25 GB/s");
-  says(link("from: a, to: b, bandwidth: 0 GB/s, latency: 1us"), "f.yaml:5:33", "> 0 B/s");
+  says(link("from: a, to: b, bandwidth: 0 GB/s, latency: 1us"), "f.yaml:5:33", ">= 1.0 KB/s");
   says(link("from: a, to: b, latency: 1us"), "f.yaml:5:5", "'bandwidth'");
   says(link("from: a, to: b, bandwidth: 1 GB/s, latency: 3"), "f.yaml:5:50", "unit");
   says(link("from: a, to: b, bandwidth: 1 GB/s, latency: 1us, multiplicity: 0"), "f.yaml:5:69",
@@ -170,6 +170,40 @@ TEST_CASE("fabric file: mistakes that the records find have their place") {
        "(did you mean 'bandwidth'?)");
   says(link("from: a, to: b, bandwidth: 1 GB/s, latency: 1us, kind: nvlnk"), "f.yaml:5:61",
        "(did you mean 'nvlink'?)");
+}
+
+TEST_CASE("fabric file: magnitudes that no machine has are refused where they stand") {
+  const auto link = [](const std::string& bandwidth, const std::string& latency) {
+    return refusal(
+        with_link("{from: a, to: b, bandwidth: " + bandwidth + ", latency: " + latency + "}"));
+  };
+  CHECK(link("25e30 GB/s", "1us") ==
+        "f.yaml:5:33: bandwidth is '25e30 GB/s'; expected >= 1.0 KB/s, <= 1000.0 TB/s");
+  CHECK(link("1000.1 TB/s", "1us").starts_with("f.yaml:5:33: bandwidth is "));
+  CHECK(link("999 B/s", "1us").starts_with("f.yaml:5:33: bandwidth is "));
+  CHECK(link("1 GB/s", "11s") == "f.yaml:5:50: latency is '11s'; expected >= 0 s, <= 10 s");
+  for (const char* bandwidth : {"1000 TB/s", "1 KB/s"}) {
+    CHECK(read(with_link(std::string("{from: a, to: b, latency: 10s, bandwidth: ") + bandwidth +
+                         "}")) != nullptr);
+  }
+}
+
+TEST_CASE("fabric file: GPU models that nobody knows are refused, with the nearest name") {
+  const auto of = [](const std::string& model) {
+    return refusal("gpu_model: " + model + "\nnodes: [{name: a}]\n");
+  };
+  const std::string known =
+      "expected one of V100, A100, H100, H200, GH200, B200, GB200, MI50, MI250X, MI300X";
+  CHECK(of("a100").starts_with("f.yaml:1:12: unknown GPU model 'a100'; " + known +
+                               " (did you mean 'A100'?); "));
+  CHECK(of("H800").starts_with("f.yaml:1:12: unknown GPU model 'H800'; " + known +
+                               " (did you mean 'H100'?); "));
+  CHECK(of("MI300").find("(did you mean 'MI300X'?)") != std::string::npos);
+  CHECK(of("Gaudi").find("leave gpu_model out") != std::string::npos);
+  CHECK(read("gpu_model: B200\nnodes: [{name: a}]\n")->gpu_model() == "B200");
+  CHECK(read("nodes: [{name: a}]\n")->gpu_model().empty());
+  FabricBuilder builder("mine");
+  CHECK_THROWS_AS(builder.set_gpu_model("A1000"), UserError);
 }
 
 TEST_CASE("fabric file: a few lines cannot ask for gigabytes") {

@@ -92,7 +92,7 @@ TEST_CASE("fabrics that cannot be built") {
   CHECK(build_refusal({.name = "ndv4", .servers = 0}).rfind("servers is '0'; expected", 0) == 0);
   CHECK(build_refusal({.name = "ring", .gpus = 1}).rfind("gpus is '1'; expected", 0) == 0);
   CHECK(build_refusal({.name = "ring", .bandwidth_Bps = 0}) ==
-        "bandwidth is '0 B/s'; expected > 0 B/s");
+        "bandwidth is '0 B/s'; expected >= 1.0 KB/s, <= 1000.0 TB/s");
   CHECK(build_refusal({.name = "x.yaml", .gpus = 4}) ==
         "fabric 'x.yaml' has no option 'gpus'; it has none");
   CHECK(fabric_of("dgx1", 1)->servers() == 1);

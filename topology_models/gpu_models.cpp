@@ -1,0 +1,40 @@
+#include "topology_models/gpu_models.hpp"
+
+#include <algorithm>
+
+#include "core/error.hpp"
+
+namespace cclgym {
+
+const std::vector<GpuModel>& gpu_models() {
+  using enum GpuVendor;
+  static const std::vector<GpuModel> models{
+      {.name = "V100", .vendor = Nvidia, .compute_capability = 70, .peak_flops = 125e12},
+      {.name = "A100", .vendor = Nvidia, .compute_capability = 80, .peak_flops = 312e12},
+      {.name = "H100", .vendor = Nvidia, .compute_capability = 90, .peak_flops = 989e12},
+      {.name = "H200", .vendor = Nvidia, .compute_capability = 90, .peak_flops = 989e12},
+      {.name = "GH200", .vendor = Nvidia, .compute_capability = 90, .peak_flops = 989e12},
+      {.name = "B200", .vendor = Nvidia, .compute_capability = 100, .peak_flops = 2250e12},
+      {.name = "GB200", .vendor = Nvidia, .compute_capability = 100, .peak_flops = 2500e12},
+      {.name = "MI50", .vendor = Amd, .peak_flops = 26.5e12},
+      {.name = "MI250X", .vendor = Amd, .peak_flops = 191.5e12},  // of one of its two dies
+      {.name = "MI300X", .vendor = Amd, .peak_flops = 1307e12},
+  };
+  return models;
+}
+
+const GpuModel* find_gpu_model(std::string_view name) {
+  const auto& all = gpu_models();
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const GpuModel& gpu) { return gpu.name == name; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+std::string unknown_gpu_model_message(std::string_view name) {
+  std::vector<std::string> names;
+  for (const GpuModel& gpu : gpu_models()) names.emplace_back(gpu.name);
+  return unknown_name_message("GPU model", name, names) +
+         "; of another GPU leave gpu_model out, and name the cost model to use";
+}
+
+}  // namespace cclgym
