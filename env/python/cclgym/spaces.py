@@ -276,6 +276,25 @@ def flatten_actions(space, action, count=None):
     return action.astype(np.int64).reshape(-1 if count is None else (count, -1))
 
 
+def first_values(space):
+    """The smallest value of each integer of an action."""
+    if isinstance(space, Dict):
+        return [first for entry in space.spaces.values() for first in first_values(entry)]
+    if isinstance(space, Discrete):
+        return [int(space.start)]
+    return np.asarray(space.start).reshape(-1).tolist()
+
+
+def sample_legal(space, conditional_mask):
+    """Integer after integer, each alike among those that `conditional_mask` leaves to the ones
+    before; from the stream of the space."""
+    numbers = []
+    for first in first_values(space):
+        legal = np.flatnonzero(conditional_mask(numbers))
+        numbers.append(first + int(space.np_random.choice(legal)))
+    return unflatten(space, np.array(numbers, np.int64))
+
+
 def mask_size(space):
     """How many bytes a flat mask has."""
     if isinstance(space, Dict):
