@@ -55,6 +55,8 @@ except ImportError:
         def sample(self, mask=None):
             if mask is not None:
                 raise ValueError("Box.sample takes no mask")
+            if self.dtype.kind in "iu":
+                return self.np_random.integers(self.low, self.high, dtype=self.dtype, endpoint=True)
             below, above = np.isfinite(self.low), np.isfinite(self.high)
             exponential = self.np_random.exponential(size=self.shape)
             low = np.where(below, self.low, 0.0).astype(float)
@@ -229,9 +231,9 @@ def batch(space, count):
     if isinstance(space, Discrete):
         nvec, start = [space.n] * count, [space.start] * count
         return MultiDiscrete(nvec, start=start) if space.start else MultiDiscrete(nvec)
-    if isinstance(space, MultiDiscrete):
-        nvec, start = np.stack([space.nvec] * count), np.stack([space.start] * count)
-        return MultiDiscrete(nvec, start=start) if np.any(start) else MultiDiscrete(nvec)
+    if isinstance(space, MultiDiscrete):  # as Gymnasium has it
+        low = np.stack([space.start] * count)
+        return Box(low, low + np.stack([space.nvec] * count) - 1, dtype=space.dtype)
     return Dict({name: batch(entry, count) for name, entry in space.spaces.items()})
 
 
