@@ -134,7 +134,10 @@ std::vector<std::string> default_choosers(ActionProfile profile) {
 std::span<const TunedProgram> tuned_programs() { return kPrograms; }
 
 TuningActions::TuningActions(std::shared_ptr<const CallSite> site, const Options& options)
-    : site_(std::move(site)), chooser_names_(options.choosers), profile_(options.profile) {
+    : site_(std::move(site)),
+      options_(options),
+      chooser_names_(options.choosers),
+      profile_(options.profile) {
   const ChooserSite where{.fabric = site_->fabrics.front(),
                           .fabric_label = options.fabric_label,
                           .cost_model = site_->cost_model,

@@ -82,9 +82,9 @@ class TuningActions {
     std::string fabric_label{};                 ///< of dispatch tables; empty: the fabric's name
     SourceLocation where{};                     ///< where the choosers are named
     std::vector<KnobLimit> limits{};            ///< of knobs that are not here, all levels
-    /// Of NCCL's programs, only what a release of NCCL has there (env/nccl_offer.hpp): the one that
-    /// the first chooser "nccl-default:VERSION" names, else the newest. Of profiles StockNccl and
-    /// Nccl230 only.
+    /// Of NCCL's programs, only what NCCL has there (env/nccl_offer.hpp): the release of the first
+    /// chooser "nccl-default[:VERSION]", the newest without one. Of profiles StockNccl and Nccl230
+    /// only.
     bool as_nccl = false;
     SourceLocation as_nccl_where{};  ///< where that is asked for
   };
@@ -95,6 +95,7 @@ class TuningActions {
   TuningActions(std::shared_ptr<const CallSite> site, const Options& options);
 
   [[nodiscard]] ActionProfile profile() const { return profile_; }
+  [[nodiscard]] const Options& options() const { return options_; }
   [[nodiscard]] const std::vector<Knob>& knobs() const { return knobs_; }
   /// Names of a knob's levels, in the order of the action's values.
   [[nodiscard]] const std::vector<std::string>& levels(Knob knob) const {
@@ -173,6 +174,7 @@ class TuningActions {
   }
 
   std::shared_ptr<const CallSite> site_;
+  Options options_;
   std::vector<std::unique_ptr<const ConfigChooser>> choosers_;  ///< null: not on this fabric
   std::vector<std::string> chooser_names_;
   ActionProfile profile_;

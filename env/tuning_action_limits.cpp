@@ -63,12 +63,12 @@ std::optional<NcclOffer> TuningActions::offer(const Options& options) const {
                     "stock-nccl and nccl-2.30",
                     action_profile_names()[static_cast<std::size_t>(profile_)]));
   }
-  NcclVersion version = kNewestNccl;
-  const auto named = std::ranges::find_if(chooser_names_, [](const std::string& name) {
-    return name.starts_with(kNcclDefault) && !release_of(name).empty();
-  });
+  const auto named = std::ranges::find_if(
+      chooser_names_, [](const std::string& name) { return name.starts_with(kNcclDefault); });
   try {
-    if (named != chooser_names_.end()) version = parse_nccl_version(release_of(*named));
+    const std::string_view release =
+        named != chooser_names_.end() ? release_of(*named) : std::string_view{};
+    const NcclVersion version = release.empty() ? kNewestNccl : parse_nccl_version(release);
     return NcclOffer(version, *site_->fabrics.front());
   } catch (const UserError& error) {
     throw UserError(options.as_nccl_where, fmt::format("what NCCL has there is not known: {}",

@@ -99,6 +99,18 @@ TEST_CASE("docs/collective-tuning.md has the tables of the records") {
   CHECK(page() == expected);
 }
 
+TEST_CASE("docs/collective-tuning.md says how many actions knobs leave") {
+  const std::string text = page();
+  const auto flat = [](const std::string& knobs) {
+    return std::to_string(setup_of("{fabric: ndv4" + knobs + "}")->flat_actions->count());
+  };
+  CHECK(text.find("`offline` has " + flat("") + " actions for AllReduce") != std::string::npos);
+  for (const std::string knobs : {"{threads: nccl}", "{threads: nccl, chunk: [protocol, 128KiB]}",
+                                  "{threads: nccl, chunk: protocol, channels: [4, 8, 16]}"}) {
+    CHECK(text.find(knobs + "` " + flat(", knobs: " + knobs)) != std::string::npos);
+  }
+}
+
 TEST_CASE("docs/collective-tuning.md names what there is") {
   const std::string text = page();
   for (const WorkloadInfo& info : workload_infos()) {
