@@ -353,7 +353,7 @@ class SpacesTest(unittest.TestCase):
         self.assertNotIn(np.array([1, 3]), both["more"])
         space = spaces.Discrete(4, start=1)
         batch = spaces.batch(both["more"], 2)
-        self.assertEqual(str(batch), "Box([[1 0]\n [1 0]], [[2 2]\n [2 2]], (2, 2), int64)")
+        self.assertEqual(str(batch), "Box([[1 0]\n [1 0]], 2, (2, 2), int64)")
         self.assertEqual({tuple(row) for _ in range(99) for row in batch.sample().tolist()},
                          {(a, b) for a in (1, 2) for b in (0, 1, 2)})
         drawn = {int(space.sample(np.array([0, 1, 0, 1], np.int8))) for _ in range(50)}

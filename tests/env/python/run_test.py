@@ -1,6 +1,6 @@
 """Runs a test of package cclgym with Gymnasium, and says with which.
 
-    run_test.py --venv FOLDER [--real | --none] TEST.py
+    run_test.py --venv FOLDER [--real | --none] TEST.py [NAME...]
 
 The first that is there: Gymnasium of the virtual environment FOLDER (scripts/setup python makes
 it), of the Python that this runs in, and stand_in/, a few names that the package takes from it.
@@ -35,8 +35,9 @@ def main():
     parser.add_argument("--real", action="store_true")
     parser.add_argument("--none", action="store_true")
     parser.add_argument("test")
+    parser.add_argument("arguments", nargs="*", help="of unittest: names of tests")
     options = parser.parse_args()
-    sys.argv = [options.test]
+    sys.argv = [options.test, *options.arguments]
     sys.path[0] = str(pathlib.Path(options.test).parent)
     if options.none:
         print("gymnasium: none")
@@ -47,7 +48,7 @@ def main():
         version = found_in(python)
         if version is not None:
             print(f"gymnasium {version} (real), {python}", flush=True)
-            os.execv(python, [python, "-B", options.test])
+            os.execv(python, [python, "-B", *sys.argv])
     print("gymnasium: the real one is not there (scripts/setup python installs it)")
     if os.environ.get("CI") == "true":
         sys.exit("With CI=true it has to be.")
