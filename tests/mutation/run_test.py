@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """What tests/mutation/run says of lists that are out of date, of reports, and of mutations."""
 
+import contextlib
 import importlib.machinery
 import importlib.util
+import io
 import sys
 import tempfile
 import unittest
@@ -120,10 +122,14 @@ class Mutations(unittest.TestCase):
         self.assertEqual((self.folder / "a.cpp").read_text(), "return x + 1;\n")
 
     def test_tests_that_fail_or_check_nothing_without_a_mutation(self):
-        for report, status in ((FAILED, 1), (EMPTY, 0)):
+        for report, status in ((FAILED, 1), (EMPTY, 0), (PASSED, 0)):
             tree = FakeTree(self.folder, outcome=run.outcome_of(report, status))
-            with self.assertRaises(run.Fault):
-                run.check_unmutated(tree, [mutation()])
+            trouble, _ = run.run_without(tree, [mutation()])["m"]
+            self.assertEqual(trouble == "", report == PASSED)
+            with contextlib.redirect_stdout(io.StringIO()) as printed:
+                self.assertEqual(run.run_all(tree, [mutation()]), {})
+            self.assertIn("0 of 1 killed", printed.getvalue())
+            self.assertEqual("SURVIVED" in printed.getvalue(), report == PASSED)
 
 
 if __name__ == "__main__":
