@@ -30,11 +30,12 @@ const std::string kSmall = kMachine + ", episode: 8";
 const std::string kOther =
     "{fabric: {name: ring, gpus: 4}, workload: {name: sweep, sizes: [64KiB]}, "
     "actions: stock-nccl, episode: 8}";
-// Two regimes that a trigger can tell apart.
-const std::string kNoisy = kMachine +
-                           ", episode: 400, noise: {name: t, regimes: [{noise: none, mean_calls: "
-                           "40}, {noise: {name: slow, "
-                           "slow_gpus: {ranks: [1], rate: 0.25}}, mean_calls: 40}]}}";
+// Two regimes that a trigger can tell apart, and noise that it may take for a change.
+const std::string kNoisy =
+    kMachine +
+    ", episode: 400, noise: {name: t, measurement: {sigma: 0.1}, regimes: [{noise: none, "
+    "mean_calls: 40}, {noise: {name: slow, slow_gpus: {ranks: [1], rate: 0.05}}, mean_calls: "
+    "40}]}}";
 
 // Where every probe starts from.
 Keys usual() {
