@@ -30,7 +30,8 @@ const std::string kSmall = kMachine + ", episode: 8";
 const std::string kOther =
     "{fabric: {name: ring, gpus: 4}, workload: {name: sweep, sizes: [64KiB]}, "
     "actions: stock-nccl, episode: 8}";
-// Two regimes that a trigger can tell apart, and noise that it may take for a change.
+// Two regimes, between which these calls take alike long, and noise that a trigger may take for a
+// change.
 const std::string kNoisy =
     kMachine +
     ", episode: 400, noise: {name: t, measurement: {sigma: 0.1}, regimes: [{noise: none, "
