@@ -1,8 +1,11 @@
 // docs/agents.md against the records of training files.
 // With CCLGYM_UPDATE_DOCS=1 in the environment, the test writes the tables into the page.
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
+#include <string>
 
 #include "agents/train_config.hpp"
 #include "catch.hpp"
@@ -48,15 +51,22 @@ TEST_CASE("docs/agents.md has the tables of the records") {
 }
 
 TEST_CASE("The shipped training files are read") {
-  for (const char* name :
-       {"train-ndv4", "train-cloud-ib", "train-cloud-ib-dgx2", "train-cloud-ib-dgx2x2",
-        "train-offline", "train-transfer", "train-fine-tune"}) {
-    const TrainConfig config =
-        load_train_config(std::string(CCLGYM_SOURCE_DIR) + "/experiments/" + name + ".yaml");
+  const std::set<std::string> expected{
+      "train-ndv4",    "train-cloud-ib", "train-cloud-ib-dgx2", "train-cloud-ib-dgx2x2",
+      "train-offline", "train-transfer", "train-fine-tune",     "train-netlab",
+      "train-openmpi"};
+  std::set<std::string> found;
+  for (const auto& entry : std::filesystem::directory_iterator(CCLGYM_SOURCE_DIR "/experiments")) {
+    const std::string name = entry.path().stem().string();
+    if (entry.path().extension() != ".yaml" || !name.starts_with("train-")) continue;
+    found.insert(name);
+    INFO(name);
+    const TrainConfig config = load_train_config(entry.path().string());
     CHECK(config.name == name);
     CHECK(!config.evaluation.empty());
     CHECK(config.warm_start.iterations > 0);
   }
+  CHECK(found == expected);
 }
 
 }  // namespace

@@ -80,6 +80,34 @@ TEST_CASE(
   CHECK(chained > 3);
 }
 
+TEST_CASE(
+    "The online network chooses among the next levels, the frozen one says what they are worth") {
+  const PolicyShape shape = forgetful_shape();
+  Rollout rollout = some_rollout(8);
+  std::ranges::fill(rollout.masks, std::uint8_t{1});
+  ReplayMemory memory(100, rollout.shape);
+  memory.add(rollout);
+  // All weights are zero but for the first head's last biases: its Q values, whatever is observed.
+  const auto network = [&](std::vector<float> first_head) {
+    PolicyWeights weights = testing::random_weights(shape, 9);
+    for (PolicyTensor& tensor : weights.tensors) {
+      std::ranges::fill(tensor.values, 0.0F);
+      if (tensor.name == "head.0.out.bias") tensor.values = first_head;
+    }
+    return std::make_shared<const PolicyNetwork>(weights);
+  };
+  const auto online = network({0, 3, 1});
+  const auto frozen = network({10, 20, 30});
+  const SequenceBatch batch = memory.batch(up_to(memory.size()), online, frozen, 0.5);
+  const std::size_t dimensions = shape.levels.size();
+  std::size_t row = 0;
+  for (std::size_t i = 0; i < memory.size(); ++i, ++row) {
+    while (row == 3 || row == 7) ++row;  // not remembered
+    const double expected = static_cast<double>(rollout.reward[row]) + (row == 10 ? 0 : 0.5 * 20);
+    CHECK(batch.head_target[i * dimensions + dimensions - 1] == Approx(expected));
+  }
+}
+
 TEST_CASE("Gradients of Q values agree with differences of the loss") {
   SKIP_UNLESS(training_available(), test::kNeedsTorch);
   const PolicyShape shape = forgetful_shape();

@@ -193,22 +193,5 @@ TEST_CASE("A checkpoint of another training is refused") {
   CHECK(message.find("another training file") != std::string::npos);
 }
 
-TEST_CASE("The oracle's pupil chooses well from the warm start on") {
-  SKIP_UNLESS(training_available(), test::kNeedsTorch);
-  const testing::TemporaryFolder folder("pupil");
-  const TrainConfig config = tuning();
-  std::vector<PolicyMeasure> measured;
-  TrainerOptions options;
-  options.report = [&](const IterationReport& report) {
-    if (!report.evaluation.empty()) measured = report.evaluation;
-    return true;
-  };
-  (void)train_agent(config, 3, folder.path(), options);
-  REQUIRE(measured.size() == 1);
-  CHECK(measured[0].calls == 6);
-  CHECK(measured[0].oracle_ratio >= 1);
-  CHECK(measured[0].worst_cell >= measured[0].oracle_ratio);
-}
-
 }  // namespace
 }  // namespace cclgym

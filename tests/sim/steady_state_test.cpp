@@ -126,6 +126,52 @@ TEST_CASE("where the budget ends first, the estimate says how far off it may be"
   CHECK(estimated >= 5);
 }
 
+namespace {
+
+// Two endless streams of tiles over one link of 1 GB/s, a tile being 1 ms by itself. The second
+// begins `late_s` after the first.
+std::shared_ptr<const TransferGraph> two_streams(double late_s) {
+  auto graph = std::make_shared<TransferGraph>();
+  graph->set_link_capacities({1e9});
+  const std::int32_t only = 0;
+  const std::int32_t route = graph->add_route(std::span(&only, 1));
+  (void)graph->add_flow(route, 1e6, 0, kNoRateCap, kTiles);
+  const TransferId second = graph->add_flow(route, 1e6, 0, kNoRateCap, kTiles);
+  graph->add_edge(graph->add_delay(late_s), second, TransferGraph::kFirstOnly);
+  graph->finish();
+  return graph;
+}
+
+}  // namespace
+
+TEST_CASE("what was not seen together on a link is carried on without proof") {
+  constexpr TileBudget kBudget{.whole = 8, .first = 12, .firings = 2'000'000};
+  const auto engine = make_engine("flow");
+  const std::vector<TransferId> watched{0, 1};
+  // Together from the beginning: each has half of the link, to the end.
+  const auto together = two_streams(0);
+  const TiledDates proved = run_tiles(*engine, together, kTiles, watched, kBudget);
+  CHECK(proved.simulated < kTiles);
+  CHECK(proved.periodic);
+  for (const double end_s : proved.end_s) CHECK(end_s == Approx(2e-3 * kTiles));
+
+  // 100 ms late: of the first tiles, those of one stream are done before the other begins, and each
+  // has the whole link. Of all tiles, 103 of either meet the other stream's.
+  const auto apart = two_streams(0.1);
+  engine->load(apart);
+  const std::vector<double> whole_s = [&] {
+    const EngineResult whole = engine->run();
+    return std::vector<double>(whole.end_s.begin(), whole.end_s.end());
+  }();
+  CHECK(whole_s[0] == Approx(0.1 + 2e-3 * 103));
+  CHECK(whole_s[1] == Approx(0.1 + 2e-3 * 103 + 1e-3 * 100));
+  const TiledDates guessed = run_tiles(*engine, apart, kTiles, watched, kBudget);
+  REQUIRE(guessed.simulated < 100);
+  CHECK(guessed.end_s[0] < 0.9 * whole_s[0]);  // which is why nobody may rely on it
+  CHECK_FALSE(guessed.periodic);
+  CHECK(guessed.error_s > 0);
+}
+
 TEST_CASE("both engines carry on alike") {
   SKIP_UNLESS(engine_names().size() > 1, test::kNeedsTwoEngines);
   const auto f = fabric("dgx1");
