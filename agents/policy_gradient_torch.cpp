@@ -191,7 +191,7 @@ PolicyGradient shard_gradient(const PolicyWeights& weights, const SequenceBatch&
     const Tensor ratio = log_ratio.exp();
     const Tensor advantage = column(batch.advantage);
     const Tensor bounded = ratio.clamp(1 - options.clip, 1 + options.clip);
-    policy = -torch::max(ratio * advantage, bounded * advantage).sum() / rows;
+    policy = -torch::min(ratio * advantage, bounded * advantage).sum() / rows;
     const Tensor apart = (ratio.detach() - 1 - log_ratio.detach()).sum() / rows;
     const Tensor clipped = ((ratio.detach() - 1).abs() > options.clip).to(torch::kFloat32);
     result.statistics.divergence = apart.item<double>();

@@ -5,6 +5,7 @@ import contextlib
 import importlib.machinery
 import importlib.util
 import io
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -120,6 +121,22 @@ class Mutations(unittest.TestCase):
         with self.assertRaises(KeyboardInterrupt):
             run.judge(FakeTree(self.folder, trouble=KeyboardInterrupt()), mutation(), 1)
         self.assertEqual((self.folder / "a.cpp").read_text(), "return x + 1;\n")
+
+    def test_nothing_can_be_committed_meanwhile(self):
+        def git(*words):
+            who = ["-c", "user.name=t", "-c", "user.email=t@t"]
+            done = subprocess.run(["git", *who, *words], cwd=self.folder, capture_output=True)
+            return done.returncode == 0
+
+        self.assertTrue(git("init") and git("add", ".") and git("commit", "-m", "one"))
+        with self.assertRaises(KeyboardInterrupt):
+            with run.no_commits(self.folder):
+                (self.folder / "a.cpp").write_text("return x - 1;\n")
+                self.assertFalse(git("commit", "-am", "two"))
+                with self.assertRaises(run.Fault), run.no_commits(self.folder):
+                    pass
+                raise KeyboardInterrupt
+        self.assertTrue(git("commit", "-am", "two"))
 
     def test_tests_that_fail_or_check_nothing_without_a_mutation(self):
         for report, status in ((FAILED, 1), (EMPTY, 0), (PASSED, 0)):
