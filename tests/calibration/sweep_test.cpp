@@ -257,9 +257,9 @@ TEST_CASE("an answer that is none fails the cell, whatever it says") {
   }
   for (const char* const rest :
        {R"("samples_s":"many")", R"("samples_s":[{}])", R"("samples_s":[null])",
-        R"("samples_s":[1e-6,-1])", R"("samples_s":[1e999])", R"("samples_s":[0])",
-        R"("samples_s":{"a":1})", R"("error":{"a":[1,"\u0000"]})", R"("error":"a\u0000\nb\",c")",
-        R"("extra":{"a":1})", R"("nothing":0)"}) {
+        R"("samples_s":[1e-6,-1])", R"("samples_s":[0])", R"("samples_s":{"a":1})",
+        R"("error":{"a":[1,"\u0000"]})", R"("error":"a\u0000\nb\",c")", R"("extra":{"a":1})",
+        R"("nothing":0)"}) {
     INFO(rest);
     CHECK(recorded(folder, R"({"id":@,)" + std::string(rest) + "}") == "failed");
   }
@@ -272,7 +272,8 @@ TEST_CASE("an answer that is none fails the cell, whatever it says") {
   CHECK(recorded(folder, R"({"id":@,"refused":null})") == "refused");
   // What is no message is text of the log, after which the worker ends.
   for (const std::string& text :
-       {std::string("{\"id\":@,"), std::string("[@]"), std::string("\xff{\"id\":@}"),
+       {std::string("{\"id\":@,"), std::string("[@]"),
+        std::string("{\"id\":@,\"samples_s\":[1e999]}"), std::string("\xff{\"id\":@}"),
         std::string("{\"id\":@,\"error\":\"\xff\"}"), std::string(100'000, '['),
         "{\"a\":" + std::string(100'000, '['), std::string("{\"id\":@\0}", 9)}) {
     INFO(text.substr(0, 40));
