@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
+#include <stdexcept>
 
 #include "core/units.hpp"
 #include "cost_models/parameter_writer.hpp"
@@ -10,7 +11,13 @@ namespace cclgym {
 
 namespace {
 
-enum Key : std::size_t { kSystem, kRanks, kCollectives, kSizes, kConfigs };
+// The record of a key.
+const OptionSpec& spec_of(std::string_view name) {
+  for (const OptionSpec& spec : fitted_rows_options()) {
+    if (spec.name == name) return spec;
+  }
+  throw std::logic_error("no option record '" + std::string(name) + "'");
+}
 
 template <class Value, class Asked>
 bool lets(const std::set<Value>& values, const Asked& asked) {
@@ -85,25 +92,24 @@ const std::vector<OptionSpec>& fitted_rows_options() {
 }
 
 std::vector<FittedRows> read_fitted_rows(const YamlValue& list) {
-  const std::vector<OptionSpec>& specs = fitted_rows_options();
   std::vector<FittedRows> all;
   for (const YamlValue& item : list.items()) {
-    check_keys(item, specs, "rows of fitted_to");
-    FittedRows rows{.system = read_text(*item.find("system"), specs[kSystem]),
+    check_keys(item, fitted_rows_options(), "rows of fitted_to");
+    FittedRows rows{.system = read_text(*item.find("system"), spec_of("system")),
                     .where = item.location()};
     if (const YamlValue* ranks = item.find("ranks")) {
-      for (const std::int64_t each : read_integers(*ranks, specs[kRanks])) {
+      for (const std::int64_t each : read_integers(*ranks, spec_of("ranks"))) {
         rows.ranks.insert(static_cast<int>(each));
       }
     }
     if (const YamlValue* names = item.find("collectives")) {
-      rows.collectives = set_of(read_texts(*names, specs[kCollectives]));
+      rows.collectives = set_of(read_texts(*names, spec_of("collectives")));
     }
     if (const YamlValue* sizes = item.find("sizes")) {
-      rows.sizes = set_of(read_byte_sizes(*sizes, specs[kSizes]));
+      rows.sizes = set_of(read_byte_sizes(*sizes, spec_of("sizes")));
     }
     if (const YamlValue* names = item.find("configs")) {
-      rows.configs = set_of(read_texts(*names, specs[kConfigs]));
+      rows.configs = set_of(read_texts(*names, spec_of("configs")));
     }
     all.push_back(std::move(rows));
   }
