@@ -19,6 +19,7 @@ enum Info : std::size_t {
   InfoBytes,
   InfoCollective,
   InfoEndsStep,
+  InfoIllegal,
 };
 
 // What reset() takes.
@@ -62,8 +63,9 @@ CollectiveTuningEnv::CollectiveTuningEnv(std::shared_ptr<const TuningSetup> setu
             .action_space = setup_->actions->space(),
             .has_action_mask = true,
             .info_names = {kTime, kExpected, kDefault, kOracle, kRegime, kBytes, kCollective,
-                           kEndsStep},
-            .reset_options = {regime_option()}},
+                           kEndsStep, kIllegal},
+            .reset_options = {regime_option()},
+            .refuses_illegal_actions = setup_->refuses_illegal_actions},
       timer_(setup_->site, setup_->cache),
       oracle_(setup_->actions, timer_, setup_->oracle_table),
       observation_(*setup_->site, setup_->fabric, setup_->actions->knobs(),
@@ -112,24 +114,35 @@ double CollectiveTuningEnv::default_time_s(std::size_t condition) {
   return timer_.time(next_.call, oracle_.reference(next_.call), condition, chain_.moment()).time_s;
 }
 
+// An action that is not legal is as good as the first chooser.
+PlainConfig CollectiveTuningEnv::config_of(std::span<const std::int32_t> action, bool legal) {
+  if (legal) {
+    write_knobs(*setup_->actions, action, done_.knobs);
+    return oracle_.config(next_.call, action);
+  }
+  done_.knobs.fill(0.0F);
+  return oracle_.reference(next_.call);
+}
+
 StepOutcome CollectiveTuningEnv::step(std::span<const std::int32_t> action,
                                       const StepBuffers& out) {
   check_action(spec_, action);
   const Call& call = next_.call;
-  if (!setup_->actions->legal(call.collective, action)) {
-    throw InvalidAction(fmt::format("{}: '{}' is not legal for {} on {}", spec_.name,
+  const bool legal = setup_->actions->legal(call.collective, action);
+  if (!legal && spec_.refuses_illegal_actions) {
+    throw InvalidAction(fmt::format("{}: '{}' is not legal for {} on {}: {}", spec_.name,
                                     setup_->actions->describe(action), to_string(call.collective),
-                                    setup_->fabric_label));
+                                    setup_->fabric_label,
+                                    setup_->actions->misfit(call.collective, action)));
   }
   const std::size_t condition = setup_->condition_of[chain_.regime()];
   done_.call = call;
-  done_.config = oracle_.config(call, action);
+  done_.config = config_of(action, legal);
   const TimedCall expected = timer_.time(call, done_.config);
   const TimedCall simulated =
       condition == 0 ? expected : timer_.time(call, done_.config, condition, chain_.moment());
   done_.time_s = simulated.time_s * chain_.factor();
   done_.expected_s = expected.time_s;
-  write_knobs(*setup_->actions, action, done_.knobs);
 
   out.info[InfoOracle] =
       setup_->oracle ? oracle_.best(call, condition, chain_.moment()).time_s * chain_.factor() * 1e6
@@ -158,6 +171,7 @@ StepOutcome CollectiveTuningEnv::step(std::span<const std::int32_t> action,
   out.info[InfoBytes] = static_cast<double>(call.bytes);
   out.info[InfoCollective] = static_cast<double>(call.collective);
   out.info[InfoEndsStep] = next_.context.ends_step ? 1 : 0;
+  out.info[InfoIllegal] = legal ? 0 : 1;
 
   outcome.truncated = ++calls_ == setup_->episode_calls;
   next_ = workload_->next(random_.stream());
@@ -173,6 +187,11 @@ StepOutcome CollectiveTuningEnv::step(std::span<const std::int32_t> action,
 void CollectiveTuningEnv::write(const StepBuffers& out) const {
   observation_.write(next_, out.observation);
   setup_->actions->mask(next_.call.collective, out.action_mask);
+}
+
+std::string CollectiveTuningEnv::describe_action(std::span<const std::int32_t> action) const {
+  check_action(spec_, action);
+  return setup_->actions->describe(action);
 }
 
 void CollectiveTuningEnv::conditional_mask(std::span<const std::uint8_t> /*action_mask*/,

@@ -10,6 +10,7 @@
 
 #include "env/call_timer.hpp"
 #include "env/environment.hpp"
+#include "env/flat_tuning_actions.hpp"
 #include "env/noise_regimes.hpp"
 #include "env/oracle_table.hpp"
 #include "env/tuning_action.hpp"
@@ -30,10 +31,14 @@ struct TuningSetup {
   std::vector<std::size_t> condition_of;  ///< by regime: index into site->conditions
   YamlValue workload;                     ///< what read_workload reads
   std::shared_ptr<const TuningActions> actions;
+  std::shared_ptr<const FlatTuningActions> flat_actions;
   RewardOptions reward;
   int episode_calls = 0;  ///< 0: episodes do not end
   int window = 0;         ///< recent calls in the observation
   bool oracle = false;    ///< is oracle_time_us in info?
+  /// What a step does with an action that is not legal: refuse it, or let the default carry out the
+  /// call.
+  bool refuses_illegal_actions = true;
   std::shared_ptr<TimeCache> cache;
   std::shared_ptr<OracleTable> oracle_table;  ///< what the oracle of any copy has found
 
@@ -60,6 +65,7 @@ class CollectiveTuningEnv : public Environment {
   static constexpr const char* kBytes = "bytes";
   static constexpr const char* kCollective = "collective";
   static constexpr const char* kEndsStep = "ends_step";
+  static constexpr const char* kIllegal = "illegal";
 
   explicit CollectiveTuningEnv(std::shared_ptr<const TuningSetup> setup);
   /// `options`: a mapping of collective_tuning_options().
@@ -74,6 +80,13 @@ class CollectiveTuningEnv : public Environment {
   void conditional_mask(std::span<const std::uint8_t> action_mask,
                         std::span<const std::int32_t> prefix,
                         std::span<std::uint8_t> out) const override;
+  [[nodiscard]] std::shared_ptr<const std::vector<std::int32_t>> possible_actions() const override {
+    return setup_->flat_actions->actions();
+  }
+  [[nodiscard]] std::span<const std::uint8_t> possible_mask() const override {
+    return setup_->flat_actions->mask(next_.call.collective);
+  }
+  [[nodiscard]] std::string describe_action(std::span<const std::int32_t> action) const override;
 
   [[nodiscard]] const TuningSetup& setup() const { return *setup_; }
   [[nodiscard]] const TuningObservation& observation() const { return observation_; }
@@ -88,6 +101,7 @@ class CollectiveTuningEnv : public Environment {
  private:
   void write(const StepBuffers& out) const;
   [[nodiscard]] double default_time_s(std::size_t condition);
+  [[nodiscard]] PlainConfig config_of(std::span<const std::int32_t> action, bool legal);
 
   std::shared_ptr<const TuningSetup> setup_;
   EnvironmentSpec spec_;

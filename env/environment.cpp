@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <random>
+#include <stdexcept>
 
 namespace cclgym {
 
@@ -14,6 +15,35 @@ void Environment::conditional_mask(std::span<const std::uint8_t> action_mask,
   const auto n = static_cast<std::size_t>(space.dimensions()[dimension].n);
   const auto segment = action_mask.subspan(space.mask_offset(dimension), n);
   std::copy(segment.begin(), segment.end(), out.begin());
+}
+
+std::shared_ptr<const std::vector<std::int32_t>> Environment::possible_actions() const {
+  constexpr std::size_t kMost = std::size_t{1} << 20;
+  const auto dimensions = spec().action_space.dimensions();
+  std::size_t count = 1;
+  for (const Discrete& dimension : dimensions) {
+    count *= static_cast<std::size_t>(dimension.n);
+    if (count > kMost) {
+      throw std::invalid_argument(fmt::format("{}: {} has more than {} actions: too many to list",
+                                              spec().name, spec().action_space.text(), kMost));
+    }
+  }
+  auto actions = std::make_shared<std::vector<std::int32_t>>();
+  actions->reserve(count * dimensions.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    // The last dimension varies fastest.
+    std::size_t below = count;
+    for (const Discrete& dimension : dimensions) {
+      const auto n = static_cast<std::size_t>(dimension.n);
+      below /= n;
+      actions->push_back(dimension.start + static_cast<std::int32_t>(i / below % n));
+    }
+  }
+  return actions;
+}
+
+std::string Environment::describe_action(std::span<const std::int32_t> action) const {
+  return fmt::format("[{}]", fmt::join(action, " "));
 }
 
 OwnedBuffers::OwnedBuffers(const EnvironmentSpec& spec)

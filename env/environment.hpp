@@ -41,6 +41,9 @@ struct EnvironmentSpec {
   /// Whether statistics are kept over episodes, as NormalizeObservation does: then a reset with the
   /// same seed brings other numbers. Two new environments that are driven alike agree all the same.
   bool keeps_statistics = false;
+  /// Whether step() throws InvalidAction on an action of the space that is not legal now. If not,
+  /// the environment says what it does instead.
+  bool refuses_illegal_actions = true;
 };
 
 /// A number in `info` that does not apply to this step. Python's info has no such key then.
@@ -98,6 +101,17 @@ class Environment {
   virtual void conditional_mask(std::span<const std::uint8_t> action_mask,
                                 std::span<const std::int32_t> prefix,
                                 std::span<std::uint8_t> out) const;
+
+  /// All actions that are legal in some state, action_space.size() integers each, distinct and in
+  /// lexicographical order: what FlatActions numbers. May leave out an action that is but another
+  /// name of one that is there. The default: every action of the space. Throws
+  /// std::invalid_argument if these are too many to list.
+  [[nodiscard]] virtual std::shared_ptr<const std::vector<std::int32_t>> possible_actions() const;
+  /// Which of possible_actions() are legal next, a byte each; valid until the next call of reset or
+  /// step. Empty (the default): who asks finds out by conditional_mask.
+  [[nodiscard]] virtual std::span<const std::uint8_t> possible_mask() const { return {}; }
+  /// An action of the space in words. The default: its numbers, "[1 2]".
+  [[nodiscard]] virtual std::string describe_action(std::span<const std::int32_t> action) const;
 };
 
 /// Makes environments that are alike, as often as it is called.

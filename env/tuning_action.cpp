@@ -134,7 +134,10 @@ std::vector<std::string> default_choosers(ActionProfile profile) {
 std::span<const TunedProgram> tuned_programs() { return kPrograms; }
 
 TuningActions::TuningActions(std::shared_ptr<const CallSite> site, const Options& options)
-    : site_(std::move(site)), chooser_names_(options.choosers), profile_(options.profile) {
+    : site_(std::move(site)),
+      options_(options),
+      chooser_names_(options.choosers),
+      profile_(options.profile) {
   const ChooserSite where{.fabric = site_->fabrics.front(),
                           .fabric_label = options.fabric_label,
                           .cost_model = site_->cost_model,
@@ -157,6 +160,8 @@ TuningActions::TuningActions(std::shared_ptr<const CallSite> site, const Options
   }
   if (profile_ == ActionProfile::OpenMpi) knobs_ = {Knob::Algorithm, Knob::Chunk};
   name_levels();
+  limit_levels(options.limits);
+  offer_ = offer(options);
   std::vector<std::int32_t> counts;
   for (const Knob knob : knobs_) counts.push_back(static_cast<std::int32_t>(levels(knob).size()));
   space_ = MultiDiscrete(counts);
@@ -209,7 +214,7 @@ TuningActions::Legal TuningActions::enumerate(CollectiveKind collective) const {
     if (!choosers_[chooser] || !choosers_[chooser]->chooses_for(collective)) continue;
     Levels levels{};
     levels[at(Knob::Algorithm)] = static_cast<std::int32_t>(chooser);
-    add_action(levels, legal);
+    if (allowed(Knob::Algorithm, levels[at(Knob::Algorithm)])) add_action(levels, legal);
   }
   for (const TunedProgram& program : kPrograms) add_program(collective, program, legal);
   if (profile_ == ActionProfile::OpenMpi) add_openmpi_programs(collective, legal);
@@ -236,8 +241,12 @@ void TuningActions::add_program(CollectiveKind collective, const TunedProgram& p
   levels[at(Knob::Algorithm)] = level_index(this->levels(Knob::Algorithm), program.algorithm);
   levels[at(Knob::Inter)] = level_index(this->levels(Knob::Inter), program.inter);
   legal.programs[place_of(levels)] = library;
+  for (const Knob knob : {Knob::Algorithm, Knob::Inter}) {
+    if (!allowed(knob, levels[at(knob)])) return;
+  }
   const auto each = [&](Knob knob, std::size_t count, const auto& visit) {
     for (std::size_t level = 0; level < count; ++level) {
+      if (!allowed(knob, static_cast<std::int32_t>(level))) continue;
       levels[at(knob)] = static_cast<std::int32_t>(level);
       visit(level);
     }
@@ -257,7 +266,9 @@ void TuningActions::add_program(CollectiveKind collective, const TunedProgram& p
       if (kChannels[channels] * kInstances[r] > kMostChannels) return;
       ResidentCheck resident(*site_, collective);
       each(Knob::Threads, offline ? std::size(kThreads) : 1, [&](std::size_t) {
-        each(Knob::Protocol, kProtocols, [&](std::size_t) {
+        each(Knob::Protocol, kProtocols, [&](std::size_t protocol) {
+          if (offer_ && !offer_->has(collective, program.algorithm_name, Protocol(protocol)))
+            return;
           if (resident.fits(config_of(library, levels))) with_chunks();
         });
       });
@@ -275,6 +286,8 @@ void TuningActions::add_openmpi_programs(CollectiveKind collective, Legal& legal
     const std::uint8_t library = library_index(name);
     for (std::size_t chunk = 0; chunk < this->levels(Knob::Chunk).size(); ++chunk) {
       levels[at(Knob::Chunk)] = static_cast<std::int32_t>(chunk);
+      if (!allowed(Knob::Algorithm, levels[at(Knob::Algorithm)])) continue;
+      if (!allowed(Knob::Chunk, levels[at(Knob::Chunk)])) continue;
       const PlainConfig config = config_of(library, levels);
       if (find_openmpi_algorithm(collective, name, config.tile_bytes) == nullptr) continue;
       if (!ResidentCheck(*site_, collective).fits(config)) continue;

@@ -13,6 +13,7 @@
 
 #include "collectives/contract.hpp"
 #include "env/call_timer.hpp"
+#include "env/nccl_offer.hpp"
 #include "env/space.hpp"
 #include "sim/config_chooser.hpp"
 
@@ -42,6 +43,18 @@ enum class ActionProfile : std::uint8_t {
 };
 [[nodiscard]] const std::vector<std::string>& action_profile_names();
 
+/// Which levels of a knob may be used. Choosers leave the other knobs at their first levels,
+/// whether these may be used or not.
+struct KnobLimit {
+  struct Level {
+    std::string name;
+    SourceLocation where{};
+  };
+  std::string knob;
+  std::vector<Level> levels;
+  SourceLocation where{};
+};
+
 /// A row of the table of programs: what algorithm and inter stand for.
 struct TunedProgram {
   std::string_view algorithm_name;  ///< name in the algorithm library
@@ -68,13 +81,21 @@ class TuningActions {
     std::vector<CollectiveKind> collectives{};  ///< that will be called; empty: all
     std::string fabric_label{};                 ///< of dispatch tables; empty: the fabric's name
     SourceLocation where{};                     ///< where the choosers are named
+    std::vector<KnobLimit> limits{};            ///< of knobs that are not here, all levels
+    /// Of NCCL's programs, only what NCCL has there (env/nccl_offer.hpp): the release of the first
+    /// chooser "nccl-default[:VERSION]", the newest without one. Of profiles StockNccl and Nccl230
+    /// only.
+    bool as_nccl = false;
+    SourceLocation as_nccl_where{};  ///< where that is asked for
   };
 
-  /// Throws UserError on an unknown chooser. NCCL's default choice is masked out where NCCL does
-  /// not run.
+  /// Throws UserError on an unknown chooser, a limit of a knob or level that the profile has not,
+  /// and as_nccl with another profile or where NCCL does not run. NCCL's default choice is masked
+  /// out where NCCL does not run.
   TuningActions(std::shared_ptr<const CallSite> site, const Options& options);
 
   [[nodiscard]] ActionProfile profile() const { return profile_; }
+  [[nodiscard]] const Options& options() const { return options_; }
   [[nodiscard]] const std::vector<Knob>& knobs() const { return knobs_; }
   /// Names of a knob's levels, in the order of the action's values.
   [[nodiscard]] const std::vector<std::string>& levels(Knob knob) const {
@@ -88,6 +109,10 @@ class TuningActions {
   [[nodiscard]] std::span<const std::int32_t> legal_actions(CollectiveKind collective) const;
   [[nodiscard]] std::size_t legal_count(CollectiveKind collective) const;
   [[nodiscard]] bool legal(CollectiveKind collective, std::span<const std::int32_t> action) const;
+  /// Which knob makes an action of the space illegal, and what it may be after the ones before:
+  /// "protocol LL: 'pat' has Simple alone". Empty if the action is legal.
+  [[nodiscard]] std::string misfit(CollectiveKind collective,
+                                   std::span<const std::int32_t> action) const;
   /// Marginal masks of all dimensions, one behind the other: what some legal action has.
   void mask(CollectiveKind collective, std::span<std::uint8_t> out) const;
   /// The mask of dimension prefix.size(), given the values of the ones before it. All zeros if no
@@ -109,7 +134,8 @@ class TuningActions {
   /// The action that stands for a configuration, if there is one.
   [[nodiscard]] std::optional<std::vector<std::int32_t>> action_of(CollectiveKind collective,
                                                                    const PlainConfig& config) const;
-  /// "ring LL128 channels=8": the levels of an action but for those that are first.
+  /// "ring LL128 channels=8": the levels of an action, or of its beginning, but for those that are
+  /// first.
   [[nodiscard]] std::string describe(std::span<const std::int32_t> action) const;
 
  private:
@@ -127,10 +153,15 @@ class TuningActions {
   };
 
   void name_levels();
+  void limit_levels(const std::vector<KnobLimit>& limits);
+  [[nodiscard]] std::optional<NcclOffer> offer(const Options& options) const;
   [[nodiscard]] Legal enumerate(CollectiveKind collective) const;
   void add_program(CollectiveKind collective, const TunedProgram& program, Legal& legal) const;
   void add_openmpi_programs(CollectiveKind collective, Legal& legal) const;
   void add_action(const Levels& levels, Legal& legal) const;
+  [[nodiscard]] bool allowed(Knob knob, std::int32_t level) const {
+    return ((allowed_[static_cast<std::size_t>(knob)] >> static_cast<unsigned>(level)) & 1U) != 0;
+  }
   void index(Legal& legal) const;
   [[nodiscard]] std::size_t place_of(const Levels& levels) const;
   [[nodiscard]] std::uint64_t chunk_of(std::size_t level) const;
@@ -143,11 +174,14 @@ class TuningActions {
   }
 
   std::shared_ptr<const CallSite> site_;
+  Options options_;
   std::vector<std::unique_ptr<const ConfigChooser>> choosers_;  ///< null: not on this fabric
   std::vector<std::string> chooser_names_;
   ActionProfile profile_;
   std::vector<Knob> knobs_;
   std::array<std::vector<std::string>, kKnobs> levels_;
+  std::array<std::uint32_t, kKnobs> allowed_{};  ///< bit l: level l may be used
+  std::optional<NcclOffer> offer_;               ///< of what NCCL has; none: of the library
   MultiDiscrete space_;
   std::vector<Legal> legal_;  ///< by collective
 };

@@ -38,6 +38,7 @@ std::size_t TuningActions::legal_count(CollectiveKind collective) const {
 bool TuningActions::legal(CollectiveKind collective, std::span<const std::int32_t> action) const {
   if (action.size() != knobs_.size()) return false;
   const std::vector<Prefix>& prefixes = of(collective).prefixes;
+  if (prefixes.empty()) return false;  // it will not be called
   std::size_t node = 0;
   for (std::size_t depth = 0; depth < action.size(); ++depth) {
     const Prefix& prefix = prefixes[node];
@@ -56,7 +57,7 @@ void TuningActions::conditional_mask(CollectiveKind collective,
                                      std::span<std::uint8_t> out) const {
   const std::vector<Prefix>& prefixes = of(collective).prefixes;
   std::size_t node = 0;
-  bool found = true;
+  bool found = !prefixes.empty();
   for (const std::int32_t value : prefix) {
     found = found && has(prefixes[node].values, value);
     if (!found) break;
@@ -141,7 +142,7 @@ std::optional<std::vector<std::int32_t>> TuningActions::action_of(CollectiveKind
 std::string TuningActions::describe(std::span<const std::int32_t> action) const {
   std::string text;
   const bool chosen = chooser_of(action).has_value();
-  for (std::size_t i = 0; i < knobs_.size() && (i == 0 || !chosen); ++i) {
+  for (std::size_t i = 0; i < action.size() && (i == 0 || !chosen); ++i) {
     const std::string& level = levels(knobs_[i])[static_cast<std::size_t>(action[i])];
     const bool plain = knobs_[i] == Knob::Algorithm || knobs_[i] == Knob::Protocol;
     if (plain) {

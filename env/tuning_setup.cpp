@@ -57,6 +57,23 @@ const std::vector<OptionSpec>& collective_tuning_options() {
        .description = "which knobs there are",
        .default_text = "offline",
        .choices = action_profile_names()},
+      {.name = "knobs",
+       .kind = OptionKind::Mapping,
+       .description = "the levels of knobs that may be used, {channels: [4, 8], threads: nccl}; of "
+                      "a knob that is not named, all"},
+      {.name = "legal",
+       .kind = OptionKind::Choice,
+       .description = "library: what the library compiles and the GPUs hold; nccl: of that, with "
+                      "actions stock-nccl or nccl-2.30, only what NCCL itself has on this machine",
+       .default_text = "library",
+       .choices = {"library", "nccl"}},
+      {.name = "illegal",
+       .kind = OptionKind::Choice,
+       .description = "what a step does with an action that is not legal for its call: raise an "
+                      "error, or let the default carry out the call and set illegal in info, as "
+                      "NCCL does with a choice of its tuner that it cannot follow",
+       .default_text = "raise",
+       .choices = {"raise", "default"}},
       {.name = "choosers",
        .kind = OptionKind::Text,
        .shape = OptionShape::OneOrList,
@@ -110,6 +127,27 @@ std::string cost_model_name(const YamlValue& value) {
   return (std::filesystem::path(value.location().file).parent_path() / path).string();
 }
 
+std::vector<KnobLimit> read_limits(const YamlValue& knobs) {
+  std::vector<KnobLimit> limits;
+  if (knobs.is_null()) return limits;
+  for (const YamlEntry& entry : knobs.entries()) {
+    KnobLimit limit{.knob = entry.key, .levels = {}, .where = entry.key_location};
+    if (entry.value.is_scalar()) {
+      limit.levels.push_back({entry.value.as_text(), entry.value.location()});
+    } else {
+      for (const YamlValue& level : entry.value.items()) {
+        limit.levels.push_back({level.as_text(), level.location()});
+      }
+    }
+    if (limit.levels.empty()) {
+      throw UserError(entry.value.location(),
+                      fmt::format("knob {} is left without a level", entry.key));
+    }
+    limits.push_back(std::move(limit));
+  }
+  return limits;
+}
+
 }  // namespace
 
 std::shared_ptr<const TuningSetup> read_tuning_setup(const YamlValue& options) {
@@ -156,7 +194,10 @@ std::shared_ptr<const TuningSetup> read_tuning_setup(const YamlValue& options) {
                                              : read_texts(value("choosers"), spec_of("choosers")),
                              .collectives = workload->collectives(),
                              .fabric_label = setup->fabric_label,
-                             .where = value("choosers").location()});
+                             .where = value("choosers").location(),
+                             .limits = read_limits(value("knobs")),
+                             .as_nccl = read_choice(value("legal"), spec_of("legal")) == 1,
+                             .as_nccl_where = value("legal").location()});
   for (const CollectiveKind collective : workload->collectives()) {
     if (setup->actions->legal_count(collective) == 0) {
       throw UserError(value("workload").location(),
@@ -165,10 +206,12 @@ std::shared_ptr<const TuningSetup> read_tuning_setup(const YamlValue& options) {
                                   to_string(collective), setup->fabric_label));
     }
   }
+  setup->flat_actions = std::make_shared<const FlatTuningActions>(*setup->actions);
   setup->reward = read_reward(value("reward"));
   setup->episode_calls = static_cast<int>(integer("episode"));
   setup->window = static_cast<int>(integer("window"));
   setup->oracle = read_flag(value("oracle"), spec_of("oracle"));
+  setup->refuses_illegal_actions = read_choice(value("illegal"), spec_of("illegal")) == 0;
   setup->cache = std::make_shared<TimeCache>(static_cast<std::size_t>(integer("cache")));
   setup->oracle_table = std::make_shared<OracleTable>(site, setup->actions, setup->cache);
   return setup;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -82,6 +83,10 @@ class VectorEnv {
   /// Environment::conditional_mask of one environment in its present state.
   void conditional_mask(std::size_t environment, std::span<const std::int32_t> prefix,
                         std::span<std::uint8_t> out) const;
+  /// Environment::describe_action, which is the same for all.
+  [[nodiscard]] std::string describe_action(std::span<const std::int32_t> action) const {
+    return environments_.front()->describe_action(action);
+  }
 
  protected:
   /// Throws std::invalid_argument if there is no environment, or their specs differ.

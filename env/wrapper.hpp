@@ -2,7 +2,9 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "env/environment.hpp"
 
@@ -27,6 +29,15 @@ class Wrapper : public Environment {
                         std::span<const std::int32_t> prefix,
                         std::span<std::uint8_t> out) const override {
     inner_->conditional_mask(action_mask, prefix, out);
+  }
+  [[nodiscard]] std::shared_ptr<const std::vector<std::int32_t>> possible_actions() const override {
+    return inner_->possible_actions();
+  }
+  [[nodiscard]] std::span<const std::uint8_t> possible_mask() const override {
+    return inner_->possible_mask();
+  }
+  [[nodiscard]] std::string describe_action(std::span<const std::int32_t> action) const override {
+    return inner_->describe_action(action);
   }
 
  protected:

@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "env/episode_statistics.hpp"
+#include "env/flat_actions.hpp"
 #include "env/frame_stack.hpp"
 #include "env/normalize.hpp"
 #include "env/time_limit.hpp"
@@ -65,6 +66,10 @@ Inner frame_stack(Inner inner, const YamlValue& options) {
   return std::make_unique<FrameStack>(std::move(inner), static_cast<std::size_t>(frames));
 }
 
+Inner flat_actions(Inner inner, const YamlValue&) {
+  return std::make_unique<FlatActions>(std::move(inner));
+}
+
 Inner wrap(Inner inner, const YamlValue& item) {
   const bool named_only = item.is_scalar();
   YamlValue name = item;
@@ -114,6 +119,7 @@ const std::vector<WrapperEntry>& wrapper_entries() {
        {kGamma, kEpsilon},
        normalize_reward},
       {"FrameStack", "the last observations together", {kFrames}, frame_stack},
+      {"FlatActions", "one number for each action that is legal in some state", {}, flat_actions},
   };
   return entries;
 }

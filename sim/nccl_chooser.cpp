@@ -113,6 +113,14 @@ NcclAlgorithmSet simulated_nccl_algorithms() {
   return set;
 }
 
+std::optional<NcclAlgorithm> nccl_algorithm(std::string_view program) {
+  for (std::size_t a = 0; a < kNcclAlgorithms && !program.empty(); ++a) {
+    const auto algorithm = static_cast<NcclAlgorithm>(a);
+    if (program_of(algorithm) == program) return algorithm;
+  }
+  return std::nullopt;
+}
+
 std::optional<NcclCollective> nccl_collective(CollectiveKind kind) {
   switch (kind) {
     case CollectiveKind::AllReduce:

@@ -14,6 +14,9 @@ namespace cclgym {
 /// Tree as "tree".
 [[nodiscard]] NcclAlgorithmSet simulated_nccl_algorithms();
 
+/// NCCL's algorithm that the library has this program for; nullopt for other programs.
+[[nodiscard]] std::optional<NcclAlgorithm> nccl_algorithm(std::string_view program);
+
 /// The collective that NCCL tunes as such; nullopt for those that it runs as grouped sends and
 /// receives (AllToAll, AllToNext, Gather, Scatter) and for custom ones.
 [[nodiscard]] std::optional<NcclCollective> nccl_collective(CollectiveKind kind);

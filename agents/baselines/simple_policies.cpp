@@ -59,11 +59,10 @@ void OraclePolicy::choose(const CollectiveTuningEnv& environment, std::span<std:
 std::shared_ptr<const TuningSetup> with_choosers(const std::shared_ptr<const TuningSetup>& setup,
                                                  const std::vector<std::string>& choosers) {
   const TuningActions& actions = *setup->actions;
-  TuningActions::Options options{.profile = actions.profile(),
-                                 .choosers = {},
-                                 .collectives = {},
-                                 .fabric_label = setup->fabric_label,
-                                 .where = {}};
+  TuningActions::Options options = actions.options();
+  options.choosers.clear();
+  options.collectives.clear();
+  options.where = {};
   for (const std::string& level : actions.levels(Knob::Algorithm)) {
     if (is_config_chooser(level)) options.choosers.push_back(level);
   }
@@ -71,6 +70,9 @@ std::shared_ptr<const TuningSetup> with_choosers(const std::shared_ptr<const Tun
   for (const std::string& chooser : choosers) {
     if (std::ranges::find(options.choosers, chooser) == options.choosers.end()) {
       options.choosers.push_back(chooser);
+      for (KnobLimit& limit : options.limits) {
+        if (limit.knob == to_string(Knob::Algorithm)) limit.levels.push_back({chooser, {}});
+      }
     }
   }
   if (options.choosers.size() == before) return setup;
@@ -79,6 +81,7 @@ std::shared_ptr<const TuningSetup> with_choosers(const std::shared_ptr<const Tun
   }
   auto extended = std::make_shared<TuningSetup>(*setup);
   extended->actions = std::make_shared<const TuningActions>(setup->site, options);
+  extended->flat_actions = std::make_shared<const FlatTuningActions>(*extended->actions);
   extended->oracle_table =
       std::make_shared<OracleTable>(setup->site, extended->actions, setup->cache);
   // The oracle is that of the environment as it was.

@@ -42,6 +42,8 @@ std::vector<Subject> subjects() {
       "[NormalizeObservation]",
       "[NormalizeReward]",
       "[{name: FrameStack, frames: 3}]",
+      "[FlatActions]",
+      "[FlatActions, {name: TimeLimit, max_steps: 3}]",
       "[{name: TimeLimit, max_steps: 5}, RecordEpisodeStatistics, {name: FrameStack, frames: 2}, "
       "NormalizeObservation, NormalizeReward]"};
   std::vector<Subject> result;

@@ -80,6 +80,16 @@ TEST_CASE("a chooser's policy takes what the chooser chooses; others keep their 
   CHECK(more->actions->levels(Knob::Algorithm).size() ==
         setup->actions->levels(Knob::Algorithm).size() + 1);
   CHECK_THROWS_AS(with_choosers(setup, {"dispatch:no-such.yaml"}), UserError);
+  // What limits the environment's actions limits these, but for the choosers that are added.
+  const auto limited = setup_of(
+      "{fabric: ndv4, actions: stock-nccl, legal: nccl, knobs: {algorithm: [ring], channels: [4, "
+      "8]}, "
+      "workload: {name: sweep, collectives: [allreduce, allgather]}}");
+  const auto added = with_choosers(limited, {"nccl-default:2.8.4"});
+  CHECK(limited->actions->legal_count(CollectiveKind::AllGather) == 2 * 3);
+  CHECK(added->actions->legal_count(CollectiveKind::AllGather) == 2 * 3 + 1);
+  CHECK(limited->flat_actions->count() == 2 * 3);
+  CHECK(added->flat_actions->count() == 2 * 3 + 1);
   ChooserPolicy policy("nccl-default:2.8.4");
   CollectiveTuningEnv environment(more);
   OwnedBuffers buffers(environment.spec());
