@@ -107,6 +107,11 @@ class PythonEnvironment {
     });
   }
 
+  std::string describe_action(const Actions& action) {
+    narrow(action, spec(), action_);
+    return environment_->describe_action(action_);
+  }
+
   template <class Function>
   static py::array mask_of(const EnvironmentSpec& spec, const std::vector<std::int32_t>& prefix,
                            Function function) {
@@ -165,6 +170,10 @@ class PythonVectorEnvironment {
       vector_->conditional_mask(environment, prefix_, out);
     });
   }
+  std::string describe_action(const Actions& action) {
+    narrow(action, spec(), prefix_);
+    return vector_->describe_action(prefix_);
+  }
 
  private:
   std::unique_ptr<VectorEnv> vector_;
@@ -201,7 +210,8 @@ void bind_environment(py::module_& module) {
   py::class_<PythonEnvironment>(module, "Environment", py::dynamic_attr())
       .def("reset", &PythonEnvironment::reset)
       .def("step", &PythonEnvironment::step)
-      .def("conditional_mask", &PythonEnvironment::conditional_mask);
+      .def("conditional_mask", &PythonEnvironment::conditional_mask)
+      .def("describe_action", &PythonEnvironment::describe_action);
   module.def("make", [](const std::string& name, const std::optional<std::string>& options,
                         const std::optional<std::string>& wrappers) {
     py::object self =
@@ -224,7 +234,8 @@ void bind_vector(py::module_& module) {
       .def("reset", &PythonVectorEnvironment::reset)
       .def("reset_some", &PythonVectorEnvironment::reset_some)
       .def("step", &PythonVectorEnvironment::step)
-      .def("conditional_mask", &PythonVectorEnvironment::conditional_mask);
+      .def("conditional_mask", &PythonVectorEnvironment::conditional_mask)
+      .def("describe_action", &PythonVectorEnvironment::describe_action);
   module.def("make_vector", [](const std::string& name, const std::optional<std::string>& options,
                                const std::optional<std::string>& wrappers, std::size_t environments,
                                std::size_t workers, const std::string& autoreset) {

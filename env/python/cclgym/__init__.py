@@ -4,16 +4,17 @@
     env = cclgym.make("CollectiveTuning-v0")
     observation, info = env.reset(seed=1)
     observation, reward, terminated, truncated, info = env.step(
-        env.action_space.sample(info["action_mask"]))
+        env.action_space.sample(info["action_mask"]))  # or env.sample_legal_action()
 
-Where Gymnasium is installed, environments are `gymnasium.Env` and `gymnasium.vector.VectorEnv`,
+An action is one number of those that are legal for some call on the machine; with `flat=False` it
+is a number for each knob (MultiDiscrete). Where Gymnasium is installed, environments are `gymnasium.Env` and `gymnasium.vector.VectorEnv`,
 their spaces are Gymnasium's, and `gymnasium.make("cclgym/CollectiveTuning-v0")` makes them, too.
 """
 
 from cclgym import spaces
 from cclgym._core import InvalidAction, InvalidMask, ResetNeeded, UserError
 from cclgym._core import environments, wrappers
-from cclgym.environment import Environment, make
+from cclgym.environment import Environment, make, sample_legal_action
 from cclgym.vector import VectorEnvironment, make_vec
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "environments",
     "make",
     "make_vec",
+    "sample_legal_action",
     "spaces",
     "wrappers",
 ]

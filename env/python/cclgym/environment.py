@@ -56,6 +56,12 @@ def checked_seed(seed):
     return int(seed)
 
 
+def all_wrappers(wrappers, flat):
+    """Those that are asked for, around FlatActions where actions are to be flat."""
+    wrappers = list(wrappers or [])
+    return ["FlatActions"] + wrappers if flat else wrappers
+
+
 def info_dict(names, values):
     """Info from its numbers, without those that do not apply (NaN); "a.b" is key b of dict a."""
     info = {}
@@ -77,22 +83,25 @@ class Environment(_Base):
         {"name": "TimeLimit", "max_steps": 100}.
     copy: whether reset and step return copies of observation and mask; if not, views of buffers
         that the next call overwrites.
+    flat: whether an action is one number, of a Discrete over all actions that are legal in some
+        state; if not, it is what the environment has by itself, a number for each knob.
 
     `info["action_mask"]`, where the environment has one, is what `action_space.sample` takes;
-    `action_masks()` is the same as one flat array. The mask is the marginal one: `conditional_mask`
-    says what is legal given the first choices of an action.
+    `action_masks()` is the same as one array of bool. For flat actions it says exactly what is
+    legal. For others it is the marginal one, which allows what some legal action has, and
+    `conditional_mask` says what is legal given the first numbers of an action.
     """
 
     metadata = {"render_modes": []}
 
-    def __init__(self, name, options=None, wrappers=None, copy=True, render_mode=None):
+    def __init__(self, name, options=None, wrappers=None, copy=True, render_mode=None, flat=True):
         if render_mode is not None:
             raise ValueError(f"{name} has no render modes, found {render_mode!r}")
         self.name = name
         self.render_mode = None
         self._copy = copy
         self._core, self._observation, self._mask, self._info = _core.make(
-            name, to_json(options), to_json(wrappers)
+            name, to_json(options), to_json(all_wrappers(wrappers, flat))
         )
         self.observation_space = spaces.build(self._core.observation_space)
         self.action_space = spaces.build(self._core.action_space)
@@ -117,6 +126,15 @@ class Environment(_Base):
         """What the next integer of an action may be after the integers `prefix`: n zeros, ones."""
         return self._core.conditional_mask(np.asarray(prefix, np.int64).reshape(-1))
 
+    def sample_legal_action(self):
+        """An action that is legal now, drawn from the stream of `action_space`: of flat actions
+        each alike; else number after number, each alike among what the ones before leave."""
+        return spaces.sample_legal(self.action_space, self.conditional_mask)
+
+    def describe_action(self, action):
+        """An action of the action space in words: "ring LL128 channels=8"."""
+        return self._core.describe_action(spaces.flatten_actions(self.action_space, action))
+
     def render(self):
         return None
 
@@ -132,6 +150,15 @@ class Environment(_Base):
         return spaces.unflatten(self.observation_space, observation), info
 
 
-def make(name, options=None, wrappers=None, copy=True, render_mode=None):
+def make(name, options=None, wrappers=None, copy=True, render_mode=None, flat=True):
     """The environment `name`; see class Environment and `cclgym.environments()`."""
-    return Environment(name, options, wrappers, copy, render_mode)
+    return Environment(name, options, wrappers, copy, render_mode, flat)
+
+
+def sample_legal_action(env):
+    """An action that is legal now in an environment of cclgym's, whatever Python wrappers are around
+    it; of a vector of environments, one for each. Raises TypeError for other environments."""
+    inner = env.unwrapped
+    if not hasattr(inner, "sample_legal_action"):
+        raise TypeError(f"{env!r} is not an environment of cclgym's: it has no sample_legal_action")
+    return inner.sample_legal_action()

@@ -55,6 +55,8 @@ except ImportError:
         def sample(self, mask=None):
             if mask is not None:
                 raise ValueError("Box.sample takes no mask")
+            if self.dtype.kind in "iu":
+                return self.np_random.integers(self.low, self.high, dtype=self.dtype, endpoint=True)
             below, above = np.isfinite(self.low), np.isfinite(self.high)
             exponential = self.np_random.exponential(size=self.shape)
             low = np.where(below, self.low, 0.0).astype(float)
@@ -229,9 +231,9 @@ def batch(space, count):
     if isinstance(space, Discrete):
         nvec, start = [space.n] * count, [space.start] * count
         return MultiDiscrete(nvec, start=start) if space.start else MultiDiscrete(nvec)
-    if isinstance(space, MultiDiscrete):
-        nvec, start = np.stack([space.nvec] * count), np.stack([space.start] * count)
-        return MultiDiscrete(nvec, start=start) if np.any(start) else MultiDiscrete(nvec)
+    if isinstance(space, MultiDiscrete):  # as Gymnasium has it
+        low = np.stack([space.start] * count)
+        return Box(low, low + np.stack([space.nvec] * count) - 1, dtype=space.dtype)
     return Dict({name: batch(entry, count) for name, entry in space.spaces.items()})
 
 
@@ -274,6 +276,25 @@ def flatten_actions(space, action, count=None):
     if action.dtype.kind not in "iu":
         raise TypeError(f"actions of {space} are integers, not {action.dtype}")
     return action.astype(np.int64).reshape(-1 if count is None else (count, -1))
+
+
+def first_values(space):
+    """The smallest value of each integer of an action."""
+    if isinstance(space, Dict):
+        return [first for entry in space.spaces.values() for first in first_values(entry)]
+    if isinstance(space, Discrete):
+        return [int(space.start)]
+    return np.asarray(space.start).reshape(-1).tolist()
+
+
+def sample_legal(space, conditional_mask):
+    """Integer after integer, each alike among those that `conditional_mask` leaves to the ones
+    before; from the stream of the space."""
+    numbers = []
+    for first in first_values(space):
+        legal = np.flatnonzero(conditional_mask(numbers))
+        numbers.append(first + int(space.np_random.choice(legal)))
+    return unflatten(space, np.array(numbers, np.int64))
 
 
 def mask_size(space):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from cclgym import _core, spaces
-from cclgym.environment import checked_seed, to_json
+from cclgym.environment import all_wrappers, checked_seed, to_json
 
 try:
     from gymnasium.vector import VectorEnv as _Base
@@ -41,6 +41,7 @@ except ImportError:
 class VectorEnvironment(_Base):
     """`num_envs` environments of a name, by Gymnasium's API for vectors.
 
+    options, wrappers, flat: as class Environment has them.
     workers: threads that step them; 0: the caller's only. Results do not depend on it.
     autoreset_mode: "NextStep", "SameStep" or "Disabled", or a member of `AutoresetMode`. In mode
         Disabled, reset those that ended by `reset(options={"reset_mask": mask})`.
@@ -52,14 +53,14 @@ class VectorEnvironment(_Base):
     """
 
     def __init__(self, name, num_envs=1, options=None, wrappers=None, workers=0,
-                 autoreset_mode="NextStep", copy=True, render_mode=None):
+                 autoreset_mode="NextStep", copy=True, render_mode=None, flat=True):
         if render_mode is not None:
             raise ValueError(f"{name} has no render modes, found {render_mode!r}")
         self.name = name
         self.num_envs = num_envs
         self._copy = copy
         self._core, self._views = _core.make_vector(
-            name, to_json(options), to_json(wrappers), num_envs, workers,
+            name, to_json(options), to_json(all_wrappers(wrappers, flat)), num_envs, workers,
             getattr(autoreset_mode, "value", autoreset_mode),
         )
         mode = AutoresetMode(getattr(autoreset_mode, "value", autoreset_mode))
@@ -111,6 +112,18 @@ class VectorEnvironment(_Base):
     def conditional_mask(self, environment, prefix):
         """What the next integer of an action of one environment may be after `prefix`."""
         return self._core.conditional_mask(environment, np.asarray(prefix, np.int64).reshape(-1))
+
+    def sample_legal_action(self):
+        """An action for each environment that is legal there now; see Environment."""
+        return np.stack([
+            spaces.sample_legal(self.single_action_space,
+                                lambda prefix, i=i: self.conditional_mask(i, prefix))
+            for i in range(self.num_envs)
+        ])
+
+    def describe_action(self, action):
+        """An action of `single_action_space` in words."""
+        return self._core.describe_action(spaces.flatten_actions(self.single_action_space, action))
 
     def render(self):
         return None

@@ -1,5 +1,5 @@
 """Package cclgym keeps Gymnasium's API: the checks of gymnasium.utils.env_checker.check_env, made
-here so that they run without Gymnasium, too; where it is installed, its own check_env runs as well.
+here so that they run without Gymnasium, too. Its own ones are in real_gymnasium_test.py.
 """
 
 import inspect
@@ -11,11 +11,7 @@ import cclgym
 from cclgym import spaces
 from cclgym.vector import AutoresetMode
 
-try:
-    import gymnasium
-    from gymnasium.utils.env_checker import check_env
-except ImportError:
-    gymnasium = check_env = None
+OWN_SPACES = spaces.Box.__module__ == "cclgym.spaces"
 
 # What environments are made with here, where their defaults take long.
 OPTIONS = {"CollectiveTuning-v0": {"fabric": "dgx1", "episode": 12}}
@@ -30,6 +26,15 @@ WRAPPERS = [
     [{"name": "TimeLimit", "max_steps": 5}, "RecordEpisodeStatistics",
      {"name": "FrameStack", "frames": 2}, "NormalizeObservation", "NormalizeReward"],
 ]
+
+
+def counter(*arguments, **more):
+    """Counter-v0 with an action for each dimension."""
+    return cclgym.make("Counter-v0", *arguments, flat=False, **more)
+
+
+def counters(count, **more):
+    return cclgym.make_vec("Counter-v0", count, flat=False, **more)
 
 
 def same(a, b):
@@ -74,8 +79,10 @@ class EnvironmentTest(unittest.TestCase):
     def each(self):
         for name in cclgym.environments():
             for wrappers in WRAPPERS:
-                with self.subTest(name=name, wrappers=wrappers):
-                    yield name, wrappers
+                for flat in (True, False) if wrappers in (WRAPPERS[0], WRAPPERS[-1]) else (True,):
+                    with self.subTest(name=name, wrappers=wrappers, flat=flat):
+                        yield lambda **more: cclgym.make(name, OPTIONS.get(name), wrappers,
+                                                         flat=flat, **more)
 
     def check_observation(self, env, observation):
         space = env.observation_space
@@ -91,8 +98,8 @@ class EnvironmentTest(unittest.TestCase):
                 self.assertIn(env.action_space.sample(info["action_mask"]), env.action_space)
 
     def test_api(self):
-        for name, wrappers in self.each():
-            env = cclgym.make(name, OPTIONS.get(name), wrappers)
+        for make in self.each():
+            env = make()
             self.assertIs(env.unwrapped, env)
             self.assertIsNone(env.render_mode)
             self.assertEqual(env.metadata["render_modes"], [])
@@ -138,35 +145,27 @@ class EnvironmentTest(unittest.TestCase):
             env.close()
 
     def test_same_seed_and_actions_same_bits(self):
-        for name, wrappers in self.each():
-            one = trajectory(cclgym.make(name, OPTIONS.get(name), wrappers), 7, 30)
-            two = trajectory(cclgym.make(name, OPTIONS.get(name), wrappers), 7, 30)
+        for make in self.each():
+            one = trajectory(make(), 7, 30)
+            two = trajectory(make(), 7, 30)
             self.assertTrue(same(one, two))
-            views = cclgym.make(name, OPTIONS.get(name), wrappers, copy=False)
+            views = make(copy=False)
             self.assertTrue(same(one[0], views.reset(seed=7)))
 
-    @unittest.skipIf(check_env is None, "Gymnasium is not installed")
-    def test_gymnasiums_own_checker(self):
-        for name, wrappers in self.each():
-            check_env(cclgym.make(name, OPTIONS.get(name), wrappers), skip_render_check=True)
-            check_env(gymnasium.make(f"cclgym/{name}", options=OPTIONS.get(name),
-                                     wrappers=wrappers).unwrapped,
-                      skip_render_check=True)
-
     def test_results_are_copies_or_views(self):
-        env = cclgym.make("Counter-v0")
+        env = counter()
         first, info = env.reset(seed=1)
         before = first.copy()
         env.step([1, 1])
         self.assertTrue(np.array_equal(first, before))
         self.assertEqual(info["steps"], 0)
-        env = cclgym.make("Counter-v0", copy=False)
+        env = counter(copy=False)
         first, _ = env.reset(seed=1)
         second = env.step([1, 1])[0]
         self.assertTrue(np.shares_memory(first, second))
 
     def test_counter(self):
-        env = cclgym.make("Counter-v0", options={"target": 7})
+        env = counter(options={"target": 7})
         observation, info = env.reset(options={"start": 4})
         self.assertEqual(observation.tolist(), [np.float32(4 / 7), 3])
         self.assertEqual(info["count"], 4)
@@ -180,7 +179,7 @@ class EnvironmentTest(unittest.TestCase):
         self.assertTrue(env.step((1, 1))[2])
 
     def test_nested_info(self):
-        env = cclgym.make("Counter-v0", {"target": 5}, ["RecordEpisodeStatistics"])
+        env = counter({"target": 5}, ["RecordEpisodeStatistics"])
         self.assertNotIn("episode", env.reset(options={"start": 3})[1])
         self.assertNotIn("episode", env.step([1, 1])[4])
         self.assertEqual(env.step([1, 1])[4]["episode"], {"r": -2.0, "l": 2.0})
@@ -189,12 +188,12 @@ class EnvironmentTest(unittest.TestCase):
         with self.assertRaisesRegex(cclgym.UserError, "did you mean 'Counter-v0'"):
             cclgym.make("Counter-v1")
         with self.assertRaisesRegex(ValueError, "did you mean 'target'"):
-            cclgym.make("Counter-v0", {"targt": 4})
+            counter({"targt": 4})
         with self.assertRaisesRegex(cclgym.UserError, "did you mean 'TimeLimit'"):
-            cclgym.make("Counter-v0", wrappers=["TimeLimits"])
+            counter(wrappers=["TimeLimits"])
         with self.assertRaises(ValueError):
-            cclgym.make("Counter-v0", render_mode="human")
-        env = cclgym.make("Counter-v0")
+            counter(render_mode="human")
+        env = counter()
         with self.assertRaisesRegex(cclgym.ResetNeeded, "before the first reset"):
             env.step([1, 1])
         for seed in (-1, 2**64, 1.5, "1", True):
@@ -216,9 +215,9 @@ class EnvironmentTest(unittest.TestCase):
             env.conditional_mask([3])
 
     def test_masks_without_a_choice(self):
-        space = cclgym.make("Counter-v0").action_space
+        space = counter().action_space
         none, one = np.zeros(2, np.int8), np.ones(2, np.int8)
-        if check_env is None:  # Gymnasium's own spaces return the first choice
+        if OWN_SPACES:  # Gymnasium's return the first choice
             with self.assertRaisesRegex(ValueError, "all zeros"):
                 space.sample((one, none))
 
@@ -235,7 +234,7 @@ class VectorTest(unittest.TestCase):
         return np.array(rows)
 
     def run_vector(self, workers, mode, copy=True):
-        envs = cclgym.make_vec("Counter-v0", 5, wrappers=["RecordEpisodeStatistics"],
+        envs = counters(5, wrappers=["RecordEpisodeStatistics"],
                                workers=workers, autoreset_mode=mode, copy=copy)
         random = np.random.default_rng(3)
         results = [envs.reset(seed=11)]
@@ -258,7 +257,7 @@ class VectorTest(unittest.TestCase):
                 self.assertTrue(same(self.run_vector(workers, mode), expected), (mode, workers))
 
     def test_types(self):
-        envs = cclgym.make_vec("Counter-v0", 3)
+        envs = counters(3)
         self.assertEqual(envs.metadata["autoreset_mode"], AutoresetMode.NEXT_STEP)
         self.assertEqual(envs.num_envs, 3)
         self.assertEqual(envs.observation_space.shape, (3, 2))
@@ -279,14 +278,14 @@ class VectorTest(unittest.TestCase):
 
     def test_seeds(self):
         options = {"target": 1000000}
-        envs = cclgym.make_vec("Counter-v0", 3, options=options)
+        envs = counters(3, options=options)
         counts = envs.reset(seed=40)[1]["count"]
         for i in range(3):
-            env = cclgym.make("Counter-v0", options)
+            env = counter(options)
             self.assertEqual(env.reset(seed=40 + i)[1]["count"], counts[i])
 
     def test_same_step(self):
-        envs = cclgym.make_vec("Counter-v0", 2, wrappers=["RecordEpisodeStatistics"],
+        envs = counters(2, wrappers=["RecordEpisodeStatistics"],
                                autoreset_mode=AutoresetMode.SAME_STEP)
         envs.reset(seed=1, options={"start": 8})
         infos = envs.step([[1, 2], [1, 1]])[4]
@@ -300,7 +299,7 @@ class VectorTest(unittest.TestCase):
         self.assertNotIn("final_obs", self.run_vector(0, "NextStep")[-1][4])
 
     def test_next_step(self):
-        envs = cclgym.make_vec("Counter-v0", 1)
+        envs = counters(1)
         envs.reset(options={"start": 9})
         self.assertTrue(envs.step([[1, 1]])[2][0])
         observation, rewards, terminated, _, infos = envs.step([[77, 77]])  # ignored
@@ -308,10 +307,10 @@ class VectorTest(unittest.TestCase):
 
     def test_errors(self):
         with self.assertRaisesRegex(cclgym.UserError, "did you mean 'NextStep'"):
-            cclgym.make_vec("Counter-v0", 2, autoreset_mode="NextSteps")
+            counters(2, autoreset_mode="NextSteps")
         with self.assertRaises(ValueError):
-            cclgym.make_vec("Counter-v0", 0)
-        envs = cclgym.make_vec("Counter-v0", 2, workers=2, autoreset_mode="Disabled")
+            counters(0)
+        envs = counters(2, workers=2, autoreset_mode="Disabled")
         with self.assertRaises(cclgym.ResetNeeded):
             envs.step([[1, 1], [1, 1]])
         with self.assertRaises(ValueError):
@@ -327,7 +326,7 @@ class VectorTest(unittest.TestCase):
             envs.conditional_mask(2, [])
 
 
-@unittest.skipUnless(spaces.Box.__module__ == "cclgym.spaces", "the spaces are Gymnasium's")
+@unittest.skipUnless(OWN_SPACES, "the spaces are Gymnasium's")
 class SpacesTest(unittest.TestCase):
     def test_text_and_equality(self):
         box = spaces.Box(-np.inf, np.inf, (17,))
@@ -353,6 +352,10 @@ class SpacesTest(unittest.TestCase):
         self.assertNotIn(1.0, spaces.Discrete(3))
         self.assertNotIn(np.array([1, 3]), both["more"])
         space = spaces.Discrete(4, start=1)
+        batch = spaces.batch(both["more"], 2)
+        self.assertEqual(str(batch), "Box([[1 0]\n [1 0]], 2, (2, 2), int64)")
+        self.assertEqual({tuple(row) for _ in range(99) for row in batch.sample().tolist()},
+                         {(a, b) for a in (1, 2) for b in (0, 1, 2)})
         drawn = {int(space.sample(np.array([0, 1, 0, 1], np.int8))) for _ in range(50)}
         self.assertEqual(drawn, {2, 4})
 

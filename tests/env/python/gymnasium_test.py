@@ -1,4 +1,4 @@
-"""What package cclgym is where Gymnasium is installed (or its stand-in, see CMakeLists.txt)."""
+"""What package cclgym is where Gymnasium is installed (or its stand-in, see run_test.py)."""
 
 import unittest
 
@@ -14,7 +14,9 @@ class GymnasiumTest(unittest.TestCase):
         self.assertIsInstance(env, gymnasium.Env)
         self.assertIs(spaces.Box, gymnasium.spaces.Box)
         self.assertIsInstance(env.observation_space, gymnasium.spaces.Box)
-        self.assertIsInstance(env.action_space, gymnasium.spaces.MultiDiscrete)
+        self.assertIsInstance(env.action_space, gymnasium.spaces.Discrete)
+        self.assertIsInstance(cclgym.make("Counter-v0", flat=False).action_space,
+                              gymnasium.spaces.MultiDiscrete)
         observation, info = env.reset(seed=1)
         self.assertIn(observation, env.observation_space)
         self.assertIn(env.action_space.sample(info["action_mask"]), env.action_space)
@@ -29,10 +31,10 @@ class GymnasiumTest(unittest.TestCase):
     def test_errors_are_gymnasiums(self):
         env = cclgym.make("Counter-v0")
         with self.assertRaises(gymnasium.error.ResetNeeded):
-            env.step([1, 1])
+            env.step(0)
         env.reset(seed=1)
         with self.assertRaises(gymnasium.error.InvalidAction):
-            env.step([3, 1])
+            env.step(4)
 
     def test_registered(self):
         for name in cclgym.environments():
@@ -40,6 +42,8 @@ class GymnasiumTest(unittest.TestCase):
         env = gymnasium.make("cclgym/Counter-v0", options={"target": 4}).unwrapped
         self.assertIsInstance(env, cclgym.Environment)
         self.assertEqual(env.observation_space.high[1], 4)
+        factored = gymnasium.make("cclgym/Counter-v0", flat=False).unwrapped
+        self.assertIsInstance(factored.action_space, gymnasium.spaces.MultiDiscrete)
         envs = gymnasium.make_vec("cclgym/Counter-v0", num_envs=3)
         self.assertEqual(envs.num_envs, 3)
 

@@ -11,6 +11,10 @@ class VectorEnv:
     metadata = {}
     closed = False
 
+    @property
+    def unwrapped(self):
+        return self
+
     def close(self, **arguments):
         if not self.closed:
             self.close_extras(**arguments)

@@ -1,0 +1,62 @@
+"""Runs a test of package cclgym with Gymnasium, and says with which.
+
+    run_test.py --venv FOLDER [--real | --none] TEST.py [NAME...]
+
+The first that is there: Gymnasium of the virtual environment FOLDER (scripts/setup python makes
+it), of the Python that this runs in, and stand_in/, a few names that the package takes from it.
+--real: without the real one the test is skipped (exit code 77).  --none: without any of them.
+Where CI=true, the real one must be there for all but --none.
+"""
+
+import argparse
+import os
+import pathlib
+import runpy
+import subprocess
+import sys
+
+SKIPPED = 77
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def found_in(python):
+    """Gymnasium's version for an interpreter that can load the extension module, or None."""
+    if not os.access(python, os.X_OK):
+        return None
+    script = "import sys, gymnasium; print(sys.implementation.cache_tag, gymnasium.__version__)"
+    done = subprocess.run([python, "-c", script], capture_output=True, text=True, check=False)
+    tag, _, version = done.stdout.strip().partition(" ")
+    return version if done.returncode == 0 and tag == sys.implementation.cache_tag else None
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--venv", required=True)
+    parser.add_argument("--real", action="store_true")
+    parser.add_argument("--none", action="store_true")
+    parser.add_argument("test")
+    parser.add_argument("arguments", nargs="*", help="of unittest: names of tests")
+    options = parser.parse_args()
+    sys.argv = [options.test, *options.arguments]
+    sys.path[0] = str(pathlib.Path(options.test).parent)
+    if options.none:
+        print("gymnasium: none")
+        sys.modules["gymnasium"] = None  # makes every import of it fail
+        runpy.run_path(options.test, run_name="__main__")
+        return
+    for python in (os.path.join(options.venv, "bin", "python3"), sys.executable):
+        version = found_in(python)
+        if version is not None:
+            print(f"gymnasium {version} (real), {python}", flush=True)
+            os.execv(python, [python, "-B", *sys.argv])
+    print("gymnasium: the real one is not there (scripts/setup python installs it)")
+    if os.environ.get("CI") == "true":
+        sys.exit("With CI=true it has to be.")
+    if options.real:
+        sys.exit(SKIPPED)
+    print("gymnasium: stand-in")
+    sys.path.insert(0, str(HERE / "stand_in"))
+    runpy.run_path(options.test, run_name="__main__")
+
+
+main()
