@@ -29,8 +29,8 @@ class EnvChecker {
   ///   masks of zeros and ones with a choice in every dimension, finite rewards;
   /// * conditional masks: within the marginal one and never without a choice; each choice that the
   ///   marginal mask allows is part of a legal action (where there are few enough to try all);
-  /// * actions that are outside of the space, of the wrong size, or illegal throw InvalidAction and
-  ///   change nothing;
+  /// * actions that are outside of the space, of the wrong size, or illegal (unless the spec says
+  ///   that these are not refused) throw InvalidAction and change nothing;
   /// * the same seed and actions give the same bits, in a new environment and (unless it
   ///   keeps_statistics) in a used one; a reset without a seed continues the stream;
   /// * steps before the first reset and after the end throw ResetNeeded;

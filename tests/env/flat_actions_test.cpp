@@ -6,6 +6,7 @@
 #include <set>
 
 #include "env/counter_env.hpp"
+#include "env/nccl_offer.hpp"
 #include "probe_env.hpp"
 #include "topology_models/registry.hpp"
 #include "tuning_testing.hpp"
@@ -267,6 +268,12 @@ TEST_CASE("legal: nccl leaves what NCCL has on the machine") {
         std::string::npos);
   CHECK(error("ndv4", "offline").find("is known for stock-nccl and nccl-2.30") !=
         std::string::npos);
+  // Sends are not put together, nor is anything that NCCL has no algorithm for.
+  const auto fabric = make_fabric({.name = "ndv4", .servers = 2});
+  const NcclOffer offer(kNewestNccl, *fabric);
+  CHECK(offer.has(CollectiveKind::AllToAll, "naive", Protocol::Simple));
+  CHECK_FALSE(offer.has(CollectiveKind::AllToAll, "two-step-composed", Protocol::Simple));
+  CHECK_FALSE(offer.has(CollectiveKind::AllReduce, "all-pairs", Protocol::Simple));
   // What NCCL chooses by itself is among what it has.
   const auto setup = setup_with("{name: ndv4, servers: 2}", "stock-nccl",
                                 {CollectiveKind::AllReduce}, ", legal: nccl");
