@@ -22,7 +22,8 @@ std::map<std::string, ParameterSet> shipped_sets() {
   for (const std::string& file : shipped_set_files()) {
     ParameterSet set = load_parameter_set(file);
     const std::string name = set.model.name;
-    REQUIRE(sets.emplace(name, std::move(set)).second);  // names are unique
+    const bool added = sets.emplace(name, std::move(set)).second;
+    REQUIRE(added);  // names are unique
   }
   return sets;
 }
