@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "agents/trainer.hpp"
+#include "cli/command.hpp"
 #include "core/error.hpp"
 #include "core/text_file.hpp"
 
@@ -50,6 +51,17 @@ Checkpoint load_agent(const AgentRun& run, std::uint64_t seed) {
     throw UserError(quoted(path, 200) + ": of another training than train.yaml beside it");
   }
   return checkpoint;
+}
+
+void print_cost_model_warnings(std::span<const TuningSetup* const> setups) {
+  std::vector<std::string> said;
+  for (const TuningSetup* setup : setups) {
+    const CallSite& site = *setup->site;
+    const std::string text = cost_model_warning(site.cost_model, *site.fabrics.front());
+    if (std::ranges::find(said, text) != said.end()) continue;
+    print_warning(text);
+    said.push_back(text);
+  }
 }
 
 }  // namespace cclgym

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,5 +21,8 @@ struct AgentRun {
 [[nodiscard]] AgentRun load_agent_run(const std::string& folder);
 /// The checkpoint of a seed. Throws UserError if it is damaged or of another training.
 [[nodiscard]] Checkpoint load_agent(const AgentRun& run, std::uint64_t seed);
+
+/// Warns, each text once, of cost models that are not of the machines they stand for.
+void print_cost_model_warnings(std::span<const TuningSetup* const> setups);
 
 }  // namespace cclgym

@@ -191,6 +191,11 @@ int evaluate(const std::vector<std::string>& args) {
       print_error("seed {}: {}\n", seed, policy);
     };
   }
+  if (!quiet) {
+    std::vector<const TuningSetup*> setups;
+    for (const Part& part : parts) setups.push_back(part.setup.get());
+    print_cost_model_warnings(setups);
+  }
   const std::vector<PublishedRow> regimes = published_regimes();
   std::string csv;
   std::string choices;

@@ -10,6 +10,7 @@
 
 #include "agents/trainer.hpp"
 #include "agents/trigger_file.hpp"
+#include "cli/agent_run.hpp"
 #include "cli/command.hpp"
 #include "cli/print.hpp"
 #include "cli/torch_program.hpp"
@@ -113,21 +114,6 @@ void print_result(const TrainConfig& config, std::uint64_t seed, const Iteration
   }
   print_out("seed {}  {} iterations, {:.0f} CPU seconds, {}\n", seed, report.iteration,
             report.cpu_s, checkpoint_path(folder, seed));
-}
-
-// What is to be known of the cost models of all environments, each text once.
-void print_warnings(const TrainConfig& config) {
-  std::vector<std::string> said;
-  const auto warn = [&said](const TrainingEnvironment& environment) {
-    if (!environment.setup()) return;  // of another kind, which has no cost model
-    const CallSite& site = *environment.setup()->site;
-    const std::string text = cost_model_warning(site.cost_model, *site.fabrics.front());
-    if (std::find(said.begin(), said.end(), text) != said.end()) return;
-    print_warning(text);
-    said.push_back(text);
-  };
-  for (const TrainingPart& part : config.parts) warn(*part.environment);
-  for (const EvaluationPart& part : config.evaluation) warn(*part.environment);
 }
 
 // Of every environment that changes, with the agent of a seed.
@@ -237,7 +223,15 @@ int train(const std::vector<std::string>& args) {
   options.threads = static_cast<std::size_t>(
       read_integer(threads, threads_option(), argument_location("threads")));
   check_folders(config, seeds, folder, arguments->has("fresh"));
-  if (!quiet) print_warnings(config);
+  if (!quiet) {
+    std::vector<const TuningSetup*> setups;
+    const auto add = [&setups](const TrainingEnvironment& environment) {
+      if (environment.setup()) setups.push_back(environment.setup().get());  // others have none
+    };
+    for (const TrainingPart& part : config.parts) add(*part.environment);
+    for (const EvaluationPart& part : config.evaluation) add(*part.environment);
+    print_cost_model_warnings(setups);
+  }
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) throw UserError(quoted(folder, 200) + ": cannot be made: " + error.message());

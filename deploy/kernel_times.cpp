@@ -80,16 +80,16 @@ bool KernelTimes::open_file(const std::string& path) {
   constexpr mode_t kMode = 0644;
   const int flags = O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
   const auto regular = [](const struct stat& found) { return S_ISREG(found.st_mode); };
-  const char* const kNotRegular = ": not a regular file (a pipe or a device, say); expected a file";
+  const char* const not_regular = ": not a regular file (a pipe or a device, say); expected a file";
   file_ = ::open(path.c_str(), flags | O_CREAT | O_EXCL, kMode);
   if (file_ >= 0) return true;
   struct stat found {};
-  if (::stat(path.c_str(), &found) == 0 && !regular(found)) throw UserError(path + kNotRegular);
+  if (::stat(path.c_str(), &found) == 0 && !regular(found)) throw UserError(path + not_regular);
   file_ = ::open(path.c_str(), flags);
   if (file_ < 0) throw UserError(path + ": " + std::generic_category().message(errno));
   if (::fstat(file_, &found) == 0 && regular(found)) return false;
   ::close(file_);
-  throw UserError(path + kNotRegular);
+  throw UserError(path + not_regular);
 }
 
 KernelTimes::~KernelTimes() {

@@ -75,6 +75,9 @@ CollectiveTuningEnv::CollectiveTuningEnv(std::shared_ptr<const TuningSetup> setu
       chain_(setup_->regimes) {
   spec_.observation_space = observation_space(observation_);
   const FabricFeatures& fabric = setup_->fabric;
+  const std::string warning =
+      cost_model_warning(setup_->site->cost_model, *setup_->site->fabrics.front());
+  if (!warning.empty()) spec_.warnings.push_back(warning);
   input_.alpha_s = std::max(fabric.alpha_s, fabric.network_alpha_s);
 }
 

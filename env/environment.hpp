@@ -44,6 +44,9 @@ struct EnvironmentSpec {
   /// Whether step() throws InvalidAction on an action of the space that is not legal now. If not,
   /// the environment says what it does instead.
   bool refuses_illegal_actions = true;
+  /// What a user should know of the options before numbers are believed, a sentence each: that no
+  /// parameter set was fitted to the machine, say. In Python, making the environment warns of it.
+  std::vector<std::string> warnings{};
 };
 
 /// A number in `info` that does not apply to this step. Python's info has no such key then.

@@ -76,6 +76,7 @@ void describe(py::object& self, const EnvironmentSpec& spec) {
   self.attr("action_space") = describe(spec.action_space);
   self.attr("has_action_mask") = spec.has_action_mask;
   self.attr("info_names") = spec.info_names;
+  self.attr("warnings") = spec.warnings;
 }
 
 EnvironmentMaker maker(const std::string& name, const std::optional<std::string>& options,

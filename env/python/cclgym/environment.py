@@ -1,6 +1,7 @@
 """One environment."""
 
 import json
+import warnings
 
 import numpy as np
 
@@ -46,6 +47,12 @@ except ImportError:
 def to_json(value):
     """What the extension module reads options from; None stays None."""
     return None if value is None else json.dumps(value)
+
+
+def warn_of(core):
+    """What the options of an environment should not be silent about, as Python's warnings."""
+    for text in core.warnings:
+        warnings.warn(text, UserWarning, stacklevel=4)
 
 
 def checked_seed(seed):
@@ -103,6 +110,7 @@ class Environment(_Base):
         self._core, self._observation, self._mask, self._info = _core.make(
             name, to_json(options), to_json(all_wrappers(wrappers, flat))
         )
+        warn_of(self._core)
         self.observation_space = spaces.build(self._core.observation_space)
         self.action_space = spaces.build(self._core.action_space)
 

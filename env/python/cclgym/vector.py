@@ -3,7 +3,7 @@
 import numpy as np
 
 from cclgym import _core, spaces
-from cclgym.environment import all_wrappers, checked_seed, to_json
+from cclgym.environment import all_wrappers, checked_seed, to_json, warn_of
 
 try:
     from gymnasium.vector import VectorEnv as _Base
@@ -63,6 +63,7 @@ class VectorEnvironment(_Base):
             name, to_json(options), to_json(all_wrappers(wrappers, flat)), num_envs, workers,
             getattr(autoreset_mode, "value", autoreset_mode),
         )
+        warn_of(self._core)
         mode = AutoresetMode(getattr(autoreset_mode, "value", autoreset_mode))
         self.metadata = {"autoreset_mode": mode, "render_modes": []}
         self.single_observation_space = spaces.build(self._core.observation_space)

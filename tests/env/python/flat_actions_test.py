@@ -2,6 +2,7 @@
 and the helpers around them."""
 
 import unittest
+import warnings
 import unittest.mock
 
 import numpy as np
@@ -127,6 +128,16 @@ class HelperTest(unittest.TestCase):
             count(knobs={"channels": [3]})
         with self.assertRaisesRegex(cclgym.UserError, "no action of profile"):
             count(actions="stock-nccl", knobs={"algorithm": "pat"})
+
+    def test_a_machine_without_a_parameter_set_is_warned_of(self):
+        for make in (cclgym.make, cclgym.make_vec):
+            with self.assertWarnsRegex(UserWarning, "no parameter set was fitted to the MI250X"):
+                make("CollectiveTuning-v0", options={"fabric": "frontier", "episode": 4})
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                make("CollectiveTuning-v0", options={"fabric": "ndv4", "episode": 4})
+                make("CollectiveTuning-v0", options={"fabric": "frontier", "episode": 4,
+                                                     "cost_model": "hockney"})
 
 
 if __name__ == "__main__":
