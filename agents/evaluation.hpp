@@ -80,14 +80,15 @@ struct PolicySummary {
 
 /// The summaries in aligned columns, best first.
 [[nodiscard]] std::string evaluation_table(std::span<const PolicySummary> summaries);
-/// A line a cell, policy and seed; `part` names the environment.
-[[nodiscard]] std::string evaluation_csv(std::span<const PolicyRun> runs, const std::string& part,
-                                         bool header);
 /// An environment that policies were run in.
 struct EvaluatedPart {
   std::string label;
   std::vector<PolicyRun> runs;
-  std::string fabric{};  ///< its label: "ndv4 servers=2"
+  std::string fabric{};      ///< its label: "ndv4 servers=2"
+  std::string cost_model{};  ///< CostModel::label(): "hockney (no set for MI250X)"
 };
+
+/// A line a cell, policy and seed.
+[[nodiscard]] std::string evaluation_csv(const EvaluatedPart& part, bool header);
 
 }  // namespace cclgym

@@ -23,11 +23,12 @@ std::string evaluation_table(std::span<const PolicySummary> summaries) {
   return text;
 }
 
-std::string evaluation_csv(std::span<const PolicyRun> runs, const std::string& part, bool header) {
+std::string evaluation_csv(const EvaluatedPart& part, bool header) {
   std::string text;
   if (header) {
     text =
-        "part,policy,seed,collective,size_bytes,calls,time_us,oracle_ratio,default_ratio,choice\n";
+        "part,policy,seed,collective,size_bytes,calls,time_us,oracle_ratio,default_ratio,choice,"
+        "cost_model\n";
   }
   // Names of parts and choosers are the user's: what would break a field becomes a space.
   const auto field = [](std::string name) {
@@ -35,11 +36,12 @@ std::string evaluation_csv(std::span<const PolicyRun> runs, const std::string& p
         name, [](char c) { return c == ',' || c == '\n' || c == '"' || c == '\r'; }, ' ');
     return name;
   };
-  for (const PolicyRun& run : runs) {
+  for (const PolicyRun& run : part.runs) {
     for (const EvaluatedCell& cell : run.cells) {
-      text += fmt::format("{},{},{},{},{},{},{},{},{},{}\n", field(part), field(run.policy),
-                          run.seed, cell.collective, cell.bytes, cell.calls, cell.time_us,
-                          cell.oracle_ratio, cell.default_ratio, field(cell.choice));
+      text += fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", field(part.label),
+                          field(run.policy), run.seed, cell.collective, cell.bytes, cell.calls,
+                          cell.time_us, cell.oracle_ratio, cell.default_ratio, field(cell.choice),
+                          field(part.cost_model));
     }
   }
   return text;

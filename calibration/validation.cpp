@@ -97,14 +97,17 @@ std::map<CallKey, CallRows> rows_of(const std::string& path) {
     line.read(columns.at("round"), "round", round);
     line.read(columns.at("time_us_median"), "time_us_median", time_us);
     if (!(time_us > 0) || !std::isfinite(time_us)) {
-      line.fail(columns.at("time_us_median"), "is no time");
+      line.fail(columns.at("time_us_median"),
+                fmt::format("time_us_median is {}; expected a positive number", time_us));
     }
     CallRows& call = calls[{*kind, bytes}];
     const std::string config = config_text(field("algorithm"), segment);
     call.times_s[config][round] = time_us * 1e-6;
     if (!take_roles(call, field("role"), config)) {
       line.fail(columns.at("role"),
-                "is none of chosen, default, swept (or several with + between them), other");
+                fmt::format("unknown role '{}'; expected chosen, default, swept, several of them "
+                            "with + between, or other",
+                            field("role")));
     }
   }
   return calls;

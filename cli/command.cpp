@@ -124,8 +124,28 @@ std::optional<Arguments> ArgumentReader::read(const std::vector<std::string>& ar
                                   command_.name, command_.usage));
     }
   }
+  for (const auto& option : all.options()) {
+    const std::string& name = option->long_name();
+    // A flag has no value.
+    if (option->semantic()->max_tokens() == 0 || values.count(name) == 0) continue;
+    if (!values[name].as<std::string>().empty()) continue;
+    const bool is_positional = std::any_of(positionals_.begin(), positionals_.end(),
+                                           [&](const auto& one) { return one.name == name; });
+    throw UserError(is_positional ? SourceLocation{.file = name} : argument_location(name),
+                    "is empty; expected a value");
+  }
   check_outputs(values);
   return Arguments(std::move(values));
+}
+
+std::vector<std::string> ArgumentReader::names_besides(const std::vector<std::string>& left) const {
+  std::vector<std::string> names;
+  for (const Positional& positional : positionals_) names.push_back(positional.name);
+  for (const auto& option : options_.options()) names.push_back(option->long_name());
+  std::erase_if(names, [&](const std::string& name) {
+    return std::find(left.begin(), left.end(), name) != left.end();
+  });
+  return names;
 }
 
 void ArgumentReader::check_outputs(const po::variables_map& values) const {

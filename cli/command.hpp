@@ -81,8 +81,12 @@ class ArgumentReader {
 
   /// Prints the command's help and returns nullopt if --help is among the arguments. Throws
   /// UserError on an unknown option (naming the nearest), a missing value or positional argument,
-  /// an option given twice, too many arguments, or an output that is another argument's file.
+  /// an option given twice or empty, too many arguments, or an output that is another argument's
+  /// file.
   [[nodiscard]] std::optional<Arguments> read(const std::vector<std::string>& args) const;
+
+  /// The names of all arguments and options but these, for commands that have modes.
+  [[nodiscard]] std::vector<std::string> names_besides(const std::vector<std::string>& left) const;
 
  private:
   struct Positional {

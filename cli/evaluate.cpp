@@ -206,9 +206,11 @@ int evaluate(const std::vector<std::string>& args) {
       options.calls = static_cast<std::uint64_t>(
           read_integer(arguments->text("calls"), calls_option(), argument_location("calls")));
     }
-    done.push_back(
-        {part.label, evaluate_policies(part.setup, policies, options), part.setup->fabric_label});
-    csv += evaluation_csv(done.back().runs, part.label, csv.empty());
+    done.push_back({.label = part.label,
+                    .runs = evaluate_policies(part.setup, policies, options),
+                    .fabric = part.setup->fabric_label,
+                    .cost_model = part.setup->site->cost_model.label()});
+    csv += evaluation_csv(done.back(), csv.empty());
     choices += choices_text(done.back(), regimes) + "\n";
     if (quiet) continue;
     const std::vector<PolicySummary> summaries = summarize_runs(done.back().runs);

@@ -108,6 +108,7 @@ int guarded_run(const std::vector<std::string>& args) noexcept {
 
 int main(int argc, char** argv) {
   cclgym::open_closed_standard_streams();
+  cclgym::keep_running_without_readers();
   const int code = cclgym::guarded_run({argv + (argc > 0 ? 1 : 0), argv + argc});
   // What could not be written (a full disk, say) must not look like success.
   if (!cclgym::standard_output_lost()) return code;

@@ -126,7 +126,7 @@ MeasuredRows measured_rows(const Command& command, const Arguments& arguments) {
         throw UserError(argument_location("collective"),
                         unknown_name_message("collective", name,
                                              {"all_reduce", "all_gather", "reduce_scatter",
-                                              "broadcast", "alltoall", "sendrecv"}));
+                                              "reduce", "broadcast", "alltoall", "sendrecv"}));
       }
       filter.collectives.push_back(*kind);
     }

@@ -190,6 +190,13 @@ void require_machine(const FabricFeatures& machine, const TextMap& environment,
                               said("ranks"), said("nodes"), label, machine.ranks, machine.servers));
 }
 
+OwnFiles validation_files() {
+  return {.writer = "cclgym validate",
+          .mark = "validation.csv",
+          .mark_begins = "part,collective,",
+          .others = {"validation.html"}};
+}
+
 // Prints the parts and writes them to the folder.
 void publish(const std::vector<Validation>& parts, const std::filesystem::path& folder) {
   const std::string text = validation_text(parts);
@@ -198,11 +205,12 @@ void publish(const std::vector<Validation>& parts, const std::filesystem::path& 
   print_out("{}\npage      {}\n", text, (folder / "validation.html").string());
 }
 
-// Rows that are there, without a measurement: --show.
-int show(const Arguments& arguments) {
-  if (arguments.has("RUN")) {
+// Rows that are there, without a measurement: --show. `measuring`: what is given to measure alone.
+int show(const Arguments& arguments, const std::vector<std::string>& measuring) {
+  for (const std::string& name : measuring) {
+    if (!arguments.has(name)) continue;
     throw UserError(argument_location("show"),
-                    "measures nothing: leave RUN out, or leave --show out to measure");
+                    fmt::format("measures nothing, which {} is for: leave one of them out", name));
   }
   const std::string shown = arguments.text("show");
   const std::string suffix = ".rows.csv";
@@ -229,6 +237,7 @@ int show(const Arguments& arguments) {
     return 0;
   }
   check_output_folder(arguments);
+  refuse_foreign_files(arguments.text("out"), validation_files());
   make_folder(arguments.text("out"));
   publish(parts, arguments.text("out"));
   return 0;
@@ -257,7 +266,8 @@ int validate(const std::vector<std::string>& args) {
   add_sweep_options(reader);
   const auto arguments = reader.read(args);
   if (!arguments) return 0;
-  if (arguments->has("show")) return show(*arguments);
+  if (arguments->has("show"))
+    return show(*arguments, reader.names_besides({"show", "out", "help"}));
   if (!arguments->has("RUN")) {
     throw UserError("missing RUN; expected: cclgym validate " + validate_command().usage);
   }
@@ -265,10 +275,7 @@ int validate(const std::vector<std::string>& args) {
     throw UserError(argument_location("out"), "is missing; expected the folder to write");
   }
   check_output_folder(*arguments);
-  refuse_foreign_files(arguments->text("out"), {.writer = "cclgym validate",
-                                                .mark = "validation.csv",
-                                                .mark_begins = "part,collective,",
-                                                .others = {"validation.html"}});
+  refuse_foreign_files(arguments->text("out"), validation_files());
   const AgentRun run = load_agent_run(arguments->text("RUN"));
   std::string label;
   FabricFeatures machine;

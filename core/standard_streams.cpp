@@ -1,6 +1,7 @@
 #include "core/standard_streams.hpp"
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <fcntl.h>
 #include <unistd.h>
@@ -24,6 +25,13 @@ void open_closed_standard_streams() noexcept {
       [[maybe_unused]] const int ignored = ::open("/", O_RDONLY | O_DIRECTORY);
     }
   }
+}
+
+void keep_running_without_readers() noexcept {
+  struct sigaction action {};
+  action.sa_handler = [](int /*signal*/) {};
+  action.sa_flags = SA_RESTART;
+  [[maybe_unused]] const int ignored = ::sigaction(SIGPIPE, &action, nullptr);
 }
 
 void write_to_standard_output(std::string_view text) noexcept { write_to(stdout, text); }

@@ -10,6 +10,10 @@ namespace cclgym {
 /// file. Each main() calls it first.
 void open_closed_standard_streams() noexcept;
 
+/// Lets writes to a pipe that nobody reads fail, instead of ending the program: work and files are
+/// finished whoever stops listening. Programs that are started get the system's default again.
+void keep_running_without_readers() noexcept;
+
 /// Writes text to standard output. What cannot be written is dropped, so that a command finishes
 /// its work and its files; standard_output_lost() tells.
 void write_to_standard_output(std::string_view text) noexcept;

@@ -112,6 +112,11 @@ std::string read_text_file(const std::string& path, std::size_t max_bytes) {
   const auto close = [](std::FILE* file) { std::fclose(file); };
   const std::unique_ptr<std::FILE, decltype(close)> file(std::fopen(path.c_str(), "rbe"), close);
   if (!file) throw UserError(shown + ": cannot be opened: " + reason(errno));
+  struct stat found {};
+  if (::fstat(::fileno(file.get()), &found) == 0 && S_ISREG(found.st_mode) &&
+      static_cast<std::size_t>(found.st_size) > max_bytes) {
+    refuse_size(shown, max_bytes);
+  }
   std::string contents;
   std::size_t used = 0;
   // Grows with what is there instead of trusting the size that the file system tells: a pipe or a

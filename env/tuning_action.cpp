@@ -133,6 +133,19 @@ std::vector<std::string> default_choosers(ActionProfile profile) {
 
 std::span<const TunedProgram> tuned_programs() { return kPrograms; }
 
+namespace {
+
+bool runs_there(std::string_view chooser, const ChooserSite& site) {
+  try {
+    (void)make_config_chooser(std::string(chooser), site);
+    return true;
+  } catch (const UserError&) {
+    return false;
+  }
+}
+
+}  // namespace
+
 TuningActions::TuningActions(std::shared_ptr<const CallSite> site, const Options& options)
     : site_(std::move(site)),
       options_(options),
@@ -147,8 +160,10 @@ TuningActions::TuningActions(std::shared_ptr<const CallSite> site, const Options
     try {
       choosers_.push_back(make_config_chooser(name, where));
     } catch (const UserError&) {
-      // NCCL does not run on every fabric; a table that cannot be read is a mistake.
-      if (!name.starts_with("nccl-default")) throw;
+      // NCCL does not run on every fabric. A table that cannot be read is a mistake, and so is a
+      // release that is not modelled, wherever NCCL runs.
+      constexpr std::string_view kNewest = "nccl-default";
+      if (!name.starts_with(kNewest) || runs_there(kNewest, where)) throw;
       choosers_.push_back(nullptr);
     }
   }

@@ -27,13 +27,21 @@ std::vector<std::string> collective_names() {
   return names;
 }
 
-// The times and rates of a row are such as a simulation can have.
-void check_measures(const ResultRow& row, const SourceLocation& where) {
+// The values of a row are such as a simulation can have.
+void check_values(const ResultRow& row, const SourceLocation& where) {
   const auto refuse = [&](std::string_view name, double value, const std::string& expected) {
     throw UserError(where,
                     std::string(name) + " is " + format_double(value) + "; expected " + expected);
   };
+  if (!parse_collective(row.collective)) {
+    throw UserError(where, unknown_name_message("collective", row.collective, collective_names()));
+  }
   for (const CsvColumn<ResultRow>& column : kResultColumns) {
+    if (const auto* count = std::get_if<int ResultRow::*>(&column.member)) {
+      const int value = row.**count;
+      if (value < 0) refuse(column.name, value, "a whole number >= 0");
+      continue;
+    }
     const auto* member = std::get_if<double ResultRow::*>(&column.member);
     if (member == nullptr) continue;
     const double value = row.**member;
@@ -58,7 +66,7 @@ ResultTable read_results(const std::string& path) {
       read_csv(path, kResultColumns, {.comments = false, .keep_unended = false});
   std::map<std::string_view, std::size_t> seen;
   for (std::size_t i = 0; i < file.rows.size(); ++i) {
-    check_measures(file.rows[i], file.where[i]);
+    check_values(file.rows[i], file.where[i]);
     const auto [first, fresh] = seen.try_emplace(file.rows[i].cell_key, i);
     if (!fresh) {
       throw UserError(file.where[i], "cell_key " + quoted(file.rows[i].cell_key, 200) +

@@ -126,6 +126,9 @@ std::vector<std::string> collectives_of(const EvaluatedPart& part) {
 
 std::string choices_text(const EvaluatedPart& part, std::span<const PublishedRow> regimes) {
   std::string text;
+  if (!part.cost_model.empty()) {
+    text += fmt::format("{} on {}: cost model {}\n", part.label, part.fabric, part.cost_model);
+  }
   for (const std::string& collective : collectives_of(part)) {
     std::vector<Line> lines = policy_lines(part, collective);
     const std::vector<Line> published = published_lines(part, collective, regimes);

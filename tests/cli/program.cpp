@@ -64,6 +64,14 @@ Ended run_with_streams(const std::vector<std::string>& args, const std::string& 
   if (child == 0) {
     for (int stream = 0; stream < 3; ++stream) {
       const Stream wanted = streams[static_cast<std::size_t>(stream)];
+      if (wanted == Stream::Unread) {
+        std::array<int, 2> ends{};
+        if (::pipe(ends.data()) != 0) ::_exit(127);
+        ::close(ends[0]);
+        ::dup2(ends[1], stream);
+        if (ends[1] > STDERR_FILENO) ::close(ends[1]);
+        continue;
+      }
       const char* const path =
           wanted == Stream::Full ? "/dev/full" : kept[static_cast<std::size_t>(stream)].c_str();
       const int file = ::open(path, stream == 0 ? O_RDONLY : O_WRONLY);

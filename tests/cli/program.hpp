@@ -23,7 +23,8 @@ struct Ended {
 enum class Stream {
   Kept,    ///< input: /dev/null; output and errors: kept in Ended
   Closed,  ///< the descriptor is not open
-  Full     ///< /dev/full
+  Full,    ///< /dev/full
+  Unread   ///< a pipe that nobody reads
 };
 
 /// Runs a program (build/cclgym unless `program` says another) with such streams.

@@ -223,6 +223,21 @@ TEST_CASE("with standard error closed, results are results alone") {
   CHECK(read_file(folder / "o/results.csv") == read_file(folder / "done/results.csv"));
 }
 
+TEST_CASE("a command whose listeners went away finishes its work and its files") {
+  const TemporaryFolder folder;
+  prepare(folder);
+  const Ended errors = run_with_streams({"run", "e.yaml", "--out", "o"}, folder.path(),
+                                        {Stream::Kept, Stream::Kept, Stream::Unread});
+  CHECK(errors.code == 0);
+  CHECK(read_file(folder / "o/results.csv") == read_file(folder / "done/results.csv"));
+  CHECK(fs::exists(folder / "o/report.html"));
+  const Ended output = run_with_streams({"run", "e.yaml", "--out", "p"}, folder.path(),
+                                        {Stream::Kept, Stream::Unread, Stream::Kept});
+  CHECK(output.code == 1);
+  CHECK(output.err.find("standard output cannot be written") != std::string::npos);
+  CHECK(fs::exists(folder / "p/report.html"));
+}
+
 // Their exit code for a full output is not that of a command: their driver sees the end of it.
 TEST_CASE("the workers guard their streams, too") {
   struct Worker {

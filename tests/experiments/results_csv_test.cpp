@@ -90,7 +90,7 @@ TEST_CASE("results read back with the same bits") {
     row.busbw_GBps = any_double();
     row.seed = random();
     row.flows = static_cast<std::int64_t>(random());
-    row.steps = static_cast<int>(random());
+    row.steps = static_cast<int>(random() >> 33U);
     rows.push_back(row);
   }
   rows[0].time_max_us = std::numeric_limits<double>::max();
@@ -134,6 +134,14 @@ TEST_CASE("times and rates that no simulation has are refused, with their line")
         ":3:1: time_min_us is 3.5; expected at most time_us, 3");
   CHECK(refusal(with(&ResultRow::time_max_us, "2.5")) ==
         ":3:1: time_max_us is 2.5; expected at least time_us, 3");
+  ResultRow row = test::row("ring", "LL", 1, 16, 3);
+  row.channels = -5;
+  CHECK(refusal(result_header() + "\n" + to_csv(row) + "\n") ==
+        ":2:1: channels is -5; expected a whole number >= 0");
+  row.channels = 1;
+  row.collective = "foo";
+  CHECK(refusal(result_header() + "\n" + to_csv(row) + "\n")
+            .starts_with(":2:1: unknown collective 'foo'"));
 }
 
 TEST_CASE("a results file cut at any byte gives the whole rows before the cut") {

@@ -56,6 +56,8 @@ class VectorEnvironment(_Base):
                  autoreset_mode="NextStep", copy=True, render_mode=None, flat=True):
         if render_mode is not None:
             raise ValueError(f"{name} has no render modes, found {render_mode!r}")
+        if not isinstance(num_envs, (int, np.integer)) or num_envs < 1:
+            raise ValueError(f"num_envs is {num_envs!r}; expected a whole number >= 1")
         self.name = name
         self.num_envs = num_envs
         self._copy = copy

@@ -37,9 +37,11 @@ TEST_CASE("the oracle takes the oracle's time, the default the default's") {
   CHECK(summaries.back().p90_cell <= summaries.back().worst_cell);
   for (const PolicySummary& one : summaries) CHECK(one.seeds == 2);
 
-  const std::string csv = evaluation_csv(runs, "a,b", true);
+  const std::string csv =
+      evaluation_csv({.label = "a,b", .runs = runs, .cost_model = "hockney (no set for X)"}, true);
   CHECK(std::count(csv.begin(), csv.end(), '\n') == 1 + 6 * 11);
   CHECK(csv.find("\na b,oracle,1,allreduce,1024,1,") != std::string::npos);
+  CHECK(csv.ends_with(",hockney (no set for X)\n"));
   for (const PolicyRun& run : runs) {
     for (const EvaluatedCell& cell : run.cells) {
       // What a chooser chose is said, not who it was.
