@@ -112,6 +112,9 @@ int main(int argc, char** argv) {
   const int code = cclgym::guarded_run({argv + (argc > 0 ? 1 : 0), argv + argc});
   // What could not be written (a full disk, say) must not look like success.
   if (!cclgym::standard_output_lost()) return code;
-  cclgym::tell("error: ", "standard output cannot be written");
+  // A reader that has seen enough wants no message.
+  if (!cclgym::standard_output_unread()) {
+    cclgym::tell("error: ", "standard output cannot be written");
+  }
   return code == 0 ? cclgym::kOutputLost : code;
 }

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstdio>
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 namespace cclgym {
@@ -37,6 +38,11 @@ void keep_running_without_readers() noexcept {
 void write_to_standard_output(std::string_view text) noexcept { write_to(stdout, text); }
 
 void write_to_standard_error(std::string_view text) noexcept { write_to(stderr, text); }
+
+bool standard_output_unread() noexcept {
+  pollfd output{.fd = STDOUT_FILENO, .events = POLLOUT, .revents = 0};
+  return ::poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
+}
 
 bool standard_output_lost() noexcept {
   return std::fflush(stdout) != 0 || std::ferror(stdout) != 0;

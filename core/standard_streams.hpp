@@ -20,6 +20,8 @@ void write_to_standard_output(std::string_view text) noexcept;
 /// The same for standard error, where nobody is left to be told.
 void write_to_standard_error(std::string_view text) noexcept;
 
+/// Is standard output a pipe whose reader has gone, as `head` does when it has seen enough?
+[[nodiscard]] bool standard_output_unread() noexcept;
 /// Writes what standard output still holds back. True if a part of the output, now or before, could
 /// not be written: of these functions, of stdio's and of std::cout.
 [[nodiscard]] bool standard_output_lost() noexcept;

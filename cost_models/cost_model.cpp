@@ -238,7 +238,7 @@ std::string cost_model_warning(const CostModel& model, const Fabric& fabric) {
     const std::string of = model.gpu_models.empty()
                                ? "processes that have no GPUs"
                                : fmt::format("{}", fmt::join(model.gpu_models, " and "));
-    return fmt::format("cost model {} was fitted to {}, but fabric '{}' has {}", model.name, of,
+    return fmt::format("cost model {} stands for {}, but fabric '{}' has {}", model.name, of,
                        fabric.name(), fabric.gpu_model());
   }
   return fmt::format(

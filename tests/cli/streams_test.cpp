@@ -234,7 +234,7 @@ TEST_CASE("a command whose listeners went away finishes its work and its files")
   const Ended output = run_with_streams({"run", "e.yaml", "--out", "p"}, folder.path(),
                                         {Stream::Kept, Stream::Unread, Stream::Kept});
   CHECK(output.code == 1);
-  CHECK(output.err.find("standard output cannot be written") != std::string::npos);
+  CHECK(output.err.find("error") == std::string::npos);
   CHECK(fs::exists(folder / "p/report.html"));
 }
 
