@@ -174,7 +174,7 @@ TEST_CASE("a set that is not of the fabric's GPUs says so") {
       {"mi300x", "hockney", "hockney", ""},
       {"mi300x", "v100", "v100 (not of MI300X)",
        "cost model v100 stands for V100, but fabric 'mi300x' has MI300X"},
-      {"dgx1", "h100", "h100 (not of V100)", "fitted to H100 and H200, but fabric 'dgx1' has V100"},
+      {"dgx1", "h100", "h100 (not of V100)", "stands for H100 and H200, but fabric 'dgx1' has V100"},
       {"ndv4", "openmpi-tcp", "openmpi-tcp (not of A100)", "processes that have no GPUs"},
       {"frontier", "auto", "hockney (no set for MI250X)",
        "no parameter set was fitted to the MI250X of fabric 'frontier'"},
