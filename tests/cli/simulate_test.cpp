@@ -99,8 +99,7 @@ TEST_CASE("simulate warns of a cost model that is not of the fabric's GPUs") {
   };
   const Ended other = of({"--fabric", "mi300x", "--cost-model", "v100"});
   CHECK(other.code == 0);
-  CHECK(other.err ==
-        "warning: cost model v100 stands for V100, but fabric 'mi300x' has MI300X\n");
+  CHECK(other.err == "warning: cost model v100 stands for V100, but fabric 'mi300x' has MI300X\n");
   CHECK(other.out.find("cost model v100 (not of MI300X), ") != std::string::npos);
   const Ended none = of({"--fabric", "frontier", "--json"});
   CHECK(none.err.starts_with("warning: no parameter set was fitted to the MI250X"));
