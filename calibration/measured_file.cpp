@@ -259,8 +259,8 @@ Measurement read_row(const Reader& reader, const MeasuredFileContext& context) {
   return row;
 }
 
-// What is told of rows that do not say it themselves has to be of use to one of them: where all say
-// it, another value than theirs is a mistake.
+// Refuses a context value that no row needs: where every row states its own value, a different one
+// in the context is a mistake.
 class ToldOfRows {
  public:
   ToldOfRows(std::string_view what, std::string told) : what_(what), told_(std::move(told)) {}
@@ -288,7 +288,7 @@ class ToldOfRows {
   SourceLocation where_;
 };
 
-// Which options about the file its rows contradict.
+// Names the options about the file that its rows contradict.
 class ContextCheck {
  public:
   explicit ContextCheck(const MeasuredFileContext& context)

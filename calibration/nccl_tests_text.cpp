@@ -217,7 +217,7 @@ class Reader {
     rows_.push_back(std::move(row));
   }
 
-  // What an option says of the run must not be other than what the output says.
+  // An option must not contradict what the output says of the run.
   void require_as_said(std::string_view name, int printed, const std::optional<int>& option,
                        const Word& word) const {
     if (!option || *option == printed) return;

@@ -38,7 +38,7 @@ class Predictor {
   [[nodiscard]] const std::vector<MeasuredCell>& cells() const { return cells_; }
   /// The set that a cell (by its place) names.
   [[nodiscard]] const ParameterSet& set_of(std::size_t cell) const;
-  /// What cost_model_warning says of the cost models that cells name, each text once.
+  /// The warnings of cost_model_warning for the cost models that cells name, each text once.
   [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
 
   /// In the order of the cells, all under this cost model. `wanted`, if not empty, says which cells

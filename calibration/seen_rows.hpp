@@ -19,7 +19,7 @@ enum class Seen : std::uint8_t {
 /// "fitted", "held out", "not said".
 [[nodiscard]] std::string_view to_string(Seen seen);
 
-/// Of a cell that is simulated with this set. A cell counts as fitted if any of its rows may be
+/// Says whether a fit of this set saw the cell. A cell counts as fitted if any of its rows may be
 /// among those of the set's `fitted_to`. Throws UserError at the set's list if it names a
 /// collective that there is not.
 [[nodiscard]] Seen seen_by(const ParameterSet& set, const MeasuredCell& cell);

@@ -137,7 +137,7 @@ class SweepFile {
     const std::size_t end = text.find('\n');
     const std::string line = text.substr(0, end);
     const std::string columns = "," + key_of(sweep_result_columns());
-    // Of a header that was being written, what is left begins as the columns of some sweep do.
+    // A sweep that was killed while it wrote its header leaves the beginning of that header.
     const bool piece = end == std::string::npos && header_of(plan).starts_with(line);
     if (line.ends_with(columns) || piece) return;
     throw UserError({path_, 1, 1},

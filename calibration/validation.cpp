@@ -135,7 +135,7 @@ double resampled_mean(const std::vector<double>& values, Random& random) {
   return sum / static_cast<double>(values.size());
 }
 
-// With exp of the 2.5 % and 97.5 % points of the resampled means, whose logarithm's mean is given.
+// Returns exp of the mean logarithm, and of the 2.5 % and 97.5 % points of the resampled means.
 PairedRatio ratio_of(double log_mean, std::vector<double> means) {
   std::ranges::sort(means);
   const auto at = [&](double share) {
@@ -144,14 +144,15 @@ PairedRatio ratio_of(double log_mean, std::vector<double> means) {
   return {.mean = std::exp(log_mean), .low = at(0.025), .high = at(0.975)};
 }
 
-// Of one call: resampled rounds.
+// Returns the ratio of one call; its interval comes from resampled rounds.
 PairedRatio call_ratio(const std::vector<double>& ratios, Random& random) {
   std::vector<double> means;
   for (int i = 0; i < kResamples; ++i) means.push_back(resampled_mean(ratios, random));
   return ratio_of(mean_of(ratios), std::move(means));
 }
 
-// Of several: resampled calls, and of those resampled rounds. calls not empty.
+// Returns the ratio over several calls, at least one; its interval comes from resampled calls, and
+// of those resampled rounds.
 PairedRatio calls_ratio(const std::vector<std::vector<double>>& calls, Random& random) {
   std::vector<double> means;
   for (const auto& ratios : calls) means.push_back(mean_of(ratios));

@@ -232,7 +232,7 @@ MeasureAnswer WorkerProcess::measure(const MeasureRequest& request, double timeo
       } else if (answers(message, id)) {
         return answer_of(message);
       } else {
-        // What else it says is not to be trusted.
+        // A worker that answers wrongly once is not trusted any further.
         stop();
         return {.status = MeasureStatus::Failed,
                 .message = fmt::format("an answer with the id {}; expected {}",

@@ -37,7 +37,7 @@ bool is_of_training(const std::string& name) {
   return name.starts_with("seed-") || std::ranges::find(kNames, name) != kNames.end();
 }
 
-// What an option may not write to: files of the run itself.
+// Refuses an output that is a file of the run itself.
 void check_targets(const Arguments& arguments) {
   namespace fs = std::filesystem;
   std::error_code error;

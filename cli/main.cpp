@@ -53,7 +53,7 @@ std::string version() {
   return text;
 }
 
-// Without formatting, which could throw.
+// Writes without formatting, which could throw.
 void tell(const char* kind, const char* message) noexcept {
   write_to_standard_error(kind);
   write_to_standard_error(message);
@@ -85,7 +85,7 @@ int run_program(const std::vector<std::string>& args) {
   throw UserError(unknown_name_message("command", name, names));
 }
 
-// The exit code; what is thrown is told on standard error.
+// Returns the exit code, and reports an exception on standard error.
 int guarded_run(const std::vector<std::string>& args) noexcept {
   try {
     return run_program(args);

@@ -10,13 +10,13 @@
 
 namespace cclgym {
 
-/// To standard output.
+/// Formats a text and writes it to standard output.
 template <class... Values>
 void print_out(fmt::format_string<Values...> text, Values&&... values) {
   write_to_standard_output(fmt::format(text, std::forward<Values>(values)...));
 }
 
-/// To standard error.
+/// Formats a text and writes it to standard error.
 template <class... Values>
 void print_error(fmt::format_string<Values...> text, Values&&... values) {
   write_to_standard_error(fmt::format(text, std::forward<Values>(values)...));

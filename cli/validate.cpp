@@ -205,7 +205,8 @@ void publish(const std::vector<Validation>& parts, const std::filesystem::path& 
   print_out("{}\npage      {}\n", text, (folder / "validation.html").string());
 }
 
-// Rows that are there, without a measurement: --show. `measuring`: what is given to measure alone.
+// Carries out --show: prints rows of an earlier validation. `measuring` names the options that only
+// a measurement takes.
 int show(const Arguments& arguments, const std::vector<std::string>& measuring) {
   for (const std::string& name : measuring) {
     if (!arguments.has(name)) continue;

@@ -17,7 +17,7 @@ void keep_running_without_readers() noexcept;
 /// Writes text to standard output. What cannot be written is dropped, so that a command finishes
 /// its work and its files; standard_output_lost() tells.
 void write_to_standard_output(std::string_view text) noexcept;
-/// The same for standard error, where nobody is left to be told.
+/// Writes text to standard error; what cannot be written is dropped.
 void write_to_standard_error(std::string_view text) noexcept;
 
 /// Is standard output a pipe whose reader has gone, as `head` does when it has seen enough?

@@ -72,7 +72,8 @@ std::string checked_name(const std::string& path) {
   return shown;
 }
 
-// What is at a path that is to be read: something, and no folder.
+// Returns the status of a path that is to be read. Throws UserError if nothing or a folder is
+// there.
 std::filesystem::file_status status_to_read(const std::string& path, const std::string& shown) {
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(path, error);

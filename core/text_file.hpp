@@ -7,15 +7,15 @@
 
 namespace cclgym {
 
-/// The whole contents of a file. A pipe is read to its end, which may have to be waited for: a
-/// shell's
-/// <(…) is one. Throws UserError "PATH: …" if there is no such file, it is a folder, it cannot be
-/// read, or it has more than `max_bytes` bytes.
+/// Returns the whole contents of a file. A pipe, such as a shell's <(…), is read to its end, which
+/// the caller may have to wait for. Throws UserError "PATH: …" if there is no such file, it is a
+/// folder, it cannot be read, or it has more than `max_bytes` bytes.
 [[nodiscard]] std::string read_text_file(const std::string& path, std::size_t max_bytes);
 
-/// The same for who must never wait, as a plugin in a job that starts: what is no regular file
-/// (a pipe, a device, a socket) is refused before it is opened, and no more is read than the size
-/// that the file system tells. Files that tell none, those of /proc among them, are empty here.
+/// Reads a file for a caller that must never wait, such as a plugin while a job starts. Anything
+/// but a regular file (a pipe, a device, a socket) is refused before it is opened, and no more is
+/// read than the size that the file system states. Files that state none, such as those of /proc,
+/// read as empty.
 [[nodiscard]] std::string read_regular_file(const std::string& path, std::size_t max_bytes);
 
 /// Writes a file whole or not at all: into a temporary file of a new name beside it, which then

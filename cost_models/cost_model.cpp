@@ -27,7 +27,7 @@ extern const std::string_view parameters_v100_abci;
 
 namespace {
 
-// When `auto` takes a set.
+// Says when `auto` takes a set.
 enum class Use : std::uint8_t { Gpu, Fabric, ByName };
 
 // A shipped parameter set, and whose it is.
@@ -214,7 +214,8 @@ ParameterSet parameter_set_for(std::string_view name, const Fabric& fabric) {
   const std::string& gpus = fabric.gpu_model();
   if (name != "auto") {
     ParameterSet set = shipped_parameter_set(name);
-    // hockney is of no GPU; and what a fabric's GPUs are that does not say is the user's to know.
+    // hockney describes no GPU, and only the user knows the GPUs of a fabric that does not state
+    // them.
     if (!set.model.hockney && !gpus.empty() && !describes(set.model.gpu_models, fabric)) {
       set.model.misfit = "not of " + gpus;
     }

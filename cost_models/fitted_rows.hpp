@@ -13,7 +13,7 @@
 
 namespace cclgym {
 
-/// Rows of one system: those that every member lets through.
+/// Rows of one system. A row belongs to them if every member below admits it.
 struct FittedRows {
   std::string system;                   ///< as the rows name it: "Polaris"
   std::set<int> ranks{};                ///< empty: any

@@ -312,7 +312,8 @@ CudaFit fit_cuda(const CudaMeasurements& measured, const CostModel& start) {
 
 std::string cuda_set_yaml(const CudaFit& fit, const CudaMeasurements& measured,
                           const ParameterSet& start, const std::string& name) {
-  // What is measured here are no rows of collectives: the start's are all that fits have seen.
+  // These measurements are not rows of collectives, so that the start's rows stay the only fitted
+  // ones.
   ParameterSet set{.model = start.model, .fitted_to = start.fitted_to};
   for (const CostParameter& parameter : cost_parameters()) {
     set.sources[parameter.name] =

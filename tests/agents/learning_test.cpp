@@ -48,7 +48,7 @@ std::string bandit(const std::string& ppo) {
          ppo + "}\nevaluate_every: 1\n";
 }
 
-// Of the bandit's arms, by the oracle.
+// The rewards of the bandit's arms, by the oracle.
 struct Arms {
   double best_reward = -std::numeric_limits<double>::infinity();
   double mean_reward = 0;
