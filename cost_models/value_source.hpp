@@ -46,9 +46,10 @@ struct ValueSource {
 /// The source of a value that is the one of parameter set `set`, which says `there` of it.
 [[nodiscard]] std::string taken_over_source(std::string_view set, std::string_view there);
 
-/// What stands for the source of a value that a set leaves at its default.
-inline constexpr std::string_view kDefaultSource = "set by hand: the default";
-/// What stands for the source of a value that a set has without a source. read_source refuses it.
+/// Stands for the source of a value that a set leaves at the default of its parameter: nobody chose
+/// it for this set.
+inline constexpr std::string_view kDefaultSource = "taken over from cclgym: the default";
+/// Stands for the source of a value that a set has without a source. read_source refuses it.
 inline constexpr std::string_view kNoSource = "not said there";
 
 }  // namespace cclgym

@@ -14,7 +14,7 @@ namespace {
 // " f": what kind of value it is, in the letters of the page.
 std::string mark(const ParameterSet& set, const std::string& parameter) {
   const auto source = set.sources.find(parameter);
-  if (source == set.sources.end()) return "";
+  if (source == set.sources.end() || source->second.ends_with(kDefaultSource)) return "";
   const ValueSource read = read_source(source->second);
   switch (read.kind) {
     case SourceKind::Fitted:

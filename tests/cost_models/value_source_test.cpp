@@ -168,6 +168,20 @@ TEST_CASE("a fitted value of a shipped set lies in its interval") {
   CHECK(fitted > 150);
 }
 
+TEST_CASE("what a shipped set calls the default is the default") {
+  int defaults = 0;
+  for (const auto& [name, set] : shipped_sets()) {
+    for (const CostParameter& parameter : cost_parameters()) {
+      const auto source = set.sources.find(parameter.name);
+      if (source == set.sources.end() || !source->second.ends_with(kDefaultSource)) continue;
+      INFO(name << ", " << parameter.name);
+      CHECK(parameter.get(set.model) == parameter.get(CostModel{}));
+      ++defaults;
+    }
+  }
+  CHECK(defaults > 100);
+}
+
 TEST_CASE("what a shipped set took over from another stands there") {
   const std::map<std::string, ParameterSet> sets = shipped_sets();
   int taken = 0;
