@@ -7,7 +7,7 @@
 #include <span>
 #include <string_view>
 
-#include "env/environment.hpp"
+#include "env/gym/environment.hpp"
 
 namespace cclgym {
 

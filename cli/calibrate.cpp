@@ -1,15 +1,15 @@
 // cclgym calibrate: real collectives, measured.
 #include <algorithm>
 
+#include "calibration/backends/gpu_backends.hpp"
+#include "calibration/backends/mpi_backend.hpp"
 #include "calibration/cuda/cuda_cells.hpp"
-#include "calibration/cuda/nccl_cells.hpp"
-#include "calibration/gpu_backends.hpp"
-#include "calibration/mpi_backend.hpp"
-#include "cli/command.hpp"
-#include "cli/measured_options.hpp"
-#include "cli/mpi_options.hpp"
-#include "cli/print.hpp"
-#include "cli/sweep_options.hpp"
+#include "calibration/cuda/nccl/nccl_cells.hpp"
+#include "cli/support/command.hpp"
+#include "cli/support/measured_options.hpp"
+#include "cli/support/mpi_options.hpp"
+#include "cli/support/print.hpp"
+#include "cli/support/sweep_options.hpp"
 
 namespace cclgym {
 

@@ -1,17 +1,17 @@
 // cclgym compare: every measured row, simulated, and how far off that is.
-#include "calibration/compare.hpp"
+#include "calibration/compare/compare.hpp"
 
 #include <filesystem>
 #include <iostream>
 #include <unistd.h>
 
-#include "cli/command.hpp"
-#include "cli/measured_options.hpp"
-#include "cli/print.hpp"
-#include "cli/run_cells.hpp"
-#include "core/own_files.hpp"
-#include "core/text_file.hpp"
-#include "experiments/progress.hpp"
+#include "cli/support/command.hpp"
+#include "cli/support/measured_options.hpp"
+#include "cli/support/print.hpp"
+#include "cli/support/run_cells.hpp"
+#include "core/files/own_files.hpp"
+#include "core/files/text_file.hpp"
+#include "core/progress.hpp"
 
 namespace cclgym {
 

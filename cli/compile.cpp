@@ -3,11 +3,11 @@
 #include <memory>
 #include <utility>
 
-#include "cli/command.hpp"
-#include "cli/print.hpp"
-#include "collectives/algorithm.hpp"
-#include "collectives/msccl_xml.hpp"
-#include "core/text_file.hpp"
+#include "cli/support/command.hpp"
+#include "cli/support/print.hpp"
+#include "collectives/library/algorithm.hpp"
+#include "collectives/msccl/msccl_xml.hpp"
+#include "core/files/text_file.hpp"
 #include "core/units.hpp"
 
 namespace cclgym {

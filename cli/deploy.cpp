@@ -4,21 +4,21 @@
 #include <fmt/core.h>
 #include <map>
 
-#include "agents/deployed_dispatch.hpp"
-#include "agents/deployed_machine.hpp"
-#include "agents/deployed_release.hpp"
-#include "agents/deployed_setup.hpp"
-#include "agents/tuner_csv.hpp"
-#include "cli/agent_run.hpp"
-#include "cli/command.hpp"
-#include "cli/deploy_constants.hpp"
-#include "cli/deploy_folder.hpp"
-#include "cli/exported_policy.hpp"
-#include "cli/print.hpp"
-#include "core/text_file.hpp"
-#include "deploy/kernel_times.hpp"
-#include "deploy/tuner_choices.hpp"
-#include "experiments/version.hpp"
+#include "agents/export/deployed_dispatch.hpp"
+#include "agents/export/deployed_machine.hpp"
+#include "agents/export/deployed_release.hpp"
+#include "agents/export/deployed_setup.hpp"
+#include "agents/export/tuner_csv.hpp"
+#include "cli/deployment/deploy_constants.hpp"
+#include "cli/deployment/deploy_folder.hpp"
+#include "cli/deployment/exported_policy.hpp"
+#include "cli/support/agent_run.hpp"
+#include "cli/support/command.hpp"
+#include "cli/support/print.hpp"
+#include "core/files/text_file.hpp"
+#include "core/version.hpp"
+#include "deploy/nccl_plugin/kernel_times.hpp"
+#include "deploy/nccl_plugin/tuner_choices.hpp"
 
 namespace cclgym {
 

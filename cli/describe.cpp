@@ -1,11 +1,11 @@
 // cclgym describe: what a fabric looks like.
-#include "topology_models/describe.hpp"
+#include "topology_models/describe/describe.hpp"
 
-#include "cli/command.hpp"
-#include "cli/fabric_options.hpp"
-#include "cli/print.hpp"
-#include "core/text_file.hpp"
-#include "topology_models/registry.hpp"
+#include "cli/support/command.hpp"
+#include "cli/support/fabric_options.hpp"
+#include "cli/support/print.hpp"
+#include "core/files/text_file.hpp"
+#include "topology_models/machines/registry.hpp"
 
 namespace cclgym {
 

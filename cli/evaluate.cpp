@@ -5,18 +5,18 @@
 #include <map>
 
 #include "agents/baselines/registry.hpp"
-#include "agents/evaluation.hpp"
-#include "agents/learned_policy.hpp"
-#include "agents/retuning_policy.hpp"
-#include "agents/trigger_file.hpp"
-#include "cli/agent_run.hpp"
-#include "cli/command.hpp"
-#include "cli/print.hpp"
-#include "core/own_files.hpp"
-#include "core/text_file.hpp"
-#include "sim/config_chooser.hpp"
-#include "training_report/choice_ranges.hpp"
-#include "training_report/training_page.hpp"
+#include "agents/evaluation/evaluation.hpp"
+#include "agents/training/learned_policy.hpp"
+#include "agents/trigger/retuning_policy.hpp"
+#include "agents/trigger/trigger_file.hpp"
+#include "cli/support/agent_run.hpp"
+#include "cli/support/command.hpp"
+#include "cli/support/print.hpp"
+#include "core/files/own_files.hpp"
+#include "core/files/text_file.hpp"
+#include "experiments/training/choice_ranges.hpp"
+#include "experiments/training/training_page.hpp"
+#include "sim/tuners/tuner.hpp"
 
 namespace cclgym {
 
@@ -61,8 +61,8 @@ EvaluatedPolicy baseline(const std::string& name) {
   (void)make_baseline(name);  // says what is wrong before anything runs
   EvaluatedPolicy policy{.name = name,
                          .make = [name](std::uint64_t /*seed*/) { return make_baseline(name); },
-                         .choosers = {}};
-  if (is_config_chooser(name)) policy.choosers = {name};
+                         .tuners = {}};
+  if (is_tuner(name)) policy.tuners = {name};
   return policy;
 }
 

@@ -6,15 +6,15 @@
 #include <optional>
 #include <string_view>
 
-#include "agents/torchscript.hpp"
-#include "agents/tuner_csv.hpp"
-#include "cli/agent_run.hpp"
-#include "cli/command.hpp"
-#include "cli/exported_policy.hpp"
-#include "cli/print.hpp"
-#include "cli/torch_program.hpp"
-#include "core/text_file.hpp"
-#include "deploy/policy_file.hpp"
+#include "agents/export/torchscript.hpp"
+#include "agents/export/tuner_csv.hpp"
+#include "cli/deployment/exported_policy.hpp"
+#include "cli/support/agent_run.hpp"
+#include "cli/support/command.hpp"
+#include "cli/support/print.hpp"
+#include "cli/support/torch_program.hpp"
+#include "core/files/text_file.hpp"
+#include "deploy/runtime/policy_file.hpp"
 
 namespace cclgym {
 

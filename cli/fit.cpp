@@ -1,5 +1,5 @@
 // cclgym fit: a parameter set from measured times.
-#include "calibration/fit.hpp"
+#include "calibration/fit/fit.hpp"
 
 #include <charconv>
 #include <filesystem>
@@ -7,13 +7,14 @@
 #include <iostream>
 #include <unistd.h>
 
-#include "cli/command.hpp"
-#include "cli/measured_options.hpp"
-#include "cli/print.hpp"
-#include "cli/run_cells.hpp"
-#include "core/text_file.hpp"
+#include "cli/support/command.hpp"
+#include "cli/support/measured_options.hpp"
+#include "cli/support/print.hpp"
+#include "cli/support/run_cells.hpp"
+#include "core/files/text_file.hpp"
 #include "core/units.hpp"
-#include "topology_models/registry.hpp"
+#include "cost_models/parameters/shipped_sets.hpp"
+#include "topology_models/machines/registry.hpp"
 
 namespace cclgym {
 

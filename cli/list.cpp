@@ -4,14 +4,15 @@
 #include <functional>
 #include <utility>
 
-#include "cli/command.hpp"
-#include "cli/print.hpp"
-#include "collectives/algorithm.hpp"
+#include "cli/support/command.hpp"
+#include "cli/support/print.hpp"
+#include "collectives/library/algorithm.hpp"
 #include "cost_models/cost_model.hpp"
-#include "sim/config_chooser.hpp"
-#include "sim/engine.hpp"
-#include "sim/noise_profile.hpp"
-#include "topology_models/registry.hpp"
+#include "cost_models/parameters/shipped_sets.hpp"
+#include "sim/engine/engine.hpp"
+#include "sim/noise/noise_profile.hpp"
+#include "sim/tuners/tuner.hpp"
+#include "topology_models/machines/registry.hpp"
 
 namespace cclgym {
 
@@ -47,7 +48,7 @@ Lines algorithms() {
     lines.emplace_back(info.name, info.description);
     lines.emplace_back("", fmt::format("{}; {}", kinds, info.rank_rule));
   }
-  for (const ConfigChooserInfo& info : config_chooser_infos()) {
+  for (const TunerInfo& info : tuner_infos()) {
     lines.emplace_back(info.form, "chooses the configuration of each call: " + info.description);
   }
   return lines;

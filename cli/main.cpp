@@ -3,11 +3,11 @@
 #include <fmt/core.h>
 
 #include "calibration/cuda/cuda_build.hpp"
-#include "cli/command.hpp"
-#include "cli/print.hpp"
+#include "cli/support/command.hpp"
+#include "cli/support/print.hpp"
 #include "core/error.hpp"
-#include "experiments/version.hpp"
-#include "sim/engine.hpp"
+#include "core/version.hpp"
+#include "sim/engine/engine.hpp"
 
 namespace cclgym {
 namespace {

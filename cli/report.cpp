@@ -1,15 +1,15 @@
 // cclgym report: the table and the HTML page of a run that was made before.
-#include "experiments/report.hpp"
+#include "experiments/report/report.hpp"
 
 #include <iostream>
 
-#include "cli/command.hpp"
-#include "cli/print.hpp"
-#include "experiments/published_comparison.hpp"
-#include "experiments/report_summary.hpp"
-#include "experiments/results.hpp"
-#include "experiments/run_folder.hpp"
-#include "experiments/table.hpp"
+#include "cli/support/command.hpp"
+#include "cli/support/print.hpp"
+#include "experiments/published/published_comparison.hpp"
+#include "experiments/run/results.hpp"
+#include "experiments/run/run_folder.hpp"
+#include "experiments/summary/report_summary.hpp"
+#include "experiments/summary/table.hpp"
 
 namespace cclgym {
 

@@ -1,18 +1,18 @@
 // cclgym run: a batch experiment, from its YAML file to results, table, report and timelines.
 #include <iostream>
 
-#include "cli/command.hpp"
-#include "cli/run_cells.hpp"
-#include "core/text_file.hpp"
-#include "experiments/experiment_options.hpp"
-#include "experiments/load_experiment.hpp"
-#include "experiments/published_comparison.hpp"
-#include "experiments/report.hpp"
-#include "experiments/report_summary.hpp"
-#include "experiments/results.hpp"
-#include "experiments/run_experiment.hpp"
-#include "experiments/run_folder.hpp"
-#include "experiments/table.hpp"
+#include "cli/support/command.hpp"
+#include "cli/support/run_cells.hpp"
+#include "core/files/text_file.hpp"
+#include "experiments/published/published_comparison.hpp"
+#include "experiments/report/report.hpp"
+#include "experiments/run/results.hpp"
+#include "experiments/run/run_experiment.hpp"
+#include "experiments/run/run_folder.hpp"
+#include "experiments/summary/report_summary.hpp"
+#include "experiments/summary/table.hpp"
+#include "experiments/sweep/experiment_options.hpp"
+#include "experiments/sweep/load_experiment.hpp"
 
 namespace cclgym {
 

@@ -2,20 +2,21 @@
 #include <algorithm>
 #include <fmt/core.h>
 
-#include "cli/command.hpp"
-#include "cli/fabric_options.hpp"
-#include "cli/print.hpp"
-#include "cli/print_simulation.hpp"
-#include "collectives/msccl_xml.hpp"
-#include "collectives/verify.hpp"
+#include "cli/support/command.hpp"
+#include "cli/support/fabric_options.hpp"
+#include "cli/support/print.hpp"
+#include "cli/support/print_simulation.hpp"
+#include "collectives/msccl/msccl_xml.hpp"
+#include "collectives/verifier/verify.hpp"
 #include "core/units.hpp"
 #include "cost_models/cost_model.hpp"
-#include "experiments/experiment_options.hpp"
-#include "sim/config_chooser.hpp"
-#include "sim/config_options.hpp"
-#include "sim/noise_warning.hpp"
+#include "cost_models/parameters/shipped_sets.hpp"
+#include "experiments/sweep/experiment_options.hpp"
+#include "sim/call/config_options.hpp"
+#include "sim/noise/noise_warning.hpp"
 #include "sim/simulator.hpp"
 #include "sim/timeline.hpp"
+#include "sim/tuners/tuner.hpp"
 
 namespace cclgym {
 
@@ -115,7 +116,7 @@ Config with_tile_options(const Arguments& arguments, const CostModel& model, con
                     read_slots(text_of(all.slots), all.slots, argument_location(all.slots.name)));
 }
 
-// What a chooser says to the call.
+// What a tuner says to the call.
 Config chosen_config(const Arguments& arguments, const Call& call,
                      const std::shared_ptr<const Fabric>& fabric, const CostModel& model) {
   for (const OptionSpec& option : config_options()) {
@@ -124,13 +125,13 @@ Config chosen_config(const Arguments& arguments, const Call& call,
         argument_location(option.name),
         fmt::format("is chosen by {}; leave it out", quoted(arguments.text("algorithm"), 200)));
   }
-  const auto chooser = make_config_chooser(
+  const auto tuner = make_tuner(
       arguments.text("algorithm"),
       {.fabric = fabric,
        .fabric_label = fabric_label_of(required(arguments, "fabric"), arguments, *fabric),
        .cost_model = model,
        .where = argument_location("algorithm")});
-  return chooser->choose(call);
+  return tuner->choose(call);
 }
 
 // A program from a file, with the settings that the file has where no option says otherwise.
@@ -208,9 +209,9 @@ int simulate(const std::vector<std::string>& args) {
   const CostModel model = cost_model_for(
       arguments->has("cost-model") ? arguments->text("cost-model") : "auto", *fabric);
   print_warning(cost_model_warning(model, *fabric));
-  std::string chooser;
-  if (program == nullptr && is_config_chooser(config.algorithm)) {
-    chooser = config.algorithm;
+  std::string tuner;
+  if (program == nullptr && is_tuner(config.algorithm)) {
+    tuner = config.algorithm;
     config = chosen_config(*arguments, call, fabric, model);
   } else {
     config = with_tile_options(*arguments, model, config);
@@ -238,9 +239,9 @@ int simulate(const std::vector<std::string>& args) {
                                       ? simulator.record(call, config, seed)
                                       : simulator.record_program(program, call, config, seed);
   if (arguments->has("json")) {
-    print_simulation_json(record, simulator, chooser);
+    print_simulation_json(record, simulator, tuner);
   } else {
-    print_simulation(record, simulator, chooser);
+    print_simulation(record, simulator, tuner);
   }
   if (arguments->has("timeline")) {
     write_timeline_file(arguments->text("timeline"), record, *fabric);

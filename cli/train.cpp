@@ -8,16 +8,16 @@
 #include <iostream>
 #include <unistd.h>
 
-#include "agents/trainer.hpp"
-#include "agents/trigger_file.hpp"
-#include "cli/agent_run.hpp"
-#include "cli/command.hpp"
-#include "cli/print.hpp"
-#include "cli/torch_program.hpp"
-#include "core/own_files.hpp"
-#include "core/text_file.hpp"
-#include "training_report/choice_ranges.hpp"
-#include "training_report/training_page.hpp"
+#include "agents/training/trainer.hpp"
+#include "agents/trigger/trigger_file.hpp"
+#include "cli/support/agent_run.hpp"
+#include "cli/support/command.hpp"
+#include "cli/support/print.hpp"
+#include "cli/support/torch_program.hpp"
+#include "core/files/own_files.hpp"
+#include "core/files/text_file.hpp"
+#include "experiments/training/choice_ranges.hpp"
+#include "experiments/training/training_page.hpp"
 
 namespace cclgym {
 

@@ -1,17 +1,17 @@
 // cclgym tune-dispatch: from a sweep to the dispatch table that is fastest by it.
-#include "experiments/tune_dispatch.hpp"
+#include "experiments/summary/tune_dispatch.hpp"
 
 #include <filesystem>
 #include <fmt/core.h>
 
-#include "cli/command.hpp"
-#include "cli/print.hpp"
-#include "cli/run_cells.hpp"
-#include "core/text_file.hpp"
-#include "experiments/load_experiment.hpp"
-#include "experiments/results.hpp"
-#include "experiments/run_folder.hpp"
-#include "experiments/version.hpp"
+#include "cli/support/command.hpp"
+#include "cli/support/print.hpp"
+#include "cli/support/run_cells.hpp"
+#include "core/files/text_file.hpp"
+#include "core/version.hpp"
+#include "experiments/run/results.hpp"
+#include "experiments/run/run_folder.hpp"
+#include "experiments/sweep/load_experiment.hpp"
 
 namespace cclgym {
 

@@ -8,21 +8,21 @@
 #include <map>
 #include <optional>
 
-#include "agents/evaluation.hpp"
-#include "agents/learned_policy.hpp"
-#include "calibration/measured_file.hpp"
-#include "calibration/validation.hpp"
-#include "cli/agent_run.hpp"
-#include "cli/command.hpp"
-#include "cli/measured_options.hpp"
-#include "cli/mpi_options.hpp"
-#include "cli/print.hpp"
-#include "cli/sweep_options.hpp"
-#include "core/own_files.hpp"
-#include "core/text_file.hpp"
+#include "agents/evaluation/evaluation.hpp"
+#include "agents/training/learned_policy.hpp"
+#include "calibration/measure/measured_file.hpp"
+#include "calibration/validate/validation.hpp"
+#include "cli/support/agent_run.hpp"
+#include "cli/support/command.hpp"
+#include "cli/support/measured_options.hpp"
+#include "cli/support/mpi_options.hpp"
+#include "cli/support/print.hpp"
+#include "cli/support/sweep_options.hpp"
+#include "core/files/own_files.hpp"
+#include "core/files/text_file.hpp"
 #include "core/units.hpp"
-#include "experiments/run_folder.hpp"
-#include "sim/openmpi_algorithms.hpp"
+#include "experiments/run/run_folder.hpp"
+#include "sim/tuners/openmpi_algorithms.hpp"
 
 namespace cclgym {
 
@@ -122,8 +122,8 @@ SweptWays swept_ways(const std::vector<MpiConfig>& all, const CallKey& call,
     if (row.named) {
       times_s[{row.named->algorithm, row.named->tile_bytes}] = row.time_s;
       named_best_s = std::min(named_best_s, row.time_s);
-    } else if (row.chooser == kMpiDefault) {
-      times_s[{row.chooser, 0}] = row.time_s;
+    } else if (row.tuner == kMpiDefault) {
+      times_s[{row.tuner, 0}] = row.time_s;
     }
   }
   if (!std::isfinite(named_best_s)) return {.near = all};

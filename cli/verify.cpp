@@ -1,13 +1,13 @@
 // cclgym verify: is an MSCCL XML program legal, and does it compute its collective?
-#include "collectives/verify.hpp"
+#include "collectives/verifier/verify.hpp"
 
 #include <fmt/core.h>
 #include <optional>
 
-#include "cli/command.hpp"
-#include "cli/print.hpp"
-#include "collectives/interpreter.hpp"
-#include "collectives/msccl_xml.hpp"
+#include "cli/support/command.hpp"
+#include "cli/support/print.hpp"
+#include "collectives/msccl/msccl_xml.hpp"
+#include "collectives/verifier/interpreter.hpp"
 
 namespace cclgym {
 

@@ -1,3 +1,11 @@
+# cclgym_room(LIST ROOM NAMES...): appends ROOM/NAME.cpp of every name to LIST: the sources of one room (a
+# folder inside a layer; docs/architecture.md).
+macro(cclgym_room list room)
+  foreach(name ${ARGN})
+    list(APPEND ${list} ${room}/${name}.cpp)
+  endforeach()
+endmacro()
+
 # cclgym_layer(NAME SOURCES ... LINKS ...): the static library cclgym_NAME of one layer. Headers of the
 # layer are included as "folder/header.hpp"; only those of linked layers can be, because each layer's
 # include path is a folder that holds links to the folders below it.

@@ -4,86 +4,10 @@
 #include <cctype>
 #include <cstdint>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include "core/error.hpp"
 #include "core/units.hpp"
-#include "cost_models/parameter_set.hpp"
 
 namespace cclgym {
-
-namespace embedded {
-extern const std::string_view parameters_a100;
-extern const std::string_view parameters_a100_abci;
-extern const std::string_view parameters_a100_slingshot;
-extern const std::string_view parameters_gh200;
-extern const std::string_view parameters_h100;
-extern const std::string_view parameters_h100_cluster00;
-extern const std::string_view parameters_mi300x;
-extern const std::string_view parameters_openmpi_tcp;
-extern const std::string_view parameters_v100;
-extern const std::string_view parameters_v100_abci;
-}  // namespace embedded
-
-namespace {
-
-// Says when `auto` takes a set.
-enum class Use : std::uint8_t { Gpu, Fabric, ByName };
-
-// A shipped parameter set, and whose it is.
-struct ShippedSet {
-  std::string_view name;
-  const std::string_view* text;
-  std::vector<std::string> gpu_models;      // that it describes; none: processes, without GPUs
-  Use use = Use::Gpu;                       // for every fabric of these GPUs
-  std::vector<std::string_view> fabrics{};  // Use::Fabric: for these, and no others
-};
-
-const std::vector<ShippedSet>& shipped_sets() {
-  static const std::vector<ShippedSet> sets{
-      {"a100", &embedded::parameters_a100, {"A100"}},
-      {"a100-abci", &embedded::parameters_a100_abci, {"A100"}, Use::Fabric, {"abci-a"}},
-      {"a100-slingshot",
-       &embedded::parameters_a100_slingshot,
-       {"A100"},
-       Use::Fabric,
-       {"polaris", "perlmutter"}},
-      {"gh200", &embedded::parameters_gh200, {"GH200"}},
-      // H200 is H100 with more memory.
-      {"h100", &embedded::parameters_h100, {"H100", "H200"}},
-      // One cluster whose network is slower than its NICs.
-      {"h100-cluster00", &embedded::parameters_h100_cluster00, {"H100", "H200"}, Use::ByName},
-      {"mi300x", &embedded::parameters_mi300x, {"MI300X"}},
-      {"openmpi-tcp", &embedded::parameters_openmpi_tcp, {}, Use::Fabric, {"ethernet"}},
-      {"v100", &embedded::parameters_v100, {"V100"}},
-      {"v100-abci", &embedded::parameters_v100_abci, {"V100"}, Use::Fabric, {"abci-v"}},
-  };
-  return sets;
-}
-
-template <class Name>
-bool among(const std::vector<Name>& names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-bool describes(const std::vector<std::string>& gpu_models, const Fabric& fabric) {
-  return fabric.gpu_model().empty() ? gpu_models.empty() : among(gpu_models, fabric.gpu_model());
-}
-
-// The set of a fabric's GPU; one for this very fabric comes first.
-const ShippedSet* set_of(const Fabric& fabric) {
-  const ShippedSet* found = nullptr;
-  for (const ShippedSet& set : shipped_sets()) {
-    if (!describes(set.gpu_models, fabric)) continue;
-    if (set.use == Use::Fabric && among(set.fabrics, fabric.name())) return &set;
-    if (set.use == Use::Gpu) found = &set;
-  }
-  return found;
-}
-
-constexpr std::string_view kNoGpuModel = "no GPU model";
-
-}  // namespace
 
 std::string_view to_string(Protocol protocol) {
   switch (protocol) {
@@ -176,79 +100,6 @@ std::string CostModel::canonical_text() const {
   add("network_burst", static_cast<double>(network_burst_bytes));
   add("connection_rate", connection_rate_Bps);
   return text;
-}
-
-const std::vector<std::string>& cost_model_names() {
-  static const std::vector<std::string> names = [] {
-    std::vector<std::string> all{"hockney"};
-    for (const ShippedSet& set : shipped_sets()) all.emplace_back(set.name);
-    return all;
-  }();
-  return names;
-}
-
-ParameterSet shipped_parameter_set(std::string_view name) {
-  if (name == "hockney") {
-    CostModel model;
-    model.name = "hockney";
-    model.description = "alpha + L * beta by the fabric's links, nothing else: the oracle";
-    model.hockney = true;
-    return {.model = std::move(model), .fitted_to = std::vector<FittedRows>{}};
-  }
-  for (const ShippedSet& set : shipped_sets()) {
-    if (name != set.name) continue;
-    ParameterSet read =
-        read_parameter_set(parse_yaml(*set.text, std::string(name) + ".yaml (built in)"));
-    read.model.gpu_models = set.gpu_models;
-    return read;
-  }
-  throw UserError(unknown_name_message("cost model", name, cost_model_names()));
-}
-
-CostModel shipped_cost_model(std::string_view name) { return shipped_parameter_set(name).model; }
-
-ParameterSet parameter_set_for(std::string_view name, const Fabric& fabric) {
-  if (name.ends_with(".yaml") || name.ends_with(".yml")) {
-    return load_parameter_set(std::string(name));
-  }
-  const std::string& gpus = fabric.gpu_model();
-  if (name != "auto") {
-    ParameterSet set = shipped_parameter_set(name);
-    // hockney describes no GPU, and only the user knows the GPUs of a fabric that does not state
-    // them.
-    if (!set.model.hockney && !gpus.empty() && !describes(set.model.gpu_models, fabric)) {
-      set.model.misfit = "not of " + gpus;
-    }
-    return set;
-  }
-  const ShippedSet* shipped = set_of(fabric);
-  ParameterSet set = shipped_parameter_set(shipped != nullptr ? shipped->name : "hockney");
-  if (shipped == nullptr) {
-    set.model.misfit = gpus.empty() ? std::string(kNoGpuModel) : "no set for " + gpus;
-  }
-  return set;
-}
-
-CostModel cost_model_for(std::string_view name, const Fabric& fabric) {
-  return parameter_set_for(name, fabric).model;
-}
-
-std::string cost_model_warning(const CostModel& model, const Fabric& fabric) {
-  if (model.misfit.empty()) return {};
-  if (!model.hockney) {
-    const std::string of = model.gpu_models.empty()
-                               ? "processes that have no GPUs"
-                               : fmt::format("{}", fmt::join(model.gpu_models, " and "));
-    return fmt::format("cost model {} stands for {}, but fabric '{}' has {}", model.name, of,
-                       fabric.name(), fabric.gpu_model());
-  }
-  return fmt::format(
-      "{}, so that only the latencies and bandwidths of links count (cost model hockney), and no "
-      "launches, protocols or thread blocks; name a cost model to choose another, or hockney",
-      model.misfit == kNoGpuModel
-          ? fmt::format("fabric '{}' does not say which GPUs it has", fabric.name())
-          : fmt::format("no parameter set was fitted to the {} of fabric '{}'", fabric.gpu_model(),
-                        fabric.name()));
 }
 
 }  // namespace cclgym

@@ -1,8 +1,8 @@
 #include "env/registry.hpp"
 
-#include "env/collective_tuning.hpp"
-#include "env/counter_env.hpp"
-#include "env/wrapper.hpp"
+#include "env/gym/counter_env.hpp"
+#include "env/gym/wrapper.hpp"
+#include "env/tuning/collective_tuning.hpp"
 
 namespace cclgym {
 

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/option.hpp"
-#include "core/yaml.hpp"
-#include "env/environment.hpp"
+#include "core/options/option.hpp"
+#include "core/yaml/yaml.hpp"
+#include "env/gym/environment.hpp"
 
 namespace cclgym {
 

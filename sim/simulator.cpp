@@ -6,7 +6,7 @@
 
 #include "core/error.hpp"
 #include "core/random.hpp"
-#include "sim/steady_state.hpp"
+#include "sim/engine/steady_state.hpp"
 
 namespace cclgym {
 

@@ -10,14 +10,14 @@
 #include <tuple>
 #include <vector>
 
-#include "collectives/algorithm.hpp"
+#include "collectives/library/algorithm.hpp"
 #include "cost_models/cost_model.hpp"
-#include "sim/call.hpp"
-#include "sim/engine.hpp"
-#include "sim/lowering.hpp"
-#include "sim/noise.hpp"
-#include "sim/noise_profile.hpp"
-#include "sim/steady_state.hpp"
+#include "sim/call/call.hpp"
+#include "sim/engine/engine.hpp"
+#include "sim/engine/steady_state.hpp"
+#include "sim/lowering/lowering.hpp"
+#include "sim/noise/noise.hpp"
+#include "sim/noise/noise_profile.hpp"
 #include "topology_models/fabric.hpp"
 
 namespace cclgym {

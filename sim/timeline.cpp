@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/error.hpp"
-#include "core/text_file.hpp"
+#include "core/files/text_file.hpp"
 #include "core/units.hpp"
 #include "sim/analysis.hpp"
 

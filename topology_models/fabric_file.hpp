@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/option.hpp"
-#include "core/yaml.hpp"
+#include "core/options/option.hpp"
+#include "core/yaml/yaml.hpp"
 #include "topology_models/fabric.hpp"
 
 namespace cclgym {

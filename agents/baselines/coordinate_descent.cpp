@@ -28,8 +28,8 @@ std::vector<CoordinateDescentPolicy::Action> CoordinateDescentPolicy::neighbours
     const auto action = all.subspan(i, n);
     if (std::ranges::equal(action, cell.best)) continue;
     bool held = true;
-    // A chooser decides all knobs: from its action and to it, only the algorithm's is compared.
-    const bool chooses = actions().chooser_of(action).has_value();
+    // A tuner decides all knobs: from its action and to it, only the algorithm's is compared.
+    const bool chooses = actions().tuner_of(action).has_value();
     for (std::size_t d = 0; d < n && held; ++d) {
       held = chooses || std::ranges::find(moving, d) != moving.end() || action[d] == cell.best[d];
     }

@@ -5,8 +5,8 @@
 #include "agents/baselines/simple_policies.hpp"
 #include "agents/baselines/trained_table.hpp"
 #include "core/error.hpp"
-#include "cost_models/nccl_version.hpp"
-#include "sim/config_chooser.hpp"
+#include "cost_models/nccl/nccl_version.hpp"
+#include "sim/tuners/tuner.hpp"
 
 namespace cclgym {
 
@@ -30,13 +30,13 @@ std::unique_ptr<Policy> make_baseline(const std::string& name) {
   if (name == "table") return std::make_unique<TablePolicy>();
   if (name == "svm") return std::make_unique<SvmPolicy>();
   if (name == "oracle") return std::make_unique<OraclePolicy>();
-  if (is_config_chooser(name)) {
+  if (is_tuner(name)) {
     // An environment takes no notice of a release that is not modelled: NCCL does not run there.
     constexpr std::string_view kNccl = "nccl-default:";
     if (name.starts_with(kNccl)) {
       (void)parse_nccl_version(std::string_view(name).substr(kNccl.size()));
     }
-    return std::make_unique<ChooserPolicy>(name);
+    return std::make_unique<TunerPolicy>(name);
   }
   std::vector<std::string> names;
   for (const BaselineInfo& info : baseline_infos()) names.push_back(info.name);
@@ -45,7 +45,7 @@ std::unique_ptr<Policy> make_baseline(const std::string& name) {
 
 std::vector<std::string> default_baselines(ActionProfile profile) {
   std::vector<std::string> names{"nccl-default:2.8.4", "nccl-default:2.28"};
-  if (profile == ActionProfile::OpenMpi) names = default_choosers(profile);
+  if (profile == ActionProfile::OpenMpi) names = default_tuners(profile);
   names.insert(names.end(), {"random", "bandit", "autoccl", "table", "svm", "oracle"});
   return names;
 }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "agents/policy.hpp"
-#include "env/tuning_action.hpp"
+#include "env/tuning/actions/tuning_action.hpp"
 
 namespace cclgym {
 
@@ -17,7 +17,7 @@ struct BaselineInfo {
 };
 [[nodiscard]] const std::vector<BaselineInfo>& baseline_infos();
 
-/// The baseline of this name: one of baseline_infos(), or any chooser. Throws UserError if there is
+/// The baseline of this name: one of baseline_infos(), or any tuner. Throws UserError if there is
 /// none such, naming the nearest.
 [[nodiscard]] std::unique_ptr<Policy> make_baseline(const std::string& name);
 

@@ -3,21 +3,21 @@
 #include <algorithm>
 
 #include "core/error.hpp"
-#include "sim/config_chooser.hpp"
+#include "sim/tuners/tuner.hpp"
 
 namespace cclgym {
 
-void ChooserPolicy::begin_setup(const TuningSetup& setup) {
+void TunerPolicy::begin_setup(const TuningSetup& setup) {
   const std::vector<std::string>& levels = setup.actions->levels(Knob::Algorithm);
   const auto found = std::ranges::find(levels, name());
   if (found == levels.end()) {
-    throw UserError("policy '" + std::string(name()) + "': the environment has no such chooser");
+    throw UserError("policy '" + std::string(name()) + "': the environment has no such tuner");
   }
   action_.assign(setup.actions->knobs().size(), 0);
   action_.front() = static_cast<std::int32_t>(found - levels.begin());
 }
 
-void ChooserPolicy::choose(const CollectiveTuningEnv& environment, std::span<std::int32_t> action) {
+void TunerPolicy::choose(const CollectiveTuningEnv& environment, std::span<std::int32_t> action) {
   const Call& call = environment.next_call().call;
   if (actions().legal(call.collective, action_)) {
     std::ranges::copy(action_, action.begin());
@@ -56,26 +56,26 @@ void OraclePolicy::choose(const CollectiveTuningEnv& environment, std::span<std:
                     action.begin());
 }
 
-std::shared_ptr<const TuningSetup> with_choosers(const std::shared_ptr<const TuningSetup>& setup,
-                                                 const std::vector<std::string>& choosers) {
+std::shared_ptr<const TuningSetup> with_tuners(const std::shared_ptr<const TuningSetup>& setup,
+                                               const std::vector<std::string>& tuners) {
   const TuningActions& actions = *setup->actions;
   TuningActions::Options options = actions.options();
-  options.choosers.clear();
+  options.tuners.clear();
   options.collectives.clear();
   options.where = {};
   for (const std::string& level : actions.levels(Knob::Algorithm)) {
-    if (is_config_chooser(level)) options.choosers.push_back(level);
+    if (is_tuner(level)) options.tuners.push_back(level);
   }
-  const std::size_t before = options.choosers.size();
-  for (const std::string& chooser : choosers) {
-    if (std::ranges::find(options.choosers, chooser) == options.choosers.end()) {
-      options.choosers.push_back(chooser);
+  const std::size_t before = options.tuners.size();
+  for (const std::string& tuner : tuners) {
+    if (std::ranges::find(options.tuners, tuner) == options.tuners.end()) {
+      options.tuners.push_back(tuner);
       for (KnobLimit& limit : options.limits) {
-        if (limit.knob == to_string(Knob::Algorithm)) limit.levels.push_back({chooser, {}});
+        if (limit.knob == to_string(Knob::Algorithm)) limit.levels.push_back({tuner, {}});
       }
     }
   }
-  if (options.choosers.size() == before) return setup;
+  if (options.tuners.size() == before) return setup;
   for (const CollectiveKind collective : all_collectives()) {
     if (actions.legal_count(collective) > 0) options.collectives.push_back(collective);
   }

@@ -1,4 +1,4 @@
-// Baselines that learn nothing: choosers, chance, the oracle.
+// Baselines that learn nothing: tuners, chance, the oracle.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,19 @@
 
 namespace cclgym {
 
-/// "nccl-default:2.8.4", "dispatch:FILE": leaves every call to a chooser, which must be among the
-/// environment's (with_choosers). Where it does not choose for a collective, or not on this fabric:
+/// "nccl-default:2.8.4", "dispatch:FILE": leaves every call to a tuner, which must be among the
+/// environment's (with_tuners). Where it does not choose for a collective, or not on this fabric:
 /// TuningActions::reference, as near as the actions come to it.
-class ChooserPolicy : public TuningPolicy {
+class TunerPolicy : public TuningPolicy {
  public:
-  explicit ChooserPolicy(const std::string& chooser) : TuningPolicy(chooser) {}
+  explicit TunerPolicy(const std::string& tuner) : TuningPolicy(tuner) {}
 
  protected:
   void begin_setup(const TuningSetup& setup) override;
   void choose(const CollectiveTuningEnv& environment, std::span<std::int32_t> action) override;
 
  private:
-  std::vector<std::int32_t> action_;  ///< the chooser's
+  std::vector<std::int32_t> action_;  ///< the tuner's
 };
 
 /// "random": each dimension uniform among its legal levels, given the ones before.
@@ -57,10 +57,10 @@ class OraclePolicy : public TuningPolicy {
   std::unique_ptr<TuningOracle> oracle_;
 };
 
-/// The same environment with more choosers as actions; those that are there already are not added.
+/// The same environment with more tuners as actions; those that are there already are not added.
 /// Nothing else changes: the same calls, regimes and times for the same seed. Throws UserError on
-/// an unknown chooser.
-[[nodiscard]] std::shared_ptr<const TuningSetup> with_choosers(
-    const std::shared_ptr<const TuningSetup>& setup, const std::vector<std::string>& choosers);
+/// an unknown tuner.
+[[nodiscard]] std::shared_ptr<const TuningSetup> with_tuners(
+    const std::shared_ptr<const TuningSetup>& setup, const std::vector<std::string>& tuners);
 
 }  // namespace cclgym

@@ -8,7 +8,7 @@
 
 #include "core/error.hpp"
 #include "core/random.hpp"
-#include "sim/noise_random.hpp"
+#include "sim/noise/noise_random.hpp"
 
 namespace cclgym {
 
@@ -49,7 +49,7 @@ std::vector<std::int32_t> nearest_action(const TuningActions& actions, Collectiv
   const auto apart = [](double a, double b) { return std::abs(std::log2((a + 1) / (b + 1))); };
   for (std::size_t i = 0; i < all.size(); i += n) {
     const auto action = all.subspan(i, n);
-    if (actions.chooser_of(action)) continue;
+    if (actions.tuner_of(action)) continue;
     const PlainConfig other = actions.config(collective, action);
     const std::array<double, 5> distance{
         other.program == config.program ? 0.0 : 1.0, other.protocol == config.protocol ? 0.0 : 1.0,
@@ -63,7 +63,7 @@ std::vector<std::int32_t> nearest_action(const TuningActions& actions, Collectiv
     }
   }
   if (found.empty()) {
-    // Nothing but choosers.
+    // Nothing but tuners.
     if (all.empty()) throw std::logic_error("nearest_action: no legal action");
     found = all.first(n);
   }

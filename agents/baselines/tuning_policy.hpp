@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "agents/policy.hpp"
-#include "env/collective_tuning.hpp"
+#include "env/tuning/collective_tuning.hpp"
 
 namespace cclgym {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/option.hpp"
+#include "core/options/option.hpp"
 
 namespace cclgym {
 

@@ -12,9 +12,9 @@
 #include "calibration/cuda/line_fit.hpp"
 #include "core/error.hpp"
 #include "core/units.hpp"
-#include "cost_models/cost_parameters.hpp"
-#include "cost_models/parameter_writer.hpp"
-#include "cost_models/value_source.hpp"
+#include "cost_models/parameters/cost_parameters.hpp"
+#include "cost_models/parameters/parameter_writer.hpp"
+#include "cost_models/parameters/value_source.hpp"
 
 namespace cclgym {
 

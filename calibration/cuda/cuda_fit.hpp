@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "calibration/uncertainty.hpp"
-#include "cost_models/parameter_set.hpp"
+#include "calibration/fit/uncertainty.hpp"
+#include "cost_models/parameters/parameter_set.hpp"
 
 namespace cclgym {
 

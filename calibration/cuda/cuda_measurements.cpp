@@ -6,8 +6,8 @@
 
 #include "calibration/cuda/cuda_fit.hpp"
 #include "core/error.hpp"
-#include "core/text_file.hpp"
-#include "experiments/csv.hpp"
+#include "core/files/csv.hpp"
+#include "core/files/text_file.hpp"
 
 namespace cclgym {
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "calibration/cuda/copy_kernels.hpp"
 #include "calibration/cuda/cuda_device.hpp"
-#include "calibration/cuda/exchange_kernels.hpp"
+#include "calibration/cuda/kernels/copy_kernels.hpp"
+#include "calibration/cuda/kernels/exchange_kernels.hpp"
 #include "calibration/cuda/worker_lines.hpp"
 
 namespace cclgym {

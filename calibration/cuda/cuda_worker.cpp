@@ -12,8 +12,9 @@
 #include "calibration/cuda/cuda_fit.hpp"
 #include "calibration/cuda/cuda_session.hpp"
 #include "core/error.hpp"
-#include "core/standard_streams.hpp"
+#include "core/files/standard_streams.hpp"
 #include "core/units.hpp"
+#include "cost_models/parameters/shipped_sets.hpp"
 
 namespace cclgym {
 

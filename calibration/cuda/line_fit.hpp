@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "calibration/uncertainty.hpp"
+#include "calibration/fit/uncertainty.hpp"
 
 namespace cclgym {
 

@@ -1,5 +1,5 @@
 // cclgym-mpi-worker: times OpenMPI's collectives, one request a line
-// (calibration/worker_process.hpp). Started by an MPI launcher; rank 0 reads and answers.
+// (calibration/measure/worker_process.hpp). Started by an MPI launcher; rank 0 reads and answers.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 #include "calibration/mpi/mpi_algorithms.hpp"
 #include "calibration/mpi/start_clock.hpp"
-#include "core/standard_streams.hpp"
+#include "core/files/standard_streams.hpp"
 
 namespace cclgym {
 

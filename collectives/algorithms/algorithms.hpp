@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "collectives/algorithm.hpp"
+#include "collectives/algorithms/algorithm_request.hpp"
 #include "collectives/program.hpp"
 
 namespace cclgym::algorithms {

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "collectives/algorithm.hpp"
+#include "collectives/algorithms/algorithm_request.hpp"
 #include "collectives/outline.hpp"
 
 namespace cclgym::algorithms {

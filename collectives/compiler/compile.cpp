@@ -9,7 +9,7 @@
 #include "collectives/compiler/instruction_dag.hpp"
 #include "collectives/compiler/schedule.hpp"
 #include "collectives/compiler/thread_blocks.hpp"
-#include "collectives/deadlock.hpp"
+#include "collectives/verifier/deadlock.hpp"
 #include "core/error.hpp"
 
 namespace cclgym {

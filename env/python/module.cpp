@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "env/gym/threaded_vector_env.hpp"
+#include "env/gym/wrappers/wrapper_registry.hpp"
 #include "env/registry.hpp"
-#include "env/threaded_vector_env.hpp"
-#include "env/wrapper_registry.hpp"
 
 namespace py = pybind11;
 

@@ -8,8 +8,8 @@
 #include <unistd.h>
 #include <vector>
 
-#include "agents/policy_weights.hpp"
-#include "agents/rollout.hpp"
+#include "agents/network/policy_weights.hpp"
+#include "agents/network/rollout.hpp"
 #include "core/random.hpp"
 
 namespace cclgym::testing {

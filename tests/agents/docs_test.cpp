@@ -7,8 +7,8 @@
 #include <sstream>
 #include <string>
 
-#include "agents/train_config.hpp"
-#include "catch.hpp"
+#include "agents/training/train_config.hpp"
+#include "support/catch.hpp"
 
 namespace cclgym {
 namespace {

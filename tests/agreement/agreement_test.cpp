@@ -15,16 +15,17 @@
 
 #include "agreement/explorer.hpp"
 #include "agreement/random_programs.hpp"
-#include "catch.hpp"
 #include "collectives/compiler/compile.hpp"
-#include "collectives/deadlock.hpp"
-#include "collectives/interpreter.hpp"
-#include "collectives/mutations.hpp"
-#include "collectives/numeric_oracle.hpp"
-#include "collectives/verify.hpp"
-#include "sanitized.hpp"
+#include "collectives/verifier/deadlock.hpp"
+#include "collectives/verifier/interpreter.hpp"
+#include "collectives/verifier/mutations.hpp"
+#include "collectives/verifier/numeric_oracle.hpp"
+#include "collectives/verifier/verify.hpp"
+#include "cost_models/parameters/shipped_sets.hpp"
 #include "sim/simulator.hpp"
-#include "topology_models/registry.hpp"
+#include "support/catch.hpp"
+#include "support/sanitized.hpp"
+#include "topology_models/machines/registry.hpp"
 
 using namespace cclgym;
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "collectives/algorithm.hpp"
+#include "collectives/library/algorithm.hpp"
 
 namespace cclgym::test {
 

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "bench/ring_graph.hpp"
-#include "sim/engine.hpp"
+#include "sim/engine/engine.hpp"
 
 namespace cclgym::bench {
 namespace {

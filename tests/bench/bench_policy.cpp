@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "agents/policy_export.hpp"
-#include "agents/policy_weights.hpp"
+#include "agents/export/policy_export.hpp"
+#include "agents/network/policy_weights.hpp"
 #include "core/random.hpp"
-#include "deploy/policy_runtime.h"
+#include "deploy/runtime/policy_runtime.h"
 
 namespace {
 

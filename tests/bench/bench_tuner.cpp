@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/random.hpp"
-#include "deploy/nccl_tuner_abi.h"
+#include "deploy/nccl_plugin/nccl_tuner_abi.h"
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "env/collective_tuning.hpp"
+#include "env/tuning/collective_tuning.hpp"
 
 namespace cclgym::bench {
 namespace {

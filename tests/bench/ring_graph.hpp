@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "sim/transfer_graph.hpp"
+#include "sim/graph/transfer_graph.hpp"
 
 namespace cclgym::bench {
 

@@ -5,13 +5,15 @@
 #include <string>
 #include <vector>
 
-#include "../sanitized.hpp"
-#include "catch.hpp"
-#include "sim/config_chooser.hpp"
-#include "sim/nccl_chooser.hpp"
+#include "cost_models/parameters/shipped_sets.hpp"
+#include "sim/call/tiles.hpp"
+#include "sim/lowering/transfer_cost.hpp"
 #include "sim/simulator.hpp"
-#include "sim/transfer_cost.hpp"
-#include "topology_models/registry.hpp"
+#include "sim/tuners/nccl_default_tuner.hpp"
+#include "sim/tuners/tuner.hpp"
+#include "support/catch.hpp"
+#include "support/sanitized.hpp"
+#include "topology_models/machines/registry.hpp"
 
 namespace cclgym::test {
 namespace {
@@ -35,13 +37,13 @@ class Site {
   explicit Site(const Drop& drop, double ll_proxy_rate_Bps = 0)
       : fabric_(make_fabric({.name = drop.fabric, .servers = drop.servers})),
         model_(model_for(*fabric_, ll_proxy_rate_Bps)),
-        chooser_(make_nccl_chooser(
+        tuner_(make_nccl_default_tuner(
             drop.nccl, {.fabric = fabric_, .fabric_label = drop.fabric, .cost_model = model_})),
         simulator_(fabric_, model_, "flow") {}
 
   double default_s(std::uint64_t bytes) {
     const Call call{CollectiveKind::AllReduce, bytes, 0};
-    return simulator_.simulate(call, chooser_->choose(call)).time_s;
+    return simulator_.simulate(call, tuner_->choose(call)).time_s;
   }
   double best_s(std::uint64_t bytes) {
     double best = default_s(bytes);
@@ -71,7 +73,7 @@ class Site {
 
   std::shared_ptr<const Fabric> fabric_;
   CostModel model_;
-  std::unique_ptr<const ConfigChooser> chooser_;
+  std::unique_ptr<const Tuner> tuner_;
   Simulator simulator_;
 };
 
@@ -82,7 +84,8 @@ TEST_CASE("NCCL's default gets faster at the sizes where it was measured to") {
       {"alps", 2, "2.23.4", 1024 * kKiB},         {"alps", 4, "2.23.4", 1024 * kKiB},
       {"alps", 8, "2.23.4", 512 * kKiB, false},  // LL.proxy_rate, see the next test
       {"polaris", 2, "2.18", 128 * kKiB},         {"polaris", 8, "2.21", 4096 * kKiB},
-      {"abci-v", 32, "2.8.4", 512 * kKiB, false},  // distrusts_ll128, cost_models/nccl_comm_for.cpp
+      {"abci-v", 32, "2.8.4", 512 * kKiB, false},  // distrusts_ll128,
+                                                   // cost_models/nccl/nccl_comm_for.cpp
   };
   int counted = 0;
   for (const Drop& drop : drops) {

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "../sanitized.hpp"
-#include "calibration/compare.hpp"
-#include "catch.hpp"
-#include "core/text_file.hpp"
+#include "calibration/compare/compare.hpp"
+#include "core/files/text_file.hpp"
+#include "support/catch.hpp"
+#include "support/sanitized.hpp"
 
 namespace cclgym::test {
 namespace {

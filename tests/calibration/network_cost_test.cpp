@@ -2,13 +2,15 @@
 #include <cstdint>
 #include <string_view>
 
-#include "calibration/measured_cells.hpp"
-#include "calibration/repeated_calls.hpp"
-#include "catch.hpp"
-#include "collectives/verify.hpp"
+#include "calibration/measure/measured_cells.hpp"
+#include "calibration/measure/repeated_calls.hpp"
+#include "collectives/verifier/verify.hpp"
+#include "cost_models/parameters/shipped_sets.hpp"
+#include "sim/call/tiles.hpp"
+#include "sim/lowering/transfer_cost.hpp"
 #include "sim/simulator.hpp"
-#include "sim/transfer_cost.hpp"
-#include "topology_models/registry.hpp"
+#include "support/catch.hpp"
+#include "topology_models/machines/registry.hpp"
 
 namespace cclgym::test {
 namespace {

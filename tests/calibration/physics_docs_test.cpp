@@ -2,11 +2,12 @@
 #include <fmt/format.h>
 #include <string>
 
-#include "catch.hpp"
-#include "core/text_file.hpp"
-#include "cost_models/cost_parameters.hpp"
-#include "cost_models/parameter_set.hpp"
-#include "cost_models/value_source.hpp"
+#include "core/files/text_file.hpp"
+#include "cost_models/parameters/cost_parameters.hpp"
+#include "cost_models/parameters/parameter_set.hpp"
+#include "cost_models/parameters/shipped_sets.hpp"
+#include "cost_models/parameters/value_source.hpp"
+#include "support/catch.hpp"
 
 namespace cclgym::test {
 namespace {

@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <string>
 
-#include "../experiments/bad_experiments.hpp"
-#include "../experiments/temporary_folder.hpp"
-#include "catch.hpp"
-#include "needs.hpp"
-#include "program.hpp"
+#include "cli/program.hpp"
+#include "experiments/sweep/bad_experiments.hpp"
+#include "support/catch.hpp"
+#include "support/needs.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace cclgym::test {
 namespace {

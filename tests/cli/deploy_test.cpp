@@ -4,17 +4,17 @@
 #include <filesystem>
 #include <string>
 
-#include "../deploy/sample_policy.hpp"
-#include "../deploy/tuner_testing.hpp"
-#include "../experiments/temporary_folder.hpp"
-#include "agents/policy_export.hpp"
-#include "agents/training_environment.hpp"
-#include "catch.hpp"
-#include "deploy/tuner_choices.hpp"
-#include "deploy/tuner_constants.hpp"
-#include "deploy/tuner_rows.hpp"
-#include "needs.hpp"
-#include "program.hpp"
+#include "agents/export/policy_export.hpp"
+#include "agents/training/training_environment.hpp"
+#include "cli/program.hpp"
+#include "deploy/nccl_plugin/tuner_choices.hpp"
+#include "deploy/nccl_plugin/tuner_constants.hpp"
+#include "deploy/nccl_plugin/tuner_rows.hpp"
+#include "deploy/nccl_plugin/tuner_testing.hpp"
+#include "deploy/sample_policy.hpp"
+#include "support/catch.hpp"
+#include "support/needs.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace cclgym::test {
 namespace {

@@ -1,9 +1,9 @@
 // The command line as a whole: help, version, mistakes, exit codes.
-#include "../experiments/bad_experiments.hpp"
-#include "../experiments/temporary_folder.hpp"
-#include "catch.hpp"
-#include "program.hpp"
-#include "sim/engine.hpp"
+#include "cli/program.hpp"
+#include "experiments/sweep/bad_experiments.hpp"
+#include "sim/engine/engine.hpp"
+#include "support/catch.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace cclgym::test {
 namespace {

@@ -1,11 +1,11 @@
-#include "program.hpp"
+#include "cli/program.hpp"
 
 #include <fcntl.h>
 #include <stdexcept>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../experiments/temporary_folder.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace cclgym::test {
 

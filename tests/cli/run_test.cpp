@@ -5,12 +5,12 @@
 #include <sys/wait.h>
 #include <thread>
 
-#include "../experiments/bad_experiments.hpp"
-#include "../experiments/temporary_folder.hpp"
-#include "catch.hpp"
+#include "cli/program.hpp"
 #include "core/random.hpp"
-#include "experiments/load_experiment.hpp"
-#include "program.hpp"
+#include "experiments/sweep/bad_experiments.hpp"
+#include "experiments/sweep/load_experiment.hpp"
+#include "support/catch.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace cclgym::test {
 namespace {

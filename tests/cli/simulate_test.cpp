@@ -1,9 +1,9 @@
 // cclgym simulate from the outside.
 #include <nlohmann/json.hpp>
 
-#include "../experiments/temporary_folder.hpp"
-#include "catch.hpp"
-#include "program.hpp"
+#include "cli/program.hpp"
+#include "support/catch.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace cclgym::test {
 namespace {

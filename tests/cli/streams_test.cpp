@@ -5,10 +5,10 @@
 #include <set>
 #include <sstream>
 
-#include "../experiments/temporary_folder.hpp"
-#include "catch.hpp"
-#include "needs.hpp"
-#include "program.hpp"
+#include "cli/program.hpp"
+#include "support/catch.hpp"
+#include "support/needs.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace cclgym::test {
 namespace {

@@ -3,10 +3,10 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "../experiments/bad_experiments.hpp"
-#include "../experiments/temporary_folder.hpp"
-#include "catch.hpp"
-#include "program.hpp"
+#include "cli/program.hpp"
+#include "experiments/sweep/bad_experiments.hpp"
+#include "support/catch.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace cclgym::test {
 namespace {
@@ -96,7 +96,7 @@ TEST_CASE("tune-dispatch leaves no table where it cannot make one") {
   CHECK(message({"tune-dispatch", "gone", "-o", "t.yaml"}) == "error: 'gone': no such file\n");
 }
 
-TEST_CASE("simulate: what a chooser chooses is no option; instances are one") {
+TEST_CASE("simulate: what a tuner chooses is no option; instances are one") {
   const std::vector<std::string> nccl{"simulate",           "--fabric",  "ndv4",
                                       "--collective",       "allreduce", "--algorithm",
                                       "nccl-default:2.8.4", "--size",    "1MiB"};

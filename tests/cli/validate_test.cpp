@@ -1,7 +1,7 @@
 // cclgym validate --show: earlier rows as tables, without a measurement.
-#include "../experiments/temporary_folder.hpp"
-#include "catch.hpp"
-#include "program.hpp"
+#include "cli/program.hpp"
+#include "support/catch.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace cclgym::test {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <string>
 
-#include "catch.hpp"
 #include "collectives/memory_layout.hpp"
 #include "core/error.hpp"
+#include "support/catch.hpp"
 
 using namespace cclgym;
 

@@ -7,7 +7,7 @@
 
 #include "collectives/compiler/compile.hpp"
 #include "collectives/program.hpp"
-#include "collectives/verify.hpp"
+#include "collectives/verifier/verify.hpp"
 
 using namespace cclgym;
 

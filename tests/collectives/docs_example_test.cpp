@@ -4,7 +4,7 @@
 #include <sstream>
 #include <string>
 
-#include "catch.hpp"
+#include "support/catch.hpp"
 
 namespace {
 

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "collectives/compiler/compile.hpp"
-#include "collectives/interpreter.hpp"
-#include "collectives/msccl_xml.hpp"
+#include "collectives/msccl/msccl_xml.hpp"
 #include "collectives/program.hpp"
-#include "collectives/verify.hpp"
+#include "collectives/verifier/interpreter.hpp"
+#include "collectives/verifier/verify.hpp"
 
 namespace cclgym::test {
 

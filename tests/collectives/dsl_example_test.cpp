@@ -1,7 +1,7 @@
 #include "collectives/dsl_example.hpp"
 
-#include "catch.hpp"
-#include "core/text_file.hpp"
+#include "core/files/text_file.hpp"
+#include "support/catch.hpp"
 
 using namespace cclgym;
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "catch.hpp"
-#include "collectives/algorithm.hpp"
+#include "collectives/library/algorithm.hpp"
 #include "core/random.hpp"
+#include "support/catch.hpp"
 
 using namespace cclgym;
 

@@ -3,10 +3,10 @@
 #include <functional>
 #include <string>
 
-#include "catch.hpp"
 #include "collectives/compiler/compile.hpp"
-#include "collectives/verify.hpp"
+#include "collectives/verifier/verify.hpp"
 #include "core/error.hpp"
+#include "support/catch.hpp"
 
 using namespace cclgym;
 

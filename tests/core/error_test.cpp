@@ -2,7 +2,7 @@
 
 #include <iomanip>  // whose std::quoted must not be taken for ours
 
-#include "catch.hpp"
+#include "support/catch.hpp"
 
 using namespace cclgym;
 

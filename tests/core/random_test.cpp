@@ -5,7 +5,7 @@
 #include <set>
 #include <vector>
 
-#include "catch.hpp"
+#include "support/catch.hpp"
 
 using namespace cclgym;
 

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include "catch.hpp"
 #include "core/random.hpp"
-#include "core/thrown.hpp"
+#include "support/catch.hpp"
+#include "support/thrown.hpp"
 
 using namespace cclgym;
 

@@ -1,10 +1,11 @@
 #include "cost_models/cost_model.hpp"
 
-#include "catch.hpp"
 #include "core/error.hpp"
-#include "core/text_file.hpp"
+#include "core/files/text_file.hpp"
+#include "cost_models/parameters/shipped_sets.hpp"
+#include "support/catch.hpp"
 #include "topology_models/gpu_models.hpp"
-#include "topology_models/registry.hpp"
+#include "topology_models/machines/registry.hpp"
 
 using namespace cclgym;
 

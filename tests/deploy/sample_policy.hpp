@@ -1,5 +1,5 @@
 // Policies with random weights for the tests of deploy/, and the network in double precision, line
-// by line as agents/policy_weights.hpp describes it.
+// by line as agents/network/policy_weights.hpp describes it.
 #pragma once
 
 #include <algorithm>
@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "agents/policy_export.hpp"
-#include "agents/policy_weights.hpp"
+#include "agents/export/policy_export.hpp"
+#include "agents/network/policy_weights.hpp"
 #include "core/random.hpp"
-#include "deploy/policy_runtime.h"
+#include "deploy/runtime/policy_runtime.h"
 
 namespace cclgym::test {
 

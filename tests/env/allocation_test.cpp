@@ -1,9 +1,9 @@
 // Steps allocate nothing once environments are warm: training makes billions of them.
-#include "allocations.hpp"
-#include "catch.hpp"
+#include "env/gym/threaded_vector_env.hpp"
+#include "env/gym/wrappers/wrapper_registry.hpp"
 #include "env/registry.hpp"
-#include "env/threaded_vector_env.hpp"
-#include "env/wrapper_registry.hpp"
+#include "support/allocations.hpp"
+#include "support/catch.hpp"
 
 namespace cclgym {
 namespace {

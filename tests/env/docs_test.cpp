@@ -3,9 +3,9 @@
 #include <sstream>
 #include <string>
 
-#include "catch.hpp"
+#include "env/gym/wrappers/wrapper_registry.hpp"
 #include "env/registry.hpp"
-#include "env/wrapper_registry.hpp"
+#include "support/catch.hpp"
 
 namespace cclgym {
 namespace {
@@ -20,8 +20,8 @@ std::string text_of(const std::string& path) {
 
 TEST_CASE("docs/gym.md shows the examples that the tests run") {
   const std::string page = text_of("docs/gym.md");
-  CHECK(page.find("```cpp\n" + text_of("examples/gym.cpp") + "```") != std::string::npos);
-  CHECK(page.find("```python\n" + text_of("examples/gym.py") + "```") != std::string::npos);
+  CHECK(page.find("```cpp\n" + text_of("docs/examples/gym.cpp") + "```") != std::string::npos);
+  CHECK(page.find("```python\n" + text_of("docs/examples/gym.py") + "```") != std::string::npos);
 }
 
 TEST_CASE("docs/gym.md names every environment, every wrapper and its options") {

@@ -3,14 +3,15 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "catch.hpp"
-#include "experiments/combinations.hpp"
-#include "experiments/experiment_options.hpp"
-#include "experiments/measured_speedup.hpp"
-#include "experiments/results.hpp"
-#include "sim/dispatch_table.hpp"
-#include "temporary_folder.hpp"
-#include "topology_models/registry.hpp"
+#include "experiments/run/results.hpp"
+#include "experiments/summary/measured_speedup.hpp"
+#include "experiments/sweep/combinations.hpp"
+#include "experiments/sweep/experiment_options.hpp"
+#include "experiments/sweep/measured_speedup_options.hpp"
+#include "sim/tuners/dispatch_table.hpp"
+#include "support/catch.hpp"
+#include "support/temporary_folder.hpp"
+#include "topology_models/machines/registry.hpp"
 
 namespace cclgym {
 namespace {
@@ -55,7 +56,7 @@ TEST_CASE("the dispatch table in docs/experiments.md is one") {
   CHECK(table.blocks.at(0).ranges.size() == 3);
 }
 
-TEST_CASE("docs/library.md shows examples/own_collective.cpp as it is") {
+TEST_CASE("docs/library.md shows docs/examples/own_collective.cpp as it is") {
   const std::string page = test::read_file(CCLGYM_SOURCE_DIR "/docs/library.md");
   const std::string program = test::read_file(CCLGYM_SOURCE_DIR "/examples/own_collective.cpp");
   REQUIRE(program.find("int main()") != std::string::npos);

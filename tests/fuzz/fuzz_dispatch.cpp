@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "sim/dispatch_table.hpp"
+#include "sim/tuners/dispatch_table.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace cclgym;

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "experiments/load_experiment.hpp"
+#include "experiments/sweep/load_experiment.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace cclgym;

@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "collectives/interpreter.hpp"
-#include "collectives/msccl_xml.hpp"
-#include "collectives/verify.hpp"
+#include "collectives/msccl/msccl_xml.hpp"
+#include "collectives/verifier/interpreter.hpp"
+#include "collectives/verifier/verify.hpp"
 #include "core/error.hpp"
 
 namespace {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "core/error.hpp"
-#include "deploy/policy_file.hpp"
-#include "deploy/policy_runtime.h"
+#include "deploy/runtime/policy_file.hpp"
+#include "deploy/runtime/policy_runtime.h"
 
 namespace {
 

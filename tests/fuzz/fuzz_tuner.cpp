@@ -7,10 +7,10 @@
 #include <string_view>
 
 #include "core/error.hpp"
-#include "deploy/deployed_policy.hpp"
-#include "deploy/tuner_choices.hpp"
-#include "deploy/tuner_constants.hpp"
-#include "deploy/tuner_rows.hpp"
+#include "deploy/nccl_plugin/deployed_policy.hpp"
+#include "deploy/nccl_plugin/tuner_choices.hpp"
+#include "deploy/nccl_plugin/tuner_constants.hpp"
+#include "deploy/nccl_plugin/tuner_rows.hpp"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/yaml.hpp"
+#include "core/yaml/yaml.hpp"
 
 namespace {
 

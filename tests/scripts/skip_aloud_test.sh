@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# No test ends early without a word: what cannot run here says so by SKIP_UNLESS (tests/catch.hpp).
+# No test ends early without a word: what cannot run here says so by SKIP_UNLESS (tests/support/catch.hpp).
 #   skip_aloud_test.sh FOLDER
 set -euo pipefail
 # In the body of a TEST_CASE, not of a function below it, lines are indented by two.

@@ -4,8 +4,9 @@
 #include <set>
 #include <string>
 
-#include "catch.hpp"
-#include "sim_fixtures.hpp"
+#include "cost_models/parameters/shipped_sets.hpp"
+#include "sim/sim_fixtures.hpp"
+#include "support/catch.hpp"
 
 using namespace cclgym;
 using namespace cclgym::test;

@@ -3,9 +3,10 @@
 #include <cstdlib>
 #include <fmt/core.h>
 
-#include "catch.hpp"
-#include "core/text_file.hpp"
-#include "sim_fixtures.hpp"
+#include "core/files/text_file.hpp"
+#include "cost_models/parameters/shipped_sets.hpp"
+#include "sim/sim_fixtures.hpp"
+#include "support/catch.hpp"
 
 using namespace cclgym;
 using namespace cclgym::test;

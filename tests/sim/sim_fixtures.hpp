@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "collectives/algorithm.hpp"
-#include "sim/engine.hpp"
+#include "collectives/library/algorithm.hpp"
+#include "sim/engine/engine.hpp"
 #include "sim/simulator.hpp"
-#include "topology_models/registry.hpp"
+#include "topology_models/machines/registry.hpp"
 
 namespace cclgym::test {
 

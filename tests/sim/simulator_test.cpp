@@ -2,9 +2,10 @@
 
 #include <algorithm>
 
-#include "catch.hpp"
 #include "core/error.hpp"
-#include "sim_fixtures.hpp"
+#include "cost_models/parameters/shipped_sets.hpp"
+#include "sim/sim_fixtures.hpp"
+#include "support/catch.hpp"
 
 using namespace cclgym;
 using namespace cclgym::test;

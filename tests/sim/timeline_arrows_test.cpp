@@ -9,9 +9,10 @@
 #include <tuple>
 #include <utility>
 
-#include "catch.hpp"
+#include "cost_models/parameters/shipped_sets.hpp"
+#include "sim/sim_fixtures.hpp"
 #include "sim/timeline.hpp"
-#include "sim_fixtures.hpp"
+#include "support/catch.hpp"
 
 using namespace cclgym;
 using namespace cclgym::test;

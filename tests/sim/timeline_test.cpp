@@ -6,9 +6,10 @@
 #include <set>
 #include <sstream>
 
-#include "catch.hpp"
-#include "sim/transfer_cost.hpp"
-#include "sim_fixtures.hpp"
+#include "cost_models/parameters/shipped_sets.hpp"
+#include "sim/lowering/transfer_cost.hpp"
+#include "sim/sim_fixtures.hpp"
+#include "support/catch.hpp"
 
 using namespace cclgym;
 using namespace cclgym::test;

@@ -1,10 +1,10 @@
-#include "topology_models/describe.hpp"
+#include "topology_models/describe/describe.hpp"
 
 #include <algorithm>
 #include <fstream>
 #include <sstream>
 
-#include "fabrics.hpp"
+#include "topology_models/fabrics.hpp"
 
 namespace cclgym {
 

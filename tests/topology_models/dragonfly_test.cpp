@@ -6,8 +6,8 @@
 #include <map>
 #include <set>
 
-#include "fabrics.hpp"
-#include "topology_models/metrics.hpp"
+#include "topology_models/fabrics.hpp"
+#include "topology_models/metrics/metrics.hpp"
 
 namespace cclgym {
 

@@ -4,10 +4,10 @@
 #include <fstream>
 #include <sstream>
 
-#include "core/text_file.hpp"
-#include "fabrics.hpp"
-#include "topology_models/describe.hpp"
+#include "core/files/text_file.hpp"
+#include "topology_models/describe/describe.hpp"
 #include "topology_models/fabric_file.hpp"
+#include "topology_models/fabrics.hpp"
 
 namespace cclgym {
 

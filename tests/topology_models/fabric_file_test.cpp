@@ -3,7 +3,7 @@
 #include <chrono>
 #include <string_view>
 
-#include "fabrics.hpp"
+#include "topology_models/fabrics.hpp"
 
 namespace cclgym {
 

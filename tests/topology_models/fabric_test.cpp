@@ -1,7 +1,7 @@
 #include <cmath>
 #include <limits>
 
-#include "fabrics.hpp"
+#include "topology_models/fabrics.hpp"
 
 namespace cclgym {
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "catch.hpp"
 #include "core/error.hpp"
+#include "support/catch.hpp"
 #include "topology_models/fabric.hpp"
-#include "topology_models/registry.hpp"
+#include "topology_models/machines/registry.hpp"
 
 namespace cclgym {
 

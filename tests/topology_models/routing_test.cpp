@@ -4,7 +4,7 @@
 #include <set>
 #include <tuple>
 
-#include "fabrics.hpp"
+#include "topology_models/fabrics.hpp"
 
 namespace cclgym {
 

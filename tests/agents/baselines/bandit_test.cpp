@@ -1,8 +1,8 @@
 // UCB1 finds the best arm.
 #include "agents/baselines/bandit.hpp"
 
-#include "catch.hpp"
 #include "core/random.hpp"
+#include "support/catch.hpp"
 
 namespace cclgym {
 namespace {

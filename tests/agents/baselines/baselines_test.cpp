@@ -2,14 +2,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "agents/baselines/baselines_testing.hpp"
 #include "agents/baselines/coordinate_descent.hpp"
 #include "agents/baselines/registry.hpp"
 #include "agents/baselines/simple_policies.hpp"
 #include "agents/baselines/trained_table.hpp"
-#include "baselines_testing.hpp"
-#include "catch.hpp"
 #include "core/error.hpp"
-#include "sim/config_chooser.hpp"
+#include "sim/tuners/tuner.hpp"
+#include "support/catch.hpp"
 
 namespace cclgym {
 namespace {
@@ -47,9 +47,9 @@ TEST_CASE("every baseline acts legally and the same way again") {
       "sweep, collectives: [allreduce, allgather], sizes: 1KiB..16MiB x16}, episode: 20}");
   for (const std::string& name : default_baselines(ActionProfile::StockNccl)) {
     INFO(name);
-    const std::vector<std::string> choosers =
-        is_config_chooser(name) ? std::vector{name} : std::vector<std::string>{};
-    const auto own = with_choosers(setup, choosers);
+    const std::vector<std::string> tuners =
+        is_tuner(name) ? std::vector{name} : std::vector<std::string>{};
+    const auto own = with_tuners(setup, tuners);
     const auto one = make_baseline(name);
     const auto other = make_baseline(name);
     CHECK(std::string(one->name()) == name);
@@ -73,24 +73,24 @@ TEST_CASE("the oracle is a lower bound of every baseline, call by call") {
   }
 }
 
-TEST_CASE("a chooser's policy takes what the chooser chooses; others keep their actions") {
+TEST_CASE("a tuner's policy takes what the tuner chooses; others keep their actions") {
   const auto setup = small_setup();
-  const auto more = with_choosers(setup, {"nccl-default", "nccl-default:2.8.4"});
-  CHECK(with_choosers(setup, {"nccl-default"}) == setup);
+  const auto more = with_tuners(setup, {"nccl-default", "nccl-default:2.8.4"});
+  CHECK(with_tuners(setup, {"nccl-default"}) == setup);
   CHECK(more->actions->levels(Knob::Algorithm).size() ==
         setup->actions->levels(Knob::Algorithm).size() + 1);
-  CHECK_THROWS_AS(with_choosers(setup, {"dispatch:no-such.yaml"}), UserError);
-  // What limits the environment's actions limits these, but for the choosers that are added.
+  CHECK_THROWS_AS(with_tuners(setup, {"dispatch:no-such.yaml"}), UserError);
+  // What limits the environment's actions limits these, but for the tuners that are added.
   const auto limited = setup_of(
       "{fabric: ndv4, actions: stock-nccl, legal: nccl, knobs: {algorithm: [ring], channels: [4, "
       "8]}, "
       "workload: {name: sweep, collectives: [allreduce, allgather]}}");
-  const auto added = with_choosers(limited, {"nccl-default:2.8.4"});
+  const auto added = with_tuners(limited, {"nccl-default:2.8.4"});
   CHECK(limited->actions->legal_count(CollectiveKind::AllGather) == 2 * 3);
   CHECK(added->actions->legal_count(CollectiveKind::AllGather) == 2 * 3 + 1);
   CHECK(limited->flat_actions->count() == 2 * 3);
   CHECK(added->flat_actions->count() == 2 * 3 + 1);
-  ChooserPolicy policy("nccl-default:2.8.4");
+  TunerPolicy policy("nccl-default:2.8.4");
   CollectiveTuningEnv environment(more);
   OwnedBuffers buffers(environment.spec());
   std::vector<std::int32_t> action(3);

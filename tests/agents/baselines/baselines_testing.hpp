@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
-#include "core/yaml.hpp"
-#include "env/collective_tuning.hpp"
+#include "core/yaml/yaml.hpp"
+#include "env/tuning/collective_tuning.hpp"
 
 namespace cclgym::testing {
 

@@ -3,7 +3,7 @@
 
 #include <stdexcept>
 
-#include "catch.hpp"
+#include "support/catch.hpp"
 
 namespace cclgym {
 namespace {

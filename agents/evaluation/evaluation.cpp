@@ -1,0 +1,218 @@
+#include "agents/evaluation/evaluation.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "agents/baselines/simple_policies.hpp"
+#include "core/random.hpp"
+#include "sim/noise/noise_random.hpp"
+
+namespace cclgym {
+
+namespace {
+
+// What the environment says about a call whatever a policy does.
+struct StreamCall {
+  CollectiveKind collective = CollectiveKind::AllReduce;
+  std::uint64_t bytes = 0;
+  double oracle_us = 0;
+  double default_us = 0;
+};
+
+struct LogMean {
+  double sum = 0;
+  std::uint64_t count = 0;
+  void add(double value) {
+    sum += portable_log(value);
+    ++count;
+  }
+  [[nodiscard]] double value() const {
+    return count > 0 ? portable_exp(sum / static_cast<double>(count)) : std::nan("");
+  }
+};
+
+struct Chosen {
+  std::uint64_t count = 0;
+  Config config;
+};
+
+// What an action does for a call.
+Config config_of(const TuningActions& actions, const Call& call,
+                 std::span<const std::int32_t> action) {
+  const std::optional<std::size_t> tuner = actions.tuner_of(action);
+  return full_config(tuner ? actions.choose(*tuner, call)
+                           : actions.config(call.collective, action));
+}
+
+struct CellSums {
+  LogMean time_us;
+  LogMean oracle_ratio;
+  LogMean default_ratio;
+  std::map<std::string, Chosen> choices;
+};
+
+// Plays `calls` calls; `visit(call's number, action, info)` after each.
+template <class Visit>
+void play(Policy& policy, CollectiveTuningEnv& environment, std::uint64_t seed, std::uint64_t calls,
+          const Visit& visit) {
+  OwnedBuffers buffers(environment.spec());
+  std::vector<std::int32_t> action(environment.spec().action_space.size());
+  environment.reset(seed, buffers.view());
+  policy.begin_episode(environment, seed);
+  std::uint64_t episode = 0;
+  for (std::uint64_t call = 0; call < calls; ++call) {
+    policy.act(buffers.observation, buffers.action_mask, environment, action);
+    const StepOutcome outcome = environment.step(action, buffers.view());
+    policy.observe({.reward = outcome.reward, .done = outcome.done(), .info = buffers.info});
+    visit(call, std::span<const std::int32_t>(action), std::span<const double>(buffers.info));
+    if (!outcome.done() || call + 1 == calls) continue;
+    environment.reset(std::nullopt, buffers.view());
+    policy.begin_episode(environment, seed + ++episode);
+  }
+}
+
+std::uint64_t calls_of(const TuningSetup& setup, const EvaluationOptions& options, bool& finite) {
+  const auto workload = read_workload(setup.workload, workload_site(*setup.site->fabrics.front()));
+  finite = !workload->calls().empty();
+  if (options.calls > 0) return options.calls;
+  if (finite) return workload->calls().size();
+  return setup.episode_calls > 0 ? static_cast<std::uint64_t>(setup.episode_calls) : 256;
+}
+
+std::vector<StreamCall> stream_of(const std::shared_ptr<const TuningSetup>& setup,
+                                  std::uint64_t seed, std::uint64_t calls) {
+  auto with_oracle = std::make_shared<TuningSetup>(*setup);
+  with_oracle->oracle = true;
+  CollectiveTuningEnv environment(with_oracle);
+  const EnvironmentSpec& spec = environment.spec();
+  const std::size_t oracle = info_index(spec, CollectiveTuningEnv::kOracle);
+  const std::size_t reference = info_index(spec, CollectiveTuningEnv::kDefault);
+  const std::size_t bytes = info_index(spec, CollectiveTuningEnv::kBytes);
+  const std::size_t collective = info_index(spec, CollectiveTuningEnv::kCollective);
+  std::vector<StreamCall> stream;
+  OraclePolicy policy;
+  play(policy, environment, seed, calls,
+       [&](std::uint64_t, std::span<const std::int32_t>, std::span<const double> info) {
+         stream.push_back({static_cast<CollectiveKind>(static_cast<int>(info[collective])),
+                           static_cast<std::uint64_t>(info[bytes]), info[oracle], info[reference]});
+       });
+  return stream;
+}
+
+PolicyRun run_policy(const EvaluatedPolicy& one, const std::shared_ptr<const TuningSetup>& setup,
+                     std::uint64_t seed, const std::vector<StreamCall>& stream, bool finite) {
+  CollectiveTuningEnv environment(with_tuners(setup, one.tuners));
+  const std::size_t time = info_index(environment.spec(), CollectiveTuningEnv::kTime);
+  const std::size_t bytes = info_index(environment.spec(), CollectiveTuningEnv::kBytes);
+  const std::unique_ptr<Policy> policy = one.make(seed);
+  std::map<std::pair<CollectiveKind, std::uint64_t>, CellSums> cells;
+  LogMean oracle_ratio;
+  LogMean default_ratio;
+  play(*policy, environment, seed, stream.size(),
+       [&](std::uint64_t call, std::span<const std::int32_t> action, std::span<const double> info) {
+         const StreamCall& known = stream[call];
+         if (static_cast<std::uint64_t>(info[bytes]) != known.bytes) {
+           throw std::logic_error("evaluate_policies: the stream of calls is another one");
+         }
+         const std::uint64_t size =
+             finite ? known.bytes
+                    : std::uint64_t{1} << static_cast<unsigned>(
+                          cell_of_call({.collective = known.collective, .bytes = known.bytes})
+                              .log2_bytes);
+         CellSums& cell = cells[{known.collective, size}];
+         cell.time_us.add(info[time]);
+         cell.oracle_ratio.add(info[time] / known.oracle_us);
+         cell.default_ratio.add(info[time] / known.default_us);
+         const TuningActions& actions = *environment.setup().actions;
+         Chosen& chosen = cell.choices[actions.describe(action)];
+         if (chosen.count++ == 0) {
+           chosen.config =
+               config_of(actions, {.collective = known.collective, .bytes = known.bytes}, action);
+         }
+         oracle_ratio.add(info[time] / known.oracle_us);
+         default_ratio.add(info[time] / known.default_us);
+       });
+  PolicyRun run{
+      .policy = one.name,
+      .seed = seed,
+      .calls = stream.size(),
+      .oracle_ratio = oracle_ratio.value(),
+      .default_ratio = default_ratio.value(),
+      .decisions_per_call = static_cast<double>(policy->decisions().value_or(stream.size())) /
+                            static_cast<double>(stream.size()),
+      .cells = {}};
+  for (const auto& [key, sums] : cells) {
+    const auto most = std::ranges::max_element(
+        sums.choices, {}, [](const auto& choice) { return choice.second.count; });
+    run.cells.push_back({.collective = std::string(to_string(key.first)),
+                         .bytes = key.second,
+                         .calls = sums.time_us.count,
+                         .time_us = sums.time_us.value(),
+                         .oracle_ratio = sums.oracle_ratio.value(),
+                         .default_ratio = sums.default_ratio.value(),
+                         .choice = most->first,
+                         .config = most->second.config});
+  }
+  return run;
+}
+
+}  // namespace
+
+std::vector<PolicyRun> evaluate_policies(const std::shared_ptr<const TuningSetup>& setup,
+                                         std::span<const EvaluatedPolicy> policies,
+                                         const EvaluationOptions& options) {
+  bool finite = false;
+  const std::uint64_t calls = calls_of(*setup, options, finite);
+  std::vector<PolicyRun> runs;
+  if (options.notice && finite) options.notice("the oracle's table", options.seeds.front());
+  setup->fill_oracle(options.threads);
+  for (const std::uint64_t seed : options.seeds) {
+    if (options.notice) options.notice("oracle's times", seed);
+    const std::vector<StreamCall> stream = stream_of(setup, seed, calls);
+    for (const EvaluatedPolicy& one : policies) {
+      if (options.notice) options.notice(one.name, seed);
+      runs.push_back(run_policy(one, setup, seed, stream, finite));
+    }
+  }
+  return runs;
+}
+
+std::vector<PolicySummary> summarize_runs(std::span<const PolicyRun> runs) {
+  std::vector<PolicySummary> summaries;
+  for (const PolicyRun& first : runs) {
+    if (std::ranges::find(summaries, first.policy, &PolicySummary::policy) != summaries.end()) {
+      continue;
+    }
+    PolicySummary summary{.policy = first.policy};
+    LogMean oracle_ratio;
+    LogMean speedup;
+    std::vector<double> ratios;
+    double decisions = 0;
+    for (const PolicyRun& run : runs) {
+      if (run.policy != first.policy) continue;
+      summary.least_oracle_ratio = summary.seeds == 0
+                                       ? run.oracle_ratio
+                                       : std::min(summary.least_oracle_ratio, run.oracle_ratio);
+      summary.most_oracle_ratio = std::max(summary.most_oracle_ratio, run.oracle_ratio);
+      ++summary.seeds;
+      decisions += run.decisions_per_call;
+      oracle_ratio.add(run.oracle_ratio);
+      speedup.add(1 / run.default_ratio);
+      for (const EvaluatedCell& cell : run.cells) ratios.push_back(cell.oracle_ratio);
+    }
+    std::ranges::sort(ratios);
+    summary.oracle_ratio = oracle_ratio.value();
+    summary.default_speedup = speedup.value();
+    summary.decisions_per_call = decisions / static_cast<double>(summary.seeds);
+    summary.worst_cell = ratios.back();
+    // The nearest rank.
+    const auto rank = static_cast<std::size_t>(std::ceil(0.9 * static_cast<double>(ratios.size())));
+    summary.p90_cell = ratios[rank - 1];
+    summaries.push_back(summary);
+  }
+  std::ranges::stable_sort(summaries, {}, &PolicySummary::oracle_ratio);
+  return summaries;
+}
+
+}  // namespace cclgym

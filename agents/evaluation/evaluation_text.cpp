@@ -1,0 +1,50 @@
+// Evaluations as text and CSV.
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "agents/evaluation/evaluation.hpp"
+
+namespace cclgym {
+
+std::string evaluation_table(std::span<const PolicySummary> summaries) {
+  std::size_t widest = 6;
+  for (const PolicySummary& one : summaries) widest = std::max(widest, one.policy.size());
+  std::string text = fmt::format("{:<{}}  {:>10}  {:>19}  {:>9}  {:>9}  {:>10}\n", "policy", widest,
+                                 "x oracle", "seeds", "p90 cell", "worst", "speedup");
+  text += fmt::format("{:<{}}  {:>10}  {:>19}  {:>9}  {:>9}  {:>10}\n", "", widest, "geo. mean",
+                      "least .. most", "x oracle", "x oracle", "x default");
+  for (const PolicySummary& one : summaries) {
+    text +=
+        fmt::format("{:<{}}  {:>10.4f}  {:>19}  {:>9.3f}  {:>9.3f}  {:>10.3f}\n", one.policy,
+                    widest, one.oracle_ratio,
+                    fmt::format("{:.4f} .. {:.4f}", one.least_oracle_ratio, one.most_oracle_ratio),
+                    one.p90_cell, one.worst_cell, one.default_speedup);
+  }
+  return text;
+}
+
+std::string evaluation_csv(const EvaluatedPart& part, bool header) {
+  std::string text;
+  if (header) {
+    text =
+        "part,policy,seed,collective,size_bytes,calls,time_us,oracle_ratio,default_ratio,choice,"
+        "cost_model\n";
+  }
+  // Names of parts and tuners are the user's: what would break a field becomes a space.
+  const auto field = [](std::string name) {
+    std::ranges::replace_if(
+        name, [](char c) { return c == ',' || c == '\n' || c == '"' || c == '\r'; }, ' ');
+    return name;
+  };
+  for (const PolicyRun& run : part.runs) {
+    for (const EvaluatedCell& cell : run.cells) {
+      text += fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", field(part.label),
+                          field(run.policy), run.seed, cell.collective, cell.bytes, cell.calls,
+                          cell.time_us, cell.oracle_ratio, cell.default_ratio, field(cell.choice),
+                          field(part.cost_model));
+    }
+  }
+  return text;
+}
+
+}  // namespace cclgym

@@ -1,0 +1,96 @@
+#include "agents/export/deployed_dispatch.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+
+#include "agents/export/deployed_setup.hpp"
+#include "collectives/library/algorithm.hpp"
+#include "core/error.hpp"
+#include "deploy/nccl_plugin/tuner_choices.hpp"
+
+namespace cclgym {
+
+namespace {
+
+constexpr std::uint64_t kEnd = std::uint64_t{1} << 40U;
+
+// "ring,ll128,8"
+std::string line_of(const ConfigChoice& choice, const SourceLocation& where, bool pat) {
+  const Config& config = choice.config;
+  const auto algorithm = nccl_algorithm_of_ours(config.algorithm);
+  if (!algorithm || (config.algorithm == "pat" && !pat)) {
+    throw UserError(where, "algorithm '" + config.algorithm + "' is none of this release of NCCL");
+  }
+  const auto cannot = [&](const char* what) {
+    throw UserError(where, std::string("a tuner of NCCL cannot set ") + what);
+  };
+  if (config.instances != 1) cannot("instances");
+  if (choice.tile_bytes && *choice.tile_bytes != 0) cannot("tiles by a line");
+  if (config.channels > kMostTunerChannels) cannot("more than 64 channels");
+  return fmt::format("{},{},{}", kNcclAlgorithmNames[static_cast<std::size_t>(*algorithm)].csv,
+                     lower_case(to_string(config.protocol)), config.channels);
+}
+
+std::vector<std::string> labels_of(const DispatchTable& table,
+                                   const std::vector<std::string>& wanted) {
+  std::vector<std::string> known;
+  for (const DispatchBlock& block : table.blocks) {
+    if (std::ranges::find(known, block.fabric) == known.end()) known.push_back(block.fabric);
+  }
+  for (const std::string& label : wanted) {
+    if (std::ranges::find(known, label) == known.end()) {
+      throw UserError(unknown_name_message("machine", label, known));
+    }
+  }
+  return wanted.empty() ? known : wanted;
+}
+
+}  // namespace
+
+TunerCsv dispatch_csv(const DispatchTable& table, const std::vector<std::string>& labels,
+                      bool pat) {
+  TunerCsv csv;
+  csv.text = "# collective_type,min_bytes,max_bytes,algorithm,protocol,channels,nNodes,nRanks\n";
+  std::map<std::pair<int, int>, std::string> machines;
+  for (const std::string& label : labels_of(table, labels)) {
+    const auto fabric = make_fabric(fabric_of_label(label));
+    const auto [other, added] =
+        machines.emplace(std::pair(fabric->ranks(), fabric->servers()), label);
+    if (!added) {
+      throw UserError(fmt::format("machines '{}' and '{}' have as many ranks and nodes: name one",
+                                  other->second, label));
+    }
+    csv.text += "# " + label + "\n";
+    const auto line = [&](std::string_view collective, std::uint64_t from, std::uint64_t to,
+                          const std::string& choice) {
+      csv.text += fmt::format("{},{},{},{},{},{}\n", collective, from, to, choice,
+                              fabric->servers(), fabric->ranks());
+      ++csv.lines;
+    };
+    for (const DispatchBlock& block : table.blocks) {
+      if (block.fabric != label) continue;
+      if (!nccl_collective_of(to_string(block.collective))) {
+        ++csv.left_out;
+        continue;
+      }
+      for (const DispatchRange& range : block.ranges) {
+        line(to_string(block.collective), range.from_bytes,
+             range.to_bytes == DispatchRange::kNoEnd ? kEnd : range.to_bytes - 1,
+             line_of(range.choice, range.where, pat));
+      }
+    }
+    if (!table.fallback || !table.fallback->tuner.empty()) continue;
+    const DispatchFallback& rest = *table.fallback;
+    const std::string choice = line_of(rest.choice, rest.where, pat);
+    for (const CollectiveKind collective : all_collectives()) {
+      if (nccl_collective_of(to_string(collective)) &&
+          supports(algorithm_info(rest.choice.config.algorithm), collective)) {
+        line(to_string(collective), 0, kEnd, choice);
+      }
+    }
+  }
+  return csv;
+}
+
+}  // namespace cclgym

@@ -1,0 +1,105 @@
+#include "agents/export/deployed_times.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "core/error.hpp"
+#include "core/units.hpp"
+#include "deploy/nccl_plugin/deployed_policy.hpp"
+#include "deploy/nccl_plugin/kernel_times.hpp"
+#include "deploy/nccl_plugin/nccl_names.hpp"
+
+namespace cclgym {
+
+namespace {
+
+// Places of the columns in kTimesHeader, and how many there are.
+namespace column {
+enum Column : std::uint8_t {
+  Communicator,
+  Rank,
+  Ranks,
+  Nodes,
+  Sequence,
+  Collective,
+  Bytes,
+  Algorithm,
+  Protocol,
+  Channels,
+  Warps,
+  Start,
+  Time,
+  Count
+};
+}  // namespace column
+using column::Column;
+
+std::vector<std::string> split(std::string_view line) {
+  std::vector<std::string> fields;
+  while (true) {
+    const std::size_t comma = line.find(',');
+    fields.emplace_back(line.substr(0, comma));
+    if (comma == std::string_view::npos) return fields;
+    line.remove_prefix(comma + 1);
+  }
+}
+
+struct RecordedCall {
+  std::tuple<int, std::size_t, int, int> key;
+  double time_s = 0;
+};
+
+}  // namespace
+
+RecordedTimes::RecordedTimes(std::string_view text, const std::string& name, std::uint32_t ranks,
+                             std::uint32_t nodes) {
+  static const std::vector<std::uint64_t> sizes = deployed_sizes();
+  // By communicator and number of the call there.
+  std::map<std::pair<std::string, std::int64_t>, RecordedCall> calls;
+  for (std::size_t number = 1; !text.empty(); ++number) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    const SourceLocation where{.file = name, .line = number};
+    if (number == 1) {
+      if (std::string(line) + "\n" != kTimesHeader) {
+        throw UserError(where, "not the times that the profiler records: another header");
+      }
+      continue;
+    }
+    if (line.empty() || line.starts_with('#')) continue;
+    const std::vector<std::string> fields = split(line);
+    if (fields.size() != column::Count) {
+      throw UserError(where, std::to_string(fields.size()) + " columns; expected " +
+                                 std::to_string(static_cast<int>(column::Count)));
+    }
+    const auto integer = [&](Column column) {
+      return parse_integer(fields[column], "a column", where);
+    };
+    const auto collective = nccl_collective_of(fields[column::Collective]);
+    const auto algorithm = nccl_algorithm_of_csv(fields[column::Algorithm]);
+    const auto protocol = nccl_protocol_of(fields[column::Protocol]);
+    const double time_s = parse_real(fields[column::Time], "time_us", where) * 1e-6;
+    if (!collective || !algorithm || !protocol || !(time_s > 0) || integer(column::Bytes) < 0) {
+      throw UserError(where, "not a call of a collective of NCCL's with its time");
+    }
+    if (integer(column::Ranks) != ranks || integer(column::Nodes) != nodes) continue;
+    RecordedCall& call = calls[{fields[column::Communicator], integer(column::Sequence)}];
+    call.key = {*collective,
+                place_of_size(sizes, static_cast<std::uint64_t>(integer(column::Bytes))),
+                *algorithm, *protocol};
+    call.time_s = std::max(call.time_s, time_s);
+  }
+  for (const auto& [number, call] : calls) times_s_[call.key].push_back(call.time_s);
+  calls_ = calls.size();
+}
+
+std::span<const double> RecordedTimes::of(int collective, std::uint64_t bytes, int algorithm,
+                                          int protocol) const {
+  static const std::vector<std::uint64_t> sizes = deployed_sizes();
+  const auto found = times_s_.find({collective, place_of_size(sizes, bytes), algorithm, protocol});
+  if (found == times_s_.end()) return {};
+  return found->second;
+}
+
+}  // namespace cclgym

@@ -1,0 +1,18 @@
+// In place of torchscript_torch.cpp where LibTorch was not found.
+#include "agents/export/torchscript.hpp"
+#include "agents/network/policy_gradient.hpp"
+#include "core/error.hpp"
+
+namespace cclgym {
+
+void write_torchscript(const PolicyWeights& /*weights*/, const std::vector<PolicyRules>& /*rules*/,
+                       const std::string& /*path*/) {
+  throw UserError("cannot write TorchScript: " + training_library());
+}
+
+ScriptedCalls run_torchscript(const std::string& /*path*/, const std::string& /*rules*/,
+                              std::span<const float> /*observations*/) {
+  throw UserError("cannot read TorchScript: " + training_library());
+}
+
+}  // namespace cclgym

@@ -1,0 +1,121 @@
+// The network of policy_weights.hpp in plain loops: what rollouts and evaluations run, so that a
+// decision costs microseconds and every environment can have a thread of its own.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "agents/network/policy_weights.hpp"
+#include "core/random.hpp"
+
+namespace cclgym {
+
+/// Weights in the order in which the loops read them. Immutable; may be shared by threads.
+class PolicyNetwork {
+ public:
+  /// Throws std::invalid_argument if policy_weights_fault finds a fault.
+  explicit PolicyNetwork(const PolicyWeights& weights);
+
+  [[nodiscard]] const PolicyShape& shape() const { return shape_; }
+
+ private:
+  friend class PolicyRunner;
+  /// W x + b; W column by column, so that a row of W x is added to in the inner loop.
+  struct Linear {
+    std::size_t rows = 0;
+    std::size_t columns = 0;
+    std::vector<float> columns_first;  ///< [columns x rows]
+    std::vector<float> bias;           ///< [rows]
+
+    /// out = W in + b
+    void apply(std::span<const float> in, std::span<float> out) const;
+    /// out += W in
+    void add(std::span<const float> in, std::span<float> out) const;
+  };
+  struct Head {
+    Linear hidden;
+    std::vector<std::vector<float>> choices;  ///< of each earlier dimension: [levels x hidden rows]
+    Linear out;
+  };
+  [[nodiscard]] static Linear read(const PolicyWeights& weights, const std::string& name);
+
+  PolicyShape shape_;
+  std::vector<float> shift_;
+  std::vector<float> scale_;
+  float limit_ = 0;
+  std::vector<Linear> encoder_;
+  Linear lstm_ih_;
+  Linear lstm_hh_;
+  std::vector<Head> heads_;
+  Linear value_;
+  Linear value_out_;
+  float value_prior_ = 0;
+};
+
+/// Who is asked for the conditional mask of dimension prefix.size(); `out` has its levels.
+class ConditionalMasks {
+ public:
+  virtual ~ConditionalMasks() = default;
+  virtual void mask(std::span<const std::int32_t> prefix, std::span<std::uint8_t> out) const = 0;
+};
+
+/// One network at work in one environment: its state and its buffers. Does not allocate after its
+/// construction.
+class PolicyRunner {
+ public:
+  explicit PolicyRunner(std::shared_ptr<const PolicyNetwork> network);
+
+  /// The state of the beginning of an episode: zero.
+  void start();
+  /// [2 x lstm]: h, then c.
+  [[nodiscard]] std::span<const float> state() const { return state_; }
+
+  /// Takes in an observation: encoder and LSTM. Then choose() and value() may be asked.
+  void observe(std::span<const float> observation);
+
+  /// An action, dimension by dimension: drawn with `random`, or without one the likeliest level of
+  /// each. Levels count from 0. `masks_out` (or empty) gets the conditional masks that were asked
+  /// for, one behind the other. Returns the logarithm of the action's probability.
+  double choose(const ConditionalMasks& masks, Random* random, std::span<std::int32_t> levels,
+                std::span<std::uint8_t> masks_out);
+  /// Of a given action, whose levels must be legal.
+  double log_probability(const ConditionalMasks& masks, std::span<const std::int32_t> levels,
+                         std::span<std::uint8_t> masks_out);
+  /// What a head says.
+  struct HeadOutput {
+    bool decided = false;   ///< is more than one level legal? If not, the rest is 0
+    float given = 0;        ///< logit (DQN: Q value) of the given level
+    std::int32_t best = 0;  ///< the legal level of the largest one, the first of equals
+    float most = 0;         ///< its logit
+  };
+  /// Of each dimension, given the levels of those before. Those of the masks must be legal up to
+  /// the last dimension that is looked at.
+  void head_outputs(const ConditionalMasks& masks, std::span<const std::int32_t> levels,
+                    std::span<HeadOutput> out);
+  /// What the critic expects, with its prior.
+  [[nodiscard]] float value(float prior);
+
+ private:
+  /// Draws, takes the likeliest, or (`given`) looks up.
+  enum class Choice : std::uint8_t { Draw, Likeliest, Given };
+  double run_heads(const ConditionalMasks& masks, Choice choice, Random* random,
+                   std::span<std::int32_t> levels, std::span<std::uint8_t> masks_out,
+                   std::span<HeadOutput> outputs = {});
+
+  std::shared_ptr<const PolicyNetwork> network_;
+  std::vector<float> state_;
+  std::vector<float> input_;
+  std::vector<std::vector<float>> encoded_;
+  std::vector<float> gates_;
+  std::vector<float> features_;  ///< [e h prior]
+  std::vector<float> hidden_;
+  std::vector<float> value_hidden_;
+  std::vector<float> logits_;
+  std::vector<std::uint8_t> mask_;
+  std::vector<std::int32_t> given_;
+};
+
+}  // namespace cclgym

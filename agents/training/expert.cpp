@@ -1,0 +1,30 @@
+#include "agents/training/expert.hpp"
+
+#include <fmt/core.h>
+
+#include "agents/baselines/trained_table.hpp"
+#include "agents/training/oracle_expert.hpp"
+#include "agents/training/policy_expert.hpp"
+
+namespace cclgym {
+
+std::unique_ptr<Expert> make_expert(const std::shared_ptr<const TuningSetup>& setup,
+                                    const ExpertOptions& options,
+                                    const std::function<void(const std::string&)>& notice) {
+  const auto say = [&](const std::string& text) {
+    if (notice) notice(text);
+  };
+  if (options.kind == ExpertKind::Oracle) {
+    auto expert = std::make_unique<OracleExpert>(setup, options.temperature, options.margin);
+    say("simulating the oracle's table of " + setup->fabric_label);
+    say(fmt::format("the oracle's table has {} cells", expert->fill(options.threads)));
+    return expert;
+  }
+  say("the expert for " + setup->fabric_label + " sweeps sizes when it is first asked");
+  if (options.kind == ExpertKind::Svm) {
+    return std::make_unique<PolicyExpert>(std::make_unique<SvmPolicy>());
+  }
+  return std::make_unique<PolicyExpert>(std::make_unique<TablePolicy>());
+}
+
+}  // namespace cclgym

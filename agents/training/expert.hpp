@@ -1,0 +1,43 @@
+// Whom behaviour cloning follows.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "core/random.hpp"
+#include "env/tuning/collective_tuning.hpp"
+
+namespace cclgym {
+
+/// Labels calls with actions. Thread-safe; what it answers does not depend on who asked before.
+class Expert {
+ public:
+  Expert() = default;
+  Expert(const Expert&) = delete;
+  Expert& operator=(const Expert&) = delete;
+  virtual ~Expert() = default;
+
+  /// Levels of an action for the call that the environment makes next.
+  virtual void choose(const CollectiveTuningEnv& environment, Random& random,
+                      std::span<std::int32_t> levels) = 0;
+};
+
+enum class ExpertKind : std::uint8_t { Oracle, Svm, Table };
+
+struct ExpertOptions {
+  ExpertKind kind = ExpertKind::Oracle;
+  double temperature = 0;   ///< of the oracle (agents/training/oracle_expert.hpp)
+  double margin = 0;        ///< likewise
+  std::size_t threads = 1;  ///< that simulate its table
+};
+
+/// An expert for environments of this setup. `notice` (or empty) hears of what takes long.
+[[nodiscard]] std::unique_ptr<Expert> make_expert(
+    const std::shared_ptr<const TuningSetup>& setup, const ExpertOptions& options,
+    const std::function<void(const std::string&)>& notice);
+
+}  // namespace cclgym

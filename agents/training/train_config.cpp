@@ -1,0 +1,290 @@
+#include "agents/training/train_config.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include "core/error.hpp"
+#include "core/files/text_file.hpp"
+
+namespace cclgym {
+
+namespace {
+
+// A mapping whose keys have been checked, below what a variant changes of it; a missing key has the
+// default.
+class Reader {
+ public:
+  Reader(const YamlValue& mapping, const std::vector<OptionSpec>& specs, std::string_view what,
+         const std::string& file, const YamlValue& changes = {})
+      : mapping_(mapping.is_null() ? parse_yaml("{}", file) : mapping),
+        changes_(changes),
+        specs_(specs) {
+    check_keys(mapping_, specs, what);
+  }
+
+  /// The mapping under a key, with what the variant changes in it.
+  [[nodiscard]] Reader inner(std::string_view key, const std::vector<OptionSpec>& specs,
+                             const std::string& file) const {
+    const YamlValue* changes = changes_.is_null() ? nullptr : changes_.find(key);
+    if (changes != nullptr) check_keys(*changes, specs, key);
+    return {option_value(mapping_, spec(key)), specs, key, file,
+            changes != nullptr ? *changes : YamlValue{}};
+  }
+
+  [[nodiscard]] const OptionSpec& spec(std::string_view key) const {
+    return *std::ranges::find(specs_, key, &OptionSpec::name);
+  }
+  [[nodiscard]] YamlValue value(std::string_view key) const {
+    const bool changed = !changes_.is_null() && changes_.find(key) != nullptr;
+    return option_value(changed ? changes_ : mapping_, spec(key));
+  }
+  [[nodiscard]] int count(std::string_view key) const {
+    return static_cast<int>(read_integer(value(key), spec(key)));
+  }
+  [[nodiscard]] double real(std::string_view key) const { return read_real(value(key), spec(key)); }
+  [[nodiscard]] std::string text(std::string_view key) const {
+    return read_text(value(key), spec(key));
+  }
+  [[nodiscard]] std::size_t choice(std::string_view key) const {
+    return read_choice(value(key), spec(key));
+  }
+  [[nodiscard]] const YamlValue& mapping() const { return mapping_; }
+
+ private:
+  YamlValue mapping_;
+  YamlValue changes_;
+  const std::vector<OptionSpec>& specs_;
+};
+
+std::shared_ptr<const TrainingEnvironment> read_environment(const Reader& reader) {
+  const YamlValue name = reader.value("environment");
+  const SourceLocation where = name.location();
+  return std::make_shared<const TrainingEnvironment>(reader.text("environment"),
+                                                     reader.value("options"), where);
+}
+
+// Policies are for one kind of observation and action.
+void check_alike(const TrainingEnvironment& first, const TrainingEnvironment& other,
+                 const YamlValue& where) {
+  if (first.spec().observation_space == other.spec().observation_space &&
+      first.spec().action_space == other.spec().action_space) {
+    return;
+  }
+  throw UserError(where.location(),
+                  "this environment has other observations or actions than the first one; expected "
+                  "the same environment, actions, number of tuners and window");
+}
+
+void read_parts(const Reader& reader, TrainConfig& config) {
+  for (const YamlValue& item : read_items(reader.value("train"), reader.spec("train"))) {
+    const Reader part(item, training_part_options(), "environment", config.file);
+    config.parts.push_back({.environment = read_environment(part),
+                            .from = part.count("from"),
+                            .until = part.count("until")});
+    check_alike(*config.parts.front().environment, *config.parts.back().environment, item);
+  }
+  const YamlValue evaluation = reader.value("evaluate");
+  if (evaluation.is_null()) return;
+  for (const YamlValue& item : read_items(evaluation, reader.spec("evaluate"))) {
+    const Reader part(item, evaluation_part_options(), "environment", config.file);
+    const std::string label = part.text("label");
+    if (label.find_first_of(",\"\n") != std::string::npos) {
+      throw UserError(part.value("label").location(), "a label has no commas and no quotes");
+    }
+    config.evaluation.push_back(
+        {.label = label, .environment = read_environment(part), .calls = part.count("calls")});
+    check_alike(*config.parts.front().environment, *config.evaluation.back().environment, item);
+  }
+}
+
+void read_agent(const Reader& reader, TrainConfig& config) {
+  const Reader agent = reader.inner("agent", agent_options(), config.file);
+  config.layers.encoder.clear();
+  for (const std::int64_t units : read_integers(agent.value("encoder"), agent.spec("encoder"))) {
+    config.layers.encoder.push_back(static_cast<std::size_t>(units));
+  }
+  config.layers.lstm = static_cast<std::size_t>(agent.count("lstm"));
+  config.layers.head = static_cast<std::size_t>(agent.count("head"));
+  config.layers.value = static_cast<std::size_t>(agent.count("value"));
+}
+
+void read_warm_start(const Reader& reader, TrainConfig& config) {
+  const Reader warm = reader.inner("warm_start", warm_start_options(), config.file);
+  config.warm_start = {.expert = static_cast<ExpertKind>(warm.choice("expert")),
+                       .iterations = warm.count("iterations"),
+                       .temperature = warm.real("temperature"),
+                       .margin = warm.real("margin"),
+                       .learning_rate = warm.real("learning_rate")};
+  // Environments without an oracle have no expert to follow, and need not say so.
+  const bool given = !reader.value("warm_start").is_null();
+  if (config.algorithm == Algorithm::Dqn) {
+    if (given && config.warm_start.iterations > 0) {
+      throw UserError(warm.mapping().location(),
+                      "dqn has no warm start: what is cloned are choices, not Q values; expected "
+                      "warm_start: {iterations: 0}");
+    }
+    config.warm_start.iterations = 0;
+    return;
+  }
+  const bool oracle = std::ranges::all_of(
+      config.parts, [](const TrainingPart& part) { return part.environment->setup() != nullptr; });
+  if (oracle) return;
+  if (given && config.warm_start.iterations > 0) {
+    throw UserError(warm.mapping().location(),
+                    "warm_start needs an environment with an oracle: CollectiveTuning-v0");
+  }
+  config.warm_start.iterations = 0;
+}
+
+void read_ppo(const Reader& reader, TrainConfig& config) {
+  const Reader ppo = reader.inner("ppo", ppo_options(), config.file);
+  config.ppo = {.iterations = ppo.count("iterations"),
+                .environments = ppo.count("environments"),
+                .steps = ppo.count("steps"),
+                .sequence = ppo.count("sequence"),
+                .epochs = ppo.count("epochs"),
+                .minibatches = ppo.count("minibatches"),
+                .gamma = ppo.real("gamma"),
+                .lambda = ppo.real("lambda"),
+                .clip = ppo.real("clip"),
+                .entropy = ppo.real("entropy"),
+                .exploration = {},
+                .value_weight = ppo.real("value_weight"),
+                .learning_rate = ppo.real("learning_rate"),
+                .largest_norm = ppo.real("largest_norm")};
+  if (const YamlValue rules = ppo.value("exploration"); !rules.is_null()) {
+    std::vector<std::string> fabrics;
+    for (const TrainingPart& part : config.parts) {
+      const auto& setup = part.environment->setup();
+      if (setup) fabrics.push_back(setup->site->fabrics.front()->name());
+    }
+    for (const YamlValue& rule : read_items(rules, ppo.spec("exploration"))) {
+      config.ppo.exploration.push_back(read_exploration_rule(rule, fabrics));
+    }
+  }
+  if (config.ppo.steps % config.ppo.sequence != 0) {
+    throw UserError(ppo.value("sequence").location(),
+                    fmt::format("sequence must divide steps ({}), found {}", config.ppo.steps,
+                                config.ppo.sequence));
+  }
+  const int sequences = config.ppo.environments * (config.ppo.steps / config.ppo.sequence);
+  if (config.ppo.minibatches > sequences) {
+    throw UserError(ppo.value("minibatches").location(),
+                    fmt::format("a rollout has {} sequences, which is fewer than {} minibatches",
+                                sequences, config.ppo.minibatches));
+  }
+  if (config.ppo.clip <= 0) {
+    throw UserError(ppo.value("clip").location(), "clip must be > 0");
+  }
+}
+
+void read_dqn(const Reader& reader, TrainConfig& config) {
+  const Reader dqn = reader.inner("dqn", dqn_options(), config.file);
+  config.dqn = {.replay = dqn.count("replay"),
+                .batch = dqn.count("batch"),
+                .updates = dqn.count("updates"),
+                .epsilon = dqn.real("epsilon")};
+  if (config.algorithm == Algorithm::Dqn && config.layers.lstm > 0) {
+    throw UserError(
+        reader.value("algorithm").location(),
+        "dqn has no LSTM, since it replays calls one by one; expected agent: {lstm: 0}");
+  }
+}
+
+// What the chosen variant changes; null if none is chosen.
+YamlValue read_variant(const Reader& reader, TrainConfig& config) {
+  const YamlValue variants = reader.value("variants");
+  std::vector<std::string> names;
+  if (!variants.is_null()) {
+    for (const YamlEntry& entry : variants.entries()) {
+      check_keys(entry.value, variant_options(), "variant");
+      names.push_back(entry.key);
+    }
+  }
+  const YamlValue chosen = reader.value("variant");
+  if (chosen.is_null()) return {};
+  config.variant = reader.text("variant");
+  const YamlValue* changes = variants.is_null() ? nullptr : variants.find(config.variant);
+  if (changes == nullptr) {
+    throw UserError(chosen.location(),
+                    names.empty() ? "this training has no variants"
+                                  : unknown_name_message("variant", config.variant, names));
+  }
+  return *changes;
+}
+
+}  // namespace
+
+TrainConfig read_train_config(const std::string& text, const std::string& file) {
+  TrainConfig config;
+  config.file = file;
+  config.text = text;
+  const YamlValue mapping = parse_yaml(text, file);
+  const Reader plain(mapping, train_options(), "training", file);
+  const Reader reader(mapping, train_options(), "training", file, read_variant(plain, config));
+  config.name = reader.text("name");
+  if (!config.variant.empty()) config.name += "-" + config.variant;
+  if (!reader.value("start_from").is_null()) {
+    config.start_from =
+        (std::filesystem::path(file).parent_path() / reader.text("start_from")).string();
+  }
+  read_parts(reader, config);
+  read_agent(reader, config);
+  config.value_prior = read_flag(reader.value("value_prior"), reader.spec("value_prior"));
+  config.algorithm = static_cast<Algorithm>(reader.choice("algorithm"));
+  read_warm_start(reader, config);
+  read_ppo(reader, config);
+  read_dqn(reader, config);
+  const Reader trigger = reader.inner("trigger", trigger_options(), file);
+  config.trigger = {.streams = trigger.count("streams"),
+                    .calls = trigger.count("calls"),
+                    .false_alarms = trigger.real("false_alarms")};
+  const bool tuning = config.parts.front().environment->setup() != nullptr;
+  if (config.trigger.streams > 0 && !tuning) {
+    throw UserError(trigger.mapping().location(),
+                    "a trigger needs an environment with regimes: CollectiveTuning-v0");
+  }
+  config.evaluate_every = reader.count("evaluate_every");
+  config.checkpoint_every = reader.count("checkpoint_every");
+  for (const std::int64_t seed : read_integers(reader.value("seeds"), reader.spec("seeds"))) {
+    config.seeds.push_back(static_cast<std::uint64_t>(seed));
+  }
+  for (int iteration = 0; iteration < config.iterations(); ++iteration) {
+    const bool any = std::ranges::any_of(config.parts, [&](const TrainingPart& part) {
+      return part.from <= iteration && (part.until == 0 || iteration < part.until);
+    });
+    if (!any) {
+      throw UserError(reader.value("train").location(),
+                      fmt::format("iteration {} has no environment to train in", iteration));
+    }
+  }
+  return config;
+}
+
+TrainConfig load_train_config(const std::string& path, const TrainChoices& choices) {
+  constexpr std::size_t kLargestFile = std::size_t{4} << 20;
+  std::string text = read_text_file(path, kLargestFile);
+  if (!text.ends_with('\n')) text += '\n';
+  // As JSON writes them, which YAML reads: any name is one scalar.
+  const auto add = [&](const char* key, const std::string& value) {
+    if (!value.empty()) text += fmt::format("{}: {}\n", key, nlohmann::json(value).dump());
+  };
+  add("variant", choices.variant);
+  if (!choices.start_from.empty()) {
+    add("start_from", std::filesystem::absolute(choices.start_from).lexically_normal().string());
+  }
+  return read_train_config(text, path);
+}
+
+std::string TrainConfig::hash() const {
+  // FNV-1a, 64 bits, of the text: any change makes it another training.
+  std::uint64_t state = 0xcbf29ce484222325ULL;
+  for (const char c : text) {
+    state = (state ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+  }
+  return fmt::format("{:016x}", state);
+}
+
+}  // namespace cclgym

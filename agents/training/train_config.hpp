@@ -1,0 +1,124 @@
+// A training file: what `cclgym train` does (docs/agents.md).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agents/network/dqn.hpp"
+#include "agents/network/policy_weights.hpp"
+#include "agents/training/expert.hpp"
+#include "agents/training/exploration.hpp"
+#include "agents/training/training_environment.hpp"
+#include "core/options/option.hpp"
+#include "core/yaml/yaml.hpp"
+
+namespace cclgym {
+
+/// An environment to train in, for part of the training: the curriculum.
+struct TrainingPart {
+  std::shared_ptr<const TrainingEnvironment> environment;
+  int from = 0;   ///< the first iteration that it is played in
+  int until = 0;  ///< the first in which it is not any more; 0: to the end
+};
+
+/// An environment to measure the policy in.
+struct EvaluationPart {
+  std::string label;  ///< in metrics.csv
+  std::shared_ptr<const TrainingEnvironment> environment;
+  int calls = 0;  ///< 0: an episode, or one pass over the calls of the workload
+};
+
+/// Behaviour cloning before reinforcement learning.
+struct WarmStartOptions {
+  ExpertKind expert = ExpertKind::Oracle;
+  int iterations = 0;  ///< 0: no warm start
+  double temperature = 0;
+  double margin = 0;
+  double learning_rate = 0;
+};
+
+struct PpoOptions {
+  int iterations = 0;
+  int environments = 0;  ///< played side by side
+  int steps = 0;         ///< of each in an iteration
+  int sequence = 0;      ///< steps that gradients flow through
+  int epochs = 0;
+  int minibatches = 0;
+  double gamma = 0;
+  double lambda = 0;
+  double clip = 0;
+  double entropy = 0;                          ///< at the beginning; 0 at the end, linearly
+  std::vector<ExplorationRule> exploration{};  ///< for calls that need another weight
+  double value_weight = 0;
+  double learning_rate = 0;  ///< at the beginning; a tenth of it at the end, linearly
+  double largest_norm = 0;
+};
+
+enum class Algorithm : std::uint8_t { Ppo, Dqn };
+
+/// The trigger, trained after the agent, on streams in which the agent acts.
+struct TriggerOptions {
+  int streams = 0;          ///< to learn from, and as many to measure with; 0: no trigger
+  int calls = 0;            ///< of a stream, at most an episode
+  double false_alarms = 0;  ///< fewer in 1,000 calls of the streams that are learned from
+};
+
+struct TrainConfig {
+  std::string name;
+  std::string file;
+  std::string text;     ///< of the file, and the choice of the variant
+  std::string variant;  ///< that was chosen, which is in `name`, too; empty: none
+  /// Folder of the training whose agents are trained further; empty: agents are new.
+  std::string start_from;
+  std::vector<TrainingPart> parts;
+  std::vector<EvaluationPart> evaluation;
+  PolicyShape layers;  ///< encoder, lstm, head, value
+  bool value_prior = true;
+  WarmStartOptions warm_start;
+  Algorithm algorithm = Algorithm::Ppo;
+  PpoOptions ppo;
+  DqnOptions dqn;  ///< of Dqn, with what `ppo` says about iterations, rollouts, gamma and Adam
+  TriggerOptions trigger;
+  int evaluate_every = 0;    ///< iterations
+  int checkpoint_every = 0;  ///< iterations
+  std::vector<std::uint64_t> seeds;
+
+  /// "ppo", "dqn"
+  [[nodiscard]] std::string_view algorithm_name() const {
+    return algorithm == Algorithm::Dqn ? "dqn" : "ppo";
+  }
+  /// As evaluations call its agents: "lstm-ppo", "dqn".
+  [[nodiscard]] std::string agent_name() const {
+    return algorithm == Algorithm::Dqn ? "dqn" : "lstm-ppo";
+  }
+  [[nodiscard]] int iterations() const { return warm_start.iterations + ppo.iterations; }
+  /// Changes where a checkpoint of another training would not fit: 16 hex digits.
+  [[nodiscard]] std::string hash() const;
+};
+
+// Records of the file and of its mappings.
+[[nodiscard]] const std::vector<OptionSpec>& train_options();
+[[nodiscard]] const std::vector<OptionSpec>& variant_options();
+[[nodiscard]] const std::vector<OptionSpec>& training_part_options();
+[[nodiscard]] const std::vector<OptionSpec>& evaluation_part_options();
+[[nodiscard]] const std::vector<OptionSpec>& agent_options();
+[[nodiscard]] const std::vector<OptionSpec>& warm_start_options();
+[[nodiscard]] const std::vector<OptionSpec>& ppo_options();
+[[nodiscard]] const std::vector<OptionSpec>& dqn_options();
+[[nodiscard]] const std::vector<OptionSpec>& trigger_options();
+
+/// What a command line adds to a training file, as its keys of these names.
+struct TrainChoices {
+  std::string variant{};
+  std::string start_from{};  ///< relative to the working directory
+};
+/// Reads a training file. Throws UserError at the place of what is wrong.
+[[nodiscard]] TrainConfig load_train_config(const std::string& path,
+                                            const TrainChoices& choices = {});
+/// `file` is what relative paths and messages refer to.
+[[nodiscard]] TrainConfig read_train_config(const std::string& text, const std::string& file);
+
+}  // namespace cclgym

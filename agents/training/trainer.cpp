@@ -1,0 +1,349 @@
+#include "agents/training/trainer.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+#include <filesystem>
+#include <fmt/core.h>
+#include <map>
+#include <numeric>
+#include <optional>
+
+#include "agents/training/learned_policy.hpp"
+#include "agents/training/metrics.hpp"
+#include "core/error.hpp"
+
+namespace cclgym {
+
+namespace {
+
+// What the streams of random numbers of a seed are for. A stream depends on the seed, its purpose
+// and the iteration alone, so that there is none to keep in checkpoints.
+constexpr std::uint64_t kInitialWeights = 0;
+constexpr std::uint64_t kRollout = 1;
+constexpr std::uint64_t kOrder = 2;
+constexpr std::uint64_t kNormalisation = 3;
+constexpr std::uint64_t kEvaluation = 4;
+
+double cpu_now_s() {
+  timespec time{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+class Trainer {
+ public:
+  Trainer(const TrainConfig& config, std::uint64_t seed, const std::string& folder,
+          const TrainerOptions& options)
+      : config_(config),
+        options_(options),
+        path_(checkpoint_path(folder, seed)),
+        slots_(static_cast<std::size_t>(config.ppo.environments)) {
+    std::error_code error;
+    std::filesystem::create_directories(seed_folder(folder, seed), error);
+    if (error) {
+      throw UserError(quoted(seed_folder(folder, seed), 200) +
+                      ": cannot be made: " + error.message());
+    }
+    if (std::filesystem::exists(path_)) {
+      state_ = load_checkpoint(path_);
+      check_checkpoint(state_, config_, seed, path_);
+    } else {
+      begin(seed);
+    }
+    cpu_before_s_ = state_.cpu_s - cpu_now_s();
+  }
+
+  Checkpoint run(const std::string& metrics_path) {
+    MetricsFile metrics(config_, metrics_path, static_cast<int>(state_.iteration));
+    const auto last = static_cast<std::uint64_t>(config_.iterations());
+    while (state_.iteration < last) {
+      IterationReport report = iterate();
+      const auto every = static_cast<std::uint64_t>(config_.evaluate_every);
+      const bool end = state_.iteration == last;
+      if (end || (every > 0 && state_.iteration % every == 0)) evaluate(report);
+      report.cpu_s = state_.cpu_s = cpu_before_s_ + cpu_now_s();
+      metrics.add(report);
+      const auto keep = static_cast<std::uint64_t>(config_.checkpoint_every);
+      if (end || state_.iteration % keep == 0) save_checkpoint(state_, path_);
+      if (options_.report && !options_.report(report)) break;
+    }
+    return state_;
+  }
+
+ private:
+  [[nodiscard]] const TrainingEnvironment& first() const {
+    return *config_.parts.front().environment;
+  }
+
+  void begin(std::uint64_t seed) {
+    state_.config_hash = config_.hash();
+    state_.seed = seed;
+    const std::string training =
+        fmt::format("training {} ({}), seed {}", config_.name, config_.hash(), seed);
+    if (!config_.start_from.empty()) {
+      state_.weights = trained_before(seed);
+      state_.weights.provenance += "; then " + training;
+      state_.adam = initial_adam_state(state_.weights);
+      return;
+    }
+    Random random = Random::stream(seed, {kInitialWeights});
+    state_.weights = initial_policy_weights(first().network_shape(config_.layers), random);
+    first().describe(state_.weights);
+    state_.weights.provenance = training;
+    state_.adam = initial_adam_state(state_.weights);
+    set_normalisation(seed);
+  }
+
+  // The agent to train further, which goes on seeing as it was taught: its normalisation stays.
+  [[nodiscard]] PolicyWeights trained_before(std::uint64_t seed) const {
+    std::string path = checkpoint_path(config_.start_from, seed);
+    std::error_code error;
+    if (!std::filesystem::exists(path, error)) path = checkpoint_path(config_.start_from, 1);
+    PolicyWeights weights = load_checkpoint(path).weights;
+    if (weights.shape != first().network_shape(config_.layers)) {
+      throw UserError(quoted(path, 200) +
+                      ": an agent of other layers, observations or actions than this training has");
+    }
+    return weights;
+  }
+
+  // Mean and spread of every number of the observation, over calls in all environments with random
+  // actions: known before training, fixed from then on.
+  void set_normalisation(std::uint64_t seed) {
+    std::vector<CollectSlot> slots;
+    for (const TrainingPart& part : config_.parts) {
+      slots.push_back({.environment = part.environment->make()});
+    }
+    constexpr std::size_t kSteps = 512;
+    Rollout rollout(rollout_shape(slots.size(), kSteps));
+    collect(std::make_shared<const PolicyNetwork>(state_.weights), slots,
+            {.seed = Random::stream(seed, {kNormalisation})(), .threads = options_.threads},
+            rollout);
+    const std::size_t width = rollout.shape.observations;
+    for (std::size_t i = 0; i < width; ++i) {
+      double sum = 0;
+      double squares = 0;
+      for (std::size_t row = 0; row < rollout.rows(); ++row) {
+        const double x = rollout.observations[row * width + i];
+        sum += x;
+        squares += x * x;
+      }
+      const double count = static_cast<double>(rollout.rows());
+      const double mean = sum / count;
+      const double deviation = std::sqrt(std::max(0.0, squares / count - mean * mean));
+      state_.weights.input_shift[i] = static_cast<float>(mean);
+      // What never changes here may elsewhere: not scaled up then.
+      constexpr double kLeastDeviation = 1e-3;
+      state_.weights.input_scale[i] =
+          static_cast<float>(deviation > kLeastDeviation ? 1 / deviation : 1.0);
+    }
+  }
+
+  [[nodiscard]] RolloutShape rollout_shape(std::size_t environments, std::size_t steps) const {
+    const PolicyShape& shape = state_.weights.shape;
+    return {.environments = environments,
+            .steps = steps,
+            .observations = shape.observations,
+            .lstm = shape.lstm,
+            .levels = shape.levels};
+  }
+
+  [[nodiscard]] bool cloning() const {
+    return state_.iteration < static_cast<std::uint64_t>(config_.warm_start.iterations);
+  }
+  [[nodiscard]] bool dqn() const { return config_.algorithm == Algorithm::Dqn; }
+  // From 0 to 1 within the warm start, or within PPO.
+  [[nodiscard]] double progress() const {
+    const double done = static_cast<double>(state_.iteration);
+    const double warm = config_.warm_start.iterations;
+    return cloning() ? done / warm : (done - warm) / config_.ppo.iterations;
+  }
+
+  Expert* expert_of(const TrainingPart& part) {
+    auto& expert = experts_[&part];
+    if (!expert) {
+      expert = make_expert(part.environment->setup(),
+                           {.kind = config_.warm_start.expert,
+                            .temperature = config_.warm_start.temperature,
+                            .margin = config_.warm_start.margin,
+                            .threads = options_.threads},
+                           options_.notice);
+    }
+    return expert.get();
+  }
+
+  // The environments of this iteration: those of the parts that take part, by turns.
+  std::vector<CollectSlot> take_slots(std::vector<const TrainingPart*>& taken) {
+    std::vector<const TrainingPart*> active;
+    const auto iteration = static_cast<int>(state_.iteration);
+    for (const TrainingPart& part : config_.parts) {
+      if (part.from <= iteration && (part.until == 0 || iteration < part.until)) {
+        active.push_back(&part);
+      }
+    }
+    std::vector<CollectSlot> slots;
+    for (std::size_t i = 0; i < slots_.size(); ++i) {
+      const TrainingPart* part = active[(i + state_.iteration) % active.size()];
+      taken.push_back(part);
+      std::unique_ptr<Environment>& kept = slots_[i][part];
+      slots.push_back({.environment = kept ? std::move(kept) : part->environment->make(),
+                       .expert = cloning() ? expert_of(*part) : nullptr});
+    }
+    return slots;
+  }
+
+  IterationReport iterate() {
+    IterationReport report;
+    report.warm_start = cloning();
+    if (state_.iteration == static_cast<std::uint64_t>(config_.warm_start.iterations)) {
+      state_.adam = initial_adam_state(state_.weights);  // other losses have other moments
+    }
+    std::vector<const TrainingPart*> taken;
+    std::vector<CollectSlot> slots = take_slots(taken);
+    const auto steps = static_cast<std::size_t>(config_.ppo.steps);
+    Rollout rollout(rollout_shape(slots.size(), steps));
+    // The policy's own calls take over by the middle of the warm start.
+    const double share = report.warm_start ? std::max(0.0, 1 - 2 * progress()) : -1;
+    collect(std::make_shared<const PolicyNetwork>(state_.weights), slots,
+            {.seed = Random::stream(state_.seed, {kRollout, state_.iteration})(),
+             .expert_share = share,
+             .epsilon = dqn() ? std::max(config_.dqn.epsilon, 1 - 2 * progress()) : -1,
+             .prior = config_.value_prior,
+             .exploration = config_.ppo.exploration,
+             .entropy = config_.ppo.entropy,
+             .threads = options_.threads},
+            rollout);
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+      slots_[i][taken[i]] = std::move(slots[i].environment);
+    }
+    estimate_advantages(rollout, config_.ppo.gamma, config_.ppo.lambda);
+    const double sum = std::accumulate(rollout.reward.begin(), rollout.reward.end(), 0.0);
+    report.mean_reward = sum / static_cast<double>(rollout.rows());
+    if (dqn()) {
+      learn_q_values(rollout, report);
+    } else {
+      learn(rollout, report);
+    }
+    ++state_.iteration;
+    report.iteration = static_cast<int>(state_.iteration);
+    report.calls = state_.iteration * rollout.rows();
+    return report;
+  }
+
+  void learn(const Rollout& rollout, IterationReport& report) {
+    const PpoOptions& ppo = config_.ppo;
+    const double left = 1 - progress();
+    const double entropy = rollout.entropy.empty() ? ppo.entropy : 1;  // or the rollout has weights
+    LossOptions loss{.clone = report.warm_start,
+                     .clip = ppo.clip,
+                     .entropy = report.warm_start ? 0 : entropy * left,
+                     .value_weight = ppo.value_weight};
+    const double rate = report.warm_start ? config_.warm_start.learning_rate : ppo.learning_rate;
+    report.learning_rate = rate * (0.1 + 0.9 * left);
+    const auto length = static_cast<std::size_t>(ppo.sequence);
+    std::vector<std::size_t> order(rollout.rows() / length);
+    const auto minibatches = static_cast<std::size_t>(ppo.minibatches);
+    const double updates = static_cast<double>(ppo.epochs) * static_cast<double>(minibatches);
+    for (int epoch = 0; epoch < ppo.epochs; ++epoch) {
+      Random random = Random::stream(state_.seed,
+                                     {kOrder, state_.iteration, static_cast<std::uint64_t>(epoch)});
+      std::iota(order.begin(), order.end(), std::size_t{0});
+      for (std::size_t i = order.size(); i-- > 1;) {
+        const auto other = random.integer(0, static_cast<std::int64_t>(i));
+        std::swap(order[i], order[static_cast<std::size_t>(other)]);
+      }
+      for (std::size_t m = 0; m < minibatches; ++m) {
+        const std::size_t begin = order.size() * m / minibatches;
+        const std::size_t end = order.size() * (m + 1) / minibatches;
+        SequenceBatch batch =
+            gather_sequences(rollout, length, std::span(order).subspan(begin, end - begin));
+        normalise(batch.advantage);
+        PolicyGradient gradient = policy_gradient(state_.weights, batch, loss, options_.threads);
+        report.gradient_norm += adam_step(state_.weights, state_.adam, gradient,
+                                          report.learning_rate, ppo.largest_norm) /
+                                updates;
+        const LossStatistics& one = gradient.statistics;
+        report.loss.policy += one.policy / updates;
+        report.loss.value += one.value / updates;
+        report.loss.entropy += one.entropy / updates;
+        report.loss.divergence += one.divergence / updates;
+        report.loss.clipped += one.clipped / updates;
+      }
+    }
+  }
+
+  void learn_q_values(const Rollout& rollout, IterationReport& report) {
+    if (!memory_) memory_.emplace(static_cast<std::size_t>(config_.dqn.replay), rollout.shape);
+    memory_->add(rollout);
+    if (memory_->size() == 0) return;
+    const auto frozen = std::make_shared<const PolicyNetwork>(state_.weights);
+    report.learning_rate = config_.ppo.learning_rate * (0.1 + 0.9 * (1 - progress()));
+    std::vector<std::size_t> chosen(static_cast<std::size_t>(config_.dqn.batch));
+    Random random = Random::stream(state_.seed, {kOrder, state_.iteration});
+    for (int update = 0; update < config_.dqn.updates; ++update) {
+      const auto last = static_cast<std::int64_t>(memory_->size()) - 1;
+      for (std::size_t& one : chosen) one = static_cast<std::size_t>(random.integer(0, last));
+      const SequenceBatch batch = memory_->batch(
+          chosen, std::make_shared<const PolicyNetwork>(state_.weights), frozen, config_.ppo.gamma);
+      PolicyGradient gradient =
+          policy_gradient(state_.weights, batch, {.q_values = true}, options_.threads);
+      report.gradient_norm += adam_step(state_.weights, state_.adam, gradient, report.learning_rate,
+                                        config_.ppo.largest_norm) /
+                              config_.dqn.updates;
+      report.loss.policy += gradient.statistics.policy / config_.dqn.updates;
+    }
+  }
+
+  void evaluate(IterationReport& report) const {
+    report.evaluation.resize(config_.evaluation.size());
+    for (std::size_t i = 0; i < config_.evaluation.size(); ++i) {
+      const EvaluationPart& part = config_.evaluation[i];
+      const auto& setup = part.environment->setup();
+      if (setup && setup->oracle) setup->fill_oracle(options_.threads);
+      LearnedPolicy policy(state_.weights);
+      const std::uint64_t seed = Random::stream(state_.seed, {kEvaluation, i})();
+      report.evaluation[i] =
+          measure_policy(policy, *part.environment, static_cast<std::uint64_t>(part.calls), seed);
+    }
+  }
+
+  const TrainConfig& config_;
+  const TrainerOptions& options_;
+  std::string path_;
+  Checkpoint state_;
+  double cpu_before_s_ = 0;
+  std::optional<ReplayMemory> memory_;
+  std::map<const TrainingPart*, std::unique_ptr<Expert>> experts_;
+  std::vector<std::map<const TrainingPart*, std::unique_ptr<Environment>>> slots_;
+};
+
+}  // namespace
+
+std::string seed_folder(const std::string& folder, std::uint64_t seed) {
+  return fmt::format("{}/seed-{}", folder, seed);
+}
+
+std::string checkpoint_path(const std::string& folder, std::uint64_t seed) {
+  return seed_folder(folder, seed) + "/checkpoint.bin";
+}
+
+void check_checkpoint(const Checkpoint& checkpoint, const TrainConfig& config, std::uint64_t seed,
+                      const std::string& path) {
+  const auto refuse = [&](const std::string& why) {
+    throw UserError(quoted(path, 200) + ": " + why +
+                    "; expected one of this training file: take another folder, or --fresh");
+  };
+  if (checkpoint.config_hash != config.hash()) refuse("a checkpoint of another training file");
+  if (checkpoint.seed != seed) refuse(fmt::format("a checkpoint of seed {}", checkpoint.seed));
+  if (checkpoint.weights.shape != config.parts.front().environment->network_shape(config.layers)) {
+    refuse("a checkpoint of a network of other sizes");
+  }
+}
+
+Checkpoint train_agent(const TrainConfig& config, std::uint64_t seed, const std::string& folder,
+                       const TrainerOptions& options) {
+  return Trainer(config, seed, folder, options).run(seed_folder(folder, seed) + "/metrics.csv");
+}
+
+}  // namespace cclgym

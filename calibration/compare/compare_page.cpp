@@ -1,0 +1,87 @@
+// The page of a comparison.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "calibration/compare/compare.hpp"
+#include "calibration/page/html_page.hpp"
+
+namespace cclgym {
+
+namespace embedded {
+extern const std::string_view kCompareScript;
+}  // namespace embedded
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json table_json(const std::vector<ErrorSummary>& rows) {
+  Json table = Json::array();
+  for (const ErrorSummary& row : rows) {
+    table.push_back({row.group, row.cells, row.rows, row.mean, row.median, row.p90, row.bias});
+  }
+  return table;
+}
+
+// Simulated cells of one system, and their errors.
+Json system_json(const std::string& name, const std::vector<Compared>& cells) {
+  Json points = Json::array();
+  std::set<std::string> sets;
+  for (const Compared& each : cells) {
+    const Config& config = each.prediction.config;
+    points.push_back({each.cell.ranks, std::string(to_string(each.cell.collective)),
+                      each.cell.bytes, each.cell.time_s * 1e6, each.prediction.time_s * 1e6,
+                      fmt::format("{} {}, {} channels", config.algorithm,
+                                  to_string(config.protocol), config.channels),
+                      each.cell.named ? "" : each.cell.nccl_version, to_string(each.seen)});
+    sets.insert(each.prediction.cost_model);
+  }
+  return {{"name", name},
+          {"cost_model", fmt::format("{}", fmt::join(sets, ", "))},
+          {"points", points},
+          {"parts", Json::array()}};
+}
+
+Json part_json(const ComparedPart& part) {
+  return {{"seen", to_string(part.seen)},
+          {"sets", table_json(by_cost_model(part.cells))},
+          {"collectives", table_json(by_collective(part.cells))},
+          {"ranks", table_json(by_ranks(part.cells))},
+          {"sizes", table_json(by_size_decade(part.cells))}};
+}
+
+}  // namespace
+
+std::string comparison_html(const Comparison& comparison) {
+  Json data{{"file", comparison.file},
+            {"rows", comparison.rows},
+            {"left_out", comparison.left_out},
+            {"table", table_json(by_system_and_seen(comparison.cells))},
+            {"systems", Json::array()},
+            {"refused", Json::array()}};
+  const std::vector<ComparedPart> parts = parts_of(comparison);
+  for (const ErrorSummary& system : by_system(comparison.cells)) {
+    std::vector<Compared> cells;
+    for (const Compared& each : comparison.cells) {
+      if (each.cell.system == system.group) cells.push_back(each);
+    }
+    Json json = system_json(system.group, cells);
+    for (const ComparedPart& part : parts) {
+      if (part.system == system.group) json["parts"].push_back(part_json(part));
+    }
+    data["systems"].push_back(std::move(json));
+  }
+  for (const RefusedRows& refused : comparison.refused) {
+    data["refused"].push_back({refused.system, refused.rows, refused.reason});
+  }
+  const std::string json =
+      data.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return html_page({.title = "Predicted and measured · cclgym",
+                    .text = comparison_text(comparison, 50),
+                    .json = json,
+                    .script = embedded::kCompareScript});
+}
+
+}  // namespace cclgym

@@ -1,0 +1,294 @@
+#include "calibration/cuda/nccl/nccl_team.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <exception>
+#include <fmt/core.h>
+#include <system_error>
+#include <thread>
+
+#include "calibration/cuda/nccl/nccl_cells.hpp"
+#include "calibration/cuda/nccl/nccl_team_parts.hpp"
+#include "calibration/cuda/worker_lines.hpp"
+#include "core/error.hpp"
+#include "core/files/text_file.hpp"
+
+namespace cclgym {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+void set_variable(const char* name, const std::string& value) {
+  if (::setenv(name, value.c_str(), 1) != 0) {
+    throw std::system_error(errno, std::generic_category(), "setenv");
+  }
+}
+
+fs::path new_folder() {
+  std::string path = (fs::temp_directory_path() / "cclgym-nccl-XXXXXX").string();
+  if (::mkdtemp(path.data()) == nullptr) {
+    throw UserError(
+        fmt::format("{}: cannot make a folder: {}", path, std::generic_category().message(errno)));
+  }
+  return path;
+}
+
+// A policy file, as opposed to a CSV (deploy/runtime/policy_file.hpp).
+bool is_policy_file(const std::string& path) {
+  constexpr std::size_t kMostPolicyBytes = std::size_t{64} << 20;
+  return read_text_file(path, kMostPolicyBytes).starts_with("CCLGYMPO");
+}
+
+}  // namespace
+
+NcclTeam::NcclTeam(TeamOptions options, Busy busy)
+    : options_(std::move(options)), busy_(std::move(busy)) {
+  if (options_.mode != TeamMode::Gpus) {
+    // Read when CUDA starts. Ranks on one device whose thread blocks wait for each other: nothing
+    // may make one of them wait for the host or for another one's end.
+    set_variable("CUDA_DEVICE_MAX_CONNECTIONS", "32");
+    set_variable("CUDA_MODULE_LOADING", "EAGER");
+  }
+  const int devices = device_count();
+  if (options_.mode == TeamMode::Gpus) {
+    if (options_.ranks == 0) options_.ranks = devices;
+    if (options_.ranks > devices) {
+      throw UserError(
+          fmt::format("--ranks={}: {} GPUs are visible; --mode=copies puts several "
+                      "ranks on one",
+                      options_.ranks, devices));
+    }
+  } else if (options_.ranks == 0) {
+    options_.ranks = 4;
+  }
+  if (options_.ranks < 2) {
+    throw UserError("collectives need two ranks: --mode=copies puts several on one GPU");
+  }
+  check(cudaDeviceGetAttribute(&sms_, cudaDevAttrMultiProcessorCount, 0), "cudaDeviceGetAttribute");
+  folder_ = new_folder();
+  csv_path_ = (folder_ / "choices.csv").string();
+  log_path_ = (folder_ / "nccl-0.log").string();
+  meeting_ = std::make_unique<Meeting>(static_cast<std::size_t>(options_.ranks));
+  write_choices({});
+  set_environment();
+  open_libraries();
+  for (int r = 0; r < options_.ranks; ++r) {
+    auto rank = std::make_unique<Rank>();
+    rank->device = options_.mode == TeamMode::Gpus ? r : 0;
+    check(cudaSetDevice(rank->device), "cudaSetDevice");
+    rank->stream = std::make_unique<CudaStream>();
+    rank->begin = std::make_unique<CudaEvent>();
+    rank->end = std::make_unique<CudaEvent>();
+    rank->wrong = CudaMemory(MemoryPlace::Device, sizeof(unsigned long long));
+    ranks_.push_back(std::move(rank));
+  }
+  if (options_.mode == TeamMode::Copies) first_communicator_of_each_copy();
+}
+
+NcclTeam::~NcclTeam() {
+  while (!communicators_.empty()) destroy_oldest();
+  std::error_code ignored;
+  fs::remove_all(folder_, ignored);
+}
+
+const NcclVersion& NcclTeam::version() const { return libraries_.front()->version; }
+
+// Each copy of the library believes itself on a host of its own.
+int NcclTeam::nodes() const { return options_.mode == TeamMode::Copies ? options_.ranks : 1; }
+
+int NcclTeam::most_channels() const {
+  constexpr int kMostOfNccl = 64;
+  if (options_.mode == TeamMode::Gpus) return 0;
+  return std::clamp(sms_ / options_.ranks, 1, kMostOfNccl);
+}
+
+void NcclTeam::set_environment() {
+  // What would overrule the tuner.
+  ::unsetenv("NCCL_ALGO");
+  ::unsetenv("NCCL_PROTO");
+  ::unsetenv("CCLGYM_POLICY");
+  set_variable("NCCL_DEBUG", "INFO");
+  set_variable("NCCL_DEBUG_SUBSYS", "TUNING");
+  set_variable("NCCL_DEBUG_FILE", log_path_);
+  set_variable("NCCL_TUNER_PLUGIN", options_.tuner.empty() ? "none" : options_.tuner);
+  set_variable("CCLGYM_TUNER_CSV", csv_path_);
+  if (options_.mode == TeamMode::Gpus) return;
+  // No connection is made, and no memory taken, while a rank waits on the device.
+  set_variable("NCCL_RUNTIME_CONNECT", "0");
+  set_variable("NCCL_CGA_CLUSTER_SIZE", "0");
+  set_variable("NCCL_MNNVL_ENABLE", "0");
+  set_variable("NCCL_RAS_ENABLE", "0");
+  set_variable("NCCL_NVLS_ENABLE", "0");
+  if (options_.mode == TeamMode::Shared) {
+    set_variable("NCCL_MULTI_RANK_GPU_ENABLE", "1");
+    set_variable("NCCL_MAX_CTAS", std::to_string(most_channels()));
+    return;
+  }
+  set_variable("NCCL_SOCKET_IFNAME", "lo");
+  set_variable("NCCL_NET", "Socket");
+  // All three, as NCCL leaves LL128 out over sockets otherwise. The list leaves the choice among
+  // them to the tuner.
+  set_variable("NCCL_PROTO", "LL,LL128,Simple");
+}
+
+void NcclTeam::open_libraries() {
+  const std::size_t copies =
+      options_.mode == TeamMode::Copies ? static_cast<std::size_t>(options_.ranks) : 1;
+  for (std::size_t i = 0; i < copies; ++i) {
+    std::string path = options_.nccl;
+    if (copies > 1) {
+      const fs::path copy = folder_ / fmt::format("libnccl-{}.so", i);
+      std::error_code error;
+      fs::copy_file(options_.nccl, copy, error);
+      if (error) {
+        throw UserError(fmt::format("{}: cannot copy it to {}: {} (TMPDIR names another place)",
+                                    options_.nccl, copy.string(), error.message()));
+      }
+      path = copy.string();
+    }
+    busy_("opening " + path);
+    libraries_.push_back(std::make_unique<NcclLibrary>(path));
+    if (copies > 1) {
+      // It stays open without its name, and nothing of its 200 MB is left behind however we end.
+      std::error_code ignored;
+      fs::remove(path, ignored);
+    }
+  }
+  constexpr NcclVersion kMultiRank{2, 30, 0};
+  if (options_.mode == TeamMode::Shared && version() < kMultiRank) {
+    throw UserError(
+        fmt::format("{} is NCCL {}: --mode=shared needs 2.30 or newer; --mode=copies "
+                    "does without",
+                    options_.nccl, version().to_string()));
+  }
+}
+
+// A copy reads its host's name, its log file and its other variables once, in its first
+// communicator. One after the other they find their own.
+void NcclTeam::first_communicator_of_each_copy() {
+  check(cudaSetDevice(0), "cudaSetDevice");
+  for (std::size_t i = 0; i < libraries_.size(); ++i) {
+    set_variable("NCCL_HOSTID", fmt::format("cclgym-host-{}", i));
+    set_variable("NCCL_DEBUG_FILE",
+                 i == 0 ? log_path_ : (folder_ / fmt::format("nccl-{}.log", i)).string());
+    busy_(fmt::format("the first communicator of copy {}", i));
+    const NcclLibrary& library = *libraries_[i];
+    ncclUniqueId id{};
+    library.check(library.get_unique_id(&id), "ncclGetUniqueId");
+    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+    ncclComm_t alone = nullptr;
+    library.check(library.comm_init_rank_config(&alone, 1, id, 0, &config),
+                  "ncclCommInitRankConfig of one rank");
+    library.check(library.comm_destroy(alone), "ncclCommDestroy");
+  }
+}
+
+// The tuner plugin reads its choices when a communicator is made. The variables keep their values
+// where they can, as threads of NCCL may be reading the environment.
+void NcclTeam::write_choices(const TeamConfig& config) {
+  constexpr std::size_t kMostCsvBytes = std::size_t{16} << 20;
+  std::string text =
+      "collective_type,min_bytes,max_bytes,algorithm,protocol,channels,nNodes,nRanks\n";
+  if (config.algorithm == "policy") {
+    if (is_policy_file(options_.policy)) {
+      set_variable("CCLGYM_POLICY", options_.policy);
+    } else {
+      text = read_text_file(options_.policy, kMostCsvBytes);
+    }
+  } else if (config.algorithm != "default") {
+    text = tuner_csv_for(config.algorithm, config.protocol, config.channels);
+  }
+  write_text_file(csv_path_, text);
+}
+
+void NcclTeam::destroy_oldest() {
+  Communicator& oldest = communicators_.front();
+  busy_("destroying a communicator");
+  in_all_ranks([&](std::size_t rank) {
+    library(rank).check(library(rank).comm_destroy(oldest.ranks[rank]), "ncclCommDestroy");
+  });
+  communicators_.pop_front();
+}
+
+NcclTeam::Communicator& NcclTeam::communicator(const TeamConfig& config) {
+  const auto known = std::find_if(communicators_.begin(), communicators_.end(),
+                                  [&](const Communicator& one) { return one.config == config; });
+  if (known != communicators_.end()) {
+    communicators_.splice(communicators_.end(), communicators_, known);
+    return communicators_.back();
+  }
+  // Buffers of a communicator take memory by its channels: old ones make room.
+  std::size_t free_bytes = 0;
+  std::size_t all_bytes = 0;
+  check(cudaSetDevice(0), "cudaSetDevice");
+  check(cudaMemGetInfo(&free_bytes, &all_bytes), "cudaMemGetInfo");
+  while (!communicators_.empty() &&
+         (communicators_.size() >= options_.communicators || free_bytes < all_bytes / 4)) {
+    destroy_oldest();
+    check(cudaMemGetInfo(&free_bytes, &all_bytes), "cudaMemGetInfo");
+  }
+  write_choices(config);
+  Communicator made{.config = config, .ranks = std::vector<ncclComm_t>(ranks_.size(), nullptr)};
+  ncclUniqueId id{};
+  busy_(fmt::format("a communicator for {}/{}/{}", config.algorithm, config.protocol,
+                    config.channels));
+  library(0).check(library(0).get_unique_id(&id), "ncclGetUniqueId");
+  in_all_ranks([&](std::size_t rank) {
+    ncclConfig_t settings = NCCL_CONFIG_INITIALIZER;
+    // As many channels as are asked for, also where NCCL's search found fewer.
+    if (config.channels > 0) {
+      settings.minCTAs = config.channels;
+      settings.maxCTAs = config.channels;
+    } else if (most_channels() > 0) {
+      settings.maxCTAs = most_channels();
+    }
+    library(rank).check(library(rank).comm_init_rank_config(&made.ranks[rank], options_.ranks, id,
+                                                            static_cast<int>(rank), &settings),
+                        "ncclCommInitRankConfig");
+  });
+  ::unsetenv("CCLGYM_POLICY");
+  communicators_.push_back(std::move(made));
+  return communicators_.back();
+}
+
+void NcclTeam::need_buffers(std::uint64_t bytes) {
+  for (const auto& rank : ranks_) {
+    if (rank->send.bytes() >= bytes) continue;
+    check(cudaSetDevice(rank->device), "cudaSetDevice");
+    rank->send = {};
+    rank->receive = {};
+    try {
+      rank->send = CudaMemory(MemoryPlace::Device, bytes);
+      rank->receive = CudaMemory(MemoryPlace::Device, bytes);
+    } catch (const CudaError& error) {
+      if (error.error() != cudaErrorMemoryAllocation) throw;
+      rank->send = {};
+      throw CellRefused(fmt::format("no memory for two buffers of {} B on each of {} ranks", bytes,
+                                    ranks_.size()));
+    }
+  }
+}
+
+void NcclTeam::in_all_ranks(const std::function<void(std::size_t)>& work) {
+  std::exception_ptr first;
+  std::vector<std::thread> threads;
+  for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+    threads.emplace_back([&, rank] {
+      try {
+        check(cudaSetDevice(ranks_[rank]->device), "cudaSetDevice");
+        work(rank);
+      } catch (...) {
+        if (meeting_->fail()) first = std::current_exception();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  if (first) std::rethrow_exception(first);
+}
+
+const NcclLibrary& NcclTeam::library(std::size_t rank) const {
+  return *libraries_[libraries_.size() == 1 ? 0 : rank];
+}
+
+}  // namespace cclgym

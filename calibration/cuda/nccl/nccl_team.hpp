@@ -1,0 +1,109 @@
+// Ranks in threads of this process, their communicators, and calls that are timed.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "calibration/cuda/cuda_device.hpp"
+#include "calibration/cuda/nccl/nccl_library.hpp"
+
+namespace cclgym {
+
+enum class TeamMode { Gpus, Copies, Shared };  ///< nccl_worker_options
+
+struct TeamOptions {
+  TeamMode mode = TeamMode::Gpus;
+  int ranks = 2;
+  std::string nccl;    ///< path of libnccl
+  std::string tuner;   ///< path of the tuner plugin; empty: none
+  std::string policy;  ///< policy file or CSV; empty: none
+  std::size_t communicators = 24;
+};
+
+/// What a communicator is made for.
+struct TeamConfig {
+  std::string algorithm = "default";  ///< "default", "policy" or a name of the tuner's CSV
+  std::string protocol = "default";
+  int channels = 0;
+  friend bool operator==(const TeamConfig&, const TeamConfig&) = default;
+};
+
+struct TeamCall {
+  std::string collective;
+  std::uint64_t bytes = 0;  ///< of the larger buffer
+  bool in_place = false;
+};
+
+/// Times of a call, s: by repeat, of the rank that took longest and of the one that took least.
+struct TeamTimes {
+  std::vector<double> longest_s;
+  std::vector<double> shortest_s;
+};
+
+/// A blocking library call that hangs ends the process; `busy` is told what is about to be done, so
+/// that a watchdog can (nccl_worker.cpp).
+using Busy = std::function<void(const std::string& what)>;
+
+class NcclTeam {
+ public:
+  /// Sets NCCL's environment variables, copies and opens the library, makes the ranks' streams.
+  /// Throws UserError if the machine or the library cannot do what is asked for.
+  NcclTeam(TeamOptions options, Busy busy);
+  ~NcclTeam();
+  NcclTeam(const NcclTeam&) = delete;
+  NcclTeam& operator=(const NcclTeam&) = delete;
+
+  /// Runs a call `warmup` times, once to look at its result, `repeats` times timed one by one, and
+  /// once more to look at its result. Throws CellRefused if the team cannot run it, or
+  /// std::runtime_error if it failed or its result was wrong; then this process must end.
+  [[nodiscard]] TeamTimes run(const TeamConfig& config, const TeamCall& call, int warmup,
+                              int repeats);
+
+  [[nodiscard]] const TeamOptions& options() const { return options_; }
+  [[nodiscard]] const NcclVersion& version() const;
+  /// Servers that NCCL takes the ranks to be on.
+  [[nodiscard]] int nodes() const;
+  /// Most channels of a communicator, so that the thread blocks of all ranks run at once; 0: no
+  /// limit, as each rank has a GPU.
+  [[nodiscard]] int most_channels() const;
+  /// The log of rank 0, while the team lasts.
+  [[nodiscard]] const std::string& log_path() const { return log_path_; }
+
+ private:
+  struct Rank;
+  struct Communicator;
+
+  void set_environment();
+  void open_libraries();
+  void first_communicator_of_each_copy();
+  void write_choices(const TeamConfig& config);
+  [[nodiscard]] Communicator& communicator(const TeamConfig& config);
+  void destroy_oldest();
+  void need_buffers(std::uint64_t bytes);
+  /// In a thread for each rank. Throws what the first that failed threw.
+  void in_all_ranks(const std::function<void(std::size_t)>& work);
+  [[nodiscard]] const NcclLibrary& library(std::size_t rank) const;
+  void enqueue(std::size_t rank, ncclComm_t communicator, const TeamCall& call) const;
+  void wait(std::size_t rank, ncclComm_t communicator) const;
+  void checked_call(std::size_t rank, ncclComm_t communicator, const TeamCall& call) const;
+
+  class Meeting;
+
+  TeamOptions options_;
+  Busy busy_;
+  std::filesystem::path folder_;
+  std::string csv_path_;
+  std::string log_path_;
+  int sms_ = 0;
+  std::vector<std::unique_ptr<NcclLibrary>> libraries_;
+  std::vector<std::unique_ptr<Rank>> ranks_;
+  std::list<Communicator> communicators_;  ///< last used last
+  std::unique_ptr<Meeting> meeting_;
+};
+
+}  // namespace cclgym

@@ -1,0 +1,329 @@
+// cclgym-nccl-worker: times NCCL's collectives, one request a line (worker_lines.hpp). With
+// --check-log=FILE it holds a log of NCCL against a policy instead, for which it needs no GPU.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <filesystem>
+#include <fmt/core.h>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <mutex>
+#include <sstream>
+#include <thread>
+
+#include "calibration/cuda/cuda_build.hpp"
+#include "calibration/cuda/nccl/nccl_cells.hpp"
+#include "calibration/cuda/nccl/nccl_log.hpp"
+#include "calibration/cuda/nccl/nccl_team.hpp"
+#include "calibration/cuda/quantisation.hpp"
+#include "calibration/cuda/worker_lines.hpp"
+#include "core/error.hpp"
+#include "core/files/standard_streams.hpp"
+#include "core/files/text_file.hpp"
+#include "core/units.hpp"
+#include "deploy/nccl_plugin/tuner_rows.hpp"
+#include "deploy/runtime/policy_file.hpp"
+
+namespace cclgym {
+
+namespace {
+
+constexpr const char* kWorker = "nccl";
+constexpr std::size_t kMostLogBytes = std::size_t{1} << 31;
+
+// Ends the process if a call into NCCL or CUDA takes too long: none of them can be taken back, but
+// the end of the process ends its kernels.
+class Watchdog {
+ public:
+  explicit Watchdog(double limit_s) : limit_(limit_s), thread_([this] { watch(); }) {}
+  ~Watchdog() {
+    {
+      const std::lock_guard lock(mutex_);
+      ended_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+  Watchdog(const Watchdog&) = delete;
+  Watchdog& operator=(const Watchdog&) = delete;
+
+  void busy(const std::string& what) {
+    const std::lock_guard lock(mutex_);
+    what_ = what;
+    since_ = std::chrono::steady_clock::now();
+    changed_.notify_all();
+  }
+  void idle() { busy({}); }
+  void request(std::int64_t id) {
+    const std::lock_guard lock(mutex_);
+    id_ = id;
+  }
+
+ private:
+  void watch() {
+    std::unique_lock lock(mutex_);
+    while (!ended_) {
+      changed_.wait_for(lock, std::chrono::milliseconds(200));
+      if (ended_ || what_.empty()) continue;
+      if (std::chrono::steady_clock::now() - since_ < limit_) continue;
+      // The main thread is in the call that hangs: nobody else writes.
+      const std::string why =
+          fmt::format("{}: hung, given up after {:.0f} s", what_, limit_.count());
+      std::ostringstream line;
+      if (id_ >= 0) {
+        std::istringstream request(fmt::format("{{\"id\":{},\"cell\":{{}}}}\n", id_));
+        serve(request, line,
+              [&](const WorkerRequest&) -> WorkerAnswer { throw std::runtime_error(why); });
+      }
+      std::cout << line.str() << std::flush;
+      std::cerr << "cclgym-nccl-worker: " << why << std::endl;
+      std::_Exit(1);
+    }
+  }
+
+  std::chrono::duration<double> limit_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::string what_;
+  std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
+  std::int64_t id_ = -1;
+  bool ended_ = false;
+  std::thread thread_;
+};
+
+// Reads what was added to the log since the last time.
+class LogTail {
+ public:
+  /// What is read is added to the file `kept`, unless that is empty.
+  LogTail(std::string path, std::string kept) : path_(std::move(path)), kept_(std::move(kept)) {}
+
+  std::vector<NcclDecision> decisions(bool keep) {
+    std::ifstream file(path_, std::ios::binary);
+    file.seekg(static_cast<std::streamoff>(read_));
+    std::ostringstream text;
+    text << file.rdbuf();
+    std::string added = std::move(text).str();
+    added.resize(added.rfind('\n') + 1);  // npos + 1 is 0: no whole line yet
+    std::vector<NcclDecision> found = read_nccl_log(added, path_, lines_ + 1);
+    read_ += added.size();
+    lines_ += static_cast<std::size_t>(std::count(added.begin(), added.end(), '\n'));
+    if (keep && !kept_.empty() && !(std::ofstream(kept_, std::ios::app) << added << std::flush)) {
+      throw std::runtime_error("cannot write " + kept_);
+    }
+    return found;
+  }
+
+ private:
+  std::string path_;
+  std::string kept_;
+  std::size_t read_ = 0;
+  std::size_t lines_ = 0;
+};
+
+std::unique_ptr<const TunerChoices> choices_of(const std::string& path, int ranks, int nodes) {
+  const std::string text = read_text_file(path, std::size_t{64} << 20);
+  const auto n = static_cast<std::size_t>(ranks);
+  const auto servers = static_cast<std::size_t>(nodes);
+  if (text.starts_with("CCLGYMPO")) {
+    return std::make_unique<PolicyChoices>(parse_policy(text, path), path, n, servers);
+  }
+  return std::make_unique<RowChoices>(text, path, n, servers);
+}
+
+std::string own_file(const char* name) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  const fs::path beside = program.parent_path() / name;
+  return !error && fs::exists(beside, error) ? beside.string() : std::string();
+}
+
+TeamOptions team_options(const OptionTexts& texts) {
+  TeamOptions options;
+  const std::string& mode = texts.at("mode");
+  options.mode = mode == "gpus"     ? TeamMode::Gpus
+                 : mode == "copies" ? TeamMode::Copies
+                                    : TeamMode::Shared;
+  options.ranks = static_cast<int>(parse_integer(texts.at("ranks")));
+  options.nccl = texts.at("nccl").empty() ? cuda_build_info().nccl_library : texts.at("nccl");
+  if (options.nccl.empty()) {
+    throw UserError("no libnccl was found when this was built: --nccl=PATH of libnccl.so.2");
+  }
+  options.tuner =
+      texts.at("tuner").empty() ? own_file("libnccl-tuner-cclgym.so") : texts.at("tuner");
+  options.policy = texts.at("policy");
+  options.communicators = static_cast<std::size_t>(parse_integer(texts.at("communicators")));
+  return options;
+}
+
+LoggedCommunicator logged(const NcclTeam& team, const TeamConfig& config) {
+  return {.ranks = team.options().ranks, .version = team.version(), .channels = config.channels};
+}
+
+// What NCCL really used, beside what was asked for.
+void add_log(WorkerAnswer& answer, const NcclTeam& team, const TeamConfig& config,
+             const std::vector<NcclDecision>& decisions) {
+  answer.extra["logged_calls"] = std::to_string(decisions.size());
+  if (decisions.empty()) return;
+  const NcclDecision& last = decisions.back();
+  answer.extra["used_algorithm"] =
+      kNcclAlgorithmNames[static_cast<std::size_t>(last.algorithm)].csv;
+  answer.extra["used_protocol"] = kNcclProtocolNames[static_cast<std::size_t>(last.protocol)];
+  answer.extra["used_channels"] = std::to_string(last.channels);
+  if (config.algorithm == "default") return;
+  std::unique_ptr<const TunerChoices> choices;
+  if (config.algorithm == "policy") {
+    choices = choices_of(team.options().policy, team.options().ranks, team.nodes());
+  } else {
+    choices = std::make_unique<RowChoices>(
+        tuner_csv_for(config.algorithm, config.protocol, config.channels), "choices",
+        static_cast<std::size_t>(team.options().ranks), static_cast<std::size_t>(team.nodes()));
+  }
+  const NcclLogCheck check = check_nccl_log(decisions, *choices, logged(team, config));
+  answer.extra["as_asked"] = to_string(agreement(last, *choices, logged(team, config)));
+  answer.extra["as_asked_share"] = fmt::format("{:.4f}", check.same_share());
+  if (config.algorithm == "policy") return;
+  const auto different = check.by_agreement.find(NcclAgreement::Different);
+  if (different != check.by_agreement.end()) {
+    throw CellRefused(
+        fmt::format("NCCL used {}/{}/{} instead: this communicator does not offer "
+                    "what was asked for",
+                    answer.extra["used_algorithm"], answer.extra["used_protocol"],
+                    answer.extra["used_channels"]));
+  }
+}
+
+double median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2),
+                   values.end());
+  return values[values.size() / 2];
+}
+
+WorkerAnswer measure(NcclTeam& team, Watchdog& watchdog, LogTail& log,
+                     const WorkerRequest& request) {
+  watchdog.request(request.id);
+  TeamCall call{.collective = lower_case(request.text("collective")),
+                .bytes = request.number("size_bytes", 4),
+                .in_place = request.text("in_place") == "1"};
+  if (!nccl_collective_of(call.collective)) {
+    throw std::runtime_error("no collective " + quoted(call.collective));
+  }
+  const TeamConfig config{.algorithm = lower_case(request.text("algorithm")),
+                          .protocol = request.text("protocol"),
+                          .channels = static_cast<int>(request.number("channels"))};
+  const TeamTimes times = team.run(config, call, request.warmup, request.repeats);
+  watchdog.idle();
+  WorkerAnswer answer;
+  answer.samples_s = times.longest_s;
+  const double factor = bus_factor(call.collective, team.options().ranks);
+  const double algorithm_Bps = static_cast<double>(call.bytes) / median(times.longest_s);
+  answer.extra = {
+      {"algbw_GBps", fmt::format("{:.5g}", algorithm_Bps / 1e9)},
+      {"busbw_GBps", fmt::format("{:.5g}", algorithm_Bps * factor / 1e9)},
+      {"shortest_rank_us_median", fmt::format("{:.5g}", median(times.shortest_s) * 1e6)},
+      {"verified", "yes"}};
+  add_log(answer, team, config, log.decisions(true));
+  return answer;
+}
+
+Environment environment_of(NcclTeam& team, const OptionTexts& texts) {
+  Environment environment = device_facts(0);
+  const bool one_gpu = team.options().mode != TeamMode::Gpus;
+  environment["nccl"] = team.version().to_string();
+  environment["nccl_path"] = team.options().nccl;
+  environment["tuner"] = team.options().tuner.empty() ? "none" : team.options().tuner;
+  environment["mode"] = texts.at("mode");
+  environment["ranks"] = std::to_string(team.options().ranks);
+  environment["nodes"] = std::to_string(team.nodes());
+  environment["label"] = one_gpu ? "single-GPU loopback" : "one rank a GPU";
+  environment["built_with"] = cuda_build_text();
+  constexpr int kCalls = 50;
+  const TeamTimes small =
+      team.run({}, {.collective = "allreduce", .bytes = 8, .in_place = false}, 20, kCalls);
+  const Quantisation quantisation = check_quantisation(small.longest_s);
+  environment["allreduce_8B_us_median"] = fmt::format("{:.5g}", quantisation.median_s * 1e6);
+  environment["quantisation"] = quantisation.text();
+  return environment;
+}
+
+int check_log(const OptionTexts& texts, const std::string& path, int nodes,
+              const std::string& version) {
+  if (texts.at("policy").empty()) throw UserError("--check-log needs --policy=FILE");
+  const auto ranks = static_cast<int>(parse_integer(texts.at("ranks")));
+  if (ranks < 2) throw UserError("--check-log needs --ranks=N, those of the log's communicator");
+  const auto choices = choices_of(texts.at("policy"), ranks, nodes);
+  const NcclLogCheck check =
+      check_nccl_log(read_nccl_log(read_text_file(path, kMostLogBytes), path), *choices,
+                     {.ranks = ranks, .version = parse_nccl_version(version), .channels = 0});
+  std::cout << nccl_log_text(check);
+  constexpr double kWanted = 0.99;
+  return check.chosen() > 0 && check.explained_share() >= kWanted ? 0 : 1;
+}
+
+int run(std::vector<std::string> arguments) {
+  // What belongs to --check-log alone.
+  const auto take = [&](std::string_view name, std::string otherwise) {
+    const std::string prefix = fmt::format("--{}=", name);
+    const auto found =
+        std::find_if(arguments.begin(), arguments.end(),
+                     [&](const std::string& one) { return one.starts_with(prefix); });
+    if (found == arguments.end()) return otherwise;
+    std::string value = found->substr(prefix.size());
+    arguments.erase(found);
+    return value;
+  };
+  const std::string log_to_check = take("check-log", "");
+  if (!log_to_check.empty()) {
+    const int nodes = static_cast<int>(parse_integer(take("nodes", "1")));
+    const std::string version = take("nccl-version", cuda_build_info().nccl_header);
+    return check_log(read_nccl_worker_arguments(arguments), log_to_check, nodes, version);
+  }
+  const OptionTexts texts = read_nccl_worker_arguments(arguments);
+  const OptionSpec& timeout = option_named(nccl_worker_options(), "timeout");
+  Watchdog watchdog(read_time_s(texts.at("timeout"), timeout));
+  watchdog.busy("starting");
+  NcclTeam team(team_options(texts), [&](const std::string& what) { watchdog.busy(what); });
+  const Environment environment = environment_of(team, texts);
+  watchdog.idle();
+  if (environment.at("quantisation") != "passed") {
+    std::cerr << "cclgym-nccl-worker: quantisation test " << environment.at("quantisation") << '\n';
+  }
+  LogTail log(team.log_path(), texts.at("log"));
+  (void)log.decisions(false);  // those of the quantisation test
+  std::cout << environment_line(kWorker, environment) << std::endl;
+  const int code = serve(std::cin, std::cout, [&](const WorkerRequest& request) {
+    return measure(team, watchdog, log, request);
+  });
+  // After an error kernels may wait for each other for ever, and so would what destroys them.
+  if (code != 0) std::_Exit(code);
+  watchdog.busy("ending");
+  return code;
+}
+
+}  // namespace
+
+}  // namespace cclgym
+
+int main(int argc, char** argv) {
+  using namespace cclgym;
+  open_closed_standard_streams();
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  if (arguments == std::vector<std::string>{"--version"}) {
+    std::cout << "cclgym-nccl-worker, " << cuda_build_text() << '\n';
+    return 0;
+  }
+  if (arguments == std::vector<std::string>{"--list"}) return 0;
+  try {
+    return run(arguments);
+  } catch (const UserError& error) {
+    std::cout << refused_line("nccl", error.what()) << std::endl;
+    std::cerr << "cclgym-nccl-worker: " << error.what() << '\n';
+    return 2;
+  } catch (const std::exception& error) {
+    std::cerr << "cclgym-nccl-worker: " << error.what() << std::endl;
+    std::_Exit(1);
+  }
+}

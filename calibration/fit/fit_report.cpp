@@ -1,0 +1,159 @@
+// What a fit says: its tables, and its parameter set with sources.
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <map>
+#include <set>
+
+#include "calibration/fit/fit.hpp"
+#include "core/text_columns.hpp"
+#include "core/units.hpp"
+#include "cost_models/parameters/cost_parameters.hpp"
+#include "cost_models/parameters/parameter_writer.hpp"
+#include "cost_models/parameters/value_source.hpp"
+
+namespace cclgym {
+
+namespace {
+
+ErrorSummary summary_of(std::string group, const std::vector<Compared>& cells) {
+  std::vector<const Compared*> all;
+  for (const Compared& cell : cells) all.push_back(&cell);
+  return summarise(std::move(group), all);
+}
+
+std::string interval_text(const CostParameter& parameter, const Interval& interval) {
+  return fmt::format("{} to {}", parameter_text(parameter, interval.least),
+                     parameter_text(parameter, interval.most));
+}
+
+// "4, 8, 32"
+std::string ranks_text(const std::set<int>& ranks) {
+  return fmt::format("{}", fmt::join(ranks, ", "));
+}
+
+// "on 64, 128 ranks", or which sizes if all ranks were fitted, too.
+std::string held_out_text(const FitResult& result) {
+  std::set<int> ranks;
+  for (const Compared& each : result.held_out) ranks.insert(each.cell.ranks);
+  for (const Compared& each : result.fitted) ranks.erase(each.cell.ranks);
+  if (!ranks.empty()) return fmt::format("{} ranks", ranks_text(ranks));
+  std::set<std::uint64_t> sizes;
+  for (const Compared& each : result.held_out) sizes.insert(each.cell.bytes);
+  return fmt::format("{} sizes from {} to {}", sizes.size(), format_bytes(*sizes.begin()),
+                     format_bytes(*sizes.rbegin()));
+}
+
+std::set<int> ranks_of(const std::vector<Compared>& cells) {
+  std::set<int> ranks;
+  for (const Compared& each : cells) ranks.insert(each.cell.ranks);
+  return ranks;
+}
+
+}  // namespace
+
+std::string fit_text(const FitResult& result) {
+  std::vector<Column> columns{{.heading = "parameter", .left = true},
+                              {.heading = "start"},
+                              {.heading = "estimate"},
+                              {.heading = "95 %, rows and prior"},
+                              {.heading = "95 %, resampled rows"}};
+  for (const FittedParameter& fitted : result.parameters) {
+    const CostParameter& parameter = cost_parameter(fitted.name);
+    const std::vector<std::string> texts{
+        fitted.name, parameter_text(parameter, fitted.start),
+        parameter_text(parameter, fitted.estimate),
+        interval_source(parameter, fitted.linearised.least, fitted.linearised.most),
+        fitted.resampled.most > 0 ? interval_text(parameter, fitted.resampled) : "-"};
+    for (std::size_t i = 0; i < texts.size(); ++i) columns[i].cells.push_back(texts[i]);
+  }
+  std::string text = format_columns(columns);
+  if (!result.without_effect.empty()) {
+    text += fmt::format("\nwithout effect on these rows, left as they were: {}\n",
+                        fmt::join(result.without_effect, ", "));
+  }
+  for (const RefusedRows& refused : result.refused) {
+    text += fmt::format("\n{} rows of {} cannot be simulated: {}\n", refused.rows, refused.system,
+                        refused.reason);
+  }
+  std::vector<ErrorSummary> all{summary_of("before", result.before),
+                                summary_of("fitted", result.fitted)};
+  if (!result.held_out.empty()) {
+    all.push_back(summary_of(fmt::format("held out: {}", held_out_text(result)), result.held_out));
+  }
+  text += "\n" + error_table_text("error", all);
+  text += "\n" + error_table_text("system", by_system(result.fitted));
+  text += "\n" + error_table_text("collective", by_collective(result.fitted));
+  text += "\n" + error_table_text("size", by_size_decade(result.fitted));
+  text += "\n" + error_table_text("ranks", by_ranks(result.fitted));
+  if (!result.held_out.empty()) {
+    text += "\n" + error_table_text("held out", by_ranks(result.held_out));
+    text += "\n" + error_table_text("held out", by_size_decade(result.held_out));
+  }
+  if (!result.folds.empty()) {
+    std::vector<ErrorSummary> folds;
+    double inside = 0;
+    double outside = 0;
+    for (const Fold& fold : result.folds) {
+      folds.push_back(fold.held_out);
+      folds.back().group =
+          fmt::format("without {} ranks, on those", ranks_text(fold.held_out_ranks));
+      inside += fold.fitted.mean * fold.fitted.cells;
+      outside += fold.held_out.mean * fold.held_out.cells;
+    }
+    text += "\n" + error_table_text("fold", folds);
+    int cells = 0;
+    int fitted = 0;
+    for (const Fold& fold : result.folds) {
+      cells += fold.held_out.cells;
+      fitted += fold.fitted.cells;
+    }
+    text += fmt::format("mean |ln| of all folds: {:.3f} held out, {:.3f} fitted ({:.2f} times)\n",
+                        outside / cells, inside / fitted, outside / cells / (inside / fitted));
+  }
+  return text;
+}
+
+std::string fitted_set_yaml(const FitResult& result, const ParameterSet& start,
+                            const std::string& measured) {
+  const ErrorSummary fitted = summary_of("", result.fitted);
+  std::set<std::string> systems;
+  std::set<std::string> sources;
+  for (const Compared& each : result.fitted) {
+    systems.insert(each.cell.system);
+    sources.insert(each.cell.sources.begin(), each.cell.sources.end());
+  }
+  const std::string data =
+      fmt::format("{} rows of {}{} on {} ranks", fitted.rows, fmt::join(systems, ", "),
+                  sources.empty() ? "" : fmt::format(" ({})", fmt::join(sources, ", ")),
+                  ranks_text(ranks_of(result.fitted)));
+  std::string comment = fmt::format(
+      "Fitted by cclgym fit to {} in {}.\nMean |ln(simulated / measured)| {:.3f} over {} cells, "
+      "median {:.3f}, 90 % within {:.3f}.\n",
+      data, measured, fitted.mean, fitted.cells, fitted.median, fitted.p90);
+  if (!result.held_out.empty()) {
+    const ErrorSummary held_out = summary_of("", result.held_out);
+    comment += fmt::format("Held out, on {}: {:.3f} over {} cells.\n", held_out_text(result),
+                           held_out.mean, held_out.cells);
+  }
+  ParameterSet set{.model = result.model};
+  for (const CostParameter& parameter : cost_parameters()) {
+    set.sources[parameter.name] =
+        taken_over_source(start.model.name, start.source_of(parameter.name));
+  }
+  const std::string rows = fmt::format("{}, mean |ln| {:.3f}", data, fitted.mean);
+  for (const FittedParameter& each : result.parameters) {
+    const CostParameter& parameter = cost_parameter(each.name);
+    set.sources[each.name] =
+        fitted_source(parameter, rows, each.linearised.least, each.linearised.most,
+                      fmt::format("began at {}", parameter_text(parameter, each.start)));
+  }
+  std::vector<const MeasuredCell*> cells;
+  for (const Compared& each : result.fitted) cells.push_back(&each.cell);
+  // A start that does not say what it was fitted to leaves that open for the set, too.
+  if (start.fitted_to) set.fitted_to = fitted_rows_of(cells, *start.fitted_to);
+  return to_yaml(set, comment);
+}
+
+}  // namespace cclgym

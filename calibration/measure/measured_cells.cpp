@@ -1,0 +1,170 @@
+#include "calibration/measure/measured_cells.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <map>
+#include <tuple>
+
+#include "core/error.hpp"
+#include "core/statistics.hpp"
+#include "core/units.hpp"
+#include "cost_models/nccl/nccl_version.hpp"
+
+namespace cclgym {
+
+namespace {
+
+template <class Value>
+bool wanted(const std::vector<Value>& values, const Value& value) {
+  return values.empty() || std::find(values.begin(), values.end(), value) != values.end();
+}
+
+std::string joined(const std::set<std::string>& names) {
+  std::vector<std::string> shown;
+  for (const std::string& name : names) shown.push_back(quoted(name));
+  return fmt::format("{}", fmt::join(shown, ", "));
+}
+
+// Says what a filter that left nothing could have named.
+[[noreturn]] void fail_empty(std::span<const Measurement> rows, const std::string& file) {
+  std::set<std::string> systems;
+  std::set<std::string> configs;
+  int least = rows.front().ranks;
+  int most = least;
+  for (const Measurement& row : rows) {
+    systems.insert(row.system);
+    if (configs.size() < 8) configs.insert(row.config);
+    least = std::min(least, row.ranks);
+    most = std::max(most, row.ranks);
+  }
+  throw UserError({file, 0, 0},
+                  fmt::format("no row of {} is left after the filter; the file has systems {}, "
+                              "configs {}, {} to {} ranks",
+                              rows.size(), joined(systems), joined(configs), least, most));
+}
+
+}  // namespace
+
+std::string MeasuredCell::label() const {
+  std::string how;
+  if (named) {
+    how = fmt::format(", {}", named->algorithm);
+    if (named->tile_bytes > 0) how += fmt::format(" in {}", format_bytes(named->tile_bytes));
+  }
+  return fmt::format("{}, {} ranks, {}, {}{}", system, ranks, to_string(collective),
+                     format_bytes(bytes), how);
+}
+
+std::vector<std::string> systems_of(std::span<const Measurement> rows) {
+  std::vector<std::string> names;
+  for (const Measurement& row : rows) {
+    if (std::find(names.begin(), names.end(), row.system) == names.end()) {
+      names.push_back(row.system);
+    }
+  }
+  return names;
+}
+
+MeasuredCells make_cells(std::span<const Measurement> rows, const CellFilter& filter,
+                         const std::string& file) {
+  using Key =
+      std::tuple<std::string, int, int, CollectiveKind, std::string, std::string, std::uint64_t>;
+  std::map<Key, std::pair<MeasuredCell, std::vector<double>>> cells;
+  std::map<std::pair<std::string, std::string>, RefusedRows> refused;
+  MeasuredCells result;
+  for (const Measurement& row : rows) {
+    if (!wanted(filter.systems, row.system) || !wanted(filter.configs, row.config) ||
+        !wanted(filter.collectives, row.collective) ||
+        row.ranks > filter.max_ranks.value_or(row.ranks)) {
+      ++result.left_out;
+      continue;
+    }
+    ++result.rows;
+    MeasuredSystem system;
+    if (filter.fabric) {
+      system = own_system(row.system, *filter.fabric);
+    } else {
+      try {
+        system = measured_system(row.system);
+      } catch (const UserError& error) {
+        throw UserError(row.where, fmt::format("{}; for a system of your own, say what it is with "
+                                               "--fabric",
+                                               error.what()));
+      }
+    }
+    RunPlan plan = run_plan(system, row);
+    if (row.named) plan.named = row.named;
+    std::string version = row.nccl_version;
+    if (version.empty()) version = filter.nccl_version.value_or(system.nccl_version);
+    if (!plan.named && row.tuner.empty() && !version.empty()) {
+      try {
+        version = parse_nccl_version(version).to_string();
+      } catch (const UserError& error) {
+        throw UserError(row.where, error.what());
+      }
+    }
+    if (plan.refusal.empty() && row.collective == CollectiveKind::AllToAll &&
+        row.ranks > filter.max_alltoall_ranks) {
+      plan.refusal = fmt::format(
+          "AllToAll on {} ranks is {} messages at once; --max-alltoall-ranks {} simulates it",
+          row.ranks, static_cast<std::int64_t>(row.ranks) * (row.ranks - 1), row.ranks);
+    }
+    if (!plan.refusal.empty()) {
+      RefusedRows& group = refused[{system.name, plan.refusal}];
+      if (group.rows++ == 0) {
+        group.system = system.name;
+        group.reason = plan.refusal;
+        group.first = row.where;
+      }
+      continue;
+    }
+    const std::string how =
+        plan.named
+            ? fmt::format("{} {} {} {} {}", plan.named->algorithm, to_string(plan.named->protocol),
+                          plan.named->channels, plan.named->instances, plan.named->tile_bytes)
+            : (row.tuner.empty() ? version : row.tuner);
+    const CollectiveKind collective = plan.collective.value_or(row.collective);
+    auto& [cell, times] =
+        cells[{system.name, row.ranks, row.nodes, collective, plan.cost_model, how, row.bytes}];
+    if (times.empty()) {
+      cell.system = system.name;
+      cell.fabric = fabric_of_row(system, row);
+      cell.cost_model = plan.cost_model;
+      cell.nccl_version = version;
+      cell.named = plan.named;
+      cell.tuner = row.tuner;
+      cell.ranks = row.ranks;
+      cell.nodes = row.nodes;
+      cell.collective = collective;
+      cell.bytes = row.bytes;
+      cell.where = row.where;
+    }
+    times.push_back(row.time_s);
+    cell.configs.insert(row.config);
+    if (!row.source.empty()) cell.sources.insert(row.source);
+  }
+  if (result.rows == 0) fail_empty(rows, file);
+  for (auto& [key, value] : cells) {
+    auto& [cell, times] = value;
+    cell.rows = static_cast<int>(times.size());
+    cell.least_s = *std::min_element(times.begin(), times.end());
+    cell.most_s = *std::max_element(times.begin(), times.end());
+    cell.time_s = median(times);
+    result.cells.push_back(std::move(cell));
+  }
+  for (auto& [key, group] : refused) result.refused.push_back(std::move(group));
+  return result;
+}
+
+void require_one_system(const MeasuredCells& cells, const std::string& file) {
+  std::set<std::string> systems;
+  for (const MeasuredCell& cell : cells.cells) systems.insert(cell.system);
+  if (systems.size() < 2) return;
+  throw UserError({file, 0, 0},
+                  fmt::format("has rows of {} systems ({}); name the one that is meant with "
+                              "--system, or several that are alike",
+                              systems.size(), fmt::join(systems, ", ")));
+}
+
+}  // namespace cclgym

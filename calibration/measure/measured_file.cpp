@@ -1,0 +1,384 @@
+#include "calibration/measure/measured_file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <fmt/core.h>
+#include <string_view>
+
+#include "calibration/measure/nccl_tests_text.hpp"
+#include "calibration/measure/sweep.hpp"
+#include "collectives/library/algorithm.hpp"
+#include "core/files/csv.hpp"
+#include "core/files/text_file.hpp"
+
+namespace cclgym {
+
+namespace {
+
+constexpr std::size_t kLargestFile = std::size_t{1} << 30;
+
+const std::vector<std::string>& required_columns() {
+  static const std::vector<std::string> names{"ranks", "collective", "size_bytes",
+                                              "time_us_median"};
+  return names;
+}
+
+const std::vector<std::string>& known_columns() {
+  static const std::vector<std::string> names{
+      "system",       "gpu",         "gpus_per_node", "ranks",         "nodes",
+      "nccl_version", "config",      "collective",    "size_bytes",    "time_us_median",
+      "time_us_min",  "time_us_max", "samples",       "source",        "algorithm",
+      "protocol",     "channels",    "in_place",      "segment_bytes", "openmpi_algorithm"};
+  static const std::vector<std::string> all = [] {
+    std::vector<std::string> both = names;
+    for (const std::string& name : sweep_result_columns()) {
+      if (std::find(both.begin(), both.end(), name) == both.end()) both.push_back(name);
+    }
+    return both;
+  }();
+  return all;
+}
+
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    lines.push_back(line);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+std::vector<std::string> split(std::string_view text) {
+  std::vector<std::string> fields;
+  while (true) {
+    const std::size_t comma = text.find(',');
+    fields.emplace_back(text.substr(0, comma));
+    if (comma == std::string_view::npos) return fields;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+// Where each column stands.
+class Header {
+ public:
+  Header(std::string_view line, const SourceLocation& where) : names_(split(line)) {
+    std::vector<std::string> missing;
+    for (const std::string& name : required_columns()) {
+      if (index(name) == kNowhere) missing.push_back(quoted(name));
+    }
+    std::vector<std::string> unknown;
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      const auto& known = known_columns();
+      if (std::find(known.begin(), known.end(), names_[i]) == known.end()) {
+        unknown.push_back(quoted(names_[i]));
+      } else if (std::find(names_.begin(), names_.begin() + static_cast<std::ptrdiff_t>(i),
+                           names_[i]) != names_.begin() + static_cast<std::ptrdiff_t>(i)) {
+        throw UserError(where, fmt::format("column '{}' is there twice", names_[i]));
+      }
+    }
+    if (missing.empty() && unknown.empty()) return;
+    std::string message;
+    if (!missing.empty()) message = "without column " + joined(missing);
+    if (!unknown.empty()) {
+      message += (message.empty() ? "unknown column " : ", and with unknown ") + joined(unknown);
+    }
+    throw UserError(where,
+                    fmt::format("{}; expected {} (sizes in bytes, times in microseconds) "
+                                "and, if known, others of {}",
+                                message, joined(required_columns()), joined(known_columns())));
+  }
+
+  static constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
+  [[nodiscard]] std::size_t size() const { return names_.size(); }
+  [[nodiscard]] std::size_t index(std::string_view name) const {
+    const auto found = std::find(names_.begin(), names_.end(), name);
+    return found == names_.end() ? kNowhere : static_cast<std::size_t>(found - names_.begin());
+  }
+
+ private:
+  static std::string joined(const std::vector<std::string>& names) {
+    std::string text;
+    for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+    return text;
+  }
+
+  std::vector<std::string> names_;
+};
+
+// No launch is shorter, and nobody waits for hours.
+constexpr double kLeast_us = 0.01;
+constexpr double kMost_us = 1e10;
+
+// One line of CSV under its header.
+class Reader {
+ public:
+  Reader(const Header& header, std::string_view text, const std::string& file, std::size_t number)
+      : header_(header), line_(text, file, number) {
+    if (line_.size() != header.size()) {
+      line_.fail(
+          0, fmt::format("found {} fields; the header line has {}", line_.size(), header.size()));
+    }
+  }
+
+  [[nodiscard]] bool has(std::string_view column) const {
+    return header_.index(column) != Header::kNowhere;
+  }
+  [[nodiscard]] std::string text(std::string_view column) const {
+    std::string value;
+    if (has(column)) line_.read(header_.index(column), column, value);
+    return value;
+  }
+  [[nodiscard]] double positive(std::string_view column, std::string_view unit) const {
+    const std::string found = text(column);
+    const std::size_t at = header_.index(column);
+    double value = 0;
+    try {
+      line_.read(at, column, value);
+    } catch (const UserError&) {
+      line_.fail(at, fmt::format("{} is {}; expected a number of {} without a unit", column,
+                                 quoted(found), unit));
+    }
+    if (!std::isfinite(value) || value <= 0) {
+      line_.fail(at,
+                 fmt::format("{} is {}; expected a number of {} > 0", column, quoted(found), unit));
+    }
+    return value;
+  }
+  /// A time that a collective can take. Throws UserError otherwise: the unit must be another one.
+  [[nodiscard]] double microseconds(std::string_view column) const {
+    const double value = positive(column, "microseconds");
+    if (value < kLeast_us || value > kMost_us) {
+      fail(column, fmt::format("is {}; expected microseconds, from {} to {:g}: is it in another "
+                               "unit?",
+                               quoted(text(column)), kLeast_us, kMost_us));
+    }
+    return value;
+  }
+  [[nodiscard]] bool given(std::string_view column) const {
+    return has(column) && !text(column).empty();
+  }
+  [[nodiscard]] std::uint64_t bytes(std::string_view column) const {
+    const std::string found = text(column);
+    const std::size_t at = header_.index(column);
+    std::uint64_t value = 0;
+    try {
+      line_.read(at, column, value);
+    } catch (const UserError&) {
+    }
+    if (value == 0) {
+      line_.fail(at, fmt::format("{} is {}; expected a whole number of bytes > 0, without a unit",
+                                 column, quoted(found)));
+    }
+    return value;
+  }
+  [[nodiscard]] int count(std::string_view column, int least) const {
+    int value = 0;
+    line_.read(header_.index(column), column, value);
+    if (value < least) fail(column, fmt::format("is {}; expected >= {}", value, least));
+    return value;
+  }
+  [[noreturn]] void fail(std::string_view column, const std::string& message) const {
+    line_.fail(header_.index(column), fmt::format("{} {}", column, message));
+  }
+
+ private:
+  const Header& header_;
+  CsvLine line_;
+};
+
+// What the row says of how the call was carried out.
+void read_config(const Reader& reader, Measurement& row) {
+  if (!reader.given("algorithm")) return;
+  const std::string algorithm = reader.text("algorithm");
+  if (algorithm == "default") return;
+  if (algorithm.ends_with("-default")) {
+    row.tuner = algorithm.starts_with("nccl") ? "" : algorithm;
+    return;
+  }
+  Config config{.algorithm = algorithm};
+  try {
+    (void)algorithm_info(algorithm);
+  } catch (const UserError& error) {
+    reader.fail("algorithm", fmt::format("is no algorithm of the library: {}", error.what()));
+  }
+  if (reader.given("protocol")) {
+    const auto protocol = parse_protocol(reader.text("protocol"));
+    if (!protocol) reader.fail("protocol", "is none of LL, LL128, Simple");
+    config.protocol = *protocol;
+  }
+  if (reader.given("channels")) config.channels = reader.count("channels", 1);
+  if (reader.given("segment_bytes") && reader.text("segment_bytes") != "0") {
+    config.tile_bytes = reader.bytes("segment_bytes");
+  }
+  row.named = config;
+}
+
+Measurement read_row(const Reader& reader, const MeasuredFileContext& context) {
+  Measurement row;
+  row.system = reader.has("system") ? reader.text("system") : context.system.value_or("");
+  row.ranks = reader.count("ranks", 2);
+  row.nodes = context.nodes.value_or(1);
+  if (reader.has("nodes") && !reader.text("nodes").empty()) {
+    row.nodes = reader.count("nodes", 1);
+  } else if (reader.has("gpus_per_node") && !reader.text("gpus_per_node").empty()) {
+    const int gpus = reader.count("gpus_per_node", 1);
+    row.nodes = (row.ranks + gpus - 1) / gpus;
+  }
+  if (row.ranks % row.nodes != 0) {
+    reader.fail("ranks", fmt::format("is {}, which is not a multiple of the {} nodes", row.ranks,
+                                     row.nodes));
+  }
+  row.nccl_version = reader.text("nccl_version");
+  if (row.nccl_version.empty()) row.nccl_version = context.nccl_version.value_or("");
+  row.config = reader.text("config");
+  const std::string collective = reader.text("collective");
+  if (const auto kind = measured_collective(collective)) {
+    row.collective = *kind;
+  } else {
+    reader.fail("collective",
+                unknown_name_message("collective", collective,
+                                     {"all_reduce", "all_gather", "reduce_scatter", "broadcast",
+                                      "reduce", "alltoall", "sendrecv", "gather", "scatter"}));
+  }
+  row.bytes = reader.bytes("size_bytes");
+  read_config(reader, row);
+  const double time_us = reader.microseconds("time_us_median");
+  row.time_s = time_us * 1e-6;
+  if (reader.given("time_us_min") && reader.microseconds("time_us_min") > time_us) {
+    reader.fail("time_us_min", "is more than the median");
+  }
+  if (reader.given("time_us_max") && reader.microseconds("time_us_max") < time_us) {
+    reader.fail("time_us_max", "is less than the median");
+  }
+  if (reader.given("samples")) (void)reader.count("samples", 1);
+  row.source = reader.text("source");
+  return row;
+}
+
+// Refuses a context value that no row needs: where every row states its own value, a different one
+// in the context is a mistake.
+class ToldOfRows {
+ public:
+  ToldOfRows(std::string_view what, std::string told) : what_(what), told_(std::move(told)) {}
+
+  void row_has(const std::string& said, const SourceLocation& where) {
+    if (said.empty()) {
+      needed_ = true;
+    } else if (said != told_ && other_.empty()) {
+      other_ = said;
+      where_ = where;
+    }
+  }
+  void check() const {
+    if (told_.empty() || needed_ || other_.empty()) return;
+    throw UserError(where_, fmt::format("{} is {}, but --{} says {}, which is for rows that do not "
+                                        "say: all of these do; leave it out",
+                                        what_, other_, what_, told_));
+  }
+
+ private:
+  std::string_view what_;
+  std::string told_;
+  bool needed_ = false;
+  std::string other_;
+  SourceLocation where_;
+};
+
+// Names the options about the file that its rows contradict.
+class ContextCheck {
+ public:
+  explicit ContextCheck(const MeasuredFileContext& context)
+      : ranks_("ranks", context.ranks ? std::to_string(*context.ranks) : ""),
+        nodes_("nodes", context.nodes ? std::to_string(*context.nodes) : ""),
+        nccl_("nccl", context.nccl_version.value_or("")) {}
+
+  void row(const Reader& reader, const Measurement& row) {
+    ranks_.row_has(std::to_string(row.ranks), row.where);
+    const bool has_nodes = reader.given("nodes") || reader.given("gpus_per_node");
+    nodes_.row_has(has_nodes ? std::to_string(row.nodes) : "", row.where);
+    nccl_.row_has(reader.text("nccl_version"), row.where);
+  }
+  void check() const {
+    ranks_.check();
+    nodes_.check();
+    nccl_.check();
+  }
+
+ private:
+  ToldOfRows ranks_;
+  ToldOfRows nodes_;
+  ToldOfRows nccl_;
+};
+
+bool is_csv_header(std::string_view line) {
+  const std::vector<std::string> fields = split(line);
+  if (fields.size() < 2) return false;
+  const auto& known = known_columns();
+  return std::any_of(fields.begin(), fields.end(), [&](const std::string& field) {
+    return std::find(known.begin(), known.end(), field) != known.end();
+  });
+}
+
+}  // namespace
+
+std::optional<CollectiveKind> measured_collective(std::string_view name) {
+  std::string plain;
+  for (const char c : name) {
+    if (c == '_' || c == '-') continue;
+    plain += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  if (plain.ends_with("perf")) plain.resize(plain.size() - 4);
+  constexpr std::array<std::pair<std::string_view, CollectiveKind>, 10> kNames{
+      {{"allreduce", CollectiveKind::AllReduce},
+       {"allgather", CollectiveKind::AllGather},
+       {"reducescatter", CollectiveKind::ReduceScatter},
+       {"broadcast", CollectiveKind::Broadcast},
+       {"reduce", CollectiveKind::Reduce},
+       {"alltoall", CollectiveKind::AllToAll},
+       {"sendrecv", CollectiveKind::AllToNext},
+       {"alltonext", CollectiveKind::AllToNext},
+       {"gather", CollectiveKind::Gather},
+       {"scatter", CollectiveKind::Scatter}}};
+  for (const auto& [known, kind] : kNames) {
+    if (plain == known) return kind;
+  }
+  return std::nullopt;
+}
+
+std::vector<Measurement> read_measured_file(const std::string& path,
+                                            const MeasuredFileContext& context) {
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  const std::string contents = read_text_file(path, kLargestFile);
+  std::string_view text = contents;
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  const std::vector<std::string_view> lines = lines_of(text);
+  std::optional<Header> header;
+  std::vector<Measurement> rows;
+  ContextCheck check(context);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const std::string_view line = lines[i];
+    if (line.empty() || line.front() == '#') continue;
+    if (!header) {
+      if (!is_csv_header(line)) return read_nccl_tests_text(text, path, context);
+      header.emplace(line, SourceLocation{path, i + 1, 1});
+      continue;
+    }
+    const Reader reader(*header, line, path, i + 1);
+    if (reader.given("status") && reader.text("status") != "ok") continue;
+    if (reader.given("in_place") && reader.text("in_place") != "0") continue;
+    if (reader.given("algorithm") && reader.text("algorithm") == "policy") continue;
+    rows.push_back(read_row(reader, context));
+    rows.back().where = {path, i + 1, 1};
+    check.row(reader, rows.back());
+  }
+  if (!header) return read_nccl_tests_text(text, path, context);
+  if (rows.empty()) throw UserError({path, 0, 0}, "has a header line but no measurement");
+  check.check();
+  return rows;
+}
+
+}  // namespace cclgym

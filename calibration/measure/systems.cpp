@@ -1,0 +1,105 @@
+#include "calibration/measure/systems.hpp"
+
+#include <fmt/core.h>
+
+#include "core/error.hpp"
+
+namespace cclgym {
+
+namespace {
+
+// What RCCL did on 8 MI300X. The names of the runs (ag_ring_ll_8_2) are of MSCCL programs, but all
+// 32 of them take equally long at every size within 2 %, ring on one channel as all-pairs on eight:
+// RCCL ran its own choice, whatever the name. What that was is inferred: the jump between 256 KiB
+// and 512 KiB (28 to 50 us) is LL's end; 7 rings use every link of the mesh; and 56 channels, 8 a
+// ring, are an assumption.
+Config rccl_on_mi300x(std::uint64_t bytes) {
+  constexpr std::uint64_t kMostLL = std::uint64_t{256} << 10;
+  constexpr int kRings = 7;
+  if (bytes <= kMostLL) return {.algorithm = "ring", .protocol = Protocol::LL, .channels = kRings};
+  return {.algorithm = "ring", .protocol = Protocol::Simple, .channels = 8 * kRings};
+}
+
+}  // namespace
+
+const std::vector<MeasuredSystem>& measured_systems() {
+  static const std::vector<MeasuredSystem> systems{
+      {"ABCI-A100", "abci-a", "auto", "2.8.4", "AIST ABCI 2.0: servers of 8 A100, HDR InfiniBand"},
+      {"ABCI-V100", "abci-v", "auto", "2.8.4", "AIST ABCI: servers of 4 V100, EDR InfiniBand"},
+      {"Alps-GH200", "alps", "auto", "2.23.4", "CSCS Alps: servers of 4 GH200, Slingshot"},
+      {"Azure-NDv4", "ndv4", "auto", "2.8.4", "one Azure NDv4 server: 8 A100 on NVSwitch"},
+      {"H100-SXM-slice", "hgx-h100", "auto", "2.18.3", "4 of the 8 H100 of an HGX server"},
+      {"H100-cluster", "hgx-h100", "auto", "2.29.2", "servers of 8 H100, NDR InfiniBand"},
+      {"MI300Xx8", "mi300x", "auto", "", "one server of 8 MI300X; RCCL's own choice, inferred"},
+      {"Polaris", "polaris", "auto", "2.18", "ALCF Polaris: servers of 4 A100, Slingshot"},
+  };
+  return systems;
+}
+
+const MeasuredSystem& measured_system(std::string_view name) {
+  std::vector<std::string> names;
+  for (const MeasuredSystem& system : measured_systems()) {
+    if (system.name == name) return system;
+    names.push_back(system.name);
+  }
+  throw UserError(unknown_name_message("system", name, names));
+}
+
+MeasuredSystem own_system(std::string name, std::string fabric) {
+  std::string version;
+  for (const MeasuredSystem& system : measured_systems()) {
+    if (system.name == name) version = system.nccl_version;
+  }
+  if (name.empty()) name = fabric;
+  return {std::move(name), std::move(fabric), "auto", std::move(version), "a system of your own"};
+}
+
+FabricSpec fabric_of_row(const MeasuredSystem& system, const Measurement& row) {
+  FabricSpec spec{.name = system.fabric};
+  const FabricInfo* info = find_fabric_info(system.fabric);
+  if (info == nullptr) return spec;  // a fabric file is as large as it is
+  const auto option = [&](std::string_view name) -> const OptionSpec* {
+    for (const OptionSpec& each : info->options) {
+      if (each.name == name) return &each;
+    }
+    return nullptr;
+  };
+  if (row.nodes > 1) spec.servers = row.nodes;
+  const int gpus = row.ranks / row.nodes;
+  if (const OptionSpec* most = option("gpus_per_server");
+      most != nullptr && (!most->max || gpus < static_cast<int>(*most->max))) {
+    spec.gpus_per_server = gpus;
+  }
+  // By our model of 2.18.3, which was never held against one that ran, NVLS would take AllReduce of
+  // 2 and 4 MiB there; the measured times lie on the curve of rings, and below the 25 us that NCCL
+  // states for NVLS.
+  if (system.name == "H100-SXM-slice") spec.nvls = false;
+  // AllToAll moves 15 to 22 GB/s out of a server there, which one of its NICs can, where rings,
+  // which NCCL lays over both, move 36.
+  if (system.name == "Polaris" && row.collective == CollectiveKind::AllToAll) {
+    spec.nic_binding = NicBinding::SingleNic;
+  }
+  return spec;
+}
+
+RunPlan run_plan(const MeasuredSystem& system, const Measurement& row) {
+  RunPlan plan{.cost_model = system.cost_model};
+  if (system.name == "MI300Xx8") {
+    plan.named = rccl_on_mi300x(row.bytes);
+  } else if (system.name == "Azure-NDv4" && row.config == "msccl") {
+    plan.refusal = "config 'msccl' does not say which of MSCCL's programs ran";
+  } else if (system.name == "H100-cluster" && row.config.starts_with("cluster00")) {
+    plan.cost_model = "h100-cluster00";
+  } else if (system.name == "Alps-GH200" && row.collective == CollectiveKind::AllGather) {
+    // Each run is one of all_reduce_perf over 30 sizes, of which at most two are called all_gather
+    // (64 B on 4 ranks, 512 B on 128, …), with times that lie on the curve of the others. An
+    // AllGather of 512 B on 128 ranks cannot take 80 us: its ring has 32 crossings.
+    plan.collective = CollectiveKind::AllReduce;
+  } else if (system.name == "Polaris" && (row.config == "envset1" || row.config == "envset2")) {
+    plan.refusal = fmt::format("config '{}' ran over TCP sockets, which no parameter set describes",
+                               row.config);
+  }
+  return plan;
+}
+
+}  // namespace cclgym

@@ -1,0 +1,304 @@
+#include "calibration/validate/validation.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <fmt/format.h>
+#include <map>
+#include <set>
+
+#include "calibration/measure/measured_file.hpp"
+#include "core/error.hpp"
+#include "core/files/csv.hpp"
+#include "core/files/text_file.hpp"
+#include "core/random.hpp"
+#include "core/units.hpp"
+
+namespace cclgym {
+
+namespace {
+
+constexpr int kResamples = 2000;
+
+// Medians of one call: by configuration, then round.
+struct CallRows {
+  std::map<std::string, std::map<int, double>> times_s;
+  std::string chosen;
+  std::string by_default;
+  std::string swept;
+};
+using CallKey = std::pair<CollectiveKind, std::uint64_t>;
+
+std::string config_text(const std::string& algorithm, std::uint64_t segment_bytes) {
+  return segment_bytes == 0 ? algorithm
+                            : fmt::format("{} in {}", algorithm, format_bytes(segment_bytes));
+}
+
+// The names of ValidationCall's ways, as they stand in the column `role`.
+constexpr std::array<std::pair<std::string_view, std::string CallRows::*>, 3> kRoles{
+    {{"chosen", &CallRows::chosen},
+     {"default", &CallRows::by_default},
+     {"swept", &CallRows::swept}}};
+constexpr std::string_view kNoRole = "other";
+
+// Notes which roles the configuration has; false if one of them is unknown.
+bool take_roles(CallRows& call, std::string_view roles, const std::string& config) {
+  if (roles == kNoRole) return true;
+  while (true) {
+    const std::size_t plus = std::min(roles.find('+'), roles.size());
+    const auto* const role =
+        std::ranges::find(kRoles, roles.substr(0, plus), [](const auto& one) { return one.first; });
+    if (role == kRoles.end()) return false;
+    call.*(role->second) = config;
+    if (plus == roles.size()) return true;
+    roles.remove_prefix(plus + 1);
+  }
+}
+
+std::map<CallKey, CallRows> rows_of(const std::string& path) {
+  constexpr std::size_t kLargestFile = std::size_t{1} << 30;
+  const std::string text = read_text_file(path, kLargestFile);
+  std::map<std::string, std::size_t> columns;
+  std::map<CallKey, CallRows> calls;
+  std::size_t number = 0;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const CsvLine line(std::string_view(text).substr(begin, end - begin), path, ++number);
+    begin = end + 1;
+    const auto field = [&](const std::string& name) {
+      std::string value;
+      line.read(columns.at(name), name, value);
+      return value;
+    };
+    if (number == 1) {
+      for (std::size_t i = 0; i < line.size(); ++i) {
+        std::string name;
+        line.read(i, "name", name);
+        columns[name] = i;
+      }
+      for (const char* const name : {"collective", "size_bytes", "algorithm", "segment_bytes",
+                                     "round", "role", "status", "time_us_median"}) {
+        if (!columns.contains(name)) line.fail(0, fmt::format("there is no column {}", name));
+      }
+      continue;
+    }
+    if (line.size() != columns.size()) {
+      line.fail(0, fmt::format("found {} fields; expected {}", line.size(), columns.size()));
+    }
+    if (field("status") != "ok") continue;
+    const auto kind = measured_collective(field("collective"));
+    if (!kind) line.fail(columns.at("collective"), "is no collective");
+    std::uint64_t bytes = 0;
+    std::uint64_t segment = 0;
+    int round = 0;
+    double time_us = 0;
+    line.read(columns.at("size_bytes"), "size_bytes", bytes);
+    line.read(columns.at("segment_bytes"), "segment_bytes", segment);
+    line.read(columns.at("round"), "round", round);
+    line.read(columns.at("time_us_median"), "time_us_median", time_us);
+    if (!(time_us > 0) || !std::isfinite(time_us)) {
+      line.fail(columns.at("time_us_median"),
+                fmt::format("time_us_median is {}; expected a positive number", time_us));
+    }
+    CallRows& call = calls[{*kind, bytes}];
+    const std::string config = config_text(field("algorithm"), segment);
+    call.times_s[config][round] = time_us * 1e-6;
+    if (!take_roles(call, field("role"), config)) {
+      line.fail(columns.at("role"),
+                fmt::format("unknown role '{}'; expected chosen, default, swept, several of them "
+                            "with + between, or other",
+                            field("role")));
+    }
+  }
+  return calls;
+}
+
+double median_of(const std::map<int, double>& times_s) {
+  std::vector<double> values;
+  for (const auto& [round, time_s] : times_s) values.push_back(time_s);
+  return quartiles_of(std::move(values)).median;
+}
+
+double mean_of(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += value;
+  return sum / static_cast<double>(values.size());
+}
+
+std::size_t pick(Random& random, std::size_t count) {
+  return static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(count) - 1));
+}
+
+double resampled_mean(const std::vector<double>& values, Random& random) {
+  double sum = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) sum += values[pick(random, values.size())];
+  return sum / static_cast<double>(values.size());
+}
+
+// Returns exp of the mean logarithm, and of the 2.5 % and 97.5 % points of the resampled means.
+PairedRatio ratio_of(double log_mean, std::vector<double> means) {
+  std::ranges::sort(means);
+  const auto at = [&](double share) {
+    return std::exp(means[static_cast<std::size_t>(share * static_cast<double>(means.size() - 1))]);
+  };
+  return {.mean = std::exp(log_mean), .low = at(0.025), .high = at(0.975)};
+}
+
+// Returns the ratio of one call; its interval comes from resampled rounds.
+PairedRatio call_ratio(const std::vector<double>& ratios, Random& random) {
+  std::vector<double> means;
+  for (int i = 0; i < kResamples; ++i) means.push_back(resampled_mean(ratios, random));
+  return ratio_of(mean_of(ratios), std::move(means));
+}
+
+// Returns the ratio over several calls, at least one; its interval comes from resampled calls, and
+// of those resampled rounds.
+PairedRatio calls_ratio(const std::vector<std::vector<double>>& calls, Random& random) {
+  std::vector<double> means;
+  for (const auto& ratios : calls) means.push_back(mean_of(ratios));
+  std::vector<double> resampled;
+  for (int i = 0; i < kResamples; ++i) {
+    double total = 0;
+    for (std::size_t call = 0; call < calls.size(); ++call) {
+      total += resampled_mean(calls[pick(random, calls.size())], random);
+    }
+    resampled.push_back(total / static_cast<double>(calls.size()));
+  }
+  return ratio_of(mean_of(means), std::move(resampled));
+}
+
+// ln(a way's time / another's) of the rounds that have both; empty if one of them was not measured.
+std::vector<double> log_ratios(const CallRows& call, const std::string& way,
+                               const std::string& over) {
+  std::vector<double> ratios;
+  const auto times_s = call.times_s.find(way);
+  const auto base_s = call.times_s.find(over);
+  if (times_s == call.times_s.end() || base_s == call.times_s.end()) return ratios;
+  const std::map<int, double>& base = base_s->second;
+  for (const auto& [round, time_s] : times_s->second) {
+    const auto other = base.find(round);
+    if (other != base.end()) ratios.push_back(std::log(time_s / other->second));
+  }
+  return ratios;
+}
+
+ValidatedCall validated(const CallKey& key, const CallRows& call, const std::vector<double>& ratios,
+                        Random& random) {
+  ValidatedCall result;
+  result.collective = key.first;
+  result.bytes = key.second;
+  result.chosen = call.chosen;
+  result.chosen_s = median_of(call.times_s.at(call.chosen));
+  result.default_s = median_of(call.times_s.at(call.by_default));
+  result.best_s = result.chosen_s;
+  result.best = call.chosen;
+  for (const auto& [config, times_s] : call.times_s) {
+    const double time_s = median_of(times_s);
+    if (time_s >= result.best_s) continue;
+    result.best_s = time_s;
+    result.best = config;
+  }
+  result.ratio = call_ratio(ratios, random);
+  result.rounds = static_cast<int>(ratios.size());
+  result.configs = static_cast<int>(call.times_s.size());
+  return result;
+}
+
+// The baseline that needs no agent, on the calls where it is known. Draws from a stream of its own,
+// so that the choice's intervals are the same with and without a sweep.
+void compare_with_sweep(Validation& part, const std::map<CallKey, CallRows>& rows,
+                        std::uint64_t seed) {
+  Random random = Random::stream(seed, {0x5eeb});
+  std::vector<std::vector<double>> over_default;
+  std::vector<std::vector<double>> of_chosen;
+  for (ValidatedCall& done : part.calls) {
+    const CallRows& call = rows.at({done.collective, done.bytes});
+    if (call.swept.empty()) continue;
+    const std::vector<double> own = log_ratios(call, call.swept, call.by_default);
+    const std::vector<double> chosen = log_ratios(call, call.chosen, call.swept);
+    if (own.empty() || chosen.empty()) continue;
+    done.swept = call.swept;
+    done.swept_ratio = call_ratio(own, random);
+    over_default.push_back(own);
+    of_chosen.push_back(chosen);
+    const bool near = median_of(call.times_s.at(call.swept)) <= 1.1 * done.best_s;
+    part.swept_within_tenth += near ? 1 : 0;
+  }
+  part.swept_calls = over_default.size();
+  if (part.swept_calls == 0) return;
+  part.swept_within_tenth /= static_cast<double>(part.swept_calls);
+  part.swept_ratio = calls_ratio(over_default, random);
+  part.chosen_over_swept = calls_ratio(of_chosen, random);
+}
+
+std::string roles_of(const ValidationCall& call, const MpiConfig& config) {
+  std::string roles;
+  const auto add = [&](std::string_view role) {
+    roles += (roles.empty() ? "" : "+") + std::string(role);
+  };
+  if (config == call.chosen) add("chosen");
+  if (config.algorithm == kMpiDefault) add("default");
+  if (config == call.swept) add("swept");
+  return roles.empty() ? std::string(kNoRole) : roles;
+}
+
+}  // namespace
+
+const ValidatedCall& Validation::worst() const {
+  return *std::ranges::max_element(calls, {},
+                                   [](const ValidatedCall& call) { return call.ratio.mean; });
+}
+
+SweepPlan validation_plan(const MpiSweep& sweep, const TextMap& environment,
+                          const std::vector<ValidationCall>& calls, int rounds) {
+  SweepPlan plan{.columns = mpi_columns(), .cells = {}};
+  plan.columns.insert(plan.columns.end(), {"round", "role"});
+  std::size_t block = 0;
+  for (int round = 1; round <= rounds; ++round) {
+    for (const ValidationCall& call : calls) {
+      for (const MpiConfig& config : call.configs) {
+        auto cell = mpi_cell(sweep, environment, call.collective, call.bytes, config);
+        cell.push_back(std::to_string(round));
+        cell.push_back(roles_of(call, config));
+        plan.cells.push_back(std::move(cell));
+        plan.blocks.push_back(block);
+      }
+      ++block;
+    }
+  }
+  return plan;
+}
+
+Validation read_validation(const std::string& path, const std::string& label, std::uint64_t seed) {
+  Validation part{.label = label, .calls = {}};
+  Random random = Random::stream(seed, {0x7a11d});
+  std::vector<std::vector<double>> ratios;
+  double sum = 0;
+  double default_sum = 0;
+  const std::map<CallKey, CallRows> rows = rows_of(path);
+  for (const auto& [key, call] : rows) {
+    if (call.chosen.empty() || call.by_default.empty()) continue;
+    const std::vector<double> own = log_ratios(call, call.chosen, call.by_default);
+    if (own.empty()) continue;
+    ratios.push_back(own);
+    part.calls.push_back(validated(key, call, own, random));
+    const ValidatedCall& done = part.calls.back();
+    sum += std::log(done.over_best());
+    default_sum += std::log(done.default_s / done.best_s);
+    part.within_tenth += done.over_best() <= 1.1 ? 1 : 0;
+    part.default_within_tenth += done.default_s <= 1.1 * done.best_s ? 1 : 0;
+  }
+  if (part.calls.empty()) {
+    throw UserError({path, 0, 0}, "has no call with rows of the choice and of the default");
+  }
+  const auto count = static_cast<double>(part.calls.size());
+  part.over_best = std::exp(sum / count);
+  part.default_over_best = std::exp(default_sum / count);
+  part.within_tenth /= count;
+  part.default_within_tenth /= count;
+  part.ratio = calls_ratio(ratios, random);
+  compare_with_sweep(part, rows, seed);
+  return part;
+}
+
+}  // namespace cclgym

@@ -1,0 +1,74 @@
+#include "cli/deployment/exported_policy.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fmt/core.h>
+
+#include "cli/support/command.hpp"
+#include "core/files/text_file.hpp"
+#include "core/version.hpp"
+
+namespace cclgym {
+
+namespace {
+
+std::vector<std::shared_ptr<const TuningSetup>> machines_of(const TrainConfig& config) {
+  std::vector<std::shared_ptr<const TuningSetup>> machines;
+  const auto add = [&](const std::shared_ptr<const TuningSetup>& setup) {
+    const bool known = !setup || std::ranges::any_of(machines, [&](const auto& machine) {
+      return machine->fabric_label == setup->fabric_label;
+    });
+    if (!known) machines.push_back(setup);
+  };
+  for (const auto& part : config.parts) add(part.environment->setup());
+  for (const auto& part : config.evaluation) add(part.environment->setup());
+  return machines;
+}
+
+}  // namespace
+
+OptionSpec agent_seed_option() {
+  return {.name = "seed",
+          .kind = OptionKind::Integer,
+          .description = "whose agent",
+          .min = 0,
+          .max = 9e15,
+          .default_text = "the first that was trained"};
+}
+
+ExportedPolicy export_policy(const AgentRun& run, const std::optional<std::string>& seed_text) {
+  std::uint64_t seed = run.seeds.front();
+  if (seed_text) {
+    seed = static_cast<std::uint64_t>(
+        read_integer(*seed_text, agent_seed_option(), argument_location("seed")));
+  }
+  const Checkpoint checkpoint = load_agent(run, seed);
+  ExportedPolicy policy;
+  policy.weights = checkpoint.weights;
+  std::string& provenance = policy.weights.provenance;
+  provenance +=
+      fmt::format("{}exported by cclgym {} from training {} ({}), seed {}, iteration {}\n",
+                  provenance.empty() || provenance.ends_with('\n') ? "" : "\n", program_version(),
+                  run.config.name, checkpoint.config_hash, seed, checkpoint.iteration);
+  policy.machines = machines_of(run.config);
+  for (const auto& machine : policy.machines) {
+    const auto more = policy_rules(*machine->actions, machine->fabric_label);
+    policy.rules.insert(policy.rules.end(), more.begin(), more.end());
+  }
+  policy.file = to_policy_file(policy.weights, policy.rules);
+  return policy;
+}
+
+ExportedPolicy read_policy_or_run(const std::string& source,
+                                  const std::optional<std::string>& seed) {
+  std::error_code error;
+  if (std::filesystem::is_directory(source, error)) {
+    return export_policy(load_agent_run(source), seed);
+  }
+  if (seed) throw UserError(argument_location("seed"), "is for the folder of a training");
+  ExportedPolicy policy;
+  policy.file = parse_policy(read_text_file(source, kMostPolicyBytes), source);
+  return policy;
+}
+
+}  // namespace cclgym

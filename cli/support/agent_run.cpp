@@ -1,0 +1,68 @@
+#include "cli/support/agent_run.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <string_view>
+
+#include "agents/training/trainer.hpp"
+#include "cli/support/command.hpp"
+#include "core/error.hpp"
+#include "core/files/text_file.hpp"
+#include "cost_models/parameters/shipped_sets.hpp"
+
+namespace cclgym {
+
+AgentRun load_agent_run(const std::string& folder) {
+  std::error_code error;
+  if (!std::filesystem::exists(folder + "/train.yaml", error)) {
+    throw UserError(quoted(folder, 200) + ": not the folder of a training: it has no train.yaml");
+  }
+  constexpr std::size_t kLargestFile = std::size_t{4} << 20;
+  const std::string source = folder + "/train.source";
+  const std::string file = std::filesystem::exists(source, error)
+                               ? read_text_file(source, kLargestFile)
+                               : folder + "/train.yaml";
+  AgentRun run{
+      .folder = folder,
+      .config = read_train_config(read_text_file(folder + "/train.yaml", kLargestFile), file),
+      .seeds = {}};
+  // train --seed may have trained others than the file names.
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    std::uint64_t seed = 0;
+    constexpr std::string_view kSeed = "seed-";
+    if (!name.starts_with(kSeed)) continue;
+    const auto [end, fault] =
+        std::from_chars(name.data() + kSeed.size(), name.data() + name.size(), seed);
+    if (fault != std::errc{} || end != name.data() + name.size()) continue;
+    if (std::filesystem::exists(checkpoint_path(folder, seed), error)) run.seeds.push_back(seed);
+  }
+  std::ranges::sort(run.seeds);
+  if (run.seeds.empty()) {
+    throw UserError(quoted(folder, 200) + ": no seed has a checkpoint; run cclgym train first");
+  }
+  return run;
+}
+
+Checkpoint load_agent(const AgentRun& run, std::uint64_t seed) {
+  const std::string path = checkpoint_path(run.folder, seed);
+  Checkpoint checkpoint = load_checkpoint(path);
+  if (checkpoint.config_hash != run.config.hash()) {
+    throw UserError(quoted(path, 200) + ": of another training than train.yaml beside it");
+  }
+  return checkpoint;
+}
+
+void print_cost_model_warnings(std::span<const TuningSetup* const> setups) {
+  std::vector<std::string> said;
+  for (const TuningSetup* setup : setups) {
+    const CallSite& site = *setup->site;
+    const std::string text = cost_model_warning(site.cost_model, *site.fabrics.front());
+    if (std::ranges::find(said, text) != said.end()) continue;
+    print_warning(text);
+    said.push_back(text);
+  }
+}
+
+}  // namespace cclgym

@@ -1,0 +1,189 @@
+#include "cli/support/command.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fmt/core.h>
+#include <sstream>
+
+#include "cli/support/print.hpp"
+
+namespace cclgym {
+
+namespace po = boost::program_options;
+
+namespace {
+
+constexpr unsigned kHelpColumns = 100;
+
+// One message for each way in which a command line can be wrong.
+[[noreturn]] void refuse(const po::error& error, const po::options_description& options) {
+  if (const auto* unknown = dynamic_cast<const po::unknown_option*>(&error)) {
+    std::vector<std::string> names;
+    for (const auto& option : options.options()) names.push_back("--" + option->long_name());
+    throw UserError(unknown_name_message("option", unknown->get_option_name(), names));
+  }
+  if (const auto* twice = dynamic_cast<const po::multiple_occurrences*>(&error)) {
+    throw UserError(twice->get_option_name() + " is given more than once");
+  }
+  throw UserError(error.what());
+}
+
+// Do two paths lead to one regular file, or would they once it is there? Devices may be read and
+// written at once.
+bool is_one_file(const std::string& one, const std::string& other) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (one.empty() || other.empty() || one.find('\0') != std::string::npos ||
+      other.find('\0') != std::string::npos) {
+    return false;
+  }
+  if (fs::exists(one, error) || fs::exists(other, error)) {
+    return fs::is_regular_file(one, error) && fs::equivalent(one, other, error);
+  }
+  return fs::weakly_canonical(fs::absolute(one), error) ==
+         fs::weakly_canonical(fs::absolute(other), error);
+}
+
+}  // namespace
+
+ArgumentReader::ArgumentReader(const Command& command)
+    : command_(command), options_("Options", kHelpColumns, kHelpColumns / 2) {}
+
+ArgumentReader& ArgumentReader::option(const OptionSpec& spec, const std::string& value_name) {
+  return option(spec.name, value_name, help_text(spec));
+}
+
+ArgumentReader& ArgumentReader::option(const std::string& name, const std::string& value_name,
+                                       const std::string& help) {
+  options_.add_options()(name.c_str(), po::value<std::string>()->value_name(value_name),
+                         help.c_str());
+  return *this;
+}
+
+ArgumentReader& ArgumentReader::input(const std::string& name, const std::string& value_name,
+                                      const std::string& help) {
+  inputs_.push_back(name);
+  return option(name, value_name, help);
+}
+
+ArgumentReader& ArgumentReader::output(const std::string& name, const std::string& value_name,
+                                       const std::string& help) {
+  outputs_.push_back(name.substr(0, name.find(',')));
+  return option(name, value_name, help);
+}
+
+ArgumentReader& ArgumentReader::flag(const std::string& name, const std::string& help) {
+  options_.add_options()(name.c_str(), help.c_str());
+  return *this;
+}
+
+ArgumentReader& ArgumentReader::positional(const std::string& name, const std::string& help,
+                                           bool required) {
+  positionals_.push_back({name, help, required});
+  return *this;
+}
+
+std::optional<Arguments> ArgumentReader::read(const std::vector<std::string>& args) const {
+  po::options_description shown(options_);
+  shown.add_options()("help", "this text");
+  // Positional arguments are options inside the library, which users need not see.
+  po::options_description all;
+  all.add(shown);
+  po::positional_options_description order;
+  for (const Positional& positional : positionals_) {
+    all.add_options()(positional.name.c_str(), po::value<std::string>());
+    order.add(positional.name.c_str(), 1);
+  }
+  po::variables_map values;
+  try {
+    const int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
+    const auto parsed =
+        po::command_line_parser(args).options(all).positional(order).style(style).run();
+    for (const auto& option : parsed.options) {
+      // A positional argument must not be given by its inner name.
+      const bool inner = std::any_of(
+          positionals_.begin(), positionals_.end(),
+          [&](const Positional& positional) { return positional.name == option.string_key; });
+      if (inner && option.position_key < 0) throw po::unknown_option("--" + option.string_key);
+    }
+    po::store(parsed, values);
+    po::notify(values);
+  } catch (const po::too_many_positional_options_error&) {
+    throw UserError(
+        fmt::format("too many arguments; expected: cclgym {} {}", command_.name, command_.usage));
+  } catch (const po::error& error) {
+    refuse(error, shown);
+  }
+  if (values.count("help") > 0) {
+    print_out("{}", help());
+    return std::nullopt;
+  }
+  for (const Positional& positional : positionals_) {
+    if (positional.required && values.count(positional.name) == 0) {
+      throw UserError(fmt::format("missing {}; expected: cclgym {} {}", positional.name,
+                                  command_.name, command_.usage));
+    }
+  }
+  for (const auto& option : all.options()) {
+    const std::string& name = option->long_name();
+    // A flag has no value.
+    if (option->semantic()->max_tokens() == 0 || values.count(name) == 0) continue;
+    if (!values[name].as<std::string>().empty()) continue;
+    const bool is_positional = std::any_of(positionals_.begin(), positionals_.end(),
+                                           [&](const auto& one) { return one.name == name; });
+    throw UserError(is_positional ? SourceLocation{.file = name} : argument_location(name),
+                    "is empty; expected a value");
+  }
+  check_outputs(values);
+  return Arguments(std::move(values));
+}
+
+std::vector<std::string> ArgumentReader::names_besides(const std::vector<std::string>& left) const {
+  std::vector<std::string> names;
+  for (const Positional& positional : positionals_) names.push_back(positional.name);
+  for (const auto& option : options_.options()) names.push_back(option->long_name());
+  std::erase_if(names, [&](const std::string& name) {
+    return std::find(left.begin(), left.end(), name) != left.end();
+  });
+  return names;
+}
+
+void ArgumentReader::check_outputs(const po::variables_map& values) const {
+  const auto check = [&](const std::string& output, const std::string& other,
+                         const std::string& shown) {
+    if (values.count(output) == 0 || values.count(other) == 0) return;
+    const std::string& path = values[output].as<std::string>();
+    if (!is_one_file(path, values[other].as<std::string>())) return;
+    throw UserError(argument_location(output), fmt::format("{} is also the file of {}; choose "
+                                                           "another",
+                                                           quoted(path, 200), shown));
+  };
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    for (const std::string& input : inputs_) check(outputs_[i], input, "--" + input);
+    for (const Positional& input : positionals_) check(outputs_[i], input.name, input.name);
+    for (std::size_t k = 0; k < i; ++k) check(outputs_[i], outputs_[k], "--" + outputs_[k]);
+  }
+}
+
+std::string ArgumentReader::help() const {
+  std::ostringstream text;
+  text << command_.summary << "\n\nUsage: cclgym " << command_.name << ' ' << command_.usage
+       << "\n\n";
+  for (const Positional& positional : positionals_) {
+    text << fmt::format("  {:<22}{}\n", positional.name, positional.help);
+  }
+  if (!positionals_.empty()) text << '\n';
+  po::options_description shown(options_);
+  shown.add_options()("help", "this text");
+  text << shown << "\nExamples:\n" << command_.examples;
+  if (!command_.examples.empty() && command_.examples.back() != '\n') text << '\n';
+  return text.str();
+}
+
+void print_warning(const std::string& text) {
+  if (!text.empty()) print_error("warning: {}\n", text);
+}
+
+SourceLocation argument_location(const std::string& name) { return {.file = "--" + name}; }
+
+}  // namespace cclgym

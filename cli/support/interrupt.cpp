@@ -1,0 +1,55 @@
+#include "cli/support/interrupt.hpp"
+
+#include <array>
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+#include <fmt/format.h>
+#include <string>
+#include <unistd.h>
+
+namespace cclgym {
+
+namespace {
+
+constexpr int kInterrupted = 130;  // 128 + SIGINT, as shells say it
+
+// A signal handler reaches nothing but globals. The message is made beforehand, in two places in
+// turn: a handler may not allocate, and must not see one that is half made.
+std::array<std::string, 2> g_messages;
+std::atomic<const std::string*> g_message{nullptr};
+std::atomic<pid_t> g_process{0};
+static_assert(std::atomic<const std::string*>::is_always_lock_free);
+
+extern "C" void on_interrupt(int /*signal*/) {
+  // Worker processes get the signal, too; they end with their parent.
+  if (::getpid() != g_process.load()) return;
+  const std::string& message = *g_message.load();
+  // Nobody is left to be told that the message cannot be written.
+  if (::write(STDERR_FILENO, message.data(), message.size()) < 0) ::_exit(kInterrupted);
+  ::_exit(kInterrupted);
+}
+
+}  // namespace
+
+InterruptNotice::InterruptNotice(std::size_t total, bool terminal)
+    : total_(total), terminal_(terminal) {
+  update(0);
+  g_process = ::getpid();
+  struct sigaction action {};
+  action.sa_handler = on_interrupt;
+  ::sigemptyset(&action.sa_mask);
+  action.sa_flags = SA_RESTART;
+  ::sigaction(SIGINT, &action, nullptr);
+}
+
+InterruptNotice::~InterruptNotice() { ::signal(SIGINT, SIG_DFL); }
+
+void InterruptNotice::update(std::size_t done) {
+  std::string& next = g_messages[g_message.load() == g_messages.data() ? 1 : 0];
+  next = fmt::format("{}interrupted: {} of {} cells done; the same command resumes\n",
+                     terminal_ ? "\n" : "", done, total_);
+  g_message = &next;
+}
+
+}  // namespace cclgym

@@ -1,0 +1,153 @@
+#include "cli/support/measured_options.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fmt/core.h>
+
+#include "calibration/measure/systems.hpp"
+
+namespace cclgym {
+
+namespace {
+
+OptionSpec count_option(std::string name, std::string description, double least) {
+  return {.name = std::move(name),
+          .kind = OptionKind::Integer,
+          .description = std::move(description),
+          .min = least,
+          .max = 1'000'000};
+}
+
+const OptionSpec& ranks_option() {
+  static const OptionSpec spec =
+      count_option("ranks", "ranks of a run of nccl-tests whose output does not say", 2);
+  return spec;
+}
+const OptionSpec& nodes_option() {
+  static const OptionSpec spec = count_option("nodes", "servers of a run that does not say", 1);
+  return spec;
+}
+const OptionSpec& max_ranks_option() {
+  static const OptionSpec spec = count_option("max-ranks", "only rows on at most so many ranks", 2);
+  return spec;
+}
+const OptionSpec& max_alltoall_ranks_option() {
+  static const OptionSpec spec =
+      count_option("max-alltoall-ranks",
+                   "AllToAll on more ranks is not simulated: 512 take a minute a size "
+                   "[default: 256]",
+                   2);
+  return spec;
+}
+
+std::optional<int> count_of(const Arguments& arguments, const OptionSpec& spec) {
+  if (!arguments.has(spec.name)) return std::nullopt;
+  return static_cast<int>(
+      read_integer(arguments.text(spec.name), spec, argument_location(spec.name)));
+}
+
+}  // namespace
+
+std::vector<std::string> comma_list(const std::string& text, const std::string& option) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    if (parts.back().empty()) {
+      throw UserError(argument_location(option),
+                      fmt::format("found {}; expected names with commas between", quoted(text)));
+    }
+    begin = end + 1;
+  }
+  return parts;
+}
+
+void check_output_file(const Arguments& arguments) {
+  if (!arguments.has("out")) return;
+  const std::filesystem::path path = arguments.text("out");
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  if (path.empty()) throw UserError(argument_location("out"), "expected the name of a file");
+  if (std::filesystem::is_directory(path)) {
+    throw UserError(argument_location("out"), fmt::format("{} is a folder", path.string()));
+  }
+  if (!std::filesystem::is_directory(folder)) {
+    throw UserError(argument_location("out"),
+                    fmt::format("there is no folder {}", folder.string()));
+  }
+}
+
+void check_output_folder(const Arguments& arguments) {
+  if (!arguments.has("out")) return;
+  const std::filesystem::path path = arguments.text("out");
+  if (path.empty()) throw UserError(argument_location("out"), "expected the name of a folder");
+  if (std::filesystem::exists(path) && !std::filesystem::is_directory(path)) {
+    throw UserError(argument_location("out"), fmt::format("{} is not a folder", path.string()));
+  }
+}
+
+void add_measured_options(ArgumentReader& reader) {
+  reader.input("measured", "FILE", "CSV of measured times, or the output of nccl-tests")
+      .option("system", "NAMES",
+              "only rows of these systems; of a file that does not say: its name")
+      .input("fabric", "FABRIC",
+             "what all rows were measured on, a shipped fabric or a .yaml file "
+             "[default: what the name of the system stands for]")
+      .option("config", "NAMES", "only rows with these names in the column config")
+      .option("collective", "NAMES",
+              "only rows of these collectives; of nccl-tests that do not say: theirs")
+      .option("nccl", "VERSION", "release of NCCL where rows do not say")
+      .option(ranks_option(), "N")
+      .option(nodes_option(), "N")
+      .option(max_ranks_option(), "N")
+      .option(max_alltoall_ranks_option(), "N");
+}
+
+MeasuredRows measured_rows(const Command& command, const Arguments& arguments) {
+  if (!arguments.has("measured")) {
+    throw UserError(fmt::format("--measured is missing; see cclgym {} --help", command.name));
+  }
+  MeasuredRows measured{.path = arguments.text("measured"), .rows = {}, .filter = {}};
+  MeasuredFileContext context{.ranks = count_of(arguments, ranks_option()),
+                              .nodes = count_of(arguments, nodes_option())};
+  CellFilter& filter = measured.filter;
+  filter.max_ranks = count_of(arguments, max_ranks_option());
+  filter.max_alltoall_ranks =
+      count_of(arguments, max_alltoall_ranks_option()).value_or(filter.max_alltoall_ranks);
+  if (arguments.has("fabric")) filter.fabric = arguments.text("fabric");
+  if (arguments.has("config")) filter.configs = comma_list(arguments.text("config"), "config");
+  if (arguments.has("nccl")) {
+    filter.nccl_version = arguments.text("nccl");
+    context.nccl_version = filter.nccl_version;
+  }
+  if (arguments.has("collective")) {
+    for (const std::string& name : comma_list(arguments.text("collective"), "collective")) {
+      const auto kind = measured_collective(name);
+      if (!kind) {
+        throw UserError(argument_location("collective"),
+                        unknown_name_message("collective", name,
+                                             {"all_reduce", "all_gather", "reduce_scatter",
+                                              "reduce", "broadcast", "alltoall", "sendrecv"}));
+      }
+      filter.collectives.push_back(*kind);
+    }
+    if (filter.collectives.size() == 1) context.collective = filter.collectives.front();
+  }
+  if (arguments.has("system")) {
+    filter.systems = comma_list(arguments.text("system"), "system");
+    if (filter.systems.size() == 1) context.system = filter.systems.front();
+    if (!filter.fabric) {
+      for (const std::string& name : filter.systems) (void)measured_system(name);
+    }
+  }
+  measured.rows = read_measured_file(measured.path, context);
+  const bool named = std::all_of(measured.rows.begin(), measured.rows.end(),
+                                 [](const Measurement& row) { return !row.system.empty(); });
+  if (!named && !filter.fabric) {
+    throw UserError({measured.path, 0, 0},
+                    "does not say which system was measured; name it with --system, or its fabric "
+                    "with --fabric");
+  }
+  return measured;
+}
+
+}  // namespace cclgym

@@ -1,0 +1,123 @@
+#include "cli/support/mpi_options.hpp"
+
+#include <algorithm>
+#include <boost/program_options/parsers.hpp>
+
+#include "calibration/measure/measured_file.hpp"
+#include "cli/support/measured_options.hpp"
+#include "sim/tuners/openmpi_algorithms.hpp"
+
+namespace cclgym {
+
+namespace {
+
+const OptionSpec kSizes{.name = "sizes",
+                        .kind = OptionKind::Bytes,
+                        .shape = OptionShape::OneOrList,
+                        .description =
+                            "of the calls, as nccl-tests count: sizes and ranges, "
+                            "commas between",
+                        .min = 4,
+                        .max = 1024.0 * 1024 * 1024,
+                        .default_text = "64B..4MiB x4"};
+const OptionSpec kSegments{.name = "segments",
+                           .kind = OptionKind::Bytes,
+                           .shape = OptionShape::OneOrList,
+                           .description =
+                               "into which the algorithms that can do so cut messages, "
+                               "on top of none",
+                           .max = 1024.0 * 1024 * 1024,
+                           .default_text = "32KiB,128KiB,512KiB"};
+
+std::string text_of(const Arguments& arguments, const OptionSpec& spec) {
+  return arguments.has(spec.name) ? arguments.text(spec.name) : spec.default_text;
+}
+
+std::vector<std::uint64_t> sizes_of(const Arguments& arguments, const OptionSpec& spec) {
+  std::vector<std::uint64_t> sizes;
+  for (const std::string& part : comma_list(text_of(arguments, spec), spec.name)) {
+    const auto range = read_bytes_range(part, spec, argument_location(spec.name));
+    sizes.insert(sizes.end(), range.begin(), range.end());
+  }
+  return sizes;
+}
+
+std::vector<std::string> names_of(const Arguments& arguments, const std::string& option) {
+  if (!arguments.has(option)) return {};
+  return comma_list(arguments.text(option), option);
+}
+
+// No field of a CSV file is quoted.
+std::string label_of(const Arguments& arguments, const std::string& option,
+                     const std::string& otherwise) {
+  if (!arguments.has(option)) return otherwise;
+  const std::string& text = arguments.text(option);
+  if (text.find_first_of(",\"\r\n") != std::string::npos) {
+    throw UserError(argument_location(option),
+                    "found " + quoted(text) + "; expected a name without commas and quotes");
+  }
+  return text;
+}
+
+}  // namespace
+
+void add_launch_options(ArgumentReader& reader) {
+  reader
+      .option("launch", "COMMAND",
+              "what starts a program on the ranks, e.g. \"mpirun -n 4\" [default: mpirun, if any]")
+      .option("system", "NAME", "what the rows call the machine [default: the backend's name]");
+}
+
+std::string system_option(const Arguments& arguments, const std::string& otherwise) {
+  return label_of(arguments, "system", otherwise);
+}
+
+void add_mpi_options(ArgumentReader& reader) {
+  add_launch_options(reader);
+  reader.option("label", "TEXT", "what distinguishes the run, in the column config")
+      .option("collective", "NAMES", "only these, e.g. allreduce,broadcast")
+      .option(kSizes, "SIZES")
+      .option(kSegments, "SIZES")
+      .option("algorithm", "NAMES", "only these of the library, or openmpi-default");
+}
+
+MpiSweep mpi_sweep(const Arguments& arguments) {
+  MpiSweep sweep{.system = system_option(arguments, "mpi"),
+                 .config = label_of(arguments, "label", ""),
+                 .collectives = {},
+                 .sizes = sizes_of(arguments, kSizes),
+                 .segments = sizes_of(arguments, kSegments),
+                 .algorithms = names_of(arguments, "algorithm")};
+  std::vector<std::string> collectives;
+  std::vector<std::string> algorithms{std::string(kMpiDefault)};
+  for (const OpenMpiCollective& each : openmpi_collectives()) {
+    collectives.emplace_back(to_string(each.collective));
+  }
+  for (const OpenMpiAlgorithm& each : openmpi_algorithms()) {
+    algorithms.emplace_back(each.algorithm);
+  }
+  for (const std::string& name : names_of(arguments, "collective")) {
+    const auto kind = measured_collective(name);
+    if (!kind || std::ranges::find(collectives, to_string(*kind)) == collectives.end()) {
+      throw UserError(argument_location("collective"),
+                      unknown_name_message("collective", name, collectives));
+    }
+    sweep.collectives.push_back(*kind);
+  }
+  for (const std::string& name : sweep.algorithms) {
+    if (std::ranges::find(algorithms, name) == algorithms.end()) {
+      throw UserError(argument_location("algorithm"),
+                      unknown_name_message("algorithm", name, algorithms));
+    }
+  }
+  return sweep;
+}
+
+std::vector<std::string> mpi_launch(const Arguments& arguments) {
+  if (!arguments.has("launch")) return {"mpirun"};
+  auto words = boost::program_options::split_unix(arguments.text("launch"));
+  if (words.empty()) throw UserError(argument_location("launch"), "found nothing");
+  return words;
+}
+
+}  // namespace cclgym

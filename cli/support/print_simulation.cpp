@@ -1,0 +1,163 @@
+#include "cli/support/print_simulation.hpp"
+
+#include <algorithm>
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/support/print.hpp"
+#include "core/units.hpp"
+#include "sim/analysis.hpp"
+
+namespace cclgym {
+
+namespace {
+
+// Where the time on the critical path goes: launch, latency, bytes on the move, local work.
+void print_critical_path(const SimulationRecord& record) {
+  const TransferGraph& graph = *record.graph;
+  double launch_s = 0;
+  double latency_s = 0;
+  double moving_s = 0;
+  double local_s = 0;
+  int transfers = 0;
+  for (const auto& [node, tile] : critical_path(record)) {
+    const std::size_t at = record.firing(node, tile);
+    const double duration_s = record.end_s[at] - record.start_s[at];
+    if (graph.route_of(node) >= 0) {
+      latency_s += graph.latency_s(node);
+      moving_s += duration_s - graph.latency_s(node);
+      ++transfers;
+    } else if (record.lowered.origins[static_cast<std::size_t>(node)].thread_block < 0) {
+      launch_s += duration_s;
+    } else if (record.lowered.origins[static_cast<std::size_t>(node)].role == NodeRole::Arrival) {
+      latency_s += duration_s;
+    } else {
+      local_s += duration_s;
+    }
+  }
+  const Result& result = record.result;
+  print_out(
+      "critical path     {}{} transfers: launch {}, latency {}, bytes on the move {}, local {}\n",
+      result.simulated_tiles < result.tiles
+          ? fmt::format("of the first {} tiles: ", result.simulated_tiles)
+          : std::string(),
+      transfers, format_time(launch_s), format_time(latency_s), format_time(moving_s),
+      format_time(local_s));
+}
+
+void print_links(const SimulationRecord& record, const Fabric& fabric) {
+  constexpr std::size_t kShown = 8;
+  const std::vector<LinkUse> uses = link_use(record, false);
+  const std::vector<std::size_t> order = busiest_links(uses);
+  if (order.empty()) return;
+  print_out("\n{:<28}{:>14}{:>14}{:>14}{:>8}{:>14}\n", "busiest links", "wire bytes", "rate",
+            "capacity", "share", "busy");
+  for (std::size_t i = 0; i < std::min(kShown, order.size()); ++i) {
+    const LinkUse& use = uses[order[i]];
+    print_out("{:<28}{:>14.0f}{:>14}{:>14}{:>7.1f}%{:>14}\n", link_name(fabric, order[i]),
+              use.bytes, format_rate(use.rate_Bps), format_rate(use.capacity_Bps),
+              100 * use.share(), format_time(use.busy_s));
+  }
+  if (order.size() > kShown) print_out("… and {} more\n", order.size() - kShown);
+}
+
+}  // namespace
+
+void print_simulation_json(const SimulationRecord& record, const Simulator& simulator,
+                           const std::string& tuner) {
+  const Result& result = record.result;
+  nlohmann::ordered_json json{
+      {"fabric", simulator.fabric().name()},
+      {"ranks", simulator.fabric().ranks()},
+      {"collective", to_string(record.call.collective)},
+      {"algorithm", tuner.empty() ? record.config.algorithm : tuner},
+      {"program", record.config.algorithm},
+      {"protocol", to_string(record.config.protocol)},
+      {"channels", record.config.channels},
+      {"instances", record.config.instances},
+      {"threads", record.config.threads},
+      {"size_bytes", record.call.bytes},
+      {"cost_model", simulator.cost_model().name},
+      {"cost_model_misfit", simulator.cost_model().misfit.empty()
+                                ? nlohmann::ordered_json(nullptr)
+                                : nlohmann::ordered_json(simulator.cost_model().misfit)},
+      {"noise", simulator.noise().name},
+      {"engine", simulator.engine_name()},
+      {"time_s", result.time_s},
+      {"algbw_Bps", result.algbw_Bps},
+      {"busbw_Bps", result.busbw_Bps},
+      {"steps", result.steps},
+      {"flows", result.flows},
+      {"tile_bytes", record.config.tile_bytes},
+      {"slots", record.config.slots},
+      {"tiles", result.tiles},
+      {"simulated_tiles", result.simulated_tiles},
+      {"tile_error_s", result.tile_error_s},
+      {"periodic", result.periodic},
+      {"rank_time_s", result.rank_time_s},
+  };
+  if (!record.dated()) {
+    json["links"] = json["critical_path"] = nullptr;
+    print_out("{}\n", json.dump(2));
+    return;
+  }
+  nlohmann::ordered_json& links = json["links"] = nlohmann::ordered_json::array();
+  const std::vector<LinkUse> uses = link_use(record, false);
+  for (const std::size_t link : busiest_links(uses)) {
+    links.push_back({{"link", link_name(simulator.fabric(), link)},
+                     {"bytes", uses[link].bytes},
+                     {"rate_Bps", uses[link].rate_Bps},
+                     {"capacity_Bps", uses[link].capacity_Bps},
+                     {"share", uses[link].share()},
+                     {"busy_s", uses[link].busy_s}});
+  }
+  nlohmann::ordered_json& path = json["critical_path"] = nlohmann::ordered_json::array();
+  for (const Firing& firing : critical_path(record)) {
+    const std::size_t at = record.firing(firing.node, firing.tile);
+    path.push_back({{"operation", describe_node(record.lowered, firing.node, firing.tile)},
+                    {"start_s", record.start_s[at]},
+                    {"end_s", record.end_s[at]}});
+    if (result.tiles > 1) path.back()["tile"] = firing.tile;
+  }
+  print_out("{}\n", json.dump(2));
+}
+
+void print_simulation(const SimulationRecord& record, const Simulator& simulator,
+                      const std::string& tuner) {
+  const Result& result = record.result;
+  const auto [first, last] =
+      std::minmax_element(result.rank_time_s.begin(), result.rank_time_s.end());
+  const Config& config = record.config;
+  print_out("{} of {} on {} ({} ranks): {}, {}, {} channel{}, {}{} threads\n",
+            to_string(record.call.collective), format_bytes(record.call.bytes),
+            simulator.fabric().name(), simulator.fabric().ranks(), config.algorithm,
+            to_string(config.protocol), config.channels, config.channels == 1 ? "" : "s",
+            config.instances == 1 ? "" : fmt::format("{} instances, ", config.instances),
+            config.threads);
+  if (!tuner.empty()) print_out("chosen by {}\n", tuner);
+  print_out("cost model {}, {}engine {}\n\n", simulator.cost_model().label(),
+            simulator.noise().none() ? "" : fmt::format("noise {}, ", simulator.noise().name),
+            simulator.engine_name());
+  print_out("time              {}\n", format_time(result.time_s));
+  print_out("algbw, busbw      {}, {}\n", format_rate(result.algbw_Bps),
+            format_rate(result.busbw_Bps));
+  print_out("ranks done        from {} to {}\n", format_time(*first), format_time(*last));
+  print_out("steps, flows      {}, {}\n", result.steps, result.flows);
+  if (result.simulated_tiles < result.tiles) {
+    print_out("tiles             {}; {} simulated, the rest carried on {} {}\n", result.tiles,
+              result.simulated_tiles,
+              result.periodic ? "exactly but for" : "from them, off by an estimated",
+              format_time(result.tile_error_s));
+  } else if (result.tiles > 1) {
+    print_out("tiles             {}\n", result.tiles);
+  }
+  if (!record.dated()) {
+    print_out("critical path     and links are left out beyond {} transfers and delays\n",
+              SimulationRecord::kMostDated);
+    return;
+  }
+  print_critical_path(record);
+  print_links(record, simulator.fabric());
+}
+
+}  // namespace cclgym

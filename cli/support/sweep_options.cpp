@@ -1,0 +1,108 @@
+#include "cli/support/sweep_options.hpp"
+
+#include <iostream>
+#include <memory>
+#include <unistd.h>
+
+#include "cli/support/interrupt.hpp"
+#include "cli/support/print.hpp"
+#include "core/progress.hpp"
+
+namespace cclgym {
+
+namespace {
+
+const OptionSpec kSeed{.name = "seed",
+                       .kind = OptionKind::Integer,
+                       .description = "of the order",
+                       .min = 0,
+                       .max = 1e15,
+                       .default_text = "1"};
+const OptionSpec kWarmup{.name = "warmup",
+                         .kind = OptionKind::Integer,
+                         .description = "calls of each cell that are not measured",
+                         .min = 1,
+                         .max = 1e6,
+                         .default_text = "20"};
+const OptionSpec kRepeats{.name = "repeats",
+                          .kind = OptionKind::Integer,
+                          .description = "calls of each cell that are",
+                          .min = 1,
+                          .max = 1e6,
+                          .default_text = "50"};
+const OptionSpec kMostTime{.name = "time-per-cell",
+                           .kind = OptionKind::Time,
+                           .description = "stop repeating a cell after it, with 5 repeats at least",
+                           .max = 1e6,
+                           .default_text = "2s"};
+const OptionSpec kTimeout{
+    .name = "timeout",
+    .kind = OptionKind::Time,
+    .description = "after which a cell is hung, or a worker does not start: it is killed",
+    .max = 1e6,
+    .exclusive_min = true,
+    .default_text = "60s"};
+
+std::string text_of(const Arguments& arguments, const OptionSpec& spec) {
+  return arguments.has(spec.name) ? arguments.text(spec.name) : spec.default_text;
+}
+
+SweepOptions sweep_options(const Arguments& arguments, const std::string& path) {
+  const auto integer = [&](const OptionSpec& spec) {
+    return read_integer(text_of(arguments, spec), spec, argument_location(spec.name));
+  };
+  const auto time_s = [&](const OptionSpec& spec) {
+    return read_time_s(text_of(arguments, spec), spec, argument_location(spec.name));
+  };
+  return {.path = path,
+          .fresh = arguments.has("fresh"),
+          .seed = static_cast<std::uint64_t>(integer(kSeed)),
+          .warmup = static_cast<int>(integer(kWarmup)),
+          .repeats = static_cast<int>(integer(kRepeats)),
+          .most_s = time_s(kMostTime),
+          .timeout_s = time_s(kTimeout),
+          .start_s = time_s(kTimeout)};
+}
+
+}  // namespace
+
+void add_sweep_options(ArgumentReader& reader) {
+  reader.option(kWarmup, "N")
+      .option(kRepeats, "N")
+      .option(kMostTime, "T")
+      .option(kTimeout, "T")
+      .option(kSeed, "N")
+      .flag("fresh", "throw away the rows that are there")
+      .flag("quiet", "no progress on standard error");
+}
+
+SweepResult run_sweep(const MeasurementBackend& backend, const Arguments& arguments,
+                      const std::string& path) {
+  const SweepOptions options = sweep_options(arguments, path);
+  const bool quiet = arguments.has("quiet");
+  const bool terminal = ::isatty(STDERR_FILENO) == 1;
+  std::unique_ptr<InterruptNotice> interrupt;
+  std::unique_ptr<Progress> progress;
+  const SweepResult result = sweep(backend, options, [&](const SweepProgress& at) {
+    if (!interrupt) {
+      interrupt = std::make_unique<InterruptNotice>(at.total, terminal && !quiet);
+      if (!quiet && at.found > 0) {
+        print_error("resuming: {} of {} cells are done\n", at.found, at.total);
+      }
+      if (!quiet) progress = std::make_unique<Progress>(std::cerr, terminal, at.total, at.found);
+    }
+    interrupt->update(at.done);
+    if (progress) progress->update(at.done);
+  });
+  if (progress) progress->leave_line();
+  if (result.dropped_row) {
+    print_error("note: the last row of {} was cut off in the middle: measured again\n", path);
+  }
+  if (!result.environment_note.empty()) {
+    print_error("note: rows that were there were measured elsewhere: {}\n",
+                result.environment_note);
+  }
+  return result;
+}
+
+}  // namespace cclgym

@@ -1,0 +1,36 @@
+#include "cli/support/torch_program.hpp"
+
+#include <filesystem>
+#include <unistd.h>
+
+#include "agents/network/policy_gradient.hpp"
+#include "core/error.hpp"
+
+namespace cclgym {
+
+namespace {
+
+void become_program_with_torch(const std::string& command, const std::vector<std::string>& args) {
+  std::error_code error;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) return;
+  std::string program = (self.parent_path() / "cclgym-train").string();
+  if (::access(program.c_str(), X_OK) != 0) return;
+  std::vector<std::string> words{"cclgym", command};
+  words.insert(words.end(), args.begin(), args.end());
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  ::execv(program.c_str(), argv.data());
+}
+
+}  // namespace
+
+void need_torch(const std::string& command, const std::vector<std::string>& args,
+                const std::string& what) {
+  if (training_available()) return;
+  become_program_with_torch(command, args);
+  throw UserError("cannot " + what + ": " + training_library());
+}
+
+}  // namespace cclgym

@@ -1,0 +1,46 @@
+// Recursive doubling (Thakur, Rabenseifner and Gropp, IJHPCA 2005): partners at distance 1, 2, 4, …
+// exchange all they have. Power-of-two ranks, log2 n steps.
+//
+// In place. AllReduce sends the whole vector, size / channels bytes a step and channel; AllGather
+// size / n, 2 size / n, … size / 2 bytes in all channels together.
+#include "collectives/algorithms/algorithms.hpp"
+#include "collectives/algorithms/recursive/recursive_phases.hpp"
+
+namespace cclgym::algorithms {
+
+namespace {
+
+/// Partners swap whole vectors. Both read the old sum of the other, so it goes through scratch; a
+/// part of the scratch for each step keeps one step from waiting for the places of the last.
+void exchange_vectors(ProgramBuilder& p, int ranks, int channels) {
+  int scratch = 0;
+  for (int distance = 1; distance < ranks; distance *= 2, scratch += channels) {
+    for (int rank = 0; rank < ranks; ++rank) {
+      for (int channel = 0; channel < channels; ++channel) {
+        (void)p.chunk(rank, Buffer::Input, channel)
+            .copy(rank ^ distance, Buffer::Scratch, scratch + channel, {.channel = channel});
+      }
+    }
+    for (int rank = 0; rank < ranks; ++rank) {
+      for (int channel = 0; channel < channels; ++channel) {
+        const ChunkRef theirs = p.chunk(rank, Buffer::Scratch, scratch + channel);
+        (void)p.chunk(rank, Buffer::Input, channel).reduce(theirs, {.channel = channel});
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Program recursive_doubling(const AlgorithmRequest& request) {
+  ProgramBuilder p("recursive-doubling",
+                   Contract::make(request.collective, request.ranks, request.channels, true));
+  if (request.collective == CollectiveKind::AllReduce) {
+    exchange_vectors(p, request.ranks, request.channels);
+  } else {
+    double_up(p, Buffer::Output, request.ranks, request.channels);
+  }
+  return p.finish();
+}
+
+}  // namespace cclgym::algorithms

@@ -1,0 +1,17 @@
+// Recursive-halving ReduceScatter (Thakur, Rabenseifner and Gropp, IJHPCA 2005): partners at
+// distance n / 2, …, 2, 1 exchange halves and add. Power-of-two ranks, log2 n steps.
+//
+// In place; size / 2, … 2 size / n, size / n bytes in all channels together.
+#include "collectives/algorithms/algorithms.hpp"
+#include "collectives/algorithms/recursive/recursive_phases.hpp"
+
+namespace cclgym::algorithms {
+
+Program recursive_halving(const AlgorithmRequest& request) {
+  ProgramBuilder p("recursive-halving", Contract::make(CollectiveKind::ReduceScatter, request.ranks,
+                                                       request.channels, true));
+  halve(p, request.ranks, request.channels);
+  return p.finish();
+}
+
+}  // namespace cclgym::algorithms

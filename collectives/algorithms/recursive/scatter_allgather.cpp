@@ -1,0 +1,59 @@
+// Broadcast as a Scatter and an AllGather (van de Geijn; OpenMPI 4.1, ompi/mca/coll/base/
+// coll_base_bcast.c: scatter_allgather and scatter_allgather_ring). The Scatter is along a binomial
+// tree: a rank sends half of the slices that it has, then a quarter, …, one message after the
+// other. The AllGather is by recursive doubling (here power-of-two ranks) or round a ring (any
+// ranks >= 2).
+//
+// In place, one chunk a rank; `channels` instances (parallelize). Ranks are counted from the root
+// on. What keeps the sends of a rank apart are kernels.
+#include <algorithm>
+#include <bit>
+
+#include "collectives/algorithms/algorithms.hpp"
+#include "collectives/algorithms/recursive/recursive_phases.hpp"
+
+namespace cclgym::algorithms {
+
+namespace {
+
+/// Each operation is from the kernel on that comes after the Scatter.
+void scatter(ProgramBuilder& p, int ranks, int root) {
+  const auto half = static_cast<int>(std::bit_ceil(static_cast<unsigned>(ranks)) / 2);
+  for (int distance = half; distance > 0; distance /= 2) {
+    for (int from = 0; from + distance < ranks; from += 2 * distance) {
+      const int to = from + distance;
+      (void)p.chunk((from + root) % ranks, Buffer::Input, to, std::min(distance, ranks - to))
+          .copy((to + root) % ranks, Buffer::Input, to);
+    }
+    p.next_kernel();
+  }
+}
+
+}  // namespace
+
+Program scatter_allgather(const AlgorithmRequest& request) {
+  const int n = request.ranks;
+  ProgramBuilder p("scatter-allgather",
+                   Contract::make(CollectiveKind::Broadcast, n, n, true, request.root));
+  const auto parallel = p.parallelize(request.channels);
+  scatter(p, n, request.root);
+  double_up(p, Buffer::Input, n, 1, request.root);
+  return p.finish();
+}
+
+Program scatter_allgather_ring(const AlgorithmRequest& request) {
+  const int n = request.ranks;
+  ProgramBuilder p("scatter-allgather-ring",
+                   Contract::make(CollectiveKind::Broadcast, n, n, true, request.root));
+  const auto parallel = p.parallelize(request.channels);
+  scatter(p, n, request.root);
+  for (int slice = 0; slice < n; ++slice) {
+    ChunkRef c = p.chunk((slice + request.root) % n, Buffer::Input, slice);
+    for (int step = 1; step < n; ++step) {
+      c = c.copy((slice + step + request.root) % n, Buffer::Input, slice);
+    }
+  }
+  return p.finish();
+}
+
+}  // namespace cclgym::algorithms

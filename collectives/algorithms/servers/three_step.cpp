@@ -1,0 +1,46 @@
+// Three-Step AllToAll: all that a server has for another crosses the network as one message. Of N
+// servers of G ranks, each has a gate for each other one. 1. The ranks of server m bring what they
+// have for server k to m's gate for k, 2. which sends the G^2 chunks to k's gate for m, 3. which
+// hands them out.
+//
+// Out of place, one chunk for each pair of ranks; `channels` instances (parallelize). Channels
+// [0, channels) carry steps 1 and 2 and what stays in a server, [channels, 2 * channels) step 3.
+#include "collectives/algorithms/algorithms.hpp"
+#include "collectives/algorithms/servers/grid.hpp"
+
+namespace cclgym::algorithms {
+
+Program three_step(const AlgorithmRequest& request) {
+  const int g = request.ranks_per_server;
+  const int n = request.ranks / g;
+  ProgramBuilder p("three-step", Contract::make(CollectiveKind::AllToAll, request.ranks, 1));
+  const auto parallel = p.parallelize(request.channels);
+  // The gates for the other servers take turns; a gate has room for those that it serves.
+  const auto number = [](int server, int other) { return other < server ? other : other - 1; };
+  const auto gate = [&](int server, int other) { return server * g + number(server, other) % g; };
+  const auto room = [&](int server, int other) { return number(server, other) / g * g * g; };
+  const int arrivals = (n + g - 2) / g * g * g;  // behind the room for what leaves
+  for (const auto& [m, k, from] : grid(n, n, g)) {
+    const ChunkRef all = p.chunk(m * g + from, Buffer::Input, k * g, g);
+    if (m != k) (void)all.copy(gate(m, k), Buffer::Scratch, room(m, k) + from * g, {.channel = 0});
+    for (int to = 0; m == k && to < g; ++to) {
+      const ChunkRef c = p.chunk(m * g + from, Buffer::Input, k * g + to);
+      (void)c.copy(k * g + to, Buffer::Output, m * g + from, {.channel = 0});
+    }
+  }
+  for (const auto& [m, k, from] : grid(n, n, g)) {
+    if (m == k) continue;
+    const int arrived = arrivals + room(k, m);
+    if (from == 0) {
+      const ChunkRef all = p.chunk(gate(m, k), Buffer::Scratch, room(m, k), g * g);
+      (void)all.copy(gate(k, m), Buffer::Scratch, arrived, {.channel = 0});
+    }
+    for (int to = 0; to < g; ++to) {
+      const ChunkRef c = p.chunk(gate(k, m), Buffer::Scratch, arrived + from * g + to);
+      (void)c.copy(k * g + to, Buffer::Output, m * g + from, {.channel = request.channels});
+    }
+  }
+  return p.finish();
+}
+
+}  // namespace cclgym::algorithms

@@ -1,0 +1,59 @@
+// Two-Step AllToAll as one writes it by hand on NCCL's point-to-point calls, which MSCCLang
+// compares with (section 7.3; GC3, figure 8): N servers of G ranks, three launches one after
+// another.
+//
+// Out of place, one chunk for each pair of ranks. Kernel 0: in each server, grouped sends and
+// receives bring every chunk to the rank that has its target's place in the server; those for other
+// servers arrive sender by sender. Kernel 1: an ordinary copy kernel brings together what goes to
+// one server. Kernel 2: one message of G chunks to the counterpart in each other server.
+//
+// `channels` instances (parallelize). The copies, which need no connections, are spread over as
+// many thread blocks as it takes to copy at about the rate of an A100's memory.
+#include <algorithm>
+
+#include "collectives/algorithms/algorithms.hpp"
+#include "collectives/algorithms/servers/grid.hpp"
+
+namespace cclgym::algorithms {
+
+Program two_step_composed(const AlgorithmRequest& request) {
+  const int g = request.ranks_per_server;
+  const int n = request.ranks / g;
+  const int lanes = copy_lanes(request);
+  const auto arrived = [n](int from, int k) { return from * n + k; };           // in scratch
+  const auto leaving = [n, g](int k, int from) { return (n + k) * g + from; };  // behind those
+  ProgramBuilder p("two-step-composed", Contract::make(CollectiveKind::AllToAll, request.ranks, 1));
+  const auto parallel = p.parallelize(request.channels);
+  for (const auto& [m, k, to] : grid(n, n, g)) {  // from server m to rank `to` of server k
+    for (int from = 0; from < g; ++from) {
+      const ChunkRef c = p.chunk(m * g + from, Buffer::Input, k * g + to);
+      if (m == k) (void)c.copy(k * g + to, Buffer::Output, m * g + from, {.channel = 0});
+      if (m != k && from != to)
+        (void)c.copy(m * g + to, Buffer::Scratch, arrived(from, k), {.channel = 0});
+    }
+  }
+  p.next_kernel();
+  for (const auto& [m, k, to] : grid(n, n, g)) {
+    for (int from = 0; from < g && m != k; ++from) {
+      const int rank = m * g + to;
+      const int lane = (((k - m + n) % n - 1) * g + from) % lanes;
+      const ChunkRef c = from == to ? p.chunk(rank, Buffer::Input, k * g + to)
+                                    : p.chunk(rank, Buffer::Scratch, arrived(from, k));
+      (void)c.copy(rank, Buffer::Scratch, leaving(k, from), {.channel = lane * request.channels});
+    }
+  }
+  p.next_kernel();
+  for (const auto& [m, k, to] : grid(n, n, g)) {
+    if (m == k) continue;
+    const ChunkRef all = p.chunk(m * g + to, Buffer::Scratch, leaving(k, 0), g);
+    (void)all.copy(k * g + to, Buffer::Output, m * g, {.channel = 0});
+  }
+  return p.finish();
+}
+
+int copy_lanes(const AlgorithmRequest& request) {
+  constexpr int kBlocks = 32;
+  return std::max(1, kBlocks / request.channels);
+}
+
+}  // namespace cclgym::algorithms

@@ -1,0 +1,325 @@
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "collectives/library/algorithm.hpp"
+
+namespace cclgym {
+
+namespace {
+
+std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+/// Backtracking is exponential: give up a search after this many moves.
+constexpr std::int64_t kMostMoves = 200'000;
+constexpr int kMostBacktrackingRanks = 16;
+constexpr int kMostEvenRanks = 8;  // 2,520 cycles at most
+
+/// Ordering the rings over servers takes a route for each two of them.
+constexpr int kMostOrderedRings = 32;
+
+/// Direct GPU-GPU links: free units by (source rank, target rank).
+class DirectLinks {
+ public:
+  /// Of the first `ranks` ranks.
+  DirectLinks(const Fabric& fabric, int ranks) : neighbours_(at(ranks)) {
+    std::map<NodeId, int> rank_of;
+    for (int rank = 0; rank < ranks; ++rank) rank_of[fabric.gpu(rank)] = rank;
+    for (const Link& link : fabric.links()) {
+      const auto source = rank_of.find(link.source);
+      const auto target = rank_of.find(link.target);
+      if (source == rank_of.end() || target == rank_of.end()) continue;
+      neighbours_[at(source->second)][target->second] += link.multiplicity;
+    }
+  }
+
+  [[nodiscard]] int ranks() const { return static_cast<int>(neighbours_.size()); }
+  [[nodiscard]] const std::map<int, int>& neighbours(int rank) const {
+    return neighbours_[at(rank)];
+  }
+  [[nodiscard]] int units(int source, int target) const {
+    const auto found = neighbours_[at(source)].find(target);
+    return found == neighbours_[at(source)].end() ? 0 : found->second;
+  }
+  /// Units that the two ranks can use: of the forward link, or of the narrower direction.
+  [[nodiscard]] int width(int source, int target, bool both_ways) const {
+    const int forward = units(source, target);
+    return both_ways ? std::min(forward, units(target, source)) : forward;
+  }
+  void take(int source, int target, int width) { neighbours_[at(source)].at(target) -= width; }
+
+ private:
+  std::vector<std::map<int, int>> neighbours_;
+};
+
+/// The first Hamiltonian cycle from rank 0 on, in lexicographic order, whose links all have at
+/// least `width` units. Iterative: a ring of thousands of GPUs is one long path.
+std::optional<std::vector<int>> find_cycle(const DirectLinks& links, int width, bool both_ways) {
+  const int ranks = links.ranks();
+  std::vector<int> path{0};
+  std::vector<int> last_tried{-1};  // by place in the path: the neighbour tried last
+  std::vector<bool> used(at(ranks), false);
+  used[0] = true;
+  for (std::int64_t moves = 0; moves < kMostMoves + 4 * std::int64_t{ranks};) {
+    if (std::ssize(path) == ranks && links.width(path.back(), 0, both_ways) >= width) return path;
+    const auto& neighbours = links.neighbours(path.back());
+    auto next = neighbours.upper_bound(last_tried.back());
+    while (next != neighbours.end() &&
+           (used[at(next->first)] || links.width(path.back(), next->first, both_ways) < width)) {
+      ++next;
+      ++moves;
+    }
+    ++moves;
+    if (next == neighbours.end()) {
+      used[at(path.back())] = false;
+      path.pop_back();
+      last_tried.pop_back();
+      if (path.empty()) return std::nullopt;
+      continue;
+    }
+    last_tried.back() = next->first;
+    path.push_back(next->first);
+    last_tried.push_back(-1);
+    used[at(next->first)] = true;
+  }
+  return std::nullopt;
+}
+
+/// Calls visit(cycle, units) with every Hamiltonian cycle over links that are free both ways, once
+/// (rank 0 first, its lower neighbour next), and the sum of their free units.
+template <class Visit>
+void for_each_cycle(const DirectLinks& links, std::vector<int>& path, std::vector<bool>& used,
+                    int units, Visit& visit) {
+  const int last = path.back();
+  if (std::ssize(path) == links.ranks()) {
+    const int closing = links.width(last, 0, true);
+    if (closing > 0 && path[1] < last) visit(path, units + closing);
+    return;
+  }
+  for (const auto& [next, count] : links.neighbours(last)) {
+    const int width = links.width(last, next, true);
+    if (used[at(next)] || width == 0) continue;
+    used[at(next)] = true;
+    path.push_back(next);
+    for_each_cycle(links, path, used, units + width, visit);
+    path.pop_back();
+    used[at(next)] = false;
+  }
+}
+
+void take_cycle(DirectLinks& links, const std::vector<int>& cycle, int width, bool both_ways,
+                std::vector<std::vector<int>>& rings) {
+  std::vector<int> reverse(cycle.rbegin(), cycle.rend());
+  std::rotate(reverse.begin(), reverse.end() - 1, reverse.end());  // it starts at rank 0, too
+  for (int unit = 0; unit < width; ++unit) {
+    rings.push_back(cycle);
+    if (both_ways) rings.push_back(reverse);
+  }
+  for (std::size_t place = 0; place < cycle.size(); ++place) {
+    const int source = cycle[place];
+    const int target = cycle[(place + 1) % cycle.size()];
+    links.take(source, target, width);
+    if (both_ways) links.take(target, source, width);
+  }
+}
+
+/// Takes cycles one unit at a time, each time that over the links with the most units left, so that
+/// none runs out before the others. For few ranks: all cycles are looked at.
+void take_cycles_evenly(DirectLinks& links, std::vector<std::vector<int>>& rings) {
+  while (true) {
+    std::vector<int> best;
+    int most = 0;
+    const auto visit = [&](const std::vector<int>& cycle, int units) {
+      if (units <= most) return;
+      most = units;
+      best = cycle;
+    };
+    std::vector<int> path{0};
+    std::vector<bool> used(at(links.ranks()), false);
+    used[0] = true;
+    for_each_cycle(links, path, used, 0, visit);
+    if (best.empty()) return;
+    take_cycle(links, best, 1, true, rings);
+  }
+}
+
+/// Takes cycles, the widest first, until there is none.
+void take_cycles(DirectLinks& links, bool both_ways, std::vector<std::vector<int>>& rings) {
+  std::set<int, std::greater<>> widths;
+  const auto note_widths = [&] {
+    widths.clear();
+    for (int rank = 0; rank < links.ranks(); ++rank) {
+      for (const auto& [other, units] : links.neighbours(rank)) {
+        if (const int width = links.width(rank, other, both_ways); width > 0) widths.insert(width);
+      }
+    }
+  };
+  note_widths();
+  while (!widths.empty()) {
+    const int width = *widths.begin();
+    const auto cycle = find_cycle(links, width, both_ways);
+    if (!cycle) {
+      widths.erase(width);
+      continue;
+    }
+    take_cycle(links, *cycle, width, both_ways, rings);
+    note_widths();
+  }
+}
+
+/// On many GPUs, is the search forced at every step, as on a ring?
+bool is_sparse(const DirectLinks& links) {
+  for (int rank = 0; rank < links.ranks(); ++rank) {
+    if (links.neighbours(rank).size() > 2) return false;
+  }
+  return true;
+}
+
+/// The cycles through the direct links of ranks 0 .. ranks - 1. `evenly`: also look for more of
+/// them (over servers the network, not these links, is what there is least of).
+std::vector<std::vector<int>> direct_cycles(DirectLinks links, bool evenly) {
+  std::vector<std::vector<int>> rings;
+  // Two GPUs: the cycle there and back uses both directions already.
+  if (links.ranks() > 2) {
+    DirectLinks others = links;
+    take_cycles(links, true, rings);
+    std::vector<std::vector<int>> even;
+    if (evenly && others.ranks() <= kMostEvenRanks) take_cycles_evenly(others, even);
+    if (even.size() > rings.size()) {
+      rings = std::move(even);
+      links = std::move(others);
+    }
+  }
+  if (links.ranks() >= 2) take_cycles(links, false, rings);
+  return rings;
+}
+
+/// A way for a ring through the servers: the order in which it visits the ranks of one.
+struct Passage {
+  std::vector<int> order;
+  /// Every other server is passed through backwards, so that the ring crosses between equal ranks:
+  /// where the NICs of equal ranks are nearer to each other than those of others ("rails").
+  bool turning = false;
+};
+
+/// Traffic between servers, by link.
+class Crossings {
+ public:
+  Crossings(const Fabric& fabric, int each)
+      : fabric_(fabric), each_(each), load_s_(fabric.links().size(), 0) {}
+
+  [[nodiscard]] Passage passage(std::vector<int> order, int channel) const {
+    const int out = order.back();
+    const auto hops = [&](int to) { return fabric_.route(out, each_ + to, channel).size(); };
+    const bool turning = hops(out) < hops(order.front());
+    return {std::move(order), turning};
+  }
+
+  /// What the passage costs a new ring: the time a byte takes on its busiest link, then links.
+  [[nodiscard]] std::pair<double, std::size_t> cost(const Passage& passage, int channel) const {
+    std::pair<double, std::size_t> most{0, 0};
+    for (const LinkId link : links(passage, channel)) {
+      most.first = std::max(most.first, load_s_[at(link)] + byte_s(link));
+      ++most.second;
+    }
+    return most;
+  }
+
+  void add(const Passage& passage, int channel) {
+    for (const LinkId link : links(passage, channel)) load_s_[at(link)] += byte_s(link);
+  }
+
+ private:
+  [[nodiscard]] double byte_s(LinkId link) const {
+    return 1 / fabric_.links()[at(link)].capacity_Bps();
+  }
+
+  /// Of the crossings into the second server and, if they differ, out of it.
+  [[nodiscard]] std::vector<LinkId> links(const Passage& passage, int channel) const {
+    const int entry = passage.order.front();
+    const int exit = passage.order.back();
+    if (!passage.turning) return fabric_.route(exit, each_ + entry, channel);
+    const int third = fabric_.servers() > 2 ? 2 * each_ : 0;
+    std::vector<LinkId> all = fabric_.route(exit, each_ + exit, channel);
+    const std::vector<LinkId> on = fabric_.route(each_ + entry, third + entry, channel);
+    all.insert(all.end(), on.begin(), on.end());
+    return all;
+  }
+
+  const Fabric& fabric_;
+  int each_;
+  std::vector<double> load_s_;  // s a byte
+};
+
+/// Rings through server after server. Inside, they follow the cycles of direct links between the
+/// GPUs; where there are none, there is one for each rank of a server, number j through the ranks
+/// j, j + 1, … j - 1. Where a cycle is cut open decides which NICs its ring crosses by: channel
+/// after channel takes the cut whose crossing meets the least traffic of those before it.
+std::vector<std::vector<int>> rings_over_servers(const Fabric& fabric, int each) {
+  const int servers = fabric.ranks() / each;
+  std::vector<std::vector<int>> cycles;
+  if (each <= kMostBacktrackingRanks) cycles = direct_cycles(DirectLinks(fabric, each), false);
+  const bool switched = cycles.empty();
+  if (switched) {
+    std::vector<int> in_order(at(each));
+    std::iota(in_order.begin(), in_order.end(), 0);
+    cycles.assign(at(each), in_order);
+  }
+  std::vector<bool> cut(at(each), false);  // of the switched ranks: each place once
+  Crossings crossings(fabric, each);
+  std::vector<std::vector<int>> rings;
+  for (const std::vector<int>& cycle : cycles) {
+    const int channel = static_cast<int>(rings.size());
+    std::optional<Passage> best;
+    std::pair<double, std::size_t> best_cost;
+    int best_place = 0;
+    for (int place = 0; place < each; ++place) {
+      if (switched && cut[at(place)]) continue;
+      if (best && each > kMostOrderedRings) break;
+      std::vector<int> order = cycle;
+      std::rotate(order.begin(), order.begin() + place, order.end());
+      Passage passage = crossings.passage(std::move(order), channel);
+      const auto cost = crossings.cost(passage, channel);
+      if (best && cost >= best_cost) continue;
+      best = std::move(passage);
+      best_cost = cost;
+      best_place = place;
+    }
+    crossings.add(*best, channel);
+    cut[at(best_place)] = true;
+    std::vector<int>& ring = rings.emplace_back();
+    for (int server = 0; server < servers; ++server) {
+      const std::vector<int>& order = best->order;
+      for (int i = 0; i < each; ++i) {
+        const bool back = best->turning && server % 2 == 1;
+        ring.push_back(server * each + order[at(back ? each - 1 - i : i)]);
+      }
+    }
+  }
+  return rings;
+}
+
+}  // namespace
+
+std::vector<std::vector<int>> logical_rings(const Fabric& fabric) {
+  const int ranks = fabric.ranks();
+  const std::optional<int> each = fabric.ranks_per_server();
+  std::vector<std::vector<int>> rings;
+  DirectLinks links(fabric, ranks);
+  if (ranks <= kMostBacktrackingRanks || is_sparse(links))
+    rings = direct_cycles(std::move(links), true);
+  if (rings.empty() && each && fabric.servers() > 1) return rings_over_servers(fabric, *each);
+  if (rings.empty()) {
+    rings.emplace_back(at(ranks));
+    std::iota(rings[0].begin(), rings[0].end(), 0);
+  }
+  return rings;
+}
+
+}  // namespace cclgym

@@ -1,0 +1,137 @@
+// What the files of the verifier share.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "collectives/ir.hpp"
+#include "collectives/memory_layout.hpp"
+#include "collectives/verifier/symbolic_memory.hpp"
+#include "collectives/verifier/verify.hpp"
+
+namespace cclgym::verifier {
+
+/// Collects problems up to a limit, and counts the rest.
+class Problems {
+ public:
+  explicit Problems(std::size_t limit) : limit_(limit) {}
+
+  /// Is there room for another description? Saves making texts that nobody will read.
+  [[nodiscard]] bool wants_text() const { return texts_.size() < limit_; }
+  [[nodiscard]] bool any() const { return count_ > 0; }
+  [[nodiscard]] std::size_t room() const { return limit_ - texts_.size(); }
+
+  /// `describe` gives the text of the problem.
+  template <typename Describe>
+  void add(const Describe& describe) {
+    ++count_;
+    if (wants_text()) texts_.push_back(describe());
+  }
+  void add_all(std::vector<std::string> texts, std::size_t count);
+  [[nodiscard]] VerifyReport report() &&;
+
+ private:
+  std::size_t limit_;
+  std::size_t count_ = 0;
+  std::vector<std::string> texts_;
+};
+
+/// The thread blocks of all ranks in one numbering, with the connections between them. What several
+/// kernels send on one connection is received by the same kernels, and before a later one's: so
+/// each kernel has a connection of its own.
+class BlockIndex {
+ public:
+  explicit BlockIndex(const ThreadBlockProgram& program);
+
+  struct Entry {
+    std::int32_t rank = 0;
+    std::int32_t id = 0;      ///< on its rank
+    std::int32_t sends = -1;  ///< connection, -1: none
+    std::int32_t receives = -1;
+    const ThreadBlock* block = nullptr;
+  };
+  struct Connection {
+    std::int32_t source = 0;  ///< rank
+    std::int32_t target = 0;  ///< rank
+    std::int32_t channel = 0;
+    std::int32_t kernel = 0;
+    std::int32_t sender = -1;  ///< block, -1: none
+    std::int32_t receiver = -1;
+  };
+
+  [[nodiscard]] std::size_t size() const { return blocks_.size(); }
+  [[nodiscard]] const Entry& operator[](std::size_t block) const { return blocks_[block]; }
+  [[nodiscard]] const Entry& operator[](std::int32_t block) const {
+    return blocks_[static_cast<std::size_t>(block)];
+  }
+  [[nodiscard]] std::size_t ranks() const { return first_.size() - 1; }
+  /// First block of a rank; the blocks of a rank are consecutive.
+  [[nodiscard]] std::size_t first(std::size_t rank) const { return first_[rank]; }
+  [[nodiscard]] const std::vector<Connection>& connections() const { return connections_; }
+
+ private:
+  std::vector<Entry> blocks_;
+  std::vector<std::size_t> first_;
+  std::vector<Connection> connections_;
+};
+
+/// A step that was executed.
+struct ExecutedStep {
+  std::int32_t block = 0;  ///< in the BlockIndex
+  std::int32_t step = 0;
+};
+
+/// Is the program well formed, so that the other checks can rely on its indices?
+void check_form(const ThreadBlockProgram& program, Problems& problems);
+
+/// What switches copy or add moves when all messages of its group could: does that come for all?
+void check_switches(const ThreadBlockProgram& program, std::int32_t slots, Problems& problems);
+
+/// Executes the program symbolically and checks deadlock, messages and data. Returns the steps in
+/// the order of execution.
+std::vector<ExecutedStep> check_execution(const ThreadBlockProgram& program,
+                                          const BlockIndex& blocks, std::int32_t slots,
+                                          Problems& problems);
+
+/// What the places held that an execution read and wrote.
+struct ValueLog {
+  std::vector<ValueId> initial;    ///< by place
+  std::vector<std::size_t> first;  ///< row of executed step i: values [first[i], first[i + 1])
+  /// Of a step: what it read from its source, what a Reduce read from its target, what was written
+  /// to the target; `count` values each, where the step does so at all.
+  std::vector<ValueId> values;
+};
+
+/// Executes the program as check_execution does, and keeps what was read and written.
+[[nodiscard]] ValueLog log_values(const ThreadBlockProgram& program, const BlockIndex& blocks,
+                                  std::int32_t slots);
+
+/// Looks for races among the executed steps.
+void check_races(const ThreadBlockProgram& program, const BlockIndex& blocks,
+                 const std::vector<ExecutedStep>& execution, std::int32_t slots,
+                 Problems& problems);
+
+/// A step of one GPU, and the steps of that GPU that come before it in every order.
+struct OrderedStep {
+  std::int32_t block = 0;  ///< on the GPU
+  std::int32_t step = 0;
+  std::size_t executed = 0;                ///< index into the execution
+  std::vector<std::int32_t> known_before;  ///< by block of the GPU: so many of its first steps
+};
+
+/// Reports those of the places with races where the order matters, one problem each. `steps`: all
+/// of the GPU, in the order of execution; `places`: in ascending order.
+void check_racy_places(const ThreadBlockProgram& program, std::int32_t rank,
+                       std::span<const OrderedStep> steps, std::span<const std::size_t> places,
+                       const ValueLog& log, Problems& problems);
+
+/// " in kernel 2"; "" for the first, which is the only one as a rule.
+[[nodiscard]] std::string in_kernel(std::int32_t kernel);
+
+/// By rank.
+[[nodiscard]] std::vector<std::int32_t> scratch_chunks(const ThreadBlockProgram& program);
+
+}  // namespace cclgym::verifier

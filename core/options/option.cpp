@@ -1,0 +1,168 @@
+#include "core/options/option.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <limits>
+
+#include "core/units.hpp"
+
+namespace cclgym {
+
+namespace {
+
+// `value` is what was found, as text; the bounds are compared as doubles, which is exact for every
+// bound that anyone writes.
+void check_range(double value, const OptionSpec& spec, std::string_view found,
+                 const SourceLocation& where) {
+  const bool low = spec.min && (spec.exclusive_min ? !(value > *spec.min) : !(value >= *spec.min));
+  const bool high = spec.max && !(value <= *spec.max);
+  if (low || high) {
+    throw UserError(where, spec.name + " is " + quoted(found) + "; expected " + range_text(spec));
+  }
+}
+
+std::string_view trim(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \t");
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
+}
+
+constexpr std::size_t kMostRangeValues = 10'000;
+
+// "A..B xF", "A..B +S" and "A..B" taken apart; nullopt if there is no "..".
+struct RangeText {
+  std::string_view first;
+  std::string_view last;
+  char step_kind = 0;  // 'x', '+' or 0
+  std::string_view step;
+};
+
+std::optional<RangeText> split_range(std::string_view text) {
+  const std::size_t dots = text.find("..");
+  if (dots == std::string_view::npos) return std::nullopt;
+  RangeText range;
+  range.first = trim(text.substr(0, dots));
+  const std::string_view rest = text.substr(dots + 2);
+  const std::size_t mark = rest.find_first_of("x*+", 1);
+  range.last = trim(rest.substr(0, mark));
+  if (mark != std::string_view::npos) {
+    range.step_kind = rest[mark] == '*' ? 'x' : rest[mark];
+    range.step = trim(rest.substr(mark + 1));
+  }
+  return range;
+}
+
+template <typename Value, typename Read, typename Step>
+std::vector<Value> expand_range(std::string_view text, const RangeText& range, Read read,
+                                Step read_step, const OptionSpec& spec,
+                                const SourceLocation& where) {
+  const auto refuse = [&](const std::string& why) {
+    throw UserError(where, spec.name + " is the range " + quoted(text) + why);
+  };
+  const Value first = read(range.first);
+  const Value last = read(range.last);
+  if (first > last) refuse(", which ends before it starts");
+  Value step = 1;
+  if (range.step_kind == 'x') {
+    const std::int64_t factor = parse_integer(range.step, "factor of " + spec.name, where);
+    if (factor < 2) refuse("; expected a factor of at least 2");
+    if (first <= 0) refuse("; expected a start above 0, because it is multiplied");
+    step = static_cast<Value>(factor);
+  } else if (range.step_kind == '+') {
+    step = read_step(range.step);
+    if (step <= 0) refuse("; expected a step above 0");
+  }
+  std::vector<Value> values;
+  for (Value value = first; value <= last;) {
+    if (values.size() == kMostRangeValues) {
+      refuse(" of more than " + std::to_string(kMostRangeValues) + " values");
+    }
+    values.push_back(value);
+    const bool overflow = range.step_kind == 'x' ? __builtin_mul_overflow(value, step, &value)
+                                                 : __builtin_add_overflow(value, step, &value);
+    if (overflow) break;
+  }
+  return values;
+}
+
+}  // namespace
+
+bool read_flag(std::string_view text, const OptionSpec& spec, const SourceLocation& where) {
+  return parse_flag(text, spec.name, where);
+}
+
+std::int64_t read_integer(std::string_view text, const OptionSpec& spec,
+                          const SourceLocation& where) {
+  const std::int64_t value = parse_integer(text, spec.name, where);
+  check_range(static_cast<double>(value), spec, trim(text), where);
+  if (value % spec.multiple_of != 0) {
+    throw UserError(where, fmt::format("{} is {}; expected a multiple of {}", spec.name,
+                                       quoted(trim(text)), spec.multiple_of));
+  }
+  return value;
+}
+
+double read_real(std::string_view text, const OptionSpec& spec, const SourceLocation& where) {
+  const double value = parse_real(text, spec.name, where);
+  check_range(value, spec, trim(text), where);
+  return value;
+}
+
+std::uint64_t read_bytes(std::string_view text, const OptionSpec& spec,
+                         const SourceLocation& where) {
+  const std::uint64_t value = parse_bytes(text, spec.name, where);
+  check_range(static_cast<double>(value), spec, trim(text), where);
+  return value;
+}
+
+double read_time_s(std::string_view text, const OptionSpec& spec, const SourceLocation& where) {
+  const double value = parse_time_s(text, spec.name, where);
+  check_range(value, spec, trim(text), where);
+  return value;
+}
+
+double read_rate_Bps(std::string_view text, const OptionSpec& spec, const SourceLocation& where) {
+  const double value = parse_rate_Bps(text, spec.name, where);
+  check_range(value, spec, trim(text), where);
+  return value;
+}
+
+std::string read_text(std::string_view text, const OptionSpec& spec, const SourceLocation& where) {
+  if (text.empty()) throw UserError(where, spec.name + " is empty; expected " + type_text(spec));
+  return std::string(text);
+}
+
+std::size_t read_choice(std::string_view text, const OptionSpec& spec,
+                        const SourceLocation& where) {
+  const auto found = std::find(spec.choices.begin(), spec.choices.end(), text);
+  if (found == spec.choices.end()) {
+    throw UserError(where, unknown_name_message(spec.name, text, spec.choices));
+  }
+  return static_cast<std::size_t>(found - spec.choices.begin());
+}
+
+std::vector<std::uint64_t> read_bytes_range(std::string_view text, const OptionSpec& spec,
+                                            const SourceLocation& where) {
+  const std::optional<RangeText> range = split_range(text);
+  if (!range) return {read_bytes(text, spec, where)};
+  if (range->step_kind == 0) {
+    throw UserError(where, spec.name + " is the range " + quoted(text) +
+                               " without a step; expected e.g. '1KiB..1GiB x2'");
+  }
+  return expand_range<std::uint64_t>(
+      text, *range, [&](std::string_view part) { return read_bytes(part, spec, where); },
+      [&](std::string_view part) { return parse_bytes(part, "step of " + spec.name, where); }, spec,
+      where);
+}
+
+std::vector<std::int64_t> read_integer_range(std::string_view text, const OptionSpec& spec,
+                                             const SourceLocation& where) {
+  const std::optional<RangeText> range = split_range(text);
+  if (!range) return {read_integer(text, spec, where)};
+  return expand_range<std::int64_t>(
+      text, *range, [&](std::string_view part) { return read_integer(part, spec, where); },
+      [&](std::string_view part) { return parse_integer(part, "step of " + spec.name, where); },
+      spec, where);
+}
+
+}  // namespace cclgym

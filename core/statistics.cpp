@@ -1,0 +1,14 @@
+#include "core/statistics.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace cclgym {
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+}  // namespace cclgym

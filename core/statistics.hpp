@@ -1,0 +1,11 @@
+// Order statistics of samples.
+#pragma once
+
+#include <vector>
+
+namespace cclgym {
+
+/// The median of at least one value: the middle one, or the mean of the middle two.
+[[nodiscard]] double median(std::vector<double> values);
+
+}  // namespace cclgym

@@ -1,0 +1,19 @@
+// What every text must be before the YAML parser sees it. Private to core.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/yaml/yaml.hpp"
+
+namespace cclgym {
+
+/// Refuses texts that are too large, not UTF-8, hold control characters or over-long lines, or are
+/// indented with tabs. Throws UserError with the place.
+void check_yaml_text(std::string_view text, const std::string& file_name, const YamlLimits& limits);
+
+/// True if a quoted scalar starts at byte `begin` of a YAML text, after tags and anchors, and no
+/// quote closes it. Sets `begin` to the place of its opening quote.
+[[nodiscard]] bool unclosed_quote(std::string_view text, std::size_t& begin);
+
+}  // namespace cclgym

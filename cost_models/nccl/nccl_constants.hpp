@@ -1,0 +1,43 @@
+// The numbers that NCCL's own cost model computes with, from 2.23 on: what a tuner plugin may
+// change in 2.28 and newer.
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+#include "cost_models/nccl/nccl_comm.hpp"
+#include "cost_models/nccl/nccl_version.hpp"
+
+namespace cclgym {
+
+/// In NCCL's units, us and GB/s, and order: protocols LL, LL128, Simple; links NVLink, PCIe,
+/// network; GPUs Volta, Ampere, Hopper, Blackwell; 1, 2, more servers.
+struct NcclConstants {
+  using ByProtocol = std::array<double, 3>;
+  using ByAlgorithm = std::array<ByProtocol, kNcclAlgorithms>;
+  using ByNodes = std::array<double, 3>;
+  using ByGpu = std::array<ByNodes, 4>;
+
+  ByAlgorithm base_us;
+  std::array<ByAlgorithm, 3> hardware_us;
+  ByGpu ll_most_GBps;  ///< LL; on several servers row Ampere for AMD or mixed CPUs, else row Volta
+  // The most that a channel carries.
+  ByGpu ring_ll128_GBps;
+  ByGpu tree_ll128_GBps;
+  ByGpu tree_GBps;
+  ByGpu nvls_tree_GBps;
+};
+
+/// Those of a release, at least 2.23.
+[[nodiscard]] NcclConstants nccl_constants(const NcclVersion& version);
+
+/// Where a communicator's are: row of ll_most_GBps, row of the other tables by GPU, and column.
+struct NcclConstantsPlace {
+  std::size_t ll_row = 0;
+  std::size_t gpu_row = 0;
+  std::size_t column = 0;
+};
+[[nodiscard]] NcclConstantsPlace nccl_constants_place(const NcclVersion& version,
+                                                      const NcclComm& comm);
+
+}  // namespace cclgym

@@ -1,0 +1,237 @@
+// NCCL 2.23 and newer (src/graph/tuning.cc of 2.28.9, 2.29.2 and 2.30.7).
+//
+// The releases before 2.27 estimate NVLS and NVLSTree by an older rule (5/6 of the search's
+// bandwidth); they are modelled as 2.28.9.
+#include "cost_models/nccl/nccl_model.hpp"
+
+namespace cclgym::nccl {
+
+namespace {
+
+constexpr NcclConstants kConstants{
+    .base_us =
+        {{{6.8, 14, 8.4}, {6.6, 14, 8.4}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {8, 8, 8}}},
+    .hardware_us =
+        {{{{{.6, 1.25, 4},
+            {.6, 1.9, 3.4},
+            {0, 0, 3.7},
+            {0, 0, 2.8},
+            {0, 0, 25},
+            {0, 0, 25},
+            {0, 0, 4}}},
+          {{{1, 1.9, 4}, {1, 2.5, 5.7}, {0, 0, 3.7}, {0, 0, 2.8}, {0, 0, 0}, {0, 0, 0}, {0, 0, 4}}},
+          {{{5, 8.5, 14},
+            {2.7, 4, 14},
+            {0, 0, 31},
+            {0, 0, 30},
+            {0, 0, 18},
+            {0, 0, 20.9},
+            {0, 0, 14}}}}},
+    .ll_most_GBps =
+        {{{39, 39, 20.4}, {87.7, 22.5, 19}, {141, 45, 35}, {2 * 141.0, 2 * 45.0, 2 * 35.0}}},
+    .ring_ll128_GBps = {{{20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 36.7}, {73.4, 34.6, 73.4}}},
+    .tree_ll128_GBps = {{{20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 29}, {55.6, 31.67, 20}}},
+    .tree_GBps = {{{26.5, 18.5, 10}, {24, 23.6, 17.8}, {38.7, 41.4, 36}, {70, 42.8, 24}}},
+    .nvls_tree_GBps = {{{26.5, 18.5, 10}, {24, 23.6, 17.8}, {0, 57.7, 45.5}, {0, 96, 43.8}}}};
+constexpr NcclConstants::ByNodes kBlackwellRingLl128Of2_29_GBps{34.5, 34.6, 34.5};
+constexpr NcclConstants::ByNodes kBlackwellRingLl128Of2_30_GBps{40, 40, 40};
+constexpr double kBlackwellNvlsTreeOf2_30_GBps = 80;  // on three servers and more
+constexpr std::array<double, 4> kNvlsEfficiency{0, 0, .85, .74};
+constexpr std::size_t kBlackwell = 3;
+
+class Model {
+ public:
+  Model(const NcclVersion& version, const NcclComm& comm, const NcclConstants& constants)
+      : comm_(comm),
+        shape_(comm),
+        constants_(constants),
+        place_(nccl_constants_place(version, comm)) {}
+
+  [[nodiscard]] bool offered(NcclCollective collective, NcclAlgorithm algorithm,
+                             Protocol protocol) const {
+    if (!comm_.graph(algorithm)) return false;
+    const bool direct = algorithm == NcclAlgorithm::CollNetDirect;
+    const bool chain = algorithm == NcclAlgorithm::CollNetChain;
+    const bool nvls = algorithm == NcclAlgorithm::Nvls;
+    const bool nvls_tree = algorithm == NcclAlgorithm::NvlsTree;
+    const bool pat = algorithm == NcclAlgorithm::Pat;
+    if (rooted(collective) && algorithm != NcclAlgorithm::Ring) return false;
+    if (collective == NcclCollective::AllReduce && pat) return false;
+    if (sliced(collective)) {
+      if (algorithm == NcclAlgorithm::Tree || chain || nvls_tree) return false;
+      // Every GPU needs a way into the network that gathers.
+      if ((nvls || direct) && shape_.nodes > 1 && comm_.heads < shape_.ranks_per_node) return false;
+    }
+    if ((direct || chain || nvls || nvls_tree || pat) && protocol != Protocol::Simple) return false;
+    if (pat && shape_.nodes != shape_.ranks) return false;
+    if ((direct || chain || (nvls && shape_.nodes > 1)) && !comm_.collnet) return false;
+    if (direct && !comm_.nvswitch) return false;
+    if (nvls_tree && shape_.nodes == 1) return false;
+    if ((nvls || nvls_tree) && comm_.graph(algorithm)->channels < 2) return false;
+    return protocol != Protocol::LL128 || comm_.ll128;
+  }
+
+  [[nodiscard]] Estimate estimate(NcclCollective collective, NcclAlgorithm algorithm,
+                                  Protocol protocol) const {
+    return {latency_us(collective, algorithm, protocol),
+            bandwidth_GBps(collective, algorithm, protocol)};
+  }
+
+ private:
+  [[nodiscard]] double of_gpu(const NcclConstants::ByGpu& table) const {
+    return table[place_.gpu_row][place_.column];
+  }
+  [[nodiscard]] double ll_most_GBps() const {
+    return constants_.ll_most_GBps[place_.ll_row][place_.column];
+  }
+
+  [[nodiscard]] double channel_GBps(const NcclGraph& graph, NcclCollective collective,
+                                    NcclAlgorithm algorithm) const {
+    const double intra = graph.intra_Bps / 1e9;
+    const double inter = graph.inter_Bps / 1e9;
+    const bool nvls_tree = algorithm == NcclAlgorithm::NvlsTree;
+    if (algorithm == NcclAlgorithm::Nvls || nvls_tree) {
+      const double passes = collective == NcclCollective::AllReduce
+                                ? 2
+                                : (shape_.ranks_per_node - 1) / shape_.ranks_per_node;
+      const double inside =
+          intra * kNvlsEfficiency[place_.gpu_row] * (graph.channels - 1) / graph.channels * passes;
+      const double between = inter * (shape_.nodes <= 2 && nvls_tree ? 2 : 1);
+      const double channel = std::min(inside, between);
+      return nvls_tree ? std::min(channel, of_gpu(constants_.nvls_tree_GBps)) : channel;
+    }
+    const bool collnet =
+        algorithm == NcclAlgorithm::CollNetDirect || algorithm == NcclAlgorithm::CollNetChain;
+    return shape_.nodes <= 2 || collnet ? intra : inter;
+  }
+
+  [[nodiscard]] double bandwidth_GBps(NcclCollective collective, NcclAlgorithm algorithm,
+                                      Protocol protocol) const {
+    const NcclGraph& graph = *comm_.graph(algorithm);
+    double bandwidth = graph.channels * channel_GBps(graph, collective, algorithm);
+    const double ring_ratio =
+        static_cast<double>(shape_.ranks) / ring_steps(collective, shape_.ranks);
+    switch (algorithm) {
+      case NcclAlgorithm::Ring:
+        if (protocol == Protocol::LL) bandwidth = std::min(ll_most_GBps(), bandwidth * .5);
+        if (protocol == Protocol::LL128) {
+          bandwidth =
+              std::min(bandwidth * .92, graph.channels * of_gpu(constants_.ring_ll128_GBps));
+        }
+        return bandwidth * ring_ratio;
+      case NcclAlgorithm::Tree:
+        bandwidth = std::min(bandwidth * .92, graph.channels * of_gpu(constants_.tree_GBps));
+        if (protocol == Protocol::LL) bandwidth = std::min(bandwidth / 3.8, ll_most_GBps());
+        if (protocol == Protocol::LL128) {
+          bandwidth = std::min(bandwidth * (shape_.nodes == 1 ? 7.0 / 9.0 : 120.0 / 128.0),
+                               graph.channels * of_gpu(constants_.tree_ll128_GBps));
+        }
+        if (comm_.plain_tree) bandwidth *= .85;
+        return bandwidth * .5;
+      case NcclAlgorithm::CollNetDirect: {
+        if (sliced(collective)) {
+          return shape_.ranks_per_node *
+                 std::min(graph.intra_Bps / 1e9, .9 * (graph.inter_Bps / 1e9));
+        }
+        double gpus_a_nic = shape_.ranks_per_node / graph.channels;
+        gpus_a_nic -= (gpus_a_nic - 1) / 2;
+        bandwidth /= gpus_a_nic;
+        if (comm_.compute_capability >= 90) bandwidth *= .85;
+        return bandwidth * .5;
+      }
+      case NcclAlgorithm::CollNetChain:
+        return bandwidth * .5;
+      case NcclAlgorithm::Nvls:
+      case NcclAlgorithm::NvlsTree:
+        return sliced(collective) ? bandwidth : bandwidth * ring_ratio;
+      case NcclAlgorithm::Pat:
+        return bandwidth * .75;
+    }
+    return 0;
+  }
+
+  [[nodiscard]] double latency_us(NcclCollective collective, NcclAlgorithm algorithm,
+                                  Protocol protocol) const {
+    const NcclGraph& graph = *comm_.graph(algorithm);
+    const std::size_t a = index(algorithm);
+    const std::size_t p = index(protocol);
+    const double base = constants_.base_us[a][p];
+    const double inside = constants_.hardware_us[index(graph.link)][a][p];
+    // With one GPU a server nothing hides the network: Tree's latency for all. Simple also pays for
+    // the flush behind the data.
+    const std::size_t exposed = shape_.ranks == shape_.nodes ? index(NcclAlgorithm::Tree) : a;
+    const double between = constants_.hardware_us[kNetworkRow][exposed][p] +
+                           graph.inter_latency_s * 1e6 * (protocol == Protocol::Simple ? 2 : 1);
+    const int peers = shape_.whole_ranks_per_node - 1;
+    switch (algorithm) {
+      case NcclAlgorithm::Ring:
+        return base + ring_latency_us(collective, graph, protocol, inside, between);
+      case NcclAlgorithm::Tree:
+        return base + 2 * (peers * inside + shape_.log2_nodes * between);
+      case NcclAlgorithm::CollNetDirect:
+        return base + (2 * (std::min(1, peers) * inside + peers * .4) + between);
+      case NcclAlgorithm::CollNetChain:
+        return base + (2 * peers * inside + between);
+      case NcclAlgorithm::Nvls:
+        return inside + (shape_.nodes > 1 ? between : 0);
+      case NcclAlgorithm::NvlsTree:
+        return base + (inside + 2 * shape_.log2_nodes * between);
+      case NcclAlgorithm::Pat:
+        return base + (shape_.log2_nodes * between / 3.5 + shape_.ranks * 2.8);
+    }
+    return 0;
+  }
+
+  [[nodiscard]] double ring_latency_us(NcclCollective collective, const NcclGraph& graph,
+                                       Protocol protocol, double inside, double between) const {
+    const int steps = ring_steps(collective, shape_.ranks);
+    if (rooted(collective)) {
+      return rooted_ring_latency_us(constants_.hardware_us, graph, shape_.nodes, steps, protocol);
+    }
+    const int between_steps =
+        (collective == NcclCollective::AllReduce ? 2 : 1) * (shape_.nodes - 1);
+    return (steps - between_steps) * std::max(inside, network_overhead_us(comm_, protocol)) +
+           between_steps * between;
+  }
+
+  const NcclComm& comm_;
+  Shape shape_;
+  const NcclConstants& constants_;
+  NcclConstantsPlace place_;
+};
+
+}  // namespace
+
+Table estimates_2_23(const NcclVersion& version, const NcclComm& comm,
+                     const NcclConstants& constants) {
+  return table_of(Model(version, comm, constants));
+}
+
+}  // namespace cclgym::nccl
+
+namespace cclgym {
+
+NcclConstants nccl_constants(const NcclVersion& version) {
+  NcclConstants constants = nccl::kConstants;
+  if (version >= NcclVersion{2, 30, 0}) {
+    constants.ring_ll128_GBps[nccl::kBlackwell] = nccl::kBlackwellRingLl128Of2_30_GBps;
+    constants.nvls_tree_GBps[nccl::kBlackwell][2] = nccl::kBlackwellNvlsTreeOf2_30_GBps;
+  } else if (version >= NcclVersion{2, 29, 0}) {
+    constants.ring_ll128_GBps[nccl::kBlackwell] = nccl::kBlackwellRingLl128Of2_29_GBps;
+  }
+  return constants;
+}
+
+NcclConstantsPlace nccl_constants_place(const NcclVersion& version, const NcclComm& comm) {
+  NcclConstantsPlace place;
+  // Blackwell came with 2.24: before, its GPUs count as Hopper.
+  place.gpu_row = nccl::gpu_row(comm.compute_capability,
+                                version < NcclVersion{2, 24, 0} ? 2 : nccl::kBlackwell);
+  place.ll_row = comm.nodes == 1 ? nccl::gpu_row(comm.compute_capability, nccl::kBlackwell)
+                 : comm.cpu == NcclCpu::Amd || comm.cpu == NcclCpu::Mixed ? 1
+                                                                          : 0;
+  place.column = nccl::Shape(comm).nodes_column;
+  return place;
+}
+
+}  // namespace cclgym

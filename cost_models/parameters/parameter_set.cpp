@@ -1,0 +1,85 @@
+#include "cost_models/parameters/parameter_set.hpp"
+
+#include <algorithm>
+
+#include "cost_models/parameters/cost_parameters.hpp"
+#include "cost_models/parameters/parameter_file.hpp"
+#include "cost_models/parameters/value_source.hpp"
+
+namespace cclgym {
+
+namespace {
+
+// The entry of a parameter ("protocols.LL.slots"); nullptr: the set does not state it.
+const YamlValue* find_parameter(const YamlValue& document, std::string_view name) {
+  const YamlValue* value = &document;
+  while (true) {
+    if (!value->is_mapping()) return nullptr;
+    const std::size_t dot = name.find('.');
+    value = value->find(name.substr(0, dot));
+    if (value == nullptr || value->is_null()) return nullptr;
+    if (dot == std::string_view::npos) return value;
+    name.remove_prefix(dot + 1);
+  }
+}
+
+const YamlValue* find_source(const YamlValue& value) {
+  return value.is_mapping() ? value.find("source") : nullptr;
+}
+
+// Does it say, in words that read_source knows, that no fit made it?
+bool is_unfitted(const std::string& source) {
+  try {
+    ValueSource read = read_source(source);
+    while (!read.set.empty()) read = read_source(std::string(read.there));
+    return read.kind != SourceKind::Fitted;
+  } catch (const UserError&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+std::string ParameterSet::source_of(const std::string& parameter) const {
+  const auto found = sources.find(parameter);
+  if (found == sources.end()) return std::string(kDefaultSource);
+  return found->second.empty() ? std::string(kNoSource) : found->second;
+}
+
+ParameterSet read_parameter_set(const YamlValue& document) {
+  ParameterSet set{.model = read_cost_model(document)};
+  for (const CostParameter& parameter : cost_parameters()) {
+    const YamlValue* value = find_parameter(document, parameter.name);
+    if (value == nullptr) continue;
+    const YamlValue* source = find_source(*value);
+    set.sources[parameter.name] =
+        source != nullptr && source->is_scalar() ? source->as_text() : std::string();
+  }
+  if (const YamlValue* rows = document.find("fitted_to")) {
+    set.fitted_to = read_fitted_rows(*rows);
+  } else if (std::all_of(set.sources.begin(), set.sources.end(),
+                         [](const auto& entry) { return is_unfitted(entry.second); })) {
+    set.fitted_to.emplace();
+  }
+  return set;
+}
+
+ParameterSet load_parameter_set(const std::string& path) {
+  return read_parameter_set(load_yaml_file(path));
+}
+
+void check_sources(const YamlValue& document) {
+  for (const CostParameter& parameter : cost_parameters()) {
+    const YamlValue* value = find_parameter(document, parameter.name);
+    if (value == nullptr) continue;
+    const YamlValue* source = find_source(*value);
+    if (source == nullptr) {
+      throw UserError(value->location(), "parameter '" + parameter.name +
+                                             "': found a value without a source; expected "
+                                             "{value: …, source: …}");
+    }
+    static_cast<void>(read_source(source->as_text(), source->location()));
+  }
+}
+
+}  // namespace cclgym

@@ -1,0 +1,43 @@
+// A parameter set with what it says about itself: where each value comes from, and which measured
+// rows it was fitted to. Simulations need the cost model alone (cost_model.hpp).
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/yaml/yaml.hpp"
+#include "cost_models/cost_model.hpp"
+#include "cost_models/parameters/fitted_rows.hpp"
+
+namespace cclgym {
+
+struct ParameterSet {
+  CostModel model{};
+  /// The `source` of each value that the set states, by the parameter's name (cost_parameters);
+  /// empty where it states the value alone.
+  std::map<std::string, std::string> sources{};
+  /// The rows that the values come from, those of a fit's start included. nullopt: the set does not
+  /// say (it has no `fitted_to`, and not every value says that it was not fitted).
+  std::optional<std::vector<FittedRows>> fitted_to{};
+
+  /// What the set says of a parameter: its `source`; kDefaultSource where the set leaves it at the
+  /// default, kNoSource where it states the value alone.
+  [[nodiscard]] std::string source_of(const std::string& parameter) const;
+};
+
+/// Reads a parameter set from a YAML file (docs/cost-models.md). Throws UserError with the place.
+[[nodiscard]] CostModel load_cost_model(const std::string& path);
+
+/// Reads a parameter set. Values need no source, and a source may be any text. Throws UserError
+/// with the place of what is wrong.
+[[nodiscard]] ParameterSet read_parameter_set(const YamlValue& document);
+/// The same from a file (docs/cost-models.md).
+[[nodiscard]] ParameterSet load_parameter_set(const std::string& path);
+/// Throws UserError at the first value that has no source, or one that read_source refuses: what
+/// the shipped sets are held to.
+void check_sources(const YamlValue& document);
+
+}  // namespace cclgym

@@ -1,0 +1,36 @@
+// The parameter sets that come with cclgym, and which of them describes a fabric.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cost_models/cost_model.hpp"
+#include "cost_models/parameters/parameter_set.hpp"
+#include "topology_models/fabric.hpp"
+
+namespace cclgym {
+
+/// Names of the shipped models: "hockney" and the parameter sets of model "protocol" ("a100",
+/// "a100-abci", "a100-slingshot", "gh200", "h100", "h100-cluster00", "mi300x",
+/// "openmpi-tcp", "v100", "v100-abci").
+[[nodiscard]] const std::vector<std::string>& cost_model_names();
+/// A shipped model by name. Throws UserError naming the nearest one.
+[[nodiscard]] CostModel shipped_cost_model(std::string_view name);
+
+/// What a user means by a cost model: "auto" (the parameter set of the fabric or of its GPU
+/// model, hockney if there is none), the name of a shipped model, or the path of a parameter file
+/// (ends in .yaml or .yml). CostModel::misfit says whether it is one of the fabric's GPUs. Throws
+/// UserError naming the nearest model.
+[[nodiscard]] CostModel cost_model_for(std::string_view name, const Fabric& fabric);
+
+/// What the user should know before trusting times under this model on this fabric, one sentence;
+/// empty unless there is a misfit.
+[[nodiscard]] std::string cost_model_warning(const CostModel& model, const Fabric& fabric);
+
+/// A shipped model as a set; "hockney" has nothing to say. Throws UserError naming the nearest.
+[[nodiscard]] ParameterSet shipped_parameter_set(std::string_view name);
+/// What cost_model_for takes, as a set.
+[[nodiscard]] ParameterSet parameter_set_for(std::string_view name, const Fabric& fabric);
+
+}  // namespace cclgym

@@ -1,0 +1,55 @@
+// Where a value of a parameter set comes from, as its `source` says it: the one definition of what
+// such a line may be. docs/cost-models.md has it in words.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/error.hpp"
+#include "cost_models/parameters/cost_parameters.hpp"
+
+namespace cclgym {
+
+enum class SourceKind : std::uint8_t {
+  Fitted,     ///< "fitted to ROWS; 95 %: LOW to HIGH[, not determined][; …]"
+  TakenOver,  ///< "taken over from set NAME: SOURCE THERE", "taken over from WHAT: …"
+  Measured,   ///< "measured: …"
+  SetByHand,  ///< "set by hand: WHY"
+};
+
+/// A `source` that was understood.
+struct ValueSource {
+  SourceKind kind = SourceKind::SetByHand;
+  /// Fitted: its 95 % interval spans less than a decade. False without an interval ("no interval").
+  bool determined = false;
+  std::string set{};    ///< TakenOver: from this parameter set; empty: from something else
+  std::string there{};  ///< TakenOver from a set: what that set says of the value
+};
+
+/// Reads a `source`. A fitted value must have its interval or say "no interval", and say ", not
+/// determined" exactly where the interval's ends differ by a factor of 10 or more. What a set says
+/// of a value that was taken over from it must itself be such a line. Throws UserError at `where`
+/// with what was found and what was expected.
+[[nodiscard]] ValueSource read_source(std::string_view text, const SourceLocation& where = {});
+
+/// Does the interval say what the value is: do its ends (> 0) differ by a factor below 10?
+[[nodiscard]] bool is_determined(double least, double most);
+
+/// "4.836us to 8.359us", "0.6631us to 27.4us, not determined": the ends are > 0, in SI units.
+[[nodiscard]] std::string interval_source(const CostParameter& parameter, double least,
+                                          double most);
+/// The source of a value that was fitted to `rows` ("40 rows of H100-cluster on 2, 8 ranks"; its
+/// semicolons become commas), whose 95 % interval is this; `more` may say more, or be empty.
+[[nodiscard]] std::string fitted_source(const CostParameter& parameter, std::string_view rows,
+                                        double least, double most, std::string_view more);
+/// The source of a value that is the one of parameter set `set`, which says `there` of it.
+[[nodiscard]] std::string taken_over_source(std::string_view set, std::string_view there);
+
+/// Stands for the source of a value that a set leaves at the default of its parameter: nobody chose
+/// it for this set.
+inline constexpr std::string_view kDefaultSource = "taken over from cclgym: the default";
+/// Stands for the source of a value that a set has without a source. read_source refuses it.
+inline constexpr std::string_view kNoSource = "not said there";
+
+}  // namespace cclgym

@@ -1,0 +1,117 @@
+// How long the kernels of a communicator's collectives took, as NCCL's profiler events tell it, in
+// a CSV.
+//
+// Events come from NCCL's own threads, which must not wait: they claim a slot, note times and put
+// the finished collective into a queue of fixed room. A thread of this object writes the file.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "deploy/nccl_plugin/bounded_queue.hpp"
+#include "deploy/nccl_plugin/nccl_profiler_abi.h"
+
+namespace cclgym {
+
+/// Whose collectives they are.
+struct TimedCommunicator {
+  std::uint64_t id = 0;  ///< equal on all ranks
+  int rank = 0;
+  int ranks = 0;
+  int nodes = 0;
+};
+
+/// The file that `pattern` names: %r is the rank, %c the communicator (16 hex digits), %% a %.
+[[nodiscard]] std::string times_path(std::string_view pattern, const TimedCommunicator& of);
+
+/// The first line of the CSV.
+inline constexpr std::string_view kTimesHeader =
+    "communicator,rank,ranks,nodes,sequence,collective,bytes,algorithm,protocol,channels,warps,"
+    "start_ns,time_us\n";
+
+class KernelTimes {
+ public:
+  /// Appends to the file of that path. Throws UserError "PATH: …" if it cannot be opened.
+  KernelTimes(const std::string& path, const TimedCommunicator& of);
+  /// Writes what is left.
+  ~KernelTimes();
+  KernelTimes(const KernelTimes&) = delete;
+  KernelTimes& operator=(const KernelTimes&) = delete;
+
+  // From any thread, without waiting. What they return is NCCL's handle; null: not recorded.
+  [[nodiscard]] void* start_collective(const cclgym_nccl_collective_event& event) noexcept;
+  [[nodiscard]] static void* start_channel(void* collective,
+                                           const cclgym_nccl_kernel_channel_event& event) noexcept;
+  /// `handle` of a channel or anything else that start_* returned.
+  static void stop_channel(void* handle, std::uint64_t stop_ns) noexcept;
+
+  /// Collectives that are in the file or on their way, and those for which there was no room.
+  [[nodiscard]] std::uint64_t recorded() const { return recorded_; }
+  [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
+
+  /// Collectives whose kernels may run at a time, and that may wait to be written.
+  static constexpr std::size_t kSlots = 1024;
+  static constexpr std::size_t kWaiting = 8192;
+
+ private:
+  static constexpr std::size_t kChannels = 64;
+  static constexpr std::size_t kTries = 16;
+  using Name = std::array<char, 20>;
+
+  struct Row {
+    std::uint64_t sequence = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t start_ns = 0;
+    std::uint64_t stop_ns = 0;
+    Name collective{};
+    Name algorithm{};
+    Name protocol{};
+    std::uint8_t channels = 0;
+    std::uint8_t warps = 0;
+  };
+  struct Slot;
+  /// What begins a handle, so that NCCL's calls without a context find back.
+  struct Handle {
+    Slot* slot = nullptr;
+    bool channel = false;
+    std::atomic<bool> running{false};  ///< of a channel: was it started, and not yet stopped?
+  };
+  struct Slot {
+    Handle self;
+    KernelTimes* owner = nullptr;
+    std::atomic<bool> busy{false};
+    std::atomic<int> left{0};  ///< channels that have not stopped yet
+    std::atomic<std::uint64_t> start_ns{0};
+    std::atomic<std::uint64_t> stop_ns{0};
+    Row row;
+    std::array<Handle, kChannels> channels;
+  };
+
+  [[nodiscard]] static Name lower_name(const char* text) noexcept;
+  void write_all();
+  void write_rows();
+  [[nodiscard]] bool open_file(const std::string& path);  ///< true: it is new
+  void write_text(std::string_view text) const;
+
+  TimedCommunicator of_;
+  int file_ = -1;
+  std::string prefix_;  ///< of every line
+  std::unique_ptr<Slot[]> slots_;
+  BoundedQueue<Row, kWaiting> finished_;
+  std::atomic<std::uint64_t> next_{0};
+  std::atomic<std::uint64_t> recorded_{0};
+  std::atomic<std::uint64_t> dropped_{0};
+  std::mutex mutex_;  ///< of the end only
+  std::condition_variable ended_;
+  bool ending_ = false;
+  std::thread writer_;
+};
+
+}  // namespace cclgym

@@ -1,0 +1,43 @@
+// What NCCL's collectives, algorithms and protocols are called: by our action spaces, by the CSV of
+// NCCL's example tuner, and by NCCL itself.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "deploy/nccl_plugin/nccl_tuner_abi.h"
+
+namespace cclgym {
+
+/// The collectives that NCCL tunes, by its numbers; names are those of ours and of the CSV.
+inline constexpr std::array<std::string_view, 5> kNcclCollectiveNames{
+    "broadcast", "reduce", "allgather", "reducescatter", "allreduce"};
+
+/// An algorithm, by NCCL's number.
+struct NcclAlgorithmNames {
+  std::string_view ours;  ///< level of the knob "algorithm"; empty: there is none
+  std::string_view csv;
+};
+inline constexpr std::array<NcclAlgorithmNames, CCLGYM_NCCL_ALGORITHMS> kNcclAlgorithmNames{
+    {{"tree", "tree"},
+     {"ring", "ring"},
+     {"", "collnet_direct"},
+     {"", "collnet_chain"},
+     {"nvls", "nvls"},
+     {"nvls-tree", "nvls_tree"},
+     {"pat", "pat"}}};
+/// By NCCL's numbers; in the CSV they are lower case.
+inline constexpr std::array<std::string_view, CCLGYM_NCCL_PROTOCOLS> kNcclProtocolNames{
+    "LL", "LL128", "Simple"};
+
+[[nodiscard]] std::string lower_case(std::string_view text);
+/// NCCL's number of a name in lower case; nothing: no such name.
+[[nodiscard]] std::optional<int> nccl_collective_of(std::string_view name);
+[[nodiscard]] std::optional<int> nccl_algorithm_of_ours(std::string_view name);
+[[nodiscard]] std::optional<int> nccl_algorithm_of_csv(std::string_view name);
+/// Of a protocol, in any case.
+[[nodiscard]] std::optional<int> nccl_protocol_of(std::string_view name);
+
+}  // namespace cclgym

@@ -1,0 +1,213 @@
+// NCCL's tuner plugin: all exported tables, v2 to v6. Nothing here throws or returns anything but
+// success: NCCL takes an error of a tuner for one of the collective. In any doubt the cost table
+// stays as it is, and NCCL chooses. What a communicator's tuner knows is worked out by init and
+// never changes; NCCL 2.30 also asks about calls that it does not make.
+#include <cstdlib>
+#include <exception>
+#include <memory>
+#include <new>
+#include <string>
+
+#include "core/error.hpp"
+#include "core/files/text_file.hpp"
+#include "deploy/nccl_plugin/nccl_tuner_abi.h"
+#include "deploy/nccl_plugin/tuner_choices.hpp"
+#include "deploy/nccl_plugin/tuner_constants.hpp"
+#include "deploy/nccl_plugin/tuner_rows.hpp"
+#include "deploy/runtime/policy_file.hpp"
+
+namespace {
+
+using namespace cclgym;
+
+constexpr std::size_t kMostCsvBytes = std::size_t{16} << 20;
+
+// A line in NCCL's log.
+class Log {
+ public:
+  explicit Log(cclgym_nccl_logger logger) : logger_(logger) {}
+  void info(const char* text) const { say(CCLGYM_NCCL_LOG_INFO, text); }
+  void warn(const char* text) const { say(CCLGYM_NCCL_LOG_WARN, text); }
+
+ private:
+  void say(int level, const char* text) const {
+    if (logger_ == nullptr) return;
+    logger_(level, static_cast<unsigned long>(CCLGYM_NCCL_INIT | CCLGYM_NCCL_TUNING), "cclgym", 0,
+            "TUNER/cclgym: %s", text);
+  }
+  cclgym_nccl_logger logger_;
+};
+
+struct Tuner {
+  std::unique_ptr<const TunerChoices> choices;
+  /// NCCL_ALGO or NCCL_PROTO is set. From v3 on NCCL marks what they exclude; v2 does not say.
+  bool user_chooses = false;
+};
+
+const char* variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr || *value == '\0' ? nullptr : value;
+}
+
+std::unique_ptr<const TunerChoices> read_choices(std::size_t ranks, std::size_t nodes,
+                                                 std::string& said) {
+  const char* policy = variable("CCLGYM_POLICY");
+  const char* csv = variable("CCLGYM_TUNER_CSV");
+  if (policy != nullptr) {
+    const std::string bytes = read_regular_file(policy, kMostPolicyBytes);
+    auto choices =
+        std::make_unique<PolicyChoices>(parse_policy(bytes, policy), policy, ranks, nodes);
+    constexpr char kHex[] = "0123456789abcdef";
+    const std::uint32_t checksum = crc32_of(bytes);
+    said = choices->description() + ", CRC-32 ";
+    for (int shift = 28; shift >= 0; shift -= 4) said += kHex[(checksum >> shift) & 0xfU];
+    if (csv != nullptr) said += "; CCLGYM_TUNER_CSV is passed over";
+    return choices;
+  }
+  if (csv == nullptr) return nullptr;
+  auto choices =
+      std::make_unique<RowChoices>(read_regular_file(csv, kMostCsvBytes), csv, ranks, nodes);
+  said = choices->description();
+  return choices;
+}
+
+// Nothing: NCCL offers none (before v5).
+void change_constants(std::size_t ranks, std::size_t nodes, cclgym_nccl_constants* constants,
+                      const Log& log) {
+  const char* path = variable("CCLGYM_TUNER_CONSTANTS");
+  if (path == nullptr) return;
+  if (constants == nullptr) {
+    log.warn("CCLGYM_TUNER_CONSTANTS needs NCCL 2.28 or newer: NCCL's own constants stay");
+    return;
+  }
+  const TunerConstants read = parse_tuner_constants(read_regular_file(path, kMostCsvBytes), path);
+  const std::string name = path;
+  if (!read.fits(ranks, nodes)) {
+    log.info((name + ": constants for another number of ranks and nodes").c_str());
+    return;
+  }
+  read.apply(*constants);
+  log.info((name + ": " + std::to_string(read.values.size()) + " constants of NCCL's model set")
+               .c_str());
+}
+
+// What `work` throws becomes a line, and NCCL's own behaviour stays.
+template <class Work>
+void guarded(const Log& log, const Work& work) noexcept {
+  try {
+    try {
+      work();
+    } catch (const std::exception& error) {
+      log.warn((std::string(error.what()) + ": NCCL's own choices stay").c_str());
+    }
+  } catch (...) {
+    log.warn("out of memory: NCCL's own choices stay");
+  }
+}
+
+int init(std::size_t ranks, std::size_t nodes, cclgym_nccl_logger logger, void** context,
+         cclgym_nccl_constants* constants) noexcept {
+  const Log log(logger);
+  if (context == nullptr) return CCLGYM_NCCL_SUCCESS;
+  *context = nullptr;
+  guarded(log, [&] { change_constants(ranks, nodes, constants, log); });
+  guarded(log, [&] {
+    auto tuner = std::make_unique<Tuner>();
+    tuner->user_chooses = variable("NCCL_ALGO") != nullptr || variable("NCCL_PROTO") != nullptr;
+    std::string said;
+    tuner->choices = read_choices(ranks, nodes, said);
+    if (tuner->choices == nullptr) return;
+    log.info(said.c_str());
+    *context = tuner.release();
+  });
+  return CCLGYM_NCCL_SUCCESS;
+}
+
+int destroy(void* context) noexcept {
+  delete static_cast<Tuner*>(context);
+  return CCLGYM_NCCL_SUCCESS;
+}
+
+int init_v2(std::size_t ranks, std::size_t nodes, cclgym_nccl_logger logger, void** context) {
+  return init(ranks, nodes, logger, context, nullptr);
+}
+
+int init_v5(void** context, std::uint64_t /*communicator*/, std::size_t ranks, std::size_t nodes,
+            cclgym_nccl_logger logger, cclgym_nccl_nvlink_domains* /*domains*/,
+            cclgym_nccl_constants* constants) {
+  return init(ranks, nodes, logger, context, constants);
+}
+
+// v2 does not say what NCCL can do. Ring can carry out everything, Tree every AllReduce, both with
+// LL and Simple; whether LL128 is safe on the machine, or switches can reduce, is not known here.
+int get_coll_info_v2(void* context, int collective, std::size_t bytes, int /*collnet_support*/,
+                     int /*nvls_support*/, int pipe_ops, int* algorithm, int* protocol,
+                     int* channels) {
+  const auto* tuner = static_cast<const Tuner*>(context);
+  if (tuner == nullptr || tuner->user_chooses || algorithm == nullptr || protocol == nullptr) {
+    return CCLGYM_NCCL_SUCCESS;
+  }
+  const auto wanted = tuner->choices->wanted(collective, bytes, pipe_ops);
+  if (wanted.empty()) return CCLGYM_NCCL_SUCCESS;
+  const TunerChoice& choice = wanted.front();
+  const bool certain =
+      (choice.algorithm == CCLGYM_NCCL_RING ||
+       (choice.algorithm == CCLGYM_NCCL_TREE && collective == CCLGYM_NCCL_ALLREDUCE)) &&
+      choice.protocol != CCLGYM_NCCL_LL128;
+  if (!certain) return CCLGYM_NCCL_SUCCESS;
+  *algorithm = choice.algorithm;
+  *protocol = choice.protocol;
+  if (channels != nullptr && choice.channels > 0) *channels = choice.channels;
+  return CCLGYM_NCCL_SUCCESS;
+}
+
+int get_coll_info_v3(void* context, int collective, std::size_t bytes, int pipe_ops, float** costs,
+                     int algorithms, int protocols, int* channels) {
+  const auto* tuner = static_cast<const Tuner*>(context);
+  if (tuner == nullptr || costs == nullptr) return CCLGYM_NCCL_SUCCESS;
+  const CostTable table{reinterpret_cast<float*>(costs), algorithms, protocols};
+  const TunerChoice choice =
+      first_legal(tuner->choices->wanted(collective, bytes, pipe_ops), table);
+  if (choice.algorithm < 0) return CCLGYM_NCCL_SUCCESS;
+  table.take(choice.algorithm, choice.protocol);
+  if (channels != nullptr && choice.channels > 0) *channels = choice.channels;
+  return CCLGYM_NCCL_SUCCESS;
+}
+
+// Whether buffers are registered is known to each rank alone, and all must decide alike.
+int get_coll_info_v4(void* context, int collective, std::size_t bytes, int pipe_ops, float** costs,
+                     int algorithms, int protocols, int /*registered_buffers*/, int* channels) {
+  return get_coll_info_v3(context, collective, bytes, pipe_ops, costs, algorithms, protocols,
+                          channels);
+}
+
+int get_chunk_size(void* context, int collective, std::size_t bytes, int algorithm, int protocol,
+                   int channels, std::size_t* chunk) {
+  const auto* tuner = static_cast<const Tuner*>(context);
+  if (tuner == nullptr || chunk == nullptr) return CCLGYM_NCCL_SUCCESS;
+  const std::uint64_t channel_bytes = bytes / static_cast<std::size_t>(channels > 1 ? channels : 1);
+  const std::uint32_t wanted =
+      tuner->choices->chunk_bytes(collective, algorithm, protocol, channel_bytes);
+  if (wanted > 0) *chunk = wanted;
+  return CCLGYM_NCCL_SUCCESS;
+}
+
+constexpr const char* kName = "cclgym";
+
+}  // namespace
+
+// NOLINTBEGIN(readability-identifier-naming): the names that NCCL looks for
+extern "C" {
+[[gnu::visibility("default")]] extern const cclgym_nccl_tuner_v2 ncclTunerPlugin_v2;
+[[gnu::visibility("default")]] extern const cclgym_nccl_tuner_v3 ncclTunerPlugin_v3;
+[[gnu::visibility("default")]] extern const cclgym_nccl_tuner_v4 ncclTunerPlugin_v4;
+[[gnu::visibility("default")]] extern const cclgym_nccl_tuner_v5 ncclTunerPlugin_v5;
+[[gnu::visibility("default")]] extern const cclgym_nccl_tuner_v6 ncclTunerPlugin_v6;
+const cclgym_nccl_tuner_v2 ncclTunerPlugin_v2{kName, init_v2, get_coll_info_v2, destroy};
+const cclgym_nccl_tuner_v3 ncclTunerPlugin_v3{kName, init_v2, get_coll_info_v3, destroy};
+const cclgym_nccl_tuner_v4 ncclTunerPlugin_v4{kName, init_v2, get_coll_info_v4, destroy};
+const cclgym_nccl_tuner_v5 ncclTunerPlugin_v5{kName, init_v5, get_coll_info_v4, destroy};
+const cclgym_nccl_tuner_v6 ncclTunerPlugin_v6{kName, init_v5, get_coll_info_v4, destroy,
+                                              get_chunk_size};
+}
+// NOLINTEND(readability-identifier-naming)

@@ -1,0 +1,130 @@
+#include "deploy/runtime/deployed_network.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "core/error.hpp"
+
+namespace cclgym {
+
+void DeployedNetwork::init_state(float* state) const { std::fill_n(state, state_size_, 0.0F); }
+
+void DeployedNetwork::advance(const LaneKernels& kernels, float* state,
+                              const float* observation) const {
+  float* input = state + input_;
+  kernels.normalise(observation, weights_.data() + shift_, weights_.data() + scale_, limit_, input,
+                    observations_);
+  for (std::size_t i = 0; i < encoder_.size(); ++i) {
+    const AffineLayer layer = at(encoder_[i]);
+    const bool last = i + 1 == encoder_.size();
+    // The last one's units are the first of what the LSTM and the heads read. Behind them the lanes
+    // of padding are overwritten by h.
+    float* out = last ? state + recurrent_ : state + buffer_ + (i % 2) * buffer_size_;
+    kernels.affine(layer, layer.bias, input, out, true);
+    input = out;
+  }
+  if (lstm_ == 0) return;
+  float* h = state + recurrent_ + gates_.inputs - lstm_;
+  std::copy_n(state + h_, lstm_, h);
+  const AffineLayer gates = at(gates_);
+  kernels.affine(gates, gates.bias, state + recurrent_, state + gate_, false);
+  kernels.cell(state + gate_, state + c_, state + next_c_, state + next_h_, units_);
+  std::copy_n(state + next_h_, lstm_, h);
+}
+
+void DeployedNetwork::evaluate_head(const LaneKernels& kernels, float* state, std::size_t knob,
+                                    const std::int32_t* action) const {
+  const Head& head = heads_[knob];
+  const AffineLayer hidden = at(head.hidden);
+  float* start = state + start_;
+  std::copy_n(hidden.bias, hidden.rows, start);
+  for (std::size_t j = 0; j < knob; ++j) {
+    const float* choice =
+        weights_.data() + head.choices[j] + static_cast<std::size_t>(action[j]) * hidden.rows;
+    for (std::size_t i = 0; i < hidden.rows; ++i) start[i] += choice[i];
+  }
+  kernels.affine(hidden, start, state + recurrent_, state + hidden_, true);
+  const AffineLayer out = at(head.out);
+  kernels.affine(out, out.bias, state + hidden_, state + head.logits_at, false);
+}
+
+std::uint32_t DeployedNetwork::allowed_levels(std::size_t knob, const std::uint8_t* allowed) const {
+  const Head& head = heads_[knob];
+  const auto all = static_cast<std::uint32_t>((std::uint64_t{1} << head.levels) - 1);
+  if (allowed == nullptr) return all;
+  std::uint32_t bits = 0;
+  for (std::size_t level = 0; level < head.levels; ++level) {
+    if (allowed[head.first_logit + level] != 0) bits |= std::uint32_t{1} << level;
+  }
+  return bits;
+}
+
+std::size_t DeployedNetwork::likeliest(const float* logits, std::uint32_t legal) const {
+  auto best = static_cast<std::size_t>(std::countr_zero(legal));
+  for (std::uint32_t rest = legal & (legal - 1); rest != 0; rest &= rest - 1) {
+    const auto level = static_cast<std::size_t>(std::countr_zero(rest));
+    if (logits[level] > logits[best]) best = level;
+  }
+  return best;
+}
+
+DecisionFault DeployedNetwork::decide(const LaneKernels& kernels, float* state,
+                                      const float* observation, const MaskTree* rules,
+                                      const std::uint8_t* allowed, std::int32_t* action) const {
+  for (std::size_t i = 0; i < observations_; ++i) {
+    if (!std::isfinite(observation[i])) return DecisionFault::Observation;
+  }
+  const std::size_t knobs = heads_.size();
+  // Otherwise the search below would try all that comes before such a knob.
+  for (std::size_t knob = 0; knob < knobs; ++knob) {
+    if (allowed_levels(knob, allowed) == 0) return DecisionFault::NoLegalAction;
+  }
+  advance(kernels, state, observation);
+
+  std::int32_t chosen[kMostKnobs];
+  std::uint32_t left[kMostKnobs];  // levels of a knob that may still be tried
+  std::size_t node[kMostKnobs];
+  const auto enter = [&](std::size_t knob) {
+    left[knob] = allowed_levels(knob, allowed);
+    if (rules != nullptr) {
+      node[knob] = knob == 0 ? 0
+                             : mask_child((*rules)[node[knob - 1]],
+                                          static_cast<std::size_t>(chosen[knob - 1]));
+      left[knob] &= (*rules)[node[knob]].levels;
+    }
+    // Where there is no choice, there is nothing to compute.
+    if (std::popcount(left[knob]) > 1) {
+      evaluate_head(kernels, state, knob, chosen);
+    } else {
+      std::fill_n(state + heads_[knob].logits_at, heads_[knob].levels, 0.0F);
+    }
+  };
+  enter(0);
+  for (std::size_t knob = 0; knob < knobs;) {
+    if (left[knob] == 0) {
+      // `allowed` forbids all that the rules allow here: back to the choice before.
+      if (knob == 0) return DecisionFault::NoLegalAction;
+      --knob;
+      left[knob] &= ~(std::uint32_t{1} << static_cast<std::size_t>(chosen[knob]));
+      continue;
+    }
+    chosen[knob] = static_cast<std::int32_t>(likeliest(state + heads_[knob].logits_at, left[knob]));
+    if (++knob < knobs) enter(knob);
+  }
+  std::copy_n(chosen, knobs, action);
+  std::copy_n(state + next_h_, units_, state + h_);
+  std::copy_n(state + next_c_, units_, state + c_);
+  return DecisionFault::None;
+}
+
+void DeployedNetwork::last_logits(const float* state, std::span<float> out) const {
+  for (const Head& head : heads_) {
+    for (std::size_t level = 0; level < head.levels; ++level) {
+      const std::size_t place = head.first_logit + level;
+      if (place < out.size()) out[place] = state[head.logits_at + level];
+    }
+  }
+}
+
+}  // namespace cclgym

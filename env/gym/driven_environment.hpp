@@ -1,0 +1,91 @@
+// An environment under test: inside EnvChecker only.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "env/gym/environment.hpp"
+
+namespace cclgym {
+
+/// What came of a reset or a step, copied. Compared by bits, so that NaN equals itself.
+struct StepRecord {
+  std::vector<float> observation;
+  std::vector<std::uint8_t> action_mask;
+  std::vector<double> info;
+  StepOutcome outcome;
+};
+/// "" if the records have the same bits, else what differs first: "observation 3: 0.5, not 0.25".
+[[nodiscard]] std::string difference(const StepRecord& found, const StepRecord& expected);
+
+/// Sentences without repetition: a fault shows at every step.
+class Problems {
+ public:
+  void add(std::string problem);
+  [[nodiscard]] const std::vector<std::string>& list() const { return list_; }
+
+ private:
+  std::vector<std::string> list_;
+};
+
+/// Runs an environment in two sets of buffers by turns, filled with rubbish before each call, and
+/// reports rubbish that is still there and values outside of their spaces.
+class DrivenEnvironment {
+ public:
+  DrivenEnvironment(std::unique_ptr<Environment> environment, Problems& problems);
+
+  [[nodiscard]] Environment& environment() { return *environment_; }
+  [[nodiscard]] const EnvironmentSpec& spec() const { return environment_->spec(); }
+  const StepRecord& reset(std::optional<std::uint64_t> seed, const YamlValue& options = {});
+  const StepRecord& step(std::span<const std::int32_t> action);
+  /// Draws a legal action of the present state into `out`, checking the conditional masks on the
+  /// way.
+  void choose(Random& random, std::span<std::int32_t> out);
+  /// Whether an action in the space is legal now.
+  [[nodiscard]] bool legal(std::span<const std::int32_t> action) const;
+  /// Does the step throw Error and leave the buffers alone? If it throws something else, or
+  /// nothing, or writes, reports "WHAT …" and returns false.
+  template <class Error>
+  bool refuses(std::span<const std::int32_t> action, const std::string& what);
+  [[nodiscard]] const StepRecord& last() const { return last_; }
+
+ private:
+  StepBuffers next_buffers();
+  const StepRecord& take(const StepBuffers& out, const StepOutcome& outcome, const char* method);
+
+  std::unique_ptr<Environment> environment_;
+  Problems& problems_;
+  OwnedBuffers buffers_[2];
+  std::size_t turn_ = 0;
+  StepRecord last_;
+  std::vector<std::uint8_t> segment_;
+};
+
+template <class Error>
+bool DrivenEnvironment::refuses(std::span<const std::int32_t> action, const std::string& what) {
+  const StepBuffers out = next_buffers();
+  const auto bytes_of = [](const auto& span) {
+    const auto bytes = std::as_bytes(span);
+    return std::vector<std::byte>(bytes.begin(), bytes.end());
+  };
+  const auto observation = bytes_of(out.observation);
+  const auto action_mask = bytes_of(out.action_mask);
+  const auto info = bytes_of(out.info);
+  try {
+    environment_->step(action, out);
+    problems_.add(what + " is not refused");
+    return false;
+  } catch (const Error&) {
+  } catch (const std::exception& error) {
+    problems_.add(what + " throws another exception than it should: " + error.what());
+    return false;
+  }
+  if (observation != bytes_of(out.observation) || action_mask != bytes_of(out.action_mask) ||
+      info != bytes_of(out.info)) {
+    problems_.add(what + " is refused, but not before buffers are written");
+    return false;
+  }
+  return true;
+}
+
+}  // namespace cclgym

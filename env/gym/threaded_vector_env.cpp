@@ -1,0 +1,103 @@
+#include "env/gym/threaded_vector_env.hpp"
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <stdexcept>
+#include <thread>
+
+namespace cclgym {
+
+// A command is a new round: the threads wait for one, do their share, and report. The caller's
+// thread is worker 0.
+class ThreadedVectorEnv::Pool {
+ public:
+  Pool(ThreadedVectorEnv& owner, std::size_t workers) : owner_(owner), workers_(workers) {
+    try {
+      for (std::size_t worker = 1; worker < workers; ++worker) {
+        threads_.emplace_back([this, worker] { work(worker); });
+      }
+    } catch (...) {  // the system has no more threads
+      stop();
+      throw;
+    }
+  }
+  Pool(const Pool&) = delete;
+  Pool& operator=(const Pool&) = delete;
+  ~Pool() { stop(); }
+
+  [[nodiscard]] std::size_t workers() const { return workers_; }
+
+  void run(Command command) {
+    {
+      const std::lock_guard lock(mutex_);
+      command_ = command;
+      working_ = threads_.size();
+      ++round_;
+    }
+    begun_.notify_all();
+    run_share(command, 0);
+    std::unique_lock lock(mutex_);
+    done_.wait(lock, [this] { return working_ == 0; });
+  }
+
+ private:
+  /// Neighbours together: their rows are beside each other in memory.
+  void run_share(Command command, std::size_t worker) {
+    const std::size_t end = owner_.size() * (worker + 1) / workers_;
+    for (std::size_t i = owner_.size() * worker / workers_; i < end; ++i) {
+      owner_.run_one(command, i);
+    }
+  }
+
+  void work(std::size_t worker) {
+    std::uint64_t seen = 0;
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      begun_.wait(lock, [&] { return stopping_ || round_ != seen; });
+      if (stopping_) return;
+      seen = round_;
+      const Command command = command_;
+      lock.unlock();
+      run_share(command, worker);
+      lock.lock();
+      if (--working_ == 0) done_.notify_one();
+    }
+  }
+
+  void stop() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    begun_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+  ThreadedVectorEnv& owner_;
+  std::size_t workers_;
+  std::mutex mutex_;
+  std::condition_variable begun_;
+  std::condition_variable done_;
+  Command command_ = Command::Reset;
+  std::uint64_t round_ = 0;
+  std::size_t working_ = 0;
+  bool stopping_ = false;
+  std::vector<std::thread> threads_;
+};
+
+ThreadedVectorEnv::ThreadedVectorEnv(const std::vector<EnvironmentMaker>& makers,
+                                     std::size_t workers, Autoreset autoreset)
+    : VectorEnv(makers, autoreset) {
+  if (workers < 1) throw std::invalid_argument("ThreadedVectorEnv: no worker");
+  pool_ = std::make_unique<Pool>(*this, std::min(workers, size()));
+}
+
+ThreadedVectorEnv::~ThreadedVectorEnv() = default;
+
+std::size_t ThreadedVectorEnv::workers() const { return pool_->workers(); }
+
+void ThreadedVectorEnv::run_all(Command command) { pool_->run(command); }
+
+}  // namespace cclgym

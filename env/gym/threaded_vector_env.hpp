@@ -1,0 +1,29 @@
+// Vector environments in threads.
+#pragma once
+
+#include <memory>
+
+#include "env/gym/vector_env.hpp"
+
+namespace cclgym {
+
+/// Workers share the environments, each a block of them: the caller's thread, and threads that live
+/// as long as the object. The results are the same bits as SyncVectorEnv's, for any number of
+/// workers.
+class ThreadedVectorEnv : public VectorEnv {
+ public:
+  /// `workers` >= 1; more than environments are not started.
+  ThreadedVectorEnv(const std::vector<EnvironmentMaker>& makers, std::size_t workers,
+                    Autoreset autoreset = Autoreset::NextStep);
+  ~ThreadedVectorEnv() override;
+
+  [[nodiscard]] std::size_t workers() const;
+
+ private:
+  void run_all(Command command) override;
+
+  class Pool;
+  std::unique_ptr<Pool> pool_;
+};
+
+}  // namespace cclgym

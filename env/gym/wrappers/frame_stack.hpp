@@ -1,0 +1,29 @@
+#pragma once
+
+#include <vector>
+
+#include "env/gym/wrapper.hpp"
+
+namespace cclgym {
+
+/// Observations are the last `frames` ones of the environment, oldest first: shape (frames, …). A
+/// reset fills all of them with its observation.
+class FrameStack : public Wrapper {
+ public:
+  /// Throws std::invalid_argument if the observation space is not a Box, or frames < 1.
+  FrameStack(std::unique_ptr<Environment> inner, std::size_t frames);
+
+  [[nodiscard]] const EnvironmentSpec& spec() const override { return spec_; }
+  using Wrapper::reset;
+  void reset(std::optional<std::uint64_t> seed, const YamlValue& options,
+             const StepBuffers& out) override;
+  StepOutcome step(std::span<const std::int32_t> action, const StepBuffers& out) override;
+
+ private:
+  EnvironmentSpec spec_;
+  std::size_t frames_;
+  std::vector<float> frame_;  ///< the newest
+  std::vector<float> stack_;  ///< all, oldest first
+};
+
+}  // namespace cclgym

@@ -1,0 +1,419 @@
+#include "env/tuning/actions/tuning_action.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+
+#include "collectives/library/algorithm.hpp"
+#include "core/error.hpp"
+#include "core/units.hpp"
+#include "sim/call/config_options.hpp"
+#include "sim/lowering/transfer_cost.hpp"
+#include "sim/simulator.hpp"
+#include "sim/tuners/openmpi_algorithms.hpp"
+
+namespace cclgym {
+
+namespace {
+
+constexpr std::string_view kFlat = "flat";
+constexpr std::string_view kHierarchical = "hierarchical";
+
+// New programs go to the end: the order is that of the levels of the action.
+constexpr TunedProgram kPrograms[] = {
+    {"ring", "ring", kFlat},
+    {"tree", "tree", kFlat},
+    {"pat", "pat", kFlat},
+    {"naive", "naive", kFlat},
+    {"all-pairs", "all-pairs", kFlat},
+    {"one-step", "one-step", kFlat},
+    {"recursive-doubling", "recursive-doubling", kFlat},
+    {"recursive-halving", "recursive-halving", kFlat},
+    {"halving-doubling", "halving-doubling", kFlat},
+    {"spread-ring", "spread-ring", kFlat},
+    {"chain", "chain", kFlat},
+    {"hierarchical", kHierarchical, "pipelined"},
+    {"hierarchical-composed", kHierarchical, "composed"},
+    {"hierarchical-all-pairs", kHierarchical, "all-pairs"},
+    {"two-step", kHierarchical, "pipelined"},
+    {"two-step-composed", kHierarchical, "composed"},
+    {"three-step", kHierarchical, "gateway"},
+    {"all-to-next", kHierarchical, "pipelined"},
+    {"nvls", "nvls", kFlat},
+    {"nvls-tree", "nvls-tree", kFlat},
+};
+// What NCCL itself has.
+constexpr std::string_view kOfNccl[] = {"ring", "tree", "pat", "naive", "nvls", "nvls-tree"};
+
+constexpr std::int32_t kChannels[] = {1, 2, 4, 8, 16, 24, 32};
+constexpr std::int32_t kInstances[] = {1, 2, 4, 8, 16, 24};
+// 0: NCCL's own number.
+constexpr std::int32_t kThreads[] = {0, 256, 128, 64};
+// What the protocol has; no chunks; bytes.
+constexpr std::uint64_t kOfProtocolChunk = 0;
+constexpr std::uint64_t kWholeChunk = 1;
+constexpr std::uint64_t kChunks[] = {kOfProtocolChunk, kWholeChunk, 32 << 10,
+                                     128 << 10,        512 << 10,   2 << 20};
+constexpr int kMostChannels = 32;
+
+std::size_t at(Knob knob) { return static_cast<std::size_t>(knob); }
+
+bool of_nccl(std::string_view program) {
+  return std::ranges::find(kOfNccl, program) != std::end(kOfNccl);
+}
+
+// Of kPrograms.
+bool has_program(ActionProfile profile, std::string_view program) {
+  return profile == ActionProfile::Offline ||
+         (profile != ActionProfile::OpenMpi && of_nccl(program));
+}
+
+const AlgorithmInfo* library_entry(std::string_view name) {
+  for (const AlgorithmInfo& info : algorithm_infos()) {
+    if (info.name == name) return &info;
+  }
+  return nullptr;
+}
+
+std::uint8_t library_index(std::string_view name) {
+  return static_cast<std::uint8_t>(library_entry(name) - algorithm_infos().data());
+}
+
+std::int32_t level_index(const std::vector<std::string>& levels, std::string_view name) {
+  const auto found = std::ranges::find(levels, name);
+  return found == levels.end() ? -1 : static_cast<std::int32_t>(found - levels.begin());
+}
+
+// Do programs that differ only in their threads and protocol fit the GPUs? What takes time is to
+// count the thread blocks; more of them fit the fewer threads they have.
+class ResidentCheck {
+ public:
+  ResidentCheck(const CallSite& site, CollectiveKind collective)
+      : site_(site), call_{.collective = collective, .bytes = 0} {}
+
+  bool fits(const PlainConfig& plain) {
+    const Fabric& fabric = *site_.fabrics.front();
+    const int limit = site_.cost_model.resident_thread_blocks(plain.threads);
+    if (limit != 0 && limit <= too_few_) return false;
+    if (limit == 0 || limit >= enough_) return true;
+    const Config config = full_config(plain);
+    const bool fit = config_misfit(call_, config, fabric.ranks()).empty() &&
+                     resident_misfit(call_, config, fabric, site_.cost_model).empty();
+    (fit ? enough_ : too_few_) = limit;
+    return fit;
+  }
+
+ private:
+  const CallSite& site_;
+  Call call_;
+  int too_few_ = 0;
+  int enough_ = std::numeric_limits<int>::max();
+};
+
+void add_level(std::vector<std::string>& levels, std::string_view name) {
+  if (level_index(levels, name) < 0) levels.emplace_back(name);
+}
+
+}  // namespace
+
+std::string_view to_string(Knob knob) {
+  constexpr std::string_view kNames[] = {"algorithm", "inter",   "protocol", "channels",
+                                         "instances", "threads", "chunk",    "nic"};
+  return kNames[at(knob)];
+}
+
+const std::vector<std::string>& action_profile_names() {
+  static const std::vector<std::string> names{"stock-nccl", "nccl-2.30", "offline", "openmpi"};
+  return names;
+}
+
+std::vector<std::string> default_tuners(ActionProfile profile) {
+  return {profile == ActionProfile::OpenMpi ? "openmpi-default" : "nccl-default"};
+}
+
+std::span<const TunedProgram> tuned_programs() { return kPrograms; }
+
+namespace {
+
+bool runs_there(std::string_view tuner, const TunerSite& site) {
+  try {
+    (void)make_tuner(std::string(tuner), site);
+    return true;
+  } catch (const UserError&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+TuningActions::TuningActions(std::shared_ptr<const CallSite> site, const Options& options)
+    : site_(std::move(site)),
+      options_(options),
+      tuner_names_(options.tuners),
+      profile_(options.profile) {
+  const TunerSite where{.fabric = site_->fabrics.front(),
+                        .fabric_label = options.fabric_label,
+                        .cost_model = site_->cost_model,
+                        .where = options.where};
+  for (const std::string& name : tuner_names_) {
+    if (!is_tuner(name)) (void)make_tuner(name, where);  // says what is wrong
+    try {
+      tuners_.push_back(make_tuner(name, where));
+    } catch (const UserError&) {
+      // NCCL does not run on every fabric. A table that cannot be read is a mistake, and so is a
+      // release that is not modelled, wherever NCCL runs.
+      constexpr std::string_view kNewest = "nccl-default";
+      if (!name.starts_with(kNewest) || runs_there(kNewest, where)) throw;
+      tuners_.push_back(nullptr);
+    }
+  }
+  knobs_ = {Knob::Algorithm, Knob::Protocol, Knob::Channels};
+  if (profile_ == ActionProfile::Nccl230) knobs_.push_back(Knob::Chunk);
+  if (profile_ == ActionProfile::Offline) {
+    knobs_ = {Knob::Algorithm, Knob::Inter,   Knob::Protocol, Knob::Channels,
+              Knob::Instances, Knob::Threads, Knob::Chunk,    Knob::Nic};
+  }
+  if (profile_ == ActionProfile::OpenMpi) knobs_ = {Knob::Algorithm, Knob::Chunk};
+  name_levels();
+  limit_levels(options.limits);
+  offer_ = offer(options);
+  std::vector<std::int32_t> counts;
+  for (const Knob knob : knobs_) counts.push_back(static_cast<std::int32_t>(levels(knob).size()));
+  space_ = MultiDiscrete(counts);
+  const auto& wanted = options.collectives;
+  for (const CollectiveKind collective : all_collectives()) {
+    const bool used = wanted.empty() || std::ranges::find(wanted, collective) != wanted.end();
+    legal_.push_back(used ? enumerate(collective) : Legal{});
+  }
+}
+
+void TuningActions::name_levels() {
+  levels_[at(Knob::Algorithm)] = tuner_names_;
+  for (const TunedProgram& program : kPrograms) {
+    if (!has_program(profile_, program.algorithm_name)) continue;
+    add_level(levels_[at(Knob::Algorithm)], program.algorithm);
+  }
+  if (profile_ == ActionProfile::OpenMpi) {
+    for (const OpenMpiAlgorithm& row : openmpi_algorithms()) {
+      add_level(levels_[at(Knob::Algorithm)], row.algorithm);
+    }
+  }
+  for (const TunedProgram& program : kPrograms) {
+    add_level(levels_[at(Knob::Inter)], program.inter);
+  }
+  for (const Protocol protocol : all_protocols()) {
+    levels_[at(Knob::Protocol)].emplace_back(to_string(protocol));
+  }
+  for (const std::int32_t channels : kChannels) {
+    levels_[at(Knob::Channels)].push_back(std::to_string(channels));
+  }
+  for (const std::int32_t instances : kInstances) {
+    levels_[at(Knob::Instances)].push_back(std::to_string(instances));
+  }
+  for (const std::int32_t threads : kThreads) {
+    levels_[at(Knob::Threads)].push_back(threads == 0 ? "nccl" : std::to_string(threads));
+  }
+  for (const std::uint64_t chunk : kChunks) {
+    if (profile_ == ActionProfile::OpenMpi && chunk == kOfProtocolChunk) continue;
+    levels_[at(Knob::Chunk)].push_back(chunk == kOfProtocolChunk ? "protocol"
+                                       : chunk == kWholeChunk    ? "whole"
+                                                                 : format_bytes(chunk));
+  }
+  levels_[at(Knob::Nic)] = {"fabric", "round-robin", "single-nic"};
+}
+
+TuningActions::Legal TuningActions::enumerate(CollectiveKind collective) const {
+  Legal legal;
+  legal.programs.assign(levels(Knob::Algorithm).size() * levels(Knob::Inter).size(), -1);
+  for (std::size_t tuner = 0; tuner < tuners_.size(); ++tuner) {
+    if (!tuners_[tuner] || !tuners_[tuner]->chooses_for(collective)) continue;
+    Levels levels{};
+    levels[at(Knob::Algorithm)] = static_cast<std::int32_t>(tuner);
+    if (allowed(Knob::Algorithm, levels[at(Knob::Algorithm)])) add_action(levels, legal);
+  }
+  for (const TunedProgram& program : kPrograms) add_program(collective, program, legal);
+  if (profile_ == ActionProfile::OpenMpi) add_openmpi_programs(collective, legal);
+  index(legal);
+  return legal;
+}
+
+void TuningActions::add_program(CollectiveKind collective, const TunedProgram& program,
+                                Legal& legal) const {
+  if (!has_program(profile_, program.algorithm_name)) return;
+  const AlgorithmInfo* info = library_entry(program.algorithm_name);
+  const Fabric& fabric = *site_->fabrics.front();
+  if (info == nullptr || !supports(*info, collective) ||
+      rank_misfit(program.algorithm_name, fabric.ranks()) ||
+      !switch_misfit(program.algorithm_name, fabric).empty()) {
+    return;
+  }
+  if (program.inter != kFlat && (fabric.servers() < 2 || !fabric.ranks_per_server())) return;
+  const bool interpreted = info->runtime == Runtime::Interpreter;
+  const bool offline = profile_ == ActionProfile::Offline;
+  const bool chunks = offline || profile_ == ActionProfile::Nccl230;
+  const std::uint8_t library = library_index(program.algorithm_name);
+  Levels levels{};
+  levels[at(Knob::Algorithm)] = level_index(this->levels(Knob::Algorithm), program.algorithm);
+  levels[at(Knob::Inter)] = level_index(this->levels(Knob::Inter), program.inter);
+  legal.programs[place_of(levels)] = library;
+  for (const Knob knob : {Knob::Algorithm, Knob::Inter}) {
+    if (!allowed(knob, levels[at(knob)])) return;
+  }
+  const auto each = [&](Knob knob, std::size_t count, const auto& visit) {
+    for (std::size_t level = 0; level < count; ++level) {
+      if (!allowed(knob, static_cast<std::int32_t>(level))) continue;
+      levels[at(knob)] = static_cast<std::int32_t>(level);
+      visit(level);
+    }
+    levels[at(knob)] = 0;
+  };
+  const auto with_chunks = [&] {
+    each(Knob::Chunk, chunks ? std::size(kChunks) : 1, [&](std::size_t chunk) {
+      if (!offline && chunk_of(chunk) == kWholeChunk) return;
+      const auto protocol = static_cast<Protocol>(levels[at(Knob::Protocol)]);
+      if (!chunk_fits(chunk, protocol)) return;
+      each(Knob::Nic, offline ? site_->fabrics.size() : 1,
+           [&](std::size_t) { add_action(levels, legal); });
+    });
+  };
+  each(Knob::Channels, std::size(kChannels), [&](std::size_t channels) {
+    each(Knob::Instances, offline && interpreted ? std::size(kInstances) : 1, [&](std::size_t r) {
+      if (kChannels[channels] * kInstances[r] > kMostChannels) return;
+      ResidentCheck resident(*site_, collective);
+      each(Knob::Threads, offline ? std::size(kThreads) : 1, [&](std::size_t) {
+        each(Knob::Protocol, kProtocols, [&](std::size_t protocol) {
+          if (offer_ && !offer_->has(collective, program.algorithm_name, Protocol(protocol)))
+            return;
+          if (resident.fits(config_of(library, levels))) with_chunks();
+        });
+      });
+    });
+  });
+}
+
+void TuningActions::add_openmpi_programs(CollectiveKind collective, Legal& legal) const {
+  const int ranks = site_->fabrics.front()->ranks();
+  for (const std::string& name : levels(Knob::Algorithm)) {
+    const AlgorithmInfo* info = library_entry(name);  // tuners are none
+    if (info == nullptr || !supports(*info, collective) || rank_misfit(name, ranks)) continue;
+    Levels levels{};
+    levels[at(Knob::Algorithm)] = level_index(this->levels(Knob::Algorithm), name);
+    const std::uint8_t library = library_index(name);
+    for (std::size_t chunk = 0; chunk < this->levels(Knob::Chunk).size(); ++chunk) {
+      levels[at(Knob::Chunk)] = static_cast<std::int32_t>(chunk);
+      if (!allowed(Knob::Algorithm, levels[at(Knob::Algorithm)])) continue;
+      if (!allowed(Knob::Chunk, levels[at(Knob::Chunk)])) continue;
+      const PlainConfig config = config_of(library, levels);
+      if (find_openmpi_algorithm(collective, name, config.tile_bytes) == nullptr) continue;
+      if (!ResidentCheck(*site_, collective).fits(config)) continue;
+      legal.programs[place_of(levels)] = library;
+      add_action(levels, legal);
+    }
+  }
+}
+
+void TuningActions::add_action(const Levels& levels, Legal& legal) const {
+  for (const Knob knob : knobs_) legal.actions.push_back(levels[at(knob)]);
+}
+
+// Sorts the actions, and makes the tree of their prefixes: breadth first, so that the children of a
+// node lie together.
+void TuningActions::index(Legal& legal) const {
+  const std::size_t n = knobs_.size();
+  std::vector<std::span<const std::int32_t>> rows;
+  for (std::size_t i = 0; i < legal.actions.size(); i += n) {
+    rows.emplace_back(legal.actions.data() + i, n);
+  }
+  std::ranges::sort(rows,
+                    [](auto a, auto b) { return std::ranges::lexicographical_compare(a, b); });
+  std::vector<std::int32_t> sorted;
+  for (const auto& row : rows) sorted.insert(sorted.end(), row.begin(), row.end());
+  legal.actions = std::move(sorted);
+
+  std::size_t offset = 0;
+  std::vector<std::size_t> offsets;
+  for (const Discrete& dimension : space_.dimensions) {
+    offsets.push_back(offset);
+    offset += static_cast<std::size_t>(dimension.n);
+  }
+  legal.marginal.assign(offset, 0);
+  struct Range {
+    std::size_t begin;
+    std::size_t end;
+  };
+  std::vector<Range> ranges{{0, rows.size()}};
+  for (std::size_t depth = 0; depth < n; ++depth) {
+    std::vector<Range> below;
+    std::size_t child = legal.prefixes.size() + ranges.size();
+    for (const Range& range : ranges) {
+      Prefix prefix{.first_child = static_cast<std::uint32_t>(child)};
+      for (std::size_t row = range.begin; row < range.end;) {
+        const std::int32_t value = legal.actions[row * n + depth];
+        prefix.values |= 1U << static_cast<unsigned>(value);
+        legal.marginal[offsets[depth] + static_cast<std::size_t>(value)] = 1;
+        const std::size_t begin = row;
+        while (row < range.end && legal.actions[row * n + depth] == value) ++row;
+        below.push_back({begin, row});
+        ++child;
+      }
+      legal.prefixes.push_back(prefix);
+    }
+    ranges = std::move(below);
+  }
+}
+
+// OpenMPI's levels begin with whole messages.
+std::uint64_t TuningActions::chunk_of(std::size_t level) const {
+  return kChunks[level + (profile_ == ActionProfile::OpenMpi ? 1 : 0)];
+}
+
+bool TuningActions::chunk_fits(std::size_t level, Protocol protocol) const {
+  const std::uint64_t chunk = chunk_of(level);
+  if (chunk == kOfProtocolChunk) return true;
+  const ProtocolCost& cost = site_->cost_model.protocols[static_cast<std::size_t>(protocol)];
+  // Without slots, "protocol" is "whole".
+  if (site_->cost_model.hockney || cost.slot_bytes == 0 || cost.slots == 0) return false;
+  return chunk == kWholeChunk ||
+         2 * chunk <= cost.slot_bytes * static_cast<std::uint64_t>(cost.slots);
+}
+
+// A connection's FIFO is as large as it is; smaller chunks are more of them.
+void TuningActions::set_chunk(PlainConfig& config, std::size_t level) const {
+  const ProtocolCost& cost = site_->cost_model.protocols[static_cast<std::size_t>(config.protocol)];
+  const std::uint64_t chunk = chunk_of(level);
+  if (chunk == kWholeChunk) return;
+  if (profile_ == ActionProfile::OpenMpi) {  // a socket takes any number of segments
+    config.tile_bytes = chunk;
+    return;
+  }
+  if (chunk == kOfProtocolChunk) {
+    config.tile_bytes = cost.tile_bytes();
+    config.slots = static_cast<std::uint8_t>(cost.tile_slots());
+    return;
+  }
+  const std::uint64_t fifo = cost.slot_bytes * static_cast<std::uint64_t>(cost.slots);
+  config.tile_bytes = chunk;
+  config.slots = static_cast<std::uint8_t>(std::clamp<std::uint64_t>(fifo / chunk, 1, kMostSlots));
+}
+
+PlainConfig TuningActions::config_of(std::uint8_t program, const Levels& levels) const {
+  const auto level = [&](Knob knob) { return static_cast<std::size_t>(levels[at(knob)]); };
+  PlainConfig config;
+  config.program = program;
+  config.protocol = profile_ == ActionProfile::OpenMpi
+                        ? Protocol::Simple
+                        : static_cast<Protocol>(level(Knob::Protocol));
+  config.channels = static_cast<std::uint16_t>(kChannels[level(Knob::Channels)]);
+  config.instances = static_cast<std::uint16_t>(kInstances[level(Knob::Instances)]);
+  config.threads = static_cast<std::uint16_t>(kThreads[level(Knob::Threads)]);
+  if (config.threads == 0) {
+    // NCCL_LL128_MAX_NTHREADS and NCCL_SIMPLE_MAX_NTHREADS (src/include/device.h).
+    const bool nccl = algorithm_infos()[program].runtime == Runtime::Nccl;
+    config.threads = nccl && config.protocol == Protocol::LL128 ? 640 : 512;
+  }
+  config.binding = static_cast<std::uint8_t>(level(Knob::Nic));
+  set_chunk(config, level(Knob::Chunk));
+  return config;
+}
+
+}  // namespace cclgym

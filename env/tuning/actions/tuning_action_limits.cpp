@@ -1,0 +1,107 @@
+// What keeps actions out: levels that the user leaves out, what NCCL has not, and why a given
+// action is not legal.
+#include <algorithm>
+#include <bit>
+#include <fmt/format.h>
+
+#include "core/error.hpp"
+#include "env/tuning/actions/tuning_action.hpp"
+
+namespace cclgym {
+
+namespace {
+
+constexpr std::string_view kNcclDefault = "nccl-default";
+
+std::string_view release_of(std::string_view tuner) {
+  return tuner.size() > kNcclDefault.size() ? tuner.substr(kNcclDefault.size() + 1)
+                                            : std::string_view{};
+}
+
+// "Simple alone", "LL or Simple", "1, 2 or 4".
+std::string alternatives(const std::vector<std::string>& names) {
+  if (names.size() == 1) return names.front() + " alone";
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (i > 0) text += i + 1 < names.size() ? ", " : " or ";
+    text += names[i];
+  }
+  return text;
+}
+
+}  // namespace
+
+void TuningActions::limit_levels(const std::vector<KnobLimit>& limits) {
+  allowed_.fill(~0U);
+  for (const KnobLimit& limit : limits) {
+    std::vector<std::string> names;
+    for (const Knob knob : knobs_) names.emplace_back(to_string(knob));
+    const auto found = std::ranges::find(names, limit.knob);
+    if (found == names.end()) {
+      throw UserError(limit.where, unknown_name_message("knob", limit.knob, names));
+    }
+    const Knob knob = knobs_[static_cast<std::size_t>(found - names.begin())];
+    std::uint32_t& allowed = allowed_[static_cast<std::size_t>(knob)];
+    allowed = 0;
+    for (const KnobLimit::Level& wanted : limit.levels) {
+      const auto level = std::ranges::find(levels(knob), wanted.name);
+      if (level == levels(knob).end()) {
+        throw UserError(wanted.where, unknown_name_message(fmt::format("level of {}", limit.knob),
+                                                           wanted.name, levels(knob)));
+      }
+      allowed |= 1U << static_cast<unsigned>(level - levels(knob).begin());
+    }
+  }
+}
+
+std::optional<NcclOffer> TuningActions::offer(const Options& options) const {
+  if (!options.as_nccl) return std::nullopt;
+  if (profile_ != ActionProfile::StockNccl && profile_ != ActionProfile::Nccl230) {
+    throw UserError(
+        options.as_nccl_where,
+        fmt::format("profile {} has programs that are not NCCL's; what NCCL has is known for "
+                    "stock-nccl and nccl-2.30",
+                    action_profile_names()[static_cast<std::size_t>(profile_)]));
+  }
+  const auto named = std::ranges::find_if(
+      tuner_names_, [](const std::string& name) { return name.starts_with(kNcclDefault); });
+  try {
+    const std::string_view release =
+        named != tuner_names_.end() ? release_of(*named) : std::string_view{};
+    const NcclVersion version = release.empty() ? kNewestNccl : parse_nccl_version(release);
+    return NcclOffer(version, *site_->fabrics.front());
+  } catch (const UserError& error) {
+    throw UserError(options.as_nccl_where, fmt::format("what NCCL has there is not known: {}",
+                                                       std::string_view(error.what())));
+  }
+}
+
+std::string TuningActions::misfit(CollectiveKind collective,
+                                  std::span<const std::int32_t> action) const {
+  const std::vector<Prefix>& prefixes = of(collective).prefixes;
+  if (prefixes.empty() || prefixes.front().values == 0) {
+    return fmt::format("nothing carries out {}", to_string(collective));
+  }
+  std::size_t node = 0;
+  for (std::size_t depth = 0; depth < knobs_.size(); ++depth) {
+    const std::uint32_t values = prefixes[node].values;
+    const auto value = static_cast<unsigned>(action[depth]);
+    if (((values >> value) & 1U) != 0) {
+      node = prefixes[node].first_child +
+             static_cast<std::uint32_t>(std::popcount(values & ((1U << value) - 1U)));
+      continue;
+    }
+    std::vector<std::string> legal;
+    const std::vector<std::string>& names = levels(knobs_[depth]);
+    for (std::size_t level = 0; level < names.size(); ++level) {
+      if (((values >> level) & 1U) != 0) legal.push_back(names[level]);
+    }
+    const std::string before =
+        depth == 0 ? std::string(to_string(collective)) : "'" + describe(action.first(depth)) + "'";
+    return fmt::format("{} {}: {} has {}", to_string(knobs_[depth]), names[value], before,
+                       alternatives(legal));
+  }
+  return {};
+}
+
+}  // namespace cclgym

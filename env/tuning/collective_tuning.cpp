@@ -1,0 +1,207 @@
+#include "env/tuning/collective_tuning.hpp"
+
+#include <algorithm>
+#include <fmt/core.h>
+
+#include "core/error.hpp"
+#include "cost_models/parameters/shipped_sets.hpp"
+#include "sim/noise/noise_random.hpp"
+
+namespace cclgym {
+
+namespace {
+
+enum Info : std::size_t {
+  InfoTime,
+  InfoExpected,
+  InfoDefault,
+  InfoOracle,
+  InfoRegime,
+  InfoBytes,
+  InfoCollective,
+  InfoEndsStep,
+  InfoIllegal,
+};
+
+// What reset() takes.
+const OptionSpec& regime_option() {
+  static const OptionSpec spec{
+      .name = "regime",
+      .kind = OptionKind::Integer,
+      .description = "number of the regime that the machine stays in; not given: they change",
+      .min = 0,
+      .max = 200};
+  return spec;
+}
+
+Space observation_space(const TuningObservation& observation) {
+  std::vector<float> low;
+  std::vector<float> high;
+  for (const TuningFeature& feature : observation.features()) {
+    low.push_back(static_cast<float>(feature.low));
+    high.push_back(static_cast<float>(feature.high));
+  }
+  return Box(std::move(low), std::move(high));
+}
+
+// The level of each knob, from 0 to 1.
+void write_knobs(const TuningActions& actions, std::span<const std::int32_t> action,
+                 std::array<float, kKnobs>& out) {
+  for (std::size_t i = 0; i < action.size(); ++i) {
+    const Knob knob = actions.knobs()[i];
+    const std::size_t last = actions.levels(knob).size() - 1;
+    out[static_cast<std::size_t>(knob)] =
+        last > 0 ? static_cast<float>(action[i]) / static_cast<float>(last) : 0.0F;
+  }
+}
+
+}  // namespace
+
+CollectiveTuningEnv::CollectiveTuningEnv(std::shared_ptr<const TuningSetup> setup)
+    : setup_(std::move(setup)),
+      spec_{.name = "CollectiveTuning-v0",
+            .observation_space = Discrete{},
+            .action_space = setup_->actions->space(),
+            .has_action_mask = true,
+            .info_names = {kTime, kExpected, kDefault, kOracle, kRegime, kBytes, kCollective,
+                           kEndsStep, kIllegal},
+            .reset_options = {regime_option()},
+            .refuses_illegal_actions = setup_->refuses_illegal_actions},
+      timer_(setup_->site, setup_->cache),
+      oracle_(setup_->actions, timer_, setup_->oracle_table),
+      observation_(*setup_->site, setup_->fabric, setup_->actions->knobs(),
+                   static_cast<std::size_t>(setup_->window)),
+      reward_(setup_->reward),
+      workload_(read_workload(setup_->workload, workload_site(*setup_->site->fabrics.front()))),
+      chain_(setup_->regimes) {
+  spec_.observation_space = observation_space(observation_);
+  const FabricFeatures& fabric = setup_->fabric;
+  const std::string warning =
+      cost_model_warning(setup_->site->cost_model, *setup_->site->fabrics.front());
+  if (!warning.empty()) spec_.warnings.push_back(warning);
+  input_.alpha_s = std::max(fabric.alpha_s, fabric.network_alpha_s);
+}
+
+void CollectiveTuningEnv::reset(std::optional<std::uint64_t> seed, const YamlValue& options,
+                                const StepBuffers& out) {
+  held_ = false;
+  std::size_t regime = 0;
+  if (!options.is_null()) {
+    check_keys(options, spec_.reset_options, "reset options");
+    const YamlValue wanted = option_value(options, regime_option());
+    if (!wanted.is_null()) {
+      regime = static_cast<std::size_t>(read_integer(wanted, regime_option()));
+      if (regime >= setup_->regimes.regimes.size()) {
+        throw UserError(wanted.location(), fmt::format("noise '{}' has regimes 0 to {}, found {}",
+                                                       setup_->regimes.name,
+                                                       setup_->regimes.regimes.size() - 1, regime));
+      }
+      held_ = true;
+    }
+  }
+  random_.reset(seed);
+  calls_ = 0;
+  observation_.start();
+  reward_.start();
+  workload_->start(random_.stream());
+  if (held_) {
+    chain_.hold(regime, random_.stream());
+  } else {
+    chain_.start(random_.stream());
+  }
+  next_ = workload_->next(random_.stream());
+  std::ranges::fill(out.info, kNoInfo);
+  write(out);
+}
+
+double CollectiveTuningEnv::default_time_s(std::size_t condition) {
+  return timer_.time(next_.call, oracle_.reference(next_.call), condition, chain_.moment()).time_s;
+}
+
+// An action that is not legal is as good as the first tuner.
+PlainConfig CollectiveTuningEnv::config_of(std::span<const std::int32_t> action, bool legal) {
+  if (legal) {
+    write_knobs(*setup_->actions, action, done_.knobs);
+    return oracle_.config(next_.call, action);
+  }
+  done_.knobs.fill(0.0F);
+  return oracle_.reference(next_.call);
+}
+
+StepOutcome CollectiveTuningEnv::step(std::span<const std::int32_t> action,
+                                      const StepBuffers& out) {
+  check_action(spec_, action);
+  const Call& call = next_.call;
+  const bool legal = setup_->actions->legal(call.collective, action);
+  if (!legal && spec_.refuses_illegal_actions) {
+    throw InvalidAction(fmt::format("{}: '{}' is not legal for {} on {}: {}", spec_.name,
+                                    setup_->actions->describe(action), to_string(call.collective),
+                                    setup_->fabric_label,
+                                    setup_->actions->misfit(call.collective, action)));
+  }
+  const std::size_t condition = setup_->condition_of[chain_.regime()];
+  done_.call = call;
+  done_.config = config_of(action, legal);
+  const TimedCall expected = timer_.time(call, done_.config);
+  const TimedCall simulated =
+      condition == 0 ? expected : timer_.time(call, done_.config, condition, chain_.moment());
+  done_.time_s = simulated.time_s * chain_.factor();
+  done_.expected_s = expected.time_s;
+
+  out.info[InfoOracle] =
+      setup_->oracle ? oracle_.best(call, condition, chain_.moment()).time_s * chain_.factor() * 1e6
+                     : kNoInfo;
+  input_.default_s = default_time_s(condition) * chain_.factor();
+  input_.time_s = done_.time_s;
+  input_.expected_s = done_.expected_s;
+  input_.steps = expected.steps;
+  const FabricFeatures& fabric = setup_->fabric;
+  // AllReduce is a ReduceScatter and an AllGather (SCCL); a chunk of AllGather is what
+  // one GPU gives.
+  const double passes = call.collective == CollectiveKind::AllReduce ? 2 : 1;
+  input_.least_steps = passes * fabric.diameter;
+  input_.least_beta_s =
+      passes * fabric.inverse_bisection_s_per_B * static_cast<double>(call.bytes) / fabric.ranks;
+  input_.context = next_.context;
+  observation_.observe(done_);
+  input_.shared_network = observation_.shared_network();
+  StepOutcome outcome;
+  outcome.reward = reward_.reward(input_);
+
+  out.info[InfoTime] = done_.time_s * 1e6;
+  out.info[InfoExpected] = done_.expected_s * 1e6;
+  out.info[InfoDefault] = input_.default_s * 1e6;
+  out.info[InfoRegime] = static_cast<double>(chain_.regime());
+  out.info[InfoBytes] = static_cast<double>(call.bytes);
+  out.info[InfoCollective] = static_cast<double>(call.collective);
+  out.info[InfoEndsStep] = next_.context.ends_step ? 1 : 0;
+  out.info[InfoIllegal] = legal ? 0 : 1;
+
+  outcome.truncated = ++calls_ == setup_->episode_calls;
+  next_ = workload_->next(random_.stream());
+  if (held_) {
+    chain_.stay(random_.stream());
+  } else {
+    chain_.advance(random_.stream());
+  }
+  write(out);
+  return outcome;
+}
+
+void CollectiveTuningEnv::write(const StepBuffers& out) const {
+  observation_.write(next_, out.observation);
+  setup_->actions->mask(next_.call.collective, out.action_mask);
+}
+
+std::string CollectiveTuningEnv::describe_action(std::span<const std::int32_t> action) const {
+  check_action(spec_, action);
+  return setup_->actions->describe(action);
+}
+
+void CollectiveTuningEnv::conditional_mask(std::span<const std::uint8_t> /*action_mask*/,
+                                           std::span<const std::int32_t> prefix,
+                                           std::span<std::uint8_t> out) const {
+  setup_->actions->conditional_mask(next_.call.collective, prefix, out);
+}
+
+}  // namespace cclgym

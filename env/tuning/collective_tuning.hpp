@@ -1,0 +1,122 @@
+// CollectiveTuning-v0: an episode is the stream of collective calls of a job on a machine; each
+// step carries out one call (docs/collective-tuning.md).
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "env/gym/environment.hpp"
+#include "env/tuning/actions/flat_tuning_actions.hpp"
+#include "env/tuning/actions/tuning_action.hpp"
+#include "env/tuning/noise_regimes.hpp"
+#include "env/tuning/oracle_table.hpp"
+#include "env/tuning/tuning_observation.hpp"
+#include "env/tuning/tuning_oracle.hpp"
+#include "env/tuning/tuning_reward.hpp"
+#include "env/tuning/workload/workload.hpp"
+#include "sim/fast/call_timer.hpp"
+
+namespace cclgym {
+
+/// Everything about the environment that does not change, read once and shared by any number of
+/// copies, in any threads.
+struct TuningSetup {
+  std::string fabric_label;
+  std::shared_ptr<const CallSite> site;
+  FabricFeatures fabric;
+  NoiseRegimes regimes;
+  std::vector<std::size_t> condition_of;  ///< by regime: index into site->conditions
+  YamlValue workload;                     ///< what read_workload reads
+  std::shared_ptr<const TuningActions> actions;
+  std::shared_ptr<const FlatTuningActions> flat_actions;
+  RewardOptions reward;
+  int episode_calls = 0;  ///< 0: episodes do not end
+  int window = 0;         ///< recent calls in the observation
+  bool oracle = false;    ///< is oracle_time_us in info?
+  /// What a step does with an action that is not legal: refuse it, or let the default carry out the
+  /// call.
+  bool refuses_illegal_actions = true;
+  std::shared_ptr<TimeCache> cache;
+  std::shared_ptr<OracleTable> oracle_table;  ///< what the oracle of any copy has found
+
+  /// Finds the best action of every call of a workload that has finitely many, in every regime
+  /// (OracleTable::fill). Returns the number of cells; 0 if the workload has no list.
+  std::size_t fill_oracle(std::size_t threads, const OracleTable::Visitor& visit = {}) const;
+  /// The calls that it fills in; empty: there is no list.
+  [[nodiscard]] std::vector<Call> listed_calls() const;
+};
+
+/// Keys of the environment's options.
+[[nodiscard]] const std::vector<OptionSpec>& collective_tuning_options();
+/// Reads them. Throws UserError at the place of what is wrong.
+[[nodiscard]] std::shared_ptr<const TuningSetup> read_tuning_setup(const YamlValue& options);
+
+class CollectiveTuningEnv : public Environment {
+ public:
+  /// Names in info.
+  static constexpr const char* kTime = "time_us";
+  static constexpr const char* kExpected = "expected_us";
+  static constexpr const char* kDefault = "default_time_us";
+  static constexpr const char* kOracle = "oracle_time_us";
+  static constexpr const char* kRegime = "regime";
+  static constexpr const char* kBytes = "bytes";
+  static constexpr const char* kCollective = "collective";
+  static constexpr const char* kEndsStep = "ends_step";
+  static constexpr const char* kIllegal = "illegal";
+
+  explicit CollectiveTuningEnv(std::shared_ptr<const TuningSetup> setup);
+  /// `options`: a mapping of collective_tuning_options().
+  explicit CollectiveTuningEnv(const YamlValue& options)
+      : CollectiveTuningEnv(read_tuning_setup(options)) {}
+
+  [[nodiscard]] const EnvironmentSpec& spec() const override { return spec_; }
+  using Environment::reset;
+  void reset(std::optional<std::uint64_t> seed, const YamlValue& options,
+             const StepBuffers& out) override;
+  StepOutcome step(std::span<const std::int32_t> action, const StepBuffers& out) override;
+  void conditional_mask(std::span<const std::uint8_t> action_mask,
+                        std::span<const std::int32_t> prefix,
+                        std::span<std::uint8_t> out) const override;
+  [[nodiscard]] std::shared_ptr<const std::vector<std::int32_t>> possible_actions() const override {
+    return setup_->flat_actions->actions();
+  }
+  [[nodiscard]] std::span<const std::uint8_t> possible_mask() const override {
+    return setup_->flat_actions->mask(next_.call.collective);
+  }
+  [[nodiscard]] std::string describe_action(std::span<const std::int32_t> action) const override;
+
+  [[nodiscard]] const TuningSetup& setup() const { return *setup_; }
+  [[nodiscard]] const TuningObservation& observation() const { return observation_; }
+  /// The call that the next step carries out.
+  [[nodiscard]] const WorkloadCall& next_call() const { return next_; }
+  [[nodiscard]] const Workload& workload() const { return *workload_; }
+  /// Where the machine is: hidden from policies.
+  [[nodiscard]] const RegimeChain& chain() const { return chain_; }
+  [[nodiscard]] TuningOracle& oracle() { return oracle_; }
+  [[nodiscard]] const CallTimer& timer() const { return timer_; }
+
+ private:
+  void write(const StepBuffers& out) const;
+  [[nodiscard]] double default_time_s(std::size_t condition);
+  [[nodiscard]] PlainConfig config_of(std::span<const std::int32_t> action, bool legal);
+
+  std::shared_ptr<const TuningSetup> setup_;
+  EnvironmentSpec spec_;
+  CallTimer timer_;
+  TuningOracle oracle_;
+  TuningObservation observation_;
+  TuningReward reward_;
+  std::unique_ptr<Workload> workload_;
+  RegimeChain chain_;
+  EpisodeRandom random_;
+  WorkloadCall next_;
+  ObservedCall done_;
+  RewardInput input_;
+  int calls_ = 0;
+  bool held_ = false;  ///< does the regime stay as it is in this episode?
+};
+
+}  // namespace cclgym

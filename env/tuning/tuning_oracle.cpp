@@ -1,0 +1,92 @@
+#include "env/tuning/tuning_oracle.hpp"
+
+#include <limits>
+#include <stdexcept>
+#include <string>
+
+namespace cclgym {
+
+namespace {
+
+constexpr std::size_t kEntries = std::size_t{1} << 14;
+
+std::uint64_t rest_of(const Call& call, std::size_t condition, std::uint16_t moment) {
+  return static_cast<std::uint64_t>(call.collective) | static_cast<std::uint64_t>(condition) << 8U |
+         static_cast<std::uint64_t>(moment) << 16U |
+         static_cast<std::uint64_t>(static_cast<std::uint32_t>(call.root)) << 32U;
+}
+
+}  // namespace
+
+std::uint64_t TuningOracle::KeyHash::operator()(const Key& key) const {
+  std::uint64_t hash = 0x2545f4914f6cdd1dU;
+  for (const std::uint64_t part : {key.bytes, key.rest, key.who}) {
+    hash = (hash ^ part) * 0x9e3779b97f4a7c15U;
+    hash ^= hash >> 29U;
+  }
+  return hash;
+}
+
+TuningOracle::TuningOracle(std::shared_ptr<const TuningActions> actions, CallTimer& timer,
+                           std::shared_ptr<OracleTable> table)
+    : actions_(std::move(actions)),
+      timer_(timer),
+      chosen_(kEntries),
+      table_(std::move(table)),
+      best_(kEntries) {}
+
+PlainConfig TuningOracle::chosen(const Call& call, std::uint64_t who) {
+  const Key key{call.bytes, rest_of(call, 0, 0), who};
+  PlainConfig config;
+  if (chosen_.find(key, config)) return config;
+  config = who == 0 ? actions_->reference(call)
+                    : actions_->choose(static_cast<std::size_t>(who) - 1, call);
+  chosen_.insert(key, config);
+  return config;
+}
+
+PlainConfig TuningOracle::reference(const Call& call) { return chosen(call, 0); }
+
+PlainConfig TuningOracle::config(const Call& call, std::span<const std::int32_t> action) {
+  if (const auto tuner = actions_->tuner_of(action)) return chosen(call, *tuner + 1);
+  return actions_->config(call.collective, action);
+}
+
+TimedCall TuningOracle::time(const Call& call, std::span<const std::int32_t> action,
+                             std::size_t condition, std::uint16_t moment) {
+  return timer_.time(call, config(call, action), condition, moment);
+}
+
+void TuningOracle::all_times(const Call& call, std::span<double> time_s, std::size_t condition,
+                             std::uint16_t moment) {
+  const std::span<const std::int32_t> all = actions_->legal_actions(call.collective);
+  const std::size_t n = actions_->knobs().size();
+  for (std::size_t i = 0; i * n < all.size(); ++i) {
+    time_s[i] = time(call, all.subspan(i * n, n), condition, moment).time_s;
+  }
+}
+
+BestAction TuningOracle::best(const Call& call, std::size_t condition, std::uint16_t moment) {
+  const Key key{call.bytes, rest_of(call, condition, moment), 0};
+  BestAction best;
+  if (best_.find(key, best)) return best;
+  if (table_ && table_->find(call, condition, moment, best)) {
+    best_.insert(key, best);
+    return best;
+  }
+  const std::span<const std::int32_t> all = actions_->legal_actions(call.collective);
+  const std::size_t n = actions_->knobs().size();
+  if (all.empty()) {
+    throw std::logic_error("no legal action for " + std::string(to_string(call.collective)));
+  }
+  best.time_s = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i * n < all.size(); ++i) {
+    const double time_s = time(call, all.subspan(i * n, n), condition, moment).time_s;
+    if (time_s < best.time_s) best = {static_cast<std::uint32_t>(i), time_s};
+  }
+  best_.insert(key, best);
+  if (table_) table_->keep(call, condition, moment, best);
+  return best;
+}
+
+}  // namespace cclgym

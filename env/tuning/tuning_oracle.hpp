@@ -1,0 +1,61 @@
+// The best that any legal action can do, by trying them all.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "env/tuning/actions/tuning_action.hpp"
+#include "env/tuning/oracle_table.hpp"
+#include "sim/fast/call_timer.hpp"
+
+namespace cclgym {
+
+/// Times actions, and finds the best. Not thread-safe.
+class TuningOracle {
+ public:
+  /// `timer` must outlive it. `table`, of the same actions on the same site, has what others found;
+  /// null: there is none.
+  TuningOracle(std::shared_ptr<const TuningActions> actions, CallTimer& timer,
+               std::shared_ptr<OracleTable> table = nullptr);
+
+  /// Where the table does not know it, simulates every legal action that has not been timed before:
+  /// some thousand for profile offline. `condition` and `moment` as CallTimer::time has them.
+  /// Throws std::logic_error if no action is legal.
+  [[nodiscard]] BestAction best(const Call& call, std::size_t condition = 0,
+                                std::uint16_t moment = 0);
+  /// The time of every legal action, in their order, s.
+  void all_times(const Call& call, std::span<double> time_s, std::size_t condition = 0,
+                 std::uint16_t moment = 0);
+
+  /// The configuration that a legal action stands for, and its time. Does not allocate where both
+  /// have been asked for before.
+  [[nodiscard]] PlainConfig config(const Call& call, std::span<const std::int32_t> action);
+  [[nodiscard]] PlainConfig reference(const Call& call);
+  [[nodiscard]] TimedCall time(const Call& call, std::span<const std::int32_t> action,
+                               std::size_t condition = 0, std::uint16_t moment = 0);
+
+  [[nodiscard]] const TuningActions& actions() const { return *actions_; }
+
+ private:
+  struct Key {
+    std::uint64_t bytes = 0;
+    std::uint64_t rest = 0;  ///< collective, condition, moment, root
+    std::uint64_t who = 0;   ///< tuner + 1; 0: the reference
+    friend bool operator==(const Key&, const Key&) = default;
+  };
+  struct KeyHash {
+    std::uint64_t operator()(const Key& key) const;
+  };
+  [[nodiscard]] PlainConfig chosen(const Call& call, std::uint64_t who);
+
+  std::shared_ptr<const TuningActions> actions_;
+  CallTimer& timer_;
+  BoundedCache<Key, PlainConfig, KeyHash> chosen_;
+  std::shared_ptr<OracleTable> table_;
+  BoundedCache<Key, BestAction, KeyHash> best_;
+};
+
+}  // namespace cclgym

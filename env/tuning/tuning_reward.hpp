@@ -1,0 +1,87 @@
+// What a tuner is rewarded for.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/options/option.hpp"
+#include "core/yaml/yaml.hpp"
+#include "env/tuning/workload/workload.hpp"
+
+namespace cclgym {
+
+enum class RewardKind : std::uint8_t {
+  LogSpeedup,    ///< ln(default time / time)
+  NegativeTime,  ///< -time, us
+  Rolling,       ///< LogSpeedup; its mean over the last W calls while the network is shared
+  Tail,       ///< LogSpeedup less weight * ln(p99 / median) of the last 100 calls' time / expected
+  AlphaBeta,  ///< -time with SCCL's bonuses for few steps and little data, us
+  StepTime,   ///< at the end of an iteration ln(its time with the defaults / its time), else 0
+};
+
+struct RewardOptions {
+  RewardKind kind = RewardKind::LogSpeedup;
+  int window = 10;            ///< W of Rolling
+  double tail_weight = 0.1;   ///< of Tail
+  double alpha_weight = 0.1;  ///< lambda_alpha of AlphaBeta
+  double beta_weight = 0.1;   ///< lambda_beta of AlphaBeta
+};
+
+/// Keys of a reward.
+[[nodiscard]] const std::vector<OptionSpec>& reward_options();
+/// A name, or a mapping {name: rolling, window: 20}. Throws UserError at the place of what is
+/// wrong.
+[[nodiscard]] RewardOptions read_reward(const YamlValue& value);
+
+/// What came of a call, for its reward.
+struct RewardInput {
+  double time_s = 0;
+  double default_s = 0;     ///< of the reference under the same conditions
+  double expected_s = 0;    ///< of the same configuration without noise
+  int steps = 0;            ///< S of the configuration
+  double alpha_s = 0;       ///< latency of a step
+  double least_steps = 0;   ///< a_l: no program has fewer
+  double least_beta_s = 0;  ///< b_l L: no program moves its data in less
+  bool shared_network = false;
+  CallContext context{};
+};
+
+/// Keeps what rewards remember. Does not allocate after its construction.
+class TuningReward {
+ public:
+  static constexpr int kMostWindow = 1000;
+  static constexpr std::size_t kTailCalls = 100;
+
+  explicit TuningReward(const RewardOptions& options);
+
+  /// Forgets everything: a new episode.
+  void start();
+  [[nodiscard]] double reward(const RewardInput& input);
+
+ private:
+  [[nodiscard]] double rolling(double log_speedup, bool shared);
+  [[nodiscard]] double tail(double ratio);
+  [[nodiscard]] double alpha_beta(const RewardInput& input) const;
+  [[nodiscard]] double step_time(const RewardInput& input);
+
+  RewardOptions options_;
+  std::vector<double> recent_;  ///< log speedups, a ring
+  std::size_t recent_count_ = 0;
+  std::array<double, kTailCalls> ratios_{};  ///< time / expected, a ring
+  std::array<double, kTailCalls> sorted_{};
+  std::size_t ratio_count_ = 0;
+  /// Where the streams of compute and communication are in the iteration, s.
+  struct Streams {
+    double compute_s = 0;
+    double communication_s = 0;
+    void call(const CallContext& context, double time_s);
+    [[nodiscard]] double end_s() const;
+  };
+  Streams chosen_;
+  Streams reference_;
+};
+
+}  // namespace cclgym

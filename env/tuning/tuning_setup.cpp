@@ -1,0 +1,234 @@
+// CollectiveTuning-v0 from YAML.
+#include <algorithm>
+#include <filesystem>
+#include <fmt/core.h>
+#include <set>
+
+#include "core/error.hpp"
+#include "cost_models/parameters/shipped_sets.hpp"
+#include "env/tuning/collective_tuning.hpp"
+
+namespace cclgym {
+
+namespace {
+
+const OptionSpec& spec_of(std::string_view name) {
+  return *std::ranges::find(collective_tuning_options(), name, &OptionSpec::name);
+}
+
+// The fabric under each NIC binding: as it is, and where bindings can be chosen, by the others.
+std::vector<std::shared_ptr<const Fabric>> fabrics_of(const FabricSpec& spec) {
+  std::vector<std::shared_ptr<const Fabric>> fabrics{make_fabric(spec)};
+  const FabricInfo* info = find_fabric_info(spec.name);
+  const bool bound = info != nullptr && std::ranges::any_of(info->options, [](const auto& option) {
+                       return option.name == "nic_binding";
+                     });
+  if (!bound || fabrics.front()->servers() < 2 || spec.nic_binding) return fabrics;
+  for (const NicBinding binding : {NicBinding::RoundRobin, NicBinding::SingleNic}) {
+    FabricSpec other = spec;
+    other.nic_binding = binding;
+    fabrics.push_back(make_fabric(other));
+  }
+  return fabrics;
+}
+
+}  // namespace
+
+const std::vector<OptionSpec>& collective_tuning_options() {
+  static const std::vector<OptionSpec> specs{
+      {.name = "fabric",
+       .kind = OptionKind::Mapping,
+       .description = "the machine: a name, or a mapping as in experiments",
+       .default_text = "ndv4"},
+      {.name = "cost_model",
+       .description = "parameter set, or a file, which is seen from the folder of this one",
+       .default_text = "auto"},
+      {.name = "workload",
+       .kind = OptionKind::Mapping,
+       .description = "the job: a name, or a mapping",
+       .default_text = "sweep"},
+      {.name = "noise",
+       .kind = OptionKind::Mapping,
+       .description =
+           "the regimes of the machine: none, jitter, cloud-ib, stragglers, a file, or a "
+           "mapping",
+       .default_text = "none"},
+      {.name = "actions",
+       .kind = OptionKind::Choice,
+       .description = "which knobs there are",
+       .default_text = "offline",
+       .choices = action_profile_names()},
+      {.name = "knobs",
+       .kind = OptionKind::Mapping,
+       .description = "the levels of knobs that may be used, {channels: [4, 8], threads: nccl}; of "
+                      "a knob that is not named, all"},
+      {.name = "legal",
+       .kind = OptionKind::Choice,
+       .description = "library: what the library compiles and the GPUs hold; nccl: of that, with "
+                      "actions stock-nccl or nccl-2.30, only what NCCL itself has on this machine",
+       .default_text = "library",
+       .choices = {"library", "nccl"}},
+      {.name = "illegal",
+       .kind = OptionKind::Choice,
+       .description = "what a step does with an action that is not legal for its call: raise an "
+                      "error, or let the default carry out the call and set illegal in info, as "
+                      "NCCL does with a choice of its tuner that it cannot follow",
+       .default_text = "raise",
+       .choices = {"raise", "default"}},
+      {.name = "tuners",
+       .kind = OptionKind::Text,
+       .shape = OptionShape::OneOrList,
+       .description = "tuners that are actions, too; the first is the default that rewards "
+                      "compare with; with actions openmpi, openmpi-default if none is named",
+       .default_text = "[nccl-default]"},
+      {.name = "reward",
+       .kind = OptionKind::Mapping,
+       .description = "a name, or a mapping",
+       .default_text = "log-speedup"},
+      {.name = "episode",
+       .kind = OptionKind::Integer,
+       .description = "calls after which an episode is truncated; 0: it does not end",
+       .min = 0,
+       .max = 1e9,
+       .default_text = "256"},
+      {.name = "window",
+       .kind = OptionKind::Integer,
+       .description = "recent calls that the observation describes one by one",
+       .min = 0,
+       .max = 64,
+       .default_text = "4"},
+      {.name = "oracle",
+       .kind = OptionKind::Flag,
+       .description = "is oracle_time_us in info? Every legal action of each call is simulated",
+       .default_text = "false"},
+      {.name = "machine_seed",
+       .kind = OptionKind::Integer,
+       .description = "which links are degraded, which GPUs are slow, where noise draws them",
+       .min = 0,
+       .max = 9e15,
+       .default_text = "0"},
+      {.name = "cache",
+       .kind = OptionKind::Integer,
+       .description = "times that are kept",
+       .min = 0,
+       .max = 1 << 28,
+       .default_text = "262144"},
+  };
+  return specs;
+}
+
+namespace {
+
+// The path of a file counts from the folder of the file that names it.
+std::string cost_model_name(const YamlValue& value) {
+  std::string name = read_text(value, spec_of("cost_model"));
+  const std::filesystem::path path(name);
+  const bool file = name.ends_with(".yaml") || name.ends_with(".yml");
+  if (!file || path.is_absolute() || value.location().file.empty()) return name;
+  return (std::filesystem::path(value.location().file).parent_path() / path).string();
+}
+
+std::vector<KnobLimit> read_limits(const YamlValue& knobs) {
+  std::vector<KnobLimit> limits;
+  if (knobs.is_null()) return limits;
+  for (const YamlEntry& entry : knobs.entries()) {
+    KnobLimit limit{.knob = entry.key, .levels = {}, .where = entry.key_location};
+    if (entry.value.is_scalar()) {
+      limit.levels.push_back({entry.value.as_text(), entry.value.location()});
+    } else {
+      for (const YamlValue& level : entry.value.items()) {
+        limit.levels.push_back({level.as_text(), level.location()});
+      }
+    }
+    if (limit.levels.empty()) {
+      throw UserError(entry.value.location(),
+                      fmt::format("knob {} is left without a level", entry.key));
+    }
+    limits.push_back(std::move(limit));
+  }
+  return limits;
+}
+
+}  // namespace
+
+std::shared_ptr<const TuningSetup> read_tuning_setup(const YamlValue& options) {
+  const YamlValue mapping = options.is_null() ? parse_yaml("{}", "") : options;
+  check_keys(mapping, collective_tuning_options(), "CollectiveTuning-v0");
+  const auto value = [&](std::string_view key) { return option_value(mapping, spec_of(key)); };
+  const auto integer = [&](std::string_view key) { return read_integer(value(key), spec_of(key)); };
+
+  auto setup = std::make_shared<TuningSetup>();
+  auto site = std::make_shared<CallSite>();
+  const FabricSpec fabric = read_fabric_spec(value("fabric"));
+  setup->fabric_label = fabric_label(fabric);
+  try {
+    site->fabrics = fabrics_of(fabric);
+    site->cost_model = cost_model_for(cost_model_name(value("cost_model")), *site->fabrics.front());
+  } catch (const UserError& error) {
+    // What make_fabric says has no place.
+    const std::string place = value("fabric").location().to_string();
+    if (std::string_view(error.what()).starts_with(place) || place.empty()) throw;
+    throw UserError(value("fabric").location(), error.what());
+  }
+  if (site->fabrics.front()->ranks() < 2) {
+    throw UserError(value("fabric").location(), "a fabric of one GPU has no collectives");
+  }
+  site->machine_seed = static_cast<std::uint64_t>(integer("machine_seed"));
+  setup->regimes = read_noise_regimes(value("noise"));
+  for (const NoiseRegime& regime : setup->regimes.regimes) {
+    require_ranks(regime.profile, *site->fabrics.front());
+    setup->condition_of.push_back(regime.profile.none() ? 0 : site->conditions.size());
+    if (!regime.profile.none()) site->conditions.push_back(regime.profile);
+  }
+  setup->site = site;
+  setup->fabric = fabric_features(*site->fabrics.front(), site->cost_model);
+
+  setup->workload = value("workload");
+  const std::unique_ptr<Workload> workload =
+      read_workload(setup->workload, workload_site(*site->fabrics.front()));
+  const auto profile =
+      static_cast<ActionProfile>(read_choice(value("actions"), spec_of("actions")));
+  setup->actions = std::make_shared<const TuningActions>(
+      site, TuningActions::Options{.profile = profile,
+                                   .tuners = mapping.find("tuners") == nullptr
+                                                 ? default_tuners(profile)
+                                                 : read_texts(value("tuners"), spec_of("tuners")),
+                                   .collectives = workload->collectives(),
+                                   .fabric_label = setup->fabric_label,
+                                   .where = value("tuners").location(),
+                                   .limits = read_limits(value("knobs")),
+                                   .as_nccl = read_choice(value("legal"), spec_of("legal")) == 1,
+                                   .as_nccl_where = value("legal").location()});
+  for (const CollectiveKind collective : workload->collectives()) {
+    if (setup->actions->legal_count(collective) == 0) {
+      throw UserError(value("workload").location(),
+                      fmt::format("no action of profile {} carries out {} on {}",
+                                  action_profile_names()[static_cast<std::size_t>(profile)],
+                                  to_string(collective), setup->fabric_label));
+    }
+  }
+  setup->flat_actions = std::make_shared<const FlatTuningActions>(*setup->actions);
+  setup->reward = read_reward(value("reward"));
+  setup->episode_calls = static_cast<int>(integer("episode"));
+  setup->window = static_cast<int>(integer("window"));
+  setup->oracle = read_flag(value("oracle"), spec_of("oracle"));
+  setup->refuses_illegal_actions = read_choice(value("illegal"), spec_of("illegal")) == 0;
+  setup->cache = std::make_shared<TimeCache>(static_cast<std::size_t>(integer("cache")));
+  setup->oracle_table = std::make_shared<OracleTable>(site, setup->actions, setup->cache);
+  return setup;
+}
+
+std::vector<Call> TuningSetup::listed_calls() const {
+  std::vector<Call> calls;
+  const auto read = read_workload(workload, workload_site(*site->fabrics.front()));
+  for (const WorkloadCall& one : read->calls()) calls.push_back(one.call);
+  return calls;
+}
+
+std::size_t TuningSetup::fill_oracle(std::size_t threads, const OracleTable::Visitor& visit) const {
+  const std::set<std::size_t> once(condition_of.begin(), condition_of.end());
+  const std::vector<std::size_t> conditions(once.begin(), once.end());
+  return oracle_table->fill(listed_calls(), conditions, threads, visit);
+}
+
+}  // namespace cclgym

@@ -1,0 +1,80 @@
+// The kinds of streams that workloads are: of use inside workload*.cpp.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "env/tuning/workload/workload.hpp"
+
+namespace cclgym {
+
+/// The collectives of some calls, each once, in the order of the enum.
+[[nodiscard]] std::vector<CollectiveKind> collectives_of(const std::vector<WorkloadCall>& calls);
+
+/// The same iteration again and again.
+class IterationWorkload : public Workload {
+ public:
+  IterationWorkload(std::string name, std::vector<WorkloadCall> calls);
+  [[nodiscard]] const std::vector<WorkloadCall>& calls() const override { return calls_; }
+  void start(Random& random) override;
+  WorkloadCall next(Random& random) override;
+
+ private:
+  std::vector<WorkloadCall> calls_;
+  std::size_t position_ = 0;
+};
+
+/// All cells of a sweep in random order, then in another one, and so on; or in their own order.
+class SweepWorkload : public Workload {
+ public:
+  SweepWorkload(std::vector<WorkloadCall> cells, bool shuffled);
+  [[nodiscard]] const std::vector<WorkloadCall>& calls() const override { return cells_; }
+  void start(Random& random) override;
+  WorkloadCall next(Random& random) override;
+
+ private:
+  std::vector<WorkloadCall> cells_;
+  std::vector<std::size_t> order_;
+  std::size_t position_ = 0;
+  bool shuffled_;
+};
+
+/// Sizes log-uniform between two, the collective uniform.
+class CurriculumWorkload : public Workload {
+ public:
+  CurriculumWorkload(std::vector<CollectiveKind> collectives, std::uint64_t least,
+                     std::uint64_t most, int ranks);
+  [[nodiscard]] const std::vector<WorkloadCall>& calls() const override { return none_; }
+  void start(Random& random) override;
+  WorkloadCall next(Random& random) override;
+
+ private:
+  std::vector<WorkloadCall> none_;
+  double log_least_;
+  double log_most_;
+  int ranks_;
+};
+
+/// Iterations of several workloads by turns; who is next is drawn after each.
+class MixedWorkload : public Workload {
+ public:
+  explicit MixedWorkload(std::vector<std::unique_ptr<Workload>> parts);
+  [[nodiscard]] const std::vector<WorkloadCall>& calls() const override { return calls_; }
+  void start(Random& random) override;
+  WorkloadCall next(Random& random) override;
+
+ private:
+  std::vector<std::unique_ptr<Workload>> parts_;
+  std::vector<WorkloadCall> calls_;
+  std::size_t current_ = 0;
+};
+
+/// One iteration of each job that has a name of its own (workload_jobs.cpp); empty if there is none
+/// of this name.
+[[nodiscard]] std::vector<WorkloadCall> job_iteration(std::string_view name,
+                                                      const WorkloadSite& site);
+[[nodiscard]] const std::vector<WorkloadInfo>& job_infos();
+
+}  // namespace cclgym

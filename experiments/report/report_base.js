@@ -1,0 +1,162 @@
+// The report's data, how quantities are written, and how elements are made.
+'use strict';
+
+const report = {data: JSON.parse(document.getElementById('data').textContent)};
+
+(() => {
+  const data = report.data;
+  const column = Object.fromEntries(data.columns.map((name, i) => [name, i]));
+
+  // Rows as objects, with the speedup that was computed with them.
+  report.rows = data.rows.map((values, i) => {
+    const row = {speedup: data.speedups[i]};
+    for (const name of data.columns) row[name] = values[column[name]];
+    return row;
+  });
+
+  const missing = '–';
+  const isNumber = value => typeof value === 'number' && isFinite(value);
+
+  report.format = {
+    missing,
+    // The largest binary unit that divides the size: "64KiB".
+    bytes(value) {
+      const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+      let unit = 0;
+      while (unit + 1 < units.length && value >= 1024 && value % 1024 === 0) {
+        value /= 1024;
+        ++unit;
+      }
+      return value + units[unit];
+    },
+    // Four significant digits in a fitting unit.
+    time(us) {
+      if (!isNumber(us)) return missing;
+      const units = [[1e6, 's'], [1e3, 'ms'], [1, 'µs'], [1e-3, 'ns']];
+      const [scale, name] = units.find(([least]) => us >= least) || units[3];
+      return report.format.digits(us / scale, 4) + ' ' + name;
+    },
+    rate(value) {
+      return isNumber(value) ? report.format.digits(value, 4) + ' GB/s' : missing;
+    },
+    ratio(value) {
+      if (!isNumber(value)) return missing;
+      return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
+    },
+    percent(value) {
+      return isNumber(value) ? (100 * value).toFixed(1) + ' %' : missing;
+    },
+    fixed(value, decimals) {
+      return isNumber(value) ? value.toFixed(decimals) : missing;
+    },
+    digits(value, count) {
+      if (value === 0) return '0';
+      const decimals = count - 1 - Math.floor(Math.log10(Math.abs(value)));
+      return value.toFixed(Math.min(Math.max(decimals, 0), 12));
+    },
+    count(number, noun) {
+      return number.toLocaleString('en') + ' ' + noun + (number === 1 ? '' : 's');
+    },
+  };
+
+  report.isNumber = isNumber;
+  report.usable = row => isNumber(row.time_us) && row.time_us > 0;
+
+  report.distinct = values => [...new Set(values)];
+
+  report.median = values => {
+    const sorted = [...values].sort((a, b) => a - b);
+    const middle = sorted.length >> 1;
+    return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+  };
+
+  // element('td', {class: 'text'}, 'content', child, ...). Text is always text, never markup.
+  report.element = (tag, attributes, ...children) => {
+    const node = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes || {})) {
+      if (name.startsWith('on')) {
+        node.addEventListener(name.slice(2), value);
+      } else if (value !== null && value !== undefined && value !== false) {
+        node.setAttribute(name, value === true ? '' : value);
+      }
+    }
+    node.append(...children.filter(child => child !== null && child !== undefined));
+    return node;
+  };
+
+  report.blockTitle = block => block.fabric + ', ' + block.collective;
+
+  // Does a tuner stand behind a row or a configuration?
+  report.isChosen = config => config.program !== config.algorithm;
+
+  // What of a configuration is not the same in all rows, and so has to be said.
+  const varies = name => report.distinct(report.rows.map(row => row[name])).length > 1;
+  report.instancesVary = varies('instances');
+  report.threadsVary = varies('threads');
+  report.tilesVary = varies('tile_bytes');
+  report.slotsVary = varies('slots');
+  report.tileName = bytes => bytes === 0 ? 'whole' : report.format.bytes(bytes);
+  report.slotsName = slots => slots === 0 ? 'any' : String(slots);
+
+  report.configName = config => [
+    `${config.program} ${config.protocol}`,
+    report.format.count(config.channels, 'channel'),
+    report.instancesVary ? report.format.count(config.instances, 'instance') : null,
+    report.threadsVary ? config.threads + ' threads' : null,
+    report.tilesVary ? (config.tile_bytes === 0 ? 'no tiles' :
+        'tiles of ' + report.format.bytes(config.tile_bytes)) : null,
+    report.slotsVary ? (config.slots === 0 ? 'any number of slots' :
+        report.format.count(config.slots, 'slot')) : null,
+  ].filter(part => part).join(', ') + (report.isChosen(config) ? ` (${config.algorithm})` : '');
+
+  // What a line of a plot or a table is: an algorithm and protocol, or a tuner.
+  report.seriesName = config =>
+      report.isChosen(config) ? config.algorithm : `${config.algorithm} ${config.protocol}`;
+
+  // The configurations of a block: each with its points by size, the median over the seeds.
+  report.configsOf = block => {
+    const configs = new Map();
+    for (const row of report.rows) {
+      if (row.fabric !== block.fabric || row.collective !== block.collective ||
+          row.servers !== block.servers || row.ranks !== block.ranks || !report.usable(row)) {
+        continue;
+      }
+      const {algorithm, program, protocol, channels, instances, threads, tile_bytes, slots} = row;
+      const config = {algorithm, program, protocol, channels, instances, threads, tile_bytes,
+                      slots};
+      const key = JSON.stringify(Object.values(config));
+      if (!configs.has(key)) configs.set(key, {...config, sizes: new Map()});
+      const sizes = configs.get(key).sizes;
+      if (!sizes.has(row.size_bytes)) sizes.set(row.size_bytes, []);
+      sizes.get(row.size_bytes).push(row);
+    }
+    return [...configs.values()].map(config => {
+      const points = [...config.sizes].sort((a, b) => a[0] - b[0]).map(([bytes, rows]) => {
+        const over = name => {
+          const values = rows.map(row => row[name]).filter(isNumber);
+          return values.length ? report.median(values) : null;
+        };
+        return {
+          bytes, config, time_us: over('time_us'), algbw: over('algbw_GBps'),
+          busbw: over('busbw_GBps'), speedup: over('speedup'),
+          min_us: Math.min(...rows.map(row => row.time_min_us)),
+          max_us: Math.max(...rows.map(row => row.time_max_us)),
+          times_us: rows.map(row => row.time_us),
+        };
+      });
+      return {...config, points};
+    });
+  };
+
+  // The best configuration at each size of those given, as points of one series.
+  report.bestOf = configs => {
+    const best = new Map();
+    for (const config of configs) {
+      for (const point of config.points) {
+        const old = best.get(point.bytes);
+        if (!old || point.time_us < old.time_us) best.set(point.bytes, point);
+      }
+    }
+    return [...best.values()].sort((a, b) => a.bytes - b.bytes);
+  };
+})();

@@ -1,0 +1,236 @@
+// What the report's scripts draw, as JSON.
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "collectives/contract.hpp"
+#include "core/units.hpp"
+#include "experiments/published/published_comparison.hpp"
+#include "experiments/report/report.hpp"
+#include "experiments/run/results_columns.hpp"
+#include "experiments/summary/report_summary.hpp"
+
+namespace cclgym {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// NaN and infinities become null in nlohmann's dump; whole numbers keep all their digits.
+Json json_value(const std::string& value) { return value; }
+Json json_value(double value) { return value; }
+template <std::integral Number>
+Json json_value(Number value) {
+  constexpr auto kLargestExact = std::uint64_t{1} << 53U;
+  auto magnitude = static_cast<std::uint64_t>(value);
+  if constexpr (std::is_signed_v<Number>) {
+    if (value < 0) magnitude = 0 - magnitude;
+  }
+  if (magnitude > kLargestExact) return std::to_string(value);
+  return value;
+}
+
+template <class Value>
+Json optional_value(const std::optional<Value>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json rows_json(std::span<const ResultRow> rows) {
+  Json lines = Json::array();
+  for (const ResultRow& row : rows) {
+    Json line = Json::array();
+    for (const CsvColumn<ResultRow>& column : kResultColumns) {
+      line.push_back(
+          std::visit([&](auto member) { return json_value(row.*member); }, column.member));
+    }
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+Json config_json(const ConfigTime& config) {
+  return {{"algorithm", config.algorithm},   {"program", config.program},
+          {"protocol", config.protocol},     {"channels", config.channels},
+          {"instances", config.instances},   {"threads", config.threads},
+          {"tile_bytes", config.tile_bytes}, {"slots", config.slots},
+          {"time_us", config.time_us},       {"algbw_GBps", config.algbw_GBps},
+          {"busbw_GBps", config.busbw_GBps}, {"speedup", optional_value(config.speedup)}};
+}
+
+Json error_json(const MeasuredError& error) {
+  Json ratios = Json::array();
+  for (const auto& [bytes, ratio] : error.ratios) ratios.push_back({bytes, ratio});
+  return {{"error", error.error}, {"ratios", std::move(ratios)}};
+}
+
+Json block_json(const BlockSummary& block) {
+  Json sizes = Json::array();
+  for (const SizeSummary& size : block.sizes) {
+    sizes.push_back({{"bytes", size.bytes}, {"best", config_json(size.best)}});
+  }
+  Json measured = Json::array();
+  for (std::size_t i = 0; i < block.measured.size(); ++i) {
+    const MeasuredSeries& series = block.measured[i];
+    Json points = Json::array();
+    for (const auto& [bytes, time_us] : series.points) points.push_back({bytes, time_us});
+    measured.push_back({{"system", series.system},
+                        {"config", series.config},
+                        {"source", series.source},
+                        {"points", std::move(points)},
+                        {"best_ring", error_json(block.ring_errors[i])},
+                        {"best", error_json(block.best_errors[i])}});
+  }
+  Json speedups = Json::array();
+  for (const MeasuredSpeedups& one : block.measured_speedups) {
+    Json points = Json::array();
+    for (const MeasuredSpeedupPoint& point : one.points) {
+      points.push_back({{"bytes", point.bytes},
+                        {"measured", point.measured},
+                        {"simulated", point.simulated},
+                        {"config", point.config}});
+    }
+    speedups.push_back({{"system", one.system},
+                        {"source", one.source},
+                        {"mean_ln", one.mean_ln},
+                        {"points", std::move(points)}});
+  }
+  const std::optional<CollectiveKind> kind = parse_collective(block.collective);
+  return {{"fabric", block.fabric},
+          {"collective", block.collective},
+          {"servers", block.servers},
+          {"ranks", block.ranks},
+          {"cost_model", block.cost_model},
+          {"relays", block.relays},
+          {"bus_factor", kind ? bus_bandwidth_factor(*kind, block.ranks) : 1.0},
+          {"sizes", std::move(sizes)},
+          {"measured", std::move(measured)},
+          {"measured_speedups", std::move(speedups)}};
+}
+
+Json verdict_json(const PublishedVerdict& verdict) {
+  Json points = Json::array();
+  for (const BestSpeedup& point : verdict.points) {
+    const Json series = point.series == kBaselineSeries ? Json(nullptr) : Json(point.series);
+    points.push_back({point.bytes, point.speedup, series});
+  }
+  return {{"holds", verdict.holds()},
+          {"text", verdict_text(verdict)},
+          {"miss", verdict.miss},
+          {"margin", verdict.margin},
+          {"points", std::move(points)}};
+}
+
+Json comparison_json(const PublishedBlock& block, const PublishedComparison& comparison) {
+  const PublishedRow& row = comparison.row;
+  return {{"number", row.number},
+          {"source", row.source},
+          {"range", row.range_text()},
+          {"from", row.size_from},
+          {"to", row.size_to ? Json(*row.size_to) : Json(nullptr)},
+          {"low", row.speedup_low},
+          {"high", row.speedup_high},
+          {"variant", row.variant},
+          {"judged_by", to_string(row.subject)},
+          {"by", winner_text(block, comparison)},
+          {"null_holds", null_model_holds(row)},
+          {"best", verdict_json(comparison.judged())},
+          {"own", comparison.variant ? verdict_json(*comparison.variant) : Json(nullptr)}};
+}
+
+// Published speedups: points are [bytes, speedup, index of the series].
+Json published_json(const std::vector<PublishedBlock>& blocks) {
+  Json all = Json::array();
+  for (const PublishedBlock& block : blocks) {
+    Json series = Json::array();
+    for (const SpeedupSeries& one : block.series) {
+      Json points = Json::array();
+      for (const SpeedupPoint& point : one.points) points.push_back({point.bytes, point.speedup});
+      series.push_back({{"algorithm", one.config.algorithm},
+                        {"protocol", one.config.protocol},
+                        {"channels", one.config.channels},
+                        {"instances", one.config.instances},
+                        {"name", short_config(one.config)},
+                        {"points", std::move(points)}});
+    }
+    Json best = Json::array();
+    for (const BestSpeedup& point : block.best) {
+      best.push_back({point.bytes, point.speedup, point.series});
+    }
+    Json rows = Json::array();
+    for (const PublishedComparison& one : block.rows) rows.push_back(comparison_json(block, one));
+    all.push_back({{"fabric", block.fabric},
+                   {"collective", block.collective},
+                   {"servers", block.servers},
+                   {"ranks", block.ranks},
+                   {"baseline", block.baseline},
+                   {"least", kPublishedLeast},
+                   {"most", kPublishedMost},
+                   {"series", std::move(series)},
+                   {"best", std::move(best)},
+                   {"rows", std::move(rows)}});
+  }
+  return all;
+}
+
+// The cost models with their hashes, as the rows name them.
+Json cost_models_json(std::span<const ResultRow> rows) {
+  std::vector<std::pair<std::string, std::string>> seen;
+  Json models = Json::array();
+  for (const ResultRow& row : rows) {
+    const std::pair model{row.cost_model, row.cost_model_hash};
+    if (std::find(seen.begin(), seen.end(), model) != seen.end()) continue;
+    seen.push_back(model);
+    models.push_back({{"name", row.cost_model}, {"hash", row.cost_model_hash}});
+  }
+  return models;
+}
+
+}  // namespace
+
+std::string report_json(const Experiment& experiment, const ReportInput& input) {
+  const ResultSummary summary = summarize(experiment, input.rows, input.measured);
+  Json data;
+  data["name"] = experiment.name;
+  data["description"] = experiment.description;
+  data["hash"] = experiment.hash();
+  data["version"] = input.rows.empty() ? "" : input.rows.front().version;
+  data["engine"] = experiment.engine;
+  data["repetitions"] = json_value(experiment.repetitions);
+  data["seeds"] = summary.seeds;
+  data["cells"] = experiment.cells.size();
+  data["baseline"] = baseline_text(experiment);
+  data["skipped"] = experiment.skipped;
+  data["warnings"] = experiment.warnings;
+  data["unmatched_measured"] = summary.unmatched_measured;
+  data["results_href"] = input.results_href;
+  data["timelines"] = Json::array();
+  for (const ReportTimeline& timeline : input.timelines) {
+    Json links = Json::array();
+    for (const LinkRow& row : timeline.busiest_links) {
+      links.push_back({{"link", row.link},
+                       {"rate_GBps", row.rate_GBps},
+                       {"capacity_GBps", row.capacity_GBps},
+                       {"share", row.share},
+                       {"busy_us", row.busy_us}});
+    }
+    data["timelines"].push_back(
+        {{"label", timeline.label}, {"href", timeline.href}, {"links", std::move(links)}});
+  }
+  data["cost_models"] = cost_models_json(input.rows);
+  if (experiment.measured_speedup) {
+    data["measured_speedup"] = {{"of", experiment.measured_speedup->of},
+                                {"over", experiment.measured_speedup->over}};
+  }
+  data["published"] = published_json(compare_published(experiment, input.rows, input.published));
+  data["blocks"] = Json::array();
+  for (const BlockSummary& block : summary.blocks) data["blocks"].push_back(block_json(block));
+  data["columns"] = Json::array();
+  for (const std::string_view name : csv_names(kResultColumns)) data["columns"].push_back(name);
+  data["rows"] = rows_json(input.rows);
+  data["speedups"] = Json::array();
+  for (const auto& speedup : summary.speedups) data["speedups"].push_back(optional_value(speedup));
+  // Names may hold bytes that are not UTF-8; they are shown as replacement characters.
+  return data.dump(-1, ' ', true, Json::error_handler_t::replace);
+}
+
+}  // namespace cclgym

@@ -1,0 +1,77 @@
+#include "experiments/run/results_file.hpp"
+
+#include <fmt/format.h>
+#include <fstream>
+
+#include "experiments/run/results.hpp"
+#include "experiments/run/results_columns.hpp"
+
+namespace cclgym {
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& path, const std::string& why) {
+  throw UserError(fmt::format(
+      "{}: {}; choose another folder with --out, or start over with --fresh", path, why));
+}
+
+}  // namespace
+
+ResultsFile::ResultsFile(const std::string& path, const Experiment& experiment, bool fresh)
+    : path_(path), file_(path) {
+  if (fresh) {
+    check_any_results();
+    file_.truncate(0);
+  } else {
+    resume(experiment);
+  }
+  if (file_.empty()) file_.append(result_header() + "\n");
+}
+
+// --fresh throws away results of any experiment and version, but nothing else.
+void ResultsFile::check_any_results() const {
+  const std::string begin = fmt::format("{},{},", kResultColumns[0].name, kResultColumns[1].name);
+  std::ifstream file(path_, std::ios::binary);
+  std::string found(begin.size(), '\0');
+  file.read(found.data(), static_cast<std::streamsize>(found.size()));
+  found.resize(static_cast<std::size_t>(file.gcount()));
+  // A piece: of a header that was being written.
+  if (begin.starts_with(found)) return;
+  throw UserError({path_, 1, 1},
+                  fmt::format("found {}; expected results, which begin with {}: --fresh throws "
+                              "away results and nothing else; choose another folder with --out",
+                              quoted(found), quoted(begin)));
+}
+
+void ResultsFile::append(const std::string& line) { file_.append(line + "\n"); }
+
+void ResultsFile::resume(const Experiment& experiment) {
+  ResultTable table;
+  try {
+    table = read_results(path_);
+  } catch (const UserError& error) {
+    throw UserError(
+        fmt::format("{}\n  a run goes on only with its own results; choose another "
+                    "folder with --out, or start over with --fresh",
+                    error.what()));
+  }
+  const std::string hash = experiment.hash();
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    const ResultRow& row = table.rows[i];
+    if (row.experiment_hash != hash) {
+      refuse(path_, fmt::format("has results of another experiment or version: line {} is of {}, "
+                                "this experiment is {}",
+                                i + 2, row.experiment_hash, hash));
+    }
+    if (i >= experiment.cells.size() || row.cell_key != cell_key(experiment, experiment.cells[i])) {
+      refuse(path_, fmt::format("line {} is cell {}; expected {}", i + 2, quoted(row.cell_key, 200),
+                                i < experiment.cells.size()
+                                    ? quoted(cell_key(experiment, experiment.cells[i]), 200)
+                                    : "the end of the file"));
+    }
+  }
+  rows_found_ = table.rows.size();
+  dropped_row_ = table.truncated && file_.drop_unended_line();
+}
+
+}  // namespace cclgym

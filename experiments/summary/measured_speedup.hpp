@@ -1,0 +1,41 @@
+// `measured_speedup`: the ratio of two measured series beside the simulated speedup.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/options/option.hpp"
+#include "experiments/run/results.hpp"
+#include "experiments/sweep/experiment.hpp"
+
+namespace cclgym {
+
+/// One size that was measured both ways and simulated both ways.
+struct MeasuredSpeedupPoint {
+  std::uint64_t bytes = 0;
+  double measured = 0;   ///< time of `over` / time of `of`
+  double simulated = 0;  ///< time of the experiment's baseline / that of the fastest configuration
+  std::string config;    ///< the fastest configuration, in short
+};
+
+/// The speedups on one system, by size.
+struct MeasuredSpeedups {
+  std::string system;
+  std::string source;
+  std::vector<MeasuredSpeedupPoint> points;                   ///< ascending
+  double mean_ln = std::numeric_limits<double>::quiet_NaN();  ///< mean |ln(simulated / measured)|
+};
+
+/// Measured against simulated speedups of one fabric and collective; nothing if the experiment does
+/// not ask for them, and of systems that have no size with all four times. `rows` and `measured`
+/// are those of the fabric and collective. Configurations of the baseline and of tuners are not
+/// among the fastest.
+[[nodiscard]] std::vector<MeasuredSpeedups> measured_speedups(
+    const Experiment& experiment, std::span<const ResultRow* const> rows,
+    std::span<const MeasuredRow* const> measured);
+
+}  // namespace cclgym

@@ -1,0 +1,339 @@
+#include "experiments/summary/report_summary.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "core/statistics.hpp"
+#include "core/units.hpp"
+
+namespace cclgym {
+
+namespace {
+
+bool usable(double time_us) { return std::isfinite(time_us) && time_us > 0; }
+
+bool is_ring(const std::string& algorithm) {
+  return algorithm == "ring" || algorithm.starts_with("ring-");
+}
+
+// Speedup of each row over the baseline's cell of the same fabric, collective, size and seed; the
+// fastest one if the selector leaves several.
+std::vector<std::optional<double>> speedups_of(const Experiment& experiment,
+                                               std::span<const ResultRow> rows) {
+  std::vector<std::optional<double>> speedups(rows.size());
+  if (!experiment.baseline) return speedups;
+  const auto key = [](const ResultRow& row) {
+    return std::tuple<std::string_view, int, std::string_view, std::uint64_t, std::uint64_t>(
+        row.fabric, row.ranks, row.collective, row.size_bytes, row.seed);
+  };
+  std::map<decltype(key(rows[0])), double> baseline_us;
+  for (const ResultRow& row : rows) {
+    if (!usable(row.time_us)) continue;
+    const std::optional<Cell> cell = cell_of(experiment, row);
+    if (!cell || !experiment.baseline->matches(experiment, *cell)) continue;
+    const auto [entry, fresh] = baseline_us.try_emplace(key(row), row.time_us);
+    if (!fresh) entry->second = std::min(entry->second, row.time_us);
+  }
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto entry = baseline_us.find(key(rows[i]));
+    if (entry != baseline_us.end() && usable(rows[i].time_us)) {
+      speedups[i] = entry->second / rows[i].time_us;
+    }
+  }
+  return speedups;
+}
+
+// The rows of one configuration at one size, one a seed, as one time.
+ConfigTime over_seeds(std::span<const ResultRow> rows,
+                      const std::vector<std::optional<double>>& speedups,
+                      const std::vector<std::size_t>& of_config) {
+  const ResultRow& first = rows[of_config.front()];
+  ConfigTime result{.algorithm = first.algorithm,
+                    .program = first.program,
+                    .protocol = first.protocol,
+                    .channels = first.channels,
+                    .instances = first.instances,
+                    .threads = first.threads,
+                    .tile_bytes = first.tile_bytes,
+                    .slots = first.slots,
+                    .speedup = std::nullopt};
+  std::vector<double> time_us;
+  std::vector<double> algbw;
+  std::vector<double> busbw;
+  std::vector<double> speedup;
+  for (const std::size_t i : of_config) {
+    time_us.push_back(rows[i].time_us);
+    algbw.push_back(rows[i].algbw_GBps);
+    busbw.push_back(rows[i].busbw_GBps);
+    if (speedups[i]) speedup.push_back(*speedups[i]);
+  }
+  result.time_us = median(time_us);
+  result.algbw_GBps = median(algbw);
+  result.busbw_GBps = median(busbw);
+  if (!speedup.empty()) result.speedup = median(speedup);
+  return result;
+}
+
+SizeSummary summarize_size(std::span<const ResultRow> rows,
+                           const std::vector<std::optional<double>>& speedups,
+                           const std::vector<std::size_t>& of_size) {
+  const auto key = [](const ResultRow& row) {
+    return std::tuple<std::string_view, std::string_view, std::string_view, int, int, int,
+                      std::uint64_t, int>(row.algorithm, row.program, row.protocol, row.channels,
+                                          row.instances, row.threads, row.tile_bytes, row.slots);
+  };
+  std::map<decltype(key(rows[0])), std::size_t> index;
+  std::vector<std::vector<std::size_t>> configs;  // in row order
+  for (const std::size_t i : of_size) {
+    const auto [entry, fresh] = index.try_emplace(key(rows[i]), configs.size());
+    if (fresh) configs.emplace_back();
+    configs[entry->second].push_back(i);
+  }
+  SizeSummary summary;
+  summary.bytes = rows[of_size.front()].size_bytes;
+  bool first = true;
+  for (const std::vector<std::size_t>& config : configs) {
+    const ConfigTime time = over_seeds(rows, speedups, config);
+    if (first || time.time_us < summary.best.time_us) summary.best = time;
+    first = false;
+    if (is_ring(time.algorithm) &&
+        (!summary.best_ring || time.time_us < summary.best_ring->time_us)) {
+      summary.best_ring = time;
+    }
+  }
+  return summary;
+}
+
+// Adds the measured series of a block and the errors against them; returns how many rows it took.
+std::size_t add_measured(BlockSummary& block, std::span<const MeasuredRow> measured) {
+  std::size_t taken = 0;
+  for (const MeasuredRow& row : measured) {
+    if (row.fabric != block.fabric || row.collective != block.collective ||
+        row.ranks != block.ranks) {
+      continue;
+    }
+    ++taken;
+    auto series = std::find_if(block.measured.begin(), block.measured.end(), [&](const auto& s) {
+      return s.system == row.system && s.config == row.config;
+    });
+    if (series == block.measured.end()) {
+      block.measured.push_back({row.system, row.config, row.source, {}});
+      series = block.measured.end() - 1;
+    }
+    series->points.emplace_back(row.size_bytes, row.time_us);
+  }
+  for (MeasuredSeries& series : block.measured) {
+    std::sort(series.points.begin(), series.points.end());
+    MeasuredError ring;
+    MeasuredError best;
+    for (SizeSummary& size : block.sizes) {
+      const auto point = std::find_if(series.points.begin(), series.points.end(),
+                                      [&](const auto& p) { return p.first == size.bytes; });
+      std::optional<double> time_us;
+      if (point != series.points.end()) {
+        time_us = point->second;
+        best.ratios.emplace_back(size.bytes, size.best.time_us / *time_us);
+        if (size.best_ring) {
+          ring.ratios.emplace_back(size.bytes, size.best_ring->time_us / *time_us);
+        }
+      }
+      size.measured_us.push_back(time_us);
+    }
+    for (MeasuredError* error : {&ring, &best}) {
+      std::vector<double> ratios;
+      for (const auto& [bytes, ratio] : error->ratios) ratios.push_back(ratio);
+      error->error = geometric_mean_error(ratios);
+    }
+    block.ring_errors.push_back(std::move(ring));
+    block.best_errors.push_back(std::move(best));
+  }
+  return taken;
+}
+
+void add_measured_speedups(BlockSummary& block, const Experiment& experiment,
+                           std::span<const ResultRow> rows, std::span<const MeasuredRow> measured) {
+  const auto of_block = [&](const auto& all) {
+    std::vector<decltype(all.data())> mine;
+    for (const auto& row : all) {
+      if (row.fabric == block.fabric && row.collective == block.collective &&
+          row.ranks == block.ranks) {
+        mine.push_back(&row);
+      }
+    }
+    return mine;
+  };
+  block.measured_speedups = measured_speedups(experiment, of_block(rows), of_block(measured));
+}
+
+// Is it one configuration of one algorithm, or the choices of one tuner?
+bool same_series(const Cell& a, const Cell& b) {
+  return a.tuner == b.tuner && (!a.tuner.empty() || a.config == b.config);
+}
+
+// What has to be said of each row because it is not the same in all.
+void note_variation(ResultSummary& summary, const ResultRow& row, const ResultRow& first) {
+  summary.chosen |= row.chosen();
+  summary.instances_vary |= row.instances != first.instances;
+  summary.threads_vary |= row.threads != first.threads;
+  summary.tiles_vary |= row.tile_bytes != first.tile_bytes;
+  summary.slots_vary |= row.slots != first.slots;
+}
+
+// The relays of the experiment's fabric of that label.
+std::string relays_of(const Experiment& experiment, const std::string& label) {
+  for (const ExperimentFabric& fabric : experiment.fabrics) {
+    if (fabric.label == label) return relay_text(*fabric.fabric);
+  }
+  return "";
+}
+
+}  // namespace
+
+std::optional<Cell> cell_of(const Experiment& experiment, const ResultRow& row) {
+  const auto& fabrics = experiment.fabrics;
+  const auto fabric = std::find_if(fabrics.begin(), fabrics.end(), [&](const auto& candidate) {
+    return candidate.label == row.fabric;
+  });
+  const std::optional<CollectiveKind> collective = parse_collective(row.collective);
+  const std::optional<Protocol> protocol = parse_protocol(row.protocol);
+  if (fabric == fabrics.end() || !collective || !protocol) return std::nullopt;
+  Cell cell;
+  cell.fabric = static_cast<std::size_t>(fabric - fabrics.begin());
+  cell.call.collective = *collective;
+  cell.call.bytes = row.size_bytes;
+  cell.config = {.algorithm = row.program,
+                 .protocol = *protocol,
+                 .channels = row.channels,
+                 .instances = row.instances,
+                 .threads = row.threads,
+                 .tile_bytes = row.tile_bytes,
+                 .slots = row.slots};
+  if (row.chosen()) cell.tuner = row.algorithm;
+  cell.seed = row.seed;
+  return cell;
+}
+
+std::string baseline_text(const Experiment& experiment) {
+  if (!experiment.baseline) return "";
+  const CellSelector& baseline = *experiment.baseline;
+  std::vector<std::string> parts;
+  if (baseline.algorithm) parts.push_back(*baseline.algorithm);
+  if (baseline.protocol) parts.emplace_back(to_string(*baseline.protocol));
+  if (baseline.channels) {
+    parts.push_back(
+        fmt::format("{} channel{}", *baseline.channels, *baseline.channels == 1 ? "" : "s"));
+  }
+  if (baseline.instances) {
+    parts.push_back(
+        fmt::format("{} instance{}", *baseline.instances, *baseline.instances == 1 ? "" : "s"));
+  }
+  if (baseline.threads) parts.push_back(fmt::format("{} threads", *baseline.threads));
+  if (baseline.tile_bytes) {
+    const TileBytes& bytes = *baseline.tile_bytes;
+    parts.push_back(!bytes        ? "the protocol's tiles"
+                    : *bytes == 0 ? "whole chunks"
+                                  : "tiles of " + format_bytes(*bytes));
+  }
+  if (baseline.slots) {
+    const Slots& slots = *baseline.slots;
+    parts.push_back(!slots        ? "the protocol's slots"
+                    : *slots == 0 ? "any number of slots"
+                                  : fmt::format("{} slots", *slots));
+  }
+  const Cell* first = nullptr;
+  bool several = false;
+  for (const Cell& cell : experiment.cells) {
+    if (!baseline.matches(experiment, cell)) continue;
+    if (first == nullptr) first = &cell;
+    several = several || !same_series(*first, cell);
+  }
+  if (parts.empty()) return "the fastest configuration";
+  return (several ? "the fastest of " : "") + fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string relay_text(const Fabric& fabric) {
+  constexpr int kMostRanks = 64;  // routes are searched afresh
+  const int ranks = fabric.ranks();
+  if (ranks > kMostRanks) return "";
+  int relayed = 0;
+  for (int source = 0; source < ranks; ++source) {
+    for (int target = 0; target < ranks; ++target) {
+      const std::vector<LinkId> route = fabric.route(source, target, 0);
+      const bool through_gpu = std::any_of(route.begin(), route.end(), [&](LinkId id) {
+        const NodeId end = fabric.links()[static_cast<std::size_t>(id)].target;
+        return end != fabric.gpu(target) &&
+               fabric.nodes()[static_cast<std::size_t>(end)].kind == NodeKind::Gpu;
+      });
+      if (through_gpu) ++relayed;
+    }
+  }
+  if (relayed == 0) return "";
+  return fmt::format("{} of {} GPU pairs are relayed by a GPU", relayed, ranks * (ranks - 1));
+}
+
+ResultSummary summarize(const Experiment& experiment, std::span<const ResultRow> rows,
+                        std::span<const MeasuredRow> measured) {
+  ResultSummary summary;
+  summary.speedups = speedups_of(experiment, rows);
+  using Key = std::tuple<std::string_view, std::string_view, int, int>;
+  std::map<Key, std::size_t> index;
+  std::vector<std::map<std::uint64_t, std::vector<std::size_t>>> by_size;  // of each block
+  std::set<std::uint64_t> seeds;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const ResultRow& row = rows[i];
+    seeds.insert(row.seed);
+    note_variation(summary, row, rows[0]);
+    if (!usable(row.time_us)) continue;
+    const auto [entry, fresh] = index.try_emplace(
+        Key{row.fabric, row.collective, row.servers, row.ranks}, summary.blocks.size());
+    if (fresh) {
+      BlockSummary block;
+      block.fabric = row.fabric;
+      block.collective = row.collective;
+      block.servers = row.servers;
+      block.ranks = row.ranks;
+      block.cost_model = row.cost_model;
+      block.relays = relays_of(experiment, row.fabric);
+      summary.blocks.push_back(std::move(block));
+      by_size.emplace_back();
+    }
+    by_size[entry->second][row.size_bytes].push_back(i);
+  }
+  summary.seeds = seeds.size();
+  std::size_t taken = 0;
+  for (std::size_t b = 0; b < summary.blocks.size(); ++b) {
+    BlockSummary& block = summary.blocks[b];
+    for (const auto& [bytes, of_size] : by_size[b]) {
+      block.sizes.push_back(summarize_size(rows, summary.speedups, of_size));
+    }
+    taken += add_measured(block, measured);
+    if (experiment.measured_speedup) add_measured_speedups(block, experiment, rows, measured);
+  }
+  summary.unmatched_measured = measured.size() - std::min(taken, measured.size());
+  return summary;
+}
+
+double geometric_mean_error(std::span<const double> ratios) {
+  if (ratios.empty()) return std::numeric_limits<double>::quiet_NaN();
+  double sum = 0;
+  for (const double ratio : ratios) sum += std::abs(std::log(ratio));
+  return std::expm1(sum / static_cast<double>(ratios.size()));
+}
+
+std::vector<MeasuredRow> read_measured_files(const Experiment& experiment) {
+  std::vector<MeasuredRow> rows;
+  for (const std::string& path : experiment.measured) {
+    std::vector<MeasuredRow> of_file = read_measured(path);
+    rows.insert(rows.end(), std::make_move_iterator(of_file.begin()),
+                std::make_move_iterator(of_file.end()));
+  }
+  check_measured_speedup(experiment, rows);
+  return rows;
+}
+
+}  // namespace cclgym

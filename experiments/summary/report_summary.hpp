@@ -1,0 +1,107 @@
+// What the table and the report say about an experiment's results: the best configuration by size,
+// speedups, and how far simulated times are from measured ones.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "experiments/run/results.hpp"
+#include "experiments/summary/measured_speedup.hpp"
+#include "experiments/sweep/experiment.hpp"
+
+namespace cclgym {
+
+/// A configuration's time at one size: the median over the seeds.
+struct ConfigTime {
+  std::string algorithm;
+  std::string program;
+  std::string protocol;
+  int channels = 1;
+  int instances = 1;
+  int threads = 512;
+  std::uint64_t tile_bytes = 0;
+  int slots = 0;
+  double time_us = 0;
+  double algbw_GBps = 0;
+  double busbw_GBps = 0;
+  std::optional<double> speedup;  ///< baseline time / time; none without a baseline at this size
+};
+
+/// One size of a block. Rows whose time is not a positive number count nowhere.
+struct SizeSummary {
+  std::uint64_t bytes = 0;
+  ConfigTime best;                      ///< the shortest time; a tie goes to the first in row order
+  std::optional<ConfigTime> best_ring;  ///< the best of the algorithms "ring" and "ring-…"
+  std::vector<std::optional<double>> measured_us;  ///< by BlockSummary::measured
+};
+
+/// The measured times of one (system, config) for one fabric and collective.
+struct MeasuredSeries {
+  std::string system;
+  std::string config;
+  std::string source;                                    ///< of its first row
+  std::vector<std::pair<std::uint64_t, double>> points;  ///< (bytes, us), by size
+};
+
+/// Simulated against measured times of one series: ratios simulated / measured at the sizes that
+/// have both, and exp(mean |ln ratio|) - 1 (0.1: off by 10 % on average, whichever way).
+struct MeasuredError {
+  std::vector<std::pair<std::uint64_t, double>> ratios;
+  double error = std::numeric_limits<double>::quiet_NaN();  ///< NaN without ratios
+};
+
+/// One fabric × collective × number of ranks.
+struct BlockSummary {
+  std::string fabric;
+  std::string collective;
+  int servers = 1;
+  int ranks = 1;
+  std::string cost_model;
+  std::string relays;              ///< relay_text of the fabric
+  std::vector<SizeSummary> sizes;  ///< ascending
+  std::vector<MeasuredSeries> measured;
+  std::vector<MeasuredError> ring_errors;  ///< of the best ring, by `measured`
+  std::vector<MeasuredError> best_errors;  ///< of the best of all algorithms, by `measured`
+  std::vector<MeasuredSpeedups> measured_speedups;  ///< if the experiment asks for them
+};
+
+struct ResultSummary {
+  std::vector<BlockSummary> blocks;             ///< in the order in which the rows first name them
+  std::vector<std::optional<double>> speedups;  ///< of each row, in row order
+  std::size_t seeds = 0;                        ///< different seeds among the rows
+  bool chosen = false;                          ///< do tuners name any of the rows?
+  bool instances_vary = false;
+  bool threads_vary = false;
+  bool tiles_vary = false;
+  bool slots_vary = false;
+  std::size_t unmatched_measured = 0;  ///< measured rows that belong to no block
+};
+
+/// The cell of a row, as far as selectors look at it; nothing if the experiment does not know it.
+[[nodiscard]] std::optional<Cell> cell_of(const Experiment& experiment, const ResultRow& row);
+
+[[nodiscard]] ResultSummary summarize(const Experiment& experiment, std::span<const ResultRow> rows,
+                                      std::span<const MeasuredRow> measured);
+
+/// What speedups are over, in words: "ring, Simple, 1 channel", or, if several configurations of
+/// the experiment match, "the fastest of ring, Simple"; empty without a baseline.
+[[nodiscard]] std::string baseline_text(const Experiment& experiment);
+
+/// "24 of 56 GPU pairs are relayed by a GPU" (ordered pairs; counted for up to 64 GPUs); empty if
+/// none is. Such traffic cuts through the GPU between, which hardware does not do by itself.
+[[nodiscard]] std::string relay_text(const Fabric& fabric);
+
+/// exp(mean |ln ratio|) - 1; NaN if there are none. Ratios must be positive.
+[[nodiscard]] double geometric_mean_error(std::span<const double> ratios);
+
+/// The rows of all measured files of the experiment. Throws UserError for a file that is wrong, or
+/// that has not the configurations of `measured_speedup`.
+[[nodiscard]] std::vector<MeasuredRow> read_measured_files(const Experiment& experiment);
+
+}  // namespace cclgym

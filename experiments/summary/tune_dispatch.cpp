@@ -1,0 +1,270 @@
+#include "experiments/summary/tune_dispatch.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <limits>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "core/statistics.hpp"
+#include "core/text_columns.hpp"
+#include "core/units.hpp"
+#include "experiments/summary/report_summary.hpp"
+
+namespace cclgym {
+
+namespace {
+
+Config config_of(const ResultRow& row) {
+  const std::optional<Protocol> protocol = parse_protocol(row.protocol);
+  if (!protocol) throw UserError("results have the unknown protocol " + quoted(row.protocol));
+  return {.algorithm = row.program,
+          .protocol = *protocol,
+          .channels = row.channels,
+          .instances = row.instances,
+          .threads = row.threads,
+          .tile_bytes = row.tile_bytes,
+          .slots = row.slots};
+}
+
+auto sort_key(const Config& config) {
+  return std::tie(config.algorithm, config.protocol, config.channels, config.instances,
+                  config.threads, config.tile_bytes, config.slots);
+}
+
+struct ConfigLess {
+  bool operator()(const Config& a, const Config& b) const { return sort_key(a) < sort_key(b); }
+};
+
+// What was measured of one configuration at one size, over the seeds.
+struct Samples {
+  std::vector<double> times_us;
+  std::vector<double> speedups;
+};
+
+// The results of one collective on one fabric.
+class Sweep {
+ public:
+  Sweep(std::string fabric, CollectiveKind collective)
+      : fabric_(std::move(fabric)), collective_(collective) {}
+
+  [[nodiscard]] bool is_of(const ResultRow& row) const {
+    return row.fabric == fabric_ && row.collective == to_string(collective_);
+  }
+
+  void add(const ResultRow& row, std::optional<double> speedup) {
+    const auto [entry, fresh] = numbers_.try_emplace(config_of(row), configs_.size());
+    if (fresh) configs_.push_back(entry->first);
+    Samples& samples = sizes_[row.size_bytes][entry->second];
+    samples.times_us.push_back(row.time_us);
+    if (speedup) samples.speedups.push_back(*speedup);
+  }
+
+  [[nodiscard]] TunedBlock tuned(double tolerance) const {
+    TunedBlock block{.fabric = fabric_, .collective = collective_, .ranges = {}};
+    const std::vector<std::size_t> chosen = choose(tolerance);
+    std::size_t place = 0;
+    for (const auto& [bytes, samples] : sizes_) {
+      const std::size_t config = chosen[place];
+      if (place == 0 || config != chosen[place - 1]) {
+        if (place > 0) block.ranges.back().range.to_bytes = bytes;
+        TunedRange next;
+        next.range.from_bytes = place == 0 ? 0 : bytes;
+        next.range.choice = choice_of(configs_[config]);
+        block.ranges.push_back(std::move(next));
+      }
+      add_size(block.ranges.back(), samples, config);
+      ++place;
+    }
+    return block;
+  }
+
+ private:
+  using OfSize = std::map<std::size_t, Samples>;  // by number of the configuration
+
+  // The cost of the table up to a size: ranges first, then the logarithms of the losses.
+  struct Cost {
+    std::size_t ranges = std::numeric_limits<std::size_t>::max();
+    double loss = 0;
+
+    [[nodiscard]] bool operator<(const Cost& other) const {
+      return std::tie(ranges, loss) < std::tie(other.ranges, other.loss);
+    }
+  };
+
+  static double best_us(const OfSize& of_size) {
+    double best = std::numeric_limits<double>::infinity();
+    for (const auto& [config, samples] : of_size) {
+      best = std::min(best, median(samples.times_us));
+    }
+    return best;
+  }
+
+  static ConfigChoice choice_of(const Config& config) {
+    return {.config = config, .tile_bytes = config.tile_bytes, .slots = config.slots};
+  }
+
+  // The configuration of each size, by dynamic programming over the sizes: what the table up to a
+  // size costs if it ends with a configuration.
+  [[nodiscard]] std::vector<std::size_t> choose(double tolerance) const {
+    // By size and configuration: the configuration of the size before.
+    std::vector<std::map<std::size_t, std::size_t>> before;
+    std::map<std::size_t, Cost> costs;
+    std::pair<Cost, std::size_t> cheapest{{.ranges = 0}, 0};
+    for (const auto& [bytes, of_size] : sizes_) {
+      const double best = best_us(of_size);
+      std::map<std::size_t, Cost> next;
+      std::pair<Cost, std::size_t> next_cheapest;
+      before.emplace_back();
+      for (const auto& [config, samples] : of_size) {
+        const double ratio = median(samples.times_us) / best;
+        if (ratio > 1 + tolerance) continue;
+        Cost cost{cheapest.first.ranges + 1, cheapest.first.loss};
+        std::size_t from = cheapest.second;
+        if (const auto same = costs.find(config); same != costs.end() && !(cost < same->second)) {
+          cost = same->second;
+          from = config;
+        }
+        cost.loss += std::log(ratio);
+        next[config] = cost;
+        before.back()[config] = from;
+        if (cost < next_cheapest.first) {
+          next_cheapest = {cost, config};
+        }
+      }
+      costs = std::move(next);
+      cheapest = next_cheapest;
+    }
+    std::vector<std::size_t> chosen(sizes_.size());
+    std::size_t config = cheapest.second;
+    for (std::size_t place = chosen.size(); place-- > 0;) {
+      chosen[place] = config;
+      config = before[place].at(config);
+    }
+    return chosen;
+  }
+
+  static void add_size(TunedRange& range, const OfSize& of_size, std::size_t config) {
+    const Samples& samples = of_size.at(config);
+    ++range.tested;
+    range.loss = std::max(range.loss, median(samples.times_us) / best_us(of_size) - 1);
+    if (samples.speedups.empty()) return;
+    const double speedup = median(samples.speedups);
+    range.least_speedup = std::min(range.least_speedup.value_or(speedup), speedup);
+    range.most_speedup = std::max(range.most_speedup.value_or(speedup), speedup);
+  }
+
+  std::string fabric_;
+  CollectiveKind collective_;
+  std::map<Config, std::size_t, ConfigLess> numbers_;  // in the order of the rows
+  std::vector<Config> configs_;
+  std::map<std::uint64_t, OfSize> sizes_;
+};
+
+template <class Text>
+Column text_column(const TunedBlock& block, std::string heading, bool left, Text text) {
+  Column column{.heading = std::move(heading), .left = left};
+  for (const TunedRange& range : block.ranges) column.cells.push_back(text(range));
+  return column;
+}
+
+std::string speedup_text(const TunedRange& range) {
+  if (!range.least_speedup) return "-";
+  const std::string least = fmt::format("{:.2f}", *range.least_speedup);
+  const std::string most = fmt::format("{:.2f}", *range.most_speedup);
+  return least == most ? least : least + " to " + most;
+}
+
+std::vector<Column> columns_of(const TunedBlock& block) {
+  const auto number = [&](std::string heading, auto value) {
+    return text_column(block, std::move(heading), false, [value](const TunedRange& range) {
+      return fmt::format("{}", value(range.range.choice.config));
+    });
+  };
+  std::vector<Column> columns;
+  columns.push_back(text_column(block, "sizes", true,
+                                [](const TunedRange& range) { return range_text(range.range); }));
+  columns.push_back(text_column(block, "algorithm", true, [](const TunedRange& range) {
+    return range.range.choice.config.algorithm;
+  }));
+  columns.push_back(text_column(block, "protocol", true, [](const TunedRange& range) {
+    return std::string(to_string(range.range.choice.config.protocol));
+  }));
+  columns.push_back(number("ch", [](const Config& config) { return config.channels; }));
+  columns.push_back(number("r", [](const Config& config) { return config.instances; }));
+  columns.push_back(number("thr", [](const Config& config) { return config.threads; }));
+  columns.push_back(text_column(block, "tile", false, [](const TunedRange& range) {
+    const std::uint64_t bytes = range.range.choice.config.tile_bytes;
+    return bytes == 0 ? "-" : format_bytes(bytes);
+  }));
+  columns.push_back(text_column(block, "slots", false, [](const TunedRange& range) {
+    const int slots = range.range.choice.config.slots;
+    return slots == 0 ? "-" : std::to_string(slots);
+  }));
+  columns.push_back(text_column(block, "tested", false, [](const TunedRange& range) {
+    return std::to_string(range.tested);
+  }));
+  const bool compared = std::any_of(block.ranges.begin(), block.ranges.end(),
+                                    [](const TunedRange& range) { return range.least_speedup; });
+  if (compared) {
+    columns.push_back(text_column(block, "speedup", false, speedup_text));
+    columns.back().unit = "x";
+  }
+  columns.push_back(text_column(block, "loss", false, [](const TunedRange& range) {
+    return fmt::format("{:.2f}", 100 * range.loss);
+  }));
+  columns.back().unit = "%";
+  return columns;
+}
+
+}  // namespace
+
+std::vector<TunedBlock> tune_dispatch(const Experiment& experiment, std::span<const ResultRow> rows,
+                                      double tolerance) {
+  const std::vector<std::optional<double>> speedups = summarize(experiment, rows, {}).speedups;
+  std::vector<Sweep> sweeps;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const ResultRow& row = rows[i];
+    if (!std::isfinite(row.time_us) || row.time_us <= 0) continue;
+    auto sweep = std::find_if(sweeps.begin(), sweeps.end(),
+                              [&](const Sweep& candidate) { return candidate.is_of(row); });
+    if (sweep == sweeps.end()) {
+      const auto collective = parse_collective(row.collective);
+      if (!collective) {
+        throw UserError("results have the unknown collective " + quoted(row.collective));
+      }
+      sweeps.emplace_back(row.fabric, *collective);
+      sweep = sweeps.end() - 1;
+    }
+    sweep->add(row, speedups[i]);
+  }
+  std::vector<TunedBlock> blocks;
+  for (const Sweep& sweep : sweeps) blocks.push_back(sweep.tuned(tolerance));
+  return blocks;
+}
+
+DispatchTable dispatch_table(const std::vector<TunedBlock>& blocks) {
+  DispatchTable table;
+  for (const TunedBlock& tuned : blocks) {
+    DispatchBlock block{.fabric = tuned.fabric, .collective = tuned.collective};
+    for (const TunedRange& range : tuned.ranges) block.ranges.push_back(range.range);
+    table.blocks.push_back(std::move(block));
+  }
+  return table;
+}
+
+std::string tuned_text(const Experiment& experiment, const std::vector<TunedBlock>& blocks) {
+  std::string text =
+      fmt::format("{}: dispatch table, engine {}\n", experiment.name, experiment.engine);
+  if (experiment.baseline) text += "speedup over " + baseline_text(experiment) + '\n';
+  text += "loss: greatest over the fastest at any tested size\n";
+  for (const TunedBlock& block : blocks) {
+    text += fmt::format("\n{}, {}\n", block.fabric, to_string(block.collective));
+    text += format_columns(columns_of(block));
+  }
+  return text;
+}
+
+}  // namespace cclgym

@@ -1,0 +1,173 @@
+#include "experiments/sweep/axes.hpp"
+
+#include <fmt/format.h>
+#include <optional>
+#include <set>
+#include <type_traits>
+
+#include "collectives/library/algorithm.hpp"
+#include "core/units.hpp"
+#include "experiments/sweep/experiment_options.hpp"
+#include "experiments/sweep/load_experiment.hpp"
+#include "sim/tuners/tuner.hpp"
+
+namespace cclgym {
+
+namespace {
+
+class AxisReader {
+ public:
+  explicit AxisReader(const YamlValue& document) : document_(document) {}
+
+  ExperimentAxes read() {
+    ExperimentAxes axes;
+    axes.collectives =
+        read_name_axis<CollectiveKind>("collectives", "collective", [](const std::string& text) {
+          const std::optional<CollectiveKind> kind = parse_collective(text);
+          return kind == CollectiveKind::Custom ? std::nullopt : kind;
+        });
+    axes.algorithms = read_name_axis<std::string>(
+        "algorithms", "algorithm", [](const std::string& text) -> std::optional<std::string> {
+          for (const AlgorithmInfo& info : algorithm_infos()) {
+            if (info.name == text) return text;
+          }
+          if (is_tuner(text)) return text;
+          return std::nullopt;
+        });
+    axes.protocols = read_name_axis<Protocol>(
+        "protocols", "protocol", [](const std::string& text) { return parse_protocol(text); });
+    axes.channels = read_int_axis("channels");
+    axes.instances = read_int_axis("instances");
+    axes.threads = read_int_axis("threads");
+    axes.tiles = read_axis_or_protocol<TileBytes>(
+        "tile",
+        [](const YamlValue& item) {
+          return read_bytes_range(item.as_text(), spec_of("tile"), item.location());
+        },
+        [](std::uint64_t bytes) { return format_bytes(bytes); });
+    axes.slots = read_axis_or_protocol<Slots>(
+        "slots",
+        [](const YamlValue& item) {
+          return read_integer_range(item.as_text(), spec_of("slots"), item.location());
+        },
+        [](int slots) { return std::to_string(slots); });
+    axes.sizes = read_axis<std::uint64_t>(
+        "sizes",
+        [&](const YamlValue& item) {
+          return read_bytes_range(item.as_text(), spec_of("sizes"), item.location());
+        },
+        [](std::uint64_t bytes) { return format_bytes(bytes); });
+    axes.seeds = read_axis<std::uint64_t>(
+        "seeds",
+        [&](const YamlValue& item) {
+          std::vector<std::uint64_t> seeds;
+          for (const std::int64_t seed :
+               read_integer_range(item.as_text(), spec_of("seeds"), item.location())) {
+            seeds.push_back(static_cast<std::uint64_t>(seed));
+          }
+          return seeds;
+        },
+        [](std::uint64_t seed) { return std::to_string(seed); });
+    return axes;
+  }
+
+ private:
+  static const OptionSpec& spec_of(std::string_view key) {
+    return find_option(experiment_options(), key);
+  }
+
+  // Reads a list; `read_item(item, values)` appends what one item stands for. A value may not come
+  // twice: it would be a cell that comes twice.
+  template <class Value, class ReadItem, class Text>
+  Axis<Value> read_axis(std::string_view key, ReadItem read_item, Text text_of) {
+    Axis<Value> axis;
+    std::set<Value> seen;
+    for (const YamlValue& item : read_items(option_value(document_, spec_of(key)), spec_of(key))) {
+      for (const Value& value : read_item(item)) {
+        if (!seen.insert(value).second) {
+          throw UserError(item.location(),
+                          fmt::format("{} has {} more than once", key, text_of(value)));
+        }
+        if (axis.size() == kMostCells) refuse_cells(item.location());
+        axis.push_back({value, item.location()});
+      }
+    }
+    return axis;
+  }
+
+  // A list whose items are "protocol" (nothing) or what `read_values` reads.
+  template <class Value, class ReadValues, class Text>
+  Axis<Value> read_axis_or_protocol(std::string_view key, ReadValues read_values, Text text_of) {
+    return read_axis<Value>(
+        key,
+        [&](const YamlValue& item) {
+          std::vector<Value> values;
+          if (item.as_text() == kOfProtocol) {
+            values.emplace_back(std::nullopt);
+          } else {
+            for (const auto value : read_values(item)) {
+              values.emplace_back(static_cast<typename Value::value_type>(value));
+            }
+          }
+          return values;
+        },
+        [&](const Value& value) { return value ? text_of(*value) : std::string(kOfProtocol); });
+  }
+
+  Axis<int> read_int_axis(std::string_view key) {
+    return read_axis<int>(
+        key,
+        [&](const YamlValue& item) {
+          std::vector<int> values;
+          for (const std::int64_t value :
+               read_integer_range(item.as_text(), spec_of(key), item.location())) {
+            values.push_back(static_cast<int>(value));
+          }
+          return values;
+        },
+        [](int value) { return std::to_string(value); });
+  }
+
+  // A list of names; `parse` gives nullopt for an unknown one. `what` is one of them.
+  template <class Value, class Parse>
+  Axis<Value> read_name_axis(std::string_view key, std::string_view what, Parse parse) {
+    return read_axis<Value>(
+        key,
+        [&](const YamlValue& item) {
+          const std::optional<Value> value = parse(item.as_text());
+          if (!value) {
+            throw UserError(item.location(),
+                            unknown_name_message(what, item.as_text(), spec_of(key).choices));
+          }
+          return std::vector<Value>{*value};
+        },
+        [](const Value& value) {
+          if constexpr (std::is_same_v<Value, std::string>) {
+            return quoted(value);
+          } else {
+            return quoted(to_string(value));
+          }
+        });
+  }
+
+  const YamlValue& document_;
+};
+
+}  // namespace
+
+void refuse_cells(const SourceLocation& where) {
+  throw UserError(
+      where, fmt::format("the experiment has too many cells; expected at most {}", kMostCells));
+}
+
+void refuse_empty_values(const YamlValue& mapping, const std::vector<OptionSpec>& specs) {
+  for (const YamlEntry& entry : mapping.entries()) {
+    if (!entry.value.is_null()) continue;
+    throw UserError(entry.value.location(), fmt::format("{} has no value; expected {}", entry.key,
+                                                        type_text(find_option(specs, entry.key))));
+  }
+}
+
+ExperimentAxes read_axes(const YamlValue& document) { return AxisReader(document).read(); }
+
+}  // namespace cclgym

@@ -1,0 +1,60 @@
+// The axes of an experiment: the lists of which its cells are the cross product.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "collectives/contract.hpp"
+#include "core/error.hpp"
+#include "core/yaml/yaml.hpp"
+#include "cost_models/cost_model.hpp"
+#include "sim/call/config_options.hpp"
+
+namespace cclgym {
+
+/// A value with the place that named it.
+template <class Value>
+struct Located {
+  Value value{};
+  SourceLocation where{};
+};
+template <class Value>
+using Axis = std::vector<Located<Value>>;
+
+/// Some combinations of an algorithm, an item of `only`: what is empty takes every value.
+struct Combinations {
+  std::string algorithm;
+  std::vector<Protocol> protocols{};
+  std::vector<int> channels{};
+  std::vector<int> instances{};
+  std::vector<int> threads{};
+};
+
+/// Every axis has at least one value, and none twice.
+struct ExperimentAxes {
+  Axis<CollectiveKind> collectives;
+  Axis<std::string> algorithms;  ///< and tuners, as they are named
+  Axis<Protocol> protocols;
+  Axis<int> channels;
+  Axis<int> instances;
+  Axis<int> threads;
+  Axis<TileBytes> tiles;
+  Axis<Slots> slots;
+  Axis<std::uint64_t> sizes;
+  Axis<std::uint64_t> seeds;
+  std::vector<Combinations> only{};  ///< of the algorithms that it names, only these
+};
+
+/// Reads the axes from an experiment whose keys have been checked. Throws UserError at the place of
+/// a value that is unknown, out of range or comes twice, and if an axis has over kMostCells values.
+[[nodiscard]] ExperimentAxes read_axes(const YamlValue& document);
+
+/// Throws UserError at the first key of a mapping that has no value. `specs` are its keys.
+void refuse_empty_values(const YamlValue& mapping, const std::vector<OptionSpec>& specs);
+
+/// Throws the UserError of an experiment with too many cells.
+[[noreturn]] void refuse_cells(const SourceLocation& where);
+
+}  // namespace cclgym

@@ -1,0 +1,165 @@
+#include "experiments/sweep/combinations.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <optional>
+
+#include "experiments/sweep/experiment_options.hpp"
+#include "sim/tuners/tuner.hpp"
+
+namespace cclgym {
+
+namespace {
+
+template <class Value>
+bool has_value(const Axis<Value>& axis, const Value& value) {
+  return std::any_of(axis.begin(), axis.end(), [&](const auto& one) { return one.value == value; });
+}
+
+template <class Value>
+bool among(const std::vector<Value>& values, const Value& value) {
+  return values.empty() || std::find(values.begin(), values.end(), value) != values.end();
+}
+
+template <class Value, class Text>
+[[noreturn]] void refuse(const YamlValue& item, const std::string& key, const Axis<Value>& axis,
+                         Text text_of) {
+  std::vector<std::string> names;
+  for (const Located<Value>& one : axis) names.emplace_back(text_of(one.value));
+  throw UserError(item.location(),
+                  unknown_name_message(key + " of the experiment", item.as_text(), names));
+}
+
+class CombinationReader {
+ public:
+  CombinationReader(const YamlValue& item, const ExperimentAxes& axes) : item_(item), axes_(axes) {}
+
+  Combinations read() {
+    check_keys(item_, combination_options(), "only");
+    refuse_empty_values(item_, combination_options());
+    Combinations result;
+    result.algorithm = algorithm();
+    for (const YamlValue& value : items("protocol")) {
+      const std::optional<Protocol> protocol = parse_protocol(value.as_text());
+      if (!protocol || !has_value(axes_.protocols, *protocol)) {
+        refuse(value, "protocol", axes_.protocols, [](Protocol one) { return to_string(one); });
+      }
+      result.protocols.push_back(*protocol);
+    }
+    result.channels = numbers("channels", axes_.channels);
+    result.instances = numbers("instances", axes_.instances);
+    result.threads = numbers("threads", axes_.threads);
+    return result;
+  }
+
+ private:
+  std::string algorithm() {
+    const YamlValue value = option_value(item_, spec_of("algorithm"));
+    const std::string& name = value.as_text();
+    if (is_tuner(name)) {
+      throw UserError(
+          value.location(),
+          fmt::format("{} chooses its configurations itself; expected an algorithm", quoted(name)));
+    }
+    if (!has_value(axes_.algorithms, name)) {
+      refuse(value, "algorithm", axes_.algorithms, [](const std::string& one) { return one; });
+    }
+    return name;
+  }
+
+  std::vector<int> numbers(const std::string& key, const Axis<int>& axis) {
+    std::vector<int> values;
+    for (const YamlValue& item : items(key)) {
+      for (const std::int64_t number :
+           read_integer_range(item.as_text(), spec_of(key), item.location())) {
+        const int value = static_cast<int>(number);
+        if (!has_value(axis, value)) {
+          refuse(item, key, axis, [](int one) { return std::to_string(one); });
+        }
+        values.push_back(value);
+      }
+    }
+    return values;
+  }
+
+  std::vector<YamlValue> items(const std::string& key) {
+    const YamlValue value = option_value(item_, spec_of(key));
+    return value.is_null() ? std::vector<YamlValue>{} : read_items(value, spec_of(key));
+  }
+
+  static const OptionSpec& spec_of(std::string_view key) {
+    return find_option(combination_options(), key);
+  }
+
+  const YamlValue& item_;
+  const ExperimentAxes& axes_;
+};
+
+template <class Fits>
+bool wanted_if(const ExperimentAxes& axes, const std::string& algorithm, Fits fits) {
+  bool named = false;
+  for (const Combinations& item : axes.only) {
+    if (item.algorithm != algorithm) continue;
+    if (fits(item)) return true;
+    named = true;
+  }
+  return !named;
+}
+
+bool fits_but_for_protocol(const Combinations& item, const Config& config) {
+  return among(item.channels, config.channels) && among(item.instances, config.instances) &&
+         among(item.threads, config.threads);
+}
+
+std::vector<OptionSpec> make_combination_options() {
+  std::vector<OptionSpec> specs;
+  for (const OptionSpec& spec : timeline_options()) {
+    const bool list = spec.name == "protocol" || spec.name == "channels" ||
+                      spec.name == "instances" || spec.name == "threads";
+    if (!list && spec.name != "algorithm") continue;
+    specs.push_back(spec);
+    OptionSpec& mine = specs.back();
+    if (list) {
+      mine.shape = OptionShape::OneOrList;
+      mine.description = "some of the experiment's " +
+                         std::string(spec.name == "protocol" ? "protocols" : spec.name) +
+                         "; not given: all";
+      if (spec.name != "protocol") mine.min = 1;
+    } else {
+      mine.description = "one of the experiment's algorithms";
+      mine.required = true;
+    }
+  }
+  return specs;
+}
+
+}  // namespace
+
+const std::vector<OptionSpec>& combination_options() {
+  static const std::vector<OptionSpec> specs = make_combination_options();
+  return specs;
+}
+
+std::vector<Combinations> read_combinations(const YamlValue& document, const ExperimentAxes& axes) {
+  const OptionSpec& spec = find_option(experiment_options(), "only");
+  const YamlValue value = option_value(document, spec);
+  std::vector<Combinations> all;
+  if (value.is_null()) return all;
+  for (const YamlValue& item : read_items(value, spec)) {
+    all.push_back(CombinationReader(item, axes).read());
+  }
+  return all;
+}
+
+bool wanted_with_any_protocol(const ExperimentAxes& axes, const Config& config) {
+  return wanted_if(axes, config.algorithm,
+                   [&](const Combinations& item) { return fits_but_for_protocol(item, config); });
+}
+
+bool wanted(const ExperimentAxes& axes, const Config& config) {
+  return wanted_if(axes, config.algorithm, [&](const Combinations& item) {
+    return fits_but_for_protocol(item, config) && among(item.protocols, config.protocol);
+  });
+}
+
+}  // namespace cclgym

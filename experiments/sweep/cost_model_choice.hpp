@@ -1,0 +1,27 @@
+// Which cost model an experiment uses: a name, a file, one by GPU, or one of these with some values
+// overridden.
+#pragma once
+
+#include "core/yaml/yaml.hpp"
+#include "cost_models/cost_model.hpp"
+#include "topology_models/fabric.hpp"
+
+namespace cclgym {
+
+/// Reads the `cost_model` of an experiment as it applies to one fabric. Paths are seen from the
+/// folder of the file that holds `value`. An overridden model is called by its base and what
+/// differs: "a100 start_skew=2us". Throws UserError at the place of the mistake.
+[[nodiscard]] CostModel read_cost_model_choice(const YamlValue& value, const Fabric& fabric);
+
+/// The cost model for a name ("hockney"), the path of a parameter file, or "auto". Errors are
+/// located at `where`, and a relative path is seen from the folder of its file.
+[[nodiscard]] CostModel choose_cost_model(const std::string& text, const Fabric& fabric,
+                                          const SourceLocation& where = {});
+
+/// Throws UserError at `where` if there is no file of this path. `what`: "fabric file".
+void check_exists(const std::string& path, std::string_view what, const SourceLocation& where);
+/// A path as seen from the folder of the file that names it at `where`. The file must be there.
+[[nodiscard]] std::string existing_path_beside(const std::string& path, std::string_view what,
+                                               const SourceLocation& where);
+
+}  // namespace cclgym

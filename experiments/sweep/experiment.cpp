@@ -1,0 +1,91 @@
+#include "experiments/sweep/experiment.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "core/hash.hpp"
+#include "core/units.hpp"
+#include "core/version.hpp"
+
+namespace cclgym {
+
+bool CellSelector::matches(const Experiment& experiment, const Cell& cell) const {
+  const bool call =
+      (!fabric || *fabric == cell.fabric) && (!collective || *collective == cell.call.collective) &&
+      (!algorithm || *algorithm == cell.named()) && (!bytes || *bytes == cell.call.bytes);
+  if (!call) return false;
+  if (!protocol && !channels && !instances && !threads && !tile_bytes && !slots) return true;
+  if (!cell.tuner.empty()) return false;
+  const Config& config = cell.config;
+  const Config wanted =
+      with_tiles(experiment.fabrics[cell.fabric].cost_model, config,
+                 tile_bytes.value_or(config.tile_bytes), slots.value_or(config.slots));
+  return (!protocol || *protocol == config.protocol) &&
+         (!channels || *channels == config.channels) &&
+         (!instances || *instances == config.instances) &&
+         (!threads || *threads == config.threads) && config.tile_bytes == wanted.tile_bytes &&
+         config.slots == wanted.slots;
+}
+
+namespace {
+
+// What every configuration has.
+std::string config_key(const Config& config) {
+  return fmt::format("{}/{}/c{}/t{}", config.algorithm, to_string(config.protocol), config.channels,
+                     config.threads);
+}
+
+// What is not of every configuration.
+std::string config_suffix(const Config& config) {
+  std::string key;
+  if (config.instances > 1) key += fmt::format("/r{}", config.instances);
+  if (config.tile_bytes > 0) key += "/tile" + format_bytes(config.tile_bytes);
+  if (config.slots > 0) key += fmt::format("/slots{}", config.slots);
+  return key;
+}
+
+}  // namespace
+
+std::string Experiment::hash() const {
+  TextHash hash;
+  hash.add(program_version());
+  hash.add(engine);
+  hash.add(repetitions);
+  for (const ExperimentFabric& fabric : fabrics) {
+    hash.add(fabric.label);
+    hash.add(fabric.fabric->canonical_text());
+    hash.add(fabric.cost_model.name);
+    hash.add(fabric.cost_model.canonical_text());
+    if (!fabric.noise.none()) hash.add(fabric.noise.canonical_text());
+  }
+  for (const Cell& cell : cells) {
+    hash.add(cell_key(*this, cell));
+    // A key does not say what a tuner chose.
+    if (!cell.tuner.empty()) hash.add(config_key(cell.config) + config_suffix(cell.config));
+    hash.add(static_cast<std::uint64_t>(cell.call.root));
+  }
+  return hash.hex();
+}
+
+std::string key_label(std::string label) {
+  std::replace_if(
+      label.begin(), label.end(), [](char c) { return c == '/' || c == ' '; }, '_');
+  return label;
+}
+
+std::string cell_key(const Experiment& experiment, const Cell& cell) {
+  const bool chosen = !cell.tuner.empty();
+  return fmt::format("{}/{}/{}/{}/s{}{}", key_label(experiment.fabrics[cell.fabric].label),
+                     to_string(cell.call.collective),
+                     chosen ? key_label(cell.tuner) : config_key(cell.config),
+                     format_bytes(cell.call.bytes), cell.seed,
+                     chosen ? std::string() : config_suffix(cell.config));
+}
+
+std::string cost_model_hash(const CostModel& model) {
+  TextHash hash;
+  hash.add(model.canonical_text());
+  return hash.hex();
+}
+
+}  // namespace cclgym

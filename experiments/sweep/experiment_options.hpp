@@ -1,0 +1,28 @@
+// The keys of an experiment file, one record each.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/options/option.hpp"
+
+namespace cclgym {
+
+/// Keys of an experiment. The loader, the command line help and docs/experiments.md use these.
+[[nodiscard]] const std::vector<OptionSpec>& experiment_options();
+/// Keys of `baseline`: the configuration that speedups are against.
+[[nodiscard]] const std::vector<OptionSpec>& baseline_options();
+/// Keys of an item of `timeline`: which cell.
+[[nodiscard]] const std::vector<OptionSpec>& timeline_options();
+/// Keys of `cost_model` in its mapping form: `base` and every value that can be overridden.
+[[nodiscard]] const std::vector<OptionSpec>& cost_model_choice_options();
+
+/// The record of a key. The key must exist.
+[[nodiscard]] const OptionSpec& find_option(const std::vector<OptionSpec>& specs,
+                                            std::string_view name);
+
+/// Data types of an experiment with their bytes an element; their names are NCCL's.
+[[nodiscard]] const std::vector<std::pair<std::string, int>>& data_types();
+
+}  // namespace cclgym

@@ -1,0 +1,216 @@
+#include "experiments/sweep/load_experiment.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <optional>
+#include <set>
+#include <string_view>
+
+#include "core/files/text_file.hpp"
+#include "core/yaml/yaml.hpp"
+#include "cost_models/parameters/shipped_sets.hpp"
+#include "experiments/sweep/axes.hpp"
+#include "experiments/sweep/combinations.hpp"
+#include "experiments/sweep/cost_model_choice.hpp"
+#include "experiments/sweep/experiment_options.hpp"
+#include "experiments/sweep/make_cells.hpp"
+#include "experiments/sweep/measured_speedup_options.hpp"
+#include "experiments/sweep/selectors.hpp"
+#include "sim/noise/noise_warning.hpp"
+#include "topology_models/machines/registry.hpp"
+
+namespace cclgym {
+
+namespace {
+
+constexpr std::size_t kLargestFile = std::size_t{16} << 20;
+
+bool is_plain_name(const std::string& name) {
+  return name.size() <= 100 && name.front() != '.' && name.front() != '-' &&
+         std::all_of(name.begin(), name.end(), [](unsigned char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                  c == '.' || c == '_' || c == '-';
+         });
+}
+
+class Loader {
+ public:
+  Loader(const YamlValue& document, Experiment& experiment)
+      : document_(document), experiment_(experiment) {}
+
+  void load() {
+    check_keys(document_, experiment_options(), "experiment");
+    refuse_empty_values(document_, experiment_options());
+    const YamlValue name = value_of("name");
+    experiment_.name = read_text(name, spec_of("name"));
+    if (!is_plain_name(experiment_.name)) {
+      throw UserError(name.location(),
+                      fmt::format("name is {}; expected at most 100 letters, digits, '.', '_' and "
+                                  "'-', not starting with '.' or '-'",
+                                  quoted(experiment_.name)));
+    }
+    if (const YamlValue text = value_of("description"); !text.is_null()) {
+      experiment_.description = read_text(text, spec_of("description"));
+    }
+    experiment_.engine =
+        spec_of("engine").choices[read_choice(value_of("engine"), spec_of("engine"))];
+    experiment_.repetitions =
+        static_cast<std::uint64_t>(read_integer(value_of("repetitions"), spec_of("repetitions")));
+    axes_ = read_axes(document_);
+    axes_.only = read_combinations(document_, axes_);
+    read_single_values();
+    read_fabrics();
+    make_cells(experiment_, axes_, document_.location(),
+               {.root = static_cast<int>(root_.value), .element_bytes = element_bytes_});
+    read_selectors();
+    experiment_.measured = paths_of("measured");
+    read_measured_speedup();
+    experiment_.published = paths_of("published");
+  }
+
+ private:
+  const OptionSpec& spec_of(std::string_view key) { return find_option(experiment_options(), key); }
+  YamlValue value_of(std::string_view key) { return option_value(document_, spec_of(key)); }
+
+  void read_single_values() {
+    const YamlValue root = value_of("root");
+    root_ = {read_integer(root, spec_of("root")), root.location()};
+    const OptionSpec& types = spec_of("datatype");
+    element_bytes_ = data_types()[read_choice(value_of("datatype"), types)].second;
+  }
+
+  void read_fabrics() {
+    const std::vector<Located<NoiseProfile>> noises = read_noises();
+    std::set<std::string> labels;
+    for (const YamlValue& item : read_items(value_of("fabrics"), spec_of("fabrics"))) {
+      ExperimentFabric fabric;
+      const FabricSpec spec = read_fabric_spec(item);
+      const bool is_file = spec.name.ends_with(".yaml") || spec.name.ends_with(".yml");
+      if (is_file) check_exists(spec.name, "fabric file", item.location());
+      fabric.fabric = make_fabric(spec);
+      fabric.plain_label = is_file ? fabric.fabric->name() : fabric_label(spec);
+      check_label(fabric.plain_label, "the fabric", item.location());
+      // As in cell keys, which must differ, too.
+      if (!labels.insert(key_label(fabric.plain_label)).second) {
+        throw UserError(item.location(),
+                        fmt::format("fabrics has {} more than once", quoted(fabric.plain_label)));
+      }
+      const YamlValue model = value_of("cost_model");
+      fabric.cost_model = read_cost_model_choice(model, *fabric.fabric);
+      check_label(fabric.cost_model.label(), "the cost model", model.location());
+      warn(cost_model_warning(fabric.cost_model, *fabric.fabric));
+      if (root_.value >= fabric.fabric->ranks()) {
+        throw UserError(root_.where,
+                        fmt::format("root is {}; expected a rank of fabric '{}', 0 to "
+                                    "{}",
+                                    root_.value, fabric.plain_label, fabric.fabric->ranks() - 1));
+      }
+      for (const Located<NoiseProfile>& noise : noises) {
+        ExperimentFabric under = fabric;
+        under.label = fabric.plain_label;
+        if (!noise.value.none()) under.label += " noise=" + noise.value.name;
+        check_label(under.label, "the fabric under noise", noise.where);
+        under.noise = noise.value;
+        require_ranks(noise.value, *fabric.fabric);
+        warn(noise_warning(noise.value, *fabric.fabric));
+        experiment_.fabrics.push_back(std::move(under));
+      }
+    }
+  }
+
+  void warn(const std::string& text) {
+    std::vector<std::string>& all = experiment_.warnings;
+    if (!text.empty() && std::find(all.begin(), all.end(), text) == all.end()) all.push_back(text);
+  }
+
+  std::vector<Located<NoiseProfile>> read_noises() {
+    std::vector<Located<NoiseProfile>> noises;
+    std::set<std::string> names;
+    const OptionSpec& spec = spec_of("noise");
+    for (const YamlValue& item : read_items(value_of("noise"), spec)) {
+      std::string name = read_text(item, spec);
+      if (name.ends_with(".yaml") || name.ends_with(".yml")) {
+        name = existing_path_beside(name, "noise profile", item.location());
+      }
+      noises.push_back({noise_profile_for(name, item.location()), item.location()});
+      const NoiseProfile& profile = noises.back().value;
+      if (!names.insert(profile.none() ? "none" : key_label(profile.name)).second) {
+        throw UserError(item.location(),
+                        fmt::format("noise has {} more than once",
+                                    quoted(profile.none() ? "none" : profile.name)));
+      }
+    }
+    return noises;
+  }
+
+  void read_selectors() {
+    if (const YamlValue baseline = value_of("baseline"); !baseline.is_null()) {
+      experiment_.baseline =
+          read_selector(baseline, baseline_options(), "baseline", experiment_, axes_);
+    }
+    const YamlValue timelines = value_of("timeline");
+    if (timelines.is_null()) return;
+    for (const YamlValue& item : read_items(timelines, spec_of("timeline"))) {
+      experiment_.timelines.push_back(
+          read_selector(item, timeline_options(), "timeline", experiment_, axes_));
+    }
+  }
+
+  void read_measured_speedup() {
+    const YamlValue value = value_of("measured_speedup");
+    if (value.is_null()) return;
+    const std::vector<OptionSpec>& specs = measured_speedup_options();
+    check_keys(value, specs, "measured_speedup");
+    refuse_empty_values(value, specs);
+    for (const std::string key : {"measured", "baseline"}) {
+      if (!value_of(key).is_null()) continue;
+      throw UserError(value.location(),
+                      fmt::format("measured_speedup needs {}: {}", key,
+                                  find_option(experiment_options(), key).description));
+    }
+    const auto read = [&](std::string_view key, std::string& text, SourceLocation& where) {
+      const OptionSpec& spec = find_option(specs, key);
+      const YamlValue name = option_value(value, spec);
+      text = read_text(name, spec);
+      where = name.location();
+    };
+    MeasuredSpeedupChoice& choice = experiment_.measured_speedup.emplace();
+    read("of", choice.of, choice.of_where);
+    read("over", choice.over, choice.over_where);
+  }
+
+  // The files that a key names, which must be there.
+  std::vector<std::string> paths_of(const std::string& key) {
+    std::vector<std::string> paths;
+    const YamlValue files = value_of(key);
+    if (files.is_null()) return paths;
+    for (const YamlValue& item : read_items(files, spec_of(key))) {
+      paths.push_back(
+          existing_path_beside(read_text(item, spec_of(key)), key + " file", item.location()));
+    }
+    return paths;
+  }
+
+  const YamlValue& document_;
+  Experiment& experiment_;
+  ExperimentAxes axes_;
+  Located<std::int64_t> root_;
+  int element_bytes_ = 4;
+};
+
+}  // namespace
+
+Experiment parse_experiment(std::string_view text, const std::string& file_name) {
+  const YamlValue document = parse_yaml(text, file_name);
+  Experiment experiment;
+  experiment.path = file_name;
+  experiment.text = text;
+  Loader(document, experiment).load();
+  return experiment;
+}
+
+Experiment load_experiment(const std::string& path) {
+  return parse_experiment(read_text_file(path, kLargestFile), path);
+}
+
+}  // namespace cclgym

@@ -1,0 +1,324 @@
+#include "experiments/sweep/make_cells.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "collectives/library/algorithm.hpp"
+#include "core/units.hpp"
+#include "experiments/sweep/combinations.hpp"
+#include "experiments/sweep/load_experiment.hpp"
+#include "sim/simulator.hpp"
+#include "sim/tuners/tuner.hpp"
+
+namespace cclgym {
+
+namespace {
+
+class CellMaker {
+ public:
+  CellMaker(Experiment& experiment, const ExperimentAxes& axes, const CellConstants& constants)
+      : experiment_(experiment), axes_(axes), constants_(constants) {}
+
+  void make(const SourceLocation& where) {
+    make_tuners();
+    check_algorithms();
+    check_collectives();
+    check_number(where);
+    for (std::size_t fabric = 0; fabric < experiment_.fabrics.size(); ++fabric) {
+      for (const auto& collective : axes_.collectives) {
+        for (std::size_t i = 0; i < axes_.algorithms.size(); ++i) {
+          if (!has(i, fabric, collective.value)) continue;
+          if (chooses(i)) {
+            add_chosen(fabric, collective.value, i);
+          } else {
+            add_cells(fabric, collective.value, axes_.algorithms[i].value);
+          }
+        }
+      }
+    }
+    if (experiment_.cells.empty()) {
+      throw UserError(axes_.channels.front().where,
+                      "nothing is left to simulate: " + experiment_.skipped.back());
+    }
+  }
+
+ private:
+  void make_tuners() {
+    for (const Located<std::string>& algorithm : axes_.algorithms) {
+      tuners_.emplace_back();
+      if (!is_tuner(algorithm.value)) continue;
+      check_label(algorithm.value, "the tuner", algorithm.where);
+      refuse_same_key(algorithm);
+      for (const ExperimentFabric& on : experiment_.fabrics) {
+        tuners_.back().push_back(make_tuner(algorithm.value, {.fabric = on.fabric,
+                                                              .fabric_label = on.plain_label,
+                                                              .cost_model = on.cost_model,
+                                                              .where = algorithm.where}));
+      }
+    }
+  }
+
+  // Paths that differ only in what keys write as '_'.
+  void refuse_same_key(const Located<std::string>& tuner) const {
+    for (const Located<std::string>& other : axes_.algorithms) {
+      if (&other == &tuner) return;
+      if (key_label(other.value) != key_label(tuner.value)) continue;
+      throw UserError(tuner.where, fmt::format("{} and {} are the same in cell keys; expected "
+                                               "names that differ in more than '/', ' ' and '_'",
+                                               quoted(tuner.value), quoted(other.value)));
+    }
+  }
+
+  [[nodiscard]] bool chooses(std::size_t algorithm) const { return !tuners_[algorithm].empty(); }
+
+  [[nodiscard]] bool has(std::size_t algorithm, std::size_t fabric,
+                         CollectiveKind collective) const {
+    if (chooses(algorithm)) return tuners_[algorithm][fabric]->chooses_for(collective);
+    return supports(algorithm_info(axes_.algorithms[algorithm].value), collective);
+  }
+
+  [[nodiscard]] bool has_anywhere(std::size_t algorithm, CollectiveKind collective) const {
+    for (std::size_t fabric = 0; fabric < experiment_.fabrics.size(); ++fabric) {
+      if (has(algorithm, fabric, collective)) return true;
+    }
+    return false;
+  }
+
+  // Which algorithm has which collective, and whether ranks fit.
+  void check_algorithms() {
+    for (std::size_t i = 0; i < axes_.algorithms.size(); ++i) {
+      const Located<std::string>& algorithm = axes_.algorithms[i];
+      bool used = false;
+      for (const Located<CollectiveKind>& collective : axes_.collectives) {
+        if (has_anywhere(i, collective.value)) {
+          used = true;
+        } else {
+          skip(fmt::format("{} has no {}", title(i), to_string(collective.value)));
+        }
+      }
+      if (!used) refuse_algorithm(i);
+      if (chooses(i)) {
+        skip_fabrics(i);
+        continue;
+      }
+      for (const ExperimentFabric& fabric : experiment_.fabrics) {
+        if (const auto misfit = rank_misfit(algorithm.value, fabric.fabric->ranks())) {
+          throw UserError(algorithm.where,
+                          fmt::format("on fabric '{}': {}", fabric.label, *misfit));
+        }
+      }
+    }
+  }
+
+  // What a tuner has not on some of the fabrics.
+  void skip_fabrics(std::size_t algorithm) {
+    for (std::size_t fabric = 0; fabric < experiment_.fabrics.size(); ++fabric) {
+      for (const Located<CollectiveKind>& collective : axes_.collectives) {
+        if (has(algorithm, fabric, collective.value)) continue;
+        if (!has_anywhere(algorithm, collective.value)) continue;  // said already
+        skip(fmt::format("on fabric '{}': {} has no {}", experiment_.fabrics[fabric].label,
+                         title(algorithm), to_string(collective.value)));
+      }
+    }
+  }
+
+  void check_collectives() const {
+    for (const Located<CollectiveKind>& collective : axes_.collectives) {
+      bool done = false;
+      for (std::size_t i = 0; i < axes_.algorithms.size() && !done; ++i) {
+        done = has_anywhere(i, collective.value);
+      }
+      if (!done) refuse_collective(collective);
+      for (const ExperimentFabric& fabric : experiment_.fabrics) check_sizes(collective, fabric);
+    }
+  }
+
+  void check_sizes(const Located<CollectiveKind>& collective,
+                   const ExperimentFabric& fabric) const {
+    for (const Located<std::uint64_t>& size : axes_.sizes) {
+      const std::string misfit = size_misfit(collective.value, size.value, fabric.fabric->ranks(),
+                                             constants_.element_bytes);
+      if (misfit.empty()) continue;
+      throw UserError(size.where, fmt::format("on fabric '{}': {}", fabric.label, misfit));
+    }
+  }
+
+  [[noreturn]] void refuse_algorithm(std::size_t algorithm) const {
+    std::string message = title(algorithm) + " has none of the experiment's collectives";
+    if (!chooses(algorithm)) {
+      message += "; it has ";
+      const auto& kinds = algorithm_info(axes_.algorithms[algorithm].value).collectives;
+      for (const CollectiveKind kind : kinds) {
+        message += (kind == kinds.front() ? "" : ", ") + std::string(to_string(kind));
+      }
+    } else {
+      message += " on its fabrics";
+    }
+    throw UserError(axes_.algorithms[algorithm].where, message);
+  }
+
+  [[noreturn]] static void refuse_collective(const Located<CollectiveKind>& collective) {
+    std::string having;
+    for (const AlgorithmInfo& info : algorithm_infos()) {
+      if (supports(info, collective.value)) having += (having.empty() ? "" : ", ") + info.name;
+    }
+    throw UserError(
+        collective.where,
+        fmt::format("none of the experiment's algorithms has {}; {}", to_string(collective.value),
+                    having.empty() ? "nor has any other" : "these have it: " + having));
+  }
+
+  // Before millions of cells are made.
+  void check_number(const SourceLocation& where) const {
+    std::size_t configs = 1;
+    for (const std::size_t axis :
+         {axes_.protocols.size(), axes_.channels.size(), axes_.instances.size(),
+          axes_.threads.size(), axes_.tiles.size(), axes_.slots.size()}) {
+      configs *= axis;  // both factors are at most kMostCells: no overflow before the check
+      if (configs > kMostCells) refuse_cells(where);
+    }
+    std::size_t cells = 0;
+    for (std::size_t i = 0; i < axes_.algorithms.size(); ++i) {
+      for (const Located<CollectiveKind>& collective : axes_.collectives) {
+        if (has_anywhere(i, collective.value)) cells += chooses(i) ? 1 : configs;
+      }
+    }
+    for (const std::size_t axis :
+         {experiment_.fabrics.size(), axes_.sizes.size(), axes_.seeds.size()}) {
+      if (cells > kMostCells) refuse_cells(where);
+      cells *= axis;
+    }
+    if (cells > kMostCells) refuse_cells(where);
+    experiment_.cells.reserve(cells);
+  }
+
+  // The configurations, but for protocol and tiles, whose thread blocks fit on the fabric's GPUs;
+  // the others are left out.
+  std::vector<Config> launchable(std::size_t fabric, CollectiveKind collective,
+                                 const std::string& algorithm) {
+    const ExperimentFabric& on = experiment_.fabrics[fabric];
+    std::vector<Config> fitting;
+    for (const Located<int>& channels : axes_.channels) {
+      for (const Located<int>& instances : axes_.instances) {
+        for (const Located<int>& threads : axes_.threads) {
+          Config config{.algorithm = algorithm,
+                        .channels = channels.value,
+                        .instances = instances.value,
+                        .threads = threads.value};
+          if (!wanted_with_any_protocol(axes_, config)) continue;
+          const std::string misfit =
+              resident_misfit({.collective = collective, .root = constants_.root}, config,
+                              *on.fabric, on.cost_model);
+          if (misfit.empty()) {
+            fitting.push_back(std::move(config));
+          } else {
+            skip(fmt::format("on fabric '{}', {}: {}", on.label, to_string(collective), misfit));
+          }
+        }
+      }
+    }
+    return fitting;
+  }
+
+  void add_cells(std::size_t fabric, CollectiveKind collective, const std::string& algorithm) {
+    std::vector<Config> fitting = launchable(fabric, collective, algorithm);
+    for (const auto& protocol : axes_.protocols) {
+      for (Config& config : fitting) {
+        config.protocol = protocol.value;
+        if (wanted(axes_, config)) add_tilings(fabric, collective, config);
+      }
+    }
+  }
+
+  // The configuration with every tile and number of slots, those that are the same but once.
+  void add_tilings(std::size_t fabric, CollectiveKind collective, const Config& config) {
+    const CostModel& model = experiment_.fabrics[fabric].cost_model;
+    std::vector<std::pair<std::uint64_t, int>> seen;
+    for (const auto& tile : axes_.tiles) {
+      for (const auto& slots : axes_.slots) {
+        const Config tiled = with_tiles(model, config, tile.value, slots.value);
+        const std::pair key(tiled.tile_bytes, tiled.slots);
+        if (std::find(seen.begin(), seen.end(), key) != seen.end()) continue;
+        seen.push_back(key);
+        for (const auto& size : axes_.sizes) {
+          add_seeds({.fabric = fabric, .call = call(collective, size.value), .config = tiled});
+        }
+      }
+    }
+  }
+
+  void add_chosen(std::size_t fabric, CollectiveKind collective, std::size_t algorithm) {
+    const ExperimentFabric& on = experiment_.fabrics[fabric];
+    const Located<std::string>& name = axes_.algorithms[algorithm];
+    for (const auto& size : axes_.sizes) {
+      Cell cell;
+      cell.fabric = fabric;
+      cell.call = call(collective, size.value);
+      cell.tuner = name.value;
+      std::string misfit;
+      try {
+        cell.config = tuners_[algorithm][fabric]->choose(cell.call);
+        misfit = config_misfit(cell.call, cell.config, on.fabric->ranks());
+        if (misfit.empty()) {
+          misfit = resident_misfit(cell.call, cell.config, *on.fabric, on.cost_model);
+        }
+        if (!misfit.empty()) misfit = "what it chooses cannot be run: " + misfit;
+      } catch (const UserError& error) {
+        misfit = error.what();
+      }
+      if (!misfit.empty()) {
+        throw UserError(name.where,
+                        fmt::format("on fabric '{}', {} of {}: {}", on.label, to_string(collective),
+                                    format_bytes(size.value), misfit));
+      }
+      add_seeds(std::move(cell));
+    }
+  }
+
+  void add_seeds(Cell cell) {
+    for (const auto& seed : axes_.seeds) {
+      cell.seed = seed.value;
+      experiment_.cells.push_back(cell);
+    }
+  }
+
+  [[nodiscard]] Call call(CollectiveKind collective, std::uint64_t bytes) const {
+    return {.collective = collective, .bytes = bytes, .root = constants_.root};
+  }
+
+  [[nodiscard]] std::string title(std::size_t algorithm) const {
+    return fmt::format("{}'{}'", chooses(algorithm) ? "" : "algorithm ",
+                       axes_.algorithms[algorithm].value);
+  }
+
+  void skip(std::string what) { experiment_.skipped.push_back(std::move(what)); }
+
+  Experiment& experiment_;
+  const ExperimentAxes& axes_;
+  CellConstants constants_;
+  // By algorithm and fabric; none of an algorithm that is no tuner.
+  std::vector<std::vector<std::unique_ptr<const Tuner>>> tuners_;
+};
+
+}  // namespace
+
+void make_cells(Experiment& experiment, const ExperimentAxes& axes, const SourceLocation& where,
+                const CellConstants& constants) {
+  CellMaker(experiment, axes, constants).make(where);
+}
+
+void check_label(const std::string& label, std::string_view what, const SourceLocation& where) {
+  const bool plain = std::all_of(label.begin(), label.end(), [](unsigned char c) {
+    return c >= 0x20 && c != 0x7F && c != ',' && c != '"';
+  });
+  if (!plain || label.empty() || label.size() > 200) {
+    throw UserError(where, fmt::format("{} is called {}; expected a name of 1 to 200 bytes without "
+                                       "commas, quotes and control characters",
+                                       what, quoted(label)));
+  }
+}
+
+}  // namespace cclgym

@@ -1,0 +1,209 @@
+#include "experiments/training/training_page.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "core/files/text_file.hpp"
+#include "core/version.hpp"
+#include "experiments/report/report.hpp"
+#include "experiments/training/choice_ranges.hpp"
+
+namespace cclgym {
+
+namespace embedded {
+extern const std::string_view kChartJs;
+extern const std::string_view kReportStyle;
+extern const std::string_view kReportBaseScript;
+extern const std::string_view kReportPlotsScript;
+extern const std::string_view kReportSizePlotScript;
+extern const std::string_view kTrainingTemplate;
+extern const std::string_view kTrainingStyle;
+extern const std::string_view kTrainingCurvesScript;
+extern const std::string_view kTrainingStripsScript;
+extern const std::string_view kTrainingPageScript;
+}  // namespace embedded
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// A field as a number where it is one, as null where it is empty.
+Json field_json(std::string_view field) {
+  if (field.empty()) return nullptr;
+  double number = 0;
+  const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), number);
+  if (error == std::errc() && end == field.data() + field.size()) return number;
+  return std::string(field);
+}
+
+Json line_json(std::string_view line) {
+  Json fields = Json::array();
+  for (std::size_t at = 0; at <= line.size();) {
+    const std::size_t end = std::min(line.find(',', at), line.size());
+    fields.push_back(field_json(line.substr(at, end - at)));
+    at = end + 1;
+  }
+  return fields;
+}
+
+Json curve_json(const LearningCurve& curve) {
+  Json rows = Json::array();
+  const std::string_view text = curve.csv;
+  // A last line without a break was cut off.
+  for (std::size_t at = 0, end = 0; (end = text.find('\n', at)) != std::string_view::npos;) {
+    rows.push_back(line_json(text.substr(at, end - at)));
+    at = end + 1;
+  }
+  Json columns = rows.empty() ? Json::array() : rows.front();
+  if (!rows.empty()) rows.erase(0);
+  return {{"seed", curve.seed}, {"columns", std::move(columns)}, {"rows", std::move(rows)}};
+}
+
+Json config_json(const EvaluatedCell& cell) {
+  return {{"bytes", cell.bytes},
+          {"ratio", cell.oracle_ratio},
+          {"time_us", cell.time_us},
+          {"algorithm", cell.config.algorithm},
+          {"protocol", std::string(to_string(cell.config.protocol))},
+          {"channels", cell.config.channels},
+          {"instances", cell.config.instances},
+          {"tile_bytes", cell.config.tile_bytes}};
+}
+
+Json regime_json(const PublishedRow& row) {
+  Json protocols = Json::array();
+  for (const Protocol protocol : row.protocols) {
+    protocols.push_back(std::string(to_string(protocol)));
+  }
+  return {{"fabric", row.fabric},
+          {"servers", row.servers},
+          {"gpus", row.gpus},
+          {"collective", row.collective},
+          {"range", row.range_text()},
+          {"from", row.size_from},
+          {"to", row.size_to ? Json(*row.size_to) : Json(nullptr)},
+          {"variant", row.variant},
+          {"algorithm", row.algorithms},
+          {"protocol", std::move(protocols)},
+          {"channels", row.channels},
+          {"instances", row.instances},
+          {"low", row.speedup_low},
+          {"high", row.speedup_high},
+          {"baseline", row.baseline},
+          {"source", row.source}};
+}
+
+Json part_json(const EvaluatedPart& part, std::span<const PublishedRow> regimes) {
+  Json summary = Json::array();
+  for (const PolicySummary& one : summarize_runs(part.runs)) {
+    summary.push_back({{"policy", one.policy},
+                       {"seeds", one.seeds},
+                       {"ratio", one.oracle_ratio},
+                       {"least", one.least_oracle_ratio},
+                       {"most", one.most_oracle_ratio},
+                       {"p90", one.p90_cell},
+                       {"worst", one.worst_cell},
+                       {"speedup", one.default_speedup}});
+  }
+  Json collectives = Json::array();
+  for (const std::string& name : collectives_of(part)) {
+    Json runs = Json::array();
+    for (const PolicyRun& run : part.runs) {
+      std::vector<EvaluatedCell> cells = run.cells;
+      std::erase_if(cells, [&](const EvaluatedCell& cell) { return cell.collective != name; });
+      std::ranges::sort(cells, {}, &EvaluatedCell::bytes);
+      Json points = Json::array();
+      for (const EvaluatedCell& cell : cells) points.push_back(config_json(cell));
+      runs.push_back({{"policy", run.policy}, {"seed", run.seed}, {"points", std::move(points)}});
+    }
+    Json published = Json::array();
+    for (const PublishedRow& row : regimes) {
+      if (row.collective == name && is_of_fabric(row, part.fabric)) {
+        published.push_back(regime_json(row));
+      }
+    }
+    collectives.push_back(
+        {{"name", name}, {"runs", std::move(runs)}, {"published", std::move(published)}});
+  }
+  return {{"label", part.label},
+          {"fabric", part.fabric},
+          {"summary", std::move(summary)},
+          {"collectives", std::move(collectives)}};
+}
+
+// What the regimes say about the collectives that were evaluated, on any machine.
+Json regimes_json(const TrainingPage& page, std::span<const PublishedRow> regimes) {
+  Json rows = Json::array();
+  for (const PublishedRow& row : regimes) {
+    const bool asked = std::ranges::any_of(page.parts, [&](const EvaluatedPart& part) {
+      const std::vector<std::string> names = collectives_of(part);
+      return std::ranges::find(names, row.collective) != names.end();
+    });
+    if (asked) rows.push_back(regime_json(row));
+  }
+  return rows;
+}
+
+std::string data_json(const TrainingPage& page, std::span<const PublishedRow> regimes) {
+  // Without columns and rows: the scripts that experiments' reports share find nothing there.
+  Json data{{"name", page.title},
+            {"version", program_version()},
+            {"columns", Json::array()},
+            {"rows", Json::array()},
+            {"speedups", Json::array()},
+            {"baseline", "the default"},
+            {"curves", Json::array()},
+            {"parts", Json::array()},
+            {"published", regimes_json(page, regimes)}};
+  for (const LearningCurve& curve : page.curves) data["curves"].push_back(curve_json(curve));
+  for (const EvaluatedPart& part : page.parts) data["parts"].push_back(part_json(part, regimes));
+  return data.dump(-1, ' ', true, Json::error_handler_t::replace);
+}
+
+std::string page_text(const TrainingPage& page, std::span<const PublishedRow> regimes) {
+  std::string text;
+  for (const EvaluatedPart& part : page.parts) {
+    text += part.label + "\n" + evaluation_table(summarize_runs(part.runs)) +
+            choices_text(part, regimes) + "\n";
+  }
+  for (const LearningCurve& curve : page.curves) {
+    text += fmt::format("seed {}\n{}\n", curve.seed, curve.csv);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::vector<LearningCurve> read_learning_curves(const std::string& folder,
+                                                std::span<const std::uint64_t> seeds) {
+  constexpr std::size_t kLargestFile = std::size_t{1} << 28;
+  std::vector<LearningCurve> curves;
+  for (const std::uint64_t seed : seeds) {
+    const std::string path = fmt::format("{}/seed-{}/metrics.csv", folder, seed);
+    std::error_code error;
+    if (!std::filesystem::exists(path, error)) continue;
+    curves.push_back({seed, read_text_file(path, kLargestFile)});
+  }
+  return curves;
+}
+
+std::string training_html(const TrainingPage& page, std::span<const PublishedRow> regimes) {
+  const std::vector<std::pair<std::string_view, std::string>> parts{
+      {"{{title}}", html_escaped(page.title)},
+      {"{{style}}", std::string(embedded::kReportStyle) + std::string(embedded::kTrainingStyle)},
+      {"{{text}}", html_escaped(page_text(page, regimes))},
+      {"{{data}}", json_for_script(data_json(page, regimes))},
+      {"{{chart_js}}", javascript_for_script(embedded::kChartJs)},
+      {"{{base_script}}", javascript_for_script(embedded::kReportBaseScript)},
+      {"{{plots_script}}", javascript_for_script(embedded::kReportPlotsScript)},
+      {"{{size_plot_script}}", javascript_for_script(embedded::kReportSizePlotScript)},
+      {"{{curves_script}}", javascript_for_script(embedded::kTrainingCurvesScript)},
+      {"{{strips_script}}", javascript_for_script(embedded::kTrainingStripsScript)},
+      {"{{page_script}}", javascript_for_script(embedded::kTrainingPageScript)}};
+  return filled_in(embedded::kTrainingTemplate, {parts.begin(), parts.end()});
+}
+
+}  // namespace cclgym

@@ -1,7 +1,0 @@
-#include "experiments/version.hpp"
-
-namespace cclgym {
-
-std::string_view program_version() { return CCLGYM_VERSION; }
-
-}  // namespace cclgym

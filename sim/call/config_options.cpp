@@ -1,0 +1,159 @@
+#include "sim/call/config_options.hpp"
+
+#include <algorithm>
+#include <fmt/core.h>
+#include <stdexcept>
+
+#include "collectives/library/algorithm.hpp"
+#include "core/error.hpp"
+#include "core/units.hpp"
+#include "sim/call/tiles.hpp"
+
+namespace cclgym {
+
+namespace {
+
+std::vector<std::string> algorithm_names() {
+  std::vector<std::string> names;
+  for (const AlgorithmInfo& info : algorithm_infos()) names.push_back(info.name);
+  return names;
+}
+
+std::vector<std::string> protocol_names() {
+  std::vector<std::string> names;
+  for (const Protocol protocol : all_protocols()) names.emplace_back(to_string(protocol));
+  return names;
+}
+
+std::vector<OptionSpec> make_options() {
+  return {
+      {.name = "algorithm",
+       .kind = OptionKind::Choice,
+       .description = "the algorithm",
+       .required = true,
+       .choices = algorithm_names()},
+      {.name = "protocol",
+       .kind = OptionKind::Choice,
+       .description = "the protocol (without effect under cost model hockney)",
+       .default_text = "Simple",
+       .choices = protocol_names()},
+      {.name = "channels",
+       .kind = OptionKind::Integer,
+       .description = "channels",
+       .min = 1,
+       .max = 64,
+       .default_text = "1"},
+      {.name = "instances",
+       .kind = OptionKind::Integer,
+       .description = "copies of the whole program, each with its part of every chunk on channels "
+                      "of its own (MSCCL's parallelisation r)",
+       .min = 1,
+       .max = 64,
+       .default_text = "1"},
+      {.name = "threads",
+       .kind = OptionKind::Integer,
+       .description = "threads of a thread block",
+       .min = 32,
+       .max = 1024,
+       .multiple_of = 32,
+       .default_text = "512"},
+      {.name = "tile",
+       .kind = OptionKind::Bytes,
+       .description = "largest tile that chunks are moved in, or protocol (what the cost model "
+                      "states for the protocol); 0B: chunks move whole",
+       .min = 0,
+       .max = 1ULL << 50,
+       .default_text = "0B"},
+      {.name = "slots",
+       .kind = OptionKind::Integer,
+       .description = "messages that a connection holds, or protocol; 0: any number",
+       .min = 0,
+       .max = kMostSlots,
+       .default_text = "0"},
+  };
+}
+
+int read_int(const YamlValue& mapping, std::string_view key) {
+  const OptionSpec& spec = config_option(key);
+  return static_cast<int>(read_integer(option_value(mapping, spec), spec));
+}
+
+Protocol read_protocol(const YamlValue& mapping) {
+  const OptionSpec& spec = config_option("protocol");
+  const YamlValue value = option_value(mapping, spec);
+  if (const auto protocol = parse_protocol(value.as_text())) return *protocol;
+  throw UserError(value.location(),
+                  unknown_name_message("protocol", value.as_text(), spec.choices));
+}
+
+}  // namespace
+
+const std::vector<OptionSpec>& config_options() {
+  static const std::vector<OptionSpec> options = make_options();
+  return options;
+}
+
+const OptionSpec& config_option(std::string_view name) {
+  const auto found = std::find_if(config_options().begin(), config_options().end(),
+                                  [&](const OptionSpec& spec) { return spec.name == name; });
+  if (found == config_options().end()) {
+    throw std::logic_error("no option record '" + std::string(name) + "'");
+  }
+  return *found;
+}
+
+TileBytes read_tile(std::string_view text, const OptionSpec& spec, const SourceLocation& where) {
+  if (text == kOfProtocol) return std::nullopt;
+  return read_bytes(text, spec, where);
+}
+
+Slots read_slots(std::string_view text, const OptionSpec& spec, const SourceLocation& where) {
+  if (text == kOfProtocol) return std::nullopt;
+  return static_cast<int>(read_integer(text, spec, where));
+}
+
+Config with_tiles(const CostModel& model, Config config, TileBytes tile_bytes, Slots slots) {
+  config = with_protocol_tiles(model, config);
+  config.tile_bytes = tile_bytes.value_or(config.tile_bytes);
+  config.slots = slots.value_or(config.slots);
+  return config;
+}
+
+ConfigChoice read_config(const YamlValue& mapping) {
+  ConfigChoice choice;
+  const OptionSpec& algorithm = config_option("algorithm");
+  const OptionSpec& tile = config_option("tile");
+  const OptionSpec& slots = config_option("slots");
+  choice.config.algorithm =
+      algorithm.choices[read_choice(option_value(mapping, algorithm), algorithm)];
+  choice.config.protocol = read_protocol(mapping);
+  choice.config.channels = read_int(mapping, "channels");
+  choice.config.instances = read_int(mapping, "instances");
+  choice.config.threads = read_int(mapping, "threads");
+  const YamlValue tile_value = option_value(mapping, tile);
+  choice.tile_bytes = read_tile(tile_value.as_text(), tile, tile_value.location());
+  const YamlValue slots_value = option_value(mapping, slots);
+  choice.slots = read_slots(slots_value.as_text(), slots, slots_value.location());
+  return choice;
+}
+
+std::vector<std::string> config_yaml(const ConfigChoice& choice) {
+  const Config& config = choice.config;
+  std::vector<std::string> parts{
+      "algorithm: " + config.algorithm, fmt::format("protocol: {}", to_string(config.protocol)),
+      fmt::format("channels: {}", config.channels), fmt::format("instances: {}", config.instances),
+      fmt::format("threads: {}", config.threads)};
+  if (!choice.tile_bytes) {
+    parts.push_back(fmt::format("tile: {}", kOfProtocol));
+  } else if (*choice.tile_bytes > 0) {
+    parts.push_back("tile: " + format_bytes(*choice.tile_bytes));
+  }
+  if (!choice.slots) {
+    parts.push_back(fmt::format("slots: {}", kOfProtocol));
+  } else if (*choice.slots > 0) {
+    parts.push_back(fmt::format("slots: {}", *choice.slots));
+  }
+  return parts;
+}
+
+}  // namespace cclgym

@@ -1,0 +1,58 @@
+// The keys of a configuration, one record each: experiments, dispatch tables and the command line
+// read configurations by these.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "core/options/option.hpp"
+#include "core/yaml/yaml.hpp"
+#include "cost_models/cost_model.hpp"
+#include "sim/call/call.hpp"
+
+namespace cclgym {
+
+/// algorithm, protocol, channels, instances, threads, tile and slots, in this order.
+[[nodiscard]] const std::vector<OptionSpec>& config_options();
+/// The record of one of these keys.
+[[nodiscard]] const OptionSpec& config_option(std::string_view name);
+
+/// A tile size or a number of slots; nothing: what the cost model states for the protocol.
+using TileBytes = std::optional<std::uint64_t>;
+using Slots = std::optional<int>;
+
+/// How `tile: protocol` and `slots: protocol` are written.
+inline constexpr std::string_view kOfProtocol = "protocol";
+
+/// Read "protocol" or a value in the record's range. Throw UserError at `where`.
+[[nodiscard]] TileBytes read_tile(std::string_view text, const OptionSpec& spec,
+                                  const SourceLocation& where);
+[[nodiscard]] Slots read_slots(std::string_view text, const OptionSpec& spec,
+                               const SourceLocation& where);
+
+/// `config` with these tiles and slots, its protocol's where they are not given.
+[[nodiscard]] Config with_tiles(const CostModel& model, Config config, TileBytes tile_bytes,
+                                Slots slots);
+
+/// A configuration as written down, before a cost model says what its protocol's tiles are.
+struct ConfigChoice {
+  Config config;  ///< without tiles and slots
+  TileBytes tile_bytes = 0;
+  Slots slots = 0;
+
+  [[nodiscard]] Config under(const CostModel& model) const {
+    return with_tiles(model, config, tile_bytes, slots);
+  }
+};
+
+/// Reads the configuration in a mapping whose keys have been checked; keys that are not those of a
+/// configuration are passed over. Throws UserError at the place of a wrong value.
+[[nodiscard]] ConfigChoice read_config(const YamlValue& mapping);
+
+/// The configuration as the inside of a YAML flow mapping, one text a key, in the order of
+/// config_options(): "algorithm: ring"; tile and slots only if they are not 0.
+[[nodiscard]] std::vector<std::string> config_yaml(const ConfigChoice& choice);
+
+}  // namespace cclgym

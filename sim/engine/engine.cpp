@@ -1,0 +1,39 @@
+#include "sim/engine/engine.hpp"
+
+#include <algorithm>
+
+#include "core/error.hpp"
+#include "sim/engine/flow_engine.hpp"
+#ifdef CCLGYM_HAVE_SIMGRID
+#include "sim/engine/simgrid_engine.hpp"
+#endif
+
+namespace cclgym {
+
+const std::vector<EngineInfo>& engine_infos() {
+  static const std::vector<EngineInfo> infos = {
+#ifdef CCLGYM_HAVE_SIMGRID
+      {"simgrid", "SimGrid's flow-level network model; the reference; one at a time in a process",
+       false},
+#endif
+      {"flow", "our own flow-level engine: the same times as simgrid, many times faster", true},
+  };
+  return infos;
+}
+
+std::unique_ptr<Engine> make_engine(std::string_view name) {
+#ifdef CCLGYM_HAVE_SIMGRID
+  if (name == "simgrid") {
+    return make_simgrid_engine();
+  }
+#endif
+  if (name == "flow") {
+    return make_flow_engine();
+  }
+  std::vector<std::string> names;
+  std::transform(engine_infos().begin(), engine_infos().end(), std::back_inserter(names),
+                 [](const EngineInfo& info) { return info.name; });
+  throw UserError(unknown_name_message("engine", name, names));
+}
+
+}  // namespace cclgym

@@ -1,0 +1,66 @@
+// The engine interface: a transfer graph in, the start and end of every transfer out.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/graph/capacity_process.hpp"
+#include "sim/graph/graph_stalled.hpp"
+#include "sim/graph/transfer_graph.hpp"
+
+namespace cclgym {
+
+/// What an engine tells about one run. Spans stay valid until the engine runs or loads again.
+struct EngineResult {
+  double makespan_s = 0;            ///< date at which the last node is done; the clock starts at 0
+                                    ///< (without the background)
+  std::span<const double> start_s;  ///< by node: date at which its last firing started
+  std::span<const double> end_s;    ///< by node: date at which its last firing was done
+};
+
+/// Told of every firing but those of the background, in the order in which they are done (ties in
+/// an engine's own fixed order).
+class FiringObserver {
+ public:
+  virtual ~FiringObserver() = default;
+  virtual void on_firing(TransferId node, std::int32_t iteration, double start_s, double end_s) = 0;
+  /// Told for flows with a choice only, before they move bytes: the way of their route that they
+  /// take (TransferGraph::links_on_way).
+  virtual void on_choice(TransferId /*node*/, std::int32_t /*iteration*/, std::int32_t /*way*/) {}
+};
+
+/// Runs transfer graphs. One engine belongs to one thread; any number of engines may exist, with
+/// the limits that `EngineInfo` states. A run has no memory of earlier ones: same graph, same bits.
+class Engine {
+ public:
+  virtual ~Engine() = default;
+  [[nodiscard]] virtual std::string_view name() const = 0;
+
+  /// Prepares a graph (which must be finished) for any number of runs.
+  virtual void load(std::shared_ptr<const TransferGraph> graph) = 0;
+
+  /// Runs the loaded graph from date 0; with `capacities`, on links whose capacity changes. Throws
+  /// GraphStalled if some node can never fire.
+  virtual EngineResult run(FiringObserver* observer = nullptr,
+                           CapacityProcess* capacities = nullptr) = 0;
+};
+
+struct EngineInfo {
+  std::string name;
+  std::string description;
+  bool thread_safe =
+      false;  ///< may several engines of this kind run in different threads of one process?
+};
+
+/// The engines of this build, the default one first.
+[[nodiscard]] const std::vector<EngineInfo>& engine_infos();
+
+/// Creates an engine by name. Throws UserError naming the nearest engine if there is none such.
+[[nodiscard]] std::unique_ptr<Engine> make_engine(std::string_view name);
+
+}  // namespace cclgym

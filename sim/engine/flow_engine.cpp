@@ -1,0 +1,269 @@
+#include "sim/engine/flow_engine.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "sim/engine/flow_calendar.hpp"
+#include "sim/engine/flow_network.hpp"
+#include "sim/engine/flow_slots.hpp"
+#include "sim/graph/dependency_tracker.hpp"
+#include "sim/graph/route_chooser.hpp"
+
+namespace cclgym {
+namespace {
+
+/// All events of one date are handled before rates are found anew, so that the many flows of a
+/// symmetric collective that end and begin together cost one settling. Between events nothing is
+/// computed: a flow's bytes are only brought up to date when its rate changes.
+class FlowEngine final : public Engine {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "flow"; }
+
+  void load(std::shared_ptr<const TransferGraph> graph) override {
+    tracker_.load(graph);
+    graph_ = std::move(graph);
+    network_.load(*graph_);
+    first_background_ = graph_->first_background();
+    adaptive_ = graph_->adaptive();
+    extras_ = adaptive_ || graph_->has_background();
+    if (adaptive_) tuner_.load(*graph_);
+    start_s_.assign(static_cast<std::size_t>(graph_->size()), 0.0);
+    end_s_.assign(start_s_.size(), 0.0);
+  }
+
+  EngineResult run(FiringObserver* observer, CapacityProcess* capacities) override {
+    if (graph_ == nullptr) {
+      throw std::logic_error("engine flow: run before load");
+    }
+    observer_ = observer;
+    now_s_ = 0;
+    noted_ = extras_ || observer_ != nullptr;
+    in_flight_ = extras_ ? 0 : 1;
+    choice_s_ = other_s_ = kNever;
+    slots_.reset();
+    calendar_.reset();
+    network_.reset(capacities != nullptr);
+    changes_.start(capacities, graph_->link_capacities_Bps().size());
+    if (adaptive_) tuner_.reset();
+    instant_.clear();
+    tracker_.reset();
+    tracker_.start_roots([this](TransferId node) { extras_ ? start_noted(node) : start(node); });
+    finish_instant_firings();
+    change_capacities();
+    settle();
+    while (tracker_.left() > 0 && !calendar_.empty() && in_flight_ > 0) {
+      now_s_ = calendar_.next_date();
+      if (other_s_ <= now_s_) {
+        handle_other_events();
+      } else {
+        handle_events();
+      }
+      settle();
+    }
+    if (tracker_.left() > 0) {
+      tracker_.throw_stalled();
+    }
+    return {now_s_, start_s_, end_s_};
+  }
+
+ private:
+  static std::size_t index(TransferId id) { return static_cast<std::size_t>(id); }
+  [[nodiscard]] bool in_background(TransferId node) const { return node >= first_background_; }
+
+  void start(TransferId node) {
+    start_s_[index(node)] = now_s_;
+    const double latency_s = graph_->latency_s(node);
+    if (latency_s > 0) {
+      const FlowSlotId slot = slots_.allocate();
+      slots_[slot].node = node;
+      slots_[slot].hops = kNone;
+      calendar_.add(slot, now_s_ + latency_s);
+    } else if (graph_->bytes(node) > 0) {
+      const FlowSlotId slot = slots_.allocate();
+      slots_[slot].node = node;
+      begin_transfer(slot);
+    } else {
+      instant_.push_back(node);
+    }
+  }
+
+  /// The latency has passed. Whatever has no bytes to move is done.
+  void begin_transfer(FlowSlotId slot) {
+    FlowSlot& flow = slots_[slot];
+    const std::int32_t route = graph_->route_of(flow.node);
+    const double bytes = graph_->bytes(flow.node);
+    if (bytes > 0) {
+      if (adaptive_ && tuner_.way_of(flow.node) > 0) {
+        begin_detour(slot);
+        return;
+      }
+      flow.bound_Bps = network_.bound_Bps(route, graph_->rate_cap_Bps(flow.node));
+      if (flow.bound_Bps < std::numeric_limits<double>::infinity()) {
+        flow.bytes_left = bytes;
+        flow.since_s = now_s_;
+        flow.bucket = kNone;
+        network_.add(slot, network_.limiting_links(route), graph_->route_loads(route));
+        return;
+      }
+    }
+    instant_.push_back(flow.node);
+    slots_.release(slot);
+  }
+
+  /// The same on another way than the first.
+  void begin_detour(FlowSlotId slot) {
+    FlowSlot& flow = slots_[slot];
+    const std::int32_t route = graph_->route_of(flow.node);
+    graph_->links_on_way(route, tuner_.way_of(flow.node), detour_);
+    flow.bound_Bps = network_.bound_Bps(detour_, graph_->rate_cap_Bps(flow.node));
+    flow.bytes_left = graph_->bytes(flow.node);
+    flow.since_s = now_s_;
+    flow.bucket = kNone;
+    network_.add(slot, detour_);
+  }
+
+  void handle_events() {
+    do {
+      handle(calendar_.pop());
+    } while (!calendar_.empty() && calendar_.next_date() == now_s_);
+  }
+
+  /// The events of one bucket; all of them lie at now_s_.
+  void handle(FlowSlotId slot) {
+    while (slot != kNone) {
+      const FlowSlotId next = slots_[slot].next;
+      if (slots_[slot].hops == kNone) {
+        begin_transfer(slot);
+      } else {
+        const TransferId node = slots_[slot].node;
+        network_.remove(slot);
+        slots_.release(slot);
+        finish(node);
+      }
+      // At once, so that firings are told of in the order in which they are done.
+      finish_instant_firings();
+      slot = next;
+    }
+  }
+
+  /// Of a graph with extras.
+  void start_noted(TransferId node) {
+    in_flight_ += in_background(node) ? 0 : 1;
+    if (adaptive_ && tuner_.started(node)) {
+      choice_s_ = now_s_ + RouteChooser::kWindow_s;
+      other_s_ = std::min(other_s_, choice_s_);
+    }
+    start(node);
+  }
+
+  /// Of a graph with extras, or with an observer.
+  void finish_noted(TransferId node) {
+    const bool background = in_background(node);
+    if (adaptive_) tuner_.done(node);
+    if (observer_ != nullptr && !background) {
+      observer_->on_firing(node, tracker_.iteration(node), start_s_[index(node)], now_s_);
+    }
+    if (!extras_) {
+      tracker_.done(node, [this](TransferId ready) { start(ready); });
+      return;
+    }
+    in_flight_ -= background ? 0 : 1;
+    tracker_.done(node, [this](TransferId ready) { start_noted(ready); });
+  }
+
+  /// What is no node's, up to now_s_, which becomes its date.
+  void handle_other_events() {
+    now_s_ = other_s_;
+    if (choice_s_ == now_s_) choose_routes();
+    if (calendar_.next_date() == now_s_) handle_events();
+    change_capacities();
+  }
+
+  void choose_routes() {
+    choice_s_ = kNever;
+    tuner_.choose([this](TransferId node, std::int32_t way) {
+      if (observer_ != nullptr && !in_background(node)) {
+        observer_->on_choice(node, tracker_.iteration(node), way);
+      }
+    });
+  }
+
+  void change_capacities() {
+    while (changes_.any() && changes_.pending().time_s <= now_s_) {
+      network_.set_capacity(changes_.pending().link, changes_.pending().capacity_Bps);
+      changes_.advance();
+    }
+    other_s_ = std::min(choice_s_, changes_.any() ? changes_.pending().time_s : kNever);
+  }
+
+  void finish(TransferId node) {
+    end_s_[index(node)] = now_s_;
+    if (graph_->overlapping(node)) start_s_[index(node)] = now_s_ - graph_->latency_s(node);
+    if (noted_) {
+      finish_noted(node);
+      return;
+    }
+    tracker_.done(node, [this](TransferId ready) { start(ready); });
+  }
+
+  /// A queue instead of recursion: chains of firings that take no time can be as long as the graph.
+  void finish_instant_firings() {
+    if (instant_.empty()) {
+      return;
+    }
+    for (std::size_t i = 0; i < instant_.size(); ++i) {
+      finish(instant_[i]);
+    }
+    instant_.clear();
+  }
+
+  void settle() {
+    for (const FlowSlotId slot : network_.settle()) {
+      FlowSlot& flow = slots_[slot];
+      if (flow.target_Bps == flow.rate_Bps) {
+        continue;
+      }
+      if (flow.bucket == kNone) {
+        flow.rate_Bps = flow.target_Bps;
+        calendar_.add(slot, now_s_ + flow.bytes_left / flow.rate_Bps);
+      } else {
+        flow.bytes_left = std::max(0.0, flow.bytes_left - flow.rate_Bps * (now_s_ - flow.since_s));
+        flow.since_s = now_s_;
+        flow.rate_Bps = flow.target_Bps;
+        calendar_.move(slot, now_s_ + flow.bytes_left / flow.rate_Bps);
+      }
+    }
+  }
+
+  static constexpr double kNever = std::numeric_limits<double>::infinity();
+
+  std::shared_ptr<const TransferGraph> graph_;
+  DependencyTracker tracker_;
+  FlowSlots slots_;
+  FlowCalendar calendar_{slots_};
+  FlowNetwork network_{slots_};
+  TransferId first_background_ = 0;
+  RouteChooser tuner_;
+  std::vector<std::int32_t> detour_;  ///< only in begin_detour
+  bool adaptive_ = false;             ///< is there anything to choose?
+  bool extras_ = false;               ///< adaptive, or with a background
+  CapacityReader changes_;
+  std::vector<TransferId> instant_;  ///< started and over at now_s_, not told of yet
+  std::vector<double> start_s_;
+  std::vector<double> end_s_;
+  FiringObserver* observer_ = nullptr;
+  bool noted_ = false;  ///< with extras, or with an observer
+  double now_s_ = 0;
+  double choice_s_ = kNever;  ///< when routes are chosen next
+  double other_s_ = kNever;   ///< when something happens next that is no node's
+  /// With extras: firings that have started and are not done, without the background.
+  std::int64_t in_flight_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Engine> make_flow_engine() { return std::make_unique<FlowEngine>(); }
+
+}  // namespace cclgym

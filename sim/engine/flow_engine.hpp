@@ -1,0 +1,13 @@
+// Engine `flow`: event-driven, flow-level, exact max-min fair sharing.
+#pragma once
+
+#include <memory>
+
+#include "sim/engine/engine.hpp"
+
+namespace cclgym {
+
+/// Any number of these may exist, in any threads, also on one shared graph.
+[[nodiscard]] std::unique_ptr<Engine> make_flow_engine();
+
+}  // namespace cclgym

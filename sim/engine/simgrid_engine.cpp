@@ -1,0 +1,276 @@
+#include "sim/engine/simgrid_engine.hpp"
+
+#include <atomic>
+#include <cmath>
+#include <exception>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "sim/engine/simgrid_adapter.hpp"
+#include "sim/graph/dependency_tracker.hpp"
+#include "sim/graph/route_chooser.hpp"
+
+namespace cclgym {
+namespace {
+
+/// One at a time in a process, for SimGrid is a singleton.
+class ExclusiveToken {
+ public:
+  ExclusiveToken() {
+    if (taken_.exchange(true)) {
+      throw std::logic_error(
+          "engine simgrid: another one is alive in this process, and SimGrid allows one");
+    }
+  }
+  ~ExclusiveToken() { taken_ = false; }
+  ExclusiveToken(const ExclusiveToken&) = delete;
+  ExclusiveToken& operator=(const ExclusiveToken&) = delete;
+
+ private:
+  static inline std::atomic<bool> taken_{false};
+};
+
+/// Dependencies are counted here and a communication is made only when it begins to move bytes:
+/// SimGrid's own dependency graph is quadratic in the number of activities.
+class SimgridEngine final : public Engine, private SimgridListener {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "simgrid"; }
+
+  void load(std::shared_ptr<const TransferGraph> graph) override {
+    if (graph != nullptr && graph->loaded()) {
+      throw std::logic_error("engine simgrid: flows that stand for several");
+    }
+    tracker_.load(graph);
+    platform_.reset();  // there may only be one
+    graph_ = std::move(graph);
+    platform_.emplace(*graph_, static_cast<SimgridListener&>(*this), false);
+    adaptive_ = graph_->adaptive();
+    if (adaptive_) tuner_.load(*graph_);
+    start_s_.assign(static_cast<std::size_t>(graph_->size()), 0.0);
+    end_s_.assign(start_s_.size(), 0.0);
+  }
+
+  EngineResult run(FiringObserver* observer, CapacityProcess* capacities) override {
+    if (!platform_) {
+      throw std::logic_error("engine simgrid: run before load");
+    }
+    const bool elastic = capacities != nullptr;
+    if (platform_->elastic() != elastic) {
+      platform_.reset();
+      platform_.emplace(*graph_, static_cast<SimgridListener&>(*this), elastic);
+    }
+    observer_ = observer;
+    failure_ = nullptr;
+    makespan_s_ = 0;
+    in_flight_ = 0;
+    over_ = false;
+    instant_.clear();
+    free_timers_.clear();
+    for (std::size_t timer = 0; timer < timers_.size(); ++timer) {
+      timers_[timer].nodes.clear();
+      free_timers_.push_back(static_cast<std::int32_t>(timer));
+    }
+    open_timer_ = kNoTimer;
+    platform_->reset();
+    changes_.start(capacities, graph_->link_capacities_Bps().size());
+    if (adaptive_) tuner_.reset();
+    tracker_.reset();
+    guarded([this] {
+      tracker_.start_roots([this](TransferId node) { start(node); });
+      finish_instant_firings();
+      change_capacities();
+    });
+    platform_->run();
+    if (failure_) {
+      std::rethrow_exception(failure_);
+    }
+    if (tracker_.left() > 0) {
+      tracker_.throw_stalled();
+    }
+    return {makespan_s_, start_s_, end_s_};
+  }
+
+ private:
+  /// The nodes whose latency ends at one date; one SimGrid timer serves them all.
+  struct Timer {
+    double date_s = 0;
+    std::vector<TransferId> nodes;
+  };
+  static constexpr std::int32_t kNoTimer = -1;
+
+  static std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
+
+  // Tags of timers that are not in timers_.
+  static constexpr std::int32_t kChange = -1;
+  static constexpr std::int32_t kChoice = -2;
+  static constexpr std::int32_t kOver = -3;
+
+  [[nodiscard]] bool in_background(TransferId node) const {
+    return node >= graph_->first_background();
+  }
+
+  void on_flow_done(std::int32_t tag) override {
+    guarded([this, tag] { finish(tag); });
+  }
+
+  void on_timer(std::int32_t tag) override {
+    if (tag == kOver) {
+      platform_->cancel_flows();
+      return;
+    }
+    guarded([this, tag] {
+      if (tag == kChange) {
+        change_capacities();
+        return;
+      }
+      if (tag == kChoice) {
+        choose_routes();
+        return;
+      }
+      if (open_timer_ == tag) {
+        open_timer_ = kNoTimer;
+      }
+      // By index: what begins here may start further timers.
+      for (std::size_t i = 0; i < timers_[index(tag)].nodes.size(); ++i) {
+        begin_transfer(timers_[index(tag)].nodes[i]);
+        finish_instant_firings();
+      }
+      timers_[index(tag)].nodes.clear();
+      free_timers_.push_back(tag);
+    });
+  }
+
+  /// No exception may pass through SimGrid: the first one is kept, what is in flight runs out
+  /// without starting anything, and run() throws it.
+  template <class Body>
+  void guarded(Body&& body) {
+    if (over_) {
+      return;
+    }
+    try {
+      body();
+      finish_instant_firings();
+    } catch (...) {
+      failure_ = std::current_exception();
+    }
+    // Nothing but background can be left in flight: it need not be waited for.
+    over_ = failure_ != nullptr || in_flight_ == 0;
+    if (over_ && (failure_ || graph_->has_background())) {
+      platform_->set_timer(platform_->now_s(), kOver);
+    }
+  }
+
+  void change_capacities() {
+    while (changes_.any() && changes_.pending().time_s <= platform_->now_s()) {
+      platform_->set_capacity(changes_.pending().link, changes_.pending().capacity_Bps);
+      changes_.advance();
+    }
+    if (changes_.any()) {
+      platform_->set_timer(changes_.pending().time_s, kChange);
+    }
+  }
+
+  void choose_routes() {
+    tuner_.choose([this](TransferId node, std::int32_t way) {
+      if (observer_ != nullptr && !in_background(node)) {
+        observer_->on_choice(node, tracker_.iteration(node), way);
+      }
+    });
+  }
+
+  void start(TransferId node) {
+    const double now_s = platform_->now_s();
+    start_s_[index(node)] = now_s;
+    in_flight_ += in_background(node) ? 0 : 1;
+    if (adaptive_ && tuner_.started(node)) {
+      platform_->set_timer(now_s + RouteChooser::kWindow_s, kChoice);
+    }
+    double begin_s = now_s + graph_->latency_s(node);
+    if (graph_->bytes(node) > 0 && !crosses_links(node)) {
+      begin_s += graph_->bytes(node) / graph_->rate_cap_Bps(node);
+    }
+    if (begin_s > now_s) {
+      wait_until(begin_s, node);
+    } else {
+      begin_transfer(node);
+    }
+  }
+
+  /// A flow on an empty route shares nothing, and SimGrid knows no such routes: all of it is a
+  /// delay.
+  [[nodiscard]] bool crosses_links(TransferId node) const {
+    return graph_->route_of(node) >= 0 && !graph_->route_links(graph_->route_of(node)).empty();
+  }
+
+  void wait_until(double date_s, TransferId node) {
+    if (open_timer_ == kNoTimer || timers_[index(open_timer_)].date_s != date_s) {
+      if (free_timers_.empty()) {
+        free_timers_.push_back(static_cast<std::int32_t>(timers_.size()));
+        timers_.emplace_back();
+      }
+      open_timer_ = free_timers_.back();
+      free_timers_.pop_back();
+      timers_[index(open_timer_)].date_s = date_s;
+      platform_->set_timer(date_s, open_timer_);
+    }
+    timers_[index(open_timer_)].nodes.push_back(node);
+  }
+
+  void begin_transfer(TransferId node) {
+    if (graph_->bytes(node) > 0 && crosses_links(node)) {
+      platform_->start_flow(graph_->route_of(node), adaptive_ ? tuner_.way_of(node) : 0,
+                            graph_->bytes(node), graph_->rate_cap_Bps(node), node);
+    } else {
+      instant_.push_back(node);
+    }
+  }
+
+  void finish(TransferId node) {
+    const double now_s = platform_->now_s();
+    end_s_[index(node)] = now_s;
+    if (graph_->overlapping(node)) start_s_[index(node)] = now_s - graph_->latency_s(node);
+    if (adaptive_) tuner_.done(node);
+    if (!in_background(node)) {
+      --in_flight_;
+      makespan_s_ = now_s;
+    }
+    if (observer_ != nullptr && !in_background(node)) {
+      observer_->on_firing(node, tracker_.iteration(node), start_s_[index(node)], now_s);
+    }
+    tracker_.done(node, [this](TransferId ready) { start(ready); });
+  }
+
+  void finish_instant_firings() {
+    for (std::size_t i = 0; i < instant_.size(); ++i) {
+      finish(instant_[i]);
+    }
+    instant_.clear();
+  }
+
+  ExclusiveToken token_;
+  std::shared_ptr<const TransferGraph> graph_;
+  DependencyTracker tracker_;
+  RouteChooser tuner_;
+  bool adaptive_ = false;
+  CapacityReader changes_;
+  std::optional<SimgridPlatform> platform_;
+  std::vector<Timer> timers_;
+  std::vector<std::int32_t> free_timers_;
+  std::int32_t open_timer_ = kNoTimer;  ///< the one that was used last
+  std::vector<TransferId> instant_;     ///< started and over now, not told of yet
+  std::vector<double> start_s_;
+  std::vector<double> end_s_;
+  FiringObserver* observer_ = nullptr;
+  std::exception_ptr failure_;
+  double makespan_s_ = 0;
+  std::int64_t in_flight_ = 0;  ///< firings that have started and are not done, no background
+  bool over_ = false;           ///< what still happens is of no interest
+};
+
+}  // namespace
+
+std::unique_ptr<Engine> make_simgrid_engine() { return std::make_unique<SimgridEngine>(); }
+
+}  // namespace cclgym

@@ -1,0 +1,165 @@
+// How long a call takes with a configuration, on one machine in one condition: the simulator behind
+// a bounded, exact cache.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "cost_models/cost_model.hpp"
+#include "sim/call/call.hpp"
+#include "sim/fast/bounded_cache.hpp"
+#include "sim/fast/quotient_program.hpp"
+#include "sim/fast/tile_curve.hpp"
+#include "sim/noise/noise_profile.hpp"
+#include "sim/simulator.hpp"
+#include "topology_models/machines/registry.hpp"
+
+namespace cclgym {
+
+/// A Config, and the NIC binding of the fabric, without text: cheap to copy, compare and hash.
+struct PlainConfig {
+  std::uint8_t program = 0;  ///< index into algorithm_infos()
+  std::uint8_t binding = 0;  ///< index into CallSite::fabrics
+  Protocol protocol = Protocol::Simple;
+  std::uint8_t slots = 0;
+  std::uint16_t channels = 1;
+  std::uint16_t instances = 1;
+  std::uint16_t threads = 512;
+  std::uint64_t tile_bytes = 0;
+
+  friend bool operator==(const PlainConfig&, const PlainConfig&) = default;
+};
+/// Throws UserError if the algorithm is not in the library, std::logic_error on a number that does
+/// not fit.
+[[nodiscard]] PlainConfig plain_config(const Config& config, std::size_t binding = 0);
+[[nodiscard]] Config full_config(const PlainConfig& config);
+
+/// Where calls are timed: never changes, and may be shared by any number of timers.
+struct CallSite {
+  /// The fabric under each of the NIC bindings that can be chosen; [0] as it is.
+  std::vector<std::shared_ptr<const Fabric>> fabrics;
+  CostModel cost_model;
+  /// The conditions that the machine can be in (docs/collective-tuning.md); [0] is without noise.
+  std::vector<NoiseProfile> conditions{NoiseProfile{}};
+  std::uint64_t machine_seed = 0;  ///< which links are degraded, which GPUs are slow
+};
+
+struct TimedCall {
+  double time_s = 0;
+  std::int32_t steps = 0;  ///< transfers on the longest chain of dependent transfers
+
+  friend bool operator==(const TimedCall&, const TimedCall&) = default;
+};
+
+/// What a time depends on.
+struct TimeKey {
+  std::uint64_t bytes = 0;
+  std::uint64_t tile_bytes = 0;
+  std::uint64_t call = 0;    ///< collective, root, condition, moment
+  std::uint64_t config = 0;  ///< the rest of the configuration
+  friend bool operator==(const TimeKey&, const TimeKey&) = default;
+};
+struct TimeKeyHash {
+  std::uint64_t operator()(const TimeKey& key) const;
+};
+using TimeCache = BoundedCache<TimeKey, TimedCall, TimeKeyHash>;
+
+/// Not thread-safe, but for the cache, which timers of the same CallSite and Timing may share.
+///
+/// Whether a time comes from the cache or not makes no difference to the bit: a time is a function
+/// of exactly what the key holds.
+class CallTimer {
+ public:
+  static constexpr std::size_t kDefaultEntries = std::size_t{1} << 18;
+  /// How near times are to those of Simulator::simulate with the condition's noise profile, the
+  /// machine's seed and repetition `moment`.
+  enum class Timing : std::uint8_t {
+    /// To the bit.
+    Exact,
+    /// One node is simulated for all that are alike (sim/fast/quotient_program.hpp): within 1e-9;
+    /// where
+    /// tiles never come to repeat, within what Result::tile_error_s says; in chaotic pipelines,
+    /// within what rounding does to them.
+    Symmetric,
+    /// And calls of more than TileCurve::kWhole tiles are timed from a few dozens of tiles
+    /// (sim/fast/tile_curve.hpp): off by 0.02 % to 0.05 % on average, 99 of 100 by less than 1.5 %;
+    /// more
+    /// in chaotic pipelines, and where the pace changes late.
+    Interpolated,
+  };
+
+  /// With a cache of its own.
+  explicit CallTimer(std::shared_ptr<const CallSite> site,
+                     std::size_t cache_entries = kDefaultEntries,
+                     Timing timing = Timing::Interpolated);
+  CallTimer(std::shared_ptr<const CallSite> site, std::shared_ptr<TimeCache> cache,
+            Timing timing = Timing::Interpolated);
+
+  /// Throws UserError where the configuration does not fit the call or the fabric. Does not
+  /// allocate where the time is in the cache.
+  [[nodiscard]] TimedCall time(const Call& call, const PlainConfig& config,
+                               std::size_t condition = 0, std::uint16_t moment = 0);
+
+  [[nodiscard]] const CallSite& site() const { return *site_; }
+  [[nodiscard]] const Fabric& fabric() const { return *site_->fabrics.front(); }
+  [[nodiscard]] const std::shared_ptr<TimeCache>& cache() const { return cache_; }
+  [[nodiscard]] std::uint64_t hits() const { return hits_; }
+  /// Times that were not in the cache.
+  [[nodiscard]] std::uint64_t simulations() const { return simulations_; }
+  /// Of these, simulations of one node for all that are alike.
+  [[nodiscard]] std::uint64_t quotients() const { return quotients_; }
+  /// Of these, times from a few dozens of tiles.
+  [[nodiscard]] std::uint64_t interpolations() const { return interpolations_; }
+
+ private:
+  // Program, binding, collective, root, channels, instances, whether there is one slot.
+  using ProgramKey = std::tuple<int, int, CollectiveKind, int, int, int, bool>;
+  // And the condition, and the shape of the graph.
+  using QuotientKey = std::tuple<ProgramKey, std::size_t, GraphShape>;
+  /// A configuration for calls of all sizes, in one condition.
+  struct Known {
+    ProgramCut cut;
+    bool steady = false;  ///< the same in all moments, and the whole program is known
+    bool curved = false;  ///< is what follows there?
+    const QuotientProgram* of_tiles = nullptr;  ///< of full tiles; null: there is none
+    TileCurve curve;
+    std::int32_t steps = 0;
+  };
+
+  [[nodiscard]] TimedCall simulate(const Call& call, const PlainConfig& config,
+                                   std::size_t condition, std::uint16_t moment);
+  [[nodiscard]] TimedCall interpolate(Known& known, const Call& call, const PlainConfig& plain,
+                                      const Config& config, std::size_t condition);
+  [[nodiscard]] Simulator& simulator(std::size_t binding, std::size_t condition);
+  [[nodiscard]] Known& known_of(const Call& call, const PlainConfig& plain, const Config& config,
+                                std::size_t condition);
+  /// Null where there is none.
+  [[nodiscard]] const QuotientProgram* quotient(const ProgramCut& cut, const Call& call,
+                                                const PlainConfig& plain, const Config& config,
+                                                std::size_t condition);
+
+  /// One fabric's simulator, and the condition that it simulates.
+  struct Bound {
+    std::unique_ptr<Simulator> simulator;
+    std::size_t condition = 0;
+  };
+  std::shared_ptr<const CallSite> site_;
+  std::shared_ptr<TimeCache> cache_;
+  std::vector<Bound> bound_;  ///< by binding; made when first needed
+  Timing timing_;
+  std::unique_ptr<Engine> engine_;                         ///< of the quotients
+  std::unordered_map<TimeKey, Known, TimeKeyHash> known_;  ///< by keys without size and moment
+  std::map<QuotientKey, std::unique_ptr<const QuotientProgram>> quotients_of_;
+  std::uint64_t hits_ = 0;
+  std::uint64_t quotients_ = 0;
+  std::uint64_t interpolations_ = 0;
+  std::uint64_t simulations_ = 0;
+};
+
+}  // namespace cclgym

@@ -1,0 +1,26 @@
+// The error of a transfer graph that cannot finish.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/graph/transfer_graph.hpp"
+
+namespace cclgym {
+
+/// Some nodes never fired: the graph has a cycle or an unsatisfiable dependency. The caller, who
+/// knows what the nodes mean, turns it into SimulationStalled.
+class GraphStalled : public std::runtime_error {
+ public:
+  GraphStalled(const std::string& message, std::vector<TransferId> waiting)
+      : std::runtime_error(message), waiting_(std::move(waiting)) {}
+  /// Nodes that still had firings to do, ascending.
+  [[nodiscard]] const std::vector<TransferId>& waiting() const { return waiting_; }
+
+ private:
+  std::vector<TransferId> waiting_;
+};
+
+}  // namespace cclgym

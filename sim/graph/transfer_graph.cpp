@@ -1,0 +1,397 @@
+#include "sim/graph/transfer_graph.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <stdexcept>
+
+namespace cclgym {
+namespace {
+
+std::size_t hash_route(std::span<const std::int32_t> links) {
+  std::uint64_t hash = 0x9e3779b97f4a7c15U + links.size();
+  for (const std::int32_t link : links) {
+    hash ^= static_cast<std::uint32_t>(link);
+    hash *= 0xff51afd7ed558ccdU;
+    hash ^= hash >> 32U;
+  }
+  return static_cast<std::size_t>(hash);
+}
+
+/// `describe` makes the message, and only if it is needed: graphs have millions of nodes.
+template <class Describe>
+void require(bool condition, Describe&& describe) {
+  if (!condition) {
+    throw std::logic_error("TransferGraph: " + std::string(describe()));
+  }
+}
+
+bool is_amount(double value) { return std::isfinite(value) && value >= 0; }
+
+}  // namespace
+
+void TransferGraph::check_open(const char* function) const {
+  require(!finished_, [&] { return fmt::format("{} after finish", function); });
+}
+
+void TransferGraph::check_node(TransferId id, const char* function) const {
+  require(id >= 0 && id < size(),
+          [&] { return fmt::format("{}: no node {} among {}", function, id, size()); });
+}
+
+void TransferGraph::set_link_capacities(std::vector<double> capacities_Bps) {
+  check_open("set_link_capacities");
+  for (std::size_t link = 0; link < capacities_Bps.size(); ++link) {
+    require(std::isfinite(capacities_Bps[link]) && capacities_Bps[link] > 0, [&] {
+      return fmt::format("link {} has a capacity of {} B/s", link, capacities_Bps[link]);
+    });
+  }
+  link_capacity_Bps_ = std::move(capacities_Bps);
+}
+
+void TransferGraph::grow_route_table() {
+  std::size_t slots = std::max<std::size_t>(16, route_table_.size() * 2);
+  while (slots < 2 * index(routes() + 1)) slots *= 2;
+  route_table_.assign(slots, -1);
+  for (std::int32_t route = 0; route < routes(); ++route) {
+    std::size_t slot = hash_route(route_links(route)) & (slots - 1);
+    while (route_table_[slot] >= 0) {
+      slot = (slot + 1) & (slots - 1);
+    }
+    route_table_[slot] = route;
+  }
+}
+
+std::int32_t TransferGraph::add_route(std::span<const std::int32_t> links) {
+  check_open("add_route");
+  require(!loaded(), [] { return "routes without loads beside routes with"; });
+  if (2 * static_cast<std::size_t>(routes() + 1) > route_table_.size()) {
+    grow_route_table();
+  }
+  const std::size_t mask = route_table_.size() - 1;
+  std::size_t slot = hash_route(links) & mask;
+  for (; route_table_[slot] >= 0; slot = (slot + 1) & mask) {
+    const auto known = route_links(route_table_[slot]);
+    if (std::equal(known.begin(), known.end(), links.begin(), links.end())) {
+      return route_table_[slot];
+    }
+  }
+  std::vector<std::int32_t> sorted(links.begin(), links.end());
+  std::sort(sorted.begin(), sorted.end());
+  require(std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end(),
+          [&] { return "a route passes the same link twice"; });
+  require(sorted.empty() || sorted.front() >= 0,
+          [&] { return "a route with a negative link index"; });
+  const std::int32_t route = routes();
+  route_links_.insert(route_links_.end(), links.begin(), links.end());
+  route_offset_.push_back(route_links_.size());
+  route_table_[slot] = route;
+  return route;
+}
+
+std::int32_t TransferGraph::add_loaded_route(std::span<const std::int32_t> links,
+                                             std::span<const std::int32_t> loads) {
+  check_open("add_loaded_route");
+  require(links.size() == loads.size() && route_loads_.size() == route_links_.size(),
+          [] { return "routes with loads beside routes without"; });
+  std::vector<std::int32_t> sorted(links.begin(), links.end());
+  std::sort(sorted.begin(), sorted.end());
+  require(std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end() &&
+              std::all_of(loads.begin(), loads.end(), [](std::int32_t load) { return load >= 1; }),
+          [] { return "a loaded route that passes a link twice, or with a load < 1"; });
+  route_links_.insert(route_links_.end(), links.begin(), links.end());
+  route_loads_.insert(route_loads_.end(), loads.begin(), loads.end());
+  route_offset_.push_back(route_links_.size());
+  return routes() - 1;
+}
+
+std::int32_t TransferGraph::add_ways(std::span<const std::vector<std::int32_t>> ways) {
+  check_open("add_ways");
+  require(!ways.empty() && ways.size() < std::numeric_limits<std::uint16_t>::max(),
+          [&] { return fmt::format("a set of {} ways", ways.size()); });
+  for (const std::vector<std::int32_t>& way : ways) {
+    std::vector<std::int32_t> sorted(way.begin(), way.end());
+    std::sort(sorted.begin(), sorted.end());
+    require(!way.empty() && sorted.front() >= 0 &&
+                std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end(),
+            [] { return "a way that is empty, or passes the same link twice"; });
+    way_links_.insert(way_links_.end(), way.begin(), way.end());
+    way_offset_.push_back(way_links_.size());
+  }
+  first_way_.push_back(way_offset_.size() - 1);
+  return static_cast<std::int32_t>(first_way_.size()) - 2;
+}
+
+void TransferGraph::set_alternatives(std::int32_t route, std::int32_t first, std::int32_t count,
+                                     std::int32_t ways) {
+  check_open("set_alternatives");
+  require(route >= 0 && route < routes(),
+          [&] { return fmt::format("set_alternatives: no route {}", route); });
+  require(ways >= 0 && ways < way_sets(),
+          [&] { return fmt::format("set_alternatives: no set {} of ways", ways); });
+  const auto links = static_cast<std::int32_t>(route_links(route).size());
+  require(first >= 0 && count > 0 && count <= links - first, [&] {
+    return fmt::format("alternatives to {} links from number {} of {}", count, first, links);
+  });
+  if (choices_.size() <= index(route)) choices_.resize(index(route) + 1);
+  Choice& own = choices_[index(route)];
+  require(own.ways < 0 || (own.first == first && own.count == count && own.ways == ways),
+          [&] { return fmt::format("route {} has other alternatives already", route); });
+  own = {first, count, ways};
+}
+
+void TransferGraph::copy_routes(const TransferGraph& from) {
+  check_open("copy_routes");
+  require(routes() == 0 && first_way_.size() == 1, [] { return "copy_routes to other routes"; });
+  route_offset_ = from.route_offset_;
+  route_links_ = from.route_links_;
+  route_loads_ = from.route_loads_;
+  choices_ = from.choices_;
+  first_way_ = from.first_way_;
+  way_offset_ = from.way_offset_;
+  way_links_ = from.way_links_;
+  grow_route_table();
+}
+
+void TransferGraph::links_on_way(std::int32_t route, std::int32_t way,
+                                 std::vector<std::int32_t>& links) const {
+  const auto own = route_links(route);
+  links.assign(own.begin(), own.end());
+  if (way == 0) return;
+  const Choice replaced = choice(route);
+  const auto other = way_links(replaced, way);
+  const auto at =
+      links.erase(links.begin() + replaced.first, links.begin() + replaced.first + replaced.count);
+  links.insert(at, other.begin(), other.end());
+}
+
+TransferId TransferGraph::add_node(std::int32_t route, double bytes, double latency_s,
+                                   double rate_cap_Bps, std::int32_t repeat) {
+  require(is_amount(bytes), [&] { return fmt::format("a flow of {} bytes", bytes); });
+  require(is_amount(latency_s), [&] { return fmt::format("a latency of {} s", latency_s); });
+  require(rate_cap_Bps > 0, [&] { return fmt::format("a rate cap of {} B/s", rate_cap_Bps); });
+  require(repeat >= 1, [&] { return fmt::format("a node that fires {} times", repeat); });
+  require(size() < std::numeric_limits<TransferId>::max(), [&] { return "too many nodes"; });
+  const TransferId id = size();
+  bytes_.push_back(bytes);
+  latency_s_.push_back(latency_s);
+  rate_cap_Bps_.push_back(rate_cap_Bps);
+  repeat_.push_back(repeat);
+  overlapping_.push_back(0);
+  route_of_.push_back(route);
+  dependencies_.push_back(0);
+  firings_ += repeat;
+  flow_firings_ += route >= 0 ? repeat : 0;
+  folded_ = folded_ || repeat > 1;
+  return id;
+}
+
+TransferId TransferGraph::add_flow(std::int32_t route, double bytes, double latency_s,
+                                   double rate_cap_Bps, std::int32_t repeat) {
+  check_open("add_flow");
+  require(route >= 0 && route < routes(),
+          [&] { return fmt::format("add_flow: no route {}", route); });
+  return add_node(route, bytes, latency_s, rate_cap_Bps, repeat);
+}
+
+TransferId TransferGraph::add_delay(double delay_s, std::int32_t repeat, bool overlapping) {
+  check_open("add_delay");
+  const TransferId node = add_node(-1, 0, delay_s, kNoRateCap, repeat);
+  overlapping_.back() = overlapping ? 1 : 0;
+  return node;
+}
+
+void TransferGraph::add_edge(TransferId source, TransferId target, std::int32_t lag) {
+  check_open("add_edge");
+  check_node(source, "add_edge");
+  check_node(target, "add_edge");
+  require(lag >= 0 || lag == kAfterLast,
+          [&] { return fmt::format("an edge with a lag of {}", lag); });
+  edge_sources_.push_back(source);
+  edges_.push_back({target, lag});
+  ++dependencies_[index(target)];
+  folded_ = folded_ || lag != 0;
+}
+
+void TransferGraph::add_unsatisfiable_dependency(TransferId target) {
+  check_open("add_unsatisfiable_dependency");
+  check_node(target, "add_unsatisfiable_dependency");
+  ++dependencies_[index(target)];
+}
+
+void TransferGraph::check_ways() const {
+  std::vector<std::int32_t> seen(link_capacity_Bps_.size(), -1);  // by link: the last route there
+  for (std::size_t route = 0; route < choices_.size(); ++route) {
+    const auto id = static_cast<std::int32_t>(route);
+    const Choice own = choices_[route];
+    const auto links = route_links(id);
+    for (std::int32_t i = 0; i < static_cast<std::int32_t>(links.size()); ++i) {
+      if (i < own.first || i >= own.first + own.count) seen[index(links[index(i)])] = id;
+    }
+    for (std::int32_t way = 1; way < ways(id); ++way) {
+      for (const std::int32_t link : way_links(own, way)) {
+        require(seen[index(link)] != id,
+                [&] { return fmt::format("way {} of route {} passes a link twice", way, route); });
+      }
+    }
+  }
+}
+
+void TransferGraph::raise_latencies() {
+  for (std::size_t node = 0; node < bytes_.size() && adaptive(); ++node) {
+    if (route_of_[node] >= 0 && bytes_[node] > 0 && choice(route_of_[node]).ways >= 0) {
+      latency_s_[node] = std::max(latency_s_[node], kRouteChoice_s);
+    }
+  }
+}
+
+void TransferGraph::finish() {
+  check_open("finish");
+  const auto check_link = [&](std::int32_t link) {
+    require(link >= 0 && index(link) < link_capacity_Bps_.size(), [&] {
+      return fmt::format("a route passes link {}, but there are {} links", link,
+                         link_capacity_Bps_.size());
+    });
+  };
+  std::for_each(route_links_.begin(), route_links_.end(), check_link);
+  std::for_each(way_links_.begin(), way_links_.end(), check_link);
+  check_ways();
+  raise_latencies();
+  // A stable counting sort by source: the successors of a node keep the order they were added in.
+  edge_offset_.assign(bytes_.size() + 1, 0);
+  for (const TransferId source : edge_sources_) {
+    ++edge_offset_[index(source) + 1];
+  }
+  for (std::size_t node = 0; node < bytes_.size(); ++node) {
+    edge_offset_[node + 1] += edge_offset_[node];
+  }
+  if (!std::is_sorted(edge_sources_.begin(), edge_sources_.end())) {
+    std::vector<std::size_t> next(edge_offset_.begin(), edge_offset_.end() - 1);
+    std::vector<Edge> sorted(edges_.size());
+    for (std::size_t edge = 0; edge < edges_.size(); ++edge) {
+      sorted[next[index(edge_sources_[edge])]++] = edges_[edge];
+    }
+    edges_ = std::move(sorted);
+  }
+  edge_sources_ = {};
+  route_table_ = {};
+  finished_ = true;
+}
+
+TransferGraph TransferGraph::with_background(const TransferGraph& background) const {
+  require(finished_ && background.finished_, [] { return "with_background before finish"; });
+  require(!has_background() && !background.has_background(),
+          [] { return "a background behind a background"; });
+  require(link_capacity_Bps_ == background.link_capacity_Bps_,
+          [] { return "a background over other links"; });
+  require(!loaded() && !background.loaded(), [] { return "a background beside loaded routes"; });
+  TransferGraph copy = *this;
+  if (background.size() == 0) return copy;
+  copy.finished_ = false;
+  copy.first_background_ = size();
+  copy.folded_ = true;  // plain graphs are counted down as a whole
+  copy.append_background(background);
+  copy.finish();
+  copy.firings_ = firings_;
+  copy.flow_firings_ = flow_firings_;
+  return copy;
+}
+
+void TransferGraph::append_background(const TransferGraph& background) {
+  // Back to the state before finish(): edges with their sources.
+  for (TransferId node = 0; node < size(); ++node) {
+    edge_sources_.insert(edge_sources_.end(), edge_offset_[index(node) + 1] - first_edge(node),
+                         node);
+  }
+  grow_route_table();
+
+  const std::int32_t sets = way_sets();
+  for (std::size_t way = 0; way + 1 < background.way_offset_.size(); ++way) {
+    way_offset_.push_back(way_links_.size() + background.way_offset_[way + 1]);
+  }
+  for (std::size_t set = 1; set < background.first_way_.size(); ++set) {
+    first_way_.push_back(first_way_[index(sets)] + background.first_way_[set]);
+  }
+  way_links_.insert(way_links_.end(), background.way_links_.begin(), background.way_links_.end());
+  std::vector<std::int32_t> route_here;
+  for (std::int32_t route = 0; route < background.routes(); ++route) {
+    route_here.push_back(add_route(background.route_links(route)));
+    const Choice there = background.choice(route);
+    if (there.ways >= 0 && choice(route_here.back()).ways < 0) {
+      set_alternatives(route_here.back(), there.first, there.count, sets + there.ways);
+    }
+  }
+  const TransferId first = size();
+  for (TransferId node = 0; node < background.size(); ++node) {
+    const std::int32_t route = background.route_of(node);
+    add_node(route < 0 ? -1 : route_here[index(route)], background.bytes(node),
+             background.latency_s(node), background.rate_cap_Bps(node), background.repeat(node));
+    overlapping_.back() = background.overlapping(node) ? 1 : 0;
+  }
+  for (TransferId node = 0; node < background.size(); ++node) {
+    for (const Edge& edge : background.successors(node)) {
+      add_edge(first + node, first + edge.target, edge.lag);
+    }
+  }
+  for (TransferId node = 0; node < background.size(); ++node) {
+    // With those that can never be satisfied.
+    dependencies_[index(first + node)] = background.dependencies(node);
+  }
+  check_background();
+}
+
+// Nothing may fire for ever at one date.
+void TransferGraph::check_background() const {
+  std::vector<std::uint8_t> paced(bytes_.size(), 0);
+  for (std::size_t edge = 0; edge < edges_.size(); ++edge) {
+    const auto [target, lag] = edges_[edge];
+    if (lag >= 0 && lag != kFirstOnly && edge_sources_[edge] != target) paced[index(target)] = 1;
+  }
+  for (TransferId node = first_background_; node < size(); ++node) {
+    if (repeat(node) != kForever) continue;
+    const bool moves = bytes(node) > 0 &&
+                       (!route_links(route_of(node)).empty() || rate_cap_Bps(node) < kNoRateCap);
+    require(latency_s(node) > 0 || moves,
+            [&] { return fmt::format("background node {} fires for ever in no time", node); });
+    require(!overlapping(node) || paced[index(node)] != 0, [&] {
+      return fmt::format("background node {} overlaps itself and waits for no other", node);
+    });
+  }
+}
+
+int longest_chain(const TransferGraph& graph) {
+  const auto same_iteration = [](const TransferGraph::Edge& edge) {
+    return edge.lag <= 0 || edge.lag == TransferGraph::kFirstOnly;
+  };
+  const auto n = static_cast<std::size_t>(graph.size());
+  std::vector<std::int32_t> missing(n);
+  for (TransferId id = 0; id < graph.size(); ++id) {
+    missing[static_cast<std::size_t>(id)] += graph.dependencies(id);
+    if (!graph.folded()) continue;
+    for (const TransferGraph::Edge& edge : graph.successors(id)) {
+      missing[static_cast<std::size_t>(edge.target)] -= same_iteration(edge) ? 0 : 1;
+    }
+  }
+  std::vector<int> chain(n, 0);
+  std::vector<TransferId> ready;
+  for (TransferId id = 0; id < graph.size(); ++id) {
+    if (missing[static_cast<std::size_t>(id)] == 0) ready.push_back(id);
+  }
+  int longest = 0;
+  while (!ready.empty()) {
+    const TransferId id = ready.back();
+    ready.pop_back();
+    int& length = chain[static_cast<std::size_t>(id)];
+    length += graph.route_of(id) >= 0 ? 1 : 0;
+    longest = std::max(longest, length);
+    for (const TransferGraph::Edge& edge : graph.successors(id)) {
+      if (!same_iteration(edge)) continue;
+      const auto target = static_cast<std::size_t>(edge.target);
+      chain[target] = std::max(chain[target], length);
+      if (--missing[target] == 0) ready.push_back(edge.target);
+    }
+  }
+  return longest;
+}
+
+}  // namespace cclgym

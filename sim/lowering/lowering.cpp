@@ -1,0 +1,258 @@
+#include "sim/lowering/lowering.hpp"
+
+#include <algorithm>
+#include <fmt/core.h>
+#include <utility>
+
+#include "core/error.hpp"
+#include "sim/call/tiles.hpp"
+#include "sim/graph/dependency_tracker.hpp"
+#include "sim/lowering/lowering_internal.hpp"
+#include "sim/lowering/transfer_cost.hpp"
+
+namespace cclgym {
+
+namespace {
+
+std::int32_t tiles_in(const ProgramOutline& outline, const Call& call, const Config& config) {
+  return tiles_of(static_cast<double>(call.bytes) / outline.contract.chunks_per_call() *
+                      outline.longest_message(),
+                  config);
+}
+
+// Flows on the longest chain of firings that wait for each other: how long the graph takes if a
+// flow takes one unit of time and nothing else takes any.
+int longest_chain_of_firings(const std::shared_ptr<const TransferGraph>& graph) {
+  DependencyTracker tracker;
+  tracker.load(graph);
+  std::vector<TransferId> instant;
+  std::vector<TransferId> started;  // flows, which are done in the next unit
+  std::vector<TransferId> ending;
+  const auto start = [&](TransferId node) {
+    (graph->route_of(node) >= 0 ? started : instant).push_back(node);
+  };
+  const auto finish_instant = [&] {
+    while (!instant.empty()) {
+      const TransferId node = instant.back();
+      instant.pop_back();
+      tracker.done(node, start);
+    }
+  };
+  tracker.start_roots(start);
+  finish_instant();
+  int length = 0;
+  for (; !started.empty(); ++length) {
+    ending.swap(started);
+    for (const TransferId node : ending) tracker.done(node, start);
+    ending.clear();
+    finish_instant();
+  }
+  return length;
+}
+
+}  // namespace
+
+Lowering::Lowering(const ProgramOutline& outline, const Fabric& fabric, const CostModel& model,
+                   const Call& call, const Config& config, std::span<const double> start_delays_s)
+    : outline_(outline),
+      fabric_(fabric),
+      model_(model),
+      config_(config),
+      start_delays_s_(start_delays_s),
+      index_(outline),
+      kernels_(outline.kernels()),
+      tiles_(tiles_in(outline, call, config)),
+      tile_bytes_(static_cast<double>(call.bytes) / outline.contract.chunks_per_call() / tiles_) {}
+
+// The links of the fabric, and behind them, if they limit anything, one for the proxy of each rank:
+// as fast as it is with the largest message of the program; behind these one for each two ranks.
+void Lowering::set_links() {
+  std::vector<double> capacities = link_capacities(fabric_, model_);
+  const double proxy_Bps =
+      proxy_capacity_Bps(model_, config_.protocol, tile_bytes_ * outline_.longest_message());
+  proxies_ = proxy_Bps < kNoRateCap;
+  if (proxies_)
+    capacities.insert(capacities.end(), static_cast<std::size_t>(fabric_.ranks()), proxy_Bps);
+  if (!model_.hockney && model_.connection_rate_Bps < ProtocolCost::kUnlimited) {
+    first_pair_ = static_cast<std::int32_t>(capacities.size());
+    const auto ranks = static_cast<std::size_t>(fabric_.ranks());
+    capacities.insert(capacities.end(), ranks * (ranks - 1) / 2, model_.connection_rate_Bps);
+  }
+  graph_->set_link_capacities(std::move(capacities));
+}
+
+// The link that stands for the connection of two ranks.
+std::int32_t Lowering::pair_link(std::int32_t a, std::int32_t b) const {
+  const std::int32_t low = std::min(a, b);
+  const std::int32_t high = std::max(a, b);
+  return first_pair_ + low * (2 * fabric_.ranks() - low - 1) / 2 + (high - low - 1);
+}
+
+LoweredProgram Lowering::run() {
+  graph_ = std::make_shared<TransferGraph>();
+  set_links();
+  add_starts();
+  const std::size_t steps = outline_.steps.size();
+  completions_.resize(steps);
+  own_node_.assign(steps, -1);
+  arrival_.assign(steps, -1);
+  find_connections();
+  match_receives();
+  add_flows();
+  add_groups();
+  for_each_site([this](const Site& site) { complete(site); });
+  for_each_site([this](const Site& site) { connect(site); });
+  connect_kernels();
+  collect_last();
+  pass_bursts();
+  graph_->finish();
+  LoweredProgram lowered;
+  lowered.fabric_links = fabric_.links().size();
+  lowered.tiles = tiles_;
+  lowered.folded = tiles_ == 1 && graph_->folded();
+  lowered.graph = std::move(graph_);
+  lowered.steps =
+      lowered.folded ? longest_chain_of_firings(lowered.graph) : longest_chain(*lowered.graph);
+  lowered.origins = std::move(origins_);
+  lowered.rank_last_offset = std::move(rank_last_offset_);
+  lowered.rank_last = std::move(rank_last_);
+  return lowered;
+}
+
+TransferId Lowering::add_local_node(double delay_s, const NodeOrigin& origin, std::int32_t times) {
+  origins_.push_back(origin);
+  return graph_->add_delay(delay_s, origin.thread_block < 0 ? 1 : tiles_ * times,
+                           origin.role == NodeRole::Arrival);
+}
+
+// Those that connect GPUs: a kernel that only copies needs none.
+std::vector<int> Lowering::channels_by_kernel() const {
+  std::vector<int> channels(static_cast<std::size_t>(kernels_), 0);
+  for (const OutlineBlock& block : outline_.blocks) {
+    if (block.send_peer < 0 && block.recv_peer < 0) continue;
+    int& count = channels[static_cast<std::size_t>(block.kernel)];
+    count = std::max(count, block.channel + 1);
+  }
+  return channels;
+}
+
+void Lowering::add_starts() {
+  const std::vector<int> channels = channels_by_kernel();
+  for (int rank = 0; rank < fabric_.ranks(); ++rank) {
+    std::vector<int> blocks(static_cast<std::size_t>(kernels_), 0);
+    for (std::uint32_t b = outline_.first_block(rank); b < outline_.first_block(rank + 1); ++b) {
+      ++blocks[static_cast<std::size_t>(outline_.blocks[b].kernel)];
+    }
+    TransferId launched = -1;
+    for (int kernel = 0; kernel < kernels_; ++kernel) {
+      double delay_s =
+          launch_cost_s(model_, outline_.runtime, channels[static_cast<std::size_t>(kernel)],
+                        blocks[static_cast<std::size_t>(kernel)]);
+      if (kernel == 0 && !start_delays_s_.empty()) {
+        delay_s += start_delays_s_[static_cast<std::size_t>(rank)];
+      }
+      const TransferId before = launched;
+      if (delay_s > 0) {
+        launched =
+            add_local_node(delay_s, {.rank = rank, .step = kernel, .role = NodeRole::Launch});
+        if (before >= 0) graph_->add_edge(before, launched);
+      }
+      starts_.push_back(
+          kernel == 0 ? launched
+                      : add_local_node(model_.hockney ? 0 : model_.kernel_gap_s,
+                                       {.rank = rank, .step = kernel, .role = NodeRole::Start}));
+      if (kernel > 0 && launched >= 0) graph_->add_edge(launched, starts_.back());
+    }
+  }
+}
+// A kernel waits for all thread blocks of the one before it on its rank, on their last tile.
+void Lowering::connect_kernels() {
+  for (int rank = 0; rank < fabric_.ranks() && kernels_ > 1; ++rank) {
+    for (int kernel = 1; kernel < kernels_; ++kernel) {
+      const TransferId earlier = start_of(rank, kernel - 1);
+      if (earlier >= 0) graph_->add_edge(earlier, start_of(rank, kernel));
+    }
+    for (std::uint32_t b = outline_.first_block(rank); b < outline_.first_block(rank + 1); ++b) {
+      const int next = outline_.blocks[b].kernel + 1;
+      if (outline_.blocks[b].steps == 0 || next >= kernels_) continue;
+      requirements_.clear();
+      require(last_of_block(b), TransferGraph::kAfterLast, {0, 1, 0});
+      for (const Requirement& last : requirements_) {
+        graph_->add_edge(last.node, start_of(rank, next),
+                         is_launch(last.node) ? 0 : lag_of(last, 1));
+      }
+    }
+  }
+}
+
+void Lowering::collect_last() {
+  rank_last_offset_.push_back(0);
+  for (int rank = 0; rank < fabric_.ranks(); ++rank) {
+    for (int kernel = 0; kernel < kernels_; ++kernel) {
+      if (start_of(rank, kernel) >= 0) rank_last_.push_back(start_of(rank, kernel));
+    }
+    for (std::uint32_t b = outline_.first_block(rank); b < outline_.first_block(rank + 1); ++b) {
+      if (outline_.blocks[b].steps == 0) continue;
+      requirements_.clear();
+      require(last_of_block(b), 0, {0, 1, 0});
+      for (const Requirement& last : requirements_) {
+        // The date of a node is that of its last firing.
+        if (tiles_ == 1 && last.iterations.shift + 1 != graph_->repeat(last.node)) {
+          throw CannotFold();
+        }
+        rank_last_.push_back(last.node);
+      }
+    }
+    rank_last_offset_.push_back(rank_last_.size());
+  }
+}
+
+int longest_message(const ThreadBlockProgram& program) {
+  std::int32_t longest = 1;
+  for (const GpuProgram& gpu : program.gpus) {
+    for (const ThreadBlock& block : gpu.thread_blocks) {
+      for (const Instruction& step : block.steps) {
+        if (sends(step.opcode)) longest = std::max(longest, step.count);
+      }
+    }
+  }
+  return longest;
+}
+
+LoweredProgram lower(std::shared_ptr<const ProgramOutline> program, const Fabric& fabric,
+                     const CostModel& model, const Call& call, const Config& config,
+                     std::span<const double> start_delays_s, Folding folding) {
+  if (program->ranks() != fabric.ranks()) {
+    throw UserError(fmt::format("program '{}' is for {} ranks, but fabric '{}' has {}",
+                                program->name, program->ranks(), fabric.name(), fabric.ranks()));
+  }
+  const auto lowered_of = [&](const ProgramOutline& outline) {
+    LoweredProgram lowered = Lowering(outline, fabric, model, call, config, start_delays_s).run();
+    lowered.outline = program;
+    if (lowered.folded) lowered.messages = std::make_shared<const MessageIndex>(*program);
+    return lowered;
+  };
+  if (!program->has_loops()) return lowered_of(*program);
+  const bool worthwhile = folding == Folding::Always ||
+                          (folding == Folding::Large && program->instructions() > kFoldedSteps);
+  if (worthwhile && tiles_in(*program, call, config) == 1) {
+    try {
+      return lowered_of(*program);
+    } catch (const CannotFold&) {
+    }
+  }
+  return lowered_of(program->unrolled());
+}
+
+LoweredProgram lower(std::shared_ptr<const ThreadBlockProgram> program, const Fabric& fabric,
+                     const CostModel& model, const Call& call, const Config& config,
+                     std::span<const double> start_delays_s, Folding folding) {
+  const bool fold = folding == Folding::Always ||
+                    (folding == Folding::Large && program->instructions() > kFoldedSteps);
+  LoweredProgram lowered = lower(std::make_shared<const ProgramOutline>(outline_of(*program, fold)),
+                                 fabric, model, call, config, start_delays_s, folding);
+  lowered.program = std::move(program);
+  return lowered;
+}
+
+}  // namespace cclgym

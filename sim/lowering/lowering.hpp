@@ -1,0 +1,116 @@
+// Lowering: (thread-block program, fabric, cost model, call) -> transfer graph.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "collectives/ir.hpp"
+#include "collectives/outline.hpp"
+#include "cost_models/cost_model.hpp"
+#include "sim/call/call.hpp"
+#include "sim/graph/transfer_graph.hpp"
+#include "sim/lowering/message_index.hpp"
+#include "topology_models/fabric.hpp"
+
+namespace cclgym {
+
+/// What of a step a node of the graph stands for.
+enum class NodeRole : std::uint8_t {
+  Step,     ///< the work of the step: sending, copying, reducing, taking out of the FIFO
+  Arrival,  ///< a message on its way from its last byte to the step that receives it
+  Launch,   ///< the host launches a kernel of the rank (`step` is the kernel)
+  Start,    ///< a kernel after the first starts on the rank (`step` is the kernel)
+};
+
+/// The step of a program that a node of the graph stands for; of a folded loop, its first iteration
+/// (step_of_firing).
+struct NodeOrigin {
+  std::int32_t rank = -1;
+  std::int32_t thread_block = -1;  ///< -1: a kernel of the rank
+  std::int32_t step = -1;
+  std::int32_t peer_rank = -1;  ///< receiver of a transfer, -1 for a local node
+  std::int32_t peer_thread_block = -1;
+  std::int32_t peer_step = -1;
+  NodeRole role = NodeRole::Step;
+};
+
+/// A program made ready to simulate.
+struct LoweredProgram {
+  std::shared_ptr<const ProgramOutline> outline;
+  std::shared_ptr<const ThreadBlockProgram> program;  ///< null if only its outline is known
+  std::shared_ptr<const TransferGraph> graph;
+  std::vector<NodeOrigin> origins;  ///< by node; that of an arrival follows that of its flow
+  /// Rank r is done when nodes rank_last[rank_last_offset[r] .. rank_last_offset[r + 1]) are done.
+  std::vector<std::size_t> rank_last_offset;
+  std::vector<TransferId> rank_last;
+  /// Links of the graph that are links of the fabric; those behind them are the ranks' proxies.
+  std::size_t fabric_links = 0;
+  int steps = 0;           ///< transfers on the longest chain of dependent transfers of a tile
+  std::int32_t tiles = 1;  ///< every node but the launches fires once a tile
+  /// Do nodes fire once an iteration of the loop that their step is in? Then there is one tile.
+  bool folded = false;
+  std::shared_ptr<const MessageIndex> messages;  ///< of the outline, if folded
+};
+
+/// When a step of a loop becomes one node that fires once an iteration, instead of a node an
+/// iteration. The dates are the same (but for rounding), the graph is small.
+enum class Folding : std::uint8_t {
+  Large,   ///< programs of more than kFoldedSteps steps
+  Always,  ///< if the loops allow it
+  Never
+};
+inline constexpr std::int64_t kFoldedSteps = 1 << 16;
+
+/// Lowers a program. Each message is one flow, and a delay in which it arrives if the cost model
+/// has one; a thread block runs its steps in order; a send is done when its flow is done; a receive
+/// is done when its message has arrived and its own work, after the block's previous step and the
+/// step's dependencies, is done. A fused step starts when its message has arrived.
+///
+/// Kernel k of a rank starts when the host has launched it (launches are one after another, and
+/// wait for nothing) and, kernel_gap later, all thread blocks of kernel k - 1 of the rank are done.
+///
+/// With config.tile_bytes, chunks are cut into `tiles` equal tiles, as few as make every message at
+/// most that large, and every node fires once a tile: a block runs all its steps on one tile, then
+/// all on the next, and dependencies between blocks hold tile by tile. With config.slots, a
+/// connection holds that many messages: a message starts only when the one `slots` before it has
+/// been received (docs/cost-models.md).
+///
+/// Loops are folded, as `folding` says, if there is one tile and what an iteration waits for
+/// advances from each to the next as the iterations do; otherwise they are unrolled.
+///
+/// `start_delays_s`: seconds by which each rank starts late; empty: none.
+/// An unmatched receive becomes a node that can never fire, so that engines report it by name.
+/// Throws UserError if slots are not 0 to 8, if there are too many tiles, if the program does not
+/// fit the fabric's ranks, if two thread blocks share a direction of a connection, or if a send has
+/// no receive.
+[[nodiscard]] LoweredProgram lower(std::shared_ptr<const ThreadBlockProgram> program,
+                                   const Fabric& fabric, const CostModel& model, const Call& call,
+                                   const Config& config,
+                                   std::span<const double> start_delays_s = {},
+                                   Folding folding = Folding::Large);
+[[nodiscard]] LoweredProgram lower(std::shared_ptr<const ProgramOutline> program,
+                                   const Fabric& fabric, const CostModel& model, const Call& call,
+                                   const Config& config,
+                                   std::span<const double> start_delays_s = {},
+                                   Folding folding = Folding::Large);
+
+/// The step of its thread block that a firing of a node stands for, of an arrival the one that
+/// receives; with tiles, the same for every firing.
+[[nodiscard]] std::int32_t step_of_firing(const LoweredProgram& lowered, TransferId node,
+                                          std::int32_t firing);
+/// The step of the peer's thread block that receives what a firing of a flow sends.
+[[nodiscard]] std::int32_t receiving_step(const LoweredProgram& lowered, TransferId flow,
+                                          std::int32_t firing);
+
+/// Chunks of the largest message of a program.
+[[nodiscard]] int longest_message(const ThreadBlockProgram& program);
+
+/// "rank 1, thread block 0, step 2: recv from rank 0 on channel 0": what a firing of a node
+/// stands for.
+[[nodiscard]] std::string describe_node(const LoweredProgram& lowered, TransferId node,
+                                        std::int32_t firing = 0);
+
+}  // namespace cclgym

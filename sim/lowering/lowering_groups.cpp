@@ -1,0 +1,100 @@
+// Lowering, groups: transfers of several messages that switches copy (one rank's to several others)
+// or add up (several ranks' to one). Such a transfer is one flow over the links of all its
+// messages, each of which carries it once, so that its rate is that of the busiest of them.
+#include <algorithm>
+#include <fmt/core.h>
+#include <vector>
+
+#include "core/error.hpp"
+#include "sim/lowering/lowering_internal.hpp"
+#include "sim/lowering/transfer_cost.hpp"
+
+namespace cclgym {
+
+namespace {
+
+const Node& node_at(const Fabric& fabric, NodeId id) {
+  return fabric.nodes()[static_cast<std::size_t>(id)];
+}
+
+const Link& link_at(const Fabric& fabric, LinkId id) {
+  return fabric.links()[static_cast<std::size_t>(id)];
+}
+
+}  // namespace
+
+// Every switch of GPU links or of the network on a way must be able to, and there must be one.
+void Lowering::require_computing(std::span<const LinkId> way, const NodeOrigin& origin) const {
+  const std::string* unable = nullptr;
+  bool any = false;
+  for (const LinkId id : way) {
+    const Node& node = node_at(fabric_, link_at(fabric_, id).target);
+    if (node.kind != NodeKind::NvSwitch && node.kind != NodeKind::NetworkSwitch) continue;
+    any = true;
+    if (!node.computes) unable = &node.name;
+  }
+  if (any && unable == nullptr) return;
+  throw UserError(fmt::format(
+      "program '{}' needs switches that copy and add, but on the way from rank {} to rank {} of "
+      "fabric '{}' {}",
+      outline_.name, origin.rank, origin.peer_rank, fabric_.name(),
+      any ? fmt::format("'{}' does not", *unable) : "there is no switch"));
+}
+
+// The ways of all messages, and that between the switches and the one rank that all of them have in
+// common: NVSwitches read that rank's memory like that of the others, and write it.
+std::vector<std::vector<LinkId>> Lowering::ways_of_group(
+    std::span<const GroupMember> members) const {
+  std::vector<std::vector<LinkId>> ways;
+  for (const GroupMember& member : members) {
+    ways.push_back(fabric_.route(member.origin.rank, member.origin.peer_rank, member.channel));
+    require_computing(ways.back(), member.origin);
+  }
+  const NodeOrigin& first = members.front().origin;
+  std::vector<LinkId> back = fabric_.route(first.peer_rank, first.rank, members.front().channel);
+  const auto computes = [this](NodeId id) { return node_at(fabric_, id).computes; };
+  if (!members.front().reducing) {  // from the last switch on the way back to the sender
+    const auto last = std::find_if(back.rbegin(), back.rend(), [&](LinkId id) {
+      return computes(link_at(fabric_, id).source);
+    });
+    back.erase(back.begin(), last == back.rend() ? back.end() : std::prev(last.base()));
+  } else {  // from the receiver to the first switch
+    const auto until = std::find_if(
+        back.begin(), back.end(), [&](LinkId id) { return computes(link_at(fabric_, id).target); });
+    back.erase(until == back.end() ? back.begin() : std::next(until), back.end());
+  }
+  ways.push_back(std::move(back));
+  return ways;
+}
+
+void Lowering::add_groups() {
+  for (const auto& [group, members] : groups_) {
+    const std::vector<std::vector<LinkId>> ways = ways_of_group(members);
+    const std::vector<LinkId>* longest = &ways.front();
+    std::vector<std::int32_t> links;
+    for (const std::vector<LinkId>& way : ways) {
+      links.insert(links.end(), way.begin(), way.end());
+      if (way.size() > longest->size()) longest = &way;
+    }
+    if (proxies_ && crosses_network(links)) {
+      const auto first = static_cast<std::int32_t>(fabric_.links().size());
+      for (const GroupMember& member : members) {
+        links.push_back(first + member.origin.rank);
+        links.push_back(first + member.origin.peer_rank);
+      }
+    }
+    std::sort(links.begin(), links.end());
+    links.erase(std::unique(links.begin(), links.end()), links.end());
+    const GroupMember& leader = members.front();
+    const TransferCost cost = switched_cost(model_, fabric_, *longest, config_, outline_.runtime,
+                                            tile_bytes_ * leader.count);
+    const Message message = add_flow(leader.origin, graph_->add_route(links), cost, 1);
+    group_flow_[group] = message.flow;
+    for (const GroupMember& member : members) {
+      graph_->add_edge(own_node_[member.step], message.flow);
+      arrival_[member.step] = message.arrival;
+    }
+  }
+}
+
+}  // namespace cclgym

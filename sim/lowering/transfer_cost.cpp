@@ -1,0 +1,136 @@
+#include "sim/lowering/transfer_cost.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/core.h>
+
+#include "core/error.hpp"
+#include "sim/graph/transfer_graph.hpp"
+
+namespace cclgym {
+
+namespace {
+
+double thread_share(const CostModel& model, const Config& config) {
+  const double threads = std::min(config.threads, model.full_threads);
+  const double full = model.full_threads;
+  if (model.half_rate_threads == 0) return threads / full;
+  const double half = model.half_rate_threads;
+  return threads / (threads + half) * (full + half) / full;
+}
+
+double instruction_cost_s(const CostModel& model, Runtime runtime) {
+  return model.instruction_overhead_s +
+         (runtime == Runtime::Interpreter ? model.interpreter_step_s : 0.0);
+}
+
+// Is a message over the network so large that the host copies it?
+bool copied(const CostModel& model, double wire_bytes) {
+  return wire_bytes > static_cast<double>(model.copy_limit_bytes);
+}
+
+// Is it so large that it is announced first?
+bool announced(const CostModel& model, double wire_bytes) {
+  return wire_bytes > static_cast<double>(model.eager_limit_bytes);
+}
+
+// What is particular to messages between servers.
+void add_network_cost(const CostModel& model, const Config& config, TransferCost& cost) {
+  const ProtocolCost& protocol = model.protocols[static_cast<std::size_t>(config.protocol)];
+  cost.arrival_s += protocol.network_latency_s;
+  if (config.algorithm == "tree") cost.arrival_s += protocol.tree_latency_s;
+  if (copied(model, cost.wire_bytes)) {
+    cost.arrival_s += model.copy_latency_s;
+    cost.rate_cap_Bps = std::min(cost.rate_cap_Bps, protocol.network_rate_Bps);
+  }
+  if (announced(model, cost.wire_bytes)) cost.arrival_s += model.rendezvous_latency_s;
+}
+
+}  // namespace
+
+TransferCost transfer_cost(const CostModel& model, const Fabric& fabric,
+                           std::span<const LinkId> route, const Config& config, Runtime runtime,
+                           double payload_bytes, bool reducing) {
+  TransferCost cost;
+  double alpha_s = 0;
+  bool network = false;
+  for (const LinkId id : route) {
+    const Link& link = fabric.links()[static_cast<std::size_t>(id)];
+    const auto& of_kind_s = model.alpha_s[static_cast<std::size_t>(link.kind)];
+    alpha_s += link.latency_stated ? link.latency_s : of_kind_s.value_or(link.latency_s);
+    network = network || link.kind == LinkKind::Network;
+  }
+  if (model.hockney) {
+    cost.wire_bytes = payload_bytes;
+    cost.latency_s = alpha_s;
+    cost.rate_cap_Bps = kNoRateCap;
+    return cost;
+  }
+  const ProtocolCost& protocol = model.protocols[static_cast<std::size_t>(config.protocol)];
+  cost.latency_s = instruction_cost_s(model, runtime);
+  cost.arrival_s = alpha_s + protocol.step_latency_s;
+  cost.wire_bytes = payload_bytes / protocol.efficiency;
+  double rate_Bps = protocol.thread_block_rate_Bps;
+  if (reducing) rate_Bps = std::min(rate_Bps, protocol.reduce_rate_Bps / protocol.efficiency);
+  cost.rate_cap_Bps = rate_Bps * thread_share(model, config);
+  if (network) add_network_cost(model, config, cost);
+  return cost;
+}
+
+TransferCost switched_cost(const CostModel& model, const Fabric& fabric,
+                           std::span<const LinkId> longest, const Config& config, Runtime runtime,
+                           double payload_bytes) {
+  TransferCost cost = transfer_cost(model, fabric, longest, config, runtime, payload_bytes, false);
+  const bool network = std::any_of(longest.begin(), longest.end(), [&](LinkId id) {
+    return fabric.links()[static_cast<std::size_t>(id)].kind == LinkKind::Network;
+  });
+  if (model.hockney || network) return cost;
+  cost.wire_bytes /= model.switch_efficiency;
+  cost.arrival_s += model.switch_latency_s -
+                    model.protocols[static_cast<std::size_t>(config.protocol)].step_latency_s;
+  return cost;
+}
+
+std::vector<double> link_capacities(const Fabric& fabric, const CostModel& model) {
+  std::vector<double> capacities;
+  capacities.reserve(fabric.links().size());
+  for (const Link& link : fabric.links()) {
+    const double efficiency =
+        model.hockney ? 1.0 : model.link_efficiency[static_cast<std::size_t>(link.kind)];
+    capacities.push_back(link.capacity_Bps() * efficiency);
+  }
+  return capacities;
+}
+
+double proxy_capacity_Bps(const CostModel& model, Protocol protocol, double payload_bytes) {
+  if (model.hockney || payload_bytes <= 0) return kNoRateCap;
+  const ProtocolCost& cost = model.protocols[static_cast<std::size_t>(protocol)];
+  const double wire_bytes = payload_bytes / cost.efficiency;
+  const bool within = wire_bytes <= static_cast<double>(model.inline_limit_bytes);
+  const double busy_s =
+      model.proxy_message_s + cost.proxy_message_s + (within ? cost.proxy_inline_s : 0.0) +
+      (announced(model, wire_bytes) ? model.proxy_rendezvous_s : 0.0) +
+      (copied(model, wire_bytes) ? cost.proxy_copy_s + wire_bytes / cost.proxy_rate_Bps : 0.0);
+  return busy_s > wire_bytes / ProtocolCost::kUnlimited ? wire_bytes / busy_s : kNoRateCap;
+}
+
+double local_cost_s(const CostModel& model, const Config& config, Runtime runtime, Opcode opcode,
+                    double bytes) {
+  if (model.hockney || opcode == Opcode::Nop || sends(opcode)) return 0;
+  const ProtocolCost& protocol = model.protocols[static_cast<std::size_t>(config.protocol)];
+  double rate_Bps = model.local_copy_rate_Bps;
+  if (opcode == Opcode::Recv) rate_Bps = protocol.thread_block_rate_Bps * protocol.efficiency;
+  if (opcode == Opcode::Reduce) rate_Bps = model.local_reduce_rate_Bps;
+  if (opcode == Opcode::RecvReduceCopy) rate_Bps = protocol.reduce_rate_Bps;
+  return instruction_cost_s(model, runtime) + bytes / (rate_Bps * thread_share(model, config));
+}
+
+double launch_cost_s(const CostModel& model, Runtime runtime, int channels, int thread_blocks) {
+  if (model.hockney) return 0;
+  return model.kernel_launch_s +
+         (runtime == Runtime::Nccl
+              ? model.channel_overhead_s * channels
+              : model.interpreter_launch_s + model.interpreter_block_s * thread_blocks);
+}
+
+}  // namespace cclgym

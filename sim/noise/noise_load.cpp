@@ -1,0 +1,110 @@
+#include "sim/noise/noise_load.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace cclgym {
+
+namespace {
+
+// What a chain stands for, as the key of its stream. A link's both directions have one pair.
+std::uint64_t thing_of(const Fabric& fabric, const LinkLoad& load, std::int32_t id) {
+  constexpr std::uint64_t kServer = std::uint64_t{1} << 62U;
+  constexpr std::uint64_t kPair = std::uint64_t{1} << 63U;
+  if (load.scope == LoadScope::Link) return static_cast<std::uint64_t>(id);
+  const Link& link = fabric.links()[static_cast<std::size_t>(id)];
+  const auto server_of = [&](NodeId node) {
+    return fabric.nodes()[static_cast<std::size_t>(node)].server;
+  };
+  const int server = std::max(server_of(link.source), server_of(link.target));
+  if (server >= 0) return kServer | static_cast<std::uint64_t>(server);
+  const auto [low, high] = std::minmax(link.source, link.target);
+  return kPair | static_cast<std::uint64_t>(low) << 31U | static_cast<std::uint64_t>(high);
+}
+
+}  // namespace
+
+LoadProcess::LoadProcess(const Fabric& fabric, const NoiseProfile& profile,
+                         std::span<const double> capacities_Bps, const std::vector<bool>& used,
+                         const NoiseSeed& seed)
+    : profile_(profile),
+      seed_(seed),
+      capacities_Bps_(capacities_Bps.begin(), capacities_Bps.end()) {
+  std::map<std::pair<std::size_t, std::uint64_t>, std::size_t> known;
+  for (std::size_t link = 0; link < fabric.links().size(); ++link) {
+    const auto kind = static_cast<std::size_t>(fabric.links()[link].kind);
+    if (!used[link] || !profile_.load[kind].any()) continue;
+    const auto id = static_cast<std::int32_t>(link);
+    const std::uint64_t thing = thing_of(fabric, profile_.load[kind], id);
+    const auto [chain, fresh] = known.try_emplace({kind, thing}, chains_.size());
+    if (fresh) chains_.push_back({.kind = kind, .thing = thing, .links = {}});
+    chains_[chain->second].links.push_back(id);
+  }
+}
+
+void LoadProcess::restart() {
+  due_.clear();
+  changes_ = {};
+  for (std::size_t chain = 0; chain < chains_.size(); ++chain) begin(chain);
+}
+
+void LoadProcess::begin(std::size_t index) {
+  Chain& chain = chains_[index];
+  chain.random = call_stream(seed_, NoiseDraw::LinkLoad, chain.thing, chain.kind);
+  const std::vector<LinkLoad::State>& states = load_of(chain).states;
+  double left = chain.random.uniform();
+  chain.state = 0;
+  while (chain.state + 1 < states.size() && left >= states[chain.state].share) {
+    left -= states[chain.state].share;
+    ++chain.state;
+  }
+  if (states[chain.state].capacity != 1) announce(chain, 0);
+  if (load_of(chain).varies()) schedule(index, 0);
+}
+
+void LoadProcess::schedule(std::size_t index, double now_s) {
+  Chain& chain = chains_[index];
+  const LinkLoad& load = load_of(chain);
+  const double mean_s = load.correlation_s / (1 - load.states[chain.state].share);
+  changes_.push({now_s + chain.random.exponential(mean_s), index});
+}
+
+// To another state, by the shares of the others.
+void LoadProcess::leave(Chain& chain) {
+  const std::vector<LinkLoad::State>& states = load_of(chain).states;
+  double left = chain.random.uniform() * (1 - states[chain.state].share);
+  std::size_t last = chain.state;
+  for (std::size_t state = 0; state < states.size(); ++state) {
+    if (state == chain.state) continue;
+    last = state;
+    if (left < states[state].share) break;
+    left -= states[state].share;
+  }
+  chain.state = last;
+}
+
+void LoadProcess::announce(const Chain& chain, double now_s) {
+  const double share = load_of(chain).states[chain.state].capacity;
+  for (const std::int32_t link : chain.links) {
+    due_.push_back({now_s, link, capacities_Bps_[static_cast<std::size_t>(link)] * share});
+  }
+}
+
+std::optional<CapacityChange> LoadProcess::next() {
+  while (due_.empty()) {
+    if (changes_.empty()) return std::nullopt;
+    const auto [now_s, index] = changes_.top();
+    changes_.pop();
+    Chain& chain = chains_[index];
+    const double before = load_of(chain).states[chain.state].capacity;
+    leave(chain);
+    if (load_of(chain).states[chain.state].capacity != before) announce(chain, now_s);
+    schedule(index, now_s);
+  }
+  const CapacityChange change = due_.front();
+  due_.pop_front();
+  return change;
+}
+
+}  // namespace cclgym

@@ -1,0 +1,396 @@
+#include "sim/tuners/dispatch_table.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "collectives/library/algorithm.hpp"
+#include "core/units.hpp"
+#include "core/yaml/yaml.hpp"
+
+namespace cclgym {
+
+namespace {
+
+std::vector<OptionSpec> make_dispatch_options() {
+  return {
+      {.name = "description", .description = "what the table is for"},
+      {.name = "fallback",
+       .description = "what carries out the calls that are in no range: an algorithm, a tuner "
+                      "(nccl-default:VERSION), or a mapping with the keys of a range but for "
+                      "sizes. Without it, such a call is an error"},
+      {.name = "tables",
+       .kind = OptionKind::Mapping,
+       .shape = OptionShape::List,
+       .description = "one item a fabric and collective",
+       .required = true},
+  };
+}
+
+std::vector<OptionSpec> make_block_options() {
+  std::vector<std::string> collectives;
+  for (const CollectiveKind kind : all_collectives()) collectives.emplace_back(to_string(kind));
+  return {
+      {.name = "fabric",
+       .description = "label of the fabric, as in results (\"ndv4\", \"ndv4 servers=2\")",
+       .required = true},
+      {.name = "collective",
+       .kind = OptionKind::Choice,
+       .description = "the collective",
+       .required = true,
+       .choices = std::move(collectives)},
+      {.name = "ranges",
+       .kind = OptionKind::Mapping,
+       .shape = OptionShape::List,
+       .description = "the size ranges, in any order",
+       .required = true},
+  };
+}
+
+std::vector<OptionSpec> make_range_options() {
+  std::vector<OptionSpec> specs{
+      {.name = "sizes",
+       .description = "sizes of the calls, from the first up to but without the second: "
+                      "\"64KiB..1MiB\", \"..64KiB\" (from 0), \"1MiB..\" (no end)",
+       .required = true}};
+  for (const OptionSpec& spec : config_options()) specs.push_back(spec);
+  return specs;
+}
+
+std::string without_spaces(std::string_view text) {
+  std::string kept(text);
+  std::erase(kept, ' ');
+  return kept;
+}
+
+// A double-quoted YAML scalar: JSON's strings are some.
+std::string yaml_quoted(const std::string& text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+// The ranges as flow mappings, one a line, equal keys below each other.
+std::string ranges_yaml(const std::vector<DispatchRange>& ranges) {
+  std::vector<std::vector<std::string>> lines;
+  std::vector<std::size_t> widths;
+  for (const DispatchRange& range : ranges) {
+    std::vector<std::string> parts = config_yaml(range.choice);
+    parts.insert(parts.begin(), "sizes: " + range_text(range));
+    widths.resize(std::max(widths.size(), parts.size()));
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      if (i + 1 < parts.size()) parts[i] += ',';
+      widths[i] = std::max(widths[i], parts[i].size());
+    }
+    lines.push_back(std::move(parts));
+  }
+  std::string text;
+  for (const std::vector<std::string>& parts : lines) {
+    text += "      - {";
+    for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
+      text += fmt::format("{:<{}} ", parts[i], widths[i]);
+    }
+    text += parts.back() + "}\n";
+  }
+  return text;
+}
+
+// A key without a value would silently stand for its default.
+void refuse_empty_values(const YamlValue& mapping) {
+  for (const YamlEntry& entry : mapping.entries()) {
+    if (entry.value.is_null()) {
+      throw UserError(entry.key_location, fmt::format("{} has no value", entry.key));
+    }
+  }
+}
+
+// "from A", "from A up to B", …: sizes in a message.
+std::string sizes_text(std::uint64_t from, std::uint64_t to) {
+  if (to == DispatchRange::kNoEnd) return fmt::format("of {} and more", format_bytes(from));
+  if (from == 0) return fmt::format("below {}", format_bytes(to));
+  return fmt::format("from {} up to {}", format_bytes(from), format_bytes(to));
+}
+
+class Reader {
+ public:
+  explicit Reader(const YamlValue& document) : document_(document) {}
+
+  DispatchTable read() {
+    check_keys(document_, dispatch_options(), "dispatch table");
+    refuse_empty_values(document_);
+    const YamlValue description = option_value(document_, dispatch_options()[0]);
+    if (!description.is_null()) {
+      table_.description = read_text(description, dispatch_options()[0]);
+    }
+    const YamlValue fallback = option_value(document_, dispatch_options()[1]);
+    if (!fallback.is_null()) read_fallback(fallback);
+    const OptionSpec& tables = dispatch_options()[2];
+    for (const YamlValue& item : read_items(option_value(document_, tables), tables)) {
+      read_block(item);
+    }
+    return std::move(table_);
+  }
+
+ private:
+  void read_fallback(const YamlValue& value) {
+    DispatchFallback fallback;
+    fallback.where = value.location();
+    if (value.is_mapping()) {
+      check_keys(value, config_options(), "fallback");
+      refuse_empty_values(value);
+      fallback.choice = read_config(value);
+    } else if (const std::string& name = value.as_text(); !is_tuner(name)) {
+      // An algorithm in its default configuration.
+      const OptionSpec& algorithms = config_option("algorithm");
+      fallback.choice.config.algorithm = algorithms.choices[read_choice(value, algorithms)];
+    } else if (name.starts_with("dispatch")) {
+      throw UserError(value.location(),
+                      "fallback is another table; expected an algorithm, "
+                      "nccl-default:VERSION or a mapping");
+    } else {
+      fallback.tuner = name;
+    }
+    table_.fallback = std::move(fallback);
+  }
+
+  void read_block(const YamlValue& item) {
+    const std::vector<OptionSpec>& specs = dispatch_block_options();
+    check_keys(item, specs, "table");
+    refuse_empty_values(item);
+    DispatchBlock block;
+    block.where = item.location();
+    block.fabric = read_text(option_value(item, specs[0]), specs[0]);
+    block.collective = read_collective(option_value(item, specs[1]));
+    if (const DispatchBlock* other = table_.find(block.fabric, block.collective)) {
+      throw UserError(
+          item.location(),
+          fmt::format("{} on fabric {} has a table already, in line {}",
+                      to_string(block.collective), quoted(block.fabric), other->where.line));
+    }
+    for (const YamlValue& range : read_items(option_value(item, specs[2]), specs[2])) {
+      block.ranges.push_back(read_range(range, block.collective));
+    }
+    std::stable_sort(
+        block.ranges.begin(), block.ranges.end(),
+        [](const DispatchRange& a, const DispatchRange& b) { return a.from_bytes < b.from_bytes; });
+    check_neighbours(block.ranges);
+    table_.blocks.push_back(std::move(block));
+  }
+
+  static CollectiveKind read_collective(const YamlValue& value) {
+    const OptionSpec& spec = dispatch_block_options()[1];
+    const auto kind = parse_collective(value.as_text());
+    if (kind && *kind != CollectiveKind::Custom) return *kind;
+    throw UserError(value.location(),
+                    unknown_name_message("collective", value.as_text(), spec.choices));
+  }
+
+  static DispatchRange read_range(const YamlValue& value, CollectiveKind collective) {
+    check_keys(value, dispatch_range_options(), "range");
+    refuse_empty_values(value);
+    DispatchRange range;
+    range.where = value.location();
+    read_sizes(option_value(value, dispatch_range_options()[0]), range);
+    range.choice = read_config(value);
+    const AlgorithmInfo& algorithm = algorithm_info(range.choice.config.algorithm);
+    if (!supports(algorithm, collective)) {
+      throw UserError(
+          value.find("algorithm")->location(),
+          fmt::format("algorithm '{}' has no {}", algorithm.name, to_string(collective)));
+    }
+    return range;
+  }
+
+  static void read_sizes(const YamlValue& value, DispatchRange& range) {
+    const std::string& text = value.as_text();
+    const std::size_t dots = text.find("..");
+    if (dots == std::string::npos) {
+      throw UserError(value.location(),
+                      fmt::format("sizes is {}; expected a range, e.g. '64KiB..1MiB', '..64KiB' "
+                                  "or '1MiB..'",
+                                  quoted(text)));
+    }
+    const std::string from = without_spaces(text.substr(0, dots));
+    const std::string to = without_spaces(text.substr(dots + 2));
+    if (!from.empty()) range.from_bytes = parse_bytes(from, "sizes", value.location());
+    if (!to.empty()) range.to_bytes = parse_bytes(to, "sizes", value.location());
+    if (range.from_bytes >= range.to_bytes) {
+      throw UserError(value.location(),
+                      fmt::format("sizes is {}, which no size is in: a range holds its lower end "
+                                  "but not its upper one",
+                                  quoted(text)));
+    }
+  }
+
+  // Of ranges in ascending order: none may overlap the one before, nor, without a fallback, leave
+  // sizes between them out.
+  void check_neighbours(const std::vector<DispatchRange>& ranges) const {
+    for (std::size_t i = 1; i < ranges.size(); ++i) {
+      const DispatchRange& before = ranges[i - 1];
+      const DispatchRange& range = ranges[i];
+      if (range.from_bytes < before.to_bytes) {
+        throw UserError(range.where,
+                        fmt::format("the sizes {} overlap {} in line {}", range_text(range),
+                                    range_text(before), before.where.line));
+      }
+      if (range.from_bytes > before.to_bytes && !table_.fallback) {
+        throw UserError(
+            range.where,
+            fmt::format("no range holds the sizes {}: a range holds its lower end but not its "
+                        "upper one; expected sizes from {} on, or a fallback",
+                        sizes_text(before.to_bytes, range.from_bytes),
+                        format_bytes(before.to_bytes)));
+      }
+    }
+  }
+
+  const YamlValue& document_;
+  DispatchTable table_;
+};
+
+class DispatchTuner final : public Tuner {
+ public:
+  DispatchTuner(std::string path, DispatchTable table, const TunerSite& site)
+      : path_(std::move(path)),
+        table_(std::move(table)),
+        fabric_(site.fabric_label.empty() ? site.fabric->name() : site.fabric_label),
+        cost_model_(site.cost_model) {
+    if (!table_.fallback || table_.fallback->tuner.empty()) return;
+    TunerSite of_fallback = site;
+    of_fallback.where = table_.fallback->where;
+    fallback_ = make_tuner(table_.fallback->tuner, of_fallback);
+  }
+
+  Config choose(const Call& call) const override {
+    const DispatchBlock* block = table_.find(fabric_, call.collective);
+    if (block != nullptr) {
+      // The first range that ends after the size.
+      const auto range = std::partition_point(
+          block->ranges.begin(), block->ranges.end(),
+          [&](const DispatchRange& candidate) { return candidate.to_bytes <= call.bytes; });
+      if (range != block->ranges.end() && range->from_bytes <= call.bytes) {
+        return range->choice.under(cost_model_);
+      }
+    }
+    if (fallback_) return fallback_->choose(call);
+    if (table_.fallback) return table_.fallback->choice.under(cost_model_);
+    const std::string what =
+        fmt::format("{}: no range for {} of {} on '{}'", path_, to_string(call.collective),
+                    format_bytes(call.bytes), fabric_);
+    if (block == nullptr) throw UserError(what + "; " + known_blocks());
+    throw UserError(
+        fmt::format("{}; the table there has sizes {}", what,
+                    sizes_text(block->ranges.front().from_bytes, block->ranges.back().to_bytes)));
+  }
+
+  bool chooses_for(CollectiveKind collective) const override {
+    if (table_.find(fabric_, collective) != nullptr) return true;
+    if (fallback_) return fallback_->chooses_for(collective);
+    return table_.fallback &&
+           supports(algorithm_info(table_.fallback->choice.config.algorithm), collective);
+  }
+
+  std::string description() const override {
+    std::size_t ranges = 0;
+    for (const DispatchBlock& block : table_.blocks) ranges += block.ranges.size();
+    return fmt::format("{}: {} size range{}{}", path_, ranges, ranges == 1 ? "" : "s",
+                       table_.description.empty() ? "" : ", " + table_.description);
+  }
+
+ private:
+  [[nodiscard]] std::string known_blocks() const {
+    std::vector<std::string> names;
+    for (const DispatchBlock& block : table_.blocks) {
+      names.push_back(fmt::format("{} on '{}'", to_string(block.collective), block.fabric));
+    }
+    return fmt::format("it has {}", fmt::join(names, ", "));
+  }
+
+  std::string path_;
+  DispatchTable table_;
+  std::string fabric_;
+  CostModel cost_model_;
+  std::unique_ptr<const Tuner> fallback_;
+};
+
+}  // namespace
+
+const DispatchBlock* DispatchTable::find(std::string_view fabric, CollectiveKind collective) const {
+  const std::string label = without_spaces(fabric);
+  for (const DispatchBlock& block : blocks) {
+    if (block.collective == collective && without_spaces(block.fabric) == label) return &block;
+  }
+  return nullptr;
+}
+
+const std::vector<OptionSpec>& dispatch_options() {
+  static const std::vector<OptionSpec> options = make_dispatch_options();
+  return options;
+}
+
+const std::vector<OptionSpec>& dispatch_block_options() {
+  static const std::vector<OptionSpec> options = make_block_options();
+  return options;
+}
+
+const std::vector<OptionSpec>& dispatch_range_options() {
+  static const std::vector<OptionSpec> options = make_range_options();
+  return options;
+}
+
+DispatchTable parse_dispatch_table(std::string_view text, const std::string& file_name) {
+  return Reader(parse_yaml(text, file_name)).read();
+}
+
+DispatchTable load_dispatch_table(const std::string& path) {
+  const YamlValue document = load_yaml_file(path);
+  return Reader(document).read();
+}
+
+std::string range_text(const DispatchRange& range) {
+  return (range.from_bytes == 0 ? "" : format_bytes(range.from_bytes)) + ".." +
+         (range.to_bytes == DispatchRange::kNoEnd ? "" : format_bytes(range.to_bytes));
+}
+
+std::string to_yaml(const DispatchTable& table, std::string_view comment) {
+  std::string text;
+  while (!comment.empty()) {
+    const std::size_t end = std::min(comment.find('\n'), comment.size());
+    text += fmt::format("# {}\n", comment.substr(0, end));
+    comment.remove_prefix(std::min(end + 1, comment.size()));
+  }
+  if (!table.description.empty()) {
+    text += fmt::format("description: {}\n", yaml_quoted(table.description));
+  }
+  if (table.fallback) {
+    text += fmt::format(
+        "fallback: {}\n",
+        table.fallback->tuner.empty()
+            ? fmt::format("{{{}}}", fmt::join(config_yaml(table.fallback->choice), ", "))
+            : yaml_quoted(table.fallback->tuner));
+  }
+  text += "tables:\n";
+  for (const DispatchBlock& block : table.blocks) {
+    text += fmt::format("  - fabric: {}\n    collective: {}\n    ranges:\n",
+                        yaml_quoted(block.fabric), to_string(block.collective));
+    text += ranges_yaml(block.ranges);
+  }
+  return text;
+}
+
+std::unique_ptr<const Tuner> make_dispatch_tuner(std::string_view path, const TunerSite& site) {
+  if (path.empty()) {
+    throw UserError(site.where, "'dispatch' needs a table; expected e.g. 'dispatch:table.yaml'");
+  }
+  const std::filesystem::path seen =
+      std::filesystem::path(site.where.file).parent_path() / std::filesystem::path(path);
+  std::error_code error;
+  if (!std::filesystem::exists(seen, error)) {
+    throw UserError(site.where,
+                    fmt::format("dispatch table {} does not exist", quoted(seen.string(), 200)));
+  }
+  return std::make_unique<DispatchTuner>(seen.string(), load_dispatch_table(seen.string()), site);
+}
+
+}  // namespace cclgym

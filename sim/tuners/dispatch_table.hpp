@@ -1,0 +1,77 @@
+// Size-range dispatch: which configuration carries out a collective, by the size of the call.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "collectives/contract.hpp"
+#include "core/error.hpp"
+#include "core/options/option.hpp"
+#include "sim/call/config_options.hpp"
+#include "sim/tuners/tuner.hpp"
+
+namespace cclgym {
+
+/// Calls of at least `from_bytes` and fewer than `to_bytes`, so that a range ends where the next
+/// one begins.
+struct DispatchRange {
+  static constexpr std::uint64_t kNoEnd = std::numeric_limits<std::uint64_t>::max();
+
+  std::uint64_t from_bytes = 0;
+  std::uint64_t to_bytes = kNoEnd;
+  ConfigChoice choice{};
+  SourceLocation where{};
+};
+
+/// The ranges of one collective on one fabric.
+struct DispatchBlock {
+  std::string fabric;  ///< label, as experiments have it: "ndv4 servers=2"
+  CollectiveKind collective = CollectiveKind::AllReduce;
+  std::vector<DispatchRange> ranges{};  ///< ascending, disjoint
+  SourceLocation where{};
+};
+
+/// What carries out the calls that are in no range: a tuner or a configuration.
+struct DispatchFallback {
+  std::string tuner{};  ///< "nccl-default:2.8.4"; empty: `choice`
+  ConfigChoice choice{};
+  SourceLocation where{};
+};
+
+struct DispatchTable {
+  std::string description{};
+  std::optional<DispatchFallback> fallback{};
+  std::vector<DispatchBlock> blocks{};
+
+  /// The block of a collective on a fabric; spaces in the label do not matter. nullptr: none.
+  [[nodiscard]] const DispatchBlock* find(std::string_view fabric, CollectiveKind collective) const;
+};
+
+/// Keys of a table, of an item of its `tables`, and of an item of these' `ranges`.
+[[nodiscard]] const std::vector<OptionSpec>& dispatch_options();
+[[nodiscard]] const std::vector<OptionSpec>& dispatch_block_options();
+[[nodiscard]] const std::vector<OptionSpec>& dispatch_range_options();
+
+/// Reads a table from YAML (docs/experiments.md describes it). Throws UserError at the place of
+/// what is wrong: names, values, an algorithm without the collective, ranges that overlap, and,
+/// without a fallback, sizes that are left out between two ranges. `file_name` is used in messages.
+[[nodiscard]] DispatchTable parse_dispatch_table(std::string_view text,
+                                                 const std::string& file_name);
+[[nodiscard]] DispatchTable load_dispatch_table(const std::string& path);
+
+/// "64KiB..1MiB", "..64KiB", "1MiB..": as ranges are written.
+[[nodiscard]] std::string range_text(const DispatchRange& range);
+/// The table as YAML, which parse_dispatch_table reads back. `comment`: lines to begin with, each
+/// after "# ".
+[[nodiscard]] std::string to_yaml(const DispatchTable& table, std::string_view comment = {});
+
+/// The tuner "dispatch:PATH". Throws UserError if the table cannot be read or is wrong.
+[[nodiscard]] std::unique_ptr<const Tuner> make_dispatch_tuner(std::string_view path,
+                                                               const TunerSite& site);
+
+}  // namespace cclgym

@@ -1,0 +1,76 @@
+#include "sim/tuners/tuner.hpp"
+
+#include <algorithm>
+#include <functional>
+
+#include "sim/tuners/dispatch_table.hpp"
+#include "sim/tuners/nccl_default_tuner.hpp"
+#include "sim/tuners/openmpi_default_tuner.hpp"
+
+namespace cclgym {
+
+namespace {
+
+struct Kind {
+  TunerInfo info;
+  std::string_view prefix;  // what stands before ':'
+  /// `argument` is what follows ':'.
+  std::function<std::unique_ptr<const Tuner>(std::string_view argument, const TunerSite& site)>
+      make;
+};
+
+const std::vector<Kind>& kinds() {
+  static const std::vector<Kind> all = {
+      {{"dispatch:FILE", "what a table of size ranges says (cclgym tune-dispatch makes one)"},
+       "dispatch",
+       make_dispatch_tuner},
+      {{"nccl-default:VERSION",
+        "what a release of NCCL (2.8.4, 2.18 or newer; without :VERSION the newest) would choose"},
+       "nccl-default",
+       [](std::string_view version, const TunerSite& site) {
+         return make_nccl_default_tuner(version, site);
+       }},
+      {{"openmpi-default:VERSION",
+        "what OpenMPI (4.1 or 5.0, which choose alike; also without :VERSION) would choose"},
+       "openmpi-default",
+       make_openmpi_default_tuner},
+  };
+  return all;
+}
+
+// "dispatch" of "dispatch:table.yaml".
+std::string_view prefix_of(std::string_view name) { return name.substr(0, name.find(':')); }
+
+}  // namespace
+
+const std::vector<TunerInfo>& tuner_infos() {
+  static const std::vector<TunerInfo> infos = [] {
+    std::vector<TunerInfo> list;
+    for (const Kind& kind : kinds()) list.push_back(kind.info);
+    return list;
+  }();
+  return infos;
+}
+
+bool is_tuner(std::string_view name) {
+  return std::any_of(kinds().begin(), kinds().end(),
+                     [&](const Kind& kind) { return kind.prefix == prefix_of(name); });
+}
+
+std::unique_ptr<const Tuner> make_tuner(std::string_view name, const TunerSite& site) {
+  for (const Kind& kind : kinds()) {
+    if (kind.prefix != prefix_of(name)) continue;
+    const std::size_t colon = name.find(':');
+    if (name.ends_with(':')) {
+      throw UserError(site.where, "nothing after the colon of " + quoted(name) + "; expected " +
+                                      std::string(kind.info.form));
+    }
+    return kind.make(colon == std::string_view::npos ? std::string_view() : name.substr(colon + 1),
+                     site);
+  }
+  std::vector<std::string> forms;
+  for (const Kind& kind : kinds()) forms.push_back(kind.info.form);
+  throw UserError(site.where, unknown_name_message("tuner", name, forms));
+}
+
+}  // namespace cclgym

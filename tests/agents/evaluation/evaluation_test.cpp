@@ -1,0 +1,74 @@
+// Evaluations: the same stream for all, the oracle at one, sums that add up.
+#include "agents/evaluation/evaluation.hpp"
+
+#include "agents/baselines/baselines_testing.hpp"
+#include "agents/baselines/registry.hpp"
+#include "support/catch.hpp"
+
+namespace cclgym {
+namespace {
+
+EvaluatedPolicy entry(const std::string& name, std::vector<std::string> tuners = {}) {
+  return {name, [name](std::uint64_t) { return make_baseline(name); }, std::move(tuners)};
+}
+
+TEST_CASE("the oracle takes the oracle's time, the default the default's") {
+  const auto setup = testing::small_setup();
+  const std::vector<EvaluatedPolicy> policies{
+      entry("oracle"), entry("nccl-default", {"nccl-default"}), entry("random")};
+  const auto runs = evaluate_policies(setup, policies, {.calls = 0, .seeds = {1, 2}, .notice = {}});
+  REQUIRE(runs.size() == 6);
+  for (const PolicyRun& run : runs) {
+    CHECK(run.calls == 11);
+    CHECK(run.cells.size() == 11);
+    if (run.policy == "oracle") CHECK(run.oracle_ratio == Approx(1).epsilon(1e-12));
+    if (run.policy == "nccl-default") CHECK(run.default_ratio == Approx(1).epsilon(1e-12));
+    if (run.policy == "random") CHECK(run.oracle_ratio > 1.1);
+    double sum = 0;
+    for (const EvaluatedCell& cell : run.cells) sum += std::log(cell.oracle_ratio);
+    CHECK(std::exp(sum / 11) == Approx(run.oracle_ratio).epsilon(1e-9));
+  }
+  const auto summaries = summarize_runs(runs);
+  REQUIRE(summaries.size() == 3);
+  CHECK(summaries.front().policy == "oracle");
+  CHECK(summaries.front().worst_cell == Approx(1));
+  CHECK(summaries.back().policy == "random");
+  CHECK(summaries.back().least_oracle_ratio < summaries.back().most_oracle_ratio);
+  CHECK(summaries.back().p90_cell <= summaries.back().worst_cell);
+  for (const PolicySummary& one : summaries) CHECK(one.seeds == 2);
+
+  const std::string csv =
+      evaluation_csv({.label = "a,b", .runs = runs, .cost_model = "hockney (no set for X)"}, true);
+  CHECK(std::count(csv.begin(), csv.end(), '\n') == 1 + 6 * 11);
+  CHECK(csv.find("\na b,oracle,1,allreduce,1024,1,") != std::string::npos);
+  CHECK(csv.ends_with(",hockney (no set for X)\n"));
+  for (const PolicyRun& run : runs) {
+    for (const EvaluatedCell& cell : run.cells) {
+      // What a tuner chose is said, not who it was.
+      CHECK(cell.config.channels >= 1);
+      const bool by_name = cell.choice.starts_with(cell.config.algorithm + " " +
+                                                   std::string(to_string(cell.config.protocol)));
+      CHECK(by_name == !cell.choice.starts_with("nccl-default"));
+    }
+  }
+}
+
+TEST_CASE("a stream without a list of calls is told apart by powers of two") {
+  const auto setup = testing::setup_of(
+      "{fabric: {name: ring, gpus: 4}, actions: stock-nccl, workload: {name: curriculum, "
+      "collectives: [allreduce], least: 1KiB, most: 16KiB}}");
+  const std::vector<EvaluatedPolicy> policies{entry("random")};
+  const auto runs = evaluate_policies(setup, policies, {.calls = 50, .seeds = {1}, .notice = {}});
+  REQUIRE(runs.size() == 1);
+  CHECK(runs[0].calls == 50);
+  CHECK(runs[0].cells.size() <= 5);
+  std::uint64_t calls = 0;
+  for (const EvaluatedCell& cell : runs[0].cells) {
+    CHECK((cell.bytes & (cell.bytes - 1)) == 0);
+    calls += cell.calls;
+  }
+  CHECK(calls == 50);
+}
+
+}  // namespace
+}  // namespace cclgym

@@ -1,0 +1,193 @@
+#include "agents/network/dqn.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "agents/agents_testing.hpp"
+#include "agents/network/policy_gradient.hpp"
+#include "agents/training/trainer.hpp"
+#include "core/error.hpp"
+#include "support/catch.hpp"
+#include "support/needs.hpp"
+
+namespace cclgym {
+namespace {
+
+PolicyShape forgetful_shape() {
+  PolicyShape shape = testing::small_shape();
+  shape.lstm = 0;
+  return shape;
+}
+
+Rollout some_rollout(std::uint64_t seed) {
+  Rollout rollout = testing::random_rollout(forgetful_shape(), 2, 8, seed);
+  Random random(seed + 1);
+  for (std::size_t row = 0; row < rollout.rows(); ++row) {
+    rollout.reward[row] = static_cast<float>(random.uniform(-1, 1));
+  }
+  rollout.done[3] = 1;  // cut off
+  rollout.done[10] = rollout.terminated[10] = 1;
+  return rollout;
+}
+
+std::vector<std::size_t> up_to(std::size_t count) {
+  std::vector<std::size_t> all(count);
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  return all;
+}
+
+TEST_CASE("Transitions whose end is not known are not remembered, and old ones make room") {
+  const Rollout rollout = some_rollout(1);
+  ReplayMemory memory(100, rollout.shape);
+  memory.add(rollout);
+  CHECK(memory.size() == 16 - 3);  // two last steps, one that was cut off
+  for (int i = 0; i < 9; ++i) memory.add(rollout);
+  CHECK(memory.size() == 100);
+  RolloutShape with_memory = rollout.shape;
+  with_memory.lstm = 4;
+  CHECK_THROWS_AS(ReplayMemory(10, with_memory), std::invalid_argument);
+}
+
+TEST_CASE(
+    "Targets are the best of the next head, and at the last one reward and what comes after") {
+  const PolicyShape shape = forgetful_shape();
+  const Rollout rollout = some_rollout(2);
+  ReplayMemory memory(100, rollout.shape);
+  memory.add(rollout);
+  const auto online = std::make_shared<const PolicyNetwork>(testing::random_weights(shape, 3));
+  const auto frozen = std::make_shared<const PolicyNetwork>(testing::random_weights(shape, 4));
+  constexpr double kGamma = 0.5;
+  const SequenceBatch batch = memory.batch(up_to(memory.size()), online, frozen, kGamma);
+  const SequenceBatch without = memory.batch(up_to(memory.size()), online, frozen, 0);
+  const std::size_t dimensions = shape.levels.size();
+  std::size_t chained = 0;
+  std::size_t row = 0;
+  for (std::size_t i = 0; i < memory.size(); ++i, ++row) {
+    while (row == 3 || row == 7) ++row;  // not remembered
+    CHECK(without.head_target[i * dimensions + dimensions - 1] == rollout.reward[row]);
+    const float next = batch.head_target[i * dimensions + dimensions - 1] - rollout.reward[row];
+    CHECK((next == 0) == (row == 10));
+    // What a head should say of its level does not depend on gamma where a later head decides.
+    const auto masks = std::span(batch.masks).subspan(i * rollout.shape.mask_size());
+    if (std::count(masks.begin() + 5, masks.begin() + 9, 1) > 1) {
+      ++chained;
+      CHECK(batch.head_target[i * dimensions] == without.head_target[i * dimensions]);
+      CHECK(batch.head_target[i * dimensions] != batch.head_target[i * dimensions + 2]);
+    } else {
+      CHECK(batch.head_target[i * dimensions + 1] == batch.head_target[i * dimensions + 2]);
+    }
+  }
+  CHECK(chained > 3);
+}
+
+TEST_CASE(
+    "The online network chooses among the next levels, the frozen one says what they are worth") {
+  const PolicyShape shape = forgetful_shape();
+  Rollout rollout = some_rollout(8);
+  std::ranges::fill(rollout.masks, std::uint8_t{1});
+  ReplayMemory memory(100, rollout.shape);
+  memory.add(rollout);
+  // All weights are zero but for the first head's last biases: its Q values, whatever is observed.
+  const auto network = [&](std::vector<float> first_head) {
+    PolicyWeights weights = testing::random_weights(shape, 9);
+    for (PolicyTensor& tensor : weights.tensors) {
+      std::ranges::fill(tensor.values, 0.0F);
+      if (tensor.name == "head.0.out.bias") tensor.values = first_head;
+    }
+    return std::make_shared<const PolicyNetwork>(weights);
+  };
+  const auto online = network({0, 3, 1});
+  const auto frozen = network({10, 20, 30});
+  const SequenceBatch batch = memory.batch(up_to(memory.size()), online, frozen, 0.5);
+  const std::size_t dimensions = shape.levels.size();
+  std::size_t row = 0;
+  for (std::size_t i = 0; i < memory.size(); ++i, ++row) {
+    while (row == 3 || row == 7) ++row;  // not remembered
+    const double expected = static_cast<double>(rollout.reward[row]) + (row == 10 ? 0 : 0.5 * 20);
+    CHECK(batch.head_target[i * dimensions + dimensions - 1] == Approx(expected));
+  }
+}
+
+TEST_CASE("Gradients of Q values agree with differences of the loss") {
+  SKIP_UNLESS(training_available(), test::kNeedsTorch);
+  const PolicyShape shape = forgetful_shape();
+  PolicyWeights weights = testing::random_weights(shape, 5);
+  ReplayMemory memory(100, some_rollout(6).shape);
+  memory.add(some_rollout(6));
+  const auto network = std::make_shared<const PolicyNetwork>(weights);
+  const SequenceBatch batch = memory.batch(up_to(memory.size()), network, network, 0.9);
+  const LossOptions options{.q_values = true};
+  const PolicyGradient gradient = policy_gradient(weights, batch, options, 1);
+  CHECK(policy_gradient(weights, batch, options, 2).gradients == gradient.gradients);
+  Random random(7);
+  for (std::size_t tensor = 0; tensor < weights.tensors.size(); ++tensor) {
+    std::vector<float>& values = weights.tensors[tensor].values;
+    const auto i =
+        static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(values.size()) - 1));
+    const float kept = values[i];
+    constexpr float kApart = 0.01F;
+    values[i] = kept + kApart;
+    const double above = policy_gradient(weights, batch, options, 1).statistics.policy;
+    values[i] = kept - kApart;
+    const double below = policy_gradient(weights, batch, options, 1).statistics.policy;
+    values[i] = kept;
+    INFO(weights.tensors[tensor].name << " " << i);
+    CHECK(gradient.gradients[tensor][i] ==
+          Approx((above - below) / (2 * static_cast<double>(kApart))).margin(2e-3).epsilon(0.05));
+  }
+}
+
+TEST_CASE("DQN learns to choose well, with the same bits for any number of threads") {
+  SKIP_UNLESS(training_available(), test::kNeedsTorch);
+  const testing::TemporaryFolder folder("dqn");
+  const TrainConfig config = read_train_config(
+      "name: small\n"
+      "train:\n"
+      "  - options: &small\n"
+      "      fabric: ndv4\n"
+      "      workload: {name: sweep, sizes: 1KiB..1MiB x4}\n"
+      "      actions: stock-nccl\n"
+      "      oracle: true\n"
+      "evaluate: [{label: all, options: *small, calls: 60}]\n"
+      "agent: {encoder: [24], lstm: 0, head: 16, value: 4}\n"
+      "algorithm: dqn\n"
+      "ppo: {iterations: 30, environments: 4, steps: 64, learning_rate: 0.005}\n"
+      "dqn: {batch: 128, updates: 24}\nevaluate_every: 1\n",
+      "small.yaml");
+  CHECK(config.warm_start.iterations == 0);
+  std::vector<double> ratios;
+  TrainerOptions options;
+  options.report = [&](const IterationReport& report) {
+    ratios.push_back(report.evaluation.at(0).oracle_ratio);
+    return true;
+  };
+  const Checkpoint one = train_agent(config, 1, folder.path() + "/a", options);
+  options.threads = 2;
+  options.report = {};
+  const Checkpoint two = train_agent(config, 1, folder.path() + "/b", options);
+  CHECK(one.weights == two.weights);
+  REQUIRE(ratios.size() == 30);
+  INFO(ratios.front() << " " << ratios.back());
+  CHECK(ratios.back() < 1.1);
+  CHECK(ratios.back() - 1 < (ratios.front() - 1) / 2);
+}
+
+TEST_CASE("What dqn cannot have is said with its place") {
+  const auto fault_of = [](const std::string& rest) {
+    try {
+      (void)read_train_config(
+          "name: t\ntrain: [{options: {fabric: dgx1, actions: stock-nccl}}]\n" + rest, "t.yaml");
+    } catch (const UserError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CHECK(fault_of("agent: {lstm: 0}\nalgorithm: dqn\n").empty());
+  CHECK(fault_of("algorithm: dqn\n").starts_with("t.yaml:3:12: "));
+  CHECK(fault_of("agent: {lstm: 0}\nwarm_start: {iterations: 3}\nalgorithm: dqn\n")
+            .starts_with("t.yaml:4:13: "));
+  CHECK(fault_of("algorithm: dqm\n").find("dqn") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace cclgym

@@ -1,0 +1,73 @@
+#include "agents/training/oracle_expert.hpp"
+
+#include <cmath>
+#include <map>
+
+#include "agents/training/training_environment.hpp"
+#include "support/catch.hpp"
+
+namespace cclgym {
+namespace {
+
+TEST_CASE("The expert draws good actions, the better the likelier") {
+  const TrainingEnvironment where(
+      "CollectiveTuning-v0",
+      parse_yaml("{fabric: {name: ring, gpus: 4}, workload: {name: sweep, sizes: [64KiB]}, "
+                 "actions: stock-nccl}",
+                 "t"),
+      {});
+  constexpr double kTemperature = 0.1;
+  constexpr double kMargin = 0.5;
+  OracleExpert expert(where.setup(), kTemperature, kMargin);
+  CHECK(expert.fill(2) == 1);
+  CollectiveTuningEnv environment(where.setup());
+  OwnedBuffers buffers(environment.spec());
+  environment.reset(1, buffers.view());
+  const Call call = environment.next_call().call;
+  std::vector<double> times_s(where.setup()->actions->legal_count(call.collective));
+  environment.oracle().all_times(call, times_s);
+  const double best_s = environment.oracle().best(call).time_s;
+
+  Random random(2);
+  std::map<std::vector<std::int32_t>, int> counts;
+  constexpr int kDraws = 20'000;
+  std::vector<std::int32_t> levels(environment.spec().action_space.size());
+  for (int i = 0; i < kDraws; ++i) {
+    expert.choose(environment, random, levels);
+    ++counts[levels];
+  }
+  const auto actions = where.setup()->actions->legal_actions(call.collective);
+  double sum = 0;
+  for (const double time_s : times_s) {
+    if (time_s <= best_s * (1 + kMargin)) sum += std::pow(time_s / best_s, -1 / kTemperature);
+  }
+  for (std::size_t i = 0; i < times_s.size(); ++i) {
+    const auto row = actions.subspan(i * levels.size(), levels.size());
+    const int count = counts[std::vector<std::int32_t>(row.begin(), row.end())];
+    const double p = times_s[i] <= best_s * (1 + kMargin)
+                         ? std::pow(times_s[i] / best_s, -1 / kTemperature) / sum
+                         : 0;
+    CHECK(std::abs(count - kDraws * p) <= 5 * std::sqrt(kDraws * p * (1 - p)) + 1e-9);
+  }
+}
+
+TEST_CASE("The critic's prior is the speedup over a ring that alpha and beta allow") {
+  const TrainingEnvironment where("CollectiveTuning-v0",
+                                  parse_yaml("{fabric: ndv4, workload: {name: sweep}}", "t"), {});
+  const auto environment = where.make();
+  OwnedBuffers buffers(environment->spec());
+  environment->reset(3, buffers.view());
+  const auto& tuning = dynamic_cast<const CollectiveTuningEnv&>(*environment);
+  const FabricFeatures& fabric = where.setup()->fabric;
+  const double chunk = static_cast<double>(tuning.next_call().call.bytes) / 8;
+  const double ring_s = 14 * (fabric.alpha_s + chunk / fabric.rank_rate_Bps);
+  const double best_s =
+      2 * (fabric.diameter * fabric.alpha_s + fabric.inverse_bisection_s_per_B * chunk);
+  REQUIRE(fabric.diameter > 0);
+  CHECK(value_prior(*environment) == Approx(std::max(0.0, std::log(ring_s / best_s))));
+  const TrainingEnvironment counter("Counter-v0", {}, {});
+  CHECK(value_prior(*counter.make()) == 0);
+}
+
+}  // namespace
+}  // namespace cclgym

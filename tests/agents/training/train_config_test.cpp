@@ -1,0 +1,96 @@
+#include "agents/training/train_config.hpp"
+
+#include "agents/agents_testing.hpp"
+#include "core/error.hpp"
+#include "core/files/text_file.hpp"
+#include "support/catch.hpp"
+
+namespace cclgym {
+namespace {
+
+std::string fault_of(const std::string& text) {
+  try {
+    (void)read_train_config(text, "t.yaml");
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+const std::string kGood =
+    "name: t\n"
+    "train: [{environment: Counter-v0}]\n";
+
+TEST_CASE("A training file of two lines has the defaults") {
+  const TrainConfig config = read_train_config(kGood, "t.yaml");
+  CHECK(config.name == "t");
+  CHECK(config.parts.size() == 1);
+  CHECK(config.warm_start.iterations == 0);  // Counter-v0 has no oracle
+  CHECK(config.ppo.iterations == 100);
+  CHECK(config.seeds == std::vector<std::uint64_t>{1});
+  CHECK(config.layers.encoder == std::vector<std::size_t>{32});
+  CHECK(config.hash() != read_train_config(kGood + "seeds: 2\n", "t.yaml").hash());
+}
+
+TEST_CASE("A variant changes what it names and nothing else") {
+  const std::string text = kGood +
+                           "agent: {lstm: 8, head: 4}\n"
+                           "variants:\n"
+                           "  memoryless: {agent: {lstm: 0}, seeds: [1, 2]}\n"
+                           "  short: {ppo: {iterations: 3}}\n";
+  const TrainConfig plain = read_train_config(text, "t.yaml");
+  CHECK(plain.name == "t");
+  CHECK(plain.layers.lstm == 8);
+  const TrainConfig changed = read_train_config(text + "variant: memoryless\n", "t.yaml");
+  CHECK(changed.name == "t-memoryless");
+  CHECK(changed.layers.lstm == 0);
+  CHECK(changed.layers.head == 4);
+  CHECK(changed.seeds == std::vector<std::uint64_t>{1, 2});
+  CHECK(changed.ppo.iterations == plain.ppo.iterations);
+  CHECK(changed.hash() != plain.hash());
+  CHECK(fault_of(text + "variant: memorless\n").find("'memoryless'") != std::string::npos);
+  CHECK(fault_of(text + "variant: memorless\n").starts_with("t.yaml:7:10: "));
+  CHECK(fault_of(kGood + "variant: any\n").find("no variants") != std::string::npos);
+  CHECK(fault_of(kGood + "variants: {a: {name: x}}\n").starts_with("t.yaml:3:16: "));
+  CHECK(fault_of(text + "variant: short\nppo: {clip: 2}\n").starts_with("t.yaml:8:13: "));
+}
+
+TEST_CASE("What a command line chooses is in the text of the training") {
+  const testing::TemporaryFolder folder("choices");
+  const std::string path = folder.path() + "/t.yaml";
+  write_text_file(path, kGood + "variants: {short: {ppo: {iterations: 3}}}");
+  const TrainConfig config =
+      load_train_config(path, {.variant = "short", .start_from = "/runs/\"a\": b"});
+  CHECK(config.ppo.iterations == 3);
+  CHECK(config.start_from == "/runs/\"a\": b");
+  const TrainConfig again = read_train_config(config.text, "/elsewhere/u.yaml");
+  CHECK(again.hash() == config.hash());
+  CHECK(again.start_from == config.start_from);
+  CHECK(again.variant == "short");
+  // In a file, relative to it.
+  CHECK(read_train_config(kGood + "start_from: a/b\n", "/elsewhere/u.yaml").start_from ==
+        "/elsewhere/a/b");
+}
+
+TEST_CASE("What is wrong in a training file is said with its place") {
+  CHECK(fault_of("name: t\n").find("train") != std::string::npos);
+  CHECK(fault_of(kGood + "pppo: {}\n").starts_with("t.yaml:3:1: "));
+  CHECK(fault_of(kGood + "ppo: {clip: 2}\n").starts_with("t.yaml:3:13: "));
+  CHECK(fault_of(kGood + "ppo: {steps: 30, sequence: 16}\n").starts_with("t.yaml:3:28: "));
+  CHECK(fault_of(kGood + "ppo: {environments: 1, steps: 16, minibatches: 9}\n")
+            .starts_with("t.yaml:3:48: "));
+  CHECK(fault_of(kGood + "agent: {lstm: -1}\n").starts_with("t.yaml:3:15: "));
+  CHECK(fault_of(kGood + "warm_start: {expert: smv}\n").starts_with("t.yaml:3:22: "));
+  CHECK(fault_of(kGood + "warm_start: {iterations: 5}\n")
+            .find("needs an environment with an "
+                  "oracle") != std::string::npos);
+  CHECK(fault_of("name: t\ntrain: [{environment: Conter-v0}]\n").find("Counter-v0") !=
+        std::string::npos);
+  CHECK(fault_of("name: t\ntrain: [{environment: Counter-v0, from: 5}]\n")
+            .find("iteration 0 has no environment") != std::string::npos);
+  CHECK(fault_of("name: t\ntrain: [{environment: Counter-v0}, {options: {fabric: dgx1}}]\n")
+            .find("other observations or actions") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace cclgym

@@ -1,0 +1,19 @@
+// Matchers by the names of both versions of Catch2.
+#pragma once
+
+#include <string>
+
+#include "support/catch.hpp"
+
+namespace cclgym::test {
+
+/// The text holds `part`.
+inline auto has_text(const std::string& part) {
+#if __has_include(<catch2/catch_all.hpp>)
+  return Catch::Matchers::ContainsSubstring(part);
+#else
+  return Catch::Matchers::Contains(part);
+#endif
+}
+
+}  // namespace cclgym::test

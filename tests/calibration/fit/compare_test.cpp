@@ -1,0 +1,138 @@
+// The tables of a comparison, against a golden text, and its page.
+#include "calibration/compare/compare.hpp"
+
+#include <cmath>
+#include <cstdlib>
+
+#include "support/catch.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace cclgym::test {
+namespace {
+
+Compared compared(const std::string& system, int ranks, std::uint64_t bytes, double measured_us,
+                  double simulated_us, Seen seen) {
+  Compared each;
+  each.cell.system = system;
+  each.cell.cost_model = "auto";
+  each.cell.nccl_version = "2.8.4";
+  each.cell.ranks = ranks;
+  each.cell.nodes = ranks > 8 ? 2 : 1;
+  each.cell.bytes = bytes;
+  each.cell.rows = 2;
+  each.cell.time_s = measured_us * 1e-6;
+  each.cell.least_s = each.cell.time_s;
+  each.cell.most_s = each.cell.time_s;
+  each.prediction.time_s = simulated_us * 1e-6;
+  each.prediction.cost_model = "set-of-" + system;
+  each.seen = seen;
+  return each;
+}
+
+Comparison sample() {
+  Comparison comparison;
+  comparison.file = "measured.csv";
+  comparison.rows = 12;
+  comparison.left_out = 3;
+  comparison.cells = {compared("A", 8, 64, 10, 10, Seen::Fitted),
+                      compared("A", 8, 4096, 10, 20, Seen::HeldOut),
+                      compared("A", 16, 4096, 40, 10, Seen::HeldOut),
+                      compared("B", 8, 1 << 20, 100, 110, Seen::NotSaid)};
+  comparison.refused = {{"B", "config 'x' names <nothing>", 4, {}}};
+  return comparison;
+}
+
+TEST_CASE("errors are summed up as logarithms") {
+  const Comparison comparison = sample();
+  std::vector<const Compared*> all;
+  for (const Compared& each : comparison.cells) all.push_back(&each);
+  const ErrorSummary summary = summarise("all", all);
+  CHECK(summary.cells == 4);
+  CHECK(summary.rows == 8);
+  CHECK(summary.mean == Approx((0 + std::log(2.0) + std::log(4.0) + std::log(1.1)) / 4));
+  CHECK(summary.median == Approx((std::log(2.0) + std::log(1.1)) / 2));
+  CHECK(summary.p90 == Approx(std::log(4.0)));
+  CHECK(summary.bias == Approx((0 + std::log(2.0) - std::log(4.0) + std::log(1.1)) / 4));
+  const auto worst = worst_cells(comparison.cells, 2);
+  REQUIRE(worst.size() == 2);
+  CHECK(worst[0]->cell.ranks == 16);
+  CHECK(worst[1]->cell.bytes == 4096);
+}
+
+TEST_CASE("the tables are as in the golden file") {
+  const std::string path = CCLGYM_SOURCE_DIR "/tests/calibration/golden/compare.txt";
+  const std::string text = comparison_text(sample(), 3);
+  if (std::getenv("CCLGYM_UPDATE_GOLDEN") != nullptr) write_file(path, text);
+  CHECK(text == read_file(path));
+}
+
+TEST_CASE("cells that a fit saw are never in one line with others") {
+  const Comparison comparison = sample();
+  const std::vector<ErrorSummary> systems = by_system_and_seen(comparison.cells);
+  REQUIRE(systems.size() == 3);
+  CHECK(systems[0].group == "A, fitted");
+  CHECK(systems[0].cells == 1);
+  CHECK(systems[1].group == "A, held out");
+  CHECK(systems[1].cells == 2);
+  CHECK(systems[1].mean == Approx((std::log(2.0) + std::log(4.0)) / 2));
+  CHECK(systems[2].group == "B, not said");
+  const std::vector<ComparedPart> parts = parts_of(comparison);
+  REQUIRE(parts.size() == 3);
+  CHECK(parts[1].seen == Seen::HeldOut);
+  CHECK(parts[1].cells.size() == 2);
+  const std::string text = comparison_text(comparison, 3);
+  CHECK(text.find("no key fitted_to in set-of-B tells") != std::string::npos);
+  // Where cells of one system have different sets, those apart, too.
+  Comparison two = comparison;
+  two.cells[2].prediction.cost_model = "another";
+  CHECK(text.find("set set-of-A") == std::string::npos);
+  CHECK(comparison_text(two, 0).find("  set another          1     2      1.386 ") !=
+        std::string::npos);
+  const std::string page = comparison_html(comparison);
+  CHECK(page.find("\"A, held out\",2,") != std::string::npos);
+  CHECK(page.find("\"seen\":\"held out\"") != std::string::npos);
+}
+
+TEST_CASE("the CSV has a line a cell") {
+  const std::string csv = comparison_csv(sample());
+  CHECK(csv.starts_with("system,ranks,nodes,collective,nccl_version,size_bytes,rows,measured_us,"));
+  CHECK(csv.find("\nA,16,2,allreduce,2.8.4,4096,2,40,40,40,10,0.25,") != std::string::npos);
+  CHECK(csv.find(",set-of-A,fitted\n") != std::string::npos);
+  CHECK(csv.find(",set-of-A,held out\n") != std::string::npos);
+}
+
+TEST_CASE("the page is complete in itself, and what users wrote cannot break it") {
+  Comparison comparison = sample();
+  comparison.file = "</script>{{data}}{{style}}";
+  const std::string page = comparison_html(comparison);
+  CHECK(page.find("src=") == std::string::npos);
+  CHECK(page.find("<nothing>") == std::string::npos);
+  CHECK(page.find("\\u003c/script\\u003e{{data}}") != std::string::npos);
+  CHECK(page.find("&lt;/script&gt;{{data}}{{style}}: 12 rows") != std::string::npos);
+  CHECK(page.find("new Chart(") != std::string::npos);
+}
+
+TEST_CASE("cells are simulated with the set of their system, or with another; refusals are told") {
+  Measurement row;
+  row.system = "Azure-NDv4";
+  row.ranks = 8;
+  row.nodes = 1;
+  row.config = "nccl";
+  row.bytes = 1 << 20;
+  row.time_s = 71.85e-6;
+  Measurement unknown = row;
+  unknown.config = "msccl";
+  const std::vector<Measurement> rows{row, unknown};
+  const Comparison own = compare("m.csv", make_cells(rows, {}, "m.csv"), std::nullopt, 2);
+  REQUIRE(own.cells.size() == 1);
+  CHECK(std::abs(own.cells[0].log_error()) < 0.4);
+  CHECK(own.cells[0].seen == Seen::Fitted);
+  REQUIRE(own.refused.size() == 1);
+  CHECK(own.refused[0].rows == 1);
+  const Comparison other = compare("m.csv", make_cells(rows, {}, "m.csv"), "hockney", 1);
+  CHECK(other.cells[0].prediction.time_s != own.cells[0].prediction.time_s);
+  CHECK(other.cells[0].seen == Seen::HeldOut);
+}
+
+}  // namespace
+}  // namespace cclgym::test

@@ -1,0 +1,76 @@
+// The minimiser on functions whose minimum is known, and intervals on a linear problem.
+#include "calibration/fit/minimise.hpp"
+
+#include <cmath>
+
+#include "calibration/fit/uncertainty.hpp"
+#include "core/random.hpp"
+#include "support/catch.hpp"
+
+namespace cclgym::test {
+namespace {
+
+TEST_CASE("it finds the minimum of a quadratic and of one with a kink, within bounds") {
+  const MinimiseOptions wide{.least = {-5, -5, -5}, .most = {5, 5, 5}};
+  const Minimum bowl = minimise(
+      [](const std::vector<double>& x) {
+        return std::pow(x[0] - 1, 2) + 3 * std::pow(x[1] + 2, 2) + std::pow(x[0] + x[2] - 1.5, 2);
+      },
+      {0, 0, 0}, wide);
+  CHECK(bowl.at[0] == Approx(1).margin(0.02));
+  CHECK(bowl.at[1] == Approx(-2).margin(0.02));
+  CHECK(bowl.at[2] == Approx(0.5).margin(0.03));
+  CHECK(bowl.evaluations <= 400);
+
+  const Minimum corner = minimise([](const std::vector<double>& x) { return x[0] + x[1]; }, {0, 0},
+                                  {.least = {-1, -2}, .most = {1, 1}});
+  CHECK(corner.at[0] == Approx(-1).margin(0.01));
+  CHECK(corner.at[1] == Approx(-2).margin(0.01));
+
+  const Minimum kink = minimise(
+      [](const std::vector<double>& x) { return std::abs(x[0] - 0.3) + std::abs(x[1] - x[0]); },
+      {1, -1}, {.least = {-2, -2}, .most = {2, 2}});
+  CHECK(kink.value < 0.02);
+}
+
+TEST_CASE("what the objective throws comes out") {
+  CHECK_THROWS_AS(
+      minimise([](const std::vector<double>&) -> double { throw std::invalid_argument("no"); },
+               {0.0, 0.0}, {.least = {-1, -1}, .most = {1, 1}}),
+      std::invalid_argument);
+}
+
+TEST_CASE("soft L1 is square where small and linear where large") {
+  CHECK(soft_l1(0.01, 0.3) == Approx(1e-4).epsilon(1e-3));
+  CHECK(soft_l1(30, 0.3) == Approx(2 * 0.3 * 30).epsilon(0.02));
+}
+
+TEST_CASE("intervals of a line through noise are those of ordinary least squares") {
+  // y = x * slope + noise of sigma 0.05 at 400 points: the slope's standard error is
+  // sigma / sqrt(sum of squares of x).
+  Random random(7);
+  LinearisedFit fit{.residuals = {}, .slopes = {}, .at = {0.0}, .scale = 10};
+  double squares = 0;
+  double gradient = 0;
+  for (int i = 0; i < 400; ++i) {
+    const double x = random.uniform(-1, 1);
+    fit.residuals.push_back(random.normal(0, 0.05));
+    fit.slopes.push_back({x});
+    squares += x * x;
+    gradient += x * fit.residuals.back();
+  }
+  // Residuals at the optimum are those without the best slope.
+  for (std::size_t i = 0; i < 400; ++i) fit.residuals[i] -= gradient / squares * fit.slopes[i][0];
+  const double half = 1.96 * 0.05 / std::sqrt(squares);
+  const Interval linearised = linearised_intervals(fit).front();
+  CHECK(linearised.most == Approx(half).epsilon(0.1));
+  CHECK(linearised.least == Approx(-half).epsilon(0.1));
+  const Interval resampled = bootstrap_intervals(fit, 2000, 1).front();
+  CHECK(resampled.most == Approx(half).epsilon(0.15));
+  CHECK(resampled.least == Approx(-half).epsilon(0.15));
+  const Interval again = bootstrap_intervals(fit, 2000, 1).front();
+  CHECK(again.least == resampled.least);
+}
+
+}  // namespace
+}  // namespace cclgym::test

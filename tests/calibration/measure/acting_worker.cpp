@@ -1,0 +1,72 @@
+// A worker for tests of the driver: it speaks the protocol of
+// calibration/measure/worker_process.hpp, and does what the size of a call says. It measures
+// nothing: its times are made up, 1 us a byte. In mode `recite` it answers the first request with
+// the line in the file that its second argument names, `@` in it being the request's id, and ends;
+// in mode `introduce` that line is its first.
+//   1004 B: never answers   1008 B: ends   1012 B: an error   1016 B: refuses   1020 B: no samples
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <unistd.h>
+
+namespace {
+
+std::string line_of(const char* path, const std::string& id) {
+  std::ifstream file(path, std::ios::binary);
+  std::string line(std::istreambuf_iterator<char>(file), {});
+  if (const std::size_t at = line.find('@'); at != std::string::npos) line.replace(at, 1, id);
+  return line;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using nlohmann::json;
+  const std::string mode = argc > 1 ? argv[1] : "";
+  if (mode == "introduce") {
+    std::cout << line_of(argv[2], "") << std::endl;
+    return 0;
+  }
+  if (mode == "silent") ::pause();
+  if (mode == "wrong") {
+    std::cout << "mpirun: no such host" << std::endl;
+    return 1;
+  }
+  std::cout << "a line of the launcher's\n"
+            << R"({"worker":"mpi","environment":{"ranks":"4","nodes":"2","library":"acting, 1"}})"
+            << std::endl;
+  std::string line;
+  while (std::getline(std::cin, line)) {
+    const json request = json::parse(line);
+    const int bytes = std::stoi(request.at("cell").at("size_bytes").get<std::string>());
+    json answer{{"id", request.at("id")}};
+    if (mode == "recite") {
+      std::cout << line_of(argv[2], request.at("id").dump()) << std::endl;
+      return 0;
+    }
+    if (mode == "slow") ::usleep(20'000);
+    if (bytes == 1004) ::pause();
+    if (bytes == 1008 || mode == "dying") {
+      std::cout << "something is wrong here" << std::endl;
+      return 1;
+    }
+    if (bytes == 1012) {
+      answer["error"] = "the result is wrong, here";
+    } else if (bytes == 1016) {
+      answer["refused"] = "not here";
+    } else if (bytes == 1020) {
+      answer["samples_s"] = json::array();
+    } else {
+      const double least_s = bytes * 1e-6;
+      for (int i = 0; i < request.at("repeats").get<int>(); ++i) {
+        answer["samples_s"].push_back(i == 2 ? 100 * least_s : least_s * (1 + 0.01 * i));
+      }
+      answer["extra"] = {{"used", request.at("cell").at("algorithm")}};
+    }
+    std::cout << "log text between messages\n" << answer.dump() << std::endl;
+  }
+}

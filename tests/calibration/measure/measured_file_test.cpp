@@ -1,0 +1,163 @@
+// Measured CSV, right and wrong.
+#include "calibration/measure/measured_file.hpp"
+
+#include "calibration/measure/measured_cells.hpp"
+#include "support/catch.hpp"
+#include "support/temporary_folder.hpp"
+#include "support/thrown.hpp"
+
+namespace cclgym::test {
+namespace {
+
+constexpr const char* kHeader = "system,ranks,nodes,collective,size_bytes,time_us_median\n";
+
+struct File {
+  TemporaryFolder folder{};
+  std::string path = folder / "m.csv";
+  explicit File(const std::string& text) { write_file(path, text); }
+};
+
+// The message without the folder in front of the file's name.
+std::string refusal(const std::string& text) {
+  const File file(text);
+  const std::string message = thrown([&] { return read_measured_file(file.path); });
+  const std::size_t place = message.find("m.csv");
+  return place == std::string::npos ? message : message.substr(place);
+}
+
+TEST_CASE("a measured CSV is read, columns in any order") {
+  const File file(
+      "# a comment\n"
+      "time_us_median,size_bytes,collective,gpus_per_node,ranks,config,nccl_version,system,source\n"
+      "12.5,64,all_reduce,4,8,quiet,2.18,Polaris,somebody/somewhere\r\n"
+      "7,128,sendrecv,8,4,,,Own,\n");
+  const std::vector<Measurement> rows = read_measured_file(file.path);
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[0].system == "Polaris");
+  CHECK(rows[0].ranks == 8);
+  CHECK(rows[0].nodes == 2);
+  CHECK(rows[0].nccl_version == "2.18");
+  CHECK(rows[0].config == "quiet");
+  CHECK(rows[0].collective == CollectiveKind::AllReduce);
+  CHECK(rows[0].bytes == 64);
+  CHECK(rows[0].time_s == Approx(12.5e-6));
+  CHECK(rows[0].source == "somebody/somewhere");
+  CHECK(rows[0].where.line == 3);
+  CHECK(rows[1].collective == CollectiveKind::AllToNext);
+  CHECK(rows[1].nodes == 1);
+}
+
+TEST_CASE("each fault of a measured CSV has one message with its place") {
+  const std::string header = kHeader;
+  CHECK(refusal("system,ranks,nodes,collective,size_bytes\nP,8,2,all_reduce,64\n")
+            .starts_with("m.csv:1:1: without column 'time_us_median'; expected ranks, collective, "
+                         "size_bytes, time_us_median (sizes in bytes, times in microseconds)"));
+  CHECK(refusal("system,ranks,collective,size_bytes,time_ms_median\nP,8,all_reduce,64,1\n")
+            .starts_with("m.csv:1:1: without column 'time_us_median', and with unknown "
+                         "'time_ms_median'"));
+  CHECK(refusal("ranks,ranks,collective,size_bytes,time_us_median\n8,8,all_reduce,64,1\n") ==
+        "m.csv:1:1: column 'ranks' is there twice");
+  CHECK(refusal(header + "P,8,2,all_reduce,64,12us\n") ==
+        "m.csv:2:21: time_us_median is '12us'; expected a number of microseconds without a unit");
+  CHECK(refusal(header + "P,8,2,all_reduce,64,nan\n") ==
+        "m.csv:2:21: time_us_median is 'nan'; expected a number of microseconds > 0");
+  CHECK(refusal(header + "P,8,2,all_reduce,64,inf\n") ==
+        "m.csv:2:21: time_us_median is 'inf'; expected a number of microseconds > 0");
+  CHECK(refusal(header + "P,8,2,all_reduce,64,0\n") ==
+        "m.csv:2:21: time_us_median is '0'; expected a number of microseconds > 0");
+  CHECK(refusal(header + "P,8,2,all_reduce,64,-3\n") ==
+        "m.csv:2:21: time_us_median is '-3'; expected a number of microseconds > 0");
+  CHECK(refusal(header + "P,8,2,all_reduce,64KiB,3\n") ==
+        "m.csv:2:18: size_bytes is '64KiB'; expected a whole number of bytes > 0, without a unit");
+  CHECK(refusal(header + "P,8,2,all_reduce,0,3\n") ==
+        "m.csv:2:18: size_bytes is '0'; expected a whole number of bytes > 0, without a unit");
+  CHECK(refusal(header + "P,9,2,all_reduce,64,3\n") ==
+        "m.csv:2:3: ranks is 9, which is not a multiple of the 2 nodes");
+  CHECK(refusal(header + "P,1,1,all_reduce,64,3\n") == "m.csv:2:3: ranks is 1; expected >= 2");
+  CHECK(refusal(header + "P,8,2,all_reduse,64,3\n")
+            .starts_with("m.csv:2:7: collective unknown collective 'all_reduse'"));
+  CHECK(refusal(header + "P,8,2,all_reduce,64\n") ==
+        "m.csv:2:1: found 5 fields; the header line has 6");
+  CHECK(refusal(header) == "m.csv: has a header line but no measurement");
+  CHECK(refusal("").starts_with("m.csv: is neither CSV with the column time_us_median nor"));
+}
+
+TEST_CASE("what is told of rows that all say otherwise is refused") {
+  const auto told = [](const std::string& text, const MeasuredFileContext& context) {
+    const File file(text);
+    const std::string message = thrown([&] { return read_measured_file(file.path, context); });
+    const std::size_t place = message.find("m.csv");
+    return place == std::string::npos ? message : message.substr(place);
+  };
+  const std::string rows =
+      std::string(kHeader) + "P,4,2,all_reduce,64,10\nP,2,2,all_reduce,64,10\n";
+  MeasuredFileContext context;
+  context.ranks = 8;
+  CHECK(told(rows, context) ==
+        "m.csv:2:1: ranks is 4, but --ranks says 8, which is for rows that do not say: all of "
+        "these do; leave it out");
+  context = {};
+  context.nodes = 1;
+  CHECK(told(rows, context).starts_with("m.csv:2:1: nodes is 2, but --nodes says 1"));
+  // One row that does not say is what the option is for.
+  const File file(rows + "P,2,,all_reduce,128,10\n");
+  const std::vector<Measurement> read = read_measured_file(file.path, context);
+  CHECK(read.back().nodes == 1);
+  CHECK(read.front().nodes == 2);
+  context.nodes = 2;
+  const File same(rows);
+  CHECK(read_measured_file(same.path, context).size() == 2);
+}
+
+TEST_CASE("rows that ask the same are one cell with their median") {
+  const File file(std::string(kHeader) +
+                  "Alps-GH200,8,2,all_reduce,64,10\nAlps-GH200,8,2,all_reduce,64,30\n"
+                  "Alps-GH200,8,2,all_reduce,64,11\nAlps-GH200,4,1,all_reduce,64,5\n");
+  const auto rows = read_measured_file(file.path);
+  const MeasuredCells cells = make_cells(rows, {}, file.path);
+  REQUIRE(cells.cells.size() == 2);
+  CHECK(cells.rows == 4);
+  CHECK(cells.cells[0].ranks == 4);
+  CHECK(cells.cells[1].rows == 3);
+  CHECK(cells.cells[1].time_s == Approx(11e-6));
+  CHECK(cells.cells[1].least_s == Approx(10e-6));
+  CHECK(cells.cells[1].most_s == Approx(30e-6));
+  CHECK(cells.cells[1].nccl_version == "2.23.4");
+
+  CellFilter few;
+  few.max_ranks = 4;
+  const MeasuredCells left = make_cells(rows, few, file.path);
+  CHECK(left.cells.size() == 1);
+  CHECK(left.left_out == 3);
+}
+
+TEST_CASE("a filter that leaves nothing says what there is; unknown systems name the nearest") {
+  const File file(std::string(kHeader) + "Polariss,8,2,all_reduce,64,10\n");
+  const auto rows = read_measured_file(file.path);
+  CellFilter none;
+  none.configs = {"quiet"};
+  CHECK(thrown([&] { return make_cells(rows, none, "m.csv"); }) ==
+        "m.csv: no row of 1 is left after the filter; the file has systems 'Polariss', configs '', "
+        "8 to 8 ranks");
+  const std::string unknown = thrown([&] { return make_cells(rows, {}, "m.csv"); });
+  CHECK(unknown.find(":2:1: unknown system 'Polariss'") != std::string::npos);
+  CHECK(unknown.find("did you mean 'Polaris'?") != std::string::npos);
+  CellFilter own;
+  own.fabric = "polaris";
+  CHECK(make_cells(rows, own, "m.csv").cells.size() == 1);
+}
+
+TEST_CASE("rows of several systems are not fitted together by accident") {
+  const File file(std::string(kHeader) +
+                  "Alps-GH200,8,2,all_reduce,64,10\nPolaris,8,2,all_reduce,64,30\n");
+  const auto rows = read_measured_file(file.path);
+  CHECK(thrown([&] { require_one_system(make_cells(rows, {}, "m.csv"), "m.csv"); }) ==
+        "m.csv: has rows of 2 systems (Alps-GH200, Polaris); name the one that is "
+        "meant with --system, or several that are alike");
+  CellFilter one;
+  one.systems = {"Polaris"};
+  CHECK_NOTHROW(require_one_system(make_cells(rows, one, "m.csv"), "m.csv"));
+}
+
+}  // namespace
+}  // namespace cclgym::test

@@ -1,0 +1,133 @@
+// The backend `mpi` for real: OpenMPI on this machine, and between hosts that are network
+// namespaces.
+#include <cstdlib>
+#include <fstream>
+#include <set>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "calibration/backends/mpi_backend.hpp"
+#include "calibration/measure/measured_file.hpp"
+#include "core/files/text_file.hpp"
+#include "support/catch.hpp"
+#include "support/needs.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace cclgym::test {
+namespace {
+
+bool succeeds(const std::string& command) {
+  return std::system((command + " >/dev/null 2>&1").c_str()) == 0;
+}
+
+// A network of its own, which is gone at the end.
+class Netlab {
+ public:
+  Netlab() : up_(succeeds(kNetlab + " up --hosts 3")) {}
+  ~Netlab() {
+    if (up_) (void)succeeds(kNetlab + " down");
+  }
+  Netlab(const Netlab&) = delete;
+  Netlab& operator=(const Netlab&) = delete;
+  [[nodiscard]] bool up() const { return up_; }
+  [[nodiscard]] static std::vector<std::string> launch() {
+    return {"env", "NETLAB=cgtest", "NETLAB_NET=10.79.0", CCLGYM_SOURCE_DIR "/scripts/netlab",
+            "mpirun"};
+  }
+
+ private:
+  static inline const std::string kNetlab =
+      "NETLAB=cgtest NETLAB_NET=10.79.0 " CCLGYM_SOURCE_DIR "/scripts/netlab";
+  bool up_;
+};
+
+MpiSweep sweep_of(const std::vector<CollectiveKind>& collectives,
+                  const std::vector<std::uint64_t>& sizes) {
+  return {.system = "here",
+          .config = "",
+          .collectives = collectives,
+          .sizes = sizes,
+          .segments = {32768},
+          .algorithms = {}};
+}
+
+// Stops one rank of a sweep that runs, once it has begun. True if there was one.
+bool stop_a_rank(const std::string& rows) {
+  for (int tries = 0; tries < 400; ++tries) {
+    ::usleep(50'000);
+    std::ifstream file(rows);
+    std::size_t lines = 0;
+    for (std::string line; std::getline(file, line);) ++lines;
+    if (lines < 3) continue;
+    return succeeds(
+        "pid=$(ip netns pids cgtest-2 | while read p; do grep -q '^cclgym-mpi-work' /proc/$p/comm "
+        "&& "
+        "echo $p; done | head -1); test -n \"$pid\" && kill -STOP $pid");
+  }
+  return false;
+}
+
+TEST_CASE("OpenMPI's algorithms on this machine: every one is right, and says its times") {
+  const TemporaryFolder folder;
+  const MeasurementBackend backend =
+      mpi_backend(sweep_of({}, {64, 262144}), {"mpirun", "--allow-run-as-root", "--oversubscribe",
+                                               "--mca", "mpi_yield_when_idle", "1", "-n", "4"});
+  const SweepResult result = sweep(backend, {.path = folder / "m.csv", .warmup = 1, .repeats = 3});
+  CHECK(result.failed == 0);
+  CHECK(result.refused == 0);
+  CHECK(result.progress.done == result.progress.total);
+  const std::vector<Measurement> rows = read_measured_file(folder / "m.csv");
+  CHECK(rows.size() == result.progress.total);
+  std::set<CollectiveKind> collectives;
+  for (const Measurement& row : rows) {
+    CHECK(row.ranks == 4);
+    collectives.insert(row.collective);
+  }
+  CHECK(collectives.size() == 6);
+}
+
+TEST_CASE(
+    "between hosts with links of 1 Gb/s nothing is faster than the wire, and a rank that "
+    "stops is noticed") {
+  const Netlab netlab;
+  SKIP_UNLESS(netlab.up(), kNeedsNamespaces);
+  const TemporaryFolder folder;
+  const std::string path = folder / "m.csv";
+  SECTION("the wire") {
+    constexpr std::uint64_t kBytes = 3 << 20;
+    const SweepResult result = sweep(
+        mpi_backend(sweep_of({CollectiveKind::Broadcast, CollectiveKind::AllGather}, {kBytes}),
+                    Netlab::launch()),
+        {.path = path, .warmup = 1, .repeats = 3});
+    CHECK(result.failed == 0);
+    const std::vector<Measurement> rows = read_measured_file(path);
+    CHECK(rows.size() == result.progress.total);
+    for (const Measurement& row : rows) {
+      CHECK(row.ranks == 3);
+      CHECK(row.nodes == 3);
+      // What each host receives at least, less what the links let through at once.
+      const double received = row.collective == CollectiveKind::Broadcast ? 1.0 : 2.0 / 3;
+      CHECK(row.time_s > (received * kBytes - 2 * 40'960) / 125e6);
+    }
+  }
+  SECTION("a rank that stops") {
+    const pid_t stopper = ::fork();
+    REQUIRE(stopper >= 0);
+    if (stopper == 0) ::_exit(stop_a_rank(path) ? 0 : 1);
+    const SweepResult result = sweep(
+        mpi_backend(sweep_of({CollectiveKind::AllReduce}, {1200, 4800, 60000, 1200000, 4800000}),
+                    Netlab::launch()),
+        {.path = path, .warmup = 2, .repeats = 40, .timeout_s = 8});
+    int status = -1;
+    ::waitpid(stopper, &status, 0);
+    REQUIRE(status == 0);
+    CHECK(result.failed == 1);
+    CHECK(result.last_failure.find("(hung): no answer within 8 s: killed") != std::string::npos);
+    CHECK(result.progress.done == result.progress.total);
+    CHECK(read_measured_file(path).size() == result.progress.total - 1);
+  }
+}
+
+}  // namespace
+}  // namespace cclgym::test

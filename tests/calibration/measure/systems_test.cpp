@@ -1,0 +1,59 @@
+// What the names in measured files stand for.
+#include "calibration/measure/systems.hpp"
+
+#include "cost_models/nccl/nccl_version.hpp"
+#include "support/catch.hpp"
+
+namespace cclgym::test {
+namespace {
+
+Measurement row_on(int ranks, int nodes, const std::string& config = "") {
+  Measurement row;
+  row.ranks = ranks;
+  row.nodes = nodes;
+  row.config = config;
+  row.bytes = 64;
+  row.time_s = 1;
+  return row;
+}
+
+TEST_CASE("every system has a fabric that can be built and a release that is modelled") {
+  for (const MeasuredSystem& system : measured_systems()) {
+    INFO(system.name);
+    const auto fabric = make_fabric({.name = system.fabric});
+    CHECK(fabric->ranks() >= 4);
+    if (!system.nccl_version.empty()) CHECK_NOTHROW(parse_nccl_version(system.nccl_version));
+  }
+}
+
+TEST_CASE("a row's fabric has its servers and its GPUs") {
+  const FabricSpec slice = fabric_of_row(measured_system("H100-SXM-slice"), row_on(4, 1));
+  CHECK(slice.gpus_per_server == 4);
+  CHECK(slice.nvls == false);
+  CHECK(make_fabric(slice)->ranks() == 4);
+  const FabricSpec cluster = fabric_of_row(measured_system("H100-cluster"), row_on(10, 10));
+  CHECK(make_fabric(cluster)->ranks() == 10);
+  CHECK(make_fabric(cluster)->servers() == 10);
+  CHECK_FALSE(cluster.nvls);  // as the fabric has it
+  const FabricSpec alps = fabric_of_row(measured_system("Alps-GH200"), row_on(32, 8));
+  CHECK(!alps.gpus_per_server);
+  CHECK(make_fabric(alps)->ranks() == 32);
+  Measurement row = row_on(32, 8);
+  CHECK(!fabric_of_row(measured_system("Polaris"), row).nic_binding);
+  row.collective = CollectiveKind::AllToAll;
+  CHECK(fabric_of_row(measured_system("Polaris"), row).nic_binding == NicBinding::SingleNic);
+}
+
+TEST_CASE("configs say how a call was carried out, or that nobody knows") {
+  Measurement row = row_on(8, 1, "ag_ring_ll_8_2");
+  const MeasuredSystem& mi300x = measured_system("MI300Xx8");
+  REQUIRE(run_plan(mi300x, row).named);
+  CHECK(run_plan(mi300x, row).named->protocol == Protocol::LL);
+  row.bytes = 512 << 10;
+  CHECK(run_plan(mi300x, row).named->protocol == Protocol::Simple);
+  CHECK(!run_plan(measured_system("Azure-NDv4"), row_on(8, 1, "msccl")).refusal.empty());
+  CHECK(run_plan(measured_system("Azure-NDv4"), row_on(8, 1, "nccl")).refusal.empty());
+}
+
+}  // namespace
+}  // namespace cclgym::test

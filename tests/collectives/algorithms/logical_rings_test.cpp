@@ -1,0 +1,248 @@
+#include <map>
+#include <numeric>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "collectives/library/algorithm.hpp"
+#include "support/catch.hpp"
+#include "topology_models/fabric.hpp"
+#include "topology_models/machines/registry.hpp"
+
+using namespace cclgym;
+
+namespace {
+
+using Rings = std::vector<std::vector<int>>;
+
+struct Edge {
+  int a;
+  int b;
+  int units;
+};
+
+std::shared_ptr<const Fabric> fabric_of(int gpus, const std::vector<Edge>& edges,
+                                        bool both_ways = true) {
+  FabricBuilder builder("test");
+  std::vector<NodeId> nodes;
+  for (int gpu = 0; gpu < gpus; ++gpu) {
+    Node node;
+    node.name = "gpu" + std::to_string(gpu);
+    nodes.push_back(builder.add_node(node));
+  }
+  for (const Edge& edge : edges) {
+    Link link;
+    link.source = nodes[static_cast<std::size_t>(edge.a)];
+    link.target = nodes[static_cast<std::size_t>(edge.b)];
+    link.unit_bandwidth_Bps = 25e9;
+    link.multiplicity = edge.units;
+    if (both_ways) {
+      builder.add_duplex_link(link);
+    } else {
+      builder.add_link(link);
+    }
+  }
+  return builder.build();
+}
+
+std::vector<Edge> ring_edges(int gpus) {
+  std::vector<Edge> edges;
+  for (int gpu = 0; gpu < gpus; ++gpu) edges.push_back({gpu, (gpu + 1) % gpus, 1});
+  return edges;
+}
+
+/// Every ring visits each GPU once and no directed link is used beyond its units.
+void check_disjoint(const Fabric& fabric, const Rings& rings) {
+  std::map<std::pair<int, int>, int> free;
+  std::map<NodeId, int> rank_of;
+  for (int rank = 0; rank < fabric.ranks(); ++rank) rank_of[fabric.gpu(rank)] = rank;
+  for (const Link& link : fabric.links()) {
+    free[{rank_of.at(link.source), rank_of.at(link.target)}] += link.multiplicity;
+  }
+  for (const auto& ring : rings) {
+    CHECK(std::set<int>(ring.begin(), ring.end()).size() == ring.size());
+    CHECK(std::ssize(ring) == fabric.ranks());
+    for (std::size_t i = 0; i < ring.size(); ++i) {
+      CHECK(--free[{ring[i], ring[(i + 1) % ring.size()]}] >= 0);
+    }
+  }
+}
+
+TEST_CASE("logical rings: over servers of linked GPUs, as many as NICs keep every NIC busy") {
+  struct Machine {
+    const char* name;
+    int nics;
+    double nic_Bps;
+    std::vector<int> servers;
+  };
+  for (const Machine& machine :
+       {Machine{"frontier", 4, 25e9, {2, 3, 16, 40, 200}},
+        Machine{"perlmutter", 4, 24e9, {2, 3, 40, 200}}, Machine{"alps", 4, 25e9, {2, 3, 40, 200}},
+        Machine{"polaris", 2, 24e9, {2, 3, 40, 200}}, Machine{"amd-mi250x", 8, 24e9, {2, 3}},
+        Machine{"abci-v", 2, 12e9, {2, 3, 34}}, Machine{"ndv2", 1, 12e9, {2, 3}}}) {
+    for (const int servers : machine.servers) {
+      FabricSpec spec;
+      spec.name = machine.name;
+      spec.servers = servers;
+      const auto fabric = make_fabric(spec);
+      CAPTURE(machine.name, servers);
+      const Rings rings = logical_rings(*fabric);
+      REQUIRE(std::ssize(rings) >= (std::string(machine.name) == "amd-mi250x" ? 4 : machine.nics));
+      const int used = std::min(machine.nics, static_cast<int>(rings.size()));
+      // All of them at the rate of a NIC: no link carries more than it can.
+      std::map<LinkId, double> load_Bps;
+      for (int channel = 0; channel < used; ++channel) {
+        const std::vector<int>& ring = rings[static_cast<std::size_t>(channel)];
+        std::set<int> seen(ring.begin(), ring.end());
+        REQUIRE(std::ssize(seen) == fabric->ranks());
+        for (std::size_t place = 0; place < ring.size(); ++place) {
+          for (const LinkId id :
+               fabric->route(ring[place], ring[(place + 1) % ring.size()], channel)) {
+            load_Bps[id] += machine.nic_Bps;
+          }
+        }
+      }
+      double worst = 0;
+      int busy = 0;
+      for (const auto& [id, rate_Bps] : load_Bps) {
+        const Link& link = fabric->links()[static_cast<std::size_t>(id)];
+        worst = std::max(worst, rate_Bps / link.capacity_Bps());
+        const NodeKind kind = fabric->nodes()[static_cast<std::size_t>(link.source)].kind;
+        busy += kind == NodeKind::Nic && link.kind == LinkKind::Network ? 1 : 0;
+      }
+      CHECK(worst <= 1 + 1e-9);
+      CHECK(busy == servers * used);
+    }
+  }
+}
+
+TEST_CASE("logical rings: on rails, every other server is passed through backwards") {
+  FabricSpec spec;
+  spec.name = "alps";
+  spec.servers = 4;
+  const Rings rings = logical_rings(*make_fabric(spec));
+  for (const std::vector<int>& ring : rings) {
+    for (std::size_t place = 3; place < 15; place += 4) {
+      CHECK(ring[place] % 4 == ring[place + 1] % 4);
+    }
+    CHECK(ring[15] % 4 == ring[0] % 4);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("logical rings: DGX-1 has six, from two cycles") {
+  const auto fabric = fabric_of(8, {{0, 1, 2},
+                                    {0, 2, 1},
+                                    {0, 3, 1},
+                                    {0, 4, 2},
+                                    {1, 2, 1},
+                                    {1, 3, 2},
+                                    {1, 5, 1},
+                                    {2, 3, 2},
+                                    {2, 6, 2},
+                                    {3, 7, 1},
+                                    {4, 5, 2},
+                                    {4, 6, 1},
+                                    {4, 7, 1},
+                                    {5, 6, 1},
+                                    {5, 7, 2},
+                                    {6, 7, 2}});
+  const Rings rings = logical_rings(*fabric);
+  const std::vector<int> wide{0, 1, 3, 2, 6, 7, 5, 4};
+  const std::vector<int> wide_back{0, 4, 5, 7, 6, 2, 3, 1};
+  const std::vector<int> narrow{0, 2, 1, 5, 6, 4, 7, 3};
+  const std::vector<int> narrow_back{0, 3, 7, 4, 6, 5, 1, 2};
+  CHECK(rings == Rings{wide, wide_back, wide, wide_back, narrow, narrow_back});
+  check_disjoint(*fabric, rings);
+}
+
+TEST_CASE("logical rings: a ring of any size, both ways") {
+  for (const int gpus : {3, 8, 17, 3000}) {
+    const Rings rings = logical_rings(*fabric_of(gpus, ring_edges(gpus)));
+    REQUIRE(rings.size() == 2);
+    std::vector<int> order(static_cast<std::size_t>(gpus));
+    std::iota(order.begin(), order.end(), 0);
+    CHECK(rings[0] == order);
+    CHECK(rings[1][1] == gpus - 1);
+  }
+}
+
+TEST_CASE("logical rings: two GPUs, one-way links, no cycle, complete graphs") {
+  CHECK(logical_rings(*fabric_of(2, {{0, 1, 3}})) == Rings{{0, 1}, {0, 1}, {0, 1}});
+  CHECK(logical_rings(*fabric_of(5, ring_edges(5), false)) == Rings{{0, 1, 2, 3, 4}});
+  CHECK(logical_rings(*fabric_of(4, {{0, 1, 1}, {1, 2, 1}, {1, 3, 1}})) == Rings{{0, 1, 2, 3}});
+  for (const int gpus : {4, 5, 8, 16}) {
+    std::vector<Edge> edges;
+    for (int a = 0; a < gpus; ++a) {
+      for (int b = a + 1; b < gpus; ++b) edges.push_back({a, b, 2});
+    }
+    const auto fabric = fabric_of(gpus, edges);
+    const Rings rings = logical_rings(*fabric);
+    check_disjoint(*fabric, rings);
+    CHECK(std::ssize(rings) >= gpus - 2);
+    // Up to eight GPUs, no unit is left over where that can be: 2 (gpus - 1) at each GPU.
+    if (gpus == 4 || gpus == 5) CHECK(std::ssize(rings) == 2 * (gpus - 1));
+  }
+}
+
+TEST_CASE("logical rings: GPUs behind a switch take their order") {
+  FabricBuilder builder("switched");
+  Node hub;
+  hub.name = "switch";
+  hub.kind = NodeKind::NvSwitch;
+  const NodeId centre = builder.add_node(hub);
+  for (int gpu = 0; gpu < 4; ++gpu) {
+    Node node;
+    node.name = "gpu" + std::to_string(gpu);
+    Link link;
+    link.source = builder.add_node(node);
+    link.target = centre;
+    link.unit_bandwidth_Bps = 1e9;
+    builder.add_duplex_link(link);
+  }
+  CHECK(logical_rings(*builder.build()) == Rings{{0, 1, 2, 3}});
+}
+
+TEST_CASE("logical rings: over servers, each ring crosses from GPUs of its own") {
+  for (const auto& [name, servers, each] :
+       {std::tuple{"ndv4", 2, 8}, std::tuple{"ndv4", 3, 8}, std::tuple{"dgx2", 2, 16}}) {
+    FabricSpec spec;
+    spec.name = name;
+    spec.servers = servers;
+    const Rings rings = logical_rings(*make_fabric(spec));
+    CAPTURE(name, servers);
+    REQUIRE(std::ssize(rings) == each);
+    std::set<int> firsts;
+    for (const std::vector<int>& ring : rings) {
+      REQUIRE(std::ssize(ring) == servers * each);
+      const int first = ring[0];
+      firsts.insert(first);
+      for (int place = 0; place < servers * each; ++place) {
+        CHECK(ring[static_cast<std::size_t>(place)] ==
+              place / each * each + (first + place % each) % each);
+      }
+    }
+    CHECK(std::ssize(firsts) == each);
+  }
+}
+
+TEST_CASE("logical rings: eight channels on two NDv4 use every NIC once") {
+  FabricSpec spec;
+  spec.name = "ndv4";
+  spec.servers = 2;
+  const auto fabric = make_fabric(spec);
+  const Rings rings = logical_rings(*fabric);
+  std::set<LinkId> used;
+  std::size_t crossed = 0;
+  for (int channel = 0; channel < 8; ++channel) {
+    const std::vector<int>& ring = rings[static_cast<std::size_t>(channel)];
+    for (const auto& [from, to] : {std::pair{ring[7], ring[8]}, std::pair{ring[15], ring[0]}}) {
+      for (const LinkId id : fabric->route(from, to, channel)) {
+        used.insert(id);
+        ++crossed;
+      }
+    }
+  }
+  CHECK(used.size() == crossed);
+}

@@ -1,0 +1,149 @@
+// What switches copy and add: groups of messages in the DSL, the IR and the verifier.
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+#include <string>
+
+#include "collectives/compiler/compile.hpp"
+#include "collectives/library/algorithm.hpp"
+#include "collectives/verifier/deadlock.hpp"
+#include "collectives/verifier/interpreter.hpp"
+#include "collectives/verifier/verify.hpp"
+#include "core/error.hpp"
+#include "support/catch.hpp"
+
+using namespace cclgym;
+
+namespace {
+
+/// AllReduce of three chunks on three ranks: rank r adds up chunk r and hands it out.
+Program three() {
+  ProgramBuilder p("three", Contract::make(CollectiveKind::AllReduce, 3, 3, true));
+  for (int owner = 0; owner < 3; ++owner) {
+    const std::array others{(owner + 1) % 3, (owner + 2) % 3};
+    const std::array theirs{p.chunk(others[0], Buffer::Input, owner),
+                            p.chunk(others[1], Buffer::Input, owner)};
+    const ChunkRef sum =
+        p.chunk(owner, Buffer::Input, owner).reduce_in_switch(theirs, {.channel = 0});
+    sum.multicast(others, Buffer::Input, owner, {.channel = 1});
+  }
+  return p.finish();
+}
+
+template <typename Write>
+std::string refusal(Write write) {
+  ProgramBuilder p("bad", Contract::make(CollectiveKind::AllReduce, 3, 1, true));
+  try {
+    write(p, p.chunk(0, Buffer::Input, 0));
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+// The step of a program that sends in a group, with its block.
+Instruction& grouped_send(ThreadBlockProgram& program, int number) {
+  for (GpuProgram& gpu : program.gpus) {
+    for (ThreadBlock& block : gpu.thread_blocks) {
+      for (Instruction& step : block.steps) {
+        if (step.group != kNoGroup && sends(step.opcode) && number-- == 0) return step;
+      }
+    }
+  }
+  throw std::logic_error("not so many");
+}
+
+}  // namespace
+
+TEST_CASE("groups: programs with switches are right for every judge") {
+  const ThreadBlockProgram program = compile(three());
+  CHECK(program.uses_switches());
+  CHECK(verify(three()).ok);
+  CHECK(verify(program, {.slots = 1}).ok);
+  CHECK(execute(program).ok);
+  CHECK_FALSE(find_deadlock(program, 1).has_value());
+  // Six groups of two messages, and nothing fused.
+  int messages = 0;
+  for (const GpuProgram& gpu : program.gpus) {
+    for (const ThreadBlock& block : gpu.thread_blocks) {
+      for (const Instruction& step : block.steps) {
+        CHECK(step.group != kNoGroup);
+        CHECK_FALSE((sends(step.opcode) && receives(step.opcode)));
+        messages += sends(step.opcode) ? 1 : 0;
+      }
+    }
+  }
+  CHECK(messages == 12);
+  const ThreadBlockProgram twice = compile(three(), {.instances = 2});
+  CHECK(verify(twice).ok);
+  CHECK(execute(twice).ok);
+}
+
+TEST_CASE("groups: the language refuses what is no transfer of one rank with others") {
+  using Ranks = std::array<int, 2>;
+  CHECK(refusal([](ProgramBuilder&, const ChunkRef& c) {
+          c.multicast(Ranks{1, 1}, Buffer::Input, 0);
+        }).find("rank 1 twice") != std::string::npos);
+  CHECK(refusal([](ProgramBuilder&, const ChunkRef& c) {
+          c.multicast(Ranks{1, 0}, Buffer::Input, 0);
+        }).find("rank 0 twice") != std::string::npos);
+  CHECK(refusal([](ProgramBuilder&, const ChunkRef& c) {
+          (void)c.reduce_in_switch({});
+        }).find("without other ranks") != std::string::npos);
+  CHECK(refusal([](ProgramBuilder&, const ChunkRef& c) {
+          c.multicast(Ranks{1, 3}, Buffer::Input, 0);
+        }).find("no rank 3") != std::string::npos);
+  CHECK(refusal([](ProgramBuilder& p, const ChunkRef& c) {
+          const std::array theirs{p.chunk(1, Buffer::Input, 0), p.chunk(2, Buffer::Input, 0)};
+          (void)p.chunk(1, Buffer::Input, 0).reduce(c);
+          (void)c.reduce_in_switch(theirs);
+        }).find("stale reference") != std::string::npos);
+}
+
+TEST_CASE("groups: the verifier refuses groups that no switch can carry out") {
+  const ThreadBlockProgram right = compile(three());
+  {
+    ThreadBlockProgram program = right;  // messages of two ranks to two ranks
+    grouped_send(program, 0).group = grouped_send(program, 11).group;
+    CHECK(verify(program).to_string().find("is neither one rank's messages to several others") !=
+          std::string::npos);
+  }
+  {
+    ThreadBlockProgram program = right;  // one message of a multicast after the other
+    const auto& blocks = right.gpus[0].thread_blocks;
+    for (std::size_t b = 0; b < blocks.size(); ++b) {
+      if (blocks[b].steps.front().opcode != Opcode::Send || blocks[b].channel != 1) continue;
+      for (std::size_t other = 0; other < blocks.size(); ++other) {
+        if (other == b || blocks[other].channel != 1) continue;
+        if (blocks[other].steps.front().opcode != Opcode::Send) continue;
+        program.gpus[0].thread_blocks[b].steps.front().dependencies = {
+            {static_cast<std::int32_t>(other), 0}};
+        CHECK(verify(program).to_string().find("waits for the other messages of a transfer") !=
+              std::string::npos);
+        CHECK(find_deadlock(program, 8).has_value());
+        return;
+      }
+    }
+    FAIL("no multicast on rank 0");
+  }
+}
+
+TEST_CASE("groups: NVLS has two transfers a slice, NVLSTree two a slice and server") {
+  const auto groups_of = [](const char* name, int ranks, int servers) {
+    AlgorithmRequest request;
+    request.ranks = ranks;
+    request.channels = 2;
+    request.ranks_per_server = ranks / servers;
+    const auto program = build_algorithm(name, request);
+    int most = -1;
+    for (const GpuProgram& gpu : program->gpus) {
+      for (const ThreadBlock& block : gpu.thread_blocks) {
+        for (const Instruction& step : block.steps) most = std::max(most, step.group);
+      }
+    }
+    return most + 1;
+  };
+  CHECK(groups_of("nvls", 8, 1) == 2 * 8 * 2);
+  CHECK(groups_of("nvls-tree", 12, 3) == 2 * 4 * 3 * 2);
+  CHECK(groups_of("nvls-tree", 3, 3) == 0);  // nothing but trees
+}

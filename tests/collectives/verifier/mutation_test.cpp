@@ -1,0 +1,103 @@
+// Whenever a mutant of a correct program computes something wrong, or stops, in some order of
+// execution, the verifier must say so. The judge of "wrong" is the numeric interpreter.
+#include <map>
+#include <string>
+
+#include "collectives/compiler/compile.hpp"
+#include "collectives/library/algorithm.hpp"
+#include "collectives/verifier/mutations.hpp"
+#include "collectives/verifier/numeric_oracle.hpp"
+#include "collectives/verifier/verify.hpp"
+#include "support/catch.hpp"
+
+using namespace cclgym;
+
+namespace {
+
+std::vector<Program> correct_programs() {
+  std::vector<Program> programs;
+  for (const AlgorithmInfo& algorithm : algorithm_infos()) {
+    for (const CollectiveKind kind : algorithm.collectives) {
+      for (const int ranks : {2, 3, 4, 5, 8}) {
+        if (rank_misfit(algorithm.name, ranks)) continue;
+        AlgorithmRequest request;
+        request.collective = kind;
+        request.ranks = ranks;
+        request.channels = 1 + ranks % 2;
+        request.root = ranks / 3;
+        programs.push_back(trace_algorithm(algorithm.name, request));
+      }
+    }
+  }
+  return programs;
+}
+
+/// Is there an order of execution, among a few random ones, that ends wrong?
+bool is_harmful(const ThreadBlockProgram& program, int orders, std::uint64_t seed) {
+  for (int i = 0; i < orders; ++i) {
+    const std::uint64_t order = seed * 16 + static_cast<std::uint64_t>(i);
+    test::NumericMemory memory(program.contract, test::scratch_of(program), order);
+    if (test::interpret(program, memory, order) != test::Outcome::Right) return true;
+  }
+  return false;
+}
+
+struct Tally {
+  int mutants = 0;
+  int harmful = 0;
+  int rejected = 0;
+};
+
+}  // namespace
+
+TEST_CASE("mutations: every harmful single mutation is rejected") {
+  const std::vector<Program> programs = correct_programs();
+  std::mt19937_64 random(20240611);
+  std::map<std::string, Tally> tallies;
+  Tally all;
+  const auto judge = [&](const std::string& what, const ThreadBlockProgram& mutant, int orders) {
+    const VerifyReport report = verify(mutant);
+    const bool harmful = is_harmful(mutant, orders, random());
+    Tally& tally = tallies[what];
+    for (Tally* each : {&tally, &all}) {
+      ++each->mutants;
+      each->harmful += harmful ? 1 : 0;
+      each->rejected += report.ok ? 0 : 1;
+    }
+    INFO(what << " of " << mutant.name << " " << mutant.contract.name() << " on "
+              << mutant.contract.ranks() << " ranks");
+    if (harmful) REQUIRE_FALSE(report.ok);
+  };
+  for (int round = 0; round < 4000; ++round) {
+    const Program& program = programs[random() % programs.size()];
+    if (const auto mutant = test::mutate(program, random)) {
+      const ThreadBlockProgram compiled = compile(mutant->program);
+      judge(mutant->what, compiled, 2);
+      // Compiled programs run in any order as their trace does: both checks must agree.
+      REQUIRE(verify(mutant->program).ok == verify(compiled).ok);
+    }
+    if (const auto mutant = test::mutate(compile(program), random)) {
+      judge(mutant->what, mutant->program, 8);
+    }
+  }
+  for (const auto& [what, tally] : tallies) {
+    INFO(what << ": " << tally.mutants << " mutants, " << tally.harmful << " harmful, "
+              << tally.rejected << " rejected");
+    CHECK(tally.mutants >= 60);
+    if (what == "operation: copied twice") {  // changes nothing, and must pass
+      CHECK(tally.rejected == 0);
+    } else {
+      CHECK(tally.harmful >= 40);
+    }
+  }
+  INFO(all.mutants << " mutants, " << all.harmful << " harmful, " << all.rejected << " rejected");
+  CHECK(all.harmful >= 1000);
+}
+
+TEST_CASE("mutations: the unchanged programs are right in every order tried") {
+  for (const Program& program : correct_programs()) {
+    const ThreadBlockProgram compiled = compile(program);
+    REQUIRE(verify(compiled).ok);
+    REQUIRE_FALSE(is_harmful(compiled, 8, 1));
+  }
+}

@@ -1,0 +1,227 @@
+// What the YAML reader refuses, and in which words.
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/random.hpp"
+#include "core/yaml/yaml.hpp"
+#include "support/catch.hpp"
+#include "support/needs.hpp"
+#include "support/thrown.hpp"
+
+using namespace cclgym;
+
+namespace {
+
+std::string refused(std::string_view text) {
+  const std::string message = thrown([&] { return parse_yaml(text, "f"); });
+  // One short printable line, always.
+  CHECK(message.size() < 300);
+  CHECK(message.find('\n') == std::string::npos);
+  return message;
+}
+
+bool contains(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+// A folder of its own for each test, removed at its end.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "cclgym-yaml-XXXXXX").string();
+    path_ = ::mkdtemp(name.data());
+  }
+  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  [[nodiscard]] std::string file(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace
+
+TEST_CASE("duplicate keys") {
+  CHECK(refused("a: 1\nb: 2\na: 3\n") ==
+        "f:3:1: found the key 'a' a second time; expected it once (first in line 1)");
+  CHECK(contains(refused("x: {k: 1, 'k': 2}"), "f:1:11: found the key 'k' a second time"));
+}
+
+TEST_CASE("a quote that is not closed is named at its place") {
+  CHECK(refused("a: \"b\n") == "f:1:4: quote not closed; expected another \"");
+  CHECK(refused("a: 1\nb: 'c\n") == "f:2:4: quote not closed; expected another '");
+  CHECK(refused("a: 1\nb: 'c''\n\n") == "f:2:4: quote not closed; expected another '");
+  CHECK(refused("b: \"c\\\"\n") == "f:1:4: quote not closed; expected another \"");
+  CHECK(refused("é: [1, \"c\n") == "f:1:9: quote not closed; expected another \"");
+  CHECK(refused("b: &x \"c\n") == "f:1:7: quote not closed; expected another \"");
+  CHECK(refused("\xEF\xBB\xBF"
+                "b: 'c\n") == "f:1:4: quote not closed; expected another '");
+  CHECK(refused("a: 1\r\nb: 'c\r\n") == "f:2:4: quote not closed; expected another '");
+  for (const std::string good :
+       {"a: \"b\"\n", "a: 'it''s'\n", "a: ''\n", "a: \"\"", "a: \"x\\\\\"", "a: 'x\n\n  y'\n",
+        "a: b'\n", "a: &x 'b' # isn't\n", "a: |\n  'b\n", "a: 'b'\n# don't\n", "a: !!str 'b'\n"}) {
+    CAPTURE(good);
+    CHECK_NOTHROW(parse_yaml(good, "f"));
+  }
+}
+
+TEST_CASE("tabs as indentation are named") {
+  CHECK(refused("a:\n\tb: 1\n") == "f:2:1: found a tab in the indentation; expected spaces only");
+  CHECK(refused("a:\n  \tb: 1\n") == "f:2:3: found a tab in the indentation; expected spaces only");
+  CHECK(refused("a: 1\n\t# comment\n") ==
+        "f:2:1: found a tab in the indentation; expected spaces only");
+  // Elsewhere tabs are harmless.
+  CHECK(parse_yaml("a:\t1\t# comment\n", "f").find("a")->as_text() == "1");
+}
+
+TEST_CASE("anchor bombs, cycles and depth") {
+  std::string bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
+  for (int i = 1; i <= 9; ++i) {
+    const std::string n = std::to_string(i), alias = "*a" + std::to_string(i - 1);
+    bomb += "a" + n + ": &a" + n + " [" + alias;
+    for (int k = 0; k < 9; ++k) bomb += ", " + alias;
+    bomb += "]\n";
+  }
+  CHECK(contains(refused(bomb), "found more than 1000000 values, aliases counted as copies"));
+  CHECK(refused("a: &a [*a]") == "f:1:8: found an alias of a value inside that value itself");
+  CHECK(refused("&a a: *a") == "(nothing thrown)");
+  CHECK(contains(refused("a: *nobody"), "not valid YAML: the referenced anchor is not defined"));
+
+  const auto nested = [](std::size_t depth) {
+    return std::string(depth, '[') + "x" + std::string(depth, ']');
+  };
+  CHECK(parse_yaml(nested(63), "f").is_sequence());
+  CHECK(contains(refused(nested(65)), "nested more than 64 deep"));
+  CHECK(contains(refused(nested(30'000)), "nested more than 64 deep"));
+  CHECK(contains(refused(std::string(30'000, '{')), "f:1:"));
+  std::string block;
+  for (std::size_t i = 0; i < 100; ++i) block += std::string(i, ' ') + "a:\n";
+  CHECK(contains(refused(block), "nested more than 64 deep"));
+  CHECK(contains(refused("a: " +
+                         [] {
+                           std::string text;
+                           for (int i = 0; i < 500; ++i) text += "- ";
+                           return "\n  " + text;
+                         }()),
+                 "nested more than 64 deep"));
+  // Depth by way of aliases counts as well.
+  std::string chain = "a0: &a0 [x]\n";
+  for (int i = 1; i < 100; ++i) {
+    chain += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [*a" + std::to_string(i - 1) +
+             "]\n";
+  }
+  CHECK(contains(refused(chain), "nested more than 64 deep"));
+}
+
+TEST_CASE("things that are not one YAML document of names and values") {
+  CHECK(refused("") == "f: found nothing; expected a YAML document");
+  CHECK(refused("# only a comment\n") == "f: found nothing; expected a YAML document");
+  CHECK(refused("---\n...\n") == "f: found nothing; expected a YAML document");
+  CHECK(contains(refused("a: 1\n---\nb: 2\n"),
+                 "found a second document; expected only one in a file"));
+  CHECK(refused("? [a]\n: 1\n") == "f:1:3: found a list as a key; expected a name");
+  CHECK(refused("? {a: b}\n: 1\n") == "f:1:3: found a mapping as a key; expected a name");
+  CHECK(contains(refused(": 1\n"), "found an empty key; expected 'key: value'"));
+  CHECK(contains(refused("a: !exec ls"), "found the tag '!exec'; expected no tag"));
+  CHECK(parse_yaml("a: !!str 1", "f").find("a")->as_text() == "1");
+  CHECK(contains(refused("a: [1, 2\nb: 3"), "f:2:"));
+  CHECK(contains(refused("a: b: c"), "not valid YAML: "));
+  CHECK(contains(refused("a: 'x"), "not valid YAML: "));
+}
+
+TEST_CASE("bytes that are not text") {
+  using namespace std::string_view_literals;
+  CHECK(refused("a: 1\nb: \0"sv) == "f:2:4: found byte 0x00; expected YAML text");
+  CHECK(refused("\x7f"
+                "ELF") == "f:1:1: found byte 0x7f; expected YAML text");
+  for (const std::string_view bad :
+       {"\xff"sv, "\xc0\x80"sv, "\xe0\x80\x80"sv, "\xed\xa0\x80"sv, "\xf4\x90\x80\x80"sv,
+        "\xf5\x80\x80\x80"sv, "\xc3"sv, "\xc3\x28"sv, "\xf0\x80\x80\x80"sv, "\x80"sv}) {
+    const std::string message = refused("a: " + std::string(bad));
+    CHECK(contains(message, "f:1:4: found byte 0x"));
+    CHECK(contains(message, "which is not UTF-8"));
+  }
+  const std::string good = "a: \u00b5 \u20ac \U0001f600";
+  CHECK(parse_yaml(good, "f").find("a")->as_text() == "\u00b5 \u20ac \U0001f600");
+  CHECK(parse_yaml("\xef\xbb\xbf"
+                   "a: 1",
+                   "f")
+            .find("a")
+            ->as_text() == "1");
+  CHECK(parse_yaml("a: 1\r\nb: 2\r\n", "f").find("b")->as_text() == "2");
+  CHECK(refused("a: " + std::string(70'000, 'x')) == "f:1: line too long; expected at most 64KiB");
+}
+
+TEST_CASE("a garbage file of 10 MB is refused at once") {
+  Random random(1);
+  std::string garbage(10'000'000, '\0');
+  for (char& c : garbage) c = static_cast<char>(random() & 0xFFU);
+  CHECK(refused(garbage) == "f: too large; expected at most 4MiB of YAML");
+  garbage.resize(4'000'000);
+  CHECK(contains(refused(garbage), "expected YAML text"));
+  // Printable garbage in short lines reaches the parser.
+  for (std::size_t i = 0; i < garbage.size(); ++i) {
+    garbage[i] = i % 80 == 79 ? '\n' : static_cast<char>(random.integer(32, 126));
+  }
+  CHECK(contains(refused(garbage), "f:"));
+  CHECK(refused(std::string((std::size_t{4} << 20U) + 1, 'x')) ==
+        "f: too large; expected at most 4MiB of YAML");
+}
+
+TEST_CASE("hostile documents cost little time") {
+  const auto seconds = [](const std::string& text) {
+    const auto start = std::chrono::steady_clock::now();
+    refused(text);
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+  constexpr std::size_t kSize = std::size_t{1} << 20U;
+  std::vector<std::string> texts;
+  for (const char* unit :
+       {"[\n",  "{\n", "- \n", "? \n",      "a: [\n", "\"\n",   "'\n",     "&a ",   "&a\n", "*a\n",
+        "!a\n", "|\n", "%\n",  "---\n",     "a\n",    "a:\n",   "- - -\n", "#\n",   ",\n",  "]\n",
+        "}\n",  "\n",  " \n",  "a: &a b\n", "{a\n",   "<<: \n", "!<\n",    "[a: \n"}) {
+    std::string text;
+    while (text.size() < kSize) text += unit;
+    texts.push_back(text);
+  }
+  std::string slow;
+  for (const std::string& text : texts) {
+    const double time = seconds(text);
+    if (time > 10) slow += text.substr(0, 8) + " " + std::to_string(time) + "; ";
+  }
+  CHECK(slow.empty());
+}
+
+TEST_CASE("files that cannot be read") {
+  const TemporaryFolder folder;
+  const std::string missing = folder.file("missing.yaml");
+  CHECK(thrown([&] { return load_yaml_file(missing); }) == "'" + missing + "': no such file");
+  const std::string directory = folder.file("folder");
+  std::filesystem::create_directory(directory);
+  CHECK(thrown([&] { return load_yaml_file(directory); }) ==
+        "'" + directory + "': is a folder; expected a file");
+  CHECK(thrown([&] { return load_yaml_file(""); }) ==
+        "an empty file name; expected the path of a file");
+  const std::string large = folder.file("large.yaml");
+  std::ofstream(large) << std::string((std::size_t{4} << 20U) + 1, '\n');
+  CHECK(thrown([&] { return load_yaml_file(large); }) ==
+        "'" + large + "': too large; expected at most 4MiB");
+  CHECK(thrown([&] { return load_yaml_file("/dev/zero"); }) ==
+        "'/dev/zero': too large; expected at most 4MiB");
+  const std::string good = folder.file("good.yaml");
+  std::ofstream(good) << "a: 1\n";
+  CHECK(load_yaml_file(good).find("a")->location().to_string() == good + ":1:4");
+}
+
+TEST_CASE("a file that may not be read is refused") {
+  SKIP_UNLESS(::geteuid() != 0, test::kNeedsNoRoot);
+  const TemporaryFolder folder;
+  const std::string secret = folder.file("secret.yaml");
+  std::ofstream(secret) << "a: 1\n";
+  ::chmod(secret.c_str(), 0);
+  CHECK(contains(thrown([&] { return load_yaml_file(secret); }), "cannot be opened: "));
+}

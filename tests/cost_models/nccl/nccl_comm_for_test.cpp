@@ -1,0 +1,186 @@
+// The communicators that NCCL would make of the fabrics, and the choices that follow.
+#include "cost_models/nccl/nccl_comm_for.hpp"
+
+#include <string>
+#include <vector>
+
+#include "core/error.hpp"
+#include "cost_models/nccl/nccl_default.hpp"
+#include "support/catch.hpp"
+#include "topology_models/machines/registry.hpp"
+
+using namespace cclgym;
+using A = NcclAlgorithm;
+
+namespace {
+
+NcclComm comm_of(const char* fabric, int servers, const char* version) {
+  FabricSpec spec;
+  spec.name = fabric;
+  if (servers > 1) spec.servers = servers;
+  return nccl_comm_for(*make_fabric(spec), parse_nccl_version(version));
+}
+
+struct Seen {
+  int channels;  // of the graph
+  double inside_GBps;
+  double between_GBps;
+
+  friend bool operator==(const Seen&, const Seen&) = default;
+};
+std::ostream& operator<<(std::ostream& out, const Seen& seen) {
+  return out << seen.channels << "x" << seen.inside_GBps << "/" << seen.between_GBps;
+}
+Seen seen(const NcclComm& comm, A algorithm) {
+  REQUIRE(comm.graph(algorithm).has_value());
+  const NcclGraph& graph = *comm.graph(algorithm);
+  return {graph.channels, graph.intra_Bps / 1e9, graph.inter_Bps / 1e9};
+}
+
+}  // namespace
+
+TEST_CASE("rings, trees and channels of V100 and A100 servers") {
+  // Real NCCL has 12 channels on a DGX-1 and a DGX-2, 24 on 8 A100 with NVSwitch, 16 over servers
+  // with 8 NICs.
+  struct Case {
+    const char* fabric;
+    int servers;
+    const char* version;
+    Seen ring;
+    Seen tree;
+    int channels;
+  };
+  for (const Case& c : std::vector<Case>{
+           {"dgx1", 1, "2.8.4", {6, 21, 21}, {6, 21, 21}, 12},
+           {"dgx1", 1, "2.28.9", {6, 20, 20}, {6, 20, 20}, 12},
+           {"dgx2", 1, "2.8.4", {6, 21, 21}, {6, 21, 21}, 12},
+           {"dgx2", 4, "2.8.4", {8, 12, 12}, {8, 15, 12}, 16},
+           {"ndv4", 1, "2.8.4", {12, 21, 21}, {12, 21, 21}, 24},
+           {"ndv4", 1, "2.28.9", {12, 20, 20}, {12, 20, 20}, 24},
+           {"ndv4", 2, "2.8.4", {8, 24, 24}, {8, 24, 24}, 16},
+           {"ndv4", 16, "2.28.9", {8, 24, 24}, {8, 30, 24}, 16},
+           {"polaris", 1, "2.18.3", {12, 20, 20}, {12, 20, 20}, 24},
+           {"polaris", 8, "2.18.3", {2, 24, 24}, {2, 48, 24}, 4},
+       }) {
+    CAPTURE(c.fabric, c.servers, c.version);
+    const NcclComm comm = comm_of(c.fabric, c.servers, c.version);
+    CHECK(seen(comm, A::Ring) == c.ring);
+    CHECK(seen(comm, A::Tree) == c.tree);
+    CHECK(comm.channels == c.channels);
+    CHECK(comm.nodes == c.servers);
+    CHECK_FALSE(comm.graph(A::Nvls).has_value());
+    CHECK_NOTHROW(check(comm));
+  }
+}
+
+TEST_CASE("Hopper servers: the graphs that NCCL dumps") {
+  // github.com/NVIDIA/nccl issue 1197, NCCL 2.19.4 on an H100 server: rings and trees 12 x 30, NVLS
+  // 8 x 40/60.
+  const NcclComm one = comm_of("hgx-h100", 1, "2.19.4");
+  CHECK(seen(one, A::Ring) == Seen{12, 30, 30});
+  CHECK(seen(one, A::Tree) == Seen{12, 30, 30});
+  CHECK(seen(one, A::Nvls) == Seen{8, 40, 60});
+  CHECK(one.channels == 24);
+  CHECK(one.nvls_channels == 16);
+  CHECK(one.nvswitch);
+  CHECK(one.cpu == NcclCpu::Intel);
+  const NcclComm four = comm_of("hgx-h100", 4, "2.28.9");
+  CHECK(seen(four, A::Ring) == Seen{8, 45, 45});
+  CHECK(four.channels == 16);
+  CHECK(four.ll128);
+  // GH200: no NVSwitch, so no NVLS; one NIC of 200 Gb/s for each.
+  const NcclComm alps = comm_of("alps", 4, "2.23.4");
+  CHECK(seen(alps, A::Ring) == Seen{4, 24, 24});
+  CHECK(alps.channels == 8);
+  CHECK_FALSE(alps.graph(A::Nvls).has_value());
+  CHECK(alps.cpu == NcclCpu::Arm);
+}
+
+TEST_CASE("LL128 over servers needs NICs behind the GPUs' PCIe switches") {
+  CHECK(comm_of("ndv4", 2, "2.28.9").ll128);
+  CHECK(comm_of("dgx2", 2, "2.28.9").ll128);
+  CHECK_FALSE(comm_of("polaris", 2, "2.18.3").ll128);
+  CHECK(comm_of("polaris", 1, "2.18.3").ll128);
+  CHECK_FALSE(comm_of("alps", 2, "2.23.4").ll128);
+  CHECK(comm_of("alps", 1, "2.23.4").ll128);
+}
+
+namespace {
+
+// Sizes from which on AllReduce no longer runs LL.
+std::vector<std::uint64_t> ends_of_ll(const char* fabric, int servers, const char* version) {
+  const NcclDefault nccl(parse_nccl_version(version), comm_of(fabric, servers, version));
+  std::vector<std::uint64_t> sizes;
+  Protocol last = Protocol::LL;
+  for (std::uint64_t bytes = 1024; bytes <= 1u << 30; bytes *= 2) {
+    const Protocol protocol = nccl.choose(NcclCollective::AllReduce, bytes).protocol;
+    if (last == Protocol::LL && protocol != Protocol::LL) sizes.push_back(bytes);
+    last = protocol;
+  }
+  return sizes;
+}
+
+}  // namespace
+
+TEST_CASE("the default leaves LL where measured runs get faster with size") {
+  // Measured: time drops when the size doubles to this one (public nccl-tests runs: Alps, NCCL
+  // 2.23.4; Polaris, 2.18 and 2.21; ABCI V100, 2.8.4). Within one doubling.
+  struct Drop {
+    const char* fabric;
+    int servers;
+    const char* version;
+    std::uint64_t measured_kib;
+  };
+  for (const Drop& drop : std::vector<Drop>{{"alps", 2, "2.23.4", 2048},
+                                            {"alps", 4, "2.23.4", 2048},
+                                            {"alps", 8, "2.23.4", 1024},
+                                            {"polaris", 2, "2.18", 256},
+                                            {"polaris", 8, "2.18", 256},
+                                            {"polaris", 2, "2.21", 4096},
+                                            {"polaris", 8, "2.21", 8192},
+                                            {"abci-v", 32, "2.8.4", 1024}}) {
+    CAPTURE(drop.fabric, drop.servers, drop.version);
+    const auto sizes = ends_of_ll(drop.fabric, drop.servers, drop.version);
+    REQUIRE(sizes.size() == 1);
+    CHECK(sizes[0] * 2 >= drop.measured_kib * 1024);
+    CHECK(sizes[0] <= drop.measured_kib * 1024 * 2);
+  }
+}
+
+TEST_CASE("fabrics that NCCL does not run on are refused") {
+  const auto refusal = [](const char* fabric) {
+    try {
+      (void)comm_of(fabric, 1, "2.28.9");
+    } catch (const UserError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CHECK(refusal("mi300x") ==
+        "NCCL's default choice is modelled for NVIDIA GPUs; fabric 'mi300x' has MI300X, where RCCL "
+        "runs, which chooses by tables of its own: name an algorithm");
+  CHECK(
+      refusal("ring") ==
+      "NCCL's default choice depends on the GPU, but fabric 'ring' does not say which it has; set "
+      "its gpu_model (e.g. A100)");
+}
+
+TEST_CASE("a fabric of one's own: GPUs on PCIe, one bundled NVLink") {
+  const auto pair_of = [](const char* gpu, Link link) {
+    FabricBuilder builder("mine");
+    builder.set_gpu_model(gpu);
+    link.source = builder.add_node({.name = "a"});
+    link.target = builder.add_node({.name = "b"});
+    builder.add_duplex_link(link);
+    return builder.build();
+  };
+  const auto pcie = pair_of("A100", {.kind = LinkKind::Pcie, .unit_bandwidth_Bps = 24e9});
+  const NcclComm slow = nccl_comm_for(*pcie, parse_nccl_version("2.28.9"));
+  CHECK(seen(slow, A::Ring) == Seen{1, 20, 20});
+  CHECK(slow.graph(A::Ring)->link == NcclLink::Pcie);
+  CHECK_FALSE(slow.ll128);
+  CHECK(slow.nvlinks_to_peer == 0);
+  // 300 GB/s in one link are 12 NVLinks.
+  const auto bundle = pair_of("A100", {.kind = LinkKind::NvLink, .unit_bandwidth_Bps = 300e9});
+  CHECK(seen(nccl_comm_for(*bundle, parse_nccl_version("2.28.9")), A::Ring) == Seen{12, 20, 20});
+}

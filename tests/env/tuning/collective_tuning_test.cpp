@@ -1,0 +1,273 @@
+// The environment: what it says is what the simulator says, and the same seed is the same episode.
+#include "env/tuning/collective_tuning.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "env/gym/env_checker.hpp"
+#include "env/tuning/tuning_testing.hpp"
+#include "support/allocations.hpp"
+
+using namespace cclgym;
+using namespace cclgym::test;
+
+namespace {
+
+const std::string kCloud =
+    "{fabric: {name: ndv4, servers: 2}, actions: stock-nccl, noise: cloud-ib, episode: 64, "
+    "workload: {name: sweep, collectives: [allreduce, alltoall], sizes: 1KiB..16MiB x4}";
+
+struct Episode {
+  std::vector<float> observations;
+  std::vector<double> rewards;
+  std::vector<double> infos;
+  friend bool operator==(const Episode&, const Episode&) = default;
+};
+
+Episode play(CollectiveTuningEnv& env, std::uint64_t seed, int steps) {
+  OwnedBuffers buffers(env.spec());
+  const StepBuffers view = buffers.view();
+  Random random(99);
+  std::vector<std::uint8_t> scratch(64);
+  std::vector<std::int32_t> action(env.spec().action_space.size());
+  Episode episode;
+  env.reset(seed, view);
+  for (int i = 0; i < steps; ++i) {
+    sample_legal_action(env, buffers.action_mask, random, scratch, action);
+    const StepOutcome outcome = env.step(action, view);
+    episode.observations.insert(episode.observations.end(), buffers.observation.begin(),
+                                buffers.observation.end());
+    episode.rewards.push_back(outcome.reward);
+    for (const double number : buffers.info) {
+      episode.infos.push_back(std::isnan(number) ? -1 : number);
+    }
+    if (outcome.done()) env.reset(std::nullopt, view);
+  }
+  return episode;
+}
+
+std::string error_of(const std::string& yaml) {
+  try {
+    (void)setup_of(yaml);
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+}  // namespace
+
+TEST_CASE("a step takes as long as the timer says, times the noise of the call") {
+  CollectiveTuningEnv env(setup_of(kCloud + ", oracle: true}"));
+  OwnedBuffers buffers(env.spec());
+  const StepBuffers view = buffers.view();
+  CallTimer timer(env.setup().site, std::size_t{0});
+  TuningOracle oracle(env.setup().actions, timer);
+  Random random(1);
+  std::vector<std::uint8_t> scratch(64);
+  std::vector<std::int32_t> action(env.spec().action_space.size());
+  env.reset(3, view);
+  const auto info = [&](const char* name) { return buffers.info[info_index(env.spec(), name)]; };
+  for (int i = 0; i < 60; ++i) {
+    const WorkloadCall next = env.next_call();
+    const std::size_t regime = env.chain().regime();
+    const double factor = env.chain().factor();
+    const std::size_t condition = env.setup().condition_of[regime];
+    sample_legal_action(env, buffers.action_mask, random, scratch, action);
+    const StepOutcome outcome = env.step(action, view);
+    const double time_s = oracle.time(next.call, action, condition).time_s;
+    CHECK(info("time_us") == time_s * factor * 1e6);
+    CHECK(info("expected_us") == oracle.time(next.call, action).time_s * 1e6);
+    CHECK(info("regime") == static_cast<double>(regime));
+    CHECK(info("oracle_time_us") == oracle.best(next.call, condition).time_s * factor * 1e6);
+    CHECK(info("oracle_time_us") <= info("time_us"));
+    CHECK(info("oracle_time_us") <= info("default_time_us"));
+    CHECK(outcome.reward == Approx(std::log(info("default_time_us") / info("time_us"))));
+    CHECK(outcome.truncated == (i == 63));
+  }
+}
+
+TEST_CASE("same seed, same bits; another seed, another episode; with or without a cache") {
+  CollectiveTuningEnv env(setup_of(kCloud + "}"));
+  CollectiveTuningEnv uncached(setup_of(kCloud + ", cache: 0}"));
+  const Episode first = play(env, 5, 150);
+  CHECK(play(env, 5, 150) == first);
+  CHECK(play(uncached, 5, 150) == first);
+  CHECK_FALSE(play(env, 6, 150) == first);
+}
+
+TEST_CASE("the hidden state does not depend on what is done") {
+  CollectiveTuningEnv env(setup_of(kCloud + "}"));
+  OwnedBuffers buffers(env.spec());
+  const StepBuffers view = buffers.view();
+  std::vector<std::vector<double>> hidden;
+  for (const std::int32_t protocol : {0, 2}) {
+    auto& seen = hidden.emplace_back();
+    env.reset(8, view);
+    for (int i = 0; i < 64; ++i) {
+      seen.push_back(static_cast<double>(env.chain().regime()));
+      seen.push_back(env.chain().factor());
+      seen.push_back(static_cast<double>(env.next_call().call.bytes));
+      // Naive for AllToAll, ring for AllReduce, whichever the collective is.
+      std::vector<std::int32_t> action;
+      for (const auto kind : {env.next_call().call.collective}) {
+        const auto all = env.setup().actions->legal_actions(kind);
+        for (std::size_t row = 0; row < all.size(); row += 3) {
+          if (all[row] != 0 && all[row + 1] == protocol)
+            action = {all[row], protocol, all[row + 2]};
+        }
+      }
+      env.step(action, view);
+    }
+  }
+  CHECK(hidden[0] == hidden[1]);
+}
+
+TEST_CASE("regimes come as often, and last as long, as they say") {
+  NoiseRegimes regimes = read_noise_regimes(parse_yaml("cloud-ib", "test.yaml"));
+  REQUIRE(regimes.regimes.size() == 4);
+  RegimeChain chain(regimes);
+  Random random(7);
+  chain.start(random);
+  std::vector<double> calls(4, 0);
+  std::vector<double> visits(4, 0);
+  std::size_t before = 4;
+  for (int i = 0; i < 2'000'000; ++i) {
+    calls[chain.regime()] += 1;
+    if (chain.regime() != before) visits[chain.regime()] += 1;
+    before = chain.regime();
+    chain.advance(random);
+  }
+  for (std::size_t regime = 0; regime < 4; ++regime) {
+    CHECK(calls[regime] / visits[regime] ==
+          Approx(regimes.regimes[regime].mean_calls).epsilon(0.1));
+  }
+}
+
+TEST_CASE("observations stay within their bounds, and tell the machines apart") {
+  std::set<std::vector<float>> machines;
+  for (const std::string fabric :
+       {"dgx1", "ndv4", "dgx2", "z52", "{name: ndv4, servers: 2}", "{name: dgx2, servers: 2}",
+        "{name: frontier, servers: 2}", "{name: perlmutter, servers: 2}", "hgx-h100"}) {
+    CAPTURE(fabric);
+    CollectiveTuningEnv env(setup_of("{fabric: " + fabric +
+                                     ", actions: stock-nccl, workload: "
+                                     "{name: curriculum, collectives: [allreduce, alltoall], most: "
+                                     "1MiB}}"));
+    OwnedBuffers buffers(env.spec());
+    const StepBuffers view = buffers.view();
+    Random random(1);
+    std::vector<std::uint8_t> scratch(64);
+    std::vector<std::int32_t> action(env.spec().action_space.size());
+    env.reset(1, view);
+    for (int i = 0; i < 20; ++i) {
+      REQUIRE(env.spec().observation_space.contains(std::span<const float>(buffers.observation)));
+      sample_legal_action(env, buffers.action_mask, random, scratch, action);
+      env.step(action, view);
+    }
+    machines.insert({buffers.observation.begin(), buffers.observation.begin() + 16});
+  }
+  CHECK(machines.size() == 9);
+}
+
+TEST_CASE("features have names of their own, a unit and a source") {
+  CollectiveTuningEnv env(setup_of(kCloud + "}"));
+  std::set<std::string> names;
+  for (const TuningFeature& feature : env.observation().features()) {
+    CHECK(names.insert(feature.name).second);
+    CHECK_FALSE(feature.unit.empty());
+    CHECK_FALSE(feature.source.empty());
+    CHECK(feature.low < feature.high);
+  }
+}
+
+TEST_CASE("variance on the network is seen as sharing it") {
+  CollectiveTuningEnv env(setup_of(
+      "{fabric: {name: ndv4, servers: 2}, actions: stock-nccl, episode: 0, noise: {name: loud, "
+      "measurement: {sigma: 0.4}, regimes: [{noise: none}]}, workload: ddp-resnet-50}"));
+  CollectiveTuningEnv quiet(
+      setup_of("{fabric: {name: ndv4, servers: 2}, actions: stock-nccl, workload: ddp-resnet-50}"));
+  for (CollectiveTuningEnv* one : {&env, &quiet}) {
+    OwnedBuffers buffers(one->spec());
+    const StepBuffers view = buffers.view();
+    one->reset(1, view);
+    const std::vector<std::int32_t> action(one->spec().action_space.size(), 0);
+    for (int i = 0; i < 20; ++i) one->step(action, view);
+    CHECK(one->observation().shared_network() == (one == &env));
+  }
+}
+
+TEST_CASE("a warm step does not allocate") {
+  CollectiveTuningEnv env(setup_of(
+      "{fabric: {name: ndv4, servers: 2}, actions: stock-nccl, noise: cloud-ib, reward: tail, "
+      "episode: 100, workload: {name: sweep, sizes: [1MiB, 4MiB, 16MiB]}}"));
+  OwnedBuffers buffers(env.spec());
+  const StepBuffers view = buffers.view();
+  const std::vector<std::int32_t> action(env.spec().action_space.size(), 0);
+  const auto run = [&](int steps) {
+    for (int i = 0; i < steps; ++i) {
+      if (env.step(action, view).done()) env.reset(std::nullopt, view);
+    }
+  };
+  for (const std::string regime : {"0", "1", "2", "3"}) {
+    env.reset(1, parse_yaml("{regime: " + regime + "}", "options"), view);
+    run(20);
+  }
+  env.reset(1, view);
+  run(100);
+  const long before = allocations();
+  run(5000);
+  CHECK(allocations() == before);
+}
+
+TEST_CASE("an illegal action is refused, and changes nothing") {
+  CollectiveTuningEnv env(
+      setup_of("{fabric: ndv4, actions: stock-nccl, workload: {name: sweep, "
+               "collectives: alltoall, sizes: [1MiB]}}"));
+  OwnedBuffers buffers(env.spec());
+  const StepBuffers view = buffers.view();
+  env.reset(1, view);
+  const auto& levels = env.setup().actions->levels(Knob::Algorithm);
+  const auto ring = static_cast<std::int32_t>(std::ranges::find(levels, "ring") - levels.begin());
+  CHECK_THROWS_AS(env.step(std::vector<std::int32_t>{ring, 0, 0}, view), InvalidAction);
+  CHECK_THROWS_AS(env.step(std::vector<std::int32_t>{0, 0, 1}, view), InvalidAction);
+  CHECK_NOTHROW(env.step(std::vector<std::int32_t>{0, 0, 0}, view));
+}
+
+TEST_CASE("an episode may stay in one regime") {
+  CollectiveTuningEnv env(setup_of(kCloud + "}"));
+  OwnedBuffers buffers(env.spec());
+  const StepBuffers view = buffers.view();
+  const std::vector<std::int32_t> action(env.spec().action_space.size(), 0);
+  env.reset(1, parse_yaml("{regime: 2}", "options"), view);
+  for (int i = 0; i < 64; ++i) {
+    CHECK(env.chain().regime() == 2);
+    env.step(action, view);
+  }
+  CHECK_THROWS_AS(env.reset(1, parse_yaml("{regime: 4}", "options"), view), UserError);
+  CHECK_THROWS_AS(env.reset(1, parse_yaml("{regimes: 1}", "options"), view), UserError);
+}
+
+TEST_CASE("mistakes in the options are told with their place") {
+  CHECK(error_of("{fabrik: dgx1}").find("test.yaml:1:2:") == 0);
+  CHECK(error_of("{fabric: dgx3}").find("test.yaml:1:10:") == 0);
+  CHECK(error_of("{actions: stock}").find("test.yaml:1:11:") == 0);
+  CHECK(error_of("{tuners: nccl-defualt}").find("test.yaml:1:12:") == 0);
+  for (const char* release : {"9.9", "2.9", "foo"}) {
+    const std::string mistake =
+        error_of("{fabric: dgx1, tuners: ['nccl-default:" + std::string(release) + "']}");
+    INFO(mistake);
+    CHECK(mistake.find("test.yaml:1:26:") == 0);
+  }
+  CHECK(error_of("{reward: speed}").find("test.yaml:1:10:") == 0);
+  CHECK(error_of("{reward: {name: rolling, window: 0}}").find("test.yaml:1:34:") == 0);
+  CHECK(error_of("{noise: cloud}").find("test.yaml:1:9:") == 0);
+  CHECK(
+      error_of("{noise: {name: a, regimes: [{noise: none, weight: 0}]}}").find("test.yaml:1:51:") ==
+      0);
+  CHECK(error_of("{cost_model: b200}").find("test.yaml") == 0);
+  CHECK(error_of("{episode: -1}").find("test.yaml:1:11:") == 0);
+  CHECK(error_of("{actions: stock-nccl, workload: {name: sweep, collectives: reduce}}") ==
+        "no error");
+}

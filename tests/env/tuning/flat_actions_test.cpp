@@ -1,0 +1,327 @@
+// One number for each action: whatever is drawn under the mask is legal, nothing else is, and each
+// configuration that is legal has a number.
+#include "env/gym/wrappers/flat_actions.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "env/gym/counter_env.hpp"
+#include "env/gym/probe_env.hpp"
+#include "env/tuning/actions/nccl_offer.hpp"
+#include "env/tuning/tuning_testing.hpp"
+#include "topology_models/machines/registry.hpp"
+
+using namespace cclgym;
+using namespace cclgym::test;
+
+namespace {
+
+using Ints = std::vector<std::int32_t>;
+using Mask = std::vector<std::uint8_t>;
+
+constexpr CollectiveKind kAll[] = {
+    CollectiveKind::AllReduce, CollectiveKind::AllGather, CollectiveKind::ReduceScatter,
+    CollectiveKind::Broadcast, CollectiveKind::Reduce,    CollectiveKind::Gather,
+    CollectiveKind::Scatter,   CollectiveKind::AllToAll,  CollectiveKind::AllToNext};
+
+// What the profile has programs for.
+std::vector<CollectiveKind> collectives_of(const std::string& profile) {
+  std::vector<CollectiveKind> kinds;
+  for (const CollectiveKind kind : kAll) {
+    const bool not_tuned = kind == CollectiveKind::Gather || kind == CollectiveKind::Scatter ||
+                           kind == CollectiveKind::AllToNext;
+    if (profile != "openmpi" || !not_tuned) kinds.push_back(kind);
+  }
+  return kinds;
+}
+
+// A call of each of the collectives, again and again.
+std::shared_ptr<const TuningSetup> setup_with(const std::string& fabric, const std::string& profile,
+                                              const std::vector<CollectiveKind>& kinds,
+                                              const std::string& more = "") {
+  std::string calls;
+  for (const CollectiveKind kind : kinds) {
+    calls += std::string(calls.empty() ? "" : ", ") +
+             "{size: 1KiB, collective: " + std::string(to_string(kind)) + "}";
+  }
+  return setup_of("{fabric: " + fabric + ", actions: " + profile + more +
+                  ", episode: 0, workload: {name: trace, calls: [" + calls + "]}}");
+}
+
+// What the actions at `rows` stand for; of those only that `mask` has, unless it is empty.
+std::multiset<Ints> meanings(const TuningActions& actions, CollectiveKind kind,
+                             std::span<const std::int32_t> rows,
+                             std::span<const std::uint8_t> mask) {
+  std::multiset<Ints> all;
+  const std::size_t width = actions.knobs().size();
+  for (std::size_t i = 0; i * width < rows.size(); ++i) {
+    if (!mask.empty() && mask[i] == 0) continue;
+    const auto row = rows.subspan(i * width, width);
+    if (const auto tuner = actions.tuner_of(row)) {
+      all.insert({static_cast<std::int32_t>(*tuner)});
+      continue;
+    }
+    const PlainConfig c = actions.config(kind, row);
+    all.insert({c.program, c.binding, static_cast<std::int32_t>(c.protocol), c.slots, c.channels,
+                c.instances, c.threads, static_cast<std::int32_t>(c.tile_bytes)});
+  }
+  return all;
+}
+
+// Whether the conditional masks lead to an action.
+bool reachable(const TuningActions& actions, CollectiveKind kind,
+               std::span<const std::int32_t> action) {
+  for (std::size_t depth = 0; depth < action.size(); ++depth) {
+    Mask mask(static_cast<std::size_t>(Space(actions.space()).dimensions()[depth].n));
+    actions.conditional_mask(kind, action.first(depth), mask);
+    if (mask[static_cast<std::size_t>(action[depth])] == 0) return false;
+  }
+  return true;
+}
+
+// In an environment with flat actions: two rounds of its calls, each by an action drawn under the
+// mask, which is exact.
+void check_draws(const std::shared_ptr<const TuningSetup>& setup, std::size_t calls) {
+  const TuningActions& actions = *setup->actions;
+  auto made = std::make_unique<CollectiveTuningEnv>(setup);
+  const CollectiveTuningEnv& tuning = *made;
+  FlatActions flat(std::move(made));
+  OwnedBuffers buffers(flat.spec());
+  flat.reset(1, buffers.view());
+  Random random(1);
+  Ints action(1);
+  for (std::size_t i = 0; i < 2 * calls; ++i) {
+    const CollectiveKind kind = tuning.next_call().call.collective;
+    CAPTURE(to_string(kind));
+    const Mask& mask = buffers.action_mask;
+    if (i < calls) {
+      // Each configuration that is legal has one number, and nothing else has.
+      const auto numbered = meanings(actions, kind, *setup->flat_actions->actions(), mask);
+      const auto legal = meanings(actions, kind, actions.legal_actions(kind), {});
+      REQUIRE(std::set<Ints>(numbered.begin(), numbered.end()) ==
+              std::set<Ints>(legal.begin(), legal.end()));
+      REQUIRE(std::set<Ints>(numbered.begin(), numbered.end()).size() == numbered.size());
+    }
+    flat.spec().action_space.sample(random, action, mask);
+    CAPTURE(flat.describe_action(action));
+    REQUIRE(reachable(actions, kind, flat.inner_action(action[0])));
+    REQUIRE_NOTHROW(flat.step(action, buffers.view()));
+    REQUIRE(buffers.info[info_index(flat.spec(), CollectiveTuningEnv::kTime)] > 0);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("FlatActions numbers what is legal in some state, by conditional masks") {
+  FlatActions flat(std::make_unique<CounterEnv>(parse_yaml("{target: 7}", "test")));
+  CHECK(flat.spec().action_space == Space(Discrete{4}));
+  CHECK(flat.spec().name == "Counter-v0");
+  OwnedBuffers buffers(flat.spec());
+  flat.reset(1, parse_yaml("{start: 1}", "test"), buffers.view());
+  CHECK(buffers.action_mask == Mask{1, 1, 1, 1});
+  CHECK(flat.describe_action(Ints{1}) == "[1 2]");
+  CHECK(flat.step(Ints{3}, buffers.view()) == StepOutcome{-1, false, false});
+  CHECK(buffers.info == std::vector<double>{5, 1});
+  // Two remain: 1 x 1, 1 x 2 and 2 x 1 fit; 2 x 2, which both marginal masks allow, does not.
+  CHECK(buffers.action_mask == Mask{1, 1, 1, 0});
+  CHECK_THROWS_AS(flat.step(Ints{3}, buffers.view()), InvalidAction);
+  CHECK_THROWS_AS(flat.step(Ints{4}, buffers.view()), InvalidAction);
+  CHECK(buffers.action_mask == Mask{1, 1, 1, 0});
+  CHECK(flat.step(Ints{0}, buffers.view()).done() == false);
+  CHECK(buffers.action_mask == Mask{1, 0, 0, 0});
+  CHECK(flat.step(Ints{0}, buffers.view()).terminated);
+}
+
+TEST_CASE("FlatActions of an environment without masks, and of itself") {
+  FlatActions once(std::make_unique<ProbeEnv>(std::vector<std::vector<float>>{{0}}));
+  CHECK(once.spec().has_action_mask);
+  OwnedBuffers buffers(once.spec());
+  once.reset(std::nullopt, buffers.view());
+  CHECK(buffers.action_mask == Mask{1, 1, 1});
+  FlatActions twice(std::make_unique<FlatActions>(
+      std::make_unique<CounterEnv>(parse_yaml("{target: 2}", "test"))));
+  OwnedBuffers more(twice.spec());
+  twice.reset(1, parse_yaml("{start: 0}", "test"), more.view());
+  CHECK(more.action_mask == Mask{1, 1, 1, 0});
+  CHECK(twice.describe_action(Ints{2}) == "[2 1]");
+}
+
+// The oracles: the list of the factored actions and their conditional masks, and the simulator,
+// which refuses what does not fit.
+TEST_CASE("flat actions: legal under the mask on every fabric, with every profile and collective") {
+  for (const FabricInfo& fabric : fabric_infos()) {
+    for (const std::string& profile : action_profile_names()) {
+      CAPTURE(fabric.name, profile);
+      const auto kinds = collectives_of(profile);
+      check_draws(setup_with(fabric.name, profile, kinds), kinds.size());
+    }
+  }
+  for (const char* const servers : {"{name: ndv4, servers: 2}", "{name: frontier, servers: 2}",
+                                    "{name: hgx-h100, servers: 2}"}) {
+    CAPTURE(servers);
+    for (const std::string profile : {"stock-nccl", "nccl-2.30"}) {
+      check_draws(setup_with(servers, profile, collectives_of(profile)), std::size(kAll));
+    }
+    check_draws(setup_with(servers, "offline", {CollectiveKind::AllReduce}), 1);
+  }
+}
+
+TEST_CASE("flat actions: numbers of other calls are refused, or carried out by the default") {
+  const std::vector<CollectiveKind> kinds{CollectiveKind::AllReduce, CollectiveKind::AllGather};
+  for (const bool refused : {true, false}) {
+    const auto setup = setup_with("ndv4", "stock-nccl", kinds, refused ? "" : ", illegal: default");
+    FlatActions flat(std::make_unique<CollectiveTuningEnv>(setup));
+    CHECK(flat.spec().refuses_illegal_actions == refused);
+    OwnedBuffers buffers(flat.spec());
+    flat.reset(1, buffers.view());
+    const auto first_illegal = std::ranges::find(buffers.action_mask, 0);
+    REQUIRE(first_illegal != buffers.action_mask.end());
+    const Ints action{static_cast<std::int32_t>(first_illegal - buffers.action_mask.begin())};
+    if (refused) {
+      CHECK_THROWS_AS(flat.step(action, buffers.view()), InvalidAction);
+      continue;
+    }
+    const auto info = [&](const char* name) { return buffers.info[info_index(flat.spec(), name)]; };
+    CHECK(flat.step(action, buffers.view()).reward == 0);
+    CHECK(info(CollectiveTuningEnv::kIllegal) == 1);
+    CHECK(info(CollectiveTuningEnv::kTime) == info(CollectiveTuningEnv::kDefault));
+    CHECK(flat.step(Ints{0}, buffers.view()).reward == 0);  // nccl-default itself
+    CHECK(info(CollectiveTuningEnv::kIllegal) == 0);
+  }
+}
+
+TEST_CASE("knobs: only levels that are named") {
+  const auto setup = setup_with("ndv4", "offline", {CollectiveKind::AllReduce},
+                                ", knobs: {algorithm: [nccl-default, ring, all-pairs], threads: "
+                                "nccl, chunk: [protocol, 128KiB], channels: [8, 16]}");
+  const TuningActions& actions = *setup->actions;
+  const auto all = actions.legal_actions(CollectiveKind::AllReduce);
+  std::set<std::string> seen;
+  for (std::size_t i = 0; i < all.size(); i += kKnobs) {
+    const auto row = all.subspan(i, kKnobs);
+    seen.insert(actions.describe(row.first(1)));
+    if (actions.tuner_of(row)) continue;
+    const PlainConfig config = actions.config(CollectiveKind::AllReduce, row);
+    CHECK((config.channels == 8 || config.channels == 16));
+    CHECK(config.threads >= 512);
+    CHECK((row[6] == 0 || row[6] == 3));  // chunk
+  }
+  CHECK(seen == std::set<std::string>{"nccl-default", "ring", "all-pairs"});
+  const auto error = [](const std::string& more) {
+    try {
+      (void)setup_with("ndv4", "stock-nccl", {CollectiveKind::AllReduce}, more);
+    } catch (const UserError& thrown) {
+      return std::string(thrown.what());
+    }
+    return std::string("nothing thrown");
+  };
+  CHECK(error(", knobs: {thread: 64}").find("unknown knob 'thread'") != std::string::npos);
+  CHECK(error(", knobs: {protocol: [LL, Sinple]}")
+            .find("unknown level of protocol 'Sinple'; expected one of LL, LL128, Simple (did you "
+                  "mean 'Simple'?)") != std::string::npos);
+  CHECK(error(", knobs: {protocol: []}").find("left without a level") != std::string::npos);
+  CHECK(error(", knobs: {algorithm: pat}").find("no action of profile stock-nccl") !=
+        std::string::npos);
+}
+
+TEST_CASE("legal: nccl leaves what NCCL has on the machine") {
+  const auto has = [](const std::string& fabric, CollectiveKind kind, const std::string& version) {
+    const auto setup = setup_with(fabric, "stock-nccl", {kind},
+                                  ", legal: nccl, tuners: ['nccl-default" + version + "']");
+    const TuningActions& actions = *setup->actions;
+    std::set<std::string> found;
+    const auto all = actions.legal_actions(kind);
+    for (std::size_t i = 0; i < all.size(); i += 3) {
+      if (!actions.tuner_of(all.subspan(i, 3))) found.insert(actions.describe(all.subspan(i, 2)));
+    }
+    return found;
+  };
+  using Names = std::set<std::string>;
+  const Names ring{"ring LL", "ring LL128", "ring Simple"};
+  // NCCL 2.30: PAT with one GPU a server alone, and Simple alone; Broadcast along rings alone;
+  // LL128 not on Slingshot; sends with LL inside a server alone (src/graph/tuning.cc,
+  // src/enqueue.cc).
+  CHECK(has("{name: ndv4, servers: 2}", CollectiveKind::AllGather, "") == ring);
+  CHECK(has("ndv4", CollectiveKind::Broadcast, "") == ring);
+  CHECK(has("{name: ndv4, servers: 2}", CollectiveKind::AllToAll, "") == Names{"naive Simple"});
+  CHECK(has("ndv4", CollectiveKind::AllToAll, "") == Names{"naive LL", "naive Simple"});
+  CHECK(has("ndv4", CollectiveKind::AllToAll, ":2.8.4") == Names{"naive Simple"});
+  const std::string alone = "{name: ndv4, servers: 4, gpus_per_server: 1}";
+  CHECK(has(alone, CollectiveKind::AllGather, "").count("pat Simple") == 1);
+  CHECK(has(alone, CollectiveKind::AllGather, "").count("pat LL") == 0);
+  CHECK(has(alone, CollectiveKind::AllGather, ":2.18").count("pat Simple") == 0);
+  const Names hopper = has("hgx-h100", CollectiveKind::AllReduce, "");
+  CHECK(hopper.count("nvls Simple") == 1);
+  CHECK(hopper.count("nvls LL") == 0);
+  CHECK(has("{name: perlmutter, servers: 2}", CollectiveKind::AllReduce, "").count("ring LL128") ==
+        0);
+  const auto error = [](const std::string& fabric, const std::string& profile) {
+    try {
+      (void)setup_with(fabric, profile, {CollectiveKind::AllReduce}, ", legal: nccl");
+    } catch (const UserError& thrown) {
+      return std::string(thrown.what());
+    }
+    return std::string("nothing thrown");
+  };
+  CHECK(error("frontier", "stock-nccl").find("test.yaml:1:") == 0);
+  CHECK(error("frontier", "stock-nccl").find("what NCCL has there is not known") !=
+        std::string::npos);
+  CHECK(error("ndv4", "offline").find("is known for stock-nccl and nccl-2.30") !=
+        std::string::npos);
+  // Sends are not put together, nor is anything that NCCL has no algorithm for.
+  const auto fabric = make_fabric({.name = "ndv4", .servers = 2});
+  const NcclOffer offer(kNewestNccl, *fabric);
+  CHECK(offer.has(CollectiveKind::AllToAll, "naive", Protocol::Simple));
+  CHECK_FALSE(offer.has(CollectiveKind::AllToAll, "two-step-composed", Protocol::Simple));
+  CHECK_FALSE(offer.has(CollectiveKind::AllReduce, "all-pairs", Protocol::Simple));
+  // What NCCL chooses by itself is among what it has.
+  const auto setup = setup_with("{name: ndv4, servers: 2}", "stock-nccl",
+                                {CollectiveKind::AllReduce}, ", legal: nccl");
+  for (std::uint64_t bytes = 1024; bytes <= std::uint64_t{1} << 30; bytes *= 8) {
+    const PlainConfig config =
+        setup->actions->choose(0, {.collective = CollectiveKind::AllReduce, .bytes = bytes});
+    const std::string name =
+        full_config(config).algorithm + " " + std::string(to_string(config.protocol));
+    CHECK(has("{name: ndv4, servers: 2}", CollectiveKind::AllReduce, "").count(name) == 1);
+  }
+}
+
+TEST_CASE("the message about an illegal action names the knob, and what it may be") {
+  const auto setup = setup_with("{name: ndv4, servers: 4, gpus_per_server: 1}", "nccl-2.30",
+                                {CollectiveKind::AllGather}, ", legal: nccl");
+  const TuningActions& actions = *setup->actions;
+  const auto action = [&](std::vector<std::string> names) {
+    Ints values;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const auto& levels = actions.levels(actions.knobs()[i]);
+      values.push_back(
+          static_cast<std::int32_t>(std::ranges::find(levels, names[i]) - levels.begin()));
+    }
+    return values;
+  };
+  const auto misfit = [&](std::vector<std::string> names) {
+    return actions.misfit(CollectiveKind::AllGather, action(std::move(names)));
+  };
+  CHECK(misfit({"pat", "Simple", "1", "protocol"}) == "");
+  CHECK(misfit({"pat", "LL", "1", "protocol"}) == "protocol LL: 'pat' has Simple alone");
+  CHECK(misfit({"tree", "LL", "1", "protocol"}) ==
+        "algorithm tree: allgather has nccl-default, ring or pat");
+  CHECK(misfit({"nccl-default", "LL", "2", "protocol"}) ==
+        "channels 2: 'nccl-default' has 1 alone");
+  CHECK(misfit({"ring", "LL", "2", "whole"}) ==
+        "chunk whole: 'ring LL channels=2' has protocol, 32KiB or 128KiB");
+  CHECK(actions.misfit(CollectiveKind::AllToAll, action({"ring", "LL", "1", "protocol"})) ==
+        "nothing carries out alltoall");
+  CollectiveTuningEnv env(setup);
+  OwnedBuffers buffers(env.spec());
+  env.reset(1, buffers.view());
+  std::string message;
+  try {
+    env.step(action({"pat", "LL", "1", "protocol"}), buffers.view());
+  } catch (const InvalidAction& error) {
+    message = error.what();
+  }
+  CHECK(message ==
+        "CollectiveTuning-v0: 'pat LL' is not legal for allgather on ndv4 servers=4 "
+        "gpus_per_server=1: protocol LL: 'pat' has Simple alone");
+}

@@ -1,0 +1,260 @@
+// Actions: every legal one simulates, masks say exactly which are legal, and both ways of a
+// configuration agree.
+#include "env/tuning/actions/tuning_action.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "env/tuning/tuning_testing.hpp"
+#include "sim/tuners/openmpi_algorithms.hpp"
+
+using namespace cclgym;
+using namespace cclgym::test;
+
+namespace {
+
+const char* const kMachines[] = {
+    "{fabric: dgx1, actions: offline, ",
+    "{fabric: {name: ndv4, servers: 2}, actions: offline, ",
+    "{fabric: ndv4, actions: stock-nccl, ",
+    "{fabric: z52, actions: nccl-2.30, ",
+    "{fabric: {name: frontier, servers: 2}, actions: offline, ",
+    "{fabric: {name: ring, gpus: 6}, actions: offline, cost_model: hockney, ",
+};
+
+}  // namespace
+
+TEST_CASE("every legal action simulates") {
+  for (const char* const text : kMachines) {
+    CAPTURE(text);
+    const auto setup = setup_of(text + kAllCollectives + "}");
+    CallTimer timer(setup->site, std::size_t{0});
+    TuningOracle oracle(setup->actions, timer);
+    Random random(1);
+    for (int i = 0; i < 80; ++i) {
+      const Call call = random_call(random, setup->fabric.ranks, 18);
+      const std::vector<std::int32_t> action =
+          random_action(random, *setup->actions, call.collective);
+      CAPTURE(setup->actions->describe(action), to_string(call.collective), call.bytes);
+      const PlainConfig plain = oracle.config(call, action);
+      const Config config = full_config(plain);
+      const Fabric& fabric = *setup->site->fabrics[plain.binding];
+      REQUIRE(config_misfit(call, config, fabric.ranks()).empty());
+      REQUIRE(resident_misfit(call, config, fabric, setup->site->cost_model).empty());
+      REQUIRE(oracle.time(call, action).time_s > 0);
+    }
+  }
+}
+
+TEST_CASE("what is not legal does not fit, or is another name of what is") {
+  const auto setup = setup_of("{fabric: dgx1, actions: offline, " + kAllCollectives + "}");
+  const TuningActions& actions = *setup->actions;
+  const Space space(actions.space());
+  Random random(2);
+  std::vector<std::int32_t> action(space.size());
+  int legal = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    space.sample(random, action);
+    for (const CollectiveKind kind : kTuned) {
+      const auto all = actions.legal_actions(kind);
+      const std::size_t n = action.size();
+      bool listed = false;
+      // The list is sorted.
+      std::size_t low = 0;
+      std::size_t high = all.size() / n;
+      while (low < high) {
+        const std::size_t middle = (low + high) / 2;
+        const auto row = all.subspan(middle * n, n);
+        if (std::ranges::equal(row, action)) listed = true;
+        if (std::ranges::lexicographical_compare(row, action)) {
+          low = middle + 1;
+        } else {
+          high = middle;
+        }
+      }
+      REQUIRE(actions.legal(kind, action) == listed);
+      legal += listed ? 1 : 0;
+    }
+  }
+  CHECK(legal > 0);
+}
+
+TEST_CASE("conditional masks lead to legal actions, and to all of them") {
+  const auto setup =
+      setup_of("{fabric: {name: ndv4, servers: 2}, actions: offline, " + kAllCollectives + "}");
+  const TuningActions& actions = *setup->actions;
+  const Space space(actions.space());
+  for (const CollectiveKind kind : kTuned) {
+    CAPTURE(to_string(kind));
+    // Counts what the masks allow, prefix by prefix.
+    std::vector<std::int32_t> prefix;
+    std::vector<std::uint8_t> marginal(space.mask_size(), 0);
+    const auto count = [&](const auto& self) -> std::size_t {
+      if (prefix.size() == space.size()) return actions.legal(kind, prefix) ? 1 : 0;
+      const std::size_t depth = prefix.size();
+      std::vector<std::uint8_t> mask(static_cast<std::size_t>(space.dimensions()[depth].n));
+      actions.conditional_mask(kind, prefix, mask);
+      std::size_t found = 0;
+      for (std::size_t value = 0; value < mask.size(); ++value) {
+        if (mask[value] == 0) continue;
+        marginal[space.mask_offset(depth) + value] = 1;
+        prefix.push_back(static_cast<std::int32_t>(value));
+        found += self(self);
+        prefix.pop_back();
+      }
+      return found;
+    };
+    CHECK(count(count) == actions.legal_count(kind));
+    std::vector<std::uint8_t> written(space.mask_size());
+    actions.mask(kind, written);
+    CHECK(written == marginal);
+    CHECK_NOTHROW(space.check_mask(written));
+    // After a prefix that is not legal nothing is.
+    std::vector<std::uint8_t> nothing(static_cast<std::size_t>(space.dimensions()[1].n), 7);
+    const std::vector<std::int32_t> beyond{space.dimensions()[0].n};
+    actions.conditional_mask(kind, beyond, nothing);
+    CHECK(std::accumulate(nothing.begin(), nothing.end(), 0) == 0);
+  }
+}
+
+TEST_CASE("an action stands for one configuration, which names it again") {
+  const auto setup = setup_of("{fabric: ndv4, actions: nccl-2.30, " + kAllCollectives + "}");
+  const TuningActions& actions = *setup->actions;
+  for (const CollectiveKind kind : kTuned) {
+    const auto all = actions.legal_actions(kind);
+    const std::size_t n = actions.knobs().size();
+    for (std::size_t i = 0; i < all.size(); i += n) {
+      const auto action = all.subspan(i, n);
+      if (actions.tuner_of(action)) continue;
+      const PlainConfig config = actions.config(kind, action);
+      CHECK(plain_config(full_config(config), config.binding) == config);
+      const auto back = actions.action_of(kind, config);
+      REQUIRE(back);
+      CHECK(actions.config(kind, *back) == config);
+    }
+  }
+}
+
+TEST_CASE("profiles have the knobs of where they run") {
+  const auto knobs = [](const std::string& profile) {
+    return setup_of("{fabric: ndv4, actions: " + profile + ", " + kAllCollectives + "}")
+        ->actions->knobs();
+  };
+  CHECK(knobs("stock-nccl") == std::vector<Knob>{Knob::Algorithm, Knob::Protocol, Knob::Channels});
+  CHECK(knobs("nccl-2.30") ==
+        std::vector<Knob>{Knob::Algorithm, Knob::Protocol, Knob::Channels, Knob::Chunk});
+  CHECK(knobs("offline").size() == kKnobs);
+  // The space is the same on every machine.
+  const auto space = [](const std::string& fabric) {
+    return setup_of("{fabric: " + fabric + ", actions: offline, " + kAllCollectives + "}")
+        ->actions->space();
+  };
+  CHECK(space("dgx1") == space("{name: frontier, servers: 2}"));
+}
+
+TEST_CASE("openmpi: OpenMPI's algorithms, and segments where it takes them") {
+  const auto setup = setup_of(
+      "{fabric: {name: ethernet, servers: 6}, actions: openmpi, workload: {name: sweep, "
+      "collectives: [allreduce, allgather, broadcast, alltoall]}}");
+  const TuningActions& actions = *setup->actions;
+  CHECK(actions.profile() == ActionProfile::OpenMpi);
+  CHECK(actions.knobs() == std::vector<Knob>{Knob::Algorithm, Knob::Chunk});
+  CHECK(actions.levels(Knob::Algorithm).front() == "openmpi-default");
+  CHECK(actions.levels(Knob::Chunk) ==
+        std::vector<std::string>{"whole", "32KiB", "128KiB", "512KiB", "2MiB"});
+  const auto all = [&](CollectiveKind collective) {
+    std::vector<std::string> texts;
+    const auto legal = actions.legal_actions(collective);
+    for (std::size_t i = 0; i < legal.size(); i += 2) {
+      texts.push_back(actions.describe(legal.subspan(i, 2)));
+      if (actions.tuner_of(legal.subspan(i, 2))) continue;
+      const Config config = full_config(actions.config(collective, legal.subspan(i, 2)));
+      CHECK(config == Config{.algorithm = config.algorithm, .tile_bytes = config.tile_bytes});
+      CHECK(find_openmpi_algorithm(collective, config.algorithm, config.tile_bytes) != nullptr);
+    }
+    return texts;
+  };
+  // Six ranks: no recursive doubling.
+  CHECK(all(CollectiveKind::AllReduce) ==
+        std::vector<std::string>{"openmpi-default", "linear", "ring", "ring chunk=32KiB",
+                                 "ring chunk=128KiB", "ring chunk=512KiB", "ring chunk=2MiB"});
+  CHECK(all(CollectiveKind::AllToAll) ==
+        std::vector<std::string>{"openmpi-default", "bruck", "naive", "pairwise"});
+  CHECK(all(CollectiveKind::Broadcast).size() == 1 + 1 + 5 * 5 + 1);
+  CHECK(actions.legal_count(CollectiveKind::Reduce) == 0);  // not called
+  const Call call{.collective = CollectiveKind::Broadcast, .bytes = 1 << 20};
+  CHECK(full_config(actions.reference(call)).algorithm == "pipeline");
+  CallTimer timer(setup->site, std::size_t{0});
+  TuningOracle oracle(setup->actions, timer);
+  const auto legal = actions.legal_actions(call.collective);
+  for (std::size_t i = 0; i < legal.size(); i += 2) {
+    CAPTURE(actions.describe(legal.subspan(i, 2)));
+    REQUIRE(oracle.time(call, legal.subspan(i, 2)).time_s > 0);
+  }
+  // A tuner that is named takes its place.
+  const auto named = setup_of(
+      "{fabric: {name: ethernet, servers: 6}, actions: openmpi, tuners: [openmpi-default:4.1], "
+      "workload: {name: sweep, collectives: [allreduce]}}");
+  CHECK(named->actions->levels(Knob::Algorithm).front() == "openmpi-default:4.1");
+}
+
+TEST_CASE("hierarchical programs and NIC bindings need several servers; copies an interpreter") {
+  const auto uses = [](const std::string& fabric, Knob knob) {
+    const auto setup =
+        setup_of("{fabric: " + fabric + ", actions: offline, " + kAllCollectives + "}");
+    const Space space(setup->actions->space());
+    std::vector<std::uint8_t> mask(space.mask_size());
+    setup->actions->mask(CollectiveKind::AllReduce, mask);
+    const std::size_t offset = space.mask_offset(static_cast<std::size_t>(knob));
+    const auto levels =
+        static_cast<std::size_t>(space.dimensions()[static_cast<std::size_t>(knob)].n);
+    return std::accumulate(mask.begin() + static_cast<std::ptrdiff_t>(offset),
+                           mask.begin() + static_cast<std::ptrdiff_t>(offset + levels), 0);
+  };
+  CHECK(uses("ndv4", Knob::Inter) == 1);
+  CHECK(uses("{name: ndv4, servers: 2}", Knob::Inter) == 4);
+  CHECK(uses("{name: frontier, servers: 1}", Knob::Nic) == 1);
+  CHECK(uses("{name: frontier, servers: 2}", Knob::Nic) == 3);
+  const auto setup = setup_of("{fabric: ndv4, actions: offline, " + kAllCollectives + "}");
+  const auto all = setup->actions->legal_actions(CollectiveKind::AllReduce);
+  for (std::size_t i = 0; i < all.size(); i += kKnobs) {
+    const auto action = all.subspan(i, kKnobs);
+    if (setup->actions->tuner_of(action)) continue;
+    const PlainConfig config = setup->actions->config(CollectiveKind::AllReduce, action);
+    const AlgorithmInfo& info = algorithm_infos()[config.program];
+    REQUIRE((info.runtime == Runtime::Interpreter || config.instances == 1));
+    REQUIRE(config.channels * config.instances <= 32);
+  }
+}
+
+TEST_CASE("the oracle is at least as good as anything legal, and finds what it says") {
+  const auto setup = setup_of("{fabric: dgx1, actions: stock-nccl, " + kAllCollectives + "}");
+  CallTimer timer(setup->site);
+  TuningOracle oracle(setup->actions, timer);
+  for (const std::uint64_t bytes : {std::uint64_t{4096}, std::uint64_t{1} << 20}) {
+    const Call call{.collective = CollectiveKind::AllReduce, .bytes = bytes};
+    const BestAction best = oracle.best(call);
+    std::vector<double> times(setup->actions->legal_count(call.collective));
+    oracle.all_times(call, times);
+    CHECK(best.time_s == *std::ranges::min_element(times));
+    CHECK(times[best.index] == best.time_s);
+    CHECK(best.time_s <= timer.time(call, oracle.reference(call)).time_s);
+  }
+}
+
+TEST_CASE("where NCCL does not run, its default choice is no action, and a rule is the reference") {
+  const auto setup = setup_of("{fabric: {name: frontier, servers: 2}, actions: stock-nccl, " +
+                              kAllCollectives + "}");
+  std::vector<std::uint8_t> mask(Space(setup->actions->space()).mask_size());
+  setup->actions->mask(CollectiveKind::AllReduce, mask);
+  CHECK(mask[0] == 0);
+  const auto reference = [&](std::uint64_t bytes) {
+    return full_config(
+        setup->actions->reference({.collective = CollectiveKind::AllReduce, .bytes = bytes}));
+  };
+  CHECK(reference(1024).algorithm == "tree");
+  CHECK(reference(1024).protocol == Protocol::LL);
+  CHECK(reference(64 << 10).protocol == Protocol::LL128);
+  CHECK(reference(64 << 20).algorithm == "ring");
+  CHECK(reference(64 << 20).protocol == Protocol::Simple);
+}

@@ -1,0 +1,132 @@
+// docs/collective-tuning.md against the records that the environment is made of.
+// With CCLGYM_UPDATE_DOCS=1 in the environment, the test writes the tables into the page.
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "env/tuning/tuning_testing.hpp"
+#include "topology_models/machines/registry.hpp"
+
+using namespace cclgym;
+using namespace cclgym::test;
+
+namespace {
+
+const std::string kPage = CCLGYM_SOURCE_DIR "/docs/collective-tuning.md";
+
+std::string page() {
+  std::ifstream file(kPage);
+  REQUIRE(file.good());
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// The page with a table put between the marks of its name.
+std::string with_table(const std::string& text, const std::string& name, const std::string& table) {
+  const std::string begin = "<!-- begin generated: " + name + " -->\n";
+  const std::size_t from = text.find(begin);
+  REQUIRE(from != std::string::npos);
+  const std::size_t to = text.find("<!-- end generated -->", from);
+  REQUIRE(to != std::string::npos);
+  return text.substr(0, from) + begin + table + text.substr(to);
+}
+
+std::string feature_table() {
+  const CollectiveTuningEnv env(
+      setup_of("{fabric: ndv4, actions: offline, window: 1, workload: ddp-resnet-50}"));
+  std::ostringstream table;
+  table << "| feature | unit | range | source |\n| --- | --- | --- | --- |\n";
+  for (const TuningFeature& feature : env.observation().features()) {
+    table << "| `" << feature.name << "` | " << feature.unit << " | " << feature.low << " .. "
+          << feature.high << " | " << feature.source << " |\n";
+  }
+  return table.str();
+}
+
+// "43 / 85": how many flat actions there are for AllReduce and for all collectives; "-": none.
+std::string counts(const CollectiveTuningEnv& env, ActionProfile profile, bool as_nccl) {
+  try {
+    const TuningActions actions(
+        env.setup().site,
+        {.profile = profile, .tuners = default_tuners(profile), .as_nccl = as_nccl});
+    const FlatTuningActions flat(actions);
+    const auto mask = flat.mask(CollectiveKind::AllReduce);
+    return std::to_string(std::ranges::count(mask, 1)) + " / " + std::to_string(flat.count());
+  } catch (const UserError&) {
+    return "-";
+  }
+}
+
+std::string flat_action_table() {
+  std::vector<std::string> fabrics;
+  for (const FabricInfo& info : fabric_infos()) fabrics.push_back(info.name);
+  for (const std::string name : {"ndv4", "hgx-h100", "frontier"}) {
+    fabrics.push_back("{name: " + name + ", servers: 2}");
+  }
+  std::ostringstream table;
+  table << "| fabric | GPUs | `stock-nccl` | with `legal: nccl` | `nccl-2.30` | with `legal: nccl` "
+           "| `offline` | `openmpi` |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n";
+  for (const std::string& fabric : fabrics) {
+    const CollectiveTuningEnv env(setup_of("{fabric: " + fabric + ", actions: stock-nccl}"));
+    table << "| `" << env.setup().fabric_label << "` | " << env.setup().fabric.ranks << " | "
+          << counts(env, ActionProfile::StockNccl, false) << " | "
+          << counts(env, ActionProfile::StockNccl, true) << " | "
+          << counts(env, ActionProfile::Nccl230, false) << " | "
+          << counts(env, ActionProfile::Nccl230, true) << " | "
+          << counts(env, ActionProfile::Offline, false) << " | "
+          << counts(env, ActionProfile::OpenMpi, false) << " |\n";
+  }
+  return table.str();
+}
+
+}  // namespace
+
+TEST_CASE("docs/collective-tuning.md has the tables of the records") {
+  std::string expected = page();
+  expected = with_table(expected, "collective-tuning", markdown_table(collective_tuning_options()));
+  expected = with_table(expected, "workload", markdown_table(workload_options()));
+  expected = with_table(expected, "trace-call", markdown_table(trace_call_options()));
+  expected = with_table(expected, "regimes", markdown_table(regimes_options()));
+  expected = with_table(expected, "regime", markdown_table(regime_options()));
+  expected = with_table(expected, "measurement", markdown_table(measurement_options()));
+  expected = with_table(expected, "reward", markdown_table(reward_options()));
+  expected = with_table(expected, "features", feature_table());
+  expected = with_table(expected, "flat-actions", flat_action_table());
+  if (std::getenv("CCLGYM_UPDATE_DOCS") != nullptr) std::ofstream(kPage) << expected;
+  INFO("CCLGYM_UPDATE_DOCS=1 build/tests/env/test_env writes the page");
+  CHECK(page() == expected);
+}
+
+TEST_CASE("docs/collective-tuning.md says how many actions knobs leave") {
+  const std::string text = page();
+  const auto flat = [](const std::string& knobs) {
+    return std::to_string(setup_of("{fabric: ndv4" + knobs + "}")->flat_actions->count());
+  };
+  CHECK(text.find("`offline` has " + flat("") + " actions for AllReduce") != std::string::npos);
+  for (const std::string knobs : {"{threads: nccl}", "{threads: nccl, chunk: [protocol, 128KiB]}",
+                                  "{threads: nccl, chunk: protocol, channels: [4, 8, 16]}"}) {
+    CHECK(text.find(knobs + "` " + flat(", knobs: " + knobs)) != std::string::npos);
+  }
+}
+
+TEST_CASE("docs/collective-tuning.md names what there is") {
+  const std::string text = page();
+  for (const WorkloadInfo& info : workload_infos()) {
+    CHECK(text.find("`" + info.name + "`") != std::string::npos);
+  }
+  for (const std::string& name : noise_regimes_names()) {
+    CHECK(text.find("| `" + name + "` |") != std::string::npos);
+  }
+  const CollectiveTuningEnv env(setup_of("{fabric: ndv4, workload: ddp-resnet-50}"));
+  for (const std::string& name : env.spec().info_names) {
+    CHECK(text.find("`" + name + "`") != std::string::npos);
+  }
+  for (const std::string& reward : reward_options().front().choices) {
+    CHECK(text.find("| `" + reward + "` |") != std::string::npos);
+  }
+  for (const Knob knob : env.setup().actions->knobs()) {
+    CHECK(text.find("| `" + std::string(to_string(knob)) + "` |") != std::string::npos);
+  }
+}

@@ -1,0 +1,93 @@
+// Rewards: each against its formula.
+#include "env/tuning/tuning_reward.hpp"
+
+#include <cmath>
+
+#include "core/error.hpp"
+#include "support/catch.hpp"
+
+using namespace cclgym;
+
+namespace {
+
+TuningReward reward_of(const std::string& yaml) {
+  return TuningReward(read_reward(parse_yaml(yaml, "test.yaml")));
+}
+
+RewardInput call(double time_s, double default_s) {
+  RewardInput input;
+  input.time_s = input.expected_s = time_s;
+  input.default_s = default_s;
+  return input;
+}
+
+}  // namespace
+
+TEST_CASE("log-speedup and negative-time") {
+  CHECK(reward_of("log-speedup").reward(call(1e-6, 4e-6)) == Approx(std::log(4.0)));
+  CHECK(reward_of("log-speedup").reward(call(2e-6, 2e-6)) == 0);
+  CHECK(reward_of("negative-time").reward(call(3e-6, 4e-6)) == Approx(-3));
+}
+
+TEST_CASE("rolling: the mean over W calls, only while the network is shared") {
+  TuningReward reward = reward_of("{name: rolling, window: 3}");
+  RewardInput input = call(1e-6, 1e-6);
+  const double logs[] = {0.5, -1, 2, 0.25, 1};
+  std::vector<double> got;
+  for (const double log : logs) {
+    input.default_s = 1e-6 * std::exp(log);
+    input.shared_network = true;
+    got.push_back(reward.reward(input));
+  }
+  CHECK(got[0] == Approx(0.5));
+  CHECK(got[1] == Approx(-0.25));
+  CHECK(got[2] == Approx(0.5));
+  CHECK(got[3] == Approx(1.25 / 3));
+  CHECK(got[4] == Approx(3.25 / 3));
+  input.shared_network = false;
+  CHECK(reward.reward(input) == Approx(1));
+  reward.start();
+  input.shared_network = true;
+  CHECK(reward.reward(input) == Approx(1));
+}
+
+TEST_CASE("tail: a p99 far above the median costs, a steady time does not") {
+  TuningReward reward = reward_of("{name: tail, tail_weight: 0.5}");
+  RewardInput input = call(1e-6, 2e-6);
+  for (int i = 0; i < 98; ++i) CHECK(reward.reward(input) == Approx(std::log(2.0)));
+  input.time_s = 8e-6;  // eight times the expected
+  const double speedup = std::log(2.0 / 8);
+  CHECK(reward.reward(input) == Approx(speedup));  // one of 99 calls is above their p99
+  CHECK(reward.reward(input) == Approx(speedup - 0.5 * std::log(8.0)));
+}
+
+TEST_CASE("alpha-beta: SCCL's bonuses") {
+  TuningReward reward = reward_of("{name: alpha-beta, alpha_weight: 2, beta_weight: 3}");
+  RewardInput input = call(10e-6, 10e-6);
+  input.steps = 4;
+  input.alpha_s = 1e-6;
+  input.least_steps = 2;
+  input.least_beta_s = 5e-6;
+  // -10 us, 2 steps too many, and 10 - 4 us of data where 5 us would do.
+  CHECK(reward.reward(input) == Approx(-10 + 2 * (2 - 4) + 3 * (5 - 6)));
+}
+
+TEST_CASE("step-time: only what compute does not hide counts, at the end of the iteration") {
+  TuningReward reward = reward_of("step-time");
+  RewardInput input = call(2e-3, 4e-3);
+  input.context.overlaps = true;
+  input.context.compute_s = 3e-3;
+  CHECK(reward.reward(input) == 0);
+  input.context.ends_step = true;
+  // Calls start at 3 and 6 ms: over at 5 and 8 ms; with the defaults at 7 and 11 ms.
+  CHECK(reward.reward(input) == Approx(std::log(11.0 / 8)));
+  // Nothing is carried over to the next iteration; nothing is hidden without overlap.
+  input.context.overlaps = false;
+  CHECK(reward.reward(input) == Approx(std::log(7.0 / 5)));
+}
+
+TEST_CASE("mistakes in rewards are told with their place") {
+  CHECK_THROWS_AS(reward_of("speedup"), UserError);
+  CHECK_THROWS_AS(reward_of("{window: 3}"), UserError);
+  CHECK_THROWS_AS(reward_of("{name: tail, tail_weight: -1}"), UserError);
+}

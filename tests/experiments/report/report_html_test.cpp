@@ -1,0 +1,240 @@
+// The report is one page that holds every row, safe against what names may contain.
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "core/files/text_file.hpp"
+#include "experiments/report/report.hpp"
+#include "experiments/report/report_sample.hpp"
+#include "support/catch.hpp"
+
+namespace cclgym {
+namespace {
+
+using test::experiment_of;
+using test::measured;
+using test::row;
+
+std::size_t occurrences(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
+    ++count;
+  }
+  return count;
+}
+
+// The data of a page, as a browser's parser finds it: up to the first "</script".
+nlohmann::json data_of(const std::string& html) {
+  const std::string open = R"(<script type="application/json" id="data">)";
+  const std::size_t begin = html.find(open) + open.size();
+  REQUIRE(begin > open.size());
+  return nlohmann::json::parse(html.substr(begin, html.find("</script", begin) - begin));
+}
+
+// Where the rows have a column.
+std::size_t column(const nlohmann::json& data, const std::string& name) {
+  for (std::size_t i = 0; i < data["columns"].size(); ++i) {
+    if (data["columns"][i] == name) return i;
+  }
+  FAIL("no column " << name);
+  return 0;
+}
+
+std::vector<ResultRow> sweep(int sizes) {
+  std::vector<ResultRow> rows;
+  for (const std::string algorithm : {"ring", "all-pairs"}) {
+    for (const std::string protocol : {"LL", "Simple"}) {
+      for (const int channels : {1, 4}) {
+        for (int i = 0; i < sizes; ++i) {
+          rows.push_back(row(algorithm, protocol, channels, std::uint64_t{128} << i,
+                             10.0 + i / 3.0 + channels));
+        }
+      }
+    }
+  }
+  return rows;
+}
+
+TEST_CASE("the report holds every row, bit for bit") {
+  const std::vector<ResultRow> rows = sweep(20);
+  const std::string html = report_html(experiment_of(rows), {.rows = rows});
+  const nlohmann::json data = data_of(html);
+  REQUIRE(data["rows"].size() == rows.size());
+  REQUIRE(data["speedups"].size() == rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const nlohmann::json& line = data["rows"][i];
+    CHECK(line[column(data, "cell_key")] == rows[i].cell_key);
+    CHECK(line[column(data, "channels")] == rows[i].channels);
+    CHECK(line[column(data, "size_bytes")] == rows[i].size_bytes);
+    CHECK(line[column(data, "time_us")].get<double>() == rows[i].time_us);
+    CHECK(line[column(data, "busbw_GBps")].get<double>() == rows[i].busbw_GBps);
+    CHECK(line[column(data, "version")] == rows[i].version);
+  }
+  CHECK(data["name"] == "sample");
+  CHECK(data["hash"] == experiment_of(rows).hash());
+  CHECK(data["cells"] == rows.size());
+  CHECK(data["cost_models"].size() == 1);
+  CHECK(data["blocks"].size() == 1);
+  CHECK(data["blocks"][0]["bus_factor"] == 1.75);
+}
+
+TEST_CASE("published speedups are in the report's data as they are compared") {
+  std::vector<ResultRow> rows;
+  for (const std::uint64_t bytes : {1024U, 2048U}) {
+    rows.push_back(row("ring", "Simple", 1, bytes, 100));
+    rows.push_back(row("all-pairs", "LL", 1, bytes, bytes == 1024 ? 50 : 200));
+  }
+  PublishedRow published;
+  published.fabric = "ndv4";
+  published.gpus = 8;
+  published.collective = "allreduce";
+  published.size_from = 1024;
+  published.variant = "pairs";
+  published.algorithms = {"all-pairs"};
+  published.speedup_low = 1.5;
+  published.speedup_high = 2.5;
+  published.baseline = "ring";
+  published.source = "Fig 1";
+  const std::vector<PublishedRow> all{published};
+  const nlohmann::json data =
+      data_of(report_html(experiment_of(rows), {.rows = rows, .published = all}));
+  REQUIRE(data["published"].size() == 1);
+  const nlohmann::json& block = data["published"][0];
+  CHECK(block["baseline"] == "ring");
+  CHECK(block["least"] == 0.75);
+  CHECK(block["most"] == 1.25);
+  REQUIRE(block["series"].size() == 1);
+  CHECK(block["series"][0]["name"] == "all-pairs LL c1 r1");
+  CHECK(block["series"][0]["points"] == nlohmann::json({{1024, 2.0}, {2048, 0.5}}));
+  CHECK(block["best"] == nlohmann::json({{1024, 2.0, 0}, {2048, 0.5, 0}}));
+  REQUIRE(block["rows"].size() == 1);
+  const nlohmann::json& line = block["rows"][0];
+  CHECK(line["range"] == "1KiB..");
+  CHECK(line["to"].is_null());
+  CHECK(line["best"]["holds"] == false);
+  CHECK(line["best"]["text"] == "low 56 %");
+  CHECK(line["own"]["points"].size() == 2);
+  CHECK(data_of(report_html(experiment_of(rows), {.rows = rows}))["published"].empty());
+}
+
+TEST_CASE("measured speedups are in the report's data") {
+  std::vector<ResultRow> rows{row("ring", "Simple", 1, 1024, 30), row("tree", "LL", 1, 1024, 10),
+                              row("tree", "LL", 2, 1024, 20)};
+  Experiment experiment = experiment_of(rows);
+  experiment.measured_speedup = MeasuredSpeedupChoice{.of = "msccl", .over = "nccl"};
+  const std::vector<MeasuredRow> beside{measured("nccl", 1024, 40), measured("msccl", 1024, 20),
+                                        measured("nccl", 2048, 40)};
+  const nlohmann::json data = data_of(report_html(experiment, {.rows = rows, .measured = beside}));
+  CHECK(data["measured_speedup"]["of"] == "msccl");
+  const nlohmann::json& speedups = data["blocks"][0]["measured_speedups"];
+  REQUIRE(speedups.size() == 1);
+  CHECK(speedups[0]["system"] == "Azure-NDv4");
+  CHECK(speedups[0]["mean_ln"].get<double>() == Approx(std::log(1.5)));
+  REQUIRE(speedups[0]["points"].size() == 1);
+  CHECK(speedups[0]["points"][0]["measured"] == 2.0);
+  CHECK(speedups[0]["points"][0]["simulated"] == 3.0);
+  CHECK(speedups[0]["points"][0]["config"] == "tree LL c1 r1");
+}
+
+TEST_CASE("the report needs nothing from elsewhere") {
+  const std::vector<ResultRow> rows = sweep(3);
+  const std::string html = report_html(experiment_of(rows), {.rows = rows});
+  CHECK(html.find(" src=") == std::string::npos);
+  CHECK(html.find("<link") == std::string::npos);
+  CHECK(html.find("@import") == std::string::npos);
+  CHECK(html.find("default-src 'none'") != std::string::npos);
+  CHECK(html.find("Chart.js v") != std::string::npos);
+  CHECK(html.find("Released under the MIT License") != std::string::npos);
+  CHECK(html.find("{{") == std::string::npos);
+  CHECK(html == report_html(experiment_of(rows), {.rows = rows}));
+}
+
+TEST_CASE("names cannot break out of where they stand") {
+  const std::string evil = "</script><script>alert(1)</script><!--<script> & \"{{data}}\" \xff";
+  std::vector<ResultRow> rows = sweep(3);
+  for (ResultRow& r : rows) r.fabric = evil;
+  Experiment experiment = experiment_of(rows);
+  experiment.name = evil;
+  experiment.description = evil;
+  experiment.skipped = {evil};
+  experiment.fabrics[0].label = evil;
+  std::vector<MeasuredRow> beside{measured("nccl", 128, 12)};
+  beside[0].fabric = evil;
+  beside[0].source = evil;
+  const std::string html =
+      report_html(experiment, {.rows = rows, .measured = beside, .timelines = {{evil, "t.json"}}});
+  const std::string plain = report_html(experiment_of(sweep(3)), {.rows = rows});
+  CHECK(occurrences(html, "<script") == occurrences(plain, "<script"));
+  CHECK(occurrences(html, "</script") == occurrences(plain, "</script"));
+  CHECK(occurrences(html, "<!--") == occurrences(plain, "<!--"));
+  const nlohmann::json data = data_of(html);
+  const std::string read = data["name"];
+  CHECK(read.starts_with("</script><script>alert(1)</script><!--<script> & \"{{data}}\" "));
+  CHECK(data["blocks"][0]["fabric"] == read);
+  CHECK(data["skipped"][0] == read);
+  CHECK(data["blocks"][0]["measured"][0]["source"] == read);
+}
+
+TEST_CASE("what is not finite is null, what JavaScript cannot count is text") {
+  std::vector<ResultRow> rows = sweep(3);
+  rows[0].time_us = std::numeric_limits<double>::quiet_NaN();
+  rows[1].busbw_GBps = std::numeric_limits<double>::infinity();
+  rows[2].seed = std::numeric_limits<std::uint64_t>::max();
+  rows[2].flows = std::numeric_limits<std::int64_t>::min();
+  const nlohmann::json data = data_of(report_html(experiment_of(sweep(3)), {.rows = rows}));
+  CHECK(data["rows"][0][column(data, "time_us")].is_null());
+  CHECK(data["rows"][1][column(data, "busbw_GBps")].is_null());
+  CHECK(data["rows"][2][column(data, "seed")] == "18446744073709551615");
+  CHECK(data["rows"][2][column(data, "flows")] == "-9223372036854775808");
+  CHECK(data["rows"][3][column(data, "seed")] == 1);
+}
+
+TEST_CASE("an experiment without results has a report that says so") {
+  const nlohmann::json data = data_of(report_html(experiment_of(sweep(3)), {}));
+  CHECK(data["rows"].empty());
+  CHECK(data["blocks"].empty());
+  CHECK(data["cells"] == 24);
+}
+
+TEST_CASE("scripts cannot end the element that they stand in") {
+  CHECK(javascript_for_script("a='</script>';b='<!--'") == "a='<\\/script>';b='<\\!--'");
+  CHECK(javascript_for_script("x='</ScRiPt>'") == "x='<\\/ScRiPt>'");
+  CHECK(json_for_script("[\"<&>\"]") == "[\"\\u003c\\u0026\\u003e\"]");
+  CHECK(html_escaped("<a href=\"x\">&") == "&lt;a href=&quot;x&quot;&gt;&amp;");
+}
+
+TEST_CASE("a report is written whole, with links to what lies beside it") {
+  const std::filesystem::path dir = std::filesystem::temp_directory_path() /
+                                    ("cclgym report " + std::to_string(std::random_device{}()));
+  std::filesystem::create_directories(dir / "timelines");
+  std::filesystem::create_directories(dir / "elsewhere");
+  write_text_file((dir / "timelines" / "ring c1.json").string(), "{}");
+  write_text_file((dir / "timelines" / "notes.txt").string(), "");
+  std::string links = "link,wire_bytes,rate_GBps,capacity_GBps,share,busy_us\n";
+  for (int k = 0; k < 9; ++k) links += "a -> b" + std::to_string(k) + ",1e6,47.5,50,0.95,20\n";
+  write_text_file((dir / "timelines" / "ring c1.links.csv").string(), links);
+  const std::vector<ResultRow> rows = sweep(2);
+  const std::string path = write_report(experiment_of(rows), rows, dir.string());
+  CHECK(path == (dir / "report.html").string());
+  const nlohmann::json data = data_of(read_text_file(path, 1 << 24));
+  CHECK(data["results_href"] == "results.csv");
+  REQUIRE(data["timelines"].size() == 1);
+  CHECK(data["timelines"][0]["label"] == "ring c1");
+  CHECK(data["timelines"][0]["href"] == "timelines/ring%20c1.json");
+  REQUIRE(data["timelines"][0]["links"].size() == 8);  // of nine
+  CHECK(data["timelines"][0]["links"][0]["link"] == "a -> b0");
+  CHECK(data["timelines"][0]["links"][0]["rate_GBps"] == 47.5);
+  CHECK(data["timelines"][0]["links"][0]["capacity_GBps"] == 50);
+  CHECK(data["timelines"][0]["links"][0]["share"] == 0.95);
+  CHECK(data["warnings"].empty());
+  const std::string other = (dir / "elsewhere" / "r.html").string();
+  CHECK(write_report(experiment_of(rows), rows, dir.string() + "/", other) == other);
+  CHECK(data_of(read_text_file(other, 1 << 24))["results_href"] == "../results.csv");
+  CHECK_THROWS_AS(write_report(experiment_of(rows), rows, (dir / "no such").string()), UserError);
+  std::filesystem::remove_all(dir);
+}
+
+}  // namespace
+}  // namespace cclgym

@@ -1,0 +1,314 @@
+// results.csv and measured files: what is written reads back, and what is damaged is refused.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+#include <random>
+
+#include "core/files/text_file.hpp"
+#include "experiments/report/report_sample.hpp"
+#include "experiments/run/results.hpp"
+#include "support/catch.hpp"
+
+namespace cclgym {
+namespace {
+
+// A file that is gone when the test ends.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(const std::string& text)
+      : path_((std::filesystem::temp_directory_path() /
+               ("cclgym-results-" + std::to_string(std::random_device{}()) + ".csv"))
+                  .string()) {
+    write_text_file(path_, text);
+  }
+  ~TemporaryFile() { std::filesystem::remove(path_); }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+template <class Function>
+std::string message_of(Function function) {
+  try {
+    function();
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "(no error)";
+}
+
+// The message of reading a text as results, without the name of the file.
+std::string refusal(const std::string& text) {
+  const TemporaryFile file(text);
+  const std::string message = message_of([&] { (void)read_results(file.path()); });
+  return message.starts_with(file.path()) ? message.substr(file.path().size()) : message;
+}
+
+std::string measured_refusal(const std::string& text) {
+  const TemporaryFile file(text);
+  const std::string message = message_of([&] { (void)read_measured(file.path()); });
+  return message.starts_with(file.path()) ? message.substr(file.path().size()) : message;
+}
+
+std::string lines(const std::vector<ResultRow>& rows) {
+  std::string text = result_header() + "\n";
+  for (const ResultRow& row : rows) text += to_csv(row) + "\n";
+  return text;
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  INFO(text);
+  const bool found = text.find(part) != std::string::npos;
+  CHECK(found);
+  return found;
+}
+
+TEST_CASE("results read back with the same bits") {
+  std::mt19937_64 random(7);
+  std::vector<ResultRow> rows;
+  for (int i = 0; i < 2000; ++i) {
+    ResultRow row = test::row("ring", "LL", i, random(), 1);
+    // Any bits at all of a number that can be.
+    const auto any_double = [&] {
+      double value = -1;
+      while (!std::isfinite(value) || value < 0) value = std::bit_cast<double>(random());
+      return value;
+    };
+    std::array<double, 3> times{any_double(), any_double(), any_double()};
+    std::sort(times.begin(), times.end());
+    row.time_min_us = times[0];
+    row.time_us = times[1];
+    row.time_max_us = times[2];
+    row.algbw_GBps = any_double();
+    row.busbw_GBps = any_double();
+    row.seed = random();
+    row.flows = static_cast<std::int64_t>(random());
+    row.steps = static_cast<int>(random() >> 33U);
+    rows.push_back(row);
+  }
+  rows[0].time_max_us = std::numeric_limits<double>::max();
+  rows[1].time_min_us = rows[1].time_us = -0.0;
+  rows[2].time_min_us = rows[2].time_us = std::numeric_limits<double>::denorm_min();
+  rows[3].flows = std::numeric_limits<std::int64_t>::min();
+  rows[4].fabric = "Maschine Süd x2";
+  const TemporaryFile file(lines(rows));
+  const ResultTable table = read_results(file.path());
+  CHECK_FALSE(table.truncated);
+  REQUIRE(table.rows.size() == rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    REQUIRE(table.rows[i] == rows[i]);
+    REQUIRE(std::memcmp(&table.rows[i].time_us, &rows[i].time_us, sizeof(double)) == 0);
+    REQUIRE(to_csv(table.rows[i]) == to_csv(rows[i]));
+  }
+}
+
+TEST_CASE("times and rates that no simulation has are refused, with their line") {
+  const auto with = [](double ResultRow::*member, const std::string& value) {
+    ResultRow row = test::row("ring", "LL", 2, 8, 3);
+    row.*member = 0.125;  // as it stands nowhere else
+    if (member == &ResultRow::time_us) row.time_min_us = row.time_max_us = row.time_us;
+    std::string line = to_csv(row);
+    std::size_t place = line.find("0.125");
+    line.replace(place, 5, value);
+    return result_header() + "\n" + to_csv(test::row("ring", "LL", 1, 8, 1)) + "\n" + line + "\n";
+  };
+  for (const auto& [member, name] : {std::pair{&ResultRow::time_us, "time_us"},
+                                     {&ResultRow::time_min_us, "time_min_us"},
+                                     {&ResultRow::time_max_us, "time_max_us"},
+                                     {&ResultRow::algbw_GBps, "algbw_GBps"},
+                                     {&ResultRow::busbw_GBps, "busbw_GBps"}}) {
+    for (const std::string value : {"nan", "inf", "-inf", "-1"}) {
+      CAPTURE(name, value);
+      CHECK(refusal(with(member, value)) ==
+            ":3:1: " + std::string(name) + " is " + value + "; expected a finite number >= 0");
+    }
+  }
+  CHECK(refusal(with(&ResultRow::time_min_us, "3.5")) ==
+        ":3:1: time_min_us is 3.5; expected at most time_us, 3");
+  CHECK(refusal(with(&ResultRow::time_max_us, "2.5")) ==
+        ":3:1: time_max_us is 2.5; expected at least time_us, 3");
+  ResultRow row = test::row("ring", "LL", 1, 16, 3);
+  row.channels = -5;
+  CHECK(refusal(result_header() + "\n" + to_csv(row) + "\n") ==
+        ":2:1: channels is -5; expected a whole number >= 0");
+  row.channels = 1;
+  row.collective = "foo";
+  CHECK(refusal(result_header() + "\n" + to_csv(row) + "\n")
+            .starts_with(":2:1: unknown collective 'foo'"));
+}
+
+TEST_CASE("a results file cut at any byte gives the whole rows before the cut") {
+  const std::vector<ResultRow> rows{test::row("ring", "LL", 1, 1024, 12.5),
+                                    test::row("ring", "LL", 2, 1024, 0.1),
+                                    test::row("all-pairs", "Simple", 2, 1024, 1e-3)};
+  const std::string text = lines(rows);
+  for (std::size_t length = 0; length <= text.size(); ++length) {
+    const TemporaryFile file(text.substr(0, length));
+    const ResultTable table = read_results(file.path());
+    const auto breaks = static_cast<std::size_t>(
+        std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(length), '\n'));
+    CHECK(table.rows.size() == (breaks == 0 ? 0 : breaks - 1));
+    CHECK(table.truncated == (length == 0 || text[length - 1] != '\n'));
+    for (std::size_t i = 0; i < table.rows.size(); ++i) CHECK(table.rows[i] == rows[i]);
+  }
+}
+
+TEST_CASE("damaged results are refused with the place") {
+  const std::string header = result_header() + "\n";
+  const std::string good = to_csv(test::row("ring", "LL", 1, 1024, 12.5)) + "\n";
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string line = good;
+    const std::size_t at = line.find(from);
+    REQUIRE(at != std::string::npos);
+    return header + line.replace(at, from.size(), to);
+  };
+  CHECK(refusal(header + good) == "(no error)");
+  contains(refusal(with(",12.5,", ",12.5x,")), ":2:");
+  contains(refusal(with(",12.5,", ",12.5x,")), "time_us is '12.5x'; expected a number");
+  contains(refusal(with(",12.5,", ",,")), "time_us is ''; expected a number");
+  contains(refusal(with(",12.5,", ", 12.5,")), "time_us is ' 12.5'");
+  contains(refusal(with(",1024,", ",-1,")),
+           "size_bytes is '-1'; expected a whole number that is not negative");
+  contains(refusal(with(",1024,", ",99999999999999999999,")), "that fits 64 bits");
+  contains(refusal(with(",ring,", ",\"ring\",")), "algorithm is '\"ring\"'; expected plain text");
+  contains(refusal(with(",flow,", ",fl\tow,")), "engine is 'fl\\tow'");
+  contains(refusal(with(",0.1.0", "")), ":2:1: found 27 fields; expected 28");
+  contains(refusal(with(",0.1.0", ",0.1.0,")), "found 29 fields");
+  contains(refusal(header + "\n" + good), ":2:1: found 1 fields");
+  contains(refusal(header + good + good), ":3:1: cell_key 'ndv4/allreduce/ring/LL/c1");
+  contains(refusal(header + good + good), "is already in line 2");
+  contains(refusal(header + std::string(40, '\0') + "\n"), ":2:1: found 1 fields");
+}
+
+TEST_CASE("a wrong header is refused with what is missing") {
+  const std::string header = result_header();
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string line = header;
+    return line.replace(line.find(from), from.size(), to) + "\n";
+  };
+  contains(refusal(with(",time_us", "")), ":1:1: not the expected header line: without 'time_us';");
+  contains(refusal(with(",time_us", ",time_ms")), "without 'time_us', and with unknown 'time_ms'");
+  contains(refusal(with(",steps", ",steps,more")), "with unknown 'more'");
+  contains(refusal(with("cell_key,fabric", "fabric,cell_key")), "in another order");
+  contains(refusal("\n"), ":1:1: not the expected header line: found ''");
+  contains(refusal("hello world\n1,2\n"), "found 'hello world'; expected 'experiment_hash,");
+  // Not even the beginning of a header, so not a run that was killed.
+  contains(refusal("hello world"), ":1:1: not the expected header line");
+  CHECK(message_of([] { (void)read_results("/nowhere/results.csv"); }).find("no such file") !=
+        std::string::npos);
+}
+
+TEST_CASE("a name that needs quotes is not written") {
+  for (const std::string name : {"a,b", "a\"b", "a\nb", "a\rb"}) {
+    ResultRow row = test::row("ring", "LL", 1, 1024, 12.5);
+    row.fabric = name;
+    contains(message_of([&] { (void)to_csv(row); }), "cannot be written to CSV");
+  }
+}
+
+TEST_CASE("random damage to results never passes unnoticed or crashes") {
+  const std::string text = lines(
+      {test::row("ring", "LL", 1, 1024, 12.5), test::row("all-pairs", "Simple", 2, 1024, 1e-3)});
+  std::mt19937_64 random(11);
+  for (int i = 0; i < 2000; ++i) {
+    std::string damaged = text;
+    const std::size_t at = random() % damaged.size();
+    switch (random() % 3) {
+      case 0:
+        damaged[at] = static_cast<char>(random() % 256);
+        break;
+      case 1:
+        damaged.erase(at, random() % 20);
+        break;
+      default:
+        damaged.insert(at, 1, ",\"\n\0#x"[random() % 6]);
+        break;
+    }
+    const TemporaryFile file(damaged);
+    try {
+      const ResultTable table = read_results(file.path());
+      std::string again = lines(table.rows);
+      // What was read is what the file says, up to another spelling of a number.
+      CHECK(table.rows.size() <= 3);
+      CHECK(std::count(again.begin(), again.end(), '\n') <=
+            std::count(damaged.begin(), damaged.end(), '\n') + 1);
+    } catch (const UserError& error) {
+      CHECK(std::string(error.what()).starts_with(file.path() + ":"));
+    }
+  }
+}
+
+TEST_CASE("measured files") {
+  const std::string header = "system,config,fabric,collective,ranks,size_bytes,time_us,source\n";
+  const std::string line = "Azure,nccl,ndv4,all_reduce,8,1024,17.34,me\n";
+  SECTION("comments, empty lines, Windows line ends and a missing last line break are fine") {
+    const TemporaryFile file("# about\r\n\r\n" + header + "# more\n" + line +
+                             "Azure,nccl,ndv4,allreduce,8,2048,19.05,me");
+    const std::vector<MeasuredRow> rows = read_measured(file.path());
+    REQUIRE(rows.size() == 2);
+    CHECK(rows[0].system == "Azure");
+    CHECK(rows[0].config == "nccl");
+    CHECK(rows[0].fabric == "ndv4");
+    CHECK(rows[0].collective == "allreduce");  // our name for nccl-tests' spelling
+    CHECK(rows[0].ranks == 8);
+    CHECK(rows[0].size_bytes == 1024);
+    CHECK(rows[0].time_us == 17.34);
+    CHECK(rows[1].size_bytes == 2048);
+    CHECK(rows[1].source == "me");
+  }
+  SECTION("what is wrong is refused with the place") {
+    contains(measured_refusal(header + line + line), ":3:1: the same system, config");
+    contains(measured_refusal(header + line + line), "already in line 2");
+    contains(measured_refusal(header + "A,n,f,alreduce,8,1024,17,me\n"),
+             ":2:1: unknown collective 'alreduce'");
+    contains(measured_refusal(header + "A,n,f,allreduce,0,1024,17,me\n"), "ranks is 0");
+    contains(measured_refusal(header + "A,n,f,allreduce,8,0,17,me\n"), "size_bytes is 0");
+    contains(measured_refusal(header + "A,n,f,allreduce,8,1024,0,me\n"), "time_us is 0");
+    contains(measured_refusal(header + "A,n,f,allreduce,8,1024,nan,me\n"), "time_us is nan");
+    contains(measured_refusal(header + "A,,f,allreduce,8,1024,17,me\n"), "config is empty");
+    contains(measured_refusal(header + "A,n,f,allreduce,8,1KiB,17,me\n"),
+             ":2:19: size_bytes is '1KiB'");
+    contains(measured_refusal("# only comments\n"), "no header line");
+    contains(measured_refusal(""), "no header line");
+  }
+}
+
+TEST_CASE("a measured file may begin with a byte order mark") {
+  const std::string rows =
+      "system,config,fabric,collective,ranks,size_bytes,time_us,source\r\n"
+      "A,nccl,ndv4,allreduce,8,128,15.5,here\r\n";
+  for (const std::string first : {"", "# a comment\n"}) {
+    const TemporaryFile file("\xEF\xBB\xBF" + first + rows);
+    const std::vector<MeasuredRow> read = read_measured(file.path());
+    REQUIRE(read.size() == 1);
+    CHECK(read[0].system == "A");
+  }
+  const TemporaryFile later("\n\xEF\xBB\xBF" + rows);
+  CHECK_THROWS_AS(read_measured(later.path()), UserError);
+}
+
+TEST_CASE("the Azure NDv4 measurements") {
+  const std::vector<MeasuredRow> rows =
+      read_measured(std::string(CCLGYM_SOURCE_DIR) + "/experiments/measured/azure-ndv4.csv");
+  REQUIRE(rows.size() == 57);  // 3 configurations, 128 B .. 32 MiB
+  for (const MeasuredRow& row : rows) {
+    CHECK(row.fabric == "ndv4");
+    CHECK(row.collective == "allreduce");
+    CHECK(row.ranks == 8);
+    CHECK(row.source == "microsoft/msccl-leaderboard");
+  }
+  CHECK(rows.front().size_bytes == 128);
+  CHECK(rows.front().time_us == 15.03);
+  CHECK(rows[18].size_bytes == 33554432);
+  CHECK(rows[18].time_us == 379.5);
+}
+
+}  // namespace
+}  // namespace cclgym

@@ -1,0 +1,69 @@
+// The page of a training holds its data, and nothing can break out of it.
+#include "experiments/training/training_page.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "experiments/training/choice_ranges.hpp"
+#include "experiments/training/sample_part.hpp"
+#include "support/catch.hpp"
+
+namespace cclgym {
+namespace {
+
+nlohmann::json data_of(const std::string& html) {
+  const std::string open = R"(<script type="application/json" id="data">)";
+  const std::size_t begin = html.find(open) + open.size();
+  REQUIRE(begin > open.size());
+  return nlohmann::json::parse(html.substr(begin, html.find("</script", begin) - begin));
+}
+
+TEST_CASE("the page has curves, summaries, choices and regimes") {
+  const std::vector<EvaluatedPart> parts{test::sample_part()};
+  const TrainingPage page{
+      .title = "t",
+      .curves = {{7, "iteration,phase,a:oracle_ratio\n1,warm-start,\n2,ppo,1.5\n3,p"}},
+      .parts = parts};
+  const std::string html = training_html(page, published_regimes());
+  const nlohmann::json data = data_of(html);
+  CHECK(data["curves"][0]["seed"] == 7);
+  CHECK(data["curves"][0]["columns"] == nlohmann::json({"iteration", "phase", "a:oracle_ratio"}));
+  // The last line was cut off.
+  CHECK(data["curves"][0]["rows"].dump() == R"([[1.0,"warm-start",null],[2.0,"ppo",1.5]])");
+  const nlohmann::json& part = data["parts"][0];
+  CHECK(part["summary"][0]["policy"] == "lstm-ppo");
+  CHECK(part["summary"][0]["worst"] == 2.0);
+  const nlohmann::json& collective = part["collectives"][0];
+  CHECK(collective["runs"].size() == 4);
+  CHECK(collective["runs"][0]["points"][0]["bytes"] == 1024);
+  CHECK(collective["runs"][0]["points"][2]["tile_bytes"] == 2 << 20);
+  CHECK(collective["published"].size() == 11);
+  CHECK(collective["published"][0]["protocol"] == nlohmann::json({"LL"}));
+  CHECK(data["published"].size() > 11);
+  CHECK(html == training_html(page, published_regimes()));
+}
+
+TEST_CASE("the page needs nothing from elsewhere, and names cannot break out") {
+  const std::string evil = "</script><script>alert(1)</script><!--{{data}} \xff";
+  const TrainingPage plain{.title = "t", .curves = {{1, "iteration\n"}}};
+  const std::string safe = training_html(plain, {});
+  std::vector<EvaluatedPart> parts{test::sample_part()};
+  parts[0].label = parts[0].fabric = parts[0].runs[0].policy = evil;
+  const TrainingPage page{.title = evil, .curves = {{1, evil + "\n"}}, .parts = parts};
+  const std::string html = training_html(page, {});
+  const auto scripts = [](const std::string& text) {
+    std::size_t count = 0;
+    for (std::size_t at = text.find("<script"); at != std::string::npos;
+         at = text.find("<script", at + 1)) {
+      ++count;
+    }
+    return count;
+  };
+  CHECK(scripts(html) == scripts(safe));
+  CHECK(data_of(html)["name"].get<std::string>().starts_with("</script><script>"));
+  CHECK(html.find(" src=") == std::string::npos);
+  CHECK(html.find("default-src 'none'") != std::string::npos);
+  CHECK(safe.find("{{") == std::string::npos);
+}
+
+}  // namespace
+}  // namespace cclgym

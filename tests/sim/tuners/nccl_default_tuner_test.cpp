@@ -1,0 +1,179 @@
+// "nccl-default" as a tuner.
+#include "sim/tuners/nccl_default_tuner.hpp"
+
+#include <string>
+
+#include "core/error.hpp"
+#include "cost_models/nccl/nccl_comm_for.hpp"
+#include "cost_models/nccl/nccl_p2p.hpp"
+#include "cost_models/parameters/shipped_sets.hpp"
+#include "sim/simulator.hpp"
+#include "support/catch.hpp"
+#include "topology_models/machines/registry.hpp"
+
+using namespace cclgym;
+
+namespace {
+
+TunerSite site_of(const char* fabric, int servers) {
+  FabricSpec spec;
+  spec.name = fabric;
+  if (servers > 1) spec.servers = servers;
+  TunerSite site{.fabric = make_fabric(spec)};
+  site.cost_model = cost_model_for("auto", *site.fabric);
+  site.where = {"experiment.yaml", 3, 7};
+  return site;
+}
+
+std::string refusal(const char* name, const TunerSite& site) {
+  try {
+    (void)make_tuner(name, site);
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("nccl-default is what the model chooses, of ring and tree") {
+  for (const char* version : {"2.8.4", "2.18.3", "2.28.9", "2.30.7"}) {
+    for (const int servers : {1, 2}) {
+      const TunerSite site = site_of("ndv4", servers);
+      const auto tuner = make_tuner(std::string("nccl-default:") + version, site);
+      const NcclVersion nccl = parse_nccl_version(version);
+      const NcclDefault model(nccl, nccl_comm_for(*site.fabric, nccl));
+      for (const CollectiveKind kind : {CollectiveKind::AllReduce, CollectiveKind::AllGather,
+                                        CollectiveKind::ReduceScatter, CollectiveKind::Broadcast}) {
+        for (std::uint64_t bytes = 4096; bytes <= 1u << 30; bytes *= 8) {
+          CAPTURE(version, servers, to_string(kind), bytes);
+          REQUIRE(tuner->chooses_for(kind));
+          const Call call{.collective = kind, .bytes = bytes};
+          const Config config = tuner->choose(call);
+          const NcclChoice choice = model.choose(*nccl_collective(kind), bytes);
+          CHECK(config.algorithm == (choice.algorithm == NcclAlgorithm::Tree ? "tree" : "ring"));
+          CHECK(config.protocol == choice.protocol);
+          CHECK(config.channels == choice.channels);
+          CHECK(config.threads == choice.threads);
+          CHECK(config.tile_bytes == choice.chunk_bytes);
+          CHECK(config.slots >= 2);
+          CHECK(static_cast<std::uint64_t>(config.slots) * choice.chunk_bytes <=
+                std::max<std::uint64_t>(
+                    2 * choice.chunk_bytes,
+                    static_cast<std::uint64_t>(choice.slices) * choice.slice_bytes));
+          CHECK(config.instances == 1);
+          CHECK(config_misfit(call, config, site.fabric->ranks()).empty());
+          CHECK(config == tuner->choose(call));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("NVLS, where NVSwitches copy and add; what is not allowed is left out") {
+  const TunerSite site = site_of("hgx-h100", 1);
+  const Call call{.collective = CollectiveKind::AllReduce, .bytes = 256 << 20};
+  const auto tuner = make_tuner("nccl-default", site);
+  const Config config = tuner->choose(call);
+  CHECK(config.algorithm == "nvls");
+  CHECK(config.protocol == Protocol::Simple);
+  CHECK(config.channels == 16);
+  CHECK(config.tile_bytes == 64 << 10);
+  CHECK(tuner->choose({.collective = CollectiveKind::AllReduce, .bytes = 1 << 10}).algorithm !=
+        "nvls");
+  Simulator simulator(site.fabric, site.cost_model, "flow");
+  Config ring = config;
+  ring.algorithm = "ring";
+  CHECK(simulator.simulate(call, config).time_s < simulator.simulate(call, ring).time_s);
+  NcclAlgorithmSet tree;
+  tree.set(static_cast<std::size_t>(NcclAlgorithm::Tree));
+  CHECK(make_nccl_default_tuner("", site, tree)->choose(call).algorithm == "tree");
+  CHECK(tuner->description() ==
+        "what NCCL 2.30.7 would choose by itself, of Ring, Tree, PAT, NVLS and NVLSTree");
+  FabricSpec off{.name = "hgx-h100"};
+  off.nvls = false;
+  TunerSite without = site;
+  without.fabric = make_fabric(off);
+  CHECK(make_tuner("nccl-default", without)->choose(call).algorithm == "ring");
+}
+
+TEST_CASE("PAT, where each server has one GPU") {
+  FabricSpec spec{.name = "hgx-h100"};
+  spec.servers = 32;
+  spec.gpus_per_server = 1;
+  TunerSite site{.fabric = make_fabric(spec)};
+  site.cost_model = cost_model_for("auto", *site.fabric);
+  const Call call{.collective = CollectiveKind::AllGather, .bytes = 1 << 20};
+  const Config config = make_tuner("nccl-default:2.28", site)->choose(call);
+  CHECK(config.algorithm == "pat");
+  CHECK(config.protocol == Protocol::Simple);
+  CHECK(config.tile_bytes == 512 << 10);  // a slot
+  CHECK(config.slots == 8);
+  CHECK(make_tuner("nccl-default:2.22", site)->choose(call).algorithm == "ring");
+  CHECK(make_tuner("nccl-default:2.28", site)
+            ->choose({.collective = CollectiveKind::AllReduce, .bytes = 1 << 20})
+            .algorithm != "pat");
+  Simulator pat(site.fabric, site.cost_model, "flow");
+  Config ring = config;
+  ring.algorithm = "ring";
+  CHECK(pat.simulate(call, config).time_s < pat.simulate(call, ring).time_s);
+}
+
+TEST_CASE("a tuner's name is whole") {
+  CHECK(refusal("nccl-default:", site_of("ndv4", 1)) ==
+        "experiment.yaml:3:7: nothing after the colon of 'nccl-default:'; expected "
+        "nccl-default:VERSION");
+}
+
+TEST_CASE("sends and receives run as naive") {
+  const TunerSite site = site_of("ndv4", 1);
+  const auto tuner = make_tuner("nccl-default:2.28.9", site);
+  const NcclVersion version = parse_nccl_version("2.28.9");
+  const NcclComm comm = nccl_comm_for(*site.fabric, version);
+  for (const CollectiveKind kind : {CollectiveKind::AllToAll, CollectiveKind::Gather,
+                                    CollectiveKind::Scatter, CollectiveKind::AllToNext}) {
+    for (const std::uint64_t bytes : {std::uint64_t{8192}, std::uint64_t{64} << 20}) {
+      CAPTURE(to_string(kind), bytes);
+      const Call call{.collective = kind, .bytes = bytes};
+      const Config config = tuner->choose(call);
+      const NcclP2pChoice choice =
+          nccl_p2p(version, comm, kind == CollectiveKind::AllToNext ? bytes : bytes / 8);
+      CHECK(config.algorithm == "naive");
+      CHECK(config.protocol == choice.protocol);
+      CHECK(config.channels <= choice.channels);
+      CHECK(config.tile_bytes == choice.chunk_bytes);
+      CHECK(config_misfit(call, config, 8).empty());
+      CHECK(resident_misfit(call, config, *site.fabric, site.cost_model).empty());
+    }
+  }
+}
+
+TEST_CASE("configurations of the default can be simulated") {
+  const TunerSite site = site_of("ndv4", 1);
+  Simulator simulator(site.fabric, site.cost_model, "flow");
+  for (const char* name : {"nccl-default:2.8.4", "nccl-default"}) {
+    const auto tuner = make_tuner(name, site);
+    double last_s = 0;
+    for (const std::uint64_t bytes : {std::uint64_t{8192}, std::uint64_t{8} << 20}) {
+      const Call call{.collective = CollectiveKind::AllReduce, .bytes = bytes};
+      const double time_s = simulator.simulate(call, tuner->choose(call)).time_s;
+      CHECK(time_s > last_s);
+      last_s = time_s;
+    }
+  }
+}
+
+TEST_CASE("what cannot be chosen is refused at its place") {
+  const TunerSite site = site_of("ndv4", 1);
+  CHECK(refusal("nccl-default:2.12", site) ==
+        "experiment.yaml:3:7: the default choice of NCCL 2.12 is not modelled; supported are 2.8.4 "
+        "and 2.18 or newer (nearest: 2.8.4)");
+  CHECK(refusal("nccl-default:new", site).find("experiment.yaml:3:7: 'new' is not a release") == 0);
+  CHECK(refusal("nccl-default", site_of("mi300x", 1)).find("RCCL") != std::string::npos);
+  CHECK(refusal("nccl-default:2.8.4", site_of("hgx-h100", 1)).find("knows GPUs up to") !=
+        std::string::npos);
+  const auto tuner = make_tuner("nccl-default", site);
+  CHECK_FALSE(tuner->chooses_for(CollectiveKind::Reduce));
+  CHECK_FALSE(tuner->chooses_for(CollectiveKind::Custom));
+  CHECK_THROWS_AS(tuner->choose({.collective = CollectiveKind::Reduce, .bytes = 1024}), UserError);
+}

@@ -1,0 +1,190 @@
+#include "topology_models/machines/registry.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "topology_models/fabrics.hpp"
+
+namespace cclgym {
+
+namespace {
+
+FabricSpec read(const std::string& text) { return read_fabric_spec(parse_yaml(text, "e.yaml")); }
+
+std::string refusal(const std::string& text) {
+  return complaint([&] { (void)read(text); });
+}
+
+std::string all_names() {
+  std::string all;
+  for (const FabricInfo& info : fabric_infos()) all += (all.empty() ? "" : ", ") + info.name;
+  return all;
+}
+
+std::string build_refusal(const FabricSpec& spec) {
+  return complaint([&] { (void)make_fabric(spec); });
+}
+
+}  // namespace
+
+TEST_CASE("every shipped fabric can be built with its defaults, as its options state them") {
+  std::vector<std::string> names;
+  for (const FabricInfo& info : fabric_infos()) {
+    names.push_back(info.name);
+    INFO(info.name);
+    CHECK_FALSE(info.description.empty());
+    CHECK(find_fabric_info(info.name) == &info);
+    const bool generic = info.name == "ring" || info.name == "fully_connected";
+    CHECK(info.facts.empty() == generic);
+    for (const FabricFact& fact : info.facts) {
+      CHECK_FALSE(fact.fact.empty());
+      CHECK_FALSE(fact.source.empty());
+    }
+    FabricSpec spec;
+    spec.name = info.name;
+    const FabricPtr fabric = make_fabric(spec);
+    CHECK(fabric->name() == info.name);
+    FabricSpec explicit_spec = spec;
+    for (const OptionSpec& option : info.options) {
+      const std::string& text = option.default_text;
+      if (option.name == "servers") explicit_spec.servers = std::stoi(text);
+      if (option.name == "gpus") explicit_spec.gpus = fabric->ranks();
+      if (option.name == "bandwidth") explicit_spec.bandwidth_Bps = read_rate_Bps(text, option);
+      if (option.name == "latency") explicit_spec.latency_s = read_time_s(text, option);
+      if (option.name == "gpus_per_server") {
+        explicit_spec.gpus_per_server = fabric->ranks() / fabric->servers();
+      }
+      if (option.name == "nic_binding") explicit_spec.nic_binding = NicBinding::PcieLocal;
+      if (option.name == "oversubscription") explicit_spec.oversubscription = std::stod(text);
+      if (option.name == "servers_per_leaf") explicit_spec.servers_per_leaf = std::stoi(text);
+      if (option.name == "groups") explicit_spec.groups = 0;
+      if (option.name == "routing") explicit_spec.routing = Routing::Adaptive;
+      if (option.name == "nvls") explicit_spec.nvls = true;
+      if (option.name == "sharp") explicit_spec.sharp = false;
+    }
+    // That the latency was stated is a difference of its own.
+    const auto unmarked = [](std::string text) {
+      const std::string mark = " stated";
+      for (std::size_t at = 0; (at = text.find(mark)) != std::string::npos;) {
+        text.erase(at, mark.size());
+      }
+      return text;
+    };
+    const bool same = unmarked(make_fabric(explicit_spec)->canonical_text()) ==
+                      unmarked(fabric->canonical_text());
+    CHECK(same);
+  }
+  CHECK(names == std::vector<std::string>{"dgx1", "dgx2", "ndv2", "ndv4", "hgx-h100", "h200",
+                                          "abci-v", "abci-a", "z52", "amd-mi250x", "mi300x",
+                                          "frontier", "perlmutter", "polaris", "alps", "ring",
+                                          "fully_connected", "ethernet"});
+  CHECK(find_fabric_info("my.yaml") == nullptr);
+}
+
+TEST_CASE("fabrics that cannot be built") {
+  CHECK(build_refusal({.name = "fullyconnected"}) ==
+        "unknown fabric 'fullyconnected'; expected one of " + all_names() +
+            " (did you mean 'fully_connected'?); or the path of a fabric file (*.yaml)");
+  CHECK(build_refusal({.name = "dgx1", .servers = 2}) ==
+        "fabric 'dgx1' comes as 1 server only; found servers = 2");
+  CHECK(build_refusal({.name = "dgx1", .gpus = 4}) ==
+        "fabric 'dgx1' has no option 'gpus'; it has bandwidth, latency");
+  CHECK(build_refusal({.name = "ndv4", .servers = 0}).rfind("servers is '0'; expected", 0) == 0);
+  CHECK(build_refusal({.name = "ring", .gpus = 1}).rfind("gpus is '1'; expected", 0) == 0);
+  CHECK(build_refusal({.name = "ring", .bandwidth_Bps = 0}) ==
+        "bandwidth is '0 B/s'; expected >= 1.0 KB/s, <= 1000.0 TB/s");
+  CHECK(build_refusal({.name = "x.yaml", .gpus = 4}) ==
+        "fabric 'x.yaml' has no option 'gpus'; it has none");
+  CHECK(fabric_of("dgx1", 1)->servers() == 1);
+  CHECK(build_refusal({.name = "dgx1", .nic_binding = NicBinding::SingleNic}) ==
+        "fabric 'dgx1' has no option 'nic_binding'; it has bandwidth, latency");
+  CHECK(build_refusal({.name = "alps", .gpus_per_server = 5})
+            .rfind("gpus_per_server is '5'; expected", 0) == 0);
+  CHECK(build_refusal({.name = "ndv4", .oversubscription = 0.5})
+            .rfind("oversubscription is '0.5'; expected", 0) == 0);
+  CHECK(
+      build_refusal({.name = "frontier", .servers = 300, .groups = 2}) ==
+      "groups is 2; expected at least 3 on fabric 'frontier', whose groups hold 128 servers each, "
+      "for servers = 300");
+}
+
+TEST_CASE("labels tell specs apart") {
+  CHECK(fabric_label({.name = "dgx1"}) == "dgx1");
+  CHECK(fabric_label({.name = "ndv4", .servers = 2, .bandwidth_Bps = 23.7e9, .latency_s = 5e-7}) ==
+        "ndv4 servers=2 bandwidth=23.7 GB/s latency=0.5 us");
+  CHECK(fabric_label({.name = "ring", .gpus = 16}) == "ring gpus=16");
+  CHECK(fabric_label({.name = "frontier",
+                      .servers = 16,
+                      .gpus_per_server = 4,
+                      .nic_binding = NicBinding::SingleNic,
+                      .groups = 2,
+                      .routing = Routing::Minimal}) ==
+        "frontier servers=16 gpus_per_server=4 nic_binding=single_nic groups=2 routing=minimal");
+  CHECK(fabric_label({.name = "ndv4", .oversubscription = 2.5, .servers_per_leaf = 4}) ==
+        "ndv4 oversubscription=2.5 servers_per_leaf=4");
+  CHECK(fabric_label({.name = "h200", .nvls = false, .sharp = true}) ==
+        "h200 nvls=false sharp=true");
+}
+
+TEST_CASE("specs from YAML") {
+  CHECK(read("dgx1").name == "dgx1");
+  const FabricSpec spec = read("{name: ring, gpus: 16, bandwidth: 50 GB/s, latency: 2us}");
+  CHECK(spec.name == "ring");
+  CHECK(spec.gpus == 16);
+  CHECK(spec.bandwidth_Bps == 50e9);
+  CHECK(spec.latency_s == 2e-6);
+  CHECK_FALSE(spec.servers);
+  CHECK(read("{name: ndv4, servers: 3}").servers == 3);
+  const FabricSpec bound = read(
+      "{name: frontier, servers: 16, nic_binding: single_nic, gpus_per_server: 2, groups: 4, "
+      "routing: valiant}");
+  CHECK(bound.nic_binding == NicBinding::SingleNic);
+  CHECK(bound.gpus_per_server == 2);
+  CHECK(bound.groups == 4);
+  CHECK(bound.routing == Routing::Valiant);
+  const FabricSpec switches = read("{name: hgx-h100, servers: 2, nvls: false, sharp: true}");
+  CHECK(switches.nvls == false);
+  CHECK(switches.sharp == true);
+  for (const Node& node : make_fabric(switches)->nodes()) {
+    CHECK(node.computes == (node.kind == NodeKind::NetworkSwitch));
+  }
+  const FabricSpec tree = read("{name: abci-v, oversubscription: 1.5, servers_per_leaf: 2}");
+  CHECK(tree.oversubscription == 1.5);
+  CHECK(tree.servers_per_leaf == 2);
+  // A file's path counts from the folder of the file that names it.
+  const YamlValue value =
+      parse_yaml("fabrics/two-islands.yaml", CCLGYM_SOURCE_DIR "/experiments/quickstart.yaml");
+  CHECK(make_fabric(read_fabric_spec(value))->name() == "two-islands");
+  CHECK(read("/abs/f.yaml").name == "/abs/f.yaml");
+}
+
+TEST_CASE("mistakes in specs have their place") {
+  CHECK(refusal("frontir") == "e.yaml:1:1: unknown fabric 'frontir'; expected one of " +
+                                  all_names() +
+                                  " (did you mean 'frontier'?); or the path of a fabric file "
+                                  "(*.yaml)");
+  says(refusal("{gpus: 3}"), "e.yaml:1:1", "'name'");
+  says(refusal("{name: dgx1, gpus: 3}"), "e.yaml:1:14", "expected one of name, bandwidth, latency");
+  says(refusal("{name: alps, nic_binding: singlenic}"), "e.yaml:1:27", "'single_nic'");
+  says(refusal("{name: alps, routing: ugal}"), "e.yaml:1:23", "one of adaptive, minimal, valiant");
+  says(refusal("{name: alps, groups: 25}"), "e.yaml:1:22", "groups is '25'");
+  says(refusal("{name: alps, oversubscription: 2}"), "e.yaml:1:14",
+       "unknown key of fabric alps 'oversubscription'");
+  says(refusal("{name: ring,\n gpu: 3}"), "e.yaml:2:2", "(did you mean 'gpus'?)");
+  says(refusal("{name: ring, gpus: 1}"), "e.yaml:1:20", "gpus is '1'");
+  says(refusal("{name: ring, bandwidth: 25}"), "e.yaml:1:25", "25 GB/s");
+  says(refusal("[ring]"), "e.yaml:1:1", "list");
+  says(refusal("{name: my.yaml, gpus: 3}"), "e.yaml:1:17", "expected one of name");
+}
+
+TEST_CASE("the options of specs are those of all fabrics") {
+  std::vector<std::string> names;
+  for (const OptionSpec& option : fabric_spec_options()) names.push_back(option.name);
+  std::sort(names.begin(), names.end());
+  CHECK(names == std::vector<std::string>{"bandwidth", "gpus", "gpus_per_server", "groups",
+                                          "latency", "name", "nic_binding", "nvls",
+                                          "oversubscription", "routing", "servers",
+                                          "servers_per_leaf", "sharp"});
+}
+
+}  // namespace cclgym

@@ -1,0 +1,26 @@
+// A fabric for people: text and drawing.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "topology_models/fabric.hpp"
+#include "topology_models/machines/registry.hpp"
+#include "topology_models/metrics/metrics.hpp"
+
+namespace cclgym {
+
+/// Nodes, links grouped by kind (one by one if there are few, by class if there are many) and
+/// metrics, as aligned text of several lines.
+[[nodiscard]] std::string describe_fabric(const Fabric& fabric);
+[[nodiscard]] std::string describe_fabric(const Fabric& fabric, const FabricMetrics& metrics);
+
+/// What a shipped fabric is built from and who published it, as lines that follow its description.
+/// Empty if there are no facts.
+[[nodiscard]] std::string describe_facts(const std::vector<FabricFact>& facts);
+
+/// A drawing for Graphviz: `dot -Tsvg`. Servers are frames, a duplex link is one edge, kinds of
+/// nodes have their own shape, kinds of links their own colour.
+[[nodiscard]] std::string to_dot(const Fabric& fabric);
+
+}  // namespace cclgym

@@ -1,0 +1,48 @@
+#include <memory>
+
+#include "topology_models/machines/machines.hpp"
+#include "topology_models/servers/hybrid_cube_mesh.hpp"
+#include "topology_models/servers/infiniband_cluster.hpp"
+
+namespace cclgym {
+
+namespace {
+
+// The NIC hangs on a PCIe switch of its own in this model: every PCIe switch of two GPUs reaches it
+// at the rate of a PCIe link, and what all of them send together is limited by the NIC alone.
+std::shared_ptr<const Fabric> build(const FabricParameters& parameters) {
+  return build_infiniband_cluster("ndv2",
+                                  {.gpu_model = "V100",
+                                   .gpus = 8,
+                                   .pairs = hybrid_cube_mesh(),
+                                   .nics = 1,
+                                   .nic_Bps = 12.5e9,  // EDR InfiniBand
+                                   .gpus_a_pcie_switch = 2,
+                                   .pcie_Bps = 12e9},
+                                  parameters);
+}
+
+}  // namespace
+
+FabricModel ndv2_model() {
+  constexpr double kMostServers = 2048;
+  return {
+      {.name = "ndv2",
+       .description = "Azure NDv2: servers of 8 V100 as in a DGX-1, one EDR NIC, InfiniBand",
+       // 0.7 us: the alpha that TE-CCL uses for NVLink (its NDv2 topology).
+       .options = {servers_option(kMostServers), gpus_per_server_option(8),
+                   bandwidth_option("25 GB/s"), latency_option("0.7us"),
+                   oversubscription_option("1"), servers_per_leaf_option(16)},
+       .facts = {nvlink_fact(2),
+                 {"NVLinks as in a DGX-1, one NIC of 100 Gb/s (EDR) a server",
+                  "Azure NDv2 series page; TE-CCL (NDv2)"},
+                 {"two GPUs share a PCIe switch; all PCIe switches reach the NIC",
+                  "DGX-1 white paper; where the NIC hangs is not published"},
+                 pcie_fact(3),
+                 {"0.7 us a traversal of NVLink", "TE-CCL (alpha of NDv2)"},
+                 infiniband_latency_fact(),
+                 {"16 servers share leaf switches", "a choice; no effect unless oversubscribed"}}},
+      build};
+}
+
+}  // namespace cclgym

@@ -1,0 +1,50 @@
+#include <memory>
+
+#include "topology_models/machines/machines.hpp"
+#include "topology_models/servers/slingshot_cluster.hpp"
+
+namespace cclgym {
+
+namespace {
+
+// Links between two groups: as many as give the ratio of Frontier, 57 % of what the NICs of a group
+// can send: 0.57 * 512 / 23.
+constexpr SlingshotDesign kNetwork{
+    .groups = 24, .switches = 32, .servers_a_group = 128, .local_links = 1, .links_a_pair = 12};
+
+std::shared_ptr<const Fabric> build(const FabricParameters& parameters) {
+  return build_slingshot_cluster("perlmutter",
+                                 {.gpu_model = "A100",
+                                  .gpus = 4,
+                                  .pairs = all_pairs(4, 4),
+                                  .nics = 4,
+                                  .nic_Bps = 25e9,
+                                  .pcie_Bps = 24e9},
+                                 kNetwork, parameters);
+}
+
+}  // namespace
+
+FabricModel perlmutter_model() {
+  return {
+      {.name = "perlmutter",
+       .description =
+           "NERSC Perlmutter: servers of 4 A100, 4 Slingshot NICs, dragonfly of 24 groups",
+       .options = {servers_option(kNetwork.servers()), gpus_per_server_option(4),
+                   bandwidth_option("25 GB/s"), latency_option("0.7us"), nic_binding_option(),
+                   groups_option(kNetwork.groups), routing_option()},
+       .facts = with_slingshot_facts(
+           {nvlink_fact(3),
+            {"4 NVLinks between every two of the 4 A100, a NIC of 200 Gb/s for each",
+             "NERSC, Perlmutter architecture"},
+            pcie_fact(4),
+            {"0.7 us a traversal of NVLink", "TE-CCL (alpha of NDv2 and DGX-1)"},
+            {"a group is a cabinet: 8 chassis with 8 blades of 2 servers and 4 switches; 24 groups",
+             "NERSC, Perlmutter architecture (its 1,792 servers would fill 14)"},
+            {"12 links between every two groups",
+             "a choice: the 57 % of a group's NICs that Frontier has"}},
+           "chassis")},
+      build};
+}
+
+}  // namespace cclgym

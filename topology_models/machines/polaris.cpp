@@ -1,0 +1,53 @@
+#include <memory>
+
+#include "topology_models/machines/machines.hpp"
+#include "topology_models/servers/slingshot_cluster.hpp"
+
+namespace cclgym {
+
+namespace {
+
+// What ALCF publishes is 40 racks of 14 servers. The rest is a choice: two switches a rack, groups
+// of four racks, and links that do not make the group itself a bottleneck; between groups as many
+// as give the ratio of Frontier, 57 % of what the NICs of a group can send: 0.57 * 112 / 9.
+constexpr SlingshotDesign kNetwork{
+    .groups = 10, .switches = 8, .servers_a_group = 56, .local_links = 4, .links_a_pair = 7};
+
+std::shared_ptr<const Fabric> build(const FabricParameters& parameters) {
+  return build_slingshot_cluster("polaris",
+                                 {.gpu_model = "A100",
+                                  .gpus = 4,
+                                  .pairs = all_pairs(4, 4),
+                                  .nics = 2,
+                                  .nic_Bps = 25e9,
+                                  .pcie_Bps = 24e9},
+                                 kNetwork, parameters);
+}
+
+}  // namespace
+
+FabricModel polaris_model() {
+  return {
+      {.name = "polaris",
+       .description = "ALCF Polaris: servers of 4 A100, 2 Slingshot NICs, dragonfly of 10 groups",
+       .options = {servers_option(kNetwork.servers()), gpus_per_server_option(4),
+                   bandwidth_option("25 GB/s"), latency_option("0.7us"), nic_binding_option(),
+                   groups_option(kNetwork.groups), routing_option()},
+       .facts = with_slingshot_facts(
+           {nvlink_fact(3),
+            {"4 NVLinks between every two of the 4 A100, 2 NICs of 200 Gb/s; 40 racks of 14 "
+             "servers",
+             "ALCF, Polaris machine overview"},
+            {"GPUs 0 and 1 share a NIC, 2 and 3 the other",
+             "ALCF, Polaris machine overview (affinity of GPUs 1 and 3); the others by NUMA"},
+            pcie_fact(4),
+            {"0.7 us a traversal of NVLink", "TE-CCL (alpha of NDv2 and DGX-1)"},
+            {"groups of 4 racks with 2 switches each, 4 links between two switches of a group",
+             "a choice: not published"},
+            {"7 links between every two groups",
+             "a choice: the 57 % of a group's NICs that Frontier has"}},
+           "rack")},
+      build};
+}
+
+}  // namespace cclgym

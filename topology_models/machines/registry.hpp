@@ -1,0 +1,40 @@
+// The fabrics that runs and sweeps can choose from, by name.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/options/option.hpp"
+#include "core/yaml/yaml.hpp"
+#include "topology_models/fabric.hpp"
+#include "topology_models/fabric_spec.hpp"
+
+namespace cclgym {
+
+/// The shipped fabrics, in the order in which `list` shows them.
+[[nodiscard]] const std::vector<FabricInfo>& fabric_infos();
+
+/// The shipped fabric of this name, or null (a fabric file).
+[[nodiscard]] const FabricInfo* find_fabric_info(std::string_view name);
+
+/// Builds a shipped fabric or loads one from a file. Throws UserError if there is no such fabric
+/// (naming the nearest), it does not have an option that is given, or a value is out of range.
+[[nodiscard]] std::shared_ptr<const Fabric> make_fabric(const FabricSpec& spec);
+
+/// What distinguishes a fabric in results: the name and the options that were given, e.g. "ring" or
+/// "ring gpus=16 bandwidth=50GB/s".
+[[nodiscard]] std::string fabric_label(const FabricSpec& spec);
+
+/// The records of the keys that read_fabric_spec takes: `name` and every option of FabricSpec.
+[[nodiscard]] const std::vector<OptionSpec>& fabric_spec_options();
+
+/// Reads a FabricSpec: a name ("dgx1") or a mapping ({name: ring, gpus: 16}). A relative path of a
+/// fabric file is taken from the folder of the YAML file that names it. Throws UserError at the
+/// place of the mistake; of the options, it checks all that make_fabric checks.
+[[nodiscard]] FabricSpec read_fabric_spec(const YamlValue& value);
+
+}  // namespace cclgym

@@ -1,0 +1,58 @@
+#include <array>
+#include <string>
+#include <utility>
+
+#include "topology_models/machines/machines.hpp"
+
+namespace cclgym {
+
+namespace {
+
+// SCCL section 5.1.2 and figure 3: two islands of three GPUs on xGMI, {0, 2, 3} with 2 in the
+// middle and {4, 6, 7}, and the lone GPUs 1 and 5, through which PCIe joins the islands. xGMI is
+// taken to be as fast as PCIe. That is a ring of eight, as the bounds of table 5 show (4 steps and
+// 7/2 rounds); which end of an island each lone GPU is next to is not published.
+struct Edge {
+  int a;
+  int b;
+  LinkKind kind;
+};
+
+constexpr std::array kRing = {Edge{0, 2, LinkKind::NvLink}, Edge{2, 3, LinkKind::NvLink},
+                              Edge{3, 1, LinkKind::Pcie},   Edge{1, 4, LinkKind::Pcie},
+                              Edge{4, 6, LinkKind::NvLink}, Edge{6, 7, LinkKind::NvLink},
+                              Edge{7, 5, LinkKind::Pcie},   Edge{5, 0, LinkKind::Pcie}};
+
+std::shared_ptr<const Fabric> build(const FabricParameters& parameters) {
+  FabricBuilder builder("z52");
+  builder.set_gpu_model("MI50");
+  for (int gpu = 0; gpu < static_cast<int>(kRing.size()); ++gpu) {
+    builder.add_node({.name = "gpu" + std::to_string(gpu)});
+  }
+  for (const Edge& edge : kRing) {
+    builder.add_duplex_link({.source = edge.a,
+                             .target = edge.b,
+                             .kind = edge.kind,
+                             .latency_s = parameters.latency_s,
+                             .unit_bandwidth_Bps = parameters.bandwidth_Bps,
+                             .latency_stated = parameters.latency_stated});
+  }
+  return builder.build();
+}
+
+}  // namespace
+
+FabricModel z52_model() {
+  return {{.name = "z52",
+           .description = "Gigabyte Z52: 8 MI50, islands of xGMI bridged by PCIe: a ring",
+           .options = {bandwidth_option("27 GB/s"), latency_option("0.7us")},
+           .facts = {{"27 GB/s a direction over PCIe Gen4 x16", "SCCL section 5.1.2"},
+                     {"xGMI (33 GB/s, listed as nvlink) is as fast as PCIe here",
+                      "SCCL section 5.1.2: the model that its bounds hold for"},
+                     {"islands 0-2-3 and 4-6-7, joined by PCIe through the lone GPUs 1 and 5",
+                      "SCCL figure 3 and the bounds of its table 5"},
+                     {"0.7 us a traversal", "a choice: TE-CCL's alpha of a direct GPU link"}}},
+          build};
+}
+
+}  // namespace cclgym

@@ -1,0 +1,60 @@
+// The cuts of a fabric in whole link units: what the bandwidth metrics are computed from.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "topology_models/fabric.hpp"
+#include "topology_models/metrics/max_flow.hpp"
+#include "topology_models/metrics/metrics.hpp"
+
+namespace cclgym {
+
+/// A fabric as a flow network: GPUs are nodes 0 .. ranks() - 1 by rank, parallel links are one
+/// edge, and switches and NICs that only join two neighbours are folded into the edge between
+/// them, which changes no least cut between GPUs.
+class CutNetwork {
+ public:
+  /// The greatest common divisor of the links' unit bandwidths, B/s.
+  [[nodiscard]] static Computed<std::int64_t> unit_Bps(const Fabric& fabric);
+
+  CutNetwork(const Fabric& fabric, std::int64_t unit_Bps);
+
+  [[nodiscard]] int gpus() const { return gpus_; }
+  [[nodiscard]] std::size_t nodes() const { return nodes_; }
+  [[nodiscard]] std::size_t edges() const { return edges_.size(); }
+  /// Sum of the capacities of all links, in units.
+  [[nodiscard]] std::int64_t total_capacity() const { return total_; }
+
+  /// (GPUs in S) / (units out of S) of the set of all nodes but one GPU.
+  [[nodiscard]] Rational ratio_of_all_but(int gpu) const;
+  /// The ratio of some S that leaves out the GPU if one exceeds `bound`, else nothing. Needs
+  /// gpus() * total_capacity() < 2^61.
+  [[nodiscard]] std::optional<Rational> better_cut(int gpu, const Rational& bound);
+  /// How many flows least_halving() takes.
+  [[nodiscard]] std::int64_t halvings() const;
+  /// The least capacity from one half of the GPUs to the other, in units.
+  [[nodiscard]] std::int64_t least_halving() const;
+
+ private:
+  struct Edge {
+    int u;
+    int v;
+    std::int64_t forwards;   // units, u -> v
+    std::int64_t backwards;  // units, v -> u
+  };
+
+  [[nodiscard]] std::int64_t capacity_out(const std::vector<bool>& set) const;
+  [[nodiscard]] bool is_half(std::uint32_t set) const;
+  void add_links_to(MaxFlow& flow) const;  // edge k of the flow is edges_[k]
+
+  int gpus_ = 0;
+  std::size_t nodes_ = 0;
+  std::int64_t total_ = 0;
+  std::vector<Edge> edges_;
+  bool symmetric_ = false;       // is every edge as wide both ways?
+  std::optional<MaxFlow> feed_;  // every GPU fed from node nodes_; for better_cut
+};
+
+}  // namespace cclgym

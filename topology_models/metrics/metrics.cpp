@@ -1,0 +1,179 @@
+#include "topology_models/metrics/metrics.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "topology_models/metrics/cut_network.hpp"
+
+namespace cclgym {
+
+namespace {
+
+constexpr std::int64_t kDiameterWork = 100'000'000;  // links looked at; some 0.2 s
+constexpr double kFlowWork = 1e9;                    // see too_dear(); about a second
+constexpr std::size_t kMostLinks = 300'000;          // of which a flow network is made
+constexpr int kBisectionGpus = 16;                   // C(16, 8) = 12,870 cuts
+
+std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
+
+// Steps from one GPU to the farthest, by a breadth-first search whose frontier is GPUs; the
+// switches between them are walked through within a step. Counts the links it looks at.
+class StepSearch {
+ public:
+  explicit StepSearch(const Fabric& fabric)
+      : fabric_(fabric), out_(fabric.nodes().size()), seen_(fabric.nodes().size(), -1) {
+    for (const Link& link : fabric.links()) out_[index(link.source)].push_back(link.target);
+  }
+
+  int farthest(int rank) {
+    std::vector<NodeId> frontier{fabric_.gpu(rank)};
+    seen_[index(fabric_.gpu(rank))] = rank;
+    int missing = fabric_.ranks() - 1;
+    int steps = 0;
+    for (; missing > 0; ++steps) {
+      std::vector<NodeId> gpus;
+      std::vector<NodeId> open = std::move(frontier);
+      while (!open.empty() && missing > 0) {
+        const NodeId node = open.back();
+        open.pop_back();
+        work_ += static_cast<std::int64_t>(out_[index(node)].size());
+        for (const NodeId next : out_[index(node)]) {
+          if (seen_[index(next)] == rank) continue;
+          seen_[index(next)] = rank;
+          const bool is_gpu = fabric_.nodes()[index(next)].kind == NodeKind::Gpu;
+          (is_gpu ? gpus : open).push_back(next);
+          if (is_gpu) --missing;
+        }
+      }
+      frontier = std::move(gpus);
+    }
+    return steps;
+  }
+
+  [[nodiscard]] std::int64_t work() const { return work_; }
+
+ private:
+  const Fabric& fabric_;
+  std::vector<std::vector<NodeId>> out_;
+  std::vector<int> seen_;  // by node: the last rank whose search saw it
+  std::int64_t work_ = 0;
+};
+
+// Roughly the nanoseconds that so many flows take (measured on rings, complete graphs and switched
+// clusters).
+bool too_dear(const CutNetwork& network, std::int64_t flows) {
+  const auto nodes = static_cast<double>(network.nodes());
+  const auto edges = static_cast<double>(network.edges());
+  return static_cast<double>(flows) * (nodes * nodes + 12 * edges) > kFlowWork;
+}
+
+std::string too_many(const Fabric& fabric) {
+  return fmt::format("{} GPUs and {} links are too many", fabric.ranks(), fabric.links().size());
+}
+
+}  // namespace
+
+Computed<int> diameter(const Fabric& fabric) {
+  StepSearch search(fabric);
+  int steps = 0;
+  for (int rank = 0; rank < fabric.ranks(); ++rank) {
+    steps = std::max(steps, search.farthest(rank));
+    if (search.work() > kDiameterWork) {
+      return {std::nullopt, too_many(fabric)};
+    }
+  }
+  return {steps, {}};
+}
+
+Computed<double> link_unit_Bps(const Fabric& fabric) {
+  const Computed<std::int64_t> unit = CutNetwork::unit_Bps(fabric);
+  if (!unit.value) return {std::nullopt, unit.why_not};
+  return {static_cast<double>(*unit.value), {}};
+}
+
+Computed<Rational> inverse_bisection(const Fabric& fabric) {
+  const std::int64_t gpus = fabric.ranks();
+  if (gpus == 1) return {Rational(0), {}};
+  const Computed<std::int64_t> unit = CutNetwork::unit_Bps(fabric);
+  if (!unit.value) return {std::nullopt, unit.why_not};
+  if (fabric.links().size() > kMostLinks) return {std::nullopt, too_many(fabric)};
+  CutNetwork network(fabric, *unit.value);
+  if (network.total_capacity() > std::numeric_limits<std::int64_t>::max() / (4 * gpus)) {
+    return {std::nullopt, "the links' bandwidths have no large enough common divisor"};
+  }
+
+  if (too_dear(network, gpus)) return {std::nullopt, too_many(fabric)};
+
+  // Dinkelbach's method: while some cut has (GPUs in S) / (units out of S) > best, take it.
+  // Whether one leaves out GPU v is a maximum flow into v, with best = p/q: every GPU is given q,
+  // every link may carry p per unit; all of it arrives iff there is no such cut.
+  Rational best(0);
+  for (int rank = 0; rank < fabric.ranks(); ++rank) {
+    best = std::max(best, network.ratio_of_all_but(rank));
+  }
+  for (int rank = 0; rank < fabric.ranks(); ++rank) {
+    while (const auto better = network.better_cut(rank, best)) best = *better;
+  }
+  return {best, {}};
+}
+
+Computed<double> bisection_Bps(const Fabric& fabric) {
+  const int gpus = fabric.ranks();
+  if (gpus == 1) return {std::nullopt, "one GPU has no halves"};
+  if (gpus > kBisectionGpus) {
+    return {std::nullopt,
+            fmt::format("only up to {} GPUs, and these are {}", kBisectionGpus, gpus)};
+  }
+  const Computed<std::int64_t> unit = CutNetwork::unit_Bps(fabric);
+  if (!unit.value) return {std::nullopt, unit.why_not};
+  if (fabric.links().size() > kMostLinks) return {std::nullopt, too_many(fabric)};
+  CutNetwork network(fabric, *unit.value);
+  if (too_dear(network, network.halvings())) return {std::nullopt, too_many(fabric)};
+  return {static_cast<double>(network.least_halving()) * static_cast<double>(*unit.value), {}};
+}
+
+Computed<int> switch_hops(const Fabric& fabric) {
+  const auto kind = [&](NodeId id) { return fabric.nodes()[index(id)].kind; };
+  std::vector<std::vector<NodeId>> next(fabric.nodes().size());
+  std::vector<NodeId> edge;  // switches with a NIC, each once
+  std::vector<bool> is_edge(fabric.nodes().size());
+  for (const Link& link : fabric.links()) {
+    if (kind(link.target) != NodeKind::NetworkSwitch) continue;
+    if (kind(link.source) == NodeKind::NetworkSwitch) {
+      next[index(link.source)].push_back(link.target);
+    } else if (!is_edge[index(link.target)]) {
+      is_edge[index(link.target)] = true;
+      edge.push_back(link.target);
+    }
+  }
+  int most = 0;
+  std::int64_t work = 0;
+  std::vector<int> hops(fabric.nodes().size());
+  for (const NodeId source : edge) {
+    std::fill(hops.begin(), hops.end(), -1);
+    hops[index(source)] = 0;
+    std::vector<NodeId> queue{source};
+    for (std::size_t k = 0; k < queue.size(); ++k) {
+      const NodeId node = queue[k];
+      if (is_edge[index(node)]) most = std::max(most, hops[index(node)]);
+      work += static_cast<std::int64_t>(next[index(node)].size());
+      for (const NodeId other : next[index(node)]) {
+        if (hops[index(other)] >= 0) continue;
+        hops[index(other)] = hops[index(node)] + 1;
+        queue.push_back(other);
+      }
+    }
+    if (work > kDiameterWork) return {std::nullopt, too_many(fabric)};
+  }
+  return {most, {}};
+}
+
+FabricMetrics fabric_metrics(const Fabric& fabric) {
+  return {diameter(fabric), link_unit_Bps(fabric), inverse_bisection(fabric), bisection_Bps(fabric),
+          switch_hops(fabric)};
+}
+
+}  // namespace cclgym
