@@ -55,10 +55,11 @@ struct OutlineBlock {
 /// Blocks are numbered over all ranks, rank after rank. Built in that order; finish() when done.
 class ProgramOutline {
  public:
-  ProgramOutline(std::string program_name, Contract program_contract, Runtime program_runtime)
+  ProgramOutline(std::string program_name, Contract program_contract,
+                 const CostTraits& program_traits)
       : name(std::move(program_name)),
         contract(std::move(program_contract)),
-        runtime(program_runtime) {}
+        traits(program_traits) {}
 
   // --- building ---
   /// The blocks from here on belong to the next rank, from 0 on.
@@ -106,7 +107,7 @@ class ProgramOutline {
 
   std::string name;
   Contract contract;
-  Runtime runtime;
+  CostTraits traits;
   std::int32_t channels = 1;
   std::vector<OutlineBlock> blocks;  ///< and one more, which ends the last one's loops
   std::vector<OutlineLoop> loops;

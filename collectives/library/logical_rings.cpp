@@ -1,3 +1,5 @@
+#include "collectives/library/logical_rings.hpp"
+
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -7,8 +9,6 @@
 #include <set>
 #include <utility>
 #include <vector>
-
-#include "collectives/library/algorithm.hpp"
 
 namespace cclgym {
 

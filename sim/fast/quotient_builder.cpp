@@ -129,9 +129,11 @@ class QuotientBuilder {
     const bool network = std::any_of(
         cost.fabric_links.begin(), cost.fabric_links.end(),
         [this](LinkId link) { return made_.fabric_->links()[at(link)].kind == LinkKind::Network; });
-    // The least message, of the one protocol that all models have: what its route adds.
-    const TransferCost least = transfer_cost(made_.model_, *made_.fabric_, cost.fabric_links,
-                                             Config{}, made_.runtime_, 1, cost.reducing);
+    // The smallest message, of the one protocol that all models have: the costs of its route. The
+    // latency of trees is the same for all messages.
+    const TransferCost least =
+        transfer_cost(made_.model_, *made_.fabric_, cost.fabric_links, Config{},
+                      {.runtime = made_.traits_.runtime}, 1, cost.reducing);
     return mixed(mixed(mixed(key, network ? 1 : 0), least.latency_s), least.arrival_s);
   }
 

@@ -21,7 +21,7 @@ QuotientProgram::QuotientProgram(const LoweredProgram& lowered,
     : fabric_(std::move(fabric)),
       model_(model),
       slow_rate_(noise.slow_gpus.any() ? noise.slow_gpus.rate : 1.0),
-      runtime_(lowered.outline->runtime),
+      traits_(lowered.outline->traits),
       cut_(program_cut(*lowered.program)),
       steps_(lowered.steps) {}
 
@@ -38,15 +38,15 @@ QuotientProgram::Charge QuotientProgram::charge(const Cost& cost, const Config& 
   if (cost.kind == Kind::Local) {
     const double instruction_s =
         model_.instruction_overhead_s +
-        (runtime_ == Runtime::Interpreter ? model_.interpreter_step_s : 0.0);
-    double latency_s = local_cost_s(model_, config, runtime_, cost.opcode, bytes);
+        (traits_.runtime == Runtime::Interpreter ? model_.interpreter_step_s : 0.0);
+    double latency_s = local_cost_s(model_, config, traits_.runtime, cost.opcode, bytes);
     if (cost.slow && latency_s > instruction_s) {
       latency_s = instruction_s + (latency_s - instruction_s) / slow_rate_;
     }
     return {0, latency_s, kNoRateCap};
   }
   const TransferCost transfer =
-      transfer_cost(model_, *fabric_, cost.fabric_links, config, runtime_, bytes, cost.reducing);
+      transfer_cost(model_, *fabric_, cost.fabric_links, config, traits_, bytes, cost.reducing);
   if (cost.kind == Kind::Arrival) return {0, transfer.arrival_s, kNoRateCap};
   return {transfer.wire_bytes, transfer.latency_s,
           cost.slow ? transfer.rate_cap_Bps * slow_rate_ : transfer.rate_cap_Bps};

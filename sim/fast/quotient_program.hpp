@@ -96,7 +96,7 @@ class QuotientProgram {
   std::shared_ptr<const Fabric> fabric_;
   CostModel model_;
   double slow_rate_ = 1;
-  Runtime runtime_;
+  CostTraits traits_;
   ProgramCut cut_;
   int steps_;
   double share_ = 1;  ///< classes of nodes by nodes

@@ -146,7 +146,7 @@ void Lowering::add_starts() {
     TransferId launched = -1;
     for (int kernel = 0; kernel < kernels_; ++kernel) {
       double delay_s =
-          launch_cost_s(model_, outline_.runtime, channels[static_cast<std::size_t>(kernel)],
+          launch_cost_s(model_, outline_.traits.runtime, channels[static_cast<std::size_t>(kernel)],
                         blocks[static_cast<std::size_t>(kernel)]);
       if (kernel == 0 && !start_delays_s_.empty()) {
         delay_s += start_delays_s_[static_cast<std::size_t>(rank)];

@@ -86,7 +86,7 @@ void Lowering::add_groups() {
     std::sort(links.begin(), links.end());
     links.erase(std::unique(links.begin(), links.end()), links.end());
     const GroupMember& leader = members.front();
-    const TransferCost cost = switched_cost(model_, fabric_, *longest, config_, outline_.runtime,
+    const TransferCost cost = switched_cost(model_, fabric_, *longest, config_, outline_.traits,
                                             tile_bytes_ * leader.count);
     const Message message = add_flow(leader.origin, graph_->add_route(links), cost, 1);
     group_flow_[group] = message.flow;

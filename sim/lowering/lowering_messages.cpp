@@ -190,7 +190,7 @@ Lowering::Message Lowering::add_message(const NodeOrigin& origin, int channel, i
     found = routes_.emplace(key, Route{id, std::move(links)}).first;
   }
   const TransferCost cost = transfer_cost(model_, fabric_, found->second.links, config_,
-                                          outline_.runtime, tile_bytes_ * chunks, reducing);
+                                          outline_.traits, tile_bytes_ * chunks, reducing);
   if (model_.network_burst_bytes > 0 && crosses_network(found->second.links)) {
     count_bytes(origin, found->second.links, cost.wire_bytes * tiles_ * times);
   }

@@ -41,8 +41,8 @@ void Lowering::complete(const Site& site) {
   // What switches copied or added is in its place when it arrives.
   const bool switched = step.group != kNoGroup;
   const double cost_s = switched ? 0
-                                 : local_cost_s(model_, config_, outline_.runtime, step.opcode,
-                                                tile_bytes_ * step.count);
+                                 : local_cost_s(model_, config_, outline_.traits.runtime,
+                                                step.opcode, tile_bytes_ * step.count);
   if (cost_s == 0 && !switched && receives(step.opcode) && outline_.waits_of(site.step).empty() &&
       has_arrival(site.step) && may_merge(site) && merge_receive(site)) {
     return;

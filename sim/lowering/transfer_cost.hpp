@@ -24,13 +24,14 @@ struct TransferCost {
 /// alpha in latency_s: its sender is busy until the message is there.
 [[nodiscard]] TransferCost transfer_cost(const CostModel& model, const Fabric& fabric,
                                          std::span<const LinkId> route, const Config& config,
-                                         Runtime runtime, double payload_bytes, bool reducing);
+                                         const CostTraits& traits, double payload_bytes,
+                                         bool reducing);
 
 /// How a transfer is charged that switches copy or add (Instruction::group); `longest`: the longest
 /// way of its messages. The switches add, so that no thread block's reduce_rate counts.
 [[nodiscard]] TransferCost switched_cost(const CostModel& model, const Fabric& fabric,
                                          std::span<const LinkId> longest, const Config& config,
-                                         Runtime runtime, double payload_bytes);
+                                         const CostTraits& traits, double payload_bytes);
 
 /// Wire rate at which a rank's proxy serves messages of this size over the network, all of the
 /// rank's connections together; kNoRateCap if that is no limit.

@@ -107,7 +107,7 @@ void slow_down(Costs& costs, const LoweredProgram& lowered, const CostModel& mod
                const std::vector<double>& rates) {
   const double instruction_s =
       model.instruction_overhead_s +
-      (lowered.outline->runtime == Runtime::Interpreter ? model.interpreter_step_s : 0.0);
+      (lowered.outline->traits.runtime == Runtime::Interpreter ? model.interpreter_step_s : 0.0);
   for (TransferId node = 0; node < lowered.graph->size(); ++node) {
     const NodeOrigin& origin = lowered.origins[at(node)];
     if (origin.role != NodeRole::Step) continue;
