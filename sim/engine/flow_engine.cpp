@@ -29,7 +29,7 @@ class FlowEngine final : public Engine {
     first_background_ = graph_->first_background();
     adaptive_ = graph_->adaptive();
     extras_ = adaptive_ || graph_->has_background();
-    if (adaptive_) tuner_.load(*graph_);
+    if (adaptive_) route_chooser_.load(*graph_);
     start_s_.assign(static_cast<std::size_t>(graph_->size()), 0.0);
     end_s_.assign(start_s_.size(), 0.0);
   }
@@ -47,7 +47,7 @@ class FlowEngine final : public Engine {
     calendar_.reset();
     network_.reset(capacities != nullptr);
     changes_.start(capacities, graph_->link_capacities_Bps().size());
-    if (adaptive_) tuner_.reset();
+    if (adaptive_) route_chooser_.reset();
     instant_.clear();
     tracker_.reset();
     tracker_.start_roots([this](TransferId node) { extras_ ? start_noted(node) : start(node); });
@@ -95,7 +95,7 @@ class FlowEngine final : public Engine {
     const std::int32_t route = graph_->route_of(flow.node);
     const double bytes = graph_->bytes(flow.node);
     if (bytes > 0) {
-      if (adaptive_ && tuner_.way_of(flow.node) > 0) {
+      if (adaptive_ && route_chooser_.way_of(flow.node) > 0) {
         begin_detour(slot);
         return;
       }
@@ -116,7 +116,7 @@ class FlowEngine final : public Engine {
   void begin_detour(FlowSlotId slot) {
     FlowSlot& flow = slots_[slot];
     const std::int32_t route = graph_->route_of(flow.node);
-    graph_->links_on_way(route, tuner_.way_of(flow.node), detour_);
+    graph_->links_on_way(route, route_chooser_.way_of(flow.node), detour_);
     flow.bound_Bps = network_.bound_Bps(detour_, graph_->rate_cap_Bps(flow.node));
     flow.bytes_left = graph_->bytes(flow.node);
     flow.since_s = now_s_;
@@ -151,7 +151,7 @@ class FlowEngine final : public Engine {
   /// Of a graph with extras.
   void start_noted(TransferId node) {
     in_flight_ += in_background(node) ? 0 : 1;
-    if (adaptive_ && tuner_.started(node)) {
+    if (adaptive_ && route_chooser_.started(node)) {
       choice_s_ = now_s_ + RouteChooser::kWindow_s;
       other_s_ = std::min(other_s_, choice_s_);
     }
@@ -161,7 +161,7 @@ class FlowEngine final : public Engine {
   /// Of a graph with extras, or with an observer.
   void finish_noted(TransferId node) {
     const bool background = in_background(node);
-    if (adaptive_) tuner_.done(node);
+    if (adaptive_) route_chooser_.done(node);
     if (observer_ != nullptr && !background) {
       observer_->on_firing(node, tracker_.iteration(node), start_s_[at(node)], now_s_);
     }
@@ -183,7 +183,7 @@ class FlowEngine final : public Engine {
 
   void choose_routes() {
     choice_s_ = kNever;
-    tuner_.choose([this](TransferId node, std::int32_t way) {
+    route_chooser_.choose([this](TransferId node, std::int32_t way) {
       if (observer_ != nullptr && !in_background(node)) {
         observer_->on_choice(node, tracker_.iteration(node), way);
       }
@@ -245,7 +245,7 @@ class FlowEngine final : public Engine {
   FlowCalendar calendar_{slots_};
   FlowNetwork network_{slots_};
   TransferId first_background_ = 0;
-  RouteChooser tuner_;
+  RouteChooser route_chooser_;
   std::vector<std::int32_t> detour_;  ///< only in begin_detour
   bool adaptive_ = false;             ///< is there anything to choose?
   bool extras_ = false;               ///< adaptive, or with a background

@@ -48,7 +48,7 @@ class SimgridEngine final : public Engine, private SimgridListener {
     graph_ = std::move(graph);
     platform_.emplace(*graph_, static_cast<SimgridListener&>(*this), false);
     adaptive_ = graph_->adaptive();
-    if (adaptive_) tuner_.load(*graph_);
+    if (adaptive_) route_chooser_.load(*graph_);
     start_s_.assign(static_cast<std::size_t>(graph_->size()), 0.0);
     end_s_.assign(start_s_.size(), 0.0);
   }
@@ -76,7 +76,7 @@ class SimgridEngine final : public Engine, private SimgridListener {
     open_timer_ = kNoTimer;
     platform_->reset();
     changes_.start(capacities, graph_->link_capacities_Bps().size());
-    if (adaptive_) tuner_.reset();
+    if (adaptive_) route_chooser_.reset();
     tracker_.reset();
     guarded([this] {
       tracker_.start_roots([this](TransferId node) { start(node); });
@@ -172,7 +172,7 @@ class SimgridEngine final : public Engine, private SimgridListener {
   }
 
   void choose_routes() {
-    tuner_.choose([this](TransferId node, std::int32_t way) {
+    route_chooser_.choose([this](TransferId node, std::int32_t way) {
       if (observer_ != nullptr && !in_background(node)) {
         observer_->on_choice(node, tracker_.iteration(node), way);
       }
@@ -183,7 +183,7 @@ class SimgridEngine final : public Engine, private SimgridListener {
     const double now_s = platform_->now_s();
     start_s_[at(node)] = now_s;
     in_flight_ += in_background(node) ? 0 : 1;
-    if (adaptive_ && tuner_.started(node)) {
+    if (adaptive_ && route_chooser_.started(node)) {
       platform_->set_timer(now_s + RouteChooser::kWindow_s, kChoice);
     }
     double begin_s = now_s + graph_->latency_s(node);
@@ -219,7 +219,7 @@ class SimgridEngine final : public Engine, private SimgridListener {
 
   void begin_transfer(TransferId node) {
     if (graph_->bytes(node) > 0 && crosses_links(node)) {
-      platform_->start_flow(graph_->route_of(node), adaptive_ ? tuner_.way_of(node) : 0,
+      platform_->start_flow(graph_->route_of(node), adaptive_ ? route_chooser_.way_of(node) : 0,
                             graph_->bytes(node), graph_->rate_cap_Bps(node), node);
     } else {
       instant_.push_back(node);
@@ -230,7 +230,7 @@ class SimgridEngine final : public Engine, private SimgridListener {
     const double now_s = platform_->now_s();
     end_s_[at(node)] = now_s;
     if (graph_->overlapping(node)) start_s_[at(node)] = now_s - graph_->latency_s(node);
-    if (adaptive_) tuner_.done(node);
+    if (adaptive_) route_chooser_.done(node);
     if (!in_background(node)) {
       --in_flight_;
       makespan_s_ = now_s;
@@ -251,7 +251,7 @@ class SimgridEngine final : public Engine, private SimgridListener {
   ExclusiveToken token_;
   std::shared_ptr<const TransferGraph> graph_;
   DependencyTracker tracker_;
-  RouteChooser tuner_;
+  RouteChooser route_chooser_;
   bool adaptive_ = false;
   CapacityReader changes_;
   std::optional<SimgridPlatform> platform_;

@@ -22,7 +22,7 @@ using namespace cclgym::test;
 namespace {
 
 constexpr auto kNetwork = static_cast<std::size_t>(LinkKind::Network);
-const std::string kProfile = CCLGYM_SOURCE_DIR "/sim/noise_profiles/cloud-ib.yaml";
+const std::string kProfile = CCLGYM_SOURCE_DIR "/sim/noise/profiles/cloud-ib.yaml";
 const std::string kPage = CCLGYM_SOURCE_DIR "/docs/noise.md";
 
 std::string read_file(const std::string& path) {
