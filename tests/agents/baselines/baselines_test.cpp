@@ -1,4 +1,4 @@
-// Baselines: legal, reproducible, and as good as they must be.
+// Baselines act legally and reproducibly, and meet bounds on their times.
 #include <algorithm>
 #include <cmath>
 
@@ -17,7 +17,7 @@ namespace {
 using testing::setup_of;
 using testing::small_setup;
 
-// Times of `calls` calls; every action is checked to be legal.
+// Plays `calls` calls and returns their times; checks that every action is legal.
 std::vector<double> play(Policy& policy, const std::shared_ptr<const TuningSetup>& setup, int calls,
                          std::uint64_t seed = 1) {
   CollectiveTuningEnv environment(setup);
@@ -80,7 +80,8 @@ TEST_CASE("a tuner's policy takes what the tuner chooses; others keep their acti
   CHECK(more->actions->levels(Knob::Algorithm).size() ==
         setup->actions->levels(Knob::Algorithm).size() + 1);
   CHECK_THROWS_AS(with_tuners(setup, {"dispatch:no-such.yaml"}), UserError);
-  // What limits the environment's actions limits these, but for the tuners that are added.
+  // Limits of the environment's actions also apply to the extended ones, except to the added
+  // tuners.
   const auto limited = setup_of(
       "{fabric: ndv4, actions: stock-nccl, legal: nccl, knobs: {algorithm: [ring], channels: [4, "
       "8]}, "
@@ -98,7 +99,7 @@ TEST_CASE("a tuner's policy takes what the tuner chooses; others keep their acti
   policy.begin_episode(environment, 1);
   policy.act(buffers.observation, buffers.action_mask, environment, action);
   CHECK(more->actions->describe(action) == "nccl-default:2.8.4");
-  // An environment without it.
+  // The environment without the tuner.
   CollectiveTuningEnv without(setup);
   CHECK_THROWS_AS(policy.begin_episode(without, 1), UserError);
 }
@@ -124,7 +125,7 @@ TEST_CASE("the SVM is within a few per cent of the oracle where it was trained")
   }
   CHECK(far <= 3);
   CHECK(std::exp(sum / static_cast<double>(best.size())) < 1.05);
-  // Of four cells that were held out; nothing of a collective that was not called.
+  // Accuracy on four held-out cells; NaN for a collective that was not called.
   const double accuracy = svm.test_accuracy(CollectiveKind::AllReduce);
   CHECK(accuracy * 4 == std::round(accuracy * 4));
   CHECK(std::isnan(svm.test_accuracy(CollectiveKind::AllGather)));
@@ -150,7 +151,7 @@ TEST_CASE("coordinate descent settles, never worse than where it began, and coun
   CHECK(policy.searching() > 10);
   CHECK(policy.searching() + policy.settled() == 200);
   REQUIRE(policy.settled() > 50);
-  // Settled: the best that was ever seen, again and again.
+  // After settling, the best configuration seen so far is used every time.
   CHECK(times.back() == *std::min_element(times.begin(), times.end()));
   CHECK(times[times.size() - 50] == times.back());
 }

@@ -1,4 +1,5 @@
-// Evaluations: the same stream for all, the oracle at one, sums that add up.
+// Evaluations: all policies get the same stream, the oracle's ratio is one, and sums are
+// consistent.
 #include "agents/evaluation/evaluation.hpp"
 
 #include "agents/baselines/baselines_testing.hpp"
@@ -44,7 +45,7 @@ TEST_CASE("the oracle takes the oracle's time, the default the default's") {
   CHECK(csv.ends_with(",hockney (no set for X)\n"));
   for (const PolicyRun& run : runs) {
     for (const EvaluatedCell& cell : run.cells) {
-      // What a tuner chose is said, not who it was.
+      // For a tuner, the configuration is the one it chose.
       CHECK(cell.config.channels >= 1);
       const bool by_name = cell.choice.starts_with(cell.config.algorithm + " " +
                                                    std::string(to_string(cell.config.protocol)));

@@ -16,7 +16,7 @@
 namespace cclgym {
 namespace {
 
-// Masks of a row of a rollout, whatever the prefix.
+// Masks of a row of a rollout, for any prefix.
 class RowMasks : public ConditionalMasks {
  public:
   RowMasks(const Rollout& rollout, std::size_t row) : rollout_(rollout), row_(row) {}
