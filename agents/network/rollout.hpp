@@ -28,13 +28,12 @@ struct Rollout {
   explicit Rollout(RolloutShape wanted);
 
   RolloutShape shape;
-  std::vector<float> observations;   ///< [rows x observations]
-  std::vector<std::uint8_t> masks;   ///< [rows x mask_size]: the conditional masks of `levels`
-  std::vector<std::int32_t> levels;  ///< [rows x dimensions]: what is learned from: the action, or
-                                     ///< the expert's choice
-  std::vector<float> states;         ///< [rows x 2 lstm]: before the observation is fed in
-  std::vector<std::uint8_t> starts;  ///< [rows]: 1 at the first step of an episode
-  std::vector<std::uint8_t> done;    ///< [rows]: 1 at the last step of an episode
+  std::vector<float> observations;       ///< [rows x observations]
+  std::vector<std::uint8_t> masks;       ///< [rows x mask_size]: the conditional masks of `levels`
+  std::vector<std::int32_t> levels;      ///< [rows x dimensions]: the action's, or the expert's
+  std::vector<float> states;             ///< [rows x 2 lstm]: before the observation is fed in
+  std::vector<std::uint8_t> starts;      ///< [rows]: 1 at the first step of an episode
+  std::vector<std::uint8_t> done;        ///< [rows]: 1 at the last step of an episode
   std::vector<std::uint8_t> terminated;  ///< [rows]: 1 where the task ended with it
   std::vector<float> log_probability;    ///< [rows]: of `levels` when drawn
   std::vector<float> prior;              ///< [rows]: the critic's prior

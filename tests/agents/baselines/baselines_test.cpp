@@ -41,7 +41,7 @@ std::vector<double> play(Policy& policy, const std::shared_ptr<const TuningSetup
   return times_us;
 }
 
-TEST_CASE("every baseline acts legally and the same way again") {
+TEST_CASE("every baseline acts legally and reproducibly") {
   const auto setup = setup_of(
       "{fabric: {name: ring, gpus: 4}, actions: stock-nccl, noise: stragglers, workload: {name: "
       "sweep, collectives: [allreduce, allgather], sizes: 1KiB..16MiB x16}, episode: 20}");
@@ -73,7 +73,7 @@ TEST_CASE("the oracle is a lower bound of every baseline, call by call") {
   }
 }
 
-TEST_CASE("a tuner's policy takes what the tuner chooses; others keep their actions") {
+TEST_CASE("a tuner's policy takes the tuner's choices; others keep their actions") {
   const auto setup = small_setup();
   const auto more = with_tuners(setup, {"nccl-default", "nccl-default:2.8.4"});
   CHECK(with_tuners(setup, {"nccl-default"}) == setup);
@@ -131,7 +131,7 @@ TEST_CASE("the SVM is within a few per cent of the oracle where it was trained")
   CHECK(std::isnan(svm.test_accuracy(CollectiveKind::AllGather)));
 }
 
-TEST_CASE("classes cover every size within the tolerance, in few") {
+TEST_CASE("few classes cover every size within the tolerance") {
   const OfflineSweep sweep{.sizes = {1, 2, 3, 4},
                            .time_s = {{1, 1.004, 9}, {2, 2.004, 9}, {9, 3, 9}, {9, 9, 4}}};
   const SweepClasses classes = classify(sweep, 0.01);
@@ -141,7 +141,7 @@ TEST_CASE("classes cover every size within the tolerance, in few") {
   CHECK(exact.actions == std::vector<std::size_t>{0, 1, 2});
 }
 
-TEST_CASE("coordinate descent settles, never worse than where it began, and counts its search") {
+TEST_CASE("coordinate descent settles, never worse than its start, and counts its search") {
   const auto setup = setup_of(
       "{fabric: dgx1, actions: stock-nccl, workload: {name: sweep, collectives: [allreduce], "
       "sizes: 4KiB}}");
@@ -156,7 +156,7 @@ TEST_CASE("coordinate descent settles, never worse than where it began, and coun
   CHECK(times[times.size() - 50] == times.back());
 }
 
-TEST_CASE("unknown names get the nearest") {
+TEST_CASE("messages about unknown names suggest the nearest") {
   CHECK_THROWS_AS(make_baseline("nccl-default:1.0"), UserError);
   std::string message;
   try {

@@ -13,7 +13,7 @@ EvaluatedPolicy entry(const std::string& name, std::vector<std::string> tuners =
   return {name, [name](std::uint64_t) { return make_baseline(name); }, std::move(tuners)};
 }
 
-TEST_CASE("the oracle takes the oracle's time, the default the default's") {
+TEST_CASE("the oracle has the oracle's time, the default the default's") {
   const auto setup = testing::small_setup();
   const std::vector<EvaluatedPolicy> policies{
       entry("oracle"), entry("nccl-default", {"nccl-default"}), entry("random")};
@@ -54,7 +54,7 @@ TEST_CASE("the oracle takes the oracle's time, the default the default's") {
   }
 }
 
-TEST_CASE("a stream without a list of calls is told apart by powers of two") {
+TEST_CASE("cells of a stream without a list of calls are powers of two") {
   const auto setup = testing::setup_of(
       "{fabric: {name: ring, gpus: 4}, actions: stock-nccl, workload: {name: curriculum, "
       "collectives: [allreduce], least: 1KiB, most: 16KiB}}");

@@ -119,7 +119,7 @@ void compare(const PolicyShape& shape, std::uint64_t seed) {
   CHECK(other_choices == 0);
 }
 
-TEST_CASE("The TorchScript module and the network in plain loops are one") {
+TEST_CASE("The TorchScript module and the network in plain loops agree") {
   SKIP_UNLESS(training_available(), test::kNeedsTorch);
   const PolicyShape whole = testing::small_shape();
   PolicyShape no_memory = whole;
@@ -128,7 +128,7 @@ TEST_CASE("The TorchScript module and the network in plain loops are one") {
   compare(no_memory, 22);
 }
 
-TEST_CASE("What is no module of a policy is refused") {
+TEST_CASE("Files that are not a policy's module are refused") {
   SKIP_UNLESS(training_available(), test::kNeedsTorch);
   const testing::TemporaryFolder folder("torchscript-refused");
   const std::string path = folder.path() + "/p.pt";

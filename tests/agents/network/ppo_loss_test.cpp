@@ -191,7 +191,7 @@ TEST_CASE("The entropy bonus is taken off the loss, so that a step makes choices
   CHECK(after > entropy_nat() + 1e-3);
 }
 
-TEST_CASE("The critic's loss is its squared error, of which the prior is a part") {
+TEST_CASE("The critic's loss is its squared error, including the prior") {
   SKIP_UNLESS(training_available(), test::kNeedsTorch);
   const PolicyWeights weights = two_levels();
   const std::vector<Row> rows{{.prior = 0.4, .target = 1.5}, {.prior = -1, .target = 0}};
@@ -225,7 +225,7 @@ TEST_CASE("Cloning goes towards what the expert chose, and looks at no advantage
   }
 }
 
-TEST_CASE("A choice among one level is certain, and nothing is learned from it") {
+TEST_CASE("A choice with one legal level is certain and has no gradient") {
   SKIP_UNLESS(training_available(), test::kNeedsTorch);
   const PolicyWeights weights = two_levels();
   SequenceBatch batch = batch_of({{.level = 0, .advantage = 2}});

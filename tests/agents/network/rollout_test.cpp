@@ -61,7 +61,7 @@ TEST_CASE("Nothing flows from one episode or environment to the one before") {
   CHECK(rollout.advantage[2] == 1000);
 }
 
-TEST_CASE("Sequences are steps of one environment, with the state that they began in") {
+TEST_CASE("Sequences are steps of one environment, with their initial state") {
   const PolicyShape shape = testing::small_shape();
   const Rollout rollout = testing::random_rollout(shape, 3, 6, 1);
   const std::vector<std::size_t> chosen{
@@ -90,7 +90,7 @@ TEST_CASE("Sequences are steps of one environment, with the state that they bega
   CHECK_THROWS_AS(gather_sequences(rollout, 4, chosen), std::logic_error);
 }
 
-TEST_CASE("Normalised advantages have mean 0 and deviation 1; equal ones stay") {
+TEST_CASE("Normalised advantages have mean 0 and deviation 1; equal ones stay unchanged") {
   std::vector<float> advantages{1, 2, 3, 6};
   normalise(advantages);
   double sum = 0;

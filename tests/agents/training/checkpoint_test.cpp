@@ -49,7 +49,7 @@ std::string sealed(std::string bytes) {
   return bytes;
 }
 
-TEST_CASE("A checkpoint comes back as it was, to the bit") {
+TEST_CASE("A checkpoint is read back bit for bit") {
   const testing::TemporaryFolder folder("checkpoint");
   const Checkpoint written = make_checkpoint();
   CHECK(read_checkpoint(write_checkpoint(written), "x") == written);

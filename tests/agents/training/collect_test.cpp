@@ -36,7 +36,7 @@ Rollout play(const TrainingEnvironment& where, std::size_t steps, bool prior,
   return rollout;
 }
 
-TEST_CASE("The critic has its prior where it should, and expects that much more at first") {
+TEST_CASE("The critic uses its prior, and its initial estimate includes it") {
   const TrainingEnvironment where = four_calls();
   // As documented at value_prior, for one AllReduce of 64 KiB on eight ranks.
   const FabricFeatures& fabric = where.setup()->fabric;
@@ -76,7 +76,7 @@ TEST_CASE("An episode that was cut off counts for what the critic expects after 
   }
 }
 
-TEST_CASE("An episode that is over counts for nothing after it") {
+TEST_CASE("After a terminated episode no estimate counts") {
   const TrainingEnvironment where("Counter-v0", parse_yaml("{target: 3}", "t"), {});
   std::shared_ptr<const PolicyNetwork> network;
   const Rollout rollout = play(where, 40, true, network);

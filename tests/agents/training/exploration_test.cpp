@@ -39,7 +39,7 @@ const char* const kSweep =
     "workload: {name: sweep, collectives: [allreduce, alltoall], sizes: [4KiB, 1MiB, 64MiB], "
     "order: listed}";
 
-TEST_CASE("The first rule that fits a call has its weight") {
+TEST_CASE("The first rule that matches a call gives its weight") {
   const std::string rules =
       "entropy: 0.5, exploration: [{collectives: alltoall, least: 1MiB, most: 1MiB, entropy: 1},"
       "{fabrics: dgx1, collectives: alltoall, entropy: 2}, {servers: several, entropy: 3},"

@@ -32,7 +32,7 @@ TEST_CASE("A training file of two lines has the defaults") {
   CHECK(config.hash() != read_train_config(kGood + "seeds: 2\n", "t.yaml").hash());
 }
 
-TEST_CASE("A variant changes what it names and nothing else") {
+TEST_CASE("A variant changes only the keys that it names") {
   const std::string text = kGood +
                            "agent: {lstm: 8, head: 4}\n"
                            "variants:\n"

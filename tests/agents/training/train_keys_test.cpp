@@ -297,7 +297,7 @@ TEST_CASE("Every key of a training file changes the results of the training") {
   }
 }
 
-TEST_CASE("A variant's keys do what they do in the file itself") {
+TEST_CASE("A variant's keys have the same effect as in the file itself") {
   SKIP_UNLESS(training_available(), test::kNeedsTorch);
   const std::map<std::string, std::pair<std::string, std::string>> changes{
       {"agent", {"agent.lstm", "0"}},

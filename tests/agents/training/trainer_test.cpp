@@ -77,7 +77,7 @@ double excess_of(Policy& policy) {
   return needed / least;
 }
 
-TEST_CASE("PPO learns to count in as few steps as can be") {
+TEST_CASE("PPO learns to count in the minimum number of steps") {
   SKIP_UNLESS(training_available(), test::kNeedsTorch);
   const testing::TemporaryFolder folder("counter");
   const TrainConfig config = counter(30);

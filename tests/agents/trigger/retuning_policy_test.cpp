@@ -89,7 +89,7 @@ TEST_CASE("Without a trigger, each class is decided once when the averages are f
         2 * (kSettle + kSizes));
 }
 
-TEST_CASE("An alarm makes the calls after it be decided anew, then each class once") {
+TEST_CASE("After an alarm calls are decided again, then each class once") {
   const TrainingEnvironment where = four_sizes();
   RetuningPolicy policy(agent_of(where), some_trigger(), "pair");
   constexpr std::size_t kChange = 60;
@@ -109,7 +109,7 @@ TEST_CASE("An alarm makes the calls after it be decided anew, then each class on
   CHECK(play(calm, where, 200, [](std::size_t) { return 1; }).decisions.back() == kSettle + kSizes);
 }
 
-TEST_CASE("Evaluations say how many of the calls were decided") {
+TEST_CASE("Evaluations report how many calls were decided") {
   const TrainingEnvironment where = four_sizes();
   const PolicyWeights weights = agent_of(where);
   const std::vector<EvaluatedPolicy> policies{
@@ -125,7 +125,7 @@ TEST_CASE("Evaluations say how many of the calls were decided") {
   }
 }
 
-TEST_CASE("Triggers come back from their file, and the nearest one is found") {
+TEST_CASE("Triggers are read back from their file, and the nearest one is found") {
   const std::vector<TrainedTrigger> written{
       {.trigger = {"a", "jitter", {.sigma = 0.5, .drift = 1, .limit = 4, .threshold = 5}},
        .trained = {.calls = 10,

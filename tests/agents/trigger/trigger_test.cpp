@@ -33,7 +33,7 @@ std::vector<TriggerStream> streams(std::uint64_t first_seed, double factor) {
   return made;
 }
 
-TEST_CASE("A trained trigger finds changes soon and is seldom wrong, on streams it has not seen") {
+TEST_CASE("A trained trigger finds changes soon and is rarely wrong, on unseen streams") {
   const auto learned = streams(100, 1.25);
   const TriggerParameters parameters = train_trigger(learned, 0.7);
   CHECK(parameters.sigma == Approx(0.02).epsilon(0.15));
@@ -67,7 +67,7 @@ TEST_CASE("One late call is no alarm; a lasting change is, in either direction")
   }
 }
 
-TEST_CASE("Delays, misses and false alarms are counted as they are defined") {
+TEST_CASE("Delays, misses and false alarms are counted by their definitions") {
   const TriggerParameters parameters{.sigma = 0.02, .drift = 1, .limit = 4, .threshold = 5};
   TriggerStream made;
   const auto add = [&](int calls, double log_ratio, std::uint32_t regime) {

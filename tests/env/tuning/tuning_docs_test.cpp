@@ -100,7 +100,7 @@ TEST_CASE("docs/collective-tuning.md has the tables of the records") {
   CHECK(page() == expected);
 }
 
-TEST_CASE("docs/collective-tuning.md says how many actions knobs leave") {
+TEST_CASE("docs/collective-tuning.md has the number of actions under knobs") {
   const std::string text = page();
   const auto flat = [](const std::string& knobs) {
     return std::to_string(setup_of("{fabric: ndv4" + knobs + "}")->flat_actions->count());
@@ -112,7 +112,7 @@ TEST_CASE("docs/collective-tuning.md says how many actions knobs leave") {
   }
 }
 
-TEST_CASE("docs/collective-tuning.md names what there is") {
+TEST_CASE("docs/collective-tuning.md names all workloads, regimes, rewards and knobs") {
   const std::string text = page();
   for (const WorkloadInfo& info : workload_infos()) {
     CHECK(text.find("`" + info.name + "`") != std::string::npos);
