@@ -189,7 +189,7 @@ TEST_CASE("a dispatch table becomes lines") {
       deploy({"--dispatch", "d.yaml", "--for", "nccl-2.24", "-o", "out"}), folder.path());
   CHECK(refused.code == 2);
   CHECK(contains(refused.err, "d.yaml:6:"));
-  CHECK(contains(refused.err, "algorithm 'all-pairs' is none of this release of NCCL"));
+  CHECK(contains(refused.err, "algorithm 'all-pairs' does not exist in this release of NCCL"));
   CHECK(contains(read_file(folder / "out/tuner.csv"), "tree,ll"));  // as it was
 }
 
