@@ -237,8 +237,8 @@ TEST_CASE("msccl xml: one clear error each") {
   CHECK(with("depid=\"-1\" deps=\"-1\"", "depid=\"3\" deps=\"0\"") ==
         "t.xml:4:7: waits for thread block 3, step 0, which does not exist");
   CHECK(with("depid=\"-1\" deps=\"-1\"", "depid=\"0\" deps=\"1\"") ==
-        "t.xml:4:7: waits for thread block 0, step 1, whose hasdep is 0: it never says that it is "
-        "done");
+        "t.xml:4:7: waits for thread block 0, step 1, whose hasdep is 0: it never publishes its "
+        "completion");
   CHECK(with("type=\"s\"", "type=\"r\"") ==
         "t.xml:11:7: unmatched receive: message 0 from GPU 0 to GPU 1 on channel 0, of which 0 are "
         "sent");
@@ -247,8 +247,7 @@ TEST_CASE("msccl xml: one clear error each") {
   std::string cycle = changed(kAllGather, "depid=\"-1\" deps=\"-1\"", "depid=\"0\" deps=\"1\"");
   cycle = changed(cycle, "dstoff=\"1\" cnt=\"1\" depid=\"-1\" deps=\"-1\" hasdep=\"0\"",
                   "dstoff=\"1\" cnt=\"1\" depid=\"-1\" deps=\"-1\" hasdep=\"1\"");
-  CHECK(import_error(cycle) ==
-        "t.xml:4:7: deadlock: this step waits, in a cycle, for what waits for it");
+  CHECK(import_error(cycle) == "t.xml:4:7: deadlock: this step is part of a cycle of waits");
   CHECK(import_error(std::string(kMostXmlBytes + 1, ' ')) ==
         "t.xml: 67108865 bytes; expected at most 67108864");
 }
@@ -266,7 +265,7 @@ TEST_CASE("msccl xml: what is not XML, though parsers let it pass, is refused") 
   CHECK(with("  <gpu id=\"0\"", "<![CDATA[x]]><gpu id=\"0\"").find("text 'x'; expected") !=
         std::string::npos);
   CHECK(with("name=\"two\"", "name=\"a&b;\"") ==
-        "t.xml:1:1: name 'a&b;': the entity after & is none that XML defines");
+        "t.xml:1:1: name 'a&b;': unknown entity after &; expected one that XML defines");
   CHECK(with("name=\"two\"", "name=\"\xFF\"") ==
         "t.xml:1:13: byte 0xff is not UTF-8; expected XML text");
 }
@@ -298,7 +297,7 @@ TEST_CASE("msccl xml: a file for both forms is checked in both") {
         "t.xml:1:1: <algo> has no attribute 'minBytes'");
   XmlSettings microsoft = lacking.settings;
   microsoft.dialect = XmlDialect::Microsoft;
-  CHECK(export_error(lacking.program, microsoft).find("which is Azure's to say") !=
+  CHECK(export_error(lacking.program, microsoft).find("only the azure dialect") !=
         std::string::npos);
 }
 
