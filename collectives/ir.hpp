@@ -52,11 +52,10 @@ struct StepRef {
 
 struct Instruction {
   Opcode opcode = Opcode::Nop;
-  BufferSlice source;      ///< read iff reads_source(opcode)
-  BufferSlice target;      ///< written iff writes_target(opcode)
-  std::int32_t count = 1;  ///< chunks
-  std::vector<StepRef>
-      dependencies;  ///< of other thread blocks only; steps of one block run in order
+  BufferSlice source;                 ///< read iff reads_source(opcode)
+  BufferSlice target;                 ///< written iff writes_target(opcode)
+  std::int32_t count = 1;             ///< chunks
+  std::vector<StepRef> dependencies;  ///< on other thread blocks only
   /// The messages of a group are one transfer that starts when all of them can start, and ends for
   /// all at once: from one rank to several others, copied by the switches on the route, or from
   /// several ranks to one, added by the switches. The data sent, received and added is the same as

@@ -189,11 +189,11 @@ class ProgramBuilder {
     ProgramBuilder& program;
   };
 
-  std::int32_t group_ = kNoGroup;  ///< of the operations that follow
+  std::int32_t group_ = kNoGroup;  ///< for the following operations
   std::int32_t groups_ = 0;
   bool finished_ = false;
-  std::int32_t parallel_ = 1;  ///< of the open scopes
-  std::int32_t kernel_ = 0;    ///< of the operations that follow
+  std::int32_t parallel_ = 1;  ///< product over the open scopes
+  std::int32_t kernel_ = 0;    ///< for the following operations
   Program program_;
   MemoryLayout layout_;
   std::vector<std::int32_t> last_writer_;           ///< by place: input and output

@@ -9,8 +9,8 @@ namespace cclgym {
 
 /// Peers that share a thread block even without fused instructions (CompileOptions).
 struct BlockSharing {
-  bool both_directions = true;  ///< of one peer
-  bool forwarding = true;       ///< peers between which chunks pass
+  bool both_directions = true;  ///< the sends to and receives from one peer
+  bool forwarding = true;       ///< two peers between which chunks pass
 };
 
 /// Assigns the instructions to thread blocks, in the global order of the DAG.

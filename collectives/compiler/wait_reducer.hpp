@@ -32,7 +32,7 @@ class WaitReducer {
   using Clock = std::vector<Wait>;
   struct Snapshot {
     std::int32_t step;
-    Clock clock;  ///< of the block when it had done the step, without the block itself
+    Clock clock;  ///< the block's clock after the step, without the block itself
   };
   [[nodiscard]] static bool knows(const Clock& clock, const Wait& wait);
   void merge(Clock& into, const Clock& from);

@@ -245,7 +245,7 @@ class Exporter {
   const Contract& contract_;
   const XmlSettings& settings_;
   std::string text_;
-  std::vector<std::vector<std::int32_t>> number_;  ///< of the current GPU, by block and step
+  std::vector<std::vector<std::int32_t>> number_;  ///< for the current GPU, by block and step
   std::vector<std::vector<bool>> awaited_;
 };
 

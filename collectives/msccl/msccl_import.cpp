@@ -73,7 +73,7 @@ class Importer {
   ThreadBlockProgram& program_ = result_.program;
   std::vector<std::vector<std::vector<xml_node>>> step_nodes_;  ///< by rank, block and step
   std::set<std::tuple<std::int32_t, std::int32_t, bool>>
-      ends_;  ///< of the GPU: channel, peer, sends
+      ends_;  ///< the current GPU's: channel, peer, sends
 };
 
 XmlProgram Importer::run() {

@@ -43,7 +43,7 @@ class Executor {
  private:
   struct Waiter {
     std::int32_t block;
-    std::int32_t step;  ///< of the block waited for
+    std::int32_t step;  ///< that the block waited for must finish
   };
 
   void wake(std::int32_t block) {
@@ -83,7 +83,7 @@ class Executor {
   KernelOrder kernels_;
   std::deque<std::int32_t> runnable_;
   std::vector<ExecutedStep> execution_;
-  std::vector<ValueId> values_;  ///< of the current step
+  std::vector<ValueId> values_;  ///< working memory for the current step
 };
 
 std::vector<ExecutedStep> Executor::run() {

@@ -44,7 +44,7 @@ class FormCheck {
   struct Group {
     int rank = 0;
     int id = 0;
-    int number = 0;  ///< of the step
+    int number = 0;  ///< step number
     std::set<int> sources{};
     std::set<int> targets{};
     std::set<std::pair<int, int>> alike{};  ///< counts and kernels

@@ -224,9 +224,9 @@ TEST_CASE("noise that a fabric cannot feel is said") {
       warning(network, {.name = "dgx1"}) ==
       "noise profile 'mine' changes nothing on fabric 'dgx1', which has no links of kind network");
   CHECK(warning(jobs, one) ==
-        "noise profile 'mine' changes nothing on fabric 'ndv4', which has one server only, where "
+        "noise profile 'mine' changes nothing on fabric 'ndv4', which has only one server, where "
         "no other job fits");
-  CHECK(warning(network + jobs, {.name = "dgx1"}).find("kind network, and one server only") !=
+  CHECK(warning(network + jobs, {.name = "dgx1"}).find("kind network, and only one server") !=
         std::string::npos);
   CHECK(warning(jobs, two).empty());
   CHECK(warning(network, two).empty());
@@ -252,7 +252,7 @@ TEST_CASE("bad profiles are refused with their place") {
     return message_of("name: x\nload:\n  network:\n    correlation_time: 1ms\n    states: " + text);
   };
   CHECK(states("[{capacity: 1, share: 0.5}, {capacity: 0.5, share: 0.4}]") ==
-        "p.yaml:5:13: the shares of the states sum up to 0.9; expected 1");
+        "p.yaml:5:13: the shares of the states sum to 0.9; expected 1");
   CHECK(states("[{capacity: 0, share: 1}]").find("p.yaml:5:25: capacity") == 0);
   CHECK(states("[{capacity: 1}]").find("share") != std::string::npos);
   CHECK(message_of("name: x\nload:\n  network: {correlation_time: 0ms, states: [{capacity: 1, "

@@ -170,7 +170,7 @@ TEST_CASE("a call that no range holds is refused, with what there is") {
 TEST_CASE("tables that are wrong are refused with the place") {
   CHECK(refusal(kHead + range("..")) == "accepted");
   CHECK(refusal(kHead + range("1KiB..32KiB") + range("64KiB..1MiB")) ==
-        "t.yaml:6:9: no range holds the sizes from 32KiB up to 64KiB: a range holds its lower end "
+        "t.yaml:6:9: no range has the sizes from 32KiB up to 64KiB: a range includes its lower end "
         "but not its upper one; expected sizes from 32KiB on, or a fallback");
   CHECK(refusal("fallback: ring\n" + kHead + range("1KiB..32KiB") + range("64KiB..1MiB")) ==
         "accepted");
@@ -179,7 +179,7 @@ TEST_CASE("tables that are wrong are refused with the place") {
   CHECK(refusal(kHead + range("..") + range("..")) ==
         "t.yaml:6:9: the sizes .. overlap .. in line 5");
   CHECK(refusal(kHead + range("1MiB..1KiB")) ==
-        "t.yaml:5:17: sizes is '1MiB..1KiB', which no size is in: a range holds its lower end but "
+        "t.yaml:5:17: sizes is '1MiB..1KiB', an empty range: a range includes its lower end but "
         "not its upper one");
   CHECK(
       refusal(kHead + range("1KiB")) ==
@@ -203,7 +203,7 @@ TEST_CASE("tables that are wrong are refused with the place") {
   CHECK(refusal(kHead + range("..", "algorithm: ring, channels: ")) ==
         "t.yaml:5:38: channels has no value");
   CHECK(refusal(kHead + range("..") + kHead.substr(8) + range("..")) ==
-        "t.yaml:6:5: allreduce on fabric 'ndv4' has a table already, in line 2");
+        "t.yaml:6:5: allreduce on fabric 'ndv4' already has a table, in line 2");
   CHECK(refusal("fallback: dispatch:u.yaml\n" + kHead + range("..")) ==
         "t.yaml:1:11: fallback is another table; expected an algorithm, nccl-default:VERSION or a "
         "mapping");

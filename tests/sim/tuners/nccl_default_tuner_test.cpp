@@ -89,7 +89,7 @@ TEST_CASE("NVLS, where NVSwitches copy and add; what is not allowed is left out"
   tree.set(static_cast<std::size_t>(NcclAlgorithm::Tree));
   CHECK(make_nccl_default_tuner("", site, tree)->choose(call).algorithm == "tree");
   CHECK(tuner->description() ==
-        "what NCCL 2.30.7 would choose by itself, of Ring, Tree, PAT, NVLS and NVLSTree");
+        "default choice of NCCL 2.30.7 among Ring, Tree, PAT, NVLS and NVLSTree");
   FabricSpec off{.name = "hgx-h100"};
   off.nvls = false;
   TunerSite without = site;

@@ -174,8 +174,8 @@ TEST_CASE("openmpi-default: releases and what it does not choose for") {
     CHECK(refusal(name).empty());
   }
   CHECK(refusal("openmpi-default:4.0.2") ==
-        "experiment.yaml:3:7: OpenMPI release '4.0.2'; expected 4.1 or 5.0, or one of theirs, such "
-        "as 4.1.4");
+        "experiment.yaml:3:7: OpenMPI release '4.0.2'; expected 4.1, 5.0 or one of their releases, "
+        "such as 4.1.4");
   CHECK_FALSE(refusal("openmpi-default:4.1x").empty());
   const auto tuner = make_tuner("openmpi-default", site_of(4));
   CHECK_FALSE(tuner->chooses_for(CollectiveKind::Gather));
