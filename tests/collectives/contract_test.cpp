@@ -133,7 +133,7 @@ TEST_CASE("contracts: errors name what was expected") {
 }
 
 TEST_CASE("contracts: user-defined") {
-  // Rank 1 gets the sum of rank 0's two chunks; nobody else anything.
+  // Rank 1 gets the sum of rank 0's two chunks; other ranks get nothing.
   const auto post = [](int rank, int) -> std::optional<RequiredValue> {
     if (rank != 1) return std::nullopt;
     return RequiredValue{{0, 1}, {0, 0}};

@@ -1,4 +1,4 @@
-// Outlines: loops found in programs, and programs that are written down as outlines.
+// Outlines: loops found in programs, and programs written directly as outlines.
 #include "collectives/outline.hpp"
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@ using namespace cclgym;
 
 namespace {
 
-/// All that an outline says, one line a step, without loops.
+/// Complete text of an outline, one line per step, without loops.
 std::string text(const ProgramOutline& folded) {
   const ProgramOutline program = folded.unrolled();
   std::string result = fmt::format("{} {} {} {}\n", program.name, program.channels,
@@ -63,7 +63,7 @@ std::vector<std::vector<int>> random_rings(Random& random, int ranks) {
   return rings;
 }
 
-/// The ways in which the simulator compiles programs, and the compiler's own default.
+/// The compile options that the simulator uses, and the compiler's defaults.
 std::vector<CompileOptions> ways() {
   return {{.fuse = false, .share_blocks = false},
           {.share_blocks = false, .join_forwarding = false},

@@ -16,7 +16,7 @@ constexpr Buffer kIn = Buffer::Input;
 constexpr Buffer kOut = Buffer::Output;
 constexpr Buffer kScratch = Buffer::Scratch;
 
-/// The message of the UserError that `body` ends in.
+/// The message of the UserError that `body` throws.
 std::string error_of(const Contract& contract, const std::function<void(ProgramBuilder&)>& body) {
   ProgramBuilder p("test", contract);
   try {
@@ -62,7 +62,7 @@ TEST_CASE("program: the freshness rule") {
         "program 'test', operation 1: reduce of rank 2 input[3] into rank 1 input[3]: stale "
         "reference, rank 2 input[3] was overwritten by operation 0 (reduce of rank 0 input[3] into "
         "rank 2 input[3])");
-  // The target of a reduction is used as well.
+  // The target of a reduction is also a use.
   CHECK(
       error_of(kAllReduce,
                [](ProgramBuilder& p) {

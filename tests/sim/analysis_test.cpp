@@ -72,8 +72,8 @@ TEST_CASE("links are ranked by the share of their capacity, then by the time tha
   CHECK(uses[1].share() == 0);
 }
 
-// Two servers of two GPUs with a NIC each, whose leaf switches share one spine: the GPUs' links are
-// busy all the time at an eighth of their rate, those to the spine are the bottleneck.
+// Two nodes of two GPUs with one NIC each, whose leaf switches share one spine: the GPUs' links are
+// always busy at an eighth of their rate, and those to the spine are the bottleneck.
 TEST_CASE("the link nearest to its capacity comes first, not the one that is busy longest") {
   FabricBuilder builder("spine");
   const auto gpu = [&](int server, int k) {
@@ -100,7 +100,7 @@ TEST_CASE("the link nearest to its capacity comes first, not the one that is bus
         {.source = leaf, .target = spine, .kind = LinkKind::Network, .unit_bandwidth_Bps = 25e9});
   }
   const auto f = builder.build();
-  // Every rank sends 100 MB / 4 to each of three others; 2 x 2 such pieces pass to the other side.
+  // Every rank sends 100 MB / 4 to each of three others; 2 x 2 of these cross to the other side.
   constexpr double kPiece = 25e6;
   for (const std::string& engine : engine_names()) {
     CAPTURE(engine);
@@ -142,7 +142,7 @@ TEST_CASE("the critical path reaches from the start to the end without a gap") {
     CAPTURE(algorithm);
     CHECK(start(path.front()) == 0);
     CHECK(end(path.back()) == record.result.time_s);
-    // What overlaps starts when its end says, which rounds.
+    // An overlapping firing starts at its rounded end minus its duration.
     for (std::size_t i = 1; i < path.size(); ++i) {
       CHECK(start(path[i]) == Approx(end(path[i - 1])).epsilon(1e-12));
     }

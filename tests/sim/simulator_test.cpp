@@ -127,7 +127,7 @@ TEST_CASE("what needs more thread blocks than a GPU runs at once is refused") {
       CHECK(resident_misfit(call, config, *f, shipped_cost_model("hockney")).empty());
     }
   }
-  // A program from elsewhere is counted as it is.
+  // An external program is counted as it is.
   AlgorithmRequest request;
   request.ranks = 8;
   request.channels = 8;

@@ -1,4 +1,4 @@
-// Programs of several kernels: on every GPU one begins when the one before is done.
+// Programs of several kernels: on every GPU a kernel begins when the previous one is done.
 #include <optional>
 #include <string>
 #include <tuple>
@@ -46,7 +46,7 @@ TEST_CASE("kernels: next_kernel begins one for the operations that follow, if th
   const ChunkRef c = p.chunk(0, kIn, 0).copy(1, kOut, 0);
   p.next_kernel();
   p.next_kernel();
-  (void)c.copy(0, kOut, 0);  // references stay good
+  (void)c.copy(0, kOut, 0);  // references stay valid
   p.next_kernel();
   (void)p.chunk(0, kOut, 0).copy(1, kOut, 1);
   p.next_kernel();
@@ -68,7 +68,8 @@ TEST_CASE("kernels: each is compiled on its own") {
   ProgramBuilder p("test", anything(3, 2, 2));
   const ChunkRef c = p.chunk(0, kIn, 0).copy(1, kScratch, 0).copy(2, kScratch, 0);
   p.next_kernel();
-  // One kernel would send on what arrives, and could not do so from rank 1 on channel 0.
+  // A single kernel would fuse the send with the receive, and could not do so from rank 1 on
+  // channel 0.
   (void)c.copy(0, kScratch, 0).copy(1, kOut, 0);
   (void)p.chunk(1, kScratch, 0).copy(0, kOut, 0);
   const Program program = p.finish();
@@ -88,7 +89,7 @@ TEST_CASE("kernels: each is compiled on its own") {
     }
   }
   CHECK(compiled.gpus[2].thread_blocks.size() == 2);  // to and from: not fused
-  CHECK(compiled.most_resident_blocks() == 2);        // rank 0 in kernel 1: of two senders
+  CHECK(compiled.most_resident_blocks() == 2);        // rank 0 in kernel 1: two senders
   CHECK(describe_step(compiled, 1, 1, 0) ==
         "rank 1, thread block 1 of kernel 1, step 0: send to rank 0 on channel 0");
 }
@@ -109,7 +110,7 @@ TEST_CASE("kernels: a sum is stored if a later kernel needs it") {
 }
 
 TEST_CASE("kernels: order what would be a race") {
-  // Wanted: the input of rank 0 at rank 1, by way of a scratch place that is used again.
+  // Copies the input of rank 0 to rank 1 through a scratch place that is reused.
   const Contract contract = Contract::custom("move", 2, {1, 1}, {1, 1},
                                              [](int rank, int) -> std::optional<RequiredValue> {
                                                if (rank == 0) return std::nullopt;
@@ -202,7 +203,8 @@ TEST_CASE("kernels: form") {
         "rank 0, thread block 0, step 0: nop: depends on thread block 1, step 0, of a later "
         "kernel\n");
   waits.dependencies = {{0, 0}};
-  CHECK(problems({-1, -1, 0, {{}}, 0}, {-1, -1, 0, {waits}, 1}).empty());  // follows anyway
+  CHECK(problems({-1, -1, 0, {{}}, 0}, {-1, -1, 0, {waits}, 1})
+            .empty());  // implied by the kernel order
   CHECK(problems({1, -1, 0, {}, 1}, {1, -1, 0, {}, 1}) ==
         "rank 0, thread block 1: another thread block has send peer 1 on channel 0 already\n");
   CHECK(problems({1, -1, 0, {}, 0}, {1, -1, 0, {}, 1}).empty());

@@ -51,7 +51,7 @@ std::vector<Edge> ring_edges(int gpus) {
   return edges;
 }
 
-/// Every ring visits each GPU once and no directed link is used beyond its units.
+/// Checks that every ring visits each GPU once and that no directed link is used beyond its units.
 void check_disjoint(const Fabric& fabric, const Rings& rings) {
   std::map<std::pair<int, int>, int> free;
   std::map<NodeId, int> rank_of;
@@ -89,7 +89,7 @@ TEST_CASE("logical rings: over servers of linked GPUs, as many as NICs keep ever
       const Rings rings = logical_rings(*fabric);
       REQUIRE(std::ssize(rings) >= (std::string(machine.name) == "amd-mi250x" ? 4 : machine.nics));
       const int used = std::min(machine.nics, static_cast<int>(rings.size()));
-      // All of them at the rate of a NIC: no link carries more than it can.
+      // All rings at the rate of a NIC: no link carries more than its capacity.
       std::map<LinkId, double> load_Bps;
       for (int channel = 0; channel < used; ++channel) {
         const std::vector<int>& ring = rings[static_cast<std::size_t>(channel)];
@@ -181,7 +181,7 @@ TEST_CASE("logical rings: two GPUs, one-way links, no cycle, complete graphs") {
     const Rings rings = logical_rings(*fabric);
     check_disjoint(*fabric, rings);
     CHECK(std::ssize(rings) >= gpus - 2);
-    // Up to eight GPUs, no unit is left over where that can be: 2 (gpus - 1) at each GPU.
+    // Up to eight GPUs, no unit is left over where possible: 2 (gpus - 1) at each GPU.
     if (gpus == 4 || gpus == 5) CHECK(std::ssize(rings) == 2 * (gpus - 1));
   }
 }

@@ -1,4 +1,4 @@
-// The size of what the compiler makes, against figures measured with the public msccl-tools
+// Size of the compiler's results, compared with figures measured with the public msccl-tools
 // compiler (2023-04): steps of MSCCL XML (nops included) of all GPUs, and thread blocks of the
 // busiest GPU.
 #include <algorithm>
@@ -17,16 +17,16 @@ using namespace cclgym;
 namespace {
 
 struct Measured {
-  const char* program;  ///< its name with msccl-tools
+  const char* program;  ///< its name in msccl-tools
   const char* algorithm;
   CollectiveKind collective;
   int ranks;
   int ranks_per_server;
-  int channels;  ///< as asked for
+  int channels;  ///< requested
   int instances;
   int most_channels;
-  std::int64_t most_blocks;  ///< of a GPU
-  std::int64_t most_steps;   ///< of all GPUs
+  std::int64_t most_blocks;  ///< max on one GPU
+  std::int64_t most_steps;   ///< max over all GPUs together
 };
 
 constexpr CollectiveKind kReduce = CollectiveKind::AllReduce;
@@ -98,11 +98,11 @@ TEST_CASE("size: no more steps and thread blocks than msccl-tools makes") {
 
 TEST_CASE("size: programs that the library has no algorithm for") {
   struct Custom {
-    const char* program;  ///< its name with msccl-tools
+    const char* program;  ///< its name in msccl-tools
     Program ours;
     int most_channels;
-    std::int64_t most_blocks;  ///< of a GPU
-    std::int64_t most_steps;   ///< of all GPUs
+    std::int64_t most_blocks;  ///< max on one GPU
+    std::int64_t most_steps;   ///< max over all GPUs together
   };
   const Custom customs[] = {
       {"pipeline_allpairs_8_i1", test::pipeline_all_pairs(8), 2, 9, 1072},

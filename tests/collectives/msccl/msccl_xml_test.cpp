@@ -44,7 +44,7 @@ std::string export_error(const ThreadBlockProgram& program, const XmlSettings& s
   return error_of([&] { (void)to_msccl_xml(program, settings); });
 }
 
-/// AllGather on two GPUs, in place, as msccl-tools writes it; each step on a line of its own.
+/// AllGather on two GPUs, in place, as msccl-tools writes it; one line per step.
 const std::string kAllGather =
     R"(<algo name="two" proto="LL" nchannels="1" nchunksperloop="2" ngpus="2" coll="allgather" inplace="1">
   <gpu id="0" i_chunks="0" o_chunks="2" s_chunks="0">
@@ -162,7 +162,7 @@ TEST_CASE("msccl xml: files as others write them") {
   CHECK(verify(plain.program).ok);
   CHECK(plain.settings.protocol == "LL");
   CHECK(to_msccl_xml(plain.program, plain.settings) == kAllGather);
-  // GPUs and thread blocks in any order, comments, declaration, copies, attributes unknown here.
+  // GPUs and thread blocks in any order, comments, declaration, copies, unknown attributes.
   std::string other = changed(kAllGather, "inplace=\"1\">",
                               "inplace=\"1\" redop=\"nop\" nthreads=\"256\"><!-- note -->");
   other = "<?xml version=\"1.0\"?>\n" + changed(other, "    <tb id=\"0\" send=\"1\"",
@@ -174,7 +174,7 @@ TEST_CASE("msccl xml: files as others write them") {
                                 "minBytes=\"0\" maxBytes=\"64\""),
                         "t.xml")
             .settings.dialect == XmlDialect::Azure);
-  // It computes something else than it says: legal, but wrong.
+  // It does not compute its declared collective: legal, but wrong.
   const std::string wrong = changed(kAllGather, "srcoff=\"0\" dstbuf=\"o\" dstoff=\"0\"",
                                     "srcoff=\"1\" dstbuf=\"o\" dstoff=\"1\"");
   const VerifyReport report = verify(parse_msccl_xml(wrong, "t.xml").program);
@@ -279,13 +279,13 @@ TEST_CASE("msccl xml: a buffer declared empty has no chunks") {
 
 TEST_CASE("msccl xml: a file for both forms is checked in both") {
   const std::string both = "inplace=\"1\" outofplace=\"1\" minBytes=\"0\" maxBytes=\"4096\"";
-  // Right in place; with separate buffers nobody writes the GPU's own part.
+  // Right in place; with separate buffers the GPU's own part is never written.
   const XmlProgram lacking = parse_msccl_xml(changed(kAllGather, "inplace=\"1\"", both), "t.xml");
   CHECK(lacking.settings.also_in_place);
   CHECK_FALSE(lacking.program.contract.in_place());
   CHECK_FALSE(verify(lacking.program).ok);
   CHECK(verify(in_place_form(lacking.program)).ok);
-  // It comes back as it went out.
+  // Export gives the same file back.
   const std::string written = to_msccl_xml(lacking.program, lacking.settings);
   CHECK(written.find(both) != std::string::npos);
   const XmlProgram again = parse_msccl_xml(written, "t.xml");
@@ -313,7 +313,7 @@ TEST_CASE("msccl xml: threads of a block, and roots that do not stand out") {
   }
   CHECK(export_error(read.program, {.dialect = XmlDialect::Azure, .threads = 256})
             .find("its executor has no nthreads") != std::string::npos);
-  // A ring AllReduce does a Reduce too, but for which root nobody can say.
+  // A ring AllReduce performs a Reduce too, but its root cannot be determined.
   const std::string ring = xml_of("ring", request_for(CollectiveKind::AllReduce, 3, 1));
   CHECK_FALSE(parse_msccl_xml(ring, "t.xml").root_assumed);
   CHECK(parse_msccl_xml(changed(ring, "coll=\"allreduce\"", "coll=\"reduce\""), "t.xml")

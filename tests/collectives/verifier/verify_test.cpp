@@ -126,7 +126,7 @@ TEST_CASE("verify: unmatched sends and receives of another count") {
 }
 
 TEST_CASE("verify: room for messages on a connection") {
-  // Both send two messages before they receive: one slot is too few, two will do.
+  // Both send two messages before they receive: one slot is too few, two are enough.
   const Contract swap = Contract::make(CollectiveKind::AllReduce, 2, 2, true);
   const auto add = [](int index) {
     return local(Opcode::RecvReduceCopy, {kIn, index}, {kIn, index});
@@ -188,7 +188,7 @@ TEST_CASE("verify: two reads are no race, a dependency orders all earlier steps 
   });
   CHECK(problems(make(two, {{{-1, -1, 0, {local(Opcode::Copy, {kIn, 0}, {kOut, 0})}},
                              {-1, -1, 0, {local(Opcode::Copy, {kIn, 0}, {kOut, 1})}}}})) == "");
-  // Block 2 waits for block 1 only, which has waited for block 0.
+  // Block 2 waits only for block 1, which has waited for block 0.
   const auto chain = [&](bool first_link) {
     return make(two,
                 {{{-1, -1, 0, {local(Opcode::Copy, {kIn, 0}, {kScratch, 0})}},
@@ -214,7 +214,7 @@ TEST_CASE("verify: races that change nothing are none") {
   const auto copy = [](BufferSlice from, BufferSlice to, std::vector<StepRef> after = {}) {
     return local(Opcode::Copy, from, to, std::move(after));
   };
-  // Rank 0 is sent rank 1's chunk twice, once through rank 2, into the same place.
+  // Rank 0 receives rank 1's chunk twice into the same place, once through rank 2.
   const auto twice = [&](int relayed) {
     return make(two,
                 {{{-1, 1, 0, {recv(kOut, 0)}}, {-1, 2, 0, {recv(kOut, 0)}}},
@@ -226,7 +226,7 @@ TEST_CASE("verify: races that change nothing are none") {
   CHECK(problems(twice(1)) == "");
   CHECK(problems(twice(2)).find("race on rank 0 output[0]: not ordered: rank 0, thread block") !=
         std::string::npos);
-  // Rank 2 passes on two chunks and leaves both in the same scratch, which nobody reads.
+  // Rank 2 passes on two chunks and leaves both in the same scratch place, which is never read.
   const Contract pass = Contract::custom("pass", 3, {2, 0, 0}, {0, 2, 0}, [](int, int index) {
     return std::optional(RequiredValue{{0, index}});
   });
@@ -263,7 +263,8 @@ TEST_CASE("verify: races that change nothing are none") {
   CHECK(problems(again(1)) ==
         "race on rank 0 scratch[0]: not ordered: rank 0, thread block 0, step 0: copy; and rank 0, "
         "thread block 1, step 1: copy\n");
-  // The first of two ordered writes is hidden by the second, whoever else writes the second's.
+  // The second of two ordered writes hides the first, even if another block writes the second's
+  // value too.
   const auto hidden = [&](bool ordered) {
     const std::vector<StepRef> after =
         ordered ? std::vector<StepRef>{{0, 0}} : std::vector<StepRef>{};
@@ -276,7 +277,7 @@ TEST_CASE("verify: races that change nothing are none") {
   };
   CHECK(problems(hidden(true)) == "");
   CHECK(problems(hidden(false)) == "");
-  // Two that add to one place lose one of the sums, though addition commutes.
+  // Two additions to one place can lose one of the sums, although addition commutes.
   const Contract sum = Contract::custom("sum", 1, {3}, {1}, [](int, int) {
     return std::optional(RequiredValue{{0, 0}, {0, 1}, {0, 2}});
   });

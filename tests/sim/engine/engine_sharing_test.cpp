@@ -71,7 +71,7 @@ TEST_CASE("two flows share a link") {
   Builder builder({1e9});
   builder.flow({0}, 1e6);
   builder.flow({0}, 3e6);
-  // Half each until 2 ms, then the longer one has the link.
+  // Half each until 2 ms, then the longer one has the link alone.
   check_ends(builder, {2e-3, 4e-3});
 }
 
@@ -218,8 +218,8 @@ TEST_CASE("a very long chain of firings that take no time") {
 }
 
 TEST_CASE("long dates lose no flow") {
-  // For these dates `event + (end - event)` is above `end`: a clock that adds differences, as
-  // SimGrid's does, passes the end of the flow without handling it.
+  // For these dates `event + (end - event)` is above `end`: a clock that adds differences, like
+  // SimGrid's, passes the end of the flow without handling it.
   struct Dates {
     double event_s;
     double end_s;

@@ -17,7 +17,7 @@ using namespace cclgym::test;
 
 namespace {
 
-// Fills at 5 s, then a tile costs 0.25 s, and 0.75 s for all of its bytes.
+// 5 s to fill, then each tile costs 0.25 s, and 0.75 s for all of its bytes.
 double linear_s(std::int32_t tiles, double fill) { return 5 + tiles * (0.25 + 0.75 * fill); }
 
 Config tiled(const char* algorithm, int channels, int slots) {
@@ -34,7 +34,7 @@ TEST_CASE("a tile curve says what a linear pipeline takes, however many tiles, h
   for (const std::int32_t tiles : {12, 13, 16, 17, 31, 32, 33, 64, 200, 5000, 1'000'000}) {
     for (const double part : {0.0, 0.5, 1.0}) {
       const double fill = 1 - part / tiles;
-      // What a fill takes less grows with the tiles, but not just as the whole time does.
+      // The saving of a partial fill grows with the tiles, but not exactly like the total time.
       CHECK(curve.time_s(tiles, fill, linear_s) ==
             Approx(linear_s(tiles, fill)).epsilon(0.2 * (1 - fill) + 1e-12));
     }
@@ -49,7 +49,7 @@ TEST_CASE("a tile curve simulates few tiles, and each number of them once") {
   };
   TileCurve curve(1000);
   (void)curve.time_s(13, 0.95, noted_s);
-  CHECK(simulated.size() == 4);  // 12 and 16, full and not
+  CHECK(simulated.size() == 4);  // 12 and 16, full and partial
   for (const std::int32_t tiles : {13, 15, 20, 40, 1'000'000}) {
     (void)curve.time_s(tiles, 1, noted_s);
   }
@@ -58,7 +58,7 @@ TEST_CASE("a tile curve simulates few tiles, and each number of them once") {
   CHECK(simulated.size() == 5);  // of 32, full ones
   CHECK(simulated.back().first == TileCurve::kLeast);
 
-  // Where a tile has few firings, more of them.
+  // More tiles where each has few firings.
   TileCurve of_small(10);
   simulated.clear();
   (void)of_small.time_s(1'000'000, 1, noted_s);

@@ -1,5 +1,5 @@
-// Adaptive routes through dragonflies: what the lowering lets messages choose from, that they keep
-// the links between two switches from being what decides, and that engines agree.
+// Adaptive routes through dragonflies: the alternatives that the lowering gives messages keep the
+// links between two switches from being the bottleneck, and engines agree.
 #include <algorithm>
 #include <set>
 
@@ -77,7 +77,7 @@ TEST_CASE("messages between switches of a dragonfly have all ways to choose from
       REQUIRE((graph.ways(route) > 1) == (trunks > 0));
       if (trunks == 0) continue;
       ++chosen_from;
-      // In a group, through each of the 30 other switches; else 11 links and 22 other groups.
+      // In a group, through each of the 30 other switches; otherwise 11 links and 22 other groups.
       REQUIRE(graph.ways(route) == (groups == 0 ? 1 + 30 : 11 + 22));
       graph.links_on_way(route, 0, links);
       const std::vector<std::int32_t> first = links;
@@ -122,7 +122,7 @@ TEST_CASE("rings meet nobody: adaptive routes give the bits of minimal ones") {
 TEST_CASE("trees within a group: the links between two switches do not decide") {
   for (const int servers : {8, 16}) {
     const double adaptive_s = tree_s(dragonfly("alps", servers));
-    // In groups of their own, servers meet on no link.
+    // Nodes in different groups share no link.
     CHECK(adaptive_s ==
           Approx(tree_s(dragonfly("alps", servers, Routing::Minimal, servers))).epsilon(0.02));
     CHECK(tree_s(dragonfly("alps", servers, Routing::Minimal)) > 1.5 * adaptive_s);
@@ -130,8 +130,8 @@ TEST_CASE("trees within a group: the links between two switches do not decide") 
 }
 
 TEST_CASE("single_nic costs a factor of four wherever servers sit") {
-  // PCCL section IV. Placed as by default, 16 servers have the same two switches for all their
-  // traffic: with minimal ways alone, their link makes it a factor of 50 and more.
+  // PCCL section IV. With the default placement, 16 nodes have the same two switches for all their
+  // traffic: with minimal routes only, their link makes it a factor of 50 and more.
   for (const int servers : {16, 32}) {
     const auto time_s = [&](NicBinding binding, Routing routing) {
       Simulator simulator(dragonfly("frontier", servers, routing, std::nullopt, binding),
@@ -216,9 +216,8 @@ TEST_CASE("engines agree where messages choose their routes") {
   for (const auto& fabric : {alps, frontier}) {
     const std::string model = fabric == alps ? "gh200" : "hockney";
     for (const Combination& combination : combinations(fabric->ranks())) {
-      // Pipelines of many tiles may be chaotic, with minimal routes too: on five servers of
-      // frontier, that a rank starts 1e-19 s late moves the end of a tiled two-step AllToAll by
-      // 1e-3.
+      // Pipelines of many tiles may be chaotic, with minimal routes too: on five nodes of frontier,
+      // a rank that starts 1e-19 s late moves the end of a tiled two-step AllToAll by 1e-3.
       constexpr std::uint64_t kBytes = 3ULL << 26;
       std::uint64_t message_bytes = 0;
       for (const bool tiled : {false, true}) {

@@ -1,4 +1,4 @@
-// Folded loops: the dates of every step are those of the program with a node a step.
+// Folded loops give every step the same dates as the program with one node per step.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -42,7 +42,7 @@ Dates dates_of(Engine& engine, const LoweredProgram& lowered) {
   return dates;
 }
 
-/// The largest relative difference of any date. Folding may add a node where a step needs none.
+/// Largest relative difference of any date. Folding may add a node where a step needs none.
 double difference(const Dates& folded, const Dates& unrolled) {
   double worst = 0;
   for (const auto& [key, dates] : unrolled.of) {
@@ -169,7 +169,7 @@ TEST_CASE("folded rings with late ranks, few slots and uneven messages") {
         }
       }
       const std::size_t message = random() % sent.size();
-      // A step that passes on sends as much as it receives: take one that does not.
+      // A step that passes data on sends as much as it receives: choose one that does not.
       if (receives(sent[message]->opcode) || sends(received[message]->opcode)) continue;
       sent[message]->count = received[message]->count = 3;
     }

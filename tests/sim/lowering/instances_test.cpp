@@ -44,7 +44,7 @@ TEST_CASE("r instances have r times the channels, blocks and messages, and move 
     const SimulationRecord three = simulator.record(call, with_instances(once, 3));
     CAPTURE(combination.algorithm, to_string(combination.collective));
     CHECK(three.lowered.program->channels == 3 * one.lowered.program->channels);
-    // Their copies sit in the blocks of their messages, which parts of messages do not allow.
+    // Their copies are in the blocks of their messages, which does not work for parts of messages.
     if (combination.algorithm == "pat" || combination.algorithm == "bruck") {
       CHECK(blocks_of(three) >= 3 * blocks_of(one));
     } else {
@@ -101,7 +101,7 @@ TEST_CASE("instances that are not all resident are refused, as are fewer than on
       try {
         const std::size_t blocks = blocks_of(simulator.record(call, config));
         if (instances == 1) blocks_of_one = blocks;
-        // NCCL runs one block a channel.
+        // NCCL runs one block per channel.
         if (algorithm_info(algorithm).runtime == Runtime::Nccl) blocks_of_one = 1;
       } catch (const UserError& error) {
         refusal = error.what();

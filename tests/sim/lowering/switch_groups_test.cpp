@@ -1,4 +1,4 @@
-// What switches copy and add: NVLS, NVLSTree and SHARP in the simulator.
+// Copies and sums by switches: NVLS, NVLSTree and SHARP in the simulator.
 #include <array>
 #include <string>
 
@@ -87,7 +87,7 @@ TEST_CASE("NVLS: links carry what is copied or added once") {
   CHECK(cost.wire_bytes == Approx((1 << 20) / simulator.cost_model().switch_efficiency));
   for (TransferId id = 0; id < record.graph->size(); ++id) {
     if (record.graph->route_of(id) < 0) continue;
-    // Four links to the switch and one from it, or the other way round.
+    // Four links to the switch and one from it, or vice versa.
     CHECK(record.graph->route_links(record.graph->route_of(id)).size() == 5);
     CHECK(record.graph->bytes(id) == Approx((4 << 20) / 8 / 0.75));
   }
@@ -130,7 +130,7 @@ TEST_CASE("NVLS: what fabrics cannot is refused") {
   off.name = "hgx-h100";
   off.nvls = false;
   CHECK(refusal(make_fabric(off), "nvls").find("has no such nvswitch") != std::string::npos);
-  // Programs that are not in the library are refused where their messages are lowered.
+  // Programs from outside the library are refused where their messages are lowered.
   AlgorithmRequest request;
   request.ranks = 8;
   Simulator simulator(fabric("ndv4"), shipped_cost_model("hockney"), "flow");

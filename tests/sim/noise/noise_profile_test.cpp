@@ -1,4 +1,4 @@
-// Noise profiles: the shipped one, the reader, and the page that describes them.
+// Noise profiles: the shipped one, the reader, and their documentation page.
 #include "sim/noise/noise_profile.hpp"
 
 #include <algorithm>
@@ -46,7 +46,7 @@ std::string message_of(const std::string& text) {
   return "";
 }
 
-// Every scalar but name and description stands beside its source.
+// Checks that every scalar except name and description has a source.
 void check_sources(const YamlValue& value, const std::string& path, int& values) {
   if (value.is_sequence()) {
     for (const YamlValue& item : value.items()) check_sources(item, path + "[]", values);
@@ -184,7 +184,7 @@ start_skew: 2us
   CHECK(profile.background.bytes == 4 << 20);
   CHECK(profile.background.pause_s == 3e-3);
   CHECK(profile.start_skew_s == 2e-6);
-  // Every value counts in the text that hashes are made of.
+  // Every value is part of the text that is hashed.
   CHECK(profile.canonical_text() != NoiseProfile().canonical_text());
   NoiseProfile other = profile;
   other.background.pause_s = 4e-3;

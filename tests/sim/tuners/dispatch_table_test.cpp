@@ -1,4 +1,4 @@
-// Dispatch tables: what they choose, how they are written, what is refused.
+// Dispatch tables: their choices, notation and errors.
 #include "sim/tuners/dispatch_table.hpp"
 
 #include <cstdlib>
@@ -35,7 +35,7 @@ std::string refusal(const std::string& text) {
   return "accepted";
 }
 
-// A table in a file that is gone at the end.
+// A table in a temporary file.
 class TableFile {
  public:
   explicit TableFile(const std::string& text) {

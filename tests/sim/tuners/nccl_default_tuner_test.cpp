@@ -107,7 +107,7 @@ TEST_CASE("PAT, where each server has one GPU") {
   const Config config = make_tuner("nccl-default:2.28", site)->choose(call);
   CHECK(config.algorithm == "pat");
   CHECK(config.protocol == Protocol::Simple);
-  CHECK(config.tile_bytes == 512 << 10);  // a slot
+  CHECK(config.tile_bytes == 512 << 10);  // one slot
   CHECK(config.slots == 8);
   CHECK(make_tuner("nccl-default:2.22", site)->choose(call).algorithm == "ring");
   CHECK(make_tuner("nccl-default:2.28", site)

@@ -25,7 +25,8 @@ TunerSite site_of(int servers) {
 std::string chosen(CollectiveKind collective, int ranks, std::uint64_t bytes) {
   const auto tuner = make_tuner("openmpi-default", site_of(ranks));
   const Config config = tuner->choose({.collective = collective, .bytes = bytes});
-  CHECK(config == Config{.algorithm = config.algorithm});  // Simple, one channel, whole
+  CHECK(config ==
+        Config{.algorithm = config.algorithm});  // protocol Simple, one channel, whole messages
   return config.algorithm;
 }
 
@@ -82,7 +83,7 @@ TEST_CASE("openmpi-default: the thresholds of coll_tuned_decision_fixed.c") {
     std::uint64_t bytes;
     int number;
   };
-  // Read in the source, on either side of a threshold.
+  // Taken from the source, on either side of a threshold.
   constexpr Case kCases[] = {
       {CollectiveKind::AllReduce, 4, 8191, 3},
       {CollectiveKind::AllReduce, 4, 8192, 6},
@@ -142,7 +143,7 @@ TEST_CASE("openmpi-default: the program that stands for the choice") {
   CHECK(chosen(CollectiveKind::AllToAll, 4, 1024) == "naive");
   CHECK(chosen(CollectiveKind::AllToAll, 2, 4) == "naive");
   CHECK(chosen(CollectiveKind::AllGather, 2, 1024) == "ring");
-  // The nearest, where the library has it not, or not for these ranks.
+  // The nearest program, where the library lacks the choice, or lacks it for these ranks.
   CHECK(chosen(CollectiveKind::AllReduce, 6, 1024) == "tree");
   CHECK(chosen(CollectiveKind::AllReduce, 6, 1 << 20) == "ring");
   CHECK(chosen(CollectiveKind::AllGather, 6, 1024) == "bruck");
