@@ -1,15 +1,11 @@
 // Naive: each chunk goes directly from its source to its destination, in one step. The baseline.
 //
 // Broadcast, Reduce and AllToNext cut the buffer into one chunk per channel; the others cut each
-// slice that way. Broadcast and Reduce are in place, since they need only one buffer. AllToAll,
-// Gather, Scatter and AllToNext are out of place, since their receive buffer differs from the send
-// buffer.
+// slice that way. Broadcast and Reduce are in place, since they need only one buffer; the others
+// are out of place, since their receive buffer differs from the send buffer.
 //
-// AllToAll and AllToNext are the programs that NCCL's users write with grouped ncclSend and
-// ncclRecv. A rank has one thread block per peer and direction, and all transfers of a group run at
-// once. NCCL pairs the send to rank + i with the receive from rank - i, in this order of i, and
-// divides the warps of one block between up to eight such pairs (NCCL_MAX_WORK_ELEMENTS_P2P), which
-// do not wait for each other; here each end has its own block.
+// AllToAll and AllToNext are NCCL's grouped ncclSend and ncclRecv, with one thread block per peer
+// and direction (docs/collectives.md, "The shipped algorithms").
 #include "collectives/algorithms/algorithms.hpp"
 
 namespace cclgym::algorithms {

@@ -1,12 +1,10 @@
 // NVLS: the switches between the GPUs add and copy (NCCL 2.17, src/transport/nvls.cc; NVLink SHARP
-// of third-generation NVSwitches). Rank r owns slice r. In AllReduce it reads the sum of slice r
-// over all ranks from the switches (multimem.ld_reduce) and stores it to all ranks (multimem.st). A
-// GPU therefore sends its data once plus one slice, and receives the same amount; on a ring it
-// sends and receives nearly twice its data. ReduceScatter is the first half, AllGather the second.
+// of third-generation NVSwitches). In AllReduce, rank r reads the sum of slice r over all ranks
+// from the switches (multimem.ld_reduce) and stores it to all ranks (multimem.st). ReduceScatter is
+// the first half, AllGather the second.
 //
 // In place. One chunk per rank and channel, size / (ranks * channels) bytes. The second half has
-// its own channels, because NCCL has separate warps for the two halves: neither waits for the
-// other's chunks.
+// its own channels, because NCCL has separate warps for the two halves.
 //
 // nvls-tree: NVLS in each node, then rank i of each node reduces and broadcasts its slice along a
 // double binary tree over the ranks i of all nodes, then NVLS again (NCCL 2.18, NVLSTree).

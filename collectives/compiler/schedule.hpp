@@ -15,10 +15,8 @@ namespace cclgym {
 /// (so that they can be fused with the receive), then those on the longest path, then those traced
 /// first.
 ///
-/// The trace order itself is unsuitable: as written in the papers, a ring sends chunk 0 all the way
-/// around before it starts chunk 1, and blocks that ran their steps in that order would idle. In
-/// level order all chunks travel at once, and a chain of copies is pipelined, however the program's
-/// loops are nested. (MSCCLang orders by depth in the DAG for the same reason.)
+/// The trace order is unsuitable: a ring written chunk by chunk would send chunk 0 all the way
+/// around before chunk 1. (MSCCLang orders by depth in the DAG for the same reason.)
 ///
 /// Kernel by kernel: the first level of a kernel is above all levels of the previous one.
 struct Schedule {

@@ -107,7 +107,7 @@ class Exporter {
                          program_.kernels()));
     }
     if (program_.uses_switches()) {
-      refuse("its switches copy or add, and executors have no such instructions");
+      refuse("it uses switches that copy or add; executors have no such instructions");
     }
     check_limit("channels", program_.channels, msccl::kMostChannels);
     check_limit("ranks", contract_.ranks(), msccl::kMostChildren);

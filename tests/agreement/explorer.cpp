@@ -28,7 +28,7 @@ Number mixed(Number a, Number b) {
 
 /// A message: the send that fills it, and its position in a state's data.
 struct Message {
-  std::size_t block = 0;  ///< of the sender
+  std::size_t block = 0;  ///< the sender
   std::size_t step = 0;
   std::size_t begin = 0;
   std::size_t count = 0;
@@ -36,8 +36,8 @@ struct Message {
 
 struct Step {
   const Instruction* instruction = nullptr;
-  bool contended = false;  ///< does it touch a place that another block writes, or writes one that
-                           ///< another touches?
+  bool contended = false;  ///< a place of it is shared with another block, at least one of them
+                           ///< writing
   const Message* in = nullptr;   ///< received message; null: none, or one that is never sent
   const Message* out = nullptr;  ///< sent message
   std::optional<Number> seen;    ///< hash of the values that it read the first time
@@ -54,7 +54,7 @@ struct Block {
 struct State {
   std::vector<Number> data;          ///< by place, then the registers, then the messages
   std::vector<std::uint32_t> turns;  ///< by block: two per step, loading and storing
-  Number hash = 0;                   ///< of both, updated incrementally
+  Number hash = 0;                   ///< hash of data and turns, updated incrementally
 };
 
 class Explorer {

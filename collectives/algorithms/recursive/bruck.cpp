@@ -1,15 +1,12 @@
 // Bruck's AllGather and AllToAll (Bruck, Ho, Kipnis, Upfal and Weathersby, IEEE TPDS 1997) as in
 // OpenMPI (4.1, ompi/mca/coll/base/coll_base_allgather.c, coll_base_alltoall.c: bruck). Any ranks
-// >= 2, ceil(log2 n) steps.
+// >= 2, ceil(log2 n) steps. One chunk per slice; `channels` instances (parallelize).
 //
-// AllGather, in place: a rank holds consecutive slices starting with its own, and in step k doubles
-// their number by receiving from the rank 2^k further on; at the end the slices are put in rank
-// order. AllToAll, out of place: data destined i ranks further on moves 2^k ranks in step k if bit
-// k of i is set, as one message for all such i. The parts of such a message are not contiguous, so
-// local copies pack them, as MPI's datatypes do. (OpenMPI copies the received data once more, to
-// its previous place.)
-//
-// One chunk per slice; `channels` instances (parallelize).
+// AllGather, in place: a rank holds consecutive slices starting with its own, and in step k
+// receives as many from the rank 2^k further on; at the end they are put in rank order. AllToAll,
+// out of place: data destined i ranks further on moves 2^k ranks in step k if bit k of i is set, as
+// one message for all such i, packed by local copies. (OpenMPI copies the received data once more,
+// to its previous place.)
 #include <algorithm>
 #include <numeric>
 #include <utility>

@@ -1,20 +1,10 @@
-// PAT, NCCL's Parallel Aggregated Trees (Jeaugey, arXiv 2506.20252; NCCL 2.23, src/include/
-// collectives.h): AllGather and ReduceScatter in ceil(log2 n) steps on any number of ranks.
+// PAT, NCCL's Parallel Aggregated Trees (Jeaugey, arXiv 2506.20252; NCCL 2.23,
+// src/include/collectives.h): AllGather and ReduceScatter in ceil(log2 n) steps on any number of
+// ranks. docs/collectives.md, "PAT", describes the steps and the differences from NCCL.
 //
-// Every rank is the root of a binomial tree, and all trees run at once; the data that a rank sends
-// to one neighbour in a step, for all trees, is one message. The largest distance comes first in
-// AllGather and last in ReduceScatter, so that the largest messages go to the nearest ranks:
-// Bruck's algorithm with its dimensions reversed. Before the step of distance d, rank r holds the
-// slices of the ranks r - o for all multiples o of 2 d below n, and sends rank r + d those with o +
-// d < n; ReduceScatter runs this backwards. In total each rank sends n - 1 slices, as on a ring.
-//
-// The parts of a message are contiguous in scratch, which stands for NCCL's FIFOs, not in the
-// user's buffer. NCCL gathers and scatters while it sends and receives, with one thread block per
-// channel; here these are local copies, n per rank and channel, and they are charged. NCCL bounds
-// its buffers by aggregating less for large slices; here tiles bound the largest message
-// (Config::tile_bytes).
-//
-// In place; channel k has chunk k of each rank's slice.
+// In place; channel k has chunk k of each rank's slice. Messages are contiguous in scratch, which
+// stands for NCCL's FIFOs, not in the user's buffer; n local copies per rank and channel gather and
+// scatter them.
 #include <algorithm>
 #include <vector>
 

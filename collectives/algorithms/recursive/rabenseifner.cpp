@@ -3,11 +3,9 @@
 // (coll_base_reduce_scatter.c). Power-of-two ranks.
 //
 // All begin with a ReduceScatter whose partners are at distance 1, 2, 4, … and exchange halves of
-// the window that they still reduce: the largest messages go to the nearest ranks.
-// (halving-doubling begins with the farthest.) A rank ends with the slice whose number is its own
-// with the bits reversed. AllReduce then runs the same steps backwards; Reduce gathers along the
-// binomial tree of these partners; ReduceScatter sends each slice to its owner. OpenMPI supports
-// other numbers of ranks by first adding the data of some ranks to that of their neighbours.
+// the window that they still reduce; a rank ends with the slice whose number is its own with the
+// bits reversed. AllReduce then runs the same steps backwards, Reduce gathers along the binomial
+// tree of these partners, and ReduceScatter sends each slice to its owner.
 //
 // In place, one chunk per rank; `channels` instances (parallelize).
 #include "collectives/algorithms/algorithms.hpp"
