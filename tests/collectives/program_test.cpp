@@ -84,7 +84,7 @@ TEST_CASE("program: the freshness rule") {
         std::string::npos);
 }
 
-TEST_CASE("program: reading does not make stale, nor does writing elsewhere") {
+TEST_CASE("program: neither reads nor writes elsewhere make a reference stale") {
   CHECK(error_of(kAllReduce, [](ProgramBuilder& p) {
           const ChunkRef c = p.chunk(0, kIn, 0);
           (void)c.copy(1, kOut, 0);
@@ -143,7 +143,7 @@ TEST_CASE("program: every misuse is an error that names the operation") {
          "0: copy of rank 0 input[0] to rank 1 output[0]: channel -2; expected at least 0");
 }
 
-TEST_CASE("program: a reference belongs to one builder, which finishes once") {
+TEST_CASE("program: a reference belongs to one builder, which can finish only once") {
   ProgramBuilder a("a", kAllReduce);
   ProgramBuilder b("b", kAllReduce);
   CHECK_THROWS_AS(a.chunk(0, kIn, 0).reduce(b.chunk(1, kIn, 0)), UserError);

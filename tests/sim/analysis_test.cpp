@@ -22,7 +22,7 @@ SimulationRecord record_of(const std::string& fabric_name, const std::string& mo
 
 }  // namespace
 
-TEST_CASE("links of a ring carry 2(n-1)/n of the data and are busy but for the latencies") {
+TEST_CASE("links of a ring carry 2(n-1)/n of the data and are busy except for the latencies") {
   const SimulationRecord record = record_of("ring", "hockney", "ring", 1 << 20);
   const std::vector<LinkUse> uses = link_use(record);
   const auto used =
@@ -36,7 +36,7 @@ TEST_CASE("links of a ring carry 2(n-1)/n of the data and are busy but for the l
   }
 }
 
-TEST_CASE("link bytes add up to what the flows carry") {
+TEST_CASE("link bytes add up to the bytes of the flows") {
   for (const std::string algorithm : {"ring", "tree", "all-pairs", "recursive-doubling"}) {
     const SimulationRecord record = record_of("dgx1", "v100", algorithm, 1 << 20, 2);
     const TransferGraph& graph = *record.lowered.graph;
@@ -55,7 +55,7 @@ TEST_CASE("link bytes add up to what the flows carry") {
   }
 }
 
-TEST_CASE("links are ranked by the share of their capacity, then by the time that they are busy") {
+TEST_CASE("links are ranked by the used share of their capacity, then by their busy time") {
   const auto use = [](double bytes, double rate_Bps, double capacity_Bps, double busy_s) {
     LinkUse one;
     one.bytes = bytes;
@@ -74,7 +74,7 @@ TEST_CASE("links are ranked by the share of their capacity, then by the time tha
 
 // Two nodes of two GPUs with one NIC each, whose leaf switches share one spine: the GPUs' links are
 // always busy at an eighth of their rate, and those to the spine are the bottleneck.
-TEST_CASE("the link nearest to its capacity comes first, not the one that is busy longest") {
+TEST_CASE("the link nearest to its capacity comes first, not the one with the longest busy time") {
   FabricBuilder builder("spine");
   const auto gpu = [&](int server, int k) {
     return builder.add_node(

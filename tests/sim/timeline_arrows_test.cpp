@@ -122,7 +122,7 @@ std::shared_ptr<const Fabric> spec_fabric(const FabricSpec& spec) { return make_
 
 }  // namespace
 
-TEST_CASE("every message of every shipped algorithm is an arrow with both its ends") {
+TEST_CASE("every message of every shipped algorithm is an arrow with both ends") {
   const std::vector<std::shared_ptr<const Fabric>> fabrics{
       fabric("ring", 4), fabric("dgx1"), spec_fabric({.name = "ndv4", .servers = 2}),
       spec_fabric({.name = "hgx-h100", .servers = 2, .sharp = true}), fabric("hgx-h100")};
@@ -150,7 +150,7 @@ TEST_CASE("every message of every shipped algorithm is an arrow with both its en
   }
 }
 
-TEST_CASE("arrows of tiles, of those that are simulated") {
+TEST_CASE("arrows of the simulated tiles") {
   const auto f = fabric("ndv4");
   for (const std::uint64_t tile_bytes : {4096U, 128U}) {
     Simulator simulator(f, shipped_cost_model("a100"), "flow");

@@ -79,7 +79,7 @@ TEST_CASE("the timeline is a trace that viewers accept") {
   check_trace(128);   // the first of many
 }
 
-TEST_CASE("the timeline tells a late start from the launch") {
+TEST_CASE("the timeline distinguishes a late start from the launch") {
   const auto f = fabric("ndv4");
   CostModel model = shipped_cost_model("a100");
   const double launch_us = launch_cost_s(model, Runtime::Nccl, 2, 2) * 1e6;

@@ -68,7 +68,7 @@ TEST_CASE("algorithms: every shipped program is right for 2 to 64 ranks") {
   CHECK(programs > (test::kSanitized ? 400 : 1500));
 }
 
-TEST_CASE("algorithms: every collective has one, numbers come out right") {
+TEST_CASE("algorithms: every collective has an algorithm, with the right counts") {
   std::set<CollectiveKind> seen;
   for (const AlgorithmInfo& algorithm : algorithm_infos()) {
     for (const CollectiveKind kind : algorithm.collectives) {
@@ -94,7 +94,7 @@ TEST_CASE("algorithms: every collective has one, numbers come out right") {
   CHECK(seen.size() == all_collectives().size());
 }
 
-TEST_CASE("algorithms: on servers, and in several instances") {
+TEST_CASE("algorithms: on several nodes, and in several instances") {
   for (const auto& [name, kind] : {std::pair("hierarchical", CollectiveKind::AllReduce),
                                    std::pair("hierarchical-composed", CollectiveKind::AllReduce),
                                    std::pair("two-step", CollectiveKind::AllToAll),
@@ -128,7 +128,7 @@ TEST_CASE("algorithms: on servers, and in several instances") {
         "6 ranks on servers of 4; expected the same number on each");
 }
 
-TEST_CASE("algorithms: messages between servers") {
+TEST_CASE("algorithms: messages between nodes") {
   const auto crossing = [](const char* name, CollectiveKind kind, int servers) {
     auto request = request_for(kind, servers * 8, 1);
     request.ranks_per_server = 8;
@@ -154,7 +154,7 @@ TEST_CASE("algorithms: messages between servers") {
   CHECK(crossing("hierarchical", CollectiveKind::AllReduce, 2).size() == 8 * 4);
 }
 
-TEST_CASE("algorithms: a ring moves size / (ranks * channels) a step and channel") {
+TEST_CASE("algorithms: a ring moves size / (ranks * channels) per step and channel") {
   for (const int ranks : {2, 3, 8}) {
     for (const int channels : {1, 2, 3}) {
       const auto all =
@@ -178,7 +178,7 @@ TEST_CASE("algorithms: a ring moves size / (ranks * channels) a step and channel
   }
 }
 
-TEST_CASE("algorithms: recursive doubling and halving send one message a step and channel") {
+TEST_CASE("algorithms: recursive doubling and halving send one message per step and channel") {
   for (const auto& [name, kind] : {std::pair("recursive-doubling", CollectiveKind::AllGather),
                                    std::pair("recursive-halving", CollectiveKind::ReduceScatter)}) {
     const auto program = build_algorithm(name, request_for(kind, 8, 3));
@@ -197,7 +197,7 @@ TEST_CASE("algorithms: recursive doubling and halving send one message a step an
   }
 }
 
-TEST_CASE("algorithms: PAT has one message a step, the largest to the nearest rank") {
+TEST_CASE("algorithms: PAT has one message per step, the largest to the nearest rank") {
   for (const CollectiveKind kind : {CollectiveKind::AllGather, CollectiveKind::ReduceScatter}) {
     for (const int ranks : {2, 3, 5, 8, 11, 16, 37}) {
       const auto program = build_algorithm("pat", request_for(kind, ranks, 1));
@@ -223,7 +223,7 @@ TEST_CASE("algorithms: PAT has one message a step, the largest to the nearest ra
   }
 }
 
-TEST_CASE("algorithms: given rings are used, channel by channel") {
+TEST_CASE("algorithms: requested rings are used, channel by channel") {
   auto request = request_for(CollectiveKind::AllGather, 4, 3);
   request.rings = {{0, 1, 2, 3}, {2, 0, 3, 1}};
   const auto program = build_algorithm("ring", request);
@@ -265,7 +265,7 @@ TEST_CASE("algorithms: the double tree is NCCL's") {
   }
 }
 
-TEST_CASE("algorithms: OpenMPI's trees are those that its source draws") {
+TEST_CASE("algorithms: OpenMPI's trees are those drawn in its source") {
   using algorithms::parents_in;
   using algorithms::RootedTree;
   using Parents = std::vector<int>;

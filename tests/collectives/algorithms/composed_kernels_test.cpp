@@ -81,7 +81,8 @@ Program random_program(std::mt19937_64& random, int ranks, int operations) {
 
 }  // namespace
 
-TEST_CASE("kernels: composed programs run at any slots, and only with their boundaries") {
+TEST_CASE(
+    "kernels: composed programs run with any number of slots, and only with their boundaries") {
   for (const auto& [name, kind] : {std::pair("hierarchical-composed", CollectiveKind::AllReduce),
                                    std::pair("two-step-composed", CollectiveKind::AllToAll)}) {
     for (const auto& [servers, gpus] : {std::pair(2, 2), std::pair(3, 4), std::pair(2, 8)}) {
@@ -107,7 +108,7 @@ TEST_CASE("kernels: composed programs run at any slots, and only with their boun
   }
 }
 
-TEST_CASE("kernels: the composed hierarchical AllReduce is NCCL's three collectives") {
+TEST_CASE("kernels: the composed hierarchical AllReduce consists of NCCL's three collectives") {
   const auto program =
       build_algorithm("hierarchical-composed", composed(CollectiveKind::AllReduce, 3, 4, 2));
   const auto ring = [](CollectiveKind kind, int ranks) {
@@ -127,7 +128,7 @@ TEST_CASE("kernels: the composed hierarchical AllReduce is NCCL's three collecti
   }
 }
 
-TEST_CASE("kernels: Two-Step by hand copies in a kernel of its own") {
+TEST_CASE("kernels: hand-written Two-Step copies in a separate kernel") {
   const auto program =
       build_algorithm("two-step-composed", composed(CollectiveKind::AllToAll, 3, 4, 2));
   for (int rank = 0; rank < 12; ++rank) {

@@ -40,7 +40,9 @@ Instruction recv(Buffer buffer, int index) { return {Opcode::Recv, {}, {buffer, 
 
 }  // namespace
 
-TEST_CASE("kernels: next_kernel begins one for the operations that follow, if there were any") {
+TEST_CASE(
+    "kernels: next_kernel begins a kernel for the following operations, if the current one has "
+    "any") {
   ProgramBuilder p("test", anything(2, 2, 2));
   p.next_kernel();
   const ChunkRef c = p.chunk(0, kIn, 0).copy(1, kOut, 0);
@@ -64,7 +66,7 @@ TEST_CASE("kernels: next_kernel begins one for the operations that follow, if th
   CHECK(compile(ProgramBuilder("none", anything(2, 1, 1)).finish()).kernels() == 1);
 }
 
-TEST_CASE("kernels: each is compiled on its own") {
+TEST_CASE("kernels: each kernel is compiled separately") {
   ProgramBuilder p("test", anything(3, 2, 2));
   const ChunkRef c = p.chunk(0, kIn, 0).copy(1, kScratch, 0).copy(2, kScratch, 0);
   p.next_kernel();
@@ -109,7 +111,7 @@ TEST_CASE("kernels: a sum is stored if a later kernel needs it") {
   }
 }
 
-TEST_CASE("kernels: order what would be a race") {
+TEST_CASE("kernels: a kernel boundary prevents a race") {
   // Copies the input of rank 0 to rank 1 through a scratch place that is reused.
   const Contract contract = Contract::custom("move", 2, {1, 1}, {1, 1},
                                              [](int rank, int) -> std::optional<RequiredValue> {
@@ -139,7 +141,7 @@ TEST_CASE("kernels: order what would be a race") {
   CHECK_FALSE(execute(without_boundary(program, 2), {.interleavings = 32}).ok);
 }
 
-TEST_CASE("kernels: a deadlock names those that have begun") {
+TEST_CASE("kernels: a deadlock names the kernels that have begun") {
   // In the first kernel each rank receives before it sends.
   const auto rank = [](int other) {
     return std::vector<ThreadBlock>{{other, other, 0, {recv(kOut, 0), send(kIn, 0)}},
@@ -164,7 +166,7 @@ TEST_CASE("kernels: a deadlock names those that have begun") {
   CHECK(execute(free, {.slots = 1}).ok);
 }
 
-TEST_CASE("kernels: what is sent in a kernel is received in the same") {
+TEST_CASE("kernels: a message is sent and received in the same kernel") {
   const auto program = [](int sent_in, int received_in) {
     ThreadBlock sender{1, -1, 0, {send(kIn, 0)}, sent_in};
     ThreadBlock receiver{-1, 0, 0, {recv(kOut, 0)}, received_in};
@@ -210,7 +212,7 @@ TEST_CASE("kernels: form") {
   CHECK(problems({1, -1, 0, {}, 0}, {1, -1, 0, {}, 1}).empty());
 }
 
-TEST_CASE("kernels: MSCCL XML has one") {
+TEST_CASE("kernels: MSCCL XML has only one kernel") {
   const auto program =
       build_algorithm("hierarchical-composed", composed(CollectiveKind::AllReduce, 2, 2, 1));
   std::string error;

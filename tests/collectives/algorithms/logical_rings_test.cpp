@@ -68,7 +68,7 @@ void check_disjoint(const Fabric& fabric, const Rings& rings) {
   }
 }
 
-TEST_CASE("logical rings: over servers of linked GPUs, as many as NICs keep every NIC busy") {
+TEST_CASE("logical rings: over nodes of linked GPUs, as many rings as NICs keep every NIC busy") {
   struct Machine {
     const char* name;
     int nics;
@@ -116,7 +116,7 @@ TEST_CASE("logical rings: over servers of linked GPUs, as many as NICs keep ever
   }
 }
 
-TEST_CASE("logical rings: on rails, every other server is passed through backwards") {
+TEST_CASE("logical rings: on rails, every other node is crossed backwards") {
   FabricSpec spec;
   spec.name = "alps";
   spec.servers = 4;
@@ -157,7 +157,7 @@ TEST_CASE("logical rings: DGX-1 has six, from two cycles") {
   check_disjoint(*fabric, rings);
 }
 
-TEST_CASE("logical rings: a ring of any size, both ways") {
+TEST_CASE("logical rings: a ring of any size, in both directions") {
   for (const int gpus : {3, 8, 17, 3000}) {
     const Rings rings = logical_rings(*fabric_of(gpus, ring_edges(gpus)));
     REQUIRE(rings.size() == 2);
@@ -186,7 +186,7 @@ TEST_CASE("logical rings: two GPUs, one-way links, no cycle, complete graphs") {
   }
 }
 
-TEST_CASE("logical rings: GPUs behind a switch take their order") {
+TEST_CASE("logical rings: GPUs behind a switch keep their order") {
   FabricBuilder builder("switched");
   Node hub;
   hub.name = "switch";
@@ -204,7 +204,7 @@ TEST_CASE("logical rings: GPUs behind a switch take their order") {
   CHECK(logical_rings(*builder.build()) == Rings{{0, 1, 2, 3}});
 }
 
-TEST_CASE("logical rings: over servers, each ring crosses from GPUs of its own") {
+TEST_CASE("logical rings: over nodes, each ring crosses from different GPUs") {
   for (const auto& [name, servers, each] :
        {std::tuple{"ndv4", 2, 8}, std::tuple{"ndv4", 3, 8}, std::tuple{"dgx2", 2, 16}}) {
     FabricSpec spec;

@@ -85,7 +85,7 @@ std::int64_t most_blocks(const ThreadBlockProgram& program) {
 
 }  // namespace
 
-TEST_CASE("size: no more steps and thread blocks than msccl-tools makes") {
+TEST_CASE("size: no more steps and thread blocks than msccl-tools") {
   for (const Measured& measured : kMeasured) {
     const auto program = build_algorithm(measured.algorithm, request_of(measured));
     INFO(measured.program << ": " << program->channels << " channels, " << most_blocks(*program)
@@ -96,7 +96,7 @@ TEST_CASE("size: no more steps and thread blocks than msccl-tools makes") {
   }
 }
 
-TEST_CASE("size: programs that the library has no algorithm for") {
+TEST_CASE("size: programs without an algorithm in the library") {
   struct Custom {
     const char* program;  ///< its name in msccl-tools
     Program ours;

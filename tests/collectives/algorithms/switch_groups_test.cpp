@@ -55,7 +55,7 @@ Instruction& grouped_send(ThreadBlockProgram& program, int number) {
 
 }  // namespace
 
-TEST_CASE("groups: programs with switches are right for every judge") {
+TEST_CASE("groups: all checks accept programs with switches") {
   const ThreadBlockProgram program = compile(three());
   CHECK(program.uses_switches());
   CHECK(verify(three()).ok);
@@ -79,7 +79,7 @@ TEST_CASE("groups: programs with switches are right for every judge") {
   CHECK(execute(twice).ok);
 }
 
-TEST_CASE("groups: the language refuses what is no transfer of one rank with others") {
+TEST_CASE("groups: the DSL refuses transfers that are not between one rank and others") {
   using Ranks = std::array<int, 2>;
   CHECK(refusal([](ProgramBuilder&, const ChunkRef& c) {
           c.multicast(Ranks{1, 1}, Buffer::Input, 0);
@@ -128,7 +128,7 @@ TEST_CASE("groups: the verifier refuses groups that no switch can carry out") {
   }
 }
 
-TEST_CASE("groups: NVLS has two transfers a slice, NVLSTree two a slice and server") {
+TEST_CASE("groups: NVLS has two transfers per slice, NVLSTree two per slice and node") {
   const auto groups_of = [](const char* name, int ranks, int servers) {
     AlgorithmRequest request;
     request.ranks = ranks;

@@ -112,7 +112,7 @@ TEST_CASE("chunk DAG: true, anti and output dependencies, each on its end") {
                           {4, OperationEnd::Source, True}});
 }
 
-TEST_CASE("schedule: levels are those of the closed forms") {
+TEST_CASE("schedule: levels match the closed forms") {
   const auto levels = [](const char* name, CollectiveKind kind, int ranks, int channels) {
     AlgorithmRequest request;
     request.collective = kind;
@@ -141,7 +141,7 @@ TEST_CASE("schedule: levels are those of the closed forms") {
   CHECK(levels("all-pairs", CollectiveKind::AllReduce, 8, 2) == 1 + 7 + 1);
 }
 
-TEST_CASE("thread blocks: a ring has one block a rank and channel, without dependencies") {
+TEST_CASE("thread blocks: a ring has one block per rank and channel, without dependencies") {
   AlgorithmRequest request;
   request.ranks = 4;
   request.channels = 2;
@@ -207,7 +207,7 @@ TEST_CASE("thread blocks: the two directions of a peer share a block") {
   CHECK(blocks_of(false, 1) == 2);
 }
 
-TEST_CASE("thread blocks: waits for the latest step of each other block, once") {
+TEST_CASE("thread blocks: a step waits once for the latest step of each other block") {
   ProgramBuilder p("test", anything(3, 4, 4));
   // Rank 0 receives two chunks from rank 1 (one block) and sends both on from another channel.
   (void)p.chunk(1, kIn, 0).copy(0, kScratch, 0, {.channel = 0});
@@ -244,7 +244,7 @@ TEST_CASE("compiler: any order of execution has the effect of the trace") {
   }
 }
 
-TEST_CASE("compiler: directives and fusion keep what the outputs hold") {
+TEST_CASE("compiler: directives and fusion do not change the outputs") {
   int fused = 0;
   for (std::uint64_t seed = 1; seed <= 400; ++seed) {
     const int ranks = 2 + static_cast<int>(seed % 4);
@@ -288,7 +288,7 @@ TEST_CASE("compiler: directives and fusion keep what the outputs hold") {
   CHECK(fused > 100);
 }
 
-TEST_CASE("fusion: rings, and what is needed where it was added up") {
+TEST_CASE("fusion: rings, and sums that are needed locally") {
   AlgorithmRequest request;
   request.ranks = 4;
   request.compile = {};
@@ -308,7 +308,7 @@ TEST_CASE("fusion: rings, and what is needed where it was added up") {
   CHECK(verify(*build_algorithm("ring", request), {.slots = 1}).ok);
 }
 
-TEST_CASE("fusion: of several sends the one on the longest path") {
+TEST_CASE("fusion: of several sends, the one on the longest path") {
   ProgramBuilder p("test", anything(5, 1, 1));
   const ChunkRef c = p.chunk(0, kIn, 0).copy(1, kOut, 0);
   (void)c.copy(2, kOut, 0);
@@ -323,7 +323,7 @@ TEST_CASE("fusion: of several sends the one on the longest path") {
   CHECK(opcodes(program.gpus[3].thread_blocks.at(0)) == std::vector<Opcode>{RecvCopySend});
 }
 
-TEST_CASE("channels: the lowest on which chains stay together") {
+TEST_CASE("channels: the lowest one on which a chain stays together") {
   // Rank 1 passes rank 0's data on to rank 2 and to rank 3: two pairs of peers, two channels.
   ProgramBuilder p("test", anything(4, 2, 2));
   for (const int to : {2, 3, 2})
@@ -337,7 +337,7 @@ TEST_CASE("channels: the lowest on which chains stay together") {
   CHECK(program.channels == 4);
 }
 
-TEST_CASE("directives: parallel scopes and instances get channels of their own") {
+TEST_CASE("directives: parallel scopes and instances get separate channels") {
   ProgramBuilder p("test", Contract::make(CollectiveKind::AllToNext, 2, 1));
   {
     const auto scope = p.parallelize(2);
@@ -372,7 +372,7 @@ TEST_CASE("directives: parallel scopes and instances get channels of their own")
   CHECK_THROWS_AS(build_algorithm("ring", request), UserError);
 }
 
-TEST_CASE("waits: none that follows from another") {
+TEST_CASE("waits: implied waits are removed") {
   WaitReducer reducer(3);
   using Wait = WaitReducer::Wait;
   std::vector<Wait> waits;

@@ -76,7 +76,7 @@ bool same_program(const ThreadBlockProgram& a, const ThreadBlockProgram& b) {
 
 }  // namespace
 
-TEST_CASE("msccl xml: every shipped program that the dialect has comes back as it went out") {
+TEST_CASE("msccl xml: every shipped program that the dialect supports survives a round trip") {
   int files = 0;
   for (const AlgorithmInfo& algorithm : algorithm_infos()) {
     for (const CollectiveKind kind : algorithm.collectives) {
@@ -114,7 +114,7 @@ TEST_CASE("msccl xml: every shipped program that the dialect has comes back as i
   CHECK(files > 80);
 }
 
-TEST_CASE("msccl xml: what is written") {
+TEST_CASE("msccl xml: the written file") {
   const std::string text = xml_of("ring", request_for(CollectiveKind::AllReduce, 2, 1));
   CHECK(
       text.starts_with("<algo name=\"ring\" proto=\"Simple\" nchannels=\"1\" nchunksperloop=\"2\" "
@@ -127,7 +127,7 @@ TEST_CASE("msccl xml: what is written") {
                    "maxBytes=\"134217728\">") != std::string::npos);
 }
 
-TEST_CASE("msccl xml: further dependencies are nops before the step") {
+TEST_CASE("msccl xml: extra dependencies become nops before the step") {
   // Rank 0 receives from three blocks, then sends all three chunks at once.
   ProgramBuilder p("nops",
                    Contract::custom("gather", 5, {0, 1, 1, 1, 0}, {0, 0, 0, 0, 3}, nullptr));
@@ -145,7 +145,7 @@ TEST_CASE("msccl xml: further dependencies are nops before the step") {
   CHECK(to_msccl_xml(read.program, read.settings) == text);
 }
 
-TEST_CASE("msccl xml: roots are found again") {
+TEST_CASE("msccl xml: roots are recovered") {
   for (const auto kind : {CollectiveKind::Broadcast, CollectiveKind::Reduce}) {
     auto request = request_for(kind, 5, 1);
     request.root = 3;
@@ -157,7 +157,7 @@ TEST_CASE("msccl xml: roots are found again") {
   }
 }
 
-TEST_CASE("msccl xml: files as others write them") {
+TEST_CASE("msccl xml: files of other tools") {
   const XmlProgram plain = parse_msccl_xml(kAllGather, "t.xml");
   CHECK(verify(plain.program).ok);
   CHECK(plain.settings.protocol == "LL");
@@ -181,7 +181,7 @@ TEST_CASE("msccl xml: files as others write them") {
   CHECK_FALSE(report.ok);
 }
 
-TEST_CASE("msccl xml: one clear error each") {
+TEST_CASE("msccl xml: one clear error per fault") {
   const auto with = [](const std::string& from, const std::string& to) {
     return import_error(changed(kAllGather, from, to));
   };
@@ -252,7 +252,7 @@ TEST_CASE("msccl xml: one clear error each") {
         "t.xml: 67108865 bytes; expected at most 67108864");
 }
 
-TEST_CASE("msccl xml: what is not XML, though parsers let it pass, is refused") {
+TEST_CASE("msccl xml: invalid XML that parsers accept is refused") {
   const auto with = [](const std::string& from, const std::string& to) {
     return import_error(changed(kAllGather, from, to));
   };
@@ -301,7 +301,7 @@ TEST_CASE("msccl xml: a file for both forms is checked in both") {
         std::string::npos);
 }
 
-TEST_CASE("msccl xml: threads of a block, and roots that do not stand out") {
+TEST_CASE("msccl xml: threads of a block, and ambiguous roots") {
   const XmlProgram read =
       parse_msccl_xml(changed(kAllGather, "inplace=\"1\"", "inplace=\"1\" nthreads=\"256\""), "t");
   CHECK(read.settings.threads == 256);
@@ -320,7 +320,7 @@ TEST_CASE("msccl xml: threads of a block, and roots that do not stand out") {
             .root_assumed);
 }
 
-TEST_CASE("msccl xml: programs that the executors do not take are refused with the reason") {
+TEST_CASE("msccl xml: programs that executors cannot load are refused with the reason") {
   const auto ring = [](int ranks, int channels) {
     return build_algorithm("ring", request_for(CollectiveKind::AllReduce, ranks, channels));
   };

@@ -48,7 +48,7 @@ TEST_CASE("interpreter: shipped programs are right in every order and with any s
   }
 }
 
-TEST_CASE("interpreter: finds deadlocks, races and wrong data, and says which") {
+TEST_CASE("interpreter: finds and names deadlocks, races and wrong data") {
   const auto ring = build_algorithm("ring", request_for(CollectiveKind::AllReduce, 4));
   const ExecuteReport stuck = execute(*ring, {.slots = 1});
   CHECK_FALSE(stuck.ok);
@@ -97,7 +97,7 @@ TEST_CASE("interpreter: finds deadlocks, races and wrong data, and says which") 
   CHECK_THROWS_AS(execute(racy, {.interleavings = 0}), UserError);
 }
 
-TEST_CASE("interpreter: agrees with the tests' own, and what it finds the verifier finds") {
+TEST_CASE("interpreter: agrees with the tests' oracle, and the verifier finds the same errors") {
   std::mt19937_64 random(11);
   int found = 0;
   for (int round = 0; round < 600; ++round) {

@@ -46,7 +46,7 @@ std::string problems(const ThreadBlockProgram& program, VerifyOptions options = 
 
 }  // namespace
 
-TEST_CASE("verify: accepts what is right") {
+TEST_CASE("verify: accepts correct programs") {
   CHECK(problems(make(kNext, {{{1, -1, 0, {send(kIn, 0)}}}, {{-1, 0, 0, {recv(kOut, 0)}}}})) == "");
 }
 
@@ -89,7 +89,7 @@ TEST_CASE("verify: double counting and foreign chunks") {
         "must hold {input[0] of ranks 0-1}\n");
 }
 
-TEST_CASE("verify: deadlock names who waits for what, the cause first") {
+TEST_CASE("verify: a deadlock names the waits, the cause first") {
   // Rank 1's second block waits for the first, which waits for a message that is never sent.
   const auto program = make(kNext2, {{{1, -1, 0, {send(kIn, 0)}}},
                                      {{-1, -1, 0, {local(Opcode::Nop, {}, {}, {{1, 1}})}},
@@ -112,7 +112,7 @@ TEST_CASE("verify: deadlock names who waits for what, the cause first") {
         "block 0, step 0, which is no earlier step of its own\n");
 }
 
-TEST_CASE("verify: unmatched sends and receives of another count") {
+TEST_CASE("verify: unmatched sends and receives, and different counts") {
   CHECK(problems(make(
             kNext, {{{1, -1, 0, {send(kIn, 0), send(kIn, 0)}}}, {{-1, 0, 0, {recv(kOut, 0)}}}})) ==
         "unmatched send: rank 0 sends 2 messages to rank 1 on channel 0, 1 are received\n");
@@ -142,7 +142,7 @@ TEST_CASE("verify: room for messages on a connection") {
         "the 1 slots of the connection\n");
 }
 
-TEST_CASE("verify: uninitialised data is reported where it is read, once") {
+TEST_CASE("verify: uninitialised data is reported once, where it is read") {
   const auto program =
       make(kNext, {{{1, -1, 0, {send(kScratch, 0)}}}, {{-1, 0, 0, {recv(kOut, 0)}}}}, 1);
   CHECK(
@@ -182,7 +182,7 @@ TEST_CASE("verify: a message there and back orders two blocks of a GPU") {
   CHECK(text.find("race on rank 0 input[0]") == 0);
 }
 
-TEST_CASE("verify: two reads are no race, a dependency orders all earlier steps too") {
+TEST_CASE("verify: two reads are not a race, and a dependency orders all earlier steps too") {
   const Contract two = Contract::custom("two", 1, {1}, {2}, [](int, int) {
     return std::optional(RequiredValue{{0, 0}});
   });
@@ -207,7 +207,7 @@ TEST_CASE("verify: two reads are no race, a dependency orders all earlier steps 
   CHECK(text.find("race on rank 0 scratch[0]") != std::string::npos);
 }
 
-TEST_CASE("verify: races that change nothing are none") {
+TEST_CASE("verify: harmless races are not reported") {
   const Contract two = Contract::custom("two", 3, {1, 1, 1}, {1, 0, 0}, [](int, int) {
     return std::optional(RequiredValue{{1, 0}});
   });

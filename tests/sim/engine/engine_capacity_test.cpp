@@ -53,7 +53,7 @@ std::shared_ptr<const TransferGraph> on_one_link(int flows, double cap_Bps = kNo
 
 }  // namespace
 
-TEST_CASE("a flow moves at the capacity of the moment") {
+TEST_CASE("a flow moves at the current capacity") {
   for (const std::string& name : engine_names()) {
     CAPTURE(name);
     // 0.25 GB at 1 GB/s, 0.25 GB at 0.5 GB/s, 0.5 GB at 2 GB/s.
@@ -74,7 +74,7 @@ TEST_CASE("a flow moves at the capacity of the moment") {
   }
 }
 
-TEST_CASE("a link that was no bottleneck becomes one, and the other way round") {
+TEST_CASE("a link becomes a bottleneck, and stops being one") {
   for (const std::string& name : engine_names()) {
     CAPTURE(name);
     TransferGraph graph;
@@ -101,7 +101,7 @@ TEST_CASE("a link that was no bottleneck becomes one, and the other way round") 
   }
 }
 
-TEST_CASE("a process may go on for ever: changes are drawn as they are needed") {
+TEST_CASE("a process may be endless: changes are drawn on demand") {
   for (const std::string& name : engine_names()) {
     CAPTURE(name);
     const auto engine = make_engine(name);
@@ -116,7 +116,7 @@ TEST_CASE("a process may go on for ever: changes are drawn as they are needed") 
   }
 }
 
-TEST_CASE("what was switched on leaves nothing behind") {
+TEST_CASE("capacity changes and a background leave no trace in later runs") {
   for (const std::string& name : engine_names()) {
     CAPTURE(name);
     const auto engine = make_engine(name);
@@ -132,7 +132,7 @@ TEST_CASE("what was switched on leaves nothing behind") {
   }
 }
 
-TEST_CASE("capacity changes that cannot be are logic errors") {
+TEST_CASE("invalid capacity changes are logic errors") {
   CHECK_THROWS_AS(CapacitySchedule({{1, 0, 1e9}, {0.5, 0, 1e9}}), std::logic_error);
   CHECK_THROWS_AS(CapacitySchedule({{-1, 0, 1e9}}), std::logic_error);
   CHECK_THROWS_AS(CapacitySchedule({{NAN, 0, 1e9}}), std::logic_error);
@@ -150,7 +150,7 @@ TEST_CASE("capacity changes that cannot be are logic errors") {
   }
 }
 
-TEST_CASE("a stalled graph is noticed although capacities change for ever") {
+TEST_CASE("a stalled graph is detected although capacities change forever") {
   for (const std::string& name : engine_names()) {
     TransferGraph graph;
     graph.set_link_capacities({1e9});
@@ -189,7 +189,7 @@ TEST_CASE("a flow shares its link with a background that never ends") {
   }
 }
 
-TEST_CASE("a background that comes late, and goes") {
+TEST_CASE("a background that starts late, and ends") {
   for (const std::string& name : engine_names()) {
     CAPTURE(name);
     TransferGraph background;
@@ -204,7 +204,7 @@ TEST_CASE("a background that comes late, and goes") {
   }
 }
 
-TEST_CASE("a stalled graph is noticed although its background goes on") {
+TEST_CASE("a stalled graph is detected although its background continues") {
   for (const std::string& name : engine_names()) {
     TransferGraph graph;
     graph.set_link_capacities({1e9});

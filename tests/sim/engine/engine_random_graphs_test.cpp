@@ -114,7 +114,7 @@ TEST_CASE("flow and simgrid agree on every firing of random graphs") {
   CHECK(result.firings > 10 * kGraphs);
 }
 
-TEST_CASE("engines agree on random graphs with routes to choose from") {
+TEST_CASE("engines agree on random graphs with alternative routes") {
   SKIP_UNLESS(engine_names().size() > 1, test::kNeedsTwoEngines);
   const Comparison result = compare_engines(1000, {.alternatives = true});
   CHECK(result.folded > 100);

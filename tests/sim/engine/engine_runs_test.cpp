@@ -37,7 +37,7 @@ std::vector<TransferId> waiting_nodes(Engine& engine) {
 
 }  // namespace
 
-TEST_CASE("a stalled graph names the nodes that wait, and the engine lives on") {
+TEST_CASE("a stalled graph names the waiting nodes, and the engine stays usable") {
   for (const std::string& name : engine_names()) {
     INFO("engine " << name);
     const auto engine = make_engine(name);
@@ -119,7 +119,7 @@ TEST_CASE("many waiting nodes are counted, not listed") {
   }
 }
 
-TEST_CASE("the same graph gives the same bits, run after run and whatever ran in between") {
+TEST_CASE("the same graph gives the same bits in every run, whatever ran in between") {
   for (const std::string& name : engine_names()) {
     INFO("engine " << name);
     const auto engine = make_engine(name);
@@ -157,7 +157,7 @@ TEST_CASE("engine flow gives the same bits in every build") {
   CHECK(hash == 0xb002c69c2c19cf5aU);
 }
 
-TEST_CASE("a folded ring is the unfolded ring") {
+TEST_CASE("a folded ring equals the unfolded ring") {
   for (const std::int32_t ranks : {2, 3, 8, 17}) {
     const auto folded = bench::ring_allreduce_graph(ranks, 1048576, 0.7e-6, 25e9, true);
     const auto plain = bench::ring_allreduce_graph(ranks, 1048576, 0.7e-6, 25e9, false);
@@ -260,7 +260,7 @@ TEST_CASE("firings of an overlapping delay are in flight together") {
   }
 }
 
-TEST_CASE("an exception of the observer ends the run, and the engine lives on") {
+TEST_CASE("an exception of the observer ends the run, and the engine stays usable") {
   class Thrower : public FiringObserver {
    public:
     void on_firing(TransferId, std::int32_t, double, double) override {

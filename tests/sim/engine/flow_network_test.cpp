@@ -181,7 +181,7 @@ TEST_CASE("rates of random traffic are max-min fair after every change") {
   }
 }
 
-TEST_CASE("a link whose flows all pass another one that is no faster limits nobody") {
+TEST_CASE("a link whose flows all cross another link that is not faster limits no flow") {
   TransferGraph graph;
   graph.set_link_capacities({10e9, 10e9, 20e9, 25e9, 5e9});
   const std::vector<std::vector<std::int32_t>> routes{{0, 1, 2, 3}, {3, 2, 1, 0}, {2, 4}, {3}, {}};
@@ -205,7 +205,7 @@ TEST_CASE("a link whose flows all pass another one that is no faster limits nobo
   CHECK(limiting(0) == routes[0]);
 }
 
-TEST_CASE("solved around each change, thousands of joined flows have the rates of a full solve") {
+TEST_CASE("solving around each change gives thousands of joined flows the rates of a full solve") {
   // Nodes on a line: each has flows to nearby nodes, over the links of both.
   constexpr std::int32_t kServers = 150;
   TransferGraph graph;

@@ -63,7 +63,7 @@ std::vector<int> ways(const TransferGraph& unfinished) {
 
 }  // namespace
 
-TEST_CASE("an idle minimal way is taken, and the dates are as without a choice") {
+TEST_CASE("an idle minimal route is taken, with the same dates as without a choice") {
   Detours choice(1);
   choice.add(0);
   CHECK(ways(choice.graph) == std::vector<int>{0});
@@ -78,13 +78,13 @@ TEST_CASE("an idle minimal way is taken, and the dates are as without a choice")
   }
 }
 
-TEST_CASE("flows that start together take ways of their own, in the order of their nodes") {
+TEST_CASE("flows that start together take different routes, in the order of their nodes") {
   Detours network(4);
   for (int nic = 0; nic < 4; ++nic) network.add(nic);
   CHECK(ways(network.graph) == std::vector<int>{0, 1, 2, 3});
 }
 
-TEST_CASE("with every way taken, the minimal one is taken until it queues twice as much") {
+TEST_CASE("with every route in use, the minimal one is taken until its queue is twice as long") {
   Detours network(9);
   for (int nic = 0; nic < 9; ++nic) network.add(nic);
   // Excess 1 on one link costs as much as 0.5 on two. Once all four routes have a flow, a second on
@@ -93,19 +93,19 @@ TEST_CASE("with every way taken, the minimal one is taken until it queues twice 
   CHECK(ways(network.graph) == std::vector<int>{0, 1, 2, 3, 0, 0, 1, 2, 3});
 }
 
-TEST_CASE("flows that fit on the minimal way together stay there") {
+TEST_CASE("flows that fit on the minimal route together stay there") {
   Detours network(4);
   for (int nic = 0; nic < 4; ++nic) network.add(nic, kLink_Bps / 4);
   CHECK(ways(network.graph) == std::vector<int>{0, 0, 0, 0});
 }
 
-TEST_CASE("flows that wait at their NIC anyway make no detour") {
+TEST_CASE("flows that wait at their NIC take no detour") {
   Detours network(1);
   for (int flow = 0; flow < 4; ++flow) network.add(0);
   CHECK(ways(network.graph) == std::vector<int>{0, 0, 0, 0});
 }
 
-TEST_CASE("a flow sees those that move, not those that are done") {
+TEST_CASE("a flow sees active flows, not finished ones") {
   Detours network(3);
   const TransferId first = network.add(0);
   const TransferId during = network.add(1);
@@ -124,7 +124,7 @@ TEST_CASE("flows without a choice count") {
   CHECK(ways(network.graph)[static_cast<std::size_t>(other)] == 1);
 }
 
-TEST_CASE("each firing chooses anew") {
+TEST_CASE("each firing makes its own choice") {
   // The second flow has the direct route alone once the first is done.
   Detours network(2);
   network.add(0);
@@ -150,7 +150,7 @@ TEST_CASE("each firing chooses anew") {
   }
 }
 
-TEST_CASE("choosing takes time only where there is no latency to do it in") {
+TEST_CASE("a choice takes time only if the flow has no latency") {
   Detours network(1);
   const TransferId flow = network.add(0);
   network.graph.add_flow(network.graph.route_of(flow), 25e6, 0);
@@ -161,7 +161,7 @@ TEST_CASE("choosing takes time only where there is no latency to do it in") {
   CHECK(network.graph.latency_s(2) == 0);
 }
 
-TEST_CASE("alternatives that cannot be are logic errors") {
+TEST_CASE("invalid alternatives are logic errors") {
   using Set = std::vector<std::vector<std::int32_t>>;
   TransferGraph graph;
   graph.set_link_capacities({1, 1, 1, 1});

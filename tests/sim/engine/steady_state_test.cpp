@@ -72,7 +72,7 @@ std::vector<std::shared_ptr<const Fabric>> fabrics() {
 
 }  // namespace
 
-TEST_CASE("carried-on times are those of all tiles, on every program and fabric") {
+TEST_CASE("extrapolated times are those of all tiles, for every program and fabric") {
   // Small first runs, so that simulating every tile is affordable.
   constexpr TileBudget kBudget{.whole = 8, .first = 12, .firings = 2'000'000};
   const auto engine = make_engine("flow");
@@ -107,7 +107,7 @@ TEST_CASE("carried-on times are those of all tiles, on every program and fabric"
   CHECK(out_of_step <= compared / 100);
 }
 
-TEST_CASE("where the budget ends first, the estimate says how far off it may be") {
+TEST_CASE("if the budget ends first, the error estimate covers the error") {
   const auto engine = make_engine("flow");
   int estimated = 0;
   for (const auto& f : fabrics()) {
@@ -146,7 +146,7 @@ std::shared_ptr<const TransferGraph> two_streams(double late_s) {
 
 }  // namespace
 
-TEST_CASE("what was not seen together on a link is carried on without proof") {
+TEST_CASE("flows that were not active together on a link are extrapolated without proof") {
   constexpr TileBudget kBudget{.whole = 8, .first = 12, .firings = 2'000'000};
   const auto engine = make_engine("flow");
   const std::vector<TransferId> watched{0, 1};
@@ -174,7 +174,7 @@ TEST_CASE("what was not seen together on a link is carried on without proof") {
   CHECK(guessed.error_s > 0);
 }
 
-TEST_CASE("both engines carry on alike") {
+TEST_CASE("both engines extrapolate the same times") {
   SKIP_UNLESS(engine_names().size() > 1, test::kNeedsTwoEngines);
   const auto f = fabric("dgx1");
   std::vector<std::unique_ptr<Engine>> engines;
@@ -192,7 +192,7 @@ TEST_CASE("both engines carry on alike") {
   }
 }
 
-TEST_CASE("a large call costs few tiles, and its result says so") {
+TEST_CASE("a large call costs few tiles, and its result reports them") {
   const auto f = fabric("ndv4");
   const CostModel model = shipped_cost_model("a100");
   Simulator simulator(f, model, "flow");

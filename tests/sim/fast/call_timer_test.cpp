@@ -62,7 +62,7 @@ TEST_CASE("exact times are the simulator's, to the bit") {
   }
 }
 
-TEST_CASE("symmetric times are the simulator's within 1e-9, but for chaotic pipelines") {
+TEST_CASE("symmetric times are the simulator's within 1e-9, except for chaotic pipelines") {
   long quotients = 0;
   long cells = 0;
   long chaotic = 0;
@@ -108,7 +108,7 @@ TEST_CASE("symmetric times are the simulator's within 1e-9, but for chaotic pipe
   CHECK(chaotic <= cells / 20);
 }
 
-TEST_CASE("interpolated times are hardly off, and the same bits in any order") {
+TEST_CASE("interpolated times have a small error, and the same bits in any order") {
   double log_sum = 0;
   long cells = 0;
   long off = 0;
@@ -160,7 +160,7 @@ TEST_CASE("interpolated times are hardly off, and the same bits in any order") {
   CHECK(log_sum / static_cast<double>(cells) < 0.001);
 }
 
-TEST_CASE("times with and without a cache are the same bits, whoever came before") {
+TEST_CASE("times with and without a cache have the same bits, whatever was timed before") {
   const auto setup = setup_of("{fabric: ndv4, actions: offline, " + kAllCollectives + "}");
   CallTimer without(setup->site, std::size_t{0});
   CallTimer tiny(setup->site, std::size_t{16});  // nearly every time is evicted
@@ -184,7 +184,7 @@ TEST_CASE("times with and without a cache are the same bits, whoever came before
   }
 }
 
-TEST_CASE("random noise has as many moments as one asks for, each exact") {
+TEST_CASE("random noise has the requested number of moments, each exact") {
   const auto setup = setup_of(
       "{fabric: {name: ndv4, servers: 2}, actions: stock-nccl, noise: {name: moments, regimes: "
       "[{noise: cloud-ib, moments: 4}]}, workload: {name: sweep, collectives: alltoall, sizes: "
@@ -204,7 +204,7 @@ TEST_CASE("random noise has as many moments as one asks for, each exact") {
   CHECK(std::adjacent_find(seen.begin(), seen.end()) == seen.end());
 }
 
-TEST_CASE("a bounded cache forgets what was used longest ago, and nothing else") {
+TEST_CASE("a bounded cache evicts only the least recently used entry") {
   struct Identity {
     std::uint64_t operator()(std::uint64_t /*key*/) const { return 0; }  // one set for all
   };

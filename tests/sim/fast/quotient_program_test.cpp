@@ -29,7 +29,7 @@ Config tiled(const char* algorithm, int channels, int slots) {
 
 }  // namespace
 
-TEST_CASE("a tile curve says what a linear pipeline takes, however many tiles, however full") {
+TEST_CASE("a tile curve gives the time of a linear pipeline for any number and fill of tiles") {
   TileCurve curve(20);
   for (const std::int32_t tiles : {12, 13, 16, 17, 31, 32, 33, 64, 200, 5000, 1'000'000}) {
     for (const double part : {0.0, 0.5, 1.0}) {
@@ -41,7 +41,7 @@ TEST_CASE("a tile curve says what a linear pipeline takes, however many tiles, h
   }
 }
 
-TEST_CASE("a tile curve simulates few tiles, and each number of them once") {
+TEST_CASE("a tile curve simulates few numbers of tiles, each once") {
   std::vector<std::pair<std::int32_t, double>> simulated;
   const auto noted_s = [&](std::int32_t tiles, double fill) {
     simulated.emplace_back(tiles, fill);
@@ -66,7 +66,7 @@ TEST_CASE("a tile curve simulates few tiles, and each number of them once") {
   CHECK(simulated.back().first == 256);
 }
 
-TEST_CASE("times of a curve do not depend on those that it was asked for before") {
+TEST_CASE("times of a curve do not depend on earlier queries") {
   const auto bent_s = [](std::int32_t tiles, double fill) {
     return std::sqrt(static_cast<double>(tiles)) + tiles * fill;
   };
@@ -82,7 +82,7 @@ TEST_CASE("times of a curve do not depend on those that it was asked for before"
   }
 }
 
-TEST_CASE("a quotient times all tiles as the simulator does, whatever call it was made from") {
+TEST_CASE("a quotient times all tiles as the simulator does, whatever call it was built from") {
   FabricSpec spec;
   spec.name = "dgx1";
   const auto fabric = make_fabric(spec);
@@ -115,7 +115,7 @@ TEST_CASE("a quotient times all tiles as the simulator does, whatever call it wa
   }
 }
 
-TEST_CASE("where routes adapt, the whole graph is taken, lowered once for all sizes") {
+TEST_CASE("with adaptive routes the whole graph is used, lowered once for all sizes") {
   FabricSpec spec;
   spec.name = "frontier";
   spec.servers = 2;
@@ -157,7 +157,7 @@ TEST_CASE("programs that use switches have no quotient") {
   }
 }
 
-TEST_CASE("whole messages that have a slot each wait for none") {
+TEST_CASE("whole messages with one slot each do not wait for slots") {
   const ProgramCut cut{.chunks_per_call = 8, .longest_message = 1, .most_messages = 4};
   Config config = config_of("ring");
   const Call call = call_of(CollectiveKind::AllReduce, 1 << 20);

@@ -46,7 +46,7 @@ LoweredProgram lowered_of(const std::shared_ptr<ThreadBlockProgram>& program) {
 
 }  // namespace
 
-TEST_CASE("a ring costs one flow a step and peer") {
+TEST_CASE("a ring costs one flow per step and peer") {
   for (const int channels : {1, 4}) {
     AlgorithmRequest request;
     request.collective = CollectiveKind::AllReduce;
@@ -85,7 +85,7 @@ TEST_CASE("an unmatched receive stalls the simulation and is named") {
   }
 }
 
-TEST_CASE("a dependency cycle stalls the simulation and names who waits") {
+TEST_CASE("a dependency cycle stalls the simulation, which names the waiting steps") {
   // Each rank receives before it sends.
   auto program = sender_receiver(0, 0);
   for (int rank = 0; rank < 2; ++rank) {
@@ -113,7 +113,7 @@ TEST_CASE("a dependency cycle stalls the simulation and names who waits") {
   }
 }
 
-TEST_CASE("programs that make no sense are refused") {
+TEST_CASE("invalid programs are refused") {
   const auto message = [](const std::shared_ptr<ThreadBlockProgram>& program) -> std::string {
     try {
       (void)lowered_of(program);
@@ -141,7 +141,7 @@ TEST_CASE("programs that make no sense are refused") {
   CHECK(message(ranks).find("is for 3 ranks, but fabric 'ring' has 2") != std::string::npos);
 }
 
-TEST_CASE("a stated latency wins over the cost model's alpha, a fabric's default does not") {
+TEST_CASE("an explicit latency overrides the cost model's alpha, a fabric's default does not") {
   CostModel model = shipped_cost_model("a100");
   model.protocols[static_cast<std::size_t>(Protocol::LL)].network_latency_s = 0;
   model.alpha_s[static_cast<std::size_t>(LinkKind::NvLink)] = 0.15e-6;

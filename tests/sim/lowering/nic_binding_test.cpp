@@ -42,7 +42,7 @@ TEST_CASE("frontier: one NIC for all makes a large AllGather four times slower")
   }
 }
 
-TEST_CASE("small AllGathers do not feel the binding") {
+TEST_CASE("small AllGathers are not affected by the binding") {
   const auto time_s = [](NicBinding binding) {
     return allgather_s("frontier", 4, binding, 1, 1 << 15, "hockney");
   };

@@ -38,7 +38,7 @@ std::string refusal(const std::shared_ptr<const Fabric>& fabric, const std::stri
 
 }  // namespace
 
-TEST_CASE("NVLS: a GPU's links carry its data once, and a slice") {
+TEST_CASE("NVLS: a GPU's links carry its data once, plus a slice") {
   for (const int n : {2, 3, 4, 8}) {
     for (const std::string& engine : engine_names()) {
       Simulator simulator(hopper(n), shipped_cost_model("hockney"), engine);
@@ -74,7 +74,7 @@ TEST_CASE("NVLS: tiles of the two phases share the links") {
   }
 }
 
-TEST_CASE("NVLS: links carry what is copied or added once") {
+TEST_CASE("NVLS: links carry copied or added data once") {
   Simulator simulator(hopper(4), shipped_cost_model("h100"), "flow");
   const SimulationRecord record =
       simulator.record(call_of(CollectiveKind::AllReduce, 4 << 20), config_of("nvls", 2));
@@ -119,7 +119,7 @@ TEST_CASE("NVLS, NVLSTree: both engines agree") {
   }
 }
 
-TEST_CASE("NVLS: what fabrics cannot is refused") {
+TEST_CASE("NVLS: unsupported fabrics are refused") {
   CHECK(refusal(fabric("ndv4"), "nvls") ==
         "nvls needs switches that copy and add, and fabric 'ndv4' has no such nvswitch");
   CHECK(refusal(fabric("dgx1"), "nvls-tree").find("has no such nvswitch") != std::string::npos);
@@ -145,7 +145,7 @@ TEST_CASE("NVLS: what fabrics cannot is refused") {
   }
 }
 
-TEST_CASE("SHARP: the network adds up, each NIC sends and receives its data once, and a part") {
+TEST_CASE("SHARP: the network adds, each NIC sends and receives its data once, plus a part") {
   const auto fabric = hopper(1, 4, true);
   Simulator simulator(fabric, shipped_cost_model("hockney"), "flow");
   constexpr double kBytes = 1 << 30;

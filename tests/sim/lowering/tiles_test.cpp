@@ -249,7 +249,7 @@ TEST_CASE("tiles are equal and lose no byte; a launch is paid once") {
   CHECK_FALSE(same.graph->folded());
 }
 
-TEST_CASE("eight slots hardly hold back the shipped programs") {
+TEST_CASE("eight slots hardly slow down the shipped programs") {
   const auto f = fabric("dgx1");
   Simulator simulator(f, shipped_cost_model("v100"), "flow");
   for (const Combination& combination : combinations(8)) {

@@ -197,7 +197,7 @@ TEST_CASE("unfolding changes nothing but the number of nodes") {
   }
 }
 
-TEST_CASE("stragglers cost what they should") {
+TEST_CASE("stragglers have the expected cost") {
   const Call call = call_of(CollectiveKind::AllToAll, 16 << 20);
   const Config config = config_of("two-step", 2);
   const auto time_s = [&](const NoiseProfile& noise, const CostModel& model) {
@@ -272,7 +272,7 @@ TEST_CASE("jitter is latency of messages") {
   }
 }
 
-TEST_CASE("other jobs take their share of the links, and their end is not waited for") {
+TEST_CASE("other jobs take their share of the links, and the call does not wait for them") {
   const Call call = call_of(CollectiveKind::AllToAll, 16 << 20);
   const Config config = config_of("naive", 1);
   CostModel model = shipped_cost_model("a100");

@@ -60,7 +60,7 @@ TEST_CASE("openmpi: the library has every program of the table, and numbers find
   CHECK(find_openmpi_collective(CollectiveKind::Broadcast)->name == "bcast");
 }
 
-TEST_CASE("openmpi: segments are part of what an algorithm is") {
+TEST_CASE("openmpi: segments are part of an algorithm's identity") {
   const auto number = [](CollectiveKind collective, const char* algorithm, std::uint64_t segment) {
     const auto* found = find_openmpi_algorithm(collective, algorithm, segment);
     return found == nullptr ? 0 : found->number;
@@ -134,7 +134,7 @@ TEST_CASE("openmpi-default: the thresholds of coll_tuned_decision_fixed.c") {
   }
 }
 
-TEST_CASE("openmpi-default: the program that stands for the choice") {
+TEST_CASE("openmpi-default: the program for each choice") {
   CHECK(chosen(CollectiveKind::AllReduce, 4, 1024) == "recursive-doubling");
   CHECK(chosen(CollectiveKind::AllReduce, 4, 1 << 20) == "rabenseifner");
   CHECK(chosen(CollectiveKind::AllReduce, 2, 65536) == "ring");  // segmented, without segments
@@ -153,7 +153,7 @@ TEST_CASE("openmpi-default: the program that stands for the choice") {
   CHECK(chosen(CollectiveKind::AllReduce, 128, 1024) == "tree");
 }
 
-TEST_CASE("openmpi-default: whatever it chooses can be simulated") {
+TEST_CASE("openmpi-default: every choice can be simulated") {
   for (const int ranks : {2, 3, 4, 6, 8}) {
     const TunerSite site = site_of(ranks);
     const auto tuner = make_tuner("openmpi-default:4.1.4", site);
@@ -169,7 +169,7 @@ TEST_CASE("openmpi-default: whatever it chooses can be simulated") {
   }
 }
 
-TEST_CASE("openmpi-default: releases and what it does not choose for") {
+TEST_CASE("openmpi-default: releases, and collectives without a choice") {
   for (const char* name : {"openmpi-default", "openmpi-default:5.0", "openmpi-default:5.0.7"}) {
     CHECK(is_tuner(name));
     CHECK(refusal(name).empty());
