@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "core/index.hpp"
+
 namespace cclgym {
 
 namespace {
 
 constexpr std::size_t kLongestBody = 4;
 constexpr std::size_t kFewestTimes = 8;
-
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 // Computes the advance of each wait of a step from `earlier` to `later`; false if the steps differ
 // otherwise.

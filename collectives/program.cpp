@@ -6,12 +6,11 @@
 
 #include "collectives/ir.hpp"
 #include "core/error.hpp"
+#include "core/index.hpp"
 
 namespace cclgym {
 
 namespace {
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 /// Limit on the scratch of one rank: more is probably an index computed wrongly, and would exhaust
 /// the machine's memory.

@@ -60,9 +60,9 @@ Pat plan_of(int ranks) {
 }
 
 /// Location of the slice at a given place of `rank`'s scratch.
-class Places {
+class PatPlaces {
  public:
-  Places(const AlgorithmRequest& request, const Pat& plan)
+  PatPlaces(const AlgorithmRequest& request, const Pat& plan)
       : ranks_(request.ranks), channels_(request.channels), offsets_(plan.offsets) {}
   [[nodiscard]] int scratch(int channel, int place) const { return channel * ranks_ + place; }
   [[nodiscard]] int user(int rank, int channel, int place) const {
@@ -87,7 +87,7 @@ void for_each_lane(const AlgorithmRequest& request, Visit visit) {
 }
 
 void all_gather(ProgramBuilder& p, const AlgorithmRequest& request, const Pat& plan) {
-  const Places at(request, plan);
+  const PatPlaces at(request, plan);
   for_each_lane(request, [&](int rank, int channel) {
     (void)p.chunk(rank, Buffer::Output, at.user(rank, channel, at.own()))
         .copy(rank, Buffer::Scratch, at.scratch(channel, at.own()), {.channel = channel});
@@ -106,7 +106,7 @@ void all_gather(ProgramBuilder& p, const AlgorithmRequest& request, const Pat& p
 }
 
 void reduce_scatter(ProgramBuilder& p, const AlgorithmRequest& request, const Pat& plan) {
-  const Places at(request, plan);
+  const PatPlaces at(request, plan);
   for_each_lane(request, [&](int rank, int channel) {
     for (int place = 0; place < request.ranks; ++place) {
       (void)p.chunk(rank, Buffer::Input, at.user(rank, channel, place))
