@@ -130,9 +130,7 @@ std::vector<LinkUse> link_use(const SimulationRecord& record, bool intervals) {
       if (intervals) use.intervals.push_back(interval);
     }
   }
-  uses.resize(
-      record.lowered
-          .fabric_links);  // without the proxies of the ranks, which are not links of the fabric
+  uses.resize(record.lowered.fabric_links);  // without the ranks' proxies
   const bool all_tiles = record.result.simulated_tiles == record.result.tiles;
   const double scale = all_tiles ? 1 : record.result.time_s / record.simulated_s;
   const double time_s = record.result.time_s;

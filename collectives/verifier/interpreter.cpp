@@ -19,8 +19,7 @@ namespace {
 
 constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
 constexpr std::int32_t kMostSlots = 8;
-constexpr std::uint64_t kStride =
-    0x9e3779b97f4a7c15U;  // keeps the seeds of one run far from those of others
+constexpr std::uint64_t kStride = 0x9e3779b97f4a7c15U;  // separates the seeds of runs
 
 /// The buffers of all ranks.
 class NumberMemory {

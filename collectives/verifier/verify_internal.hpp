@@ -118,9 +118,8 @@ void check_races(const ThreadBlockProgram& program, const BlockIndex& blocks,
 struct OrderedStep {
   std::int32_t block = 0;  ///< on the GPU
   std::int32_t step = 0;
-  std::size_t executed = 0;  ///< index into the execution
-  std::vector<std::int32_t>
-      known_before;  ///< by block of the GPU: number of its first steps that precede this one
+  std::size_t executed = 0;                ///< index into the execution
+  std::vector<std::int32_t> known_before;  ///< by block of the GPU: number of preceding steps
 };
 
 /// Reports the racy places where the order matters, one problem each. `steps`: all steps of the GPU

@@ -53,8 +53,7 @@ class Engine {
 struct EngineInfo {
   std::string name;
   std::string description;
-  bool thread_safe =
-      false;  ///< several engines of this kind may run in different threads of one process
+  bool thread_safe = false;  ///< engines may run in several threads
 };
 
 /// The engines of this build, the default one first.

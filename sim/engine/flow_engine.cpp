@@ -173,7 +173,7 @@ class FlowEngine final : public Engine {
     tracker_.done(node, [this](TransferId ready) { start_noted(ready); });
   }
 
-  /// Handles events other than those of nodes up to now_s_, and sets the clock to each one's date.
+  /// Sets the clock to other_s_ and handles the route choices and capacity changes of that date.
   void handle_other_events() {
     now_s_ = other_s_;
     if (choice_s_ == now_s_) choose_routes();

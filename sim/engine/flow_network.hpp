@@ -73,8 +73,7 @@ class FlowNetwork {
     std::int32_t first_hop;
     std::uint32_t mark;
     bool dirty;
-    std::uint8_t known_wide =
-        0;  ///< settlements for which it is still assumed to join very many flows
+    std::uint8_t known_wide = 0;  ///< settlements for which it still counts as wide
     [[nodiscard]] bool can_saturate() const { return demand_Bps > capacity_Bps; }
   };
   /// One flow on one link, in the link's list of flows.

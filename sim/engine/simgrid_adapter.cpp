@@ -153,8 +153,7 @@ class SimgridPlatform::Impl {
     double& known_Bps = capacity_Bps_[static_cast<std::size_t>(link)];
     if (known_Bps == capacity_Bps) return;
     known_Bps = capacity_Bps;
-    links_[static_cast<std::size_t>(link)]->set_bandwidth(
-        kBeyondAll_Bps);  // makes SimGrid recompute
+    links_[static_cast<std::size_t>(link)]->set_bandwidth(kBeyondAll_Bps);  // triggers an update
   }
 
   void on_done(const DoneActivity& activity) {

@@ -222,7 +222,7 @@ void TransferGraph::add_unsatisfiable_dependency(TransferId target) {
 
 void TransferGraph::check_ways() const {
   std::vector<std::int32_t> seen(link_capacity_Bps_.size(),
-                                 -1);  // by link: the last route that crosses it
+                                 -1);  // by link: its last route
   for (std::size_t route = 0; route < choices_.size(); ++route) {
     const auto id = static_cast<std::int32_t>(route);
     const Choice own = choices_[route];

@@ -8,8 +8,8 @@ namespace cclgym {
 
 namespace {
 
-// Stream key of the link or switch pair that a chain belongs to. Both directions of a link share
-// one.
+// Stream key of the object that a chain belongs to: a directed link, a node, or a pair of switches
+// (both directions).
 std::uint64_t thing_of(const Fabric& fabric, const LinkLoad& load, std::int32_t id) {
   constexpr std::uint64_t kServer = std::uint64_t{1} << 62U;
   constexpr std::uint64_t kPair = std::uint64_t{1} << 63U;

@@ -20,16 +20,8 @@ namespace cclgym {
 /// or empty: both releases choose the same. Elements are assumed to have four bytes: AllReduce of
 /// fewer elements than ranks uses recursive doubling where OpenMPI's ring would.
 ///
-/// If the library lacks OpenMPI's choice, it takes the nearest program:
-/// * AllReduce nonoverlapping (2): tree;
-/// * Broadcast and Reduce chain (2): pipeline, which is equivalent, since OpenMPI chooses one
-///   chain;
-/// * Broadcast split_binary_tree (4) and Reduce in-order_binary (6): binary-tree;
-/// * ranks that are not a power of two: AllReduce recursive_doubling: tree, rabenseifner: ring;
-///   ReduceScatter recursive_halving and butterfly: ring; Reduce rabenseifner: binomial-tree;
-///   Broadcast scatter_allgather: scatter-allgather-ring. (For these ranks OpenMPI itself replaces
-///   the AllGather's recursive_doubling by bruck; for odd numbers, the exchange with neighbours by
-///   a ring.)
+/// If the library lacks OpenMPI's choice, it takes the nearest program (docs/collectives.md,
+/// "OpenMPI's algorithms").
 ///
 /// Throws UserError at site.where on another release; choose() throws one for collectives other
 /// than openmpi_collectives().

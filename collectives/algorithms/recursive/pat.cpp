@@ -25,8 +25,7 @@ struct PatStep {
 };
 
 struct Pat {
-  std::vector<int>
-      offsets;  ///< by place in scratch: offset o of the slice there, that of rank r - o
+  std::vector<int> offsets;    ///< by place: o if it has the slice of rank r - o
   std::vector<PatStep> steps;  ///< in the order of AllGather
 };
 

@@ -54,8 +54,7 @@ Program random_program(std::mt19937_64& random, int ranks, int operations) {
     if (below(2) == 0 && held.contains(target)) {
       Chunks sum = held[target];
       sum.insert(chunks.begin(), chunks.end());
-      if (sum.size() < held[target].size() + chunks.size())
-        continue;  // a chunk would be in it twice
+      if (sum.size() < held[target].size() + chunks.size()) continue;  // duplicate chunk
       (void)p.chunk(to, buffer, to_index).reduce(c, options);
       held[target] = sum;
     } else {
@@ -181,8 +180,7 @@ TEST_CASE("kernels: random programs have the effect of their trace, with all the
       const ThreadBlockProgram merged = without_boundary(compiled, boundary);
       const VerifyReport verdict = verify(merged);
       refused += verdict.ok ? 0 : 1;
-      if (verdict.to_string().find("already") != std::string::npos)
-        continue;  // an ill-formed program
+      if (verdict.to_string().find("already") != std::string::npos) continue;  // ill-formed
       if (!is_harmful(merged, seed, 6)) continue;
       REQUIRE_FALSE(verdict.ok);
       ++harmful;

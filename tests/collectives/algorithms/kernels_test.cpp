@@ -205,8 +205,7 @@ TEST_CASE("kernels: form") {
         "rank 0, thread block 0, step 0: nop: depends on thread block 1, step 0, of a later "
         "kernel\n");
   waits.dependencies = {{0, 0}};
-  CHECK(problems({-1, -1, 0, {{}}, 0}, {-1, -1, 0, {waits}, 1})
-            .empty());  // implied by the kernel order
+  CHECK(problems({-1, -1, 0, {{}}, 0}, {-1, -1, 0, {waits}, 1}).empty());  // implied
   CHECK(problems({1, -1, 0, {}, 1}, {1, -1, 0, {}, 1}) ==
         "rank 0, thread block 1: another thread block has send peer 1 on channel 0 already\n");
   CHECK(problems({1, -1, 0, {}, 0}, {1, -1, 0, {}, 1}).empty());

@@ -25,8 +25,7 @@ TunerSite site_of(int servers) {
 std::string chosen(CollectiveKind collective, int ranks, std::uint64_t bytes) {
   const auto tuner = make_tuner("openmpi-default", site_of(ranks));
   const Config config = tuner->choose({.collective = collective, .bytes = bytes});
-  CHECK(config ==
-        Config{.algorithm = config.algorithm});  // protocol Simple, one channel, whole messages
+  CHECK(config == Config{.algorithm = config.algorithm});  // Simple, whole messages
   return config.algorithm;
 }
 
