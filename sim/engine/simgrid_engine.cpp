@@ -16,13 +16,13 @@
 namespace cclgym {
 namespace {
 
-/// One at a time in a process, for SimGrid is a singleton.
+/// Limits the process to one engine, since SimGrid is a singleton.
 class ExclusiveToken {
  public:
   ExclusiveToken() {
     if (taken_.exchange(true)) {
       throw std::logic_error(
-          "engine simgrid: another one is alive in this process, and SimGrid allows one");
+          "engine simgrid: another one is alive in this process; SimGrid allows only one");
     }
   }
   ~ExclusiveToken() { taken_ = false; }
@@ -33,7 +33,7 @@ class ExclusiveToken {
   static inline std::atomic<bool> taken_{false};
 };
 
-/// Dependencies are counted here and a communication is made only when it begins to move bytes:
+/// Dependencies are counted here, and a communication is created only when it begins to move bytes:
 /// SimGrid's own dependency graph is quadratic in the number of activities.
 class SimgridEngine final : public Engine, private SimgridListener {
  public:
@@ -41,10 +41,10 @@ class SimgridEngine final : public Engine, private SimgridListener {
 
   void load(std::shared_ptr<const TransferGraph> graph) override {
     if (graph != nullptr && graph->loaded()) {
-      throw std::logic_error("engine simgrid: flows that stand for several");
+      throw std::logic_error("engine simgrid: flows with loads are not supported");
     }
     tracker_.load(graph);
-    platform_.reset();  // there may only be one
+    platform_.reset();  // only one may exist
     graph_ = std::move(graph);
     platform_.emplace(*graph_, static_cast<SimgridListener&>(*this), false);
     adaptive_ = graph_->adaptive();
@@ -131,7 +131,7 @@ class SimgridEngine final : public Engine, private SimgridListener {
       if (open_timer_ == tag) {
         open_timer_ = kNoTimer;
       }
-      // By index: what begins here may start further timers.
+      // By index: started nodes may set further timers.
       for (std::size_t i = 0; i < timers_[at(tag)].nodes.size(); ++i) {
         begin_transfer(timers_[at(tag)].nodes[i]);
         finish_instant_firings();
@@ -141,7 +141,7 @@ class SimgridEngine final : public Engine, private SimgridListener {
     });
   }
 
-  /// No exception may pass through SimGrid: the first one is kept, what is in flight runs out
+  /// No exception may pass through SimGrid: the first one is kept, transfers in flight finish
   /// without starting anything, and run() throws it.
   template <class Body>
   void guarded(Body&& body) {
@@ -154,7 +154,7 @@ class SimgridEngine final : public Engine, private SimgridListener {
     } catch (...) {
       failure_ = std::current_exception();
     }
-    // Nothing but background can be left in flight: it need not be waited for.
+    // Only background can be left in flight, and it is not waited for.
     over_ = failure_ != nullptr || in_flight_ == 0;
     if (over_ && (failure_ || graph_->has_background())) {
       platform_->set_timer(platform_->now_s(), kOver);
@@ -197,8 +197,8 @@ class SimgridEngine final : public Engine, private SimgridListener {
     }
   }
 
-  /// A flow on an empty route shares nothing, and SimGrid knows no such routes: all of it is a
-  /// delay.
+  /// False for a flow on an empty route: it shares nothing, and SimGrid has no such routes, so it
+  /// is entirely a delay.
   [[nodiscard]] bool crosses_links(TransferId node) const {
     return graph_->route_of(node) >= 0 && !graph_->route_links(graph_->route_of(node)).empty();
   }
@@ -257,15 +257,15 @@ class SimgridEngine final : public Engine, private SimgridListener {
   std::optional<SimgridPlatform> platform_;
   std::vector<Timer> timers_;
   std::vector<std::int32_t> free_timers_;
-  std::int32_t open_timer_ = kNoTimer;  ///< the one that was used last
-  std::vector<TransferId> instant_;     ///< started and over now, not told of yet
+  std::int32_t open_timer_ = kNoTimer;  ///< the one used last
+  std::vector<TransferId> instant_;     ///< started and done now, not reported yet
   std::vector<double> start_s_;
   std::vector<double> end_s_;
   FiringObserver* observer_ = nullptr;
   std::exception_ptr failure_;
   double makespan_s_ = 0;
-  std::int64_t in_flight_ = 0;  ///< firings that have started and are not done, no background
-  bool over_ = false;           ///< what still happens is of no interest
+  std::int64_t in_flight_ = 0;  ///< started but unfinished firings, without background
+  bool over_ = false;           ///< the run is over; later events are ignored
 };
 
 }  // namespace
