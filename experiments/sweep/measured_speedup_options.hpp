@@ -1,4 +1,4 @@
-// The keys of `measured_speedup`, and whether the experiment's measured files have what they name.
+// The keys of `measured_speedup`, and the check that the measured files have its configurations.
 #pragma once
 
 #include <span>
@@ -12,8 +12,7 @@ namespace cclgym {
 /// The keys of `measured_speedup`.
 [[nodiscard]] const std::vector<OptionSpec>& measured_speedup_options();
 
-/// Throws UserError where the experiment asks for a measured configuration that is not in its
-/// files.
+/// Throws UserError if the experiment names a measured configuration that is not in its files.
 void check_measured_speedup(const Experiment& experiment, std::span<const MeasuredRow> measured);
 
 }  // namespace cclgym
