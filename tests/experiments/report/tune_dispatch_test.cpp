@@ -59,7 +59,7 @@ TEST_CASE("the fastest at each size, merged where the loss is within the toleran
   CHECK(tuned_text(experiment, {block}) ==
         R"(sample: dispatch table, engine flow
 speedup over ring, Simple
-loss: greatest over the fastest at any tested size
+loss: max over the tested sizes, relative to the fastest
 
 ndv4, allreduce
   sizes   algorithm  protocol  ch  r  thr  tile  slots  tested  speedup  loss
