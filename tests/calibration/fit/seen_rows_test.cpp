@@ -1,4 +1,4 @@
-// Which cells a fit saw, according to its set, and how a fit writes that down.
+// Cells that a fit saw, according to its set, and the `fitted_to` that a fit writes.
 #include "calibration/fit/seen_rows.hpp"
 
 #include "cost_models/parameters/shipped_sets.hpp"

@@ -201,7 +201,7 @@ TEST_CASE("a sweep refuses files and workers that it cannot use, with the reason
     CHECK(has(thrown([&] { (void)sweep(acting({64}, "silent"), options); }),
               "did not report its name within 0.3 s"));
     CHECK(has(thrown([&] { (void)sweep(acting({64}, "wrong"), options); }),
-              "it said:\n  mpirun: no such host"));
+              "its last lines:\n  mpirun: no such host"));
     MeasurementBackend none = acting({64});
     none.command.arguments = {"/no/such/worker"};
     CHECK(has(thrown([&] { (void)sweep(none, options); }), "No such file or directory"));
