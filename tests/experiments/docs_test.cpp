@@ -56,9 +56,10 @@ TEST_CASE("the dispatch table in docs/experiments.md is valid") {
   CHECK(table.blocks.at(0).ranges.size() == 3);
 }
 
-TEST_CASE("docs/library.md shows examples/own_collective.cpp unchanged") {
+TEST_CASE("docs/library.md shows docs/examples/own_collective.cpp unchanged") {
   const std::string page = test::read_file(CCLGYM_SOURCE_DIR "/docs/library.md");
-  const std::string program = test::read_file(CCLGYM_SOURCE_DIR "/examples/own_collective.cpp");
+  const std::string program =
+      test::read_file(CCLGYM_SOURCE_DIR "/docs/examples/own_collective.cpp");
   REQUIRE(program.find("int main()") != std::string::npos);
   CHECK(page.find("\n```cpp\n" + program + "```\n") != std::string::npos);
 }
