@@ -68,16 +68,16 @@ enum class RootedTree : std::uint8_t { Pipeline, FourChains, Binary, Binomial, K
 /// The parent of every rank in such a tree; -1 for the root.
 [[nodiscard]] std::vector<int> parents_in(RootedTree tree, int ranks, int root);
 
-/// A rank's neighbours in a binary tree; -1: none.
+/// A rank's neighbours in a binary tree; -1 for none.
 struct TreeNeighbours {
   int parent = -1;
   int children[2] = {-1, -1};
   friend bool operator==(const TreeNeighbours&, const TreeNeighbours&) = default;
 };
 
-/// The two trees of NCCL's double binary tree (src/graph/trees.cc): tree 0 has its leaves at odd
-/// ranks; tree 1 is its mirror image if `ranks` is even, shifted by one rank if it is odd, so that
-/// its leaves are (but for one rank) the inner nodes of tree 0.
+/// The two trees of NCCL's double binary tree (src/graph/trees.cc). Tree 0 has its leaves at the
+/// odd ranks. Tree 1 is its mirror image if `ranks` is even, and tree 0 shifted by one rank if it
+/// is odd, so that its leaves are the inner vertices of tree 0, except for one rank.
 [[nodiscard]] TreeNeighbours double_tree(int tree, int ranks, int rank);
 
 }  // namespace cclgym::algorithms
