@@ -69,6 +69,7 @@ struct AlgorithmEntry {
   /// ranks cost little; nullopt for requests that it cannot serve. May be empty.
   std::function<std::optional<ProgramOutline>(const AlgorithmRequest&)> outline{};
   std::shared_ptr<const ThreadBlockProgram> program{};
+  std::string file{};  ///< from which the program was read; empty: from none
   /// Messages that every connection must hold for the fixed program not to deadlock.
   int min_slots = 1;
 

@@ -1,5 +1,6 @@
 #include "collectives/library/program_entry.hpp"
 
+#include <algorithm>
 #include <fmt/core.h>
 #include <utility>
 
@@ -68,6 +69,18 @@ class ProgramHash {
   TextHash hash_;
 };
 
+bool adds_while_receiving(const ThreadBlockProgram& program) {
+  const auto adds = [](const Instruction& step) {
+    return receives(step.opcode) && reduces(step.opcode);
+  };
+  for (const GpuProgram& gpu : program.gpus) {
+    for (const ThreadBlock& block : gpu.thread_blocks) {
+      if (std::ranges::any_of(block.steps, adds)) return true;
+    }
+  }
+  return false;
+}
+
 std::string description_of(const ThreadBlockProgram& program) {
   return fmt::format("program of {} channel{}, {} thread block{} on the busiest GPU",
                      program.channels, program.channels == 1 ? "" : "s",
@@ -94,6 +107,7 @@ AlgorithmEntry program_entry(std::string name, std::shared_ptr<const ThreadBlock
   } catch (const UserError& error) {
     throw UserError(fmt::format("program '{}': {}", entry.name, error.what()));
   }
+  entry.adds_while_receiving = adds_while_receiving(*program);
   entry.program = std::move(program);
   return entry;
 }
@@ -102,8 +116,10 @@ AlgorithmEntry read_program_entry(std::string name, const std::string& path,
                                   const SourceLocation& where) {
   XmlProgram file = read_msccl_xml_file(path);
   try {
-    return program_entry(std::move(name),
-                         std::make_shared<const ThreadBlockProgram>(std::move(file.program)));
+    AlgorithmEntry entry = program_entry(
+        std::move(name), std::make_shared<const ThreadBlockProgram>(std::move(file.program)));
+    entry.file = path;
+    return entry;
   } catch (const UserError& error) {
     throw UserError(where, fmt::format("{}: {}", path, error.what()));
   }

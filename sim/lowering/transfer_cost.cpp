@@ -123,8 +123,7 @@ double local_cost_s(const CostModel& model, const Config& config, Runtime runtim
   if (opcode == Opcode::Recv) rate_Bps = protocol.thread_block_rate_Bps * protocol.efficiency;
   if (opcode == Opcode::Reduce) rate_Bps = model.local_reduce_rate_Bps;
   if (opcode == Opcode::RecvReduceCopy) rate_Bps = protocol.reduce_rate_Bps;
-  return instruction_cost_s(model, traits.runtime) +
-         bytes / (rate_Bps * thread_share(model, config));
+  return instruction_cost_s(model, runtime) + bytes / (rate_Bps * thread_share(model, config));
 }
 
 double launch_cost_s(const CostModel& model, Runtime runtime, int channels, int thread_blocks) {

@@ -144,7 +144,7 @@ Program pat(const AlgorithmRequest& request) {
 
 // To and from a rank in each step; these blocks make the copies inside the GPU, too.
 std::int64_t pat_blocks(const AlgorithmRequest& request) {
-  const int steps = std::bit_width(static_cast<unsigned>(request.ranks - 1));
+  const auto steps = static_cast<int>(std::bit_width(static_cast<unsigned>(request.ranks - 1)));
   return std::int64_t{request.channels} * 2 * steps;
 }
 

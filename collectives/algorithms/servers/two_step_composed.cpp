@@ -17,6 +17,12 @@ namespace cclgym::algorithms {
 
 namespace {
 
+/// Thread blocks of the copy kernel on each channel, if there are enough copies.
+int copy_lanes(const AlgorithmRequest& request) {
+  constexpr int kBlocks = 32;
+  return std::max(1, kBlocks / request.channels);
+}
+
 Program two_step_composed(const AlgorithmRequest& request) {
   const int g = request.ranks_per_server;
   const int n = request.ranks / g;
