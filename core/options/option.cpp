@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <limits>
+#include <stdexcept>
+#include <type_traits>
 
 #include "core/units.hpp"
 
@@ -87,6 +89,23 @@ std::vector<Value> expand_range(std::string_view text, const RangeText& range, R
 
 }  // namespace
 
+bool is_called(const OptionSpec& spec, std::string_view key) {
+  return spec.name == key ||
+         std::find(spec.aliases.begin(), spec.aliases.end(), key) != spec.aliases.end();
+}
+
+const OptionSpec* try_find_option(const std::vector<OptionSpec>& specs, std::string_view key) {
+  const auto found = std::find_if(specs.begin(), specs.end(),
+                                  [&](const OptionSpec& spec) { return is_called(spec, key); });
+  return found == specs.end() ? nullptr : &*found;
+}
+
+const OptionSpec& find_option(const std::vector<OptionSpec>& specs, std::string_view key) {
+  const OptionSpec* found = try_find_option(specs, key);
+  if (found == nullptr) throw std::logic_error(fmt::format("no option record '{}'", key));
+  return *found;
+}
+
 bool read_flag(std::string_view text, const OptionSpec& spec, const SourceLocation& where) {
   return parse_flag(text, spec.name, where);
 }
@@ -139,6 +158,43 @@ std::size_t read_choice(std::string_view text, const OptionSpec& spec,
     throw UserError(where, unknown_name_message(spec.name, text, spec.choices));
   }
   return static_cast<std::size_t>(found - spec.choices.begin());
+}
+
+OptionValue read_option(std::string_view text, const OptionSpec& spec,
+                        const SourceLocation& where) {
+  switch (spec.kind) {
+    case OptionKind::Flag:
+      return read_flag(text, spec, where);
+    case OptionKind::Integer:
+      return read_integer(text, spec, where);
+    case OptionKind::Real:
+      return read_real(text, spec, where);
+    case OptionKind::Bytes:
+      return read_bytes(text, spec, where);
+    case OptionKind::Time:
+      return read_time_s(text, spec, where);
+    case OptionKind::Rate:
+      return read_rate_Bps(text, spec, where);
+    case OptionKind::Text:
+      return read_text(text, spec, where);
+    case OptionKind::Choice:
+      return std::uint64_t{read_choice(text, spec, where)};
+    case OptionKind::Mapping:
+      break;
+  }
+  throw std::logic_error("a mapping is not one value: " + spec.name);
+}
+
+double option_number(const OptionValue& value) {
+  return std::visit(
+      [](const auto& one) -> double {
+        if constexpr (std::is_same_v<std::decay_t<decltype(one)>, std::string>) {
+          throw std::logic_error("a text is not a number: " + one);
+        } else {
+          return static_cast<double>(one);
+        }
+      },
+      value);
 }
 
 std::vector<std::uint64_t> read_bytes_range(std::string_view text, const OptionSpec& spec,

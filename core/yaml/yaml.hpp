@@ -76,11 +76,14 @@ struct YamlLimits {
 /// Reads and parses a file. Throws UserError, also if there is no such file or it cannot be read.
 [[nodiscard]] YamlValue load_yaml_file(const std::string& path, const YamlLimits& limits = {});
 
-/// Refuses anything but a mapping whose keys are all among `specs` (naming the nearest one) and
-/// which has all required ones. `what` names the mapping: "experiment", "link 3".
+/// Refuses anything but a mapping whose keys are all among `specs` (naming the nearest one), which
+/// has all required ones and none under two of its names. `what` names the mapping: "experiment",
+/// "link 3".
 void check_keys(const YamlValue& mapping, const std::vector<OptionSpec>& specs,
                 std::string_view what);
 
+/// The value under the record's name or one of its aliases; nullptr if there is none.
+[[nodiscard]] const YamlValue* find_value(const YamlValue& mapping, const OptionSpec& spec);
 /// The value of the record's key in a mapping; if it is not there or null, the record's default
 /// (located at the mapping); null if it has none.
 [[nodiscard]] YamlValue option_value(const YamlValue& mapping, const OptionSpec& spec);
@@ -94,6 +97,8 @@ void check_keys(const YamlValue& mapping, const std::vector<OptionSpec>& specs,
 [[nodiscard]] double read_rate_Bps(const YamlValue& value, const OptionSpec& spec);
 [[nodiscard]] std::string read_text(const YamlValue& value, const OptionSpec& spec);
 [[nodiscard]] std::size_t read_choice(const YamlValue& value, const OptionSpec& spec);
+/// Reads a value with the function of the record's kind.
+[[nodiscard]] OptionValue read_option(const YamlValue& value, const OptionSpec& spec);
 
 // Lists, by the record's shape: List takes a sequence, OneOrList a sequence or a single value.
 // Empty lists are refused. Bytes and integers may be ranges ("1KiB..1GiB x2"), which are expanded.
