@@ -50,6 +50,7 @@ ArgumentReader::ArgumentReader(const Command& command)
     : command_(command), options_("Options", kHelpColumns, kHelpColumns / 2) {}
 
 ArgumentReader& ArgumentReader::option(const OptionSpec& spec, const std::string& value_name) {
+  for (const std::string& alias : spec.aliases) aliases_.emplace_back(alias, spec.name);
   return option(spec.name, value_name, help_text(spec));
 }
 
@@ -94,12 +95,17 @@ std::optional<Arguments> ArgumentReader::read(const std::vector<std::string>& ar
     all.add_options()(positional.name.c_str(), po::value<std::string>());
     order.add(positional.name.c_str(), 1);
   }
+  for (const auto& [alias, name] : aliases_) {
+    all.add_options()(alias.c_str(), po::value<std::string>());
+  }
   po::variables_map values;
   try {
     const int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
-    const auto parsed =
-        po::command_line_parser(args).options(all).positional(order).style(style).run();
-    for (const auto& option : parsed.options) {
+    auto parsed = po::command_line_parser(args).options(all).positional(order).style(style).run();
+    for (auto& option : parsed.options) {
+      for (const auto& [alias, name] : aliases_) {
+        if (option.string_key == alias) option.string_key = name;
+      }
       // A positional argument must not be given by its inner name.
       const bool inner = std::any_of(
           positionals_.begin(), positionals_.end(),

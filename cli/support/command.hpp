@@ -61,7 +61,8 @@ class ArgumentReader {
  public:
   explicit ArgumentReader(const Command& command);
 
-  /// "--name VALUE", the help line from the record; the record's default is only shown, not set.
+  /// "--name VALUE", with the help line of the record; its default is only shown, not set. The
+  /// record's aliases are accepted, but not shown.
   ArgumentReader& option(const OptionSpec& spec, const std::string& value_name);
   /// The same with a help line of its own.
   ArgumentReader& option(const std::string& name, const std::string& value_name,
@@ -100,6 +101,7 @@ class ArgumentReader {
   const Command& command_;
   boost::program_options::options_description options_;
   std::vector<Positional> positionals_;
+  std::vector<std::pair<std::string, std::string>> aliases_;  ///< older name, name
   std::vector<std::string> inputs_;   ///< names of options that name files to read
   std::vector<std::string> outputs_;  ///< and files to write
 };

@@ -23,6 +23,12 @@ void check_range(double value, const OptionSpec& spec, std::string_view found,
   }
 }
 
+void check_multiple(std::int64_t value, const OptionSpec& spec, const SourceLocation& where) {
+  if (value % spec.multiple_of == 0) return;
+  throw UserError(where, fmt::format("{} is '{}'; expected a multiple of {}", spec.name, value,
+                                     spec.multiple_of));
+}
+
 std::string_view trim(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(" \t");
   if (begin == std::string_view::npos) return {};
@@ -114,10 +120,7 @@ std::int64_t read_integer(std::string_view text, const OptionSpec& spec,
                           const SourceLocation& where) {
   const std::int64_t value = parse_integer(text, spec.name, where);
   check_range(static_cast<double>(value), spec, trim(text), where);
-  if (value % spec.multiple_of != 0) {
-    throw UserError(where, fmt::format("{} is {}; expected a multiple of {}", spec.name,
-                                       quoted(trim(text)), spec.multiple_of));
-  }
+  check_multiple(value, spec, where);
   return value;
 }
 
@@ -183,6 +186,15 @@ OptionValue read_option(std::string_view text, const OptionSpec& spec,
       break;
   }
   throw std::logic_error("a mapping is not one value: " + spec.name);
+}
+
+void check_option(const OptionValue& value, const OptionSpec& spec, const SourceLocation& where) {
+  if (spec.kind == OptionKind::Text || spec.kind == OptionKind::Choice) {
+    static_cast<void>(read_option(option_text(value, spec), spec, where));
+    return;
+  }
+  check_range(option_number(value), spec, option_text(value, spec), where);
+  if (spec.kind == OptionKind::Integer) check_multiple(std::get<std::int64_t>(value), spec, where);
 }
 
 double option_number(const OptionValue& value) {

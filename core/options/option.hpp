@@ -91,6 +91,9 @@ using OptionValue = std::variant<bool, std::int64_t, std::uint64_t, double, std:
 /// Mapping.
 [[nodiscard]] OptionValue read_option(std::string_view text, const OptionSpec& spec,
                                       const SourceLocation& where = {});
+/// Throws UserError if a value is not one that read_option would return for the record.
+void check_option(const OptionValue& value, const OptionSpec& spec,
+                  const SourceLocation& where = {});
 /// The text that read_option reads back as the same value: "8", "64KiB", "7e-07 s", "minimal".
 [[nodiscard]] std::string option_text(const OptionValue& value, const OptionSpec& spec);
 /// The value as a number: exact for integers up to 2^53. Throws std::logic_error for a text.
