@@ -1,5 +1,5 @@
-// Actions: every legal one simulates, masks say exactly which are legal, and both ways of a
-// configuration agree.
+// Actions: every legal one simulates, masks allow exactly the legal ones, and the conversions
+// between action and configuration agree.
 #include "env/tuning/actions/tuning_action.hpp"
 
 #include <algorithm>
@@ -109,7 +109,7 @@ TEST_CASE("conditional masks lead to legal actions, and to all of them") {
     actions.mask(kind, written);
     CHECK(written == marginal);
     CHECK_NOTHROW(space.check_mask(written));
-    // After a prefix that is not legal nothing is.
+    // Nothing is legal after an illegal prefix.
     std::vector<std::uint8_t> nothing(static_cast<std::size_t>(space.dimensions()[1].n), 7);
     const std::vector<std::int32_t> beyond{space.dimensions()[0].n};
     actions.conditional_mask(kind, beyond, nothing);
@@ -191,7 +191,7 @@ TEST_CASE("openmpi: OpenMPI's algorithms, and segments where it takes them") {
     CAPTURE(actions.describe(legal.subspan(i, 2)));
     REQUIRE(oracle.time(call, legal.subspan(i, 2)).time_s > 0);
   }
-  // A tuner that is named takes its place.
+  // A tuner that is named replaces the default.
   const auto named = setup_of(
       "{fabric: {name: ethernet, servers: 6}, actions: openmpi, tuners: [openmpi-default:4.1], "
       "workload: {name: sweep, collectives: [allreduce]}}");

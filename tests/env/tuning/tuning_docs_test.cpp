@@ -1,5 +1,5 @@
-// docs/collective-tuning.md against the records that the environment is made of.
-// With CCLGYM_UPDATE_DOCS=1 in the environment, the test writes the tables into the page.
+// Compares docs/collective-tuning.md with the records from which the environment is made. With
+// CCLGYM_UPDATE_DOCS=1 in the environment, the test writes the tables into the page.
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
@@ -23,7 +23,7 @@ std::string page() {
   return text.str();
 }
 
-// The page with a table put between the marks of its name.
+// Returns the page with the table between the marks of its name replaced.
 std::string with_table(const std::string& text, const std::string& name, const std::string& table) {
   const std::string begin = "<!-- begin generated: " + name + " -->\n";
   const std::size_t from = text.find(begin);
@@ -45,7 +45,8 @@ std::string feature_table() {
   return table.str();
 }
 
-// "43 / 85": how many flat actions there are for AllReduce and for all collectives; "-": none.
+// "43 / 85": number of flat actions for AllReduce and for all collectives; "-" if NCCL does not
+// run.
 std::string counts(const CollectiveTuningEnv& env, ActionProfile profile, bool as_nccl) {
   try {
     const TuningActions actions(

@@ -81,12 +81,12 @@ TEST_CASE("step-time: only what compute does not hide counts, at the end of the 
   input.context.ends_step = true;
   // Calls start at 3 and 6 ms: over at 5 and 8 ms; with the defaults at 7 and 11 ms.
   CHECK(reward.reward(input) == Approx(std::log(11.0 / 8)));
-  // Nothing is carried over to the next iteration; nothing is hidden without overlap.
+  // Nothing is carried over to the next iteration, and nothing is hidden without overlap.
   input.context.overlaps = false;
   CHECK(reward.reward(input) == Approx(std::log(7.0 / 5)));
 }
 
-TEST_CASE("mistakes in rewards are told with their place") {
+TEST_CASE("mistakes in rewards are reported with their location") {
   CHECK_THROWS_AS(reward_of("speedup"), UserError);
   CHECK_THROWS_AS(reward_of("{window: 3}"), UserError);
   CHECK_THROWS_AS(reward_of("{name: tail, tail_weight: -1}"), UserError);

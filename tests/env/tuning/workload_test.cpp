@@ -1,4 +1,4 @@
-// Workloads: models have their published numbers of parameters, and jobs send them.
+// Workloads: models have their published numbers of parameters, and jobs send all of them.
 #include "env/tuning/workload/workload.hpp"
 
 #include <algorithm>
@@ -64,7 +64,7 @@ TEST_CASE("jobs send every gradient, and gather every parameter twice") {
       ++calls[one.call.collective];
     }
     const ModelShape& shape = model_shape(model);
-    // Half precision; each layer is filled up to what eight ranks divide.
+    // Half precision; each layer is padded to a multiple of eight ranks.
     const std::uint64_t once = 2 * shape.parameters();
     const std::uint64_t filling = 32 * shape.layers.size();
     CHECK(sent[CollectiveKind::AllGather] >= 2 * once);
@@ -135,7 +135,7 @@ TEST_CASE("a sweep visits every cell once a pass; held-out sizes are none of tho
   }
 }
 
-TEST_CASE("mistakes in workloads are told with their place") {
+TEST_CASE("mistakes in workloads are reported with their location") {
   const auto message = [](const std::string& yaml) {
     try {
       (void)workload(yaml);
