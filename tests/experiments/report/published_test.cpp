@@ -274,7 +274,7 @@ a speedup of 1 throughout would hold 2; of the 2 rows that it would miss, 0 hold
 )");
   CHECK(published_text({}, 0).empty());
   CHECK(published_text({}, 2) ==
-        "\nnone of the 2 published rows is of a fabric, collective and baseline that has results "
+        "\nnone of the 2 published rows has results for its fabric, collective and baseline "
         "here\n");
 }
 
