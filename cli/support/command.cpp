@@ -46,6 +46,19 @@ bool is_one_file(const std::string& one, const std::string& other) {
 
 }  // namespace
 
+const std::string& Arguments::required(const std::string& name) const {
+  if (has(name)) return text(name);
+  throw UserError(fmt::format("--{} is missing; see cclgym {} --help", name, command_));
+}
+
+const std::string& Arguments::text_or_default(const OptionSpec& spec) const {
+  return has(spec.name) ? text(spec.name) : spec.default_text;
+}
+
+std::int64_t Arguments::integer(const OptionSpec& spec) const {
+  return read_integer(text_or_default(spec), spec, argument_location(spec.name));
+}
+
 ArgumentReader::ArgumentReader(const Command& command)
     : command_(command), options_("Options", kHelpColumns, kHelpColumns / 2) {}
 
@@ -141,7 +154,7 @@ std::optional<Arguments> ArgumentReader::read(const std::vector<std::string>& ar
                     "is empty; expected a value");
   }
   check_outputs(values);
-  return Arguments(std::move(values));
+  return Arguments(command_.name, std::move(values));
 }
 
 std::vector<std::string> ArgumentReader::names_besides(const std::vector<std::string>& left) const {

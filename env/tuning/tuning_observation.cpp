@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "collectives/library/algorithm.hpp"
+#include "core/hash.hpp"
 #include "core/random.hpp"
 
 namespace cclgym {
@@ -232,7 +233,7 @@ void TuningObservation::write_call(const WorkloadCall& next, Writer& out) const 
 
 const TuningObservation::Estimates& TuningObservation::estimates(const Call& call) const {
   const std::uint64_t mixed =
-      (call.bytes + static_cast<std::uint64_t>(call.collective)) * 0x9e3779b97f4a7c15U;
+      (call.bytes + static_cast<std::uint64_t>(call.collective)) * kGoldenRatio;
   Estimates& own = estimates_[mixed >> 58U];
   static_assert(std::tuple_size_v<decltype(estimates_)> == 64);
   if (own.bytes == call.bytes && own.collective == call.collective) return own;

@@ -14,12 +14,6 @@ namespace cclgym {
 
 namespace {
 
-std::vector<std::string> collective_names() {
-  std::vector<std::string> names;
-  for (const CollectiveKind kind : all_collectives()) names.emplace_back(to_string(kind));
-  return names;
-}
-
 // A key of a configuration as an axis of that name.
 OptionSpec axis_of(std::string_view key, const std::string& name, const std::string& description) {
   OptionSpec spec = config_option(key);

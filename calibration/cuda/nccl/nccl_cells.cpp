@@ -11,7 +11,7 @@ namespace cclgym {
 
 namespace {
 
-std::vector<std::string> collective_names() {
+std::vector<std::string> measured_collectives() {
   return {kNcclCollectiveNames.begin(), kNcclCollectiveNames.end()};
 }
 
@@ -38,7 +38,7 @@ const std::vector<OptionSpec>& nccl_cell_options() {
        .shape = OptionShape::List,
        .description = "collectives to time",
        .default_text = "allreduce,allgather,reducescatter,broadcast,reduce",
-       .choices = collective_names()},
+       .choices = measured_collectives()},
       {.name = "sizes",
        .kind = OptionKind::Bytes,
        .shape = OptionShape::List,

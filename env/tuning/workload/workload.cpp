@@ -15,12 +15,6 @@ const OptionSpec& spec_of(const std::vector<OptionSpec>& specs, std::string_view
   return *std::ranges::find(specs, name, &OptionSpec::name);
 }
 
-std::vector<std::string> collective_names() {
-  std::vector<std::string> names;
-  for (const CollectiveKind kind : all_collectives()) names.emplace_back(to_string(kind));
-  return names;
-}
-
 // A mapping whose keys have been checked.
 struct Reader {
   const YamlValue& mapping;
