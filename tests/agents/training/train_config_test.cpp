@@ -56,7 +56,7 @@ TEST_CASE("A variant changes what it names and nothing else") {
 }
 
 TEST_CASE("What a command line chooses is in the text of the training") {
-  const testing::TemporaryFolder folder("choices");
+  const testing::TemporaryFolder folder;
   const std::string path = folder.path() + "/t.yaml";
   write_text_file(path, kGood + "variants: {short: {ppo: {iterations: 3}}}");
   const TrainConfig config =
