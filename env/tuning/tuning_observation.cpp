@@ -51,6 +51,15 @@ double sccl_pareto(const FabricFeatures& fabric, double bytes) {
 
 }  // namespace
 
+void ObservedCall::set_knobs(const TuningActions& actions, std::span<const std::int32_t> action) {
+  for (std::size_t i = 0; i < action.size(); ++i) {
+    const Knob knob = actions.knobs()[i];
+    const std::size_t last = actions.levels(knob).size() - 1;
+    knobs[static_cast<std::size_t>(knob)] =
+        last > 0 ? static_cast<float>(action[i]) / static_cast<float>(last) : 0.0F;
+  }
+}
+
 // Describes features or writes their values; one list serves both.
 class TuningObservation::Writer {
  public:
