@@ -95,10 +95,9 @@ const Command& compare_command() {
       .usage = "--measured FILE [options]",
       .examples =
           "  cclgym compare --measured nccl_measured.csv -o comparison\n"
-          "      every row on the fabric and with the parameter set of its system, with the choice "
-          "of "
-          "as\n"
-          "      its NCCL release; tables here, plots in comparison/compare.html,\n"
+          "      every row on the fabric and with the parameter set of its system, configured as "
+          "by\n"
+          "      its release of NCCL; tables here, plots in comparison/compare.html,\n"
           "      fitted and held-out rows apart\n"
           "  cclgym compare --measured nccl_measured.csv --system Polaris --max-ranks 32\n"
           "      one system, up to 32 GPUs\n"

@@ -218,7 +218,7 @@ const Command& fit_command() {
       .examples =
           "  cclgym fit --measured nccl_measured.csv --system Alps-GH200 --start a100 \\\n"
           "      --max-ranks 256 --hold-out ranks=128,256 -o gh200.yaml\n"
-          "      fits to rows of up to 64 GPUs, tests the set on 128 and 256, writes it\n"
+          "      fits to up to 32 GPUs, tests the set on 128 and 256, writes it\n"
           "  cclgym fit --measured run.txt --fabric hgx-h100 --nccl 2.21.5 --start h100 \\\n"
           "      --parameters kernel_launch,channel_overhead -o mine.yaml\n"
           "      two parameters from the output of all_reduce_perf on your own node\n"

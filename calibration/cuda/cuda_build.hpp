@@ -1,4 +1,4 @@
-// Whether this build can measure with CUDA and NCCL (cmake/cuda.cmake).
+// CUDA and NCCL support of this build (cmake/cuda.cmake).
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ struct CudaBuild {
   std::string toolkit;       ///< release of the CUDA toolkit, "13.0.88"; empty if not built
   std::string nccl_header;   ///< release of the nccl.h used for compilation, "2.28.9"
   std::string nccl_library;  ///< libnccl found by CMake, the default; may be empty
-  std::string missing;       ///< what CMake did not find; empty if built
+  std::string missing;       ///< parts that CMake did not find; empty if built
 };
 
 [[nodiscard]] const CudaBuild& cuda_build_info();

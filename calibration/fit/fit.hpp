@@ -26,8 +26,8 @@ struct FitOptions {
   double loss_scale = 0.3;  ///< |ln| at which the loss changes from square to linear
   int evaluations = 400;    ///< max number of simulations of all cells per fit
   int folds = 0;  ///< number of additional fits, each without some of the rank counts; 0: none
-  int resamples = 1000;    ///< of the bootstrap
-  std::uint64_t seed = 1;  ///< of the bootstrap
+  int resamples = 1000;    ///< number of bootstrap samples
+  std::uint64_t seed = 1;  ///< seed of the bootstrap
   std::size_t threads = 1;
 };
 

@@ -1,4 +1,4 @@
-// Which measured cells were seen by a fit of a parameter set.
+// Distinguishes the measured cells that a fit of a parameter set saw from held-out ones.
 #pragma once
 
 #include <cstdint>

@@ -19,7 +19,7 @@ namespace cclgym {
 
 namespace {
 
-constexpr std::size_t kLargestFile = std::size_t{1} << 32;
+constexpr std::size_t kLargestSweepFile = std::size_t{1} << 32;
 
 // Fields are not quoted, and their texts come from workers: a separator or a control character must
 // not break the row.
@@ -99,7 +99,7 @@ class SweepFile {
  private:
   // Truncates nothing before the complete file is known to be a sweep's.
   void read(const SweepPlan& plan, bool fresh) {
-    const std::string text = read_text_file(path_, kLargestFile);
+    const std::string text = read_text_file(path_, kLargestSweepFile);
     if (fresh) {
       check_any_sweep(text, plan);
       file_.truncate(0);

@@ -51,7 +51,7 @@
       element('p', {class: 'lead'}, 'Times of the policy’s choice, of the fastest configuration of an earlier ' +
           'sweep if there is one, of the default and of the best measured configuration, taken in ' +
           'turn. A ratio below 1 is faster than the default.'),
-      table([{name: 'part', text: true}, {name: 'way', text: true}, {name: 'calls'},
+      table([{name: 'part', text: true}, {name: 'choice', text: true}, {name: 'calls'},
              {name: '/ default', format: ratio}, {name: '95 %, from', format: ratio},
              {name: 'to', format: ratio}, {name: '/ best', format: ratio},
              {name: 'within 10 %', format: percent}],

@@ -146,7 +146,7 @@ void print_simulation(const SimulationRecord& record, const Simulator& simulator
   if (result.simulated_tiles < result.tiles) {
     print_out("tiles             {}; {} simulated, the rest extrapolated {} {}\n", result.tiles,
               result.simulated_tiles,
-              result.periodic ? "exactly but for" : "from them, off by an estimated",
+              result.periodic ? "exactly, to within" : "with an estimated error of",
               format_time(result.tile_error_s));
   } else if (result.tiles > 1) {
     print_out("tiles             {}\n", result.tiles);

@@ -136,8 +136,8 @@ void DrivenEnvironment::choose(Random& random, std::span<std::int32_t> out) {
         mask[j] = 0;
       }
       if (mask[j] == 1 && last_.action_mask[space.mask_offset(i) + j] == 0) {
-        problems_.add(
-            fmt::format("conditional_mask: dimension {} allows what the action mask forbids", i));
+        problems_.add(fmt::format(
+            "conditional_mask: dimension {} allows a value that the action mask forbids", i));
       }
       choice = choice || mask[j] == 1;
     }

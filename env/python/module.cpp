@@ -224,7 +224,7 @@ void bind_environment(py::module_& module) {
     const auto shape = [](const auto& numbers) {
       return std::vector<py::ssize_t>{static_cast<py::ssize_t>(numbers.size())};
     };
-    // These are no attributes of the object, since they keep it alive.
+    // These are not attributes of the object, since they keep it alive.
     return py::make_tuple(self, view(buffers.observation, shape(buffers.observation), self, "f4"),
                           view(buffers.action_mask, shape(buffers.action_mask), self, "i1"),
                           view(buffers.info, shape(buffers.info), self, "f8"));

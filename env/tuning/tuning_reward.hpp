@@ -25,7 +25,7 @@ enum class RewardKind : std::uint8_t {
 struct RewardOptions {
   RewardKind kind = RewardKind::LogSpeedup;
   int window = 10;            ///< W of Rolling
-  double tail_weight = 0.1;   ///< of Tail
+  double tail_weight = 0.1;   ///< weight of Tail
   double alpha_weight = 0.1;  ///< lambda_alpha of AlphaBeta
   double beta_weight = 0.1;   ///< lambda_beta of AlphaBeta
 };

@@ -43,7 +43,7 @@ struct Count {
 struct NullCount {
   std::size_t holding = 0;              ///< rows that the null model holds
   std::size_t informative = 0;          ///< rows that the null model misses
-  std::size_t informative_holding = 0;  ///< of these, rows that hold
+  std::size_t informative_holding = 0;  ///< those of the informative rows that hold
   std::size_t narrow = 0;               ///< rows that hold by less than kNarrow
 
   static constexpr double kNarrow = 0.01;

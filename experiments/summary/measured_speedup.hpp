@@ -38,7 +38,7 @@ struct MeasuredSpeedups {
     const Experiment& experiment, std::span<const ResultRow* const> rows,
     std::span<const MeasuredRow* const> measured);
 
-/// Throws UserError where the experiment asks for a measured configuration that is not in its
+/// Throws UserError if the experiment names a measured configuration that is not in its
 /// files.
 void check_measured_speedup(const Experiment& experiment, std::span<const MeasuredRow> measured);
 

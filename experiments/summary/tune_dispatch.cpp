@@ -259,7 +259,7 @@ std::string tuned_text(const Experiment& experiment, const std::vector<TunedBloc
   std::string text =
       fmt::format("{}: dispatch table, engine {}\n", experiment.name, experiment.engine);
   if (experiment.baseline) text += "speedup over " + baseline_text(experiment) + '\n';
-  text += "loss: greatest over the fastest at any tested size\n";
+  text += "loss: max over the tested sizes, relative to the fastest\n";
   for (const TunedBlock& block : blocks) {
     text += fmt::format("\n{}, {}\n", block.fabric, to_string(block.collective));
     text += format_columns(columns_of(block));

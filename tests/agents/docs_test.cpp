@@ -1,5 +1,5 @@
-// docs/agents.md against the records of training files.
-// With CCLGYM_UPDATE_DOCS=1 in the environment, the test writes the tables into the page.
+// Compares docs/agents.md with the records of training files. With CCLGYM_UPDATE_DOCS=1 in the
+// environment, the test writes the tables into the page.
 #include <filesystem>
 #include <set>
 #include <string>

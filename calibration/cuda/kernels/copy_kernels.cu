@@ -128,7 +128,7 @@ __global__ void answer(unsigned long long* question, unsigned long long* answer,
 
 __global__ void clock_step(unsigned long long* step_ns) {
   constexpr int kSteps = 1000;
-  constexpr long long kMostCycles = 200'000'000;  // 0.1 s: ends the loop even if the clock stands still
+  constexpr long long kMostCycles = 200'000'000;  // 0.1 s: the limit if the clock stands still
   const long long begin = clock64();
   unsigned long long least = 0;
   unsigned long long last = global_ns();

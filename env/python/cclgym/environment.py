@@ -70,7 +70,7 @@ def all_wrappers(wrappers, flat):
 
 
 def info_dict(names, values):
-    """Info from its numbers, leaving out those that do not apply (NaN); "a.b" is key b of dict a."""
+    """Info from its numbers, without those that do not apply (NaN); "a.b" is key b of dict a."""
     info = {}
     for name, value in zip(names, values):
         if value == value:

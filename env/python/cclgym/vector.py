@@ -144,7 +144,7 @@ class VectorEnvironment(_Base):
         return spaces.unflatten(self.single_observation_space, self._out(key))
 
     def _infos(self, key, mask_key, among=None):
-        """Gymnasium's form: one array per name, and under "_name" the environments it applies to."""
+        """Gymnasium's form: one array per name, and under "_name" its environments."""
         infos = {}
         for name, column in zip(self._core.info_names, self._views[key].T):
             holds = ~np.isnan(column)

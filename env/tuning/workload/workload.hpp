@@ -18,7 +18,7 @@ namespace cclgym {
 /// Knowledge of a tuner about a call besides its collective and size.
 struct CallContext {
   double compute_s = 0;    ///< compute between the call before and this one, on one GPU, s
-  double intensity = 0;    ///< of the model, FLOP per communicated byte (I = C / D); 0: no model
+  double intensity = 0;    ///< FLOP per communicated byte of the model (I = C / D); 0: no model
   int pipe_ops = 1;        ///< operations that NCCL launches together (numPipeOps)
   int local_batch = 0;     ///< samples on one GPU; 0: no model
   bool overlaps = false;   ///< true if the job computes while the call runs

@@ -137,15 +137,15 @@ const std::vector<Fault>& faults() {
          f.change_outcome = [](StepOutcome& outcome) { outcome.reward = kNoInfo; };
        }},
       // Joint masks.
-      {"mask wider than what is legal", "the action mask is not the marginal one",
+      {"mask wider than the legal actions", "the action mask is not the marginal one",
        [](Faulty& f) {
          f.after_conditional = [](Action prefix, std::span<std::uint8_t> out) {
            if (prefix.size() == 1) out[1] = 0;
          };
        }},
-      {"mask narrower than what is legal", "an illegal action is not refused",
+      {"mask narrower than the legal actions", "an illegal action is not refused",
        [](Faulty& f) { f.after = [](const StepBuffers& out) { out.action_mask[1] = 0; }; }},
-      {"conditional mask that allows more", "allows what the action mask forbids",
+      {"conditional mask that allows more", "allows a value that the action mask forbids",
        [](Faulty& f) {
          f.after = [](const StepBuffers& out) { out.action_mask[1] = 0; };
          f.after_conditional = [](Action, std::span<std::uint8_t> out) { out[1] = 1; };
@@ -270,7 +270,7 @@ TEST_CASE("EnvChecker finds nothing in Counter-v0") {
   CHECK(problems([](Faulty&) {}, 1).empty());
 }
 
-TEST_CASE("EnvChecker says what is wrong") {
+TEST_CASE("EnvChecker reports each fault") {
   for (const Fault& fault : faults()) {
     const std::string said = problems(fault.put_in, fault.target);
     INFO(fault.name << ": " << said);
@@ -285,7 +285,7 @@ TEST_CASE("EnvChecker misses OrderEnforcing") {
   CHECK(text.find("a step before the first reset is not refused") != std::string::npos);
 }
 
-TEST_CASE("EnvChecker sees that a vector environment differs from single ones") {
+TEST_CASE("EnvChecker detects that a vector environment differs from single ones") {
   static int calls = 0;
   const EnvChecker checker([] {
     auto faulty = std::make_unique<Faulty>(make_environment("Counter-v0"));

@@ -55,7 +55,7 @@ TEST_CASE("Values of spaces are flat") {
   CHECK(Space(Dict{{{"a", Discrete{2}}, {"b", MultiDiscrete({2, 4})}}}).is_discrete());
 }
 
-TEST_CASE("Spaces are equal by what they contain") {
+TEST_CASE("Spaces are equal if they contain the same") {
   CHECK(Space(Discrete{5}) == Space(Discrete{5}));
   CHECK_FALSE(Space(Discrete{5}) == Space(Discrete{5, 1}));
   CHECK_FALSE(Space(Discrete{5}) == Space(MultiDiscrete({5})));
@@ -79,7 +79,7 @@ TEST_CASE("Invalid spaces are refused") {
   CHECK_THROWS_AS(Space(Dict{{{"a", Discrete{2}}, {"a", Discrete{3}}}}), std::invalid_argument);
 }
 
-TEST_CASE("A space contains what is within its bounds") {
+TEST_CASE("A space contains the values within its bounds") {
   const Space box = Box({0, -kInfinity}, {1, kInfinity});
   CHECK(box.contains(Floats{0, 7e20F}));
   CHECK(box.contains(Floats{1, -kInfinity}));
@@ -163,7 +163,7 @@ TEST_CASE("Samples of a Box follow its bounds: uniform, exponential, normal") {
   CHECK(variance(3) == Approx(1).margin(0.04));
 }
 
-TEST_CASE("Masked samples are uniform among what the mask allows") {
+TEST_CASE("Masked samples are uniform among the allowed values") {
   const Space space = MultiDiscrete({3, 4}, {0, 10});
   const Mask mask{1, 0, 1, 0, 0, 1, 0};
   Random random(3);

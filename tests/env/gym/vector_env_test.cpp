@@ -75,7 +75,7 @@ TEST_CASE("Autoreset SameStep: the last results of an episode are kept apart") {
   CHECK(got.final_observations[1] == 3);
 }
 
-TEST_CASE("Autoreset Disabled: the caller resets what ended") {
+TEST_CASE("Autoreset Disabled: the caller resets ended environments") {
   SyncVectorEnv env(makers(), Autoreset::Disabled);
   CHECK(to_string(env.metadata().autoreset) == "Disabled");
   env.reset(1);

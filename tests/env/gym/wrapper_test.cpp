@@ -35,7 +35,7 @@ TEST_CASE("TimeLimit truncates at its last step, whether or not the episode ends
                   std::invalid_argument);
 }
 
-TEST_CASE("RecordEpisodeStatistics sums up at the end of an episode") {
+TEST_CASE("RecordEpisodeStatistics reports at the end of an episode") {
   RecordEpisodeStatistics recorded(
       std::make_unique<ProbeEnv>(std::vector<Floats>{{0}}, std::vector<double>{1.5, -2, 4}, 3));
   CHECK(recorded.spec().info_names == std::vector<std::string>{"step", "episode.r", "episode.l"});
@@ -71,7 +71,7 @@ TEST_CASE("FrameStack has the last observations, oldest first") {
                   std::invalid_argument);
 }
 
-TEST_CASE("NormalizeObservation: mean 0 and variance 1 of what was seen so far") {
+TEST_CASE("NormalizeObservation: mean 0 and variance 1 of the observations so far") {
   const std::vector<Floats> raw{{1, 5}, {3, 5}, {8, 5}, {-2, 5}};
   NormalizeObservation normalized(std::make_unique<ProbeEnv>(raw));
   CHECK(normalized.spec().observation_space.text() == "Box(-inf, inf, (2,), float32)");
@@ -105,7 +105,7 @@ TEST_CASE("NormalizeObservation: mean 0 and variance 1 of what was seen so far")
         Approx((1 - mean[0]) / std::sqrt(normalized.moments().variance()[0] + 1e-8)).epsilon(1e-6));
 }
 
-TEST_CASE("NormalizeReward: rewards by the standard deviation of their discounted sum") {
+TEST_CASE("NormalizeReward: rewards over the standard deviation of their discounted sum") {
   NormalizeReward normalized(
       std::make_unique<ProbeEnv>(std::vector<Floats>{{0}}, std::vector<double>{2, -1, 4}, 3), 0.5);
   OwnedBuffers buffers(normalized.spec());

@@ -47,8 +47,8 @@ class CheckerTest(unittest.TestCase):
                 self.check(gymnasium.make(TUNING, options=SMALL, wrappers=wrappers).unwrapped)
 
     def test_actions_drawn_without_a_mask(self):
-        """The checker draws actions without a mask. With several collectives or one number per knob, not all
-        actions are legal for all calls; option `illegal` replaces those."""
+        """The checker draws actions without a mask. With several collectives, or with one number
+        per knob, not all actions are legal for all calls; option `illegal` replaces those."""
         for options in (SMALL, SEVERAL):
             for flat in (True, False):
                 with self.subTest(options=options, flat=flat):
@@ -123,8 +123,8 @@ class VectorTest(unittest.TestCase):
         self.assertTrue(infos > 0 or mode == AutoresetMode.DISABLED)
 
     def compare_infos(self, ours, theirs, flat):
-        """Checks for the same numbers in the same places, and the same masks of flat actions. (For others,
-        Gymnasium makes an array of objects.) Returns the number of names."""
+        """Checks for the same numbers in the same places, and the same masks of flat actions.
+        (For others, Gymnasium makes an array of objects.) Returns the number of names."""
         apart = {"final_obs", "_final_obs", "final_info", "_final_info"}
         if not flat:
             apart |= {"action_mask", "_action_mask"}

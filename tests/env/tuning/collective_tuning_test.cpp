@@ -125,7 +125,7 @@ TEST_CASE("the hidden state does not depend on the actions") {
   CHECK(hidden[0] == hidden[1]);
 }
 
-TEST_CASE("regimes come as often, and last as long, as they say") {
+TEST_CASE("regimes have the frequencies and durations of their options") {
   NoiseRegimes regimes = read_noise_regimes(parse_yaml("cloud-ib", "test.yaml"));
   REQUIRE(regimes.regimes.size() == 4);
   RegimeChain chain(regimes);
@@ -146,7 +146,7 @@ TEST_CASE("regimes come as often, and last as long, as they say") {
   }
 }
 
-TEST_CASE("observations stay within their bounds, and tell the machines apart") {
+TEST_CASE("observations stay within their bounds, and distinguish machines") {
   std::set<std::vector<float>> machines;
   for (const std::string fabric :
        {"dgx1", "ndv4", "dgx2", "z52", "{name: ndv4, servers: 2}", "{name: dgx2, servers: 2}",

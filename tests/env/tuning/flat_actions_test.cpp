@@ -167,7 +167,7 @@ TEST_CASE("flat actions: legal under the mask on every fabric, with every profil
   }
 }
 
-TEST_CASE("flat actions: numbers of other calls are refused, or carried out by the default") {
+TEST_CASE("flat actions: actions of other calls are refused, or replaced by the default") {
   const std::vector<CollectiveKind> kinds{CollectiveKind::AllReduce, CollectiveKind::AllGather};
   for (const bool refused : {true, false}) {
     const auto setup = setup_with("ndv4", "stock-nccl", kinds, refused ? "" : ", illegal: default");
@@ -225,7 +225,7 @@ TEST_CASE("knobs: only the named levels") {
         std::string::npos);
 }
 
-TEST_CASE("legal: nccl leaves what NCCL has on the machine") {
+TEST_CASE("legal: nccl leaves NCCL's own choices on the machine") {
   const auto has = [](const std::string& fabric, CollectiveKind kind, const std::string& version) {
     const auto setup = setup_with(fabric, "stock-nccl", {kind},
                                   ", legal: nccl, tuners: ['nccl-default" + version + "']");
@@ -286,7 +286,7 @@ TEST_CASE("legal: nccl leaves what NCCL has on the machine") {
   }
 }
 
-TEST_CASE("the message about an illegal action names the knob, and what it may be") {
+TEST_CASE("the message about an illegal action names the knob and its legal levels") {
   const auto setup = setup_with("{name: ndv4, servers: 4, gpus_per_server: 1}", "nccl-2.30",
                                 {CollectiveKind::AllGather}, ", legal: nccl");
   const TuningActions& actions = *setup->actions;

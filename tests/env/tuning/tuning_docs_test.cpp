@@ -77,7 +77,7 @@ TEST_CASE("docs/collective-tuning.md has the tables of the records") {
   page.check();
 }
 
-TEST_CASE("docs/collective-tuning.md says how many actions knobs leave") {
+TEST_CASE("docs/collective-tuning.md has the number of actions under knobs") {
   const std::string text = DocPage("collective-tuning.md").text();
   const auto flat = [](const std::string& knobs) {
     return std::to_string(setup_of("{fabric: ndv4" + knobs + "}")->flat_actions->count());
@@ -89,7 +89,7 @@ TEST_CASE("docs/collective-tuning.md says how many actions knobs leave") {
   }
 }
 
-TEST_CASE("docs/collective-tuning.md names what there is") {
+TEST_CASE("docs/collective-tuning.md names all workloads, regimes, rewards and knobs") {
   const std::string text = DocPage("collective-tuning.md").text();
   for (const WorkloadInfo& info : workload_infos()) {
     CHECK(text.find("`" + info.name + "`") != std::string::npos);

@@ -72,7 +72,7 @@ TEST_CASE("alpha-beta: SCCL's bonuses") {
   CHECK(reward.reward(input) == Approx(-10 + 2 * (2 - 4) + 3 * (5 - 6)));
 }
 
-TEST_CASE("step-time: only what compute does not hide counts, at the end of the iteration") {
+TEST_CASE("step-time: only time that compute does not hide counts, at the end of the iteration") {
   TuningReward reward = reward_of("step-time");
   RewardInput input = call(2e-3, 4e-3);
   input.context.overlaps = true;
