@@ -34,7 +34,7 @@ class Reader {
   }
 
   [[nodiscard]] const OptionSpec& spec(std::string_view key) const {
-    return *std::ranges::find(specs_, key, &OptionSpec::name);
+    return find_option(specs_, key);
   }
   [[nodiscard]] YamlValue value(std::string_view key) const {
     const bool changed = !changes_.is_null() && changes_.find(key) != nullptr;
