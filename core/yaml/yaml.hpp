@@ -104,7 +104,6 @@ void check_keys(const YamlValue& mapping, const std::vector<OptionSpec>& specs,
 // Empty lists are refused. Bytes and integers may be ranges ("1KiB..1GiB x2"), which are expanded.
 [[nodiscard]] std::vector<std::int64_t> read_integers(const YamlValue& value,
                                                       const OptionSpec& spec);
-[[nodiscard]] std::vector<double> read_reals(const YamlValue& value, const OptionSpec& spec);
 [[nodiscard]] std::vector<std::uint64_t> read_byte_sizes(const YamlValue& value,
                                                          const OptionSpec& spec);
 [[nodiscard]] std::vector<std::string> read_texts(const YamlValue& value, const OptionSpec& spec);

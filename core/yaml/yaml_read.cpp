@@ -90,12 +90,6 @@ std::vector<std::int64_t> read_integers(const YamlValue& value, const OptionSpec
   });
 }
 
-std::vector<double> read_reals(const YamlValue& value, const OptionSpec& spec) {
-  return read_all<double>(value, spec, [&spec](const YamlValue& item, auto& values) {
-    values.push_back(read_real(item, spec));
-  });
-}
-
 std::vector<std::uint64_t> read_byte_sizes(const YamlValue& value, const OptionSpec& spec) {
   return read_all<std::uint64_t>(value, spec, [&spec](const YamlValue& item, auto& values) {
     append(values, read_bytes_range(scalar(item, spec), spec, item.location()));

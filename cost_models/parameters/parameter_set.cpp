@@ -55,18 +55,4 @@ ParameterSet load_parameter_set(const std::string& path) {
   return read_parameter_set(load_yaml_file(path));
 }
 
-void check_sources(const YamlValue& document) {
-  for (const CostParameter& parameter : cost_parameters()) {
-    const YamlValue* value = find_parameter(document, parameter.name);
-    if (value == nullptr) continue;
-    const YamlValue* source = find_source(*value);
-    if (source == nullptr) {
-      throw UserError(value->location(), "parameter '" + parameter.name +
-                                             "': found a value without a source; expected "
-                                             "{value: …, source: …}");
-    }
-    static_cast<void>(read_source(source->as_text(), source->location()));
-  }
-}
-
 }  // namespace cclgym

@@ -36,8 +36,4 @@ struct ParameterSet {
 [[nodiscard]] ParameterSet read_parameter_set(const YamlValue& document);
 /// The same from a file (docs/cost-models.md).
 [[nodiscard]] ParameterSet load_parameter_set(const std::string& path);
-/// Throws UserError at the first value that has no source, or one that read_source refuses: what
-/// the shipped sets are held to.
-void check_sources(const YamlValue& document);
-
 }  // namespace cclgym

@@ -8,6 +8,7 @@
 #include "calibration/cuda/line_fit.hpp"
 #include "core/error.hpp"
 #include "core/random.hpp"
+#include "cost_models/parameters/check_sources.hpp"
 #include "cost_models/parameters/parameter_file.hpp"
 #include "cost_models/parameters/shipped_sets.hpp"
 #include "support/catch.hpp"
@@ -149,7 +150,7 @@ TEST_CASE("the set states the source of each parameter, and reads back") {
   using test::has_text;
   CHECK_THAT(yaml, has_text("measured: Device 1, driver 580.1, CUDA 13.0, single GPU"));
   CHECK_THAT(yaml, has_text("taken over from set h100: fitted to 264 rows of H100"));
-  CHECK_NOTHROW(check_sources(parse_yaml(yaml, "set.yaml")));
+  CHECK_NOTHROW(test::check_sources(parse_yaml(yaml, "set.yaml")));
   CHECK_THAT(yaml, has_text("# copy_knee_blocks: "));
   const CostModel read = read_cost_model(parse_yaml(yaml, "set.yaml"));
   CHECK(read.name == "device-1");

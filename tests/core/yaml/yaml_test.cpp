@@ -212,8 +212,6 @@ TEST_CASE("typed reads") {
                          .choices = {"tree", "ring"}};
   CHECK(read_choices(*root.find("names"), names) == std::vector<std::size_t>{1, 0});
   CHECK(read_texts(*root.find("names"), names) == std::vector<std::string>{"ring", "tree"});
-  CHECK(read_reals(*root.find("reals"), {.name = "reals", .kind = OptionKind::Real}) ==
-        std::vector<double>{1, 0.5});
   const auto refused = [&](const char* key, OptionSpec spec) {
     spec.name = key;
     return thrown([&] {

@@ -5,6 +5,7 @@
 #include <regex>
 
 #include "core/files/text_file.hpp"
+#include "cost_models/parameters/check_sources.hpp"
 #include "cost_models/parameters/parameter_set.hpp"
 #include "cost_models/parameters/shipped_set_files.hpp"
 #include "support/catch.hpp"

@@ -75,7 +75,7 @@ TEST_CASE("cloud-ib is shipped, and every value of it has a source") {
   CHECK(profile.random());
   CHECK_FALSE(profile.none());
   CHECK(profile.canonical_text() == noise_profile_for(kProfile).canonical_text());
-  CHECK(profile.load[kNetwork].mean_capacity() == Approx(0.58 + 0.24 * 0.8 + 0.18 * 0.49));
+  CHECK(mean_capacity(profile.load[kNetwork]) == Approx(0.58 + 0.24 * 0.8 + 0.18 * 0.49));
 
   const YamlValue document = load_yaml_file(kProfile);
   int values = 0;
