@@ -14,7 +14,7 @@ namespace cclgym {
 struct FitRange {
   double min = 0;
   double max = 0;
-  double start = 0;         ///< where a fit begins if the start set has 0
+  double start = 0;         ///< start of the fit if the start set has 0
   bool by_default = false;  ///< true: `cclgym fit` fits it unless told otherwise
 };
 

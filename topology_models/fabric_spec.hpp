@@ -61,7 +61,7 @@ struct FabricParameters {
 /// A number or an arrangement that a shipped fabric is built from, and who published it.
 struct FabricFact {
   std::string fact;
-  std::string source;  ///< publication, or why this was chosen where nobody published it
+  std::string source;  ///< publication, or the reason for a choice if nothing is published
 };
 
 /// A shipped fabric, for `list` and `describe`.

@@ -12,8 +12,8 @@ namespace cclgym {
 
 namespace {
 
-// `value` is what was found, as text; the bounds are compared as doubles, which is exact for every
-// bound that anyone writes.
+// `found` is the value as text. The bounds are compared as doubles, which is exact for all bounds
+// in use.
 void check_range(double value, const OptionSpec& spec, std::string_view found,
                  const SourceLocation& where) {
   const bool low = spec.min && (spec.exclusive_min ? !(value > *spec.min) : !(value >= *spec.min));
@@ -37,7 +37,7 @@ std::string_view trim(std::string_view text) {
 
 constexpr std::size_t kMostRangeValues = 10'000;
 
-// "A..B xF", "A..B +S" and "A..B" taken apart; nullopt if there is no "..".
+// Parts of "A..B xF", "A..B +S" or "A..B"; nullopt if there is no "..".
 struct RangeText {
   std::string_view first;
   std::string_view last;

@@ -1,5 +1,5 @@
-// One record for each thing a user can set. YAML validation, command line help and the generated
-// reference pages all come from these records, so that they cannot disagree.
+// One record for each option that a user can set. YAML validation, command line help and the
+// generated reference pages are made from these records, so that they cannot disagree.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ enum class OptionShape : std::uint8_t {
   OneOrList,  ///< either; a single value is a list of one
 };
 
-/// All members have defaults: write them as designated initialisers,
+/// All members have defaults. Write records with designated initialisers:
 /// `OptionSpec{.name = "channels", .kind = OptionKind::Integer, .description = "…", .min = 1}`.
 struct OptionSpec {
   std::string name{};
@@ -61,9 +61,9 @@ struct OptionSpec {
 [[nodiscard]] const OptionSpec& find_option(const std::vector<OptionSpec>& specs,
                                             std::string_view key);
 
-// Range-checked reads of one value from text (of a YAML scalar or a command line). Each throws
-// UserError at `where` that says what was found and what was expected. The kind of the record must
-// be the one of the function.
+// Range-checked reads of one value from the text of a YAML scalar or a command line. The function
+// must be the one of the record's kind. Each throws UserError at `where` with the value that was
+// found and the values that are valid.
 [[nodiscard]] bool read_flag(std::string_view text, const OptionSpec& spec,
                              const SourceLocation& where = {});
 [[nodiscard]] std::int64_t read_integer(std::string_view text, const OptionSpec& spec,
@@ -108,9 +108,9 @@ void check_option(const OptionValue& value, const OptionSpec& spec,
                                                            const OptionSpec& spec,
                                                            const SourceLocation& where = {});
 
-/// "whole number", "time", "list of sizes", …: what a value of this record is, in words.
+/// Type of a value in words: "whole number", "time", "list of sizes", ….
 [[nodiscard]] std::string type_text(const OptionSpec& spec);
-/// ">= 1", "> 0 s", "1 .. 32", "one of a, b", or "" if anything goes.
+/// Valid values in words: ">= 1", "> 0 s", "one of a, b"; empty if there is no restriction.
 [[nodiscard]] std::string range_text(const OptionSpec& spec);
 /// Description with range and default, for a line of command line help.
 [[nodiscard]] std::string help_text(const OptionSpec& spec);

@@ -40,7 +40,7 @@ KindWords words(OptionKind kind) {
   return {};
 }
 
-// A bound in a unit in which it is short to read.
+// A bound in the unit that makes it short.
 std::string bound_text(double value, const OptionSpec& spec) {
   switch (spec.kind) {
     case OptionKind::Bytes:
@@ -60,7 +60,7 @@ std::string bound_text(double value, const OptionSpec& spec) {
   }
 }
 
-// "; also `servers`": the older names of a key.
+// Older names of a key: "; also `servers`".
 std::string aliases_text(const OptionSpec& spec) {
   std::string text;
   for (const std::string& alias : spec.aliases) {
@@ -69,7 +69,7 @@ std::string aliases_text(const OptionSpec& spec) {
   return text;
 }
 
-// In a table cell a bar would start the next cell and a line break the next row.
+// Text of a table cell: a bar would start the next cell, and a line break the next row.
 std::string cell(std::string_view text) {
   std::string result;
   for (const char c : text) {

@@ -77,7 +77,7 @@ FabricParameters parameters_of(const FabricSpec& spec, const std::vector<OptionS
   return parameters;
 }
 
-// A value in a label of results: quantities as short as they can be.
+// A value in a label of results, with quantities as short as possible.
 std::string label_text(const OptionValue& value, const OptionSpec& spec) {
   if (spec.kind == OptionKind::Rate) return short_rate(std::get<double>(value));
   if (spec.kind == OptionKind::Time) return short_time(std::get<double>(value));
@@ -157,7 +157,7 @@ const std::vector<OptionSpec>& fabric_spec_options() {
         }
       }
     }
-    // Defaults and bounds differ from fabric to fabric: here, the widest.
+    // Defaults and bounds differ between fabrics: these are the widest bounds.
     for (OptionSpec& option : all) option.default_text.clear();
     return all;
   }();

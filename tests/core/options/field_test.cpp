@@ -61,7 +61,7 @@ TEST_CASE("fields set and get members of every type", "[core][options]") {
   CHECK(settings.colour == Colour::Green);
   CHECK(settings.text == "words");
   CHECK(settings.pair == std::array<double, 2>{0, 0.125});
-  // What is written is read as the same value.
+  // A written value is read as the same value.
   Settings again;
   for (const Field<Settings>& field : fields()) {
     const std::string text = option_text(*field.get(settings), field.spec());
