@@ -36,7 +36,7 @@ FabricModel abci_v_model() {
                      {"two GPUs share a PCIe switch with one NIC",
                       "ABCI user guide, diagram of compute node V"},
                      pcie_fact(3),
-                     {"0.7 us a traversal of NVLink", "TE-CCL (alpha of NDv2 and DGX-1)"},
+                     {"0.7 us per traversal of NVLink", "TE-CCL (alpha of NDv2 and DGX-1)"},
                      infiniband_latency_fact(),
                      {"racks of 34 servers with full bandwidth inside, 24 EDR links from a rack to "
                       "the spine",
