@@ -49,7 +49,7 @@ void check(const NcclComm& comm) {
   };
   require(comm.ranks >= 2, "needs at least 2 ranks (NCCL calls no algorithm on one)");
   require(comm.nodes >= 1 && comm.nodes <= comm.ranks,
-          "has between 1 server and one for each rank");
+          "needs at least 1 server and at most one per rank");
   require(comm.channels >= 1, "needs at least 1 channel");
   require(comm.nvls_channels >= 1, "needs at least 1 NVLS channel");
   require(comm.heads >= 1, "needs at least 1 head a server");

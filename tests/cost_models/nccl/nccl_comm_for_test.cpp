@@ -157,8 +157,8 @@ TEST_CASE("fabrics that NCCL does not run on are refused") {
     return std::string();
   };
   CHECK(refusal("mi300x") ==
-        "NCCL's default choice is modelled for NVIDIA GPUs; fabric 'mi300x' has MI300X, where RCCL "
-        "runs, which chooses by tables of its own: name an algorithm");
+        "NCCL's default choice is modelled for NVIDIA GPUs; fabric 'mi300x' has MI300X, which uses "
+        "RCCL with tuning tables of its own: name an algorithm");
   CHECK(
       refusal("ring") ==
       "NCCL's default choice depends on the GPU, but fabric 'ring' does not say which it has; set "
