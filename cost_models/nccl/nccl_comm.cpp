@@ -52,7 +52,7 @@ void check(const NcclComm& comm) {
           "needs at least 1 server and at most one per rank");
   require(comm.channels >= 1, "needs at least 1 channel");
   require(comm.nvls_channels >= 1, "needs at least 1 NVLS channel");
-  require(comm.heads >= 1, "needs at least 1 head a server");
+  require(comm.heads >= 1, "needs at least 1 head per server");
   require(comm.compute_capability >= 60, "compute capability must be 60 or more");
   require(comm.graph(NcclAlgorithm::Ring).has_value(), "needs a graph for Ring");
   for (const auto& graph : comm.graphs) {

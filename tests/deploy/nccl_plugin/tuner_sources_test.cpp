@@ -90,7 +90,7 @@ TEST_CASE("without a policy that can be used NCCL chooses for itself") {
   twice.push_back(machines.front());
   twice.back().label = "another";
   write_file(path, format_policy(random_deployed_policy(1, twice, false)));
-  check_stock(plugin, "two machines of as many ranks and nodes");
+  check_stock(plugin, "two machines have the same numbers of ranks and nodes");
   PolicyFile other = random_deployed_policy(1, machines, false);
   other.texts[3].text = "x\n";
   write_file(path, format_policy(other));
@@ -102,7 +102,7 @@ TEST_CASE("without a policy that can be used NCCL chooses for itself") {
     if (text.name == "knobs") text.text = "algorithm\nprotocol\nthreads\n";
   }
   write_file(path, format_policy(other));
-  check_stock(plugin, "turns knob 'threads'");
+  check_stock(plugin, "sets knob 'threads'");
   write_file(path, good);
   clear_lines();
   const AnyTuner tuner(plugin, 6, 8, 1);
@@ -289,7 +289,8 @@ TEST_CASE("constants of NCCL's own model") {
   CHECK(refusal("tree_bw,volta,3,1").find("unknown key '3'") != std::string::npos);
   CHECK(refusal("tree_bw,volta,2,nan").find("c:1: ") == 0);
   CHECK(refusal("tree_bw,volta,2,-1").find("negative") != std::string::npos);
-  CHECK(refusal("tree_bw,volta,2,1\ntree_bw,volta,2,1").find("c:2: a constant comes twice") == 0);
+  CHECK(refusal("tree_bw,volta,2,1\ntree_bw,volta,2,1").find("c:2: the constant is given twice") ==
+        0);
   CHECK(refusal("machine,0,1").find("expected 1 ..") != std::string::npos);
 }
 
