@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/index.hpp"
 
 namespace cclgym {
 
@@ -47,8 +48,6 @@ bool is_sliced(CollectiveKind kind) {
   }
   return false;
 }
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 /// The same chunk index of every rank.
 RequiredValue reduction_over_ranks(int ranks, int index) {

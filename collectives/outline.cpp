@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "core/index.hpp"
+
 namespace cclgym {
 
 namespace {
 
 constexpr std::size_t kLongestBody = 4;
 constexpr std::size_t kFewestTimes = 8;
-
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 // By how much each wait of a step advances from `earlier` to `later`; false: they are not alike.
 bool strides(const Instruction& earlier, const Instruction& later,

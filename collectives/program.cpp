@@ -6,12 +6,11 @@
 
 #include "collectives/ir.hpp"
 #include "core/error.hpp"
+#include "core/index.hpp"
 
 namespace cclgym {
 
 namespace {
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 /// More scratch than this on one rank is a slip of the pen (an index computed wrongly), and would
 /// take the machine's memory.

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "collectives/algorithms/algorithms.hpp"
+#include "core/index.hpp"
 
 namespace cclgym::algorithms {
 
@@ -29,7 +30,6 @@ class Ring {
   }
 
  private:
-  static std::size_t at(int index) { return static_cast<std::size_t>(index); }
   std::vector<int> order_;
 };
 

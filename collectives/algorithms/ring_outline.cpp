@@ -4,14 +4,11 @@
 
 #include "collectives/algorithms/outlines.hpp"
 #include "collectives/algorithms/ring_steps.hpp"
+#include "core/index.hpp"
 
 namespace cclgym::algorithms {
 
-namespace {
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
-
-}  // namespace
+namespace {}  // namespace
 
 std::optional<ProgramOutline> ring_outline(const AlgorithmRequest& request) {
   const int n = request.ranks;

@@ -7,14 +7,13 @@
 #include <vector>
 
 #include "collectives/compiler/fuse.hpp"
+#include "core/index.hpp"
 
 namespace cclgym {
 
 namespace {
 
 constexpr std::int32_t kNone = Fusion::kNone;
-
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 /// For each operation, the one that sends on what it brought; at most one each way.
 std::vector<std::int32_t> chain_links(const Program& program, const ChunkDag& dag) {

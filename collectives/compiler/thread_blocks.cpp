@@ -5,14 +5,13 @@
 #include <unordered_map>
 
 #include "collectives/compiler/wait_reducer.hpp"
+#include "core/index.hpp"
 
 namespace cclgym {
 
 namespace {
 
 constexpr std::int32_t kNone = -1;
-
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 /// One end of a connection in a kernel: a rank's side of the messages to or from a peer on a
 /// channel.

@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <tuple>
 
+#include "core/index.hpp"
+
 namespace cclgym {
 
-namespace {
-
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
-
-}  // namespace
+namespace {}  // namespace
 
 bool WaitReducer::knows(const Clock& clock, const Wait& wait) {
   const auto found =

@@ -7,12 +7,11 @@
 #include "collectives/msccl/msccl_limits.hpp"
 #include "collectives/msccl/msccl_xml.hpp"
 #include "core/error.hpp"
+#include "core/index.hpp"
 
 namespace cclgym {
 
 namespace {
-
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 std::string_view type_name(Opcode opcode) {
   for (const auto& type : msccl::kTypes) {

@@ -11,6 +11,7 @@
 #include "collectives/msccl/xml_document.hpp"
 #include "core/error.hpp"
 #include "core/files/text_file.hpp"
+#include "core/index.hpp"
 
 namespace cclgym {
 
@@ -18,8 +19,6 @@ namespace {
 
 using msccl::XmlDocument;
 using pugi::xml_node;
-
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 struct CollectiveName {
   std::string_view name;

@@ -6,14 +6,11 @@
 
 #include "collectives/verifier/deadlock.hpp"
 #include "collectives/verifier/verify_internal.hpp"
+#include "core/index.hpp"
 
 namespace cclgym::msccl {
 
-namespace {
-
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
-
-}  // namespace
+namespace {}  // namespace
 
 void check_dependencies(const ImportedSteps& steps, int rank) {
   const auto& blocks = steps.program.gpus[at(rank)].thread_blocks;

@@ -7,12 +7,11 @@
 
 #include "collectives/verifier/kernel_order.hpp"
 #include "collectives/verifier/verify_internal.hpp"
+#include "core/index.hpp"
 
 namespace cclgym {
 
 namespace {
-
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 class OrderExecutor {
  public:

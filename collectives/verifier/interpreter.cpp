@@ -11,6 +11,7 @@
 #include "collectives/verifier/kernel_order.hpp"
 #include "collectives/verifier/verify_internal.hpp"
 #include "core/error.hpp"
+#include "core/index.hpp"
 
 namespace cclgym {
 
@@ -19,8 +20,6 @@ namespace {
 constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
 constexpr std::int32_t kMostSlots = 8;
 constexpr std::uint64_t kStride = 0x9e3779b97f4a7c15U;  // seeds of one run far from those of others
-
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 /// The buffers of all ranks.
 class NumberMemory {

@@ -6,12 +6,11 @@
 #include "collectives/verifier/kernel_order.hpp"
 #include "collectives/verifier/symbolic_memory.hpp"
 #include "collectives/verifier/verify_internal.hpp"
+#include "core/index.hpp"
 
 namespace cclgym::verifier {
 
 namespace {
-
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 /// The messages of a connection that have been sent and not yet received.
 struct Queue {

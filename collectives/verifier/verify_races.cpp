@@ -4,12 +4,11 @@
 #include <unordered_map>
 
 #include "collectives/verifier/verify_internal.hpp"
+#include "core/index.hpp"
 
 namespace cclgym::verifier {
 
 namespace {
-
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 /// Steps of each block of one GPU that are known to be done: entry b covers steps [0, clock[b]).
 using Clock = std::vector<std::int32_t>;

@@ -6,12 +6,11 @@
 #include <unordered_map>
 
 #include "collectives/verifier/verify_internal.hpp"
+#include "core/index.hpp"
 
 namespace cclgym::verifier {
 
 namespace {
-
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 /// Poisoned values come of a problem that has been reported.
 bool differ(ValueId a, ValueId b) { return a != b && a != kPoisonedValue && b != kPoisonedValue; }

@@ -38,4 +38,8 @@ struct MeasuredSpeedups {
     const Experiment& experiment, std::span<const ResultRow* const> rows,
     std::span<const MeasuredRow* const> measured);
 
+/// Throws UserError where the experiment asks for a measured configuration that is not in its
+/// files.
+void check_measured_speedup(const Experiment& experiment, std::span<const MeasuredRow> measured);
+
 }  // namespace cclgym

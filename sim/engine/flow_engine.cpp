@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/index.hpp"
 #include "sim/engine/flow_calendar.hpp"
 #include "sim/engine/flow_network.hpp"
 #include "sim/engine/flow_slots.hpp"
@@ -69,11 +70,10 @@ class FlowEngine final : public Engine {
   }
 
  private:
-  static std::size_t index(TransferId id) { return static_cast<std::size_t>(id); }
   [[nodiscard]] bool in_background(TransferId node) const { return node >= first_background_; }
 
   void start(TransferId node) {
-    start_s_[index(node)] = now_s_;
+    start_s_[at(node)] = now_s_;
     const double latency_s = graph_->latency_s(node);
     if (latency_s > 0) {
       const FlowSlotId slot = slots_.allocate();
@@ -163,7 +163,7 @@ class FlowEngine final : public Engine {
     const bool background = in_background(node);
     if (adaptive_) tuner_.done(node);
     if (observer_ != nullptr && !background) {
-      observer_->on_firing(node, tracker_.iteration(node), start_s_[index(node)], now_s_);
+      observer_->on_firing(node, tracker_.iteration(node), start_s_[at(node)], now_s_);
     }
     if (!extras_) {
       tracker_.done(node, [this](TransferId ready) { start(ready); });
@@ -199,8 +199,8 @@ class FlowEngine final : public Engine {
   }
 
   void finish(TransferId node) {
-    end_s_[index(node)] = now_s_;
-    if (graph_->overlapping(node)) start_s_[index(node)] = now_s_ - graph_->latency_s(node);
+    end_s_[at(node)] = now_s_;
+    if (graph_->overlapping(node)) start_s_[at(node)] = now_s_ - graph_->latency_s(node);
     if (noted_) {
       finish_noted(node);
       return;

@@ -24,19 +24,19 @@ void FlowNetwork::load(const TransferGraph& graph) {
   routes_of_link_begin_.clear();
   changed_ = false;
   hops_per_slot_ = 0;
-  std::vector<std::size_t> longest_way(index(graph.way_sets()), 0);
+  std::vector<std::size_t> longest_way(at(graph.way_sets()), 0);
   for (std::int32_t route = 0; route < graph.routes(); ++route) {
     const auto links = graph.route_links(route);
     narrowest_Bps_.push_back(bound_Bps(links, kNoRateCap));
     std::size_t hops = links.size();
     const TransferGraph::Choice choice = graph.choice(route);
     if (choice.ways >= 0) {
-      std::size_t& longest = longest_way[index(choice.ways)];
+      std::size_t& longest = longest_way[at(choice.ways)];
       const std::int32_t ways = longest == 0 ? graph.ways(route) : 0;
       for (std::int32_t way = 1; way < ways; ++way) {
         longest = std::max(longest, graph.way_links(choice, way).size());
       }
-      hops = std::max(hops, hops - index(choice.count) + longest);
+      hops = std::max(hops, hops - at(choice.count) + longest);
     }
     hops_per_slot_ = std::max(hops_per_slot_, static_cast<std::int32_t>(hops));
   }
@@ -62,14 +62,14 @@ void FlowNetwork::find_limiting_links() {
   for (std::int32_t route = 0; route < graph_->routes(); ++route) {
     const auto on_route = graph_->route_links(route);
     for (const std::int32_t id : on_route) {
-      last_route[index(id)] = route;
+      last_route[at(id)] = route;
     }
     for (const std::int32_t id : on_route) {
-      Stricter& known = stricter[index(id)];
+      Stricter& known = stricter[at(id)];
       if (known.seen) {
         std::size_t left = 0;
         for (std::size_t i = 0; i < known.count; ++i) {
-          if (last_route[index(known.links[i])] == route) {
+          if (last_route[at(known.links[i])] == route) {
             known.links[left++] = known.links[i];
           }
         }
@@ -90,7 +90,7 @@ void FlowNetwork::find_limiting_links() {
   limiting_links_.clear();
   for (std::int32_t route = 0; route < graph_->routes(); ++route) {
     for (const std::int32_t id : graph_->route_links(route)) {
-      if (stricter[index(id)].count == 0) {
+      if (stricter[at(id)].count == 0) {
         limiting_links_.push_back(id);
       }
     }
@@ -140,13 +140,13 @@ void FlowNetwork::add(FlowSlotId slot, std::span<const std::int32_t> route_links
   flow.rate_Bps = 0;
   fresh_.push_back(slot);
   std::int32_t id = first_hop_of(slot);
-  if (hops_.size() < index(id + hops_per_slot_)) {
-    hops_.resize(index(id + hops_per_slot_));
+  if (hops_.size() < at(id + hops_per_slot_)) {
+    hops_.resize(at(id + hops_per_slot_));
   }
-  if (limit_.size() <= index(slot)) {
-    limit_.resize(index(slot) + 1);
+  if (limit_.size() <= at(slot)) {
+    limit_.resize(at(slot) + 1);
   }
-  limit_[index(slot)] = kFresh;
+  limit_[at(slot)] = kFresh;
   for (std::size_t i = 0; i < route_links.size(); ++i) {
     const std::int32_t link_id = route_links[i];
     const std::int32_t load = loads.empty() ? 1 : loads[i];
@@ -191,7 +191,7 @@ void FlowNetwork::remove(FlowSlotId slot) {
 
 double FlowNetwork::bound_Bps(std::span<const std::int32_t> links, double rate_cap_Bps) const {
   for (const std::int32_t id : links) {
-    rate_cap_Bps = std::min(rate_cap_Bps, links_[index(id)].capacity_Bps);
+    rate_cap_Bps = std::min(rate_cap_Bps, links_[at(id)].capacity_Bps);
   }
   return rate_cap_Bps;
 }
@@ -219,7 +219,7 @@ void FlowNetwork::give_bound(FlowSlotId slot) {
   if (flow.mark != epoch_) {
     flow.mark = epoch_;
     flow.target_Bps = flow.bound_Bps;
-    limit_[index(slot)] = kNone;
+    limit_[at(slot)] = kNone;
     touched_.push_back(slot);
   }
 }
@@ -324,7 +324,7 @@ bool FlowNetwork::fill_single_link(std::span<const FlowSlotId> flows) {
   }
   for (const FlowSlotId slot : flows) {
     slots_[slot].target_Bps = share_Bps;
-    limit_[index(slot)] = component_.front();
+    limit_[at(slot)] = component_.front();
   }
   return true;
 }
@@ -377,7 +377,7 @@ void FlowNetwork::fill_link(std::int32_t id, double share_Bps) {
 void FlowNetwork::fix(FlowSlotId slot, double rate_Bps, std::int32_t limit) {
   FlowSlot& flow = slots_[slot];
   flow.target_Bps = rate_Bps;
-  limit_[index(slot)] = limit;
+  limit_[at(slot)] = limit;
   const std::int32_t first = first_hop_of(slot);
   for (std::int32_t on = first; on < first + flow.hops; ++on) {
     Link& passed = link(hop(on).link);

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/index.hpp"
 #include "sim/engine/flow_slots.hpp"
 #include "sim/graph/transfer_graph.hpp"
 
@@ -36,14 +37,14 @@ class FlowNetwork {
   /// that is no faster. What `add` is to be given.
   [[nodiscard]] std::span<const std::int32_t> limiting_links(std::int32_t route) const {
     if (capacities_change_ || limiting_begin_.empty()) return graph_->route_links(route);
-    const std::size_t begin = limiting_begin_[index(route)];
-    return {limiting_links_.data() + begin, limiting_begin_[index(route) + 1] - begin};
+    const std::size_t begin = limiting_begin_[at(route)];
+    return {limiting_links_.data() + begin, limiting_begin_[at(route) + 1] - begin};
   }
 
   /// What a flow on this route moves at when nothing is shared; infinite on an empty route without
   /// a cap.
   [[nodiscard]] double bound_Bps(std::int32_t route, double rate_cap_Bps) const {
-    const double narrowest = narrowest_Bps_[index(route)];
+    const double narrowest = narrowest_Bps_[at(route)];
     return rate_cap_Bps < narrowest ? rate_cap_Bps : narrowest;
   }
 
@@ -87,9 +88,8 @@ class FlowNetwork {
     std::int32_t load;
   };
   static constexpr std::int32_t kFresh = -2;  ///< in limit_: has a new bound
-  static std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
-  Link& link(std::int32_t id) { return links_[index(id)]; }
-  Hop& hop(std::int32_t id) { return hops_[index(id)]; }
+  Link& link(std::int32_t id) { return links_[at(id)]; }
+  Hop& hop(std::int32_t id) { return hops_[at(id)]; }
   [[nodiscard]] std::int32_t first_hop_of(FlowSlotId slot) const { return slot * hops_per_slot_; }
   void find_limiting_links();
   void find_routes_of_links();

@@ -34,7 +34,7 @@ void FlowNetwork::solve_around() {
   for (std::size_t i = 0; i < dirty; ++i) {
     const std::int32_t id = component_[i];
     for (std::int32_t on = link(id).first_hop; on != kNone; on = hop(on).next) {
-      const std::int32_t limit = limit_[index(hop(on).slot)];
+      const std::int32_t limit = limit_[at(hop(on).slot)];
       if (limit == id || limit == kFresh) {
         activate(hop(on).slot);
       }
@@ -73,7 +73,7 @@ void FlowNetwork::activate(FlowSlotId slot) {
   }
   flow.mark = epoch_;
   flow.target_Bps = flow.bound_Bps;  // if no link constrains it
-  limit_[index(slot)] = kNone;
+  limit_[at(slot)] = kNone;
   touched_.push_back(slot);
   const std::int32_t first = first_hop_of(slot);
   for (std::int32_t on = first; on < first + flow.hops; ++on) {
@@ -128,7 +128,7 @@ void FlowNetwork::find_concerned(std::int32_t id) {
       continue;
     }
     most_Bps = std::max(most_Bps, flow.target_Bps);
-    if (limit_[index(hop(on).slot)] == id) {
+    if (limit_[at(hop(on).slot)] == id) {
       limited_Bps = std::min(limited_Bps, flow.target_Bps);
     }
   }
@@ -141,7 +141,7 @@ void FlowNetwork::find_concerned(std::int32_t id) {
     }
     --others;
     const bool freed =
-        limit_[index(slot)] == id && (!full || most_Bps > flow.target_Bps * (1 + kAlike));
+        limit_[at(slot)] == id && (!full || most_Bps > flow.target_Bps * (1 + kAlike));
     if (freed || flow.target_Bps > limited_Bps * (1 + kAlike)) {
       concerned_.push_back(slot);
     }

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/index.hpp"
 #include "sim/engine/simgrid_adapter.hpp"
 #include "sim/graph/dependency_tracker.hpp"
 #include "sim/graph/route_chooser.hpp"
@@ -100,8 +101,6 @@ class SimgridEngine final : public Engine, private SimgridListener {
   };
   static constexpr std::int32_t kNoTimer = -1;
 
-  static std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
-
   // Tags of timers that are not in timers_.
   static constexpr std::int32_t kChange = -1;
   static constexpr std::int32_t kChoice = -2;
@@ -133,11 +132,11 @@ class SimgridEngine final : public Engine, private SimgridListener {
         open_timer_ = kNoTimer;
       }
       // By index: what begins here may start further timers.
-      for (std::size_t i = 0; i < timers_[index(tag)].nodes.size(); ++i) {
-        begin_transfer(timers_[index(tag)].nodes[i]);
+      for (std::size_t i = 0; i < timers_[at(tag)].nodes.size(); ++i) {
+        begin_transfer(timers_[at(tag)].nodes[i]);
         finish_instant_firings();
       }
-      timers_[index(tag)].nodes.clear();
+      timers_[at(tag)].nodes.clear();
       free_timers_.push_back(tag);
     });
   }
@@ -182,7 +181,7 @@ class SimgridEngine final : public Engine, private SimgridListener {
 
   void start(TransferId node) {
     const double now_s = platform_->now_s();
-    start_s_[index(node)] = now_s;
+    start_s_[at(node)] = now_s;
     in_flight_ += in_background(node) ? 0 : 1;
     if (adaptive_ && tuner_.started(node)) {
       platform_->set_timer(now_s + RouteChooser::kWindow_s, kChoice);
@@ -205,17 +204,17 @@ class SimgridEngine final : public Engine, private SimgridListener {
   }
 
   void wait_until(double date_s, TransferId node) {
-    if (open_timer_ == kNoTimer || timers_[index(open_timer_)].date_s != date_s) {
+    if (open_timer_ == kNoTimer || timers_[at(open_timer_)].date_s != date_s) {
       if (free_timers_.empty()) {
         free_timers_.push_back(static_cast<std::int32_t>(timers_.size()));
         timers_.emplace_back();
       }
       open_timer_ = free_timers_.back();
       free_timers_.pop_back();
-      timers_[index(open_timer_)].date_s = date_s;
+      timers_[at(open_timer_)].date_s = date_s;
       platform_->set_timer(date_s, open_timer_);
     }
-    timers_[index(open_timer_)].nodes.push_back(node);
+    timers_[at(open_timer_)].nodes.push_back(node);
   }
 
   void begin_transfer(TransferId node) {
@@ -229,15 +228,15 @@ class SimgridEngine final : public Engine, private SimgridListener {
 
   void finish(TransferId node) {
     const double now_s = platform_->now_s();
-    end_s_[index(node)] = now_s;
-    if (graph_->overlapping(node)) start_s_[index(node)] = now_s - graph_->latency_s(node);
+    end_s_[at(node)] = now_s;
+    if (graph_->overlapping(node)) start_s_[at(node)] = now_s - graph_->latency_s(node);
     if (adaptive_) tuner_.done(node);
     if (!in_background(node)) {
       --in_flight_;
       makespan_s_ = now_s;
     }
     if (observer_ != nullptr && !in_background(node)) {
-      observer_->on_firing(node, tracker_.iteration(node), start_s_[index(node)], now_s);
+      observer_->on_firing(node, tracker_.iteration(node), start_s_[at(node)], now_s);
     }
     tracker_.done(node, [this](TransferId ready) { start(ready); });
   }

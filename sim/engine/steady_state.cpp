@@ -5,14 +5,14 @@
 #include <limits>
 #include <optional>
 
+#include "core/index.hpp"
+
 namespace cclgym {
 
 namespace {
 
 constexpr double kTolerance = 1e-9;
 constexpr std::int32_t kPeriods = 4;  // that the middle half of a run must hold
-
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 // The tiles of a run that its beginning and its end hardly touch.
 struct Middle {

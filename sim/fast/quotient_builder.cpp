@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/index.hpp"
 #include "sim/fast/quotient_program.hpp"
 #include "sim/graph/symmetry.hpp"
 #include "sim/lowering/transfer_cost.hpp"
@@ -13,8 +14,6 @@
 namespace cclgym {
 
 namespace {
-
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 std::uint64_t mixed(std::uint64_t hash, double value) {
   hash = (hash ^ std::bit_cast<std::uint64_t>(value)) * 0x9e3779b97f4a7c15U;

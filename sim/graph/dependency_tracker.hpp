@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "core/index.hpp"
 #include "sim/graph/transfer_graph.hpp"
 
 namespace cclgym {
@@ -39,7 +40,7 @@ class DependencyTracker {
 
   /// Index of the firing of `node` that runs now (0 for a plain graph).
   [[nodiscard]] std::int32_t iteration(TransferId node) const {
-    return folded_ ? static_cast<std::int32_t>(fired_[index(node)]) : 0;
+    return folded_ ? static_cast<std::int32_t>(fired_[at(node)]) : 0;
   }
 
   /// Firings that are not done yet, without the background.
@@ -54,7 +55,6 @@ class DependencyTracker {
     TransferId source;
     std::int32_t lag;
   };
-  static std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
   static bool holds_back_once(std::int32_t lag) {
     return lag == TransferGraph::kFirstOnly || lag == TransferGraph::kAfterLast;
   }
@@ -80,10 +80,10 @@ void DependencyTracker::start_roots(OnReady&& ready) {
   const std::int32_t nodes = graph_->size();
   for (TransferId node = 0; node < nodes; ++node) {
     if (!folded_) {
-      if (missing_[index(node)] == 0) ready(node);
+      if (missing_[at(node)] == 0) ready(node);
       continue;
     }
-    while (missing_[index(node)] == 0) {
+    while (missing_[at(node)] == 0) {
       begin(node);
       ready(node);
     }
@@ -95,14 +95,14 @@ void DependencyTracker::done(TransferId node, OnReady&& ready) {
   if (!folded_) {
     --left_;
     for (const TransferGraph::Edge& edge : graph_->successors(node)) {
-      if (--missing_[index(edge.target)] == 0) {
+      if (--missing_[at(edge.target)] == 0) {
         ready(edge.target);
       }
     }
     return;
   }
   left_ -= node < first_background_ ? 1 : 0;
-  const std::int64_t iteration = fired_[index(node)]++;
+  const std::int64_t iteration = fired_[at(node)]++;
   const auto successors = graph_->successors(node);
   bool freed = false;
   for (const TransferGraph::Edge& edge : successors) {
@@ -112,40 +112,40 @@ void DependencyTracker::done(TransferId node, OnReady&& ready) {
     const std::int64_t freed_firing = once ? 0 : iteration + edge.lag;
     const std::int64_t freeing =
         edge.lag == TransferGraph::kAfterLast ? graph_->repeat(node) - 1 : 0;
-    if ((!once || iteration == freeing) && waiting_[index(edge.target)] == freed_firing) {
-      freed = --missing_[index(edge.target)] == 0 || freed;
+    if ((!once || iteration == freeing) && waiting_[at(edge.target)] == freed_firing) {
+      freed = --missing_[at(edge.target)] == 0 || freed;
     }
   }
   // The implicit edge of lag 1 from the node to itself: firings are strictly in order.
   const bool overlapping = graph_->overlapping(node);
   if (!overlapping && iteration + 1 < graph_->repeat(node)) {
-    --missing_[index(node)];
+    --missing_[at(node)];
   }
   // A second pass, because two edges may join the same two nodes with different lags: `begin`
   // must not look at the firings done before every edge has been counted.
   if (freed) {
     for (const TransferGraph::Edge& edge : successors) {
-      while (missing_[index(edge.target)] == 0) {
+      while (missing_[at(edge.target)] == 0) {
         begin(edge.target);
         ready(edge.target);
       }
     }
   }
-  if (!overlapping && missing_[index(node)] == 0) {
+  if (!overlapping && missing_[at(node)] == 0) {
     begin(node);
     ready(node);
   }
 }
 
 inline void DependencyTracker::begin(TransferId node) {
-  const std::int64_t next = ++waiting_[index(node)];
+  const std::int64_t next = ++waiting_[at(node)];
   // Itself: an overlapping node does not wait for its last firing, but there is no firing after it.
   std::int32_t missing = graph_->overlapping(node) && next < graph_->repeat(node) ? 0 : 1;
-  for (std::size_t i = incoming_offset_[index(node)]; i < incoming_offset_[index(node) + 1]; ++i) {
+  for (std::size_t i = incoming_offset_[at(node)]; i < incoming_offset_[at(node) + 1]; ++i) {
     if (holds_back_once(incoming_[i].lag)) continue;
-    missing += fired_[index(incoming_[i].source)] + incoming_[i].lag <= next ? 1 : 0;
+    missing += fired_[at(incoming_[i].source)] + incoming_[i].lag <= next ? 1 : 0;
   }
-  missing_[index(node)] = missing;
+  missing_[at(node)] = missing;
 }
 
 }  // namespace cclgym

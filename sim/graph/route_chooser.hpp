@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "core/index.hpp"
 #include "sim/graph/transfer_graph.hpp"
 
 namespace cclgym {
@@ -55,7 +56,7 @@ class RouteChooser {
   void choose(OnChoice&& chosen);
 
   /// The way that the running firing of a node takes, after its choice; 0 if it has none.
-  [[nodiscard]] std::int32_t way_of(TransferId node) const { return way_[index(node)]; }
+  [[nodiscard]] std::int32_t way_of(TransferId node) const { return way_[at(node)]; }
 
  private:
   struct Link {
@@ -66,10 +67,9 @@ class RouteChooser {
     double narrowest_Bps = 0;  ///< capacity of its narrowest link
     bool contested = false;    ///< has it a link that a flow with a choice may take?
   };
-  static std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
   [[nodiscard]] bool counts(TransferId node) const {
     const std::int32_t route = graph_->route_of(node);
-    return route >= 0 && routes_[index(route)].contested && graph_->bytes(node) > 0;
+    return route >= 0 && routes_[at(route)].contested && graph_->bytes(node) > 0;
   }
   [[nodiscard]] std::int64_t demand_Bps(TransferId node) const;
   bool count(TransferId node);

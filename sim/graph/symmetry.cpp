@@ -5,11 +5,11 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/index.hpp"
+
 namespace cclgym {
 
 namespace {
-
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
   hash = (hash ^ value) * 0x9e3779b97f4a7c15U;

@@ -51,7 +51,7 @@ void TransferGraph::set_link_capacities(std::vector<double> capacities_Bps) {
 
 void TransferGraph::grow_route_table() {
   std::size_t slots = std::max<std::size_t>(16, route_table_.size() * 2);
-  while (slots < 2 * index(routes() + 1)) slots *= 2;
+  while (slots < 2 * at(routes() + 1)) slots *= 2;
   route_table_.assign(slots, -1);
   for (std::int32_t route = 0; route < routes(); ++route) {
     std::size_t slot = hash_route(route_links(route)) & (slots - 1);
@@ -133,8 +133,8 @@ void TransferGraph::set_alternatives(std::int32_t route, std::int32_t first, std
   require(first >= 0 && count > 0 && count <= links - first, [&] {
     return fmt::format("alternatives to {} links from number {} of {}", count, first, links);
   });
-  if (choices_.size() <= index(route)) choices_.resize(index(route) + 1);
-  Choice& own = choices_[index(route)];
+  if (choices_.size() <= at(route)) choices_.resize(at(route) + 1);
+  Choice& own = choices_[at(route)];
   require(own.ways < 0 || (own.first == first && own.count == count && own.ways == ways),
           [&] { return fmt::format("route {} has other alternatives already", route); });
   own = {first, count, ways};
@@ -209,14 +209,14 @@ void TransferGraph::add_edge(TransferId source, TransferId target, std::int32_t 
           [&] { return fmt::format("an edge with a lag of {}", lag); });
   edge_sources_.push_back(source);
   edges_.push_back({target, lag});
-  ++dependencies_[index(target)];
+  ++dependencies_[at(target)];
   folded_ = folded_ || lag != 0;
 }
 
 void TransferGraph::add_unsatisfiable_dependency(TransferId target) {
   check_open("add_unsatisfiable_dependency");
   check_node(target, "add_unsatisfiable_dependency");
-  ++dependencies_[index(target)];
+  ++dependencies_[at(target)];
 }
 
 void TransferGraph::check_ways() const {
@@ -226,11 +226,11 @@ void TransferGraph::check_ways() const {
     const Choice own = choices_[route];
     const auto links = route_links(id);
     for (std::int32_t i = 0; i < static_cast<std::int32_t>(links.size()); ++i) {
-      if (i < own.first || i >= own.first + own.count) seen[index(links[index(i)])] = id;
+      if (i < own.first || i >= own.first + own.count) seen[at(links[at(i)])] = id;
     }
     for (std::int32_t way = 1; way < ways(id); ++way) {
       for (const std::int32_t link : way_links(own, way)) {
-        require(seen[index(link)] != id,
+        require(seen[at(link)] != id,
                 [&] { return fmt::format("way {} of route {} passes a link twice", way, route); });
       }
     }
@@ -248,7 +248,7 @@ void TransferGraph::raise_latencies() {
 void TransferGraph::finish() {
   check_open("finish");
   const auto check_link = [&](std::int32_t link) {
-    require(link >= 0 && index(link) < link_capacity_Bps_.size(), [&] {
+    require(link >= 0 && at(link) < link_capacity_Bps_.size(), [&] {
       return fmt::format("a route passes link {}, but there are {} links", link,
                          link_capacity_Bps_.size());
     });
@@ -260,7 +260,7 @@ void TransferGraph::finish() {
   // A stable counting sort by source: the successors of a node keep the order they were added in.
   edge_offset_.assign(bytes_.size() + 1, 0);
   for (const TransferId source : edge_sources_) {
-    ++edge_offset_[index(source) + 1];
+    ++edge_offset_[at(source) + 1];
   }
   for (std::size_t node = 0; node < bytes_.size(); ++node) {
     edge_offset_[node + 1] += edge_offset_[node];
@@ -269,7 +269,7 @@ void TransferGraph::finish() {
     std::vector<std::size_t> next(edge_offset_.begin(), edge_offset_.end() - 1);
     std::vector<Edge> sorted(edges_.size());
     for (std::size_t edge = 0; edge < edges_.size(); ++edge) {
-      sorted[next[index(edge_sources_[edge])]++] = edges_[edge];
+      sorted[next[at(edge_sources_[edge])]++] = edges_[edge];
     }
     edges_ = std::move(sorted);
   }
@@ -300,8 +300,7 @@ TransferGraph TransferGraph::with_background(const TransferGraph& background) co
 void TransferGraph::append_background(const TransferGraph& background) {
   // Back to the state before finish(): edges with their sources.
   for (TransferId node = 0; node < size(); ++node) {
-    edge_sources_.insert(edge_sources_.end(), edge_offset_[index(node) + 1] - first_edge(node),
-                         node);
+    edge_sources_.insert(edge_sources_.end(), edge_offset_[at(node) + 1] - first_edge(node), node);
   }
   grow_route_table();
 
@@ -310,7 +309,7 @@ void TransferGraph::append_background(const TransferGraph& background) {
     way_offset_.push_back(way_links_.size() + background.way_offset_[way + 1]);
   }
   for (std::size_t set = 1; set < background.first_way_.size(); ++set) {
-    first_way_.push_back(first_way_[index(sets)] + background.first_way_[set]);
+    first_way_.push_back(first_way_[at(sets)] + background.first_way_[set]);
   }
   way_links_.insert(way_links_.end(), background.way_links_.begin(), background.way_links_.end());
   std::vector<std::int32_t> route_here;
@@ -324,7 +323,7 @@ void TransferGraph::append_background(const TransferGraph& background) {
   const TransferId first = size();
   for (TransferId node = 0; node < background.size(); ++node) {
     const std::int32_t route = background.route_of(node);
-    add_node(route < 0 ? -1 : route_here[index(route)], background.bytes(node),
+    add_node(route < 0 ? -1 : route_here[at(route)], background.bytes(node),
              background.latency_s(node), background.rate_cap_Bps(node), background.repeat(node));
     overlapping_.back() = background.overlapping(node) ? 1 : 0;
   }
@@ -335,7 +334,7 @@ void TransferGraph::append_background(const TransferGraph& background) {
   }
   for (TransferId node = 0; node < background.size(); ++node) {
     // With those that can never be satisfied.
-    dependencies_[index(first + node)] = background.dependencies(node);
+    dependencies_[at(first + node)] = background.dependencies(node);
   }
   check_background();
 }
@@ -345,7 +344,7 @@ void TransferGraph::check_background() const {
   std::vector<std::uint8_t> paced(bytes_.size(), 0);
   for (std::size_t edge = 0; edge < edges_.size(); ++edge) {
     const auto [target, lag] = edges_[edge];
-    if (lag >= 0 && lag != kFirstOnly && edge_sources_[edge] != target) paced[index(target)] = 1;
+    if (lag >= 0 && lag != kFirstOnly && edge_sources_[edge] != target) paced[at(target)] = 1;
   }
   for (TransferId node = first_background_; node < size(); ++node) {
     if (repeat(node) != kForever) continue;
@@ -353,7 +352,7 @@ void TransferGraph::check_background() const {
                        (!route_links(route_of(node)).empty() || rate_cap_Bps(node) < kNoRateCap);
     require(latency_s(node) > 0 || moves,
             [&] { return fmt::format("background node {} fires for ever in no time", node); });
-    require(!overlapping(node) || paced[index(node)] != 0, [&] {
+    require(!overlapping(node) || paced[at(node)] != 0, [&] {
       return fmt::format("background node {} overlaps itself and waits for no other", node);
     });
   }

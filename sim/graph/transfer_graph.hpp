@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "core/index.hpp"
+
 namespace cclgym {
 
 using TransferId = std::int32_t;
@@ -120,32 +122,32 @@ class TransferGraph {
   [[nodiscard]] std::int64_t flow_firings() const { return flow_firings_; }
   /// True if some node repeats, some edge has a lag, or there is a background.
   [[nodiscard]] bool folded() const { return folded_; }
-  [[nodiscard]] double bytes(TransferId id) const { return bytes_[index(id)]; }
-  [[nodiscard]] double latency_s(TransferId id) const { return latency_s_[index(id)]; }
-  [[nodiscard]] double rate_cap_Bps(TransferId id) const { return rate_cap_Bps_[index(id)]; }
-  [[nodiscard]] std::int32_t repeat(TransferId id) const { return repeat_[index(id)]; }
-  [[nodiscard]] bool overlapping(TransferId id) const { return overlapping_[index(id)] != 0; }
+  [[nodiscard]] double bytes(TransferId id) const { return bytes_[at(id)]; }
+  [[nodiscard]] double latency_s(TransferId id) const { return latency_s_[at(id)]; }
+  [[nodiscard]] double rate_cap_Bps(TransferId id) const { return rate_cap_Bps_[at(id)]; }
+  [[nodiscard]] std::int32_t repeat(TransferId id) const { return repeat_[at(id)]; }
+  [[nodiscard]] bool overlapping(TransferId id) const { return overlapping_[at(id)] != 0; }
   /// Nodes from here on are background; size() if there is none.
   [[nodiscard]] TransferId first_background() const {
     return first_background_ < 0 ? size() : first_background_;
   }
   [[nodiscard]] bool has_background() const { return first_background_ >= 0; }
   /// Route index, -1 for a delay.
-  [[nodiscard]] std::int32_t route_of(TransferId id) const { return route_of_[index(id)]; }
+  [[nodiscard]] std::int32_t route_of(TransferId id) const { return route_of_[at(id)]; }
   [[nodiscard]] std::int32_t routes() const {
     return static_cast<std::int32_t>(route_offset_.size()) - 1;
   }
   [[nodiscard]] std::span<const std::int32_t> route_links(std::int32_t route) const {
-    const auto begin = route_offset_[index(route)];
-    return {route_links_.data() + begin, route_offset_[index(route) + 1] - begin};
+    const auto begin = route_offset_[at(route)];
+    return {route_links_.data() + begin, route_offset_[at(route) + 1] - begin};
   }
   /// Does some flow stand for several?
   [[nodiscard]] bool loaded() const { return !route_loads_.empty(); }
   /// By how many flows at its rate each flow on a route loads its links; empty: one each.
   [[nodiscard]] std::span<const std::int32_t> route_loads(std::int32_t route) const {
     if (!loaded()) return {};
-    const auto begin = route_offset_[index(route)];
-    return {route_loads_.data() + begin, route_offset_[index(route) + 1] - begin};
+    const auto begin = route_offset_[at(route)];
+    return {route_loads_.data() + begin, route_offset_[at(route) + 1] - begin};
   }
   /// What part of a route flows may replace, and by what.
   struct Choice {
@@ -157,7 +159,7 @@ class TransferGraph {
   /// True if some route has alternatives.
   [[nodiscard]] bool adaptive() const { return !choices_.empty(); }
   [[nodiscard]] Choice choice(std::int32_t route) const {
-    return index(route) < choices_.size() ? choices_[index(route)] : Choice{};
+    return at(route) < choices_.size() ? choices_[at(route)] : Choice{};
   }
   [[nodiscard]] std::int32_t way_sets() const {
     return static_cast<std::int32_t>(first_way_.size()) - 1;
@@ -166,33 +168,32 @@ class TransferGraph {
   [[nodiscard]] std::int32_t ways(std::int32_t route) const {
     const Choice own = choice(route);
     return own.ways < 0 ? 1
-                        : 1 + static_cast<std::int32_t>(first_way_[index(own.ways) + 1] -
-                                                        first_way_[index(own.ways)]);
+                        : 1 + static_cast<std::int32_t>(first_way_[at(own.ways) + 1] -
+                                                        first_way_[at(own.ways)]);
   }
   /// Way number `way` >= 1 of a route with a choice, in place of its own links.
   [[nodiscard]] std::span<const std::int32_t> way_links(const Choice& choice,
                                                         std::int32_t way) const {
-    const std::size_t number = first_way_[index(choice.ways)] + index(way) - 1;
+    const std::size_t number = first_way_[at(choice.ways)] + at(way) - 1;
     return {way_links_.data() + way_offset_[number], way_offset_[number + 1] - way_offset_[number]};
   }
   /// All links of a route on one of its ways.
   void links_on_way(std::int32_t route, std::int32_t way, std::vector<std::int32_t>& links) const;
   [[nodiscard]] std::span<const Edge> successors(TransferId id) const {
-    const auto begin = edge_offset_[index(id)];
-    return {edges_.data() + begin, edge_offset_[index(id) + 1] - begin};
+    const auto begin = edge_offset_[at(id)];
+    return {edges_.data() + begin, edge_offset_[at(id) + 1] - begin};
   }
   /// Index of the first successor edge of a node in the whole edge array: edge ids for per-edge
   /// state.
-  [[nodiscard]] std::size_t first_edge(TransferId id) const { return edge_offset_[index(id)]; }
+  [[nodiscard]] std::size_t first_edge(TransferId id) const { return edge_offset_[at(id)]; }
   [[nodiscard]] std::size_t edges() const { return edges_.size(); }
   /// Number of incoming edges, unsatisfiable ones included.
-  [[nodiscard]] std::int32_t dependencies(TransferId id) const { return dependencies_[index(id)]; }
+  [[nodiscard]] std::int32_t dependencies(TransferId id) const { return dependencies_[at(id)]; }
   [[nodiscard]] std::span<const double> link_capacities_Bps() const { return link_capacity_Bps_; }
   /// Has the other graph the same links, and the same routes over them with the same choices?
   [[nodiscard]] bool same_network(const TransferGraph& other) const;
 
  private:
-  static std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
   void check_open(const char* function) const;
   void check_node(TransferId id, const char* function) const;
   TransferId add_node(std::int32_t route, double bytes, double latency_s, double rate_cap_Bps,

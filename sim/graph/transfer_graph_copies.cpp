@@ -13,7 +13,7 @@ TransferGraph TransferGraph::truncated(std::int32_t repeat) const {
   }
   TransferGraph copy = *this;
   copy.firings_ = copy.flow_firings_ = 0;
-  for (std::size_t node = 0; node < index(first_background()); ++node) {
+  for (std::size_t node = 0; node < at(first_background()); ++node) {
     copy.repeat_[node] = std::min(repeat_[node], repeat);
     copy.firings_ += copy.repeat_[node];
     copy.flow_firings_ += route_of_[node] >= 0 ? copy.repeat_[node] : 0;

@@ -6,14 +6,13 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/index.hpp"
 #include "sim/noise/noise_background.hpp"
 #include "sim/noise/noise_load.hpp"
 
 namespace cclgym {
 
 namespace {
-
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 // What of a graph's nodes and links noise changes.
 struct Costs {

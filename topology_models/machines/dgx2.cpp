@@ -9,7 +9,7 @@ namespace {
 
 // Counts: MSCCLang section 7 (GC3 section 7 has the same). The latency between the boards is a
 // choice, and likely an upper estimate: docs/fabrics.md, `dgx2`.
-std::shared_ptr<const Fabric> build(const FabricParameters& parameters) {
+std::shared_ptr<const Fabric> build_dgx2(const FabricParameters& parameters) {
   constexpr int kNvSwitches = 6;  // per board
   return build_infiniband_cluster("dgx2",
                                   {.gpu_model = "V100",
@@ -48,7 +48,7 @@ FabricModel dgx2_model() {
                  {"0.35 us between the boards", "a choice: one more NVLink traversal"},
                  infiniband_latency_fact(),
                  {"16 servers share leaf switches", "a choice; no effect unless oversubscribed"}}},
-      build};
+      build_dgx2};
 }
 
 }  // namespace cclgym

@@ -11,7 +11,7 @@ namespace {
 constexpr double kMemory_Bps = 5e9;
 constexpr double kMemoryLatency_s = 0.5e-6;  // from one rank to another
 
-std::shared_ptr<const Fabric> build(const FabricParameters& parameters) {
+std::shared_ptr<const Fabric> build_ethernet(const FabricParameters& parameters) {
   FabricBuilder builder("ethernet");
   const NodeId network =
       builder.add_node({.name = "network", .kind = NodeKind::NetworkSwitch, .server = -1});
@@ -64,17 +64,17 @@ FabricModel ethernet_model() {
        .options = {of_hosts(servers_option(kMostServers), "number of hosts", "4"),
                    of_hosts(gpus_per_server_option(kMostRanks), "number of ranks on each host",
                             "1"),
-                   of_hosts(bandwidth_option(""), "bandwidth of a host's port, in one direction",
+                   of_hosts(bandwidth_option(""), "bandwidth bandwidth of a host's port, in one direction",
                             "1 Gb/s"),
                    of_hosts(latency_option(""),
-                            "latency between a host and the switch: half of that between hosts",
+                            "latency latency between a host and the switch: half of that between hosts",
                             "12.5us")},
        .facts = {{"one full-duplex port of 1 Gb/s per host, on a switch that does not limit them",
                   "a choice: Gigabit Ethernet (IEEE 802.3ab)"},
                  {"25 us from host to host", "a choice; measure yours (cclgym calibrate)"},
                  {"ranks of a host reach each other (in 0.5 us) and the port at 5 GB/s",
                   "a choice; measure yours (cclgym calibrate)"}}},
-      build};
+      build_ethernet};
 }
 
 }  // namespace cclgym

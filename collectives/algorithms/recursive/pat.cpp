@@ -40,9 +40,10 @@ struct Pat {
   std::vector<PatStep> steps;  ///< in the order of AllGather
 };
 
-/// Places are such that each step's message is a run of them: of the offsets that a rank has, only
-/// the largest may have nothing to send, and it stays the last place. `first` counts from the place
-/// that is the first one at the end; places are put in front where that keeps the largest last.
+/// PatPlaces are such that each step's message is a run of them: of the offsets that a rank has,
+/// only the largest may have nothing to send, and it stays the last place. `first` counts from the
+/// place that is the first one at the end; places are put in front where that keeps the largest
+/// last.
 Pat plan_of(int ranks) {
   int distance = 1;
   while (2 * distance < ranks) distance *= 2;
@@ -70,9 +71,9 @@ Pat plan_of(int ranks) {
 }
 
 /// Where a slice lies that rank `rank` has in a place of its scratch.
-class Places {
+class PatPlaces {
  public:
-  Places(const AlgorithmRequest& request, const Pat& plan)
+  PatPlaces(const AlgorithmRequest& request, const Pat& plan)
       : ranks_(request.ranks), channels_(request.channels), offsets_(plan.offsets) {}
   [[nodiscard]] int scratch(int channel, int place) const { return channel * ranks_ + place; }
   [[nodiscard]] int user(int rank, int channel, int place) const {
@@ -97,7 +98,7 @@ void for_each_lane(const AlgorithmRequest& request, Visit visit) {
 }
 
 void all_gather(ProgramBuilder& p, const AlgorithmRequest& request, const Pat& plan) {
-  const Places at(request, plan);
+  const PatPlaces at(request, plan);
   for_each_lane(request, [&](int rank, int channel) {
     (void)p.chunk(rank, Buffer::Output, at.user(rank, channel, at.own()))
         .copy(rank, Buffer::Scratch, at.scratch(channel, at.own()), {.channel = channel});
@@ -116,7 +117,7 @@ void all_gather(ProgramBuilder& p, const AlgorithmRequest& request, const Pat& p
 }
 
 void reduce_scatter(ProgramBuilder& p, const AlgorithmRequest& request, const Pat& plan) {
-  const Places at(request, plan);
+  const PatPlaces at(request, plan);
   for_each_lane(request, [&](int rank, int channel) {
     for (int place = 0; place < request.ranks; ++place) {
       (void)p.chunk(rank, Buffer::Input, at.user(rank, channel, place))

@@ -10,12 +10,11 @@
 #include "collectives/algorithms/outlines.hpp"
 #include "collectives/algorithms/ring_steps.hpp"
 #include "collectives/compiler/wait_reducer.hpp"
+#include "core/index.hpp"
 
 namespace cclgym::algorithms {
 
 namespace {
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 // A step on a run of chunks inside a server.
 struct RunStep {

@@ -5,8 +5,6 @@
 #include "experiments/report/report_sample.hpp"
 #include "experiments/summary/measured_speedup.hpp"
 #include "experiments/summary/table.hpp"
-#include "experiments/sweep/measured_speedup_options.hpp"
-#include "support/catch.hpp"
 
 namespace cclgym {
 namespace {
