@@ -1,4 +1,4 @@
-// The message of the UserError that a call throws: for tests that compare it as a whole.
+// The message of the UserError that a call throws, for tests that compare the whole message.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// docs/fabrics.md against the records that the loader reads by, and the facts of the fabrics.
-// With CCLGYM_UPDATE_DOCS=1 in the environment, the test writes what is generated into the page.
+// Compares docs/fabrics.md with the option records of the loader and the facts of the fabrics. With
+// CCLGYM_UPDATE_DOCS=1 in the environment, the test writes the generated parts of the page.
 #include <cstdlib>
 #include <fstream>
 #include <sstream>

@@ -228,7 +228,7 @@ TEST_CASE("fabric file: the shipped example") {
   CHECK(fabric->gpu_model() == "V100");
   CHECK(fabric->ranks() == 8);
   CHECK(fabric->route(0, 3, 0).size() == 1);
-  // Over the bridge, through no other GPU.
+  // Across the bridge, through no other GPU.
   CHECK(fabric->route(0, 7, 0).size() == 3);
 }
 
