@@ -11,7 +11,7 @@ namespace cclgym {
 
 namespace {
 
-int describe(const std::vector<std::string>& args) {
+int run_describe(const std::vector<std::string>& args) {
   ArgumentReader reader(describe_command());
   reader.positional("WHAT", "what to describe: fabric")
       .positional("NAME", "a fabric's name (cclgym list fabrics) or a .yaml file");
@@ -49,7 +49,7 @@ const Command& describe_command() {
           "  cclgym describe fabric frontier --nodes 256 --nic-binding "
           "single_nic\n"
           "  cclgym describe fabric my-fabric.yaml\n",
-      .run = describe};
+      .run = run_describe};
   return command;
 }
 

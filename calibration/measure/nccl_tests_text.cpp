@@ -47,9 +47,9 @@ struct Columns {
   std::size_t count = 0;
 };
 
-class Reader {
+class NcclTestsReader {
  public:
-  Reader(const std::string& file, const MeasuredFileContext& context)
+  NcclTestsReader(const std::string& file, const MeasuredFileContext& context)
       : file_(file), context_(context) {}
 
   void line(std::string_view text, std::size_t number) {
@@ -240,7 +240,7 @@ class Reader {
 
 std::vector<Measurement> read_nccl_tests_text(std::string_view text, const std::string& file,
                                               const MeasuredFileContext& context) {
-  Reader reader(file, context);
+  NcclTestsReader reader(file, context);
   std::size_t number = 0;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());

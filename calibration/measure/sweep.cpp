@@ -19,7 +19,7 @@ namespace cclgym {
 
 namespace {
 
-constexpr std::size_t kLargestFile = std::size_t{1} << 32;
+constexpr std::size_t kLargestSweepFile = std::size_t{1} << 32;
 
 // No field is quoted, and a field is what others said: a separator or a control character there
 // must not break the row.
@@ -99,7 +99,7 @@ class SweepFile {
  private:
   // Nothing is cut off before all of the file was seen to be a sweep's.
   void read(const SweepPlan& plan, bool fresh) {
-    const std::string text = read_text_file(path_, kLargestFile);
+    const std::string text = read_text_file(path_, kLargestSweepFile);
     if (fresh) {
       check_any_sweep(text, plan);
       file_.truncate(0);
