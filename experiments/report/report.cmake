@@ -1,5 +1,5 @@
-# The report's page, styles and scripts go into the binary, and Chart.js (MIT licence) with them. It
-# comes from Debian's libjs-chart.js; 3.9.1 is in Debian 12, 13 and Ubuntu 24.04.
+# The binary contains the report's page, styles and scripts, and Chart.js (MIT licence) from Debian's
+# libjs-chart.js; Debian 12, 13 and Ubuntu 24.04 have version 3.9.1.
 find_package(nlohmann_json REQUIRED)
 find_file(CCLGYM_CHART_JS chart.min.js
   PATHS /usr/share/javascript/chart.js NO_DEFAULT_PATH

@@ -11,7 +11,7 @@ std::shared_ptr<const Fabric> build_abci_v(const FabricParameters& parameters) {
   return build_infiniband_cluster("abci-v",
                                   {.gpu_model = "V100",
                                    .gpus = 4,
-                                   .pairs = all_pairs(4, 2),  // six NVLinks a GPU
+                                   .pairs = all_pairs(4, 2),  // six NVLinks per GPU
                                    .nics = 2,
                                    .nic_Bps = 12.5e9,  // EDR InfiniBand
                                    .gpus_a_pcie_switch = 2,

@@ -27,7 +27,7 @@ bool contains(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
-// A folder of its own for each test, removed at its end.
+// A temporary folder per test, removed at its end.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
