@@ -201,8 +201,8 @@ class Reader {
     const std::vector<NodeId> to = nodes(item, "to");
     if (from.size() != to.size() && from.size() != 1 && to.size() != 1) {
       throw UserError(item.location(),
-                      fmt::format("a link leads from {} nodes to {}; expected as many, or one at "
-                                  "one end",
+                      fmt::format("a link joins {} nodes to {}; expected equal numbers, or one "
+                                  "node at one end",
                                   from.size(), to.size()));
     }
     for (std::size_t k = 0; k < std::max(from.size(), to.size()); ++k) {

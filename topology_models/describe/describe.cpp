@@ -73,8 +73,8 @@ std::string nodes_text(const Fabric& fabric) {
     const auto computing =
         std::count_if(all.begin(), all.end(), [](const Node* node) { return node->computes; });
     if (computing > 0) {
-      names += computing == std::ssize(all) ? ", copying and adding"
-                                            : fmt::format(", {} copying and adding", computing);
+      names += computing == std::ssize(all) ? ", copy and reduce"
+                                            : fmt::format(", {} copy and reduce", computing);
     }
     rows.push_back({std::string(to_string(kind)), std::to_string(all.size()), names});
   }
@@ -146,11 +146,11 @@ std::string metrics_text(const FabricMetrics& metrics) {
       {"inverse bisection", computed_text(metrics.inverse_bisection, rounds),
        "b_l of AllGather in SCCL"},
       {"bisection", computed_text(metrics.bisection_Bps, short_rate),
-       "one direction, least over all halvings"}};
+       "one direction, minimum over all halvings"}};
   if (metrics.switch_hops.value != 0) {
     const auto hops = [](int number) { return plural(static_cast<std::size_t>(number), "hop"); };
     rows.push_back({"network diameter", computed_text(metrics.switch_hops, hops),
-                    "network switch to network switch, of those with NICs"});
+                    "between network switches with NICs"});
   }
   return "\nMetrics\n" + table(rows);
 }

@@ -123,8 +123,7 @@ Computed<double> bisection_Bps(const Fabric& fabric) {
   const int gpus = fabric.ranks();
   if (gpus == 1) return {std::nullopt, "one GPU has no halves"};
   if (gpus > kBisectionGpus) {
-    return {std::nullopt,
-            fmt::format("only up to {} GPUs, and these are {}", kBisectionGpus, gpus)};
+    return {std::nullopt, fmt::format("more than {} GPUs ({})", kBisectionGpus, gpus)};
   }
   const Computed<std::int64_t> unit = CutNetwork::unit_Bps(fabric);
   if (!unit.value) return {std::nullopt, unit.why_not};

@@ -90,7 +90,7 @@ TEST_CASE("metrics: ndv4, where NICs and switches carry data but are no steps") 
   CHECK(four.diameter.value == 1);
   CHECK(four.inverse_bisection.value == Rational(24, 8 * 24));
   CHECK_FALSE(four.bisection_Bps.value);
-  CHECK(four.bisection_Bps.why_not == "only up to 16 GPUs, and these are 32");
+  CHECK(four.bisection_Bps.why_not == "more than 16 GPUs (32)");
   const auto start = std::chrono::steady_clock::now();
   const FabricMetrics two = fabric_metrics(*fabric_of("ndv4", 2));
   CHECK(two.bisection_Bps.value == 8 * 24e9);
@@ -185,7 +185,7 @@ TEST_CASE("metrics of fabrics too large to compute say so at once") {
   const FabricMetrics metrics = fabric_metrics(*fabric_of("ring", 1, 4096));
   CHECK(metrics.diameter.value == 2048);
   CHECK(metrics.inverse_bisection.why_not == "4096 GPUs and 8192 links are too many");
-  CHECK(metrics.bisection_Bps.why_not == "only up to 16 GPUs, and these are 4096");
+  CHECK(metrics.bisection_Bps.why_not == "more than 16 GPUs (4096)");
   CHECK(fabric_metrics(*fabric_of("ring", 1, 65536)).diameter.why_not ==
         "65536 GPUs and 131072 links are too many");
 }
