@@ -1,4 +1,4 @@
-// The ring's program (ring.cpp) as the compiler makes it: one block a rank and channel.
+// Outline of the compiled ring program (ring.cpp): one block per rank and channel.
 #include <numeric>
 #include <vector>
 

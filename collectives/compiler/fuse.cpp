@@ -43,10 +43,10 @@ struct Candidate {
   std::int32_t receive;  ///< operation
   std::int32_t send;     ///< operation
   std::int32_t incoming;
-  std::int32_t outgoing;  ///< connections
+  std::int32_t outgoing;  ///< connection
 };
 
-/// How much passes from one connection to another.
+/// Number of chunks that pass from one connection to another.
 struct Traffic {
   std::int32_t incoming;
   std::int32_t outgoing;
@@ -74,7 +74,7 @@ std::vector<Traffic> traffic_between(const std::vector<Candidate>& candidates,
   return result;
 }
 
-/// By operation: does anybody but `sent_by` need what it wrote?
+/// By operation: true if an operation other than `sent_by` needs its result.
 std::vector<bool> needed_locally(const Program& program, const ChunkDag& dag,
                                  const std::vector<std::int32_t>& sent_by) {
   std::vector<bool> needed(program.operations.size(), false);
@@ -184,7 +184,7 @@ Fusion fuse(const Program& program, const ChunkDag& dag, const Schedule& schedul
   }
   for (const Candidate& candidate : candidates) {
     if (next[at(candidate.incoming)] != candidate.outgoing) continue;
-    if (fusion.sent_by[at(candidate.receive)] != kNoRun) continue;  // sent twice to one rank
+    if (fusion.sent_by[at(candidate.receive)] != kNoRun) continue;  // sent to one rank twice
     fusion.sent_by[at(candidate.receive)] = candidate.send;
     fusion.received_from[at(candidate.send)] = candidate.receive;
   }

@@ -1,5 +1,5 @@
-# The binary contains the report's page, styles and scripts, and Chart.js (MIT licence) from Debian's
-# libjs-chart.js; Debian 12, 13 and Ubuntu 24.04 have version 3.9.1.
+# Embeds the report's page, styles and scripts in the binary, together with Chart.js (MIT licence).
+# Chart.js is Debian's libjs-chart.js; 3.9.1 is in Debian 12, 13 and Ubuntu 24.04.
 find_package(nlohmann_json REQUIRED)
 find_file(CCLGYM_CHART_JS chart.min.js
   PATHS /usr/share/javascript/chart.js NO_DEFAULT_PATH

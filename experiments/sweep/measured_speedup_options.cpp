@@ -7,7 +7,9 @@ const std::vector<OptionSpec>& measured_speedup_options() {
       {.name = "of",
        .description = "measured configuration (column config) whose speedup is shown",
        .required = true},
-      {.name = "over", .description = "measured configuration that it is over", .required = true}};
+      {.name = "over",
+       .description = "measured configuration that the speedup is over",
+       .required = true}};
   return specs;
 }
 

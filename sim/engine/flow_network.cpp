@@ -8,7 +8,7 @@ namespace cclgym {
 
 namespace {
 
-// To gather flows in vain costs as much as to solve around one of them.
+// Gathering flows in vain costs as much as solving around one of them.
 constexpr std::uint8_t kStaysWide = 200;
 
 }  // namespace
@@ -46,12 +46,12 @@ void FlowNetwork::load(const TransferGraph& graph) {
 }
 
 void FlowNetwork::find_limiting_links() {
-  // Flows may pass links in other ways than on the routes; loads are not compared.
+  // Flows may cross links outside their routes; loads are not compared.
   if (graph_->adaptive() || graph_->loaded()) {
     limiting_begin_.clear();
     return;
   }
-  // The links that all routes over a link pass, too, and that are no faster: a few are enough.
+  // Links that all routes over a link also cross and that are not faster: a few are enough.
   struct Stricter {
     std::array<std::int32_t, 4> links{};
     std::size_t count = 0;
@@ -213,7 +213,7 @@ const std::vector<FlowSlotId>& FlowNetwork::settle() {
   return touched_;
 }
 
-// To a flow that has no new rate yet, and that no link constrains.
+// For flows that no link constrains and that have no new rate yet.
 void FlowNetwork::give_bound(FlowSlotId slot) {
   FlowSlot& flow = slots_[slot];
   if (flow.mark != epoch_) {
@@ -233,7 +233,7 @@ void FlowNetwork::visit_dirty(std::int32_t id) {
     solve_component(id);
     return;
   }
-  // It constrains its flows no longer; each of them may still be constrained elsewhere.
+  // It no longer constrains its flows; each of them may still be constrained elsewhere.
   for (std::int32_t on = link(id).first_hop; on != kNone; on = hop(on).next) {
     const FlowSlotId slot = hop(on).slot;
     FlowSlot& flow = slots_[slot];
@@ -300,7 +300,8 @@ void FlowNetwork::solve_component(std::int32_t start) {
   }
 }
 
-// `first_flow`: those from here on in touched_ and all of component_ were gathered in vain.
+// `first_flow`: the flows from this index on in touched_, and all of component_, were gathered in
+// vain.
 void FlowNetwork::leave_wide(std::int32_t start, std::size_t first_flow) {
   for (const std::int32_t id : component_) {
     link(id).mark = epoch_ - 1;
@@ -330,8 +331,8 @@ bool FlowNetwork::fill_single_link(std::span<const FlowSlotId> flows) {
 }
 
 void FlowNetwork::fill() {
-  // The link with the least fair share is the next bottleneck. Shares only grow while flows are
-  // given their rates, so an entry that is out of date is too low: it is put back when it comes up.
+  // The link with the smallest fair share is the next bottleneck. Shares only grow while flows get
+  // their rates, so an outdated entry is too low: it is reinserted when it is popped.
   heap_.clear();
   for (const std::int32_t id : component_) {
     if (link(id).open > 0) {
@@ -358,7 +359,7 @@ void FlowNetwork::fill() {
 }
 
 void FlowNetwork::fill_link(std::int32_t id, double share_Bps) {
-  // Flows that cannot use their share leave more to the others: those first, then look again.
+  // Flows that cannot use their share leave more to the others: serve them first, then look again.
   bool bounded = false;
   for (std::int32_t on = link(id).first_hop; on != kNone; on = hop(on).next) {
     const FlowSlot& flow = slots_[hop(on).slot];

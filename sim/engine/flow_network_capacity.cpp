@@ -1,4 +1,4 @@
-// Links whose capacity changes while flows are on them.
+// Links whose capacity changes while flows use them.
 #include <algorithm>
 #include <numeric>
 

@@ -23,7 +23,7 @@ void DependencyTracker::load(std::shared_ptr<const TransferGraph> graph) {
     missing_first_[at(node)] = graph_->dependencies(node);
     if (node < first_background_ && graph_->repeat(node) == TransferGraph::kForever) {
       throw std::logic_error(
-          fmt::format("transfer graph: node {} fires for ever, but is no background", node));
+          fmt::format("transfer graph: node {} fires forever, but is not a background node", node));
     }
   }
   if (folded_) {
@@ -74,7 +74,7 @@ void DependencyTracker::throw_stalled() const {
   constexpr std::size_t kNamed = 8;
   std::vector<TransferId> waiting;
   for (TransferId node = 0; node < first_background_; ++node) {
-    // In a plain graph a node that waits for nothing has been done by now.
+    // In a plain graph all nodes without dependencies are done by now.
     if (folded_ ? fired_[at(node)] < graph_->repeat(node) : missing_[at(node)] > 0) {
       waiting.push_back(node);
     }
@@ -87,7 +87,7 @@ void DependencyTracker::throw_stalled() const {
     names += ", ...";
   }
   const std::string message =
-      fmt::format("the transfer graph stalled: {} of {} nodes wait for ever (nodes {})",
+      fmt::format("the transfer graph stalled: {} of {} nodes wait forever (nodes {})",
                   waiting.size(), first_background_, names);
   throw GraphStalled(message, std::move(waiting));
 }

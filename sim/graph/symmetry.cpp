@@ -113,13 +113,13 @@ class Refinement {
     }
   }
 
-  // One round: sums of hashes do not depend on the order in which alike things are met.
+  // One round: sums of hashes do not depend on the order of their terms.
   void refine() {
     before_ = colour_;
     for (const TransferId id : order_) {
       std::uint64_t sum = 0;
       for (const auto& [source, lag] : incoming(id)) {
-        // Along edges without a lag, colours of this round: a chain takes one round.
+        // Edges without a lag use the colours of this round: a chain takes one round.
         const std::uint64_t colour = lag == 0 ? colour_[at(source)] : before_[at(source)];
         sum += mixed(mixed(3, colour), static_cast<std::uint64_t>(static_cast<std::uint32_t>(lag)));
       }
@@ -156,7 +156,7 @@ class Refinement {
     }
   }
 
-  // Is it equitable?
+  // True if the partition is equitable.
   [[nodiscard]] bool holds(const GraphSymmetry& found) const {
     using Pairs = std::vector<std::pair<std::int32_t, std::int32_t>>;
     const auto waits = [&](TransferId id) {

@@ -13,32 +13,32 @@ namespace {
 
 struct TunerKind {
   TunerInfo info;
-  std::string_view prefix;  // what stands before ':'
-  /// `argument` is what follows ':'.
+  std::string_view prefix;  // text before ':'
+  /// `argument` is the text after ':'.
   std::function<std::unique_ptr<const Tuner>(std::string_view argument, const TunerSite& site)>
       make;
 };
 
 const std::vector<TunerKind>& kinds() {
   static const std::vector<TunerKind> all = {
-      {{"dispatch:FILE", "what a table of size ranges says (cclgym tune-dispatch makes one)"},
+      {{"dispatch:FILE", "a table of size ranges (cclgym tune-dispatch makes one)"},
        "dispatch",
        make_dispatch_tuner},
       {{"nccl-default:VERSION",
-        "what a release of NCCL (2.8.4, 2.18 or newer; without :VERSION the newest) would choose"},
+        "default choice of an NCCL release (2.8.4, 2.18 or newer; without :VERSION the newest)"},
        "nccl-default",
        [](std::string_view version, const TunerSite& site) {
          return make_nccl_default_tuner(version, site);
        }},
       {{"openmpi-default:VERSION",
-        "what OpenMPI (4.1 or 5.0, which choose alike; also without :VERSION) would choose"},
+        "default choice of OpenMPI (4.1 and 5.0 choose the same; :VERSION is optional)"},
        "openmpi-default",
        make_openmpi_default_tuner},
   };
   return all;
 }
 
-// "dispatch" of "dispatch:table.yaml".
+// "dispatch" for "dispatch:table.yaml".
 std::string_view prefix_of(std::string_view name) { return name.substr(0, name.find(':')); }
 
 }  // namespace
