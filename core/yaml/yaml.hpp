@@ -41,9 +41,10 @@ class YamlValue {
   [[nodiscard]] SourceLocation location() const;
 
   // Each throws UserError at the value's place if the value is of another kind.
-  [[nodiscard]] const std::string& as_text() const;             ///< text of a scalar
-  [[nodiscard]] const std::vector<YamlValue>& items() const;    ///< items of a sequence
-  [[nodiscard]] const std::vector<YamlEntry>& entries() const;  ///< of a mapping, in file order
+  [[nodiscard]] const std::string& as_text() const;           ///< text of a scalar
+  [[nodiscard]] const std::vector<YamlValue>& items() const;  ///< items of a sequence
+  [[nodiscard]] const std::vector<YamlEntry>& entries()
+      const;  ///< entries of a mapping, in file order
   /// The value under `key` of a mapping; nullptr if there is none.
   [[nodiscard]] const YamlValue* find(std::string_view key) const;
 

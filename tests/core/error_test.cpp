@@ -1,6 +1,6 @@
 #include "core/error.hpp"
 
-#include <iomanip>  // whose std::quoted must not be taken for ours
+#include <iomanip>  // its std::quoted must not be chosen instead of cclgym's
 
 #include "support/catch.hpp"
 

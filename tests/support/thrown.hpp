@@ -7,7 +7,8 @@
 
 namespace cclgym {
 
-/// what() of the UserError; "(nothing thrown)" if there is none. Other exceptions pass through.
+/// Returns what() of the UserError; "(nothing thrown)" if there is none. Other exceptions
+/// propagate.
 template <typename Call>
 std::string thrown(Call call) {
   try {
