@@ -1,4 +1,4 @@
-// A hash that is the same on every machine and in every version: it goes into results files.
+// A hash that is the same on every machine and in every version, for results files.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,10 @@
 
 namespace cclgym {
 
-/// FNV-1a, 64 bits (Fowler, Noll, Vo). Tells accidental differences apart; not for security.
+/// FNV-1a, 64 bits (Fowler, Noll, Vo). Detects accidental differences; not for security.
 class TextHash {
  public:
-  /// Takes in a text and its length, so that ("ab", "c") and ("a", "bc") differ.
+  /// Adds a text and its length, so that ("ab", "c") and ("a", "bc") differ.
   void add(std::string_view text) {
     for (const char c : text) add_byte(static_cast<unsigned char>(c));
     for (std::uint64_t length = text.size(), i = 0; i < 8; ++i, length >>= 8U) {

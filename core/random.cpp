@@ -23,8 +23,8 @@ Random::Random(std::uint64_t seed) {
 }
 
 Random Random::stream(std::uint64_t seed, std::initializer_list<std::uint64_t> keys) {
-  // Absorb the keys one by one, then their number, so that {0} and {0, 0} differ. The rotation and
-  // the factor keep the seed and the keys from cancelling each other where they are equal.
+  // Absorb the keys one by one, then their number, so that {0} and {0, 0} differ. Without the
+  // rotation and the factor, equal seeds and keys would cancel each other.
   std::uint64_t hash = mix(seed + kGolden);
   for (const std::uint64_t key : keys) hash = mix(std::rotl(hash, 23) * 5 + mix(key + kGolden));
   return Random(mix(hash + keys.size() + 1));
@@ -54,7 +54,7 @@ std::int64_t Random::integer(std::int64_t low, std::int64_t high) {
   const std::uint64_t base = static_cast<std::uint64_t>(low);
   const std::uint64_t span = static_cast<std::uint64_t>(high) - base + 1;
   if (span == 0) return static_cast<std::int64_t>((*this)());  // all 2^64 values
-  // Drop the last, incomplete copy of the span at the low end: 2^64 mod span values.
+  // Drop the incomplete copy of the span at the low end: 2^64 mod span values.
   const std::uint64_t incomplete = (0 - span) % span;
   std::uint64_t bits = (*this)();
   while (bits < incomplete) bits = (*this)();

@@ -34,7 +34,7 @@ FabricModel ndv4_model() {
                    bandwidth_option("25 GB/s"), latency_option("0.35us"), nic_binding_option(),
                    oversubscription_option("1"), servers_per_leaf_option(20), sharp_option()},
        .facts = {nvlink_fact(3),
-                 {"12 NVLinks a GPU to 6 NVSwitches; two GPUs and two HDR NICs (200 Gb/s) share "
+                 {"12 NVLinks per GPU to 6 NVSwitches; two GPUs and two HDR NICs (200 Gb/s) share "
                   "a PCIe switch",
                   "MSCCLang section 7"},
                  pcie_fact(4),
