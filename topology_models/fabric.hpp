@@ -2,6 +2,7 @@
 // and the route that each channel's traffic takes from one rank to another.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -19,6 +20,8 @@ enum class NodeKind : std::uint8_t { Gpu, NvSwitch, PcieSwitch, Nic, NetworkSwit
 /// NvLink: between GPUs, and between GPUs and NVSwitches; AMD's xGMI between GPUs counts as such.
 /// Network: between a NIC and a network switch, and between network switches.
 enum class LinkKind : std::uint8_t { NvLink, Pcie, Network, Generic };
+inline constexpr std::array<LinkKind, 4> kLinkKinds{LinkKind::NvLink, LinkKind::Pcie,
+                                                    LinkKind::Network, LinkKind::Generic};
 
 /// Choice of path through a dragonfly; other networks have only one path.
 enum class Routing : std::uint8_t {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
-#include <stdexcept>
 #include <unordered_map>
 #include <utility>
 
@@ -36,13 +35,6 @@ std::vector<std::string> link_kind_names() {
   return enum_names({LinkKind::NvLink, LinkKind::Pcie, LinkKind::Network, LinkKind::Generic});
 }
 
-const OptionSpec& named(const std::vector<OptionSpec>& specs, std::string_view name) {
-  for (const OptionSpec& spec : specs) {
-    if (spec.name == name) return spec;
-  }
-  throw std::logic_error(fmt::format("no record is called '{}'", name));
-}
-
 // One item of `nodes` or `links` with its records.
 class Item {
  public:
@@ -56,7 +48,9 @@ class Item {
     const YamlValue* value = value_.find(key);
     return value != nullptr && !value->is_null();
   }
-  [[nodiscard]] const OptionSpec& spec(std::string_view key) const { return named(specs_, key); }
+  [[nodiscard]] const OptionSpec& spec(std::string_view key) const {
+    return find_option(specs_, key);
+  }
   [[nodiscard]] YamlValue value(std::string_view key) const {
     return option_value(value_, spec(key));
   }

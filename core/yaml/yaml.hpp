@@ -78,12 +78,14 @@ struct YamlLimits {
 /// Reads and parses a file. Throws UserError, also if the file does not exist or cannot be read.
 [[nodiscard]] YamlValue load_yaml_file(const std::string& path, const YamlLimits& limits = {});
 
-/// Throws UserError unless the value is a mapping that has all required keys of `specs` and no
-/// other keys (the message suggests the nearest one). `what` names the mapping: "experiment", "link
-/// 3".
+/// Throws UserError unless the value is a mapping that has all required keys of `specs`, none under
+/// two of its names, and no other keys (the message suggests the nearest one). `what` names the
+/// mapping: "experiment", "link 3".
 void check_keys(const YamlValue& mapping, const std::vector<OptionSpec>& specs,
                 std::string_view what);
 
+/// The value under the record's name or one of its aliases; nullptr if there is none.
+[[nodiscard]] const YamlValue* find_value(const YamlValue& mapping, const OptionSpec& spec);
 /// The value of the record's key in a mapping; if it is missing or null, the record's default
 /// (located at the mapping); null if there is none.
 [[nodiscard]] YamlValue option_value(const YamlValue& mapping, const OptionSpec& spec);
@@ -97,6 +99,8 @@ void check_keys(const YamlValue& mapping, const std::vector<OptionSpec>& specs,
 [[nodiscard]] double read_rate_Bps(const YamlValue& value, const OptionSpec& spec);
 [[nodiscard]] std::string read_text(const YamlValue& value, const OptionSpec& spec);
 [[nodiscard]] std::size_t read_choice(const YamlValue& value, const OptionSpec& spec);
+/// Reads a value with the function of the record's kind.
+[[nodiscard]] OptionValue read_option(const YamlValue& value, const OptionSpec& spec);
 
 // Lists, by the record's shape: List takes a sequence, OneOrList a sequence or a single value.
 // Empty lists are refused. Bytes and integers may be ranges ("1KiB..1GiB x2"), which are expanded.

@@ -63,6 +63,10 @@ std::size_t read_choice(const YamlValue& value, const OptionSpec& spec) {
   return read_choice(scalar(value, spec), spec, value.location());
 }
 
+OptionValue read_option(const YamlValue& value, const OptionSpec& spec) {
+  return read_option(scalar(value, spec), spec, value.location());
+}
+
 std::vector<YamlValue> read_items(const YamlValue& value, const OptionSpec& spec) {
   if (value.is_sequence()) {
     if (value.items().empty()) {

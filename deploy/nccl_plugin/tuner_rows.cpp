@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/error.hpp"
+#include "core/split.hpp"
 
 namespace cclgym {
 
@@ -29,12 +30,7 @@ std::string_view trim(std::string_view text) {
 class Fields {
  public:
   Fields(std::string_view line, SourceLocation where) : where_(std::move(where)) {
-    while (true) {
-      const std::size_t comma = line.find(',');
-      fields_.push_back(trim(line.substr(0, comma)));
-      if (comma == std::string_view::npos) break;
-      line.remove_prefix(comma + 1);
-    }
+    for (const std::string_view field : split(line, ',')) fields_.push_back(trim(field));
     if (fields_.size() < kNeededColumns || fields_.size() > kColumns.size()) {
       throw UserError(where_, std::to_string(fields_.size()) + " columns; expected " +
                                   std::to_string(kNeededColumns) + " to " +

@@ -27,9 +27,13 @@ FabricModel abci_v_model() {
            .description =
                "ABCI compute nodes (V): servers of 4 V100, 2 EDR NICs, oversubscribed fat tree",
            // 2.83: the 68 NICs of a rack share 24 links to the spine.
-           .options = {servers_option(kMostServers), gpus_per_server_option(4),
-                       bandwidth_option("25 GB/s"), latency_option("0.7us"), nic_binding_option(),
-                       oversubscription_option("2.83"), servers_per_leaf_option(34)},
+           .options = {fabric_option("nodes", {.max = kMostServers}),
+                       fabric_option("gpus_per_node", {.max = 4, .default_text = "4"}),
+                       fabric_option("bandwidth", {.default_text = "25 GB/s"}),
+                       fabric_option("latency", {.default_text = "0.7us"}),
+                       fabric_option("nic_binding"),
+                       fabric_option("oversubscription", {.default_text = "2.83"}),
+                       fabric_option("nodes_per_leaf", {.default_text = "34"})},
            .facts = {nvlink_fact(2),
                      {"4 V100 (SXM2), two NVLinks between every two, and 2 EDR NICs (100 Gb/s)",
                       "ABCI user guide, system overview (compute node V)"},

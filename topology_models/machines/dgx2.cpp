@@ -35,9 +35,13 @@ FabricModel dgx2_model() {
        .description =
            "NVIDIA DGX-2: servers of 16 V100 on two boards of NVSwitches, 8 HDR NICs, InfiniBand",
        // 0.35 us: the alpha that TE-CCL uses between a GPU and an NVSwitch (its DGX-2 topology).
-       .options = {servers_option(kMostServers), gpus_per_server_option(16),
-                   bandwidth_option("25 GB/s"), latency_option("0.35us"), nic_binding_option(),
-                   oversubscription_option("1"), servers_per_leaf_option(16)},
+       .options = {fabric_option("nodes", {.max = kMostServers}),
+                   fabric_option("gpus_per_node", {.max = 16, .default_text = "16"}),
+                   fabric_option("bandwidth", {.default_text = "25 GB/s"}),
+                   fabric_option("latency", {.default_text = "0.35us"}),
+                   fabric_option("nic_binding"),
+                   fabric_option("oversubscription", {.default_text = "1"}),
+                   fabric_option("nodes_per_leaf", {.default_text = "16"})},
        .facts = {nvlink_fact(2),
                  {"6 NVLinks per GPU to the 6 NVSwitches of its board; 8 from each NVSwitch to its "
                   "counterpart on the other board; two GPUs and one HDR NIC (200 Gb/s) share a "

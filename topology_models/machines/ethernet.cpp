@@ -46,13 +46,6 @@ std::shared_ptr<const Fabric> build_ethernet(const FabricParameters& parameters)
   return builder.build();
 }
 
-// An option of other fabrics, described for hosts.
-OptionSpec of_hosts(OptionSpec option, const char* description, const char* default_text) {
-  option.description = description;
-  option.default_text = default_text;
-  return option;
-}
-
 }  // namespace
 
 FabricModel ethernet_model() {
@@ -61,15 +54,19 @@ FabricModel ethernet_model() {
   return {
       {.name = "ethernet",
        .description = "hosts on one Ethernet switch, one port each, for MPI over TCP",
-       .options = {of_hosts(servers_option(kMostServers), "number of hosts", "4"),
-                   of_hosts(gpus_per_server_option(kMostRanks), "number of ranks on each host",
-                            "1"),
-                   of_hosts(bandwidth_option(""),
-                            "bandwidth bandwidth of a host's port, in one direction", "1 Gb/s"),
-                   of_hosts(
-                       latency_option(""),
-                       "latency latency between a host and the switch: half of that between hosts",
-                       "12.5us")},
+       .options =
+           {fabric_option(
+                "nodes",
+                {.max = kMostServers, .default_text = "4", .description = "number of hosts"}),
+            fabric_option("gpus_per_node", {.max = kMostRanks,
+                                            .default_text = "1",
+                                            .description = "number of ranks on each host"}),
+            fabric_option("bandwidth", {.default_text = "1 Gb/s",
+                                        .description = "of a host's port, in one direction"}),
+            fabric_option(
+                "latency",
+                {.default_text = "12.5us",
+                 .description = "between a host and the switch: half of that between hosts"})},
        .facts = {{"one full-duplex port of 1 Gb/s per host, on a switch that does not limit them",
                   "a choice: Gigabit Ethernet (IEEE 802.3ab)"},
                  {"25 us from host to host", "a choice; measure yours (cclgym calibrate)"},

@@ -39,9 +39,13 @@ FabricModel frontier_model() {
       {.name = "frontier",
        .description =
            "OLCF Frontier: servers of 4 MI250X (8 dies), 4 Slingshot NICs, dragonfly of 74 groups",
-       .options = {servers_option(kFrontierNetwork.servers()), gpus_per_server_option(8),
-                   bandwidth_option("50 GB/s"), latency_option("0.7us"), nic_binding_option(),
-                   groups_option(kFrontierNetwork.groups), routing_option()},
+       .options = {fabric_option("nodes", {.max = kFrontierNetwork.servers()}),
+                   fabric_option("gpus_per_node", {.max = 8, .default_text = "8"}),
+                   fabric_option("bandwidth", {.default_text = "50 GB/s"}),
+                   fabric_option("latency", {.default_text = "0.7us"}),
+                   fabric_option("nic_binding"),
+                   fabric_option("groups", {.max = kFrontierNetwork.groups}),
+                   fabric_option("routing")},
        .facts = with_slingshot_facts(
            {{"8 dies (4 MI250X) per server: 4 units of xGMI (listed as nvlink) within a "
              "package, 1 or "

@@ -39,10 +39,14 @@ FabricInfo info(const std::string& name, const std::string& gpu, const std::stri
       .description =
           "NVIDIA HGX " + gpu + ": servers of 8 " + gpu + " on NVSwitch, 8 NDR NICs, InfiniBand",
       // 0.35 us: the alpha that TE-CCL uses between a GPU and an NVSwitch (its DGX-2 topology).
-      .options = {servers_option(kMostServers), gpus_per_server_option(8),
-                  bandwidth_option("25 GB/s"), latency_option("0.35us"), nic_binding_option(),
-                  oversubscription_option("1"), servers_per_leaf_option(32), nvls_option(),
-                  sharp_option()},
+      .options = {fabric_option("nodes", {.max = kMostServers}),
+                  fabric_option("gpus_per_node", {.max = 8, .default_text = "8"}),
+                  fabric_option("bandwidth", {.default_text = "25 GB/s"}),
+                  fabric_option("latency", {.default_text = "0.35us"}),
+                  fabric_option("nic_binding"),
+                  fabric_option("oversubscription", {.default_text = "1"}),
+                  fabric_option("nodes_per_leaf", {.default_text = "32"}), fabric_option("nvls"),
+                  fabric_option("sharp")},
       .facts = {nvlink_fact(4),
                 {"18 NVLinks per GPU to 4 NVSwitches: 450 GB/s per direction", links_source},
                 {"each GPU shares a PCIe switch with a ConnectX-7 NIC of 400 Gb/s",

@@ -30,9 +30,13 @@ FabricModel perlmutter_model() {
       {.name = "perlmutter",
        .description =
            "NERSC Perlmutter: servers of 4 A100, 4 Slingshot NICs, dragonfly of 24 groups",
-       .options = {servers_option(kPerlmutterNetwork.servers()), gpus_per_server_option(4),
-                   bandwidth_option("25 GB/s"), latency_option("0.7us"), nic_binding_option(),
-                   groups_option(kPerlmutterNetwork.groups), routing_option()},
+       .options = {fabric_option("nodes", {.max = kPerlmutterNetwork.servers()}),
+                   fabric_option("gpus_per_node", {.max = 4, .default_text = "4"}),
+                   fabric_option("bandwidth", {.default_text = "25 GB/s"}),
+                   fabric_option("latency", {.default_text = "0.7us"}),
+                   fabric_option("nic_binding"),
+                   fabric_option("groups", {.max = kPerlmutterNetwork.groups}),
+                   fabric_option("routing")},
        .facts = with_slingshot_facts(
            {nvlink_fact(3),
             {"4 NVLinks between every two of the 4 A100, one NIC of 200 Gb/s for each",

@@ -45,7 +45,8 @@ std::shared_ptr<const Fabric> build_z52(const FabricParameters& parameters) {
 FabricModel z52_model() {
   return {{.name = "z52",
            .description = "Gigabyte Z52: 8 MI50, islands of xGMI bridged by PCIe: a ring",
-           .options = {bandwidth_option("27 GB/s"), latency_option("0.7us")},
+           .options = {fabric_option("bandwidth", {.default_text = "27 GB/s"}),
+                       fabric_option("latency", {.default_text = "0.7us"})},
            .facts = {{"27 GB/s per direction over PCIe Gen4 x16", "SCCL section 5.1.2"},
                      {"xGMI (33 GB/s, listed as nvlink) is as fast as PCIe here",
                       "SCCL section 5.1.2: its bounds hold for this model"},

@@ -1,7 +1,6 @@
 // Reading and writing of a set's sources and of the rows that it was fitted to.
 #include "cost_models/parameters/parameter_set.hpp"
 
-#include "core/files/text_file.hpp"
 #include "cost_models/parameters/parameter_writer.hpp"
 #include "cost_models/parameters/shipped_sets.hpp"
 #include "cost_models/parameters/value_source.hpp"
@@ -104,14 +103,6 @@ TEST_CASE("a set that is written reads back with its sources and rows") {
       CHECK(again.sources.at(parameter) == source);
     }
   }
-}
-
-TEST_CASE("docs/cost-models.md holds the keys of fitted_to") {
-  const std::string page =
-      read_text_file(std::string(CCLGYM_SOURCE_DIR) + "/docs/cost-models.md", 1 << 20);
-  const std::string table = markdown_table(fitted_rows_options());
-  CAPTURE(table);
-  CHECK(page.find(table) != std::string::npos);
 }
 
 }  // namespace
