@@ -63,7 +63,7 @@ class Refinement {
     return route < 0 ? std::span<const std::int32_t>() : graph_.route_links(route);
   }
 
-  // Edges by target, and an order of the nodes along the edges without a lag.
+  // Sorts the edges by target, and the nodes along the edges without a lag.
   void index_edges() {
     first_incoming_.assign(nodes_ + 1, 0);
     std::vector<std::int32_t> missing(nodes_, 0);
@@ -113,7 +113,7 @@ class Refinement {
     }
   }
 
-  // One round: sums of hashes do not depend on the order in which alike things are met.
+  // One round. Sums of hashes do not depend on the order in which equal neighbours are met.
   void refine() {
     before_ = colour_;
     for (const TransferId id : order_) {
@@ -156,7 +156,7 @@ class Refinement {
     }
   }
 
-  // Is it equitable?
+  // True if the partition is equitable.
   [[nodiscard]] bool holds(const GraphSymmetry& found) const {
     using Pairs = std::vector<std::pair<std::int32_t, std::int32_t>>;
     const auto waits = [&](TransferId id) {

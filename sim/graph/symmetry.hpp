@@ -1,4 +1,4 @@
-// Which nodes and links of a transfer graph are alike: they behave the same, date by date.
+// Classes of nodes and links of a transfer graph that behave the same, date by date.
 #pragma once
 
 #include <cstdint>
