@@ -1,5 +1,5 @@
-// Who decides what an environment does next: a trained agent, a baseline, the oracle. One
-// interface, so that all are run and measured by the same loop (docs/agents.md).
+// Interface of everything that chooses an environment's next action: a trained agent, a baseline,
+// the oracle. One loop runs and measures them all (docs/agents.md).
 #pragma once
 
 #include <cstdint>
@@ -11,20 +11,19 @@
 
 namespace cclgym {
 
-/// What came of an action.
+/// Result of an action.
 struct PolicyFeedback {
   double reward = 0;
-  bool done = false;  ///< the episode ended with it
-  /// spec().info_names.size() numbers, as the step wrote them. Some of them (oracle_time_us,
-  /// regime) are hidden from whoever runs a real job: a policy that reads them says so in
-  /// reads_hidden().
+  bool done = false;  ///< true if the action ended the episode
+  /// spec().info_names.size() numbers as written by the step. Some (oracle_time_us, regime) are
+  /// hidden in a real job: a policy that reads them returns true from reads_hidden().
   std::span<const double> info;
 };
 
-/// Acts in one environment at a time, call by call:
-/// begin_episode, then act and observe by turns until the episode is done.
+/// Acts in one environment at a time, call by call: begin_episode, then act and observe in turn
+/// until the episode is done.
 ///
-/// Not thread-safe; for many environments at once, make a policy each.
+/// Not thread-safe; make one policy per environment to run several at once.
 class Policy {
  public:
   Policy() = default;
@@ -32,32 +31,32 @@ class Policy {
   Policy& operator=(const Policy&) = delete;
   virtual ~Policy() = default;
 
-  /// As tables print it: "lstm-ppo", "nccl-default:2.18", "oracle".
+  /// Name in tables: "lstm-ppo", "nccl-default:2.18", "oracle".
   [[nodiscard]] virtual std::string_view name() const = 0;
-  /// Does it use what a tuner on a real machine cannot know?
+  /// True if the policy uses information that a tuner on a real machine cannot have.
   [[nodiscard]] virtual bool reads_hidden() const { return false; }
 
-  /// A new episode of `environment` has been reset. Forgets what belongs to the last episode (an
-  /// LSTM's state); keeps what is learned from episode to episode. All that is drawn at random
-  /// until the next call depends on `seed`, and on what was learned, only.
+  /// Called after a reset of `environment`. Forgets the state of the last episode (e.g. of an LSTM)
+  /// but keeps what is learned across episodes. Random draws until the next call depend only on
+  /// `seed` and on what was learned.
   virtual void begin_episode(const Environment& environment, std::uint64_t seed) = 0;
 
   /// Chooses the next action, legal under `action_mask` and environment.conditional_mask.
-  /// `observation` and `action_mask` are what the last reset or step wrote; `action` has
+  /// `observation` and `action_mask` were written by the last reset or step; `action` has
   /// action_space.size() numbers.
   virtual void act(std::span<const float> observation, std::span<const std::uint8_t> action_mask,
                    const Environment& environment, std::span<std::int32_t> action) = 0;
 
-  /// What came of the last action.
+  /// Receives the result of the last action.
   virtual void observe(const PolicyFeedback& /*feedback*/) {}
 
-  /// In how many calls it has decided anew since it was made, if it also keeps earlier choices;
-  /// nothing: in all of them.
+  /// Number of calls with a new decision since construction, for a policy that also keeps earlier
+  /// choices; nothing if it decides every call.
   [[nodiscard]] virtual std::optional<std::uint64_t> decisions() const { return std::nullopt; }
 };
 
-/// Is `action` legal now, dimension by dimension under conditional_mask? `scratch` has the bytes of
-/// the largest dimension at least.
+/// True if `action` is legal in the current state, dimension by dimension under conditional_mask.
+/// `scratch` needs the bytes of the largest dimension.
 [[nodiscard]] bool is_legal_action(const Environment& environment,
                                    std::span<const std::uint8_t> action_mask,
                                    std::span<const std::int32_t> action,

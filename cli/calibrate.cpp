@@ -1,4 +1,4 @@
-// cclgym calibrate: real collectives, measured.
+// cclgym calibrate: measures real collectives.
 #include <algorithm>
 
 #include "calibration/backends/gpu_backends.hpp"
@@ -20,7 +20,7 @@ const std::vector<std::string>& backend_names() {
   return names;
 }
 
-// All but --timeout, which every sweep has.
+// All except --timeout, which every sweep has.
 void add_options(ArgumentReader& reader, const std::vector<OptionSpec>& specs) {
   for (const OptionSpec& spec : specs) {
     if (spec.name != "timeout") reader.option(spec, "V");
@@ -53,7 +53,7 @@ MeasurementBackend backend_of(const std::string& name, const Arguments& argument
 }
 
 int calibrate(const std::vector<std::string>& args) {
-  // Each backend has options of its own, so that its name comes first.
+  // The backend's name comes first, because each backend has options of its own.
   const std::string name = args.empty() || args.front().starts_with("-") ? "" : args.front();
   if (!name.empty() && std::ranges::find(backend_names(), name) == backend_names().end()) {
     throw UserError(unknown_name_message("backend", name, backend_names()));
@@ -61,9 +61,9 @@ int calibrate(const std::vector<std::string>& args) {
   ArgumentReader reader(calibrate_command());
   reader
       .positional("backend",
-                  "what to measure: mpi (OpenMPI on any network), nccl (NCCL on the GPUs that are "
-                  "there), cuda (one GPU); `calibrate BACKEND --help` has its options")
-      .output("out,o", "FILE", "the rows, in CSV; a file that has some of them is gone on with");
+                  "backend: mpi (OpenMPI on any network), nccl (NCCL on the GPUs of this "
+                  "machine), cuda (one GPU); `calibrate BACKEND --help` lists its options")
+      .output("out,o", "FILE", "CSV file for the rows; an incomplete one is continued");
   add_backend_options(reader, name);
   add_sweep_options(reader);
   const auto arguments = reader.read(args);
@@ -93,15 +93,15 @@ const Command& calibrate_command() {
       .examples =
           "  cclgym calibrate mpi --launch \"mpirun -n 4\" --sizes \"64B..4MiB x4\" -o "
           "measured.csv\n"
-          "      every algorithm of OpenMPI, whole and in segments, and its own choice\n"
+          "      every algorithm of OpenMPI, with and without segments, and its own choice\n"
           "  cclgym calibrate mpi --launch \"scripts/netlab mpirun\" --system netlab -o "
           "netlab.csv\n"
           "      between hosts that are network namespaces, with links of a known rate\n"
           "  cclgym calibrate nccl -o nccl.csv\n"
           "      NCCL's algorithms, protocols and channels over all GPUs of this machine\n"
           "  cclgym calibrate cuda -o gpu.csv\n"
-          "      what one GPU can tell: launches, steps, rates of thread blocks\n"
-          "  (the same command goes on with a sweep that was stopped or killed)",
+          "      the parameters of a single GPU: launches, steps, rates of thread blocks\n"
+          "  (the same command continues a sweep that was stopped or killed)",
       .run = calibrate};
   return command;
 }

@@ -1,4 +1,4 @@
-// cclgym compare: every measured row, simulated, and how far off that is.
+// cclgym compare: simulates every measured row and prints the errors.
 #include "calibration/compare/compare.hpp"
 
 #include <filesystem>
@@ -19,7 +19,7 @@ namespace {
 
 const OptionSpec kWorst{.name = "worst",
                         .kind = OptionKind::Integer,
-                        .description = "cells to list that are furthest off",
+                        .description = "number of worst cells to list",
                         .min = 0,
                         .max = 100'000,
                         .default_text = "15"};
@@ -41,7 +41,7 @@ int compare_rows(const std::vector<std::string>& args) {
           .option("cost-model", "MODEL",
                   "simulate all systems with it, a shipped set or a .yaml file [default: the set "
                   "of each system]")
-          .option("out,o", "DIR", "write compare.csv and compare.html there")
+          .option("out,o", "DIR", "folder for compare.csv and compare.html")
           .option(kWorst, "N")
           .option(jobs_option(), "N")
           .flag("quiet", "no progress on standard error")
@@ -93,18 +93,18 @@ int compare_rows(const std::vector<std::string>& args) {
 const Command& compare_command() {
   static const Command command{
       .name = "compare",
-      .summary = "Simulates measured runs and says how far off that is",
+      .summary = "Simulates measured runs and prints the errors",
       .usage = "--measured FILE [options]",
       .examples =
           "  cclgym compare --measured nccl_measured.csv -o comparison\n"
-          "      every row on the fabric and with the parameter set that its system stands for, "
-          "as\n"
-          "      NCCL of its release would choose; tables here, plots in comparison/compare.html,\n"
-          "      rows that the set was fitted to apart from those that it has not seen\n"
+          "      every row on the fabric and with the parameter set of its system, configured as "
+          "by\n"
+          "      its release of NCCL; tables here, plots in comparison/compare.html,\n"
+          "      fitted and held-out rows apart\n"
           "  cclgym compare --measured nccl_measured.csv --system Polaris --max-ranks 32\n"
           "      one system, up to 32 GPUs\n"
           "  cclgym compare --measured run.txt --fabric hgx-h100 --nccl 2.21.5 --cost-model h100\n"
-          "      what all_reduce_perf printed on a server of your own",
+          "      the output of all_reduce_perf on your own node",
       .run = compare_rows};
   return command;
 }

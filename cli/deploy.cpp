@@ -1,4 +1,4 @@
-// cclgym deploy: a folder from which a job of NCCL's takes a policy, a table or other constants.
+// cclgym deploy: writes a folder that gives an NCCL job a policy, a table or other constants.
 #include <algorithm>
 #include <filesystem>
 #include <fmt/core.h>
@@ -26,11 +26,11 @@ namespace {
 
 constexpr std::size_t kMostTimesBytes = std::size_t{1} << 30;
 
-// What the command line asks for.
+// The command line's request.
 struct Deployment {
   const Arguments& arguments;
   const DeployedRelease& release;
-  std::vector<std::string> labels;  ///< of --machine; empty: all
+  std::vector<std::string> labels;  ///< values of --machine; empty: all
   std::vector<DeployedFile> files{};
   std::vector<std::string> said{};  ///< lines for the user and the README
 
@@ -54,7 +54,7 @@ std::vector<std::string> labels_of(const Arguments& arguments) {
   return labels;
 }
 
-// The machines of a run or a policy file that --machine leaves.
+// The machines of a run or a policy file that --machine selects.
 std::vector<std::shared_ptr<const TuningSetup>> chosen_setups(const ExportedPolicy& policy,
                                                               const Deployment& deployment) {
   std::vector<std::string> known = machines_of_policy(policy.file);
@@ -90,9 +90,10 @@ void add_policy(Deployment& deployment) {
     const auto nodes = static_cast<std::uint32_t>(fabric.servers());
     const auto [other, added] = sizes.emplace(std::pair(ranks, nodes), setup->fabric_label);
     if (!added) {
-      throw UserError(source + ": machines '" + other->second + "' and '" + setup->fabric_label +
-                      "' have as many ranks and nodes, by which a job tells them apart; name one "
-                      "with --machine");
+      throw UserError(
+          source + ": machines '" + other->second + "' and '" + setup->fabric_label +
+          "' have equal numbers of ranks and nodes, so a job cannot tell them apart; name one "
+          "with --machine");
     }
     const RecordedTimes times(
         times_text, arguments.has("times") ? arguments.text("times") : "times", ranks, nodes);
@@ -103,21 +104,22 @@ void add_policy(Deployment& deployment) {
     deployment.said.push_back(fmt::format(
         "{}: {} ranks on {} nodes, {} lines of CSV{}{}", setup->fabric_label, ranks, nodes,
         lines.lines,
-        lines.left_out > 0 ? fmt::format(", {} ranges that it cannot say", lines.left_out) : "",
-        times.calls() > 0 ? fmt::format("; {} recorded calls, by which {} observed ones were timed",
-                                        times.calls(), choices.recorded_calls)
-                          : ""));
+        lines.left_out > 0 ? fmt::format(", {} ranges that it cannot express", lines.left_out) : "",
+        times.calls() > 0
+            ? fmt::format("; {} recorded calls, which gave the times of {} observed ones",
+                          times.calls(), choices.recorded_calls)
+            : ""));
     const int beyond = choices_not_offered(choices, *setup, deployment.release);
     if (beyond > 0) {
       deployment.said.push_back(
-          fmt::format("{}: at {} sizes the policy's first choice is one that NCCL is not expected "
-                      "to offer there; the plugin takes the policy's next",
+          fmt::format("{}: at {} sizes NCCL is not expected to offer the policy's first choice; "
+                      "the plugin takes the policy's next one",
                       setup->fabric_label, beyond));
     }
     machines.push_back(std::move(choices.machine));
   }
   set_machines(policy.file, machines);
-  // What the plugin would not take is refused here.
+  // Refuses here what the plugin would refuse in the job.
   for (const DeployedMachine& machine : machines) {
     (void)PolicyChoices(policy.file, source, machine.ranks, machine.nodes);
   }
@@ -145,7 +147,7 @@ void add_constants(Deployment& deployment) {
                         " does not let a tuner set the constants of its model; nccl-2.28 does");
   }
   if (deployment.labels.size() != 1) {
-    throw UserError(argument_location("constants"), "is for one machine: name it with --machine");
+    throw UserError(argument_location("constants"), "is for one machine; name it with --machine");
   }
   FittedConstants fitted = fit_constants(deployment.labels.front(), deployment.release.name);
   deployment.said.insert(deployment.said.end(), fitted.said.begin(), fitted.said.end());
@@ -156,7 +158,7 @@ std::string environment_file(const Deployment& deployment, const std::string& fo
   std::string text = fmt::format(
       "{} {} for {}. In every rank's environment, before NCCL starts:\n"
       "#   . {}\n"
-      "# If the folder was moved: set CCLGYM_DEPLOYED to where it is, first.\n"
+      "# If the folder was moved: set CCLGYM_DEPLOYED to its new path first.\n"
       "CCLGYM_DEPLOYED=${{CCLGYM_DEPLOYED:-{}}}\n"
       "export NCCL_TUNER_PLUGIN=\"$CCLGYM_DEPLOYED/{}\"\n",
       kEnvironmentMark, program_version(), deployment.release.name,
@@ -167,13 +169,13 @@ std::string environment_file(const Deployment& deployment, const std::string& fo
   };
   if (deployment.has(kDeployedPolicy)) {
     set("CCLGYM_POLICY", kDeployedPolicy);
-    text += "# The same choices as a table, which people can read and edit:\n# ";
+    text += "# The same choices as a table to read and edit:\n# ";
   }
   if (deployment.has(kDeployedCsv)) set("CCLGYM_TUNER_CSV", kDeployedCsv);
   if (deployment.has(kDeployedConstants)) set("CCLGYM_TUNER_CONSTANTS", kDeployedConstants);
   if (deployment.release.profiler > 0) {
     text += fmt::format(
-        "# Times of all collectives, a file a rank:\n"
+        "# Times of all collectives, one file per rank:\n"
         "# export NCCL_PROFILER_PLUGIN=\"$CCLGYM_DEPLOYED/{}\" CCLGYM_PROFILE=times-%r.csv\n",
         kDeployedPlugin);
   }
@@ -185,14 +187,15 @@ std::string readme(const Deployment& deployment, const std::string& folder) {
       "# Choices for {}\n\nWritten by cclgym deploy {}. Two lines to add to a job:\n\n"
       "```sh\n. {}\nexport NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,TUNING   # the first time: "
       "NCCL's log says what is loaded and chosen\n```\n\n"
-      "All ranks must see the same folder: they decide for themselves, and NCCL does not check "
-      "that they\ndecide alike. NCCL_ALGO and NCCL_PROTO, if they are set, win.\n\n",
+      "All ranks must see the same folder: each rank decides by itself, and NCCL does not check "
+      "that the\nchoices agree. NCCL_ALGO and NCCL_PROTO, if they are set, win.\n\n",
       deployment.release.name, program_version(),
       shell_quoted(folder + "/" + std::string(kDeployedEnvironment)));
   for (const std::string& line : deployment.said) text += "* " + line + "\n";
   if (deployment.release.tuner == 2) {
     text +=
-        "\nNCCL 2.21 does not tell a tuner what it can do: only Ring, and Tree of AllReduce, with "
+        "\nNCCL 2.21 does not tell a tuner what it supports: only Ring, and Tree for AllReduce, "
+        "with "
         "LL or\nSimple are taken; other choices are left to NCCL.\n";
   }
   return text;
@@ -205,12 +208,12 @@ int deploy(const std::vector<std::string>& args) {
           .option("dispatch", "FILE", "a size-dispatch table instead")
           .flag("constants", "fit the constants of NCCL's own model to the machine")
           .option(release_option(), "RELEASE")
-          .option("machine", "LABEL", "of the machines, this one (or several: A,B) [default: all]")
-          .option("times", "FILE", "kernel times of a job that the policy sees as recent calls")
+          .option("machine", "LABEL", "machine to deploy for (or several: A,B) [default: all]")
+          .option("times", "FILE", "kernel times of a job, which the policy sees as recent calls")
           .option(agent_seed_option(), "N")
           .option("out,o", "DIR", "the folder to write")
-          .flag("force", "write into a folder of other things")
-          .flag("quiet", "print nothing but errors")
+          .flag("force", "write into a folder with other files")
+          .flag("quiet", "print only errors")
           .read(args);
   if (!arguments) return 0;
   for (const char* name : {"for", "out"}) {
@@ -226,7 +229,7 @@ int deploy(const std::vector<std::string>& args) {
   }
   for (const char* name : {"times", "seed"}) {
     if (arguments->has(name) && !policy) {
-      throw UserError(argument_location(name), "is for a policy: --policy is missing");
+      throw UserError(argument_location(name), "is for a policy, but --policy is missing");
     }
   }
   const std::string folder =
@@ -259,15 +262,15 @@ int deploy(const std::vector<std::string>& args) {
 const Command& deploy_command() {
   static const Command command{
       .name = "deploy",
-      .summary = "Writes a folder from which jobs of NCCL take a policy, a table or constants",
+      .summary = "Writes a folder that gives NCCL jobs a policy, a table or constants",
       .usage = "--policy P|RUN | --dispatch FILE | --constants  --for RELEASE -o DIR [options]",
       .examples =
           "  cclgym deploy --policy results/train-ndv4 --for nccl-2.30 -o deployed\n"
-          "      the plugin, the policy, the same as a table, an environment file and a README\n"
+          "      the plugin, the policy, its choices as a table, an environment file and a README\n"
           "  cclgym deploy --policy ndv4.policy --machine ndv4 --for nccl-2.28 -o deployed\n"
           "      for one of the machines that the policy has rules for\n"
           "  cclgym deploy --dispatch table.yaml --for nccl-2.24 -o deployed\n"
-          "      what tune-dispatch found\n"
+          "      the table of tune-dispatch\n"
           "  cclgym deploy --constants --machine ndv4 --for nccl-2.28 -o deployed\n"
           "      NCCL decides by its own model, with constants that fit the machine\n",
       .run = deploy};

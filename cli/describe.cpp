@@ -1,4 +1,4 @@
-// cclgym describe: what a fabric looks like.
+// cclgym describe: prints the nodes, links and metrics of a fabric.
 #include "topology_models/describe/describe.hpp"
 
 #include "cli/support/command.hpp"
@@ -11,9 +11,9 @@ namespace cclgym {
 
 namespace {
 
-int describe(const std::vector<std::string>& args) {
+int run_describe(const std::vector<std::string>& args) {
   ArgumentReader reader(describe_command());
-  reader.positional("WHAT", "what to describe: fabric")
+  reader.positional("WHAT", "kind of thing to describe: fabric")
       .positional("NAME", "a fabric's name (cclgym list fabrics) or a .yaml file");
   add_fabric_options(reader);
   const auto arguments =
@@ -45,11 +45,11 @@ const Command& describe_command() {
       .examples =
           "  cclgym describe fabric dgx1\n"
           "  cclgym describe fabric ndv4 --nodes 2 --dot ndv4.dot\n"
-          "      two servers, with a drawing for Graphviz\n"
+          "      two nodes, with a drawing for Graphviz\n"
           "  cclgym describe fabric frontier --nodes 256 --nic-binding "
           "single_nic\n"
           "  cclgym describe fabric my-fabric.yaml\n",
-      .run = describe};
+      .run = run_describe};
   return command;
 }
 

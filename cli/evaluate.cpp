@@ -1,4 +1,4 @@
-// cclgym evaluate: a trained agent and baselines side by side.
+// cclgym evaluate: compares a trained agent with baselines.
 #include <algorithm>
 #include <filesystem>
 #include <fmt/core.h>
@@ -25,7 +25,7 @@ namespace {
 OptionSpec calls_option() {
   return {.name = "calls",
           .kind = OptionKind::Integer,
-          .description = "calls of each policy and seed",
+          .description = "number of calls per policy and seed",
           .min = 1,
           .max = 1e9,
           .default_text = "one pass over the workload, or an episode"};
@@ -34,7 +34,8 @@ OptionSpec calls_option() {
 OptionSpec seeds_option() {
   return {.name = "seeds",
           .kind = OptionKind::Integer,
-          .description = "runs of each policy, with seeds 1, 2, …; of agents: those trained",
+          .description =
+              "number of runs per policy, with seeds 1, 2, …; agents use their training seeds",
           .min = 1,
           .max = 1000,
           .default_text = "3"};
@@ -58,7 +59,7 @@ std::vector<std::string> names_of(const std::string& text) {
 }
 
 EvaluatedPolicy baseline(const std::string& name) {
-  (void)make_baseline(name);  // says what is wrong before anything runs
+  (void)make_baseline(name);  // throws errors before anything runs
   EvaluatedPolicy policy{.name = name,
                          .make = [name](std::uint64_t /*seed*/) { return make_baseline(name); },
                          .tuners = {}};
@@ -66,7 +67,7 @@ EvaluatedPolicy baseline(const std::string& name) {
   return policy;
 }
 
-// The agents of a run: by themselves, and where triggers were trained, with them and without.
+// The agents of a run: alone, and if triggers were trained, with and without them.
 std::vector<EvaluatedPolicy> agents_of(const std::shared_ptr<const AgentRun>& run) {
   const auto trained = [run](std::uint64_t seed) {
     const bool own = std::ranges::find(run->seeds, seed) != run->seeds.end();
@@ -98,12 +99,12 @@ std::vector<EvaluatedPolicy> agents_of(const std::shared_ptr<const AgentRun>& ru
   return policies;
 }
 
-// Of the policies that keep choices, how often they decide.
+// How often the policies that keep choices decide.
 std::string decisions_text(const std::vector<PolicySummary>& summaries) {
   std::string text;
   for (const PolicySummary& one : summaries) {
     if (one.decisions_per_call >= 1) continue;
-    text += fmt::format("{}{} {:.3f}", text.empty() ? "decisions a call (others 1): " : ", ",
+    text += fmt::format("{}{} {:.3f}", text.empty() ? "decisions per call (others 1): " : ", ",
                         one.policy, one.decisions_per_call);
   }
   return text.empty() ? text : text + "\n";
@@ -122,7 +123,7 @@ std::vector<Part> parts_of(const TrainConfig& config) {
   return parts;
 }
 
-// Those that are compared with where none are named.
+// Baselines for the comparison if none are named.
 std::vector<std::string> baselines_of(const std::vector<Part>& parts) {
   return default_baselines(parts.front().setup->actions->profile());
 }
@@ -131,13 +132,13 @@ int evaluate(const std::vector<std::string>& args) {
   const auto arguments =
       ArgumentReader(evaluate_command())
           .positional("RUN", "folder of a training, or a file with options of CollectiveTuning-v0")
-          .option("against", "NAMES", "baselines, with commas [default: all]")
+          .option("against", "NAMES", "baselines, separated by commas [default: all]")
           .option(calls_option(), "N")
           .option(seeds_option(), "N")
           .option("out", "DIR",
-                  "folder of evaluation.csv, choices.txt and report.html [default: RUN, or "
+                  "folder for evaluation.csv, choices.txt and report.html [default: RUN, or "
                   "results/NAME]")
-          .flag("quiet", "print nothing but errors")
+          .flag("quiet", "print only errors")
           .read(args);
   if (!arguments) return 0;
   const std::string& source = arguments->text("RUN");
@@ -145,7 +146,7 @@ int evaluate(const std::vector<std::string>& args) {
   const auto add_baselines = [&](const std::vector<std::string>& names) {
     for (const std::string& name : names) policies.push_back(baseline(name));
   };
-  // A mistake here is told before anything is read.
+  // Reports a mistake here before anything is read.
   if (arguments->has("against")) add_baselines(names_of(arguments->text("against")));
 
   const std::string seeds_text = arguments->has("seeds") ? arguments->text("seeds") : "3";
@@ -214,7 +215,7 @@ int evaluate(const std::vector<std::string>& args) {
     choices += choices_text(done.back(), regimes) + "\n";
     if (quiet) continue;
     const std::vector<PolicySummary> summaries = summarize_runs(done.back().runs);
-    print_out("{}: {} policies on {}, {} calls a seed\n{}{}\n", part.label, policies.size(),
+    print_out("{}: {} policies on {}, {} calls per seed\n{}{}\n", part.label, policies.size(),
               part.setup->fabric_label, done.back().runs.front().calls, evaluation_table(summaries),
               decisions_text(summaries));
   }
@@ -243,9 +244,9 @@ const Command& evaluate_command() {
           "  cclgym evaluate results/train-ndv4\n"
           "      the agents of a training against all baselines, in its evaluation's environments\n"
           "  cclgym evaluate environment.yaml --against svm,table,nccl-default:2.28,oracle\n"
-          "      baselines alone; the file has options of CollectiveTuning-v0, e.g. fabric: ndv4\n"
+          "      baselines only; the file has options of CollectiveTuning-v0, e.g. fabric: ndv4\n"
           "  cclgym evaluate environment.yaml --against bandit,autoccl --calls 20000\n"
-          "      those that learn while they run: what their search costs counts\n",
+          "      baselines that learn while they run; the cost of their search counts\n",
       .run = evaluate};
   return command;
 }

@@ -1,5 +1,5 @@
-// cclgym export: a trained agent as a policy file or TorchScript, and as a CSV for NCCL's stock
-// tuner.
+// cclgym export: writes a trained agent as a policy file or TorchScript, and as a CSV for NCCL's
+// stock tuner.
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -25,19 +25,19 @@ constexpr std::size_t kTorchscript = 1;
 OptionSpec format_option() {
   return {.name = "format",
           .kind = OptionKind::Choice,
-          .description = "of --to",
+          .description = "format of the --to file",
           .default_text = "policy",
           .choices = {"policy", "torchscript"}};
 }
 
-// Is it the name of what a training keeps in its folder?
+// True for the name of a file that a training keeps in its folder.
 bool is_of_training(const std::string& name) {
   constexpr std::array<std::string_view, 6> kNames{"train.yaml",  "train.source",   "metrics.csv",
                                                    "report.html", "evaluation.csv", "choices.txt"};
   return name.starts_with("seed-") || std::ranges::find(kNames, name) != kNames.end();
 }
 
-// Refuses an output that is a file of the run itself.
+// Refuses an output path that is a file of the run itself.
 void check_targets(const Arguments& arguments) {
   namespace fs = std::filesystem;
   std::error_code error;
@@ -62,9 +62,9 @@ int export_agent(const std::vector<std::string>& args) {
                              .positional("RUN", "folder of a training")
                              .output("to", "FILE", "the file to write (.policy, .pt)")
                              .option(format_option(), "FORMAT")
-                             .output("csv", "FILE", "the CSV of NCCL's stock tuner to write")
+                             .output("csv", "FILE", "CSV to write for NCCL's stock tuner")
                              .option(agent_seed_option(), "N")
-                             .flag("quiet", "print nothing but errors")
+                             .flag("quiet", "print only errors")
                              .read(args);
   if (!arguments) return 0;
   if (!arguments->has("to") && !arguments->has("csv")) {
@@ -110,7 +110,7 @@ int export_agent(const std::vector<std::string>& args) {
   }
   write_text_file(arguments->text("csv"), csv);
   if (!quiet) {
-    print_out("csv       {} ({} lines; {} ranges left to NCCL, as its tuner cannot say them)\n",
+    print_out("csv       {} ({} lines; {} ranges left to NCCL, as its tuner cannot express them)\n",
               arguments->text("csv"), lines, left_out);
   }
   return 0;
@@ -130,7 +130,7 @@ const Command& export_command() {
           "  cclgym export results/train-ndv4 --format torchscript --to ndv4.pt\n"
           "      a module for torch.jit.load, with all that is in the policy file\n"
           "  cclgym export results/train-ndv4 --csv nccl_tuner.conf\n"
-          "      size ranges for NCCL's example tuner: what such a line can say\n",
+          "      size ranges for NCCL's example tuner, as far as its format allows\n",
       .run = export_agent};
   return command;
 }

@@ -1,4 +1,4 @@
-// cclgym fit: a parameter set from measured times.
+// cclgym fit: fits a parameter set to measured times.
 #include "calibration/fit/fit.hpp"
 
 #include <charconv>
@@ -22,29 +22,31 @@ namespace {
 
 const OptionSpec kEvaluations{.name = "evaluations",
                               .kind = OptionKind::Integer,
-                              .description = "simulations of all cells, at most, for one fit",
+                              .description = "max number of simulations of all cells per fit",
                               .min = 1,
                               .max = 1'000'000,
                               .default_text = "400"};
-const OptionSpec kFolds{.name = "folds",
-                        .kind = OptionKind::Integer,
-                        .description =
-                            "fits more, each without some of the numbers of ranks, which "
-                            "it is then tried on; 0: none",
-                        .min = 0,
-                        .max = 100,
-                        .default_text = "0"};
-const OptionSpec kPrior{.name = "prior",
-                        .kind = OptionKind::Real,
-                        .description =
-                            "a parameter that is so many times its start costs as much as "
-                            "a cell that is 15 % off",
-                        .min = 1.01,
-                        .max = 1e6,
-                        .default_text = "2"};
+const OptionSpec kFolds{
+    .name = "folds",
+    .kind = OptionKind::Integer,
+    .description =
+        "number of additional fits, each without some of the numbers of ranks, on "
+        "which it is then tested; 0: none",
+    .min = 0,
+    .max = 100,
+    .default_text = "0"};
+const OptionSpec kPrior{
+    .name = "prior",
+    .kind = OptionKind::Real,
+    .description =
+        "strength of the prior: a parameter this factor away from its start costs "
+        "as much as a cell that is 15 % off",
+    .min = 1.01,
+    .max = 1e6,
+    .default_text = "2"};
 const OptionSpec kSeed{.name = "seed",
                        .kind = OptionKind::Integer,
-                       .description = "of the bootstrap",
+                       .description = "seed of the bootstrap",
                        .min = 0,
                        .max = 1e15,
                        .default_text = "1"};
@@ -121,18 +123,18 @@ int fit_parameters(const std::vector<std::string>& args) {
   const auto arguments =
       reader
           .input("start", "SET",
-                 "where the fit begins, which is also its prior: a shipped set or "
+                 "start of the fit and centre of its prior: a shipped set or "
                  "a .yaml file [default: the set of the fabric's GPU]")
           .option("parameters", "NAMES",
-                  "what to fit, e.g. kernel_launch,protocols.LL.step_latency "
-                  "[default: all that the rows can tell]")
+                  "parameters to fit, e.g. kernel_launch,protocols.LL.step_latency "
+                  "[default: all that the rows determine]")
           .option("hold-out", "ranks=N,…|sizes=B,…",
-                  "leave these out of the fit and try it on them")
+                  "rows to leave out of the fit and to test it on")
           .option(kFolds, "N")
           .option(kPrior, "X")
           .option(kEvaluations, "N")
           .option(kSeed, "N")
-          .option("name", "NAME", "of the set [default: the file's]")
+          .option("name", "NAME", "name of the set [default: the file's]")
           .output("out,o", "FILE", "the parameter set to write (.yaml)")
           .option(jobs_option(), "N")
           .flag("quiet", "no progress on standard error")
@@ -141,7 +143,7 @@ int fit_parameters(const std::vector<std::string>& args) {
   check_output_file(*arguments);
   const MeasuredRows measured = measured_rows(fit_command(), *arguments);
   const MeasuredCells cells = make_cells(measured.rows, measured.filter, measured.path);
-  // One set describes one system, unless the user says that several are alike.
+  // One set describes one system, unless the user says that several are equal.
   if (measured.filter.systems.empty()) require_one_system(cells, measured.path);
   for (const RefusedRows& refused : cells.refused) {
     print_error("left out: {} rows of {}: {}\n", refused.rows, refused.system, refused.reason);
@@ -160,8 +162,8 @@ int fit_parameters(const std::vector<std::string>& args) {
   if (options.start.hockney) {
     throw UserError(argument_location("start"),
                     start == "auto"
-                        ? "there is no parameter set for this fabric's GPU; name one to "
-                          "begin with, e.g. a100"
+                        ? "there is no parameter set for this fabric's GPU; name one to start "
+                          "from, e.g. a100"
                         : "model hockney has no parameters to fit; name a parameter set");
   }
   if (arguments->has("parameters")) {
@@ -171,9 +173,9 @@ int fit_parameters(const std::vector<std::string>& args) {
   std::set<int> ranks;
   for (const MeasuredCell& cell : cells.cells) ranks.insert(cell.ranks);
   if (options.folds > 0 && ranks.size() < 2) {
-    throw UserError(
-        argument_location("folds"),
-        fmt::format("all rows are of {} ranks; folds leave numbers of ranks out", *ranks.begin()));
+    throw UserError(argument_location("folds"),
+                    fmt::format("all rows have {} ranks, but folds leave out numbers of ranks",
+                                *ranks.begin()));
   }
   for (const int held_out : options.held_out_ranks) {
     if (!ranks.contains(held_out)) {
@@ -190,8 +192,9 @@ int fit_parameters(const std::vector<std::string>& args) {
   options.threads = jobs_of(*arguments);
   if (!start_set.fitted_to) {
     print_error(
-        "set {} does not say what it was fitted to; if to nothing, say fitted_to: [] in it, "
-        "so that compare can tell which rows the fitted set has not seen\n",
+        "set {} does not state the rows it was fitted to; if there are none, add fitted_to: [] to "
+        "it, "
+        "so that compare can tell fitted from held-out rows\n",
         start_set.model.name);
   }
   FitResult result;
@@ -221,10 +224,10 @@ const Command& fit_command() {
       .examples =
           "  cclgym fit --measured nccl_measured.csv --system Alps-GH200 --start a100 \\\n"
           "      --max-ranks 256 --hold-out ranks=128,256 -o gh200.yaml\n"
-          "      fits to up to 32 GPUs, tries the set on 128 and 256, writes it\n"
+          "      fits to up to 32 GPUs, tests the set on 128 and 256, writes it\n"
           "  cclgym fit --measured run.txt --fabric hgx-h100 --nccl 2.21.5 --start h100 \\\n"
           "      --parameters kernel_launch,channel_overhead -o mine.yaml\n"
-          "      two parameters from what all_reduce_perf printed on a server of your own\n"
+          "      two parameters from the output of all_reduce_perf on your own node\n"
           "  cclgym simulate --fabric hgx-h100 --collective allreduce --size 1MiB \\\n"
           "      --cost-model mine.yaml\n"
           "      simulates with the set",

@@ -1,4 +1,4 @@
-// The program: finds the subcommand and turns what it throws into a message and an exit code.
+// The program: finds the subcommand, and turns its exceptions into a message and an exit code.
 #include <exception>
 #include <fmt/core.h>
 
@@ -35,10 +35,10 @@ std::string help() {
   }
   text +=
       "\n  cclgym COMMAND --help  explains a command, with examples\n"
-      "  cclgym --version       prints the version and what is built in\n\n"
+      "  cclgym --version       prints the version and the built-in libraries\n\n"
       "Exit codes: 0 done; 1 standard output cannot be written, or `verify` found a program "
       "wrong;\n"
-      "2 a mistake in what was given; 3 a simulation stalled; 70 a fault of cclgym itself; 130 "
+      "2 a mistake in the input; 3 a simulation stalled; 70 a fault of cclgym itself; 130 "
       "Ctrl-C\n";
   return text;
 }
@@ -98,7 +98,7 @@ int guarded_run(const std::vector<std::string>& args) noexcept {
   } catch (const std::exception& error) {
     tell("internal error: ", error.what());
   } catch (...) {
-    tell("internal error: ", "something was thrown that is no exception");
+    tell("internal error: ", "something was thrown that is not an exception");
   }
   return kInternalError;
 }
@@ -110,9 +110,9 @@ int main(int argc, char** argv) {
   cclgym::open_closed_standard_streams();
   cclgym::keep_running_without_readers();
   const int code = cclgym::guarded_run({argv + (argc > 0 ? 1 : 0), argv + argc});
-  // What could not be written (a full disk, say) must not look like success.
+  // Lost output (a full disk, say) must not look like success.
   if (!cclgym::standard_output_lost()) return code;
-  // A reader that has seen enough wants no message.
+  // A reader that closed the pipe needs no message.
   if (!cclgym::standard_output_unread()) {
     cclgym::tell("error: ", "standard output cannot be written");
   }

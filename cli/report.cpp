@@ -1,4 +1,4 @@
-// cclgym report: the table and the HTML page of a run that was made before.
+// cclgym report: makes the table and the HTML page of an earlier run.
 #include "experiments/report/report.hpp"
 
 #include <iostream>
@@ -19,7 +19,7 @@ int report(const std::vector<std::string>& args) {
   ArgumentReader reader(report_command());
   reader.positional("DIR", "folder of a run (has experiment.yaml and results.csv)")
       .output("out", "FILE", "the page to write [default: DIR/report.html]")
-      .flag("quiet", "print nothing but errors");
+      .flag("quiet", "print only errors");
   const auto arguments = reader.read(args);
   if (!arguments) return 0;
   const std::string& dir = arguments->text("DIR");
@@ -29,7 +29,7 @@ int report(const std::vector<std::string>& args) {
   const Experiment experiment = load_run_experiment(dir);
   const ResultTable results = read_run_results(experiment, dir);
   if (results.truncated) {
-    print_error("{}: the last row is cut off in the middle and left out\n", results_path(dir));
+    print_error("{}: the last row is incomplete and left out\n", results_path(dir));
   }
   const std::string page = write_report(experiment, results.rows, dir,
                                         arguments->has("out") ? arguments->text("out") : "");
@@ -49,13 +49,13 @@ int report(const std::vector<std::string>& args) {
 const Command& report_command() {
   static const Command command{
       .name = "report",
-      .summary = "Writes the table and the HTML report of a run again",
+      .summary = "Writes the table and the HTML report of an earlier run",
       .usage = "DIR [--out FILE] [--quiet]",
       .examples =
           "  cclgym report results/quickstart\n"
           "      the table here, the page in results/quickstart/report.html\n"
           "  cclgym report results/quickstart --out /tmp/quickstart.html --quiet\n"
-          "      the page elsewhere; it is complete in itself and can be sent to others",
+          "      the page elsewhere; it is self-contained and can be sent to others",
       .run = report};
   return command;
 }

@@ -1,4 +1,4 @@
-// cclgym run: a batch experiment, from its YAML file to results, table, report and timelines.
+// cclgym run: runs a batch experiment: results, table, report and timelines from its YAML file.
 #include <iostream>
 
 #include "cli/support/command.hpp"
@@ -27,11 +27,11 @@ OptionSpec engine_option() {
 int run(const std::vector<std::string>& args) {
   ArgumentReader reader(run_command());
   reader.positional("FILE", "the experiment (docs/experiments.md)")
-      .option("out", "DIR", "folder of the results [default: results/NAME]")
+      .option("out", "DIR", "folder for the results [default: results/NAME]")
       .option(engine_option(), "E")
       .option(jobs_option(), "N")
-      .flag("fresh", "start over: throw away results that are in the folder")
-      .flag("quiet", "print nothing but errors");
+      .flag("fresh", "start over: delete the results in the folder")
+      .flag("quiet", "print only errors");
   const auto arguments = reader.read(args);
   if (!arguments) return 0;
   Experiment experiment = load_experiment(arguments->text("FILE"));
@@ -44,7 +44,7 @@ int run(const std::vector<std::string>& args) {
       .folder = arguments->has("out") ? arguments->text("out") : default_run_folder(experiment),
       .jobs = jobs_of(*arguments),
       .fresh = arguments->has("fresh")};
-  // A file that is wrong must not be found out only after the work is done.
+  // Reads these files first: an error in them must not be found only after the work is done.
   const std::vector<MeasuredRow> measured = read_measured_files(experiment);
   const std::vector<PublishedRow> published = read_published_files(experiment);
   const bool quiet = arguments->has("quiet");
@@ -74,12 +74,12 @@ const Command& run_command() {
       .usage = "FILE [--out DIR] [--engine E] [--jobs N] [--fresh] [--quiet]",
       .examples =
           "  cclgym run experiments/quickstart.yaml\n"
-          "      results, report and timelines in results/quickstart; when it was stopped,\n"
-          "      the same command goes on where it was\n"
+          "      results, report and timelines in results/quickstart; if it was stopped,\n"
+          "      the same command continues it\n"
           "  cclgym run experiments/quickstart.yaml --engine flow --jobs 4 --out /tmp/q\n"
-          "      with our own engine, in four processes, into another folder\n"
+          "      with cclgym's own engine, in four processes, into another folder\n"
           "  cclgym run experiments/quickstart.yaml --fresh --quiet\n"
-          "      from the start, in silence",
+          "      from the start, without output",
       .run = run};
   return command;
 }

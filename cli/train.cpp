@@ -1,4 +1,4 @@
-// cclgym train: agents from a training file, one a seed.
+// cclgym train: trains the agents of a training file, one per seed.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -26,7 +26,7 @@ namespace {
 OptionSpec threads_option() {
   return {.name = "threads",
           .kind = OptionKind::Integer,
-          .description = "threads that work; the agents do not depend on it",
+          .description = "number of worker threads; does not change the agents",
           .min = 1,
           .max = 1024,
           .default_text = "2"};
@@ -35,7 +35,7 @@ OptionSpec threads_option() {
 OptionSpec seed_option() {
   return {.name = "seed",
           .kind = OptionKind::Integer,
-          .description = "train this one alone",
+          .description = "train only this seed",
           .min = 0,
           .max = 9e15,
           .default_text = "all of the file"};
@@ -45,8 +45,8 @@ double now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Where a training stands, on stderr: a line that is drawn over on a terminal, else a line now and
-// then.
+// Shows the progress of a training on stderr: a line that is redrawn on a terminal, otherwise an
+// occasional line.
 class TrainProgress {
  public:
   TrainProgress(const TrainConfig& config, std::uint64_t seed, bool quiet)
@@ -116,7 +116,7 @@ void print_result(const TrainConfig& config, std::uint64_t seed, const Iteration
             report.cpu_s, checkpoint_path(folder, seed));
 }
 
-// Of every environment that changes, with the agent of a seed.
+// Trains triggers for every environment that changes, with the agent of a seed.
 void train_triggers(const TrainConfig& config, const Checkpoint& state, const std::string& folder,
                     bool quiet) {
   if (config.trigger.streams == 0) return;
@@ -139,8 +139,8 @@ void train_triggers(const TrainConfig& config, const Checkpoint& state, const st
   write_text_file(trigger_path(folder, state.seed), triggers_text(triggers));
 }
 
-// The learning curves of all seeds; cclgym evaluate adds to the page. One that was made before
-// stays where nothing was trained.
+// Writes the learning curves of all seeds; cclgym evaluate adds to the page. An existing page stays
+// if nothing was trained.
 void write_page(const TrainConfig& config, const std::string& folder, bool trained, bool quiet) {
   const std::string path = folder + "/report.html";
   std::error_code error;
@@ -151,7 +151,7 @@ void write_page(const TrainConfig& config, const std::string& folder, bool train
   if (!quiet) print_out("report  {}\n", path);
 }
 
-// Removes what a training keeps of a seed, and nothing else that is in the folder.
+// Removes the files that a training keeps for a seed, and no others.
 void remove_agent(const std::string& folder, std::uint64_t seed) {
   const std::string checkpoint = checkpoint_path(folder, seed);
   const std::string own = seed_folder(folder, seed);
@@ -161,24 +161,24 @@ void remove_agent(const std::string& folder, std::uint64_t seed) {
     std::filesystem::remove(path, error);
     if (error) throw UserError(quoted(path, 200) + ": cannot be removed: " + error.message());
   }
-  std::filesystem::remove(own, error);  // unless there is more in it
+  std::filesystem::remove(own, error);  // fails if it has other files
 }
 
-// Refuses what could not be trained while nothing has been written or thrown away.
+// Refuses folders before anything is written or deleted.
 void check_folders(const TrainConfig& config, const std::vector<std::uint64_t>& seeds,
                    const std::string& folder, bool fresh) {
   std::error_code error;
   const auto place = [&](const std::string& path) {
     return std::filesystem::weakly_canonical(path, error);
   };
-  // Where relative paths refer to stands in train.source, which no other command writes.
+  // The base of relative paths is in train.source, which no other command writes.
   refuse_foreign_files(folder, {.writer = "cclgym train",
                                 .mark = "train.source",
                                 .mark_begins = "/",
                                 .others = {"train.yaml", "report.html", "experiment.yaml"}});
   if (!config.start_from.empty() && place(config.start_from) == place(folder)) {
     throw UserError(quoted(folder, 200) +
-                    ": the agents to train further are in it; expected another folder: see --out");
+                    ": has the agents to train further; choose another folder with --out");
   }
   for (const std::uint64_t seed : seeds) {
     if (!config.start_from.empty()) {
@@ -195,13 +195,13 @@ void check_folders(const TrainConfig& config, const std::vector<std::uint64_t>& 
 int train(const std::vector<std::string>& args) {
   ArgumentReader reader(train_command());
   reader.positional("FILE", "the training (docs/agents.md)")
-      .option("out", "DIR", "folder of the results [default: results/NAME]")
+      .option("out", "DIR", "folder for the results [default: results/NAME]")
       .option(seed_option(), "N")
-      .option("variant", "NAME", "train this one of the file's variants")
-      .option("from", "RUN", "train the agents of this training further")
+      .option("variant", "NAME", "train this variant of the file")
+      .option("from", "RUN", "folder of a training whose agents to train further")
       .option(threads_option(), "N")
-      .flag("fresh", "start over: throw away checkpoints that are in the folder")
-      .flag("quiet", "print nothing but errors");
+      .flag("fresh", "start over: delete the checkpoints in the folder")
+      .flag("quiet", "print only errors");
   const auto arguments = reader.read(args);
   if (!arguments) return 0;
   need_torch("train", args, "train");
@@ -226,7 +226,8 @@ int train(const std::vector<std::string>& args) {
   if (!quiet) {
     std::vector<const TuningSetup*> setups;
     const auto add = [&setups](const TrainingEnvironment& environment) {
-      if (environment.setup()) setups.push_back(environment.setup().get());  // others have none
+      if (environment.setup())
+        setups.push_back(environment.setup().get());  // other environments have none
     };
     for (const TrainingPart& part : config.parts) add(*part.environment);
     for (const EvaluationPart& part : config.evaluation) add(*part.environment);
@@ -236,7 +237,7 @@ int train(const std::vector<std::string>& args) {
   std::filesystem::create_directories(folder, error);
   if (error) throw UserError(quoted(folder, 200) + ": cannot be made: " + error.message());
   write_text_file(folder + "/train.yaml", config.text);
-  // What relative paths in it refer to.
+  // Base of relative paths in it.
   write_text_file(folder + "/train.source",
                   std::filesystem::absolute(config.file, error).lexically_normal().string());
   bool trained = false;
@@ -255,7 +256,7 @@ int train(const std::vector<std::string>& args) {
     trained = trained || last.iteration > 0;
     if (quiet) continue;
     if (last.iteration == 0) {
-      print_out("seed {}  was done: {} iterations, {}\n", seed, state.iteration,
+      print_out("seed {}  already done: {} iterations, {}\n", seed, state.iteration,
                 checkpoint_path(folder, seed));
     } else {
       print_result(config, seed, last, folder);
@@ -276,10 +277,10 @@ const Command& train_command() {
           "[--quiet]",
       .examples =
           "  cclgym train experiments/train-ndv4.yaml\n"
-          "      an agent a seed, in results/train-ndv4; when it was stopped, the same command\n"
-          "      goes on where it was, and ends with the same weights\n"
+          "      one agent per seed, in results/train-ndv4; if it was stopped, the same command\n"
+          "      continues it and ends with the same weights\n"
           "  cclgym train experiments/train-ndv4.yaml --seed 1 --out /tmp/t --fresh\n"
-          "      one of them, into another folder, from the start",
+          "      only one of them, into another folder, from the start",
       .run = train};
   return command;
 }

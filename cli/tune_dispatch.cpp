@@ -1,4 +1,4 @@
-// cclgym tune-dispatch: from a sweep to the dispatch table that is fastest by it.
+// cclgym tune-dispatch: derives the fastest dispatch table from a sweep.
 #include "experiments/summary/tune_dispatch.hpp"
 
 #include <filesystem>
@@ -21,13 +21,13 @@ const OptionSpec kTolerance{
     .name = "tolerance",
     .kind = OptionKind::Real,
     .description =
-        "how much slower than the fastest a range's configuration may be at a tested "
-        "size, so that the table stays short (0.01: 1 %)",
+        "max relative slowdown of a range's configuration at a tested size, which "
+        "keeps the table short (0.01: 1 %)",
     .min = 0,
     .max = 1,
     .default_text = "0.01"};
 
-// The experiment of a folder with results, or of a file, whose cells are simulated first.
+// The experiment of a folder with results, or of a file, whose cells are then simulated first.
 Experiment sweep_of(const Arguments& arguments, std::string& folder) {
   const std::string& source = arguments.text("SWEEP");
   std::error_code error;
@@ -35,7 +35,7 @@ Experiment sweep_of(const Arguments& arguments, std::string& folder) {
     for (const char* option : {"results", "jobs"}) {
       if (!arguments.has(option)) continue;
       throw UserError(argument_location(option),
-                      "is for a sweep that is still to be run; the "
+                      "is for a sweep that has not run yet; the "
                       "folder has its results; leave it out");
     }
     folder = source;
@@ -50,12 +50,12 @@ Experiment sweep_of(const Arguments& arguments, std::string& folder) {
 int tune(const std::vector<std::string>& args) {
   const auto arguments =
       ArgumentReader(tune_dispatch_command())
-          .positional("SWEEP", "an experiment, which is run, or the folder of one that was run")
+          .positional("SWEEP", "an experiment file, which is run, or the folder of a finished run")
           .output("out,o", "TABLE", "the dispatch table to write (.yaml)")
           .option(kTolerance, "X")
-          .option("results", "DIR", "folder of the sweep's results [default: results/NAME]")
+          .option("results", "DIR", "folder for the sweep's results [default: results/NAME]")
           .option(jobs_option(), "N")
-          .flag("quiet", "print nothing but errors")
+          .flag("quiet", "print only errors")
           .read(args);
   if (!arguments) return 0;
   if (!arguments->has("out")) {
@@ -90,17 +90,17 @@ int tune(const std::vector<std::string>& args) {
 const Command& tune_dispatch_command() {
   static const Command command{
       .name = "tune-dispatch",
-      .summary = "Writes the dispatch table that is fastest by a sweep",
+      .summary = "Writes the fastest dispatch table according to a sweep",
       .usage = "SWEEP --out TABLE.yaml [options]",
       .examples =
           "  cclgym tune-dispatch experiments/quickstart.yaml -o table.yaml\n"
-          "      runs the experiment (or goes on with it) and writes the table of its fastest\n"
+          "      runs the experiment (or continues it) and writes the table of its fastest\n"
           "      configurations by size\n"
           "  cclgym tune-dispatch results/quickstart -o table.yaml --tolerance 0.05\n"
-          "      from results that are there; ranges may lose 5 %, which makes fewer of them\n"
+          "      from existing results; ranges may lose 5 %, so there are fewer of them\n"
           "  cclgym simulate --fabric dgx1 --collective allreduce --size 1MiB \\\n"
           "      --algorithm dispatch:table.yaml\n"
-          "      what the table says to one call\n",
+          "      simulates the table's choice for a call\n",
       .run = tune};
   return command;
 }

@@ -1,4 +1,4 @@
-// cclgym validate: what a trained agent chooses, on the hardware.
+// cclgym validate: measures a trained agent's choices on the hardware.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -28,28 +28,30 @@ namespace cclgym {
 
 namespace {
 
-const OptionSpec kRounds{.name = "rounds",
-                         .kind = OptionKind::Integer,
-                         .description = "times each way of each call is measured, in turn",
-                         .min = 2,
-                         .max = 10'000,
-                         .default_text = "10"};
+const OptionSpec kRounds{
+    .name = "rounds",
+    .kind = OptionKind::Integer,
+    .description = "number of interleaved measurements per call and configuration",
+    .min = 2,
+    .max = 10'000,
+    .default_text = "10"};
 const OptionSpec kAgentSeed{.name = "agent",
                             .kind = OptionKind::Integer,
                             .description = "seed of the agent",
                             .min = 0,
                             .max = 1e15,
                             .default_text = "the first that was trained"};
-const OptionSpec kWithin{.name = "within",
-                         .kind = OptionKind::Real,
-                         .description = "with --measured: ways up to so many times the best there",
-                         .min = 1,
-                         .max = 1e6,
-                         .default_text = "1.3"};
+const OptionSpec kWithin{
+    .name = "within",
+    .kind = OptionKind::Real,
+    .description = "with --measured: max time of a configuration relative to the best one there",
+    .min = 1,
+    .max = 1e6,
+    .default_text = "1.3"};
 
 using CallKey = std::pair<CollectiveKind, std::uint64_t>;
 
-// The agent's choices in a part of its training, which must be one with OpenMPI's actions.
+// The agent's choices in a part of its training, which must have OpenMPI's actions.
 std::map<CallKey, MpiConfig> choices_of(const AgentRun& run, const Arguments& arguments,
                                         std::string& label, FabricFeatures& machine) {
   std::vector<std::string> labels;
@@ -95,10 +97,10 @@ std::map<CallKey, MpiConfig> choices_of(const AgentRun& run, const Arguments& ar
     const OpenMpiAlgorithm* algorithm =
         find_openmpi_algorithm(*kind, cell.config.algorithm, cell.config.tile_bytes);
     if (algorithm == nullptr) {
-      throw UserError(
-          fmt::format("the agent chose '{}' for {} of {}, which OpenMPI has not: was it "
-                      "trained with 'actions: openmpi'?",
-                      cell.choice, cell.collective, format_bytes(cell.bytes)));
+      throw UserError(fmt::format(
+          "the agent chose '{}' for {} of {}, which OpenMPI does not have; the agent must be "
+          "trained with 'actions: openmpi'",
+          cell.choice, cell.collective, format_bytes(cell.bytes)));
     }
     choices[{*kind, cell.bytes}] = {std::string(algorithm->algorithm), algorithm->number,
                                     cell.config.tile_bytes};
@@ -106,13 +108,13 @@ std::map<CallKey, MpiConfig> choices_of(const AgentRun& run, const Arguments& ar
   return choices;
 }
 
-// What a sweep says of a call: which way was fastest, and which were near it.
+// A sweep's results for a call: its fastest configuration, and those near it.
 struct SweptWays {
-  std::optional<MpiConfig> fastest{};  ///< nothing: the sweep has no row of the call
+  std::optional<MpiConfig> fastest{};  ///< nullopt: the sweep has no row of the call
   std::vector<MpiConfig> near;         ///< at most `within` times as slow as the fastest algorithm
 };
 
-// Without a row of the call, all ways count as near.
+// If the sweep has no row of the call, all configurations count as near.
 SweptWays swept_ways(const std::vector<MpiConfig>& all, const CallKey& call,
                      const std::vector<Measurement>& rows, double within) {
   std::map<std::pair<std::string, std::uint64_t>, double> times_s;
@@ -174,7 +176,7 @@ std::vector<ValidationCall> calls_of(const std::map<CallKey, MpiConfig>& choices
   return calls;
 }
 
-// What was trained for must be what is measured.
+// The measured machine must be the one of the training.
 void require_machine(const FabricFeatures& machine, const TextMap& environment,
                      const std::string& label) {
   const auto said = [&](const char* key) {
@@ -205,18 +207,19 @@ void publish(const std::vector<Validation>& parts, const std::filesystem::path& 
   print_out("{}\npage      {}\n", text, (folder / "validation.html").string());
 }
 
-// Carries out --show: prints rows of an earlier validation. `measuring` names the options that only
-// a measurement takes.
+// Runs --show: prints rows of an earlier validation. `measuring` names the options that only a
+// measurement takes.
 int show(const Arguments& arguments, const std::vector<std::string>& measuring) {
   for (const std::string& name : measuring) {
     if (!arguments.has(name)) continue;
-    throw UserError(argument_location("show"),
-                    fmt::format("measures nothing, which {} is for: leave one of them out", name));
+    throw UserError(
+        argument_location("show"),
+        fmt::format("measures nothing, but {} is for measuring; leave one of them out", name));
   }
   const std::string shown = arguments.text("show");
   const std::string suffix = ".rows.csv";
   if (!std::filesystem::is_directory(shown)) {
-    throw UserError(argument_location("show"), fmt::format("'{}' is no folder", shown));
+    throw UserError(argument_location("show"), fmt::format("'{}' is not a folder", shown));
   }
   std::vector<std::string> labels;
   for (const auto& entry : std::filesystem::directory_iterator(shown)) {
@@ -253,15 +256,15 @@ int validate(const std::vector<std::string>& args) {
               "measure nothing: read the files LABEL.rows.csv of an earlier validation and print "
               "their tables; with --out also write them")
       .option("part", "LABEL",
-              "of its evaluation: the machine that the hardware is [default: the first]")
+              "part of its evaluation with the hardware's machine [default: the first]")
       .option(kAgentSeed, "N")
       .option("out,o", "DIR",
-              "folder of LABEL.rows.csv, validation.csv and validation.html; parts that are "
+              "folder for LABEL.rows.csv, validation.csv and validation.html; parts already "
               "there are shown, too")
       .option(kRounds, "N")
       .option("measured", "FILE",
-              "a sweep of `calibrate` on the same machine: measure only what was near the best "
-              "there, and show how its fastest way does beside the agent's choice")
+              "sweep of `calibrate` on the same machine: measure only configurations near the best "
+              "there, and show its fastest one beside the agent's choice")
       .option(kWithin, "X");
   add_mpi_options(reader);
   add_sweep_options(reader);
@@ -309,7 +312,7 @@ int validate(const std::vector<std::string>& args) {
 const Command& validate_command() {
   static const Command command{
       .name = "validate",
-      .summary = "Measures what a trained agent chooses, on the hardware",
+      .summary = "Measures a trained agent's choices on the hardware",
       .usage = "RUN --out DIR [options] | --show DIR [--out DIR]",
       .examples =
           "  cclgym validate results/train-netlab --part idle --launch \"scripts/netlab mpirun\" "
@@ -318,10 +321,10 @@ const Command& validate_command() {
           "      the agent's choice, OpenMPI's and all others, in turn: tables here, plots in\n"
           "      results/netlab/validation.html\n"
           "  cclgym validate … --measured netlab.csv --within 1.2\n"
-          "      of the others only those that were within 20 % of the best in a sweep\n"
+          "      measures only others that were within 20 % of the best in a sweep\n"
           "  cclgym validate --show calibration/results/netlab/validation\n"
-          "      the tables of rows that were measured earlier\n"
-          "  (the same command goes on with one that was stopped or killed)",
+          "      the tables of an earlier measurement\n"
+          "  (the same command continues a validation that was stopped or killed)",
       .run = validate};
   return command;
 }

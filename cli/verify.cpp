@@ -1,4 +1,4 @@
-// cclgym verify: is an MSCCL XML program legal, and does it compute its collective?
+// cclgym verify: checks that an MSCCL XML program is legal and computes its collective.
 #include "collectives/verifier/verify.hpp"
 
 #include <fmt/core.h>
@@ -17,18 +17,18 @@ constexpr int kWrong = 1;
 
 const OptionSpec kInterleavings{.name = "interleavings",
                                 .kind = OptionKind::Integer,
-                                .description = "with --execute: orders of execution to try",
+                                .description = "with --execute: number of execution orders to try",
                                 .min = 1,
                                 .max = 1000000,
                                 .default_text = "16"};
 const OptionSpec kSeed{.name = "seed",
                        .kind = OptionKind::Integer,
-                       .description = "with --execute: of the orders and the data",
+                       .description = "with --execute: seed of the orders and the data",
                        .min = 0,
                        .default_text = "0"};
 const OptionSpec kSlots{.name = "slots",
                         .kind = OptionKind::Integer,
-                        .description = "messages that fit on a connection",
+                        .description = "number of messages that a connection buffers",
                         .min = 1,
                         .max = 8,
                         .default_text = "2"};
@@ -43,7 +43,8 @@ std::string plural(std::int64_t count, const std::string& what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
-// Prints what is wrong or that it is right; `form` begins the lines. `execution`: also execute.
+// Prints whether the program is right, and the errors if not; `form` begins the lines. `execution`:
+// also execute it.
 bool check(const ThreadBlockProgram& program, std::int32_t slots, const std::string& form,
            const std::optional<ExecuteOptions>& execution) {
   const VerifyReport report = verify(program, {.slots = slots});
@@ -98,7 +99,7 @@ int verify_file(const std::vector<std::string>& args) {
   if (is_rooted(contract.kind())) {
     print_out(
         "root: rank {}{}\n", contract.root(),
-        read.root_assumed ? " (assumed: the file does not say, and no one rank stands out)" : "");
+        read.root_assumed ? " (assumed: the file does not state it, and no rank stands out)" : "");
   }
   if (!read.settings.also_in_place) return check(program, slots, "", execution) ? 0 : kWrong;
   const bool apart = check(program, slots, "out of place: ", execution);
@@ -115,7 +116,7 @@ const Command& verify_command() {
       .usage = "FILE [options]",
       .examples =
           "  cclgym verify allreduce.xml\n"
-          "      exit code 0: right; 1: wrong, with the reasons; 2: no legal file\n"
+          "      exit code 0: right; 1: wrong, with the reasons; 2: invalid file\n"
           "  cclgym verify allreduce.xml --execute --interleavings 100 --slots 8\n"
           "      also executes it on numbers, 100 times\n",
       .run = verify_file};

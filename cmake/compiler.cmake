@@ -4,7 +4,8 @@ target_compile_options(cclgym_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor
   -Woverloaded-virtual -Werror
   # GCC 12 warns wrongly about std::string concatenation (GCC bug 105651).
-  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
+  # Where the C++ library's headers are precompiled, it does not know that they are the system's.
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict;-Wno-stringop-overflow;-Wno-array-bounds>
   # GCC 13 and 14 take an element of a temporary std::span for dangling, and what a look-up by a
   # temporary string_view finds.
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_GREATER_EQUAL:$<CXX_COMPILER_VERSION>,13>>:-Wno-dangling-reference>

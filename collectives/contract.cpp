@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/index.hpp"
 
 namespace cclgym {
 
@@ -29,7 +30,7 @@ bool has_in_place_form(CollectiveKind kind) {
   return false;
 }
 
-/// Is one of the two buffers made of one slice a rank?
+/// True if one of the two buffers consists of one slice per rank.
 bool is_sliced(CollectiveKind kind) {
   switch (kind) {
     case CollectiveKind::AllGather:
@@ -48,9 +49,7 @@ bool is_sliced(CollectiveKind kind) {
   return false;
 }
 
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
-
-/// The same chunk index of every rank.
+/// The same chunk index on every rank.
 RequiredValue reduction_over_ranks(int ranks, int index) {
   RequiredValue value;
   value.reserve(at(ranks));
@@ -107,7 +106,7 @@ std::string describe_location(const Location& location, int count) {
 }
 
 std::optional<CollectiveKind> parse_collective(std::string_view name) {
-  // nccl-tests writes all_reduce, reduce_scatter and the like; people write all-reduce.
+  // nccl-tests writes all_reduce, reduce_scatter, …; people write all-reduce.
   std::string plain;
   for (const char letter : name) {
     if (letter == '_' || letter == '-') continue;
@@ -149,7 +148,7 @@ double bus_bandwidth_factor(CollectiveKind kind, int ranks) {
 Contract Contract::make(CollectiveKind kind, int ranks, int chunks, bool in_place, int root) {
   const std::string_view name = to_string(kind);
   if (kind == CollectiveKind::Custom) {
-    throw UserError("a custom collective is made with Contract::custom, which says what it does");
+    throw UserError("a custom collective has no built-in contract; use Contract::custom");
   }
   if (ranks < 1) throw UserError(fmt::format("{}: {} ranks; expected at least 1", name, ranks));
   if (chunks < 1) throw UserError(fmt::format("{}: {} chunks; expected at least 1", name, chunks));
@@ -198,7 +197,7 @@ Contract Contract::custom(std::string name, int ranks, std::vector<int> input_ch
   contract.custom_output_chunks_ = std::move(output_chunks);
   contract.custom_post_ = std::move(post);
   if (!contract.custom_post_) return contract;
-  // A wrong postcondition would make every program of the collective look wrong: say so here.
+  // A wrong postcondition would make every program of the collective look wrong: reject it here.
   for (int rank = 0; rank < ranks; ++rank) {
     for (int index = 0; index < contract.output_chunks(rank); ++index) {
       const auto value = contract.postcondition(rank, index);
@@ -252,7 +251,7 @@ int Contract::input_chunks(int rank) const {
     case CollectiveKind::Gather:
     case CollectiveKind::AllToNext:
       return chunks_;
-    case CollectiveKind::Broadcast:  // out of place, only the root gives a send buffer
+    case CollectiveKind::Broadcast:  // out of place, only the root has a send buffer
       return in_place_ || rank == root_ ? chunks_ : 0;
     case CollectiveKind::ReduceScatter:
     case CollectiveKind::AllToAll:
@@ -273,7 +272,7 @@ int Contract::output_chunks(int rank) const {
     case CollectiveKind::Scatter:
     case CollectiveKind::AllToNext:
       return chunks_;
-    case CollectiveKind::Reduce:  // out of place, only the root gives a receive buffer
+    case CollectiveKind::Reduce:  // out of place, only the root has a receive buffer
       return in_place_ || rank == root_ ? chunks_ : 0;
     case CollectiveKind::AllGather:
     case CollectiveKind::AllToAll:

@@ -1,5 +1,5 @@
-// What a collective must do: which chunk each input location holds before, and which chunk or
-// reduction each output location must hold after.
+// Contract of a collective: the chunk that each input location holds before, and the chunk or
+// reduction that each output location must hold after.
 #pragma once
 
 #include <cstdint>
@@ -34,43 +34,43 @@ struct Location {
   friend bool operator==(const Location&, const Location&) = default;
 };
 
-/// An input chunk, named by where it starts: (rank, index in its Input buffer).
+/// An input chunk, named by its initial location: (rank, index in its Input buffer).
 struct ChunkId {
   int rank = 0;
   int index = 0;
   friend auto operator<=>(const ChunkId&, const ChunkId&) = default;
 };
 
-/// What an output location must hold: the reduction of exactly these chunks, each once (one chunk:
-/// a copy of it). Sorted.
+/// Required content of an output location: the reduction of exactly these chunks, each once (one
+/// chunk: a copy of it). Sorted.
 using RequiredValue = std::vector<ChunkId>;
 
 /// Pre- and postcondition of a collective over `ranks` ranks.
 ///
-/// `chunks` is the chunk factor: AllReduce, Broadcast and Reduce cut the whole buffer into
-/// `chunks`; AllGather, ReduceScatter, AllToAll, Gather and Scatter cut each rank's slice of it
-/// into `chunks`, slice r of a whole buffer being chunks [r * chunks, (r + 1) * chunks). AllToNext
-/// sends the whole buffer of rank r to rank r + 1 (the last rank sends nothing, the first receives
-/// nothing). A buffer that a rank does not give (out of place: the input of Broadcast and Scatter
+/// `chunks` is the chunk factor: AllReduce, Broadcast and Reduce cut the whole buffer into `chunks`
+/// chunks; AllGather, ReduceScatter, AllToAll, Gather and Scatter cut each rank's slice into
+/// `chunks` chunks, slice r being chunks [r * chunks, (r + 1) * chunks). AllToNext sends the whole
+/// buffer of rank r to rank r + 1 (the last rank sends nothing, the first receives nothing).
+/// Buffers that a rank does not have (out of place: the input of Broadcast and Scatter except at
+/// the root, the output of Reduce and Gather except at the root) have no chunks.
 /// anywhere but at the root, the output of Reduce and Gather likewise) has no chunks.
-///
-/// In place (NCCL's convention): AllReduce, Broadcast, Reduce, AllToNext: the output is the input
-/// buffer; AllGather: the input is slice `rank` of the output; ReduceScatter: the output is slice
-/// `rank` of the input. The other collectives have no in-place form (UserError).
+/// In place (NCCL's convention): for AllReduce, Broadcast, Reduce and AllToNext the output is the
+/// input buffer; for AllGather the input is slice `rank` of the output; for ReduceScatter the
+/// output is slice `rank` of the input. The other collectives have no in-place form (UserError).
 class Contract {
  public:
   /// Throws UserError on ranks < 1, chunks < 1, a root out of range, or no in-place form.
   static Contract make(CollectiveKind kind, int ranks, int chunks, bool in_place = false,
                        int root = 0);
 
-  /// A user-defined collective. `post(rank, output index)` gives what must be there, or nullopt for
-  /// "anything". Never in place.
+  /// A user-defined collective, never in place. `post(rank, output index)` returns the required
+  /// value, or nullopt for "anything".
   static Contract custom(std::string name, int ranks, std::vector<int> input_chunks,
                          std::vector<int> output_chunks,
                          std::function<std::optional<RequiredValue>(int, int)> post);
 
-  /// The same collective with every chunk cut into `factor` chunks: chunk i becomes the chunks
-  /// [i * factor, (i + 1) * factor). Throws UserError on factor < 1 or too many chunks.
+  /// The same collective with every chunk cut into `factor` chunks: chunk i becomes the chunks [i *
+  /// factor, (i + 1) * factor). Throws UserError on factor < 1 or too many chunks.
   [[nodiscard]] Contract refined(int factor) const;
 
   [[nodiscard]] CollectiveKind kind() const { return kind_; }
@@ -82,17 +82,17 @@ class Contract {
   [[nodiscard]] int input_chunks(int rank) const;
   [[nodiscard]] int output_chunks(int rank) const;
 
-  /// Number of chunks that a call's size in bytes (nccl-tests' definition: the larger of the send
-  /// and receive buffer of a rank) is cut into; chunk bytes = size / this.
+  /// Number of chunks into which a call's size in bytes is cut (nccl-tests' definition of size: the
+  /// larger of the send and receive buffer of a rank); chunk bytes = size / this.
   [[nodiscard]] int chunks_per_call() const;
 
   /// The chunk that an input location holds at the start; nullopt for locations without valid data.
   [[nodiscard]] std::optional<ChunkId> precondition(int rank, int index) const;
-  /// What output location (rank, index) must hold at the end; nullopt: anything.
+  /// Required value of output location (rank, index) at the end; nullopt: anything.
   [[nodiscard]] std::optional<RequiredValue> postcondition(int rank, int index) const;
 
-  /// The location's canonical name: with an in-place collective Input and Output share memory, and
-  /// both names of a place resolve to one. Others: unchanged.
+  /// The location's canonical name: in an in-place collective, Input and Output share memory, and
+  /// both names of a place resolve to one. Otherwise unchanged.
   [[nodiscard]] Location resolve(const Location& location) const;
 
  private:
@@ -112,21 +112,21 @@ class Contract {
 /// "rank 3 input[5]", or "rank 3 input[5..7]" for a run of `count` chunks.
 [[nodiscard]] std::string describe_location(const Location& location, int count = 1);
 
-/// Has the collective a root: Broadcast, Reduce, Gather, Scatter?
+/// True for collectives with a root: Broadcast, Reduce, Gather, Scatter.
 [[nodiscard]] bool is_rooted(CollectiveKind kind);
 
 /// "allreduce", "allgather", "reducescatter", "broadcast", "reduce", "gather", "scatter",
 /// "alltoall", "alltonext", "custom".
 [[nodiscard]] std::string_view to_string(CollectiveKind kind);
 /// Accepts the names of to_string and nccl-tests' spellings ("all_reduce", "reduce_scatter", …).
-/// nullopt if there is none such.
+/// nullopt for any other name.
 [[nodiscard]] std::optional<CollectiveKind> parse_collective(std::string_view name);
 /// The built-in collectives, without Custom, in the order of the enum.
 [[nodiscard]] const std::vector<CollectiveKind>& all_collectives();
-/// Does the collective reduce (AllReduce, ReduceScatter, Reduce)?
+/// True for AllReduce, ReduceScatter and Reduce.
 [[nodiscard]] bool is_reduction(CollectiveKind kind);
-/// A call's size must be a multiple of this many elements: `ranks` for collectives whose buffer is
-/// made of one slice a rank, otherwise 1.
+/// A call's size must be a multiple of this many elements: `ranks` for collectives with one slice
+/// per rank in a buffer, otherwise 1.
 [[nodiscard]] int size_granularity(CollectiveKind kind, int ranks);
 /// nccl-tests' factor from algorithm to bus bandwidth: AllReduce 2(n-1)/n; AllGather,
 /// ReduceScatter, AllToAll, Gather, Scatter (n-1)/n; others 1.

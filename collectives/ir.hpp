@@ -1,5 +1,6 @@
-// The thread-block IR: what every GPU's thread blocks execute. The last of the three IRs (chunk DAG
-// -> instruction DAG -> thread blocks), the one that is verified, simulated, exported and imported.
+// The thread-block IR: the steps that every GPU's thread blocks execute. The last of the three IRs
+// (chunk DAG -> instruction DAG -> thread blocks), the one that is verified, simulated, exported
+// and imported.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +12,8 @@
 
 namespace cclgym {
 
-/// What one step of a thread block does with `count` chunks. The fused forms are what the
-/// compiler's fusion pass makes of a receive followed by a send.
+/// Operation of one step of a thread block on `count` chunks. The compiler's fusion pass makes the
+/// fused forms of a receive followed by a send.
 enum class Opcode : std::uint8_t {
   Send,                ///< src -> send peer
   Recv,                ///< recv peer -> dst
@@ -26,13 +27,13 @@ enum class Opcode : std::uint8_t {
 };
 
 [[nodiscard]] std::string_view to_string(Opcode opcode);
-[[nodiscard]] bool sends(Opcode opcode);          ///< does it send to the send peer?
-[[nodiscard]] bool receives(Opcode opcode);       ///< does it receive from the recv peer?
-[[nodiscard]] bool reduces(Opcode opcode);        ///< does it add?
-[[nodiscard]] bool reads_source(Opcode opcode);   ///< is `source` read?
-[[nodiscard]] bool writes_target(Opcode opcode);  ///< is `target` written?
+[[nodiscard]] bool sends(Opcode opcode);          ///< true if it sends to the send peer
+[[nodiscard]] bool receives(Opcode opcode);       ///< true if it receives from the recv peer
+[[nodiscard]] bool reduces(Opcode opcode);        ///< true if it adds
+[[nodiscard]] bool reads_source(Opcode opcode);   ///< true if it reads `source`
+[[nodiscard]] bool writes_target(Opcode opcode);  ///< true if it writes `target`
 
-/// Of a message that no switch copies or adds.
+/// Group of messages that no switch copies or adds.
 inline constexpr std::int32_t kNoGroup = -1;
 
 /// A run of chunks in a buffer of the executing GPU.
@@ -54,23 +55,25 @@ struct Instruction {
   BufferSlice source;                 ///< read iff reads_source(opcode)
   BufferSlice target;                 ///< written iff writes_target(opcode)
   std::int32_t count = 1;             ///< chunks
-  std::vector<StepRef> dependencies;  ///< cross-thread-block only; steps of one block run in order
-  /// Messages of one group are one transfer that starts when all of them could, and ends for all at
-  /// once: one rank's to several others, which the switches on the way copy, or several ranks' to
-  /// one, which they add up. What is sent, received and added is as without a group. Never fused.
+  std::vector<StepRef> dependencies;  ///< on other thread blocks only
+  /// The messages of a group are one transfer that starts when all of them can start, and ends for
+  /// all at once: from one rank to several others, copied by the switches on the route, or from
+  /// several ranks to one, added by the switches. The data sent, received and added is the same as
+  /// without a group. Never fused.
   std::int32_t group = kNoGroup;
 };
 
-/// More kernels than any program has.
+/// Upper bound on the kernels of a program.
 inline constexpr std::int32_t kMostKernels = 256;
 
 /// At most one send peer and one receive peer, on one channel; steps run in order. Messages on a
 /// connection (source rank, target rank, channel) are received in the order in which they are sent.
 ///
-/// A program may be several kernels, launched one after another on every GPU's stream: the blocks
-/// of kernel k of a GPU start when all blocks of kernels < k of that same GPU are done. Nothing
-/// waits across GPUs. A connection may be used by blocks of several kernels, within one kernel by
-/// at most one block at either end. What is sent in a kernel is received in the same kernel.
+/// A program may consist of several kernels, launched one after another on every GPU's stream: the
+/// blocks of kernel k of a GPU start when all blocks of kernels < k of the same GPU are done.
+/// Kernels do not wait across GPUs. A connection may be used by blocks of several kernels, within
+/// one kernel by at most one block at either end. A message is sent and received in the same
+/// kernel.
 struct ThreadBlock {
   std::int32_t send_peer = -1;  ///< rank, -1: sends nothing
   std::int32_t recv_peer = -1;  ///< rank, -1: receives nothing
@@ -83,13 +86,13 @@ struct GpuProgram {
   std::int32_t input_chunks = 0;
   std::int32_t output_chunks = 0;
   std::int32_t scratch_chunks = 0;
-  /// A thread block's id is its index here. Kernel after kernel.
+  /// A thread block's id is its index here. In order of kernels.
   std::vector<ThreadBlock> thread_blocks;
 };
 
-/// Whose kernels carry a program out: what a launch and a step cost depends on it.
+/// Software whose kernels run a program: the costs of a launch and a step depend on it.
 enum class Runtime : std::uint8_t {
-  Nccl,         ///< a collective that NCCL has built in
+  Nccl,         ///< a built-in collective of NCCL
   Interpreter,  ///< MSCCL's interpreter, which reads the steps of any program
 };
 [[nodiscard]] std::string_view to_string(Runtime runtime);
@@ -104,10 +107,10 @@ struct ThreadBlockProgram {
 
   [[nodiscard]] std::int64_t instructions() const;
   [[nodiscard]] std::int64_t thread_blocks() const;
-  [[nodiscard]] int kernels() const;  ///< launches a GPU, at least 1: the highest kernel + 1
-  /// The most thread blocks that a GPU has in one kernel, which must all be resident at once.
+  [[nodiscard]] int kernels() const;  ///< launches per GPU, at least 1: the highest kernel + 1
+  /// Maximum number of thread blocks of one GPU in one kernel, which must all be resident at once.
   [[nodiscard]] std::int64_t most_resident_blocks() const;
-  /// Is anything copied or added by switches (Instruction::group)?
+  /// True if switches copy or add messages (Instruction::group).
   [[nodiscard]] bool uses_switches() const;
 };
 

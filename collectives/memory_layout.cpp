@@ -15,7 +15,7 @@ MemoryLayout::MemoryLayout(const Contract& contract, std::span<const std::int32_
     if (!scratch_chunks.empty()) {
       bases.scratch_chunks = scratch_chunks[static_cast<std::size_t>(rank)];
     }
-    // In place, one of the two buffers lies inside the other: the canonical one gets the places.
+    // In place, one buffer lies inside the other: the canonical one gets the places.
     const Location input = contract.resolve({rank, Buffer::Input, 0});
     const Location output = contract.resolve({rank, Buffer::Output, 0});
     const auto place_buffer = [&next](std::int32_t chunks) {

@@ -1,5 +1,5 @@
 // One number for each chunk-sized place in the memory of all ranks, so that passes over a program
-// keep what they know of a place in flat arrays.
+// can keep data about places in flat arrays.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,13 @@
 namespace cclgym {
 
 /// Numbers the places rank by rank. With an in-place contract the two names of a place have one
-/// number. Cost: O(ranks) memory, O(1) a lookup.
+/// number. Cost: O(ranks) memory, O(1) per lookup.
 class MemoryLayout {
  public:
   /// `scratch_chunks`: by rank; empty: none.
   MemoryLayout(const Contract& contract, std::span<const std::int32_t> scratch_chunks);
 
-  /// The place of a location that must be in range (see `chunks`).
+  /// Number of a location's place; the location must be in range (see `chunks`).
   [[nodiscard]] std::size_t place(int rank, Buffer buffer, int index) const {
     return bases_[static_cast<std::size_t>(rank)].of(buffer) + static_cast<std::size_t>(index);
   }
@@ -27,7 +27,7 @@ class MemoryLayout {
   }
   /// Number of chunks in a rank's buffer.
   [[nodiscard]] std::int32_t chunks(int rank, Buffer buffer) const;
-  /// Number of places of all ranks.
+  /// Number of places on all ranks.
   [[nodiscard]] std::size_t size() const { return bases_.back().begin; }
   /// The places of a rank are [begin(rank), begin(rank + 1)).
   [[nodiscard]] std::size_t begin(int rank) const {
@@ -50,7 +50,7 @@ class MemoryLayout {
       return buffer == Buffer::Input ? input : buffer == Buffer::Output ? output : scratch;
     }
   };
-  std::vector<Bases> bases_;  ///< by rank, and one more that only marks the end
+  std::vector<Bases> bases_;  ///< by rank, and an end marker
 };
 
 }  // namespace cclgym

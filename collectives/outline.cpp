@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "core/index.hpp"
+
 namespace cclgym {
 
 namespace {
@@ -10,9 +12,8 @@ namespace {
 constexpr std::size_t kLongestBody = 4;
 constexpr std::size_t kFewestTimes = 8;
 
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
-
-// By how much each wait of a step advances from `earlier` to `later`; false: they are not alike.
+// Computes the advance of each wait of a step from `earlier` to `later`; false if the steps differ
+// otherwise.
 bool strides(const Instruction& earlier, const Instruction& later,
              std::vector<std::int32_t>& result) {
   if (earlier.group != kNoGroup || later.group != kNoGroup) return false;
@@ -27,8 +28,8 @@ bool strides(const Instruction& earlier, const Instruction& later,
   return true;
 }
 
-// How often steps [first, first + body) come one after another, all waits advancing evenly. Leaves
-// their strides.
+// Number of consecutive repetitions of steps [first, first + body) in which all waits advance
+// evenly. Stores their strides in `stride`.
 std::size_t repetitions(std::span<const Instruction> steps, std::size_t first, std::size_t body,
                         std::vector<std::int32_t>& stride) {
   std::vector<std::int32_t> next;
@@ -104,7 +105,7 @@ class Outliner {
 
   ProgramOutline& outline_;
   std::span<const Instruction> steps_;
-  std::vector<std::int32_t> stride_;  // by wait of the loop at hand
+  std::vector<std::int32_t> stride_;  // by wait of the current loop
   std::vector<std::int32_t> trial_;
   std::vector<OutlineWait> waits_;
 };

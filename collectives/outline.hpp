@@ -1,4 +1,4 @@
-// The outline of a thread-block program: what it costs to run, without what it does to the data.
+// The outline of a thread-block program: its structure and costs, without its effect on the data.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ struct OutlineWait {
   friend auto operator<=>(const OutlineWait&, const OutlineWait&) = default;
 };
 
-/// An instruction without its places.
+/// An instruction without its buffer locations.
 struct OutlineStep {
   Opcode opcode = Opcode::Nop;
   std::int32_t count = 1;  ///< chunks
@@ -30,9 +30,9 @@ struct OutlineStep {
   std::int32_t group = kNoGroup;  ///< Instruction::group; steps of loops have none
 };
 
-/// `body` steps that a thread block goes through `times` times.
+/// `body` steps that a thread block runs `times` times.
 struct OutlineLoop {
-  std::int32_t first_step = 0;  ///< of the block, counted as it runs them
+  std::int32_t first_step = 0;  ///< number within the block, in execution order
   std::uint32_t first = 0;      ///< index into ProgramOutline::steps
   std::int32_t body = 0;
   std::int32_t times = 1;
@@ -43,16 +43,15 @@ struct OutlineBlock {
   std::int32_t recv_peer = -1;
   std::int32_t channel = 0;
   std::int32_t kernel = 0;
-  std::int32_t steps = 0;        ///< that it runs: over all its loops, body * times
+  std::int32_t steps = 0;        ///< executed in total: sum of body * times over its loops
   std::uint32_t first_loop = 0;  ///< index into ProgramOutline::loops; those of the next follow
 };
 
-/// A program with its loops folded: the steps of a ring over n ranks are a handful, however large n
-/// is. It says which steps there are, how much they send, and what they wait for; not which chunks
-/// of which buffers they touch. Every program has an outline (outline_of); the simulator lowers
-/// nothing else.
+/// A program with its loops folded: the steps of a ring over n ranks are a handful for any n. It
+/// lists the steps with their message sizes and waits, but not the chunks and buffers that they
+/// touch. Every program has an outline (outline_of); the simulator lowers nothing else.
 ///
-/// Blocks are numbered over all ranks, rank after rank. Built in that order; finish() when done.
+/// Blocks are numbered rank by rank. Built in that order; call finish() at the end.
 class ProgramOutline {
  public:
   ProgramOutline(std::string program_name, Contract program_contract, Runtime program_runtime)
@@ -61,11 +60,11 @@ class ProgramOutline {
         runtime(program_runtime) {}
 
   // --- building ---
-  /// The blocks from here on belong to the next rank, from 0 on.
+  /// The following blocks belong to the next rank, starting at 0.
   void begin_rank() { first_block_.push_back(static_cast<std::uint32_t>(blocks.size())); }
-  /// `steps`, loops and steps of it are filled in as they come.
+  /// The block's `steps`, loops and steps are filled in as they are added.
   void begin_block(const OutlineBlock& block);
-  /// The steps from here on are the body of a loop; times = 1: straight code.
+  /// The following steps are the body of a loop; times = 1: straight-line code.
   void begin_loop(std::int32_t times);
   void add_step(Opcode opcode, std::int32_t count, std::span<const OutlineWait> step_waits = {},
                 std::int32_t group = kNoGroup);
@@ -86,40 +85,40 @@ class ProgramOutline {
   [[nodiscard]] std::span<const OutlineWait> waits_of(std::uint32_t step) const {
     return {waits.data() + steps[step].first_wait, waits.data() + steps[step + 1].first_wait};
   }
-  /// The loop in which the block runs its step number `step`.
+  /// The loop in which the block runs step number `step`.
   [[nodiscard]] const OutlineLoop& loop_at(std::uint32_t block, std::int32_t step) const;
-  /// As which number the block runs step `step`, an index into `steps`, in an iteration of its
+  /// Step number under which the block runs `step`, an index into `steps`, in an iteration of its
   /// loop.
   [[nodiscard]] std::int32_t number_of(std::uint32_t block, std::uint32_t step,
                                        std::int32_t iteration) const;
-  /// What the block runs as its step number `step`.
+  /// The step that the block runs as step number `step`.
   [[nodiscard]] const OutlineStep& step_at(std::uint32_t block, std::int32_t step) const;
 
-  [[nodiscard]] std::int64_t instructions() const;  ///< that all ranks run
-  [[nodiscard]] int kernels() const;                ///< launches a GPU, at least 1
-  /// The most thread blocks that a GPU has in one kernel, which must all be resident at once.
+  [[nodiscard]] std::int64_t instructions() const;  ///< executed by all ranks
+  [[nodiscard]] int kernels() const;                ///< launches per GPU, at least 1
+  /// Maximum number of thread blocks of one GPU in one kernel, which must all be resident at once.
   [[nodiscard]] std::int64_t most_resident_blocks() const;
   [[nodiscard]] std::int32_t longest_message() const;  ///< chunks, at least 1
-  [[nodiscard]] bool has_loops() const;                ///< is anything gone through twice?
-  /// The same program without loops: every step stands for itself.
+  [[nodiscard]] bool has_loops() const;                ///< true if a loop runs more than once
+  /// The same program without loops.
   [[nodiscard]] ProgramOutline unrolled() const;
 
   std::string name;
   Contract contract;
   Runtime runtime;
   std::int32_t channels = 1;
-  std::vector<OutlineBlock> blocks;  ///< and one more, which ends the last one's loops
+  std::vector<OutlineBlock> blocks;  ///< and an end marker for the last one's loops
   std::vector<OutlineLoop> loops;
-  std::vector<OutlineStep> steps;  ///< and one more, which ends the last one's waits
+  std::vector<OutlineStep> steps;  ///< and an end marker for the last one's waits
   std::vector<OutlineWait> waits;
 
  private:
   std::vector<std::uint32_t> first_block_;  ///< by rank
 };
 
-/// The outline of a program. `fold`: are steps that repeat in one block made loops? Found are
-/// bodies of up to 4 steps that repeat at least 8 times, each iteration waiting for steps of the
-/// same blocks that advance evenly. Cost: linear in the steps.
+/// The outline of a program. `fold`: turns repeated steps of a block into loops: bodies of up to 4
+/// steps, repeated at least 8 times, whose iterations wait for evenly advancing steps of the same
+/// blocks. Cost: linear in the steps.
 [[nodiscard]] ProgramOutline outline_of(const ThreadBlockProgram& program, bool fold = true);
 
 /// "rank 3, thread block 1, step 4: recvReduceCopy from rank 2 on channel 0": for error messages.

@@ -6,18 +6,17 @@
 
 #include "collectives/ir.hpp"
 #include "core/error.hpp"
+#include "core/index.hpp"
 
 namespace cclgym {
 
 namespace {
 
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
-
-/// More scratch than this on one rank is a slip of the pen (an index computed wrongly), and would
-/// take the machine's memory.
+/// Limit on the scratch of one rank: more is probably an index computed wrongly, and would exhaust
+/// the machine's memory.
 constexpr int kMostScratchChunks = 1 << 24;
 
-/// More channels than any runtime has.
+/// More than the channels of any runtime.
 constexpr int kMostInstances = 1024;
 
 }  // namespace
@@ -133,11 +132,10 @@ ProgramBuilder::GroupScope::GroupScope(ProgramBuilder& builder, int rank, std::v
   std::sort(others.begin(), others.end());
   const auto twice = std::adjacent_find(others.begin(), others.end());
   if (twice != others.end()) {
-    program.fail(nullptr, fmt::format("rank {} twice in one operation of the switches", *twice));
+    program.fail(nullptr, fmt::format("rank {} appears twice in one switch operation", *twice));
   }
   if (others.size() == 1) {
-    program.fail(nullptr,
-                 "an operation of the switches without other ranks; expected at least one");
+    program.fail(nullptr, "a switch operation without other ranks; expected at least one");
   }
   program.group_ = program.groups_++;
 }

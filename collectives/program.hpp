@@ -31,18 +31,19 @@ enum class OperationKind : std::uint8_t {
 
 [[nodiscard]] std::string_view to_string(OperationKind kind);
 
-/// One traced operation on `count` chunks from `source` and `target` on. Remote (it becomes a
-/// message) if the two are on different ranks.
+/// One traced operation on `count` chunks starting at `source` and `target`. Remote (a message) if
+/// the two are on different ranks.
 struct Operation {
   OperationKind kind = OperationKind::Copy;
   std::int32_t channel = 0;  ///< or kAutoChannel
   std::int32_t count = 1;
   Location source;
   Location target;
-  /// The compiler makes so many operations of it, each on its part of the data and its own channel.
+  /// The compiler splits it into this many operations, each with its part of the data and its own
+  /// channel.
   std::int32_t parallel = 1;
-  std::int32_t kernel = 0;  ///< the launch that it is part of (ProgramBuilder::next_kernel)
-  /// Operations of one group are carried out at once, by the switches on their way
+  std::int32_t kernel = 0;  ///< launch that it belongs to (ProgramBuilder::next_kernel)
+  /// Operations of one group are carried out at once by the switches on their route
   /// (ChunkRef::multicast, ChunkRef::reduce_in_switch); kNoGroup: by GPUs.
   std::int32_t group = kNoGroup;
 
@@ -53,14 +54,14 @@ struct Operation {
 /// "copy of rank 0 input[3] to rank 1 output[3]", "reduce of rank 1 input[3] into rank 2 input[3]".
 [[nodiscard]] std::string describe(const Operation& operation);
 
-/// A traced program: what the operations do, one after the other, is its meaning; the compiler
-/// keeps the result and runs in parallel whatever does not touch the same places.
+/// A traced program. Its meaning is the result of running the operations one after another; the
+/// compiler preserves that result and runs operations on different places in parallel.
 struct Program {
   std::string name;
   Contract contract;
-  std::int32_t channels = 1;                 ///< one more than the highest channel named
+  std::int32_t channels = 1;                 ///< one more than the highest named channel
   std::vector<std::int32_t> scratch_chunks;  ///< by rank
-  /// In trace order; "operation 17" is operations[17]. Their kernels never descend.
+  /// In trace order; "operation 17" is operations[17]. Kernel numbers never decrease.
   std::vector<Operation> operations;
 
   [[nodiscard]] std::int32_t kernels() const {
@@ -69,8 +70,8 @@ struct Program {
 };
 
 struct OperationOptions {
-  /// The channel whose connection a remote operation uses; >= 0. If none is named, the compiler
-  /// takes the lowest on which all operations of a chain that can be fused stay together.
+  /// Channel of a remote operation's connection, >= 0. By default the compiler takes the lowest
+  /// channel on which all operations of a fusable chain stay together.
   int channel = kAutoChannel;
 };
 
@@ -79,8 +80,8 @@ class ProgramBuilder;
 /// A reference to `count` consecutive chunks, as they are at this point of the program.
 ///
 /// The freshness rule: a reference is stale as soon as one of its locations has been overwritten,
-/// and a stale reference cannot be used. The program therefore says itself which version of the
-/// data it means, and no order of execution that keeps its dependencies can give another result.
+/// and a stale reference cannot be used. The program thereby states which version of the data it
+/// means, and every order of execution that respects its dependencies gives the same result.
 class ChunkRef {
  public:
   [[nodiscard]] int rank() const { return location_.rank; }
@@ -88,25 +89,25 @@ class ChunkRef {
   [[nodiscard]] int index() const { return location_.index; }
   [[nodiscard]] int count() const { return count_; }
 
-  /// Copies the chunks to `count()` locations from (rank, buffer, index) on; returns the reference
-  /// to those. Throws UserError that names the operation: stale reference, bad rank, index out of
-  /// range, overlap of source and target, negative channel.
+  /// Copies the chunks to `count()` locations starting at (rank, buffer, index); returns a
+  /// reference to them. Throws UserError naming the operation: stale reference, bad rank, index out
+  /// of range, overlap of source and target, negative channel.
   ChunkRef copy(int rank, Buffer buffer, int index, OperationOptions options = {}) const;
 
-  /// Adds the chunks of `other` (on any rank, as many) to these, in place; returns the new
+  /// Adds the chunks of `other` (on any rank, the same number) to these, in place; returns the new
   /// reference to this location. Throws UserError as copy does, and if the counts differ.
   ChunkRef reduce(const ChunkRef& other, OperationOptions options = {}) const;
 
-  /// Copies the chunks to `count()` locations from (rank, buffer, index) on, for each of `ranks`:
-  /// all in one go, for the switches on the way hand out what is sent to them once (NVLS:
-  /// multimem.st). Needs no more of this rank's links than one copy does. Throws UserError as copy
-  /// does, and if a rank is this one or named twice.
+  /// Copies the chunks to `count()` locations starting at (rank, buffer, index) on each of `ranks`,
+  /// in one transfer: they are sent once and the switches on the route copy them (NVLS:
+  /// multimem.st). Loads this rank's links like a single copy. Throws UserError as copy does, and
+  /// if `ranks` contains this rank or a duplicate.
   void multicast(std::span<const int> ranks, Buffer buffer, int index,
                  OperationOptions options = {}) const;
 
   /// Adds the chunks of all `others`, each on another rank, to these, in place; returns the new
-  /// reference to this location. The switches on the way add them up (NVLS: multimem.ld_reduce;
-  /// SHARP), so that this rank receives the sum alone. Throws UserError as reduce does, and if two
+  /// reference to this location. The switches on the route add them (NVLS: multimem.ld_reduce;
+  /// SHARP), so that this rank receives only the sum. Throws UserError as reduce does, and if two
   /// references are on one rank.
   ChunkRef reduce_in_switch(std::span<const ChunkRef> others, OperationOptions options = {}) const;
 
@@ -121,7 +122,7 @@ class ChunkRef {
   std::int32_t taken_at_;  ///< number of operations traced before the reference was taken
 };
 
-/// While it lives, each operation traced becomes `instances` operations, each on an equal part of
+/// While it lives, each traced operation becomes `instances` operations, each on an equal part of
 /// the data: the directive `parallelize` (MSCCLang, section 5.1). Instance i of an operation on
 /// channel k runs on channel k + i. Scopes nest: their numbers multiply.
 class ParallelScope {
@@ -144,18 +145,18 @@ class ProgramBuilder {
   ProgramBuilder(const ProgramBuilder&) = delete;
   ProgramBuilder& operator=(const ProgramBuilder&) = delete;
 
-  /// The latest reference to `count` chunks from (rank, buffer, index) on. Throws UserError on a
-  /// bad rank, an index out of range, a count < 1 or a location that holds nothing yet.
+  /// The latest reference to `count` chunks starting at (rank, buffer, index). Throws UserError on
+  /// a bad rank, an index out of range, a count < 1 or a location that holds nothing yet.
   [[nodiscard]] ChunkRef chunk(int rank, Buffer buffer, int index, int count = 1);
 
-  /// Opens a scope of `instances` parallel instances; it ends with the returned object. Throws
-  /// UserError on instances < 1.
+  /// Opens a scope of `instances` parallel instances; it ends when the returned object is
+  /// destroyed. Throws UserError on instances < 1.
   [[nodiscard]] ParallelScope parallelize(int instances);
 
-  /// The operations from here on belong to the next kernel: on every GPU they start when all that
-  /// the GPU does in the kernels before is done, as with separate launches on one stream. GPUs do
-  /// not wait for each other. No effect while the kernel at hand has no operations. Throws
-  /// UserError on more than kMostKernels.
+  /// The following operations belong to the next kernel: on every GPU they start when all of the
+  /// GPU's earlier kernels are done, as with separate launches on one stream. GPUs do not wait for
+  /// each other. No effect while the current kernel has no operations. Throws UserError on more
+  /// than kMostKernels.
   void next_kernel();
 
   [[nodiscard]] const Contract& contract() const { return program_.contract; }
@@ -166,7 +167,7 @@ class ProgramBuilder {
  private:
   friend class ChunkRef;
   friend class ParallelScope;
-  /// What is known of a location: the operation that wrote it last, or one of these.
+  /// State of a location: the operation that wrote it last, or one of these.
   static constexpr std::int32_t kInitial = -1;        ///< holds its input chunk
   static constexpr std::int32_t kUninitialised = -2;  ///< holds nothing
 
@@ -176,9 +177,10 @@ class ProgramBuilder {
   void require_range(const Location& location, int count, const Operation* operation) const;
   void require_fresh(const ChunkRef& reference, const Operation& operation);
   void require_disjoint(const Operation& operation) const;
-  /// `operation` is the one being traced; nullptr: a call of chunk().
+  /// `operation` is the one being traced; nullptr for a call of chunk().
   [[noreturn]] void fail(const Operation* operation, const std::string& reason) const;
-  /// While it lives, operations between `rank` and `others`, which must be distinct, are one group.
+  /// While it lives, operations between `rank` and `others`, which must be distinct, form one
+  /// group.
   struct GroupScope {
     GroupScope(ProgramBuilder& builder, int rank, std::vector<int> others);
     GroupScope(const GroupScope&) = delete;
@@ -187,11 +189,11 @@ class ProgramBuilder {
     ProgramBuilder& program;
   };
 
-  std::int32_t group_ = kNoGroup;  ///< of the operations to come
+  std::int32_t group_ = kNoGroup;  ///< for the following operations
   std::int32_t groups_ = 0;
   bool finished_ = false;
-  std::int32_t parallel_ = 1;  ///< of the scopes that are open
-  std::int32_t kernel_ = 0;    ///< of the operations to come
+  std::int32_t parallel_ = 1;  ///< product over the open scopes
+  std::int32_t kernel_ = 0;    ///< for the following operations
   Program program_;
   MemoryLayout layout_;
   std::vector<std::int32_t> last_writer_;           ///< by place: input and output

@@ -9,7 +9,7 @@ namespace cclgym {
 namespace {
 
 EnvironmentMaker prepare_counter(const YamlValue& options) {
-  const CounterEnv checked(options);  // what is wrong shows now
+  const CounterEnv checked(options);  // reports wrong options right away
   return [options] { return std::make_unique<CounterEnv>(options); };
 }
 

@@ -12,27 +12,26 @@
 
 namespace cclgym {
 
-/// What can be made: an entry a row of the table in registry.cpp.
+/// An environment that can be made by name: one row of the table in registry.cpp.
 struct EnvironmentEntry {
   std::string name;  ///< "Counter-v0"
   std::string description;
   std::vector<OptionSpec> options;
-  /// Reads the options, null or a mapping of the records above, once, and returns what makes bare
-  /// environments by them; these may share what does not change. Throws UserError.
+  /// Reads the options (null or a mapping of the records above) once and returns a maker of bare
+  /// environments; these may share constant data. Throws UserError.
   EnvironmentMaker (*prepare)(const YamlValue& options);
 };
 
 [[nodiscard]] const std::vector<EnvironmentEntry>& environment_entries();
 
-/// What makes the environment, in OrderEnforcing. `options` is null or a mapping of the entry's
-/// records. Throws UserError for an unknown name (naming the nearest one, at `where`) or wrong
-/// options. For vector environments: the options are read once, and all that does not change is
-/// there once.
+/// Maker of the environment, wrapped in OrderEnforcing. `options` is null or a mapping of the
+/// entry's records. Throws UserError for an unknown name (suggesting the nearest one, at `where`)
+/// or wrong options. For vector environments: options are read once, and constant data exists once.
 [[nodiscard]] EnvironmentMaker environment_maker(std::string_view name,
                                                  const YamlValue& options = {},
                                                  const SourceLocation& where = {});
 
-/// One such environment.
+/// Makes one environment; see environment_maker.
 [[nodiscard]] std::unique_ptr<Environment> make_environment(std::string_view name,
                                                             const YamlValue& options = {},
                                                             const SourceLocation& where = {});

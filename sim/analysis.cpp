@@ -41,13 +41,13 @@ std::vector<StepTime> step_times(const SimulationRecord& record) {
   for (TransferId id = 0; id < record.graph->size(); ++id) {
     const NodeOrigin& origin = record.lowered.origins[static_cast<std::size_t>(id)];
     if (origin.thread_block < 0) {
-      // The launch of a later kernel is not its start.
+      // The launch of a later kernel is not the start of the block.
       if (origin.role == NodeRole::Start || origin.step == 0) {
         kernel_start_s(origin.rank, origin.step) = record.end_s[record.firing(id, 0)];
       }
       continue;
     }
-    if (origin.role == NodeRole::Arrival) continue;  // noted with its flow
+    if (origin.role == NodeRole::Arrival) continue;  // recorded with its flow
     const bool arrives =
         origin.peer_rank >= 0 && id + 1 < record.graph->size() &&
         record.lowered.origins[static_cast<std::size_t>(id) + 1].role == NodeRole::Arrival;
@@ -118,7 +118,7 @@ std::vector<LinkUse> link_use(const SimulationRecord& record, bool intervals) {
     const std::int32_t route = graph.route_of(flow);
     const bool chose = !record.way.empty() && graph.choice(route).ways >= 0;
     graph.links_on_way(route, chose ? record.way[firing] : 0, links);
-    // Tiles that were not simulated move as those that were.
+    // Tiles that were not simulated move the same bytes as those that were.
     const double bytes = graph.bytes(flow) * record.lowered.graph->repeat(flow);
     for (const std::int32_t id : links) {
       LinkUse& use = uses[static_cast<std::size_t>(id)];
@@ -130,7 +130,7 @@ std::vector<LinkUse> link_use(const SimulationRecord& record, bool intervals) {
       if (intervals) use.intervals.push_back(interval);
     }
   }
-  uses.resize(record.lowered.fabric_links);  // the proxies of the ranks are no links
+  uses.resize(record.lowered.fabric_links);  // without the ranks' proxies
   const bool all_tiles = record.result.simulated_tiles == record.result.tiles;
   const double scale = all_tiles ? 1 : record.result.time_s / record.simulated_s;
   const double time_s = record.result.time_s;
@@ -144,7 +144,7 @@ std::vector<LinkUse> link_use(const SimulationRecord& record, bool intervals) {
 }
 
 std::vector<std::size_t> busiest_links(const std::vector<LinkUse>& uses) {
-  constexpr double kGrid = 1e-9;  // links of equal use must not trade places by rounding
+  constexpr double kGrid = 1e-9;  // rounding must not reorder links of equal use
   std::vector<std::size_t> order;
   for (std::size_t link = 0; link < uses.size(); ++link) {
     if (uses[link].bytes > 0) order.push_back(link);
@@ -173,7 +173,7 @@ std::vector<Firing> critical_path(const SimulationRecord& record) {
     TransferId node;
     std::int32_t lag;
   };
-  // What each node waits for, row by row, ascending.
+  // Predecessors of each node, row by row, ascending.
   std::vector<std::size_t> offset(n + 1, 0);
   for (TransferId id = 0; id < graph.size(); ++id) {
     for (const TransferGraph::Edge& edge : graph.successors(id)) {
@@ -199,7 +199,7 @@ std::vector<Firing> critical_path(const SimulationRecord& record) {
   firing.tile = static_cast<std::int32_t>(last - record.firing(firing.node, 0));
   while (firing.node >= 0) {
     path.push_back(firing);
-    // The one that was done last; ties go to the lowest node.
+    // The one that finished last; ties go to the lowest node.
     Firing before;
     const auto consider = [&](TransferId node, std::int32_t tile) {
       if (tile < 0 || tile >= graph.repeat(node)) return;

@@ -22,8 +22,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr double kMicroseconds = 1e6;
 
-// Dates on a grid of whole nanoseconds: viewers round dates and durations to it, and would see
-// slices that touch as overlapping if each were rounded by itself.
+// Dates on a grid of whole nanoseconds: viewers round dates and durations to it, so that adjacent
+// slices would appear to overlap if each were rounded separately.
 std::int64_t whole_ns(double seconds) {
   return static_cast<std::int64_t>(std::floor(seconds * 1e9));
 }
@@ -83,7 +83,7 @@ class TimelineWriter {
   void slice(int pid, int tid, const std::string& name, std::int64_t start_ns, std::int64_t end_ns,
              Json args) {
     if (start_ns == end_ns) {
-      // A slice without length beside one that starts there would make viewers nest them wrongly.
+      // Viewers would nest a zero-length slice wrongly in another one that starts at its date.
       event({{"ph", "i"},
              {"pid", pid},
              {"tid", tid},
@@ -131,10 +131,10 @@ class TimelineWriter {
     write_steps();
   }
 
-  // Every message is an arrow from the step that sends it to the one that receives it, a step that
-  // does both has an end of two arrows. Viewers tie the end of an arrow to the slice around its
-  // date, so that these steps have slices of at least a nanosecond, and the step behind one that
-  // had to be lengthened begins so much later.
+  // Draws every message as an arrow from the step that sends it to the step that receives it; a
+  // step that does both has an end of two arrows. Viewers attach an arrow's end to the slice at its
+  // date, so these steps have slices of at least one nanosecond, and a step after a lengthened one
+  // starts later by the same amount.
   void write_steps() {
     const std::vector<StepTime> steps = step_times(record_);
     std::vector<Slot> slots(steps.size());
@@ -166,7 +166,7 @@ class TimelineWriter {
     }
   }
 
-  // Where a step is drawn on its track.
+  // Position of a step on its track.
   struct Slot {
     std::int64_t start_ns = 0;
     std::int64_t end_ns = 0;
@@ -203,7 +203,7 @@ class TimelineWriter {
     return record_.firing(message.flow, message.firing);
   }
 
-  // Messages that overlap on a link go to further tracks of it, because slices of a track must
+  // Messages that overlap on a link are drawn on additional tracks, because slices of a track must
   // nest.
   void write_links() {
     const int pid = fabric_.ranks();

@@ -6,13 +6,12 @@
 #include <unordered_map>
 
 #include "core/error.hpp"
+#include "core/index.hpp"
 #include "topology_models/fabric.hpp"
 
 namespace cclgym {
 
 namespace {
-
-std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
 
 using Adjacency = std::vector<std::vector<LinkId>>;
 
@@ -54,7 +53,7 @@ class RouteSearch {
     // Distances and widths to the target of the nodes that only the search ahead has seen.
     const int length = static_cast<int>(ahead.size()) - 1 + levels_behind;
     for (int level = static_cast<int>(ahead.size()) - 2; level >= 0; --level) {
-      for (const NodeId node : ahead[index(level)]) settle(node, length - level);
+      for (const NodeId node : ahead[at(level)]) settle(node, length - level);
     }
     return true;
   }
@@ -66,8 +65,8 @@ class RouteSearch {
   // GPUs behind one PCIe switch never meet in a NIC while the other one idles.
   [[nodiscard]] std::vector<LinkId> pick(int source_rank, int target_rank, int channel) const {
     const double best_Bps = touched_.at(source_).width_Bps;
-    const int far_server = nodes_[index(target_)].server;
-    const bool same_server = nodes_[index(source_)].server == far_server;
+    const int far_server = nodes_[at(target_)].server;
+    const bool same_server = nodes_[at(source_)].server == far_server;
     std::vector<LinkId> path;
     std::vector<LinkId> ways;
     std::int64_t turn = 0;
@@ -75,9 +74,9 @@ class RouteSearch {
     for (NodeId node = source_; node != target_;) {
       const Touched& here = touched_.at(node);
       // A hub was met from behind, and has its few ways noted; its many links are not looked at.
-      ways = here.ways.empty() ? out_[index(node)] : here.ways;
+      ways = here.ways.empty() ? out_[at(node)] : here.ways;
       std::erase_if(ways, [&](LinkId id) {
-        const Link& link = links_[index(id)];
+        const Link& link = links_[at(id)];
         const Touched* next = find(link.target);
         return next == nullptr || next->to_target != here.to_target - 1 ||
                std::min(next->width_Bps, link.capacity_Bps()) < best_Bps;
@@ -90,12 +89,12 @@ class RouteSearch {
         turn = (turn + rest) % count;
         rest /= count;
         const bool far =
-            !same_server && nodes_[index(links_[index(ways.front())].target)].server == far_server;
+            !same_server && nodes_[at(links_[at(ways.front())].target)].server == far_server;
         const std::int64_t first = far ? target_rank : source_rank;
         chosen = ways[static_cast<std::size_t>((first + turn) % count)];
       }
       path.push_back(chosen);
-      node = links_[index(chosen)].target;
+      node = links_[at(chosen)].target;
     }
     return path;
   }
@@ -115,13 +114,13 @@ class RouteSearch {
 
   [[nodiscard]] bool may_pass(NodeId node) const {
     if (node == source_ || node == target_) return true;
-    const NodeKind kind = nodes_[index(node)].kind;
+    const NodeKind kind = nodes_[at(node)].kind;
     return kind == NodeKind::Gpu ? through_.gpus : kind != NodeKind::Nic || through_.nics;
   }
 
   static std::size_t work(const std::vector<NodeId>& level, const Adjacency& adjacent) {
     std::size_t links = 0;
-    for (const NodeId node : level) links += adjacent[index(node)].size();
+    for (const NodeId node : level) links += adjacent[at(node)].size();
     return links;
   }
 
@@ -131,8 +130,8 @@ class RouteSearch {
     std::vector<NodeId> next;
     bool met = false;
     for (const NodeId node : levels.back()) {
-      for (const LinkId id : out_[index(node)]) {
-        const NodeId to = links_[index(id)].target;
+      for (const LinkId id : out_[at(node)]) {
+        const NodeId to = links_[at(id)].target;
         if (!may_pass(to)) continue;
         Touched& touched = touched_[to];
         if (touched.from_source >= 0) continue;
@@ -151,8 +150,8 @@ class RouteSearch {
     bool met = false;
     for (const NodeId node : level) {
       const double width_Bps = touched_[node].width_Bps;
-      for (const LinkId id : in_[index(node)]) {
-        const Link& link = links_[index(id)];
+      for (const LinkId id : in_[at(node)]) {
+        const Link& link = links_[at(id)];
         if (!may_pass(link.source)) continue;
         Touched& touched = touched_[link.source];
         if (touched.to_target < 0) {
@@ -172,8 +171,8 @@ class RouteSearch {
 
   void settle(NodeId node, int hops) {
     double width_Bps = 0;
-    for (const LinkId id : out_[index(node)]) {
-      const Link& link = links_[index(id)];
+    for (const LinkId id : out_[at(node)]) {
+      const Link& link = links_[at(id)];
       const Touched* next = find(link.target);
       if (next && next->to_target == hops - 1) {
         width_Bps = std::max(width_Bps, std::min(next->width_Bps, link.capacity_Bps()));
@@ -221,10 +220,10 @@ std::vector<std::vector<LinkId>> Fabric::ways_to_network(int rank, bool outwards
     double widest_Bps = 0;
     bool arrived = false;
     for (const Way& way : level) {
-      for (const LinkId id : (outwards ? links_out_ : links_in_)[index(way.end)]) {
-        const Link& link = links_[index(id)];
+      for (const LinkId id : (outwards ? links_out_ : links_in_)[at(way.end)]) {
+        const Link& link = links_[at(id)];
         const NodeId end = outwards ? link.target : link.source;
-        const NodeKind kind = nodes_[index(end)].kind;
+        const NodeKind kind = nodes_[at(end)].kind;
         // NVSwitches lead to GPUs only, and paths this short need no other check for circles.
         if (kind == NodeKind::Gpu || kind == NodeKind::NvSwitch) continue;
         Way longer = way;
@@ -241,7 +240,7 @@ std::vector<std::vector<LinkId>> Fabric::ways_to_network(int rank, bool outwards
     if (arrived) {
       std::vector<std::vector<LinkId>> ways;
       for (Way& way : next) {
-        if (nodes_[index(way.end)].kind != NodeKind::NetworkSwitch) continue;
+        if (nodes_[at(way.end)].kind != NodeKind::NetworkSwitch) continue;
         if (way.width_Bps < widest_Bps) continue;
         if (!outwards) std::reverse(way.links.begin(), way.links.end());
         ways.push_back(std::move(way.links));
@@ -273,8 +272,8 @@ std::optional<Fabric::NetworkWay> Fabric::network_way(int source, int target, in
   NetworkWay way;
   way.out = pick(outs, source);
   way.in = pick(ins, target);
-  way.first = links_[index(way.out.back())].target;
-  way.last = links_[index(way.in.front())].source;
+  way.first = links_[at(way.out.back())].target;
+  way.last = links_[at(way.in.front())].source;
   // Neighbouring switches, which the NICs of one server sit on, take different links; so do blocks
   // of switches at the other end.
   const int ways = dragonfly_->minimal_ways(way.first, way.last);
@@ -323,14 +322,14 @@ std::vector<LinkId> Fabric::route(int source, int target, int channel) const {
 
   // A direct link is found without a search: the widest, in turn where several are as wide.
   std::vector<LinkId> direct;
-  for (const LinkId id : links_out_[index(from)]) {
-    const Link& link = links_[index(id)];
+  for (const LinkId id : links_out_[at(from)]) {
+    const Link& link = links_[at(id)];
     if (link.target != to) continue;
-    const double widest_Bps = direct.empty() ? 0 : links_[index(direct[0])].capacity_Bps();
+    const double widest_Bps = direct.empty() ? 0 : links_[at(direct[0])].capacity_Bps();
     if (link.capacity_Bps() > widest_Bps) direct.clear();
     if (link.capacity_Bps() >= widest_Bps) direct.push_back(id);
   }
-  if (!direct.empty()) return {direct[(index(source) + index(channel)) % direct.size()]};
+  if (!direct.empty()) return {direct[(at(source) + at(channel)) % direct.size()]};
 
   if (const std::optional<NetworkWay> way = network_way(source, target, channel)) {
     std::vector<LinkId> path = way->out;
@@ -353,7 +352,7 @@ std::vector<LinkId> Fabric::route(int source, int target, int channel) const {
     }
   }
   throw UserError(fmt::format("fabric '{}': no links lead from GPU '{}' to GPU '{}'", name_,
-                              nodes_[index(from)].name, nodes_[index(to)].name));
+                              nodes_[at(from)].name, nodes_[at(to)].name));
 }
 
 }  // namespace cclgym

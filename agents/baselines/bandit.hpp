@@ -1,4 +1,4 @@
-// UCB1, and the policy that has a bandit for each cell.
+// UCB1, and the policy that runs one bandit per cell.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,16 @@
 namespace cclgym {
 
 /// UCB1 (Auer, Cesa-Bianchi and Fischer, "Finite-time analysis of the multiarmed bandit problem",
-/// Machine Learning 47, 2002) on costs whose range is not known beforehand: each arm once, then the
-/// one of the greatest m + sqrt(2 ln t / n), where m is its mean cost on a scale from the greatest
-/// mean of all arms (0) to the least (1). No random numbers: the first of equals.
+/// Machine Learning 47, 2002) for costs of unknown range: each arm once, then the arm with the max
+/// of m + sqrt(2 ln t / n), where m is its mean cost on a scale from the max mean of all arms (0)
+/// to the min (1). Deterministic: ties go to the first arm.
 class Ucb1 {
  public:
   explicit Ucb1(std::size_t arms) : arms_(arms) {}
 
   [[nodiscard]] std::size_t choose() const;
   void learn(std::size_t arm, double cost);
-  /// The arm of the least mean cost so far; the first if there was none.
+  /// The arm with the min mean cost so far; the first one before any pull.
   [[nodiscard]] std::size_t best() const;
   [[nodiscard]] std::size_t pulls(std::size_t arm) const { return arms_[arm].pulls; }
 
@@ -34,10 +34,10 @@ class Ucb1 {
   std::size_t total_ = 0;
 };
 
-/// "bandit": a Ucb1 for each collective and power of two of the size, on the logarithm of the time.
-/// What it learns lasts from episode to episode. Its arms are the legal actions that leave
-/// instances, threads, chunk and NIC as NCCL has them: those of all knobs are thousands a cell,
-/// each of which UCB1 tries once at least.
+/// "bandit": one Ucb1 per collective and power of two of the size, on the logarithm of the time. It
+/// keeps what it has learned across episodes. Its arms are the legal actions with NCCL's instances,
+/// threads, chunk and NIC; with all knobs there would be thousands per cell, each of which UCB1
+/// tries at least once.
 class BanditPolicy : public TuningPolicy {
  public:
   BanditPolicy() : TuningPolicy("bandit") {}
@@ -48,7 +48,7 @@ class BanditPolicy : public TuningPolicy {
   void learn(double time_us) override;
 
  private:
-  std::map<CollectiveKind, std::vector<std::size_t>> arms_;  ///< places in legal_actions
+  std::map<CollectiveKind, std::vector<std::size_t>> arms_;  ///< positions in legal_actions
   std::map<TuningCell, Ucb1> cells_;
   Ucb1* cell_ = nullptr;
   std::size_t arm_ = 0;

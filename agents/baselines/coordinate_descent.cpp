@@ -11,7 +11,7 @@ void CoordinateDescentPolicy::begin_setup(const TuningSetup& setup) {
   const std::vector<Knob>& knobs = setup.actions->knobs();
   for (std::size_t d = 0; d < knobs.size(); ++d) {
     if (knobs[d] == Knob::Inter) {
-      coordinates_.front().push_back(d);  // with the algorithm, which comes first
+      coordinates_.front().push_back(d);  // moves together with the algorithm, which comes first
     } else {
       coordinates_.push_back({d});
     }
@@ -28,7 +28,7 @@ std::vector<CoordinateDescentPolicy::Action> CoordinateDescentPolicy::neighbours
     const auto action = all.subspan(i, n);
     if (std::ranges::equal(action, cell.best)) continue;
     bool held = true;
-    // A tuner decides all knobs: from its action and to it, only the algorithm's is compared.
+    // A tuner decides all knobs, so from or to its action, only the algorithm is compared.
     const bool chooses = actions().tuner_of(action).has_value();
     for (std::size_t d = 0; d < n && held; ++d) {
       held = chooses || std::ranges::find(moving, d) != moving.end() || action[d] == cell.best[d];
@@ -60,7 +60,7 @@ void CoordinateDescentPolicy::choose(const CollectiveTuningEnv& environment,
   if (is_new) {
     cell.collective = call.collective;
     cell.best = nearest_action(actions(), call.collective, actions().reference(call));
-    // next_candidates begins with the knob after this one.
+    // next_candidates starts with the knob after this one.
     cell.knob = coordinates_.size() - 1;
   }
   cell_ = &cell;

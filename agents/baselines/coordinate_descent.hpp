@@ -1,4 +1,4 @@
-// Online coordinate descent, as AutoCCL tunes NCCL.
+// Online coordinate descent, as in AutoCCL for NCCL.
 #pragma once
 
 #include <cstdint>
@@ -11,23 +11,19 @@
 
 namespace cclgym {
 
-/// "autoccl": coordinate descent over the knobs while the job runs (Xu et al., "AutoCCL: Automated
-/// Collective Communication Tuning for Accelerating Distributed and Parallel DNN Training", NSDI
-/// 2025), for each collective and size on its own, as AutoCCL tells communications apart. From
-/// NCCL's own choice on, one knob after the other is tried at all its legal levels, the others
-/// held, and stays where the median time of `repeats` calls was least; when a round over all knobs
-/// has changed nothing, that configuration is kept for good. Every call of the search is a call of
-/// the job: it counts. Algorithm and inter are one knob, since hardly any of one goes with any of
-/// the other.
-///
-/// AutoCCL's own search has three more parts, which a simulated job does not: a leader that decides
-/// for all ranks, a profiler, and a split into subspaces by transport.
+/// "autoccl": coordinate descent over the knobs while the job runs, separately for each collective
+/// and size (Xu et al., "AutoCCL: Automated Collective Communication Tuning for Accelerating
+/// Distributed and Parallel DNN Training", NSDI 2025). Starting from NCCL's own choice, it tries
+/// one knob after the other at all its legal levels, the others fixed, and keeps the level with the
+/// min median time of `repeats` calls, until a round over all knobs changes nothing. Algorithm and
+/// inter count as one knob, since few of their combinations are legal. Search calls are calls of
+/// the job. docs/baselines.md lists the parts of AutoCCL that are left out.
 class CoordinateDescentPolicy : public TuningPolicy {
  public:
   explicit CoordinateDescentPolicy(std::size_t repeats = 1)
       : TuningPolicy("autoccl"), repeats_(repeats) {}
 
-  /// Calls so far that searched, and that did not.
+  /// Number of calls so far that searched, and that did not.
   [[nodiscard]] std::uint64_t searching() const { return searching_; }
   [[nodiscard]] std::uint64_t settled() const { return settled_; }
 
@@ -42,11 +38,11 @@ class CoordinateDescentPolicy : public TuningPolicy {
     CollectiveKind collective = CollectiveKind::AllReduce;
     Action best;
     double best_us = 0;
-    std::size_t knob = 0;              ///< of coordinates_
-    std::size_t unchanged = 0;         ///< knobs in a row that changed nothing
-    std::vector<Action> candidates{};  ///< still to be tried, the last one first
-    std::vector<double> times_us{};    ///< of the candidate at hand
-    bool started = false;              ///< is best_us known?
+    std::size_t knob = 0;              ///< index into coordinates_
+    std::size_t unchanged = 0;         ///< consecutive knobs that changed nothing
+    std::vector<Action> candidates{};  ///< untried candidates, the next one last
+    std::vector<double> times_us{};    ///< times of the current candidate
+    bool started = false;              ///< true once best_us is known
     bool settled = false;
   };
 

@@ -12,14 +12,14 @@ namespace cclgym {
 
 const std::vector<BaselineInfo>& baseline_infos() {
   static const std::vector<BaselineInfo> infos{
-      {"nccl-default:VERSION", "what this release of NCCL chooses by itself, e.g. 2.8.4 or 2.28"},
-      {"dispatch:FILE", "a table of size ranges, as tune-dispatch writes it"},
+      {"nccl-default:VERSION", "the default choice of this release of NCCL, e.g. 2.8.4 or 2.28"},
+      {"dispatch:FILE", "a table of size ranges written by tune-dispatch"},
       {"random", "any legal action"},
-      {"bandit", "UCB1 for each collective and power of two of the size, online"},
-      {"autoccl", "coordinate descent for each collective and size, online (AutoCCL)"},
-      {"table", "the fastest of a sweep without noise, by size range"},
+      {"bandit", "online UCB1 per collective and power of two of the size"},
+      {"autoccl", "online coordinate descent per collective and size (AutoCCL)"},
+      {"table", "the fastest action of a noiseless sweep, by size range"},
       {"svm", "PCCL's support vector machine on size and ranks, trained without noise"},
-      {"oracle", "the best action, by trying all in the regime that the machine is in"}};
+      {"oracle", "the best action, found by trying all in the machine's current regime"}};
   return infos;
 }
 
@@ -31,7 +31,7 @@ std::unique_ptr<Policy> make_baseline(const std::string& name) {
   if (name == "svm") return std::make_unique<SvmPolicy>();
   if (name == "oracle") return std::make_unique<OraclePolicy>();
   if (is_tuner(name)) {
-    // An environment takes no notice of a release that is not modelled: NCCL does not run there.
+    // Environments ignore a release that is not modelled, since NCCL does not run there.
     constexpr std::string_view kNccl = "nccl-default:";
     if (name.starts_with(kNccl)) {
       (void)parse_nccl_version(std::string_view(name).substr(kNccl.size()));

@@ -17,12 +17,12 @@ struct BaselineInfo {
 };
 [[nodiscard]] const std::vector<BaselineInfo>& baseline_infos();
 
-/// The baseline of this name: one of baseline_infos(), or any tuner. Throws UserError if there is
-/// none such, naming the nearest.
+/// Makes the baseline of this name: one of baseline_infos(), or any tuner. Throws UserError for an
+/// unknown name, suggesting the nearest.
 [[nodiscard]] std::unique_ptr<Policy> make_baseline(const std::string& name);
 
-/// The baselines that are compared with where none are named: default choices that the actions of
-/// the profile could be, and all others but tables.
+/// Baselines of a comparison if none are named: the default choices that are possible under the
+/// profile, and all others except tables.
 [[nodiscard]] std::vector<std::string> default_baselines(ActionProfile profile);
 
 }  // namespace cclgym

@@ -11,7 +11,8 @@ void TunerPolicy::begin_setup(const TuningSetup& setup) {
   const std::vector<std::string>& levels = setup.actions->levels(Knob::Algorithm);
   const auto found = std::ranges::find(levels, name());
   if (found == levels.end()) {
-    throw UserError("policy '" + std::string(name()) + "': the environment has no such tuner");
+    throw UserError("policy '" + std::string(name()) +
+                    "': the tuners of the environment do not include it");
   }
   action_.assign(setup.actions->knobs().size(), 0);
   action_.front() = static_cast<std::int32_t>(found - levels.begin());
@@ -84,7 +85,7 @@ std::shared_ptr<const TuningSetup> with_tuners(const std::shared_ptr<const Tunin
   extended->flat_actions = std::make_shared<const FlatTuningActions>(*extended->actions);
   extended->oracle_table =
       std::make_shared<OracleTable>(setup->site, extended->actions, setup->cache);
-  // The oracle is that of the environment as it was.
+  // The oracle is that of the original environment.
   extended->oracle = false;
   return extended;
 }

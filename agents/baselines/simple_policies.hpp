@@ -1,4 +1,4 @@
-// Baselines that learn nothing: tuners, chance, the oracle.
+// Baselines that do not learn: tuners, random choice, the oracle.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@
 
 namespace cclgym {
 
-/// "nccl-default:2.8.4", "dispatch:FILE": leaves every call to a tuner, which must be among the
-/// environment's (with_tuners). Where it does not choose for a collective, or not on this fabric:
-/// TuningActions::reference, as near as the actions come to it.
+/// "nccl-default:2.8.4", "dispatch:FILE": leaves every call to a tuner, which must be one of the
+/// environment's (with_tuners). If it has no choice for a collective or fabric, takes the action
+/// nearest to TuningActions::reference.
 class TunerPolicy : public TuningPolicy {
  public:
   explicit TunerPolicy(const std::string& tuner) : TuningPolicy(tuner) {}
@@ -25,7 +25,7 @@ class TunerPolicy : public TuningPolicy {
   void choose(const CollectiveTuningEnv& environment, std::span<std::int32_t> action) override;
 
  private:
-  std::vector<std::int32_t> action_;  ///< the tuner's
+  std::vector<std::int32_t> action_;  ///< action of the tuner
 };
 
 /// "random": each dimension uniform among its legal levels, given the ones before.
@@ -41,8 +41,9 @@ class RandomPolicy : public Policy {
   std::vector<std::uint8_t> scratch_;
 };
 
-/// "oracle": the best action of the call in the regime and moment that the machine is in, by trying
-/// all: clairvoyant. What no call can know before (the measurement's noise) multiplies all alike.
+/// "oracle": the best action in the machine's current regime and moment, found by trying all. It is
+/// clairvoyant; the noise of the measurement, which cannot be known in advance, multiplies all
+/// actions equally.
 class OraclePolicy : public TuningPolicy {
  public:
   OraclePolicy() : TuningPolicy("oracle") {}
@@ -57,9 +58,9 @@ class OraclePolicy : public TuningPolicy {
   std::unique_ptr<TuningOracle> oracle_;
 };
 
-/// The same environment with more tuners as actions; those that are there already are not added.
-/// Nothing else changes: the same calls, regimes and times for the same seed. Throws UserError on
-/// an unknown tuner.
+/// The same environment with more tuners as actions; existing ones are not added again. Nothing
+/// else changes: the same seed gives the same calls, regimes and times. Throws UserError for an
+/// unknown tuner.
 [[nodiscard]] std::shared_ptr<const TuningSetup> with_tuners(
     const std::shared_ptr<const TuningSetup>& setup, const std::vector<std::string>& tuners);
 

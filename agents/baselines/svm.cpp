@@ -26,7 +26,7 @@ Row row_of(const SvmPoint& point) {
 
 }  // namespace
 
-// A model of libsvm's with the samples that it points into.
+// A libsvm model with the samples to which it points.
 class SvmClassifier::Model {
  public:
   Model(std::span<const SvmSample> samples, double cost, double gamma) {
@@ -50,7 +50,7 @@ class SvmClassifier::Model {
     if (const char* fault = svm_check_parameter(&problem, &parameter)) {
       throw std::logic_error("SvmClassifier: " + std::string(fault));
     }
-    // libsvm writes what it does to the standard output, unless somebody else takes it.
+    // Suppresses libsvm's progress output on stdout.
     svm_set_print_string_function([](const char* /*text*/) {});
     model_ = svm_train(&problem, &parameter);
   }

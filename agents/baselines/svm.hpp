@@ -1,4 +1,4 @@
-// A support vector machine as PCCL trains its dispatcher.
+// A support vector machine, trained like PCCL's dispatcher.
 #pragma once
 
 #include <array>
@@ -18,20 +18,20 @@ struct SvmSample {
 };
 
 /// libsvm's C-SVC with the kernel exp(-gamma |x - y|^2), one against one, on features of mean 0 and
-/// variance 1. 80 % of the samples, drawn with `seed`, train: C in 2^-1, 2^1, … 2^15 and gamma in
-/// 2^-5, 2^-3, … 2^5 are those of the greatest accuracy in a 5-fold cross-validation (of equals the
-/// least C, then the least gamma). The other 20 % test. The same samples and seed give the same
+/// variance 1. 80 % of the samples, drawn with `seed`, are for training: C in 2^-1, 2^1, ... 2^15
+/// and gamma in 2^-5, 2^-3, ... 2^5 maximise the accuracy of a 5-fold cross-validation (ties: min
+/// C, then min gamma). The other 20 % are for testing. The same samples and seed give the same
 /// classifier.
 class SvmClassifier {
  public:
-  /// Throws std::invalid_argument without samples.
+  /// Throws std::invalid_argument if there are no samples.
   SvmClassifier(std::span<const SvmSample> samples, std::uint64_t seed);
   ~SvmClassifier();
   SvmClassifier(const SvmClassifier&) = delete;
   SvmClassifier& operator=(const SvmClassifier&) = delete;
 
   [[nodiscard]] int predict(const SvmPoint& point) const;
-  /// Share of the test samples that it classifies rightly; of one sample alone, 1.
+  /// Fraction of test samples classified correctly; 1 if there is a single sample.
   [[nodiscard]] double test_accuracy() const { return test_accuracy_; }
   [[nodiscard]] double cost() const { return cost_; }
   [[nodiscard]] double gamma() const { return gamma_; }

@@ -1,4 +1,4 @@
-// What the policies for CollectiveTuning-v0 share.
+// Shared base of policies for CollectiveTuning-v0.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace cclgym {
 
-/// A policy that knows what the numbers of CollectiveTuning-v0 mean.
+/// A policy that knows the meaning of CollectiveTuning-v0's numbers.
 class TuningPolicy : public Policy {
  public:
   [[nodiscard]] std::string_view name() const override { return name_; }
@@ -26,11 +26,11 @@ class TuningPolicy : public Policy {
  protected:
   explicit TuningPolicy(std::string name) : name_(std::move(name)) {}
 
-  /// Another set of actions than before, or the first.
+  /// Called for the first set of actions and whenever it changes.
   virtual void begin_setup(const TuningSetup& /*setup*/) {}
-  /// The action of the next call of `environment`.
+  /// Chooses the action of the next call of `environment`.
   virtual void choose(const CollectiveTuningEnv& environment, std::span<std::int32_t> action) = 0;
-  /// How long the call took, us.
+  /// Reports the time of the call, us.
   virtual void learn(double /*time_us*/) {}
 
   [[nodiscard]] const TuningSetup& setup() const { return *setup_; }
@@ -39,22 +39,22 @@ class TuningPolicy : public Policy {
  private:
   std::string name_;
   const TuningSetup* setup_ = nullptr;
-  /// Of the actions that begin_setup saw: kept, so that no other set can have its address.
+  /// Actions passed to begin_setup; kept alive so that no other set can have the same address.
   std::shared_ptr<const TuningActions> known_;
   std::size_t time_ = 0;
 };
 
-/// The environment. Throws UserError if it is not CollectiveTuning-v0 itself.
+/// Casts to CollectiveTuningEnv. Throws UserError for any other environment.
 [[nodiscard]] const CollectiveTuningEnv& tuning_environment(const Environment& environment,
                                                             std::string_view policy);
 
-/// The legal action nearest to a configuration: the same program before the same protocol before
-/// the same number of channels, then all else. The first of equals.
+/// The legal action nearest to a configuration: first by program, then by protocol, then by
+/// channels, then by all else. Ties go to the first.
 [[nodiscard]] std::vector<std::int32_t> nearest_action(const TuningActions& actions,
                                                        CollectiveKind collective,
                                                        const PlainConfig& config);
 
-/// Calls of a kind: a collective, and a size to the power of two.
+/// Class of calls: a collective, and a power of two of the size.
 struct TuningCell {
   CollectiveKind collective = CollectiveKind::AllReduce;
   int log2_bytes = 0;  ///< rounded down
@@ -62,8 +62,8 @@ struct TuningCell {
 };
 [[nodiscard]] TuningCell cell_of_call(const Call& call);
 
-/// `count` sizes from 1 KiB to 1 GiB, both included, in equal ratios, each a call of the collective
-/// on so many ranks can have; ascending.
+/// `count` sizes from 1 KiB to 1 GiB, inclusive, in equal ratios and ascending, each valid for the
+/// collective on `ranks` ranks.
 [[nodiscard]] std::vector<std::uint64_t> training_sizes(CollectiveKind collective, int ranks,
                                                         std::size_t count);
 

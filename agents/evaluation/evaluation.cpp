@@ -12,7 +12,7 @@ namespace cclgym {
 
 namespace {
 
-// What the environment says about a call whatever a policy does.
+// Part of a call's record that does not depend on the policy.
 struct StreamCall {
   CollectiveKind collective = CollectiveKind::AllReduce;
   std::uint64_t bytes = 0;
@@ -37,7 +37,7 @@ struct Chosen {
   Config config;
 };
 
-// What an action does for a call.
+// Configuration that an action gives a call.
 Config config_of(const TuningActions& actions, const Call& call,
                  std::span<const std::int32_t> action) {
   const std::optional<std::size_t> tuner = actions.tuner_of(action);
@@ -52,7 +52,7 @@ struct CellSums {
   std::map<std::string, Chosen> choices;
 };
 
-// Plays `calls` calls; `visit(call's number, action, info)` after each.
+// Plays `calls` calls and runs `visit(number of the call, action, info)` after each.
 template <class Visit>
 void play(Policy& policy, CollectiveTuningEnv& environment, std::uint64_t seed, std::uint64_t calls,
           const Visit& visit) {
@@ -109,30 +109,31 @@ PolicyRun run_policy(const EvaluatedPolicy& one, const std::shared_ptr<const Tun
   std::map<std::pair<CollectiveKind, std::uint64_t>, CellSums> cells;
   LogMean oracle_ratio;
   LogMean default_ratio;
-  play(*policy, environment, seed, stream.size(),
-       [&](std::uint64_t call, std::span<const std::int32_t> action, std::span<const double> info) {
-         const StreamCall& known = stream[call];
-         if (static_cast<std::uint64_t>(info[bytes]) != known.bytes) {
-           throw std::logic_error("evaluate_policies: the stream of calls is another one");
-         }
-         const std::uint64_t size =
-             finite ? known.bytes
-                    : std::uint64_t{1} << static_cast<unsigned>(
-                          cell_of_call({.collective = known.collective, .bytes = known.bytes})
-                              .log2_bytes);
-         CellSums& cell = cells[{known.collective, size}];
-         cell.time_us.add(info[time]);
-         cell.oracle_ratio.add(info[time] / known.oracle_us);
-         cell.default_ratio.add(info[time] / known.default_us);
-         const TuningActions& actions = *environment.setup().actions;
-         Chosen& chosen = cell.choices[actions.describe(action)];
-         if (chosen.count++ == 0) {
-           chosen.config =
-               config_of(actions, {.collective = known.collective, .bytes = known.bytes}, action);
-         }
-         oracle_ratio.add(info[time] / known.oracle_us);
-         default_ratio.add(info[time] / known.default_us);
-       });
+  play(
+      *policy, environment, seed, stream.size(),
+      [&](std::uint64_t call, std::span<const std::int32_t> action, std::span<const double> info) {
+        const StreamCall& known = stream[call];
+        if (static_cast<std::uint64_t>(info[bytes]) != known.bytes) {
+          throw std::logic_error("evaluate_policies: the stream of calls differs between policies");
+        }
+        const std::uint64_t size =
+            finite ? known.bytes
+                   : std::uint64_t{1} << static_cast<unsigned>(
+                         cell_of_call({.collective = known.collective, .bytes = known.bytes})
+                             .log2_bytes);
+        CellSums& cell = cells[{known.collective, size}];
+        cell.time_us.add(info[time]);
+        cell.oracle_ratio.add(info[time] / known.oracle_us);
+        cell.default_ratio.add(info[time] / known.default_us);
+        const TuningActions& actions = *environment.setup().actions;
+        Chosen& chosen = cell.choices[actions.describe(action)];
+        if (chosen.count++ == 0) {
+          chosen.config =
+              config_of(actions, {.collective = known.collective, .bytes = known.bytes}, action);
+        }
+        oracle_ratio.add(info[time] / known.oracle_us);
+        default_ratio.add(info[time] / known.default_us);
+      });
   PolicyRun run{
       .policy = one.name,
       .seed = seed,
@@ -206,7 +207,7 @@ std::vector<PolicySummary> summarize_runs(std::span<const PolicyRun> runs) {
     summary.default_speedup = speedup.value();
     summary.decisions_per_call = decisions / static_cast<double>(summary.seeds);
     summary.worst_cell = ratios.back();
-    // The nearest rank.
+    // Nearest-rank percentile.
     const auto rank = static_cast<std::size_t>(std::ceil(0.9 * static_cast<double>(ratios.size())));
     summary.p90_cell = ratios[rank - 1];
     summaries.push_back(summary);

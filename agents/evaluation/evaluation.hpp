@@ -1,5 +1,5 @@
-// Policies side by side: the same calls, regimes and noise for all, and how each compares with the
-// best possible.
+// Compares policies on the same calls, regimes and noise with each other and with the best possible
+// action.
 #pragma once
 
 #include <cstdint>
@@ -16,71 +16,71 @@
 
 namespace cclgym {
 
-/// Somebody to be measured.
+/// A policy to be measured.
 struct EvaluatedPolicy {
   std::string name;
-  /// A fresh one for a seed: baselines that learn start over, an agent is the one trained with it.
+  /// Makes a fresh policy for a seed: learning baselines start over, an agent is the one trained
+  /// with that seed.
   std::function<std::unique_ptr<Policy>(std::uint64_t seed)> make;
-  /// Tuners that must be among the environment's.
+  /// Tuners that the environment must have.
   std::vector<std::string> tuners{};
 };
 
-/// Calls of one collective and size (of workloads without a list of calls: power of two), in all
-/// regimes.
+/// Calls of one collective and size, in all regimes. For workloads without a list of calls, the
+/// size is a power of two.
 struct EvaluatedCell {
   std::string collective;
   std::uint64_t bytes = 0;
   std::uint64_t calls = 0;
   double time_us = 0;        ///< geometric mean
   double oracle_ratio = 0;   ///< geometric mean of time / the oracle's time
-  double default_ratio = 0;  ///< of time / the default's time
-  std::string choice;        ///< the action that it took most often
-  Config config{};           ///< what that action was: of tuners, what they chose
+  double default_ratio = 0;  ///< geometric mean of time / the default's time
+  std::string choice;        ///< the action taken most often
+  Config config{};           ///< configuration of that action; for tuners, the one they chose
 };
 
-/// One policy, one seed.
+/// Results of one policy with one seed.
 struct PolicyRun {
   std::string policy;
   std::uint64_t seed = 0;
   std::uint64_t calls = 0;
   double oracle_ratio = 0;        ///< geometric mean over all calls
-  double default_ratio = 0;       ///< likewise
-  double decisions_per_call = 1;  ///< the share of the calls that it decided anew
+  double default_ratio = 0;       ///< as above
+  double decisions_per_call = 1;  ///< fraction of calls with a new decision
   std::vector<EvaluatedCell> cells;
 };
 
 struct EvaluationOptions {
-  std::uint64_t calls =
-      0;  ///< of each policy and seed; 0: one pass over the workload, or an episode
+  std::uint64_t calls = 0;  ///< per policy and seed; 0: one pass over the workload, or an episode
   std::vector<std::uint64_t> seeds{1, 2, 3};
-  std::size_t threads = 2;  ///< that simulate the oracle's table
+  std::size_t threads = 2;  ///< for the simulation of the oracle's table
   /// Called before each run.
   std::function<void(const std::string& policy, std::uint64_t seed)> notice{};
 };
 
-/// Runs all policies in an environment, seed by seed. The oracle that they are compared with is
-/// that of the environment itself; a policy whose tuners were added to it may be better.
+/// Runs all policies in an environment, seed by seed. They are compared with the oracle of the
+/// original environment; a policy with additional tuners may beat it.
 [[nodiscard]] std::vector<PolicyRun> evaluate_policies(
     const std::shared_ptr<const TuningSetup>& setup, std::span<const EvaluatedPolicy> policies,
     const EvaluationOptions& options);
 
-/// A policy over its seeds.
+/// Results of a policy over its seeds.
 struct PolicySummary {
   std::string policy;
   std::size_t seeds = 0;
   double oracle_ratio = 0;        ///< geometric mean over the seeds
-  double least_oracle_ratio = 0;  ///< of a seed
+  double least_oracle_ratio = 0;  ///< min over the seeds
   double most_oracle_ratio = 0;
-  double worst_cell = 0;          ///< the largest ratio of a cell of any seed
-  double p90_cell = 0;            ///< the ratio that nine cells of ten do not exceed
+  double worst_cell = 0;          ///< max ratio of a cell, over all seeds
+  double p90_cell = 0;            ///< ratio that nine of ten cells do not exceed
   double default_speedup = 0;     ///< the default's time / its time, geometric mean
   double decisions_per_call = 1;  ///< mean over the seeds
 };
 [[nodiscard]] std::vector<PolicySummary> summarize_runs(std::span<const PolicyRun> runs);
 
-/// The summaries in aligned columns, best first.
+/// Summaries in aligned columns, best first.
 [[nodiscard]] std::string evaluation_table(std::span<const PolicySummary> summaries);
-/// An environment that policies were run in.
+/// Results of one environment.
 struct EvaluatedPart {
   std::string label;
   std::vector<PolicyRun> runs;
@@ -88,7 +88,7 @@ struct EvaluatedPart {
   std::string cost_model{};  ///< CostModel::label(): "hockney (no set for MI250X)"
 };
 
-/// A line a cell, policy and seed.
+/// CSV with one line per cell, policy and seed.
 [[nodiscard]] std::string evaluation_csv(const EvaluatedPart& part, bool header);
 
 }  // namespace cclgym

@@ -1,4 +1,4 @@
-// Evaluations as text and CSV.
+// Text and CSV of evaluations.
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@ std::string evaluation_table(std::span<const PolicySummary> summaries) {
   std::string text = fmt::format("{:<{}}  {:>10}  {:>19}  {:>9}  {:>9}  {:>10}\n", "policy", widest,
                                  "x oracle", "seeds", "p90 cell", "worst", "speedup");
   text += fmt::format("{:<{}}  {:>10}  {:>19}  {:>9}  {:>9}  {:>10}\n", "", widest, "geo. mean",
-                      "least .. most", "x oracle", "x oracle", "x default");
+                      "min .. max", "x oracle", "x oracle", "x default");
   for (const PolicySummary& one : summaries) {
     text +=
         fmt::format("{:<{}}  {:>10.4f}  {:>19}  {:>9.3f}  {:>9.3f}  {:>10.3f}\n", one.policy,
@@ -30,7 +30,8 @@ std::string evaluation_csv(const EvaluatedPart& part, bool header) {
         "part,policy,seed,collective,size_bytes,calls,time_us,oracle_ratio,default_ratio,choice,"
         "cost_model\n";
   }
-  // Names of parts and tuners are the user's: what would break a field becomes a space.
+  // Names of parts and tuners come from the user; characters that would break a field become
+  // spaces.
   const auto field = [](std::string name) {
     std::ranges::replace_if(
         name, [](char c) { return c == ',' || c == '\n' || c == '"' || c == '\r'; }, ' ');

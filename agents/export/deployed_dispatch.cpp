@@ -20,13 +20,14 @@ std::string line_of(const ConfigChoice& choice, const SourceLocation& where, boo
   const Config& config = choice.config;
   const auto algorithm = nccl_algorithm_of_ours(config.algorithm);
   if (!algorithm || (config.algorithm == "pat" && !pat)) {
-    throw UserError(where, "algorithm '" + config.algorithm + "' is none of this release of NCCL");
+    throw UserError(where,
+                    "algorithm '" + config.algorithm + "' does not exist in this release of NCCL");
   }
   const auto cannot = [&](const char* what) {
     throw UserError(where, std::string("a tuner of NCCL cannot set ") + what);
   };
   if (config.instances != 1) cannot("instances");
-  if (choice.tile_bytes && *choice.tile_bytes != 0) cannot("tiles by a line");
+  if (choice.tile_bytes && *choice.tile_bytes != 0) cannot("a tile size in a CSV line");
   if (config.channels > kMostTunerChannels) cannot("more than 64 channels");
   return fmt::format("{},{},{}", kNcclAlgorithmNames[static_cast<std::size_t>(*algorithm)].csv,
                      lower_case(to_string(config.protocol)), config.channels);
@@ -58,8 +59,9 @@ TunerCsv dispatch_csv(const DispatchTable& table, const std::vector<std::string>
     const auto [other, added] =
         machines.emplace(std::pair(fabric->ranks(), fabric->servers()), label);
     if (!added) {
-      throw UserError(fmt::format("machines '{}' and '{}' have as many ranks and nodes: name one",
-                                  other->second, label));
+      throw UserError(fmt::format(
+          "machines '{}' and '{}' have the same number of ranks and nodes; name one of them",
+          other->second, label));
     }
     csv.text += "# " + label + "\n";
     const auto line = [&](std::string_view collective, std::uint64_t from, std::uint64_t to,

@@ -1,4 +1,4 @@
-// A size-dispatch table as the CSV of NCCL's example tuner.
+// Writes a size-dispatch table as the CSV of NCCL's example tuner.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace cclgym {
 
-/// The lines of the blocks for the machines of these labels (empty: all of the table's), with a
-/// range up to the next one's first byte. A fallback that is a configuration becomes last lines for
-/// the collectives that it has; NCCL's own choice needs none. Collectives that NCCL's tuner is not
-/// asked about are counted as left out.
+/// Lines for the blocks of the machines with these labels (empty: all machines of the table); a
+/// range ends at the next one's first byte. A fallback that is a configuration becomes the last
+/// lines of the collectives it supports; NCCL's own choice needs no line. Collectives that NCCL
+/// does not pass to its tuner are counted as left out.
 ///
-/// Throws UserError at the place of a configuration that such a line cannot say, a label that the
-/// table has not, a machine that there is not, or two machines of as many ranks and nodes.
+/// Throws UserError for a configuration that a line cannot express, a label that is not in the
+/// table, a machine that does not exist, or two machines with equal numbers of ranks and nodes.
 [[nodiscard]] TunerCsv dispatch_csv(const DispatchTable& table,
                                     const std::vector<std::string>& labels, bool pat);
 

@@ -21,7 +21,7 @@ struct FreePolicy {
   void operator()(cclgym_policy* policy) const { cclgym_policy_free(policy); }
 };
 
-// The policy at work on one machine without noise.
+// Runs the policy on one machine without noise.
 class Distiller {
  public:
   Distiller(const PolicyFile& file, const TuningSetup& setup, const RecordedTimes& times)
@@ -41,7 +41,8 @@ class Distiller {
     policy_.reset(policy);
     if (cclgym_policy_observation_size(policy) != observation_.size() ||
         cclgym_policy_knobs(policy) != setup.actions->knobs().size()) {
-      throw UserError("the policy is for other observations or actions than this machine has");
+      throw UserError(
+          "the policy was trained for other observations or actions than this machine has");
     }
     state_.resize(cclgym_policy_state_bytes(policy));
     action_.resize(setup.actions->knobs().size());
@@ -55,8 +56,8 @@ class Distiller {
   [[nodiscard]] int calls() const { return setup_.window + 1; }
   [[nodiscard]] int recorded_calls() const { return recorded_calls_; }
 
-  // The action for a call that was made some times, and what was seen before each; empty: the
-  // policy cannot decide.
+  // Repeats a call calls() times, appends the observation before each to `seen`, and returns the
+  // last action; empty if the policy cannot decide.
   std::span<const std::int32_t> choose(std::size_t collective, std::uint64_t bytes, int rules,
                                        std::vector<float>& seen) {
     (void)cclgym_policy_state_init(policy_.get(), state_.data(), state_.size());
@@ -95,7 +96,7 @@ class Distiller {
     observation_.observe(done);
   }
 
-  // What the call took in a job: of the last times, the one at this place.
+  // Time of the call recorded in a job, at this position among the last times.
   [[nodiscard]] std::optional<double> recorded(std::size_t collective, const Call& call,
                                                int again) const {
     const TuningActions& actions = *setup_.actions;
@@ -146,7 +147,7 @@ DeployedChoices deployed_choices(const PolicyFile& policy, const TuningSetup& se
                       .seen = {}};
     for (const std::uint64_t size : deployed_sizes()) {
       const std::uint64_t bytes = fitting_bytes(kCollectives[i], size, fabric.ranks());
-      // Small calls of many ranks are rounded up to the same size.
+      // Small calls of many ranks are rounded up to a common size.
       if (!grid.sizes.empty() && bytes <= grid.sizes.back()) continue;
       const auto action = distiller.choose(i, bytes, rules, grid.seen);
       if (action.empty()) break;

@@ -1,4 +1,4 @@
-// A policy on a machine, for a tuner of NCCL: what it sees there and what it chooses, at a grid of
+// Evaluates a policy on a machine for NCCL's tuner: its observations and choices on a grid of
 // sizes.
 #pragma once
 
@@ -15,18 +15,18 @@ namespace cclgym {
 
 struct DeployedChoices {
   DeployedMachine machine;
-  /// By NCCL's number of the collective, then size of the machine's grid.
+  /// By NCCL's number of the collective, then by size of the machine's grid.
   std::array<std::vector<std::vector<std::int32_t>>, kNcclCollectiveNames.size()> actions;
-  /// Observed calls that took a time that was recorded.
+  /// Observed calls with a recorded time.
   int recorded_calls = 0;
 };
 
-/// Asks the policy at deployed_sizes() of each of NCCL's collectives that it has rules for on the
-/// machine of `setup`: each size after the call was made as often as the observation remembers
-/// calls, on a machine without noise. A call takes the time that was recorded for it, if there is
-/// one (of several the last ones, in their order), else what the simulator says.
+/// Queries the policy at deployed_sizes() of each NCCL collective for which it has rules on the
+/// machine of `setup`. At each size, the call is first repeated as often as the observation
+/// remembers calls, without noise. Its times are the last recorded ones in order if there are any,
+/// otherwise the simulator's.
 ///
-/// Throws UserError if the policy has no rules for this machine, or sees or chooses other things.
+/// Throws UserError if the policy has no rules for this machine, or other observations or actions.
 [[nodiscard]] DeployedChoices deployed_choices(const PolicyFile& policy, const TuningSetup& setup,
                                                const RecordedTimes& times = {});
 

@@ -15,14 +15,15 @@ namespace {
 
 constexpr std::string_view kPrefix = "nccl-";
 
-// The first release that has what a level needs; nothing: no release has.
+// The first release with the given capability; empty if there is none.
 std::string first_with(bool DeployedRelease::*what) {
   const auto found =
       std::ranges::find_if(deployed_releases(), [&](const auto& release) { return release.*what; });
   return found->name;
 }
 
-// What of an action the release has not: "a chunk size, which nccl-2.30 has"; empty: it has all.
+// Missing capability of an action, "a chunk size, which nccl-2.30 has"; empty if the release has
+// all.
 std::string misfit(std::span<const std::int32_t> action, const TuningActions& actions,
                    const DeployedRelease& release) {
   if (actions.tuner_of(action)) return {};
@@ -60,7 +61,7 @@ const std::vector<DeployedRelease>& deployed_releases() {
 OptionSpec release_option() {
   OptionSpec spec{.name = "for",
                   .kind = OptionKind::Choice,
-                  .description = "the release of NCCL that the job runs with",
+                  .description = "release of NCCL with which the job runs",
                   .required = true};
   for (const DeployedRelease& release : deployed_releases()) spec.choices.push_back(release.name);
   return spec;
@@ -77,7 +78,7 @@ void check_release(const DeployedChoices& choices, const TuningSetup& setup,
       const std::vector<std::int32_t>& action = choices.actions[c][i];
       const std::string what = misfit(action, *setup.actions, release);
       if (what.empty()) continue;
-      throw UserError(fmt::format("{}: {} {} from {}: '{}' needs {}; {} has not", place,
+      throw UserError(fmt::format("{}: {} {} from {}: '{}' needs {}; {} does not have it", place,
                                   choices.machine.label, kNcclCollectiveNames[c],
                                   format_bytes(choices.machine.grids[c]->sizes[i]),
                                   setup.actions->describe(action), what, release.name));
@@ -108,7 +109,7 @@ int choices_not_offered(const DeployedChoices& choices, const TuningSetup& setup
         if (knob == Knob::Protocol) protocol = nccl_protocol_of(level);
       }
       if (!algorithm || !protocol) continue;
-      // NCCL's numbers of collectives, algorithms and protocols are those of these types.
+      // NCCL's numbers of collectives, algorithms and protocols are the values of these types.
       const bool offered =
           nccl->time_s(static_cast<NcclCollective>(c), static_cast<NcclAlgorithm>(*algorithm),
                        static_cast<Protocol>(*protocol), choices.machine.grids[c]->sizes[i])

@@ -1,4 +1,4 @@
-// Releases of NCCL that choices are deployed for, and what a tuner can say to each.
+// Releases of NCCL for which choices are deployed, and the tuner interface of each.
 #pragma once
 
 #include <string>
@@ -11,30 +11,30 @@
 namespace cclgym {
 
 struct DeployedRelease {
-  std::string name;        ///< "nccl-2.28"
-  int tuner = 0;           ///< version of the table of functions that it takes from our plugin
-  int profiler = 0;        ///< the same of the profiler; 0: none that the plugin has
-  bool pat = false;        ///< does it have algorithm PAT?
-  bool constants = false;  ///< can a tuner set the constants of its model?
-  bool chunks = false;     ///< and the chunk size?
+  std::string name;  ///< "nccl-2.28"
+  int tuner = 0;     ///< version of the tuner plugin interface
+  int profiler = 0;  ///< version of the profiler plugin interface; 0: none that the plugin supports
+  bool pat = false;  ///< true if it has algorithm PAT
+  bool constants = false;  ///< true if a tuner can set the constants of its model
+  bool chunks = false;     ///< true if a tuner can also set the chunk size
 };
 
-/// From 2.21 on, oldest first.
+/// Releases from 2.21 on, oldest first.
 [[nodiscard]] const std::vector<DeployedRelease>& deployed_releases();
-/// The record of an option that names one.
+/// Record of the option that names a release.
 [[nodiscard]] OptionSpec release_option();
-/// Throws UserError at `where`, naming the nearest.
+/// Finds a release by name. Throws UserError at `where`, suggesting the nearest.
 [[nodiscard]] const DeployedRelease& deployed_release(std::string_view name,
                                                       const SourceLocation& where);
 
-/// Throws UserError "PLACE: MACHINE COLLECTIVE from SIZE: …" where the policy chooses what the
-/// release cannot do.
+/// Throws UserError "PLACE: MACHINE COLLECTIVE from SIZE: ..." if a choice of the policy is beyond
+/// the release's capabilities.
 void check_release(const DeployedChoices& choices, const TuningSetup& setup,
                    const DeployedRelease& release, const std::string& place);
 
-/// At how many sizes the policy chooses a combination of algorithm and protocol that NCCL, by what
-/// is known of its rules, does not offer on the machine (PAT with several ranks a node, say): the
-/// plugin then takes the policy's next one. 0 where NCCL does not run on the machine.
+/// Number of sizes at which the policy chooses an algorithm and protocol that NCCL, by its known
+/// rules, does not offer on the machine (e.g. PAT with several ranks per node): the plugin then
+/// takes the policy's next choice. 0 if NCCL does not run on the machine.
 [[nodiscard]] int choices_not_offered(const DeployedChoices& choices, const TuningSetup& setup,
                                       const DeployedRelease& release);
 

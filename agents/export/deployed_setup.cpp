@@ -21,7 +21,7 @@ std::vector<std::string> words_of(std::string_view text, char separator) {
   return words;
 }
 
-// In single quotes, as a YAML flow scalar.
+// Quotes a YAML flow scalar with single quotes.
 std::string scalar(std::string_view text) {
   std::string quoted_text = "'";
   for (const char c : text) quoted_text += c == '\'' ? "''" : std::string(1, c);
@@ -36,12 +36,13 @@ std::string fabric_yaml(std::string_view label) {
     if (yaml.empty()) {
       yaml = "{name: " + scalar(word);
     } else if (equals == std::string::npos) {
-      throw UserError("machine " + quoted(label) + ": " + quoted(word) + " is no NAME=VALUE");
+      throw UserError("machine " + quoted(label) + ": " + quoted(word) +
+                      " is not of the form NAME=VALUE");
     } else {
       yaml += ", " + word.substr(0, equals) + ": " + scalar(word.substr(equals + 1));
     }
   }
-  if (yaml.empty()) throw UserError("a machine without a name");
+  if (yaml.empty()) throw UserError("the machine has no name");
   return yaml + "}";
 }
 
@@ -78,7 +79,7 @@ std::shared_ptr<const TuningSetup> setup_of_label(const PolicyFile& policy,
   const auto window = std::ranges::count_if(features, [](const std::string& name) {
     return name.starts_with("back") && name.ends_with("_there");
   });
-  // Tuners are the first levels of the algorithm.
+  // Tuners are the first levels of knob algorithm.
   std::string tuners;
   for (const std::string& level : lines_of(policy, "levels.0")) {
     if (level == tuned_programs().front().algorithm) break;

@@ -1,4 +1,4 @@
-// Machines by their labels, where only a policy file or a dispatch table names them.
+// Machines identified by the labels in a policy file or a dispatch table.
 #pragma once
 
 #include <memory>
@@ -12,16 +12,16 @@
 
 namespace cclgym {
 
-/// The machines that a policy has rules for, in the order of the file.
+/// Machines for which a policy has rules, in the order of the file.
 [[nodiscard]] std::vector<std::string> machines_of_policy(const PolicyFile& policy);
 
-/// The fabric that a label stands for: "ndv4 servers=2", "my-fabric.yaml". Throws UserError if
-/// there is none such.
+/// Fabric of a label: "ndv4 servers=2", "my-fabric.yaml". Throws UserError if there is no such
+/// fabric.
 [[nodiscard]] FabricSpec fabric_of_label(std::string_view label);
 
-/// The environment that a policy was trained for, on the machine of that label, as far as the
-/// policy's file says: window, tuners, profile and collectives; without noise, and with the cost
-/// model of the fabric. Throws UserError if the file is one for another environment.
+/// The environment in which a policy was trained, on the machine of that label, as far as the
+/// policy file describes it: window, tuners, profile and collectives; without noise, and with the
+/// fabric's cost model. Throws UserError if the file is for another environment.
 [[nodiscard]] std::shared_ptr<const TuningSetup> setup_of_label(const PolicyFile& policy,
                                                                 const std::string& label);
 

@@ -13,7 +13,7 @@ namespace cclgym {
 
 namespace {
 
-// Places of the columns in kTimesHeader, and how many there are.
+// Positions of the columns in kTimesHeader, and their count.
 namespace column {
 enum Column : std::uint8_t {
   Communicator,
@@ -54,7 +54,7 @@ struct RecordedCall {
 RecordedTimes::RecordedTimes(std::string_view text, const std::string& name, std::uint32_t ranks,
                              std::uint32_t nodes) {
   static const std::vector<std::uint64_t> sizes = deployed_sizes();
-  // By communicator and number of the call there.
+  // Keyed by communicator and number of the call in it.
   std::map<std::pair<std::string, std::int64_t>, RecordedCall> calls;
   for (std::size_t number = 1; !text.empty(); ++number) {
     const std::size_t end = std::min(text.find('\n'), text.size());
@@ -63,7 +63,7 @@ RecordedTimes::RecordedTimes(std::string_view text, const std::string& name, std
     const SourceLocation where{.file = name, .line = number};
     if (number == 1) {
       if (std::string(line) + "\n" != kTimesHeader) {
-        throw UserError(where, "not the times that the profiler records: another header");
+        throw UserError(where, "not a file of the profiler's times: the header differs");
       }
       continue;
     }
@@ -81,7 +81,7 @@ RecordedTimes::RecordedTimes(std::string_view text, const std::string& name, std
     const auto protocol = nccl_protocol_of(fields[column::Protocol]);
     const double time_s = parse_real(fields[column::Time], "time_us", where) * 1e-6;
     if (!collective || !algorithm || !protocol || !(time_s > 0) || integer(column::Bytes) < 0) {
-      throw UserError(where, "not a call of a collective of NCCL's with its time");
+      throw UserError(where, "expected a call of one of NCCL's collectives with its time");
     }
     if (integer(column::Ranks) != ranks || integer(column::Nodes) != nodes) continue;
     RecordedCall& call = calls[{fields[column::Communicator], integer(column::Sequence)}];

@@ -1,4 +1,4 @@
-// Times of collectives that the profiler plugin recorded in a job
+// Times of collectives recorded in a job by the profiler plugin
 // (deploy/nccl_plugin/kernel_times.hpp).
 #pragma once
 
@@ -12,18 +12,18 @@
 
 namespace cclgym {
 
-/// What one communicator size recorded, in the order of the calls: of a call that several ranks
-/// recorded, the longest time.
+/// Recorded times of communicators of one size, in the order of the calls. A call recorded by
+/// several ranks has the max of their times.
 class RecordedTimes {
  public:
   RecordedTimes() = default;
-  /// Reads the CSV; rows of communicators of other sizes are passed over. Throws UserError
-  /// "NAME:LINE: …" at a wrong row.
+  /// Reads the CSV and skips rows of communicators of other sizes. Throws UserError "NAME:LINE:
+  /// ..." for a malformed row.
   RecordedTimes(std::string_view text, const std::string& name, std::uint32_t ranks,
                 std::uint32_t nodes);
 
-  /// Of calls of a collective by an algorithm and protocol (NCCL's numbers), at the size of the
-  /// grid that `bytes` belongs to, s; empty: there are none.
+  /// Times, s, of a collective's calls by algorithm and protocol (NCCL's numbers), at the grid size
+  /// of `bytes`; empty if there are none.
   [[nodiscard]] std::span<const double> of(int collective, std::uint64_t bytes, int algorithm,
                                            int protocol) const;
   [[nodiscard]] std::size_t calls() const { return calls_; }

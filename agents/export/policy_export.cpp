@@ -17,7 +17,7 @@ std::vector<std::uint32_t> narrow(const std::vector<std::size_t>& values) {
   return narrowed;
 }
 
-// One a line; what would break a line becomes a space.
+// One text per line; characters that would break a line become spaces.
 std::string lines(const std::vector<std::string>& texts) {
   std::string all;
   for (std::string text : texts) {
@@ -78,7 +78,7 @@ PolicyFile to_policy_file(const PolicyWeights& weights, const std::vector<Policy
                   {"input.scale", narrow({shape.observations}), weights.input_scale},
                   {"input.limit", {1}, {weights.input_limit}}};
   for (const PolicyTensor& tensor : weights.tensors) {
-    if (tensor.name.starts_with("value")) continue;  // the critic decides nothing
+    if (tensor.name.starts_with("value")) continue;  // the critic does not affect decisions
     file.tensors.push_back({tensor.name, narrow(tensor.shape), tensor.values});
   }
   return file;

@@ -1,4 +1,4 @@
-// From trained weights to a policy file (deploy/runtime/policy_file.hpp).
+// Converts trained weights to a policy file (deploy/runtime/policy_file.hpp).
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,20 @@
 
 namespace cclgym {
 
-/// Which actions of a collective are legal on a machine.
+/// Legal actions of a collective on a machine.
 struct PolicyRules {
   std::string machine;                ///< label of the fabric: "ndv4 servers=2"
   std::string collective;             ///< "allreduce"
-  std::vector<std::int32_t> actions;  ///< one behind the other, ascending
+  std::vector<std::int32_t> actions;  ///< concatenated, in ascending order
 };
 
-/// The rules of a machine's actions, of every collective that has legal ones.
+/// Rules of a machine's actions, for every collective with legal ones.
 [[nodiscard]] std::vector<PolicyRules> policy_rules(const TuningActions& actions,
                                                     const std::string& machine);
 
-/// The file: all that deciding needs, which is all but the critic. Throws std::logic_error where
-/// policy_weights_fault finds one, or names or rules do not fit the shape.
+/// Policy file with everything needed for decisions, i.e. all but the critic. Throws
+/// std::logic_error if policy_weights_fault finds a fault, or names or rules do not match the
+/// shape.
 [[nodiscard]] PolicyFile to_policy_file(const PolicyWeights& weights,
                                         const std::vector<PolicyRules>& rules);
 

@@ -1,17 +1,16 @@
-// From trained weights to a TorchScript module, for programs that have LibTorch or PyTorch
-// (docs/deploy.md). The critic is left out: it decides nothing.
+// Converts trained weights to a TorchScript module, for programs that have LibTorch or PyTorch
+// (docs/deploy.md). The critic is left out, since it does not affect decisions.
 //
-// N observations' numbers, B calls side by side, D dimensions of the action, L_d levels of one; all
-// floats are 32 bits, all whole numbers 64:
+// N numbers per observation, B calls side by side, D dimensions of the action, L_d levels of
+// dimension d; floats have 32 bits, integers 64:
 //
-//   forward(observation [B, N], h [B, lstm], c [B, lstm]) -> (logits: D times [B, L_d], h', c')
-//       without masks; each head is given the likeliest levels of the heads before
-//   logits(observation, h, c, levels [B, D]) -> (logits, h', c')
-//       each head is given `levels` of the heads before
-//   decide(observation, h, c, legal [A, D]) -> (levels [B, D], h', c')
-//       the likeliest level of each head among those that some row of `legal` has together with the
-//       choices before
-//   initial_state(B) -> (h, c)
+// * forward(observation [B, N], h [B, lstm], c [B, lstm]) -> (logits: D times [B, L_d], h', c'):
+//   without masks; each head is given the likeliest levels of the heads before
+// * logits(observation, h, c, levels [B, D]) -> (logits, h', c'): each head is given `levels` of
+//   the heads before
+// * decide(observation, h, c, legal [A, D]) -> (levels [B, D], h', c'): the likeliest level of each
+//   head among those that some row of `legal` has together with the choices before
+// * initial_state(B) -> (h, c)
 //
 // Attributes: rules (Dict[str, Tensor]: the legal actions by "MACHINE/COLLECTIVE"), feature_names,
 // knob_names, level_names, environment, action_profile, provenance.
@@ -27,25 +26,25 @@
 
 namespace cclgym {
 
-/// The methods of the module as TorchScript: Python that LibTorch compiles. Tensors are attributes
-/// of their names with '_' for '.'.
+/// Methods of the module as TorchScript: Python that LibTorch compiles. Tensors are attributes
+/// named like them with '_' for '.'.
 [[nodiscard]] std::string torchscript_source(const PolicyShape& shape, float input_limit);
 
-/// Writes the file, whole or not at all. Throws UserError if it cannot be written or there is no
-/// LibTorch, std::logic_error where to_policy_file would.
+/// Writes the file atomically. Throws UserError if it cannot be written or LibTorch is missing, and
+/// std::logic_error as to_policy_file does.
 void write_torchscript(const PolicyWeights& weights, const std::vector<PolicyRules>& rules,
                        const std::string& path);
 
-/// What a module decides, for tests.
+/// Decisions of a module, for tests.
 struct ScriptedCalls {
   std::vector<std::int64_t> levels;  ///< [calls x D], of decide
   std::vector<float> logits;         ///< [calls x sum of L_d], of logits, given these levels
   std::vector<float> forward;        ///< [calls x sum of L_d], of forward
   std::vector<float> states;         ///< [calls x 2 lstm]: h, then c, after each call
 };
-/// Loads a file with torch::jit::load and plays `observations` ([calls x N]) one after another from
-/// the initial state, under the rules of a machine and collective. Throws UserError if the file is
-/// none of write_torchscript or has no such rules.
+/// Loads a file with torch::jit::load and plays `observations` ([calls x N]) in sequence from the
+/// initial state, under the rules of a machine and collective. Throws UserError if the file was not
+/// written by write_torchscript or has no such rules.
 [[nodiscard]] ScriptedCalls run_torchscript(const std::string& path, const std::string& rules,
                                             std::span<const float> observations);
 

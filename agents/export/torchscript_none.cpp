@@ -1,4 +1,4 @@
-// In place of torchscript_torch.cpp where LibTorch was not found.
+// Replaces torchscript_torch.cpp if LibTorch was not found.
 #include "agents/export/torchscript.hpp"
 #include "agents/network/policy_gradient.hpp"
 #include "core/error.hpp"

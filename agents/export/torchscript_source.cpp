@@ -45,7 +45,7 @@ std::string head_method(std::size_t d) {
 
 std::string torchscript_source(const PolicyShape& shape, float input_limit) {
   const std::size_t dimensions = shape.levels.size();
-  // torch.int64 is no name here, as it is in Python; 4 is its number (c10/core/ScalarType.h).
+  // TorchScript does not know the name torch.int64; 4 is its number (c10/core/ScalarType.h).
   const std::string no_levels = fmt::format(
       "  levels = torch.zeros([observation.size(0), {}], dtype=4, device=observation.device)\n",
       dimensions);

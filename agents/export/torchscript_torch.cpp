@@ -1,4 +1,4 @@
-// The module of torchscript.hpp, made and loaded by LibTorch.
+// Makes and loads the module of torchscript.hpp with LibTorch.
 #include <algorithm>
 #include <sstream>
 #include <stdexcept>
@@ -76,7 +76,7 @@ void append_logits(const IValue& outputs, std::vector<float>& to) {
 
 void write_torchscript(const PolicyWeights& weights, const std::vector<PolicyRules>& rules,
                        const std::string& path) {
-  (void)to_policy_file(weights, rules);  // refuses what does not fit
+  (void)to_policy_file(weights, rules);  // checks that names and rules match the shape
   torch::jit::Module module("CclgymPolicy");
   const std::vector<std::size_t> inputs{weights.shape.observations};
   module.register_buffer("input_shift", tensor_of(weights.input_shift, inputs));
@@ -121,7 +121,7 @@ ScriptedCalls run_torchscript(const std::string& path, const std::string& rules,
       append(c.toTensor(), calls.states);
     }
   } catch (const std::exception& error) {
-    // The first line says what is wrong; a backtrace follows.
+    // The first line is the message; a backtrace follows.
     const std::string what = error.what();
     throw UserError(quoted(path, 200) +
                     ": LibTorch cannot run it: " + what.substr(0, what.find('\n')));

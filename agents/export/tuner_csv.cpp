@@ -9,7 +9,7 @@ namespace cclgym {
 
 namespace {
 
-// "ring,ll128,8"; nothing: a line cannot say it.
+// "ring,ll128,8"; nothing if a line cannot express the configuration.
 std::optional<std::string> sayable(const TuningActions& actions,
                                    std::span<const std::int32_t> action) {
   std::string algorithm;

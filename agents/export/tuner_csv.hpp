@@ -1,4 +1,4 @@
-// A policy distilled to the CSV of NCCL's stock tuner plugin.
+// Distils a policy to the CSV of NCCL's stock tuner plugin.
 #pragma once
 
 #include <string>
@@ -11,17 +11,17 @@ namespace cclgym {
 struct TunerCsv {
   std::string text;
   int lines = 0;
-  /// Ranges of sizes that are left out, as the policy chooses what such a line cannot say.
+  /// Number of size ranges left out because a line cannot express the policy's choice.
   int left_out = 0;
 };
 
 /// Lines "collective_type,min_bytes,max_bytes,algorithm,protocol,channels,nNodes,nRanks" for the
-/// machine of `setup`: what the policy chooses at the sizes of `choices`; neighbours of the same
-/// choice are one line. A range goes up to the next tested size. Only NCCL's own algorithms (tree,
-/// ring, pat, nvls, nvls_tree), without instances, threads, chunks or NICs, and only NCCL's five
-/// collectives: what else the policy wants is left to NCCL, and said in a comment.
+/// machine of `setup`: the policy's choices at the sizes of `choices`, with equal neighbours
+/// merged. A range extends to the next tested size. A line can express only NCCL's own algorithms
+/// (tree, ring, pat, nvls, nvls_tree) without instances, threads, chunks or NICs, and NCCL's five
+/// collectives; other choices are left to NCCL and noted in a comment.
 [[nodiscard]] TunerCsv tuner_csv(const DeployedChoices& choices, const TuningSetup& setup);
-/// The same for what deployed_choices(policy, setup) finds.
+/// Lines for the result of deployed_choices(policy, setup).
 [[nodiscard]] TunerCsv tuner_csv(const PolicyFile& policy, const TuningSetup& setup);
 
 }  // namespace cclgym

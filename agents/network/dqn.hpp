@@ -1,14 +1,14 @@
-// Deep Q-learning for the same network as PPO's: what a head says of a level is its Q value.
+// Deep Q-learning for the network of PPO: a head's output for a level is its Q value.
 //
 // Dimensions of the action are decided in turn, each knowing the ones before, so that a head's Q
-// value is that of the best that may follow (Metz et al. 2017, "Discrete sequential prediction of
-// continuous actions"). With theta the weights, theta' those at the beginning of the iteration:
+// value is that of the best continuation (Metz et al. 2017, "Discrete sequential prediction of
+// continuous actions"). With theta the weights, and theta' those at the beginning of the iteration:
 //
-//   target of head d  = max over the legal levels of head d + 1 of Q_theta'(o, a_0 .. a_d, .)
-//   of the last one   = r + gamma Q_theta'(o', argmax Q_theta(o', .))       (first head; 0 if over)
+// * target of head d = max over the legal levels of head d + 1 of Q_theta'(o, a_0 .. a_d, .)
+// * target of the last head = r + gamma Q_theta'(o', argmax Q_theta(o', .)) (first head; 0 if over)
 //
-// which is double Q-learning (van Hasselt et al. 2016). Heads with one legal level are passed over.
-// The LSTM has no place in it: transitions are replayed one by one.
+// which is double Q-learning (van Hasselt et al. 2016). Heads with a single legal level are
+// skipped. An LSTM is not supported, since transitions are replayed one by one.
 #pragma once
 
 #include <cstddef>
@@ -23,21 +23,21 @@
 namespace cclgym {
 
 struct DqnOptions {
-  int replay = 0;      ///< transitions that are remembered
-  int batch = 0;       ///< transitions of an update
-  int updates = 0;     ///< of an iteration
-  double epsilon = 0;  ///< share of random actions from the middle of the training on
+  int replay = 0;      ///< transitions that are kept
+  int batch = 0;       ///< transitions per update
+  int updates = 0;     ///< per iteration
+  double epsilon = 0;  ///< fraction of random actions from the middle of training on
 };
 
-/// Transitions (o, a, r, o') with the masks that a and the action after it were chosen under; the
-/// oldest make room for new ones.
+/// Transitions (o, a, r, o') with the conditional masks of a and of the next action; the oldest
+/// make room for new ones.
 class ReplayMemory {
  public:
   /// Throws std::invalid_argument if the policy has an LSTM.
   ReplayMemory(std::size_t capacity, const RolloutShape& shape);
 
-  /// All transitions of a rollout but those whose o' is not in it: of its last step, and of
-  /// episodes that were cut off.
+  /// Adds all transitions of a rollout except those without o': at its last step, and at the end of
+  /// truncated episodes.
   void add(const Rollout& rollout);
   [[nodiscard]] std::size_t size() const { return size_; }
 
@@ -48,7 +48,7 @@ class ReplayMemory {
                                     double gamma) const;
 
  private:
-  /// Of a policy at one moment.
+  /// Observation, masks and levels at one step.
   struct Side {
     std::vector<float> observations;   ///< [capacity x observations]
     std::vector<std::uint8_t> masks;   ///< [capacity x mask_size]

@@ -1,5 +1,5 @@
-// Losses of the policy's network and their gradients, by LibTorch. A build without it has
-// everything else but TorchScript.
+// Losses of the policy's network and their gradients, by LibTorch. A build without LibTorch lacks
+// only this and TorchScript.
 #pragma once
 
 #include <cstddef>
@@ -12,18 +12,18 @@
 
 namespace cclgym {
 
-/// Was LibTorch there when this was built?
+/// True if the build has LibTorch.
 [[nodiscard]] bool training_available();
-/// "LibTorch 1.13.1", or what is missing.
+/// "LibTorch 1.13.1", or a message about the missing library.
 [[nodiscard]] std::string training_library();
 
 struct LossOptions {
-  /// The heads' Q values should be those of the batch (agents/network/dqn.hpp), in place of all
-  /// else.
+  /// Trains the heads' Q values towards those of the batch (agents/network/dqn.hpp), instead of all
+  /// other losses.
   bool q_values = false;
-  /// Behaviour cloning: -log probability of the levels, in place of PPO's objective.
+  /// Behaviour cloning: -log probability of the levels, instead of PPO's objective.
   bool clone = false;
-  double clip = 0.2;      ///< of the probability ratio (Schulman et al. 2017, equation 7)
+  double clip = 0.2;      ///< limit of the probability ratio (Schulman et al. 2017, equation 7)
   double entropy = 0.01;  ///< weight of the entropy of the choices; a factor on those of the batch
                           ///< if it has weights of its own
   double value_weight = 0.5;  ///< weight of the critic's squared error
@@ -33,25 +33,25 @@ struct LossStatistics {
   double policy = 0;      ///< PPO's objective, negative; cloning: mean -log probability; DQN: mean
                           ///< over steps of the heads' Huber losses, added up
   double value = 0;       ///< mean squared error of the critic
-  double entropy = 0;     ///< mean over steps, of all dimensions together, nat
+  double entropy = 0;     ///< mean over steps, summed over dimensions, nat
   double divergence = 0;  ///< mean of (ratio - 1) - log ratio: Kullback-Leibler, nat
-  double clipped = 0;     ///< share of steps whose ratio was clipped
+  double clipped = 0;     ///< fraction of steps with a clipped ratio
 };
 
 struct PolicyGradient {
-  std::vector<std::vector<float>> gradients;  ///< of each of weights.tensors
+  std::vector<std::vector<float>> gradients;  ///< in the order of weights.tensors
   LossStatistics statistics;
 };
 
 /// Gradient of the mean loss over the steps of a batch. The batch is cut into kGradientShards parts
-/// of whole sequences, whose sums are added in order, so that the bits do not depend on `threads`
-/// (1 or more). Throws UserError if there is no LibTorch.
+/// of complete sequences whose sums are added in order, so that the bits do not depend on `threads`
+/// (at least 1). Throws UserError if the build has no LibTorch.
 [[nodiscard]] PolicyGradient policy_gradient(const PolicyWeights& weights,
                                              const SequenceBatch& batch, const LossOptions& options,
                                              std::size_t threads);
 inline constexpr std::size_t kGradientShards = 2;
 
-/// What the network says about a batch, for tests: [steps x sequences] each.
+/// Outputs of the network for a batch, for tests: [steps x sequences] each.
 struct PolicyOutputs {
   std::vector<float> log_probability;
   std::vector<float> value;
@@ -59,18 +59,18 @@ struct PolicyOutputs {
 [[nodiscard]] PolicyOutputs policy_outputs(const PolicyWeights& weights,
                                            const SequenceBatch& batch);
 
-/// Adam (Kingma and Ba 2015, algorithm 1) on plain numbers, so that its state can be kept to the
-/// bit.
+/// Adam (Kingma and Ba 2015, algorithm 1) on plain numbers, so that checkpoints keep its state
+/// exactly.
 struct AdamState {
-  std::vector<std::vector<float>> mean;    ///< of each tensor: first moment
-  std::vector<std::vector<float>> square;  ///< second moment
+  std::vector<std::vector<float>> mean;    ///< first moment of each tensor
+  std::vector<std::vector<float>> square;  ///< second moment of each tensor
   std::uint64_t steps = 0;
 
   friend bool operator==(const AdamState&, const AdamState&) = default;
 };
 [[nodiscard]] AdamState initial_adam_state(const PolicyWeights& weights);
-/// Scales the gradients down to norm `largest_norm` where theirs is larger, and takes a step.
-/// Returns the norm that they had. Throws std::runtime_error if it is not finite.
+/// Takes a step after scaling the gradients to norm `largest_norm` if theirs is larger. Returns the
+/// original norm. Throws std::runtime_error if it is not finite.
 double adam_step(PolicyWeights& weights, AdamState& state, PolicyGradient& gradient,
                  double learning_rate, double largest_norm);
 

@@ -1,4 +1,4 @@
-// In place of policy_gradient_torch.cpp where LibTorch was not found.
+// Replaces policy_gradient_torch.cpp if LibTorch was not found.
 #include "agents/network/policy_gradient.hpp"
 #include "core/error.hpp"
 

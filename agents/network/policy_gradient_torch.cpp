@@ -8,7 +8,7 @@
 
 #include "agents/network/policy_gradient.hpp"
 
-// As OpenBLAS declares it; Debian's cblas.h may be another library's.
+// Declared as in OpenBLAS; Debian's cblas.h may belong to another library.
 extern "C" void openblas_set_num_threads(int threads);
 
 namespace cclgym {
@@ -19,14 +19,14 @@ using torch::Tensor;
 
 std::int64_t as_int64(std::size_t n) { return static_cast<std::int64_t>(n); }
 
-// One thread a gradient: results of parallel reductions depend on how many there are.
-// OpenMP keeps the number for each thread by itself.
+// Uses one thread per gradient, since results of parallel reductions depend on the number of
+// threads. OpenMP keeps this number per thread.
 void use_one_thread() {
   at::set_num_threads(1);
   openblas_set_num_threads(1);
 }
 
-// Rows of a batch's sequences `first` .. `first + count - 1`, as a tensor of its own.
+// Rows of a batch's sequences `first` .. `first + count - 1`, copied to a tensor.
 template <class Number>
 Tensor slice(const std::vector<Number>& numbers, const SequenceBatch& batch, std::size_t first,
              std::size_t count, std::size_t width, torch::Dtype type) {
@@ -67,7 +67,7 @@ class Network {
     Tensor head_loss;        ///< [rows], if the batch has targets for heads
   };
 
-  /// Of the sequences `first` .. `first + count - 1`; rows are [steps x count].
+  /// Outputs for the sequences `first` .. `first + count - 1`; rows are [steps x count].
   [[nodiscard]] Outputs run(const SequenceBatch& batch, std::size_t first,
                             std::size_t count) const {
     const PolicyShape& shape = weights_.shape;
@@ -139,7 +139,7 @@ class Network {
     for (std::size_t d = 0; d < levels.size(); ++d) {
       const Tensor mask = masks.narrow(1, offset, as_int64(levels[d]));
       offset += as_int64(levels[d]);
-      // A choice among one has probability 1 whatever the network says.
+      // With one legal level, its probability is 1 for any logits.
       if (mask.sum(1).max().item<std::int64_t>() <= 1) continue;
       const std::string name = fmt::format("head.{}", d);
       Tensor hidden = linear(name, features);
@@ -171,7 +171,7 @@ class Network {
   std::vector<Tensor> parameters_;
 };
 
-// Sums over a shard's rows, divided by the rows of the whole batch.
+// Sums over a shard's rows, divided by the rows of the complete batch.
 PolicyGradient shard_gradient(const PolicyWeights& weights, const SequenceBatch& batch,
                               const LossOptions& options, std::size_t first, std::size_t count) {
   const Network network(weights);

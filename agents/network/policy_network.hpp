@@ -1,5 +1,5 @@
-// The network of policy_weights.hpp in plain loops: what rollouts and evaluations run, so that a
-// decision costs microseconds and every environment can have a thread of its own.
+// The network of policy_weights.hpp in plain loops, for rollouts and evaluation: a decision costs
+// microseconds, and every environment can have its own thread.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace cclgym {
 
-/// Weights in the order in which the loops read them. Immutable; may be shared by threads.
+/// Weights in the order in which the loops read them. Immutable, and may be shared by threads.
 class PolicyNetwork {
  public:
   /// Throws std::invalid_argument if policy_weights_fault finds a fault.
@@ -23,7 +23,7 @@ class PolicyNetwork {
 
  private:
   friend class PolicyRunner;
-  /// W x + b; W column by column, so that a row of W x is added to in the inner loop.
+  /// W x + b. W is stored by column, so that the inner loop adds to a row of W x.
   struct Linear {
     std::size_t rows = 0;
     std::size_t columns = 0;
@@ -37,7 +37,7 @@ class PolicyNetwork {
   };
   struct Head {
     Linear hidden;
-    std::vector<std::vector<float>> choices;  ///< of each earlier dimension: [levels x hidden rows]
+    std::vector<std::vector<float>> choices;  ///< per earlier dimension: [levels x hidden rows]
     Linear out;
   };
   [[nodiscard]] static Linear read(const PolicyWeights& weights, const std::string& name);
@@ -55,51 +55,50 @@ class PolicyNetwork {
   float value_prior_ = 0;
 };
 
-/// Who is asked for the conditional mask of dimension prefix.size(); `out` has its levels.
+/// Source of the conditional mask of dimension prefix.size(); `out` has one byte per level.
 class ConditionalMasks {
  public:
   virtual ~ConditionalMasks() = default;
   virtual void mask(std::span<const std::int32_t> prefix, std::span<std::uint8_t> out) const = 0;
 };
 
-/// One network at work in one environment: its state and its buffers. Does not allocate after its
-/// construction.
+/// State and buffers of one network in one environment. Does not allocate after construction.
 class PolicyRunner {
  public:
   explicit PolicyRunner(std::shared_ptr<const PolicyNetwork> network);
 
-  /// The state of the beginning of an episode: zero.
+  /// Sets the state to zero, for the beginning of an episode.
   void start();
   /// [2 x lstm]: h, then c.
   [[nodiscard]] std::span<const float> state() const { return state_; }
 
-  /// Takes in an observation: encoder and LSTM. Then choose() and value() may be asked.
+  /// Feeds an observation to encoder and LSTM, as required before choose() and value().
   void observe(std::span<const float> observation);
 
-  /// An action, dimension by dimension: drawn with `random`, or without one the likeliest level of
-  /// each. Levels count from 0. `masks_out` (or empty) gets the conditional masks that were asked
-  /// for, one behind the other. Returns the logarithm of the action's probability.
+  /// Chooses an action, dimension by dimension: drawn with `random`, or without it the likeliest
+  /// level of each. Levels count from 0. `masks_out` (may be empty) receives the conditional masks,
+  /// concatenated. Returns the logarithm of the action's probability.
   double choose(const ConditionalMasks& masks, Random* random, std::span<std::int32_t> levels,
                 std::span<std::uint8_t> masks_out);
-  /// Of a given action, whose levels must be legal.
+  /// Log probability of a given action, whose levels must be legal.
   double log_probability(const ConditionalMasks& masks, std::span<const std::int32_t> levels,
                          std::span<std::uint8_t> masks_out);
-  /// What a head says.
+  /// Output of a head.
   struct HeadOutput {
-    bool decided = false;   ///< is more than one level legal? If not, the rest is 0
+    bool decided = false;   ///< true if more than one level is legal; otherwise the rest is 0
     float given = 0;        ///< logit (DQN: Q value) of the given level
-    std::int32_t best = 0;  ///< the legal level of the largest one, the first of equals
-    float most = 0;         ///< its logit
+    std::int32_t best = 0;  ///< the legal level with the max logit, the first of equals
+    float most = 0;         ///< logit of that level
   };
-  /// Of each dimension, given the levels of those before. Those of the masks must be legal up to
-  /// the last dimension that is looked at.
+  /// Outputs for each dimension, given the levels of those before. The levels must be legal up to
+  /// the last dimension that is used.
   void head_outputs(const ConditionalMasks& masks, std::span<const std::int32_t> levels,
                     std::span<HeadOutput> out);
-  /// What the critic expects, with its prior.
+  /// Estimate of the critic, including its prior.
   [[nodiscard]] float value(float prior);
 
  private:
-  /// Draws, takes the likeliest, or (`given`) looks up.
+  /// Draw from the probabilities, take the likeliest level, or look up a given one.
   enum class Choice : std::uint8_t { Draw, Likeliest, Given };
   double run_heads(const ConditionalMasks& masks, Choice choice, Random* random,
                    std::span<std::int32_t> levels, std::span<std::uint8_t> masks_out,

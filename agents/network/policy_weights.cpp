@@ -64,13 +64,13 @@ const PolicyTensor& PolicyWeights::tensor(std::string_view name) const {
 
 std::string policy_weights_fault(const PolicyWeights& weights) {
   const PolicyShape& shape = weights.shape;
-  if (shape.observations == 0) return "it has no observation";
+  if (shape.observations == 0) return "it has no observations";
   if (shape.encoder.empty() || std::ranges::count(shape.encoder, 0U) > 0) {
-    return "a layer of its encoder has no unit";
+    return "a layer of its encoder has no units";
   }
-  if (shape.head == 0 || shape.value == 0) return "a head has no unit";
+  if (shape.head == 0 || shape.value == 0) return "a head has no units";
   if (shape.levels.empty() || std::ranges::count(shape.levels, 0U) > 0) {
-    return "a dimension of its action has no level";
+    return "a dimension of its action has no levels";
   }
   if (weights.input_shift.size() != shape.observations ||
       weights.input_scale.size() != shape.observations) {
@@ -115,7 +115,7 @@ PolicyWeights initial_policy_weights(const PolicyShape& shape, Random& random) {
                   1.0F);
     }
     if (tensor.shape.size() < 2) continue;
-    // Keeps the variance of tanh units about what it is below (Glorot and Bengio 2010).
+    // Keeps the variance of tanh units roughly constant across layers (Glorot and Bengio 2010).
     const bool last = tensor.name.ends_with(".out.weight");
     const double bound =
         (last ? 0.01 : 1.0) * std::sqrt(3.0 / static_cast<double>(tensor.shape[1]));

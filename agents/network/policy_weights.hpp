@@ -1,5 +1,4 @@
-// A trained policy as plain numbers: what training hands to whoever runs it without LibTorch.
-//
+// A trained policy as plain numbers, from which it runs without LibTorch.
 // The network, for an observation o and the state (h, c) of the LSTM; W x + b of tensor pairs
 // NAME.weight [rows, columns] and NAME.bias [rows]:
 //
@@ -15,8 +14,8 @@
 //          first of equals), or a draw from their softmax
 //   value = W tanh(W [z p] + b) + b + value.prior * p               value, value.out, value.prior
 //
-// where p is the prior of the critic (agents/value_prior.hpp); actions do not depend on the value.
-// The state is zero when an episode begins.
+// where p is the prior of the critic (agents/training/training_environment.hpp); actions do not
+// depend on the value. The state is zero when an episode begins.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +35,7 @@ struct PolicyShape {
   std::size_t lstm = 32;                 ///< units; 0: no LSTM
   std::size_t head = 24;                 ///< hidden units of each dimension's head
   std::size_t value = 64;                ///< hidden units of the critic
-  std::vector<std::size_t> levels;       ///< of each dimension of the action
+  std::vector<std::size_t> levels;       ///< per dimension of the action
 
   [[nodiscard]] std::size_t encoded() const { return encoder.back(); }
   /// Numbers in z.
@@ -52,10 +51,10 @@ struct PolicyTensor {
   friend bool operator==(const PolicyTensor&, const PolicyTensor&) = default;
 };
 
-/// Name and shape of every tensor that training changes, in the order of PolicyWeights::tensors.
+/// Name and shape of every trained tensor, in the order of PolicyWeights::tensors.
 [[nodiscard]] std::vector<PolicyTensor> policy_tensors(const PolicyShape& shape);
 
-/// A level of an action's dimension that a policy chooses among.
+/// A dimension of the action and its levels.
 struct PolicyKnob {
   std::string name;                 ///< "algorithm"
   std::vector<std::string> levels;  ///< "nccl-default", "ring", …
@@ -65,18 +64,18 @@ struct PolicyKnob {
 
 struct PolicyWeights {
   PolicyShape shape;
-  /// Names of the observation's numbers, in order; what a policy was trained on must be what it is
-  /// run on.
+  /// Names of the observation's numbers, in order; they must be the same in training and use.
   std::vector<std::string> features;
   std::vector<float> input_shift;  ///< [observations]
   std::vector<float> input_scale;  ///< [observations]
   float input_limit = 10;
-  std::vector<PolicyTensor> tensors;  ///< as policy_tensors(shape) names them
-  // What actions mean.
-  std::string environment;     ///< "CollectiveTuning-v0"
-  std::string action_profile;  ///< "stock-nccl", "nccl-2.30", "offline"; empty: another environment
+  std::vector<PolicyTensor> tensors;  ///< named as in policy_tensors(shape)
+  // Meaning of the actions.
+  std::string environment;  ///< "CollectiveTuning-v0"
+  std::string
+      action_profile;  ///< "stock-nccl", "nccl-2.30", "offline"; empty for other environments
   std::vector<PolicyKnob> knobs;  ///< [dimensions]
-  // Where it comes from.
+  // Origin of the weights.
   std::string provenance;  ///< text: the training file, its hash, seed, steps, version
 
   /// The tensor of this name. Throws std::logic_error if there is none.
@@ -84,13 +83,13 @@ struct PolicyWeights {
   friend bool operator==(const PolicyWeights&, const PolicyWeights&) = default;
 };
 
-/// Why these weights cannot be run: "tensor 'lstm.bias' has 12 numbers, expected 128",
-/// "tensor 'encoder.0.weight' has a number that is not finite"; empty: they can be.
+/// Reason why these weights cannot run: "tensor 'lstm.bias' has 12 numbers, expected 128", "tensor
+/// 'encoder.0.weight' has a number that is not finite"; empty if they can.
 [[nodiscard]] std::string policy_weights_fault(const PolicyWeights& weights);
 
-/// Fresh weights: uniform in +-sqrt(3 / columns), biases 0 but for the LSTM's forget gate (1),
-/// the last layers of heads a hundredth of that, so that all choices start alike likely.
-/// input_shift 0, input_scale 1. Depends on `random` only.
+/// Initial weights: uniform in +-sqrt(3 / columns), with biases 0 except the LSTM's forget gate
+/// (1), and the last layers of heads a hundredth of that, so that all choices start about equally
+/// likely. input_shift is 0, input_scale 1. Depends only on `random`.
 [[nodiscard]] PolicyWeights initial_policy_weights(const PolicyShape& shape, Random& random);
 
 }  // namespace cclgym

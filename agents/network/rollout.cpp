@@ -57,7 +57,7 @@ SequenceBatch gather_sequences(const Rollout& rollout, std::size_t length,
                                std::span<const std::size_t> chosen) {
   const RolloutShape& shape = rollout.shape;
   if (length == 0 || shape.steps % length != 0) {
-    throw std::logic_error("gather_sequences: steps are no multiple of the length");
+    throw std::logic_error("gather_sequences: steps must be a multiple of the length");
   }
   SequenceBatch batch;
   batch.sequences = chosen.size();
@@ -74,7 +74,7 @@ SequenceBatch gather_sequences(const Rollout& rollout, std::size_t length,
   }
   batch.entropy.resize(rollout.entropy.empty() ? 0 : count);
   for (std::size_t s = 0; s < chosen.size(); ++s) {
-    // Environments follow each other without a gap, so that sequences do, too.
+    // Environments are contiguous, and therefore sequences are, too.
     const std::size_t first = chosen[s] * length;
     const auto state = rollout.states.begin() + static_cast<std::ptrdiff_t>(first * 2 * shape.lstm);
     const auto at = static_cast<std::ptrdiff_t>(s * shape.lstm);

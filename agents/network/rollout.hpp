@@ -1,4 +1,5 @@
-// What an agent lived through, as training needs it: plain arrays, one environment after the other.
+// Experience of an agent in the form that training needs: plain arrays, one environment after the
+// other.
 #pragma once
 
 #include <cstddef>
@@ -13,36 +14,35 @@ namespace cclgym {
 /// Sizes of a rollout.
 struct RolloutShape {
   std::size_t environments = 0;
-  std::size_t steps = 0;         ///< of each environment
-  std::size_t observations = 0;  ///< numbers in one
+  std::size_t steps = 0;         ///< per environment
+  std::size_t observations = 0;  ///< numbers per observation
   std::size_t lstm = 0;
-  std::vector<std::size_t> levels{};  ///< of each dimension of the action
+  std::vector<std::size_t> levels{};  ///< per dimension of the action
 
   [[nodiscard]] std::size_t mask_size() const;
 };
 
-/// Steps of several environments. Index [environment x steps + step] everywhere; a worker fills the
-/// rows of its environments.
+/// Steps of several environments, indexed [environment x steps + step]; a worker fills the rows of
+/// its environments.
 struct Rollout {
   explicit Rollout(RolloutShape wanted);
 
   RolloutShape shape;
-  std::vector<float> observations;   ///< [rows x observations]
-  std::vector<std::uint8_t> masks;   ///< [rows x mask_size]: the conditional masks of `levels`
-  std::vector<std::int32_t> levels;  ///< [rows x dimensions]: what is learned from: the action, or
-                                     ///< the expert's choice
-  std::vector<float> states;         ///< [rows x 2 lstm]: before the observation was taken in
-  std::vector<std::uint8_t> starts;  ///< [rows]: 1 at the first step of an episode
-  std::vector<std::uint8_t> done;    ///< [rows]: 1 at the last step of one
+  std::vector<float> observations;       ///< [rows x observations]
+  std::vector<std::uint8_t> masks;       ///< [rows x mask_size]: the conditional masks of `levels`
+  std::vector<std::int32_t> levels;      ///< [rows x dimensions]: the action's, or the expert's
+  std::vector<float> states;             ///< [rows x 2 lstm]: before the observation is fed in
+  std::vector<std::uint8_t> starts;      ///< [rows]: 1 at the first step of an episode
+  std::vector<std::uint8_t> done;        ///< [rows]: 1 at the last step of an episode
   std::vector<std::uint8_t> terminated;  ///< [rows]: 1 where the task ended with it
-  std::vector<float> log_probability;    ///< [rows]: of `levels`, when they were drawn
-  std::vector<float> prior;              ///< [rows]: of the critic
-  std::vector<float> value;              ///< [rows]: what the critic expected
-  std::vector<float> next_value;         ///< [rows]: of the state after; 0 where the task ended
-  std::vector<float> reward;             ///< [rows]
-  std::vector<float> advantage;          ///< [rows], by estimate_advantages
-  std::vector<float> target;             ///< [rows]: what the critic should have expected
-  std::vector<float> entropy;            ///< [rows]: weights of the entropy; empty: one for all
+  std::vector<float> log_probability;    ///< [rows]: of `levels` when drawn
+  std::vector<float> prior;              ///< [rows]: the critic's prior
+  std::vector<float> value;              ///< [rows]: the critic's estimate
+  std::vector<float> next_value;  ///< [rows]: estimate for the next state; 0 where the task ended
+  std::vector<float> reward;      ///< [rows]
+  std::vector<float> advantage;   ///< [rows]: set by estimate_advantages
+  std::vector<float> target;      ///< [rows]: the value that the critic should have estimated
+  std::vector<float> entropy;     ///< [rows]: weights of the entropy; empty: one weight for all
 
   [[nodiscard]] std::size_t rows() const { return shape.environments * shape.steps; }
 };
@@ -54,35 +54,35 @@ struct Rollout {
 ///   target_t = advantage_t + value_t
 void estimate_advantages(Rollout& rollout, double gamma, double lambda);
 
-/// Sequences of equal length out of a rollout, as the gradient takes them: index
-/// [step x sequences + sequence].
+/// Sequences of equal length from a rollout, in the layout of the gradient: index [step x sequences
+/// + sequence].
 struct SequenceBatch {
   std::size_t sequences = 0;
   std::size_t steps = 0;
   std::vector<float> observations;   ///< [steps x sequences x observations]
   std::vector<std::uint8_t> masks;   ///< [steps x sequences x mask_size]
   std::vector<std::int32_t> levels;  ///< [steps x sequences x dimensions]
-  std::vector<float> starts;         ///< [steps x sequences]: 1: the state is zero before this step
-  std::vector<float> hidden;         ///< [sequences x lstm]: h at the beginning
-  std::vector<float> cell;           ///< [sequences x lstm]: c
+  std::vector<float> starts;  ///< [steps x sequences]: 1: the state is reset before this step
+  std::vector<float> hidden;  ///< [sequences x lstm]: h at the beginning
+  std::vector<float> cell;    ///< [sequences x lstm]: c
   std::vector<float> log_probability;
   std::vector<float> prior;
   std::vector<float> advantage;
   std::vector<float> target;
-  std::vector<float> entropy;  ///< weights of the entropy; empty: LossOptions has it
-  /// [steps x sequences x dimensions]: Q values that DQN's heads should say of `levels`; else
+  std::vector<float> entropy;  ///< weights of the entropy; empty: that of LossOptions
+  /// [steps x sequences x dimensions]: target Q values of DQN's heads for `levels`; otherwise
   /// empty.
   std::vector<float> head_target;
 };
 
-/// The sequences `chosen` of `length` steps: sequence i is that of environment i / (steps /
-/// length), from its step (i % (steps / length)) * length on. shape.steps must be a multiple of
-/// `length`.
+/// Gathers the sequences `chosen` of `length` steps: sequence i belongs to environment i / (steps /
+/// length) and starts at its step (i % (steps / length)) * length. shape.steps must be a multiple
+/// of `length`.
 [[nodiscard]] SequenceBatch gather_sequences(const Rollout& rollout, std::size_t length,
                                              std::span<const std::size_t> chosen);
 
-/// Shifts and scales advantages to mean 0 and standard deviation 1; leaves them if they are all
-/// alike.
+/// Shifts and scales advantages to mean 0 and standard deviation 1; leaves them unchanged if all
+/// are equal.
 void normalise(std::span<float> advantages);
 
 }  // namespace cclgym

@@ -59,7 +59,7 @@ class Writer {
   std::string bytes_;
 };
 
-// Trusts no length: each is checked against what is left.
+// Every length is checked against the remaining bytes.
 class Reader {
  public:
   Reader(std::string_view bytes, const std::string& file) : bytes_(bytes), file_(file) {}
@@ -81,7 +81,7 @@ class Reader {
   std::size_t count(std::size_t each_bytes) {
     const auto n = number<std::uint64_t>();
     if (n > bytes_.size() / each_bytes) {
-      fail(fmt::format("damaged: a list of {} in {} bytes", n, bytes_.size()));
+      fail(fmt::format("damaged: a list of {} items in {} bytes", n, bytes_.size()));
     }
     return static_cast<std::size_t>(n);
   }
@@ -100,7 +100,7 @@ class Reader {
     std::vector<std::size_t> values(count(8));
     for (std::size_t& value : values) {
       value = static_cast<std::size_t>(number<std::uint64_t>());
-      // No layer is larger; products of sizes that are smaller cannot overflow.
+      // No layer is larger, and products of smaller sizes cannot overflow.
       if (value > (1U << 20U)) fail(fmt::format("damaged: a layer of {} units", value));
     }
     return values;
@@ -145,7 +145,7 @@ void write_weights(const PolicyWeights& weights, Writer& out) {
 PolicyWeights read_weights(Reader& in) {
   PolicyWeights weights;
   const std::vector<std::size_t> sizes = in.sizes();
-  if (sizes.size() != 4) in.fail("damaged: its network has no sizes");
+  if (sizes.size() != 4) in.fail("damaged: sizes of the network are missing");
   weights.shape.observations = sizes[0];
   weights.shape.lstm = sizes[1];
   weights.shape.head = sizes[2];
@@ -155,13 +155,13 @@ PolicyWeights read_weights(Reader& in) {
   constexpr std::size_t kMostLayers = 64;
   if (weights.shape.encoder.empty() || weights.shape.encoder.size() > kMostLayers ||
       weights.shape.levels.size() > kMostLayers) {
-    in.fail("damaged: its network has no layers or too many");
+    in.fail("damaged: the network has no layers or too many");
   }
   weights.features = in.texts();
   weights.input_shift = in.floats();
   weights.input_scale = in.floats();
   const std::vector<float> limit = in.floats();
-  if (limit.size() != 1) in.fail("damaged: its network has no limit");
+  if (limit.size() != 1) in.fail("damaged: the network's input limit is missing");
   weights.input_limit = limit[0];
   weights.tensors = policy_tensors(weights.shape);
   for (PolicyTensor& tensor : weights.tensors) tensor.values = in.floats();
@@ -182,7 +182,7 @@ std::vector<std::vector<float>> read_moments(const PolicyWeights& weights, Reade
   for (const PolicyTensor& tensor : weights.tensors) {
     moments.push_back(in.floats());
     if (moments.back().size() != tensor.values.size()) {
-      in.fail("damaged: moments of '" + tensor.name + "' are not as many as its numbers");
+      in.fail("damaged: moments of '" + tensor.name + "' do not match its size");
     }
     for (const float value : moments.back()) {
       if (!std::isfinite(value)) {
@@ -215,7 +215,7 @@ std::string write_checkpoint(const Checkpoint& checkpoint) {
 
 Checkpoint read_checkpoint(std::string_view bytes, const std::string& file) {
   Reader whole(bytes, file);
-  if (!bytes.starts_with(kMagic)) whole.fail("is no checkpoint");
+  if (!bytes.starts_with(kMagic)) whole.fail("not a checkpoint");
   if (bytes.size() < kHeaderBytes) whole.fail("cut off");
   Reader header(bytes.substr(kMagic.size()), file);
   const auto version = header.number<std::uint32_t>();
@@ -271,7 +271,7 @@ void save_checkpoint(const Checkpoint& checkpoint, const std::string& path) {
   if (::close(file) != 0 && error == 0) error = errno;
   if (error == 0 && ::rename(partial.c_str(), path.c_str()) != 0) error = errno;
   if (error != 0) fail(error);
-  // The new name is on the disk once its folder is.
+  // A rename is durable only after its folder is synchronised.
   const std::string folder = std::filesystem::path(path).parent_path().string();
   const int directory = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_CLOEXEC);
   if (directory >= 0) {

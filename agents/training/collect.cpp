@@ -33,7 +33,7 @@ class Player {
   void play() {
     begin();
     for (std::size_t t = 0; t < rollout_.shape.steps; ++t) step(first_row_ + t);
-    // What the critic expects after the last step, unless the episode ended with it.
+    // The critic's estimate after the last step is needed unless the episode ended with it.
     const std::size_t last = first_row_ + rollout_.shape.steps - 1;
     if (rollout_.done[last] == 0) rollout_.next_value[last] = look();
   }
@@ -45,7 +45,7 @@ class Player {
     start_ = true;
   }
 
-  // Takes the observation in; returns what the critic expects.
+  // Feeds the observation; returns the critic's estimate.
   float look() {
     runner_.observe(buffers_.observation);
     prior_ = options_.prior ? value_prior(environment_) : 0.0F;
@@ -75,12 +75,12 @@ class Player {
     rollout_.done[row] = outcome.done() ? 1 : 0;
     rollout_.terminated[row] = outcome.terminated ? 1 : 0;
     if (!outcome.done()) return;
-    // Truncated: somebody stopped looking, but there would have been more.
+    // A truncated episode could have continued, so its estimate counts.
     rollout_.next_value[row] = outcome.terminated ? 0.0F : look();
     if (row + 1 < first_row_ + shape.steps) begin();
   }
 
-  // Fills levels and masks of a row, and the action. Returns the levels' log probability.
+  // Fills levels, masks and action of a row. Returns the levels' log probability.
   double decide(std::size_t row) {
     const RolloutShape& shape = rollout_.shape;
     const std::span<std::int32_t> levels = row_of(rollout_.levels, row, shape.levels.size());
@@ -101,7 +101,7 @@ class Player {
     }
     const auto* tuning = dynamic_cast<const CollectiveTuningEnv*>(&environment_);
     if (slot_.expert == nullptr || tuning == nullptr) {
-      throw std::logic_error("collect: an expert is asked for and there is none");
+      throw std::logic_error("collect: expert_share needs an expert");
     }
     slot_.expert->choose(*tuning, random_, levels);
     if (random_.uniform() < options_.expert_share) {
@@ -112,7 +112,7 @@ class Player {
     return runner_.log_probability(masks_, levels, masks);
   }
 
-  // Each dimension uniform among its legal levels, given the ones before.
+  // Draws each dimension uniformly among its legal levels, given the ones before.
   void draw_levels(std::span<std::int32_t> levels) {
     for (std::size_t d = 0; d < levels.size(); ++d) {
       legal_.resize(rollout_.shape.levels[d]);

@@ -20,7 +20,7 @@ std::unique_ptr<Expert> make_expert(const std::shared_ptr<const TuningSetup>& se
     say(fmt::format("the oracle's table has {} cells", expert->fill(options.threads)));
     return expert;
   }
-  say("the expert for " + setup->fabric_label + " sweeps sizes when it is first asked");
+  say("the expert for " + setup->fabric_label + " sweeps sizes at its first call");
   if (options.kind == ExpertKind::Svm) {
     return std::make_unique<PolicyExpert>(std::make_unique<SvmPolicy>());
   }

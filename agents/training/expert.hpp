@@ -1,4 +1,4 @@
-// Whom behaviour cloning follows.
+// Experts for behaviour cloning.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace cclgym {
 
-/// Labels calls with actions. Thread-safe; what it answers does not depend on who asked before.
+/// Labels calls with actions. Thread-safe; its answers do not depend on earlier calls.
 class Expert {
  public:
   Expert() = default;
@@ -21,7 +21,7 @@ class Expert {
   Expert& operator=(const Expert&) = delete;
   virtual ~Expert() = default;
 
-  /// Levels of an action for the call that the environment makes next.
+  /// Levels of an action for the environment's next call.
   virtual void choose(const CollectiveTuningEnv& environment, Random& random,
                       std::span<std::int32_t> levels) = 0;
 };
@@ -30,12 +30,13 @@ enum class ExpertKind : std::uint8_t { Oracle, Svm, Table };
 
 struct ExpertOptions {
   ExpertKind kind = ExpertKind::Oracle;
-  double temperature = 0;   ///< of the oracle (agents/training/oracle_expert.hpp)
-  double margin = 0;        ///< likewise
-  std::size_t threads = 1;  ///< that simulate its table
+  double temperature = 0;   ///< temperature of the oracle (agents/training/oracle_expert.hpp)
+  double margin = 0;        ///< margin of the oracle
+  std::size_t threads = 1;  ///< for the simulation of the oracle's table
 };
 
-/// An expert for environments of this setup. `notice` (or empty) hears of what takes long.
+/// An expert for environments of this setup. `notice` (may be empty) receives messages about slow
+/// parts.
 [[nodiscard]] std::unique_ptr<Expert> make_expert(
     const std::shared_ptr<const TuningSetup>& setup, const ExpertOptions& options,
     const std::function<void(const std::string&)>& notice);

@@ -1,4 +1,4 @@
-// A trained agent as a policy: the likeliest choice of every dimension, in plain loops.
+// A trained agent as a policy: takes the likeliest choice in every dimension, in plain loops.
 #pragma once
 
 #include <memory>
@@ -16,16 +16,15 @@ class LearnedPolicy : public Policy {
   explicit LearnedPolicy(const PolicyWeights& weights, std::string name = "lstm-ppo");
 
   [[nodiscard]] std::string_view name() const override { return name_; }
-  /// Throws UserError if the environment's observation or actions are not those that the weights
-  /// are for.
+  /// Throws UserError if the environment's observation or actions do not match the weights.
   void begin_episode(const Environment& environment, std::uint64_t seed) override;
   void act(std::span<const float> observation, std::span<const std::uint8_t> action_mask,
            const Environment& environment, std::span<std::int32_t> action) override;
 
-  // The two halves of act, for those who do not decide at every call.
-  /// Takes in an observation.
+  // The two halves of act, for callers that do not decide at every call.
+  /// Feeds an observation.
   void look(std::span<const float> observation) { runner_.observe(observation); }
-  /// The action for the observation taken in last.
+  /// Chooses the action for the last observation.
   void decide(std::span<const std::uint8_t> action_mask, const Environment& environment,
               std::span<std::int32_t> action);
 

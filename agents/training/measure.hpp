@@ -1,4 +1,4 @@
-// How good a policy is in an environment.
+// Measures a policy in an environment.
 #pragma once
 
 #include <cstdint>
@@ -8,17 +8,17 @@
 
 namespace cclgym {
 
-/// Over some calls. Ratios are geometric means; NaN where the environment does not say.
+/// Averages over calls. Ratios are geometric means; NaN if the environment does not provide them.
 struct PolicyMeasure {
   std::uint64_t calls = 0;
   double mean_reward = 0;
   double oracle_ratio = 0;   ///< time / the best possible time
-  double worst_cell = 0;     ///< the largest such mean of a cell: a collective of a size
+  double worst_cell = 0;     ///< max over cells (collective and size) of that mean
   double default_ratio = 0;  ///< time / the default's time
 };
 
 /// Plays `calls` calls (0: one pass over the calls of a finite workload, else an episode), in as
-/// many episodes as that takes; the first is reset with `seed`.
+/// many episodes as needed; the first is reset with `seed`.
 [[nodiscard]] PolicyMeasure measure_policy(Policy& policy, const TrainingEnvironment& where,
                                            std::uint64_t calls, std::uint64_t seed);
 

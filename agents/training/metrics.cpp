@@ -56,7 +56,7 @@ MetricsFile::MetricsFile(const TrainConfig& config, std::string path, int iterat
   if (iteration > 0 && std::filesystem::exists(path_)) {
     constexpr std::size_t kLargestFile = std::size_t{1} << 30;
     const std::string text = read_text_file(path_, kLargestFile);
-    // What follows the header, as far as lines are whole and of iterations that are done.
+    // Keeps the complete lines after the header that belong to finished iterations.
     for (std::size_t begin = text.find('\n'); begin != std::string::npos;) {
       const std::size_t end = text.find('\n', begin + 1);
       if (end == std::string::npos) break;

@@ -1,4 +1,4 @@
-// metrics.csv: the learning curve, a row an iteration.
+// metrics.csv: the learning curve, one row per iteration.
 #pragma once
 
 #include <string>
@@ -8,16 +8,17 @@
 
 namespace cclgym {
 
-/// The header line, with a break: iteration, phase, calls, mean_reward, …, and for each evaluation
-/// part LABEL:mean_reward, LABEL:oracle_ratio, LABEL:worst_cell, LABEL:default_ratio.
+/// The header line with its newline: iteration, phase, calls, mean_reward, ..., and for each
+/// evaluation part LABEL:mean_reward, LABEL:oracle_ratio, LABEL:worst_cell, LABEL:default_ratio.
 [[nodiscard]] std::string metrics_header(const TrainConfig& config);
-/// A row, with a break; fields of what was not measured are empty.
+/// A row with its newline; fields that were not measured are empty.
 [[nodiscard]] std::string metrics_row(const TrainConfig& config, const IterationReport& report);
 
-/// A metrics file that grows row by row, and is cut back to where a resumed training goes on.
+/// A metrics file that grows by rows, and is truncated to the iteration from which a training
+/// resumes.
 class MetricsFile {
  public:
-  /// Keeps the rows of iterations up to `iteration` of a file that is there. Throws UserError.
+  /// Keeps the rows of an existing file up to `iteration`. Throws UserError.
   MetricsFile(const TrainConfig& config, std::string path, int iteration);
   void add(const IterationReport& report);
 

@@ -1,5 +1,4 @@
-// The expert that behaviour cloning follows by default: the oracle's table of the times of all
-// legal actions.
+// The default expert of behaviour cloning: the oracle's table of the times of all legal actions.
 #pragma once
 
 #include <cstdint>
@@ -16,30 +15,30 @@
 
 namespace cclgym {
 
-/// Draws among the good actions of a call: action a, which takes t(a), with probability
-/// proportional to exp(-ln(t(a) / t(best)) / temperature) among those with t(a) <= (1 + margin)
-/// t(best). Where many actions are as good as the best, a policy may so choose those that are good
-/// at neighbouring sizes, too, in place of the first of each.
+/// Draws among the good actions of a call: action a with time t(a) has a probability proportional
+/// to exp(-ln(t(a) / t(best)) / temperature), if t(a) <= (1 + margin) t(best). Where many actions
+/// are as good as the best, the policy can thus prefer those that are also good at neighbouring
+/// sizes.
 ///
-/// It knows the hidden regime of the machine; a policy that is to act like it has to find out.
-/// Thread-safe; what it answers does not depend on who asked before.
+/// The expert knows the machine's hidden regime; a policy has to infer it. Thread-safe; its answers
+/// do not depend on earlier calls.
 class OracleExpert : public Expert {
  public:
   OracleExpert(std::shared_ptr<const TuningSetup> setup, double temperature, double margin);
 
-  /// Levels of an action for the call that the environment makes next, in its regime (of random
-  /// profiles: at their first moment).
+  /// Levels of an action for the environment's next call, in its regime (random profiles: at their
+  /// first moment).
   void choose(const CollectiveTuningEnv& environment, Random& random,
               std::span<std::int32_t> levels) override;
-  /// Simulates the table for every call of a workload that has finitely many in every regime, in
-  /// `threads` threads. Returns how many cells it has.
+  /// Simulates the table for every call of a finite workload in every regime, in `threads` threads.
+  /// Returns the number of cells.
   std::size_t fill(std::size_t threads);
 
  private:
   using Key = std::tuple<std::uint8_t, int, std::uint64_t, std::size_t>;
   struct Cell {
     std::vector<std::uint32_t> actions;  ///< indices into legal_actions
-    std::vector<double> cumulative;      ///< of their probabilities
+    std::vector<double> cumulative;      ///< cumulative probabilities
   };
   [[nodiscard]] std::shared_ptr<const Cell> cell(const Call& call, std::size_t condition);
   [[nodiscard]] static Key key_of(const Call& call, std::size_t condition);

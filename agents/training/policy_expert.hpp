@@ -1,4 +1,4 @@
-// A baseline as an expert: behaviour cloning of PCCL's SVM, or of the table of a sweep.
+// A baseline as an expert, for behaviour cloning of PCCL's SVM or of a sweep's table.
 #pragma once
 
 #include <cstdint>
@@ -13,21 +13,20 @@
 
 namespace cclgym {
 
-/// Answers with what a baseline chooses, which must depend on the call alone (table, svm,
-/// tuners): it is asked once for each call. All environments that choose() is given share one
-/// setup.
+/// Answers with a baseline's choice, which must depend on the call alone (table, svm, tuners): it
+/// is requested once per call. All environments passed to choose() share one setup.
 class PolicyExpert : public Expert {
  public:
   explicit PolicyExpert(std::unique_ptr<TuningPolicy> policy) : policy_(std::move(policy)) {}
 
-  /// Draws nothing.
+  /// Deterministic; `random` is not used.
   void choose(const CollectiveTuningEnv& environment, Random& random,
               std::span<std::int32_t> levels) override;
 
  private:
   std::unique_ptr<TuningPolicy> policy_;
   std::mutex mutex_;
-  /// By collective, root and bytes.
+  /// Keyed by collective, root and bytes.
   std::map<std::tuple<CollectiveKind, int, std::uint64_t>, std::vector<std::int32_t>> choices_;
 };
 

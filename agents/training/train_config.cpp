@@ -12,8 +12,7 @@ namespace cclgym {
 
 namespace {
 
-// A mapping whose keys have been checked, below what a variant changes of it; a missing key has the
-// default.
+// A mapping with checked keys, overridden by a variant; missing keys have their defaults.
 class Reader {
  public:
   Reader(const YamlValue& mapping, const std::vector<OptionSpec>& specs, std::string_view what,
@@ -24,7 +23,7 @@ class Reader {
     check_keys(mapping_, specs, what);
   }
 
-  /// The mapping under a key, with what the variant changes in it.
+  /// The mapping under a key, with the variant's changes.
   [[nodiscard]] Reader inner(std::string_view key, const std::vector<OptionSpec>& specs,
                              const std::string& file) const {
     const YamlValue* changes = changes_.is_null() ? nullptr : changes_.find(key);
@@ -65,7 +64,7 @@ std::shared_ptr<const TrainingEnvironment> read_environment(const Reader& reader
                                                      reader.value("options"), where);
 }
 
-// Policies are for one kind of observation and action.
+// A policy supports one kind of observation and action.
 void check_alike(const TrainingEnvironment& first, const TrainingEnvironment& other,
                  const YamlValue& where) {
   if (first.spec().observation_space == other.spec().observation_space &&
@@ -91,7 +90,7 @@ void read_parts(const Reader& reader, TrainConfig& config) {
     const Reader part(item, evaluation_part_options(), "environment", config.file);
     const std::string label = part.text("label");
     if (label.find_first_of(",\"\n") != std::string::npos) {
-      throw UserError(part.value("label").location(), "a label has no commas and no quotes");
+      throw UserError(part.value("label").location(), "a label must not contain commas or quotes");
     }
     config.evaluation.push_back(
         {.label = label, .environment = read_environment(part), .calls = part.count("calls")});
@@ -117,13 +116,14 @@ void read_warm_start(const Reader& reader, TrainConfig& config) {
                        .temperature = warm.real("temperature"),
                        .margin = warm.real("margin"),
                        .learning_rate = warm.real("learning_rate")};
-  // Environments without an oracle have no expert to follow, and need not say so.
+  // Environments without an oracle have no expert, and need no explicit iterations: 0.
   const bool given = !reader.value("warm_start").is_null();
   if (config.algorithm == Algorithm::Dqn) {
     if (given && config.warm_start.iterations > 0) {
-      throw UserError(warm.mapping().location(),
-                      "dqn has no warm start: what is cloned are choices, not Q values; expected "
-                      "warm_start: {iterations: 0}");
+      throw UserError(
+          warm.mapping().location(),
+          "dqn has no warm start, since cloning learns choices and not Q values; expected "
+          "warm_start: {iterations: 0}");
     }
     config.warm_start.iterations = 0;
     return;
@@ -193,7 +193,7 @@ void read_dqn(const Reader& reader, TrainConfig& config) {
   }
 }
 
-// What the chosen variant changes; null if none is chosen.
+// Changes of the chosen variant; null if none is chosen.
 YamlValue read_variant(const Reader& reader, TrainConfig& config) {
   const YamlValue variants = reader.value("variants");
   std::vector<std::string> names;
@@ -267,7 +267,7 @@ TrainConfig load_train_config(const std::string& path, const TrainChoices& choic
   constexpr std::size_t kLargestFile = std::size_t{4} << 20;
   std::string text = read_text_file(path, kLargestFile);
   if (!text.ends_with('\n')) text += '\n';
-  // As JSON writes them, which YAML reads: any name is one scalar.
+  // Written as JSON strings, which YAML reads: any name is one scalar.
   const auto add = [&](const char* key, const std::string& value) {
     if (!value.empty()) text += fmt::format("{}: {}\n", key, nlohmann::json(value).dump());
   };
@@ -279,7 +279,7 @@ TrainConfig load_train_config(const std::string& path, const TrainChoices& choic
 }
 
 std::string TrainConfig::hash() const {
-  // FNV-1a, 64 bits, of the text: any change makes it another training.
+  // FNV-1a, 64 bits, of the text: any change makes it a different training.
   std::uint64_t state = 0xcbf29ce484222325ULL;
   for (const char c : text) {
     state = (state ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;

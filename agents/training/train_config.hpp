@@ -1,4 +1,4 @@
-// A training file: what `cclgym train` does (docs/agents.md).
+// A training file: the input of `cclgym train` (docs/agents.md).
 #pragma once
 
 #include <cstdint>
@@ -17,16 +17,16 @@
 
 namespace cclgym {
 
-/// An environment to train in, for part of the training: the curriculum.
+/// A training environment for part of the iterations: the curriculum.
 struct TrainingPart {
   std::shared_ptr<const TrainingEnvironment> environment;
-  int from = 0;   ///< the first iteration that it is played in
-  int until = 0;  ///< the first in which it is not any more; 0: to the end
+  int from = 0;   ///< first iteration in which it is used
+  int until = 0;  ///< first iteration in which it is no longer used; 0: until the end
 };
 
-/// An environment to measure the policy in.
+/// An environment in which the policy is measured.
 struct EvaluationPart {
-  std::string label;  ///< in metrics.csv
+  std::string label;  ///< label in metrics.csv
   std::shared_ptr<const TrainingEnvironment> environment;
   int calls = 0;  ///< 0: an episode, or one pass over the calls of the workload
 };
@@ -42,9 +42,9 @@ struct WarmStartOptions {
 
 struct PpoOptions {
   int iterations = 0;
-  int environments = 0;  ///< played side by side
-  int steps = 0;         ///< of each in an iteration
-  int sequence = 0;      ///< steps that gradients flow through
+  int environments = 0;  ///< number of environments side by side
+  int steps = 0;         ///< steps per environment and iteration
+  int sequence = 0;      ///< steps through which gradients flow
   int epochs = 0;
   int minibatches = 0;
   double gamma = 0;
@@ -59,19 +59,19 @@ struct PpoOptions {
 
 enum class Algorithm : std::uint8_t { Ppo, Dqn };
 
-/// The trigger, trained after the agent, on streams in which the agent acts.
+/// The trigger, trained after the agent on streams in which the agent acts.
 struct TriggerOptions {
-  int streams = 0;          ///< to learn from, and as many to measure with; 0: no trigger
-  int calls = 0;            ///< of a stream, at most an episode
-  double false_alarms = 0;  ///< fewer in 1,000 calls of the streams that are learned from
+  int streams = 0;          ///< number of training streams, and of held-out ones; 0: no trigger
+  int calls = 0;            ///< per stream, at most an episode
+  double false_alarms = 0;  ///< upper bound per 1,000 calls of the training streams
 };
 
 struct TrainConfig {
   std::string name;
   std::string file;
-  std::string text;     ///< of the file, and the choice of the variant
-  std::string variant;  ///< that was chosen, which is in `name`, too; empty: none
-  /// Folder of the training whose agents are trained further; empty: agents are new.
+  std::string text;     ///< text of the file, and the choice of the variant
+  std::string variant;  ///< name of the chosen variant, which is also part of `name`; empty: none
+  /// Folder of the training whose agents are trained further; empty: agents start from scratch.
   std::string start_from;
   std::vector<TrainingPart> parts;
   std::vector<EvaluationPart> evaluation;
@@ -80,7 +80,7 @@ struct TrainConfig {
   WarmStartOptions warm_start;
   Algorithm algorithm = Algorithm::Ppo;
   PpoOptions ppo;
-  DqnOptions dqn;  ///< of Dqn, with what `ppo` says about iterations, rollouts, gamma and Adam
+  DqnOptions dqn;  ///< for Dqn, in addition to iterations, rollouts, gamma and Adam of `ppo`
   TriggerOptions trigger;
   int evaluate_every = 0;    ///< iterations
   int checkpoint_every = 0;  ///< iterations
@@ -90,12 +90,12 @@ struct TrainConfig {
   [[nodiscard]] std::string_view algorithm_name() const {
     return algorithm == Algorithm::Dqn ? "dqn" : "ppo";
   }
-  /// As evaluations call its agents: "lstm-ppo", "dqn".
+  /// Name of its agents in evaluations: "lstm-ppo", "dqn".
   [[nodiscard]] std::string agent_name() const {
     return algorithm == Algorithm::Dqn ? "dqn" : "lstm-ppo";
   }
   [[nodiscard]] int iterations() const { return warm_start.iterations + ppo.iterations; }
-  /// Changes where a checkpoint of another training would not fit: 16 hex digits.
+  /// 16 hex digits that differ between trainings whose checkpoints are incompatible.
   [[nodiscard]] std::string hash() const;
 };
 
@@ -110,15 +110,15 @@ struct TrainConfig {
 [[nodiscard]] const std::vector<OptionSpec>& dqn_options();
 [[nodiscard]] const std::vector<OptionSpec>& trigger_options();
 
-/// What a command line adds to a training file, as its keys of these names.
+/// Additions of a command line to a training file, as keys of the same names.
 struct TrainChoices {
   std::string variant{};
   std::string start_from{};  ///< relative to the working directory
 };
-/// Reads a training file. Throws UserError at the place of what is wrong.
+/// Reads a training file. Throws UserError at the location of the mistake.
 [[nodiscard]] TrainConfig load_train_config(const std::string& path,
                                             const TrainChoices& choices = {});
-/// `file` is what relative paths and messages refer to.
+/// `file` is the base of relative paths and the name in messages.
 [[nodiscard]] TrainConfig read_train_config(const std::string& text, const std::string& file);
 
 }  // namespace cclgym

@@ -43,42 +43,43 @@ OptionSpec mappings(const std::string& name, const std::string& description, boo
 
 const std::vector<OptionSpec>& train_options() {
   static const std::vector<OptionSpec> specs{
-      {.name = "name", .description = "of the training", .required = true},
-      mappings("train", "environments to train in, by turns", true),
+      {.name = "name", .description = "name of the training", .required = true},
+      mappings("train", "environments to train in, in turn", true),
       mappings("evaluate", "environments to measure the policy in", false),
       mapping("agent", "sizes of the network"),
-      mapping("warm_start", "behaviour cloning of an expert, first"),
+      mapping("warm_start", "behaviour cloning of an expert, before reinforcement learning"),
       {.name = "value_prior",
        .kind = OptionKind::Flag,
-       .description = "does the critic start from the alpha-beta estimate?",
+       .description = "true if the critic starts from the alpha-beta estimate",
        .default_text = "true"},
       // In the order of Algorithm.
       {.name = "algorithm",
        .kind = OptionKind::Choice,
-       .description = "of reinforcement learning",
+       .description = "algorithm of reinforcement learning",
        .default_text = "ppo",
        .choices = {"ppo", "dqn"}},
-      mapping("ppo", "reinforcement learning, then; much of it holds for dqn, too"),
-      mapping("dqn", "what dqn has of its own"),
-      mapping("trigger", "which says when the machine has changed: trained last"),
-      count("evaluate_every", "iterations between two measurements; 0: at the end alone", 0, "20"),
+      mapping("ppo", "reinforcement learning by PPO; most of it also applies to dqn"),
+      mapping("dqn", "options of dqn only"),
+      mapping("trigger",
+              "training of the trigger, which detects that the machine has changed; done last"),
+      count("evaluate_every", "iterations between two measurements; 0: only at the end", 0, "20"),
       count("checkpoint_every", "iterations between two checkpoints", 1, "5"),
       {.name = "seeds",
        .kind = OptionKind::Integer,
        .shape = OptionShape::OneOrList,
-       .description = "an agent is trained from each",
+       .description = "seeds, from each of which an agent is trained",
        .min = 0,
        .max = 9e15,
        .default_text = "[1]"},
-      mapping(
-          "variants",
-          "by name: agent, warm_start, value_prior, algorithm, ppo, dqn, trigger or seeds as they "
-          "are changed by it"),
-      {.name = "variant", .description = "which one this is; --variant says it, too"},
+      mapping("variants",
+              "by name: changed keys among agent, warm_start, value_prior, algorithm, ppo, dqn, "
+              "trigger "
+              "and seeds"),
+      {.name = "variant", .description = "name of the variant to train; same as --variant"},
       {.name = "start_from",
        .description =
            "folder of the training whose agent of the same seed, or of seed 1, is trained "
-           "further: fine-tuning; --from says it, too"},
+           "further (fine-tuning); same as --from"},
   };
   return specs;
 }
@@ -98,20 +99,25 @@ const std::vector<OptionSpec>& variant_options() {
 
 const std::vector<OptionSpec>& training_part_options() {
   static const std::vector<OptionSpec> specs{
-      {.name = "environment", .description = "its name", .default_text = "CollectiveTuning-v0"},
-      mapping("options", "of the environment"),
-      count("from", "the first iteration that it is played in", 0, "0"),
-      count("until", "the first in which it is not any more; 0: to the end", 0, "0"),
+      {.name = "environment",
+       .description = "name of the environment",
+       .default_text = "CollectiveTuning-v0"},
+      mapping("options", "options of the environment"),
+      count("from", "first iteration in which it is used", 0, "0"),
+      count("until", "first iteration in which it is no longer used; 0: until the end", 0, "0"),
   };
   return specs;
 }
 
 const std::vector<OptionSpec>& evaluation_part_options() {
   static const std::vector<OptionSpec> specs{
-      {.name = "label", .description = "in metrics.csv", .required = true},
-      {.name = "environment", .description = "its name", .default_text = "CollectiveTuning-v0"},
-      mapping("options", "of the environment"),
-      count("calls", "to make; 0: one pass over a finite workload, else an episode", 0, "0"),
+      {.name = "label", .description = "label in metrics.csv", .required = true},
+      {.name = "environment",
+       .description = "name of the environment",
+       .default_text = "CollectiveTuning-v0"},
+      mapping("options", "options of the environment"),
+      count("calls", "number of calls; 0: one pass over a finite workload, else an episode", 0,
+            "0"),
   };
   return specs;
 }
@@ -141,17 +147,20 @@ const std::vector<OptionSpec>& warm_start_options() {
       // In the order of ExpertKind.
       {.name = "expert",
        .kind = OptionKind::Choice,
-       .description = "whose choices are learned",
+       .description = "expert whose choices are learned",
        .default_text = "oracle",
        .choices = {"oracle", "svm", "table"}},
-      count("iterations", "rollouts that are learned from; 0: no warm start", 0, "60"),
+      count("iterations", "number of rollouts; 0: no warm start", 0, "60"),
       real("temperature",
-           "of the oracle: how much worse than the best an action may be, as a share of the time",
+           "for the oracle: scale of how much worse than the best an action may be, as a fraction "
+           "of "
+           "the time",
            1, "0.005"),
-      real("margin",
-           "of the oracle: actions slower than the best by more than this share are never shown",
-           10, "0.03"),
-      real("learning_rate", "of Adam", 1, "0.003"),
+      real(
+          "margin",
+          "for the oracle: actions slower than the best by more than this fraction are never shown",
+          10, "0.03"),
+      real("learning_rate", "learning rate of Adam", 1, "0.003"),
   };
   return specs;
 }
@@ -159,21 +168,23 @@ const std::vector<OptionSpec>& warm_start_options() {
 const std::vector<OptionSpec>& ppo_options() {
   static const std::vector<OptionSpec> specs = [] {
     std::vector<OptionSpec> list{
-        count("iterations", "rollouts that are learned from", 0, "100"),
-        count("environments", "played side by side", 1, "16"),
-        count("steps", "of each of them in an iteration", 1, "128"),
-        count("sequence", "steps that gradients flow back through; divides steps", 1, "16"),
+        count("iterations", "number of rollouts", 0, "100"),
+        count("environments", "number of environments side by side", 1, "16"),
+        count("steps", "steps per environment and iteration", 1, "128"),
+        count("sequence", "steps through which gradients flow back; must divide steps", 1, "16"),
         count("epochs", "passes over a rollout", 1, "4"),
-        count("minibatches", "of a pass", 1, "4"),
-        real("gamma", "discount", 1, "0.5"),
-        real("lambda", "of generalised advantage estimation", 1, "0.9"),
-        real("clip", "of the probability ratio", 1, "0.2"),
+        count("minibatches", "minibatches per pass", 1, "4"),
+        real("gamma", "discount factor of rewards", 1, "0.5"),
+        real("lambda", "lambda of generalised advantage estimation", 1, "0.9"),
+        real("clip", "clipping of the probability ratio", 1, "0.2"),
         real("entropy", "weight of the entropy at the beginning; falls to 0", 10, "0.003"),
-        mappings("exploration", "calls whose entropy has another weight; the first that fits",
+        mappings("exploration",
+                 "rules for calls whose entropy has another weight; the first match applies",
                  false),
-        real("value_weight", "of the critic's error", 100, "0.5"),
-        real("learning_rate", "of Adam at the beginning; falls to a tenth", 1, "0.001"),
-        real("largest_norm", "of a gradient; longer ones are scaled down", 1e6, "0.5"),
+        real("value_weight", "weight of the critic's error", 100, "0.5"),
+        real("learning_rate", "learning rate of Adam at the beginning; falls to a tenth", 1,
+             "0.001"),
+        real("largest_norm", "max norm of a gradient; larger ones are scaled down", 1e6, "0.5"),
     };
     return list;
   }();
@@ -182,22 +193,21 @@ const std::vector<OptionSpec>& ppo_options() {
 
 const std::vector<OptionSpec>& dqn_options() {
   static const std::vector<OptionSpec> specs{
-      count("replay", "transitions that are remembered", 1, "65536"),
-      count("batch", "transitions of an update", 1, "256"),
-      count("updates", "of an iteration, at whose beginning the target network is renewed", 1,
+      count("replay", "number of transitions that are kept", 1, "65536"),
+      count("batch", "transitions per update", 1, "256"),
+      count("updates", "updates per iteration, at whose beginning the target network is renewed", 1,
             "64"),
-      real("epsilon", "share of random actions, which falls from 1 to this by the middle", 1,
-           "0.05"),
+      real("epsilon", "fraction of random actions, which falls from 1 to this value by the middle",
+           1, "0.05"),
   };
   return specs;
 }
 
 const std::vector<OptionSpec>& trigger_options() {
   static const std::vector<OptionSpec> specs{
-      count("streams", "to learn from, and as many others to measure with; 0: no trigger", 0, "0"),
-      count("calls", "of a stream, at most an episode", 1, "4000"),
-      real("false_alarms", "fewer in 1,000 calls of the streams that are learned from", 1000,
-           "0.7"),
+      count("streams", "number of training streams, and of held-out ones; 0: no trigger", 0, "0"),
+      count("calls", "calls per stream, at most an episode", 1, "4000"),
+      real("false_alarms", "upper bound per 1,000 calls of the training streams", 1000, "0.7"),
   };
   return specs;
 }

@@ -17,8 +17,8 @@ namespace cclgym {
 
 namespace {
 
-// What the streams of random numbers of a seed are for. A stream depends on the seed, its purpose
-// and the iteration alone, so that there is none to keep in checkpoints.
+// Purposes of a seed's random streams. A stream depends only on the seed, its purpose and the
+// iteration, so checkpoints need not store any.
 constexpr std::uint64_t kInitialWeights = 0;
 constexpr std::uint64_t kRollout = 1;
 constexpr std::uint64_t kOrder = 2;
@@ -95,7 +95,7 @@ class Trainer {
     set_normalisation(seed);
   }
 
-  // The agent to train further, which goes on seeing as it was taught: its normalisation stays.
+  // The agent to train further. It keeps its normalisation, so that its inputs stay the same.
   [[nodiscard]] PolicyWeights trained_before(std::uint64_t seed) const {
     std::string path = checkpoint_path(config_.start_from, seed);
     std::error_code error;
@@ -103,13 +103,13 @@ class Trainer {
     PolicyWeights weights = load_checkpoint(path).weights;
     if (weights.shape != first().network_shape(config_.layers)) {
       throw UserError(quoted(path, 200) +
-                      ": an agent of other layers, observations or actions than this training has");
+                      ": its agent has other layers, observations or actions than this training");
     }
     return weights;
   }
 
-  // Mean and spread of every number of the observation, over calls in all environments with random
-  // actions: known before training, fixed from then on.
+  // Mean and deviation of every number of the observation, over calls with random actions in all
+  // environments: computed before training, constant afterwards.
   void set_normalisation(std::uint64_t seed) {
     std::vector<CollectSlot> slots;
     for (const TrainingPart& part : config_.parts) {
@@ -133,7 +133,7 @@ class Trainer {
       const double mean = sum / count;
       const double deviation = std::sqrt(std::max(0.0, squares / count - mean * mean));
       state_.weights.input_shift[i] = static_cast<float>(mean);
-      // What never changes here may elsewhere: not scaled up then.
+      // A number that never changes here may change elsewhere, so it is not scaled up.
       constexpr double kLeastDeviation = 1e-3;
       state_.weights.input_scale[i] =
           static_cast<float>(deviation > kLeastDeviation ? 1 / deviation : 1.0);
@@ -153,7 +153,7 @@ class Trainer {
     return state_.iteration < static_cast<std::uint64_t>(config_.warm_start.iterations);
   }
   [[nodiscard]] bool dqn() const { return config_.algorithm == Algorithm::Dqn; }
-  // From 0 to 1 within the warm start, or within PPO.
+  // Progress from 0 to 1 within the warm start or within PPO.
   [[nodiscard]] double progress() const {
     const double done = static_cast<double>(state_.iteration);
     const double warm = config_.warm_start.iterations;
@@ -173,7 +173,7 @@ class Trainer {
     return expert.get();
   }
 
-  // The environments of this iteration: those of the parts that take part, by turns.
+  // Environments of this iteration: those of the active parts in turn.
   std::vector<CollectSlot> take_slots(std::vector<const TrainingPart*>& taken) {
     std::vector<const TrainingPart*> active;
     const auto iteration = static_cast<int>(state_.iteration);
@@ -332,7 +332,7 @@ void check_checkpoint(const Checkpoint& checkpoint, const TrainConfig& config, s
                       const std::string& path) {
   const auto refuse = [&](const std::string& why) {
     throw UserError(quoted(path, 200) + ": " + why +
-                    "; expected one of this training file: take another folder, or --fresh");
+                    "; expected one of this training file: use another folder, or --fresh");
   };
   if (checkpoint.config_hash != config.hash()) refuse("a checkpoint of another training file");
   if (checkpoint.seed != seed) refuse(fmt::format("a checkpoint of seed {}", checkpoint.seed));

@@ -14,24 +14,25 @@
 
 namespace cclgym {
 
-/// What one iteration came to.
+/// Results of one iteration.
 struct IterationReport {
-  int iteration = 0;  ///< from 1 on
+  int iteration = 0;  ///< counted from 1
   bool warm_start = false;
   std::uint64_t calls = 0;  ///< since the beginning of the training
-  double mean_reward = 0;   ///< of the rollout
+  double mean_reward = 0;   ///< mean over the rollout
   LossStatistics loss;      ///< means over its minibatches
   double gradient_norm = 0;
   double learning_rate = 0;
-  double cpu_s = 0;                       ///< since the beginning, by all threads
-  std::vector<PolicyMeasure> evaluation;  ///< of each evaluation part; empty: not in this iteration
+  double cpu_s = 0;  ///< total of all threads since the beginning
+  std::vector<PolicyMeasure>
+      evaluation;  ///< by evaluation part; empty if not measured in this iteration
 };
 
 struct TrainerOptions {
   std::size_t threads = 1;  ///< results do not depend on it
   /// Called after each iteration. Returns false to stop there.
   std::function<bool(const IterationReport&)> report{};
-  /// Called now and then in what takes long before the first iteration.
+  /// Called occasionally during slow parts before the first iteration.
   std::function<void(const std::string&)> notice{};
 };
 
@@ -39,14 +40,15 @@ struct TrainerOptions {
 [[nodiscard]] std::string seed_folder(const std::string& folder, std::uint64_t seed);
 /// DIR/seed-N/checkpoint.bin
 [[nodiscard]] std::string checkpoint_path(const std::string& folder, std::uint64_t seed);
-/// Throws UserError if a training of this file and seed cannot go on from the checkpoint at `path`.
+/// Throws UserError if a training of this file and seed cannot continue from the checkpoint at
+/// `path`.
 void check_checkpoint(const Checkpoint& checkpoint, const TrainConfig& config, std::uint64_t seed,
                       const std::string& path);
 
-/// Trains from a seed, in `folder`/seed-N, on from the checkpoint there if there is one. The
-/// weights at the end depend on the training file, the seed, the processor and the libraries only:
-/// not on threads, nor on how often and when training was stopped and resumed. Returns the last
-/// state. Throws UserError if the checkpoint is damaged or of another training.
+/// Trains from a seed in `folder`/seed-N, continuing from the checkpoint there if there is one. The
+/// final weights depend only on the training file, the seed, the processor and the libraries, not
+/// on threads or on when training was stopped and resumed. Returns the final state. Throws
+/// UserError if the checkpoint is damaged or belongs to another training.
 Checkpoint train_agent(const TrainConfig& config, std::uint64_t seed, const std::string& folder,
                        const TrainerOptions& options);
 

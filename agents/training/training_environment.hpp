@@ -1,5 +1,5 @@
-// What agents are trained and measured in: an environment by name and options, as many copies of it
-// as wanted, and what only the training side may ask about them.
+// Environment for training and measuring agents: its name and options, any number of copies of it,
+// and information that only training may use.
 #pragma once
 
 #include <cstdint>
@@ -16,20 +16,20 @@ namespace cclgym {
 
 class TrainingEnvironment {
  public:
-  /// `options` as make_environment takes them. Throws UserError at the place of what is wrong.
+  /// `options` as in make_environment. Throws UserError at the location of the mistake.
   TrainingEnvironment(std::string name, const YamlValue& options, const SourceLocation& where);
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const EnvironmentSpec& spec() const { return spec_; }
-  /// Of CollectiveTuning-v0; null for others.
+  /// Setup of CollectiveTuning-v0; null for other environments.
   [[nodiscard]] const std::shared_ptr<const TuningSetup>& setup() const { return setup_; }
 
-  /// Copies share the cache of times.
+  /// Makes a copy; copies share the cache of times.
   [[nodiscard]] std::unique_ptr<Environment> make() const;
 
-  /// Sizes of a network for it; layers as `shape` has them.
+  /// Sizes of a network for this environment, with the layers of `shape`.
   [[nodiscard]] PolicyShape network_shape(PolicyShape shape) const;
-  /// Fills in what the numbers of a policy for it mean: features, knobs, profile.
+  /// Fills in the meaning of a policy's numbers: features, knobs, profile.
   void describe(PolicyWeights& weights) const;
 
  private:
@@ -40,7 +40,7 @@ class TrainingEnvironment {
   EnvironmentSpec spec_;
 };
 
-/// The conditional masks of an environment as it is now.
+/// Conditional masks of an environment in its current state.
 class EnvironmentMasks : public ConditionalMasks {
  public:
   EnvironmentMasks(const Environment& environment, std::span<const std::uint8_t> action_mask);
@@ -49,19 +49,18 @@ class EnvironmentMasks : public ConditionalMasks {
  private:
   const Environment& environment_;
   std::span<const std::uint8_t> action_mask_;
-  std::vector<std::int32_t> start_;  ///< of each dimension: the action's value at level 0
+  std::vector<std::int32_t> start_;  ///< value of each dimension at level 0
   mutable std::vector<std::int32_t> values_;
 };
 
-/// Levels from 0 to the values of an action space, in place.
+/// Converts levels, from 0, to the values of an action space, in place.
 void levels_to_action(const Space& space, std::span<std::int32_t> levels);
 
-/// What the critic starts from, in units of the reward: how much faster the call at hand can be
-/// than NCCL's ring, if both took SCCL's T = S alpha + (R / C) L beta (SCCL sections 2.4, 12.3).
-///
-/// S and R / C of the ring: p - 1 steps and (p - 1) / p of the data for each pass (AllReduce has
-/// two). Of the best: a_l steps and b_l L. Rewards that are times have -T of the best, us. 0 where
-/// the environment is another one, or a figure is missing.
+/// Prior of the critic, in units of the reward: ln of the time of NCCL's ring over that of the best
+/// program for the next call, both by SCCL's T = S alpha + (R / C) L beta (SCCL sections 2.4,
+/// 12.3). The ring has p - 1 steps and (p - 1) / p of the data per pass (AllReduce has two); the
+/// best a_l steps and b_l L. For rewards that are times, it is -T of the best, us. 0 for other
+/// environments, or if a figure is missing.
 [[nodiscard]] float value_prior(const Environment& environment);
 
 }  // namespace cclgym

@@ -19,7 +19,7 @@ std::uint64_t mixed(std::uint64_t z) {
   return z ^ (z >> 31);
 }
 
-// Where a quantile of numbers lies; sorts them.
+// Quantile of numbers; sorts them.
 double quantile(std::vector<double>& numbers, double share) {
   if (numbers.empty()) return std::numeric_limits<double>::infinity();
   const auto place = static_cast<std::size_t>(share * static_cast<double>(numbers.size() - 1));
@@ -28,13 +28,13 @@ double quantile(std::vector<double>& numbers, double share) {
   return numbers[place];
 }
 
-// A call that was made with an action.
+// A call and the action that was taken for it.
 struct MadeCall {
   Call call;
   std::vector<std::int32_t> action;
 };
 
-// By regime: the first of those that no call tells from it.
+// For each regime, the first regime that no call distinguishes from it.
 std::vector<std::uint32_t> told_apart(CollectiveTuningEnv& environment,
                                       const std::map<std::uint64_t, MadeCall>& made) {
   const std::vector<std::size_t>& condition_of = environment.setup().condition_of;
@@ -86,7 +86,7 @@ bool RegimeTrigger::observe(const TriggerInput& call) {
     start();
     return true;
   }
-  // An outlier moves the mean no further than an ordinary call can.
+  // Clipped, so that an outlier moves the mean no further than an ordinary call can.
   ++own.count;
   own.mean += z * parameters_.sigma / (n + 1);
   return false;
@@ -114,7 +114,7 @@ TriggerStream record_stream(const TrainingEnvironment& where, Policy& policy, st
   std::map<std::uint64_t, MadeCall> made;  // one of each kind
   bool done = true;
   while (stream.calls.size() < calls) {
-    if (done && !stream.calls.empty()) break;  // an episode is a stream; the machine starts anew
+    if (done && !stream.calls.empty()) break;  // an episode is a stream; the machine starts over
     if (done) {
       environment.reset(seed, buffers.view());
       policy.begin_episode(environment, seed);
@@ -173,8 +173,8 @@ TriggerMeasure measure_trigger(const TriggerParameters& parameters,
 
 TriggerParameters train_trigger(std::span<const TriggerStream> streams,
                                 double false_alarms_per_1000) {
-  // How far calls of one kind in one regime are from their mean, as 1.4826 times the median (of
-  // normal numbers: their standard deviation).
+  // Deviations of calls from the median of their kind and regime; 1.4826 times the median deviation
+  // estimates sigma (exact for normal numbers).
   std::vector<double> apart;
   for (const TriggerStream& stream : streams) {
     std::map<std::pair<std::uint64_t, std::uint32_t>, std::vector<double>> groups;
@@ -188,7 +188,7 @@ TriggerParameters train_trigger(std::span<const TriggerStream> streams,
       for (const double ratio : ratios) apart.push_back(std::abs(ratio - middle));
     }
   }
-  constexpr double kLeastSigma = 1e-3;  // without any jitter
+  constexpr double kLeastSigma = 1e-3;  // if there is no jitter
   const double spread = apart.empty() ? 0 : 1.4826 * quantile(apart, 0.5);
   TriggerParameters best;
   best.sigma = std::max(kLeastSigma, spread);
@@ -204,7 +204,7 @@ TriggerParameters train_trigger(std::span<const TriggerStream> streams,
         if (measure.false_alarms_per_1000() >= false_alarms_per_1000) continue;
         const double missed = static_cast<double>(measure.changes - measure.found) /
                               static_cast<double>(std::max<std::size_t>(1, measure.changes));
-        // A change that is never found costs as much as some twenty calls.
+        // A change that is never found costs as much as about twenty calls.
         const double score = std::min(measure.median_delay, 1e3) + 20 * missed;
         if (score < best_score) {
           best_score = score;

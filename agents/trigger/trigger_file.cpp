@@ -45,16 +45,18 @@ std::string trigger_path(const std::string& folder, std::uint64_t seed) {
 
 const std::vector<OptionSpec>& trigger_file_options() {
   static const std::vector<OptionSpec> specs{
-      {.name = "fabric", .description = "that it was trained on", .required = true},
-      {.name = "noise", .description = "whose regimes it tells apart", .required = true},
+      {.name = "fabric", .description = "fabric of the training", .required = true},
+      {.name = "noise", .description = "noise with the regimes of the training", .required = true},
       positive("sigma", "spread of ln(time / expected) within a regime"),
-      positive("drift", "what a call must be away from the mean by to count, in sigmas"),
-      positive("limit", "what it counts as at most, in sigmas"),
-      positive("threshold", "sum at which there is an alarm, in sigmas"),
+      positive("drift", "deviation of a call from the mean from which on it counts, in sigmas"),
+      positive("limit", "max deviation that counts for a call, in sigmas"),
+      positive("threshold", "sum above which an alarm is raised, in sigmas"),
       {.name = "trained",
        .kind = OptionKind::Mapping,
-       .description = "how well it did on the streams that it was trained on"},
-      {.name = "held_out", .kind = OptionKind::Mapping, .description = "and on others"},
+       .description = "results on the training streams"},
+      {.name = "held_out",
+       .kind = OptionKind::Mapping,
+       .description = "results on held-out streams"},
   };
   return specs;
 }

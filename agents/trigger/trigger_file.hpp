@@ -1,4 +1,4 @@
-// trigger.yaml: the triggers of a training, an item for each environment that changes.
+// trigger.yaml: the triggers of a training, one item per environment that changes.
 #pragma once
 
 #include <cstdint>
@@ -17,17 +17,17 @@ namespace cclgym {
 /// Keys of an item.
 [[nodiscard]] const std::vector<OptionSpec>& trigger_file_options();
 
-/// The file: parameters, and what was measured with them.
+/// Text of the file: parameters and measured results.
 [[nodiscard]] std::string triggers_text(std::span<const TrainedTrigger> triggers);
-/// The parameters of a file, in order; none of an empty list. Throws UserError at the place of what
-/// is wrong.
+/// Parameters in a file, in order; an empty list gives none. Throws UserError at the location of
+/// the mistake.
 [[nodiscard]] std::vector<TriggerOf> read_triggers(const std::string& text,
                                                    const std::string& file);
 [[nodiscard]] std::vector<TriggerOf> load_triggers(const std::string& path);
 
 /// The trigger for a machine: that of the same fabric and noise, else of the same noise, else the
-/// first (their parameters are ratios of times, which mean something on any machine). `triggers` is
-/// not empty.
+/// first one (parameters are ratios of times and therefore transfer between machines). `triggers`
+/// must not be empty.
 [[nodiscard]] const TriggerOf& nearest_trigger(std::span<const TriggerOf> triggers,
                                                const std::string& fabric, const std::string& noise);
 

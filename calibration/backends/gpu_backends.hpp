@@ -1,4 +1,4 @@
-// The backends `cuda` and `nccl`: what their workers are asked for (docs/calibration-gpu.md).
+// The backends `cuda` and `nccl`: command and cells of their workers (docs/calibration-gpu.md).
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace cclgym {
 
-/// Microbenchmarks on one GPU. `cells`: texts of cuda_cell_options(). Rows have device, driver,
-/// cuda_runtime and sms in front. Throws UserError if this build is without CUDA.
+/// Microbenchmarks on one GPU. `cells`: texts of cuda_cell_options(). Rows start with device,
+/// driver, cuda_runtime and sms. Throws UserError if this build has no CUDA.
 [[nodiscard]] MeasurementBackend cuda_backend(const OptionTexts& cells);
 
-/// NCCL's collectives. `cells`: texts of nccl_cell_options(); `worker`: of nccl_worker_options();
-/// `launch`: what starts the worker, may be empty. Rows have system, gpu, ranks, nodes and
-/// nccl_version in front. Throws UserError if this build is without CUDA.
+/// NCCL's collectives. `cells`: texts of nccl_cell_options(); `worker`: texts of
+/// nccl_worker_options(); `launch`: the worker's launcher, may be empty. Rows start with system,
+/// gpu, ranks, nodes and nccl_version. Throws UserError if this build has no CUDA.
 [[nodiscard]] MeasurementBackend nccl_backend(const OptionTexts& cells, const OptionTexts& worker,
                                               const std::string& system,
                                               const std::vector<std::string>& launch);

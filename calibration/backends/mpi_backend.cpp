@@ -25,18 +25,18 @@ std::vector<CollectiveKind> collectives_of(const MpiSweep& sweep) {
   return all;
 }
 
-// A row without them, or with others than numbers, would be of no use.
+// Rows without valid counts would be useless.
 void check_count(const TextMap& environment, const std::string& key) {
   const auto found = environment.find(key);
   if (found == environment.end()) {
-    throw UserError(fmt::format("the worker does not say its number of {}", key));
+    throw UserError(fmt::format("the worker does not report its number of {}", key));
   }
   const std::string& text = found->second;
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc{} && end == text.data() + text.size() && value >= 1) return;
-  throw UserError(fmt::format("the worker says that its number of {} is {}; expected a number >= 1",
-                              key, quoted(text, 200)));
+  throw UserError(
+      fmt::format("the worker reports {1} {0}; expected a number >= 1", key, quoted(text, 200)));
 }
 
 }  // namespace
@@ -52,7 +52,7 @@ std::vector<MpiConfig> mpi_configs(const MpiSweep& sweep, CollectiveKind collect
       if (segment > 0 && segment < bytes) segments.push_back(segment);
     }
     for (const std::uint64_t segment : segments) {
-      // Of several numbers for one algorithm the first.
+      // If an algorithm has several numbers, the first counts.
       if (find_openmpi_algorithm(collective, each.algorithm, segment) != &each) continue;
       configs.push_back({std::string(each.algorithm), each.number, segment});
     }
@@ -87,7 +87,7 @@ MeasurementBackend mpi_backend(const MpiSweep& sweep, const std::vector<std::str
   backend.command.arguments = launch;
   backend.command.arguments.push_back(
       worker_program("cclgym-mpi-worker", "OpenMPI (libopenmpi-dev, openmpi-bin)"));
-  // Without it OpenMPI does not look at forced algorithms.
+  // Without this variable OpenMPI ignores forced algorithms.
   backend.command.environment["OMPI_MCA_coll_tuned_use_dynamic_rules"] = "1";
   backend.plan = [sweep](const TextMap& environment) {
     check_count(environment, "ranks");
@@ -110,12 +110,12 @@ std::string worker_program(const std::string& name, const std::string& needs) {
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
   for (std::filesystem::path folder = self.parent_path(); !error && folder.has_relative_path();
        folder = folder.parent_path()) {
-    // Tests lie in folders below that of the programs.
+    // Tests are in folders below the programs' folder.
     const std::string path = (folder / name).string();
     if (::access(path.c_str(), X_OK) == 0) return path;
   }
-  throw UserError(fmt::format("there is no {} beside this program: it is built where {} is found",
-                              name, needs));
+  throw UserError(
+      fmt::format("there is no {} beside this program: it is built if {} is found", name, needs));
 }
 
 }  // namespace cclgym

@@ -76,7 +76,7 @@ std::string refused_text(const std::vector<RefusedRows>& refused) {
   return text;
 }
 
-// Names the sets that do not say what they were fitted to.
+// Names the sets that do not state their fitted rows.
 std::string not_said_text(const Comparison& comparison) {
   std::set<std::string> sets;
   for (const Compared& each : comparison.cells) {

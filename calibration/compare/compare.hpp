@@ -1,4 +1,4 @@
-// Predicted against measured, for every row of a file.
+// Comparison of predictions with every row of a measured file.
 #pragma once
 
 #include <cstddef>
@@ -13,38 +13,37 @@
 namespace cclgym {
 
 struct Comparison {
-  std::string file;                   ///< the measured one, as the user named it
-  std::vector<Compared> cells;        ///< those that were simulated
-  std::vector<RefusedRows> refused;   ///< rows that were not, with the reason
-  int rows = 0;                       ///< of the file that the filter let through
-  int left_out = 0;                   ///< by the filter
+  std::string file;                   ///< measured file, as the user named it
+  std::vector<Compared> cells;        ///< simulated cells
+  std::vector<RefusedRows> refused;   ///< rows that were not simulated, with the reason
+  int rows = 0;                       ///< rows of the file that the filter accepted
+  int left_out = 0;                   ///< rows that the filter rejected
   std::vector<std::string> warnings;  ///< Predictor::warnings
 };
 
-/// Simulates every cell, with its own parameter set or with `cost_model` (what cost_model_for
-/// takes). Throws UserError if a fabric or a parameter set cannot be made.
+/// Simulates every cell, with its own parameter set or with `cost_model` (in the form that
+/// cost_model_for takes). Throws UserError if a fabric or a parameter set cannot be made.
 [[nodiscard]] Comparison compare(const std::string& file, MeasuredCells cells,
                                  const std::optional<std::string>& cost_model, std::size_t threads,
                                  const PredictionProgress& progress = {});
 
-/// The tables: systems, then for each of them sets, size decades, ranks and collectives, the worst
-/// cells, and what was not simulated. Cells that a fit of their set saw are never in one line with
-/// others.
+/// The tables: systems, then per system the sets, size decades, ranks and collectives, the worst
+/// cells, and the rows that were not simulated. No line mixes fitted and held-out cells.
 [[nodiscard]] std::string comparison_text(const Comparison& comparison, std::size_t worst);
 
-/// The cells of one system that a fit saw, or did not.
+/// The cells of one system that are all fitted, or all held out.
 struct ComparedPart {
   std::string system;
   Seen seen = Seen::NotSaid;
   std::vector<Compared> cells;  ///< at least one
 };
-/// By system, fitted ones first.
+/// By system, fitted parts first.
 [[nodiscard]] std::vector<ComparedPart> parts_of(const Comparison& comparison);
 
-/// One line a cell: measured, simulated, how, and whether a fit saw it.
+/// One line per cell: measured and simulated time, configuration, and whether the cell was fitted.
 [[nodiscard]] std::string comparison_csv(const Comparison& comparison);
 
-/// The same with plots as one HTML page that opens without a network. Same input, same bytes.
+/// The comparison with plots as a self-contained HTML page. Equal inputs give equal bytes.
 [[nodiscard]] std::string comparison_html(const Comparison& comparison);
 
 }  // namespace cclgym

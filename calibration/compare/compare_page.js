@@ -1,4 +1,4 @@
-// Predicted against measured: for each system its plots, its errors and its worst cells.
+// Predicted against measured times: for each system its plots, its errors and its worst cells.
 'use strict';
 
 (() => {
@@ -39,7 +39,7 @@
       filter: item => !item.text.endsWith(', simulated')}}, tooltip},
   });
 
-  // One series for each number of ranks and collective.
+  // One series per number of ranks and collective.
   const seriesOf = points => {
     const series = new Map();
     for (const point of points) {
@@ -108,7 +108,7 @@
           .slice(0, 25).map(point => [point.ranks, point.collective, point.size, point.measured,
                                       point.simulated, point.ratio, point.seen, point.config]));
 
-  // Cells that a fit of the set saw, and those that it did not, each with tables of its own.
+  // Tables of the fitted cells, and separate ones of the held-out cells.
   const errorsOf = part => [
     ...(part.sets.length < 2 ? [] :
         [element('h3', {}, `Error by parameter set, rows ${part.seen}`),
@@ -121,7 +121,7 @@
   page.append(
       element('h1', {}, 'Predicted and measured'),
       element('p', {class: 'lead'}, `${data.file}: ${data.rows} rows` +
-          (data.left_out ? `, ${data.left_out} more left out by the filter` : '')),
+          (data.left_out ? `, ${data.left_out} rows left out by the filter` : '')),
       errorTable('system', data.table));
   for (const system of data.systems) {
     const points = pointsOf(system);

@@ -1,4 +1,4 @@
-// The cells of a sweep, and how a user's lists of sizes, threads and names become them.
+// The cells of a sweep, made from a user's lists of sizes, threads and names.
 #pragma once
 
 #include <cstdint>
@@ -10,33 +10,33 @@
 
 namespace cclgym {
 
-/// What is measured at once: column -> value, as it stands in the measurements.
+/// A unit of measurement: column -> value, as in the measurements file.
 using CalibrationCell = std::map<std::string, std::string>;
 
 struct CellTable {
-  std::vector<std::string> columns;    ///< in the order in which they are written
+  std::vector<std::string> columns;    ///< in the order of the file
   std::vector<CalibrationCell> cells;  ///< each has every column
 };
 
-/// What a user set, by the name of the option: texts as written on a command line.
+/// Options that the user set, by name: texts as on a command line.
 using OptionTexts = std::map<std::string, std::string>;
 
-/// The option's list: values or ranges with commas between them ("1KiB,64KiB..1MiB x4"). The
-/// default of the record if it was not set. Throws UserError at "--name".
+/// The option's list: values or ranges separated by commas ("1KiB,64KiB..1MiB x4"). The record's
+/// default if the option was not set. Throws UserError at "--name".
 [[nodiscard]] std::vector<std::uint64_t> listed_bytes(const OptionTexts& texts,
                                                       const OptionSpec& spec);
 [[nodiscard]] std::vector<std::int64_t> listed_integers(const OptionTexts& texts,
                                                         const OptionSpec& spec);
-/// Names among the record's choices.
+/// Names, which must be among the record's choices.
 [[nodiscard]] std::vector<std::string> listed_choices(const OptionTexts& texts,
                                                       const OptionSpec& spec);
 /// The text of a single value, or the record's default.
 [[nodiscard]] std::string option_text(const OptionTexts& texts, const OptionSpec& spec);
 
-/// Throws UserError if a text belongs to none of the records, naming the nearest.
+/// Throws UserError with the nearest name if a text belongs to none of the records.
 void check_option_texts(const OptionTexts& texts, const std::vector<OptionSpec>& specs);
 
-/// The record of a name. Throws std::logic_error if there is none.
+/// The record with that name. Throws std::logic_error if there is none.
 [[nodiscard]] const OptionSpec& option_named(const std::vector<OptionSpec>& specs,
                                              std::string_view name);
 

@@ -1,4 +1,4 @@
-// copy_block(s), reduce_block(s), engine_*, zero_copy_store.
+// The benchmarks copy_block(s), reduce_block(s), engine_*, zero_copy_store.
 #include <algorithm>
 #include <fmt/core.h>
 #include <set>
@@ -11,7 +11,8 @@ namespace {
 
 using device::BlockTimes;
 
-// The samples of a copy, by how often it was repeated in a sample.
+// Takes the samples of a copy; each sample repeats the copy as often as the clock's resolution
+// requires.
 WorkerAnswer repeated(const CudaSession& session, const WorkerRequest& request, std::size_t bytes,
                       const std::function<double(unsigned int)>& run) {
   constexpr unsigned int kMostPasses = 1000;
@@ -77,8 +78,8 @@ WorkerAnswer by_engine(const CudaSession& session, const WorkerRequest& request,
                        cudaMemcpyKind kind) {
   const std::size_t bytes = bytes_of(request);
   const std::size_t count = bytes / sizeof(float);
-  // The pattern goes `from` -> `to`; what is not where kernels fill and check it fast enough is so
-  // by way of device memory.
+  // The pattern goes `from` -> `to`. Memory that kernels cannot fill and check fast enough is
+  // filled and checked through device memory.
   const CudaMemory from =
       kind == cudaMemcpyHostToDevice ? session.host_memory(bytes) : session.device_memory(bytes);
   const CudaMemory to =

@@ -14,7 +14,7 @@ constexpr std::uint64_t kKi = 1024;
 constexpr std::uint64_t kMi = 1024 * kKi;
 constexpr std::uint64_t kAccessBytes = 16;
 
-// Where a benchmark is measured unless the user says otherwise. Lists are crossed.
+// Default grid of a benchmark: the cross product of its lists.
 struct Grid {
   std::string benchmark;
   bool protocols = false;
@@ -22,7 +22,7 @@ struct Grid {
   std::vector<std::int64_t> threads{0};
   std::vector<std::int64_t> blocks{1};
   std::vector<std::uint64_t> bytes{0};
-  std::vector<std::uint64_t> chunks{0};  ///< 0: the protocol's own, where there is one
+  std::vector<std::uint64_t> chunks{0};  ///< 0: the protocol's own chunk, if it has one
 };
 
 const std::vector<Grid>& grids() {
@@ -117,7 +117,7 @@ std::vector<std::uint64_t> sizes_of_accesses(const OptionTexts& texts, const Opt
   return sizes;
 }
 
-// The user's list in place of a grid's, where that is one at all.
+// Replaces a grid's list by the user's, unless the grid's list has a single value.
 template <class Value>
 void choose(std::vector<Value>& list, const std::optional<std::vector<Value>>& chosen) {
   if (chosen && !(list.size() == 1 && list.front() == 0)) list = *chosen;
@@ -129,22 +129,22 @@ const std::vector<CudaBenchmark>& cuda_benchmarks() {
   static const std::vector<CudaBenchmark> list{
       {"launch_first", "from the launch call until the host sees the last block's first store"},
       {"launch_sync", "launch of an empty kernel and synchronisation with it"},
-      {"launch_queue", "an empty kernel in a row of 64"},
-      {"graph_first", "launch_first by a graph of this kernel"},
-      {"graph_queue", "an empty kernel in a graph of 64 in a row"},
-      {"host_flag", "a flag to a waiting kernel and its answer, seen by the host"},
-      {"flag_step", "a message from one thread block to another on another SM, half a round trip"},
-      {"pipe_copy", "one block sends, one receives, through a FIFO of 8 slots"},
-      {"pipe_reduce", "the same with a block between them that adds and sends on"},
-      {"ring_allreduce", "AllReduce over a ring of thread blocks, one a rank"},
+      {"launch_queue", "one of 64 empty kernels launched back to back"},
+      {"graph_first", "launch_first through a graph with this kernel"},
+      {"graph_queue", "one of 64 empty kernels in sequence in a graph"},
+      {"host_flag", "round trip of a flag: host to a waiting kernel, its answer to the host"},
+      {"flag_step", "half a round trip of a message between thread blocks on different SMs"},
+      {"pipe_copy", "one thread block sends to another through a FIFO of 8 slots"},
+      {"pipe_reduce", "pipe_copy with a thread block in between that adds and forwards"},
+      {"ring_allreduce", "AllReduce over a ring of thread blocks, one per rank"},
       {"copy_block", "copy by one thread block"},
       {"reduce_block", "sum of two arrays by one thread block"},
-      {"copy_blocks", "copy of all bytes by so many thread blocks"},
-      {"reduce_blocks", "sum of two arrays by so many thread blocks"},
+      {"copy_blocks", "copy of all bytes by several thread blocks"},
+      {"reduce_blocks", "sum of two arrays by several thread blocks"},
       {"engine_d2d", "asynchronous copy inside the device"},
       {"engine_d2h", "asynchronous copy to pinned host memory"},
       {"engine_h2d", "asynchronous copy from pinned host memory"},
-      {"zero_copy_store", "thread blocks store to pinned host memory"},
+      {"zero_copy_store", "stores of thread blocks to pinned host memory"},
   };
   return list;
 }
@@ -154,37 +154,37 @@ const std::vector<OptionSpec>& cuda_cell_options() {
       {.name = "benchmarks",
        .kind = OptionKind::Choice,
        .shape = OptionShape::List,
-       .description = "which benchmarks; not given: all",
+       .description = "benchmarks to run; default: all",
        .choices = benchmark_names()},
       {.name = "protocols",
        .kind = OptionKind::Choice,
        .shape = OptionShape::List,
-       .description = "of those that exchange messages",
+       .description = "protocols of the benchmarks that exchange messages",
        .default_text = "LL,LL128,Simple",
        .choices = {"LL", "LL128", "Simple"}},
       {.name = "threads",
        .kind = OptionKind::Integer,
        .shape = OptionShape::List,
-       .description = "threads of a block; not given: by benchmark",
+       .description = "threads per block; default: by benchmark",
        .min = 32,
        .max = 640,
        .multiple_of = 32},
       {.name = "blocks",
        .kind = OptionKind::Integer,
        .shape = OptionShape::List,
-       .description = "thread blocks, where a benchmark takes any number; not given: by benchmark",
+       .description = "thread blocks, if the benchmark takes any number; default: by benchmark",
        .min = 1,
        .max = 1024},
       {.name = "sizes",
        .kind = OptionKind::Bytes,
        .shape = OptionShape::List,
-       .description = "bytes that are moved, multiples of 16 B; not given: by benchmark",
+       .description = "bytes moved, multiples of 16 B; default: by benchmark",
        .min = 16,
        .max = 1ULL << 34},
       {.name = "chunks",
        .kind = OptionKind::Bytes,
        .shape = OptionShape::List,
-       .description = "data of a FIFO slot, multiples of 16 B; not given: NCCL's of the protocol, "
+       .description = "data of a FIFO slot, multiples of 16 B; default: NCCL's for the protocol, "
                       "and a sweep",
        .min = 16,
        .max = 1ULL << 22},

@@ -1,4 +1,4 @@
-// What the backend `cuda` measures on one GPU (docs/calibration-gpu.md).
+// Benchmarks and cells of the backend `cuda` on one GPU (docs/calibration-gpu.md).
 #pragma once
 
 #include <string>
@@ -8,15 +8,15 @@
 
 namespace cclgym {
 
-/// Names of the benchmarks, each with what it measures.
+/// A benchmark and its quantity.
 struct CudaBenchmark {
   std::string name;
-  std::string measures;  ///< what one sample is
+  std::string measures;  ///< meaning of one sample
 };
 [[nodiscard]] const std::vector<CudaBenchmark>& cuda_benchmarks();
 
-/// What a user can choose: benchmarks, protocols, threads, blocks, sizes, chunks. Those that are
-/// not set have defaults of their own for each benchmark.
+/// Options of the user: benchmarks, protocols, threads, blocks, sizes, chunks. The defaults differ
+/// by benchmark.
 [[nodiscard]] const std::vector<OptionSpec>& cuda_cell_options();
 
 /// Data of one FIFO slot that NCCL uses for a protocol ("LL", "LL128", "Simple"), B.
@@ -24,8 +24,8 @@ struct CudaBenchmark {
 
 /// The cells, with the columns benchmark, protocol (LL, LL128, Simple, none), flags (gpu: in the
 /// GPU's memory; host: in pinned host memory; none), threads, blocks, bytes, chunk_bytes. A number
-/// that means nothing for a benchmark is 0. Throws UserError for a list that cannot be read, and
-/// for sizes that are no multiple of 16 B.
+/// without meaning for a benchmark is 0. Throws UserError for a list that cannot be read, and for
+/// sizes that are not multiples of 16 B.
 [[nodiscard]] CellTable cuda_cells(const OptionTexts& texts = {});
 
 }  // namespace cclgym

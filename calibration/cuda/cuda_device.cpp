@@ -19,7 +19,7 @@ int attribute(int device, cudaDeviceAttr which) {
   return value;
 }
 
-// "580.65.06": the driver's own release, where the kernel module says it; else empty.
+// "580.65.06": the driver's release from the kernel module; empty if unknown.
 std::string driver_release() {
   std::ifstream file("/proc/driver/nvidia/version");
   std::string line;
@@ -43,7 +43,7 @@ CudaError::CudaError(cudaError_t error, const char* what)
 
 void check(cudaError_t error, const char* what) {
   if (error == cudaSuccess) return;
-  cudaGetLastError();  // so that the next call does not report this one again
+  cudaGetLastError();  // otherwise the next call would report this error again
   throw CudaError(error, what);
 }
 

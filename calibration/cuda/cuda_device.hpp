@@ -1,4 +1,4 @@
-// The CUDA runtime with errors as exceptions, and memory that is given back.
+// The CUDA runtime with errors as exceptions, and owners of its memory, streams and events.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ void check(cudaError_t error, const char* what);
 
 enum class MemoryPlace { Device, PinnedHost };
 
-/// Memory of one place. Pinned host memory is mapped: device() is its address for kernels.
+/// Memory in one place. Pinned host memory is mapped: device() is its address for kernels.
 class CudaMemory {
  public:
   CudaMemory() = default;
@@ -81,14 +81,14 @@ class CudaEvent {
 /// Seconds between two events that have happened.
 [[nodiscard]] double elapsed_s(const CudaEvent& begin, const CudaEvent& end);
 
-/// Number of devices. Throws UserError that says what is missing if there is no driver or no GPU.
+/// Number of devices. Throws UserError with the missing part if there is no driver or no GPU.
 [[nodiscard]] int device_count();
 
-/// What measurements of a device should say: device, compute_capability, sms, memory, l2, driver,
-/// cuda_runtime, clock rates, PCI bus id.
+/// Facts about a device to record with measurements: device, compute_capability, sms, memory, l2,
+/// driver, cuda_runtime, clock rates, PCI bus id.
 [[nodiscard]] std::map<std::string, std::string> device_facts(int device);
 
-/// "13.0" of 13000, as CUDA numbers its releases.
+/// "13.0" for 13000, CUDA's number of the release.
 [[nodiscard]] std::string cuda_release(int number);
 
 }  // namespace cclgym

@@ -32,7 +32,7 @@ Rows of_benchmark(const Rows& rows, std::string_view benchmark) {
   return rows_where(rows, [&](const CudaRow& row) { return row.benchmark == benchmark; });
 }
 
-// Those of one number of threads: `full`, or the nearest above, or else the most.
+// Rows with one number of threads: `full`, the next larger number, or else the largest.
 Rows of_full_threads(const Rows& rows, int full) {
   std::set<int> counts;
   for (const CudaRow& row : rows) counts.insert(row.threads);
@@ -42,7 +42,7 @@ Rows of_full_threads(const Rows& rows, int full) {
   return rows_where(rows, [&](const CudaRow& row) { return row.threads == threads; });
 }
 
-// Those of the chunk that was measured at most sizes.
+// Rows with the chunk that was measured at the largest number of sizes.
 Rows of_main_chunk(const Rows& rows) {
   std::map<std::uint64_t, std::set<std::uint64_t>> sizes;
   for (const CudaRow& row : rows) sizes[row.chunk_bytes].insert(row.bytes);
@@ -75,7 +75,7 @@ double median_s(const Rows& rows) {
   return times[times.size() / 2];
 }
 
-// 1 / x of an interval of x > 0.
+// 1 / x for an interval of x > 0.
 Interval inverse(const Interval& interval) {
   return {1 / interval.most,
           interval.least > 0 ? 1 / interval.least : std::numeric_limits<double>::infinity()};
@@ -97,7 +97,7 @@ class Fitter {
       const auto sms = static_cast<double>(sms_);
       add("max_thread_blocks", sms, {sms, sms}, rows_.size(), "SMs of the device");
     } else {
-      fit_.missing.emplace_back("max_thread_blocks: the rows do not say how many SMs there are");
+      fit_.missing.emplace_back("max_thread_blocks: the rows do not state the number of SMs");
     }
     return std::move(fit_);
   }
@@ -126,8 +126,8 @@ class Fitter {
     const Interval interval = line.intercept_interval();
     add("kernel_launch", line.intercept - way_s, {interval.least - way_s, interval.most - way_s},
         rows.size(),
-        flags.empty() ? "launch to the host's sight of the first store, the flag's way included"
-                      : "launch to the host's sight of the first store, less the flag's way");
+        flags.empty() ? "launch until the host sees the first store, including the flag's transfer"
+                      : "launch until the host sees the first store, less the flag's transfer");
   }
 
   void by_protocol(Protocol protocol) {
@@ -162,7 +162,7 @@ class Fitter {
       const LineFit line = line_of(rows, bytes_of, time_of, "pipe_reduce");
       expect_rate(line);
       add(prefix + "reduce_rate", 1 / line.slope, inverse(line.slope_interval()), rows.size(),
-          "slope of a stream through a thread block that adds and sends on");
+          "slope of a stream through a thread block that adds and forwards");
     });
   }
 
@@ -170,7 +170,7 @@ class Fitter {
     if (!(line.slope > 0)) throw UserError("times do not grow with the size");
   }
 
-  // Time a byte against 1 / threads, at the largest size: t / (t + h) is a line there.
+  // Time per byte against 1 / threads, at the largest size: t / (t + h) is linear there.
   struct ByThreads {
     LineFit line;
     std::size_t rows;
@@ -189,7 +189,7 @@ class Fitter {
   void threads() {
     const auto [line, rows] = by_threads("copy_block");
     if (!(line.intercept > 0)) {
-      throw UserError("the rate grows with the threads up to the most: no half-rate count");
+      throw UserError("the rate grows up to the max number of threads: no half-rate count");
     }
     const double ratio = std::max(0.0, line.slope / line.intercept);
     const double a = line.intercept_error / line.intercept;
@@ -212,13 +212,13 @@ class Fitter {
         fmt::format("one thread block of {} threads, 16-byte accesses", start_.full_threads));
   }
 
-  // Rates that grow with the blocks up to a bend and are level behind it: of all bends the one with
-  // the least squares of logarithms.
+  // Fits rates that grow with the number of blocks up to a knee and are constant beyond it. The
+  // best knee minimises the squared errors of the logarithms.
   void knee() {
     Rows rows = of_benchmark(rows_, "copy_blocks");
     std::sort(rows.begin(), rows.end(),
               [](const CudaRow& a, const CudaRow& b) { return a.blocks < b.blocks; });
-    if (rows.size() < 4) throw UserError("copy_blocks: a bend needs four rows");
+    if (rows.size() < 4) throw UserError("copy_blocks: a knee needs four rows");
     struct Part {
       double mean = 0;
       double squares = 0;
@@ -260,12 +260,12 @@ class Fitter {
                            std::exp(log_knee),
                            {std::exp(log_knee - knee_half), std::exp(log_knee + knee_half)},
                            rows.size(),
-                           "thread blocks from which more copy no faster"});
+                           "number of thread blocks beyond which the copy gets no faster"});
     fit_.others.push_back({"copy_rate_all",
                            std::exp(level.mean),
                            {std::exp(level.mean - level_half), std::exp(level.mean + level_half)},
                            rows.size(),
-                           "rate of a copy by more thread blocks than that"});
+                           "copy rate beyond that number of thread blocks"});
   }
 
   const Rows& rows_;
@@ -312,8 +312,8 @@ CudaFit fit_cuda(const CudaMeasurements& measured, const CostModel& start) {
 
 std::string cuda_set_yaml(const CudaFit& fit, const CudaMeasurements& measured,
                           const ParameterSet& start, const std::string& name) {
-  // These measurements are not rows of collectives, so that the start's rows stay the only fitted
-  // ones.
+  // These measurements are not rows of collectives, so fitted_to keeps the rows of the start set
+  // only.
   ParameterSet set{.model = start.model, .fitted_to = start.fitted_to};
   for (const CostParameter& parameter : cost_parameters()) {
     set.sources[parameter.name] =

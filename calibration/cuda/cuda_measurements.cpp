@@ -1,4 +1,4 @@
-// The CSV of the backend `cuda`.
+// Parser of the CSV of the backend `cuda`.
 #include <algorithm>
 #include <fmt/core.h>
 #include <map>
@@ -13,7 +13,7 @@ namespace cclgym {
 
 namespace {
 
-// Where the columns are that concern us.
+// Indices of the columns that are read.
 class Columns {
  public:
   Columns(const CsvLine& header, const SourceLocation& where) {

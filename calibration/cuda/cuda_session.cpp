@@ -54,8 +54,9 @@ std::vector<device::BlockTimes> CudaSession::reports(unsigned int blocks) const 
         "cudaMemcpyAsync of a kernel's reports");
   synchronize();
   if (gave_up != 0) {
-    throw std::runtime_error(fmt::format("a thread block waited for another for {} s: given up",
-                                         static_cast<double>(kLimitNs) * 1e-9));
+    throw std::runtime_error(
+        fmt::format("a thread block gave up after waiting {} s for another one",
+                    static_cast<double>(kLimitNs) * 1e-9));
   }
   return result;
 }
@@ -102,7 +103,7 @@ double span_s(const std::vector<device::BlockTimes>& reports) {
   unsigned long long begin = ~0ull;
   unsigned long long end = 0;
   for (const device::BlockTimes& block : reports) {
-    if (block.done == 0) throw std::runtime_error("a thread block did not come to its end");
+    if (block.done == 0) throw std::runtime_error("a thread block did not finish");
     begin = std::min(begin, block.begin_ns);
     end = std::max(end, block.end_ns);
   }
@@ -110,7 +111,7 @@ double span_s(const std::vector<device::BlockTimes>& reports) {
 }
 
 unsigned int passes_for(double once_s, double clock_step_s, unsigned int most) {
-  // 0.2 % of error by the clock, and nothing shorter than half a millisecond.
+  // The clock's error is at most 0.2 %, and a sample takes at least half a millisecond.
   const double wanted_s = std::max(500 * clock_step_s, 500e-6);
   const double passes = std::ceil(wanted_s / std::max(once_s, 1e-8));
   return static_cast<unsigned int>(std::clamp(passes, 1.0, static_cast<double>(most)));

@@ -1,5 +1,5 @@
-// What all benchmarks on one GPU share: its stream, the words through which kernels report, and how
-// long to run a kernel for one sample.
+// Shared state of all benchmarks on one GPU: its stream, the words through which kernels report,
+// and the kernel's duration per sample.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace cclgym {
 
 class CudaSession {
  public:
-  /// On the current device. Throws CudaError.
+  /// Opens the current device. Throws CudaError.
   CudaSession();
 
   [[nodiscard]] cudaStream_t stream() const { return stream_.get(); }
@@ -33,19 +33,19 @@ class CudaSession {
   [[nodiscard]] device::BlockTimes* times() const { return times_.device<device::BlockTimes>(); }
   static constexpr unsigned int kMostBlocks = 1024;
 
-  /// Clears these words, in the stream.
+  /// Clears the report words, in stream order.
   void clear_reports() const;
-  /// Waits for the kernel and gives what its first `blocks` blocks reported. Throws
+  /// Waits for the kernel and returns the reports of its first `blocks` blocks. Throws
   /// std::runtime_error if a wait was given up, CudaError if the kernel failed.
   [[nodiscard]] std::vector<device::BlockTimes> reports(unsigned int blocks) const;
 
-  /// Elements of `data` that are not the sum of pattern() over the ranks (launch_verify).
+  /// Number of elements of `data` that are not the sum of pattern() over the ranks (launch_verify).
   [[nodiscard]] unsigned long long wrong(const float* data, std::size_t count,
                                          unsigned int first_rank, unsigned int ranks) const;
 
-  /// Memory on the device. Throws CellRefused if that much is not free.
+  /// Memory on the device. Throws CellRefused if there is not enough free memory.
   [[nodiscard]] CudaMemory device_memory(std::size_t bytes) const;
-  /// Pinned host memory, likewise.
+  /// Same for pinned host memory.
   [[nodiscard]] CudaMemory host_memory(std::size_t bytes) const;
 
   /// Threads and blocks of the cell. Throws CellRefused if the device has fewer SMs than blocks.
@@ -61,20 +61,20 @@ class CudaSession {
   double clock_step_s_ = 0;
 };
 
-/// From the first block's begin to the last block's end, s. Throws std::runtime_error if a block
-/// did not come to its end.
+/// Time from the first block's begin to the last block's end, s. Throws std::runtime_error if a
+/// block did not finish.
 [[nodiscard]] double span_s(const std::vector<device::BlockTimes>& reports);
 
-/// So often a kernel repeats its work for one sample, that the clock's steps do not matter:
-/// `once_s` is the time of one. 1 to `most`.
+/// Number of repetitions within one sample that makes the clock's resolution negligible; `once_s`
+/// is the time of one repetition. 1 to `most`.
 [[nodiscard]] unsigned int passes_for(double once_s, double clock_step_s, unsigned int most);
 
-/// `warmup` samples that are thrown away, then `repeats`. sample(k) takes the k-th.
+/// Discards `warmup` samples, then takes `repeats`. sample(k) takes the k-th.
 [[nodiscard]] std::vector<double> take_samples(const WorkerRequest& request,
                                                const std::function<double(int)>& sample);
 
-// The benchmarks (cuda_cells.hpp), by the files in which they are. Each throws CellRefused where
-// the device cannot run a cell, std::runtime_error where data came out wrong.
+// The benchmarks (cuda_cells.hpp), by source file. Each throws CellRefused if the device cannot run
+// a cell, std::runtime_error if data is wrong.
 [[nodiscard]] WorkerAnswer measure_launch(CudaSession& session, const WorkerRequest& request);
 [[nodiscard]] WorkerAnswer measure_exchange(CudaSession& session, const WorkerRequest& request);
 [[nodiscard]] WorkerAnswer measure_copy(CudaSession& session, const WorkerRequest& request);

@@ -1,6 +1,6 @@
-// cclgym-cuda-worker: times kernels and copies on one GPU, one request a line (worker_lines.hpp).
-// With --fit=FILE it fits parameters to measurements instead, for which it needs no GPU.
-// CUDA_VISIBLE_DEVICES chooses the GPU.
+// cclgym-cuda-worker: times kernels and copies on one GPU, one request per line (worker_lines.hpp).
+// With --fit=FILE it fits parameters to measurements instead and needs no GPU. CUDA_VISIBLE_DEVICES
+// selects the GPU.
 #include <algorithm>
 #include <cstdio>
 #include <fmt/core.h>
@@ -42,7 +42,7 @@ WorkerAnswer measure(CudaSession& session, const WorkerRequest& request) {
 
 int run() {
   if (device_count() < 1) return 2;
-  // The host spins when it waits for the device, which is what takes it the least time.
+  // Spinning is the fastest way for the host to notice that the device is done.
   check(cudaSetDeviceFlags(cudaDeviceScheduleSpin), "cudaSetDeviceFlags");
   check(cudaSetDevice(0), "cudaSetDevice");
   CudaSession session;
@@ -55,7 +55,7 @@ int run() {
                [&](const WorkerRequest& request) { return measure(session, request); });
 }
 
-// --fit=FILE: the parameters in the measurements of this backend.
+// --fit=FILE: prints the parameters fitted to measurements of this backend.
 int fit(const std::string& path, const std::string& start_name, const std::string& name) {
   const CudaMeasurements measured = read_cuda_measurements(path);
   const ParameterSet start = start_name.ends_with(".yaml") ? load_parameter_set(start_name)

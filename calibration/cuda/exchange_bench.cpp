@@ -1,4 +1,4 @@
-// flag_step, pipe_copy, pipe_reduce, ring_allreduce.
+// The benchmarks flag_step, pipe_copy, pipe_reduce, ring_allreduce.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -24,8 +24,8 @@ FifoProtocol protocol_of(const WorkerRequest& request) {
   throw std::runtime_error("column protocol: found '" + name + "'; expected LL, LL128 or Simple");
 }
 
-// The FIFOs of a ring of blocks. With flags in host memory, so are the slots of LL and LL128, which
-// have data and flags together, but not those of Simple.
+// The FIFOs of a ring of blocks. If flags are in host memory, so are the slots of LL and LL128,
+// which hold data and flags together, but not the slots of Simple.
 class Fifos {
  public:
   Fifos(const CudaSession& session, FifoProtocol protocol, unsigned int connections,
@@ -52,7 +52,7 @@ class Fifos {
     session.synchronize();
   }
 
-  // Flags and counters begin at 0 in every kernel.
+  // Flags and counters start at 0 in every kernel.
   void clear(const CudaSession& session) const {
     for (const CudaMemory* memory : {&slots_, &counters_}) {
       if (memory->host<void>() != nullptr) {
@@ -91,7 +91,7 @@ void expect_own_sms(const std::vector<BlockTimes>& reports) {
   }
 }
 
-// The columns of a cell that exchanges messages.
+// Shape of a cell that exchanges messages.
 struct Shape {
   FifoProtocol protocol;
   bool host_flags;
@@ -142,7 +142,7 @@ WorkerAnswer flag_step(const CudaSession& session, const WorkerRequest& request)
   const std::size_t count = shape.bytes / sizeof(float);
   const CudaMemory data = session.device_memory(shape.bytes);
   const CudaMemory addend = session.device_memory(shape.bytes);
-  // One block an SM, of which the first talks to another one in each sample.
+  // One block per SM; in each sample the first one talks to a different partner.
   const device::ExchangeLaunch launch = launch_of(session, shape, fifos, session.sms());
   constexpr unsigned int kWarmRounds = 10;
   constexpr unsigned int kMostRounds = 2000;
@@ -168,14 +168,14 @@ WorkerAnswer flag_step(const CudaSession& session, const WorkerRequest& request)
       if (got[i] == expected) continue;
       const std::string what = fmt::format("element {} is {} after {} rounds, not {}", i, got[i],
                                            kWarmRounds + rounds, expected);
-      // Over PCIe, a warp's 128 bytes need not arrive at once.
+      // Over PCIe, the 128 bytes of a warp may arrive in pieces.
       if (shape.host_flags && shape.protocol == FifoProtocol::LL128) {
         throw CellRefused("LL128 through host memory corrupts data here: " + what);
       }
       throw std::runtime_error(what);
     }
     if (pair[0].done == 0 || pair[1].done == 0) {
-      throw std::runtime_error("a thread block did not come to its end");
+      throw std::runtime_error("a thread block did not finish");
     }
     const double all_s = static_cast<double>(pair[0].end_ns - pair[0].begin_ns) * 1e-9;
     return all_s / (2.0 * rounds);
@@ -203,7 +203,7 @@ WorkerAnswer messages(const CudaSession& session, const WorkerRequest& request) 
         fmt::format("needs 2 to {} thread blocks on SMs of their own", session.sms()));
   }
   if (ring && shape.bytes % (16 * blocks) != 0) {
-    throw CellRefused(fmt::format("{} B are no multiple of 16 B a rank", shape.bytes));
+    throw CellRefused(fmt::format("{} B are not a multiple of 16 B per rank", shape.bytes));
   }
   const std::size_t count = shape.bytes / sizeof(float);
   const unsigned int outputs = ring ? blocks : 1;
@@ -219,7 +219,7 @@ WorkerAnswer messages(const CudaSession& session, const WorkerRequest& request) 
   const auto run = [&](unsigned int passes) {
     fifos.clear(session);
     session.clear_reports();
-    // Bytes of 255 are NaN: what was not written is found.
+    // Bytes of 255 are NaN, so unwritten elements are found.
     check(cudaMemsetAsync(to.device<void>(), 255, to.bytes(), session.stream()), "cudaMemsetAsync");
     const auto start = ring ? device::launch_ring : device::launch_pipe;
     check(start(launch, from.device<float>(), to.device<float>(), shape.bytes, shape.chunk_bytes,

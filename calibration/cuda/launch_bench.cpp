@@ -1,4 +1,4 @@
-// launch_*, graph_*, host_flag.
+// The benchmarks launch_*, graph_*, host_flag.
 #include <atomic>
 #include <chrono>
 #include <fmt/core.h>
@@ -18,7 +18,7 @@ double since_s(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-// A word in pinned host memory that a kernel writes, or reads.
+// A word in pinned host memory that a kernel writes or reads.
 class HostWord {
  public:
   explicit HostWord(const CudaSession& session)
@@ -36,7 +36,7 @@ class HostWord {
     for (unsigned int turn = 1; word.load(std::memory_order_acquire) < value; ++turn) {
       if (turn % 4096 == 0 && since_s(begin) > kLimit_s) {
         throw std::runtime_error(
-            fmt::format("the host waited for a kernel's flag for {} s: given up", kLimit_s));
+            fmt::format("the host gave up after waiting {} s for a kernel's flag", kLimit_s));
       }
     }
   }
@@ -45,7 +45,7 @@ class HostWord {
   CudaMemory memory_;
 };
 
-// What is captured from a stream, ready to be launched.
+// A graph captured from a stream, ready to be launched.
 class Graph {
  public:
   Graph(const CudaSession& session, const std::function<void()>& enqueue) {
@@ -104,7 +104,7 @@ WorkerAnswer first(const CudaSession& session, const WorkerRequest& request, boo
     }
     seen.wait(++expected);
     const double taken_s = since_s(begin);
-    session.synchronize();  // so that the device is idle when the next one starts
+    session.synchronize();  // the device must be idle when the next sample starts
     return taken_s;
   });
   return answer;
@@ -151,7 +151,7 @@ WorkerAnswer synchronised(const CudaSession& session, const WorkerRequest& reque
   return answer;
 }
 
-// One kernel answers all rounds, so that no launch is in the samples.
+// One kernel answers all rounds, so that the samples contain no launch.
 WorkerAnswer host_flag(const CudaSession& session, const WorkerRequest& request) {
   constexpr int kRoundsASample = 100;
   const HostWord question(session);
@@ -175,7 +175,7 @@ WorkerAnswer host_flag(const CudaSession& session, const WorkerRequest& request)
       return since_s(begin) / kRoundsASample;
     });
   } catch (...) {
-    question.store(rounds);  // lets the kernel, which uses our memory, end
+    question.store(rounds);  // lets the kernel end before its memory is freed
     cudaStreamSynchronize(session.stream());
     throw;
   }

@@ -15,7 +15,7 @@ double student_t(int freedom) {
   if (freedom <= static_cast<int>(kFew.size())) {
     return kFew[static_cast<std::size_t>(std::max(1, freedom)) - 1];
   }
-  // The expansion in 1 / freedom about the normal quantile (Abramowitz and Stegun 26.7.5).
+  // Expansion in 1 / freedom about the normal quantile (Abramowitz and Stegun 26.7.5).
   constexpr double kZ = 1.959964;
   const double n = freedom;
   const double z3 = kZ * kZ * kZ;
@@ -37,10 +37,10 @@ LineFit fit_line(const std::vector<double>& x, const std::vector<double>& y, con
   const auto [least, most] = std::minmax_element(x.begin(), x.end());
   if (x.size() < 3 || *least == *most) {
     throw UserError(
-        fmt::format("{}: {} rows; a line needs three, at two values or more", what, x.size()));
+        fmt::format("{}: {} rows; a line needs three rows, at two or more values", what, x.size()));
   }
   const auto n = static_cast<Eigen::Index>(x.size());
-  // Rows divided by y; columns scaled to about 1, as x may be bytes.
+  // Rows are divided by y; columns are scaled to about 1, as x may be in bytes.
   const double scale = std::max(std::abs(*least), std::abs(*most));
   Eigen::MatrixXd design(n, 2);
   for (Eigen::Index i = 0; i < n; ++i) {

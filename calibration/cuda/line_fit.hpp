@@ -1,4 +1,4 @@
-// Straight lines through measured times.
+// Straight lines fitted to measured times.
 #pragma once
 
 #include <vector>
@@ -14,14 +14,14 @@ struct LineFit {
   double intercept_error = 0;
   double slope_error = 0;
   double covariance = 0;
-  int freedom = 0;  ///< points - 2
+  int freedom = 0;  ///< number of points - 2
 
   [[nodiscard]] Interval intercept_interval() const;  ///< 95 %
   [[nodiscard]] Interval slope_interval() const;      ///< 95 %
 };
 
-/// Least squares of relative errors: points count by 1 / y^2. At least three points, y > 0, at two
-/// x or more; otherwise UserError that names `what`.
+/// Least squares of relative errors: the weight of a point is 1 / y^2. Needs at least three points
+/// with y > 0, at two or more values of x; otherwise throws UserError that names `what`.
 [[nodiscard]] LineFit fit_line(const std::vector<double>& x, const std::vector<double>& y,
                                const char* what);
 

@@ -13,8 +13,8 @@ namespace {
 constexpr double kLeastSlice_s = 0.4e-3;
 constexpr double kMostSlice_s = 5e-3;
 constexpr double kFarBelow_s = 0.5e-3;
-constexpr double kNear = 0.04;   ///< of a slice
-constexpr double kMostOf = 0.9;  ///< of the times
+constexpr double kNear = 0.04;   ///< fraction of a slice
+constexpr double kMostOf = 0.9;  ///< fraction of the times
 
 double near_share(const std::vector<double>& times_s, double slice_s) {
   const auto near = std::count_if(times_s.begin(), times_s.end(), [&](double time_s) {
@@ -41,7 +41,7 @@ Quantisation check_quantisation(const std::vector<double>& times_s) {
   std::vector<double> sorted = times_s;
   std::sort(sorted.begin(), sorted.end());
   result.median_s = sorted[sorted.size() / 2];
-  // The largest slice that fits: its halves do as well.
+  // The largest slice that fits: its halves fit as well.
   for (double slice_s = kMostSlice_s; slice_s >= kLeastSlice_s; slice_s *= 0.995) {
     if (near_share(sorted, slice_s) >= kMostOf) {
       result.slice_s = slice_s;

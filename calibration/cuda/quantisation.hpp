@@ -1,4 +1,4 @@
-// Do times come from the device's scheduler rather than from what was measured?
+// Detects times that come from the device's scheduler rather than from the measured work.
 #pragma once
 
 #include <string>
@@ -6,11 +6,11 @@
 
 namespace cclgym {
 
-/// Processes that share a GPU without MPS take turns of some milliseconds, and what waits for
-/// another one then takes whole turns, whatever its size.
+/// Processes that share a GPU without MPS take turns of some milliseconds. Work that waits for
+/// another process then takes whole turns, whatever its size.
 struct Quantisation {
   double median_s = 0;
-  double slice_s = 0;  ///< of which nearly all times are multiples; 0: there is none
+  double slice_s = 0;  ///< slice of which nearly all times are multiples; 0: none
   /// True if the median is far below a millisecond and there is no such slice.
   bool passed = false;
 
@@ -18,7 +18,7 @@ struct Quantisation {
   [[nodiscard]] std::string text() const;
 };
 
-/// Of times of one small message, at least 10 of them. Slices from 0.4 ms to 5 ms are tried.
+/// Checks at least 10 times of one small message. Tries slices from 0.4 ms to 5 ms.
 [[nodiscard]] Quantisation check_quantisation(const std::vector<double>& times_s);
 
 }  // namespace cclgym

@@ -25,7 +25,7 @@ WorkerRequest read_request(const json& line) {
   return request;
 }
 
-// Bytes of other programs' messages may be no UTF-8; they are replaced.
+// Messages of other programs may not be UTF-8; invalid bytes are replaced.
 std::string dump(const json& line) {
   return line.dump(-1, ' ', false, json::error_handler_t::replace);
 }

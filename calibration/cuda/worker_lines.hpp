@@ -1,4 +1,4 @@
-// What a measuring worker speaks with its driver: a line of JSON each way
+// Protocol between a measuring worker and its driver: one line of JSON in each direction
 // (docs/calibration-gpu.md).
 #pragma once
 
@@ -16,22 +16,22 @@ namespace cclgym {
 
 struct WorkerRequest {
   std::int64_t id = 0;
-  int warmup = 20;   ///< samples that are thrown away, >= 0
+  int warmup = 20;   ///< discarded samples, >= 0
   int repeats = 50;  ///< samples, >= 1
   CalibrationCell cell;
 
-  /// The value of a column. Throws std::runtime_error that names the column if it is missing, or no
-  /// number >= least.
+  /// The value of a column. Throws std::runtime_error that names the column if it is missing, or if
+  /// it is not a number >= least.
   [[nodiscard]] const std::string& text(const std::string& column) const;
   [[nodiscard]] std::uint64_t number(const std::string& column, std::uint64_t least = 0) const;
 };
 
 struct WorkerAnswer {
-  std::vector<double> samples_s;             ///< one a repeat
-  std::map<std::string, std::string> extra;  ///< what else is known of them
+  std::vector<double> samples_s;             ///< one per repeat
+  std::map<std::string, std::string> extra;  ///< additional facts about the samples
 };
 
-/// A cell that this device or library cannot run: no error.
+/// A cell that this device or library cannot run; not an error.
 class CellRefused : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

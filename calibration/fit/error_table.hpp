@@ -1,4 +1,4 @@
-// How far simulated times are from measured ones.
+// Errors of simulated times against measured ones.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@ namespace cclgym {
 struct Compared {
   MeasuredCell cell;
   Prediction prediction;
-  Seen seen = Seen::NotSaid;  ///< by a fit of the set that it was simulated with
+  Seen seen = Seen::NotSaid;  ///< by a fit of the set used for the simulation
 
   /// ln(simulated / measured).
   [[nodiscard]] double log_error() const;
@@ -28,16 +28,15 @@ struct ErrorSummary {
   std::string group;
   int cells = 0;
   int rows = 0;
-  double mean = 0;  ///< of |ln|; exp(mean) is the geometric mean of the factor
+  double mean = 0;  ///< mean |ln|; exp(mean) is the geometric mean of the factor
   double median = 0;
   double p90 = 0;   ///< nearest rank
-  double bias = 0;  ///< mean of ln: > 0, simulated times are too long
+  double bias = 0;  ///< mean ln; > 0: simulated times are too long
 };
 
 [[nodiscard]] ErrorSummary summarise(std::string group, std::span<const Compared* const> cells);
 
-/// One summary for each different name that `group_of` gives, in the order of `order_of`, then of
-/// the name.
+/// One summary per name returned by `group_of`, in the order of `order_of`, then by name.
 [[nodiscard]] std::vector<ErrorSummary> summarise_by(
     std::span<const Compared> cells, const std::function<std::string(const Compared&)>& group_of,
     const std::function<double(const Compared&)>& order_of);
@@ -48,9 +47,9 @@ struct ErrorSummary {
 [[nodiscard]] std::vector<ErrorSummary> by_collective(std::span<const Compared> cells);
 /// In the order of the cells' systems.
 [[nodiscard]] std::vector<ErrorSummary> by_system(std::span<const Compared> cells);
-/// The same, cells that a fit saw and others apart: "Polaris, fitted", "Polaris, held out".
+/// Same with fitted and held-out cells apart: "Polaris, fitted", "Polaris, held out".
 [[nodiscard]] std::vector<ErrorSummary> by_system_and_seen(std::span<const Compared> cells);
-/// By the set that they were simulated with: "set h100".
+/// By the cost model set used for the simulation: "set h100".
 [[nodiscard]] std::vector<ErrorSummary> by_cost_model(std::span<const Compared> cells);
 /// "single server" and "several servers".
 [[nodiscard]] std::vector<ErrorSummary> by_reach(std::span<const Compared> cells);
@@ -58,7 +57,7 @@ struct ErrorSummary {
 /// Aligned columns under `heading`.
 [[nodiscard]] std::string error_table_text(const std::string& heading,
                                            std::span<const ErrorSummary> rows);
-/// The `most` cells that are furthest off, worst first.
+/// The `most` cells with the largest errors, worst first.
 [[nodiscard]] std::vector<const Compared*> worst_cells(std::span<const Compared> cells,
                                                        std::size_t most);
 [[nodiscard]] std::string worst_cells_text(std::span<const Compared* const> cells);

@@ -14,9 +14,9 @@ namespace cclgym {
 
 namespace {
 
-constexpr double kRowError = 0.15;  // what FitOptions::prior_factor is counted in
+constexpr double kRowError = 0.15;  // error of the row that FitOptions::prior_factor refers to
 
-// A parameter that is fitted, by the logarithm of its ratio to the start.
+// A fitted parameter; the coordinate is the logarithm of its ratio to the start.
 struct Coordinate {
   const CostParameter* parameter = nullptr;
   double start = 0;
@@ -108,7 +108,7 @@ class Fitter {
     return model;
   }
 
-  // Cells on these numbers of ranks, or all others.
+  // Mask of the cells with held-out ranks or sizes, or of all others.
   [[nodiscard]] std::vector<bool> mask(bool held_out) const {
     std::vector<bool> wanted(usable_);
     for (std::size_t i = 0; i < wanted.size(); ++i) {
@@ -120,7 +120,8 @@ class Fitter {
     return wanted;
   }
 
-  // What cannot be simulated at the start cannot anywhere: no fitted parameter decides it.
+  // No fitted parameter decides whether a cell can be simulated, so a cell refused at the start is
+  // always refused.
   void drop_refused(const std::vector<Prediction>& predictions, FitResult& result) {
     std::map<std::string, RefusedRows> groups;
     for (std::size_t i = 0; i < predictions.size(); ++i) {
@@ -149,7 +150,7 @@ class Fitter {
     return residuals(predictor_.predict(model_at(at), wanted), wanted);
   }
 
-  // A parameter that no cell feels would only be dragged along.
+  // A parameter that changes no cell would only drift along.
   void drop_without_effect(const std::vector<bool>& wanted, FitResult& result) {
     const std::vector<double> centre = residuals_at(origin(), wanted);
     std::vector<Coordinate> kept;

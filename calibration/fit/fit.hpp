@@ -1,4 +1,4 @@
-// Cost-model parameters from measured times.
+// Fits cost-model parameters to measured times.
 #pragma once
 
 #include <cstddef>
@@ -16,21 +16,22 @@
 namespace cclgym {
 
 struct FitOptions {
-  CostModel start;                           ///< where the fit begins, and its prior
-  std::vector<std::string> parameters;       ///< of cost_parameters; empty: those fitted by default
-  std::set<int> held_out_ranks;              ///< cells on so many ranks do not count
-  std::set<std::uint64_t> held_out_sizes{};  ///< nor cells of these sizes, B
-  /// A parameter that is so many times its start value costs as much as a row that is 15 % off.
+  CostModel start;                      ///< start of the fit, and centre of its prior
+  std::vector<std::string> parameters;  ///< names from cost_parameters; empty: the default ones
+  std::set<int> held_out_ranks;         ///< cells with these numbers of ranks do not count
+  std::set<std::uint64_t> held_out_sizes{};  ///< cells of these sizes do not count either, B
+  /// A parameter that differs from its start value by this factor costs as much as a row that is 15
+  /// % off.
   double prior_factor = 2;
-  double loss_scale = 0.3;  ///< |ln| at which the loss turns from square to linear
-  int evaluations = 400;    ///< simulations of all cells, at most, for one fit
-  int folds = 0;            ///< so many more fits, each without some of the rank counts; 0: none
-  int resamples = 1000;     ///< of the bootstrap
-  std::uint64_t seed = 1;   ///< of the bootstrap
+  double loss_scale = 0.3;  ///< |ln| at which the loss changes from square to linear
+  int evaluations = 400;    ///< max number of simulations of all cells per fit
+  int folds = 0;  ///< number of additional fits, each without some of the rank counts; 0: none
+  int resamples = 1000;    ///< number of bootstrap samples
+  std::uint64_t seed = 1;  ///< seed of the bootstrap
   std::size_t threads = 1;
 };
 
-/// One parameter, all in SI units.
+/// One parameter, in SI units.
 struct FittedParameter {
   std::string name;
   double start = 0;
@@ -39,7 +40,7 @@ struct FittedParameter {
   Interval resampled{};   ///< 95 %, from resampled rows (bootstrap_intervals)
 };
 
-/// A fit without some of the rank counts, tried on those.
+/// A fit without some of the rank counts, tested on those.
 struct Fold {
   std::set<int> held_out_ranks;
   ErrorSummary fitted;
@@ -47,40 +48,40 @@ struct Fold {
 };
 
 struct FitResult {
-  CostModel model;  ///< the start with the estimates, rounded as a parameter set says them
+  CostModel model;  ///< the start with the estimates, rounded as in a parameter set
   std::vector<FittedParameter> parameters;
-  std::vector<std::string> without_effect;  ///< parameters that change no cell: left as they were
-  std::vector<Compared> before;             ///< fitted cells under the start
+  std::vector<std::string> without_effect;  ///< parameters that change no cell: left at their start
+  std::vector<Compared> before;             ///< fitted cells under the start set
   std::vector<Compared> fitted;
   std::vector<Compared> held_out;
   std::vector<RefusedRows> refused;  ///< cells that the simulator refuses
   std::vector<Fold> folds;
-  int evaluations = 0;  ///< of the first fit
+  int evaluations = 0;  ///< evaluations of the first fit
 };
 
-/// What a fit is at.
+/// State of a fit.
 struct FitProgress {
   std::string stage;
   int evaluation = 0;
-  int evaluations = 0;  ///< at most
-  double mean = 0;      ///< |ln| of the best so far
+  int evaluations = 0;  ///< max number
+  double mean = 0;      ///< mean |ln| of the best point so far
 };
 
-/// Robust least squares on ln(simulated / measured): soft-L1 loss, a prior that draws the logarithm
-/// of each parameter to its start, bounds, no derivatives (minimise.hpp). Cells count alike,
-/// however many rows they have. Throws UserError if a parameter is unknown or cannot be fitted, or
-/// no cell is left to fit.
+/// Robust least squares on ln(simulated / measured): soft-L1 loss, a prior that pulls the logarithm
+/// of each parameter to its start, bounds, no derivatives (minimise.hpp). All cells have the same
+/// weight, regardless of their number of rows. Throws UserError if a parameter is unknown or cannot
+/// be fitted, or if no cell is left to fit.
 [[nodiscard]] FitResult fit(const std::vector<MeasuredCell>& cells, const FitOptions& options,
                             const std::function<void(const FitProgress&)>& progress = {});
 
-/// The fit in words: parameters with their intervals, errors by collective, size decade and ranks,
-/// held out, by fold.
+/// The fit as text: parameters with their intervals, errors by collective, size decade and ranks,
+/// held-out errors, folds.
 [[nodiscard]] std::string fit_text(const FitResult& result);
 
-/// The fitted parameter set in YAML. Each parameter has its source (value_source.hpp): the fitted
-/// ones the rows and the 95 % interval, the others what `start`, the set that the fit began with,
-/// says of them. `fitted_to` has the rows of this fit and those of the start. `measured` is the
-/// file of the rows, e.g. "nccl_measured.csv".
+/// The fitted parameter set in YAML. Each parameter has its source (value_source.hpp): fitted ones
+/// the rows and the 95 % interval, others the source that `start`, the set at which the fit began,
+/// states. `fitted_to` has the rows of this fit and those of the start. `measured` is the file of
+/// the rows, e.g. "nccl_measured.csv".
 [[nodiscard]] std::string fitted_set_yaml(const FitResult& result, const ParameterSet& start,
                                           const std::string& measured);
 

@@ -1,4 +1,4 @@
-// What a fit says: its tables, and its parameter set with sources.
+// Output of a fit: its tables, and its parameter set with sources.
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -33,7 +33,7 @@ std::string ranks_text(const std::set<int>& ranks) {
   return fmt::format("{}", fmt::join(ranks, ", "));
 }
 
-// "on 64, 128 ranks", or which sizes if all ranks were fitted, too.
+// "on 64, 128 ranks", or the held-out sizes if all ranks were fitted, too.
 std::string held_out_text(const FitResult& result) {
   std::set<int> ranks;
   for (const Compared& each : result.held_out) ranks.insert(each.cell.ranks);
@@ -151,7 +151,7 @@ std::string fitted_set_yaml(const FitResult& result, const ParameterSet& start,
   }
   std::vector<const MeasuredCell*> cells;
   for (const Compared& each : result.fitted) cells.push_back(&each.cell);
-  // A start that does not say what it was fitted to leaves that open for the set, too.
+  // If the start does not state its fitted rows, neither does the new set.
   if (start.fitted_to) set.fitted_to = fitted_rows_of(cells, *start.fitted_to);
   return to_yaml(set, comment);
 }

@@ -10,8 +10,7 @@ namespace cclgym {
 
 namespace {
 
-// The objective with the best point that it was asked about, and what it threw: exceptions do not
-// cross NLopt.
+// The objective, its best point so far, and its exception: exceptions do not cross NLopt.
 struct Watched {
   const std::function<double(const std::vector<double>&)>& objective;
   Minimum best;
@@ -50,7 +49,7 @@ Minimum minimise(const std::function<double(const std::vector<double>&)>& object
   double step = options.step;
   for (int round = 0; round < 3; ++round, step /= 3) {
     const int left = options.evaluations - watched.best.evaluations;
-    // BOBYQA needs 2 n + 1 points to begin, and two coordinates at least.
+    // BOBYQA needs 2 n + 1 points to start, and at least two coordinates.
     const bool quadratic = dimension >= 2 && left > 3 * static_cast<int>(dimension);
     if (left <= static_cast<int>(dimension)) break;
     nlopt::opt optimiser(quadratic ? nlopt::LN_BOBYQA : nlopt::LN_SBPLX, dimension);
@@ -72,7 +71,7 @@ Minimum minimise(const std::function<double(const std::vector<double>&)>& object
     } catch (const std::runtime_error&) {  // "generic failure" of BOBYQA on a kink
     }
     if (watched.failure) std::rethrow_exception(watched.failure);
-    if (watched.best.at.empty()) throw std::runtime_error("the minimiser asked nothing");
+    if (watched.best.at.empty()) throw std::runtime_error("the minimiser evaluated no point");
     if (before - watched.best.value < options.tolerance * std::abs(before)) break;
   }
   return watched.best;

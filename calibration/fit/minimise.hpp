@@ -1,4 +1,4 @@
-// Bounded minimisation without derivatives. The only place that knows NLopt.
+// Bounded minimisation without derivatives. The only user of NLopt.
 #pragma once
 
 #include <functional>
@@ -8,11 +8,11 @@
 namespace cclgym {
 
 struct MinimiseOptions {
-  std::vector<double> least{};  ///< bounds, one for each coordinate
+  std::vector<double> least{};  ///< lower bounds, one per coordinate
   std::vector<double> most{};
-  double step = 0.2;        ///< of the first moves
-  int evaluations = 400;    ///< at most, in all
-  double tolerance = 1e-3;  ///< relative change of the value at which it stops
+  double step = 0.2;        ///< size of the first moves
+  int evaluations = 400;    ///< max number in total
+  double tolerance = 1e-3;  ///< relative change of the value at which the search stops
 };
 
 struct Minimum {
@@ -21,8 +21,8 @@ struct Minimum {
   int evaluations = 0;
 };
 
-/// The best point that was seen: BOBYQA from `start`, then, because the objective has kinks, once
-/// more from there with smaller steps. Deterministic. `start` is moved into the bounds.
+/// The best point found by BOBYQA from `start`, then again from that point with smaller steps,
+/// because the objective has kinks. Deterministic. `start` is moved into the bounds.
 [[nodiscard]] Minimum minimise(const std::function<double(const std::vector<double>&)>& objective,
                                std::vector<double> start, const MinimiseOptions& options);
 

@@ -23,19 +23,19 @@ namespace cclgym {
 
 namespace {
 
-// Measurements scatter by more than what carrying on from so few tiles is off: 2.1 % at most where
-// the paths of a tree collide (Alps, 256 ranks, 2 GiB), for a sixth of the time.
+// The error of extrapolating from so few tiles is below the scatter of measurements: at most 2.1 %,
+// where the paths of a tree collide (Alps, 256 ranks, 2 GiB), for a sixth of the time.
 constexpr TileBudget kTileBudget{.whole = 24, .first = 12, .firings = 300'000};
 
 }  // namespace
 
-// A fabric and what its cells name by default.
+// A fabric and the parameter set that its cells use by default.
 struct Predictor::Site {
   std::shared_ptr<const Fabric> fabric;
   ParameterSet set;
 };
 
-// Cells of one site that one thread works on at a time, with its own simulator.
+// Cells of one site that one thread simulates in sequence, with its own simulator.
 struct Predictor::Task {
   const Site* site = nullptr;
   std::vector<std::size_t> cells;
@@ -58,8 +58,8 @@ struct Predictor::Task {
     return tuner->choose({cell.collective, cell.bytes, 0});
   }
 
-  // As nccl-tests measures it, which issues one call after the other. Where nobody can be done
-  // before all have begun, that is the time of one call; a broadcast's root does not wait.
+  // Time as measured by nccl-tests, which issues calls back to back. If no rank can finish before
+  // all have begun, that is the time of one call; a broadcast's root does not wait.
   [[nodiscard]] double time_s(const Call& call, const Config& config) {
     if (call.collective != CollectiveKind::Broadcast || config.algorithm != "ring") {
       return simulator->simulate(call, config).time_s;
@@ -106,11 +106,12 @@ Predictor::Predictor(std::vector<MeasuredCell> cells, std::size_t threads)
                                                error.what()));
     }
     if (site->fabric->ranks() != first.ranks) {
-      throw UserError(first.where,
-                      fmt::format("found {} ranks on {} node{}; fabric '{}' has {} GPUs on {}: are "
-                                  "the columns nodes and ranks right?",
-                                  first.ranks, first.nodes, first.nodes == 1 ? "" : "s", key.first,
-                                  site->fabric->ranks(), site->fabric->servers()));
+      throw UserError(
+          first.where,
+          fmt::format("found {} ranks on {} node{}; fabric '{}' has {} GPUs on {}; check "
+                      "the columns nodes and ranks",
+                      first.ranks, first.nodes, first.nodes == 1 ? "" : "s", key.first,
+                      site->fabric->ranks(), site->fabric->servers()));
     }
     site->set = parameter_set_for(key.second, *site->fabric);
     for (const std::size_t cell : members) site_of_[cell] = site.get();
@@ -122,7 +123,7 @@ Predictor::Predictor(std::vector<MeasuredCell> cells, std::size_t threads)
     std::map<CollectiveKind, std::vector<std::size_t>> of_collective;
     for (const std::size_t cell : members) of_collective[cells_[cell].collective].push_back(cell);
     for (auto& [collective, of_group] : of_collective) {
-      // By size, because larger messages begin as smaller ones do (Simulator keeps their tiles).
+      // By size, because larger messages begin like smaller ones (Simulator keeps their tiles).
       std::stable_sort(of_group.begin(), of_group.end(), [this](std::size_t a, std::size_t b) {
         return cells_[a].bytes < cells_[b].bytes;
       });
@@ -130,7 +131,8 @@ Predictor::Predictor(std::vector<MeasuredCell> cells, std::size_t threads)
     }
     sites_.push_back(std::move(site));
   }
-  // Few groups are divided among the threads, interleaved because large messages take longer.
+  // If there are few groups, they are divided among the threads, interleaved because large messages
+  // take longer.
   const std::size_t divide = groups.size() < 2 * threads_ ? threads_ : 1;
   for (const auto& [site, of_group] : groups) {
     const std::size_t parts = std::min(divide, of_group.size());
@@ -143,7 +145,7 @@ Predictor::Predictor(std::vector<MeasuredCell> cells, std::size_t threads)
       tasks_.push_back(std::move(task));
     }
   }
-  // The long ones first.
+  // The long tasks first.
   std::stable_sort(tasks_.begin(), tasks_.end(), [](const auto& a, const auto& b) {
     return a->site->fabric->ranks() > b->site->fabric->ranks();
   });
@@ -166,7 +168,7 @@ std::vector<Prediction> Predictor::run(const CostModel* model, const std::vector
                                        const PredictionProgress& progress) {
   std::vector<Prediction> predictions(cells_.size());
   std::atomic<std::size_t> next{0};
-  std::mutex mutex;  // guards what follows
+  std::mutex mutex;  // guards the variables below
   std::exception_ptr failure;
   std::size_t done = 0;
   const auto work = [&] {
@@ -188,7 +190,7 @@ std::vector<Prediction> Predictor::run(const CostModel* model, const std::vector
           const std::lock_guard lock(mutex);
           progress(++done);
         }
-        if (model == nullptr) task.simulator.reset();  // large ones take much memory
+        if (model == nullptr) task.simulator.reset();  // large simulators take much memory
       }
     } catch (...) {
       const std::lock_guard lock(mutex);

@@ -1,4 +1,4 @@
-// Measured cells, simulated: as often as wanted, each time under another cost model.
+// Simulates measured cells, any number of times, each time with another cost model.
 #pragma once
 
 #include <cstddef>
@@ -14,19 +14,19 @@
 
 namespace cclgym {
 
-/// What the simulator says to a cell.
+/// The simulator's answer for a cell.
 struct Prediction {
   double time_s = 0;  ///< 0: it could not be simulated
   Config config;
   std::string cost_model;  ///< CostModel::label() of the parameter set
-  std::string refusal;     ///< why not; empty: it could
+  std::string refusal;     ///< reason why it could not be simulated; empty if it was
 };
 
-/// Called now and then with the number of cells that are done.
+/// Called now and then with the number of cells done.
 using PredictionProgress = std::function<void(std::size_t done)>;
 
 /// Simulates cells with engine flow in threads. Fabrics, programs and NCCL's choices are made once
-/// and kept: choices do not depend on the parameters that are fitted.
+/// and kept: choices do not depend on the fitted parameters.
 class Predictor {
  public:
   /// Throws UserError if a fabric cannot be built.
@@ -36,17 +36,17 @@ class Predictor {
   Predictor& operator=(const Predictor&) = delete;
 
   [[nodiscard]] const std::vector<MeasuredCell>& cells() const { return cells_; }
-  /// The set that a cell (by its place) names.
+  /// The set of a cell, by its index.
   [[nodiscard]] const ParameterSet& set_of(std::size_t cell) const;
-  /// The warnings of cost_model_warning for the cost models that cells name, each text once.
+  /// The warnings of cost_model_warning for the cells' cost models, each text once.
   [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
 
-  /// In the order of the cells, all under this cost model. `wanted`, if not empty, says which cells
-  /// (others stay Prediction{}). The same for any number of threads.
+  /// Predictions in the order of the cells, all with this cost model. If `wanted` is not empty, it
+  /// selects the cells (others stay Prediction{}). Independent of the number of threads.
   [[nodiscard]] std::vector<Prediction> predict(const CostModel& model,
                                                 const std::vector<bool>& wanted = {},
                                                 const PredictionProgress& progress = {});
-  /// Each cell under the cost model that it names.
+  /// Predictions with each cell's own cost model.
   [[nodiscard]] std::vector<Prediction> predict(const PredictionProgress& progress = {});
 
  private:

@@ -66,7 +66,7 @@ std::vector<FittedRows> fitted_rows_of(std::span<const MeasuredCell* const> cell
     sizes.insert(cell->bytes);
     configs.insert(cell->configs.begin(), cell->configs.end());
   }
-  // Numbers of ranks with the same sizes are one item, then collectives with the same of both.
+  // Numbers of ranks with equal sizes form one item, then collectives with equal ranks and sizes.
   std::map<std::tuple<std::string, std::string, Sizes, Names>, std::set<int>> ranks_of;
   for (const auto& [key, value] : calls) {
     const auto& [system, ranks, collective] = key;
@@ -81,7 +81,7 @@ std::vector<FittedRows> fitted_rows_of(std::span<const MeasuredCell* const> cell
   for (const auto& [key, collectives] : collectives_of) {
     const auto& [system, ranks, sizes, configs] = key;
     FittedRows rows{.system = system, .ranks = ranks, .collectives = collectives, .sizes = sizes};
-    // Rows without a config are held by any.
+    // Rows without a config match every config.
     if (!configs.contains("")) rows.configs = configs;
     list.push_back(std::move(rows));
   }

@@ -31,7 +31,7 @@ System system_of(const LinearisedFit& fit, const std::vector<double>& counts) {
     system.curvature += weight * slope * slope.transpose();
     system.gradient += weight * fit.residuals[row] * slope;
   }
-  // So that a parameter without effect and prior does not make it singular.
+  // Keeps the matrix regular if a parameter has neither effect nor prior.
   system.curvature += 1e-12 * Eigen::MatrixXd::Identity(n, n);
   return system;
 }
@@ -66,8 +66,8 @@ std::vector<Interval> bootstrap_intervals(const LinearisedFit& fit, int resample
   std::vector<Interval> intervals;
   if (rows == 0 || resamples < 1) return intervals;
   Random random = Random::stream(seed, {});
-  // At the optimum of a kinked objective the gradient is not quite zero; the step of all rows is
-  // taken off those of the samples.
+  // At the optimum of a kinked objective the gradient is not quite zero, so the step for all rows
+  // is subtracted from the steps of the samples.
   const System whole = system_of(fit, std::vector<double>(rows, 1.0));
   const Eigen::VectorXd centre = whole.curvature.ldlt().solve(whole.gradient);
   const auto last = static_cast<std::int64_t>(rows) - 1;

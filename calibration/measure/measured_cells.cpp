@@ -26,7 +26,7 @@ std::string joined(const std::set<std::string>& names) {
   return fmt::format("{}", fmt::join(shown, ", "));
 }
 
-// Says what a filter that left nothing could have named.
+// Throws an error with the names that the filter could have used.
 [[noreturn]] void fail_empty(std::span<const Measurement> rows, const std::string& file) {
   std::set<std::string> systems;
   std::set<std::string> configs;
@@ -88,7 +88,7 @@ MeasuredCells make_cells(std::span<const Measurement> rows, const CellFilter& fi
       try {
         system = measured_system(row.system);
       } catch (const UserError& error) {
-        throw UserError(row.where, fmt::format("{}; for a system of your own, say what it is with "
+        throw UserError(row.where, fmt::format("{}; describe a system of your own with "
                                                "--fabric",
                                                error.what()));
       }
@@ -161,10 +161,9 @@ void require_one_system(const MeasuredCells& cells, const std::string& file) {
   std::set<std::string> systems;
   for (const MeasuredCell& cell : cells.cells) systems.insert(cell.system);
   if (systems.size() < 2) return;
-  throw UserError({file, 0, 0},
-                  fmt::format("has rows of {} systems ({}); name the one that is meant with "
-                              "--system, or several that are alike",
-                              systems.size(), fmt::join(systems, ", ")));
+  throw UserError({file, 0, 0}, fmt::format("has rows of {} systems ({}); choose one with "
+                                            "--system, or several systems of the same kind",
+                                            systems.size(), fmt::join(systems, ", ")));
 }
 
 }  // namespace cclgym

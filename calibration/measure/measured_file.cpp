@@ -62,7 +62,7 @@ std::vector<std::string> split(std::string_view text) {
   }
 }
 
-// Where each column stands.
+// Index of each column.
 class Header {
  public:
   Header(std::string_view line, const SourceLocation& where) : names_(split(line)) {
@@ -77,7 +77,7 @@ class Header {
         unknown.push_back(quoted(names_[i]));
       } else if (std::find(names_.begin(), names_.begin() + static_cast<std::ptrdiff_t>(i),
                            names_[i]) != names_.begin() + static_cast<std::ptrdiff_t>(i)) {
-        throw UserError(where, fmt::format("column '{}' is there twice", names_[i]));
+        throw UserError(where, fmt::format("column '{}' occurs twice", names_[i]));
       }
     }
     if (missing.empty() && unknown.empty()) return;
@@ -109,7 +109,7 @@ class Header {
   std::vector<std::string> names_;
 };
 
-// No launch is shorter, and nobody waits for hours.
+// Limits of plausible times: no launch is shorter, and no call takes hours.
 constexpr double kLeast_us = 0.01;
 constexpr double kMost_us = 1e10;
 
@@ -148,13 +148,16 @@ class Reader {
     }
     return value;
   }
-  /// A time that a collective can take. Throws UserError otherwise: the unit must be another one.
+  /// A time in the range that a collective can take. Throws UserError otherwise: the unit must be
+  /// wrong.
   [[nodiscard]] double microseconds(std::string_view column) const {
     const double value = positive(column, "microseconds");
     if (value < kLeast_us || value > kMost_us) {
-      fail(column, fmt::format("is {}; expected microseconds, from {} to {:g}: is it in another "
-                               "unit?",
-                               quoted(text(column)), kLeast_us, kMost_us));
+      fail(column,
+           fmt::format(
+               "is {}; expected microseconds, from {} to {:g}; convert it if it is in another "
+               "unit",
+               quoted(text(column)), kLeast_us, kMost_us));
     }
     return value;
   }
@@ -190,7 +193,7 @@ class Reader {
   CsvLine line_;
 };
 
-// What the row says of how the call was carried out.
+// Reads the row's configuration.
 void read_config(const Reader& reader, Measurement& row) {
   if (!reader.given("algorithm")) return;
   const std::string algorithm = reader.text("algorithm");
@@ -203,11 +206,11 @@ void read_config(const Reader& reader, Measurement& row) {
   try {
     (void)algorithm_info(algorithm);
   } catch (const UserError& error) {
-    reader.fail("algorithm", fmt::format("is no algorithm of the library: {}", error.what()));
+    reader.fail("algorithm", fmt::format("is not an algorithm of the library: {}", error.what()));
   }
   if (reader.given("protocol")) {
     const auto protocol = parse_protocol(reader.text("protocol"));
-    if (!protocol) reader.fail("protocol", "is none of LL, LL128, Simple");
+    if (!protocol) reader.fail("protocol", "is not one of LL, LL128, Simple");
     config.protocol = *protocol;
   }
   if (reader.given("channels")) config.channels = reader.count("channels", 1);
@@ -249,7 +252,7 @@ Measurement read_row(const Reader& reader, const MeasuredFileContext& context) {
   const double time_us = reader.microseconds("time_us_median");
   row.time_s = time_us * 1e-6;
   if (reader.given("time_us_min") && reader.microseconds("time_us_min") > time_us) {
-    reader.fail("time_us_min", "is more than the median");
+    reader.fail("time_us_min", "is greater than the median");
   }
   if (reader.given("time_us_max") && reader.microseconds("time_us_max") < time_us) {
     reader.fail("time_us_max", "is less than the median");
@@ -259,8 +262,8 @@ Measurement read_row(const Reader& reader, const MeasuredFileContext& context) {
   return row;
 }
 
-// Refuses a context value that no row needs: where every row states its own value, a different one
-// in the context is a mistake.
+// Refuses a context value that no row needs: if every row states its own value, a different one in
+// the context is a mistake.
 class ToldOfRows {
  public:
   ToldOfRows(std::string_view what, std::string told) : what_(what), told_(std::move(told)) {}
@@ -275,8 +278,8 @@ class ToldOfRows {
   }
   void check() const {
     if (told_.empty() || needed_ || other_.empty()) return;
-    throw UserError(where_, fmt::format("{} is {}, but --{} says {}, which is for rows that do not "
-                                        "say: all of these do; leave it out",
+    throw UserError(where_, fmt::format("{} is {}, but --{} says {}, which is for rows without "
+                                        "a value: all of these have one; leave it out",
                                         what_, other_, what_, told_));
   }
 
@@ -288,7 +291,7 @@ class ToldOfRows {
   SourceLocation where_;
 };
 
-// Names the options about the file that its rows contradict.
+// Names the options that contradict the rows of the file.
 class ContextCheck {
  public:
   explicit ContextCheck(const MeasuredFileContext& context)

@@ -38,7 +38,7 @@ std::optional<Number> number_of(std::string_view text) {
   return value;
 }
 
-// Where in a line of results the numbers stand that are read.
+// Positions of the numbers to read within a line of results.
 struct Columns {
   std::size_t size = 0;
   std::size_t out_of_place_time = 0;
@@ -47,9 +47,9 @@ struct Columns {
   std::size_t count = 0;
 };
 
-class Reader {
+class NcclTestsReader {
  public:
-  Reader(const std::string& file, const MeasuredFileContext& context)
+  NcclTestsReader(const std::string& file, const MeasuredFileContext& context)
       : file_(file), context_(context) {}
 
   void line(std::string_view text, std::size_t number) {
@@ -174,38 +174,40 @@ class Reader {
     Measurement row;
     row.bytes = *number_of<std::uint64_t>(words.front().text);
     if (row.bytes == 0) return;
-    // A test that runs in place only prints N/A for the other.
+    // A test that only runs in place prints N/A for the other time.
     const Word& out_of_place = words[columns_->out_of_place_time];
     const bool in_place = out_of_place.text == "N/A" && columns_->in_place_time;
     row.time_s = time_of(in_place ? words[*columns_->in_place_time] : out_of_place);
     if (columns_->out_of_place_wrong && !in_place) {
       const Word& wrong = words[*columns_->out_of_place_wrong];
       const std::optional<double> count = number_of<double>(wrong.text);
-      // Old releases print the largest error of floating point numbers there, as 1e-07.
+      // Old releases print the max error of floating-point numbers here, as 1e-07.
       if (count && *count >= 1) {
-        fail(wrong, fmt::format("nccl-tests found {} wrong values; a wrong run measures nothing",
-                                wrong.text));
+        fail(wrong,
+             fmt::format("nccl-tests found {} wrong values; times of a wrong run are meaningless",
+                         wrong.text));
       }
     }
     const auto collective = said_ ? said_ : context_.collective;
     if (!collective) {
       fail(words.front(),
-           "the output does not say which collective was run; say it with "
+           "the output does not name the collective; give it with "
            "--collective");
     }
     row.collective = *collective;
     const int ranks = ranks_ > 0 ? ranks_ : context_.ranks.value_or(0);
     if (ranks < 2) {
       fail(words.front(),
-           "the output does not say on how many ranks it was run ('#  Rank  0 … on "
-           "HOST'); say it with --ranks");
+           "the output does not state the number of ranks ('#  Rank  0 … on "
+           "HOST'); give it with --ranks");
     }
     require_as_said("ranks", ranks, context_.ranks, words.front());
     row.ranks = ranks;
     row.nodes = ranks_ > 0 ? static_cast<int>(hosts_.size()) : context_.nodes.value_or(1);
     require_as_said("nodes", row.nodes, context_.nodes, words.front());
     if (row.nodes < 1 || row.ranks % row.nodes != 0) {
-      fail(words.front(), fmt::format("{} ranks do not fill {} nodes alike", row.ranks, row.nodes));
+      fail(words.front(),
+           fmt::format("{} ranks do not fill {} nodes evenly", row.ranks, row.nodes));
     }
     row.system = context_.system.value_or("");
     row.nccl_version = !version_.empty() ? version_ : context_.nccl_version.value_or("");
@@ -217,7 +219,7 @@ class Reader {
     rows_.push_back(std::move(row));
   }
 
-  // An option must not contradict what the output says of the run.
+  // An option must not contradict the output.
   void require_as_said(std::string_view name, int printed, const std::optional<int>& option,
                        const Word& word) const {
     if (!option || *option == printed) return;
@@ -240,7 +242,7 @@ class Reader {
 
 std::vector<Measurement> read_nccl_tests_text(std::string_view text, const std::string& file,
                                               const MeasuredFileContext& context) {
-  Reader reader(file, context);
+  NcclTestsReader reader(file, context);
   std::size_t number = 0;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());

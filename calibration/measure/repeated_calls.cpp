@@ -34,15 +34,15 @@ std::shared_ptr<const ThreadBlockProgram> broadcast_chain(const Fabric& fabric, 
 
 namespace {
 
-// One rank's part in a channel, by tile; the last value holds for further tiles.
+// One rank's hop of a channel, by tile; the last value holds for further tiles.
 struct Hop {
   int rank = 0;
-  std::vector<double> sending_s;  // its message to the next rank
-  double flight_s = 0;            // from the message's last byte to its arrival there
+  std::vector<double> sending_s;  // time of its message to the next rank
+  double flight_s = 0;            // from the message's last byte to its arrival
 };
 using Chain = std::vector<Hop>;
 
-// The chains of the channels, from the root on, with what the call's messages took.
+// The channels' chains, starting at the root, with the durations of the call's messages.
 std::vector<Chain> chains_of(const SimulationRecord& record) {
   const ThreadBlockProgram& program = *record.lowered.program;
   const std::vector<NodeOrigin>& origins = record.lowered.origins;
@@ -93,8 +93,9 @@ double time_between_calls_s(const SimulationRecord& record, int calls) {
   const auto tiles = static_cast<std::size_t>(record.lowered.tiles);
   const auto slots = static_cast<std::size_t>(record.config.slots);
   const std::size_t places = chains.front().size();
-  std::vector<double> done_s(record.result.rank_time_s.size(), 0.0);  // by rank: with its kernel
-  // When a place had taken a message out of its FIFO, by channel: of message m at m * places.
+  std::vector<double> done_s(record.result.rank_time_s.size(), 0.0);  // by rank: end of its kernel
+  // Time when a rank of the chain had taken a message out of its FIFO, by channel: message m at m *
+  // places.
   std::vector<std::vector<double>> taken_s(chains.size());
   for (int call = 0; call < calls; ++call) {
     std::vector<double> begin_s = done_s;

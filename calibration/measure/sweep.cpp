@@ -19,10 +19,10 @@ namespace cclgym {
 
 namespace {
 
-constexpr std::size_t kLargestFile = std::size_t{1} << 32;
+constexpr std::size_t kLargestSweepFile = std::size_t{1} << 32;
 
-// No field is quoted, and a field is what others said: a separator or a control character there
-// must not break the row.
+// Fields are not quoted, and their texts come from workers: a separator or a control character must
+// not break the row.
 bool breaks_field(char c) {
   return c == ',' || c == '"' || (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f;
 }
@@ -50,7 +50,7 @@ std::string header_of(const SweepPlan& plan) {
   return key_of(names);
 }
 
-// What the samples come to: the columns from time_us_median to samples_us.
+// Statistics of the samples: the columns from time_us_median to samples_us.
 std::string statistics(const std::vector<double>& samples_s) {
   if (samples_s.empty()) return ",,,,,0,0,";
   const Quartiles quartiles = quartiles_of(samples_s);
@@ -68,7 +68,7 @@ std::string statistics(const std::vector<double>& samples_s) {
                      samples_s.size(), outliers, shown);
 }
 
-// A part of each cell is what the worker said of where it runs.
+// Cells contain parts of the worker's environment, so they are checked.
 void check_cells(const SweepPlan& plan, const std::string& worker) {
   for (const auto& cell : plan.cells) {
     for (std::size_t i = 0; i < cell.size(); ++i) {
@@ -81,7 +81,7 @@ void check_cells(const SweepPlan& plan, const std::string& worker) {
   }
 }
 
-// What is in the file, and the file itself.
+// The sweep's file and its rows.
 class SweepFile {
  public:
   SweepFile(LockedFile& file, const SweepPlan& plan, const SweepOptions& options)
@@ -97,9 +97,9 @@ class SweepFile {
   void append(const std::string& line) { file_.append(line + "\n"); }
 
  private:
-  // Nothing is cut off before all of the file was seen to be a sweep's.
+  // Truncates nothing before the complete file is known to be a sweep's.
   void read(const SweepPlan& plan, bool fresh) {
-    const std::string text = read_text_file(path_, kLargestFile);
+    const std::string text = read_text_file(path_, kLargestSweepFile);
     if (fresh) {
       check_any_sweep(text, plan);
       file_.truncate(0);
@@ -120,7 +120,7 @@ class SweepFile {
       }
     }
     if (begin == text.size()) return;
-    // The last line has no end: a sweep was killed while it wrote it.
+    // The last line has no end: a sweep was killed while writing it.
     const std::string piece = text.substr(begin);
     if (number == 0 && !header_of(plan).starts_with(piece)) refuse_header(piece, plan);
     if (number > 0 && std::ranges::none_of(wanted, [&](const std::string& key) {
@@ -132,34 +132,35 @@ class SweepFile {
     file_.truncate(begin);
   }
 
-  // --fresh throws away rows of any sweep, but of nothing else.
+  // --fresh deletes rows of any sweep, but no other file.
   void check_any_sweep(const std::string& text, const SweepPlan& plan) const {
     const std::size_t end = text.find('\n');
     const std::string line = text.substr(0, end);
     const std::string columns = "," + key_of(sweep_result_columns());
-    // A sweep that was killed while it wrote its header leaves the beginning of that header.
+    // A sweep killed while writing its header leaves the beginning of that header.
     const bool piece = end == std::string::npos && header_of(plan).starts_with(line);
     if (line.ends_with(columns) || piece) return;
     throw UserError({path_, 1, 1},
                     fmt::format("found {}; expected the header of a sweep, which ends with the "
-                                "columns {}: --fresh throws away the rows of a sweep and nothing "
-                                "else; choose another file with --out",
+                                "columns {}: --fresh deletes only the rows of a sweep; "
+                                "choose another file with --out",
                                 quoted(line, 200), columns.substr(1)));
   }
 
   [[noreturn]] void refuse_header(const std::string& line, const SweepPlan& plan) const {
     throw UserError({path_, 1, 1},
-                    fmt::format("found {}; expected the columns {}: a sweep goes on only with its "
+                    fmt::format("found {}; expected the columns {}: a sweep continues only its "
                                 "own rows; choose another file with --out, or start over with "
                                 "--fresh",
                                 quoted(line, 200), header_of(plan)));
   }
 
   [[noreturn]] void refuse_row(const std::string& found, std::size_t number) const {
-    throw UserError({path_, number, 1},
-                    fmt::format("{} is no cell of this sweep; choose another file with --out, or "
-                                "start over with --fresh",
-                                quoted(found, 200)));
+    throw UserError(
+        {path_, number, 1},
+        fmt::format("{} is not a cell of this sweep; choose another file with --out, or "
+                    "start over with --fresh",
+                    quoted(found, 200)));
   }
 
   void read_row(const SweepPlan& plan, const std::string& line, std::size_t number,
@@ -189,7 +190,7 @@ class SweepFile {
   bool dropped_row_ = false;
 };
 
-// Takes away a file that was not there before, if nothing was written to it.
+// Removes a file that did not exist before if nothing was written to it.
 class NewFile {
  public:
   explicit NewFile(const std::string& path)
@@ -208,7 +209,7 @@ class NewFile {
   bool there_;
 };
 
-// Cells in the order in which they are measured.
+// Order in which the cells are measured.
 std::vector<std::size_t> random_order(const SweepPlan& plan, std::uint64_t seed) {
   Random random = Random::stream(seed, {0x5feeb});
   const auto shuffle = [&](std::vector<std::size_t>& values) {
@@ -256,7 +257,7 @@ Quartiles quartiles_of(std::vector<double> values) {
 SweepResult sweep(const MeasurementBackend& backend, const SweepOptions& options,
                   const std::function<void(const SweepProgress&)>& progress) {
   const std::string log = options.path + ".log";
-  // Two sweeps at once would measure each other, also while a worker starts.
+  // Two sweeps at once would disturb each other, even while a worker starts.
   const NewFile made(options.path);
   LockedFile locked(options.path);
   auto worker = std::make_unique<WorkerProcess>(backend.command, log, options.start_s);
@@ -295,7 +296,7 @@ SweepResult sweep(const MeasurementBackend& backend, const SweepOptions& options
     result.refused += answer.status == MeasureStatus::Refused ? 1 : 0;
     failures = good ? 0 : failures + 1;
     if (!good) {
-      worker.reset();  // one that failed may be in any state
+      worker.reset();  // a failed worker may be in any state
       ++result.failed;
       result.last_failure =
           fmt::format("{} ({}): {}", key_of(cell), to_string(answer.status), answer.message);
@@ -303,8 +304,8 @@ SweepResult sweep(const MeasurementBackend& backend, const SweepOptions& options
     if (progress) progress(result.progress);
     if (failures >= kMostFailures) {
       throw UserError(
-          fmt::format("{} measurements in a row came to nothing, the last one {}; the "
-                      "worker's own words are in {}",
+          fmt::format("{} measurements in a row failed, the last one {}; the "
+                      "worker's log is {}",
                       failures, result.last_failure, log));
     }
   }

@@ -8,11 +8,11 @@ namespace cclgym {
 
 namespace {
 
-// What RCCL did on 8 MI300X. The names of the runs (ag_ring_ll_8_2) are of MSCCL programs, but all
-// 32 of them take equally long at every size within 2 %, ring on one channel as all-pairs on eight:
-// RCCL ran its own choice, whatever the name. What that was is inferred: the jump between 256 KiB
-// and 512 KiB (28 to 50 us) is LL's end; 7 rings use every link of the mesh; and 56 channels, 8 a
-// ring, are an assumption.
+// RCCL's configuration on 8 MI300X, inferred. The runs have names of MSCCL programs
+// (ag_ring_ll_8_2), but all 32 take equal times at every size within 2 %, from ring on one channel
+// to all-pairs on eight: RCCL ran its own choice. The jump between 256 KiB and 512 KiB (28 to 50
+// us) is the end of LL; 7 rings use every link of the mesh; 56 channels, 8 per ring, are an
+// assumption.
 Config rccl_on_mi300x(std::uint64_t bytes) {
   constexpr std::uint64_t kMostLL = std::uint64_t{256} << 10;
   constexpr int kRings = 7;
@@ -57,7 +57,7 @@ MeasuredSystem own_system(std::string name, std::string fabric) {
 FabricSpec fabric_of_row(const MeasuredSystem& system, const Measurement& row) {
   FabricSpec spec{.name = system.fabric};
   const FabricInfo* info = find_fabric_info(system.fabric);
-  if (info == nullptr) return spec;  // a fabric file is as large as it is
+  if (info == nullptr) return spec;  // a fabric file has a fixed size
   const auto option = [&](std::string_view name) -> const OptionSpec* {
     for (const OptionSpec& each : info->options) {
       if (each.name == name) return &each;
@@ -70,12 +70,12 @@ FabricSpec fabric_of_row(const MeasuredSystem& system, const Measurement& row) {
       most != nullptr && (!most->max || gpus < static_cast<int>(*most->max))) {
     spec.gpus_per_server = gpus;
   }
-  // By our model of 2.18.3, which was never held against one that ran, NVLS would take AllReduce of
-  // 2 and 4 MiB there; the measured times lie on the curve of rings, and below the 25 us that NCCL
+  // By our model of 2.18.3, which was never compared with a real one, NVLS would take AllReduce of
+  // 2 and 4 MiB here; the measured times lie on the curve of rings, and below the 25 us that NCCL
   // states for NVLS.
   if (system.name == "H100-SXM-slice") spec.nvls = false;
-  // AllToAll moves 15 to 22 GB/s out of a server there, which one of its NICs can, where rings,
-  // which NCCL lays over both, move 36.
+  // AllToAll moves 15 to 22 GB/s out of a node here, which one of its NICs can carry, while rings,
+  // which NCCL spreads over both, move 36.
   if (system.name == "Polaris" && row.collective == CollectiveKind::AllToAll) {
     spec.nic_binding = NicBinding::SingleNic;
   }
@@ -87,7 +87,7 @@ RunPlan run_plan(const MeasuredSystem& system, const Measurement& row) {
   if (system.name == "MI300Xx8") {
     plan.named = rccl_on_mi300x(row.bytes);
   } else if (system.name == "Azure-NDv4" && row.config == "msccl") {
-    plan.refusal = "config 'msccl' does not say which of MSCCL's programs ran";
+    plan.refusal = "config 'msccl' does not tell which of MSCCL's programs ran";
   } else if (system.name == "H100-cluster" && row.config.starts_with("cluster00")) {
     plan.cost_model = "h100-cluster00";
   } else if (system.name == "Alps-GH200" && row.collective == CollectiveKind::AllGather) {

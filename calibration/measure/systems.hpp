@@ -1,5 +1,5 @@
-// The systems of public measurements: which fabric, parameter set and release of NCCL stand for
-// each, and what its runs are called.
+// Systems of public measurements: the fabric, parameter set and release of NCCL for each, and the
+// meaning of its runs' names.
 #pragma once
 
 #include <optional>
@@ -13,33 +13,33 @@
 
 namespace cclgym {
 
-/// A system as the column `system` of measured files names it.
+/// A system, as named in the column `system` of measured files.
 struct MeasuredSystem {
   std::string name;          ///< "Polaris"
   std::string fabric;        ///< a shipped fabric, or the path of a fabric file
-  std::string cost_model;    ///< what cost_model_for takes: "a100-slingshot", "auto"
-  std::string nccl_version;  ///< of rows that do not say which
+  std::string cost_model;    ///< in the form that cost_model_for takes: "a100-slingshot", "auto"
+  std::string nccl_version;  ///< release for rows that do not state it
   std::string description;   ///< one line
 };
 
-/// The systems that are known by name.
+/// All systems known by name.
 [[nodiscard]] const std::vector<MeasuredSystem>& measured_systems();
-/// One of them. Throws UserError naming the nearest.
+/// The system with that name. Throws UserError with the nearest name.
 [[nodiscard]] const MeasuredSystem& measured_system(std::string_view name);
-/// A system of the user's own, on any fabric.
+/// A system of the user, on any fabric.
 [[nodiscard]] MeasuredSystem own_system(std::string name, std::string fabric);
 
-/// The fabric that a row was measured on: as many servers as it has nodes, with as many GPUs each.
+/// Fabric of a row's measurement: the row's number of nodes, with its number of GPUs each.
 [[nodiscard]] FabricSpec fabric_of_row(const MeasuredSystem& system, const Measurement& row);
 
-/// How a row's call was carried out.
+/// Configuration and collective of a row's call.
 struct RunPlan {
   /// nullopt: NCCL chose. Tiles and slots are those of the protocol.
   std::optional<Config> named{};
   std::string cost_model{};
-  /// The collective that ran, where the row names another one.
+  /// The collective that really ran, if the row names another one.
   std::optional<CollectiveKind> collective{};
-  std::string refusal{};  ///< why it cannot be simulated; empty: it can
+  std::string refusal{};  ///< reason why it cannot be simulated; empty if it can
 };
 [[nodiscard]] RunPlan run_plan(const MeasuredSystem& system, const Measurement& row);
 

@@ -25,14 +25,14 @@ using nlohmann::json;
 
 constexpr std::size_t kLastLines = 12;
 constexpr std::size_t kLongestLineBytes = std::size_t{1} << 24;
-constexpr double kGrace_s = 3;  // for a launcher to end what it started on other hosts
+constexpr double kGrace_s = 3;  // time for a launcher to end its processes on other hosts
 
 void close_if_open(int& file) {
   if (file >= 0) ::close(file);
   file = -1;
 }
 
-// A message, or null.
+// A parsed message, or null.
 json parsed(const std::string& line) {
   if (line.empty() || line.front() != '{') return nullptr;
   json message = json::parse(line, nullptr, false);
@@ -48,7 +48,7 @@ TextMap texts_of(const json& message, const char* key) {
   return texts;
 }
 
-// Is a message the answer to a request? A number that is no integer is none.
+// True if a message answers the request. A number that is not an integer answers none.
 bool answers(const json& message, int id) {
   const json& found = message.at("id");
   return found.is_number_integer() && found == json(id);
@@ -77,12 +77,12 @@ MeasureAnswer answer_of(const json& message) {
     }
   }
   if (answer.samples_s.empty()) {
-    return {.status = MeasureStatus::Failed, .message = "an answer without samples"};
+    return {.status = MeasureStatus::Failed, .message = "the answer has no samples"};
   }
   return answer;
 }
 
-// In the child: never returns.
+// Runs the command in the child; never returns.
 [[noreturn]] void become(const WorkerCommand& command, int in, int out, int log, pid_t parent) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -137,7 +137,7 @@ void WorkerProcess::start(const WorkerCommand& command, const std::string& log) 
   if (::pipe2(in, O_CLOEXEC) != 0 || ::pipe2(out, O_CLOEXEC) != 0) {
     throw std::system_error(errno, std::generic_category(), "pipe");
   }
-  // A worker that is gone is seen by its end of file, not by a signal.
+  // The end of a worker is noticed by its end of file, not by a signal.
   ::signal(SIGPIPE, SIG_IGN);
   const pid_t parent = ::getpid();
   process_ = ::fork();
@@ -156,16 +156,17 @@ void WorkerProcess::read_hello(const std::string& program, double timeout_s) {
   json message = parsed(line);
   while (heard == Heard::Line && (message.is_null() || !message.contains("worker"))) {
     keep(line);
-    // One that prints without end is never waited for.
+    // The deadline also holds for a worker that prints without end.
     heard = steady_now_s() < until_s ? next_line(until_s, line) : Heard::Nothing;
     message = parsed(line);
   }
   if (heard != Heard::Line) {
     throw UserError(fmt::format(
         "the worker '{}' {}; what it printed on standard error is in {}{}{}", program,
-        heard == Heard::End ? "ended before it said who it is"
-                            : fmt::format("did not say who it is within {:g} s", timeout_s),
-        log_path_, last_lines_.empty() ? "" : "; it said:\n  ", fmt::join(last_lines_, "\n  ")));
+        heard == Heard::End ? "ended before it reported its name"
+                            : fmt::format("did not report its name within {:g} s", timeout_s),
+        log_path_, last_lines_.empty() ? "" : "; its last lines:\n  ",
+        fmt::join(last_lines_, "\n  ")));
   }
   name_ = message.at("worker").is_string() ? message.at("worker").get<std::string>() : "";
   if (message.contains("refused")) {
@@ -216,7 +217,7 @@ MeasureAnswer WorkerProcess::measure(const MeasureRequest& request, double timeo
                            "\n";
   const double until_s = steady_now_s() + timeout_s;
   last_lines_.clear();
-  // Short enough for a pipe that is empty.
+  // Short enough to fit into an empty pipe.
   if (::write(to_, text.data(), text.size()) == static_cast<ssize_t>(text.size())) {
     std::string line;
     for (Heard heard = next_line(until_s, line); heard != Heard::End;
@@ -232,7 +233,7 @@ MeasureAnswer WorkerProcess::measure(const MeasureRequest& request, double timeo
       } else if (answers(message, id)) {
         return answer_of(message);
       } else {
-        // A worker that answers wrongly once is not trusted any further.
+        // A worker that gave one wrong answer cannot be trusted.
         stop();
         return {.status = MeasureStatus::Failed,
                 .message = fmt::format("an answer with the id {}; expected {}",
@@ -249,7 +250,7 @@ MeasureAnswer WorkerProcess::measure(const MeasureRequest& request, double timeo
 void WorkerProcess::stop() {
   close_if_open(to_);
   if (process_ > 0) {
-    // A launcher ends what runs on other hosts when it is asked to, not when it is killed.
+    // A launcher ends its processes on other hosts only when asked to, not when killed.
     const double until_s = steady_now_s() + kGrace_s;
     bool asked = false;
     while (::waitpid(process_, nullptr, WNOHANG) == 0) {

@@ -1,7 +1,6 @@
-// A program that measures, in a process of its own: what hangs or crashes there takes nothing with
-// it.
+// A measuring program in a process of its own, so that a hang or crash there stays there.
 //
-// Worker and driver speak JSON, one line a message. The worker says first who it is:
+// Worker and driver exchange JSON, one message per line. The worker first reports its name:
 //   {"worker": "mpi", "environment": {"library": "Open MPI v4.1.4", "ranks": "4", …}}
 // and then answers each request
 //   {"id": 3, "warmup": 10, "repeats": 30, "most_s": 1.5, "cell": {"collective": "allreduce", …}}
@@ -9,10 +8,10 @@
 //   {"id": 3, "samples_s": [0.0012, …], "extra": {"algorithm_used": "ring", …}}
 //   {"id": 3, "refused": "why this cannot run here"}
 //   {"id": 3, "error": "what went wrong"}
-// One that cannot run at all says {"worker": "nccl", "refused": "why"} and ends.
-// Values of cell, environment and extra are texts. An answer with another id than the request's is
-// a failure of the worker. Lines without an id are log text. The end of its
-// standard input is the end of the worker.
+// A worker that cannot run at all writes {"worker": "nccl", "refused": "why"} and ends. Values of
+// cell, environment and extra are strings. An answer with an id other than the request's is a
+// failure of the worker. Lines without an id are log text. The worker ends at the end of its
+// standard input.
 #pragma once
 
 #include <map>
@@ -27,22 +26,22 @@ using TextMap = std::map<std::string, std::string>;
 
 struct WorkerCommand {
   std::vector<std::string> arguments;  ///< program and arguments; the program is looked up in PATH
-  TextMap environment;                 ///< variables on top of those of this process
+  TextMap environment;                 ///< variables in addition to those of this process
 };
 
-/// What is asked of a worker.
+/// A request to a worker.
 struct MeasureRequest {
   int warmup = 0;
   int repeats = 1;
-  double most_s = 0;  ///< a worker may stop repeating after so long; 0: no limit
+  double most_s = 0;  ///< a worker may stop repeating after this time, s; 0: no limit
   TextMap cell;
 };
 
-/// How a measurement ended.
+/// Outcome of a measurement.
 enum class MeasureStatus {
   Ok,
   Refused,  ///< it cannot run there
-  Failed,   ///< the worker said what went wrong
+  Failed,   ///< the worker reported an error
   Crashed,  ///< the worker ended
   Hung,     ///< no answer in time: the worker was killed
 };
@@ -50,18 +49,18 @@ enum class MeasureStatus {
 
 struct MeasureAnswer {
   MeasureStatus status = MeasureStatus::Ok;
-  std::vector<double> samples_s{};  ///< not empty if Ok, each > 0
+  std::vector<double> samples_s{};  ///< not empty if Ok; each > 0
   TextMap extra{};
-  std::string message{};  ///< unless Ok
+  std::string message{};  ///< empty if Ok
 };
 
-/// One running worker. Killed, with all that it started, when this is destroyed, and by the kernel
-/// when this process dies.
+/// One running worker. It is killed, with all its processes, when this object is destroyed, and by
+/// the kernel when this process dies.
 class WorkerProcess {
  public:
-  /// Starts it and waits for its first line. Its standard error, and lines that are no messages, go
-  /// to `log` ("": nowhere). Throws UserError, with the last lines of what it said, if it does not
-  /// start within `timeout_s` or says something else.
+  /// Starts the worker and waits for its first line. Its standard error, and lines that are not
+  /// messages, go to `log` ("": nowhere). Throws UserError, with the last lines of its output, if
+  /// it does not start within `timeout_s` or writes something else.
   WorkerProcess(const WorkerCommand& command, const std::string& log, double timeout_s);
   ~WorkerProcess();
   WorkerProcess(const WorkerProcess&) = delete;
@@ -87,7 +86,7 @@ class WorkerProcess {
   int log_ = -1;
   std::string log_path_;
   std::string unread_;
-  std::vector<std::string> last_lines_;  ///< that are no messages
+  std::vector<std::string> last_lines_;  ///< recent lines that are not messages
   std::string name_;
   TextMap environment_;
   int requests_ = 0;

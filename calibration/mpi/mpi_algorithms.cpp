@@ -27,7 +27,7 @@ void ForcedCommunicators::set(const std::string& variable, int value) {
     MPI_T_cvar_handle handle = nullptr;
     int count = 0;
     if (MPI_T_cvar_handle_alloc(index, nullptr, &handle, &count) != MPI_SUCCESS || count != 1) {
-      throw std::runtime_error("the control variable '" + variable + "' cannot be had");
+      throw std::runtime_error("the control variable '" + variable + "' is not accessible");
     }
     found = handles_.emplace(variable, handle).first;
   }
@@ -44,7 +44,7 @@ MPI_Comm ForcedCommunicators::communicator(const ForcedAlgorithm& forced) {
   set(stem + "_segmentsize", forced.segment_bytes);
   MPI_Comm comm = MPI_COMM_NULL;
   MPI_Comm_dup(base_, &comm);
-  // So that a communicator for another collective leaves this one to OpenMPI.
+  // Otherwise a communicator for another collective would inherit this choice.
   set(stem, 0);
   set(stem + "_segmentsize", 0);
   made_.emplace(forced, comm);

@@ -1,4 +1,4 @@
-// OpenMPI's choice of algorithm, forced: through the control variables of MPI_T.
+// Forces OpenMPI's choice of algorithm through the control variables of MPI_T.
 #pragma once
 
 #include <map>
@@ -8,7 +8,8 @@
 
 namespace cclgym {
 
-/// What MPI_T calls a collective of OpenMPI's component `tuned`: "allreduce", "bcast", …
+/// An algorithm of OpenMPI's component `tuned`, with MPI_T's name of the collective: "allreduce",
+/// "bcast", …
 struct ForcedAlgorithm {
   std::string collective;
   int algorithm = 0;      ///< OpenMPI's number; 0: its own choice
@@ -16,20 +17,19 @@ struct ForcedAlgorithm {
   friend auto operator<=>(const ForcedAlgorithm&, const ForcedAlgorithm&) = default;
 };
 
-/// Communicators that carry out a collective in a given way. OpenMPI reads the forced algorithm
-/// when a communicator is made, so that one is kept for each way that was asked for.
-///
-/// Every rank must ask for the same ways in the same order. Needs the MCA parameter
-/// coll_tuned_use_dynamic_rules to be true from the start.
+/// Communicators that run a collective with a forced algorithm. OpenMPI reads the forced algorithm
+/// when a communicator is made, so one communicator is kept per algorithm. Every rank must request
+/// the same algorithms in the same order. Needs the MCA parameter coll_tuned_use_dynamic_rules to
+/// be true from the start.
 class ForcedCommunicators {
  public:
-  /// Copies of `base`. Throws std::runtime_error if MPI_T does not start.
+  /// Makes copies of `base`. Throws std::runtime_error if MPI_T does not start.
   explicit ForcedCommunicators(MPI_Comm base);
   ~ForcedCommunicators();
   ForcedCommunicators(const ForcedCommunicators&) = delete;
   ForcedCommunicators& operator=(const ForcedCommunicators&) = delete;
 
-  /// Throws std::runtime_error if this MPI has no such variable, or does not let it be set.
+  /// Throws std::runtime_error if this MPI does not have the variable, or does not let it be set.
   [[nodiscard]] MPI_Comm communicator(const ForcedAlgorithm& forced);
 
  private:

@@ -1,4 +1,4 @@
-// cclgym-mpi-worker: times OpenMPI's collectives, one request a line
+// cclgym-mpi-worker: times OpenMPI's collectives, one request per line
 // (calibration/measure/worker_process.hpp). Started by an MPI launcher; rank 0 reads and answers.
 #include <algorithm>
 #include <cmath>
@@ -24,13 +24,14 @@ using nlohmann::json;
 
 struct Request {
   std::string collective;
-  std::uint64_t bytes = 0;  ///< the larger of a rank's send and receive buffer (nccl-tests)
+  std::uint64_t bytes = 0;  ///< size of the larger of a rank's send and receive buffers
+                            ///< (nccl-tests)
   int algorithm = 0;
   int segment_bytes = 0;
   int root = 0;
   int warmup = 0;
   int repeats = 1;
-  double most_s = 0;  ///< stop after so long, with kLeastRepeats at least; 0: no limit
+  double most_s = 0;  ///< stop after this time, with at least kLeastRepeats; 0: no limit
 };
 constexpr std::size_t kLeastRepeats = 5;
 constexpr int kMostLate = 20;
@@ -51,7 +52,7 @@ Request read_request(const json& line) {
   return request;
 }
 
-// MPI's names of collectives.
+// OpenMPI's names of collectives.
 const std::map<std::string, std::string>& tuned_names() {
   static const std::map<std::string, std::string> names{
       {"allreduce", "allreduce"}, {"allgather", "allgather"}, {"broadcast", "bcast"},
@@ -59,7 +60,7 @@ const std::map<std::string, std::string>& tuned_names() {
   return names;
 }
 
-// One rank's buffers of a call, and the call itself.
+// A rank's buffers for a call, and the call itself.
 class Collective {
  public:
   Collective(const Request& request, MPI_Comm comm) : request_(request), comm_(comm) {
@@ -71,7 +72,7 @@ class Collective {
     parts_.assign(static_cast<std::size_t>(ranks_), part_);
     send_.resize(floats);
     receive_.resize(floats);
-    // Small whole numbers: sums are exact in any order.
+    // Small integers: sums are exact in any order.
     for (std::size_t i = 0; i < floats; ++i) send_[i] = value_of(rank_, i);
   }
 
@@ -94,7 +95,7 @@ class Collective {
     }
   }
 
-  /// Is what came out of the last call right?
+  /// True if the result of the last call is correct.
   [[nodiscard]] bool right() const {
     const std::string& name = request_.collective;
     if (name == "reduce" && rank_ != request_.root) return true;
@@ -133,7 +134,7 @@ class Collective {
   int ranks_ = 1;
   int whole_ = 0;
   int part_ = 0;
-  std::vector<int> parts_;  ///< MPI_Reduce_scatter has a count for each rank
+  std::vector<int> parts_;  ///< counts of MPI_Reduce_scatter, one per rank
   std::vector<float> send_;
   std::vector<float> receive_;
 };
@@ -210,8 +211,8 @@ class Worker {
               << std::endl;
   }
 
-  // Every rank gets rank 0's next line. They sleep while rank 0 waits for one: ranks that spin
-  // would take the processors from whoever prepares the request.
+  // Gives every rank rank 0's next line. Ranks sleep while rank 0 waits: spinning would take the
+  // processors from the process that prepares the request.
   bool next_line(std::string& line) {
     int length = -1;
     if (rank_ == 0) {
@@ -271,7 +272,7 @@ class Worker {
         starts_s.push_back(start_s);
         ends_s.push_back(end_s);
       } else if (tries > 2 * request.repeats + kMostLate) {
-        throw std::runtime_error("the ranks cannot be made to begin together");
+        throw std::runtime_error("the ranks could not be made to start together");
       }
       const std::size_t done = ends_s.size();
       if (request.most_s <= 0 || done < kLeastRepeats || done % kLeastRepeats != 0) continue;

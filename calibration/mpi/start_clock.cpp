@@ -10,7 +10,7 @@ StartClock::StartClock(MPI_Comm comm) : comm_(comm) {
 }
 
 void StartClock::synchronise() {
-  // What is known gets less certain with time.
+  // Knowledge gets less certain with time.
   const double age_s = MPI_Wtime() - known_at_s_;
   double least_s = known_at_s_ == 0 ? 1e9 : round_trip_s_ + 2 * kDrift * age_s;
   for (int other = 1; other < ranks_; ++other) {
@@ -32,7 +32,7 @@ void StartClock::synchronise() {
         offset_s_ = answer_s - (sent_s + took_s / 2);
       }
     }
-    // Ranks that wait for their turn would take the processors from the two that talk.
+    // Waiting ranks would take the processors from the two that communicate.
     MPI_Barrier(comm_);
   }
   MPI_Allreduce(&round_trip_s_, &error_s_, 1, MPI_DOUBLE, MPI_MAX, comm_);

@@ -1,7 +1,7 @@
-// A clock that all ranks read alike, so that they can begin a call together.
+// A clock common to all ranks, so that they can start a call together.
 //
-// Ranks leave a barrier one after the other, later than a small broadcast takes: a call that is
-// timed from there looks shorter than it is where nobody waits for the last to come (Hunold and
+// Ranks leave a barrier one after the other, over a longer time than a small broadcast takes: a
+// call timed from there looks too short if no rank waits for the last one (Hunold and
 // Carpen-Amarie, "Reproducible MPI benchmarking is still not as easy as you think", 2016).
 #pragma once
 
@@ -14,19 +14,19 @@ class StartClock {
  public:
   explicit StartClock(MPI_Comm comm);
 
-  /// Finds out how far each rank's clock is from rank 0's: of all messages there and back so far
-  /// the one that took least, whose answer came half-way; older ones count as if they had taken
-  /// longer, as clocks drift. All ranks call it.
+  /// Estimates the offset of each rank's clock from rank 0's: from the fastest round trip so far,
+  /// whose answer is assumed to come half-way. Older round trips count as slower ones, as clocks
+  /// drift. Collective call.
   void synchronise();
-  /// The most that any rank's clock can be wrong, s: half of that way there and back.
+  /// Max error of any rank's clock, s: half of that round trip.
   [[nodiscard]] double error_s() const { return error_s_; }
   /// Seconds on rank 0's clock.
   [[nodiscard]] double now_s() const { return MPI_Wtime() + offset_s_; }
   /// Agrees on a moment a little later than now and waits for it. Returns the moment; `late`: this
-  /// rank heard of it too late. All ranks call it.
+  /// rank learned of it too late. Collective call.
   [[nodiscard]] double start_together(bool& late);
-  /// How long ranks have to hear of the moment: longer after one was late, and less again later. As
-  /// short as it can be: ranks that wait for long have cold caches.
+  /// Adapts the time that ranks have to learn of the moment: longer after a late start, then
+  /// shorter again. It is kept as short as possible: ranks that wait for long have cold caches.
   void adapt(bool late) {
     lead_s_ = late ? std::min(2 * lead_s_, 5e-3) : std::max(lead_s_ * 0.7, kLead_s);
   }
@@ -34,7 +34,7 @@ class StartClock {
  private:
   static constexpr int kExchanges = 20;
   static constexpr double kLead_s = 150e-6;
-  static constexpr double kDrift = 1e-6;  ///< of two clocks apart, s in a second
+  static constexpr double kDrift = 1e-6;  ///< relative drift of two clocks, s per second
 
   MPI_Comm comm_;
   int rank_ = 0;

@@ -1,4 +1,4 @@
-// A page with plots, in one HTML file that opens without a network.
+// Self-contained HTML page with plots, which opens without a network.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@ namespace cclgym {
 
 struct HtmlPage {
   std::string title;        ///< without markup
-  std::string text;         ///< what is shown where scripts do not run
+  std::string text;         ///< shown if scripts do not run
   std::string json;         ///< for the script, as the element "data"
   std::string_view script;  ///< draws into the element "page"; has Chart.js
 };
-/// Same input, same bytes.
+/// Equal inputs give equal bytes.
 [[nodiscard]] std::string html_page(const HtmlPage& page);
 
 }  // namespace cclgym

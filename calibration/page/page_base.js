@@ -1,4 +1,4 @@
-// What the pages have in common: elements, units, tables that sort, plots.
+// Common parts of the pages: elements, units, sortable tables, plots.
 'use strict';
 
 const cclgymPage = (() => {
@@ -32,7 +32,7 @@ const cclgymPage = (() => {
       us >= 1e3 ? (us / 1e3).toPrecision(4) + ' ms' : us.toPrecision(4) + ' µs';
   const fixed = value => value.toFixed(3);
 
-  // A table whose headings sort it.
+  // A table that its headings sort.
   const table = (headings, rows) => {
     const body = element('tbody');
     const fill = sorted => body.replaceChildren(...sorted.map(cells => element('tr', {},
@@ -63,7 +63,7 @@ const cclgymPage = (() => {
     ...more,
   });
 
-  // Sizes are marked at powers of two, nine at most.
+  // Size ticks at powers of two, at most nine.
   const sizeTicks = {afterBuildTicks: axis => {
     const first = Math.ceil(Math.log2(axis.min)), last = Math.floor(Math.log2(axis.max));
     const step = Math.max(1, Math.ceil((last - first) / 8));

@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kResamples = 2000;
 
-// Medians of one call: by configuration, then round.
+// Medians of one call, by configuration and round.
 struct CallRows {
   std::map<std::string, std::map<int, double>> times_s;
   std::string chosen;
@@ -34,14 +34,14 @@ std::string config_text(const std::string& algorithm, std::uint64_t segment_byte
                             : fmt::format("{} in {}", algorithm, format_bytes(segment_bytes));
 }
 
-// The names of ValidationCall's ways, as they stand in the column `role`.
+// Names of ValidationCall's configurations in the column `role`.
 constexpr std::array<std::pair<std::string_view, std::string CallRows::*>, 3> kRoles{
     {{"chosen", &CallRows::chosen},
      {"default", &CallRows::by_default},
      {"swept", &CallRows::swept}}};
 constexpr std::string_view kNoRole = "other";
 
-// Notes which roles the configuration has; false if one of them is unknown.
+// Notes the roles of the configuration; false if one of them is unknown.
 bool take_roles(CallRows& call, std::string_view roles, const std::string& config) {
   if (roles == kNoRole) return true;
   while (true) {
@@ -78,7 +78,7 @@ std::map<CallKey, CallRows> rows_of(const std::string& path) {
       }
       for (const char* const name : {"collective", "size_bytes", "algorithm", "segment_bytes",
                                      "round", "role", "status", "time_us_median"}) {
-        if (!columns.contains(name)) line.fail(0, fmt::format("there is no column {}", name));
+        if (!columns.contains(name)) line.fail(0, fmt::format("column {} is missing", name));
       }
       continue;
     }
@@ -87,7 +87,7 @@ std::map<CallKey, CallRows> rows_of(const std::string& path) {
     }
     if (field("status") != "ok") continue;
     const auto kind = measured_collective(field("collective"));
-    if (!kind) line.fail(columns.at("collective"), "is no collective");
+    if (!kind) line.fail(columns.at("collective"), "is not a collective");
     std::uint64_t bytes = 0;
     std::uint64_t segment = 0;
     int round = 0;
@@ -135,7 +135,7 @@ double resampled_mean(const std::vector<double>& values, Random& random) {
   return sum / static_cast<double>(values.size());
 }
 
-// Returns exp of the mean logarithm, and of the 2.5 % and 97.5 % points of the resampled means.
+// Returns exp of the mean logarithm, and of the 2.5 % and 97.5 % quantiles of the resampled means.
 PairedRatio ratio_of(double log_mean, std::vector<double> means) {
   std::ranges::sort(means);
   const auto at = [&](double share) {
@@ -151,8 +151,8 @@ PairedRatio call_ratio(const std::vector<double>& ratios, Random& random) {
   return ratio_of(mean_of(ratios), std::move(means));
 }
 
-// Returns the ratio over several calls, at least one; its interval comes from resampled calls, and
-// of those resampled rounds.
+// Returns the ratio over several calls, at least one; its interval comes from resampled calls and,
+// within those, resampled rounds.
 PairedRatio calls_ratio(const std::vector<std::vector<double>>& calls, Random& random) {
   std::vector<double> means;
   for (const auto& ratios : calls) means.push_back(mean_of(ratios));
@@ -167,7 +167,8 @@ PairedRatio calls_ratio(const std::vector<std::vector<double>>& calls, Random& r
   return ratio_of(mean_of(means), std::move(resampled));
 }
 
-// ln(a way's time / another's) of the rounds that have both; empty if one of them was not measured.
+// ln(time of a configuration / time of another) for the rounds that have both; empty if one was not
+// measured.
 std::vector<double> log_ratios(const CallRows& call, const std::string& way,
                                const std::string& over) {
   std::vector<double> ratios;
@@ -204,8 +205,9 @@ ValidatedCall validated(const CallKey& key, const CallRows& call, const std::vec
   return result;
 }
 
-// The baseline that needs no agent, on the calls where it is known. Draws from a stream of its own,
-// so that the choice's intervals are the same with and without a sweep.
+// Compares with the sweep's best, the baseline that needs no agent, on calls where it is known.
+// Uses its own random stream, so that the intervals of the choice are the same with and without a
+// sweep.
 void compare_with_sweep(Validation& part, const std::map<CallKey, CallRows>& rows,
                         std::uint64_t seed) {
   Random random = Random::stream(seed, {0x5eeb});

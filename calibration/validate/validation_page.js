@@ -1,4 +1,4 @@
-// A policy on hardware: its choice against the default and against the best, call by call.
+// A policy on hardware: its choice against the default and the best configuration, call by call.
 'use strict';
 
 (() => {
@@ -48,10 +48,10 @@
   });
 
   page.append(element('h1', {}, 'A policy on hardware'),
-      element('p', {class: 'lead'}, 'Times of the policy’s choice, of the way that was fastest in an earlier ' +
-          'sweep where there is one, of the default and of the best that was measured, taken in ' +
+      element('p', {class: 'lead'}, 'Times of the policy’s choice, of the fastest configuration of an earlier ' +
+          'sweep if there is one, of the default and of the best measured configuration, taken in ' +
           'turn. A ratio below 1 is faster than the default.'),
-      table([{name: 'part', text: true}, {name: 'way', text: true}, {name: 'calls'},
+      table([{name: 'part', text: true}, {name: 'choice', text: true}, {name: 'calls'},
              {name: '/ default', format: ratio}, {name: '95 %, from', format: ratio},
              {name: 'to', format: ratio}, {name: '/ best', format: ratio},
              {name: 'within 10 %', format: percent}],

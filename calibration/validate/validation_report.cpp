@@ -1,4 +1,4 @@
-// A validation in words, as CSV and as a page.
+// A validation as text, as CSV and as a page.
 #include <fmt/format.h>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -22,11 +22,11 @@ std::string time_text(double time_s) {
   return us < 1000 ? fmt::format("{:.1f} us", us) : fmt::format("{:.2f} ms", us / 1000);
 }
 
-// One row a way and part: what chose, how much faster than the default, how often near the best.
+// One row per configuration and part: who chose, the ratio to the default, the share near the best.
 std::string summary_text(const std::vector<Validation>& parts) {
   constexpr auto kRow = "{:<20} {:<14} {:>5}  {:>8} {:>16}  {:>7}  {:>11}\n";
   std::string text =
-      fmt::format(kRow, "part", "way", "calls", "/default", "95 %", "/best", "within 10 %");
+      fmt::format(kRow, "part", "choice", "calls", "/default", "95 %", "/best", "within 10 %");
   const auto number = [](double value) { return fmt::format("{:.3f}", value); };
   const auto interval = [](const PairedRatio& ratio) {
     return fmt::format("{:.3f} .. {:.3f}", ratio.low, ratio.high);

@@ -25,17 +25,17 @@ namespace cclgym {
 
 namespace {
 
-constexpr double kFactor = 16;       // a constant may become so many times as large or small
-constexpr double kRestraint = 0.01;  // for |ln factor| = 1
+constexpr double kFactor = 16;       // max factor by which a constant may grow or shrink
+constexpr double kRestraint = 0.01;  // cost of |ln factor| = 1
 constexpr int kEvaluations = 6000;
 constexpr std::array kCollectives{CollectiveKind::Broadcast, CollectiveKind::Reduce,
                                   CollectiveKind::AllGather, CollectiveKind::ReduceScatter,
                                   CollectiveKind::AllReduce};
 constexpr std::array kAlgorithms{NcclAlgorithm::Tree, NcclAlgorithm::Ring};
 
-// A combination at a size, as NCCL carries it out.
+// A combination at a size, with NCCL's configuration.
 struct Cell {
-  std::size_t call;  ///< the same for all combinations of a collective and size
+  std::size_t call;  ///< equal for all combinations of a collective and size
   NcclCollective collective;
   NcclAlgorithm algorithm;
   Protocol protocol;
@@ -43,11 +43,11 @@ struct Cell {
   double time_s;  ///< simulated
 };
 
-// A constant that the machine's times depend on.
+// A constant that affects the machine's times.
 struct Coordinate {
-  std::string line;  ///< of the file, up to the value
-  double* value;     ///< in the constants that are fitted
-  double own;        ///< NCCL's
+  std::string line;  ///< line of the file, up to the value
+  double* value;     ///< in the constants being fitted
+  double own;        ///< NCCL's own value
 };
 
 class Fit {
@@ -82,8 +82,8 @@ class Fit {
         "simulated)| {:.3f}, before {:.3f}",
         label, coordinates_.size(), cells_.size(), error(), before));
     fitted.said.push_back(fmt::format(
-        "NCCL's choices among Ring and Tree take {:.3f} times the best one's time in geometric "
-        "mean, before {:.3f}",
+        "NCCL's choices among Ring and Tree take {:.3f} times the best one's time (geometric "
+        "mean), before {:.3f}",
         loss(), loss_before));
     fitted.text = fmt::format("# Constants of {} for {}: us and GB/s\n", release, label);
     for (const std::string& line : fitted.said) fitted.text += "# " + line + "\n";
@@ -180,8 +180,8 @@ class Fit {
     return sum / static_cast<double>(cells_.size());
   }
 
-  // Geometric mean over calls of the simulated time of what NCCL expects to be fastest, over the
-  // least.
+  // Geometric mean over calls: simulated time of the combination that NCCL expects to be fastest,
+  // divided by the min simulated time.
   [[nodiscard]] double loss() const {
     const NcclDefault nccl(version_, comm_, constants_);
     double sum = 0;

@@ -8,14 +8,15 @@
 namespace cclgym {
 
 struct FittedConstants {
-  std::string text;               ///< the file, as deploy/nccl_plugin/tuner_constants.hpp reads it
-  std::vector<std::string> said;  ///< what came of it, a line each
+  std::string text;               ///< content of the file, in the format of
+                                  ///< deploy/nccl_plugin/tuner_constants.hpp
+  std::vector<std::string> said;  ///< results of the fit, one line each
 };
 
-/// Fits the latencies and bandwidths that NCCL of that release ("nccl-2.28") computes Ring and Tree
-/// with on the machine of that label: the least mean of |ln(NCCL's time / simulated time)| over
-/// NCCL's collectives, their protocols, and sizes from 1 KiB to 1 GiB, each with the channels and
-/// threads that NCCL gives it, and a little for each factor that is not 1. Deterministic. Throws
+/// Fits the latencies and bandwidths with which this release of NCCL ("nccl-2.28") computes Ring
+/// and Tree on the machine with that label. Minimises the mean of |ln(NCCL's time / simulated
+/// time)| over NCCL's collectives, their protocols, and sizes from 1 KiB to 1 GiB, each with NCCL's
+/// channels and threads, with a small penalty for each factor that is not 1. Deterministic. Throws
 /// UserError if NCCL does not run on the machine.
 [[nodiscard]] FittedConstants fit_constants(const std::string& label, std::string_view release);
 

@@ -35,7 +35,7 @@ bool is_ours(const fs::path& folder) {
          read_text_file(file.string(), kMostEnvironmentBytes).starts_with(kEnvironmentMark);
 }
 
-// A folder that goes away again unless it was renamed.
+// A folder that is removed again unless it was renamed.
 class Staging {
  public:
   explicit Staging(const fs::path& beside)
@@ -79,7 +79,7 @@ void check_deploy_folder(const std::string& folder, bool force) {
   if (!fs::is_directory(status)) throw UserError(quoted(folder, 200) + ": not a folder");
   if (force || fs::is_empty(path, error) || is_ours(path)) return;
   throw UserError(quoted(folder, 200) +
-                  ": a folder of other things; choose another, or add --force to write into it");
+                  ": a folder with other files; choose another, or add --force to write into it");
 }
 
 void refuse_deployed_file(const std::string& path, const std::string& folder,
@@ -87,8 +87,8 @@ void refuse_deployed_file(const std::string& path, const std::string& folder,
   std::error_code error;
   for (const std::string_view name : kNames) {
     if (!fs::equivalent(path, clean(folder) / name, error)) continue;
-    throw UserError(where, quoted(path, 200) +
-                               " is a file of the folder that is written; choose another folder");
+    throw UserError(where,
+                    quoted(path, 200) + " is a file of the folder to write; choose another folder");
   }
 }
 

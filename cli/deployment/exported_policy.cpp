@@ -30,7 +30,7 @@ std::vector<std::shared_ptr<const TuningSetup>> machines_of(const TrainConfig& c
 OptionSpec agent_seed_option() {
   return {.name = "seed",
           .kind = OptionKind::Integer,
-          .description = "whose agent",
+          .description = "seed of the agent to use",
           .min = 0,
           .max = 9e15,
           .default_text = "the first that was trained"};
@@ -65,7 +65,7 @@ ExportedPolicy read_policy_or_run(const std::string& source,
   if (std::filesystem::is_directory(source, error)) {
     return export_policy(load_agent_run(source), seed);
   }
-  if (seed) throw UserError(argument_location("seed"), "is for the folder of a training");
+  if (seed) throw UserError(argument_location("seed"), "is only for the folder of a training");
   ExportedPolicy policy;
   policy.file = parse_policy(read_text_file(source, kMostPolicyBytes), source);
   return policy;

@@ -1,4 +1,4 @@
-// A policy as a file, from wherever a command is given it.
+// A policy as a file, read from any of the sources that commands accept.
 #pragma once
 
 #include <memory>
@@ -15,20 +15,20 @@ namespace cclgym {
 
 struct ExportedPolicy {
   PolicyFile file;
-  /// The machines that were trained and evaluated on, each once; empty: it comes from a file.
+  /// machines of training and evaluation, each once; empty for a policy read from a file
   std::vector<std::shared_ptr<const TuningSetup>> machines;
-  // Of a training only.
+  // Only for a training.
   PolicyWeights weights;
   std::vector<PolicyRules> rules;
 };
 
-/// "--seed N": whose agent.
+/// "--seed N": seed of the agent to use.
 [[nodiscard]] OptionSpec agent_seed_option();
 
-/// The agent of a training; `seed`: the text of --seed, or nothing for the first.
+/// The agent of a training; `seed`: the text of --seed, or nullopt for the first.
 [[nodiscard]] ExportedPolicy export_policy(const AgentRun& run,
                                            const std::optional<std::string>& seed);
-/// The same for a folder; otherwise reads a policy file, which --seed does not go with.
+/// Same for a folder; otherwise reads a policy file, for which --seed is an error.
 [[nodiscard]] ExportedPolicy read_policy_or_run(const std::string& source,
                                                 const std::optional<std::string>& seed);
 

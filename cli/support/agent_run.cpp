@@ -27,7 +27,7 @@ AgentRun load_agent_run(const std::string& folder) {
       .folder = folder,
       .config = read_train_config(read_text_file(folder + "/train.yaml", kLargestFile), file),
       .seeds = {}};
-  // train --seed may have trained others than the file names.
+  // `train --seed` may have trained seeds that are not in the file.
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
     const std::string name = entry.path().filename().string();
     std::uint64_t seed = 0;
@@ -49,7 +49,7 @@ Checkpoint load_agent(const AgentRun& run, std::uint64_t seed) {
   const std::string path = checkpoint_path(run.folder, seed);
   Checkpoint checkpoint = load_checkpoint(path);
   if (checkpoint.config_hash != run.config.hash()) {
-    throw UserError(quoted(path, 200) + ": of another training than train.yaml beside it");
+    throw UserError(quoted(path, 200) + ": belongs to another training than train.yaml beside it");
   }
   return checkpoint;
 }

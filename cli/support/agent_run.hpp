@@ -1,4 +1,4 @@
-// The folder of `cclgym train`, for the commands that use what was trained.
+// The folder of `cclgym train`, for the commands that use trained agents.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,15 @@ namespace cclgym {
 struct AgentRun {
   std::string folder;
   TrainConfig config;
-  std::vector<std::uint64_t> seeds;  ///< those of the file that have a checkpoint
+  std::vector<std::uint64_t> seeds;  ///< seeds of the file that have a checkpoint
 };
 
-/// Throws UserError if the folder is none of a training, or has no checkpoint.
+/// Throws UserError if the folder is not a training's, or has no checkpoint.
 [[nodiscard]] AgentRun load_agent_run(const std::string& folder);
 /// The checkpoint of a seed. Throws UserError if it is damaged or of another training.
 [[nodiscard]] Checkpoint load_agent(const AgentRun& run, std::uint64_t seed);
 
-/// Warns, each text once, of cost models that are not of the machines they stand for.
+/// Warns, once per text, about cost models that do not belong to their machines.
 void print_cost_model_warnings(std::span<const TuningSetup* const> setups);
 
 }  // namespace cclgym

@@ -15,7 +15,7 @@ namespace {
 
 constexpr unsigned kHelpColumns = 100;
 
-// One message for each way in which a command line can be wrong.
+// One message per kind of command-line error.
 [[noreturn]] void refuse(const po::error& error, const po::options_description& options) {
   if (const auto* unknown = dynamic_cast<const po::unknown_option*>(&error)) {
     std::vector<std::string> names;
@@ -28,7 +28,7 @@ constexpr unsigned kHelpColumns = 100;
   throw UserError(error.what());
 }
 
-// Do two paths lead to one regular file, or would they once it is there? Devices may be read and
+// True if two paths lead to the same regular file, or would if it existed. Devices may be read and
 // written at once.
 bool is_one_file(const std::string& one, const std::string& other) {
   namespace fs = std::filesystem;
@@ -86,7 +86,7 @@ ArgumentReader& ArgumentReader::positional(const std::string& name, const std::s
 std::optional<Arguments> ArgumentReader::read(const std::vector<std::string>& args) const {
   po::options_description shown(options_);
   shown.add_options()("help", "this text");
-  // Positional arguments are options inside the library, which users need not see.
+  // Positional arguments are options inside the library; users do not see that.
   po::options_description all;
   all.add(shown);
   po::positional_options_description order;
@@ -100,7 +100,7 @@ std::optional<Arguments> ArgumentReader::read(const std::vector<std::string>& ar
     const auto parsed =
         po::command_line_parser(args).options(all).positional(order).style(style).run();
     for (const auto& option : parsed.options) {
-      // A positional argument must not be given by its inner name.
+      // A positional argument must not be given by its internal name.
       const bool inner = std::any_of(
           positionals_.begin(), positionals_.end(),
           [&](const Positional& positional) { return positional.name == option.string_key; });

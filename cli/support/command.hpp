@@ -1,4 +1,4 @@
-// A subcommand of the program, and how its arguments are read.
+// Subcommands of the program, and the parsing of their arguments.
 #pragma once
 
 #include <boost/program_options.hpp>
@@ -16,9 +16,9 @@ namespace cclgym {
 struct Command {
   std::string name;      ///< as typed: "run"
   std::string summary;   ///< one line for `cclgym --help`
-  std::string usage;     ///< what follows the name: "FILE [options]"
-  std::string examples;  ///< command lines with what they do, for `cclgym NAME --help`
-  /// Carries the command out. `args` is what follows the name. Returns the exit code.
+  std::string usage;     ///< text after the name: "FILE [options]"
+  std::string examples;  ///< command lines with explanations, for `cclgym NAME --help`
+  /// Runs the command. `args` are the arguments after the name. Returns the exit code.
   std::function<int(const std::vector<std::string>& args)> run;
 };
 
@@ -40,12 +40,12 @@ struct Command {
 [[nodiscard]] const Command& export_command();
 [[nodiscard]] const Command& deploy_command();
 
-/// The options of a command, read. Values are texts; numbers and quantities are read from them
-/// through their records, e.g. read_integer(text, spec, argument_location("channels")).
+/// Parsed options of a command. Values are texts; numbers and quantities are read from them with
+/// their records, e.g. read_integer(text, spec, argument_location("channels")).
 class Arguments {
  public:
   explicit Arguments(boost::program_options::variables_map values) : values_(std::move(values)) {}
-  /// Was the option given?
+  /// True if the option was given.
   [[nodiscard]] bool has(const std::string& name) const { return values_.count(name) > 0; }
   /// The text of an option that was given or has a default.
   [[nodiscard]] const std::string& text(const std::string& name) const {
@@ -56,21 +56,21 @@ class Arguments {
   boost::program_options::variables_map values_;
 };
 
-/// Declares the options of a command and reads its arguments. --help is added to all of them.
+/// Declares the options of a command and parses its arguments. Every command gets --help.
 class ArgumentReader {
  public:
   explicit ArgumentReader(const Command& command);
 
-  /// "--name VALUE", the help line from the record; the record's default is only shown, not set.
+  /// "--name VALUE", with the help line of the record; the record's default is only shown, not set.
   ArgumentReader& option(const OptionSpec& spec, const std::string& value_name);
-  /// The same with a help line of its own.
+  /// Same with a help line of its own.
   ArgumentReader& option(const std::string& name, const std::string& value_name,
                          const std::string& help);
   /// "--name FILE", a file that the command reads.
   ArgumentReader& input(const std::string& name, const std::string& value_name,
                         const std::string& help);
-  /// "--name FILE", a file that the command writes. read() refuses one that is also an input, a
-  /// positional argument or another output: what a command reads is not lost to what it writes.
+  /// "--name FILE", a file that the command writes. read() refuses a file that is also an input, a
+  /// positional argument or another output, so that no command overwrites its own input.
   ArgumentReader& output(const std::string& name, const std::string& value_name,
                          const std::string& help);
   /// "--name" without a value.
@@ -80,12 +80,12 @@ class ArgumentReader {
                              bool required = true);
 
   /// Prints the command's help and returns nullopt if --help is among the arguments. Throws
-  /// UserError on an unknown option (naming the nearest), a missing value or positional argument,
-  /// an option given twice or empty, too many arguments, or an output that is another argument's
-  /// file.
+  /// UserError for an unknown option (with the nearest name), a missing value or positional
+  /// argument, an option given twice or empty, too many arguments, or an output that is another
+  /// argument's file.
   [[nodiscard]] std::optional<Arguments> read(const std::vector<std::string>& args) const;
 
-  /// The names of all arguments and options but these, for commands that have modes.
+  /// The names of all given arguments and options except these, for commands that have modes.
   [[nodiscard]] std::vector<std::string> names_besides(const std::vector<std::string>& left) const;
 
  private:
@@ -100,14 +100,14 @@ class ArgumentReader {
   const Command& command_;
   boost::program_options::options_description options_;
   std::vector<Positional> positionals_;
-  std::vector<std::string> inputs_;   ///< names of options that name files to read
-  std::vector<std::string> outputs_;  ///< and files to write
+  std::vector<std::string> inputs_;   ///< names of options with files to read
+  std::vector<std::string> outputs_;  ///< names of options with files to write
 };
 
 /// Prints "warning: …" on standard error, unless the text is empty.
 void print_warning(const std::string& text);
 
-/// Where the value of an option came from, for messages: "--channels".
+/// Location of an option's value, for messages: "--channels".
 [[nodiscard]] SourceLocation argument_location(const std::string& name);
 
 }  // namespace cclgym

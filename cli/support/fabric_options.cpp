@@ -9,7 +9,7 @@ namespace cclgym {
 
 namespace {
 
-// The record of an option of fabrics, under its name on the command line.
+// The record of a fabric option, under its name on the command line.
 OptionSpec record(std::string_view key, std::string name) {
   const std::vector<OptionSpec>& all = fabric_spec_options();
   OptionSpec spec = *std::find_if(all.begin(), all.end(),

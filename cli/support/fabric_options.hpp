@@ -1,4 +1,4 @@
-// The options by which a command is told a fabric.
+// Command-line options that describe a fabric.
 #pragma once
 
 #include <memory>
@@ -12,11 +12,11 @@ namespace cclgym {
 /// Declares --nodes, --gpus and the other options of fabrics that have a size or a binding.
 void add_fabric_options(ArgumentReader& reader);
 
-/// The fabric of that name or .yaml file, with what those options say. Throws UserError.
+/// The fabric with that name or from that .yaml file, with the given options. Throws UserError.
 [[nodiscard]] std::shared_ptr<const Fabric> fabric_of(const std::string& name,
                                                       const Arguments& arguments);
-/// What experiments and dispatch tables call it: its name with the options that are given, or the
-/// name in the file.
+/// Label in experiments and dispatch tables: the fabric's name with the given options, or the name
+/// in the file.
 [[nodiscard]] std::string fabric_label_of(const std::string& name, const Arguments& arguments,
                                           const Fabric& fabric);
 

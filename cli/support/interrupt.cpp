@@ -12,10 +12,10 @@ namespace cclgym {
 
 namespace {
 
-constexpr int kInterrupted = 130;  // 128 + SIGINT, as shells say it
+constexpr int kInterrupted = 130;  // 128 + SIGINT, as in shells
 
-// A signal handler reaches nothing but globals. The message is made beforehand, in two places in
-// turn: a handler may not allocate, and must not see one that is half made.
+// A signal handler can only use globals. It must not allocate, so the message is made beforehand,
+// alternating between two places so that the handler never sees an incomplete one.
 std::array<std::string, 2> g_messages;
 std::atomic<const std::string*> g_message{nullptr};
 std::atomic<pid_t> g_process{0};
@@ -25,7 +25,7 @@ extern "C" void on_interrupt(int /*signal*/) {
   // Worker processes get the signal, too; they end with their parent.
   if (::getpid() != g_process.load()) return;
   const std::string& message = *g_message.load();
-  // Nobody is left to be told that the message cannot be written.
+  // If the message cannot be written, there is nowhere to report that.
   if (::write(STDERR_FILENO, message.data(), message.size()) < 0) ::_exit(kInterrupted);
   ::_exit(kInterrupted);
 }

@@ -20,21 +20,23 @@ OptionSpec count_option(std::string name, std::string description, double least)
 
 const OptionSpec& ranks_option() {
   static const OptionSpec spec =
-      count_option("ranks", "ranks of a run of nccl-tests whose output does not say", 2);
+      count_option("ranks", "number of ranks, for output of nccl-tests that does not state it", 2);
   return spec;
 }
 const OptionSpec& nodes_option() {
-  static const OptionSpec spec = count_option("nodes", "servers of a run that does not say", 1);
+  static const OptionSpec spec =
+      count_option("nodes", "number of nodes, for output that does not state it", 1);
   return spec;
 }
 const OptionSpec& max_ranks_option() {
-  static const OptionSpec spec = count_option("max-ranks", "only rows on at most so many ranks", 2);
+  static const OptionSpec spec =
+      count_option("max-ranks", "only rows with at most this number of ranks", 2);
   return spec;
 }
 const OptionSpec& max_alltoall_ranks_option() {
   static const OptionSpec spec =
       count_option("max-alltoall-ranks",
-                   "AllToAll on more ranks is not simulated: 512 take a minute a size "
+                   "max ranks of a simulated AllToAll: 512 take a minute per size "
                    "[default: 256]",
                    2);
   return spec;
@@ -55,7 +57,7 @@ std::vector<std::string> comma_list(const std::string& text, const std::string& 
     parts.push_back(text.substr(begin, end - begin));
     if (parts.back().empty()) {
       throw UserError(argument_location(option),
-                      fmt::format("found {}; expected names with commas between", quoted(text)));
+                      fmt::format("found {}; expected names separated by commas", quoted(text)));
     }
     begin = end + 1;
   }
@@ -88,14 +90,15 @@ void check_output_folder(const Arguments& arguments) {
 void add_measured_options(ArgumentReader& reader) {
   reader.input("measured", "FILE", "CSV of measured times, or the output of nccl-tests")
       .option("system", "NAMES",
-              "only rows of these systems; of a file that does not say: its name")
+              "only rows of these systems; for a file without system names: its name")
       .input("fabric", "FABRIC",
-             "what all rows were measured on, a shipped fabric or a .yaml file "
-             "[default: what the name of the system stands for]")
+             "fabric of all rows: a shipped fabric or a .yaml file "
+             "[default: the fabric of the row's system]")
       .option("config", "NAMES", "only rows with these names in the column config")
-      .option("collective", "NAMES",
-              "only rows of these collectives; of nccl-tests that do not say: theirs")
-      .option("nccl", "VERSION", "release of NCCL where rows do not say")
+      .option(
+          "collective", "NAMES",
+          "only rows of these collectives; for output of nccl-tests without a collective: its name")
+      .option("nccl", "VERSION", "release of NCCL for rows that do not state it")
       .option(ranks_option(), "N")
       .option(nodes_option(), "N")
       .option(max_ranks_option(), "N")
@@ -144,7 +147,7 @@ MeasuredRows measured_rows(const Command& command, const Arguments& arguments) {
                                  [](const Measurement& row) { return !row.system.empty(); });
   if (!named && !filter.fabric) {
     throw UserError({measured.path, 0, 0},
-                    "does not say which system was measured; name it with --system, or its fabric "
+                    "does not name the measured system; give it with --system, or its fabric "
                     "with --fabric");
   }
   return measured;

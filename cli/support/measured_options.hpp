@@ -1,4 +1,4 @@
-// The options by which a command is told which measured rows it is about.
+// Command-line options that select measured rows.
 #pragma once
 
 #include <string>
@@ -18,16 +18,16 @@ struct MeasuredRows {
   std::vector<Measurement> rows;
   CellFilter filter;
 };
-/// Reads the file. Throws UserError if it is wrong, or --measured is missing.
+/// Reads the file. Throws UserError if it is invalid, or if --measured is missing.
 [[nodiscard]] MeasuredRows measured_rows(const Command& command, const Arguments& arguments);
 
-/// For before long work: throws UserError at --out if the file cannot be written there, because its
-/// folder is not there or it is a folder itself.
+/// Checks the output before long work: throws UserError at --out if the file cannot be written
+/// because its folder does not exist or it is a folder itself.
 void check_output_file(const Arguments& arguments);
-/// The same for a folder, which may be made.
+/// Same for a folder, which need not exist.
 void check_output_folder(const Arguments& arguments);
 
-/// "a,b,c" as its parts. Throws UserError at `option` if one is empty.
+/// The parts of "a,b,c". Throws UserError at `option` if one is empty.
 [[nodiscard]] std::vector<std::string> comma_list(const std::string& text,
                                                   const std::string& option);
 

@@ -15,8 +15,8 @@ const OptionSpec kSizes{.name = "sizes",
                         .kind = OptionKind::Bytes,
                         .shape = OptionShape::OneOrList,
                         .description =
-                            "of the calls, as nccl-tests count: sizes and ranges, "
-                            "commas between",
+                            "collective sizes, as counted by nccl-tests: values and ranges, "
+                            "separated by commas",
                         .min = 4,
                         .max = 1024.0 * 1024 * 1024,
                         .default_text = "64B..4MiB x4"};
@@ -24,8 +24,8 @@ const OptionSpec kSegments{.name = "segments",
                            .kind = OptionKind::Bytes,
                            .shape = OptionShape::OneOrList,
                            .description =
-                               "into which the algorithms that can do so cut messages, "
-                               "on top of none",
+                               "segment sizes of the algorithms that take them, "
+                               "in addition to no segments",
                            .max = 1024.0 * 1024 * 1024,
                            .default_text = "32KiB,128KiB,512KiB"};
 
@@ -47,7 +47,7 @@ std::vector<std::string> names_of(const Arguments& arguments, const std::string&
   return comma_list(arguments.text(option), option);
 }
 
-// No field of a CSV file is quoted.
+// Fields of the CSV file are not quoted.
 std::string label_of(const Arguments& arguments, const std::string& option,
                      const std::string& otherwise) {
   if (!arguments.has(option)) return otherwise;
@@ -64,8 +64,9 @@ std::string label_of(const Arguments& arguments, const std::string& option,
 void add_launch_options(ArgumentReader& reader) {
   reader
       .option("launch", "COMMAND",
-              "what starts a program on the ranks, e.g. \"mpirun -n 4\" [default: mpirun, if any]")
-      .option("system", "NAME", "what the rows call the machine [default: the backend's name]");
+              "launcher that starts a program on the ranks, e.g. \"mpirun -n 4\" [default: mpirun, "
+              "if any]")
+      .option("system", "NAME", "name of the machine in the rows [default: the backend's name]");
 }
 
 std::string system_option(const Arguments& arguments, const std::string& otherwise) {
@@ -74,11 +75,11 @@ std::string system_option(const Arguments& arguments, const std::string& otherwi
 
 void add_mpi_options(ArgumentReader& reader) {
   add_launch_options(reader);
-  reader.option("label", "TEXT", "what distinguishes the run, in the column config")
-      .option("collective", "NAMES", "only these, e.g. allreduce,broadcast")
+  reader.option("label", "TEXT", "text for the column config, to distinguish the run")
+      .option("collective", "NAMES", "only these collectives, e.g. allreduce,broadcast")
       .option(kSizes, "SIZES")
       .option(kSegments, "SIZES")
-      .option("algorithm", "NAMES", "only these of the library, or openmpi-default");
+      .option("algorithm", "NAMES", "only these algorithms of the library, or openmpi-default");
 }
 
 MpiSweep mpi_sweep(const Arguments& arguments) {
@@ -116,7 +117,7 @@ MpiSweep mpi_sweep(const Arguments& arguments) {
 std::vector<std::string> mpi_launch(const Arguments& arguments) {
   if (!arguments.has("launch")) return {"mpirun"};
   auto words = boost::program_options::split_unix(arguments.text("launch"));
-  if (words.empty()) throw UserError(argument_location("launch"), "found nothing");
+  if (words.empty()) throw UserError(argument_location("launch"), "is empty; expected a command");
   return words;
 }
 

@@ -1,4 +1,4 @@
-// The options by which a command is told which collectives of MPI are meant, and where they run.
+// Command-line options that select collectives of MPI and their launcher.
 #pragma once
 
 #include <string>
@@ -11,14 +11,14 @@ namespace cclgym {
 
 /// Declares --launch and --system.
 void add_launch_options(ArgumentReader& reader);
-/// What --system says. Throws UserError on a name that no field of a CSV file can be.
+/// Value of --system. Throws UserError for a name that cannot be a field of a CSV file.
 [[nodiscard]] std::string system_option(const Arguments& arguments, const std::string& otherwise);
 
 /// Declares --launch, --system, --label, --collective, --sizes, --segments and --algorithm.
 void add_mpi_options(ArgumentReader& reader);
-/// What they ask for. Throws UserError on an unknown name or a wrong size.
+/// Values of these options. Throws UserError for an unknown name or an invalid size.
 [[nodiscard]] MpiSweep mpi_sweep(const Arguments& arguments);
-/// The words of --launch, as a shell splits them.
+/// The words of --launch, split as in a shell.
 [[nodiscard]] std::vector<std::string> mpi_launch(const Arguments& arguments);
 
 }  // namespace cclgym

@@ -1,6 +1,5 @@
-// Text for standard output and standard error. Unlike fmt::print nothing here throws where it
-// cannot be written: a command finishes its work and its files, and main() says that output was
-// lost.
+// Text for standard output and standard error. Unlike fmt::print, these functions never throw: a
+// command finishes its work and its files, and main() reports that output was lost.
 #pragma once
 
 #include <fmt/core.h>

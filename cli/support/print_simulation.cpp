@@ -12,7 +12,7 @@ namespace cclgym {
 
 namespace {
 
-// Where the time on the critical path goes: launch, latency, bytes on the move, local work.
+// Prints the parts of the critical path: launch, latency, transfer of bytes, local work.
 void print_critical_path(const SimulationRecord& record) {
   const TransferGraph& graph = *record.graph;
   double launch_s = 0;
@@ -144,9 +144,9 @@ void print_simulation(const SimulationRecord& record, const Simulator& simulator
   print_out("ranks done        from {} to {}\n", format_time(*first), format_time(*last));
   print_out("steps, flows      {}, {}\n", result.steps, result.flows);
   if (result.simulated_tiles < result.tiles) {
-    print_out("tiles             {}; {} simulated, the rest carried on {} {}\n", result.tiles,
+    print_out("tiles             {}; {} simulated, the rest extrapolated {} {}\n", result.tiles,
               result.simulated_tiles,
-              result.periodic ? "exactly but for" : "from them, off by an estimated",
+              result.periodic ? "exactly, to within" : "with an estimated error of",
               format_time(result.tile_error_s));
   } else if (result.tiles > 1) {
     print_out("tiles             {}\n", result.tiles);

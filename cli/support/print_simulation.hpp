@@ -1,4 +1,4 @@
-// What cclgym simulate says of a call.
+// Output of cclgym simulate.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace cclgym {
 
-/// Time, bandwidths, critical path and busiest links, for people. `tuner`: what chose the
-/// configuration; empty: the user.
+/// Prints time, bandwidths, critical path and busiest links as text. `tuner`: the tuner that chose
+/// the configuration; empty: the user did.
 void print_simulation(const SimulationRecord& record, const Simulator& simulator,
                       const std::string& tuner);
-/// The same and more as one JSON object.
+/// Prints the same and more as one JSON object.
 void print_simulation_json(const SimulationRecord& record, const Simulator& simulator,
                            const std::string& tuner);
 

@@ -45,7 +45,7 @@ void run_cells(const Experiment& experiment, const RunOptions& options, bool qui
           [&](std::size_t found, bool dropped_row) {
             interrupt.update(found);
             if (dropped_row) {
-              print_error("resuming: the last row of {} was cut off in the middle and is dropped\n",
+              print_error("resuming: the incomplete last row of {} is dropped\n",
                           results_path(options.folder));
             }
             if (found > 0) {

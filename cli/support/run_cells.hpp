@@ -1,4 +1,4 @@
-// Simulating the cells of an experiment from a command: progress, what is left out, Ctrl-C.
+// Simulates the cells of an experiment for a command: progress, skipped combinations, Ctrl-C.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +10,10 @@ namespace cclgym {
 
 /// The record of --jobs.
 [[nodiscard]] const OptionSpec& jobs_option();
-/// What --jobs says: by default one a core.
+/// Value of --jobs; default: one per core.
 [[nodiscard]] std::size_t jobs_of(const Arguments& arguments);
 
-/// Simulates the cells, with what happens on the way on standard error; nothing there if `quiet`.
+/// Simulates the cells with progress on standard error; prints nothing there if `quiet`.
 void run_cells(const Experiment& experiment, const RunOptions& options, bool quiet);
 
 }  // namespace cclgym

@@ -14,31 +14,32 @@ namespace {
 
 const OptionSpec kSeed{.name = "seed",
                        .kind = OptionKind::Integer,
-                       .description = "of the order",
+                       .description = "seed of the order",
                        .min = 0,
                        .max = 1e15,
                        .default_text = "1"};
 const OptionSpec kWarmup{.name = "warmup",
                          .kind = OptionKind::Integer,
-                         .description = "calls of each cell that are not measured",
+                         .description = "calls per cell before the measured ones",
                          .min = 1,
                          .max = 1e6,
                          .default_text = "20"};
 const OptionSpec kRepeats{.name = "repeats",
                           .kind = OptionKind::Integer,
-                          .description = "calls of each cell that are",
+                          .description = "measured calls per cell",
                           .min = 1,
                           .max = 1e6,
                           .default_text = "50"};
-const OptionSpec kMostTime{.name = "time-per-cell",
-                           .kind = OptionKind::Time,
-                           .description = "stop repeating a cell after it, with 5 repeats at least",
-                           .max = 1e6,
-                           .default_text = "2s"};
+const OptionSpec kMostTime{
+    .name = "time-per-cell",
+    .kind = OptionKind::Time,
+    .description = "time after which a cell is not repeated further, but at least 5 repeats",
+    .max = 1e6,
+    .default_text = "2s"};
 const OptionSpec kTimeout{
     .name = "timeout",
     .kind = OptionKind::Time,
-    .description = "after which a cell is hung, or a worker does not start: it is killed",
+    .description = "time after which a hanging cell or a worker that does not start is killed",
     .max = 1e6,
     .exclusive_min = true,
     .default_text = "60s"};
@@ -72,7 +73,7 @@ void add_sweep_options(ArgumentReader& reader) {
       .option(kMostTime, "T")
       .option(kTimeout, "T")
       .option(kSeed, "N")
-      .flag("fresh", "throw away the rows that are there")
+      .flag("fresh", "delete existing rows")
       .flag("quiet", "no progress on standard error");
 }
 
@@ -96,11 +97,10 @@ SweepResult run_sweep(const MeasurementBackend& backend, const Arguments& argume
   });
   if (progress) progress->leave_line();
   if (result.dropped_row) {
-    print_error("note: the last row of {} was cut off in the middle: measured again\n", path);
+    print_error("note: the incomplete last row of {} was measured again\n", path);
   }
   if (!result.environment_note.empty()) {
-    print_error("note: rows that were there were measured elsewhere: {}\n",
-                result.environment_note);
+    print_error("note: existing rows were measured elsewhere: {}\n", result.environment_note);
   }
   return result;
 }

@@ -1,4 +1,4 @@
-// How a sweep is measured, and what people see of it.
+// Command-line options of a sweep, and its output.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace cclgym {
 
 /// Declares --warmup, --repeats, --time-per-cell, --timeout, --seed, --fresh and --quiet.
 void add_sweep_options(ArgumentReader& reader);
-/// Measures what `path` does not have yet, as the options say, with progress on standard error.
+/// Measures the cells that `path` does not have yet, with progress on standard error.
 SweepResult run_sweep(const MeasurementBackend& backend, const Arguments& arguments,
                       const std::string& path);
 

@@ -1,4 +1,4 @@
-// What an algorithm is asked to build a program for.
+// Request for the program of an algorithm.
 #pragma once
 
 #include <vector>
@@ -8,20 +8,20 @@
 
 namespace cclgym {
 
-/// What an algorithm is asked to build.
+/// Request for the program of an algorithm.
 struct AlgorithmRequest {
   CollectiveKind collective = CollectiveKind::AllReduce;
   int ranks = 1;
   int channels = 1;  ///< >= 1
   int root = 0;      ///< for rooted collectives
   /// Order of the ranks on each logical ring; channel k uses rings[k % rings.size()]. Empty: 0, 1,
-  /// …
+  /// ….
   std::vector<std::vector<int>> rings;
-  /// Consecutive ranks of one server, for the algorithms that know of servers; 0: all ranks are on
-  /// one (tree: each is on its own). Must divide `ranks`.
+  /// Number of consecutive ranks on one node, for algorithms that distinguish nodes; must divide
+  /// `ranks`. 0: all ranks are on one node (tree: each rank is on its own node).
   int ranks_per_server = 0;
-  /// Without fusion and shared blocks by default: the simulation of whole messages takes a step for
-  /// done when its send is, so that what waits for the receive alone would come late.
+  /// No fusion and no shared blocks by default: the simulation of whole messages counts a step as
+  /// done when its send is done, so a step that only waits for the receive would start late.
   CompileOptions compile{.fuse = false, .share_blocks = false};
 };
 

@@ -1,4 +1,4 @@
-// The shipped programs, one file an algorithm. Each traces the request's collective; the request
+// The shipped programs, one file per algorithm. Each traces the requested collective; the request
 // has been checked (collective supported, ranks fit, channels >= 1, rings valid).
 #pragma once
 
@@ -18,12 +18,12 @@ namespace cclgym::algorithms {
 [[nodiscard]] Program all_pairs(const AlgorithmRequest& request);
 [[nodiscard]] Program naive(const AlgorithmRequest& request);
 
-// In these `ranks_per_server` is at least 1 and divides the ranks.
+// For these, `ranks_per_server` is at least 1 and divides the number of ranks.
 [[nodiscard]] Program hierarchical(const AlgorithmRequest& request);
 [[nodiscard]] Program hierarchical_composed(const AlgorithmRequest& request);
 [[nodiscard]] Program two_step(const AlgorithmRequest& request);
 [[nodiscard]] Program two_step_composed(const AlgorithmRequest& request);
-/// Two-Step's copy kernel, by hand: thread blocks for each channel, if there are copies enough.
+/// Thread blocks per channel in Two-Step's hand-written copy kernel, if there are enough copies.
 [[nodiscard]] int copy_lanes(const AlgorithmRequest& request);
 [[nodiscard]] Program all_to_next(const AlgorithmRequest& request);
 
@@ -37,7 +37,7 @@ namespace cclgym::algorithms {
 [[nodiscard]] Program pat(const AlgorithmRequest& request);
 [[nodiscard]] Program chain(const AlgorithmRequest& request);
 
-// What OpenMPI has and NCCL has not.
+// Algorithms of OpenMPI that NCCL does not have.
 [[nodiscard]] Program linear(const AlgorithmRequest& request);
 [[nodiscard]] Program pipeline(const AlgorithmRequest& request);
 [[nodiscard]] Program four_chains(const AlgorithmRequest& request);
@@ -54,19 +54,19 @@ namespace cclgym::algorithms {
 
 /// OpenMPI's trees (rooted_trees.cpp).
 enum class RootedTree : std::uint8_t { Pipeline, FourChains, Binary, Binomial, Knomial };
-/// The parent of every rank in one, -1 of the root.
+/// Parent of every rank in the tree; -1 for the root.
 [[nodiscard]] std::vector<int> parents_in(RootedTree tree, int ranks, int root);
 
-/// A rank's neighbours in a binary tree; -1: none.
+/// A rank's neighbours in a binary tree; -1 for none.
 struct TreeNeighbours {
   int parent = -1;
   int children[2] = {-1, -1};
   friend bool operator==(const TreeNeighbours&, const TreeNeighbours&) = default;
 };
 
-/// The two trees of NCCL's double binary tree (src/graph/trees.cc): tree 0 has its leaves at odd
-/// ranks; tree 1 is its mirror image if `ranks` is even, shifted by one rank if it is odd, so that
-/// its leaves are (but for one rank) the inner nodes of tree 0.
+/// The two trees of NCCL's double binary tree (src/graph/trees.cc). Tree 0 has its leaves at the
+/// odd ranks. Tree 1 is its mirror image if `ranks` is even, and tree 0 shifted by one rank if it
+/// is odd, so that its leaves are the inner vertices of tree 0, except for one rank.
 [[nodiscard]] TreeNeighbours double_tree(int tree, int ranks, int rank);
 
 }  // namespace cclgym::algorithms

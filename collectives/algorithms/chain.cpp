@@ -1,8 +1,8 @@
-// Chain AllReduce: a chunk is added up along a chain of all ranks, and copied back along it. Needs
-// no links but those between neighbours: two chains over different neighbours share what GPUs have
-// that are connected in pairs only. Latency grows with the ranks.
+// Chain AllReduce: a chunk is summed along a chain of all ranks and copied back along it. It uses
+// only links between neighbours: GPUs that are connected in pairs share the work with two chains
+// over different neighbours. Latency grows with the number of ranks.
 //
-// In place, one chunk a channel; channel k takes the ranks in the order of its ring.
+// In place, one chunk per channel; channel k visits the ranks in the order of its ring.
 #include "collectives/algorithms/algorithms.hpp"
 
 namespace cclgym::algorithms {

@@ -1,9 +1,9 @@
-// Linear: everything goes straight to rank 0, and from there straight to where it must be.
+// Linear: everything goes directly to rank 0, and from there directly to its destination. This is
 // OpenMPI's basic_linear AllReduce (4.1, ompi/mca/coll/base/coll_base_allreduce.c). Its linear
-// AllGather and ReduceScatter go through rank 0, too, but by the Gather, Broadcast, Reduce and
-// Scatter that it chooses for the size, of which these are the direct ones.
+// AllGather and ReduceScatter also go through rank 0, but use the Gather, Broadcast, Reduce and
+// Scatter that OpenMPI selects for the size; these are the direct ones.
 //
-// In place, one chunk a slice; `channels` instances (parallelize). Rank 0 adds up in descending
+// In place, one chunk per slice; `channels` instances (parallelize). Rank 0 adds in descending
 // order of ranks, as OpenMPI does.
 #include "collectives/algorithms/algorithms.hpp"
 

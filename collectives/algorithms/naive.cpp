@@ -1,23 +1,19 @@
-// Naive: each chunk goes straight from where it is to where it must be, in one step; the baseline
-// that needs no idea.
+// Naive: each chunk goes directly from its source to its destination, in one step. The baseline.
 //
-// Broadcast, Reduce and AllToNext cut the buffer into one chunk a channel, the others each slice of
-// it. Broadcast and Reduce are in place (they need no buffer but the one); AllToAll, Gather,
-// Scatter and AllToNext, whose receive buffer is not the send buffer, are out of place.
+// Broadcast, Reduce and AllToNext cut the buffer into one chunk per channel; the others cut each
+// slice that way. Broadcast and Reduce are in place, since they need only one buffer; the others
+// are out of place, since their receive buffer differs from the send buffer.
 //
-// AllToAll and AllToNext are what NCCL's users write with grouped ncclSend and ncclRecv. A rank has
-// a thread block for each peer, direction and channel, and all transfers of a group run at once.
-// NCCL pairs the send to rank + i with the receive from rank - i, in this order of i, and divides
-// the warps of one block between up to eight such pairs (NCCL_MAX_WORK_ELEMENTS_P2P), none of which
-// waits for another; here each end has a block of its own.
+// AllToAll and AllToNext are NCCL's grouped ncclSend and ncclRecv, with one thread block per peer
+// and direction (docs/collectives.md, "The shipped algorithms").
 #include "collectives/algorithms/algorithms.hpp"
 
 namespace cclgym::algorithms {
 
 namespace {
 
-/// Slice `to` of rank `from`'s input becomes slice `from` of rank `to`'s output, where the input or
-/// output has slices at all.
+/// Copies slice `to` of rank `from`'s input to slice `from` of rank `to`'s output, where the input
+/// or output has slices.
 void move_slice(ProgramBuilder& p, const AlgorithmRequest& request, int from, int to) {
   const bool input_sliced = request.collective != CollectiveKind::Gather;
   const bool output_sliced = request.collective != CollectiveKind::Scatter;
@@ -30,7 +26,7 @@ void move_slice(ProgramBuilder& p, const AlgorithmRequest& request, int from, in
 }
 
 void all_to_all(ProgramBuilder& p, const AlgorithmRequest& request) {
-  // Step by step round the ranks: not all at once to rank 0, then all to rank 1.
+  // In rotated order, so that not all ranks send to rank 0 first and then all to rank 1.
   for (int step = 0; step < request.ranks; ++step) {
     for (int rank = 0; rank < request.ranks; ++rank) {
       move_slice(p, request, rank, (rank + step) % request.ranks);

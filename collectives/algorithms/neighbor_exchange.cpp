@@ -1,11 +1,10 @@
 // Neighbor-exchange AllGather (Chen, Zhang, Wang and Yuan, HPC Asia 2005; OpenMPI 4.1,
-// ompi/mca/coll/base/coll_base_allgather.c: neighborexchange). An even number of ranks, n / 2
-// steps.
+// ompi/mca/coll/base/coll_base_allgather.c: neighborexchange). Even number of ranks, n / 2 steps.
 //
-// A rank exchanges its slice with one neighbour on the ring, and then, in turn with the other and
-// this one, the two slices that it received last.
+// A rank exchanges its slice with one neighbour on the ring. Then, alternating between both
+// neighbours, it exchanges the two slices that it received last.
 //
-// In place, one chunk a slice; `channels` instances (parallelize).
+// In place, one chunk per slice; `channels` instances (parallelize).
 #include <vector>
 
 #include "collectives/algorithms/algorithms.hpp"
@@ -19,7 +18,7 @@ Program neighbor_exchange(const AlgorithmRequest& request) {
   const auto neighbour = [&](int rank, int step) {
     return rank % 2 == step % 2 ? (rank + 1) % n : (rank + n - 1) % n;
   };
-  std::vector<int> latest;  // the first of the two slices that a rank has to hand on
+  std::vector<int> latest;  // first of the two slices that a rank sends next
   for (int rank = 0; rank < n; ++rank) {
     (void)p.chunk(rank, Buffer::Output, rank).copy(neighbour(rank, 0), Buffer::Output, rank);
     latest.push_back(rank - rank % 2);

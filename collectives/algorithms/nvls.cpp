@@ -1,15 +1,13 @@
-// NVLS: the switches between the GPUs add up and hand out (NCCL 2.17, src/transport/nvls.cc; NVLink
-// SHARP of the third generation of NVSwitches). Rank r looks after slice r. In AllReduce it reads
-// the sum of everybody's slice r from the switches (multimem.ld_reduce) and stores it to everybody
-// (multimem.st): a GPU sends its data once, plus a slice, and receives as much, where it sends and
-// receives nearly twice its data on a ring. ReduceScatter is the first half, AllGather the second.
+// NVLS: the switches between the GPUs add and copy (NCCL 2.17, src/transport/nvls.cc; NVLink SHARP
+// of third-generation NVSwitches). In AllReduce, rank r reads the sum of slice r over all ranks
+// from the switches (multimem.ld_reduce) and stores it to all ranks (multimem.st). ReduceScatter is
+// the first half, AllGather the second.
 //
-// In place. One chunk a rank and channel, size / (ranks * channels) bytes. The second half has
-// channels of its own, for NCCL has warps of their own for the two, so that neither waits for the
-// other's chunks.
+// In place. One chunk per rank and channel, size / (ranks * channels) bytes. The second half has
+// its own channels, because NCCL has separate warps for the two halves.
 //
-// nvls-tree: NVLS in each server, then rank i of each server adds up and hands out its slice along
-// a double binary tree over the ranks i of all servers, then NVLS again (NCCL 2.18, NVLSTree).
+// nvls-tree: NVLS in each node, then rank i of each node reduces and broadcasts its slice along a
+// double binary tree over the ranks i of all nodes, then NVLS again (NCCL 2.18, NVLSTree).
 #include <array>
 #include <vector>
 
@@ -19,7 +17,7 @@ namespace cclgym::algorithms {
 
 namespace {
 
-/// The ranks of `first`, `first` + 1, … `first` + `count` - 1 without `self`.
+/// Ranks `first` to `first` + `count` - 1 without `self`.
 std::vector<int> others(int first, int count, int self) {
   std::vector<int> ranks;
   for (int rank = first; rank < first + count; ++rank) {

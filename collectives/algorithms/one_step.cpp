@@ -1,8 +1,8 @@
-// One-step AllReduce: every rank sends all it has to every other, and each adds up everything. A
-// single communication step, for n - 1 times the bytes: for the smallest sizes.
+// One-step AllReduce: every rank sends all its data to every other rank, and each rank adds up
+// everything. A single communication step at n - 1 times the bytes, for the smallest sizes.
 //
-// In place, one chunk; `channels` instances (parallelize). What arrives waits in scratch, since the
-// rank's own data is on its way to the others.
+// In place, one chunk; `channels` instances (parallelize). Arriving data waits in scratch, since
+// the rank's own data is still being sent.
 #include "collectives/algorithms/algorithms.hpp"
 
 namespace cclgym::algorithms {

@@ -8,9 +8,10 @@
 
 namespace cclgym::algorithms {
 
-// What outline_of would make of the compiled program of a request, which is checked as for the
-// tracing functions (algorithms.hpp); nullopt where that is not written down: rings of fewer than
-// three ranks or servers, and blocks that neither fuse nor join what they pass on.
+// Outlines equal to those that outline_of makes of the compiled program. The request has been
+// checked as for the tracing functions (algorithms.hpp). nullopt for the cases not covered: rings
+// of fewer than three ranks or nodes, and blocks that neither fuse nor join the chunks they pass
+// on.
 [[nodiscard]] std::optional<ProgramOutline> ring_outline(const AlgorithmRequest& request);
 [[nodiscard]] std::optional<ProgramOutline> hierarchical_outline(const AlgorithmRequest& request);
 

@@ -1,10 +1,10 @@
 // Pairwise AllToAll (OpenMPI 4.1, ompi/mca/coll/base/coll_base_alltoall.c: pairwise): in step k a
-// rank sends to the k-th rank after it and receives from the k-th before it, and goes on when both
-// are done. Any ranks >= 2, n - 1 steps.
+// rank sends to the k-th rank after it, receives from the k-th rank before it, and continues when
+// both are done. Any ranks >= 2, n - 1 steps.
 //
-// Out of place, one chunk a slice; `channels` instances (parallelize). What keeps the steps of a
-// rank apart are kernels: a rank's next one begins when its last is done, whatever the others do.
-// Beyond kMostKernels ranks some steps share one.
+// Out of place, one chunk per slice; `channels` instances (parallelize). Kernels separate the steps
+// of a rank: its next step begins when the last one is done, independently of the other ranks.
+// Beyond kMostKernels ranks some steps share a kernel.
 #include "collectives/algorithms/algorithms.hpp"
 
 namespace cclgym::algorithms {

@@ -1,20 +1,21 @@
-// Ring: every chunk travels once round the ring of each channel.
+// Ring: every chunk travels once around the ring of each channel.
 //
-// In place, as NCCL's users run it and because the reducing collectives then need no local copy.
-// The data is cut into one chunk a rank and channel; channel k has the chunks k, k + channels, …
-// and the ring rings[k % rings]. Steps, each of size / (ranks * channels) bytes a channel:
-// AllReduce 2 (n - 1), AllGather and ReduceScatter n - 1. Broadcast sends `ranks` chunks a channel
-// one behind the other: 2 n - 2 steps.
+// In place, as NCCL's users run it; the reducing collectives then need no local copy. The data is
+// cut into one chunk per rank and channel; channel k has the chunks k, k + channels, … and the ring
+// rings[k % rings]. Steps, each of size / (ranks * channels) bytes per channel: AllReduce 2 (n -
+// 1), AllGather and ReduceScatter n - 1. Broadcast sends `ranks` chunks per channel one after the
+// other: 2 n - 2 steps.
 #include <numeric>
 #include <utility>
 
 #include "collectives/algorithms/algorithms.hpp"
+#include "core/index.hpp"
 
 namespace cclgym::algorithms {
 
 namespace {
 
-/// The rank at a place of the ring, counted on beyond its end.
+/// Rank at a position of the ring; positions wrap around.
 class Ring {
  public:
   Ring(const AlgorithmRequest& request, int channel) : order_(at(request.ranks)) {
@@ -29,7 +30,6 @@ class Ring {
   }
 
  private:
-  static std::size_t at(int index) { return static_cast<std::size_t>(index); }
   std::vector<int> order_;
 };
 

@@ -1,17 +1,14 @@
-// The ring's program (ring.cpp) as the compiler makes it: one block a rank and channel.
+// Outline of the compiled ring program (ring.cpp): one block per rank and channel.
 #include <numeric>
 #include <vector>
 
 #include "collectives/algorithms/outlines.hpp"
 #include "collectives/algorithms/ring_steps.hpp"
+#include "core/index.hpp"
 
 namespace cclgym::algorithms {
 
-namespace {
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
-
-}  // namespace
+namespace {}  // namespace
 
 std::optional<ProgramOutline> ring_outline(const AlgorithmRequest& request) {
   const int n = request.ranks;

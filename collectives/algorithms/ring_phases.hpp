@@ -1,4 +1,4 @@
-// The two phases of ring algorithms on some of the ranks, in place. Internal to the algorithms.
+// The two phases of ring algorithms on a subset of the ranks, in place. Internal to the algorithms.
 #pragma once
 
 #include "collectives/program.hpp"
@@ -13,7 +13,7 @@ struct EvenRing {
   int operator[](int place) const { return first + place % count * stride; }
 };
 
-/// Run r of `count` chunks goes round the ring, added up, to ring[r], on channel + r % spread.
+/// Sums run r of `count` chunks around the ring to ring[r], on channel + r % spread.
 inline void ring_reduce_scatter(ProgramBuilder& p, const EvenRing& ring, int offset, int count,
                                 int channel, int spread = 1) {
   for (int r = 0; r < ring.count; ++r) {
@@ -25,7 +25,7 @@ inline void ring_reduce_scatter(ProgramBuilder& p, const EvenRing& ring, int off
   }
 }
 
-/// Run r of `count` chunks goes from ring[r] round the ring, on channel + r % spread.
+/// Copies run r of `count` chunks from ring[r] around the ring, on channel + r % spread.
 inline void ring_all_gather(ProgramBuilder& p, const EvenRing& ring, int offset, int count,
                             int channel, int spread = 1) {
   for (int r = 0; r < ring.count; ++r) {

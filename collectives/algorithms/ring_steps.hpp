@@ -1,4 +1,5 @@
-// The steps of one thread block on a ring, as the compiler makes them. Internal to the algorithms.
+// The steps of one thread block on a ring, as the compiler generates them. Internal to the
+// algorithms.
 #pragma once
 
 #include <array>
@@ -9,7 +10,7 @@
 
 namespace cclgym::algorithms {
 
-/// What a rank does with what it receives: pass it on in a fused step, or keep it.
+/// Opcodes with which a rank passes a received chunk on in a fused step, or keeps it.
 struct RingOpcodes {
   Opcode pass_on;
   Opcode keep;
@@ -17,27 +18,27 @@ struct RingOpcodes {
 inline constexpr RingOpcodes kReduceOnRing{Opcode::RecvReduceSend, Opcode::RecvReduceCopy};
 inline constexpr RingOpcodes kCopyOnRing{Opcode::RecvCopySend, Opcode::Recv};
 
-/// Are a receive and the send of the same chunks one step?
+/// True if a receive and the send of the same chunks become one step.
 inline bool fuses(const CompileOptions& options) { return options.fuse && options.slots > 1; }
-/// Does one block receive and send on?
+/// True if one block receives chunks and sends them on.
 inline bool joins(const CompileOptions& options) {
   return fuses(options) || options.join_forwarding;
 }
 
-/// Steps of a rank in RingSteps::all_reduce.
+/// Number of steps of a rank in RingSteps::all_reduce.
 inline int all_reduce_steps(const CompileOptions& options, int ranks) {
   return fuses(options) ? 2 * ranks - 1 : 4 * (ranks - 1);
 }
 
-/// Writes the steps of a rank of a ring of n >= 3 ranks: it sends what it has, then passes on what
-/// arrives, and keeps what arrives last. With fused steps that is one send, a fused step a message
-/// and one receive; without, a send and a receive take turns.
+/// Writes the steps of one rank of a ring of n >= 3 ranks: it sends its own chunk, passes on the
+/// chunks that arrive, and keeps the last. With fusion these are one send, one fused step per
+/// message and one receive; without, a send and a receive alternate.
 class RingSteps {
  public:
   RingSteps(ProgramOutline& outline, const CompileOptions& options, int ranks)
       : outline_(outline), fused_(fuses(options)), ranks_(ranks) {}
 
-  /// Its first step waits for `waits`.
+  /// The first step waits for `waits`.
   void all_reduce(std::span<const OutlineWait> waits = {}) {
     if (fused_) {
       loop(1, Opcode::Send, waits);
@@ -57,7 +58,7 @@ class RingSteps {
     loop(ranks_ - 2, opcodes.pass_on);
     loop(1, opcodes.keep);
   }
-  /// `chunks` chunks from place 0 of the ring to its last; `place` is the rank's.
+  /// `chunks` chunks from position 0 of the ring to its last; `place` is the rank's position.
   void broadcast(int place, int chunks) {
     if (place == 0) return loop(chunks, Opcode::Send);
     if (place == ranks_ - 1) return loop(chunks, Opcode::Recv);
@@ -74,7 +75,7 @@ class RingSteps {
     outline_.add_step(opcode, 1, waits);
   }
   void take_turns(int times, Opcode receive, std::span<const OutlineWait> waits = {}) {
-    if (!waits.empty()) {  // of the first turn alone
+    if (!waits.empty()) {  // they apply to the first turn only
       outline_.begin_loop(1);
       outline_.add_step(Opcode::Send, 1, waits);
       outline_.add_step(receive, 1);

@@ -1,4 +1,4 @@
-// Trees as the parent of every rank, and one chunk on its way up or down them. Internal to the
+// Trees as the parent of every rank, and the transfer of one chunk up or down them. Internal to the
 // algorithms.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace cclgym::algorithms {
 
-/// A tree as the parent of every rank; -1: the root.
+/// A tree as the parent of every rank; -1 for the root.
 using Parents = std::vector<int>;
 
 /// All ranks of a tree, parents before children.
@@ -27,7 +27,7 @@ inline std::vector<int> top_down(const Parents& parents) {
   return order;
 }
 
-/// Adds up one chunk of all ranks in the root's.
+/// Sums one chunk of all ranks at the root.
 inline void reduce_up(ProgramBuilder& p, const Parents& tree, int index, int channel) {
   const std::vector<int> order = top_down(tree);
   for (auto child = order.rbegin(); child != order.rend(); ++child) {
@@ -38,7 +38,7 @@ inline void reduce_up(ProgramBuilder& p, const Parents& tree, int index, int cha
   }
 }
 
-/// Copies the root's chunk to all.
+/// Copies the root's chunk to all ranks.
 inline void copy_down(ProgramBuilder& p, const Parents& tree, int index, int channel) {
   for (const int child : top_down(tree)) {
     const int parent = tree[static_cast<std::size_t>(child)];
@@ -48,8 +48,8 @@ inline void copy_down(ProgramBuilder& p, const Parents& tree, int index, int cha
   }
 }
 
-/// A tree whose root is 0, by the parent of each rank in it (-1: of none), with every rank moved on
-/// by `root`.
+/// Tree rooted at `root`, from the parent of each rank in the same tree rooted at 0 (-1 for none):
+/// every rank is shifted by `root`.
 template <typename ParentOf>
 Parents rooted_at(int ranks, int root, const ParentOf& parent_of) {
   Parents parents;

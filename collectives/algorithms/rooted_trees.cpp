@@ -1,10 +1,10 @@
-// Broadcast and Reduce on the trees of OpenMPI (4.1, ompi/mca/coll/base/coll_base_topo.c): data
-// goes down from parent to children, or sums go up. Any ranks >= 2.
+// Broadcast and Reduce on OpenMPI's trees (4.1, ompi/mca/coll/base/coll_base_topo.c): data goes
+// down from parents to children, or sums go up. Any ranks >= 2.
 //
 // In place, one chunk; `channels` instances (parallelize). Segments are tiles: a rank passes one on
-// as soon as it has it (coll_base_bcast.c, coll_base_reduce.c: it sends to all of its children at
-// once, and receives the next segment meanwhile). Ranks are counted from the root on, as OpenMPI
-// does, so that trees of different roots are the same but for the names of their ranks.
+// as soon as it has it (coll_base_bcast.c, coll_base_reduce.c: it sends to all its children at once
+// and receives the next segment meanwhile). Ranks are counted from the root, as in OpenMPI, so
+// trees of different roots differ only in the numbering of their ranks.
 #include <algorithm>
 #include <bit>
 
@@ -15,12 +15,12 @@ namespace cclgym::algorithms {
 
 namespace {
 
-/// coll_tuned_*_algorithm_chain_fanout and coll_tuned_bcast_algorithm_knomial_radix, by default.
+/// Defaults of coll_tuned_*_algorithm_chain_fanout and coll_tuned_bcast_algorithm_knomial_radix.
 constexpr int kChains = 4;
 constexpr int kRadix = 4;
 
-/// The ranks but 0 in order, cut into so many chains of equal length, the first ones longer by one
-/// if need be; the heads are children of 0.
+/// The ranks other than 0, in order, form `chains` chains of equal length, the first ones longer by
+/// one where needed; the chain heads are children of 0.
 int parent_on_chains(int chains, int ranks, int rank) {
   const int count = std::min(chains, ranks - 1);
   const int length = (ranks - 1) / count;
@@ -31,19 +31,19 @@ int parent_on_chains(int chains, int ranks, int rank) {
   return head ? 0 : rank - 1;
 }
 
-/// The level of a rank is that of its number in a heap, but its children are on the next level as
-/// far to the right as it is, and again as far: 1 has 3 and 5, and 2 has 4 and 6.
+/// Levels are those of a heap, but the two children of a rank are one and two level widths further
+/// on: 1 has 3 and 5, and 2 has 4 and 6.
 int parent_in_binary_tree(int rank) {
   const auto above = static_cast<int>(std::bit_floor(static_cast<unsigned>(rank + 1)) / 2);
   return (rank - (above - 1)) % above + above - 1;
 }
 
-/// Without the highest bit: 0 has 1, 2, 4, …, and 1 has 3, 5, 9, ….
+/// Clears the highest bit: 0 has the children 1, 2, 4, …, and 1 has 3, 5, 9, ….
 int parent_in_binomial_tree(int rank) {
   return rank - static_cast<int>(std::bit_floor(static_cast<unsigned>(rank)));
 }
 
-/// Without the lowest digit to the base kRadix that is not 0.
+/// Clears the lowest nonzero digit in base kRadix.
 int parent_in_knomial_tree(int rank) {
   int run = kRadix;
   while (rank % run == 0) run *= kRadix;

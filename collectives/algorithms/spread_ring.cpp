@@ -1,7 +1,7 @@
 // Ring AllReduce with one logical ring spread over several channels (MSCCLang, section 7.1.1): the
-// chunks round the ring take the channels in turn, so that a rank's sends and receives overlap.
+// chunks around the ring take the channels in turn, so that a rank's sends and receives overlap.
 //
-// In place; the data is cut into one chunk a rank (more, if there are more channels than ranks).
+// In place; the data is cut into one chunk per rank (more if there are more channels than ranks).
 #include <vector>
 
 #include "collectives/algorithms/algorithms.hpp"

@@ -1,14 +1,14 @@
 // Double binary tree AllReduce (Sanders, Speck and Träff, 2009) in NCCL's shape, and Broadcast and
 // Reduce on one binary tree. Any ranks >= 2.
 //
-// In place. AllReduce: the first half of the channels carries tree 0, the second half tree 1; one
-// chunk a channel, reduced up to the tree's root and copied down again. With one channel there is
-// one tree. The nodes of the trees are servers; the ranks of a server are a chain, in the order
-// of the channel's ring, whose head alone crosses the network (NCCL, src/graph/connect.cc; its
-// latency of a tree is 2 * ((ranks a server - 1) * alpha inside + log2(servers) * alpha across)).
-// Where no servers are known, each rank is a node. Broadcast and Reduce: tree 0 over all ranks,
-// renumbered so that its root is the call's root; one chunk a channel. A chunk is not cut further
-// for pipelining: the runtime streams it in tiles.
+// In place. AllReduce: the first half of the channels carries tree 0, the second half tree 1 (one
+// channel: one tree); one chunk per channel is reduced to the tree's root and copied down again.
+// The vertices of the trees are nodes; the ranks of a node form a chain, in the order of the
+// channel's ring, and only its head crosses the network (NCCL, src/graph/connect.cc; NCCL's latency
+// of a tree is 2 * ((ranks per node - 1) * alpha inside + log2(nodes) * alpha across)). Without
+// known nodes, each rank is a vertex. Broadcast and Reduce: tree 0 over all ranks, renumbered so
+// that its root is the call's root; one chunk per channel. Chunks are not cut further for
+// pipelining: the runtime streams them in tiles.
 #include <algorithm>
 #include <vector>
 
@@ -19,7 +19,7 @@ namespace cclgym::algorithms {
 
 namespace {
 
-/// NCCL's ncclGetBtree: the height of a rank in the tree is the number of its trailing zero bits.
+/// NCCL's ncclGetBtree: the height of a rank in the tree is its number of trailing zero bits.
 TreeNeighbours binary_tree(int ranks, int rank) {
   TreeNeighbours result;
   int bit = 1;
@@ -47,7 +47,7 @@ TreeNeighbours renumbered(TreeNeighbours tree, const Renumber& renumber) {
   return tree;
 }
 
-/// The ranks of each server in the order in which the channel's ring visits them.
+/// The ranks of each node in the order in which the channel's ring visits them.
 std::vector<std::vector<int>> chains(const AlgorithmRequest& request, int channel) {
   const int size = std::max(1, request.ranks_per_server);
   std::vector<std::vector<int>> servers(static_cast<std::size_t>(request.ranks / size));

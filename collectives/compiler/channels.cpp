@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "collectives/compiler/fuse.hpp"
+#include "core/index.hpp"
 
 namespace cclgym {
 
@@ -14,9 +15,7 @@ namespace {
 
 constexpr std::int32_t kNone = Fusion::kNone;
 
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
-
-/// For each operation, the one that sends on what it brought; at most one each way.
+/// For each operation, the one that sends on its result; at most one in each direction.
 std::vector<std::int32_t> chain_links(const Program& program, const ChunkDag& dag) {
   const std::vector<std::int32_t> forwarded = forwarded_operations(program, dag);
   const std::vector<std::int32_t> reverse_depth = reverse_depths(dag);
@@ -34,14 +33,14 @@ std::vector<std::int32_t> chain_links(const Program& program, const ChunkDag& da
   return next;
 }
 
-/// Which peers the thread blocks of a rank pair on a channel, kernel by kernel.
+/// Peers that the thread blocks of a rank pair on a channel, by kernel.
 class Pairings {
  public:
   explicit Pairings(const Program& program)
       : ranks_(static_cast<std::uint64_t>(program.contract.ranks())),
         partners_(at(program.kernels())) {}
 
-  /// May the rank pair these peers on this channel?
+  /// True if the rank may pair these peers on this channel.
   [[nodiscard]] bool legal(const Operation& received, const Operation& sent,
                            std::int32_t channel) const {
     const auto [receive, send] = keys(received, sent, channel);
@@ -88,7 +87,7 @@ class ChannelAssignment {
   }
 
   void run() {
-    // Named channels first: the compiler's choice must fit them, not the other way round.
+    // Named channels first: the compiler's choices must fit them.
     for (const bool named : {true, false}) {
       for (std::size_t i = 0; i < operations_.size(); ++i) {
         if (has_previous_[i]) continue;
@@ -106,7 +105,7 @@ class ChannelAssignment {
     for (std::int32_t i = head; i != kNone; i = next_[at(i)]) {
       const std::int32_t channel = operations_[at(i)].channel;
       if (channel != kAutoChannel && named_channel_ != kAutoChannel && channel != named_channel_) {
-        // Two named channels with operations of no channel between: the chain ends here.
+        // Two named channels with unnamed operations between them: the chain ends here.
         next_[at(chain_.back())] = kNone;
         has_previous_[at(i)] = false;
         return;
@@ -147,7 +146,7 @@ class ChannelAssignment {
   Pairings pairings_;
   std::vector<std::int32_t> next_;
   std::vector<bool> has_previous_;
-  std::vector<std::int32_t> chain_;  ///< the one at hand
+  std::vector<std::int32_t> chain_;  ///< the current one
   std::int32_t named_channel_ = kAutoChannel;
 };
 

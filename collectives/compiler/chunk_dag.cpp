@@ -8,13 +8,13 @@ namespace cclgym {
 
 namespace {
 
-/// Who wrote each place last, and who has read it since, within the kernel at hand.
+/// Last writer of each place, and its readers since, within the current kernel.
 class AccessHistory {
  public:
   explicit AccessHistory(std::size_t places)
       : last_writer_(places, kNobody), last_read_(places, kNobody) {}
 
-  /// What came before `operation` is of an earlier kernel.
+  /// Forgets all accesses before `operation`, which belong to earlier kernels.
   void begin_kernel(std::int32_t operation) { first_ = operation; }
 
   void add_read_edges(std::size_t place, OperationEnd end, std::vector<ChunkEdge>& edges) const {
@@ -49,15 +49,15 @@ class AccessHistory {
   static constexpr std::int32_t kNobody = -1;
   struct Read {
     std::int32_t operation;
-    std::int32_t previous;  ///< the read of the same place before this one
+    std::int32_t previous;  ///< the previous read of the same place
   };
-  std::int32_t first_ = 0;  ///< operation of the kernel
+  std::int32_t first_ = 0;  ///< first operation of the kernel
   std::vector<std::int32_t> last_writer_;
   std::vector<std::int32_t> last_read_;  ///< by place: index into reads_
   std::vector<Read> reads_;
 };
 
-/// Leaves one edge an operation and end, the strongest reason first.
+/// Keeps one edge per operation and end, the strongest dependence first.
 void drop_duplicates(std::vector<ChunkEdge>& edges) {
   if (edges.size() < 2) return;
   const auto key = [](const ChunkEdge& edge) {

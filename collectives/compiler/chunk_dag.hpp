@@ -1,4 +1,4 @@
-// First pass: which operation must come before which, and why.
+// First pass: the order that operations must keep, and the reasons for it.
 #pragma once
 
 #include <cstddef>
@@ -12,24 +12,24 @@ namespace cclgym {
 
 enum class DependenceKind : std::uint8_t {
   True,   ///< read after write: the data flows along the edge
-  Anti,   ///< write after read: only the place is used again
+  Anti,   ///< write after read: only the place is reused
   Output  ///< write after write
 };
 
-/// Which end of an operation an edge is about. A local operation has both ends on one rank.
+/// End of an operation that an edge refers to. A local operation has both ends on one rank.
 enum class OperationEnd : std::uint8_t { Source, Target };
 
-/// "This operation must wait for `operation`", because both touch a place of the rank on which
-/// `end` of the waiting operation lies.
+/// "This operation must wait for `operation`", because both touch a place on the rank of the
+/// waiting operation's `end`.
 struct ChunkEdge {
   std::int32_t operation = 0;
   OperationEnd end = OperationEnd::Source;
   DependenceKind kind = DependenceKind::True;
 };
 
-/// Nodes: the operations. Edges: rows of predecessors, each of them lower than the node. Edges that
-/// follow from others on the same rank (write after write with a read between) are left out, and so
-/// are those between kernels, whose order needs no edge: operations of different kernels are in
+/// Vertices: the operations. Edges: rows of predecessors, each lower than the vertex. Edges that
+/// follow from others on the same rank (write after write with a read between) are left out. So are
+/// edges between kernels, whose order needs no edge: operations of different kernels are in
 /// different components.
 struct ChunkDag {
   std::vector<std::size_t> first;  ///< row of operation i: edges [first[i], first[i + 1])

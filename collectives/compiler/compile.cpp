@@ -22,7 +22,7 @@ ThreadBlockProgram compile(const Program& program, const CompileOptions& options
   Program whole = program;
   assign_channels(whole, trace_dependencies(program), fused);
   whole = replicate(expand_parallel(whole), options.instances, options.policy);
-  const auto lower = [&whole, fused] {  // the chunk DAG's memory is free again after this
+  const auto lower = [&whole, fused] {  // frees the chunk DAG's memory on return
     const ChunkDag chunks = trace_dependencies(whole);
     const Schedule schedule = make_schedule(whole, chunks);
     return make_instructions(whole, chunks, schedule,

@@ -1,4 +1,4 @@
-// From a traced program to thread blocks, one pass a file:
+// From a traced program to thread blocks, one pass per file:
 //
 //   Program --channels--> --replicate--> Program --chunk_dag--> ChunkDag --schedule--> Schedule
 //           --fuse--> Fusion --instruction_dag--> InstructionDag --thread_blocks-->
@@ -12,28 +12,27 @@
 namespace cclgym {
 
 struct CompileOptions {
-  /// Fuse receives with sends of the same chunks?
+  /// True: receives are fused with sends of the same chunks.
   bool fuse = true;
-  /// Does one thread block serve both directions of a peer where nothing else decides? Half as many
-  /// blocks, but a send may wait for a receive that it does not need.
+  /// True: one thread block serves both directions of a peer where nothing else decides. Half as
+  /// many blocks, but a send may wait for a receive that it does not need.
   bool share_blocks = true;
-  /// Does one thread block receive from a peer and send to another between which chunks pass,
-  /// though in instructions of their own? Fewer blocks, but what it receives next waits for its
-  /// send.
+  /// True: one thread block receives from a peer and sends to another if chunks pass between them,
+  /// even in separate instructions. Fewer blocks, but its next receive waits for its send.
   bool join_forwarding = true;
-  /// Messages for which every connection has room, >= 1. With 1 nothing is fused: a ring whose
+  /// Number of messages that fit on every connection, >= 1. With 1 nothing is fused: a ring whose
   /// ranks all pass on at once would deadlock.
   int slots = 2;
-  /// Copies of the whole program, each with its part of the data on channels of its own.
+  /// Copies of the whole program, each on its own channels with its part of the data.
   int instances = 1;
   InstancePolicy policy = InstancePolicy::Interleaved;
 };
 
-/// Compiles a program whose locations are all in range (ProgramBuilder sees to that; asserted).
-/// Does not check that the program fulfils its contract: that is verify's business. The result is
-/// checked to be free of deadlocks with `slots` slots (std::logic_error: a bug of the compiler).
-/// Throws UserError on bad options.
-/// Cost: O(n log n) time for n operations, and about 300 bytes an operation at the peak.
+/// Compiles a program whose locations are all in range (ProgramBuilder ensures this; asserted).
+/// Does not check that the program fulfils its contract; verify does. Checks that the result cannot
+/// deadlock with `slots` slots (otherwise std::logic_error: a compiler bug). Throws UserError on
+/// bad options.
+/// Cost: O(n log n) time for n operations, and about 300 bytes per operation at peak.
 [[nodiscard]] ThreadBlockProgram compile(const Program& program,
                                          const CompileOptions& options = {});
 

@@ -6,14 +6,13 @@
 #include <unordered_map>
 
 #include "collectives/memory_layout.hpp"
+#include "core/index.hpp"
 
 namespace cclgym {
 
 namespace {
 
-constexpr std::int32_t kNone = Fusion::kNone;
-
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
+constexpr std::int32_t kNoRun = Fusion::kNone;
 
 /// Numbers for the connections (source rank, target rank, channel) in use.
 class Connections {
@@ -44,10 +43,10 @@ struct Candidate {
   std::int32_t receive;  ///< operation
   std::int32_t send;     ///< operation
   std::int32_t incoming;
-  std::int32_t outgoing;  ///< connections
+  std::int32_t outgoing;  ///< connection
 };
 
-/// How much passes from one connection to another.
+/// Number of chunks that pass from one connection to another.
 struct Traffic {
   std::int32_t incoming;
   std::int32_t outgoing;
@@ -75,7 +74,7 @@ std::vector<Traffic> traffic_between(const std::vector<Candidate>& candidates,
   return result;
 }
 
-/// By operation: does anybody but `sent_by` need what it wrote?
+/// By operation: true if an operation other than `sent_by` needs its result.
 std::vector<bool> needed_locally(const Program& program, const ChunkDag& dag,
                                  const std::vector<std::int32_t>& sent_by) {
   std::vector<bool> needed(program.operations.size(), false);
@@ -88,12 +87,12 @@ std::vector<bool> needed_locally(const Program& program, const ChunkDag& dag,
     }
   }
   const MemoryLayout layout(program.contract, program.scratch_chunks);
-  std::vector<std::int32_t> last_writer(layout.size(), kNone);
+  std::vector<std::int32_t> last_writer(layout.size(), kNoRun);
   const auto note_reads_across_kernels = [&](const Operation& reader, const Location& location) {
     const std::size_t place = layout.place(location);
     for (std::size_t k = 0; k < at(reader.count); ++k) {
       const std::int32_t writer = last_writer[place + k];
-      if (writer == kNone) continue;
+      if (writer == kNoRun) continue;
       if (program.operations[at(writer)].kernel != reader.kernel) needed[at(writer)] = true;
     }
   };
@@ -113,7 +112,7 @@ std::vector<bool> needed_locally(const Program& program, const ChunkDag& dag,
   for (int rank = 0; rank < program.contract.ranks(); ++rank) {
     for (int index = 0; index < program.contract.output_chunks(rank); ++index) {
       const std::int32_t writer = last_writer[layout.place(rank, Buffer::Output, index)];
-      if (writer == kNone || needed[at(writer)]) continue;
+      if (writer == kNoRun || needed[at(writer)]) continue;
       if (program.contract.postcondition(rank, index)) needed[at(writer)] = true;
     }
   }
@@ -124,16 +123,16 @@ std::vector<bool> needed_locally(const Program& program, const ChunkDag& dag,
 
 Fusion no_fusion(const Program& program) {
   const std::size_t count = program.operations.size();
-  return {std::vector<std::int32_t>(count, kNone), std::vector<std::int32_t>(count, kNone),
+  return {std::vector<std::int32_t>(count, kNoRun), std::vector<std::int32_t>(count, kNoRun),
           std::vector<bool>(count, true)};
 }
 
 std::vector<std::int32_t> forwarded_operations(const Program& program, const ChunkDag& dag) {
-  std::vector<std::int32_t> forwarded(program.operations.size(), kNone);
+  std::vector<std::int32_t> forwarded(program.operations.size(), kNoRun);
   for (std::size_t j = 0; j < program.operations.size(); ++j) {
     const Operation& send = program.operations[j];
     if (!send.remote() || send.group != kNoGroup) continue;
-    std::int32_t writer = kNone;
+    std::int32_t writer = kNoRun;
     int writers = 0;
     for (const ChunkEdge& edge : dag.predecessors(j)) {
       if (edge.end != OperationEnd::Source) continue;
@@ -168,7 +167,7 @@ Fusion fuse(const Program& program, const ChunkDag& dag, const Schedule& schedul
   Connections connections(program);
   std::vector<Candidate> candidates;
   for (std::size_t j = 0; j < forwarded.size(); ++j) {
-    if (forwarded[j] == kNone) continue;
+    if (forwarded[j] == kNoRun) continue;
     const Operation& receive = program.operations[at(forwarded[j])];
     const Operation& send = program.operations[j];
     if (receive.channel != send.channel) continue;
@@ -176,16 +175,16 @@ Fusion fuse(const Program& program, const ChunkDag& dag, const Schedule& schedul
     candidates.push_back({forwarded[j], static_cast<std::int32_t>(j), connections.of(receive),
                           connections.of(send)});
   }
-  std::vector<std::int32_t> next(connections.size(), kNone);      // by incoming connection
-  std::vector<std::int32_t> previous(connections.size(), kNone);  // by outgoing connection
+  std::vector<std::int32_t> next(connections.size(), kNoRun);      // by incoming connection
+  std::vector<std::int32_t> previous(connections.size(), kNoRun);  // by outgoing connection
   for (const Traffic& traffic : traffic_between(candidates, reverse_depths(dag))) {
-    if (next[at(traffic.incoming)] != kNone || previous[at(traffic.outgoing)] != kNone) continue;
+    if (next[at(traffic.incoming)] != kNoRun || previous[at(traffic.outgoing)] != kNoRun) continue;
     next[at(traffic.incoming)] = traffic.outgoing;
     previous[at(traffic.outgoing)] = traffic.incoming;
   }
   for (const Candidate& candidate : candidates) {
     if (next[at(candidate.incoming)] != candidate.outgoing) continue;
-    if (fusion.sent_by[at(candidate.receive)] != kNone) continue;  // sent twice to one rank
+    if (fusion.sent_by[at(candidate.receive)] != kNoRun) continue;  // sent to one rank twice
     fusion.sent_by[at(candidate.receive)] = candidate.send;
     fusion.received_from[at(candidate.send)] = candidate.receive;
   }

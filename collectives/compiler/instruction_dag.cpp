@@ -43,7 +43,7 @@ InstructionNode receive_node(const Operation& operation) {
           .group = operation.group};
 }
 
-/// The receive of one operation with the send of another; `stored`: is the result kept?
+/// The receive of one operation fused with the send of another; `stored`: the result is kept.
 InstructionNode fused_node(const Operation& received, const Operation& sent, bool stored) {
   InstructionNode node = receive_node(received);
   node.send_peer = sent.target.rank;
@@ -80,7 +80,7 @@ InstructionDag make_instructions(const Program& program, const ChunkDag& chunk_d
   std::vector<Instructions> made(operations.size());
 
   // Edges of an operation's end become edges of the instruction on that end's rank. Both operations
-  // touch a place of that rank, which says which instruction of the predecessor is meant.
+  // touch a place of that rank, which identifies the predecessor's instruction.
   const auto begin_node = [&](const InstructionNode& node) {
     dag.nodes.push_back(node);
     return static_cast<std::int32_t>(dag.nodes.size()) - 1;
@@ -106,7 +106,7 @@ InstructionDag make_instructions(const Program& program, const ChunkDag& chunk_d
     const std::int32_t number = begin_node(node);
     made[received].at_target = number;
     made[sent].at_source = number;
-    add_edges(received, node.rank, false, true);  // what is sent waits for nothing else
+    add_edges(received, node.rank, false, true);  // the send waits for nothing else
     dag.first.push_back(dag.edges.size());
   };
 

@@ -37,10 +37,10 @@ struct InstructionEdge {
 };
 
 /// The instructions of all ranks in one *global order*: by kernel, then by level; within a level
-/// first what receives and sends (fused; its level is that of the send), then what sends, then what
-/// is local, then what receives; then by trace order. Every edge, and every message from its send
-/// to its receive, leads from a lower to a higher instruction: dependencies lie at lower levels,
-/// and a receive comes after its send within one level, or at the beginning of the next.
+/// fused instructions (with the level of their send), sends, local instructions, receives; then by
+/// trace order. Every edge, and every message from its send to its receive, leads from a lower to a
+/// higher instruction: dependencies lie at lower levels, and a receive follows its send within one
+/// level, or at the beginning of the next.
 struct InstructionDag {
   std::vector<InstructionNode> nodes;
   std::vector<std::size_t> first;  ///< row of node i: edges [first[i], first[i + 1])

@@ -11,7 +11,7 @@ namespace cclgym {
 
 namespace {
 
-/// The program with every chunk cut into `factor`, and no operations yet.
+/// The program with every chunk cut into `factor` chunks, and without operations.
 Program cut(const Program& program, int factor) {
   Program result{
       program.name, program.contract.refined(factor), program.channels, program.scratch_chunks, {}};
@@ -19,7 +19,7 @@ Program cut(const Program& program, int factor) {
   return result;
 }
 
-/// Instances are groups of their own.
+/// Each instance has its own groups.
 std::int32_t instance_group(const Operation& operation, int instances, int instance) {
   return operation.group == kNoGroup ? kNoGroup : operation.group * instances + instance;
 }

@@ -7,20 +7,20 @@
 
 namespace cclgym {
 
-/// Which chunks an instance of the whole program gets.
+/// Distribution of the chunks over instances of the whole program.
 enum class InstancePolicy : std::uint8_t {
-  Interleaved,  ///< each operation's data is cut into one run a instance
-  Batched       ///< each buffer is cut into one run a instance; only if no buffer has slices
+  Interleaved,  ///< each operation's data is cut into one run per instance
+  Batched       ///< each buffer is cut into one run per instance; only if no buffer has slices
 };
 
-/// Cuts every chunk so that all operations of parallel scopes divide evenly, and replaces each by
-/// its instances. Channels must be assigned. Cost: linear in the result.
+/// Cuts every chunk so that all operations of parallel scopes divide evenly, and replaces each
+/// operation by its instances. Channels must be assigned. Cost: linear in the result.
 [[nodiscard]] Program expand_parallel(const Program& program);
 
-/// `instances` copies of the program, each with an equal part of the data, copy i with its channels
-/// moved on by i times the program's channels. Needs a program without parallel operations. Throws
-/// UserError on instances < 1, and on Batched for a collective whose buffers are made of one slice
-/// a rank or are its own.
+/// `instances` copies of the program, each with an equal part of the data; the channels of copy i
+/// are shifted by i times the program's channels. Needs a program without parallel operations.
+/// Throws UserError on instances < 1, and on Batched for a custom collective or one with one slice
+/// per rank in a buffer.
 [[nodiscard]] Program replicate(const Program& program, int instances, InstancePolicy policy);
 
 }  // namespace cclgym

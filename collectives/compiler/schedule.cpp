@@ -31,7 +31,7 @@ struct Successors {
   }
 };
 
-/// The first level at which each connection is free.
+/// First level at which each connection is free.
 class Connections {
  public:
   explicit Connections(const Program& program)
@@ -65,7 +65,7 @@ Schedule make_schedule(const Program& program, const ChunkDag& dag) {
   const std::vector<std::int32_t> reverse_depth = reverse_depths(dag);
   Connections connections(program);
   Schedule schedule;
-  schedule.level.assign(count, 0);  // until it is ready: the earliest level known so far
+  schedule.level.assign(count, 0);  // until an operation is ready: the earliest level known so far
   std::vector<std::int32_t> missing(count);
   std::vector<std::vector<std::int32_t>> ready;  // by level
   std::int32_t levels = 0;

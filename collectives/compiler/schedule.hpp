@@ -1,4 +1,4 @@
-// Second pass: in which order the operations run.
+// Third pass: the order in which the operations run.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,16 @@
 
 namespace cclgym {
 
-/// A list schedule in unit steps ("levels"): an operation runs at the first level after all it
-/// depends on at which its connection is free; a connection carries one message a level. Of several
-/// that are ready, those go first that send on what arrived at the level before (so that they can
-/// be fused with the receive), then those on the longest path, then those traced first.
+/// A list schedule in unit steps ("levels"): an operation runs at the first level after all its
+/// dependencies at which its connection is free; a connection carries one message per level. Of
+/// several ready operations, those go first that send on data that arrived at the previous level
+/// (so that they can be fused with the receive), then those on the longest path, then those traced
+/// first.
 ///
-/// The trace order itself will not do. Written as in the papers, a ring sends chunk 0 all the way
-/// round before the text turns to chunk 1; blocks that ran their steps in that order would idle. In
-/// level order all chunks travel at once, and a chain of copies is pipelined, however the program's
-/// loops are nested. (MSCCLang orders by depth in the DAG for the same reason.)
+/// The trace order is unsuitable: a ring written chunk by chunk would send chunk 0 all the way
+/// around before chunk 1. (MSCCLang orders by depth in the DAG for the same reason.)
 ///
-/// Kernel after kernel: the first level of a kernel is above all levels of the one before.
+/// Kernel by kernel: the first level of a kernel is above all levels of the previous one.
 struct Schedule {
   std::vector<std::int32_t> level;  ///< by operation, from 0; greater than at all its predecessors
   std::vector<std::int32_t> order;  ///< operations by (level, trace order)

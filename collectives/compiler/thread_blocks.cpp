@@ -5,14 +5,13 @@
 #include <unordered_map>
 
 #include "collectives/compiler/wait_reducer.hpp"
+#include "core/index.hpp"
 
 namespace cclgym {
 
 namespace {
 
 constexpr std::int32_t kNone = -1;
-
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 /// One end of a connection in a kernel: a rank's side of the messages to or from a peer on a
 /// channel.
@@ -23,8 +22,8 @@ struct Endpoint {
   std::int32_t peer;
   bool sends;
   std::int32_t block = kNone;
-  /// Has messages that are transfers with those of other connections: what one of these waits for,
-  /// all do, so that a block of both directions might wait for itself.
+  /// True if it has grouped messages, which share a transfer with other connections: a wait of one
+  /// of these is a wait of all, so a block of both directions could wait for itself.
   bool grouped = false;
 };
 
@@ -78,7 +77,7 @@ class Assignment {
   std::vector<Endpoint> endpoints_;     ///< in the order of their first use
   std::vector<std::int32_t> sends_on_;  ///< by instruction: endpoint; kNone: sends nothing
   std::vector<std::int32_t> receives_on_;
-  std::vector<std::int32_t> partner_;  ///< by endpoint: the one it shares a block with
+  std::vector<std::int32_t> partner_;  ///< by endpoint: the one with which it shares a block
   std::vector<Block> blocks_;
   std::vector<std::int32_t> block_of_;  ///< by instruction
 };
@@ -139,7 +138,7 @@ void Assignment::pair_forwarding() {
     pairs.push_back({static_cast<std::int32_t>(key >> 32U),
                      static_cast<std::int32_t>(key & 0xffffffffU), messages});
   }
-  // The busiest pair first; ties in the order of first use, not of the hash table.
+  // The busiest pair first; ties in order of first use, not of the hash table.
   std::sort(pairs.begin(), pairs.end(), [](const Pair& a, const Pair& b) {
     return std::tie(b.messages, a.receive, a.send) < std::tie(a.messages, b.receive, b.send);
   });
@@ -203,7 +202,7 @@ void Assignment::place_local_instructions() {
     if (producer != kNone) block_of_[i] = block_of_[at(producer)];
   }
   // With the first user: in reverse order, so that users are placed before producers and the first
-  // user has the last word.
+  // user decides.
   std::vector<bool> unplaced(dag_.nodes.size());
   for (std::size_t i = 0; i < unplaced.size(); ++i) unplaced[i] = block_of_[i] == kNone;
   for (std::size_t i = dag_.nodes.size(); i-- > 0;) {

@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <tuple>
 
+#include "core/index.hpp"
+
 namespace cclgym {
 
-namespace {
-
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
-
-}  // namespace
+namespace {}  // namespace
 
 bool WaitReducer::knows(const Clock& clock, const Wait& wait) {
   const auto found =
@@ -48,7 +46,7 @@ const WaitReducer::Clock& WaitReducer::snapshot(const Wait& wait) const {
 void WaitReducer::add_step(std::int32_t block, std::int32_t step, bool waited_for,
                            std::vector<Wait>& waits) {
   Clock& clock = clocks_[at(block)];
-  if (waits.size() > 1) {  // the latest of each block
+  if (waits.size() > 1) {  // only the latest of each block
     std::sort(waits.begin(), waits.end(), [](const Wait& a, const Wait& b) {
       return std::tie(a.block, b.step) < std::tie(b.block, a.step);
     });

@@ -1,4 +1,4 @@
-// Which waits between the thread blocks of a GPU follow from others.
+// Removes waits between the thread blocks of a GPU that follow from other waits.
 #pragma once
 
 #include <cstddef>
@@ -7,11 +7,11 @@
 
 namespace cclgym {
 
-/// Keeps, for each thread block, the steps of the other blocks of its GPU that it knows to be done:
+/// Tracks, for each thread block, the steps of its GPU's other blocks that are known to be done
 /// because it has waited for them, or for steps that had. Blocks are numbered over all GPUs. Steps
-/// must be given in an order in which every wait points back.
+/// must be added in an order in which every wait points back.
 ///
-/// Cost: linear in the waits times the blocks that a block knows of.
+/// Cost: linear in the waits times the number of blocks that a block knows of.
 class WaitReducer {
  public:
   struct Wait {
@@ -22,9 +22,9 @@ class WaitReducer {
 
   explicit WaitReducer(std::size_t blocks) : clocks_(blocks), snapshots_(blocks) {}
 
-  /// The next step of `block` is `step`, and needs `waits` (for steps of other blocks). Leaves in
-  /// `waits` one for each block whose steps are not known to be done by then, in ascending order.
-  /// `waited_for`: will another block wait for this step?
+  /// Adds the next step `step` of `block`, which needs `waits` (for steps of other blocks). Leaves
+  /// in `waits` one wait for each block whose step is not yet known to be done, in ascending order.
+  /// `waited_for`: another block will wait for this step.
   void add_step(std::int32_t block, std::int32_t step, bool waited_for, std::vector<Wait>& waits);
 
  private:
@@ -32,7 +32,7 @@ class WaitReducer {
   using Clock = std::vector<Wait>;
   struct Snapshot {
     std::int32_t step;
-    Clock clock;  ///< of the block when it had done the step, without the block itself
+    Clock clock;  ///< the block's clock after the step, without the block itself
   };
   [[nodiscard]] static bool knows(const Clock& clock, const Wait& wait);
   void merge(Clock& into, const Clock& from);

@@ -9,12 +9,11 @@
 #include <vector>
 
 #include "collectives/library/algorithm.hpp"
+#include "core/index.hpp"
 
 namespace cclgym {
 
 namespace {
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 /// Backtracking is exponential: give up a search after this many moves.
 constexpr std::int64_t kMostMoves = 200'000;

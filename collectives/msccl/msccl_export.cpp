@@ -7,12 +7,11 @@
 #include "collectives/msccl/msccl_limits.hpp"
 #include "collectives/msccl/msccl_xml.hpp"
 #include "core/error.hpp"
+#include "core/index.hpp"
 
 namespace cclgym {
 
 namespace {
-
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 std::string_view type_name(Opcode opcode) {
   for (const auto& type : msccl::kTypes) {
@@ -25,7 +24,7 @@ char buffer_name(Buffer buffer) {
   return buffer == Buffer::Input ? 'i' : buffer == Buffer::Output ? 'o' : 's';
 }
 
-/// The steps that a step takes in XML: itself and a nop for each dependency but one.
+/// Number of XML steps for a step: itself, and a nop for each dependency but one.
 std::int32_t width(const Instruction& step) {
   return std::max(std::int32_t{1}, static_cast<std::int32_t>(step.dependencies.size()));
 }
@@ -82,7 +81,8 @@ class Exporter {
         return "custom";
       case CollectiveKind::Gather:
       case CollectiveKind::Scatter:
-        refuse(fmt::format("its executor has no {} of one chunk count a buffer", contract_.name()));
+        refuse(fmt::format("its executor has no {} with one chunk count per buffer",
+                           contract_.name()));
       default:
         return to_string(contract_.kind());
     }
@@ -106,7 +106,7 @@ class Exporter {
                          program_.kernels()));
     }
     if (program_.uses_switches()) {
-      refuse("switches that copy or add; executors have no such instructions");
+      refuse("it uses switches that copy or add; executors have no such instructions");
     }
     check_limit("channels", program_.channels, msccl::kMostChannels);
     check_limit("ranks", contract_.ranks(), msccl::kMostChildren);
@@ -120,7 +120,7 @@ class Exporter {
     const bool azure = settings_.dialect == XmlDialect::Azure;
     if (settings_.also_in_place && (!azure || contract_.in_place())) {
       refuse(azure ? "it is an in-place program, which cannot serve separate buffers"
-                   : "it serves both in place and out of place, which is Azure's to say");
+                   : "only the azure dialect can declare both in place and out of place");
     }
     if (settings_.threads != 0 && azure) refuse("its executor has no nthreads");
     if (settings_.threads % msccl::kWarp != 0 || settings_.threads > msccl::kMostThreads) {
@@ -170,7 +170,7 @@ class Exporter {
 
   void write_gpu(int rank) {
     const GpuProgram& gpu = program_.gpus[at(rank)];
-    // A buffer that lies inside another in place is written as none.
+    // In place, a buffer that lies inside another is declared empty.
     const auto chunks = [&](Buffer buffer, std::int32_t count) {
       return contract_.resolve({rank, buffer, 0}).buffer == buffer ? count : 0;
     };
@@ -183,7 +183,7 @@ class Exporter {
     text_ += "  </gpu>\n";
   }
 
-  /// Where the steps of a GPU stand in XML, and which of them others wait for.
+  /// Numbers the XML steps of a GPU, and records which of them others wait for.
   void number_steps(const GpuProgram& gpu) {
     number_.assign(gpu.thread_blocks.size(), {});
     awaited_.assign(gpu.thread_blocks.size(), {});
@@ -225,7 +225,7 @@ class Exporter {
   void write_step(std::int32_t number, const Instruction& step, int rank, const StepRef* wait,
                   bool awaited) {
     const bool nop = step.opcode == Opcode::Nop;
-    // The end that a step does not have is informative: that of the other end.
+    // The buffer that a step does not use is informative only: it repeats the one that is used.
     const BufferSlice& from = reads_source(step.opcode) ? step.source : step.target;
     const BufferSlice& to = writes_target(step.opcode) ? step.target : step.source;
     const Location source = contract_.resolve({rank, from.buffer, from.index});
@@ -244,7 +244,7 @@ class Exporter {
   const Contract& contract_;
   const XmlSettings& settings_;
   std::string text_;
-  std::vector<std::vector<std::int32_t>> number_;  ///< of the GPU at hand, by block and step
+  std::vector<std::vector<std::int32_t>> number_;  ///< for the current GPU, by block and step
   std::vector<std::vector<bool>> awaited_;
 };
 

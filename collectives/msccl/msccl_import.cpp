@@ -11,6 +11,7 @@
 #include "collectives/msccl/xml_document.hpp"
 #include "core/error.hpp"
 #include "core/files/text_file.hpp"
+#include "core/index.hpp"
 
 namespace cclgym {
 
@@ -19,12 +20,10 @@ namespace {
 using msccl::XmlDocument;
 using pugi::xml_node;
 
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
-
 struct CollectiveName {
   std::string_view name;
   CollectiveKind kind;
-  bool microsoft;  // the dialects that have the name
+  bool microsoft;  // dialects that have the name
   bool azure;
 };
 constexpr CollectiveName kCollectives[] = {
@@ -56,9 +55,10 @@ class Importer {
   void read_step(int rank, ThreadBlock& block, const xml_node& node);
   BufferSlice read_slice(const xml_node& node, const char* buffer, const char* offset, int rank,
                          std::int32_t count, bool used) const;
-  /// As the file declares them.
+  /// Number of chunks that the file declares.
   [[nodiscard]] std::int32_t chunks(int rank, Buffer buffer) const;
-  /// Only elements called `name` (and `skipped`), numbered by their ids from 0 without a gap.
+  /// Children called `name` in the order of their ids, which must run from 0 without a gap;
+  /// `skipped` elements are ignored.
   [[nodiscard]] std::vector<xml_node> numbered(const xml_node& parent, const char* name,
                                                std::string_view skipped, int most) const;
 
@@ -72,7 +72,7 @@ class Importer {
   ThreadBlockProgram& program_ = result_.program;
   std::vector<std::vector<std::vector<xml_node>>> step_nodes_;  ///< by rank, block and step
   std::set<std::tuple<std::int32_t, std::int32_t, bool>>
-      ends_;  ///< of the GPU: channel, peer, sends
+      ends_;  ///< the current GPU's: channel, peer, sends
 };
 
 XmlProgram Importer::run() {
@@ -243,7 +243,7 @@ void Importer::check_declared_chunks(int rank) {
     const std::int32_t expected =
         input ? program_.contract.input_chunks(rank) : program_.contract.output_chunks(rank);
     const std::int32_t found = chunks(rank, input ? Buffer::Input : Buffer::Output);
-    // A buffer that the program does not name may be declared empty.
+    // A buffer that the program does not use may be declared empty.
     if (found == expected || found == 0) continue;
     document_.fail(gpus_[at(rank)], fmt::format("{} {}; {} of {} chunks a loop has {}",
                                                 input ? "i_chunks" : "o_chunks", found,

@@ -6,14 +6,11 @@
 
 #include "collectives/verifier/deadlock.hpp"
 #include "collectives/verifier/verify_internal.hpp"
+#include "core/index.hpp"
 
 namespace cclgym::msccl {
 
-namespace {
-
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
-
-}  // namespace
+namespace {}  // namespace
 
 void check_dependencies(const ImportedSteps& steps, int rank) {
   const auto& blocks = steps.program.gpus[at(rank)].thread_blocks;
@@ -32,7 +29,7 @@ void check_dependencies(const ImportedSteps& steps, int rank) {
         if (!steps.document.flag(steps.node(rank, wait.thread_block, wait.step), "hasdep")) {
           steps.document.fail(node,
                               fmt::format("waits for thread block {}, step {}, whose hasdep is 0: "
-                                          "it never says that it is done",
+                                          "it never publishes its completion",
                                           wait.thread_block, wait.step));
         }
       }
@@ -84,7 +81,7 @@ void check_messages(const ImportedSteps& steps) {
 void check_order(const ImportedSteps& steps) {
   if (const auto stuck = find_deadlock(steps.program, 0)) {
     steps.document.fail(steps.node(stuck->rank, stuck->thread_block, stuck->step),
-                        "deadlock: this step waits, in a cycle, for what waits for it");
+                        "deadlock: this step is part of a cycle of waits");
   }
 }
 

@@ -1,5 +1,4 @@
-// What makes a program in MSCCL XML one that can run, beyond its single elements. Internal to this
-// layer.
+// Checks of an imported MSCCL XML program across elements. Internal to this layer.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +11,7 @@
 
 namespace cclgym::msccl {
 
-/// A program that was read, and the element that each of its steps came from.
+/// An imported program, and the element of each of its steps.
 struct ImportedSteps {
   const XmlDocument& document;
   const ThreadBlockProgram& program;
@@ -24,13 +23,13 @@ struct ImportedSteps {
   }
 };
 
-// Each throws UserError with the place of the first step that is at fault.
+// Each of these throws UserError with the place of the first faulty step.
 
-/// Steps of a GPU wait for steps that exist and say when they are done.
+/// Every step that a step of this GPU waits for exists and publishes its completion.
 void check_dependencies(const ImportedSteps& steps, int rank);
-/// What is sent is received, in the same numbers of chunks.
+/// Every message that is sent is received, with the same number of chunks, and vice versa.
 void check_messages(const ImportedSteps& steps);
-/// No cycle among steps, connections of unlimited room.
+/// The steps have no cyclic waits, given connections of unlimited capacity.
 void check_order(const ImportedSteps& steps);
 
 }  // namespace cclgym::msccl

@@ -1,4 +1,4 @@
-// What the MSCCL executors' parsers accept: microsoft/msccl src/graph/topo.cc and
+// Limits of the MSCCL executors' parsers: microsoft/msccl src/graph/topo.cc and
 // Azure/msccl-executor-nccl src/misc/msccl/msccl_parser.cc.
 #pragma once
 
@@ -12,17 +12,17 @@ namespace cclgym::msccl {
 inline constexpr int kMostChannels = 32;
 inline constexpr int kMostBlocksMicrosoft = 216;
 inline constexpr int kMostBlocksAzure = 1024;
-inline constexpr int kMostSteps = 256;           ///< of a thread block
-inline constexpr int kMostCount = 71;            ///< chunks of a step
+inline constexpr int kMostSteps = 256;           ///< per thread block
+inline constexpr int kMostCount = 71;            ///< chunks per step
 inline constexpr int kMostPeersPerChannel = 32;  ///< send and receive blocks of a GPU, each
-inline constexpr int kMostNodes = 4096;          ///< XML elements of a GPU
-inline constexpr int kMostChildren = 1024;       ///< of an XML element
+inline constexpr int kMostNodes = 4096;          ///< XML elements per GPU
+inline constexpr int kMostChildren = 1024;       ///< per XML element
 inline constexpr std::size_t kLongestName = 63;
 inline constexpr int kWarp = 32;           ///< nthreads is a multiple of it
-inline constexpr int kMostThreads = 1024;  ///< of a thread block, as CUDA has it
+inline constexpr int kMostThreads = 1024;  ///< per thread block, CUDA's limit
 
-/// Larger programs are refused before they take the memory of the machine.
-inline constexpr int kMostChunks = 1 << 20;  ///< of a buffer
+/// Larger programs are refused before they exhaust the machine's memory.
+inline constexpr int kMostChunks = 1 << 20;  ///< per buffer
 inline constexpr int kMostRanks = 1024;      ///< kMostChildren GPUs in one algo
 
 struct TypeName {

@@ -12,7 +12,7 @@ namespace cclgym::msccl {
 XmlDocument::XmlDocument(std::string_view text, std::string file)
     : text_(text), file_(std::move(file)) {
   check_bytes();
-  // Escapes stay as they are written, so that check_element sees them; a fragment keeps what stands
+  // Escapes are left as written, so that check_element sees them; parsing a fragment keeps text
   // beside the only element.
   const pugi::xml_parse_result result = document_.load_buffer(
       text_.data(), text_.size(),
@@ -41,7 +41,7 @@ void XmlDocument::check_bytes() const {
 }
 
 void XmlDocument::check_elements() const {
-  // Nodes in the order of the text, without recursion: files nest as deeply as they like.
+  // Nodes in the order of the text, without recursion: files may nest to any depth.
   for (pugi::xml_node node = document_.first_child(); node;) {
     check_node(node);
     pugi::xml_node next = node.first_child();
@@ -77,8 +77,8 @@ void XmlDocument::check_node(const pugi::xml_node& node) const {
       const std::string_view rest = value.substr(i + 1);
       const auto is = [&](std::string_view entity) { return rest.starts_with(entity); };
       if (is("amp;") || is("lt;") || is("gt;") || is("quot;") || is("apos;") || is("#")) continue;
-      fail(node, fmt::format("{} {}: the entity after & is none that XML defines", one.name(),
-                             quoted(value)));
+      fail(node, fmt::format("{} {}: unknown entity after &; expected one that XML defines",
+                             one.name(), quoted(value)));
     }
   }
 }

@@ -11,7 +11,7 @@
 
 namespace cclgym::msccl {
 
-/// Numbers outside this make no sense in any MSCCL XML attribute.
+/// Numbers that make sense in an attribute.
 struct Range {
   std::int64_t least;
   std::int64_t most;
@@ -19,16 +19,16 @@ struct Range {
 
 class XmlDocument {
  public:
-  /// Throws UserError on ill-formed XML, text beside or between elements, an attribute that stands
-  /// twice, entities that XML does not define, bytes that are not UTF-8, and on a DOCTYPE (no
-  /// entities are expanded, whatever it says). The text must outlive the document.
+  /// Throws UserError on ill-formed XML, text beside or between elements, a repeated attribute,
+  /// entities that XML does not define, bytes that are not UTF-8, and any DOCTYPE (entities are
+  /// never expanded). The text must outlive the document.
   XmlDocument(std::string_view text, std::string file);
 
-  /// The only element at the top, which must have this name.
+  /// The only top-level element, which must have this name.
   [[nodiscard]] pugi::xml_node root(const char* name) const;
 
   [[noreturn]] void fail(const pugi::xml_node& node, const std::string& message) const;
-  /// An attribute that must be there.
+  /// A required attribute.
   [[nodiscard]] std::string_view text(const pugi::xml_node& node, const char* attribute) const;
   /// A whole number within the range.
   [[nodiscard]] std::int64_t number(const pugi::xml_node& node, const char* attribute,

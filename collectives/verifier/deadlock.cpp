@@ -7,12 +7,11 @@
 
 #include "collectives/verifier/kernel_order.hpp"
 #include "collectives/verifier/verify_internal.hpp"
+#include "core/index.hpp"
 
 namespace cclgym {
 
 namespace {
-
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 class OrderExecutor {
  public:
@@ -32,7 +31,7 @@ class OrderExecutor {
     }
   }
 
-  /// The first block that cannot finish; -1: there is none.
+  /// The first block that cannot finish; -1 if all finish.
   std::int32_t run() {
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
       wake(static_cast<std::int32_t>(i));
@@ -43,7 +42,7 @@ class OrderExecutor {
       queued_[at(block)] = false;
       run_block(block);
     }
-    for (std::size_t i = 0; i < blocks_.size(); ++i) {  // of the blocks of a rank, the first begun
+    for (std::size_t i = 0; i < blocks_.size(); ++i) {  // the first begun block of each rank
       if (next_step_[i] < std::ssize(blocks_[i].block->steps)) return static_cast<std::int32_t>(i);
     }
     return -1;
@@ -99,10 +98,10 @@ class OrderExecutor {
     return step.group == kNoGroup || all_could_send(block, groups_.at(step.group));
   }
 
-  /// What switches copy or add moves when all messages of the group could.
+  /// Messages copied or added by switches move when all messages of the group can.
   struct Group {
     std::vector<std::int32_t> senders;  ///< blocks
-    std::vector<std::int32_t> waiting;  ///< those of them that could send
+    std::vector<std::int32_t> waiting;  ///< those of them that are ready to send
   };
   bool all_could_send(std::int32_t block, Group& group) {
     if (std::ranges::find(group.waiting, block) != group.waiting.end()) {

@@ -1,5 +1,5 @@
-// Can a program stop for want of a message, a slot or a step? Looks at the order of the steps only,
-// not at the data: much cheaper than verify.
+// Detects programs that can stop because a message, a slot or a step never comes. Looks only at the
+// order of the steps, not at the data: much cheaper than verify.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@ struct StepPosition {
   std::int32_t step = 0;
 };
 
-/// Executes the program with room for `slots` messages on a connection (0: no bound). nullopt if
-/// all steps run; otherwise names a step that cannot. Needs a program of good form (see verify).
+/// Executes the program with room for `slots` messages per connection (0: no bound). nullopt if all
+/// steps run; otherwise a step that cannot. Needs a well-formed program (see verify).
 ///
-/// One execution decides: a step that can run stays able to run whatever other blocks do, so the
+/// One execution suffices: a step that can run stays able to run whatever other blocks do, so the
 /// order of execution does not matter. Cost: linear in the steps and their dependencies.
 [[nodiscard]] std::optional<StepPosition> find_deadlock(const ThreadBlockProgram& program,
                                                         std::int32_t slots);

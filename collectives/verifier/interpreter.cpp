@@ -11,6 +11,7 @@
 #include "collectives/verifier/kernel_order.hpp"
 #include "collectives/verifier/verify_internal.hpp"
 #include "core/error.hpp"
+#include "core/index.hpp"
 
 namespace cclgym {
 
@@ -18,9 +19,7 @@ namespace {
 
 constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
 constexpr std::int32_t kMostSlots = 8;
-constexpr std::uint64_t kStride = 0x9e3779b97f4a7c15U;  // seeds of one run far from those of others
-
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
+constexpr std::uint64_t kStride = 0x9e3779b97f4a7c15U;  // separates the seeds of runs
 
 /// The buffers of all ranks.
 class NumberMemory {
@@ -65,8 +64,8 @@ class NumberMemory {
     }
   }
 
-  /// The outputs of a collective of one's own that asks for nothing there must at least be the same
-  /// in every order: `first` is what they held in the first one (empty: this is it).
+  /// Unconstrained outputs of a custom collective must at least be the same in every order: `first`
+  /// holds their values in the first order (empty: this is it).
   template <typename Report>
   void check_free_outputs(std::vector<double>& first, const Report& report) {
     if (contract_.kind() != CollectiveKind::Custom) return;
@@ -101,7 +100,7 @@ class NumberMemory {
 
 class Execution {
  public:
-  /// `free_outputs`: of the first order (see NumberMemory::check_free_outputs).
+  /// `free_outputs`: values from the first order (see NumberMemory::check_free_outputs).
   Execution(const ThreadBlockProgram& program, const verifier::BlockIndex& blocks,
             const ExecuteOptions& options, int number, std::vector<double>& free_outputs)
       : program_(program),
@@ -134,9 +133,9 @@ class Execution {
  private:
   struct State {
     std::int32_t next = 0;  ///< step
-    bool loaded = false;    ///< has the step loaded what it reads?
-    bool awake = false;     ///< is it in awake_?
-    bool starved = false;   ///< does it run only when no other can?
+    bool loaded = false;    ///< true if the step has loaded its inputs
+    bool awake = false;     ///< true if the block is in awake_
+    bool starved = false;   ///< true if it runs only when no other can
     std::vector<double> registers;
     std::vector<std::int32_t> waiters;  ///< blocks that wait for steps of this one
   };
@@ -147,7 +146,7 @@ class Execution {
     awake_[states_[at(block)].starved ? 1 : 0].push_back(block);
   }
 
-  /// A random block that may be able to go on; it stays awake until a turn shows that it is not.
+  /// A random block that may be able to run; it stays awake until a turn shows that it is not.
   std::optional<std::int32_t> pick() {
     for (auto& list : awake_) {
       if (list.empty()) continue;
@@ -186,7 +185,7 @@ class Execution {
   void sleep(std::int32_t block) {
     states_[at(block)].awake = false;
     auto& list = awake_[states_[at(block)].starved ? 1 : 0];
-    list[picked_] = list.back();  // only the block picked can fall asleep
+    list[picked_] = list.back();  // only the picked block can fall asleep
     list.pop_back();
   }
 
@@ -258,7 +257,7 @@ class Execution {
         return fmt::format("deadlock: {} cannot run", name(static_cast<std::int32_t>(i)));
       });
     }
-    if (stuck) return;  // wrong outputs are then only its consequences
+    if (stuck) return;  // wrong outputs would only be a consequence
     for (std::size_t i = 0; i < messages_.size(); ++i) {
       if (messages_[i].empty()) continue;
       const auto& connection = blocks_.connections()[i];
@@ -283,7 +282,7 @@ class Execution {
   std::vector<double>& free_outputs_;
   std::vector<State> states_;                              ///< by block
   std::vector<std::deque<std::vector<double>>> messages_;  ///< by connection
-  std::size_t picked_ = 0;              ///< index into the list of the block whose turn it is
+  std::size_t picked_ = 0;              ///< index into the list of the picked block
   std::vector<std::int32_t> awake_[2];  ///< blocks; [1]: the starved ones
   verifier::Problems problems_;
 };

@@ -1,4 +1,4 @@
-// Which kernels of each GPU have begun, while a program is executed.
+// Tracks which kernels of each GPU have begun while a program is executed.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,8 @@ class KernelOrder {
     return static_cast<std::size_t>(block) < begun_end_[rank_of(block)];
   }
 
-  /// `block` has done its last step. Calls begin(block) for each block that begins for it.
+  /// Records that `block` has done its last step. Calls begin(block) for each block that can now
+  /// begin.
   template <typename Begin>
   void finish(std::int32_t block, const Begin& begin) {
     const std::size_t rank = rank_of(block);
@@ -41,7 +42,7 @@ class KernelOrder {
     return static_cast<std::size_t>(blocks_[block].rank);
   }
 
-  /// Begins the rank's next kernel that has a step to do.
+  /// Begins the rank's next kernel with at least one step.
   void begin_next(std::size_t rank) {
     std::size_t& next = begun_end_[rank];
     const std::size_t end = blocks_.first(rank + 1);
@@ -54,8 +55,8 @@ class KernelOrder {
   }
 
   const BlockIndex& blocks_;
-  std::vector<std::size_t> begun_end_;  ///< by rank: its blocks before this one have begun
-  std::vector<std::int64_t> left_;      ///< by rank: of those, the ones with steps to do
+  std::vector<std::size_t> begun_end_;  ///< by rank: blocks before this one have begun
+  std::vector<std::int64_t> left_;      ///< by rank: begun blocks that are not finished
 };
 
 }  // namespace cclgym::verifier

@@ -8,7 +8,7 @@ namespace cclgym {
 
 namespace {
 
-std::uint64_t mix(std::uint64_t hash, std::uint64_t word) {  // the finaliser of splitmix64
+std::uint64_t mix(std::uint64_t hash, std::uint64_t word) {  // finaliser of splitmix64
   hash += word + 0x9e3779b97f4a7c15U;
   hash = (hash ^ (hash >> 30U)) * 0xbf58476d1ce4e5b9U;
   hash = (hash ^ (hash >> 27U)) * 0x94d049bb133111ebU;
@@ -63,7 +63,7 @@ ValueId ValueTable::sum(ValueId a, ValueId b) {
   const auto right = terms(b);
   std::size_t i = 0;
   std::size_t j = 0;
-  // What is left of the interval that each side is at.
+  // Remainder of each side's current interval.
   ValueTerm x = left.empty() ? ValueTerm{} : left[0];
   ValueTerm y = right.empty() ? ValueTerm{} : right[0];
   const auto next_left = [&] {
@@ -160,8 +160,8 @@ ValueId SymbolicMemory::required(const RequiredValue& chunks) {
 
 std::size_t SymbolicMemory::check_outputs(std::vector<std::string>& problems, std::size_t limit) {
   std::size_t wrong = 0;
-  // All ranks of an AllReduce must hold the same, a list as long as there are ranks: make each
-  // once.
+  // All ranks of an AllReduce must hold the same value, a list as long as the number of ranks:
+  // build each value once.
   std::vector<ValueId> of_index;
   for (int rank = 0; rank < contract_.ranks(); ++rank) {
     for (int index = 0; index < contract_.output_chunks(rank); ++index) {

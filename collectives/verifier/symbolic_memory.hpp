@@ -12,16 +12,16 @@
 
 namespace cclgym {
 
-/// Names a symbolic value; equal values have equal ids.
+/// Id of a symbolic value; equal values have equal ids.
 using ValueId = std::int32_t;
 
-/// Nothing has been written there.
+/// Value of a place that has not been written.
 inline constexpr ValueId kUninitialisedValue = -1;
-/// The result of a step that was reported as wrong: not reported again where it is used.
+/// Result of a step that was reported as wrong: its uses are not reported again.
 inline constexpr ValueId kPoisonedValue = -2;
 
 /// The chunks with ids [begin, end), each `multiplicity` times. The id of input chunk (rank, index)
-/// is index * ranks + rank: the reduction of one index over neighbouring ranks is one interval.
+/// is index * ranks + rank, so the reduction of one index over neighbouring ranks is one interval.
 struct ValueTerm {
   std::int64_t begin = 0;
   std::int64_t end = 0;
@@ -30,7 +30,7 @@ struct ValueTerm {
 };
 
 /// Hash-consed multisets of input chunks, each a sorted list of disjoint, maximal intervals. Cost
-/// of a sum: linear in the intervals of its operands (rings and trees have a handful).
+/// of a sum: linear in the intervals of its operands (rings and trees have only a few).
 class ValueTable {
  public:
   [[nodiscard]] ValueId single(std::int64_t chunk);
@@ -50,7 +50,7 @@ class ValueTable {
   std::vector<ValueTerm> work_;
 };
 
-/// The memory of all ranks, at the start as the contract's precondition has it.
+/// The memory of all ranks, initialised from the contract's precondition.
 class SymbolicMemory {
  public:
   SymbolicMemory(const Contract& contract, std::span<const std::int32_t> scratch_chunks);
@@ -58,11 +58,11 @@ class SymbolicMemory {
   [[nodiscard]] const MemoryLayout& layout() const { return layout_; }
   [[nodiscard]] ValueId read(std::size_t place) const { return values_[place]; }
   void write(std::size_t place, ValueId value) { values_[place] = value; }
-  /// Poisoned if one of the two is no value.
+  /// Poisoned if either operand holds no value.
   [[nodiscard]] ValueId sum(ValueId a, ValueId b);
 
-  /// One line for each output location that does not hold what the contract requires, at most
-  /// `limit` of them; returns their number, also beyond the limit. Poisoned locations do not count.
+  /// Adds one line for each output location that does not hold the required value, at most `limit`
+  /// of them; returns the total number of wrong locations. Poisoned locations do not count.
   std::size_t check_outputs(std::vector<std::string>& problems, std::size_t limit);
 
   /// "{input[5] of ranks 0-2, input[5] of rank 4 2 times}".

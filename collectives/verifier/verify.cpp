@@ -8,14 +8,13 @@
 #include "collectives/verifier/deadlock.hpp"
 #include "collectives/verifier/symbolic_memory.hpp"
 #include "collectives/verifier/verify_internal.hpp"
+#include "core/index.hpp"
 
 namespace cclgym {
 
 namespace verifier {
 
 namespace {
-
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 std::uint64_t connection_key(std::int32_t source, std::int32_t target, const ThreadBlock& block,
                              const ThreadBlockProgram& program) {

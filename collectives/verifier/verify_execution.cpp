@@ -6,14 +6,13 @@
 #include "collectives/verifier/kernel_order.hpp"
 #include "collectives/verifier/symbolic_memory.hpp"
 #include "collectives/verifier/verify_internal.hpp"
+#include "core/index.hpp"
 
 namespace cclgym::verifier {
 
 namespace {
 
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
-
-/// The messages of a connection that have been sent and not yet received.
+/// Messages of a connection that have been sent and not yet received.
 struct Queue {
   std::deque<std::int32_t> counts;
   std::deque<ValueId> values;
@@ -23,7 +22,7 @@ struct Queue {
 
 class Executor {
  public:
-  /// `log`: null if nobody wants it.
+  /// `log`: null if no values are to be recorded.
   Executor(const ThreadBlockProgram& program, const BlockIndex& blocks, std::int32_t slots,
            Problems& problems, ValueLog* log)
       : program_(program),
@@ -43,7 +42,7 @@ class Executor {
  private:
   struct Waiter {
     std::int32_t block;
-    std::int32_t step;  ///< of the block waited for
+    std::int32_t step;  ///< that the block waited for must finish
   };
 
   void wake(std::int32_t block) {
@@ -66,7 +65,7 @@ class Executor {
     return describe_step(program_, entry.rank, entry.id, next_step_[at(block)]);
   }
   void report_deadlock();
-  /// Why the block cannot go on, and whether what it waits for can never come.
+  /// Reason why the block cannot continue, and true if the event it waits for can never happen.
   [[nodiscard]] std::pair<std::string, bool> reason(std::int32_t block) const;
   void report_unreceived();
 
@@ -78,12 +77,12 @@ class Executor {
   SymbolicMemory memory_;
   std::vector<Queue> queues_;                 ///< by connection
   std::vector<std::int32_t> next_step_;       ///< by block
-  std::vector<bool> queued_;                  ///< by block: is it in runnable_?
-  std::vector<std::vector<Waiter>> waiters_;  ///< by block: who waits for its steps
+  std::vector<bool> queued_;                  ///< by block: true if it is in runnable_
+  std::vector<std::vector<Waiter>> waiters_;  ///< by block: those that wait for its steps
   KernelOrder kernels_;
   std::deque<std::int32_t> runnable_;
   std::vector<ExecutedStep> execution_;
-  std::vector<ValueId> values_;  ///< of the step at hand
+  std::vector<ValueId> values_;  ///< working memory for the current step
 };
 
 std::vector<ExecutedStep> Executor::run() {
@@ -102,7 +101,7 @@ std::vector<ExecutedStep> Executor::run() {
     run_block(block);
   }
   if (std::ssize(execution_) < program_.instructions()) {
-    report_deadlock();  // wrong outputs are then only its consequences
+    report_deadlock();  // wrong outputs would only be a consequence
     return std::move(execution_);
   }
   report_unreceived();
@@ -249,8 +248,8 @@ std::pair<std::string, bool> Executor::reason(std::int32_t block) const {
 }
 
 void Executor::report_deadlock() {
-  // The cause first: those who wait for what can never come; then those who wait for each other.
-  // Kernels that have not begun only wait for those.
+  // First the blocks whose event can never happen, which are the cause; then those that wait for
+  // each other. Kernels that have not begun only wait for those.
   for (const bool hopeless : {true, false}) {
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
       const auto block = static_cast<std::int32_t>(i);

@@ -44,7 +44,7 @@ class FormCheck {
   struct Group {
     int rank = 0;
     int id = 0;
-    int number = 0;  ///< of the step
+    int number = 0;  ///< step number
     std::set<int> sources{};
     std::set<int> targets{};
     std::set<std::pair<int, int>> alike{};  ///< counts and kernels
@@ -54,7 +54,7 @@ class FormCheck {
   std::map<int, Group> groups_;
 };
 
-// One rank sends to several others, or several to one, the same number of chunks.
+// A group is one rank's messages to several others, or several ranks' to one, of equal counts.
 void FormCheck::check_groups() {
   for (const auto& [name, group] : groups_) {
     const std::size_t ends = group.sources.size() + group.targets.size();
@@ -63,7 +63,7 @@ void FormCheck::check_groups() {
     if (star && group.alike.size() == 1) continue;
     report(group.rank, group.id, group.number,
            fmt::format("group {} is neither one rank's messages to several others nor several "
-                       "ranks' to one, all alike",
+                       "ranks' to one, with equal counts in one kernel",
                        name));
   }
 }

@@ -1,4 +1,4 @@
-// What the files of the verifier share.
+// Declarations shared by the verifier's files.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ class Problems {
  public:
   explicit Problems(std::size_t limit) : limit_(limit) {}
 
-  /// Is there room for another description? Saves making texts that nobody will read.
+  /// True if there is room for another description; avoids formatting texts that are not shown.
   [[nodiscard]] bool wants_text() const { return texts_.size() < limit_; }
   [[nodiscard]] bool any() const { return count_ > 0; }
   [[nodiscard]] std::size_t room() const { return limit_ - texts_.size(); }
@@ -39,9 +39,9 @@ class Problems {
   std::vector<std::string> texts_;
 };
 
-/// The thread blocks of all ranks in one numbering, with the connections between them. What several
-/// kernels send on one connection is received by the same kernels, and before a later one's: so
-/// each kernel has a connection of its own.
+/// The thread blocks of all ranks in one numbering, with the connections between them. Messages
+/// that several kernels send on one connection are received by the same kernels, before those of
+/// later kernels, so each kernel has its own connection here.
 class BlockIndex {
  public:
   explicit BlockIndex(const ThreadBlockProgram& program);
@@ -78,34 +78,34 @@ class BlockIndex {
   std::vector<Connection> connections_;
 };
 
-/// A step that was executed.
+/// An executed step.
 struct ExecutedStep {
   std::int32_t block = 0;  ///< in the BlockIndex
   std::int32_t step = 0;
 };
 
-/// Is the program well formed, so that the other checks can rely on its indices?
+/// Checks that the program is well formed, so that the other checks can rely on its indices.
 void check_form(const ThreadBlockProgram& program, Problems& problems);
 
-/// What switches copy or add moves when all messages of its group could: does that come for all?
+/// Checks that every switch operation runs: its transfer starts when all messages of its group can.
 void check_switches(const ThreadBlockProgram& program, std::int32_t slots, Problems& problems);
 
 /// Executes the program symbolically and checks deadlock, messages and data. Returns the steps in
-/// the order of execution.
+/// order of execution.
 std::vector<ExecutedStep> check_execution(const ThreadBlockProgram& program,
                                           const BlockIndex& blocks, std::int32_t slots,
                                           Problems& problems);
 
-/// What the places held that an execution read and wrote.
+/// Values that an execution read and wrote.
 struct ValueLog {
   std::vector<ValueId> initial;    ///< by place
   std::vector<std::size_t> first;  ///< row of executed step i: values [first[i], first[i + 1])
-  /// Of a step: what it read from its source, what a Reduce read from its target, what was written
-  /// to the target; `count` values each, where the step does so at all.
+  /// Per step: the values read from its source, those a Reduce read from its target, and those
+  /// written to its target; `count` values each, if the step does so.
   std::vector<ValueId> values;
 };
 
-/// Executes the program as check_execution does, and keeps what was read and written.
+/// Executes the program as check_execution does, and keeps the values read and written.
 [[nodiscard]] ValueLog log_values(const ThreadBlockProgram& program, const BlockIndex& blocks,
                                   std::int32_t slots);
 
@@ -114,24 +114,24 @@ void check_races(const ThreadBlockProgram& program, const BlockIndex& blocks,
                  const std::vector<ExecutedStep>& execution, std::int32_t slots,
                  Problems& problems);
 
-/// A step of one GPU, and the steps of that GPU that come before it in every order.
+/// A step of one GPU, with the steps of that GPU that precede it in every order.
 struct OrderedStep {
   std::int32_t block = 0;  ///< on the GPU
   std::int32_t step = 0;
   std::size_t executed = 0;                ///< index into the execution
-  std::vector<std::int32_t> known_before;  ///< by block of the GPU: so many of its first steps
+  std::vector<std::int32_t> known_before;  ///< by block of the GPU: number of preceding steps
 };
 
-/// Reports those of the places with races where the order matters, one problem each. `steps`: all
-/// of the GPU, in the order of execution; `places`: in ascending order.
+/// Reports the racy places where the order matters, one problem each. `steps`: all steps of the GPU
+/// in order of execution; `places`: in ascending order.
 void check_racy_places(const ThreadBlockProgram& program, std::int32_t rank,
                        std::span<const OrderedStep> steps, std::span<const std::size_t> places,
                        const ValueLog& log, Problems& problems);
 
-/// " in kernel 2"; "" for the first, which is the only one as a rule.
+/// " in kernel 2"; "" for the first kernel.
 [[nodiscard]] std::string in_kernel(std::int32_t kernel);
 
-/// By rank.
+/// Number of scratch chunks by rank.
 [[nodiscard]] std::vector<std::int32_t> scratch_chunks(const ThreadBlockProgram& program);
 
 }  // namespace cclgym::verifier

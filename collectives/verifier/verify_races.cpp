@@ -4,14 +4,13 @@
 #include <unordered_map>
 
 #include "collectives/verifier/verify_internal.hpp"
+#include "core/index.hpp"
 
 namespace cclgym::verifier {
 
 namespace {
 
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
-
-/// Steps of each block of one GPU that are known to be done: entry b covers steps [0, clock[b]).
+/// Known completed steps of each block of one GPU: entry b covers steps [0, clock[b]).
 using Clock = std::vector<std::int32_t>;
 
 void merge(Clock& into, const Clock& from) {
@@ -23,11 +22,11 @@ void merge(Clock& into, const Clock& from) {
   for (std::size_t i = 0; i < into.size(); ++i) into[i] = std::max(into[i], from[i]);
 }
 
-/// Happens-before on one GPU by vector clocks, over a sequence of executed steps that is either the
-/// GPU's own (then messages order nothing) or that of all ranks (then they do). The accesses of a
-/// place are held against the last write and the reads since, as FastTrack does (Flanagan and
-/// Freund, PLDI 2009): without a race so far the writes of a place are totally ordered, so that
-/// nothing earlier need be kept.
+/// Happens-before on one GPU by vector clocks, over a sequence of executed steps: either the GPU's
+/// own steps (then messages order nothing) or those of all ranks (then they do). Each access of a
+/// place is compared with the last write and the reads since, as in FastTrack (Flanagan and Freund,
+/// PLDI 2009): without a race so far, the writes of a place are totally ordered, so older accesses
+/// need not be kept.
 class RaceCheck {
  public:
   RaceCheck(const BlockIndex& blocks, const MemoryLayout& layout, std::int32_t rank,
@@ -44,7 +43,7 @@ class RaceCheck {
         reads_(last_write_.size()),
         racy_(last_write_.size(), false) {}
 
-  /// Follows the execution; are there races?
+  /// Follows the execution; true if there are races.
   bool run(std::span<const ExecutedStep> execution);
 
   /// The places with races, in ascending order.
@@ -82,10 +81,10 @@ class RaceCheck {
   bool follow_messages_;
   std::size_t first_;  ///< the rank's blocks are [first_, first_ + width_)
   std::size_t width_;
-  std::vector<Clock> clocks_;                ///< empty: knows of nothing
-  std::vector<std::deque<Clock>> messages_;  ///< by connection: the senders' clocks
-  Clock ended_;                              ///< what the rank's kernels that are done know
-  std::size_t ended_blocks_ = 0;             ///< so many of its blocks are in there
+  std::vector<Clock> clocks_;                          ///< empty: knows of nothing
+  std::vector<std::deque<Clock>> messages_;            ///< by connection: the senders' clocks
+  Clock ended_;                                        ///< clock of the rank's completed kernels
+  std::size_t ended_blocks_ = 0;                       ///< number of its blocks covered by ended_
   std::unordered_map<std::uint64_t, Clock> released_;  ///< at steps that others wait for
   std::vector<Access> last_write_;                     ///< by place of the rank
   std::vector<std::vector<Access>> reads_;             ///< by place, since the last write
@@ -130,7 +129,7 @@ std::vector<std::size_t> RaceCheck::racy_places() const {
 }
 
 void RaceCheck::begin_block(const BlockIndex::Entry& entry, Clock& clock) {
-  // Blocks of earlier kernels are done, so that their clocks are those at their ends.
+  // Blocks of earlier kernels are done, so their clocks are final.
   for (; blocks_[first_ + ended_blocks_].block->kernel < entry.block->kernel; ++ended_blocks_) {
     merge(ended_, clocks_[slot(static_cast<std::int32_t>(first_ + ended_blocks_))]);
   }
@@ -141,7 +140,7 @@ void RaceCheck::acquire(const ExecutedStep& executed, const Instruction& step) {
   const auto& entry = blocks_[executed.block];
   Clock& clock = clocks_[slot(executed.block)];
   if (entry.rank == rank_ && clock.empty()) clock.assign(width_, 0);
-  // Messages stay in their kernel, so that on other ranks the order of kernels adds nothing.
+  // Messages stay within their kernel, so on other ranks the order of kernels adds nothing.
   if (entry.rank == rank_ && entry.block->kernel > 0 && executed.step == 0) {
     begin_block(entry, clock);
   }
@@ -175,7 +174,7 @@ void RaceCheck::access(const ExecutedStep& executed, const Instruction& step) {
     for (std::size_t k = 0; k < at(step.count); ++k) access_place(place + k, write, now);
   };
   if (reads_source(step.opcode)) each(step.source, false);
-  if (writes_target(step.opcode)) each(step.target, true);  // a reduction's read of it is covered
+  if (writes_target(step.opcode)) each(step.target, true);  // covers a reduction's read of it
 }
 
 void RaceCheck::access_place(std::size_t place, bool write, const Access& now) {

@@ -1,33 +1,32 @@
-// Which races matter: those where a read, or an output at the end, would find another value in
-// another order. Two blocks that write the same value, or writes that nobody reads, do no harm.
+// Decides which races matter: those in which a read, or a final output, would get another value in
+// another order. Blocks that write the same value, and writes that are never read, are harmless.
 #include <algorithm>
 #include <fmt/format.h>
 #include <limits>
 #include <unordered_map>
 
 #include "collectives/verifier/verify_internal.hpp"
+#include "core/index.hpp"
 
 namespace cclgym::verifier {
 
 namespace {
 
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
-
-/// Poisoned values come of a problem that has been reported.
+/// Poisoned values follow from a problem that has already been reported.
 bool differ(ValueId a, ValueId b) { return a != b && a != kPoisonedValue && b != kPoisonedValue; }
 
-/// An access of the place at hand.
+/// An access of the current place.
 struct Access {
   const OrderedStep* by = nullptr;
   ValueId value = kUninitialisedValue;
 };
 
-/// The accesses of one place, and what its reads may find.
+/// The accesses of one place, and the values its reads may find.
 ///
-/// A read may find the value of a write that is not after it, unless another write lies between the
-/// two in every order; and what was there at the start if no write is before it in every order. If
-/// all that it may find is the one value that it found in the execution at hand, for every read of
-/// every place, then by induction over any other execution each of its reads finds the same.
+/// A read may find the value of any write that is not after it, unless another write lies between
+/// the two in every order; and the initial value if no write precedes it in every order. If, for
+/// every read of every place, the only such value is the one found in this execution, then by
+/// induction every read of any other execution finds the same.
 class Place {
  public:
   explicit Place(std::size_t blocks) : writes_(blocks) {}
@@ -38,13 +37,13 @@ class Place {
     last_ = writes_[at(by.block)].back();
   }
 
-  /// Two accesses that are not ordered and of whose order it depends what is read, the one executed
-  /// first at the front; null: there are none.
+  /// Two unordered accesses whose order changes a value that is read, the one executed first at the
+  /// front; null if there are none.
   struct Conflict {
     const OrderedStep* earlier = nullptr;
     const OrderedStep* later = nullptr;
   };
-  /// `initial`: the value at the start; `kept`: must the place hold one value at the end?
+  /// `initial`: the value at the start; `kept`: the place must hold one value at the end.
   [[nodiscard]] Conflict find_conflict(ValueId initial, bool kept);
 
  private:
@@ -59,7 +58,7 @@ class Place {
   [[nodiscard]] Conflict conflict_of(const OrderedStep* reader, ValueId found, const Access& source,
                                      ValueId initial);
 
-  std::vector<Access> reads_;                ///< in the order of execution
+  std::vector<Access> reads_;                ///< in order of execution
   std::vector<std::vector<Access>> writes_;  ///< by block
   Access last_;                              ///< the write executed last
   std::vector<Access> latest_;               ///< working memory
@@ -68,7 +67,7 @@ class Place {
 /// `reader` (null: the end of the program) found `found`, which `source` wrote.
 Place::Conflict Place::conflict_of(const OrderedStep* reader, ValueId found, const Access& source,
                                    ValueId initial) {
-  latest_.clear();  // of each block the last write before the reader
+  latest_.clear();  // the last write of each block before the reader
   for (std::size_t block = 0; block < writes_.size(); ++block) {
     const auto& writes = writes_[block];
     const std::int32_t known = reader == nullptr ? kAll : reader->known_before[block];
@@ -79,12 +78,12 @@ Place::Conflict Place::conflict_of(const OrderedStep* reader, ValueId found, con
       if (differ(next->value, found)) return pair(next->by, reader);
     }
   }
-  // The source may also come after the reader, or before another write that is before the reader.
+  // The source may also come after the reader, or before another write that precedes the reader.
   const bool follows = reader != nullptr && source.by != nullptr && !before(*source.by, *reader);
   if (latest_.empty()) return differ(initial, found) ? pair(source.by, reader) : Conflict{};
   for (const Access& write : latest_) {
     if (!differ(write.value, found)) continue;
-    if (!follows && before(*write.by, *source.by)) continue;  // what mostly hides it
+    if (!follows && before(*write.by, *source.by)) continue;  // overwritten
     const bool hidden = std::ranges::any_of(
         latest_, [&write](const Access& other) { return before(*write.by, *other.by); });
     if (!hidden) return pair(source.by, follows ? reader : write.by);
@@ -93,7 +92,7 @@ Place::Conflict Place::conflict_of(const OrderedStep* reader, ValueId found, con
 }
 
 Place::Conflict Place::find_conflict(ValueId initial, bool kept) {
-  // The writes in the order of execution, to know which one a read found.
+  // The writes in order of execution, to know which one a read found.
   std::vector<Access> executed;
   for (const auto& writes : writes_) executed.insert(executed.end(), writes.begin(), writes.end());
   std::ranges::sort(executed, {}, [](const Access& write) { return write.by->executed; });
@@ -108,8 +107,8 @@ Place::Conflict Place::find_conflict(ValueId initial, bool kept) {
   return conflict_of(nullptr, last_.value, last_, initial);
 }
 
-/// Must the place hold the same at the end of every execution? Of a collective of one's own that
-/// asks for nothing every output must.
+/// True if the place must hold the same value at the end of every execution. Unconstrained outputs
+/// of a custom collective must, too.
 bool is_kept(const Contract& contract, const MemoryLayout& layout, std::int32_t rank,
              std::size_t place) {
   const std::int32_t outputs = contract.output_chunks(rank);

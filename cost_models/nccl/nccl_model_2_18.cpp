@@ -6,7 +6,7 @@ namespace cclgym::nccl {
 namespace {
 
 // Constants and rules of one release.
-struct Release {
+struct Release218 {
   ByAlgorithm base_us;
   ByLink hardware_us;
   std::array<ByNodes, 3> ll_most_GBps;  // row Volta (or Intel), Ampere (or AMD), Hopper
@@ -18,7 +18,7 @@ struct Release {
 constexpr ByNodes kVoltaLl_GBps{39, 39, 20.4};
 constexpr ByNodes kAmpereLl_GBps{87.7, 22.5, 19};
 
-constexpr Release kRelease2_18{
+constexpr Release218 kRelease2_18{
     .base_us = {{{6.8, 14, 0}, {6.6, 14, 8.4}, {6.8, 14, 0}, {6.8, 14, 0}, {0, 0, 23}, {0, 0, 23}}},
     .hardware_us =
         {{{{{.6, 1.25, 4}, {.6, 1.9, 3.4}, {0, 0, 8}, {0, 0, 4.75}}},
@@ -35,36 +35,36 @@ constexpr ByLink kHardware2_19_us{
      {{{5, 8.5, 28}, {2.7, 4, 14}, {0, 0, 31}, {0, 0, 30}, {0, 0, 18}, {0, 0, 14}}}}};
 constexpr ByAlgorithm kBase2_19_us{{{6.8, 14, 0}, {6.6, 14, 8.4}}};
 
-constexpr Release kRelease2_19{.base_us = kBase2_19_us,
-                               .hardware_us = kHardware2_19_us,
-                               .ll_most_GBps = {kVoltaLl_GBps, kAmpereLl_GBps, kAmpereLl_GBps},
-                               .ll_half = false,
-                               .collnet_gathers = true,
-                               .collnet_arity_us = .4};
+constexpr Release218 kRelease2_19{.base_us = kBase2_19_us,
+                                  .hardware_us = kHardware2_19_us,
+                                  .ll_most_GBps = {kVoltaLl_GBps, kAmpereLl_GBps, kAmpereLl_GBps},
+                                  .ll_half = false,
+                                  .collnet_gathers = true,
+                                  .collnet_arity_us = .4};
 
 // Between 2.20 and 2.23 LL was found to do better. The latencies of these two releases were not at
 // hand: they are those of 2.20.
-constexpr Release kRelease2_21{.base_us = kBase2_19_us,
-                               .hardware_us = kHardware2_19_us,
-                               .ll_most_GBps = {kVoltaLl_GBps, kAmpereLl_GBps, {141, 45, 35}},
-                               .ll_half = true,
-                               .collnet_gathers = true,
-                               .collnet_arity_us = .4};
+constexpr Release218 kRelease2_21{.base_us = kBase2_19_us,
+                                  .hardware_us = kHardware2_19_us,
+                                  .ll_most_GBps = {kVoltaLl_GBps, kAmpereLl_GBps, {141, 45, 35}},
+                                  .ll_half = true,
+                                  .collnet_gathers = true,
+                                  .collnet_arity_us = .4};
 
 // A channel's most. Rows: Volta, Ampere, Hopper.
 constexpr std::array<ByNodes, 3> kRingLl128_GBps{{{20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 36.7}}};
 constexpr std::array<ByNodes, 3> kTreeLl128_GBps{{{20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 29}}};
 constexpr std::array<ByNodes, 3> kTree_GBps{{{26.5, 18.5, 10}, {24, 23.6, 17.8}, {38.7, 41.4, 36}}};
 
-const Release& release(const NcclVersion& version) {
+const Release218& release218(const NcclVersion& version) {
   if (version.minor <= 18) return kRelease2_18;
   return version.minor <= 20 ? kRelease2_19 : kRelease2_21;
 }
 
-class Model {
+class Model218 {
  public:
-  Model(const NcclVersion& version, const NcclComm& comm)
-      : release_(release(version)),
+  Model218(const NcclVersion& version, const NcclComm& comm)
+      : release_(release218(version)),
         of_2_18_(&release_ == &kRelease2_18),
         comm_(comm),
         shape_(comm),
@@ -217,7 +217,7 @@ class Model {
            between_steps * between;
   }
 
-  const Release& release_;
+  const Release218& release_;
   bool of_2_18_;
   const NcclComm& comm_;
   Shape shape_;
@@ -228,7 +228,7 @@ class Model {
 }  // namespace
 
 Table estimates_2_18(const NcclVersion& version, const NcclComm& comm) {
-  return table_of(Model(version, comm));
+  return table_of(Model218(version, comm));
 }
 
 }  // namespace cclgym::nccl

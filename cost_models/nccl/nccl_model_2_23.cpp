@@ -39,9 +39,9 @@ constexpr double kBlackwellNvlsTreeOf2_30_GBps = 80;  // on three servers and mo
 constexpr std::array<double, 4> kNvlsEfficiency{0, 0, .85, .74};
 constexpr std::size_t kBlackwell = 3;
 
-class Model {
+class Model223 {
  public:
-  Model(const NcclVersion& version, const NcclComm& comm, const NcclConstants& constants)
+  Model223(const NcclVersion& version, const NcclComm& comm, const NcclConstants& constants)
       : comm_(comm),
         shape_(comm),
         constants_(constants),
@@ -204,7 +204,7 @@ class Model {
 
 Table estimates_2_23(const NcclVersion& version, const NcclComm& comm,
                      const NcclConstants& constants) {
-  return table_of(Model(version, comm, constants));
+  return table_of(Model223(version, comm, constants));
 }
 
 }  // namespace cclgym::nccl

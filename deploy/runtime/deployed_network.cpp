@@ -82,7 +82,7 @@ DecisionFault DeployedNetwork::decide(const LaneKernels& kernels, float* state,
   }
   advance(kernels, state, observation);
 
-  std::int32_t chosen[kMostKnobs];
+  std::int32_t chosen[kMostKnobs] = {};
   std::uint32_t left[kMostKnobs];  // levels of a knob that may still be tried
   std::size_t node[kMostKnobs];
   const auto enter = [&](std::size_t knob) {

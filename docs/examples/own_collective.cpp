@@ -1,4 +1,4 @@
-// A collective of one's own: written in the chunk language, verified, compiled and simulated.
+// A custom collective: written in the chunk DSL, verified, compiled and simulated.
 #include <exception>
 #include <iostream>
 #include <memory>
@@ -17,8 +17,8 @@ namespace {
 
 using namespace cclgym;
 
-// AllGather around a ring in both directions. Each rank gives two chunks: the first goes up the
-// ring, the second down.
+// AllGather around a ring in both directions. Each rank has two chunks: the first goes up the ring,
+// the second down.
 Program both_ways(int ranks) {
   ProgramBuilder p("both-ways", Contract::make(CollectiveKind::AllGather, ranks, 2));
   for (int rank = 0; rank < ranks; ++rank) {
@@ -37,7 +37,7 @@ Program both_ways(int ranks) {
 void simulate() {
   const std::shared_ptr<const Fabric> fabric = make_fabric({.name = "ndv4"});
 
-  // What the library's algorithms are compiled with; for MSCCL XML, leave the options out.
+  // The options of the library's algorithms; for MSCCL XML, omit them.
   const auto program = std::make_shared<const ThreadBlockProgram>(
       compile(both_ways(fabric->ranks()), {.fuse = false, .share_blocks = false}));
   const VerifyReport report = verify(*program);

@@ -4,7 +4,7 @@ namespace cclgym {
 
 namespace {
 
-// One record for each thing a user can set, from which reading, checking and documentation follow.
+// One record per option, from which reading, checking and documentation follow.
 const OptionSpec kTarget{.name = "target",
                          .kind = OptionKind::Integer,
                          .description = "the number to count to",
@@ -13,7 +13,7 @@ const OptionSpec kTarget{.name = "target",
                          .default_text = "10"};
 const OptionSpec kStart{.name = "start",
                         .kind = OptionKind::Integer,
-                        .description = "the number to start from, less than the target",
+                        .description = "the number to start from, below the target",
                         .min = 0};
 
 }  // namespace
@@ -32,9 +32,9 @@ CounterEnv::CounterEnv(const YamlValue& options)
         return static_cast<std::int32_t>(read_integer(option_value(options, kTarget), kTarget));
       }()),
       spec_{.name = "Counter-v0",
-            // The share of the way that is done, and what remains.
+            // The fraction of the distance covered, and the remaining count.
             .observation_space = Box({0, 0}, {1, static_cast<float>(target_)}),
-            // How much to add, 1 or 2, and how often, once or twice.
+            // The summand, 1 or 2, and its multiplicity, once or twice.
             .action_space = MultiDiscrete({2, 2}, {1, 1}),
             .has_action_mask = true,
             .info_names = {"count", "steps"},
@@ -44,7 +44,7 @@ void CounterEnv::reset(std::optional<std::uint64_t> seed, const YamlValue& optio
                        const StepBuffers& out) {
   check_reset_options(spec_, options);
   random_.reset(seed);
-  // Draw whether or not the options override the draw: the stream does not depend on them.
+  // The draw is made even if the options override it, so the stream does not depend on them.
   count_ = static_cast<std::int32_t>(random_.stream().integer(0, target_ - 1));
   if (const YamlValue* start = options.is_null() ? nullptr : options.find(kStart.name)) {
     OptionSpec below_target = kStart;
@@ -65,9 +65,9 @@ StepOutcome CounterEnv::step(std::span<const std::int32_t> action, const StepBuf
   return {.reward = -1, .terminated = count_ == target_, .truncated = false};
 }
 
-// 2 x 2 = 4 may be too much where 2 x 1 and 1 x 2 are not: legality is joint. The action mask in
-// info, which write() gives, says which choices of each dimension some legal action has; this
-// function narrows the second dimension down by the first.
+// Legality is joint: 2 x 2 = 4 may overshoot where 2 x 1 and 1 x 2 do not. The action mask in info,
+// written by write(), allows each choice that is part of some legal action; this function narrows
+// the second dimension given the first.
 void CounterEnv::conditional_mask(std::span<const std::uint8_t> action_mask,
                                   std::span<const std::int32_t> prefix,
                                   std::span<std::uint8_t> out) const {
@@ -75,14 +75,14 @@ void CounterEnv::conditional_mask(std::span<const std::uint8_t> action_mask,
   if (prefix.size() == 1) out[1] = prefix[0] * 2 <= target_ - count_ ? 1 : 0;
 }
 
-// Everything goes into buffers of the caller, whole, at every reset and step: the caller may pass
-// others each time, and nothing is allocated.
+// Every reset and step writes the caller's buffers completely: the caller may pass different ones
+// each time, and nothing is allocated.
 void CounterEnv::write(const StepBuffers& out) const {
   const std::int32_t remaining = target_ - count_;
   out.observation[0] = static_cast<float>(count_) / static_cast<float>(target_);
   out.observation[1] = static_cast<float>(remaining);
-  // Never all zeros, not even at the end, where no action is legal: a policy that is asked anyway
-  // has to find something.
+  // Never all zeros, even at the end, where no action is legal: a policy that is asked anyway must
+  // have a choice.
   const std::uint8_t two = remaining >= 2 ? 1 : 0;
   out.action_mask[0] = 1;
   out.action_mask[1] = two;

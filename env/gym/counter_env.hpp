@@ -1,9 +1,9 @@
-// Counter-v0, the example to copy for an environment of your own; also what the tests of wrappers,
-// vector environments and the checker run on.
+// Counter-v0: the example to copy for a new environment, and the one on which the tests of
+// wrappers, vector environments and the checker run.
 //
-// A counter starts at a random number and has to reach its target exactly. Each step adds 1 or 2 of
-// a kind (dimension 0: what to add, dimension 1: how often), and may not overshoot, which the mask
-// says.
+// A counter starts at a random number and has to reach its target exactly. Each step adds 1 or 2
+// (dimension 0) once or twice (dimension 1) and must not overshoot; the mask tells which choices do
+// not.
 #pragma once
 
 #include <cstdint>

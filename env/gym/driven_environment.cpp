@@ -10,7 +10,7 @@ namespace cclgym {
 
 namespace {
 
-// Not a number, as is kNoInfo, but with bits that no arithmetic makes.
+// NaN like kNoInfo, but with bits that no arithmetic produces.
 const double kRubbishInfo = std::bit_cast<double>(std::uint64_t{0x7ff8'dead'beef'f00d});
 const float kRubbishObservation = std::bit_cast<float>(std::uint32_t{0x7fc0'beef});
 constexpr std::uint8_t kRubbishMask = 0xaa;
@@ -76,7 +76,7 @@ const StepRecord& DrivenEnvironment::take(const StepBuffers& out, const StepOutc
                                           const char* method) {
   const EnvironmentSpec& spec = environment_->spec();
   if (!spec.observation_space.contains(out.observation)) {
-    problems_.add(fmt::format("{}: an observation is not in {}, or is not written whole", method,
+    problems_.add(fmt::format("{}: an observation is not in {}, or not completely written", method,
                               spec.observation_space.text()));
   }
   for (std::size_t i = 0; i < out.info.size(); ++i) {
@@ -89,8 +89,8 @@ const StepRecord& DrivenEnvironment::take(const StepBuffers& out, const StepOutc
   if (!spec.has_action_mask &&
       std::count(out.action_mask.begin(), out.action_mask.end(), std::uint8_t{1}) !=
           static_cast<std::ptrdiff_t>(out.action_mask.size())) {
-    problems_.add(
-        fmt::format("{}: writes an action mask, which its spec does not announce", method));
+    problems_.add(fmt::format(
+        "{}: writes an action mask although the spec has has_action_mask = false", method));
   }
   if (!std::isfinite(outcome.reward)) {
     problems_.add(fmt::format("{}: a reward is {}", method, outcome.reward));
@@ -129,20 +129,20 @@ void DrivenEnvironment::choose(Random& random, std::span<std::int32_t> out) {
     bool choice = false;
     for (std::size_t j = 0; j < mask.size(); ++j) {
       if (mask[j] > 1) {
-        problems_.add(fmt::format(
-            "conditional_mask: dimension {} has other bytes than 0 and 1, or is not written whole",
-            i));
+        problems_.add(
+            fmt::format("conditional_mask: dimension {} has bytes other than 0 and 1, or is not "
+                        "completely written",
+                        i));
         mask[j] = 0;
       }
       if (mask[j] == 1 && last_.action_mask[space.mask_offset(i) + j] == 0) {
-        problems_.add(
-            fmt::format("conditional_mask: dimension {} allows what the action mask forbids", i));
+        problems_.add(fmt::format(
+            "conditional_mask: dimension {} allows a value that the action mask forbids", i));
       }
       choice = choice || mask[j] == 1;
     }
     if (!choice) {
-      problems_.add(
-          fmt::format("conditional_mask: dimension {} is left without a choice: all zeros", i));
+      problems_.add(fmt::format("conditional_mask: dimension {} has no choice left: all zeros", i));
       mask[0] = 1;
     }
     out[i] = dimension.start + static_cast<std::int32_t>(sample_index(random, mask));

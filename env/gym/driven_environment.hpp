@@ -1,4 +1,4 @@
-// An environment under test: inside EnvChecker only.
+// An environment under test; used by EnvChecker only.
 #pragma once
 
 #include <string>
@@ -8,17 +8,17 @@
 
 namespace cclgym {
 
-/// What came of a reset or a step, copied. Compared by bits, so that NaN equals itself.
+/// Copied result of a reset or a step. Records are compared bitwise, so NaN equals itself.
 struct StepRecord {
   std::vector<float> observation;
   std::vector<std::uint8_t> action_mask;
   std::vector<double> info;
   StepOutcome outcome;
 };
-/// "" if the records have the same bits, else what differs first: "observation 3: 0.5, not 0.25".
+/// First difference between two records, "observation 3: 0.5, not 0.25"; "" if all bits agree.
 [[nodiscard]] std::string difference(const StepRecord& found, const StepRecord& expected);
 
-/// Sentences without repetition: a fault shows at every step.
+/// List of problems without repetitions, since a fault shows at every step.
 class Problems {
  public:
   void add(std::string problem);
@@ -28,8 +28,8 @@ class Problems {
   std::vector<std::string> list_;
 };
 
-/// Runs an environment in two sets of buffers by turns, filled with rubbish before each call, and
-/// reports rubbish that is still there and values outside of their spaces.
+/// Runs an environment alternately in two sets of buffers that are filled with garbage before each
+/// call, and reports garbage that remains and values outside their spaces.
 class DrivenEnvironment {
  public:
   DrivenEnvironment(std::unique_ptr<Environment> environment, Problems& problems);
@@ -38,13 +38,13 @@ class DrivenEnvironment {
   [[nodiscard]] const EnvironmentSpec& spec() const { return environment_->spec(); }
   const StepRecord& reset(std::optional<std::uint64_t> seed, const YamlValue& options = {});
   const StepRecord& step(std::span<const std::int32_t> action);
-  /// Draws a legal action of the present state into `out`, checking the conditional masks on the
-  /// way.
+  /// Draws a legal action in the current state into `out` and checks the conditional masks along
+  /// the way.
   void choose(Random& random, std::span<std::int32_t> out);
-  /// Whether an action in the space is legal now.
+  /// True if an action of the space is legal in the current state.
   [[nodiscard]] bool legal(std::span<const std::int32_t> action) const;
-  /// Does the step throw Error and leave the buffers alone? If it throws something else, or
-  /// nothing, or writes, reports "WHAT …" and returns false.
+  /// True if the step throws Error and leaves the buffers unchanged. Otherwise reports "WHAT ..."
+  /// and returns false.
   template <class Error>
   bool refuses(std::span<const std::int32_t> action, const std::string& what);
   [[nodiscard]] const StepRecord& last() const { return last_; }
@@ -77,12 +77,12 @@ bool DrivenEnvironment::refuses(std::span<const std::int32_t> action, const std:
     return false;
   } catch (const Error&) {
   } catch (const std::exception& error) {
-    problems_.add(what + " throws another exception than it should: " + error.what());
+    problems_.add(what + " throws the wrong exception: " + error.what());
     return false;
   }
   if (observation != bytes_of(out.observation) || action_mask != bytes_of(out.action_mask) ||
       info != bytes_of(out.info)) {
-    problems_.add(what + " is refused, but not before buffers are written");
+    problems_.add(what + " is refused only after buffers were written");
     return false;
   }
   return true;

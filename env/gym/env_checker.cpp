@@ -11,9 +11,9 @@ namespace cclgym {
 
 namespace {
 
-/// Joint actions beyond which not all are tried.
+/// Maximum number of joint actions that are tried exhaustively.
 constexpr std::int64_t kMaxTriedActions = 4096;
-/// States in which all joint actions are tried.
+/// Number of states in which all joint actions are tried.
 constexpr std::size_t kTriedStates = 20;
 
 void check_spec(const EnvironmentSpec& spec, Problems& problems) {
@@ -23,7 +23,7 @@ void check_spec(const EnvironmentSpec& spec, Problems& problems) {
     problems.add(fmt::format("spec: the name '{}' is not of the form Name-v0", spec.name));
   }
   if (!spec.action_space.is_discrete()) {
-    problems.add("spec: actions are integers, not " + spec.action_space.text());
+    problems.add("spec: actions must be integers, found " + spec.action_space.text());
   }
   if (std::set<std::string>(spec.info_names.begin(), spec.info_names.end()).size() !=
       spec.info_names.size()) {
@@ -31,17 +31,18 @@ void check_spec(const EnvironmentSpec& spec, Problems& problems) {
   }
   if (std::find(spec.info_names.begin(), spec.info_names.end(), "action_mask") !=
       spec.info_names.end()) {
-    problems.add("spec: an info is named action_mask, as the mask is in Python");
+    problems.add("spec: an info is named action_mask, which is the mask's key in Python");
   }
 }
 
-/// What the first run saw, to be seen again by others.
+/// Record of the first run, which later runs must reproduce.
 struct Trajectory {
-  std::vector<StepRecord> records;                 ///< of resets and steps, in order
-  std::vector<std::vector<std::int32_t>> actions;  ///< empty: a reset
+  std::vector<StepRecord> records;                 ///< results of resets and steps, in order
+  std::vector<std::vector<std::int32_t>> actions;  ///< empty for a reset
 };
 
-/// The choices that some legal action has, by trying all; in the form of an action mask.
+/// The choices that are part of some legal action, found by trying all; in the form of an action
+/// mask.
 class LegalChoices {
  public:
   LegalChoices(DrivenEnvironment& driven, Problems& problems)
@@ -67,8 +68,7 @@ class LegalChoices {
     std::vector<std::uint8_t> mask(static_cast<std::size_t>(dimension.n));
     driven_.environment().conditional_mask(driven_.last().action_mask, prefix_, mask);
     if (std::count(mask.begin(), mask.end(), std::uint8_t{1}) == 0) {
-      problems_.add(
-          fmt::format("conditional_mask: dimension {} is left without a choice: all zeros", i));
+      problems_.add(fmt::format("conditional_mask: dimension {} has no choice left: all zeros", i));
     }
     for (std::int32_t j = 0; j < dimension.n; ++j) {
       if (mask[static_cast<std::size_t>(j)] == 0) continue;
@@ -93,11 +93,11 @@ void check_marginal(DrivenEnvironment& driven, Problems& problems) {
   }
   if (LegalChoices(driven, problems).found() != driven.last().action_mask) {
     problems.add(
-        "the action mask is not the marginal one: it differs from what legal actions have");
+        "the action mask is not the marginal one: it differs from the choices in legal actions");
   }
 }
 
-/// A run of many episodes; checks what can be seen in one run.
+/// Runs many episodes and checks everything that is visible in a single run.
 Trajectory run(DrivenEnvironment& driven, const EnvChecker::Options& options, Problems& problems) {
   Random random = Random::stream(options.seed, {1});
   Trajectory seen;
@@ -127,7 +127,7 @@ Trajectory run(DrivenEnvironment& driven, const EnvChecker::Options& options, Pr
   return seen;
 }
 
-/// Before each step, actions that are to be refused.
+/// Tries actions that the environment must refuse, before each step.
 void try_wrong_actions(DrivenEnvironment& driven, Random& random) {
   const Space& space = driven.spec().action_space;
   std::vector<std::int32_t> action(space.size());
@@ -147,15 +147,15 @@ void try_wrong_actions(DrivenEnvironment& driven, Random& random) {
   }
   draw();
   driven.refuses<InvalidAction>(std::span(action).first(action.size() - 1),
-                                "an action with a number too few");
+                                "an action with one number too few");
   if (driven.spec().refuses_illegal_actions && !driven.legal(action)) {
     driven.refuses<InvalidAction>(action, "an illegal action");
   }
   action.push_back(action.back());
-  driven.refuses<InvalidAction>(action, "an action with a number too many");
+  driven.refuses<InvalidAction>(action, "an action with one number too many");
 }
 
-/// Runs a trajectory again and reports the first difference.
+/// Repeats a trajectory and reports the first difference.
 void repeat(DrivenEnvironment& driven, const Trajectory& seen, std::uint64_t seed, bool wrong_too,
             const std::string& where, Problems& problems) {
   Random random = Random::stream(seed, {2});
@@ -182,9 +182,9 @@ void check_stream(const EnvironmentMaker& maker, std::uint64_t seed, Problems& p
     by_seed.insert(seeded.reset(seed + i).observation);
     by_stream.insert(streamed.reset(i == 0 ? std::optional(seed) : std::nullopt).observation);
   }
-  // Where the seed decides what a reset brings, repeated resets bring the same by chance only.
+  // If observations depend on the seed, repeated resets agree only by chance.
   if (by_seed.size() >= kResets / 2 && by_stream.size() == 1) {
-    problems.add("a reset without a seed starts the stream anew instead of continuing it");
+    problems.add("a reset without a seed restarts the stream instead of continuing it");
   }
   if (by_seed.size() == 1 && by_stream.size() >= kResets / 2) {
     problems.add("a reset with a seed ignores it");
@@ -196,10 +196,11 @@ void check_options(const EnvironmentMaker& maker, std::uint64_t seed, Problems& 
   DrivenEnvironment empty(maker(), problems);
   const StepRecord record = none.reset(seed);
   const std::string text = difference(empty.reset(seed, parse_yaml("{}", "")), record);
-  if (!text.empty()) problems.add("reset with options {} instead of none: " + text);
+  if (!text.empty())
+    problems.add("reset with options {} differs from a reset without options: " + text);
   try {
     empty.reset(seed, parse_yaml("{no_such_option_of_reset: 1}", ""));
-    problems.add("reset takes an unknown option");
+    problems.add("reset accepts an unknown option");
   } catch (const UserError&) {
   }
 }

@@ -9,7 +9,7 @@ namespace cclgym {
 
 namespace {
 
-/// A vector environment beside single environments that are reset by hand.
+/// Compares a vector environment with single environments that are reset explicitly.
 class Comparison {
  public:
   Comparison(const EnvironmentMaker& maker, VectorEnv& vector, Problems& problems)
@@ -57,7 +57,7 @@ class Comparison {
     for (std::size_t i = 0; i < vector_.size(); ++i) {
       begins[i] = autoreset == Autoreset::NextStep && ended(singles_[i]);
       if (begins[i]) {
-        // Ignored, so that it may be no action at all.
+        // The action is ignored, so it may be invalid.
         for (std::size_t j = 0; j < width(); ++j) {
           action(i)[j] = vector_.single_spec().action_space.dimensions()[j].start - 1;
         }
@@ -80,7 +80,7 @@ class Comparison {
       }
       if (autoreset == Autoreset::SameStep && ended(singles_[i])) {
         compare_final(i);
-        // The row has the outcome of the old episode and the buffers of the new one.
+        // The row has the outcome of the old episode and the first observation of the new one.
         StepRecord expected = singles_[i].last();
         const StepRecord& first = singles_[i].reset(std::nullopt);
         expected.observation = first.observation;
@@ -175,7 +175,7 @@ std::vector<std::string> EnvChecker::check_vector(Autoreset autoreset, std::size
       vector = std::make_unique<ThreadedVectorEnv>(makers, workers, autoreset);
     }
     if (vector->metadata().autoreset != autoreset) {
-      problems.add("vector: metadata advertise another autoreset");
+      problems.add("vector: the metadata name another autoreset mode");
     }
     Comparison(maker_, *vector, problems).run(options_);
   } catch (const std::exception& error) {

@@ -1,6 +1,6 @@
-// Errors of who drives an environment wrongly. They are programmer errors (std::logic_error): what
-// a user writes in YAML or on a command line is a UserError (core/error.hpp) before an environment
-// steps.
+// Errors of code that drives an environment incorrectly. They are programmer errors
+// (std::logic_error); mistakes in YAML or on a command line are a UserError (core/error.hpp) before
+// any step.
 #pragma once
 
 #include <stdexcept>
@@ -13,13 +13,13 @@ class ResetNeeded : public std::logic_error {
   using std::logic_error::logic_error;
 };
 
-/// An action outside of the action space, of the wrong size, or illegal in the present state.
+/// An action outside the action space, of the wrong size, or illegal in the current state.
 class InvalidAction : public std::logic_error {
  public:
   using std::logic_error::logic_error;
 };
 
-/// A mask that leaves a dimension without any choice, or that has the wrong size.
+/// A mask that leaves a dimension without a choice, or has the wrong size.
 class InvalidMask : public std::logic_error {
  public:
   using std::logic_error::logic_error;

@@ -24,7 +24,7 @@ std::shared_ptr<const std::vector<std::int32_t>> Environment::possible_actions()
   for (const Discrete& dimension : dimensions) {
     count *= static_cast<std::size_t>(dimension.n);
     if (count > kMost) {
-      throw std::invalid_argument(fmt::format("{}: {} has more than {} actions: too many to list",
+      throw std::invalid_argument(fmt::format("{}: {} has more than {} actions, too many to list",
                                               spec().name, spec().action_space.text(), kMost));
     }
   }

@@ -42,7 +42,7 @@ float sample_real(Random& random, float low, float high) {
   } else {
     value = random.normal(0, 1);
   }
-  // The rounding to float can leave the bounds.
+  // Rounding to float can leave the bounds.
   return std::clamp(static_cast<float>(value), low, high);
 }
 
@@ -57,7 +57,7 @@ Box::Box(std::vector<float> low, std::vector<float> high, std::vector<std::size_
   for (std::size_t i = 0; i < low_.size(); ++i) {
     if (!(low_[i] <= high_[i])) {
       throw std::invalid_argument(
-          fmt::format("Box: element {} is to be in [{}, {}]", i, low_[i], high_[i]));
+          fmt::format("Box: element {} has the empty range [{}, {}]", i, low_[i], high_[i]));
     }
   }
 }
@@ -86,8 +86,8 @@ Space::Space(Dict dict) : kind_(std::move(dict)) { flatten(kind_); }
 void Space::add_dimension(const Discrete& discrete) {
   const std::int64_t last = std::int64_t{discrete.start} + discrete.n - 1;
   if (discrete.n < 1 || last > std::numeric_limits<std::int32_t>::max()) {
-    throw std::invalid_argument(
-        fmt::format("Discrete: no {} integers from {} on", discrete.n, discrete.start));
+    throw std::invalid_argument(fmt::format("Discrete: {} integers from {} on is not a valid range",
+                                            discrete.n, discrete.start));
   }
   elements_.push_back(
       {.first = discrete.start, .last = static_cast<std::int32_t>(last), .integer = true});
@@ -105,12 +105,12 @@ void Space::flatten(const Kind& kind) {
     add_dimension(*discrete);
   } else if (const auto* multidiscrete = std::get_if<MultiDiscrete>(&kind)) {
     if (multidiscrete->dimensions.empty()) {
-      throw std::invalid_argument("MultiDiscrete: no dimension");
+      throw std::invalid_argument("MultiDiscrete: expected at least one dimension");
     }
     for (const Discrete& dimension : multidiscrete->dimensions) add_dimension(dimension);
   } else {
     const auto& entries = std::get<Dict>(kind).entries;
-    if (entries.empty()) throw std::invalid_argument("Dict: no sub-space");
+    if (entries.empty()) throw std::invalid_argument("Dict: expected at least one sub-space");
     for (std::size_t i = 0; i < entries.size(); ++i) {
       for (std::size_t j = 0; j < i; ++j) {
         if (entries[i].first == entries[j].first) {
@@ -165,14 +165,14 @@ bool Space::allows(std::span<const std::uint8_t> mask, std::span<const std::int3
 
 void Space::check_mask(std::span<const std::uint8_t> mask) const {
   if (mask.size() != mask_size_) {
-    throw InvalidMask(
-        fmt::format("the mask of {} has {} bytes, not {}", text(), mask_size_, mask.size()));
+    throw InvalidMask(fmt::format("the mask of {} must have {} bytes, found {}", text(), mask_size_,
+                                  mask.size()));
   }
   for (std::size_t i = 0; i < dimensions_.size(); ++i) {
     const auto segment = mask.subspan(mask_offsets_[i], static_cast<std::size_t>(dimensions_[i].n));
     if (std::any_of(segment.begin(), segment.end(), [](std::uint8_t byte) { return byte > 1; })) {
       throw InvalidMask(
-          fmt::format("the mask of dimension {} of {} has other bytes than 0 and 1", i, text()));
+          fmt::format("the mask of dimension {} of {} has bytes other than 0 and 1", i, text()));
     }
     if (std::find(segment.begin(), segment.end(), 1) == segment.end()) {
       throw InvalidMask(
@@ -193,7 +193,7 @@ void Space::sample(Random& random, std::span<float> out) const {
 void Space::sample(Random& random, std::span<std::int32_t> out,
                    std::span<const std::uint8_t> mask) const {
   if (out.size() != size()) throw std::logic_error("Space::sample: a value of the wrong size");
-  if (!is_discrete()) throw std::logic_error("Space::sample: integers of " + text());
+  if (!is_discrete()) throw std::logic_error("Space::sample: cannot draw integers from " + text());
   if (mask.empty()) {
     for (std::size_t i = 0; i < out.size(); ++i) {
       out[i] = static_cast<std::int32_t>(random.integer(elements_[i].first, elements_[i].last));

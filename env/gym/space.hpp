@@ -1,10 +1,10 @@
-// Spaces: what observations and actions may be, by Gymnasium's conventions
+// Spaces of observations and actions, by Gymnasium's conventions
 // (https://gymnasium.farama.org/api/spaces/).
 //
-// A value of any space is flat: `size()` numbers in a buffer of the caller, so that a step writes
-// without allocating. A Box of shape (2, 3) has 6 numbers in row-major order, a Discrete 1, a
-// MultiDiscrete one a dimension, a Dict those of its sub-spaces one after the other. Observations
-// are float (integers as floats), actions int32.
+// A value of any space is flat: `size()` numbers in the caller's buffer, so that a step writes
+// without allocating. A Box of shape (2, 3) has 6 numbers in row-major order, a Discrete has 1, a
+// MultiDiscrete one per dimension, a Dict those of its sub-spaces concatenated. Observations are
+// float (integers as floats), actions int32.
 #pragma once
 
 #include <cstddef>
@@ -23,11 +23,11 @@ namespace cclgym {
 /// Real numbers within bounds, element by element; the bounds may be infinite and are included.
 class Box {
  public:
-  /// The same bounds for every element. An empty shape is a single number.
-  /// Throws std::invalid_argument if low > high or one of them is not a number.
+  /// The same bounds for every element. An empty shape is a single number. Throws
+  /// std::invalid_argument if low > high or a bound is NaN.
   Box(float low, float high, std::vector<std::size_t> shape);
-  /// Bounds by element, in row-major order. Throws std::invalid_argument, also if the sizes differ
-  /// from the shape's.
+  /// Bounds per element, in row-major order. Throws std::invalid_argument as above, and if the
+  /// sizes differ from the shape's.
   Box(std::vector<float> low, std::vector<float> high, std::vector<std::size_t> shape);
   /// A vector: shape (low.size(),).
   Box(std::vector<float> low, std::vector<float> high);
@@ -52,7 +52,7 @@ struct Discrete {
   friend bool operator==(const Discrete&, const Discrete&) = default;
 };
 
-/// Several Discrete beside each other.
+/// Several Discrete side by side.
 struct MultiDiscrete {
   std::vector<Discrete> dimensions;  ///< at least one
 
@@ -67,7 +67,7 @@ struct MultiDiscrete {
 
 class Space;
 
-/// Named sub-spaces, in the order they are given in.
+/// Named sub-spaces, in the given order.
 struct Dict {
   std::vector<std::pair<std::string, Space>> entries;  ///< at least one; names are distinct
 };
@@ -77,47 +77,47 @@ class Space {
  public:
   using Kind = std::variant<Box, Discrete, MultiDiscrete, Dict>;
 
-  // Not explicit: a Space is any one of the four. Each throws std::invalid_argument if its
-  // description is not a space (n < 1, no dimension, a name twice).
+  // Not explicit: a Space is any one of the four. Each throws std::invalid_argument if the
+  // description is invalid (n < 1, no dimension, a duplicate name).
   Space(Box box);                      // NOLINT(google-explicit-constructor)
   Space(Discrete discrete);            // NOLINT(google-explicit-constructor)
   Space(MultiDiscrete multidiscrete);  // NOLINT(google-explicit-constructor)
   Space(Dict dict);                    // NOLINT(google-explicit-constructor)
 
   [[nodiscard]] const Kind& kind() const { return kind_; }
-  /// Numbers in a value.
+  /// Count of numbers in a value.
   [[nodiscard]] std::size_t size() const { return elements_.size(); }
-  /// The integers among the numbers of a value, in order: of a MultiDiscrete all, of a Box none.
+  /// The integers among the numbers of a value, in order: all of a MultiDiscrete, none of a Box.
   [[nodiscard]] std::span<const Discrete> dimensions() const { return dimensions_; }
-  /// Whether all numbers are integers, as in an action space.
+  /// True if all numbers are integers, as in an action space.
   [[nodiscard]] bool is_discrete() const { return dimensions_.size() == elements_.size(); }
-  /// Bytes of a mask: the sum of n over all dimensions. Dimension i has the n bytes from
-  /// mask_offset(i) on; byte j is 1 if start + j may be chosen, else 0.
+  /// Bytes of a mask: the sum of n over all dimensions. Dimension i has n bytes starting at
+  /// mask_offset(i); byte j is 1 if start + j is allowed, else 0.
   [[nodiscard]] std::size_t mask_size() const { return mask_size_; }
   [[nodiscard]] std::size_t mask_offset(std::size_t dimension) const {
     return mask_offsets_[dimension];
   }
 
-  /// Whether `value` is in the space; not if it has the wrong size or one of its numbers is NaN.
+  /// True if `value` is in the space; false if it has the wrong size or contains NaN.
   [[nodiscard]] bool contains(std::span<const float> value) const;
   [[nodiscard]] bool contains(std::span<const std::int32_t> value) const;
-  /// Whether each integer of a value of the space is among those that the mask allows.
+  /// True if the mask allows each integer of a value of the space.
   [[nodiscard]] bool allows(std::span<const std::uint8_t> mask,
                             std::span<const std::int32_t> value) const;
 
-  /// Draws a value into `out` (size() numbers). A number of a Box is uniform in its bounds; with
-  /// one infinite bound, the other one plus or minus an exponential of mean 1; with two, standard
-  /// normal. Integers are uniform.
+  /// Draws a value into `out` (size() numbers). A number of a Box is uniform within its bounds;
+  /// with one infinite bound, it is the other bound plus or minus an exponential of mean 1; with
+  /// two, standard normal. Integers are uniform.
   void sample(Random& random, std::span<float> out) const;
-  /// Likewise for a space of integers only (else std::logic_error). With a mask, uniform among
-  /// those that it allows. Throws InvalidMask as check_mask does.
+  /// Draws a value of an integer-only space (else throws std::logic_error). With a mask, the draw
+  /// is uniform among the allowed values. Throws InvalidMask as check_mask does.
   void sample(Random& random, std::span<std::int32_t> out,
               std::span<const std::uint8_t> mask = {}) const;
-  /// Throws InvalidMask if the mask has not mask_size() bytes, one of them is neither 0 nor 1, or
+  /// Throws InvalidMask if the mask does not have mask_size() bytes, a byte is neither 0 nor 1, or
   /// a dimension has only zeros. The message names the dimension.
   void check_mask(std::span<const std::uint8_t> mask) const;
 
-  /// As Gymnasium prints it, but for long lists of bounds, of which the middle is left out:
+  /// Text as Gymnasium prints it, except that long lists of bounds are elided in the middle:
   /// "Box(-inf, inf, (17,), float32)", "Discrete(5, start=1)", "MultiDiscrete([3 4])",
   /// "Dict('load': Box(0.0, 1.0, (1,), float32), 'kind': Discrete(2))".
   [[nodiscard]] std::string text() const;
@@ -129,7 +129,7 @@ class Space {
   struct Element {
     float low = 0;
     float high = 0;
-    std::int32_t first = 0;  ///< of an integer: first .. last
+    std::int32_t first = 0;  ///< for an integer: first .. last
     std::int32_t last = 0;
     bool integer = false;
   };
@@ -143,11 +143,11 @@ class Space {
   std::size_t mask_size_ = 0;
 };
 
-/// An index of a one in `mask`, uniformly. Throws InvalidMask if there is none.
+/// Draws the index of a one in `mask`, uniformly. Throws InvalidMask if there is none.
 [[nodiscard]] std::size_t sample_index(Random& random, std::span<const std::uint8_t> mask);
 
-/// Draws values of a space from a stream of its own, as Gymnasium's `space.seed` and `space.sample`
-/// do.
+/// Draws values of a space from its own random stream, like Gymnasium's `space.seed` and
+/// `space.sample`.
 class SpaceSampler {
  public:
   SpaceSampler(Space space, std::uint64_t seed) : space_(std::move(space)), random_(seed) {}

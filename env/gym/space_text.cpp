@@ -8,10 +8,10 @@ namespace cclgym {
 
 namespace {
 
-/// Of more bounds than twice this, only the first and last ones are shown.
+/// Lists of more than twice this many bounds show only the first and last ones.
 constexpr std::size_t kShownBounds = 3;
 
-/// 1 -> "1.0", as Python does.
+/// Converts 1 to "1.0", as Python does.
 std::string real_text(float value) {
   std::string text = fmt::format("{}", value);
   if (text.find_first_not_of("-0123456789") == std::string::npos) text += ".0";

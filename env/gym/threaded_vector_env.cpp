@@ -9,7 +9,7 @@
 
 namespace cclgym {
 
-// A command is a new round: the threads wait for one, do their share, and report. The caller's
+// A command starts a new round: the threads wait for it, do their share, and report. The caller's
 // thread is worker 0.
 class ThreadedVectorEnv::Pool {
  public:
@@ -43,7 +43,7 @@ class ThreadedVectorEnv::Pool {
   }
 
  private:
-  /// Neighbours together: their rows are beside each other in memory.
+  /// Gives each worker a contiguous block, whose rows are adjacent in memory.
   void run_share(Command command, std::size_t worker) {
     const std::size_t end = owner_.size() * (worker + 1) / workers_;
     for (std::size_t i = owner_.size() * worker / workers_; i < end; ++i) {
@@ -90,7 +90,7 @@ class ThreadedVectorEnv::Pool {
 ThreadedVectorEnv::ThreadedVectorEnv(const std::vector<EnvironmentMaker>& makers,
                                      std::size_t workers, Autoreset autoreset)
     : VectorEnv(makers, autoreset) {
-  if (workers < 1) throw std::invalid_argument("ThreadedVectorEnv: no worker");
+  if (workers < 1) throw std::invalid_argument("ThreadedVectorEnv: expected at least one worker");
   pool_ = std::make_unique<Pool>(*this, std::min(workers, size()));
 }
 

@@ -1,4 +1,4 @@
-// Vector environments in threads.
+// Vector environment with worker threads.
 #pragma once
 
 #include <memory>
@@ -7,12 +7,12 @@
 
 namespace cclgym {
 
-/// Workers share the environments, each a block of them: the caller's thread, and threads that live
-/// as long as the object. The results are the same bits as SyncVectorEnv's, for any number of
-/// workers.
+/// Divides the environments into one contiguous block per worker: the caller's thread and threads
+/// that live as long as the object. The results have the same bits as SyncVectorEnv's, for any
+/// number of workers.
 class ThreadedVectorEnv : public VectorEnv {
  public:
-  /// `workers` >= 1; more than environments are not started.
+  /// `workers` >= 1; at most one per environment is started.
   ThreadedVectorEnv(const std::vector<EnvironmentMaker>& makers, std::size_t workers,
                     Autoreset autoreset = Autoreset::NextStep);
   ~ThreadedVectorEnv() override;

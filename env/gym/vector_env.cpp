@@ -35,7 +35,7 @@ std::string_view to_string(Autoreset autoreset) {
 
 VectorEnv::VectorEnv(const std::vector<EnvironmentMaker>& makers, Autoreset autoreset)
     : metadata_{.autoreset = autoreset} {
-  if (makers.empty()) throw std::invalid_argument("VectorEnv: no environment");
+  if (makers.empty()) throw std::invalid_argument("VectorEnv: expected at least one environment");
   for (const EnvironmentMaker& maker : makers) {
     environments_.push_back(maker());
     const EnvironmentSpec& spec = environments_.back()->spec();

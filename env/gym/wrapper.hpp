@@ -1,4 +1,4 @@
-// Wrappers: environments around an environment that change what goes in or comes out.
+// Wrappers: environments around an environment that change its inputs or outputs.
 #pragma once
 
 #include <memory>
@@ -10,8 +10,8 @@
 
 namespace cclgym {
 
-/// Passes everything on. A wrapper overrides what it changes, and where it changes the spec, keeps
-/// a spec of its own.
+/// Forwards every call. A wrapper overrides the calls it changes; if it changes the spec, it keeps
+/// its own.
 class Wrapper : public Environment {
  public:
   explicit Wrapper(std::unique_ptr<Environment> inner) : inner_(std::move(inner)) {}
@@ -48,8 +48,8 @@ class Wrapper : public Environment {
   std::unique_ptr<Environment> inner_;
 };
 
-/// Throws ResetNeeded for a step before the first reset and after the end of an episode, and after
-/// a reset that threw. make_environment puts it around every environment.
+/// Throws ResetNeeded for a step before the first reset, after the end of an episode, and after a
+/// reset that threw. make_environment wraps every environment in it.
 class OrderEnforcing : public Wrapper {
  public:
   using Wrapper::reset;

@@ -1,5 +1,5 @@
 // The extension module cclgym._core: environments and vector environments with numpy arrays on
-// their buffers. What Gymnasium expects of an environment is put on top in Python (cclgym/*.py).
+// their buffers. cclgym/*.py adds the rest of Gymnasium's API.
 #include <fmt/format.h>
 #include <limits>
 #include <optional>
@@ -20,7 +20,7 @@ namespace {
 
 using Actions = py::array_t<std::int64_t, py::array::c_style>;
 
-/// The parts of a space as nested tuples, of which Python builds its own.
+/// Describes a space as nested tuples, from which Python builds its own.
 py::tuple describe(const Space& space) {
   const auto& kind = space.kind();
   if (const auto* box = std::get_if<Box>(&kind)) {
@@ -45,7 +45,7 @@ py::tuple describe(const Space& space) {
   return py::make_tuple("Dict", entries);
 }
 
-/// An array of `type` on memory that `owner` keeps alive.
+/// Wraps memory that `owner` keeps alive in an array of `type`.
 template <class Number>
 py::array view(const std::vector<Number>& numbers, std::vector<py::ssize_t> shape, py::handle owner,
                const char* type) {
@@ -56,7 +56,7 @@ YamlValue parsed(const std::optional<std::string>& json, const char* what) {
   return json ? parse_yaml(*json, what) : YamlValue();
 }
 
-/// Copies actions of Python's integers into int32.
+/// Copies actions from Python's integers into int32.
 void narrow(const Actions& from, const EnvironmentSpec& spec, std::vector<std::int32_t>& to) {
   to.resize(static_cast<std::size_t>(from.size()));
   for (std::size_t i = 0; i < to.size(); ++i) {
@@ -118,8 +118,8 @@ class PythonEnvironment {
                            Function function) {
     const auto dimensions = spec.action_space.dimensions();
     if (prefix.size() >= dimensions.size()) {
-      throw InvalidAction(fmt::format("{}: {} choices leave none of {}", spec.name, prefix.size(),
-                                      spec.action_space.text()));
+      throw InvalidAction(fmt::format("{}: after {} numbers, an action of {} has none left",
+                                      spec.name, prefix.size(), spec.action_space.text()));
     }
     for (std::size_t i = 0; i < prefix.size(); ++i) {
       if (prefix[i] < dimensions[i].start || prefix[i] - dimensions[i].start >= dimensions[i].n) {
@@ -165,7 +165,8 @@ class PythonVectorEnvironment {
     vector_->step(actions_);
   }
   py::array conditional_mask(std::size_t environment, const Actions& prefix) {
-    if (environment >= vector_->size()) throw py::index_error("no such environment");
+    if (environment >= vector_->size())
+      throw py::index_error("the environment's index is out of range");
     narrow(prefix, spec(), prefix_);
     return PythonEnvironment::mask_of(spec(), prefix_, [&](std::span<std::uint8_t> out) {
       vector_->conditional_mask(environment, prefix_, out);
@@ -197,7 +198,7 @@ std::unique_ptr<VectorEnv> make_vector(const std::string& name,
       unknown_name_message("autoreset_mode", autoreset, {"NextStep", "SameStep", "Disabled"}));
 }
 
-/// Class `name` of module `gymnasium.error` if there is one, for exceptions to derive from.
+/// Class `name` of module `gymnasium.error`, if installed, as base class of exceptions.
 py::object gymnasium_error(const char* name, PyObject* otherwise) {
   try {
     return py::module_::import("gymnasium.error").attr(name);
@@ -223,7 +224,7 @@ void bind_environment(py::module_& module) {
     const auto shape = [](const auto& numbers) {
       return std::vector<py::ssize_t>{static_cast<py::ssize_t>(numbers.size())};
     };
-    // Not attributes of the object itself, which they keep alive.
+    // These are not attributes of the object, since they keep it alive.
     return py::make_tuple(self, view(buffers.observation, shape(buffers.observation), self, "f4"),
                           view(buffers.action_mask, shape(buffers.action_mask), self, "i1"),
                           view(buffers.info, shape(buffers.info), self, "f8"));
@@ -274,7 +275,7 @@ void bind_vector(py::module_& module) {
 PYBIND11_MODULE(_core, module) {
   using namespace cclgym;
   module.doc() = "Environments of cclgym in C++; use package cclgym";
-  // The one tried first is the last one registered.
+  // The last exception registered is tried first.
   py::register_exception<UserError>(module, "UserError", PyExc_ValueError);
   py::register_exception<InvalidMask>(module, "InvalidMask", PyExc_ValueError);
   py::register_exception<InvalidAction>(module, "InvalidAction",

@@ -23,12 +23,13 @@ enum Info : std::size_t {
   InfoIllegal,
 };
 
-// What reset() takes.
+// Option of reset().
 const OptionSpec& regime_option() {
   static const OptionSpec spec{
       .name = "regime",
       .kind = OptionKind::Integer,
-      .description = "number of the regime that the machine stays in; not given: they change",
+      .description =
+          "number of the regime in which the machine stays; regimes change if it is not given",
       .min = 0,
       .max = 200};
   return spec;
@@ -44,7 +45,7 @@ Space observation_space(const TuningObservation& observation) {
   return Box(std::move(low), std::move(high));
 }
 
-// The level of each knob, from 0 to 1.
+// Writes the level of each knob, scaled to 0 to 1.
 void write_knobs(const TuningActions& actions, std::span<const std::int32_t> action,
                  std::array<float, kKnobs>& out) {
   for (std::size_t i = 0; i < action.size(); ++i) {
@@ -118,7 +119,7 @@ double CollectiveTuningEnv::default_time_s(std::size_t condition) {
   return timer_.time(next_.call, oracle_.reference(next_.call), condition, chain_.moment()).time_s;
 }
 
-// An action that is not legal is as good as the first tuner.
+// An illegal action is replaced by the first tuner.
 PlainConfig CollectiveTuningEnv::config_of(std::span<const std::int32_t> action, bool legal) {
   if (legal) {
     write_knobs(*setup_->actions, action, done_.knobs);
@@ -156,8 +157,8 @@ StepOutcome CollectiveTuningEnv::step(std::span<const std::int32_t> action,
   input_.expected_s = done_.expected_s;
   input_.steps = expected.steps;
   const FabricFeatures& fabric = setup_->fabric;
-  // AllReduce is a ReduceScatter and an AllGather (SCCL); a chunk of AllGather is what
-  // one GPU gives.
+  // AllReduce is a ReduceScatter and an AllGather (SCCL); a chunk of AllGather is the contribution
+  // of one GPU.
   const double passes = call.collective == CollectiveKind::AllReduce ? 2 : 1;
   input_.least_steps = passes * fabric.diameter;
   input_.least_beta_s =

@@ -1,5 +1,5 @@
-// CollectiveTuning-v0: an episode is the stream of collective calls of a job on a machine; each
-// step carries out one call (docs/collective-tuning.md).
+// CollectiveTuning-v0: an episode is the stream of a job's collective calls on a machine; each step
+// carries out one call (docs/collective-tuning.md).
 #pragma once
 
 #include <memory>
@@ -21,37 +21,35 @@
 
 namespace cclgym {
 
-/// Everything about the environment that does not change, read once and shared by any number of
-/// copies, in any threads.
+/// Constant part of the environment, read once and shared by any number of copies in any threads.
 struct TuningSetup {
   std::string fabric_label;
   std::shared_ptr<const CallSite> site;
   FabricFeatures fabric;
   NoiseRegimes regimes;
-  std::vector<std::size_t> condition_of;  ///< by regime: index into site->conditions
-  YamlValue workload;                     ///< what read_workload reads
+  std::vector<std::size_t> condition_of;  ///< index into site->conditions, by regime
+  YamlValue workload;                     ///< input of read_workload
   std::shared_ptr<const TuningActions> actions;
   std::shared_ptr<const FlatTuningActions> flat_actions;
   RewardOptions reward;
   int episode_calls = 0;  ///< 0: episodes do not end
-  int window = 0;         ///< recent calls in the observation
-  bool oracle = false;    ///< is oracle_time_us in info?
-  /// What a step does with an action that is not legal: refuse it, or let the default carry out the
-  /// call.
+  int window = 0;         ///< number of recent calls in the observation
+  bool oracle = false;    ///< true if info has oracle_time_us
+  /// True if a step refuses an illegal action; false if the default then carries out the call.
   bool refuses_illegal_actions = true;
   std::shared_ptr<TimeCache> cache;
-  std::shared_ptr<OracleTable> oracle_table;  ///< what the oracle of any copy has found
+  std::shared_ptr<OracleTable> oracle_table;  ///< results of the oracles of all copies
 
-  /// Finds the best action of every call of a workload that has finitely many, in every regime
+  /// Finds the best action of every call of a workload with finitely many calls, in every regime
   /// (OracleTable::fill). Returns the number of cells; 0 if the workload has no list.
   std::size_t fill_oracle(std::size_t threads, const OracleTable::Visitor& visit = {}) const;
-  /// The calls that it fills in; empty: there is no list.
+  /// The calls for which fill_oracle finds actions; empty if the workload has no list.
   [[nodiscard]] std::vector<Call> listed_calls() const;
 };
 
 /// Keys of the environment's options.
 [[nodiscard]] const std::vector<OptionSpec>& collective_tuning_options();
-/// Reads them. Throws UserError at the place of what is wrong.
+/// Reads the options. Throws UserError at the location of the mistake.
 [[nodiscard]] std::shared_ptr<const TuningSetup> read_tuning_setup(const YamlValue& options);
 
 class CollectiveTuningEnv : public Environment {
@@ -68,7 +66,7 @@ class CollectiveTuningEnv : public Environment {
   static constexpr const char* kIllegal = "illegal";
 
   explicit CollectiveTuningEnv(std::shared_ptr<const TuningSetup> setup);
-  /// `options`: a mapping of collective_tuning_options().
+  /// `options` is a mapping of collective_tuning_options().
   explicit CollectiveTuningEnv(const YamlValue& options)
       : CollectiveTuningEnv(read_tuning_setup(options)) {}
 
@@ -90,10 +88,10 @@ class CollectiveTuningEnv : public Environment {
 
   [[nodiscard]] const TuningSetup& setup() const { return *setup_; }
   [[nodiscard]] const TuningObservation& observation() const { return observation_; }
-  /// The call that the next step carries out.
+  /// Call that the next step carries out.
   [[nodiscard]] const WorkloadCall& next_call() const { return next_; }
   [[nodiscard]] const Workload& workload() const { return *workload_; }
-  /// Where the machine is: hidden from policies.
+  /// State of the machine, hidden from policies.
   [[nodiscard]] const RegimeChain& chain() const { return chain_; }
   [[nodiscard]] TuningOracle& oracle() { return oracle_; }
   [[nodiscard]] const CallTimer& timer() const { return timer_; }
@@ -116,7 +114,7 @@ class CollectiveTuningEnv : public Environment {
   ObservedCall done_;
   RewardInput input_;
   int calls_ = 0;
-  bool held_ = false;  ///< does the regime stay as it is in this episode?
+  bool held_ = false;  ///< true if the regime is fixed in this episode
 };
 
 }  // namespace cclgym

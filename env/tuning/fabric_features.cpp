@@ -38,7 +38,7 @@ ServerShape server_shape(const Fabric& fabric) {
         gpus_of_switch, [&](const auto& one) { return one.second.size() == gpus.size(); });
     return all ? ServerShape::Flat : ServerShape::TwoBoard;
   }
-  // Without switches: is each GPU linked to every other one?
+  // Without switches, each GPU must be linked to every other one.
   for (const NodeId gpu : gpus) {
     std::set<NodeId> next{gpu};
     for (const Link& link : fabric.links()) {
@@ -84,9 +84,9 @@ ProtocolFeatures protocol_features(const Fabric& fabric, const CostModel& model,
           .wire_share = cost_between(fabric, model, 0, 1, protocol, kLarge).wire_bytes / kLarge};
 }
 
-// Seconds a byte on the busiest link, if every pair of neighbours on the logical rings passes on
-// its ring's share of the bytes; `both_ways`: also back, and not from the last of a ring to its
-// first.
+// Seconds per byte on the busiest link if every pair of neighbours on the logical rings passes on
+// its ring's share of the bytes. With `both_ways`, data also flows back, and not from the last GPU
+// of a ring to its first.
 double busiest_s_per_B(const Fabric& fabric, const CostModel& model, bool both_ways) {
   const std::vector<double> capacities = link_capacities(fabric, model);
   const std::vector<std::vector<int>> rings = logical_rings(fabric);
@@ -110,7 +110,7 @@ double busiest_s_per_B(const Fabric& fabric, const CostModel& model, bool both_w
   return most;
 }
 
-// What a GPU's own links carry, the direction that carries less.
+// Rate of a GPU's own links in the slower direction.
 double gpu_rate_Bps(const Fabric& fabric, const CostModel& model) {
   const std::vector<double> capacities = link_capacities(fabric, model);
   double out = 0;
@@ -161,7 +161,8 @@ FabricFeatures fabric_features(const Fabric& fabric, const CostModel& cost_model
     features.network_alpha_s = slower.alpha_s;
   }
   features.ring_s_per_B = busiest_s_per_B(fabric, cost_model, false);
-  // Of double binary trees, a server sends its data once to another if there are two, else twice.
+  // In double binary trees, a node sends its data to another node once if there are two nodes, else
+  // twice.
   features.tree_s_per_B = fabric.servers() == 1
                               ? busiest_s_per_B(fabric, cost_model, true)
                               : features.ring_s_per_B * std::min(fabric.servers() - 1, 2);
@@ -221,7 +222,7 @@ double nic_imbalance(const Fabric& fabric, int channels) {
   }
   int most = 0;
   for (const auto& [nic, count] : load) most = std::max(most, count);
-  // With fewer crossings than NICs, one each is as even as it gets.
+  // With fewer crossings than NICs, one crossing per NIC is the most even split.
   const double even = static_cast<double>(crossings) / std::max(1, std::min(nics, crossings));
   return even > 0 ? most / even : 1;
 }

@@ -86,11 +86,11 @@ double MeasurementNoise::draw(Random& random) const {
 
 const std::vector<OptionSpec>& regimes_options() {
   static const std::vector<OptionSpec> specs{
-      {.name = "name", .description = "of the regimes, in results", .required = true},
-      {.name = "description", .description = "what they describe"},
+      {.name = "name", .description = "name of the regimes in results", .required = true},
+      {.name = "description", .description = "description of the regimes"},
       {.name = "measurement",
        .kind = OptionKind::Mapping,
-       .description = "what a call's time varies by within a regime"},
+       .description = "variation of a call's time within a regime"},
       {.name = "regimes",
        .kind = OptionKind::Mapping,
        .shape = OptionShape::List,
@@ -107,18 +107,18 @@ const std::vector<OptionSpec>& regime_options() {
        .required = true},
       {.name = "weight",
        .kind = OptionKind::Real,
-       .description = "how likely it is to come next, relative to the others",
+       .description = "probability of being the next regime, relative to the others",
        .min = 0,
        .exclusive_min = true,
        .default_text = "1"},
       {.name = "mean_calls",
        .kind = OptionKind::Real,
-       .description = "for how many calls it lasts on average; 0: for ever",
+       .description = "mean duration in calls; 0: unlimited",
        .min = 0,
        .default_text = "0"},
       {.name = "moments",
        .kind = OptionKind::Integer,
-       .description = "of a random profile: moments of it that are simulated",
+       .description = "number of moments that are simulated, for a random profile",
        .min = 1,
        .max = 65535,
        .default_text = "64"}};
@@ -138,9 +138,9 @@ const std::vector<OptionSpec>& measurement_options() {
   static const std::vector<OptionSpec> specs = [&] {
     std::vector<OptionSpec> list{
         real("sigma", "standard deviation of the logarithm of a call's time", "0"),
-        real("tail_probability", "probability that a call is late by a Pareto part, too", "0"),
-        real("tail_least", "least value of that part, as a share of the time", "0"),
-        real("tail_shape", "exponent a of it, P(part > x) = (tail_least / x)^a", "2")};
+        real("tail_probability", "probability of an additional Pareto-distributed delay", "0"),
+        real("tail_least", "minimum of that delay, as a fraction of the time", "0"),
+        real("tail_shape", "exponent a of that delay, P(delay > x) = (tail_least / x)^a", "2")};
     list[1].max = 1;
     list[3].exclusive_min = true;
     return list;

@@ -1,4 +1,4 @@
-// The best actions that were found by trying all, kept for everybody who asks on one machine.
+// The best actions found by trying all, shared by all users of one machine.
 #pragma once
 
 #include <cstddef>
@@ -18,29 +18,29 @@ namespace cclgym {
 
 /// The best action of a call in a condition.
 struct BestAction {
-  std::uint32_t index = 0;  ///< which of legal_actions(); the first of equals
+  std::uint32_t index = 0;  ///< index in legal_actions(); the first of equal ones
   double time_s = 0;
 };
 
-/// Thread-safe. What it answers does not depend on who asked before.
+/// Thread-safe. Its answers do not depend on earlier queries.
 class OracleTable {
  public:
-  /// Times go through `cache`, too.
+  /// Times are also stored in `cache`.
   OracleTable(std::shared_ptr<const CallSite> site, std::shared_ptr<const TuningActions> actions,
               std::shared_ptr<TimeCache> cache);
 
-  /// Is the best action of this call known?
+  /// Returns true and the best action of this call if it is known.
   [[nodiscard]] bool find(const Call& call, std::size_t condition, std::uint16_t moment,
                           BestAction& best) const;
   void keep(const Call& call, std::size_t condition, std::uint16_t moment, BestAction best);
 
-  /// What fill tells: the index of the call and the condition, and the time of every legal action
+  /// Reports from fill: the index of the call and the condition, and the time of every legal action
   /// in their order, s. Called from several threads.
   using Visitor =
       std::function<void(std::size_t call, std::size_t condition, std::span<const double> times_s)>;
-  /// Simulates every legal action of all calls in all conditions (of random ones: at their moment
-  /// 0) in `threads` threads, but for calls that are known if there is no visitor. A program is
-  /// compiled once for all sizes. Returns the number of cells, known ones included.
+  /// Simulates every legal action of all calls in all conditions (random ones: at moment 0) in
+  /// `threads` threads; without a visitor, calls that are known are skipped. A program is compiled
+  /// once for all sizes. Returns the number of cells, including known ones.
   std::size_t fill(std::span<const Call> calls, std::span<const std::size_t> conditions,
                    std::size_t threads, const Visitor& visit = {});
 

@@ -23,7 +23,7 @@ constexpr std::size_t kSizeClasses = 40;  // powers of two up to a terabyte
 constexpr double kMostLogRatio = 4;
 constexpr double kMiB = 1024.0 * 1024.0;
 
-// The same bits everywhere, unlike those of the C library.
+// Gives the same bits on every machine, unlike the C library.
 double log2_of(double value) {
   constexpr double kLog2 = 0.69314718055994530942;
   return value > 0 ? portable_log(value) / kLog2 : 0;
@@ -38,8 +38,8 @@ std::size_t size_class(const Call& call) {
   return static_cast<std::size_t>(call.collective) * kSizeClasses + std::min(bit, kSizeClasses - 1);
 }
 
-// Where SCCL's Pareto frontier changes from latency- to bandwidth-optimal programs on the two
-// machines of its figure 10; 0, 1/2 or 1.
+// Position of a size on SCCL's Pareto frontier, for the two machines of its figure 10: 0 where
+// latency-optimal, 1 where bandwidth-optimal programs are on it, 1/2 between.
 double sccl_pareto(const FabricFeatures& fabric, double bytes) {
   if (fabric.servers != 1 || fabric.ranks != 8 || fabric.server != ServerShape::Mesh) return 0;
   const bool dgx1 = fabric.diameter <= 2;
@@ -50,7 +50,7 @@ double sccl_pareto(const FabricFeatures& fabric, double bytes) {
 
 }  // namespace
 
-// Describes features, or writes their values: one list says both.
+// Describes features or writes their values; one list serves both.
 class TuningObservation::Writer {
  public:
   explicit Writer(std::vector<TuningFeature>& features) : features_(&features) {}
@@ -67,7 +67,7 @@ class TuningObservation::Writer {
   void flag(const char* name, const char* source, bool value) {
     put(name, "0 or 1", 0, 1, source, value ? 1 : 0);
   }
-  /// Of the names that follow; costs nothing where values are written.
+  /// Prefix of the names that follow; costs nothing where values are written.
   void prefix(const char* text, std::size_t number) {
     if (features_ != nullptr) prefix_ = text + std::to_string(number) + "_";
   }
@@ -130,7 +130,7 @@ void TuningObservation::observe(const ObservedCall& done) {
   past.log2_bytes = log2_of(static_cast<double>(done.call.bytes));
   past.utilisation = utilisation(done);
   ++calls_;
-  // An average over about eight calls.
+  // Moving averages cover about eight calls.
   constexpr float kNew = 0.125F;
   SizeClass& own = classes_[size_class(done.call)];
   const auto ratio = static_cast<float>(past.log_ratio);
@@ -182,15 +182,15 @@ void TuningObservation::write_fabric(Writer& out) const {
   out.flag("network_dragonfly", kPccl, f.network == NetworkShape::Dragonfly);
   out.put("ranks", "log2 / 12", 0, 1.5, kPccl, log2_of(f.ranks) / 12);
   out.put("nodes", "log2 / 12", 0, 1.5, kPccl, log2_of(f.servers) / 12);
-  out.put("nics", "of a server / 8", 0, 4, kPccl, f.nics / 8.0);
-  out.put("nics_per_pair", "NICs by two GPUs / 2", 0, 4, kGc3, f.nics_per_pair / 2);
+  out.put("nics", "NICs per node / 8", 0, 4, kPccl, f.nics / 8.0);
+  out.put("nics_per_pair", "NICs per two GPUs / 2", 0, 4, kGc3, f.nics_per_pair / 2);
   out.put("diameter", "steps / 8", 0, 8, kSccl, f.diameter / 8);
-  out.put("inverse_bisection", "log10(us a MiB of chunk) / 4; 0: not computed", -2, 2, kSccl,
+  out.put("inverse_bisection", "log10(us per MiB of chunk) / 4; 0: not computed", -2, 2, kSccl,
           f.inverse_bisection_s_per_B > 0
               ? log10_of(f.inverse_bisection_s_per_B * 1e6 * kMiB, 1e-3) / 4
               : 0);
   out.put("alpha", "log10(us)", -3, 3, kSccl, log10_of(f.alpha_s * 1e6, 1e-3));
-  out.put("network_alpha", "log10(us); 0: one server", -3, 3, kSccl,
+  out.put("network_alpha", "log10(us); 0: one node", -3, 3, kSccl,
           f.network_alpha_s > 0 ? log10_of(f.network_alpha_s * 1e6, 1e-3) : 0);
   out.put("crossover_size", "log2(B) / 30", 0, 1.5, kSccl, log2_of(f.crossover_bytes) / 30);
   out.flag("sharp", kTeccl, f.sharp);
@@ -218,9 +218,9 @@ void TuningObservation::write_call(const WorkloadCall& next, Writer& out) const 
   out.flag("alltoall", kSccl, kind == CollectiveKind::AllToAll);
   out.flag("alltonext", kGc3, kind == CollectiveKind::AllToNext);
   out.flag("combining", kSccl, is_reduction(kind));
-  out.put("compute", "log10(us of compute since the call before) / 6", 0, 1.5, "SCCL",
+  out.put("compute", "log10(us of compute since the previous call) / 6", 0, 1.5, "SCCL",
           log10_of(context.compute_s * 1e6, 1) / 6);
-  out.put("intensity", "log10(FLOP a byte) / 6; 0: no model", 0, 2, kTeccl,
+  out.put("intensity", "log10(FLOP per byte) / 6; 0: no model", 0, 2, kTeccl,
           log10_of(context.intensity, 1) / 6);
   out.put("pipe_ops", "log2(numPipeOps) / 5", 0, 2, kTeccl, log2_of(context.pipe_ops) / 5);
   out.put("local_batch", "log2(samples) / 16; 0: no model", 0, 2, kTeccl,
@@ -259,20 +259,19 @@ void TuningObservation::write_estimates(const Call& call, Writer& out) const {
                                            "tree_ll", "tree_ll128", "tree_simple"};
   const Estimates& known = estimates(call);
   for (std::size_t i = 0; i < known.over_least.size(); ++i) {
-    out.put(kNames[i], "ln(alpha-beta time / the least of the six)", 0, 4, kSccl,
-            known.over_least[i]);
+    out.put(kNames[i], "ln(alpha-beta time / min of the six)", 0, 4, kSccl, known.over_least[i]);
   }
-  out.put("least_time", "log10(us) / 4 of the least", -1, 2, kSccl, known.log10_least_us / 4);
+  out.put("least_time", "log10(min of the six, us) / 4", -1, 2, kSccl, known.log10_least_us / 4);
 }
 
 void TuningObservation::write_load(const WorkloadCall& next, Writer& out) const {
-  // The fourth fingerprint of GC3: a network that other tenants share shows by what times vary.
+  // GC3's fourth fingerprint: a network shared with other tenants shows in the variation of times.
   out.flag("network_shared", kGc3, shared_);
   out.put("mean_log_ratio", "mean of ln(time / expected), 16 calls", -4, 4, "SCCL",
           mean_log_ratio_);
   out.put("deviation", "standard deviation of ln(time / expected), 16 calls", 0, 4, kGc3,
           deviation_);
-  out.put("worst_log_ratio", "greatest ln(time / expected), 16 calls", -4, 4, kTeccl,
+  out.put("worst_log_ratio", "max of ln(time / expected), 16 calls", -4, 4, kTeccl,
           worst_log_ratio_);
   out.put("link_utilisation", "bus bandwidth / a GPU's links, mean of 16 calls", 0, 2, kGc3,
           mean_utilisation_);
@@ -290,7 +289,7 @@ void TuningObservation::write_load(const WorkloadCall& next, Writer& out) const 
   const SizeClass& own = classes_[size_class(next.call)];
   out.put("class_log_ratio", "moving mean of ln(time / expected), calls of this kind and size", -4,
           4, "SCCL", own.mean);
-  out.put("class_deviation", "moving deviation of it", 0, 4, "SCCL", own.deviation);
+  out.put("class_deviation", "moving deviation from class_log_ratio", 0, 4, "SCCL", own.deviation);
 }
 
 void TuningObservation::write_window(Writer& out) const {
@@ -303,7 +302,7 @@ void TuningObservation::write_window(Writer& out) const {
     const Past& past = there ? past_[(calls_ - back) % past_.size()] : none;
     out.flag("there", kTeccl, there);
     out.put("size", "log2(B) / 30", 0, 1.5, kTeccl, past.log2_bytes / 30);
-    out.put("collective", "number of the collective / 9", 0, 1, kTeccl,
+    out.put("collective", "index of the collective / 9", 0, 1, kTeccl,
             static_cast<double>(past.done.call.collective) / 9);
     for (const Knob knob : knobs_) {
       const auto i = static_cast<std::size_t>(knob);

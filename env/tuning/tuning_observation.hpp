@@ -1,4 +1,4 @@
-// What a tuner sees before it chooses: one record a feature.
+// The observation of a tuner: one record per feature.
 #pragma once
 
 #include <array>
@@ -17,28 +17,29 @@ namespace cclgym {
 /// One number of the observation, for the documentation and for agents.
 struct TuningFeature {
   std::string name;
-  std::string unit;  ///< of the number itself, as scaled
-  double low = 0;    ///< values are held within low and high
+  std::string unit;  ///< unit of the number as scaled
+  double low = 0;    ///< values are clamped to low .. high
   double high = 1;
-  std::string source;  ///< the paper that names it, with the section
+  std::string source;  ///< paper and section that name it
 };
 
-/// What came of a call, as whoever made it can measure it.
+/// Result of a call, as its caller can measure it.
 struct ObservedCall {
   Call call;
   PlainConfig config;
-  std::array<float, kKnobs> knobs{};  ///< level of each knob / (levels - 1); 0 of knobs not turned
+  std::array<float, kKnobs> knobs{};  ///< level of each knob / (levels - 1); 0 for unused knobs
   double time_s = 0;
-  double expected_s = 0;  ///< what the same call takes without noise (the calibrated model)
+  double expected_s = 0;  ///< time of the same call without noise (the calibrated model)
 };
 
-/// Features of the machine, of the call at hand, of the recent calls, and a window of those.
-/// Does not allocate after its construction.
+/// Features of the machine, of the current call, of the recent calls, and a window of these. Does
+/// not allocate after construction.
 class TuningObservation {
  public:
-  static constexpr std::size_t kLoadWindow = 16;  ///< calls that say how the machine is doing
+  static constexpr std::size_t kLoadWindow =
+      16;  ///< number of calls that describe the machine's load
 
-  /// `window`: recent calls that are described one by one; `knobs`: those of the actions.
+  /// `window` is the number of recent calls described one by one; `knobs` are those of the actions.
   TuningObservation(const CallSite& site, const FabricFeatures& fabric,
                     const std::vector<Knob>& knobs, std::size_t window);
 
@@ -51,8 +52,8 @@ class TuningObservation {
   /// Writes size() numbers.
   void write(const WorkloadCall& next, std::span<float> out) const;
 
-  /// Is the network shared, by what times vary? (Standard deviation of log(time / expected) over
-  /// the last kLoadWindow calls above kSharedDeviation, on more than one server.)
+  /// True if the variation of times shows a shared network: on more than one node, the standard
+  /// deviation of log(time / expected) over the last kLoadWindow calls exceeds kSharedDeviation.
   [[nodiscard]] bool shared_network() const { return shared_; }
   static constexpr double kSharedDeviation = 0.1;
 
@@ -73,8 +74,8 @@ class TuningObservation {
   std::vector<std::vector<float>> nic_imbalance_;  ///< by binding, then channels - 1
   std::vector<std::uint8_t> reduces_in_steps_;     ///< by program
   std::vector<TuningFeature> features_;
-  std::vector<float> fabric_values_;  ///< the first of the observation, always the same
-  /// By PlanShape and Protocol: ln(alpha-beta time / the least); and log10 of the least, us.
+  std::vector<float> fabric_values_;  ///< constant first part of the observation
+  /// ln(alpha-beta time / min) by PlanShape and Protocol, and log10 of the min, us.
   struct Estimates {
     CollectiveKind collective = CollectiveKind::AllReduce;
     std::uint64_t bytes = 0;
@@ -82,7 +83,8 @@ class TuningObservation {
     double log10_least_us = 0;
   };
   [[nodiscard]] const Estimates& estimates(const Call& call) const;
-  /// Jobs repeat their calls, and logarithms are dear: a table of fixed size.
+  /// Jobs repeat their calls, and logarithms are expensive, so estimates are kept in a table of
+  /// fixed size.
   mutable std::array<Estimates, 64> estimates_{};
   double log2_ranks_ = 0;
   double log2_crossover_ = 0;
@@ -94,9 +96,9 @@ class TuningObservation {
     double utilisation = 0;
   };
   std::vector<Past> past_;  ///< a ring of max(window, kLoadWindow) calls
-  std::size_t calls_ = 0;   ///< observed since start()
-  /// Of calls of one collective and size (in powers of two): moving averages of log(time /
-  /// expected) and of how far it is from that.
+  std::size_t calls_ = 0;   ///< number observed since start()
+  /// Moving averages over the calls of one collective and size (in powers of two): of log(time /
+  /// expected), and of the deviation from that average.
   struct SizeClass {
     float mean = 0;
     float deviation = 0;

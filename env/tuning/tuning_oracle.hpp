@@ -1,4 +1,4 @@
-// The best that any legal action can do, by trying them all.
+// The best legal action, found by trying all.
 #pragma once
 
 #include <cstddef>
@@ -13,25 +13,25 @@
 
 namespace cclgym {
 
-/// Times actions, and finds the best. Not thread-safe.
+/// Times actions and finds the best one. Not thread-safe.
 class TuningOracle {
  public:
-  /// `timer` must outlive it. `table`, of the same actions on the same site, has what others found;
-  /// null: there is none.
+  /// `timer` must outlive this object. `table`, of the same actions on the same site, has results
+  /// of other oracles; may be null.
   TuningOracle(std::shared_ptr<const TuningActions> actions, CallTimer& timer,
                std::shared_ptr<OracleTable> table = nullptr);
 
-  /// Where the table does not know it, simulates every legal action that has not been timed before:
-  /// some thousand for profile offline. `condition` and `moment` as CallTimer::time has them.
+  /// If the table does not have the result, simulates every legal action that has not been timed
+  /// before: several thousand for profile offline. `condition` and `moment` as in CallTimer::time.
   /// Throws std::logic_error if no action is legal.
   [[nodiscard]] BestAction best(const Call& call, std::size_t condition = 0,
                                 std::uint16_t moment = 0);
-  /// The time of every legal action, in their order, s.
+  /// Time of every legal action, in their order, s.
   void all_times(const Call& call, std::span<double> time_s, std::size_t condition = 0,
                  std::uint16_t moment = 0);
 
-  /// The configuration that a legal action stands for, and its time. Does not allocate where both
-  /// have been asked for before.
+  /// Configuration of a legal action, and its time. Does not allocate if both have been requested
+  /// before.
   [[nodiscard]] PlainConfig config(const Call& call, std::span<const std::int32_t> action);
   [[nodiscard]] PlainConfig reference(const Call& call);
   [[nodiscard]] TimedCall time(const Call& call, std::span<const std::int32_t> action,

@@ -27,18 +27,18 @@ const std::vector<OptionSpec>& reward_options() {
   static const std::vector<OptionSpec> specs{
       {.name = "name",
        .kind = OptionKind::Choice,
-       .description = "what is rewarded",
+       .description = "quantity that is rewarded",
        .required = true,
        .choices = {"log-speedup", "negative-time", "rolling", "tail", "alpha-beta", "step-time"}},
       {.name = "window",
        .kind = OptionKind::Integer,
-       .description = "of rolling: calls that the mean is over",
+       .description = "number of calls of the mean, for rolling",
        .min = 1,
        .max = TuningReward::kMostWindow,
        .default_text = "10"},
-      weight("tail_weight", "of tail: what ln(p99 / median) costs"),
-      weight("alpha_weight", "of alpha-beta: lambda of the bonus for few steps"),
-      weight("beta_weight", "of alpha-beta: lambda of the bonus for little data")};
+      weight("tail_weight", "weight of ln(p99 / median), for tail"),
+      weight("alpha_weight", "lambda of the bonus for few steps, for alpha-beta"),
+      weight("beta_weight", "lambda of the bonus for little data, for alpha-beta")};
   return specs;
 }
 
@@ -103,7 +103,7 @@ double TuningReward::rolling(double log_speedup, bool shared) {
   return sum / static_cast<double>(n);
 }
 
-// ln(p99 / median) of the last calls; from 20 calls on.
+// ln(p99 / median) of the last calls; computed from 20 calls on.
 double TuningReward::tail(double ratio) {
   constexpr std::size_t kLeastCalls = 20;
   ratios_[ratio_count_ % kTailCalls] = ratio;
@@ -120,7 +120,7 @@ double TuningReward::tail(double ratio) {
   return std::max(0.0, portable_log(*high / median));
 }
 
-// us. What of the time without noise is not latency is the data's: (R / C) L beta.
+// us. The part of the noiseless time that is not latency is attributed to the data: (R / C) L beta.
 double TuningReward::alpha_beta(const RewardInput& input) const {
   const double alpha_s = input.steps * input.alpha_s;
   const double beta_s = std::max(0.0, input.expected_s - alpha_s);
@@ -128,8 +128,8 @@ double TuningReward::alpha_beta(const RewardInput& input) const {
                 options_.beta_weight * (input.least_beta_s - beta_s));
 }
 
-// A call starts when what it needs has been computed and the call before it is over. Where nothing
-// is computed beside it, computing goes on when it is over.
+// A call starts when its data has been computed and the previous call has ended. Computing that
+// does not overlap the call resumes when it ends.
 void TuningReward::Streams::call(const CallContext& context, double time_s) {
   compute_s += context.compute_s;
   communication_s = std::max(communication_s, compute_s) + time_s;

@@ -1,4 +1,4 @@
-// What a tuner is rewarded for.
+// Rewards of a tuner.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ enum class RewardKind : std::uint8_t {
   LogSpeedup,    ///< ln(default time / time)
   NegativeTime,  ///< -time, us
   Rolling,       ///< LogSpeedup; its mean over the last W calls while the network is shared
-  Tail,       ///< LogSpeedup less weight * ln(p99 / median) of the last 100 calls' time / expected
+  Tail,       ///< LogSpeedup minus weight * ln(p99 / median) of the last 100 calls' time / expected
   AlphaBeta,  ///< -time with SCCL's bonuses for few steps and little data, us
   StepTime,   ///< at the end of an iteration ln(its time with the defaults / its time), else 0
 };
@@ -25,31 +25,31 @@ enum class RewardKind : std::uint8_t {
 struct RewardOptions {
   RewardKind kind = RewardKind::LogSpeedup;
   int window = 10;            ///< W of Rolling
-  double tail_weight = 0.1;   ///< of Tail
+  double tail_weight = 0.1;   ///< weight of Tail
   double alpha_weight = 0.1;  ///< lambda_alpha of AlphaBeta
   double beta_weight = 0.1;   ///< lambda_beta of AlphaBeta
 };
 
-/// Keys of a reward.
+/// Keys of `reward`.
 [[nodiscard]] const std::vector<OptionSpec>& reward_options();
-/// A name, or a mapping {name: rolling, window: 20}. Throws UserError at the place of what is
-/// wrong.
+/// Reads a name or a mapping {name: rolling, window: 20}. Throws UserError at the location of the
+/// mistake.
 [[nodiscard]] RewardOptions read_reward(const YamlValue& value);
 
-/// What came of a call, for its reward.
+/// Result of a call, from which its reward is computed.
 struct RewardInput {
   double time_s = 0;
-  double default_s = 0;     ///< of the reference under the same conditions
-  double expected_s = 0;    ///< of the same configuration without noise
+  double default_s = 0;     ///< time of the default under the same conditions
+  double expected_s = 0;    ///< time of the same configuration without noise
   int steps = 0;            ///< S of the configuration
   double alpha_s = 0;       ///< latency of a step
-  double least_steps = 0;   ///< a_l: no program has fewer
-  double least_beta_s = 0;  ///< b_l L: no program moves its data in less
+  double least_steps = 0;   ///< a_l: min number of steps of any program
+  double least_beta_s = 0;  ///< b_l L: min time of any program to move its data
   bool shared_network = false;
   CallContext context{};
 };
 
-/// Keeps what rewards remember. Does not allocate after its construction.
+/// State of rewards over calls. Does not allocate after construction.
 class TuningReward {
  public:
   static constexpr int kMostWindow = 1000;
@@ -57,7 +57,7 @@ class TuningReward {
 
   explicit TuningReward(const RewardOptions& options);
 
-  /// Forgets everything: a new episode.
+  /// Forgets everything, for a new episode.
   void start();
   [[nodiscard]] double reward(const RewardInput& input);
 
@@ -73,7 +73,7 @@ class TuningReward {
   std::array<double, kTailCalls> ratios_{};  ///< time / expected, a ring
   std::array<double, kTailCalls> sorted_{};
   std::size_t ratio_count_ = 0;
-  /// Where the streams of compute and communication are in the iteration, s.
+  /// Time reached by the compute and communication streams in the iteration, s.
   struct Streams {
     double compute_s = 0;
     double communication_s = 0;

@@ -1,4 +1,4 @@
-// CollectiveTuning-v0 from YAML.
+// Reads CollectiveTuning-v0 from YAML.
 #include <algorithm>
 #include <filesystem>
 #include <fmt/core.h>
@@ -16,7 +16,7 @@ const OptionSpec& spec_of(std::string_view name) {
   return *std::ranges::find(collective_tuning_options(), name, &OptionSpec::name);
 }
 
-// The fabric under each NIC binding: as it is, and where bindings can be chosen, by the others.
+// The fabric under each NIC binding: its own first and, if bindings can be chosen, the others.
 std::vector<std::shared_ptr<const Fabric>> fabrics_of(const FabricSpec& spec) {
   std::vector<std::shared_ptr<const Fabric>> fabrics{make_fabric(spec)};
   const FabricInfo* info = find_fabric_info(spec.name);
@@ -41,7 +41,7 @@ const std::vector<OptionSpec>& collective_tuning_options() {
        .description = "the machine: a name, or a mapping as in experiments",
        .default_text = "ndv4"},
       {.name = "cost_model",
-       .description = "parameter set, or a file, which is seen from the folder of this one",
+       .description = "parameter set, or a file relative to this one",
        .default_text = "auto"},
       {.name = "workload",
        .kind = OptionKind::Mapping,
@@ -55,31 +55,33 @@ const std::vector<OptionSpec>& collective_tuning_options() {
        .default_text = "none"},
       {.name = "actions",
        .kind = OptionKind::Choice,
-       .description = "which knobs there are",
+       .description = "profile of knobs",
        .default_text = "offline",
        .choices = action_profile_names()},
       {.name = "knobs",
        .kind = OptionKind::Mapping,
-       .description = "the levels of knobs that may be used, {channels: [4, 8], threads: nccl}; of "
-                      "a knob that is not named, all"},
+       .description = "allowed levels of knobs, as in {channels: [4, 8], threads: nccl}; all "
+                      "levels of a knob that is not named"},
       {.name = "legal",
        .kind = OptionKind::Choice,
-       .description = "library: what the library compiles and the GPUs hold; nccl: of that, with "
-                      "actions stock-nccl or nccl-2.30, only what NCCL itself has on this machine",
+       .description = "library: everything that the library compiles and the GPUs hold; nccl: "
+                      "only what NCCL itself offers on this machine, for actions stock-nccl and "
+                      "nccl-2.30",
        .default_text = "library",
        .choices = {"library", "nccl"}},
       {.name = "illegal",
        .kind = OptionKind::Choice,
-       .description = "what a step does with an action that is not legal for its call: raise an "
-                      "error, or let the default carry out the call and set illegal in info, as "
-                      "NCCL does with a choice of its tuner that it cannot follow",
+       .description = "response to an action that is illegal for its call: raise an error, or "
+                      "let the default carry out the call and set illegal in info, as NCCL does "
+                      "with a choice of its tuner that it cannot follow",
        .default_text = "raise",
        .choices = {"raise", "default"}},
       {.name = "tuners",
        .kind = OptionKind::Text,
        .shape = OptionShape::OneOrList,
-       .description = "tuners that are actions, too; the first is the default that rewards "
-                      "compare with; with actions openmpi, openmpi-default if none is named",
+       .description = "tuners that are additional actions; the first is the default against "
+                      "which rewards compare; openmpi-default if actions is openmpi and none is "
+                      "named",
        .default_text = "[nccl-default]"},
       {.name = "reward",
        .kind = OptionKind::Mapping,
@@ -99,17 +101,18 @@ const std::vector<OptionSpec>& collective_tuning_options() {
        .default_text = "4"},
       {.name = "oracle",
        .kind = OptionKind::Flag,
-       .description = "is oracle_time_us in info? Every legal action of each call is simulated",
+       .description =
+           "adds oracle_time_us to info, which simulates every legal action of each call",
        .default_text = "false"},
       {.name = "machine_seed",
        .kind = OptionKind::Integer,
-       .description = "which links are degraded, which GPUs are slow, where noise draws them",
+       .description = "seed of the draw of degraded links and slow GPUs, if the noise draws them",
        .min = 0,
        .max = 9e15,
        .default_text = "0"},
       {.name = "cache",
        .kind = OptionKind::Integer,
-       .description = "times that are kept",
+       .description = "number of times that are cached",
        .min = 0,
        .max = 1 << 28,
        .default_text = "262144"},
@@ -119,7 +122,7 @@ const std::vector<OptionSpec>& collective_tuning_options() {
 
 namespace {
 
-// The path of a file counts from the folder of the file that names it.
+// A relative path starts from the folder of the file that names it.
 std::string cost_model_name(const YamlValue& value) {
   std::string name = read_text(value, spec_of("cost_model"));
   const std::filesystem::path path(name);
@@ -141,8 +144,7 @@ std::vector<KnobLimit> read_limits(const YamlValue& knobs) {
       }
     }
     if (limit.levels.empty()) {
-      throw UserError(entry.value.location(),
-                      fmt::format("knob {} is left without a level", entry.key));
+      throw UserError(entry.value.location(), fmt::format("knob {} has no level left", entry.key));
     }
     limits.push_back(std::move(limit));
   }
@@ -165,7 +167,7 @@ std::shared_ptr<const TuningSetup> read_tuning_setup(const YamlValue& options) {
     site->fabrics = fabrics_of(fabric);
     site->cost_model = cost_model_for(cost_model_name(value("cost_model")), *site->fabrics.front());
   } catch (const UserError& error) {
-    // What make_fabric says has no place.
+    // The messages of make_fabric have no location.
     const std::string place = value("fabric").location().to_string();
     if (std::string_view(error.what()).starts_with(place) || place.empty()) throw;
     throw UserError(value("fabric").location(), error.what());

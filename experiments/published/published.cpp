@@ -15,7 +15,7 @@ namespace cclgym {
 
 namespace {
 
-// A line as it stands in the file.
+// One parsed line of the file.
 struct PublishedLine {
   std::string fabric;
   int servers = 0;
@@ -103,7 +103,7 @@ class PublishedReader {
     if (row.subject == PublishedSubject::Variant && !row.has_variant()) {
       fail(
           "judged_by is variant, but algorithm, protocol, channels and instances are empty; "
-          "expected what the variant is");
+          "expected the values that define the variant");
     }
     return row;
   }
@@ -180,7 +180,7 @@ class PublishedReader {
     return numbers;
   }
 
-  // What stands between the '|'; nothing of an empty text.
+  // The values between the '|'; none for an empty text.
   static std::vector<std::string> values_of(std::string_view text) {
     std::vector<std::string> values;
     while (!text.empty()) {
@@ -188,7 +188,7 @@ class PublishedReader {
       values.emplace_back(text.substr(0, bar));
       if (bar == std::string_view::npos) break;
       text.remove_prefix(bar + 1);
-      if (text.empty()) values.emplace_back();  // is refused by name
+      if (text.empty()) values.emplace_back();
     }
     return values;
   }

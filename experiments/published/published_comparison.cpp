@@ -9,7 +9,7 @@ namespace cclgym {
 
 namespace {
 
-// Beyond a bound by no more than rounding is within it.
+// A value that exceeds a bound only by rounding counts as within it.
 constexpr double kRounding = 1e-12;
 
 PublishedVerdict judge(const PublishedRow& row, std::span<const BestSpeedup> best) {
@@ -33,7 +33,7 @@ PublishedVerdict judge(const PublishedRow& row, std::span<const BestSpeedup> bes
   return verdict;
 }
 
-// The baseline wherever nothing is faster.
+// Replaces everything slower than the baseline by the baseline.
 std::vector<BestSpeedup> with_fallback(std::vector<BestSpeedup> best) {
   for (BestSpeedup& point : best) {
     if (point.speedup < 1) point = {point.bytes, 1, kBaselineSeries};
@@ -41,7 +41,7 @@ std::vector<BestSpeedup> with_fallback(std::vector<BestSpeedup> best) {
   return best;
 }
 
-// Sizes of the baseline at which there is no other configuration fall back, too.
+// Adds the baseline at sizes for which there is no other configuration.
 void add_baseline_sizes(std::vector<BestSpeedup>& best, const std::set<std::uint64_t>& sizes) {
   for (const std::uint64_t bytes : sizes) {
     const bool there = std::any_of(best.begin(), best.end(),
@@ -52,7 +52,7 @@ void add_baseline_sizes(std::vector<BestSpeedup>& best, const std::set<std::uint
             [](const BestSpeedup& a, const BestSpeedup& b) { return a.bytes < b.bytes; });
 }
 
-// The results on one of the experiment's fabrics, of one collective.
+// Results of one collective on one of the experiment's fabrics.
 struct Results {
   const ExperimentFabric* fabric = nullptr;
   std::string collective;
@@ -146,7 +146,7 @@ std::optional<std::size_t> PublishedComparison::winner() const {
   std::map<std::size_t, std::size_t> wins;
   std::optional<std::size_t> winner;
   for (const BestSpeedup& point : judged().points) ++wins[point.series];
-  // A tie goes to the one that wins at the smaller size.
+  // A tie goes to the configuration that wins at the smaller size.
   for (const BestSpeedup& point : judged().points) {
     if (!winner || wins[point.series] > wins[*winner]) winner = point.series;
   }

@@ -1,4 +1,4 @@
-// What `run` prints and writes of published speedups.
+// Texts that `run` prints and writes about published speedups.
 #include <array>
 #include <cmath>
 #include <fmt/format.h>
@@ -39,11 +39,11 @@ struct Count {
   }
 };
 
-// The same rows by the null model, and how narrowly they hold.
+// Null-model verdicts on the same rows, and how many rows hold only narrowly.
 struct NullCount {
-  std::size_t holding = 0;              ///< by the null model
+  std::size_t holding = 0;              ///< rows that the null model holds
   std::size_t informative = 0;          ///< rows that the null model misses
-  std::size_t informative_holding = 0;  ///< … that hold
+  std::size_t informative_holding = 0;  ///< those of the informative rows that hold
   std::size_t narrow = 0;               ///< rows that hold by less than kNarrow
 
   static constexpr double kNarrow = 0.01;
@@ -72,7 +72,7 @@ struct NullCount {
   }
 };
 
-// "8.2 %", or nothing where the row does not hold.
+// "8.2 %"; empty where the row does not hold.
 std::string margin_text(const PublishedVerdict& verdict) {
   return verdict.holds() ? fmt::format("{:.1f} %", 100 * verdict.margin) : "";
 }
@@ -224,7 +224,7 @@ std::string published_text(std::span<const PublishedBlock> blocks, std::size_t p
   if (published_rows == 0) return "";
   if (blocks.empty()) {
     return fmt::format(
-        "\nnone of the {} published rows is of a fabric, collective and baseline that has results "
+        "\nnone of the {} published rows has results for its fabric, collective and baseline "
         "here\n",
         published_rows);
   }

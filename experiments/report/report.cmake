@@ -1,5 +1,5 @@
-# The report's page, styles and scripts go into the binary, and Chart.js (MIT licence) with them. It
-# comes from Debian's libjs-chart.js; 3.9.1 is in Debian 12, 13 and Ubuntu 24.04.
+# Embeds the report's page, styles and scripts in the binary, together with Chart.js (MIT licence).
+# Chart.js is Debian's libjs-chart.js; 3.9.1 is in Debian 12, 13 and Ubuntu 24.04.
 find_package(nlohmann_json REQUIRED)
 find_file(CCLGYM_CHART_JS chart.min.js
   PATHS /usr/share/javascript/chart.js NO_DEFAULT_PATH

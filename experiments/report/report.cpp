@@ -67,7 +67,7 @@ std::vector<ReportTimeline> timelines_in(const std::filesystem::path& dir,
     timeline.label = entry.path().stem().string();
     timeline.href = url_of(entry.path().lexically_relative(report_dir).generic_string());
     const std::string links = link_table_path(entry.path().string());
-    // Runs of earlier versions have none.
+    // Runs of earlier versions have no such file.
     if (!std::filesystem::exists(links, error)) continue;
     timeline.busiest_links = read_link_table(links);
     if (timeline.busiest_links.size() > kMostLinks) timeline.busiest_links.resize(kMostLinks);
@@ -84,7 +84,7 @@ std::string html_escaped(std::string_view text) {
 }
 
 std::string json_for_script(std::string_view json) {
-  // Only inside strings can these stand in JSON, and there they may be written as escapes.
+  // In JSON these characters occur only inside strings, where they may be written as escapes.
   return filled_in(json, {{"<", "\\u003c"}, {">", "\\u003e"}, {"&", "\\u0026"}});
 }
 

@@ -1,4 +1,4 @@
-// Results as one HTML page with plots, complete in itself: it opens without a network.
+// HTML report with plots. The page is self-contained: it opens without a network.
 #pragma once
 
 #include <span>
@@ -14,45 +14,45 @@
 
 namespace cclgym {
 
-/// A timeline beside the results that the report links to.
+/// A timeline file that the report links to.
 struct ReportTimeline {
   std::string label;
   std::string href;                      ///< relative to the report
-  std::vector<LinkRow> busiest_links{};  ///< of its call, the nearest to its capacity first
+  std::vector<LinkRow> busiest_links{};  ///< links of its call, the nearest to its capacity first
 };
 
-/// What goes into a report.
+/// Input of a report.
 struct ReportInput {
   std::span<const ResultRow> rows{};
   std::span<const MeasuredRow> measured{};
   std::span<const PublishedRow> published{};
-  std::string results_href{};               ///< link to results.csv; empty: none
+  std::string results_href{};               ///< link to results.csv; empty: no link
   std::vector<ReportTimeline> timelines{};  ///< Chrome traces
 };
 
-/// The page as a text. Same inputs, same bytes.
+/// The page as text. Equal inputs give equal bytes.
 [[nodiscard]] std::string report_html(const Experiment& experiment, const ReportInput& input);
 
-/// Writes DIR/report.html, or `out` if it is not empty, whole or not at all, and returns its path.
-/// Reads the experiment's measured and published files, and links to DIR/results.csv and to the
-/// timelines of the folder (DIR/timelines/*.json, with the links in *.links.csv beside them).
-/// Throws UserError if a file cannot be read or written.
+/// Writes DIR/report.html (or `out` if it is not empty) atomically and returns its path. Reads the
+/// experiment's measured and published files, and links to DIR/results.csv and to the timelines of
+/// the folder (DIR/timelines/*.json, with the links in *.links.csv beside them). Throws UserError
+/// if a file cannot be read or written.
 std::string write_report(const Experiment& experiment, std::span<const ResultRow> rows,
                          const std::string& dir, const std::string& out = "");
 
-/// The data of the page: what its scripts draw. Numbers that are not finite are null; whole numbers
-/// that a JavaScript number cannot hold are texts.
+/// The data that the page's scripts draw. Numbers that are not finite are null; integers that a
+/// JavaScript number cannot hold are strings.
 [[nodiscard]] std::string report_json(const Experiment& experiment, const ReportInput& input);
 
-/// JSON or JavaScript in a form that cannot end the <script> element it stands in.
+/// JSON or JavaScript in a form that cannot end its <script> element.
 [[nodiscard]] std::string json_for_script(std::string_view json);
 [[nodiscard]] std::string javascript_for_script(std::string_view source);
 
-/// A template with its names replaced, in one pass: what was put in is never searched for a name.
+/// A template with its names replaced in one pass: replacement texts are not searched for names.
 [[nodiscard]] std::string filled_in(
     std::string_view text, const std::vector<std::pair<std::string_view, std::string_view>>& pairs);
 
-/// Text as HTML shows it.
+/// Text with HTML's special characters escaped.
 [[nodiscard]] std::string html_escaped(std::string_view text);
 
 }  // namespace cclgym

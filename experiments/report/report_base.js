@@ -1,4 +1,4 @@
-// The report's data, how quantities are written, and how elements are made.
+// The report's data, formats of quantities, and creation of elements.
 'use strict';
 
 const report = {data: JSON.parse(document.getElementById('data').textContent)};
@@ -7,7 +7,7 @@ const report = {data: JSON.parse(document.getElementById('data').textContent)};
   const data = report.data;
   const column = Object.fromEntries(data.columns.map((name, i) => [name, i]));
 
-  // Rows as objects, with the speedup that was computed with them.
+  // Rows as objects, with the speedup computed for each.
   report.rows = data.rows.map((values, i) => {
     const row = {speedup: data.speedups[i]};
     for (const name of data.columns) row[name] = values[column[name]];
@@ -29,7 +29,7 @@ const report = {data: JSON.parse(document.getElementById('data').textContent)};
       }
       return value + units[unit];
     },
-    // Four significant digits in a fitting unit.
+    // Four significant digits with a suitable unit.
     time(us) {
       if (!isNumber(us)) return missing;
       const units = [[1e6, 's'], [1e3, 'ms'], [1, 'µs'], [1e-3, 'ns']];
@@ -70,7 +70,7 @@ const report = {data: JSON.parse(document.getElementById('data').textContent)};
     return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
   };
 
-  // element('td', {class: 'text'}, 'content', child, ...). Text is always text, never markup.
+  // element('td', {class: 'text'}, 'content', child, ...). Strings become text nodes, never markup.
   report.element = (tag, attributes, ...children) => {
     const node = document.createElement(tag);
     for (const [name, value] of Object.entries(attributes || {})) {
@@ -86,10 +86,10 @@ const report = {data: JSON.parse(document.getElementById('data').textContent)};
 
   report.blockTitle = block => block.fabric + ', ' + block.collective;
 
-  // Does a tuner stand behind a row or a configuration?
+  // True if a tuner chose the row's configuration.
   report.isChosen = config => config.program !== config.algorithm;
 
-  // What of a configuration is not the same in all rows, and so has to be said.
+  // Properties of a configuration that differ between rows, and so must be shown.
   const varies = name => report.distinct(report.rows.map(row => row[name])).length > 1;
   report.instancesVary = varies('instances');
   report.threadsVary = varies('threads');
@@ -105,15 +105,15 @@ const report = {data: JSON.parse(document.getElementById('data').textContent)};
     report.threadsVary ? config.threads + ' threads' : null,
     report.tilesVary ? (config.tile_bytes === 0 ? 'no tiles' :
         'tiles of ' + report.format.bytes(config.tile_bytes)) : null,
-    report.slotsVary ? (config.slots === 0 ? 'any number of slots' :
+    report.slotsVary ? (config.slots === 0 ? 'unlimited slots' :
         report.format.count(config.slots, 'slot')) : null,
   ].filter(part => part).join(', ') + (report.isChosen(config) ? ` (${config.algorithm})` : '');
 
-  // What a line of a plot or a table is: an algorithm and protocol, or a tuner.
+  // Name of a line in a plot or table: an algorithm and protocol, or a tuner.
   report.seriesName = config =>
       report.isChosen(config) ? config.algorithm : `${config.algorithm} ${config.protocol}`;
 
-  // The configurations of a block: each with its points by size, the median over the seeds.
+  // The configurations of a block, each with its points by size: the median over the seeds.
   report.configsOf = block => {
     const configs = new Map();
     for (const row of report.rows) {
@@ -148,7 +148,7 @@ const report = {data: JSON.parse(document.getElementById('data').textContent)};
     });
   };
 
-  // The best configuration at each size of those given, as points of one series.
+  // The best of the given configurations at each size, as points of one series.
   report.bestOf = configs => {
     const best = new Map();
     for (const config of configs) {

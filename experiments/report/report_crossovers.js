@@ -1,11 +1,11 @@
-// Which algorithm wins at which size, and with how many instances.
+// Plots of the fastest algorithm, and of its best number of instances, against size.
 'use strict';
 
 (() => {
   const {element, format, drawing} = report;
 
-  // The part of a block's page; nothing if there is nothing to choose. Tuners stand aside: what
-  // they choose is not an algorithm of its own.
+  // Section of a block's page; nothing if there is only one choice. Tuners are left out: their
+  // choices are not algorithms of their own.
   report.crossovers = block => {
     const configs = report.configsOf(block).filter(config => !report.isChosen(config));
     const groups = new Map();
@@ -72,7 +72,7 @@
                 class: winnerAt.get(bytes) === name ? 'best won' : null,
               }, points.has(bytes) ? short(points.get(bytes)) : format.missing)));
         })));
-    return [element('h3', {}, names.length > 1 ? 'Which algorithm wins at which size' :
+    return [element('h3', {}, names.length > 1 ? 'Fastest algorithm by size' :
         'Best number of instances by size'), legend,
             report.plotGrid(plots, fillLegend).grid, element('div', {class: 'scroll'}, table)];
   };

@@ -1,4 +1,4 @@
-// What the report's scripts draw, as JSON.
+// The data of the report's scripts, as JSON.
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// NaN and infinities become null in nlohmann's dump; whole numbers keep all their digits.
+// NaN and infinities become null in nlohmann's dump; integers keep all their digits.
 Json json_value(const std::string& value) { return value; }
 Json json_value(double value) { return value; }
 template <std::integral Number>
@@ -172,7 +172,7 @@ Json published_json(const std::vector<PublishedBlock>& blocks) {
   return all;
 }
 
-// The cost models with their hashes, as the rows name them.
+// The cost models with their hashes, named as in the rows.
 Json cost_models_json(std::span<const ResultRow> rows) {
   std::vector<std::pair<std::string, std::string>> seen;
   Json models = Json::array();
@@ -229,7 +229,7 @@ std::string report_json(const Experiment& experiment, const ReportInput& input) 
   data["rows"] = rows_json(input.rows);
   data["speedups"] = Json::array();
   for (const auto& speedup : summary.speedups) data["speedups"].push_back(optional_value(speedup));
-  // Names may hold bytes that are not UTF-8; they are shown as replacement characters.
+  // Names may hold bytes that are not UTF-8; these become replacement characters.
   return data.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 

@@ -1,4 +1,4 @@
-// Puts the page together.
+// Assembles the page.
 'use strict';
 
 (() => {
@@ -40,8 +40,8 @@
         `${format.count(data.cells - data.rows.length, 'cell')} without a result.` : null,
     unusable ? `${format.count(unusable, 'row')} without a positive time; left out of plots.` :
                null,
-    data.unmatched_measured ? `${format.count(data.unmatched_measured, 'measured row')} of a ` +
-        `fabric, collective or number of ranks that has no result.` : null,
+    data.unmatched_measured ? `${format.count(data.unmatched_measured, 'measured row')} without a ` +
+        `result for the same fabric, collective and number of ranks.` : null,
   ];
   for (const notice of notices) {
     if (notice) page.append(element('p', {class: 'notice'}, notice));
@@ -86,19 +86,19 @@
     page.append(element('h2', {id: 'block' + i}, report.blockTitle(block)),
         element('p', {class: 'muted'}, `${format.count(block.ranks, 'rank')} on ` +
             `${format.count(block.servers, 'server')}, cost model ${block.cost_model}. Each line ` +
-            `is an algorithm and protocol in the best of its configurations at each size` +
-            (report.rows.some(report.isChosen) ? ', or what a tuner chose' : '') +
+            `is an algorithm and protocol with its best configuration at each size` +
+            (report.rows.some(report.isChosen) ? ', or a tuner' : '') +
             `; point at it for the values.` + (block.relays ? ` ${block.relays}.` : '')),
         ...report.plotsOf(block),
         element('h3', {}, 'Best configuration by size'),
-        element('p', {class: 'muted'}, 'Time of each algorithm and protocol (in the best of its ' +
-            'configurations) divided by the best time at that size.'),
+        element('p', {class: 'muted'}, 'Time of each algorithm and protocol (with its best ' +
+            'configuration) divided by the best time at that size.'),
         report.bestTable(block), ...report.crossovers(block), ...report.spread(block));
   });
 
   page.append(element('h2', {id: 'all'}, 'All results'));
   page.append(data.rows.length ? report.resultsTable() :
                                  element('p', {}, 'There are no results yet.'));
-  page.append(element('footer', {}, `Made by cclgym ${data.version}. Bandwidths as nccl-tests ` +
-      `defines them, in 1e9 bytes a second. Plots by Chart.js (MIT licence).`));
+  page.append(element('footer', {}, `Made by cclgym ${data.version}. Bandwidths are defined ` +
+      `as in nccl-tests, in 1e9 bytes per second. Plots by Chart.js (MIT licence).`));
 })();

@@ -1,5 +1,5 @@
-// The plots of a block: time, bus bandwidth and speedup against size. Colour is the algorithm, dash
-// the protocol, weight the number of channels; measured times are points.
+// Plots of a block: time, bus bandwidth and speedup against size. Colour shows the algorithm, dash
+// the protocol, line width the number of channels; measured times are points.
 'use strict';
 
 (() => {
@@ -14,7 +14,7 @@
            '#9a9dff', '#d6a878', '#a5d152', '#ff9a9a'],
   };
   const dashes = {Simple: [], LL128: [9, 4], LL: [2, 3]};
-  const dashOf = protocol => dashes[protocol] || [6, 3, 1, 3];  // the last: of a tuner
+  const dashOf = protocol => dashes[protocol] || [6, 3, 1, 3];  // the last is for tuners
   const markers = ['triangle', 'rectRot', 'circle', 'rect', 'star', 'cross'];
 
   const algorithms = report.distinct(report.rows.map(row => row.algorithm));
@@ -24,14 +24,14 @@
     return colours[i % colours.length];
   };
   const colour = algorithm => palette(algorithms.indexOf(algorithm));
-  // Measured series take the colours that come after those of the algorithms.
+  // Measured series take the colours after those of the algorithms.
   const measuredColour = i => palette(algorithms.length + i);
   const ink = () => isDark() ?
       {text: '#e4e7eb', muted: '#9ba3ae', grid: '#2b3138', back: '#15181c'} :
       {text: '#1b1e23', muted: '#5d646e', grid: '#e6e9ed', back: '#ffffff'};
   const faded = (hex, alpha) => hex + Math.round(alpha * 255).toString(16).padStart(2, '0');
 
-  // Small pictures for the legend.
+  // Small images for the legend.
   const svg = (width, inner) => {
     const box = element('span', {});
     box.innerHTML = `<svg width="${width}" height="12" viewBox="0 0 ${width} 12">${inner}</svg>`;
@@ -73,7 +73,7 @@
     return Number((us / scale).toPrecision(3)) + ' ' + unit;
   }
 
-  // Powers of two (sizes) or 1-2-5 steps (values) within an axis, at most about `most` of them.
+  // Powers of two (sizes) or 1-2-5 steps (values) within an axis, at most about `most`.
   function powersOfTwo(min, max, most) {
     const first = Math.ceil(Math.log2(min) - 1e-9);
     const last = Math.floor(Math.log2(max) + 1e-9);
@@ -94,7 +94,7 @@
     return ticks;
   }
 
-  // The 1-2-5 step next to a value, downwards or upwards.
+  // Nearest 1-2-5 step below or above a value.
   function step(value, up) {
     const power = 10 ** Math.floor(Math.log10(value));
     const factors = [1, 2, 5, 10].map(factor => factor * power);
@@ -114,12 +114,12 @@
       algorithm: group[0].algorithm, channels: null, points: report.bestOf(group),
       protocol: report.isChosen(group[0]) ? null : group[0].protocol,
     }));
-    // What a tuner chose is one line, whatever it chose.
+    // All choices of a tuner are one line.
     const chosen = best.filter(series => series.protocol === null);
     return {configs: [...configs.filter(config => !report.isChosen(config)), ...chosen], best};
   }
 
-  // The state of a block's plots: what its legend has switched off.
+  // State of a block's plots: the series that its legend has switched off.
   function plotsOf(block) {
     const {configs, best} = seriesOf(block);
     const given = values => report.distinct(values.filter(value => value !== null));
@@ -168,7 +168,7 @@
     let [least, most] = [Math.min(...sizes), Math.max(...sizes)];
     if (least === most) [least, most] = [least / 2, most * 2];
 
-    // The same whatever the legend hides, so that lines stay where they are.
+    // Independent of hidden series, so that lines do not move.
     const timeRange = () => {
       const times = [
         ...(allChannels ? configs : best).flatMap(series =>
@@ -241,7 +241,7 @@
       const chart = new Chart(canvas, {
         type: 'line', data: {datasets: datasets(metric)},
         options: {
-          // Points at the edges are drawn whole.
+          // Room for points at the edges.
           layout: {padding: {top: 7, right: 9}},
           animation: false, maintainAspectRatio: false, parsing: false, normalized: true,
           font: {family: getComputedStyle(document.body).fontFamily},
@@ -338,7 +338,8 @@
     return [legend, plots];
   }
 
-  // Hundreds of plots would make the page slow to open: each is drawn when it comes near.
+  // Hundreds of plots would make the page slow to open, so each is drawn when it comes near the
+  // view.
   function drawWhenNear(plots, draw, recolour) {
     all.push({draw, recolour});
     new IntersectionObserver((entries, observer) => {
@@ -362,7 +363,7 @@
   });
 
   report.plotsOf = plotsOf;
-  // For the other plots of the page.
+  // Shared with the other plots of the page.
   report.drawing = {colour, dashOf, drawWhenNear, faded, ink, isDark, line, marker, palette,
                     powersOfTwo, swatch};
 })();

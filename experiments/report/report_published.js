@@ -1,4 +1,4 @@
-// Simulated speedups beside published and measured ones.
+// Simulated speedups compared with published and measured ones.
 'use strict';
 
 (() => {
@@ -30,7 +30,7 @@
             alone || !row.own ? text('') : verdictCell(row.own));
       }))));
 
-  // Enough of the axis for the best and the bands; what is far below them is cut off.
+  // Axis range that holds the best speedups and the bands; values far below them are cut off.
   const rangeOf = block => {
     const values = [
       1, ...block.best.map(point => point[1]),
@@ -46,7 +46,7 @@
     const colour = series => drawing.palette(variants.indexOf(variantOf(series)));
     const sizes = block.series.flatMap(series => series.points.map(point => point[0]));
     const span = [Math.min(...sizes), Math.max(...sizes)];
-    // Points at the ends, and bands of a single size there, are shown whole.
+    // Room for whole points and single-size bands at the ends.
     const room = bytes =>
         2 ** (block.rows.some(row => row.from === bytes && row.to === bytes) ? 0.3 : 0.12);
     span[0] /= room(span[0]);
@@ -97,7 +97,7 @@
     const legend = element('div', {class: 'legend'});
     const fillLegend = () => {
       const band = element('span', {class: 'key'}, element('i', {class: 'band'}),
-          `published; lightly: ${block.least} × low to ${block.most} × high`);
+          `published; light: ${block.least} × low to ${block.most} × high`);
       const dots = element('span', {class: 'key'}, drawing.marker('circle', drawing.ink().text),
           'the variant that the publication names, in its range');
       legend.replaceChildren(
@@ -123,11 +123,11 @@
       element('h2', {id: 'published'}, 'Published speedups'),
       element('p', {}, element('strong', {}, `${holding} of ${rows.length} published rows hold`),
           ': at every simulated size of its range, the speedup of the fastest configuration (or of ' +
-          'the variant, where the row speaks of one) lies within ' +
+          'the variant, if the row is about one) lies within ' +
           `${data.published[0].least} × low to ${data.published[0].most} × high. ` +
           (named.length ? `By the variant that the publication names: ` +
               `${named.filter(row => row.own.holds).length} of ${named.length}. ` : '') +
-          'The margin is how far the nearest point lies from a bound. A speedup of 1 throughout, the ' +
+          'The margin is the distance of the nearest point from a bound. A speedup of 1 throughout, the ' +
           `null model, would hold ${rows.length - informative.length} rows` +
           (informative.length ? `; of the ${informative.length} that it would miss, ` +
               `${informative.filter(row => row.best.holds).length} hold here.` : '.')),

@@ -1,11 +1,11 @@
-// One plot of anything against size, with bands behind its lines.
+// A single plot of any quantity against size, with bands behind its lines.
 'use strict';
 
 (() => {
   const {element, format, drawing} = report;
 
-  // 1, 1.5, 2, 3, 4, 6, … within an axis; of narrow axes also what lies between, of very narrow ones
-  // at most nine round numbers.
+  // Ticks 1, 1.5, 2, 3, 4, 6, … within an axis; narrow axes also get values between these, very
+  // narrow ones at most nine round numbers.
   const ratioTicks = (min, max) => {
     const ticks = [];
     if (max / min < 1.6) {
@@ -25,10 +25,11 @@
     return ticks;
   };
 
-  // A band: {from, to (null: no end), low, high, outerLow, outerHigh}, drawn as a box in a lighter one.
+  // Draws a band {from, to (null: no end), low, high, outerLow, outerHigh} as a box inside a
+  // lighter one.
   const drawBand = (chart, band) => {
     const {ctx, chartArea: area, scales: {x, y}} = chart;
-    // A single size is as wide as half a power of two; a single value as high as its line.
+    // A single size is half a power of two wide; a single value is as high as its line.
     const single = band.to === band.from;
     const left = x.getPixelForValue(single ? band.from / 2 ** 0.25 : band.from);
     const right = band.to === null ? area.right :
@@ -64,9 +65,9 @@
     ctx.restore();
   };
 
-  // options: title, sizes [least, most], range {min, max} (of ratios) or categories [names from the
-  // bottom up], height (a class), datasets() and bands(), note, describe(raw) → [title, line, …]. Gives the figure,
-  // and draw() and update() for it.
+  // options: title, sizes [min, max], range {min, max} (of ratios) or categories [names, bottom
+  // first], height (a class), datasets() and bands(), note, describe(raw) → [title, line, …].
+  // Returns the figure with its draw() and update().
   report.sizePlot = options => {
     const canvas = element('canvas', {role: 'img', 'aria-label': options.title});
     const figure = element('figure', {}, element('figcaption', {}, options.title),
@@ -138,7 +139,7 @@
     return {figure, draw, update};
   };
 
-  // The plots side by side, drawn when they come near, with what is above them.
+  // A heading with plots side by side, each drawn when it comes near the view.
   report.plotGrid = (plots, recolour) => {
     const grid = element('div', {class: 'plots wide' + (plots.length === 1 ? ' alone' : '')},
         ...plots.map(plot => plot.figure));

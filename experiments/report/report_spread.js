@@ -1,9 +1,9 @@
-// How much the time of one and the same call varies over the seeds, against size.
+// Variation of the time of the same call over the seeds, against size.
 'use strict';
 
 (() => {
   const {element, format, drawing} = report;
-  const kFewest = 5;  // seeds that a spread is shown of
+  const kFewest = 5;  // min number of seeds for a spread
 
   // A quantile of sorted values, linear between neighbours.
   const quantile = (sorted, p) => {
@@ -24,7 +24,7 @@
     };
   };
 
-  // Each algorithm and protocol in the configuration that is fastest at each size.
+  // Each algorithm and protocol with its fastest configuration at each size.
   const seriesOf = block => {
     const groups = new Map();
     for (const config of report.configsOf(block)) {
@@ -113,7 +113,7 @@
     };
   };
 
-  // The line of the middle on a band from p5 to p95.
+  // Median line on a band from p5 to p95.
   const banded = (series, scale) => series.flatMap(one => {
     const shade = drawing.faded(drawing.colour(one.algorithm), 0.22);
     const edge = {borderWidth: 0, pointRadius: 0, pointHitRadius: 0, pointHoverRadius: 0};
@@ -147,7 +147,7 @@
 
   const greatest = one => one.points.reduce((a, b) => b.relative > a.relative ? b : a);
 
-  // The part of a block's page; nothing if the times do not vary, or there are few seeds.
+  // Section of a block's page; nothing if the times do not vary, or if there are too few seeds.
   report.spread = block => {
     const series = seriesOf(block);
     if (!series.length) return [];
@@ -174,8 +174,8 @@
     }).join(', ');
     return [
       element('h3', {}, 'Spread over the seeds'),
-      element('p', {class: 'muted'}, `Each algorithm and protocol in the configuration of the least ` +
-          `median at each size. Greatest (p95 − p5) / median: ${most}.`),
+      element('p', {class: 'muted'}, `Each algorithm and protocol with the configuration of minimum ` +
+          `median at each size. Maximum of (p95 − p5) / median: ${most}.`),
       ...(series.length > 1 ? [legend] : []), report.plotGrid(plots, fillLegend).grid,
       ...series.map(one => element('div', {class: 'scroll'}, tableOf(one))),
     ];

@@ -1,17 +1,17 @@
-// The tables: best configuration by size, simulated against measured times, and all results.
+// Tables: best configuration by size, simulated against measured times, and all results.
 'use strict';
 
 (() => {
   const {element, format} = report;
 
-  // Shade of a cell: none at 0, and never so strong that the text on it is hard to read.
+  // Shade of a cell: none at 0, and always light enough for its text to be readable.
   const shade = (variable, strength) =>
       `background: rgba(var(--${variable}), ${Math.max(0, Math.min(0.5, strength)).toFixed(3)})`;
 
   const sizeHead = sizes => element('thead', {}, element('tr', {}, element('th', {class: 'text'}),
       ...sizes.map(bytes => element('th', {scope: 'col'}, format.bytes(bytes)))));
 
-  // The links of one call that are nearest to their capacity; nothing without links.
+  // Links of one call that are nearest to their capacity; nothing without links.
   report.linkTable = links => {
     if (!links.length) return [];
     const head = element('thead', {}, element('tr', {},
@@ -28,7 +28,7 @@
     return [element('div', {class: 'scroll'}, element('table', {class: 'dense'}, head, body))];
   };
 
-  // A row a configuration, a column a size: time relative to the best at that size.
+  // One row per configuration, one column per size: time relative to the best at that size.
   report.bestTable = block => {
     const sizes = block.sizes.map(size => size.bytes);
     const groups = new Map();
@@ -45,7 +45,7 @@
             const point = points.get(size.bytes);
             if (!point) return element('td', {class: 'muted'}, format.missing);
             const ratio = point.time_us / size.best.time_us;
-            // Full colour at the best, none from four times its time on.
+            // Full colour for the best, no colour from four times its time on.
             return element('td', {
               class: ratio === 1 ? 'best' : null,
               style: shade('good', 0.5 * (1 - Math.log2(ratio) / 2)),
@@ -76,7 +76,7 @@
         element('table', {class: 'dense'}, sizeHead(sizes), ratios, best));
   };
 
-  // A row a measured series and a choice of simulated times: simulated / measured by size.
+  // One row per measured series and choice of simulated times: simulated / measured by size.
   report.errorTable = blocks => {
     const withMeasured = blocks.filter(block => block.measured.length > 0);
     return withMeasured.map(block => {
@@ -106,7 +106,7 @@
     });
   };
 
-  // The columns of the table of all results: key, heading, and how a value is shown.
+  // Columns of the table of all results: key, heading, and format of a value.
   const shown = [
     ['fabric', 'fabric'], ['servers', 'servers'], ['ranks', 'ranks'],
     ['collective', 'collective'], ['algorithm', 'algorithm'], ['program', 'program'],
@@ -141,7 +141,7 @@
         !['time_min_us', 'time_max_us', 'speedup', 'program'].includes(column.key) && rows.length > 0);
     const isText = Object.fromEntries(columns.map(({key}) =>
         [key, rows.some(row => typeof row[key] === 'string')]));
-    // What the filter looks at: the key of the cell, which names all that was chosen.
+    // Texts that the filter searches: the cell's key names the complete configuration.
     const haystacks = rows.map(row => [row.cell_key, row.fabric, row.collective, row.algorithm,
                                        row.program, row.protocol].join(' ').toLowerCase());
 
@@ -176,7 +176,7 @@
 
     const compare = (a, b) => {
       if (a === b) return 0;
-      if (a === null) return 1;  // what is missing comes last, whichever way
+      if (a === null) return 1;  // missing values come last in both orders
       if (b === null) return -1;
       const order = typeof a === 'number' && typeof b === 'number' ? a - b :
           String(a).localeCompare(String(b), 'en', {numeric: true});
@@ -233,7 +233,7 @@
         heading + ' ' + (rows[0][key] === null ? format.missing : show(rows[0][key])));
     return element('div', {id: 'results'},
         same.length ? element('p', {class: 'muted'},
-            'The same in every row, and so left out: ' + same.join(', ') + '.') : null,
+            'Left out because equal in every row: ' + same.join(', ') + '.') : null,
         element('div', {class: 'controls'}, search, ...selects, back, forward, status), frame);
   };
 })();

@@ -10,7 +10,7 @@ namespace cclgym {
 
 namespace {
 
-// Says which cell an error belongs to, and keeps its kind.
+// Prefixes an error with the key of its cell; the error keeps its type.
 template <class Work>
 auto in_cell(const Experiment& experiment, std::size_t cell, Work work) {
   const auto message = [&](const std::exception& error) {
@@ -34,7 +34,7 @@ CellRunner::CellRunner(const Experiment& experiment)
 
 Simulator& CellRunner::simulator(std::size_t fabric) {
   if (!simulator_ || fabric_ != fabric) {
-    simulator_.reset();  // before the next one is made: two cannot be alive with engine simgrid
+    simulator_.reset();  // first: engine simgrid allows one simulator at a time
     const ExperimentFabric& wanted = experiment_.fabrics[fabric];
     simulator_ = std::make_unique<Simulator>(wanted.fabric, wanted.cost_model, experiment_.engine);
     simulator_->set_noise(wanted.noise);

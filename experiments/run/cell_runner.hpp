@@ -1,4 +1,4 @@
-// One cell of an experiment, simulated.
+// Simulation of single cells of an experiment.
 #pragma once
 
 #include <cstddef>
@@ -12,17 +12,18 @@
 
 namespace cclgym {
 
-/// Simulates cells of one experiment, one after another. Keeps the simulator, with the programs it
-/// has compiled, of the fabric it worked on last: cells stand in fabric order, and of engine
-/// simgrid only one may be alive in a process. The experiment must outlive it.
+/// Simulates cells of one experiment, one after another. Keeps the simulator of the last fabric
+/// with the programs that it has compiled: cells are in fabric order, and engine simgrid allows
+/// only one simulator per process. The experiment must outlive the runner.
 class CellRunner {
  public:
   explicit CellRunner(const Experiment& experiment);
 
-  /// Simulates a cell as often as the experiment says (once if its cost model draws nothing at
-  /// random). Throws UserError or SimulationStalled, the message beginning with the cell's key.
+  /// Simulates a cell with the experiment's number of repetitions (once if nothing in its cost
+  /// model is random). Throws UserError or SimulationStalled, with the cell's key at the start of
+  /// the message.
   [[nodiscard]] ResultRow run(std::size_t cell);
-  /// The first repetition of a cell with all its dates, for a timeline.
+  /// Record of the cell's first repetition, with all its dates, for a timeline.
   [[nodiscard]] SimulationRecord record(std::size_t cell);
 
  private:

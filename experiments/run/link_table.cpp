@@ -22,7 +22,7 @@ constexpr std::array<CsvColumn<LinkRow>, 6> kColumns{{
     {"busy_us", &LinkRow::busy_us},
 }};
 
-// Names of nodes may have characters that a field may not.
+// Node names may have characters that a CSV field may not.
 std::string plain(std::string name) {
   std::replace_if(
       name.begin(), name.end(),

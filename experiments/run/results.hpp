@@ -1,4 +1,4 @@
-// Result rows: one a cell, the same columns in memory, in results.csv and in reports.
+// Result rows: one per cell, with the same columns in memory, in results.csv and in reports.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@ struct ResultRow {
   int servers = 1;
   int ranks = 1;
   std::string collective;
-  std::string algorithm;  ///< as the experiment names it: an algorithm or a tuner
-  std::string program;    ///< the algorithm that ran; another name than `algorithm`: it was chosen
+  std::string algorithm;  ///< name in the experiment: an algorithm or a tuner
+  std::string program;    ///< algorithm that ran; differs from `algorithm` if a tuner chose it
   std::string protocol;
   int channels = 1;
   int instances = 1;
   int threads = 512;
-  std::uint64_t tile_bytes = 0;  ///< 0: chunks moved whole
-  int slots = 0;                 ///< 0: any number
+  std::uint64_t tile_bytes = 0;  ///< 0: chunks move as one piece
+  int slots = 0;                 ///< 0: unlimited
   std::uint64_t size_bytes = 0;
   std::uint64_t seed = 0;
   std::uint64_t repetitions = 1;
@@ -40,7 +40,7 @@ struct ResultRow {
   std::string cost_model_hash;  ///< 16 hex digits
   std::string version;
 
-  /// Did a tuner choose the configuration?
+  /// True if a tuner chose the configuration.
   [[nodiscard]] bool chosen() const { return algorithm != program; }
 
   friend bool operator==(const ResultRow&, const ResultRow&) = default;
@@ -52,28 +52,28 @@ struct ResultRow {
 /// bits.
 [[nodiscard]] std::string to_csv(const ResultRow& row);
 
-/// Reads a whole results file. Throws UserError with file:line of what is wrong. A last line
-/// without a line break (a run killed while writing) is not a row; `truncated` is set if there was
-/// one.
+/// All rows of a results file. read_results throws UserError with file:line of the error. A last
+/// line without a line break (from a run killed while writing) is not a row; `truncated` is then
+/// set.
 struct ResultTable {
   std::vector<ResultRow> rows;
   bool truncated = false;
 };
 [[nodiscard]] ResultTable read_results(const std::string& path);
 
-/// A measured value to show beside simulated ones.
+/// A measured time to show beside simulated ones.
 struct MeasuredRow {
   std::string system;      ///< "Azure-NDv4"
-  std::string config;      ///< "nccl", "msccl": what was run
-  std::string fabric;      ///< label of the fabric it belongs to
-  std::string collective;  ///< our names
+  std::string config;      ///< measured configuration: "nccl", "msccl"
+  std::string fabric;      ///< label of its fabric
+  std::string collective;  ///< cclgym's name
   int ranks = 0;
   std::uint64_t size_bytes = 0;
   double time_us = 0;
   std::string source;
 };
-/// Columns system,config,fabric,collective,ranks,size_bytes,time_us,source; lines with # are
-/// comments.
+/// Columns system,config,fabric,collective,ranks,size_bytes,time_us,source; lines that start with #
+/// are comments.
 [[nodiscard]] std::vector<MeasuredRow> read_measured(const std::string& path);
 
 }  // namespace cclgym

@@ -27,7 +27,7 @@ std::vector<std::string> collective_names() {
   return names;
 }
 
-// The values of a row are such as a simulation can have.
+// Throws UserError if a value is one that no simulation gives.
 void check_values(const ResultRow& row, const SourceLocation& where) {
   const auto refuse = [&](std::string_view name, double value, const std::string& expected) {
     throw UserError(where,

@@ -28,18 +28,18 @@ ResultsFile::ResultsFile(const std::string& path, const Experiment& experiment, 
   if (file_.empty()) file_.append(result_header() + "\n");
 }
 
-// --fresh throws away results of any experiment and version, but nothing else.
+// --fresh deletes results of any experiment and version, but no other file.
 void ResultsFile::check_any_results() const {
   const std::string begin = fmt::format("{},{},", kResultColumns[0].name, kResultColumns[1].name);
   std::ifstream file(path_, std::ios::binary);
   std::string found(begin.size(), '\0');
   file.read(found.data(), static_cast<std::streamsize>(found.size()));
   found.resize(static_cast<std::size_t>(file.gcount()));
-  // A piece: of a header that was being written.
+  // The start of a header whose writing was interrupted.
   if (begin.starts_with(found)) return;
   throw UserError({path_, 1, 1},
-                  fmt::format("found {}; expected results, which begin with {}: --fresh throws "
-                              "away results and nothing else; choose another folder with --out",
+                  fmt::format("found {}; expected results, which begin with {}: --fresh deletes "
+                              "only results; choose another folder with --out",
                               quoted(found), quoted(begin)));
 }
 
@@ -51,7 +51,7 @@ void ResultsFile::resume(const Experiment& experiment) {
     table = read_results(path_);
   } catch (const UserError& error) {
     throw UserError(
-        fmt::format("{}\n  a run goes on only with its own results; choose another "
+        fmt::format("{}\n  a run continues only its own results; choose another "
                     "folder with --out, or start over with --fresh",
                     error.what()));
   }

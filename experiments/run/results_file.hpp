@@ -1,4 +1,4 @@
-// results.csv of a run that writes it: locked, resumed, appended to row by row.
+// results.csv while a run writes it: locked, resumed, appended to row by row.
 #pragma once
 
 #include <cstddef>
@@ -10,23 +10,23 @@
 
 namespace cclgym {
 
-/// The results file of one run, held by one process at a time. Rows stand in cell order, so that
-/// what is there says what is still to do.
+/// The results file of one run, held by one process at a time. Rows are in cell order, so that the
+/// number of rows tells which cells are still to do.
 class ResultsFile {
  public:
-  /// Opens or makes `path` and locks it. If it has rows of this experiment, the run goes on after
-  /// the last whole one. Throws UserError if the file cannot be written, another run holds it
-  /// (waits half a second for one that is just ending), it is not a results file, or its rows are
-  /// of another experiment; the last not if `fresh`, which throws away all results that are there.
+  /// Opens or makes `path` and locks it. If it has rows of this experiment, the run continues after
+  /// the last complete one. Throws UserError if the file cannot be written, if another run holds it
+  /// (after waiting half a second for that run to end), if it is not a results file, or if its rows
+  /// are of another experiment. `fresh` deletes existing results of any experiment instead.
   ResultsFile(const std::string& path, const Experiment& experiment, bool fresh);
 
-  /// Rows that were there: cells 0 .. rows_found() - 1 are done.
+  /// Number of rows found: cells 0 .. rows_found() - 1 are done.
   [[nodiscard]] std::size_t rows_found() const { return rows_found_; }
-  /// Was a last row, cut off in the middle, dropped?
+  /// True if an incomplete last row was dropped.
   [[nodiscard]] bool dropped_row() const { return dropped_row_; }
 
-  /// Writes a row (one CSV line, without a line break) to the file at once. Throws UserError if
-  /// that fails; then no part of the row is left in the file if that can be helped.
+  /// Writes a row (one CSV line, without a line break) to the file at once. Throws UserError on
+  /// failure, and removes the partial row if possible.
   void append(const std::string& line);
 
  private:

@@ -22,7 +22,8 @@ std::string in_folder(const std::string& folder, std::string_view name) {
   return (std::filesystem::path(folder) / name).string();
 }
 
-// Takes the first line off `text` and returns what follows `mark` in it; UserError without `mark`.
+// Removes the first line from `text` and returns the part after `mark`; throws UserError without
+// it.
 std::string take_line(std::string_view& text, std::string_view mark, const std::string& path) {
   const std::size_t end = text.find('\n');
   if (!text.starts_with(mark) || end == std::string_view::npos) {
@@ -74,7 +75,7 @@ void check_run_folder(const std::string& folder) {
   OwnFiles files{.writer = "cclgym run",
                  .mark = std::string(kExperimentFile),
                  .mark_begins = std::string(kOrigin)};
-  // Results say by themselves whose they are, and may be all that a killed run left.
+  // Results name their experiment themselves, and may be the only file that a killed run left.
   if (!std::filesystem::exists(results_path(folder), error)) {
     files.others = {"report.html", "published.csv", "timelines"};
   }
@@ -115,11 +116,12 @@ ResultTable read_run_results(const Experiment& experiment, const std::string& fo
   for (std::size_t i = 0; i < results.rows.size(); ++i) {
     const ResultRow& row = results.rows[i];
     if (row.experiment_hash == hash) continue;
-    throw UserError({path, i + 2, 1},
-                    fmt::format("a result of experiment {} by cclgym {}; expected {}, what "
-                                "experiment.yaml beside it is to this version; run it again with "
-                                "--fresh",
-                                quoted(row.experiment_hash), row.version, hash));
+    throw UserError(
+        {path, i + 2, 1},
+        fmt::format("a result of experiment {} by cclgym {}; expected {}, the "
+                    "hash of the experiment.yaml beside it in this version; run it again with "
+                    "--fresh",
+                    quoted(row.experiment_hash), row.version, hash));
   }
   return results;
 }

@@ -28,17 +28,17 @@ namespace {
 
 enum class Outcome : std::uint32_t { Done, UserMistake, Stalled, Failed };
 
-// What travels from a worker, followed by `length` bytes of text. Both ends are one program.
+// Head of a worker's reply, followed by `length` bytes of text. Both ends are the same program.
 struct ReplyHead {
   std::uint64_t index;
   std::uint32_t length;
   Outcome outcome;
 };
 
-// Tasks that a worker has at once: one to work on and one that waits, so that it never stands idle
-// while a reply travels.
+// Max tasks per worker: one in progress and one queued, so that the worker does not idle while a
+// reply travels.
 constexpr std::size_t kTasksAtOnce = 2;
-// How far workers may get ahead of the first task that is not done: what a killed run loses.
+// Max distance of workers from the first task that is not done: the work that a killed run loses.
 constexpr std::size_t kMostAhead = 4096;
 
 [[noreturn]] void throw_system_error(const char* what) {
@@ -94,9 +94,9 @@ Reply do_task(const Task& task, std::size_t index) {
   throw std::runtime_error(reply.text);
 }
 
-// The life of a worker: task numbers in, replies out, until the parent closes its end.
+// Main loop of a worker: task numbers in, replies out, until the parent closes its end.
 [[noreturn]] void work(int channel, pid_t parent, const std::function<Task()>& make_task) {
-  // Die with the parent even in the middle of a long task. It may be gone already.
+  // Die with the parent, even in the middle of a long task. The parent may be gone already.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(1);
   int status = 0;
@@ -115,7 +115,7 @@ Reply do_task(const Task& task, std::size_t index) {
     write_to_standard_error(fmt::format("worker process: {}\n", error.what()));
     status = 1;
   }
-  ::_exit(status);  // not exit(): what this process shares with its parent is the parent's
+  ::_exit(status);  // not exit(): that would run the parent's handlers
 }
 
 class Pool {
@@ -169,11 +169,11 @@ class Pool {
   struct Worker {
     pid_t pid = 0;
     int channel = -1;
-    std::deque<std::size_t> tasks;  // handed out, oldest first: the first is being worked on
+    std::deque<std::size_t> tasks;  // handed out, oldest first; the first is in progress
   };
 
-  // Gives every worker a task before it gives any a second one, and no second ones near the end,
-  // where they would wait behind a long task while other workers are idle.
+  // Gives every worker one task before any gets a second one. Near the end no worker gets a second
+  // one: it would wait behind a long task while other workers are idle.
   void hand_out() {
     const bool near_end = last_ - next_ <= kTasksAtOnce * workers_.size();
     for (std::size_t have = 0; have < (near_end ? 1 : kTasksAtOnce); ++have) {
@@ -187,7 +187,7 @@ class Pool {
     }
   }
 
-  // Waits for replies and reads one from each worker that has some.
+  // Waits for replies and reads one from each worker that has sent one.
   void receive() {
     std::vector<pollfd> polled;
     for (const Worker& worker : workers_) polled.push_back({worker.channel, POLLIN, 0});

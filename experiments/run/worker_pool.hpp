@@ -1,4 +1,4 @@
-// Processes that work on numbered tasks; what they give comes back in the order of the numbers.
+// Worker processes for numbered tasks; results come back in the order of the numbers.
 #pragma once
 
 #include <cstddef>
@@ -7,28 +7,26 @@
 
 namespace cclgym {
 
-/// Does task `index` and gives a text. Throws UserError, SimulationStalled or another
+/// Does task `index` and returns its result as text. Throws UserError, SimulationStalled or another
 /// std::exception.
 using Task = std::function<std::string(std::size_t index)>;
-/// Takes what a task gave, in the order of the tasks.
+/// Receives the result of a task, in the order of the tasks.
 using TakeResult = std::function<void(std::size_t index, const std::string& text)>;
 /// The name of a task for messages.
 using TaskName = std::function<std::string(std::size_t index)>;
 
-/// Does tasks first .. last - 1 in `jobs` processes of their own (with jobs == 1, or one task only,
-/// in this one) and calls `take` here, in task order, whatever the number of jobs.
-///
-/// Processes, because engine simgrid is not thread-safe: they are forked from this one, which must
-/// have no other threads then. `make_task` is called once in each of them. They end with this
-/// process, however it ends. What a task throws is thrown here with its kind (any kind but
-/// UserError and SimulationStalled as std::runtime_error) when its turn comes, so it is the first
-/// failing task that is reported. A process that dies is a std::runtime_error with the name of the
-/// task it was at.
+/// Does tasks first .. last - 1 in `jobs` worker processes (with jobs == 1, or only one task, in
+/// this process) and calls `take` here, in task order for any number of jobs. Workers are processes
+/// because engine simgrid is not thread-safe. They are forked from this process, which must then
+/// have no other threads, and end with it. `make_task` is called once in each. An exception of a
+/// task is thrown here when its turn comes, so the first failing task is reported; UserError and
+/// SimulationStalled keep their type, others become std::runtime_error. The death of a worker is a
+/// std::runtime_error with the name of its task.
 void run_tasks(std::size_t first, std::size_t last, std::size_t jobs,
                const std::function<Task()>& make_task, const TakeResult& take,
                const TaskName& name_of);
 
-/// Processor cores that this process may use; at least 1.
+/// Processor cores available to this process; at least 1.
 [[nodiscard]] std::size_t usable_cores();
 
 }  // namespace cclgym

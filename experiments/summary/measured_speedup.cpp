@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
+#include "core/error.hpp"
 #include "experiments/summary/report_summary.hpp"
 #include "experiments/summary/speedup_series.hpp"
 
@@ -56,6 +58,22 @@ std::vector<MeasuredSpeedups> measured_speedups(const Experiment& experiment,
     all.push_back(std::move(speedups));
   }
   return all;
+}
+
+void check_measured_speedup(const Experiment& experiment, std::span<const MeasuredRow> measured) {
+  if (!experiment.measured_speedup) return;
+  std::vector<std::string> configs;
+  for (const MeasuredRow& row : measured) {
+    if (std::find(configs.begin(), configs.end(), row.config) == configs.end()) {
+      configs.push_back(row.config);
+    }
+  }
+  const MeasuredSpeedupChoice& choice = *experiment.measured_speedup;
+  for (const auto& [config, where] :
+       {std::pair{&choice.of, &choice.of_where}, {&choice.over, &choice.over_where}}) {
+    if (std::find(configs.begin(), configs.end(), *config) != configs.end()) continue;
+    throw UserError(*where, unknown_name_message("measured config", *config, configs));
+  }
 }
 
 }  // namespace cclgym

@@ -14,12 +14,12 @@
 
 namespace cclgym {
 
-/// One size that was measured both ways and simulated both ways.
+/// One size at which both configurations were measured and simulated.
 struct MeasuredSpeedupPoint {
   std::uint64_t bytes = 0;
   double measured = 0;   ///< time of `over` / time of `of`
-  double simulated = 0;  ///< time of the experiment's baseline / that of the fastest configuration
-  std::string config;    ///< the fastest configuration, in short
+  double simulated = 0;  ///< time of the experiment's baseline / time of the fastest configuration
+  std::string config;    ///< short name of the fastest configuration
 };
 
 /// The speedups on one system, by size.
@@ -30,12 +30,16 @@ struct MeasuredSpeedups {
   double mean_ln = std::numeric_limits<double>::quiet_NaN();  ///< mean |ln(simulated / measured)|
 };
 
-/// Measured against simulated speedups of one fabric and collective; nothing if the experiment does
-/// not ask for them, and of systems that have no size with all four times. `rows` and `measured`
+/// Measured and simulated speedups of one fabric and collective; empty if the experiment does not
+/// ask for them, and without systems for which no size has all four times. `rows` and `measured`
 /// are those of the fabric and collective. Configurations of the baseline and of tuners are not
-/// among the fastest.
+/// candidates for the fastest.
 [[nodiscard]] std::vector<MeasuredSpeedups> measured_speedups(
     const Experiment& experiment, std::span<const ResultRow* const> rows,
     std::span<const MeasuredRow* const> measured);
+
+/// Throws UserError if the experiment names a measured configuration that is not in its
+/// files.
+void check_measured_speedup(const Experiment& experiment, std::span<const MeasuredRow> measured);
 
 }  // namespace cclgym

@@ -21,8 +21,8 @@ bool is_ring(const std::string& algorithm) {
   return algorithm == "ring" || algorithm.starts_with("ring-");
 }
 
-// Speedup of each row over the baseline's cell of the same fabric, collective, size and seed; the
-// fastest one if the selector leaves several.
+// Speedup of each row over the baseline's cell with the same fabric, collective, size and seed;
+// over the fastest one if the selector leaves several.
 std::vector<std::optional<double>> speedups_of(const Experiment& experiment,
                                                std::span<const ResultRow> rows) {
   std::vector<std::optional<double>> speedups(rows.size());
@@ -48,7 +48,7 @@ std::vector<std::optional<double>> speedups_of(const Experiment& experiment,
   return speedups;
 }
 
-// The rows of one configuration at one size, one a seed, as one time.
+// Combines the rows of one configuration at one size, one per seed, into one time.
 ConfigTime over_seeds(std::span<const ResultRow> rows,
                       const std::vector<std::optional<double>>& speedups,
                       const std::vector<std::size_t>& of_config) {
@@ -109,7 +109,7 @@ SizeSummary summarize_size(std::span<const ResultRow> rows,
   return summary;
 }
 
-// Adds the measured series of a block and the errors against them; returns how many rows it took.
+// Adds the measured series of a block and their errors; returns the number of rows used.
 std::size_t add_measured(BlockSummary& block, std::span<const MeasuredRow> measured) {
   std::size_t taken = 0;
   for (const MeasuredRow& row : measured) {
@@ -170,12 +170,12 @@ void add_measured_speedups(BlockSummary& block, const Experiment& experiment,
   block.measured_speedups = measured_speedups(experiment, of_block(rows), of_block(measured));
 }
 
-// Is it one configuration of one algorithm, or the choices of one tuner?
+// True for one configuration of one algorithm, or for the choices of one tuner.
 bool same_series(const Cell& a, const Cell& b) {
   return a.tuner == b.tuner && (!a.tuner.empty() || a.config == b.config);
 }
 
-// What has to be said of each row because it is not the same in all.
+// Marks the columns whose values differ between rows, which must then be shown per row.
 void note_variation(ResultSummary& summary, const ResultRow& row, const ResultRow& first) {
   summary.chosen |= row.chosen();
   summary.instances_vary |= row.instances != first.instances;
@@ -184,7 +184,7 @@ void note_variation(ResultSummary& summary, const ResultRow& row, const ResultRo
   summary.slots_vary |= row.slots != first.slots;
 }
 
-// The relays of the experiment's fabric of that label.
+// Relay text of the experiment's fabric with that label.
 std::string relays_of(const Experiment& experiment, const std::string& label) {
   for (const ExperimentFabric& fabric : experiment.fabrics) {
     if (fabric.label == label) return relay_text(*fabric.fabric);
@@ -242,7 +242,7 @@ std::string baseline_text(const Experiment& experiment) {
   if (baseline.slots) {
     const Slots& slots = *baseline.slots;
     parts.push_back(!slots        ? "the protocol's slots"
-                    : *slots == 0 ? "any number of slots"
+                    : *slots == 0 ? "unlimited slots"
                                   : fmt::format("{} slots", *slots));
   }
   const Cell* first = nullptr;
@@ -257,7 +257,7 @@ std::string baseline_text(const Experiment& experiment) {
 }
 
 std::string relay_text(const Fabric& fabric) {
-  constexpr int kMostRanks = 64;  // routes are searched afresh
+  constexpr int kMostRanks = 64;  // every pair costs a route search
   const int ranks = fabric.ranks();
   if (ranks > kMostRanks) return "";
   int relayed = 0;
@@ -282,7 +282,7 @@ ResultSummary summarize(const Experiment& experiment, std::span<const ResultRow>
   summary.speedups = speedups_of(experiment, rows);
   using Key = std::tuple<std::string_view, std::string_view, int, int>;
   std::map<Key, std::size_t> index;
-  std::vector<std::map<std::uint64_t, std::vector<std::size_t>>> by_size;  // of each block
+  std::vector<std::map<std::uint64_t, std::vector<std::size_t>>> by_size;  // per block
   std::set<std::uint64_t> seeds;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const ResultRow& row = rows[i];

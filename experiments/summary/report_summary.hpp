@@ -1,5 +1,5 @@
-// What the table and the report say about an experiment's results: the best configuration by size,
-// speedups, and how far simulated times are from measured ones.
+// Summary of an experiment's results for the table and the report: best configuration by size,
+// speedups, and errors of simulated times against measured ones.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 
 namespace cclgym {
 
-/// A configuration's time at one size: the median over the seeds.
+/// Time of a configuration at one size: the median over the seeds.
 struct ConfigTime {
   std::string algorithm;
   std::string program;
@@ -30,27 +30,27 @@ struct ConfigTime {
   double time_us = 0;
   double algbw_GBps = 0;
   double busbw_GBps = 0;
-  std::optional<double> speedup;  ///< baseline time / time; none without a baseline at this size
+  std::optional<double> speedup;  ///< baseline time / time; nullopt without a baseline at this size
 };
 
-/// One size of a block. Rows whose time is not a positive number count nowhere.
+/// One size of a block. Rows whose time is not a positive number are ignored.
 struct SizeSummary {
   std::uint64_t bytes = 0;
-  ConfigTime best;                      ///< the shortest time; a tie goes to the first in row order
-  std::optional<ConfigTime> best_ring;  ///< the best of the algorithms "ring" and "ring-…"
-  std::vector<std::optional<double>> measured_us;  ///< by BlockSummary::measured
+  ConfigTime best;                      ///< shortest time; a tie goes to the first in row order
+  std::optional<ConfigTime> best_ring;  ///< best of the algorithms "ring" and "ring-…"
+  std::vector<std::optional<double>> measured_us;  ///< in the order of BlockSummary::measured
 };
 
 /// The measured times of one (system, config) for one fabric and collective.
 struct MeasuredSeries {
   std::string system;
   std::string config;
-  std::string source;                                    ///< of its first row
+  std::string source;                                    ///< source of its first row
   std::vector<std::pair<std::uint64_t, double>> points;  ///< (bytes, us), by size
 };
 
 /// Simulated against measured times of one series: ratios simulated / measured at the sizes that
-/// have both, and exp(mean |ln ratio|) - 1 (0.1: off by 10 % on average, whichever way).
+/// have both, and exp(mean |ln ratio|) - 1 (0.1: off by 10 % on average, in either direction).
 struct MeasuredError {
   std::vector<std::pair<std::uint64_t, double>> ratios;
   double error = std::numeric_limits<double>::quiet_NaN();  ///< NaN without ratios
@@ -66,16 +66,16 @@ struct BlockSummary {
   std::string relays;              ///< relay_text of the fabric
   std::vector<SizeSummary> sizes;  ///< ascending
   std::vector<MeasuredSeries> measured;
-  std::vector<MeasuredError> ring_errors;  ///< of the best ring, by `measured`
-  std::vector<MeasuredError> best_errors;  ///< of the best of all algorithms, by `measured`
+  std::vector<MeasuredError> ring_errors;  ///< errors of the best ring, by `measured`
+  std::vector<MeasuredError> best_errors;  ///< errors of the best of all algorithms, by `measured`
   std::vector<MeasuredSpeedups> measured_speedups;  ///< if the experiment asks for them
 };
 
 struct ResultSummary {
-  std::vector<BlockSummary> blocks;             ///< in the order in which the rows first name them
-  std::vector<std::optional<double>> speedups;  ///< of each row, in row order
-  std::size_t seeds = 0;                        ///< different seeds among the rows
-  bool chosen = false;                          ///< do tuners name any of the rows?
+  std::vector<BlockSummary> blocks;             ///< in the order of the first row of each
+  std::vector<std::optional<double>> speedups;  ///< speedup of each row, in row order
+  std::size_t seeds = 0;                        ///< number of different seeds
+  bool chosen = false;                          ///< true if a tuner chose any row's configuration
   bool instances_vary = false;
   bool threads_vary = false;
   bool tiles_vary = false;
@@ -83,25 +83,26 @@ struct ResultSummary {
   std::size_t unmatched_measured = 0;  ///< measured rows that belong to no block
 };
 
-/// The cell of a row, as far as selectors look at it; nothing if the experiment does not know it.
+/// The cell of a row, with the members that selectors compare; nullopt if the experiment has none.
 [[nodiscard]] std::optional<Cell> cell_of(const Experiment& experiment, const ResultRow& row);
 
 [[nodiscard]] ResultSummary summarize(const Experiment& experiment, std::span<const ResultRow> rows,
                                       std::span<const MeasuredRow> measured);
 
-/// What speedups are over, in words: "ring, Simple, 1 channel", or, if several configurations of
-/// the experiment match, "the fastest of ring, Simple"; empty without a baseline.
+/// The baseline of the speedups in words: "ring, Simple, 1 channel", or "the fastest of ring,
+/// Simple" if several configurations of the experiment match; empty without a baseline.
 [[nodiscard]] std::string baseline_text(const Experiment& experiment);
 
 /// "24 of 56 GPU pairs are relayed by a GPU" (ordered pairs; counted for up to 64 GPUs); empty if
-/// none is. Such traffic cuts through the GPU between, which hardware does not do by itself.
+/// no pair is. Relayed traffic cuts through an intermediate GPU, which hardware does not do by
+/// itself.
 [[nodiscard]] std::string relay_text(const Fabric& fabric);
 
 /// exp(mean |ln ratio|) - 1; NaN if there are none. Ratios must be positive.
 [[nodiscard]] double geometric_mean_error(std::span<const double> ratios);
 
-/// The rows of all measured files of the experiment. Throws UserError for a file that is wrong, or
-/// that has not the configurations of `measured_speedup`.
+/// The rows of all measured files of the experiment. Throws UserError for an invalid file, or one
+/// without the configurations of `measured_speedup`.
 [[nodiscard]] std::vector<MeasuredRow> read_measured_files(const Experiment& experiment);
 
 }  // namespace cclgym

@@ -27,14 +27,14 @@ std::vector<SpeedupSeries> speedup_series(
     std::span<const ResultRow* const> rows,
     const std::function<bool(const ResultRow&)>& is_baseline,
     const std::function<bool(const ResultRow&)>& is_candidate) {
-  std::map<std::pair<std::uint64_t, std::uint64_t>, double> baseline_us;  // by size and seed
+  std::map<std::pair<std::uint64_t, std::uint64_t>, double> baseline_us;  // by (size, seed)
   for (const ResultRow* row : rows) {
     if (!usable(*row) || !is_baseline(*row)) continue;
     const auto [entry, fresh] = baseline_us.try_emplace({row->size_bytes, row->seed}, row->time_us);
     if (!fresh) entry->second = std::min(entry->second, row->time_us);
   }
   std::vector<SpeedupSeries> series;
-  std::vector<std::map<std::uint64_t, std::vector<double>>> by_size;  // of each series
+  std::vector<std::map<std::uint64_t, std::vector<double>>> by_size;  // per series
   std::map<decltype(config_key(*rows[0])), std::size_t> index;
   for (const ResultRow* row : rows) {
     if (!usable(*row) || !is_candidate(*row)) continue;

@@ -20,7 +20,7 @@ struct SpeedupPoint {
 
 /// One configuration of an algorithm over the sizes.
 struct SpeedupSeries {
-  ResultRow config;                  ///< its first row: what it is
+  ResultRow config;                  ///< its first row, which defines the configuration
   std::vector<SpeedupPoint> points;  ///< by size, ascending
 };
 
@@ -31,21 +31,22 @@ struct BestSpeedup {
   std::size_t series = 0;  ///< index into the series
 };
 
-/// The rows, all of one fabric and collective, as speedups over the fastest of those that
-/// `is_baseline` takes, of the same size and seed. Series are of the rows that `is_candidate`
-/// takes, in row order. Rows without a positive time count nowhere.
+/// Speedups of rows of one fabric and collective over the fastest row with the same size and seed
+/// that `is_baseline` accepts. Series are made of the rows that `is_candidate` accepts, in row
+/// order. Rows without a positive time are ignored.
 [[nodiscard]] std::vector<SpeedupSeries> speedup_series(
     std::span<const ResultRow* const> rows,
     const std::function<bool(const ResultRow&)>& is_baseline,
     const std::function<bool(const ResultRow&)>& is_candidate);
 
-/// The fastest of the series that `takes` takes (nothing: all) at each size; a tie goes to the
-/// first.
+/// The fastest of the series that `takes` accepts (all if `takes` is empty) at each size; a tie
+/// goes to the first.
 [[nodiscard]] std::vector<BestSpeedup> best_speedups(
     std::span<const SpeedupSeries> series,
     const std::function<bool(const ResultRow&)>& takes = nullptr);
 
-/// "spread-ring LL128 c4 r8": a configuration in short; with " t256" if it has not 512 threads.
+/// Short name of a configuration: "spread-ring LL128 c4 r8"; with " t256" unless it has 512
+/// threads.
 [[nodiscard]] std::string short_config(const ResultRow& config);
 
 }  // namespace cclgym

@@ -87,7 +87,7 @@ std::vector<Column> best_columns(const BlockSummary& block, const ResultSummary&
   return columns;
 }
 
-// The systems that were measured, each once.
+// Names of the measured systems, each once.
 std::string measured_systems(const BlockSummary& block) {
   std::vector<std::string> systems;
   for (const MeasuredSeries& series : block.measured) {
@@ -98,7 +98,8 @@ std::string measured_systems(const BlockSummary& block) {
   return fmt::format("{}", fmt::join(systems, ", "));
 }
 
-// The configuration's name, with the system's where the block has measurements of several.
+// The configuration's name, with the system's name if the block has measurements of several
+// systems.
 std::string measured_heading(const BlockSummary& block, const MeasuredSeries& series) {
   const bool several =
       std::any_of(block.measured.begin(), block.measured.end(),
@@ -140,7 +141,7 @@ std::string block_text(const BlockSummary& block, const ResultSummary& summary) 
   Column best = number_column(
       "best", "us", values_of(block, [](const SizeSummary& size) { return size.best.time_us; }), 2,
       4);
-  // As many measured configurations side by side as fit, at least one.
+  // Each table has as many measured configurations side by side as fit, but at least one.
   for (std::size_t next = 0; next < beside.size();) {
     std::vector<Column> part{size_column(block), best};
     do {
@@ -184,7 +185,7 @@ std::string errors_text(const ResultSummary& summary) {
          text;
 }
 
-// The measured speedups of a block, a line a size.
+// The measured speedups of a block, one line per size.
 std::string measured_speedups_text(const Experiment& experiment, const BlockSummary& block) {
   std::string text;
   for (const MeasuredSpeedups& speedups : block.measured_speedups) {
@@ -237,7 +238,7 @@ std::string table_text(const Experiment& experiment, std::span<const ResultRow> 
   }
   if (summary.unmatched_measured > 0) {
     text += fmt::format(
-        "{} measured row{} of a fabric, collective or number of ranks that has no result\n",
+        "{} measured row{} without a result for the same fabric, collective and number of ranks\n",
         summary.unmatched_measured, summary.unmatched_measured == 1 ? "" : "s");
   }
   return text;

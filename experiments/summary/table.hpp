@@ -10,14 +10,14 @@
 
 namespace cclgym {
 
-/// For each fabric × collective one line a size: the best configuration, its time, algbw, busbw and
-/// speedup over the baseline (if there is one), and the measured times with the ratio simulated /
-/// measured (if there are any). Ends, with measured rows, in the geometric-mean error of the best
-/// ring and of the best of all algorithms. At most 100 columns wide, unless names are very long.
+/// For each fabric × collective, one line per size: the best configuration, its time, algbw, busbw
+/// and speedup over the baseline (if there is one), and the measured times with the ratio simulated
+/// / measured (if there are any). With measured rows, the geometric-mean error of the best ring and
+/// of the best of all algorithms follows. At most 100 columns wide, unless names are very long.
 void print_table(std::ostream& out, const Experiment& experiment, std::span<const ResultRow> rows,
                  std::span<const MeasuredRow> measured);
 
-/// The same as a text.
+/// Same as a string.
 [[nodiscard]] std::string table_text(const Experiment& experiment, std::span<const ResultRow> rows,
                                      std::span<const MeasuredRow> measured);
 

@@ -38,13 +38,13 @@ struct ConfigLess {
   bool operator()(const Config& a, const Config& b) const { return sort_key(a) < sort_key(b); }
 };
 
-// What was measured of one configuration at one size, over the seeds.
+// Times of one configuration at one size, over the seeds.
 struct Samples {
   std::vector<double> times_us;
   std::vector<double> speedups;
 };
 
-// The results of one collective on one fabric.
+// Results of one collective on one fabric.
 class Sweep {
  public:
   Sweep(std::string fabric, CollectiveKind collective)
@@ -82,9 +82,9 @@ class Sweep {
   }
 
  private:
-  using OfSize = std::map<std::size_t, Samples>;  // by number of the configuration
+  using OfSize = std::map<std::size_t, Samples>;  // by index of the configuration
 
-  // The cost of the table up to a size: ranges first, then the logarithms of the losses.
+  // Cost of the table up to a size: the number of ranges first, then the logarithms of the losses.
   struct Cost {
     std::size_t ranges = std::numeric_limits<std::size_t>::max();
     double loss = 0;
@@ -106,10 +106,10 @@ class Sweep {
     return {.config = config, .tile_bytes = config.tile_bytes, .slots = config.slots};
   }
 
-  // The configuration of each size, by dynamic programming over the sizes: what the table up to a
-  // size costs if it ends with a configuration.
+  // The configuration of each size, by dynamic programming over the sizes. State: cost of the table
+  // up to a size if it ends with a given configuration.
   [[nodiscard]] std::vector<std::size_t> choose(double tolerance) const {
-    // By size and configuration: the configuration of the size before.
+    // By size and configuration: the configuration of the previous size.
     std::vector<std::map<std::size_t, std::size_t>> before;
     std::map<std::size_t, Cost> costs;
     std::pair<Cost, std::size_t> cheapest{{.ranges = 0}, 0};
@@ -259,7 +259,7 @@ std::string tuned_text(const Experiment& experiment, const std::vector<TunedBloc
   std::string text =
       fmt::format("{}: dispatch table, engine {}\n", experiment.name, experiment.engine);
   if (experiment.baseline) text += "speedup over " + baseline_text(experiment) + '\n';
-  text += "loss: greatest over the fastest at any tested size\n";
+  text += "loss: max over the tested sizes, relative to the fastest\n";
   for (const TunedBlock& block : blocks) {
     text += fmt::format("\n{}, {}\n", block.fabric, to_string(block.collective));
     text += format_columns(columns_of(block));

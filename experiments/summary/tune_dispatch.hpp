@@ -1,4 +1,4 @@
-// From the results of a sweep to the dispatch table that is fastest by them.
+// Derives the fastest dispatch table from the results of a sweep.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +13,13 @@
 
 namespace cclgym {
 
-/// A range of a tuned table with what it is worth at the sizes that were tested in it.
+/// A range of a tuned table, with its loss and speedup at the sizes tested in it.
 struct TunedRange {
   DispatchRange range;
-  std::size_t tested = 0;  ///< sizes
-  /// Greatest time of its configuration over the fastest one's, minus 1.
+  std::size_t tested = 0;  ///< number of sizes
+  /// Max time of its configuration over the time of the fastest one, minus 1.
   double loss = 0;
-  /// Baseline time over its time: least and greatest; none without a baseline.
+  /// Baseline time over its time: min and max; nullopt without a baseline.
   std::optional<double> least_speedup;
   std::optional<double> most_speedup;
 };
@@ -32,21 +32,21 @@ struct TunedBlock {
   std::vector<TunedRange> ranges;
 };
 
-/// For each fabric and collective of the results, the fewest size ranges of one configuration each
-/// that is nowhere slower than the fastest by more than `tolerance` (0.01: 1 %) at any size that
-/// was tested; of these the ones with the least total of relative losses. A range begins at the
-/// first tested size that its configuration carries out: sizes between two tested ones go with the
-/// smaller. Times are medians over the seeds; what tuners chose counts as the configuration that
-/// ran. Cost: linear in the rows, but for sorting.
+/// For each fabric and collective of the results, the smallest number of size ranges with one
+/// configuration each such that no tested size is slower than its fastest time by more than
+/// `tolerance` (0.01: 1 %); among equals, the one with the smallest sum of relative losses. A range
+/// begins at the first tested size that uses its configuration; sizes between two tested ones
+/// belong to the smaller. Times are medians over the seeds; a tuner's choice counts as the
+/// configuration that ran. Cost: linear in the rows, except for sorting.
 [[nodiscard]] std::vector<TunedBlock> tune_dispatch(const Experiment& experiment,
                                                     std::span<const ResultRow> rows,
                                                     double tolerance);
 
-/// The table of the blocks.
+/// The dispatch table made of the blocks.
 [[nodiscard]] DispatchTable dispatch_table(const std::vector<TunedBlock>& blocks);
 
-/// The blocks for people: ranges, configurations, speedups over the experiment's baseline and
-/// losses in aligned columns.
+/// The blocks as a table for the terminal: ranges, configurations, speedups over the experiment's
+/// baseline and losses.
 [[nodiscard]] std::string tuned_text(const Experiment& experiment,
                                      const std::vector<TunedBlock>& blocks);
 

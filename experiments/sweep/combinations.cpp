@@ -121,9 +121,9 @@ std::vector<OptionSpec> make_combination_options() {
     OptionSpec& mine = specs.back();
     if (list) {
       mine.shape = OptionShape::OneOrList;
-      mine.description = "some of the experiment's " +
+      mine.description = "subset of the experiment's " +
                          std::string(spec.name == "protocol" ? "protocols" : spec.name) +
-                         "; not given: all";
+                         "; default: all";
       if (spec.name != "protocol") mine.min = 1;
     } else {
       mine.description = "one of the experiment's algorithms";

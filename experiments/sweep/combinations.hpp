@@ -1,4 +1,4 @@
-// `only`: which combinations of the axes an experiment keeps, where it does not want all.
+// `only`: the combinations of the axes that an experiment keeps if it does not keep all.
 #pragma once
 
 #include <string>
@@ -14,14 +14,14 @@ namespace cclgym {
 [[nodiscard]] const std::vector<OptionSpec>& combination_options();
 
 /// Reads the items of `only` for an experiment whose axes have been read. Throws UserError at the
-/// place of a value that the experiment does not have.
+/// place of a value that is not on the experiment's axes.
 [[nodiscard]] std::vector<Combinations> read_combinations(const YamlValue& document,
                                                           const ExperimentAxes& axes);
 
-/// Does the experiment want this configuration, its protocol aside? Algorithms that no item names
-/// are wanted whole.
+/// True if the experiment keeps this configuration with some protocol. Algorithms that no item
+/// names are kept with all configurations.
 [[nodiscard]] bool wanted_with_any_protocol(const ExperimentAxes& axes, const Config& config);
-/// The same with the protocol. Tiles and slots are not looked at.
+/// Same for the configuration's own protocol. Tiles and slots are ignored.
 [[nodiscard]] bool wanted(const ExperimentAxes& axes, const Config& config);
 
 }  // namespace cclgym

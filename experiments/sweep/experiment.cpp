@@ -29,13 +29,13 @@ bool CellSelector::matches(const Experiment& experiment, const Cell& cell) const
 
 namespace {
 
-// What every configuration has.
+// The part of a key that every configuration has.
 std::string config_key(const Config& config) {
   return fmt::format("{}/{}/c{}/t{}", config.algorithm, to_string(config.protocol), config.channels,
                      config.threads);
 }
 
-// What is not of every configuration.
+// The optional part of a key.
 std::string config_suffix(const Config& config) {
   std::string key;
   if (config.instances > 1) key += fmt::format("/r{}", config.instances);
@@ -60,7 +60,7 @@ std::string Experiment::hash() const {
   }
   for (const Cell& cell : cells) {
     hash.add(cell_key(*this, cell));
-    // A key does not say what a tuner chose.
+    // A key does not contain a tuner's choice.
     if (!cell.tuner.empty()) hash.add(config_key(cell.config) + config_suffix(cell.config));
     hash.add(static_cast<std::uint64_t>(cell.call.root));
   }

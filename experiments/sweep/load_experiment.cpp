@@ -90,7 +90,7 @@ class Loader {
       fabric.fabric = make_fabric(spec);
       fabric.plain_label = is_file ? fabric.fabric->name() : fabric_label(spec);
       check_label(fabric.plain_label, "the fabric", item.location());
-      // As in cell keys, which must differ, too.
+      // Cell keys must differ, too.
       if (!labels.insert(key_label(fabric.plain_label)).second) {
         throw UserError(item.location(),
                         fmt::format("fabrics has {} more than once", quoted(fabric.plain_label)));
@@ -179,7 +179,7 @@ class Loader {
     read("over", choice.over, choice.over_where);
   }
 
-  // The files that a key names, which must be there.
+  // Paths of the files given for a key, which must exist.
   std::vector<std::string> paths_of(const std::string& key) {
     std::vector<std::string> paths;
     const YamlValue files = value_of(key);

@@ -1,4 +1,4 @@
-// From the YAML of an experiment to its cells. docs/experiments.md describes the format.
+// Loads an experiment from YAML into cells. docs/experiments.md describes the format.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +9,14 @@
 
 namespace cclgym {
 
-/// More cells than this are an error: such a run would not end in a lifetime of patience, and a
-/// slip in a range ("1B..1GiB +1B") is the likelier cause.
+/// Max number of cells. A larger number is far more likely a slip in a range ("1B..1GiB +1B") than
+/// a run that anyone wants to wait for.
 inline constexpr std::size_t kMostCells = 1'000'000;
 
 /// Reads and checks an experiment file: every name, every range, every combination. Throws
-/// UserError with file:line:column of what is wrong.
+/// UserError with file:line:column of the error.
 [[nodiscard]] Experiment load_experiment(const std::string& path);
-/// The same from a text. `file_name` is used in messages, and paths in the text are seen from its
+/// Same from a text. `file_name` is used in messages; relative paths in the text start from its
 /// folder.
 [[nodiscard]] Experiment parse_experiment(std::string_view text, const std::string& file_name);
 

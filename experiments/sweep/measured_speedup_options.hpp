@@ -1,19 +1,13 @@
-// The keys of `measured_speedup`, and whether the experiment's measured files have what they name.
+// The keys of `measured_speedup`.
 #pragma once
 
-#include <span>
 #include <vector>
 
 #include "core/options/option.hpp"
-#include "experiments/sweep/experiment.hpp"
 
 namespace cclgym {
 
 /// The keys of `measured_speedup`.
 [[nodiscard]] const std::vector<OptionSpec>& measured_speedup_options();
-
-/// Throws UserError where the experiment asks for a measured configuration that is not in its
-/// files.
-void check_measured_speedup(const Experiment& experiment, std::span<const MeasuredRow> measured);
 
 }  // namespace cclgym

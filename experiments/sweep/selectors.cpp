@@ -12,8 +12,8 @@ namespace cclgym {
 
 namespace {
 
-// The value of `key`, which must be one of the axis; nullopt if it is not given. `parse` reads it,
-// `text_of` writes one for messages.
+// The value of `key`, which must be on the axis; nullopt if it is not given. `parse` reads it,
+// `text_of` writes an axis value for messages.
 template <class Value, class Parse, class Text>
 std::optional<Value> select(const YamlValue& selector, const std::string& key,
                             const Axis<Value>& axis, Parse parse, Text text_of) {
@@ -49,7 +49,7 @@ std::string without_spaces(std::string text) {
 std::optional<std::size_t> select_fabric(const YamlValue& selector, const Experiment& experiment) {
   Axis<std::string> labels;
   for (const ExperimentFabric& fabric : experiment.fabrics) labels.push_back({fabric.label, {}});
-  // "50GB/s" and "50 GB/s" are the same label; one that is exactly a fabric's goes first.
+  // "50GB/s" and "50 GB/s" are the same label, but an exact match has priority.
   const auto parse = [&](const YamlValue& value) -> std::optional<std::string> {
     const std::string& text = value.as_text();
     const auto find = [&](auto normal) {
@@ -68,7 +68,7 @@ std::optional<std::size_t> select_fabric(const YamlValue& selector, const Experi
   return static_cast<std::size_t>(found - labels.begin());
 }
 
-// What a tuner chooses cannot be asked for.
+// Throws UserError for a key that asks for a tuner's choice.
 void refuse_choices_of_tuner(const YamlValue& selector) {
   const YamlValue* algorithm = selector.find("algorithm");
   if (algorithm == nullptr || !is_tuner(algorithm->as_text())) return;

@@ -1,4 +1,4 @@
-// `baseline` and `timeline`: which cells of an experiment are meant.
+// `baseline` and `timeline`: selection of cells of an experiment.
 #pragma once
 
 #include <string_view>
@@ -11,9 +11,9 @@
 
 namespace cclgym {
 
-/// Reads a selector of an experiment whose fabrics and cells are there already. `specs` are the
-/// keys it may have; `what` names it in messages: "baseline". Throws UserError at the place of a
-/// value that the experiment does not have, and if no cell matches.
+/// Reads a selector of an experiment whose fabrics and cells are known. `specs` are the keys it may
+/// have; `what` is its name in messages: "baseline". Throws UserError at the place of a value that
+/// the experiment does not have, and if no cell matches.
 [[nodiscard]] CellSelector read_selector(const YamlValue& value,
                                          const std::vector<OptionSpec>& specs,
                                          std::string_view what, const Experiment& experiment,

@@ -21,7 +21,7 @@ std::string config_text(const Config& config) {
   return text;
 }
 
-// Held-out sizes are no round numbers: "11.3KiB".
+// Held-out sizes are not powers of two: "11.3KiB".
 std::string size_text(std::uint64_t bytes) {
   const char* const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
   std::size_t unit = 0;
@@ -43,7 +43,7 @@ std::string ranges_text(const std::vector<ChoiceRange>& ranges) {
 
 using Line = std::pair<std::string, std::string>;
 
-// The lines of the policies: one each where all its seeds chose alike.
+// One line per policy if all its seeds made the same choices, otherwise one line per seed.
 std::vector<Line> policy_lines(const EvaluatedPart& part, const std::string& collective) {
   std::vector<Line> lines;
   for (const PolicyRun& run : part.runs) {
@@ -101,7 +101,7 @@ std::vector<PublishedRow> published_regimes() {
   const std::vector<PublishedRow> more =
       parse_published(embedded::kPublishedRegimes, "regimes.csv");
   regimes.insert(regimes.end(), more.begin(), more.end());
-  // A row about one program alone does not say that it is the fastest.
+  // A row about a single program does not say that it is the fastest.
   std::erase_if(regimes,
                 [](const PublishedRow& row) { return row.subject == PublishedSubject::Variant; });
   return regimes;

@@ -1,5 +1,5 @@
-// The learning curves: a line a seed and measure against the iteration; where the warm start ends is
-// a vertical line.
+// Learning curves: one line per seed and measure against the iteration; a vertical line marks the
+// end of the warm start.
 'use strict';
 
 (() => {
@@ -41,7 +41,7 @@
     },
   };
 
-  // lines: [{name, column, dash}], each drawn once a seed.
+  // lines: [{name, column, dash}], each drawn once per seed.
   const curvePlot = (title, lines, yTitle) => {
     const canvas = element('canvas', {role: 'img', 'aria-label': title});
     const figure = element('figure', {}, element('figcaption', {}, title),
@@ -113,7 +113,7 @@
     const rewards = shown(measured('mean_reward'));
     const plots = [];
     if (ratios.length) plots.push(curvePlot('Time / the oracle\'s, as measured', ratios, '× oracle'));
-    plots.push(curvePlot('Mean reward of the calls that are learned from',
+    plots.push(curvePlot('Mean reward of the training calls',
         [{name: 'mean reward', column: 'mean_reward', dash: []}], 'reward'));
     if (!ratios.length && rewards.length) {
       plots.push(curvePlot('Mean reward, as measured', rewards, 'reward'));

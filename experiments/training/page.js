@@ -1,4 +1,4 @@
-// Puts the page of a training together.
+// Assembles the page of a training.
 'use strict';
 
 (() => {
@@ -8,8 +8,8 @@
   const times = value => report.isNumber(value) ? value.toFixed(4) : format.missing;
 
   const summaryTable = part => element('div', {class: 'scroll'}, element('table', {},
-      element('thead', {}, element('tr', {}, ...['policy', '× oracle', 'least … most of the seeds',
-        'nine cells of ten below', 'worst cell', 'speedup over the default'].map((heading, i) =>
+      element('thead', {}, element('tr', {}, ...['policy', '× oracle', 'min … max over seeds',
+        '90 % of cells below', 'worst cell', 'speedup over the default'].map((heading, i) =>
           element('th', {class: i ? null : 'text', scope: 'col'}, heading)))),
       element('tbody', {}, ...part.summary.map(row => element('tr', {},
           cell(row.policy, {class: 'text' + (row.policy.startsWith('lstm-') ? ' total' : '')}),
@@ -18,7 +18,7 @@
           cell(format.fixed(row.p90, 3)), cell(format.fixed(row.worst, 3)),
           cell(format.fixed(row.speedup, 3)))))));
 
-  // Time / the oracle's of every policy, the geometric mean of its seeds at each size.
+  // Time of each policy relative to the oracle's: the geometric mean of its seeds at each size.
   const seriesOf = collective => {
     const policies = new Map();
     for (const run of collective.runs) {
@@ -46,7 +46,7 @@
       const points = series.filter(one => one.policy !== 'random').flatMap(one => one.points);
       if (!points.length) points.push(...series.flatMap(one => one.points));
       const sizes = points.map(point => point.x);
-      // What is far off would press the others together: it leaves the plot at the top.
+      // Outliers would squeeze the other lines together, so they leave the plot at the top.
       const sorted = points.map(point => point.y).sort((a, b) => a - b);
       const most = sorted[sorted.length - 1];
       const high = most < 4 ? most : sorted[Math.floor(0.9 * sorted.length)] * 1.5;
@@ -94,20 +94,20 @@
     for (const collective of part.collectives) {
       const strips = report.stripsOf(collective);
       if (!strips) continue;
-      page.append(element('h3', {}, `${collective.name}: what was chosen against size`),
-          element('p', {class: 'muted'}, 'The most frequent choice at each size; of tuners, what ' +
-              'they chose.' + (collective.published.length ? ' Hatched: what publications found ' +
-              'fastest on this machine.' : '')), strips);
+      page.append(element('h3', {}, `${collective.name}: choices against size`),
+          element('p', {class: 'muted'}, 'The most frequent choice at each size; for tuners, the ' +
+              'configuration chosen.' + (collective.published.length ? ' Hatched: fastest on this machine ' +
+              'according to publications.' : '')), strips);
     }
   }
   if (!data.parts.length) {
-    page.append(element('p', {class: 'notice'}, 'Not compared with other policies yet: cclgym ' +
-        'evaluate does, and writes this page again.'));
+    page.append(element('p', {class: 'notice'}, 'Not compared with other policies yet: run cclgym ' +
+        'evaluate to compare and to write this page again.'));
   }
   if (data.published.length) {
-    page.append(element('h2', {}, 'What publications found fastest'),
-        element('p', {class: 'muted'}, 'Of the collectives above, on any machine. “none” is a size ' +
-            'range that no program of the publication is faster in.'), publishedTable());
+    page.append(element('h2', {}, 'Published fastest configurations'),
+        element('p', {class: 'muted'}, 'For the collectives above, on any machine. “none” is a size ' +
+            'range in which no program of the publication is faster.'), publishedTable());
   }
   page.append(element('footer', {}, `Made by cclgym ${data.version}. Plots by Chart.js (MIT licence).`));
 })();

@@ -1,5 +1,5 @@
-// What each policy chose against size: a strip a policy and knob, with what publications found
-// fastest below. Names have colours of their own; numbers are the darker the larger they are.
+// Choices of each policy against size: one strip per policy and knob, with published fastest
+// configurations below. Names have their own colours; larger numbers are darker.
 'use strict';
 
 (() => {
@@ -40,7 +40,7 @@
     return ranges;
   };
 
-  // The runs that are shown: agents, the oracle, NCCL's default, the SVM; seeds that chose alike once.
+  // Runs to show: agents, the oracle, NCCL's default, the SVM; seeds with equal choices once.
   const shownRuns = collective => {
     const rank = name => name.startsWith('lstm-') ? 0 : name === 'oracle' ? 1 :
         name.startsWith('nccl-default') ? 2 : name === 'svm' ? 3 : -1;
@@ -59,7 +59,7 @@
     });
   };
 
-  // The strips of one collective of a part.
+  // Strips of one collective of a part.
   report.stripsOf = collective => {
     const runs = shownRuns(collective).filter(run => run.points.length);
     if (!runs.length) return null;
@@ -77,7 +77,7 @@
         const values = report.distinct(runs.flatMap(run => run.points.map(point => point[knob.key])));
         const published = sources.filter(source => collective.published.some(row =>
             row.source === source && said(row, knob).length));
-        // What nobody changes needs no strip.
+        // A knob that never varies needs no strip.
         if (values.length < 2 && !published.length) continue;
         if (knob.numeric) values.sort((a, b) => a - b);
         const names = values.map(value => textOf(knob, value));

@@ -30,7 +30,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// A field as a number where it is one, as null where it is empty.
+// A field as a number if it is one, as null if it is empty.
 Json field_json(std::string_view field) {
   if (field.empty()) return nullptr;
   double number = 0;
@@ -52,7 +52,7 @@ Json line_json(std::string_view line) {
 Json curve_json(const LearningCurve& curve) {
   Json rows = Json::array();
   const std::string_view text = curve.csv;
-  // A last line without a break was cut off.
+  // A last line without a line break was cut off.
   for (std::size_t at = 0, end = 0; (end = text.find('\n', at)) != std::string_view::npos;) {
     rows.push_back(line_json(text.substr(at, end - at)));
     at = end + 1;
@@ -134,7 +134,7 @@ Json part_json(const EvaluatedPart& part, std::span<const PublishedRow> regimes)
           {"collectives", std::move(collectives)}};
 }
 
-// What the regimes say about the collectives that were evaluated, on any machine.
+// The regimes of the evaluated collectives, on any machine.
 Json regimes_json(const TrainingPage& page, std::span<const PublishedRow> regimes) {
   Json rows = Json::array();
   for (const PublishedRow& row : regimes) {
@@ -148,7 +148,7 @@ Json regimes_json(const TrainingPage& page, std::span<const PublishedRow> regime
 }
 
 std::string data_json(const TrainingPage& page, std::span<const PublishedRow> regimes) {
-  // Without columns and rows: the scripts that experiments' reports share find nothing there.
+  // Columns and rows stay empty: the scripts shared with experiment reports then draw nothing.
   Json data{{"name", page.title},
             {"version", program_version()},
             {"columns", Json::array()},

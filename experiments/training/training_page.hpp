@@ -1,4 +1,5 @@
-// A training and its evaluation as one HTML page, complete in itself: it opens without a network.
+// HTML page of a training and its evaluation. The page is self-contained: it opens without a
+// network.
 #pragma once
 
 #include <cstdint>
@@ -19,16 +20,16 @@ struct LearningCurve {
 
 struct TrainingPage {
   std::string title;
-  std::vector<LearningCurve> curves{};  ///< none: baselines alone
+  std::vector<LearningCurve> curves{};  ///< empty: baselines only
   std::span<const EvaluatedPart> parts{};
 };
 
-/// The metrics.csv of each seed in the folder of a training that has one. Throws UserError if one
+/// The metrics.csv of every seed that has one in the folder of a training. Throws UserError if one
 /// cannot be read.
 [[nodiscard]] std::vector<LearningCurve> read_learning_curves(const std::string& folder,
                                                               std::span<const std::uint64_t> seeds);
 
-/// The page; `regimes` are what publications found (published_regimes). Same inputs, same bytes.
+/// The page; `regimes` are published results (published_regimes). Equal inputs give equal bytes.
 [[nodiscard]] std::string training_html(const TrainingPage& page,
                                         std::span<const PublishedRow> regimes);
 

@@ -13,10 +13,11 @@ namespace cclgym {
 const std::vector<EngineInfo>& engine_infos() {
   static const std::vector<EngineInfo> infos = {
 #ifdef CCLGYM_HAVE_SIMGRID
-      {"simgrid", "SimGrid's flow-level network model; the reference; one at a time in a process",
+      {"simgrid", "SimGrid's flow-level network model; the reference; one per process at a time",
        false},
 #endif
-      {"flow", "our own flow-level engine: the same times as simgrid, many times faster", true},
+      {"flow", "cclgym's own flow-level engine: the same times as simgrid, many times faster",
+       true},
   };
   return infos;
 }

@@ -1,4 +1,4 @@
-// The engine interface: a transfer graph in, the start and end of every transfer out.
+// The engine interface: runs a transfer graph and returns the start and end of every transfer.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace cclgym {
 
-/// What an engine tells about one run. Spans stay valid until the engine runs or loads again.
+/// Result of one run. Spans stay valid until the engine runs or loads again.
 struct EngineResult {
   double makespan_s = 0;            ///< date at which the last node is done; the clock starts at 0
                                     ///< (without the background)
@@ -23,19 +23,19 @@ struct EngineResult {
   std::span<const double> end_s;    ///< by node: date at which its last firing was done
 };
 
-/// Told of every firing but those of the background, in the order in which they are done (ties in
-/// an engine's own fixed order).
+/// Notified of every firing except background ones, in the order in which they finish (ties in an
+/// engine-specific fixed order).
 class FiringObserver {
  public:
   virtual ~FiringObserver() = default;
   virtual void on_firing(TransferId node, std::int32_t iteration, double start_s, double end_s) = 0;
-  /// Told for flows with a choice only, before they move bytes: the way of their route that they
-  /// take (TransferGraph::links_on_way).
+  /// Called only for flows with a choice, before they move bytes, with the index of the alternative
+  /// route that they take (TransferGraph::links_on_way).
   virtual void on_choice(TransferId /*node*/, std::int32_t /*iteration*/, std::int32_t /*way*/) {}
 };
 
-/// Runs transfer graphs. One engine belongs to one thread; any number of engines may exist, with
-/// the limits that `EngineInfo` states. A run has no memory of earlier ones: same graph, same bits.
+/// Runs transfer graphs. One engine belongs to one thread; any number of engines may exist, within
+/// the limits that `EngineInfo` states. Runs are independent and reproducible to the bit.
 class Engine {
  public:
   virtual ~Engine() = default;
@@ -44,8 +44,8 @@ class Engine {
   /// Prepares a graph (which must be finished) for any number of runs.
   virtual void load(std::shared_ptr<const TransferGraph> graph) = 0;
 
-  /// Runs the loaded graph from date 0; with `capacities`, on links whose capacity changes. Throws
-  /// GraphStalled if some node can never fire.
+  /// Runs the loaded graph from date 0; with `capacities`, link capacities change during the run.
+  /// Throws GraphStalled if some node can never fire.
   virtual EngineResult run(FiringObserver* observer = nullptr,
                            CapacityProcess* capacities = nullptr) = 0;
 };
@@ -53,14 +53,13 @@ class Engine {
 struct EngineInfo {
   std::string name;
   std::string description;
-  bool thread_safe =
-      false;  ///< may several engines of this kind run in different threads of one process?
+  bool thread_safe = false;  ///< engines may run in several threads
 };
 
 /// The engines of this build, the default one first.
 [[nodiscard]] const std::vector<EngineInfo>& engine_infos();
 
-/// Creates an engine by name. Throws UserError naming the nearest engine if there is none such.
+/// Creates an engine by name. Throws UserError naming the nearest engine if the name is unknown.
 [[nodiscard]] std::unique_ptr<Engine> make_engine(std::string_view name);
 
 }  // namespace cclgym

@@ -12,11 +12,11 @@
 
 namespace cclgym {
 
-/// Each flow in flight has one event: the end of its latency or of its transfer. Symmetric
-/// collectives make thousands of events fall on the same date, so a date is kept once (a bucket)
-/// and its flows hang on it in a list: adding to a date that was used lately costs O(1), a new date
-/// O(log dates). A flow that is moved leaves its old bucket at once, so the heap never holds more
-/// dates than there are flows in flight.
+/// Each flow in flight has one event: the end of its latency or of its transfer. In symmetric
+/// collectives thousands of events fall on the same date, so each date is stored once (a bucket)
+/// with a list of its flows: adding to a recently used date costs O(1), a new date O(log dates). A
+/// flow that moves leaves its old bucket at once, so the heap never holds more dates than there are
+/// flows in flight.
 class FlowCalendar {
  public:
   explicit FlowCalendar(FlowSlots& slots) : slots_(slots) { reset(); }
@@ -27,7 +27,7 @@ class FlowCalendar {
   /// The earliest date; the calendar must not be empty.
   [[nodiscard]] double next_date() const { return heap_.front().date_s; }
 
-  /// Takes the earliest bucket out and returns its flows as a list linked by FlowSlot::next, in the
+  /// Removes the earliest bucket and returns its flows as a list linked by FlowSlot::next, in the
   /// order in which they were added.
   FlowSlotId pop();
 
@@ -47,7 +47,7 @@ class FlowCalendar {
 
   void remove(FlowSlotId slot);
 
-  /// Gives the event of a flow another date.
+  /// Moves the event of a flow to another date.
   void move(FlowSlotId slot, double date_s);
 
  private:

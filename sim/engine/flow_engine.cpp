@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/index.hpp"
 #include "sim/engine/flow_calendar.hpp"
 #include "sim/engine/flow_network.hpp"
 #include "sim/engine/flow_slots.hpp"
@@ -14,9 +15,9 @@
 namespace cclgym {
 namespace {
 
-/// All events of one date are handled before rates are found anew, so that the many flows of a
-/// symmetric collective that end and begin together cost one settling. Between events nothing is
-/// computed: a flow's bytes are only brought up to date when its rate changes.
+/// All events of one date are handled before new rates are computed, so that the many flows of a
+/// symmetric collective that end and begin together cost one settling. Nothing is computed between
+/// events: a flow's bytes are updated only when its rate changes.
 class FlowEngine final : public Engine {
  public:
   [[nodiscard]] std::string_view name() const override { return "flow"; }
@@ -28,7 +29,7 @@ class FlowEngine final : public Engine {
     first_background_ = graph_->first_background();
     adaptive_ = graph_->adaptive();
     extras_ = adaptive_ || graph_->has_background();
-    if (adaptive_) tuner_.load(*graph_);
+    if (adaptive_) route_chooser_.load(*graph_);
     start_s_.assign(static_cast<std::size_t>(graph_->size()), 0.0);
     end_s_.assign(start_s_.size(), 0.0);
   }
@@ -46,7 +47,7 @@ class FlowEngine final : public Engine {
     calendar_.reset();
     network_.reset(capacities != nullptr);
     changes_.start(capacities, graph_->link_capacities_Bps().size());
-    if (adaptive_) tuner_.reset();
+    if (adaptive_) route_chooser_.reset();
     instant_.clear();
     tracker_.reset();
     tracker_.start_roots([this](TransferId node) { extras_ ? start_noted(node) : start(node); });
@@ -69,11 +70,10 @@ class FlowEngine final : public Engine {
   }
 
  private:
-  static std::size_t index(TransferId id) { return static_cast<std::size_t>(id); }
   [[nodiscard]] bool in_background(TransferId node) const { return node >= first_background_; }
 
   void start(TransferId node) {
-    start_s_[index(node)] = now_s_;
+    start_s_[at(node)] = now_s_;
     const double latency_s = graph_->latency_s(node);
     if (latency_s > 0) {
       const FlowSlotId slot = slots_.allocate();
@@ -89,13 +89,13 @@ class FlowEngine final : public Engine {
     }
   }
 
-  /// The latency has passed. Whatever has no bytes to move is done.
+  /// Ends the latency; a firing without bytes to move is done.
   void begin_transfer(FlowSlotId slot) {
     FlowSlot& flow = slots_[slot];
     const std::int32_t route = graph_->route_of(flow.node);
     const double bytes = graph_->bytes(flow.node);
     if (bytes > 0) {
-      if (adaptive_ && tuner_.way_of(flow.node) > 0) {
+      if (adaptive_ && route_chooser_.way_of(flow.node) > 0) {
         begin_detour(slot);
         return;
       }
@@ -112,11 +112,11 @@ class FlowEngine final : public Engine {
     slots_.release(slot);
   }
 
-  /// The same on another way than the first.
+  /// The same for a flow on an alternative route.
   void begin_detour(FlowSlotId slot) {
     FlowSlot& flow = slots_[slot];
     const std::int32_t route = graph_->route_of(flow.node);
-    graph_->links_on_way(route, tuner_.way_of(flow.node), detour_);
+    graph_->links_on_way(route, route_chooser_.way_of(flow.node), detour_);
     flow.bound_Bps = network_.bound_Bps(detour_, graph_->rate_cap_Bps(flow.node));
     flow.bytes_left = graph_->bytes(flow.node);
     flow.since_s = now_s_;
@@ -130,7 +130,7 @@ class FlowEngine final : public Engine {
     } while (!calendar_.empty() && calendar_.next_date() == now_s_);
   }
 
-  /// The events of one bucket; all of them lie at now_s_.
+  /// Handles one event of a bucket; its date is now_s_.
   void handle(FlowSlotId slot) {
     while (slot != kNone) {
       const FlowSlotId next = slots_[slot].next;
@@ -142,28 +142,28 @@ class FlowEngine final : public Engine {
         slots_.release(slot);
         finish(node);
       }
-      // At once, so that firings are told of in the order in which they are done.
+      // At once, so that firings are reported in the order in which they finish.
       finish_instant_firings();
       slot = next;
     }
   }
 
-  /// Of a graph with extras.
+  /// For graphs with extras.
   void start_noted(TransferId node) {
     in_flight_ += in_background(node) ? 0 : 1;
-    if (adaptive_ && tuner_.started(node)) {
+    if (adaptive_ && route_chooser_.started(node)) {
       choice_s_ = now_s_ + RouteChooser::kWindow_s;
       other_s_ = std::min(other_s_, choice_s_);
     }
     start(node);
   }
 
-  /// Of a graph with extras, or with an observer.
+  /// For graphs with extras, or with an observer.
   void finish_noted(TransferId node) {
     const bool background = in_background(node);
-    if (adaptive_) tuner_.done(node);
+    if (adaptive_) route_chooser_.done(node);
     if (observer_ != nullptr && !background) {
-      observer_->on_firing(node, tracker_.iteration(node), start_s_[index(node)], now_s_);
+      observer_->on_firing(node, tracker_.iteration(node), start_s_[at(node)], now_s_);
     }
     if (!extras_) {
       tracker_.done(node, [this](TransferId ready) { start(ready); });
@@ -173,7 +173,7 @@ class FlowEngine final : public Engine {
     tracker_.done(node, [this](TransferId ready) { start_noted(ready); });
   }
 
-  /// What is no node's, up to now_s_, which becomes its date.
+  /// Sets the clock to other_s_ and handles the route choices and capacity changes of that date.
   void handle_other_events() {
     now_s_ = other_s_;
     if (choice_s_ == now_s_) choose_routes();
@@ -183,7 +183,7 @@ class FlowEngine final : public Engine {
 
   void choose_routes() {
     choice_s_ = kNever;
-    tuner_.choose([this](TransferId node, std::int32_t way) {
+    route_chooser_.choose([this](TransferId node, std::int32_t way) {
       if (observer_ != nullptr && !in_background(node)) {
         observer_->on_choice(node, tracker_.iteration(node), way);
       }
@@ -199,8 +199,8 @@ class FlowEngine final : public Engine {
   }
 
   void finish(TransferId node) {
-    end_s_[index(node)] = now_s_;
-    if (graph_->overlapping(node)) start_s_[index(node)] = now_s_ - graph_->latency_s(node);
+    end_s_[at(node)] = now_s_;
+    if (graph_->overlapping(node)) start_s_[at(node)] = now_s_ - graph_->latency_s(node);
     if (noted_) {
       finish_noted(node);
       return;
@@ -208,7 +208,7 @@ class FlowEngine final : public Engine {
     tracker_.done(node, [this](TransferId ready) { start(ready); });
   }
 
-  /// A queue instead of recursion: chains of firings that take no time can be as long as the graph.
+  /// A queue instead of recursion: chains of instant firings can be as long as the graph.
   void finish_instant_firings() {
     if (instant_.empty()) {
       return;
@@ -245,20 +245,20 @@ class FlowEngine final : public Engine {
   FlowCalendar calendar_{slots_};
   FlowNetwork network_{slots_};
   TransferId first_background_ = 0;
-  RouteChooser tuner_;
-  std::vector<std::int32_t> detour_;  ///< only in begin_detour
-  bool adaptive_ = false;             ///< is there anything to choose?
+  RouteChooser route_chooser_;
+  std::vector<std::int32_t> detour_;  ///< used only in begin_detour
+  bool adaptive_ = false;             ///< true if routes have alternatives
   bool extras_ = false;               ///< adaptive, or with a background
   CapacityReader changes_;
-  std::vector<TransferId> instant_;  ///< started and over at now_s_, not told of yet
+  std::vector<TransferId> instant_;  ///< started and done at now_s_, not reported yet
   std::vector<double> start_s_;
   std::vector<double> end_s_;
   FiringObserver* observer_ = nullptr;
   bool noted_ = false;  ///< with extras, or with an observer
   double now_s_ = 0;
-  double choice_s_ = kNever;  ///< when routes are chosen next
-  double other_s_ = kNever;   ///< when something happens next that is no node's
-  /// With extras: firings that have started and are not done, without the background.
+  double choice_s_ = kNever;  ///< next date at which routes are chosen
+  double other_s_ = kNever;   ///< date of the next event that is not a node's
+  /// With extras: started but unfinished firings, without the background.
   std::int64_t in_flight_ = 0;
 };
 

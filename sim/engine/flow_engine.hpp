@@ -7,7 +7,7 @@
 
 namespace cclgym {
 
-/// Any number of these may exist, in any threads, also on one shared graph.
+/// Any number of these may exist, in any threads, and may share one graph.
 [[nodiscard]] std::unique_ptr<Engine> make_flow_engine();
 
 }  // namespace cclgym

@@ -8,7 +8,7 @@ namespace cclgym {
 
 namespace {
 
-// To gather flows in vain costs as much as to solve around one of them.
+// Gathering flows in vain costs as much as solving around one of them.
 constexpr std::uint8_t kStaysWide = 200;
 
 }  // namespace
@@ -24,19 +24,19 @@ void FlowNetwork::load(const TransferGraph& graph) {
   routes_of_link_begin_.clear();
   changed_ = false;
   hops_per_slot_ = 0;
-  std::vector<std::size_t> longest_way(index(graph.way_sets()), 0);
+  std::vector<std::size_t> longest_way(at(graph.way_sets()), 0);
   for (std::int32_t route = 0; route < graph.routes(); ++route) {
     const auto links = graph.route_links(route);
     narrowest_Bps_.push_back(bound_Bps(links, kNoRateCap));
     std::size_t hops = links.size();
     const TransferGraph::Choice choice = graph.choice(route);
     if (choice.ways >= 0) {
-      std::size_t& longest = longest_way[index(choice.ways)];
+      std::size_t& longest = longest_way[at(choice.ways)];
       const std::int32_t ways = longest == 0 ? graph.ways(route) : 0;
       for (std::int32_t way = 1; way < ways; ++way) {
         longest = std::max(longest, graph.way_links(choice, way).size());
       }
-      hops = std::max(hops, hops - index(choice.count) + longest);
+      hops = std::max(hops, hops - at(choice.count) + longest);
     }
     hops_per_slot_ = std::max(hops_per_slot_, static_cast<std::int32_t>(hops));
   }
@@ -46,12 +46,12 @@ void FlowNetwork::load(const TransferGraph& graph) {
 }
 
 void FlowNetwork::find_limiting_links() {
-  // Flows may pass links in other ways than on the routes; loads are not compared.
+  // Flows may cross links outside their routes; loads are not compared.
   if (graph_->adaptive() || graph_->loaded()) {
     limiting_begin_.clear();
     return;
   }
-  // The links that all routes over a link pass, too, and that are no faster: a few are enough.
+  // Links that all routes over a link also cross and that are not faster: a few are enough.
   struct Stricter {
     std::array<std::int32_t, 4> links{};
     std::size_t count = 0;
@@ -62,14 +62,14 @@ void FlowNetwork::find_limiting_links() {
   for (std::int32_t route = 0; route < graph_->routes(); ++route) {
     const auto on_route = graph_->route_links(route);
     for (const std::int32_t id : on_route) {
-      last_route[index(id)] = route;
+      last_route[at(id)] = route;
     }
     for (const std::int32_t id : on_route) {
-      Stricter& known = stricter[index(id)];
+      Stricter& known = stricter[at(id)];
       if (known.seen) {
         std::size_t left = 0;
         for (std::size_t i = 0; i < known.count; ++i) {
-          if (last_route[index(known.links[i])] == route) {
+          if (last_route[at(known.links[i])] == route) {
             known.links[left++] = known.links[i];
           }
         }
@@ -90,7 +90,7 @@ void FlowNetwork::find_limiting_links() {
   limiting_links_.clear();
   for (std::int32_t route = 0; route < graph_->routes(); ++route) {
     for (const std::int32_t id : graph_->route_links(route)) {
-      if (stricter[index(id)].count == 0) {
+      if (stricter[at(id)].count == 0) {
         limiting_links_.push_back(id);
       }
     }
@@ -140,13 +140,13 @@ void FlowNetwork::add(FlowSlotId slot, std::span<const std::int32_t> route_links
   flow.rate_Bps = 0;
   fresh_.push_back(slot);
   std::int32_t id = first_hop_of(slot);
-  if (hops_.size() < index(id + hops_per_slot_)) {
-    hops_.resize(index(id + hops_per_slot_));
+  if (hops_.size() < at(id + hops_per_slot_)) {
+    hops_.resize(at(id + hops_per_slot_));
   }
-  if (limit_.size() <= index(slot)) {
-    limit_.resize(index(slot) + 1);
+  if (limit_.size() <= at(slot)) {
+    limit_.resize(at(slot) + 1);
   }
-  limit_[index(slot)] = kFresh;
+  limit_[at(slot)] = kFresh;
   for (std::size_t i = 0; i < route_links.size(); ++i) {
     const std::int32_t link_id = route_links[i];
     const std::int32_t load = loads.empty() ? 1 : loads[i];
@@ -191,7 +191,7 @@ void FlowNetwork::remove(FlowSlotId slot) {
 
 double FlowNetwork::bound_Bps(std::span<const std::int32_t> links, double rate_cap_Bps) const {
   for (const std::int32_t id : links) {
-    rate_cap_Bps = std::min(rate_cap_Bps, links_[index(id)].capacity_Bps);
+    rate_cap_Bps = std::min(rate_cap_Bps, links_[at(id)].capacity_Bps);
   }
   return rate_cap_Bps;
 }
@@ -213,13 +213,13 @@ const std::vector<FlowSlotId>& FlowNetwork::settle() {
   return touched_;
 }
 
-// To a flow that has no new rate yet, and that no link constrains.
+// For flows that no link constrains and that have no new rate yet.
 void FlowNetwork::give_bound(FlowSlotId slot) {
   FlowSlot& flow = slots_[slot];
   if (flow.mark != epoch_) {
     flow.mark = epoch_;
     flow.target_Bps = flow.bound_Bps;
-    limit_[index(slot)] = kNone;
+    limit_[at(slot)] = kNone;
     touched_.push_back(slot);
   }
 }
@@ -233,7 +233,7 @@ void FlowNetwork::visit_dirty(std::int32_t id) {
     solve_component(id);
     return;
   }
-  // It constrains its flows no longer; each of them may still be constrained elsewhere.
+  // It no longer constrains its flows; each of them may still be constrained elsewhere.
   for (std::int32_t on = link(id).first_hop; on != kNone; on = hop(on).next) {
     const FlowSlotId slot = hop(on).slot;
     FlowSlot& flow = slots_[slot];
@@ -300,7 +300,8 @@ void FlowNetwork::solve_component(std::int32_t start) {
   }
 }
 
-// `first_flow`: those from here on in touched_ and all of component_ were gathered in vain.
+// `first_flow`: the flows from this index on in touched_, and all of component_, were gathered in
+// vain.
 void FlowNetwork::leave_wide(std::int32_t start, std::size_t first_flow) {
   for (const std::int32_t id : component_) {
     link(id).mark = epoch_ - 1;
@@ -324,14 +325,14 @@ bool FlowNetwork::fill_single_link(std::span<const FlowSlotId> flows) {
   }
   for (const FlowSlotId slot : flows) {
     slots_[slot].target_Bps = share_Bps;
-    limit_[index(slot)] = component_.front();
+    limit_[at(slot)] = component_.front();
   }
   return true;
 }
 
 void FlowNetwork::fill() {
-  // The link with the least fair share is the next bottleneck. Shares only grow while flows are
-  // given their rates, so an entry that is out of date is too low: it is put back when it comes up.
+  // The link with the smallest fair share is the next bottleneck. Shares only grow while flows get
+  // their rates, so an outdated entry is too low: it is reinserted when it is popped.
   heap_.clear();
   for (const std::int32_t id : component_) {
     if (link(id).open > 0) {
@@ -358,7 +359,7 @@ void FlowNetwork::fill() {
 }
 
 void FlowNetwork::fill_link(std::int32_t id, double share_Bps) {
-  // Flows that cannot use their share leave more to the others: those first, then look again.
+  // Flows that cannot use their share leave more to the others: serve them first, then look again.
   bool bounded = false;
   for (std::int32_t on = link(id).first_hop; on != kNone; on = hop(on).next) {
     const FlowSlot& flow = slots_[hop(on).slot];
@@ -377,7 +378,7 @@ void FlowNetwork::fill_link(std::int32_t id, double share_Bps) {
 void FlowNetwork::fix(FlowSlotId slot, double rate_Bps, std::int32_t limit) {
   FlowSlot& flow = slots_[slot];
   flow.target_Bps = rate_Bps;
-  limit_[index(slot)] = limit;
+  limit_[at(slot)] = limit;
   const std::int32_t first = first_hop_of(slot);
   for (std::int32_t on = first; on < first + flow.hops; ++on) {
     Link& passed = link(hop(on).link);

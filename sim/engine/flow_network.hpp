@@ -1,4 +1,4 @@
-// Max-min fair rates of the flows in flight, kept up to date as flows come and go.
+// Max-min fair rates of the flows in flight, updated as flows come and go.
 #pragma once
 
 #include <cstddef>
@@ -7,75 +7,73 @@
 #include <utility>
 #include <vector>
 
+#include "core/index.hpp"
 #include "sim/engine/flow_slots.hpp"
 #include "sim/graph/transfer_graph.hpp"
 
 namespace cclgym {
 
-/// Shares link capacities among flows max-min fairly, each flow bounded by its cap: the allocation
-/// in which no flow can get more without taking from one that has no more than it (Bertsekas and
-/// Gallager, Data Networks, section 6.5.2), computed by progressive filling.
+/// Shares link capacities among flows max-min fairly, each flow bounded by its cap: no flow can get
+/// more without taking from a flow that has no more than it (Bertsekas and Gallager, Data Networks,
+/// section 6.5.2). Computed by progressive filling.
 ///
-/// A flow can never move faster than its bound min(cap, narrowest link). So a link whose flows'
-/// bounds add up to no more than its capacity constrains nobody: it is left out of every solve and
-/// passes no change on. Only the flows joined by links that can saturate are solved again when one
-/// of them comes or goes. Where very many flows are joined, only those are whose rate changes
-/// (solve_around).
+/// A flow can never exceed its bound min(cap, narrowest link). A link whose flows' bounds add up to
+/// at most its capacity therefore constrains no flow: it is left out of every solve and propagates
+/// no change. When a flow comes or goes, only the flows joined to it by links that can saturate are
+/// solved again; where very many flows are joined, only those whose rate changes (solve_around).
 class FlowNetwork {
  public:
-  /// `wide`: so many flows joined by links are all solved again when one of them changes.
+  /// `wide`: max number of joined flows that are all solved again when one of them changes.
   explicit FlowNetwork(FlowSlots& slots, std::size_t wide = 128) : slots_(slots), wide_(wide) {}
 
   /// `graph` must outlive the runs.
   void load(const TransferGraph& graph);
-  /// Forgets all flows; every link has the graph's capacity again. `capacities_change`: will
-  /// set_capacity be called?
+  /// Forgets all flows; every link has the graph's capacity again. `capacities_change`:
+  /// set_capacity will be called.
   void reset(bool capacities_change = false);
 
-  /// The links of a route that can limit a flow: without those whose flows all pass another link
-  /// that is no faster. What `add` is to be given.
+  /// Links of a route that can limit a flow, to be passed to `add`: excludes links whose flows all
+  /// cross another link that is not faster.
   [[nodiscard]] std::span<const std::int32_t> limiting_links(std::int32_t route) const {
     if (capacities_change_ || limiting_begin_.empty()) return graph_->route_links(route);
-    const std::size_t begin = limiting_begin_[index(route)];
-    return {limiting_links_.data() + begin, limiting_begin_[index(route) + 1] - begin};
+    const std::size_t begin = limiting_begin_[at(route)];
+    return {limiting_links_.data() + begin, limiting_begin_[at(route) + 1] - begin};
   }
 
-  /// What a flow on this route moves at when nothing is shared; infinite on an empty route without
-  /// a cap.
+  /// Rate of a flow on this route when nothing is shared; infinite on an empty route without a cap.
   [[nodiscard]] double bound_Bps(std::int32_t route, double rate_cap_Bps) const {
-    const double narrowest = narrowest_Bps_[index(route)];
+    const double narrowest = narrowest_Bps_[at(route)];
     return rate_cap_Bps < narrowest ? rate_cap_Bps : narrowest;
   }
 
-  /// The same, of a flow on these links.
+  /// The same for a flow on these links.
   [[nodiscard]] double bound_Bps(std::span<const std::int32_t> links, double rate_cap_Bps) const;
 
-  /// The flow in `slot` (whose bound_Bps is set) begins to move bytes. `loads`: as
+  /// The flow in `slot` (with bound_Bps set) begins to move bytes. `loads`: as
   /// TransferGraph::route_loads.
   void add(FlowSlotId slot, std::span<const std::int32_t> route_links,
            std::span<const std::int32_t> loads = {});
   /// The flow in `slot` is done.
   void remove(FlowSlotId slot);
-  /// A link has another capacity from now on.
+  /// Changes the capacity of a link from now on.
   void set_capacity(std::int32_t link, double capacity_Bps);
 
-  /// Finds the rates after all additions and removals since the last call. Returns the flows whose
-  /// rate may have changed, in a fixed order; the rate is in FlowSlot::target_Bps.
+  /// Computes the rates after all additions and removals since the last call. Returns the flows
+  /// whose rate may have changed, in a fixed order; the rate is in FlowSlot::target_Bps.
   const std::vector<FlowSlotId>& settle();
 
  private:
   struct Link {
     double capacity_Bps;
-    double demand_Bps;  ///< sum of the bounds of its flows, each as often as its load says
-    double left_Bps;    ///< while filling: capacity not given away yet
+    double demand_Bps;  ///< sum of the bounds of its flows, weighted by load
+    double left_Bps;    ///< while filling: unassigned capacity
     std::int32_t open;  ///< while filling: load of the flows without a rate yet
     std::int32_t flows;
-    std::int32_t load;  ///< of its flows: how many they stand for
+    std::int32_t load;  ///< total load of its flows
     std::int32_t first_hop;
     std::uint32_t mark;
     bool dirty;
-    std::uint8_t known_wide =
-        0;  ///< settlements for which it is taken to join very many flows still
+    std::uint8_t known_wide = 0;  ///< settlements for which it still counts as wide
     [[nodiscard]] bool can_saturate() const { return demand_Bps > capacity_Bps; }
   };
   /// One flow on one link, in the link's list of flows.
@@ -87,9 +85,8 @@ class FlowNetwork {
     std::int32_t load;
   };
   static constexpr std::int32_t kFresh = -2;  ///< in limit_: has a new bound
-  static std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
-  Link& link(std::int32_t id) { return links_[index(id)]; }
-  Hop& hop(std::int32_t id) { return hops_[index(id)]; }
+  Link& link(std::int32_t id) { return links_[at(id)]; }
+  Hop& hop(std::int32_t id) { return hops_[at(id)]; }
   [[nodiscard]] std::int32_t first_hop_of(FlowSlotId slot) const { return slot * hops_per_slot_; }
   void find_limiting_links();
   void find_routes_of_links();
@@ -97,8 +94,8 @@ class FlowNetwork {
   void next_epoch();
   void make_dirty(std::int32_t id);
   void visit_dirty(std::int32_t id);
-  /// Gathers everything joined to `start` by links that can saturate, and solves it; if that is too
-  /// much, leaves it to solve_around.
+  /// Gathers and solves all flows joined to `start` by links that can saturate; leaves them to
+  /// solve_around if there are too many.
   void solve_component(std::int32_t start);
   void leave_wide(std::int32_t start, std::size_t first_flow);
   void give_bound(FlowSlotId slot);
@@ -107,7 +104,7 @@ class FlowNetwork {
   void fill_link(std::int32_t id, double share_Bps);
   void fix(FlowSlotId slot, double rate_Bps, std::int32_t limit);
   // sim/engine/flow_network_wide.cpp:
-  /// Solves the flows that wide_links_ limited, and those that this turns out to concern.
+  /// Solves the flows limited by wide_links_, and those affected in turn.
   void solve_around();
   void activate(FlowSlotId slot);
   void open_active_links();
@@ -116,7 +113,7 @@ class FlowNetwork {
   FlowSlots& slots_;
   std::size_t wide_;
   const TransferGraph* graph_ = nullptr;
-  bool changed_ = false;  ///< have capacities changed since the last reset?
+  bool changed_ = false;  ///< true if capacities have changed since the last reset
   std::vector<Link> links_;
   std::vector<Hop> hops_;
   std::int32_t hops_per_slot_ = 0;
@@ -131,11 +128,11 @@ class FlowNetwork {
   std::vector<FlowSlotId> fresh_;  ///< flows with a new bound since the last settling
   std::vector<FlowSlotId> touched_;
   std::vector<std::int32_t> component_;
-  std::vector<std::int32_t> limit_;  ///< by slot: link that limits the flow, kNone: its own bound
-  std::vector<std::int32_t> wide_links_;  ///< dirty ones that join more than wide_ flows
-  std::vector<FlowSlotId> wide_flows_;    ///< that a link may have limited and does no longer
+  std::vector<std::int32_t> limit_;  ///< by slot: link that limits the flow; kNone: its own bound
+  std::vector<std::int32_t> wide_links_;  ///< dirty links that join more than wide_ flows
+  std::vector<FlowSlotId> wide_flows_;    ///< flows that a link may have limited and no longer does
   std::vector<FlowSlotId> concerned_;
-  std::vector<std::pair<double, std::int32_t>> heap_;  ///< (fair share, link), least first
+  std::vector<std::pair<double, std::int32_t>> heap_;  ///< (fair share, link), smallest first
 };
 
 }  // namespace cclgym

@@ -1,4 +1,4 @@
-// Links whose capacity changes while flows are on them.
+// Links whose capacity changes while flows use them.
 #include <algorithm>
 #include <numeric>
 
@@ -12,7 +12,7 @@ void FlowNetwork::restore_capacities() {
     links_[id].capacity_Bps = capacities[id];
   }
   for (std::int32_t route = 0; route < graph_->routes(); ++route) {
-    narrowest_Bps_[index(route)] = bound_Bps(graph_->route_links(route), kNoRateCap);
+    narrowest_Bps_[at(route)] = bound_Bps(graph_->route_links(route), kNoRateCap);
   }
   changed_ = false;
 }
@@ -21,7 +21,7 @@ void FlowNetwork::find_routes_of_links() {
   routes_of_link_begin_.assign(links_.size() + 1, 0);
   for (std::int32_t route = 0; route < graph_->routes(); ++route) {
     for (const std::int32_t id : graph_->route_links(route)) {
-      ++routes_of_link_begin_[index(id) + 1];
+      ++routes_of_link_begin_[at(id) + 1];
     }
   }
   std::partial_sum(routes_of_link_begin_.begin(), routes_of_link_begin_.end(),
@@ -30,7 +30,7 @@ void FlowNetwork::find_routes_of_links() {
   std::vector<std::size_t> next(routes_of_link_begin_.begin(), routes_of_link_begin_.end() - 1);
   for (std::int32_t route = 0; route < graph_->routes(); ++route) {
     for (const std::int32_t id : graph_->route_links(route)) {
-      routes_of_links_[next[index(id)]++] = route;
+      routes_of_links_[next[at(id)]++] = route;
     }
   }
 }
@@ -45,10 +45,9 @@ void FlowNetwork::set_capacity(std::int32_t id, double capacity_Bps) {
   changed_ = true;
   const bool could_saturate = link(id).can_saturate();
   link(id).capacity_Bps = capacity_Bps;
-  for (std::size_t i = routes_of_link_begin_[index(id)]; i < routes_of_link_begin_[index(id) + 1];
-       ++i) {
+  for (std::size_t i = routes_of_link_begin_[at(id)]; i < routes_of_link_begin_[at(id) + 1]; ++i) {
     const std::int32_t route = routes_of_links_[i];
-    narrowest_Bps_[index(route)] = bound_Bps(graph_->route_links(route), kNoRateCap);
+    narrowest_Bps_[at(route)] = bound_Bps(graph_->route_links(route), kNoRateCap);
   }
   for (std::int32_t on = link(id).first_hop; on != kNone; on = hop(on).next) {
     const FlowSlotId slot = hop(on).slot;
@@ -70,7 +69,7 @@ void FlowNetwork::set_capacity(std::int32_t id, double capacity_Bps) {
       }
     }
     flow.bound_Bps = bound_Bps;
-    limit_[index(slot)] = kFresh;
+    limit_[at(slot)] = kFresh;
     fresh_.push_back(slot);
   }
   if (could_saturate || link(id).can_saturate()) {

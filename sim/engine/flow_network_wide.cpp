@@ -1,11 +1,10 @@
-// Max-min rates where links join very many flows: only what changes is solved.
+// Max-min rates where links join very many flows: solves only what changes.
 //
-// Some flows are *active*: they get new rates, by progressive filling of what the others leave
-// free, which keep theirs. The result is max-min fair for all if every other flow still has what
-// limits it: its bound, or a full link on which no flow moves faster (Bertsekas and Gallager,
-// section 6.5.2: there is one allocation in which every flow has that). Where it has not, the flow
-// becomes active too, and all are filled again. A change of one flow mostly concerns its
-// neighbours.
+// *Active* flows get new rates by progressive filling of the capacity that the other flows, which
+// keep their rates, leave free. The result is max-min fair for all if every other flow still has
+// its limit: its bound, or a full link on which no flow is faster (Bertsekas and Gallager, section
+// 6.5.2: exactly one allocation has this property). A flow without a limit becomes active too, and
+// all active flows are filled again. A change of one flow usually affects only its neighbours.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -16,7 +15,8 @@ namespace cclgym {
 
 namespace {
 
-// Rates this close are one rate; what a link has left to this share of its capacity is nothing.
+// Rates whose relative difference is below this are equal; a link with less than this share of its
+// capacity left is full.
 constexpr double kAlike = 1e-13;
 
 }  // namespace
@@ -34,7 +34,7 @@ void FlowNetwork::solve_around() {
   for (std::size_t i = 0; i < dirty; ++i) {
     const std::int32_t id = component_[i];
     for (std::int32_t on = link(id).first_hop; on != kNone; on = hop(on).next) {
-      const std::int32_t limit = limit_[index(hop(on).slot)];
+      const std::int32_t limit = limit_[at(hop(on).slot)];
       if (limit == id || limit == kFresh) {
         activate(hop(on).slot);
       }
@@ -57,7 +57,7 @@ void FlowNetwork::solve_around() {
     }
     settled = concerned_.empty();
   }
-  // Without this, rounding would move the events of flows that nothing has happened to.
+  // Otherwise rounding would move the events of unaffected flows.
   for (std::size_t i = first_flow; i < touched_.size(); ++i) {
     FlowSlot& flow = slots_[touched_[i]];
     if (std::abs(flow.target_Bps - flow.rate_Bps) <= 0.1 * kAlike * flow.rate_Bps) {
@@ -73,7 +73,7 @@ void FlowNetwork::activate(FlowSlotId slot) {
   }
   flow.mark = epoch_;
   flow.target_Bps = flow.bound_Bps;  // if no link constrains it
-  limit_[index(slot)] = kNone;
+  limit_[at(slot)] = kNone;
   touched_.push_back(slot);
   const std::int32_t first = first_hop_of(slot);
   for (std::int32_t on = first; on < first + flow.hops; ++on) {
@@ -85,7 +85,8 @@ void FlowNetwork::activate(FlowSlotId slot) {
   }
 }
 
-/// What the other flows leave of each link. If they have more than there is, they become active.
+/// Computes the capacity that the other flows leave on each link. If they exceed it, they become
+/// active.
 void FlowNetwork::open_active_links() {
   for (std::size_t i = 0; i < component_.size(); ++i) {
     Link& shared = link(component_[i]);
@@ -114,8 +115,7 @@ void FlowNetwork::open_active_links() {
   }
 }
 
-/// The flows of a link that have lost what limits them, or have more than flows that the link
-/// limits now.
+/// Flows of a link that have lost their limit, or are faster than flows that the link now limits.
 void FlowNetwork::find_concerned(std::int32_t id) {
   const Link& shared = link(id);
   double most_Bps = 0;  // of the active flows
@@ -128,7 +128,7 @@ void FlowNetwork::find_concerned(std::int32_t id) {
       continue;
     }
     most_Bps = std::max(most_Bps, flow.target_Bps);
-    if (limit_[index(hop(on).slot)] == id) {
+    if (limit_[at(hop(on).slot)] == id) {
       limited_Bps = std::min(limited_Bps, flow.target_Bps);
     }
   }
@@ -141,7 +141,7 @@ void FlowNetwork::find_concerned(std::int32_t id) {
     }
     --others;
     const bool freed =
-        limit_[index(slot)] == id && (!full || most_Bps > flow.target_Bps * (1 + kAlike));
+        limit_[at(slot)] == id && (!full || most_Bps > flow.target_Bps * (1 + kAlike));
     if (freed || flow.target_Bps > limited_Bps * (1 + kAlike)) {
       concerned_.push_back(slot);
     }

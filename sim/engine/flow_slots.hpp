@@ -12,22 +12,22 @@ namespace cclgym {
 using FlowSlotId = std::int32_t;
 inline constexpr std::int32_t kNone = -1;
 
-/// A firing that has started and is not done: waiting for its latency to pass, or moving bytes.
+/// A started, unfinished firing: waiting for its latency to pass, or moving bytes.
 struct alignas(64) FlowSlot {
   double bytes_left = 0;  ///< at the date `since_s`
-  double rate_Bps = 0;    ///< since `since_s`; 0 while it waits for its latency
+  double rate_Bps = 0;    ///< since `since_s`; 0 during its latency
   double since_s = 0;     ///< date of the last change of rate
-  double bound_Bps = 0;   ///< what it moves at when nothing is shared: min(cap, narrowest link)
-  double target_Bps = 0;  ///< rate that the last settling gave it; negative while not decided
+  double bound_Bps = 0;   ///< rate when nothing is shared: min(cap, narrowest link)
+  double target_Bps = 0;  ///< rate from the last settling; negative while undecided
   TransferId node = kNone;
-  std::int32_t hops = kNone;  ///< links it occupies; kNone while it waits for its latency
+  std::int32_t hops = kNone;  ///< links it occupies; kNone during its latency
   std::int32_t bucket = kNone;
   FlowSlotId next = kNone;
   FlowSlotId previous = kNone;
   std::uint32_t mark = 0;
 };
 
-/// A pool of slots. After `reset` slots are handed out in the same order in every run.
+/// A pool of slots. After `reset` slots are allocated in the same order in every run.
 class FlowSlots {
  public:
   FlowSlot& operator[](FlowSlotId id) { return slots_[static_cast<std::size_t>(id)]; }

@@ -1,4 +1,4 @@
-// Known to work with SimGrid 3.32 (Debian 12), 3.35 (Ubuntu 24.04) and 4.0 (Debian 13).
+// Tested with SimGrid 3.32 (Debian 12), 3.35 (Ubuntu 24.04) and 4.0 (Debian 13).
 #include "sim/engine/simgrid_adapter.hpp"
 
 #include <array>
@@ -14,8 +14,8 @@
 #include <vector>
 #include <xbt/log.h>
 
-// Two things that SimGrid exports but does not declare in its public headers. The build checks that
-// both link (sim/CMakeLists.txt).
+// Two symbols that SimGrid exports but does not declare in its public headers. The build checks
+// that both link (sim/CMakeLists.txt).
 namespace simgrid::kernel::activity {
 class CommImpl {
  public:
@@ -23,8 +23,8 @@ class CommImpl {
   CommImpl& set_rate(double rate_Bps);
 };
 }  // namespace simgrid::kernel::activity
-/// SimGrid's clock, EngineImpl::now_. It survives the engine, and the low bits of every date depend
-/// on it; set to 0 between runs, all runs give the same bits.
+/// SimGrid's clock, EngineImpl::now_. It survives the engine and affects the low bits of every
+/// date; reset to 0 between runs, all runs give the same bits.
 extern double cclgym_simgrid_clock_s asm("_ZN7simgrid6kernel10EngineImpl4now_E");
 
 namespace cclgym {
@@ -37,9 +37,9 @@ using DoneActivity = sg::Comm;
 #else
 using DoneActivity = sg::Activity;
 
-/// The signal of a finished activity, which is private. (An explicit instantiation may name private
-/// members.) Before 3.34 each SimGrid engine adds to it a callback for virtual machines that is
-/// never removed: after 1,000 platforms each flow would pay for 1,000 of them.
+/// The private signal of a finished activity. (An explicit instantiation may name private members.)
+/// Before 3.34 each SimGrid engine adds a callback for virtual machines to it that is never
+/// removed: after 1,000 platforms each flow would run 1,000 of them.
 using DoneSignal = simgrid::xbt::signal<void(const sg::Activity&)>;
 DoneSignal& done_signal();
 template <DoneSignal* Signal>
@@ -49,11 +49,11 @@ struct Expose {
 template struct Expose<&sg::Activity::on_completion>;
 #endif
 
-/// SimGrid is a singleton, and its signals keep their callbacks for ever, so the callback has to
-/// find the platform of the moment.
+/// SimGrid is a singleton whose signals keep their callbacks forever, so the callback has to look
+/// up the current platform.
 std::atomic<SimgridPlatform*> live_platform{nullptr};
 
-/// SimGrid installs handlers for Ctrl-C and for faults; the program's own ones are put back.
+/// Restores the program's own handlers for Ctrl-C and faults, which SimGrid replaces.
 class SignalKeeper {
  public:
   SignalKeeper() {
@@ -74,7 +74,7 @@ class SignalKeeper {
   std::array<struct sigaction, kSignals.size()> kept_{};
 };
 
-/// Settings outlive the engine, and SimGrid refuses to change its model once it has been used.
+/// Settings outlive the engine, and SimGrid refuses to change its model after first use.
 bool configure() {
   sg::Engine::set_config("network/model:CM02");
   sg::Engine::set_config("network/crosstraffic:0");
@@ -115,7 +115,7 @@ sg::Link* make_link(sg::NetZone* zone, const std::string& name, double capacity_
   return link->set_latency(0.0);
 }
 
-/// Of an elastic link: no flow reaches it.
+/// Bandwidth of an elastic link, beyond any flow's rate.
 constexpr double kBeyondAll_Bps = 1e30;
 
 void make_route(sg::NetZone* zone, sg::Host* source, sg::Host* target,
@@ -153,7 +153,7 @@ class SimgridPlatform::Impl {
     double& known_Bps = capacity_Bps_[static_cast<std::size_t>(link)];
     if (known_Bps == capacity_Bps) return;
     known_Bps = capacity_Bps;
-    links_[static_cast<std::size_t>(link)]->set_bandwidth(kBeyondAll_Bps);  // to look again
+    links_[static_cast<std::size_t>(link)]->set_bandwidth(kBeyondAll_Bps);  // triggers an update
   }
 
   void on_done(const DoneActivity& activity) {
@@ -178,7 +178,7 @@ class SimgridPlatform::Impl {
     const auto& [source, target] =
         hosts_[first_way_[static_cast<std::size_t>(route)] + static_cast<std::size_t>(way)];
     sg::CommPtr comm = sg::Comm::sendto_init();
-    comm->set_payload_size(1);  // anything but 0, or it would not start
+    comm->set_payload_size(1);  // anything but 0, otherwise it would not start
     auto* kernel = reinterpret_cast<simgrid::kernel::activity::CommImpl*>(comm->get_impl());
     kernel->set_size(bytes);
     if (std::isfinite(rate_cap_Bps)) {
@@ -191,7 +191,7 @@ class SimgridPlatform::Impl {
   }
 
   void cancel_flows() {
-    // SimGrid tells twice of a communication that is cancelled, so that each must live on.
+    // SimGrid signals a cancelled communication twice, so each must stay alive.
     cancelled_ = true;
     for (const Flow& flow : flows_) {
       if (flow.comm) flow.comm->cancel();
@@ -226,10 +226,10 @@ class SimgridPlatform::Impl {
     std::int32_t tag = 0;
   };
 
-  /// SimGrid goes from date to date by now += date - now. Where the rounding of that passes the
-  /// date of an event by more than the timing precision, SimGrid never handles the event. Below
-  /// kFirstGuard_s no rounding is that large. Above it an idle timer at every power of two keeps
-  /// date <= 2 * now, which makes the subtraction exact (Sterbenz) and the clock meet every date.
+  /// SimGrid advances by now += date - now. If rounding overshoots the date of an event by more
+  /// than the timing precision, SimGrid never handles the event. Below kFirstGuard_s no rounding is
+  /// that large. Above it, an idle timer at every power of two keeps date <= 2 * now, which makes
+  /// the subtraction exact (Sterbenz), so the clock meets every date.
   static constexpr double kFirstGuard_s = 1.0 / 1024;
 
   void set_guard(double date_s) {
@@ -264,7 +264,8 @@ class SimgridPlatform::Impl {
       }
       links.emplace_back(links_.back()->seal());
     }
-    // The fewest hosts with enough ordered pairs: SimGrid's route table is hosts x hosts.
+    // The smallest number of hosts with enough ordered pairs: SimGrid's route table is hosts x
+    // hosts.
     std::size_t ways = 0;
     for (std::int32_t route = 0; route < graph.routes(); ++route) {
       first_way_.push_back(ways);
@@ -295,7 +296,7 @@ class SimgridPlatform::Impl {
         }
       }
     }
-    // By hand: SimGrid seals by itself only the first platform of a process.
+    // Explicitly: SimGrid seals only the first platform of a process by itself.
     zone->seal();
 #if SIMGRID_VERSION >= 40000
     engine_->get_netzone_root()->seal();
@@ -317,11 +318,11 @@ class SimgridPlatform::Impl {
   const TransferGraph& graph_;
   SimgridListener& listener_;
   const bool elastic_;
-  std::vector<double> capacity_Bps_;  ///< by link: of this moment
+  std::vector<double> capacity_Bps_;  ///< by link: current
   std::vector<sg::Link*> links_;
   std::unique_ptr<sg::Engine> engine_;
   std::vector<std::size_t> first_way_;                  ///< by route
-  std::vector<std::pair<sg::Host*, sg::Host*>> hosts_;  ///< by way
+  std::vector<std::pair<sg::Host*, sg::Host*>> hosts_;  ///< by alternative route
   std::vector<Flow> flows_;
   std::vector<std::size_t> free_;
   std::size_t timers_ = 0;

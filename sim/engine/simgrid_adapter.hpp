@@ -1,4 +1,4 @@
-// The only door to SimGrid: everything that depends on its version or its internals is behind it.
+// The only interface to SimGrid: hides all dependence on its version and internals.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace cclgym {
 
-/// What the engine is told by SimGrid. Both calls may start further flows and timers.
+/// Callbacks from SimGrid to the engine. Both may start further flows and timers.
 class SimgridListener {
  public:
   virtual ~SimgridListener() = default;
@@ -17,24 +17,24 @@ class SimgridListener {
   virtual void on_timer(std::int32_t tag) = 0;
 };
 
-/// One SimGrid simulation with the links and routes of a transfer graph. The caller sees to it that
-/// at most one is alive in a process.
+/// One SimGrid simulation with the links and routes of a transfer graph. The caller ensures that at
+/// most one is alive in a process.
 ///
-/// How a transfer graph is put to SimGrid, so that its network model computes exactly latency +
-/// bytes / rate with pure max-min fairness:
-/// - model CM02 without cross traffic and TCP window, with tight precision;
-/// - every link has latency 0, because SimGrid weighs flows by 1 / latency: a flow's own latency is
-///   a timer before it;
-/// - routes belong to host pairs in SimGrid, so each way of a route gets an ordered pair of hosts
-///   of its own; hosts are shared between pairs and mean nothing;
-/// - a flow keeps for ever the bound that SimGrid gives it when it starts, the narrowest bandwidth
-///   on its route, so that links whose capacity may change (`elastic`) have a bandwidth beyond
-///   all, and what SimGrid shares out is what their callback says;
-/// - sizes and rate caps are set on the kernel object of a communication: the public size is a
+/// The mapping makes SimGrid's network model compute exactly latency + bytes / rate with pure
+/// max-min fairness:
+/// * model CM02 without cross traffic and TCP window, with tight precision;
+/// * links have latency 0, because SimGrid weighs flows by 1 / latency; a timer before each flow
+///   adds its latency;
+/// * SimGrid's routes belong to host pairs, so each alternative of a route has its own ordered pair
+///   of hosts; hosts are shared between pairs and have no other meaning;
+/// * a flow keeps the bound that SimGrid gives it at its start, the narrowest bandwidth on its
+///   route; links whose capacity may change (`elastic`) therefore have an unreachable bandwidth,
+///   and a callback sets the shared capacity;
+/// * sizes and rate caps are set on the kernel object of a communication: the public size is a
 ///   whole number of bytes, and the public rate is ignored for host-to-host communications.
 class SimgridPlatform {
  public:
-  /// `elastic`: will set_capacity be called?
+  /// `elastic`: set_capacity will be called.
   SimgridPlatform(const TransferGraph& graph, SimgridListener& listener, bool elastic);
   ~SimgridPlatform();
   SimgridPlatform(const SimgridPlatform&) = delete;
@@ -42,18 +42,18 @@ class SimgridPlatform {
 
   [[nodiscard]] double now_s() const;
   [[nodiscard]] bool elastic() const;
-  /// Sets the clock to 0, and the capacities to those of the graph. Nothing may be in flight.
+  /// Resets the clock to 0 and the capacities to those of the graph. Nothing may be in flight.
   void reset();
-  /// From now on, a link has another capacity. Only if elastic().
+  /// Changes the capacity of a link from now on. Only if elastic().
   void set_capacity(std::int32_t link, double capacity_Bps);
-  /// Starts to move bytes > 0 over a route of at least one link, on one of its ways, now.
+  /// Starts moving bytes > 0 now over alternative `way` of a route with at least one link.
   void start_flow(std::int32_t route, std::int32_t way, double bytes, double rate_cap_Bps,
                   std::int32_t tag);
   /// Calls on_timer(tag) at `date_s`.
   void set_timer(double date_s, std::int32_t tag);
   /// Runs until nothing is in flight.
   void run();
-  /// Ends what is in flight; from within a timer.
+  /// Cancels everything in flight; called from a timer.
   void cancel_flows();
 
  private:

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/index.hpp"
 #include "sim/engine/simgrid_adapter.hpp"
 #include "sim/graph/dependency_tracker.hpp"
 #include "sim/graph/route_chooser.hpp"
@@ -15,13 +16,13 @@
 namespace cclgym {
 namespace {
 
-/// One at a time in a process, for SimGrid is a singleton.
+/// Limits the process to one engine, since SimGrid is a singleton.
 class ExclusiveToken {
  public:
   ExclusiveToken() {
     if (taken_.exchange(true)) {
       throw std::logic_error(
-          "engine simgrid: another one is alive in this process, and SimGrid allows one");
+          "engine simgrid: another one is alive in this process; SimGrid allows only one");
     }
   }
   ~ExclusiveToken() { taken_ = false; }
@@ -32,7 +33,7 @@ class ExclusiveToken {
   static inline std::atomic<bool> taken_{false};
 };
 
-/// Dependencies are counted here and a communication is made only when it begins to move bytes:
+/// Dependencies are counted here, and a communication is created only when it begins to move bytes:
 /// SimGrid's own dependency graph is quadratic in the number of activities.
 class SimgridEngine final : public Engine, private SimgridListener {
  public:
@@ -40,14 +41,14 @@ class SimgridEngine final : public Engine, private SimgridListener {
 
   void load(std::shared_ptr<const TransferGraph> graph) override {
     if (graph != nullptr && graph->loaded()) {
-      throw std::logic_error("engine simgrid: flows that stand for several");
+      throw std::logic_error("engine simgrid: flows with loads are not supported");
     }
     tracker_.load(graph);
-    platform_.reset();  // there may only be one
+    platform_.reset();  // only one may exist
     graph_ = std::move(graph);
     platform_.emplace(*graph_, static_cast<SimgridListener&>(*this), false);
     adaptive_ = graph_->adaptive();
-    if (adaptive_) tuner_.load(*graph_);
+    if (adaptive_) route_chooser_.load(*graph_);
     start_s_.assign(static_cast<std::size_t>(graph_->size()), 0.0);
     end_s_.assign(start_s_.size(), 0.0);
   }
@@ -75,7 +76,7 @@ class SimgridEngine final : public Engine, private SimgridListener {
     open_timer_ = kNoTimer;
     platform_->reset();
     changes_.start(capacities, graph_->link_capacities_Bps().size());
-    if (adaptive_) tuner_.reset();
+    if (adaptive_) route_chooser_.reset();
     tracker_.reset();
     guarded([this] {
       tracker_.start_roots([this](TransferId node) { start(node); });
@@ -99,8 +100,6 @@ class SimgridEngine final : public Engine, private SimgridListener {
     std::vector<TransferId> nodes;
   };
   static constexpr std::int32_t kNoTimer = -1;
-
-  static std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
 
   // Tags of timers that are not in timers_.
   static constexpr std::int32_t kChange = -1;
@@ -132,17 +131,17 @@ class SimgridEngine final : public Engine, private SimgridListener {
       if (open_timer_ == tag) {
         open_timer_ = kNoTimer;
       }
-      // By index: what begins here may start further timers.
-      for (std::size_t i = 0; i < timers_[index(tag)].nodes.size(); ++i) {
-        begin_transfer(timers_[index(tag)].nodes[i]);
+      // By index: started nodes may set further timers.
+      for (std::size_t i = 0; i < timers_[at(tag)].nodes.size(); ++i) {
+        begin_transfer(timers_[at(tag)].nodes[i]);
         finish_instant_firings();
       }
-      timers_[index(tag)].nodes.clear();
+      timers_[at(tag)].nodes.clear();
       free_timers_.push_back(tag);
     });
   }
 
-  /// No exception may pass through SimGrid: the first one is kept, what is in flight runs out
+  /// No exception may pass through SimGrid: the first one is kept, transfers in flight finish
   /// without starting anything, and run() throws it.
   template <class Body>
   void guarded(Body&& body) {
@@ -155,7 +154,7 @@ class SimgridEngine final : public Engine, private SimgridListener {
     } catch (...) {
       failure_ = std::current_exception();
     }
-    // Nothing but background can be left in flight: it need not be waited for.
+    // Only background can be left in flight, and it is not waited for.
     over_ = failure_ != nullptr || in_flight_ == 0;
     if (over_ && (failure_ || graph_->has_background())) {
       platform_->set_timer(platform_->now_s(), kOver);
@@ -173,7 +172,7 @@ class SimgridEngine final : public Engine, private SimgridListener {
   }
 
   void choose_routes() {
-    tuner_.choose([this](TransferId node, std::int32_t way) {
+    route_chooser_.choose([this](TransferId node, std::int32_t way) {
       if (observer_ != nullptr && !in_background(node)) {
         observer_->on_choice(node, tracker_.iteration(node), way);
       }
@@ -182,9 +181,9 @@ class SimgridEngine final : public Engine, private SimgridListener {
 
   void start(TransferId node) {
     const double now_s = platform_->now_s();
-    start_s_[index(node)] = now_s;
+    start_s_[at(node)] = now_s;
     in_flight_ += in_background(node) ? 0 : 1;
-    if (adaptive_ && tuner_.started(node)) {
+    if (adaptive_ && route_chooser_.started(node)) {
       platform_->set_timer(now_s + RouteChooser::kWindow_s, kChoice);
     }
     double begin_s = now_s + graph_->latency_s(node);
@@ -198,29 +197,29 @@ class SimgridEngine final : public Engine, private SimgridListener {
     }
   }
 
-  /// A flow on an empty route shares nothing, and SimGrid knows no such routes: all of it is a
-  /// delay.
+  /// False for a flow on an empty route: it shares nothing, and SimGrid has no such routes, so it
+  /// is entirely a delay.
   [[nodiscard]] bool crosses_links(TransferId node) const {
     return graph_->route_of(node) >= 0 && !graph_->route_links(graph_->route_of(node)).empty();
   }
 
   void wait_until(double date_s, TransferId node) {
-    if (open_timer_ == kNoTimer || timers_[index(open_timer_)].date_s != date_s) {
+    if (open_timer_ == kNoTimer || timers_[at(open_timer_)].date_s != date_s) {
       if (free_timers_.empty()) {
         free_timers_.push_back(static_cast<std::int32_t>(timers_.size()));
         timers_.emplace_back();
       }
       open_timer_ = free_timers_.back();
       free_timers_.pop_back();
-      timers_[index(open_timer_)].date_s = date_s;
+      timers_[at(open_timer_)].date_s = date_s;
       platform_->set_timer(date_s, open_timer_);
     }
-    timers_[index(open_timer_)].nodes.push_back(node);
+    timers_[at(open_timer_)].nodes.push_back(node);
   }
 
   void begin_transfer(TransferId node) {
     if (graph_->bytes(node) > 0 && crosses_links(node)) {
-      platform_->start_flow(graph_->route_of(node), adaptive_ ? tuner_.way_of(node) : 0,
+      platform_->start_flow(graph_->route_of(node), adaptive_ ? route_chooser_.way_of(node) : 0,
                             graph_->bytes(node), graph_->rate_cap_Bps(node), node);
     } else {
       instant_.push_back(node);
@@ -229,15 +228,15 @@ class SimgridEngine final : public Engine, private SimgridListener {
 
   void finish(TransferId node) {
     const double now_s = platform_->now_s();
-    end_s_[index(node)] = now_s;
-    if (graph_->overlapping(node)) start_s_[index(node)] = now_s - graph_->latency_s(node);
-    if (adaptive_) tuner_.done(node);
+    end_s_[at(node)] = now_s;
+    if (graph_->overlapping(node)) start_s_[at(node)] = now_s - graph_->latency_s(node);
+    if (adaptive_) route_chooser_.done(node);
     if (!in_background(node)) {
       --in_flight_;
       makespan_s_ = now_s;
     }
     if (observer_ != nullptr && !in_background(node)) {
-      observer_->on_firing(node, tracker_.iteration(node), start_s_[index(node)], now_s);
+      observer_->on_firing(node, tracker_.iteration(node), start_s_[at(node)], now_s);
     }
     tracker_.done(node, [this](TransferId ready) { start(ready); });
   }
@@ -252,21 +251,21 @@ class SimgridEngine final : public Engine, private SimgridListener {
   ExclusiveToken token_;
   std::shared_ptr<const TransferGraph> graph_;
   DependencyTracker tracker_;
-  RouteChooser tuner_;
+  RouteChooser route_chooser_;
   bool adaptive_ = false;
   CapacityReader changes_;
   std::optional<SimgridPlatform> platform_;
   std::vector<Timer> timers_;
   std::vector<std::int32_t> free_timers_;
-  std::int32_t open_timer_ = kNoTimer;  ///< the one that was used last
-  std::vector<TransferId> instant_;     ///< started and over now, not told of yet
+  std::int32_t open_timer_ = kNoTimer;  ///< the one used last
+  std::vector<TransferId> instant_;     ///< started and done now, not reported yet
   std::vector<double> start_s_;
   std::vector<double> end_s_;
   FiringObserver* observer_ = nullptr;
   std::exception_ptr failure_;
   double makespan_s_ = 0;
-  std::int64_t in_flight_ = 0;  ///< firings that have started and are not done, no background
-  bool over_ = false;           ///< what still happens is of no interest
+  std::int64_t in_flight_ = 0;  ///< started but unfinished firings, without background
+  bool over_ = false;           ///< the run is over; later events are ignored
 };
 
 }  // namespace

@@ -5,23 +5,24 @@
 #include <limits>
 #include <optional>
 
+#include "core/index.hpp"
+
 namespace cclgym {
 
 namespace {
 
 constexpr double kTolerance = 1e-9;
-constexpr std::int32_t kPeriods = 4;  // that the middle half of a run must hold
+constexpr std::int32_t kPeriods = 4;  // minimum number in the middle half of a run
 
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
-
-// The tiles of a run that its beginning and its end hardly touch.
+// The tiles of a run that its beginning and end hardly affect.
 struct Middle {
   explicit Middle(std::int32_t tiles) : first(tiles / 4), last(3 * tiles / 4) {}
   std::int32_t first;
-  std::int32_t last;  // not in it
+  std::int32_t last;  // one past the end
 };
 
-// Follows a run: every date of a sample of the nodes, and how all nodes advance in a given period.
+// Records a run: every date of a sample of the nodes, and the advance of all nodes in a given
+// period.
 class Watcher final : public FiringObserver {
  public:
   Watcher(const TransferGraph& graph, std::span<const TransferId> sample, std::int32_t tiles,
@@ -60,7 +61,7 @@ class Watcher final : public FiringObserver {
     detoured_ = detoured_ || way > 0;
   }
 
-  // The fewest tiles after which the sample's dates repeat; 0: they do not.
+  // The smallest number of tiles after which the sample's dates repeat; 0 if they do not.
   [[nodiscard]] std::int32_t find_period() const {
     for (std::int32_t p = 1; p * kPeriods <= middle_.last - middle_.first; ++p) {
       bool repeats = true;
@@ -77,16 +78,16 @@ class Watcher final : public FiringObserver {
   }
 
   [[nodiscard]] bool repeats() const { return repeats_; }
-  // Did a flow leave the first way of its route?
+  // True if a flow left its first route.
   [[nodiscard]] bool detoured() const { return detoured_; }
   [[nodiscard]] double deviation_s() const { return deviation_s_; }
-  // By how much a node advances in a period.
+  // Seconds by which each node advances per period.
   [[nodiscard]] const std::vector<double>& advance_s() const { return advance_s_; }
-  // Seconds a tile, in the middle.
+  // Seconds per tile, in the middle.
   [[nodiscard]] double pace_s(TransferId node) const {
     return (end_s(node) - begin_s(node)) / std::max(1, middle_.last - middle_.first - 1);
   }
-  // From when to when a node was in its middle tiles.
+  // First and last date at which a node was in its middle tiles.
   [[nodiscard]] double begin_s(TransferId node) const { return begin_s_[at(node)]; }
   [[nodiscard]] double end_s(TransferId node) const { return end_s_[at(node)]; }
 
@@ -94,10 +95,10 @@ class Watcher final : public FiringObserver {
   std::int32_t tiles_;
   std::int32_t period_;  // 0: unknown
   Middle middle_;
-  std::vector<std::int32_t> row_;  // by node: its row in dates_s_, -1: none
+  std::vector<std::int32_t> row_;  // by node: row in dates_s_, -1 for none
   std::int32_t rows_ = 0;
-  std::vector<double> dates_s_;     // row by row, tile by tile
-  std::vector<double> previous_s_;  // the last period's dates, node by node
+  std::vector<double> dates_s_;     // by row, then tile
+  std::vector<double> previous_s_;  // dates of the last period, by node
   std::vector<double> advance_s_;
   std::vector<double> begin_s_;
   std::vector<double> end_s_;
@@ -110,13 +111,13 @@ class Watcher final : public FiringObserver {
 struct TileRun {
   std::shared_ptr<const TransferGraph> graph;
   std::int32_t tiles;
-  std::int32_t period;  // that was watched for
+  std::int32_t period;  // period that was watched
   double makespan_s;
   std::vector<double> end_s;  // by watched node
   Watcher watcher;
 };
 
-// Are two graphs of so many tiles each the same but for that number?
+// True if two graphs with these numbers of tiles differ only in that number.
 bool same_tile(const TransferGraph& a, std::int32_t tiles_a, const TransferGraph& b,
                std::int32_t tiles_b) {
   if (a.size() != b.size() || a.edges() != b.edges() || !a.same_network(b)) return false;
@@ -163,7 +164,7 @@ class SteadyState {
         capacities_(capacities),
         observer_(observer),
         kept_(kept == nullptr ? own_kept_ : *kept->kept_) {
-    // Nodes from all over the graph, so that a period that the last ones do not show is found too.
+    // Nodes spread over the graph, to find periods that the watched ones do not show.
     sample_.assign(watched.begin(), watched.end());
     const std::int32_t stride = std::max(1, graph->size() / 64);
     for (TransferId node = 0; node < graph->size(); node += stride) sample_.push_back(node);
@@ -245,7 +246,8 @@ class SteadyState {
     return kept_.runs.back();
   }
 
-  // From a run whose middle repeats, if a shorter one ends earlier by just as many periods.
+  // Extrapolates a run whose middle repeats, if a shorter run ends earlier by exactly as many
+  // periods.
   std::optional<TiledDates> carried_on_exactly(const TileRun& run, const TileRun& shorter,
                                                std::int32_t period) {
     const std::int32_t surplus = (run.tiles - shorter.tiles) % period;
@@ -260,7 +262,7 @@ class SteadyState {
       const double measured_s = (run.end_s[i] - base.end_s[i]) / between;
       const double deviation_s = std::abs(measured_s - advance_s);
       if (deviation_s > kTolerance * advance_s) return std::nullopt;
-      // Measured over the longer time, and so with the smaller rounding error.
+      // Measured over the longer time, so with the smaller rounding error.
       dates.end_s[i] += left * measured_s;
       dates.error_s = std::max(dates.error_s, left * deviation_s);
     }
@@ -268,7 +270,7 @@ class SteadyState {
     if (outrun(run.watcher.advance_s())) return std::nullopt;
     dates.periodic = alike_on_links(run.watcher);
     if (!dates.periodic) {
-      // Rounding is not what may be wrong with it.
+      // Rounding is not the dominant error here.
       for (const TransferId node : watched_) {
         dates.error_s = std::max(dates.error_s, run.watcher.advance_s()[at(node)]);
       }
@@ -278,22 +280,22 @@ class SteadyState {
 
   static bool slower(double a_s, double b_s) { return a_s > b_s * (1 + 4 * kTolerance); }
 
-  // Does a node advance faster than one that it waits for? It will not for ever: it runs ahead (or
-  // into free slots) until there is nothing left to run ahead of.
+  // True if a node advances faster than one that it waits for. It cannot do so forever: its head
+  // start (or the free slots) will be used up.
   [[nodiscard]] bool outrun(const std::vector<double>& advance_s) const {
     for (TransferId id = 0; id < graph_->size(); ++id) {
       if (graph_->repeat(id) != tiles_) continue;
       for (const TransferGraph::Edge& edge : graph_->successors(id)) {
-        if (graph_->repeat(edge.target) != tiles_) continue;  // the next launch
+        if (graph_->repeat(edge.target) != tiles_) continue;  // belongs to the next launch
         if (slower(advance_s[at(id)], advance_s[at(edge.target)])) return true;
       }
     }
     return false;
   }
 
-  // Have the flows on each link been seen together, all at one speed?
+  // True if the flows on each link were active together, all at one speed.
   [[nodiscard]] bool alike_on_links(const Watcher& watcher) const {
-    if (watcher.detoured()) return false;  // who meets whom may change
+    if (watcher.detoured()) return false;  // flows may meet others later
     struct LinkSeen {
       double advance_s = -1;
       double begin_s = 0;
@@ -316,13 +318,14 @@ class SteadyState {
     });
   }
 
-  // The budget is used up and nothing repeats: as the last two runs tell.
+  // Extrapolates the slope of the last two runs, when the budget is used up and nothing repeats.
   [[nodiscard]] TiledDates carried_on(const std::vector<Ends>& history, const TileRun& last) const {
     TiledDates dates{last.graph, last.tiles, last.makespan_s, last.end_s, {}};
     dates.periodic = false;
     const double left = tiles_ - last.tiles;
     const Ends& before = history.back();
-    // Where a node runs ahead of one that it waits for, paces have yet to meet somewhere between.
+    // A node that runs ahead of one that it waits for must eventually adopt its pace, or the
+    // reverse.
     double unsettled_s = 0;
     for (TransferId id = 0; id < graph_->size(); ++id) {
       if (graph_->repeat(id) != tiles_) continue;

@@ -6,16 +6,11 @@
 #include <tuple>
 #include <utility>
 
+#include "core/index.hpp"
 #include "sim/fast/quotient_program.hpp"
 #include "sim/graph/symmetry.hpp"
 
 namespace cclgym {
-
-namespace {
-
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
 
 class QuotientBuilder {
  public:

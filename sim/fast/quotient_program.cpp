@@ -4,16 +4,11 @@
 #include <limits>
 #include <utility>
 
+#include "core/index.hpp"
 #include "sim/engine/steady_state.hpp"
 #include "sim/lowering/transfer_cost.hpp"
 
 namespace cclgym {
-
-namespace {
-
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
 
 QuotientProgram::QuotientProgram(const LoweredProgram& lowered,
                                  std::shared_ptr<const Fabric> fabric, const CostModel& model)

@@ -8,7 +8,7 @@
 namespace cclgym {
 namespace {
 
-// `before_s`: date of the change before, 0 if there is none.
+// `before_s`: date of the previous change, 0 if there is none.
 void check(const CapacityChange& change, double before_s) {
   if (!std::isfinite(change.time_s) || change.time_s < before_s) {
     throw std::logic_error(

@@ -1,4 +1,4 @@
-// Links whose capacity changes while a graph runs: slow cross-tenant load, a link that degrades.
+// Links whose capacity changes while a graph runs: slow cross-tenant load, a degrading link.
 #pragma once
 
 #include <cstddef>
@@ -8,36 +8,36 @@
 
 namespace cclgym {
 
-/// From date `time_s` on, link `link` has another capacity.
+/// Link `link` has capacity `capacity_Bps` from date `time_s` on.
 struct CapacityChange {
   double time_s = 0;        ///< finite, >= 0; the clock of an engine starts at 0
   std::int32_t link = 0;    ///< index of the link in the graph
   double capacity_Bps = 0;  ///< finite, > 0
 };
 
-/// The capacity changes of one run, in the order of their dates, drawn as they are needed: a
-/// process may go on for ever, and what lies beyond the end of the run costs nothing but one draw.
+/// The capacity changes of one run in order of their dates, drawn on demand: a process may be
+/// endless, and changes beyond the end of the run cost only one draw.
 ///
-/// How it is used: `engine.run(observer, &process)` (or run_tiles) calls restart(), then next()
-/// before the first event and again each time the clock reaches the change it was given. All
-/// changes of one date take effect at that date, before rates are found anew. Every run starts from
-/// the graph's own capacities, which remain what adaptive routes are chosen by (RouteChooser).
+/// `engine.run(observer, &process)` (or run_tiles) calls restart(), then next() before the first
+/// event and each time the clock reaches the pending change. All changes of one date take effect at
+/// that date, before new rates are computed. Every run starts from the graph's own capacities,
+/// which adaptive routes are always chosen by (RouteChooser).
 ///
-/// Contract: after restart() next() gives the same changes again, so that all engines and all runs
-/// see the same draws: keep the random stream (core/random) in the process and seed it anew in
-/// restart(). Dates never fall, and any span of time holds finitely many of them. Engines throw
-/// std::logic_error on a date or a capacity that breaks the rules above. Give only changes of links
-/// whose capacity really changes: each costs a max-min solve of the flows that the link constrains.
+/// Contract: after restart(), next() returns the same changes again, so that all engines and runs
+/// see the same draws: keep the random stream (core/random) in the process and reseed it in
+/// restart(). Dates never decrease, and any finite time has finitely many of them. Engines throw
+/// std::logic_error on a date or capacity that breaks these rules. Return only real changes: each
+/// costs a max-min solve of the flows that the link constrains.
 class CapacityProcess {
  public:
   virtual ~CapacityProcess() = default;
-  /// Back to before the first change.
+  /// Returns to before the first change.
   virtual void restart() = 0;
-  /// The next change; nothing if there are no more.
+  /// The next change; nullopt if there are no more.
   virtual std::optional<CapacityChange> next() = 0;
 };
 
-/// Changes that are known beforehand.
+/// A fixed list of changes.
 class CapacitySchedule final : public CapacityProcess {
  public:
   /// Throws std::logic_error unless the changes are sorted by date and valid.
@@ -50,16 +50,16 @@ class CapacitySchedule final : public CapacityProcess {
   std::size_t position_ = 0;
 };
 
-/// What an engine asks: the changes of a process one by one, each checked. Without a process there
-/// are none.
+/// Reads the changes of a process one by one for an engine, and checks each. Without a process
+/// there are no changes.
 class CapacityReader {
  public:
-  /// Restarts the process (which may be null) for a run over so many links.
+  /// Restarts the process (may be null) for a run with `links` links.
   void start(CapacityProcess* process, std::size_t links);
   [[nodiscard]] bool any() const { return pending_.has_value(); }
   /// Only if any().
   [[nodiscard]] const CapacityChange& pending() const { return *pending_; }
-  /// Goes on to the next change. Throws std::logic_error if it is not valid.
+  /// Advances to the next change. Throws std::logic_error if it is not valid.
   void advance();
 
  private:

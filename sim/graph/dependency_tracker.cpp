@@ -20,10 +20,10 @@ void DependencyTracker::load(std::shared_ptr<const TransferGraph> graph) {
   const auto nodes = static_cast<std::size_t>(graph_->size());
   missing_first_.assign(nodes, 0);
   for (TransferId node = 0; node < graph_->size(); ++node) {
-    missing_first_[index(node)] = graph_->dependencies(node);
+    missing_first_[at(node)] = graph_->dependencies(node);
     if (node < first_background_ && graph_->repeat(node) == TransferGraph::kForever) {
       throw std::logic_error(
-          fmt::format("transfer graph: node {} fires for ever, but is no background", node));
+          fmt::format("transfer graph: node {} fires forever, but is not a background node", node));
     }
   }
   if (folded_) {
@@ -43,9 +43,9 @@ void DependencyTracker::load_folded() {
   incoming_offset_.assign(nodes + 1, 0);
   for (TransferId node = 0; node < graph_->size(); ++node) {
     for (const TransferGraph::Edge& edge : graph_->successors(node)) {
-      ++incoming_offset_[index(edge.target) + 1];
+      ++incoming_offset_[at(edge.target) + 1];
       if (edge.lag > 0 && edge.lag != TransferGraph::kFirstOnly) {
-        --missing_first_[index(edge.target)];
+        --missing_first_[at(edge.target)];
       }
     }
   }
@@ -56,7 +56,7 @@ void DependencyTracker::load_folded() {
   incoming_.resize(graph_->edges());
   for (TransferId node = 0; node < graph_->size(); ++node) {
     for (const TransferGraph::Edge& edge : graph_->successors(node)) {
-      incoming_[next[index(edge.target)]++] = {node, edge.lag};
+      incoming_[next[at(edge.target)]++] = {node, edge.lag};
     }
   }
   fired_.resize(nodes);
@@ -74,8 +74,8 @@ void DependencyTracker::throw_stalled() const {
   constexpr std::size_t kNamed = 8;
   std::vector<TransferId> waiting;
   for (TransferId node = 0; node < first_background_; ++node) {
-    // In a plain graph a node that waits for nothing has been done by now.
-    if (folded_ ? fired_[index(node)] < graph_->repeat(node) : missing_[index(node)] > 0) {
+    // In a plain graph all nodes without dependencies are done by now.
+    if (folded_ ? fired_[at(node)] < graph_->repeat(node) : missing_[at(node)] > 0) {
       waiting.push_back(node);
     }
   }
@@ -87,7 +87,7 @@ void DependencyTracker::throw_stalled() const {
     names += ", ...";
   }
   const std::string message =
-      fmt::format("the transfer graph stalled: {} of {} nodes wait for ever (nodes {})",
+      fmt::format("the transfer graph stalled: {} of {} nodes wait forever (nodes {})",
                   waiting.size(), first_background_, names);
   throw GraphStalled(message, std::move(waiting));
 }

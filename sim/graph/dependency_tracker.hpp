@@ -1,4 +1,4 @@
-// Which node may fire next: the counters that every engine shares.
+// Dependency counters, shared by all engines: decides which node may fire next.
 #pragma once
 
 #include <cstddef>
@@ -7,46 +7,47 @@
 #include <span>
 #include <vector>
 
+#include "core/index.hpp"
 #include "sim/graph/transfer_graph.hpp"
 
 namespace cclgym {
 
-/// Follows the dependencies of one TransferGraph through one run after another.
+/// Follows the dependencies of one TransferGraph through successive runs.
 ///
 /// Contract with the engine: a node that is reported ready counts as started at once, and the
-/// engine reports `done` for it exactly once, but not from within the report. Ready nodes are
+/// engine calls `done` for it exactly once, but not from within the report. Ready nodes are
 /// reported in a fixed order: the successors of a node in the order of its edges, then the node
 /// itself (its next firing).
 ///
-/// A plain graph costs one counter a node, re-armed by one copy. A folded graph keeps, by node, the
-/// firings done and the dependencies that the next firing still waits for; an edge needs no tokens,
-/// because "firing i of v waits for firing i - lag of u" is `done(u) + lag > i`.
+/// A plain graph costs one counter per node, re-armed by one copy. A folded graph stores, per node,
+/// the firings done and the dependencies that the next firing still waits for; edges need no
+/// tokens, because "firing i of v waits for firing i - lag of u" is `done(u) + lag > i`.
 class DependencyTracker {
  public:
   /// The graph must be finished. Allocates; the runs do not.
   void load(std::shared_ptr<const TransferGraph> graph);
 
-  /// Back to the state before the first firing.
+  /// Returns to the state before the first firing.
   void reset();
 
-  /// Calls ready(node) for every node that waits for nothing, ascending.
+  /// Calls ready(node) for every node without dependencies, ascending.
   template <class OnReady>
   void start_roots(OnReady&& ready);
 
-  /// The running firing of `node` is done; calls ready(successor) for each node that this frees.
+  /// The current firing of `node` is done; calls ready(successor) for each node that this frees.
   template <class OnReady>
   void done(TransferId node, OnReady&& ready);
 
-  /// Index of the firing of `node` that runs now (0 for a plain graph).
+  /// Index of the current firing of `node` (0 for a plain graph).
   [[nodiscard]] std::int32_t iteration(TransferId node) const {
-    return folded_ ? static_cast<std::int32_t>(fired_[index(node)]) : 0;
+    return folded_ ? static_cast<std::int32_t>(fired_[at(node)]) : 0;
   }
 
-  /// Firings that are not done yet, without the background.
+  /// Number of unfinished firings, without the background.
   [[nodiscard]] std::int64_t left() const { return left_; }
 
-  /// Throws GraphStalled naming the nodes that still have firings to do. Call when nothing runs
-  /// and left() > 0.
+  /// Throws GraphStalled naming the nodes with unfinished firings. Call when nothing runs and
+  /// left() > 0.
   [[noreturn]] void throw_stalled() const;
 
  private:
@@ -54,23 +55,22 @@ class DependencyTracker {
     TransferId source;
     std::int32_t lag;
   };
-  static std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
   static bool holds_back_once(std::int32_t lag) {
     return lag == TransferGraph::kFirstOnly || lag == TransferGraph::kAfterLast;
   }
   void load_folded();
-  /// A firing of `node` starts: counts what its next firing waits for (itself included).
+  /// A firing of `node` starts: counts the dependencies of its next firing (including itself).
   void begin(TransferId node);
 
   std::shared_ptr<const TransferGraph> graph_;
   bool folded_ = false;
   std::int64_t left_ = 0;
   TransferId first_background_ = 0;
-  std::vector<std::int32_t> missing_;        ///< by node: dependencies its next firing waits for
+  std::vector<std::int32_t> missing_;        ///< by node: unmet dependencies of its next firing
   std::vector<std::int32_t> missing_first_;  ///< the same before the first firing
   // Folded graphs only.
   std::vector<std::int64_t> fired_;    ///< by node: firings done
-  std::vector<std::int64_t> waiting_;  ///< by node: index of the next firing, not started yet
+  std::vector<std::int64_t> waiting_;  ///< by node: index of the next firing to start
   std::vector<std::size_t> incoming_offset_;
   std::vector<Incoming> incoming_;
 };
@@ -80,10 +80,10 @@ void DependencyTracker::start_roots(OnReady&& ready) {
   const std::int32_t nodes = graph_->size();
   for (TransferId node = 0; node < nodes; ++node) {
     if (!folded_) {
-      if (missing_[index(node)] == 0) ready(node);
+      if (missing_[at(node)] == 0) ready(node);
       continue;
     }
-    while (missing_[index(node)] == 0) {
+    while (missing_[at(node)] == 0) {
       begin(node);
       ready(node);
     }
@@ -95,57 +95,58 @@ void DependencyTracker::done(TransferId node, OnReady&& ready) {
   if (!folded_) {
     --left_;
     for (const TransferGraph::Edge& edge : graph_->successors(node)) {
-      if (--missing_[index(edge.target)] == 0) {
+      if (--missing_[at(edge.target)] == 0) {
         ready(edge.target);
       }
     }
     return;
   }
   left_ -= node < first_background_ ? 1 : 0;
-  const std::int64_t iteration = fired_[index(node)]++;
+  const std::int64_t iteration = fired_[at(node)]++;
   const auto successors = graph_->successors(node);
   bool freed = false;
   for (const TransferGraph::Edge& edge : successors) {
-    // kFirstOnly and kAfterLast hold back the target's first firing only, and one firing of this
+    // kFirstOnly and kAfterLast hold back only the target's first firing, and one firing of this
     // node frees it.
     const bool once = holds_back_once(edge.lag);
     const std::int64_t freed_firing = once ? 0 : iteration + edge.lag;
     const std::int64_t freeing =
         edge.lag == TransferGraph::kAfterLast ? graph_->repeat(node) - 1 : 0;
-    if ((!once || iteration == freeing) && waiting_[index(edge.target)] == freed_firing) {
-      freed = --missing_[index(edge.target)] == 0 || freed;
+    if ((!once || iteration == freeing) && waiting_[at(edge.target)] == freed_firing) {
+      freed = --missing_[at(edge.target)] == 0 || freed;
     }
   }
   // The implicit edge of lag 1 from the node to itself: firings are strictly in order.
   const bool overlapping = graph_->overlapping(node);
   if (!overlapping && iteration + 1 < graph_->repeat(node)) {
-    --missing_[index(node)];
+    --missing_[at(node)];
   }
-  // A second pass, because two edges may join the same two nodes with different lags: `begin`
-  // must not look at the firings done before every edge has been counted.
+  // A second pass, because two edges may join the same two nodes with different lags: `begin` must
+  // not read the firings done before every edge has been counted.
   if (freed) {
     for (const TransferGraph::Edge& edge : successors) {
-      while (missing_[index(edge.target)] == 0) {
+      while (missing_[at(edge.target)] == 0) {
         begin(edge.target);
         ready(edge.target);
       }
     }
   }
-  if (!overlapping && missing_[index(node)] == 0) {
+  if (!overlapping && missing_[at(node)] == 0) {
     begin(node);
     ready(node);
   }
 }
 
 inline void DependencyTracker::begin(TransferId node) {
-  const std::int64_t next = ++waiting_[index(node)];
-  // Itself: an overlapping node does not wait for its last firing, but there is no firing after it.
+  const std::int64_t next = ++waiting_[at(node)];
+  // The node itself: an overlapping node does not wait for its last firing; the count of 1 after
+  // its final firing keeps it from starting again.
   std::int32_t missing = graph_->overlapping(node) && next < graph_->repeat(node) ? 0 : 1;
-  for (std::size_t i = incoming_offset_[index(node)]; i < incoming_offset_[index(node) + 1]; ++i) {
+  for (std::size_t i = incoming_offset_[at(node)]; i < incoming_offset_[at(node) + 1]; ++i) {
     if (holds_back_once(incoming_[i].lag)) continue;
-    missing += fired_[index(incoming_[i].source)] + incoming_[i].lag <= next ? 1 : 0;
+    missing += fired_[at(incoming_[i].source)] + incoming_[i].lag <= next ? 1 : 0;
   }
-  missing_[index(node)] = missing;
+  missing_[at(node)] = missing;
 }
 
 }  // namespace cclgym

@@ -11,12 +11,12 @@
 namespace cclgym {
 
 /// Some nodes never fired: the graph has a cycle or an unsatisfiable dependency. The caller, who
-/// knows what the nodes mean, turns it into SimulationStalled.
+/// knows the meaning of the nodes, converts it into SimulationStalled.
 class GraphStalled : public std::runtime_error {
  public:
   GraphStalled(const std::string& message, std::vector<TransferId> waiting)
       : std::runtime_error(message), waiting_(std::move(waiting)) {}
-  /// Nodes that still had firings to do, ascending.
+  /// Nodes with unfinished firings, ascending.
   [[nodiscard]] const std::vector<TransferId>& waiting() const { return waiting_; }
 
  private:

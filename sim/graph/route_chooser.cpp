@@ -13,29 +13,29 @@ void RouteChooser::load(const TransferGraph& graph) {
   }
   std::vector<std::uint8_t> contested(links_.size(), 0);
   const auto contest = [&](std::span<const std::int32_t> links) {
-    for (const std::int32_t link : links) contested[index(link)] = 1;
+    for (const std::int32_t link : links) contested[at(link)] = 1;
   };
-  std::vector<std::uint8_t> seen(index(graph.way_sets()), 0);
+  std::vector<std::uint8_t> seen(at(graph.way_sets()), 0);
   for (std::int32_t route = 0; route < graph.routes(); ++route) {
     const TransferGraph::Choice choice = graph.choice(route);
     if (choice.ways < 0) continue;
     contest(graph.route_links(route));
-    if (seen[index(choice.ways)] != 0) continue;
-    seen[index(choice.ways)] = 1;
+    if (seen[at(choice.ways)] != 0) continue;
+    seen[at(choice.ways)] = 1;
     for (std::int32_t way = 1; way < graph.ways(route); ++way) {
       contest(graph.way_links(choice, way));
     }
   }
-  routes_.assign(index(graph.routes()), {});
+  routes_.assign(at(graph.routes()), {});
   for (std::int32_t route = 0; route < graph.routes(); ++route) {
-    Route& known = routes_[index(route)];
+    Route& known = routes_[at(route)];
     known.narrowest_Bps = kNoRateCap;
     for (const std::int32_t link : graph.route_links(route)) {
-      known.narrowest_Bps = std::min(known.narrowest_Bps, links_[index(link)].capacity_Bps);
-      known.contested = known.contested || contested[index(link)] != 0;
+      known.narrowest_Bps = std::min(known.narrowest_Bps, links_[at(link)].capacity_Bps);
+      known.contested = known.contested || contested[at(link)] != 0;
     }
   }
-  way_.assign(index(graph.size()), 0);
+  way_.assign(at(graph.size()), 0);
   reset();
 }
 
@@ -47,7 +47,7 @@ void RouteChooser::reset() {
 // Rounded down: flows that together just fit do not overload a link.
 std::int64_t RouteChooser::demand_Bps(TransferId node) const {
   return static_cast<std::int64_t>(std::floor(
-      std::min(graph_->rate_cap_Bps(node), routes_[index(graph_->route_of(node))].narrowest_Bps)));
+      std::min(graph_->rate_cap_Bps(node), routes_[at(graph_->route_of(node))].narrowest_Bps)));
 }
 
 bool RouteChooser::count(TransferId node) {
@@ -65,7 +65,7 @@ void RouteChooser::leave(TransferId node) {
 }
 
 void RouteChooser::add_demand(std::span<const std::int32_t> links, std::int64_t demand_Bps) {
-  for (const std::int32_t link : links) links_[index(link)].demand_Bps += demand_Bps;
+  for (const std::int32_t link : links) links_[at(link)].demand_Bps += demand_Bps;
 }
 
 void RouteChooser::add_demand(std::int32_t route, std::int32_t way, std::int64_t demand_Bps) {
@@ -73,14 +73,14 @@ void RouteChooser::add_demand(std::int32_t route, std::int32_t way, std::int64_t
   add_demand(links, demand_Bps);
   if (way == 0) return;
   const TransferGraph::Choice choice = graph_->choice(route);
-  add_demand(links.subspan(index(choice.first), index(choice.count)), -demand_Bps);
+  add_demand(links.subspan(at(choice.first), at(choice.count)), -demand_Bps);
   add_demand(graph_->way_links(choice, way), demand_Bps);
 }
 
 double RouteChooser::greatest_load(std::span<const std::int32_t> links, double demand_Bps) const {
   double greatest = 0;
   for (const std::int32_t id : links) {
-    const Link& link = links_[index(id)];
+    const Link& link = links_[at(id)];
     greatest =
         std::max(greatest, (static_cast<double>(link.demand_Bps) + demand_Bps) / link.capacity_Bps);
   }
@@ -90,8 +90,8 @@ double RouteChooser::greatest_load(std::span<const std::int32_t> links, double d
 std::int32_t RouteChooser::best(std::int32_t route, double demand_Bps) const {
   const TransferGraph::Choice choice = graph_->choice(route);
   const auto links = graph_->route_links(route);
-  const auto first = index(choice.first);
-  const auto count = index(choice.count);
+  const auto first = at(choice.first);
+  const auto count = at(choice.count);
   const double allowed = std::max({1.0, greatest_load(links.first(first), demand_Bps),
                                    greatest_load(links.subspan(first + count), demand_Bps)});
   const auto cost = [&](std::span<const std::int32_t> way) {
@@ -117,7 +117,7 @@ std::int32_t RouteChooser::take(TransferId node) {
   const std::int64_t demand = demand_Bps(node);
   const std::int32_t route = graph_->route_of(node);
   const std::int32_t way = best(route, static_cast<double>(demand));
-  way_[index(node)] = static_cast<std::uint16_t>(way);
+  way_[at(node)] = static_cast<std::uint16_t>(way);
   add_demand(route, way, demand);
   return way;
 }

@@ -1,4 +1,4 @@
-// Which of its alternative routes a flow takes: the one rule that every engine follows.
+// The rule, shared by all engines, by which a flow chooses one of its alternative routes.
 #pragma once
 
 #include <cstddef>
@@ -6,37 +6,36 @@
 #include <span>
 #include <vector>
 
+#include "core/index.hpp"
 #include "sim/graph/transfer_graph.hpp"
 
 namespace cclgym {
 
 /// Adaptive routing in the manner of UGAL (Universal Globally Adaptive Load-balancing; Singh,
 /// Load-Balanced Routing in Interconnection Networks, 2005): a packet takes a detour if queue times
-/// hops is less there than on its minimal way. A queue grows where more flows onto a link than it
+/// hops is smaller there than on its minimal route. A queue grows where more flows onto a link than
+/// it carries. Here:
 /// carries, so that here:
-///
-/// * The *demand* of a flow is the rate that it could move at by itself on way 0. It counts on
-/// every
-///   link that the flow takes from the choice on (if it has none: from the start of the firing)
+/// * The *demand* of a flow is its rate alone on its own route (alternative 0). It counts on every
+///   link that the flow takes, from the choice (without a choice: from the start of the firing)
 ///   until the firing is done.
-/// * The *load* of a link, seen by a flow, is the demand on it, that of the flow included, over its
-///   capacity.
-/// * The links of the route that all ways have in common (to the first switch, from the last)
-/// cannot
-///   be avoided. What they allow is the greatest of 1 and their loads: a flow that waits there has
-///   no queue elsewhere.
-/// * The *cost* of a way is (greatest load of its links - what the common ones allow, or 0 if that
-///   is less) x number of its links. The flow takes the way of the least cost, of equals the first.
+/// * The *load* of a link, as seen by a flow, is the demand on it, including the flow's own, over
+///   its capacity.
+/// * The links that all alternatives have in common (to the first switch, from the last) cannot be
+///   avoided. Their allowance is the maximum of 1 and their loads: a flow that waits there has no
+///   queue elsewhere.
+/// * The *cost* of an alternative is max(0, maximum load of its links - allowance) x number of its
+///   links. The flow takes the cheapest; ties go to the first.
 ///
-/// When: the first firing that has a choice to make opens a window of kWindow_s. All that start
-/// within it choose when it closes, one after the other in the order of their nodes, each seeing
-/// those before it. No flow moves bytes before (TransferGraph::kRouteChoice_s). So flows that start
-/// or end at one date are on one side of every choice, even if rounding tells their dates apart:
-/// engines agree. Capacities and demands are those of the graph, whatever changes while it runs,
-/// and demands are counted in whole bytes a second, so that sums do not depend on the order.
+/// The first firing with a choice opens a window of kWindow_s. All that start within it choose when
+/// it closes, one after another in the order of their nodes, each seeing the choices before it. No
+/// flow moves bytes before (TransferGraph::kRouteChoice_s). Flows that start or end at one date are
+/// therefore on the same side of every choice even if rounding separates their dates, so engines
+/// agree. Capacities and demands are those of the graph, regardless of changes during the run, and
+/// demands are whole bytes per second, so that sums do not depend on their order.
 class RouteChooser {
  public:
-  /// Between round numbers, as latencies and their differences are.
+  /// Between round values, which latencies and their differences usually have.
   static constexpr double kWindow_s = 0.4873e-9;
   static_assert(kWindow_s < TransferGraph::kRouteChoice_s);
 
@@ -46,16 +45,16 @@ class RouteChooser {
 
   /// A firing of `node` starts. True if that opens a window: choose() is due kWindow_s later.
   [[nodiscard]] bool started(TransferId node) { return counts(node) && count(node); }
-  /// It is done.
+  /// The firing of `node` is done.
   void done(TransferId node) {
     if (counts(node)) leave(node);
   }
-  /// The window closes: makes the choices, and calls chosen(node, way) for each.
+  /// Closes the window: makes the choices, and calls chosen(node, way) for each.
   template <class OnChoice>
   void choose(OnChoice&& chosen);
 
-  /// The way that the running firing of a node takes, after its choice; 0 if it has none.
-  [[nodiscard]] std::int32_t way_of(TransferId node) const { return way_[index(node)]; }
+  /// Alternative that the current firing of a node takes, once chosen; 0 if it has no choice.
+  [[nodiscard]] std::int32_t way_of(TransferId node) const { return way_[at(node)]; }
 
  private:
   struct Link {
@@ -64,12 +63,11 @@ class RouteChooser {
   };
   struct Route {
     double narrowest_Bps = 0;  ///< capacity of its narrowest link
-    bool contested = false;    ///< has it a link that a flow with a choice may take?
+    bool contested = false;    ///< true if a flow with a choice may take one of its links
   };
-  static std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
   [[nodiscard]] bool counts(TransferId node) const {
     const std::int32_t route = graph_->route_of(node);
-    return route >= 0 && routes_[index(route)].contested && graph_->bytes(node) > 0;
+    return route >= 0 && routes_[at(route)].contested && graph_->bytes(node) > 0;
   }
   [[nodiscard]] std::int64_t demand_Bps(TransferId node) const;
   bool count(TransferId node);
@@ -85,7 +83,7 @@ class RouteChooser {
   std::vector<Link> links_;
   std::vector<Route> routes_;
   std::vector<std::uint16_t> way_;   ///< by node
-  std::vector<TransferId> waiting_;  ///< started in the window that is open
+  std::vector<TransferId> waiting_;  ///< started in the open window
 };
 
 template <class OnChoice>

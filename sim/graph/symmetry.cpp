@@ -5,11 +5,11 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/index.hpp"
+
 namespace cclgym {
 
 namespace {
-
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
   hash = (hash ^ value) * 0x9e3779b97f4a7c15U;
@@ -63,7 +63,7 @@ class Refinement {
     return route < 0 ? std::span<const std::int32_t>() : graph_.route_links(route);
   }
 
-  // Sorts the edges by target, and the nodes along the edges without a lag.
+  // Edges by target, and an order of the nodes along the edges without a lag.
   void index_edges() {
     first_incoming_.assign(nodes_ + 1, 0);
     std::vector<std::int32_t> missing(nodes_, 0);
@@ -113,13 +113,13 @@ class Refinement {
     }
   }
 
-  // One round. Sums of hashes do not depend on the order in which equal neighbours are met.
+  // One round: sums of hashes do not depend on the order of their terms.
   void refine() {
     before_ = colour_;
     for (const TransferId id : order_) {
       std::uint64_t sum = 0;
       for (const auto& [source, lag] : incoming(id)) {
-        // Along edges without a lag, colours of this round: a chain takes one round.
+        // Edges without a lag use the colours of this round: a chain takes one round.
         const std::uint64_t colour = lag == 0 ? colour_[at(source)] : before_[at(source)];
         sum += mixed(mixed(3, colour), static_cast<std::uint64_t>(static_cast<std::uint32_t>(lag)));
       }

@@ -18,7 +18,7 @@ std::size_t hash_route(std::span<const std::int32_t> links) {
   return static_cast<std::size_t>(hash);
 }
 
-/// `describe` makes the message, and only if it is needed: graphs have millions of nodes.
+/// `describe` formats the message, only on failure: graphs have millions of nodes.
 template <class Describe>
 void require(bool condition, Describe&& describe) {
   if (!condition) {
@@ -51,7 +51,7 @@ void TransferGraph::set_link_capacities(std::vector<double> capacities_Bps) {
 
 void TransferGraph::grow_route_table() {
   std::size_t slots = std::max<std::size_t>(16, route_table_.size() * 2);
-  while (slots < 2 * index(routes() + 1)) slots *= 2;
+  while (slots < 2 * at(routes() + 1)) slots *= 2;
   route_table_.assign(slots, -1);
   for (std::int32_t route = 0; route < routes(); ++route) {
     std::size_t slot = hash_route(route_links(route)) & (slots - 1);
@@ -64,7 +64,7 @@ void TransferGraph::grow_route_table() {
 
 std::int32_t TransferGraph::add_route(std::span<const std::int32_t> links) {
   check_open("add_route");
-  require(!loaded(), [] { return "routes without loads beside routes with"; });
+  require(!loaded(), [] { return "routes without loads in a graph that has routes with loads"; });
   if (2 * static_cast<std::size_t>(routes() + 1) > route_table_.size()) {
     grow_route_table();
   }
@@ -79,7 +79,7 @@ std::int32_t TransferGraph::add_route(std::span<const std::int32_t> links) {
   std::vector<std::int32_t> sorted(links.begin(), links.end());
   std::sort(sorted.begin(), sorted.end());
   require(std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end(),
-          [&] { return "a route passes the same link twice"; });
+          [&] { return "a route crosses the same link twice"; });
   require(sorted.empty() || sorted.front() >= 0,
           [&] { return "a route with a negative link index"; });
   const std::int32_t route = routes();
@@ -93,12 +93,12 @@ std::int32_t TransferGraph::add_loaded_route(std::span<const std::int32_t> links
                                              std::span<const std::int32_t> loads) {
   check_open("add_loaded_route");
   require(links.size() == loads.size() && route_loads_.size() == route_links_.size(),
-          [] { return "routes with loads beside routes without"; });
+          [] { return "routes with loads in a graph that has routes without loads"; });
   std::vector<std::int32_t> sorted(links.begin(), links.end());
   std::sort(sorted.begin(), sorted.end());
   require(std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end() &&
               std::all_of(loads.begin(), loads.end(), [](std::int32_t load) { return load >= 1; }),
-          [] { return "a loaded route that passes a link twice, or with a load < 1"; });
+          [] { return "a loaded route crosses a link twice or has a load < 1"; });
   route_links_.insert(route_links_.end(), links.begin(), links.end());
   route_loads_.insert(route_loads_.end(), loads.begin(), loads.end());
   route_offset_.push_back(route_links_.size());
@@ -108,13 +108,13 @@ std::int32_t TransferGraph::add_loaded_route(std::span<const std::int32_t> links
 std::int32_t TransferGraph::add_ways(std::span<const std::vector<std::int32_t>> ways) {
   check_open("add_ways");
   require(!ways.empty() && ways.size() < std::numeric_limits<std::uint16_t>::max(),
-          [&] { return fmt::format("a set of {} ways", ways.size()); });
+          [&] { return fmt::format("a set of {} alternatives", ways.size()); });
   for (const std::vector<std::int32_t>& way : ways) {
     std::vector<std::int32_t> sorted(way.begin(), way.end());
     std::sort(sorted.begin(), sorted.end());
     require(!way.empty() && sorted.front() >= 0 &&
                 std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end(),
-            [] { return "a way that is empty, or passes the same link twice"; });
+            [] { return "an alternative is empty or crosses the same link twice"; });
     way_links_.insert(way_links_.end(), way.begin(), way.end());
     way_offset_.push_back(way_links_.size());
   }
@@ -128,21 +128,22 @@ void TransferGraph::set_alternatives(std::int32_t route, std::int32_t first, std
   require(route >= 0 && route < routes(),
           [&] { return fmt::format("set_alternatives: no route {}", route); });
   require(ways >= 0 && ways < way_sets(),
-          [&] { return fmt::format("set_alternatives: no set {} of ways", ways); });
+          [&] { return fmt::format("set_alternatives: no set {} of alternatives", ways); });
   const auto links = static_cast<std::int32_t>(route_links(route).size());
   require(first >= 0 && count > 0 && count <= links - first, [&] {
     return fmt::format("alternatives to {} links from number {} of {}", count, first, links);
   });
-  if (choices_.size() <= index(route)) choices_.resize(index(route) + 1);
-  Choice& own = choices_[index(route)];
+  if (choices_.size() <= at(route)) choices_.resize(at(route) + 1);
+  Choice& own = choices_[at(route)];
   require(own.ways < 0 || (own.first == first && own.count == count && own.ways == ways),
-          [&] { return fmt::format("route {} has other alternatives already", route); });
+          [&] { return fmt::format("route {} already has other alternatives", route); });
   own = {first, count, ways};
 }
 
 void TransferGraph::copy_routes(const TransferGraph& from) {
   check_open("copy_routes");
-  require(routes() == 0 && first_way_.size() == 1, [] { return "copy_routes to other routes"; });
+  require(routes() == 0 && first_way_.size() == 1,
+          [] { return "copy_routes into a graph that has routes"; });
   route_offset_ = from.route_offset_;
   route_links_ = from.route_links_;
   route_loads_ = from.route_loads_;
@@ -209,29 +210,31 @@ void TransferGraph::add_edge(TransferId source, TransferId target, std::int32_t 
           [&] { return fmt::format("an edge with a lag of {}", lag); });
   edge_sources_.push_back(source);
   edges_.push_back({target, lag});
-  ++dependencies_[index(target)];
+  ++dependencies_[at(target)];
   folded_ = folded_ || lag != 0;
 }
 
 void TransferGraph::add_unsatisfiable_dependency(TransferId target) {
   check_open("add_unsatisfiable_dependency");
   check_node(target, "add_unsatisfiable_dependency");
-  ++dependencies_[index(target)];
+  ++dependencies_[at(target)];
 }
 
 void TransferGraph::check_ways() const {
-  std::vector<std::int32_t> seen(link_capacity_Bps_.size(), -1);  // by link: the last route there
+  std::vector<std::int32_t> seen(link_capacity_Bps_.size(),
+                                 -1);  // by link: its last route
   for (std::size_t route = 0; route < choices_.size(); ++route) {
     const auto id = static_cast<std::int32_t>(route);
     const Choice own = choices_[route];
     const auto links = route_links(id);
     for (std::int32_t i = 0; i < static_cast<std::int32_t>(links.size()); ++i) {
-      if (i < own.first || i >= own.first + own.count) seen[index(links[index(i)])] = id;
+      if (i < own.first || i >= own.first + own.count) seen[at(links[at(i)])] = id;
     }
     for (std::int32_t way = 1; way < ways(id); ++way) {
       for (const std::int32_t link : way_links(own, way)) {
-        require(seen[index(link)] != id,
-                [&] { return fmt::format("way {} of route {} passes a link twice", way, route); });
+        require(seen[at(link)] != id, [&] {
+          return fmt::format("alternative {} of route {} crosses a link twice", way, route);
+        });
       }
     }
   }
@@ -248,8 +251,8 @@ void TransferGraph::raise_latencies() {
 void TransferGraph::finish() {
   check_open("finish");
   const auto check_link = [&](std::int32_t link) {
-    require(link >= 0 && index(link) < link_capacity_Bps_.size(), [&] {
-      return fmt::format("a route passes link {}, but there are {} links", link,
+    require(link >= 0 && at(link) < link_capacity_Bps_.size(), [&] {
+      return fmt::format("a route crosses link {}, but there are {} links", link,
                          link_capacity_Bps_.size());
     });
   };
@@ -257,10 +260,10 @@ void TransferGraph::finish() {
   std::for_each(way_links_.begin(), way_links_.end(), check_link);
   check_ways();
   raise_latencies();
-  // A stable counting sort by source: the successors of a node keep the order they were added in.
+  // A stable counting sort by source: successors keep the order in which they were added.
   edge_offset_.assign(bytes_.size() + 1, 0);
   for (const TransferId source : edge_sources_) {
-    ++edge_offset_[index(source) + 1];
+    ++edge_offset_[at(source) + 1];
   }
   for (std::size_t node = 0; node < bytes_.size(); ++node) {
     edge_offset_[node + 1] += edge_offset_[node];
@@ -269,7 +272,7 @@ void TransferGraph::finish() {
     std::vector<std::size_t> next(edge_offset_.begin(), edge_offset_.end() - 1);
     std::vector<Edge> sorted(edges_.size());
     for (std::size_t edge = 0; edge < edges_.size(); ++edge) {
-      sorted[next[index(edge_sources_[edge])]++] = edges_[edge];
+      sorted[next[at(edge_sources_[edge])]++] = edges_[edge];
     }
     edges_ = std::move(sorted);
   }
@@ -281,10 +284,11 @@ void TransferGraph::finish() {
 TransferGraph TransferGraph::with_background(const TransferGraph& background) const {
   require(finished_ && background.finished_, [] { return "with_background before finish"; });
   require(!has_background() && !background.has_background(),
-          [] { return "a background behind a background"; });
+          [] { return "a background in addition to a background"; });
   require(link_capacity_Bps_ == background.link_capacity_Bps_,
           [] { return "a background over other links"; });
-  require(!loaded() && !background.loaded(), [] { return "a background beside loaded routes"; });
+  require(!loaded() && !background.loaded(),
+          [] { return "a background in a graph with loaded routes"; });
   TransferGraph copy = *this;
   if (background.size() == 0) return copy;
   copy.finished_ = false;
@@ -298,10 +302,9 @@ TransferGraph TransferGraph::with_background(const TransferGraph& background) co
 }
 
 void TransferGraph::append_background(const TransferGraph& background) {
-  // Back to the state before finish(): edges with their sources.
+  // Restores the state before finish(): edges with their sources.
   for (TransferId node = 0; node < size(); ++node) {
-    edge_sources_.insert(edge_sources_.end(), edge_offset_[index(node) + 1] - first_edge(node),
-                         node);
+    edge_sources_.insert(edge_sources_.end(), edge_offset_[at(node) + 1] - first_edge(node), node);
   }
   grow_route_table();
 
@@ -310,7 +313,7 @@ void TransferGraph::append_background(const TransferGraph& background) {
     way_offset_.push_back(way_links_.size() + background.way_offset_[way + 1]);
   }
   for (std::size_t set = 1; set < background.first_way_.size(); ++set) {
-    first_way_.push_back(first_way_[index(sets)] + background.first_way_[set]);
+    first_way_.push_back(first_way_[at(sets)] + background.first_way_[set]);
   }
   way_links_.insert(way_links_.end(), background.way_links_.begin(), background.way_links_.end());
   std::vector<std::int32_t> route_here;
@@ -324,7 +327,7 @@ void TransferGraph::append_background(const TransferGraph& background) {
   const TransferId first = size();
   for (TransferId node = 0; node < background.size(); ++node) {
     const std::int32_t route = background.route_of(node);
-    add_node(route < 0 ? -1 : route_here[index(route)], background.bytes(node),
+    add_node(route < 0 ? -1 : route_here[at(route)], background.bytes(node),
              background.latency_s(node), background.rate_cap_Bps(node), background.repeat(node));
     overlapping_.back() = background.overlapping(node) ? 1 : 0;
   }
@@ -334,26 +337,26 @@ void TransferGraph::append_background(const TransferGraph& background) {
     }
   }
   for (TransferId node = 0; node < background.size(); ++node) {
-    // With those that can never be satisfied.
-    dependencies_[index(first + node)] = background.dependencies(node);
+    // Includes those that can never be satisfied.
+    dependencies_[at(first + node)] = background.dependencies(node);
   }
   check_background();
 }
 
-// Nothing may fire for ever at one date.
+// Rejects background nodes that would fire forever at one date.
 void TransferGraph::check_background() const {
   std::vector<std::uint8_t> paced(bytes_.size(), 0);
   for (std::size_t edge = 0; edge < edges_.size(); ++edge) {
     const auto [target, lag] = edges_[edge];
-    if (lag >= 0 && lag != kFirstOnly && edge_sources_[edge] != target) paced[index(target)] = 1;
+    if (lag >= 0 && lag != kFirstOnly && edge_sources_[edge] != target) paced[at(target)] = 1;
   }
   for (TransferId node = first_background_; node < size(); ++node) {
     if (repeat(node) != kForever) continue;
     const bool moves = bytes(node) > 0 &&
                        (!route_links(route_of(node)).empty() || rate_cap_Bps(node) < kNoRateCap);
     require(latency_s(node) > 0 || moves,
-            [&] { return fmt::format("background node {} fires for ever in no time", node); });
-    require(!overlapping(node) || paced[index(node)] != 0, [&] {
+            [&] { return fmt::format("background node {} fires forever in no time", node); });
+    require(!overlapping(node) || paced[at(node)] != 0, [&] {
       return fmt::format("background node {} overlaps itself and waits for no other", node);
     });
   }

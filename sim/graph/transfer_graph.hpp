@@ -1,4 +1,4 @@
-// The one thing that an engine sees: a graph of transfers and delays over links of fixed capacity.
+// The input of an engine: a graph of transfers and delays over links of fixed capacity.
 #pragma once
 
 #include <cstdint>
@@ -7,35 +7,37 @@
 #include <string>
 #include <vector>
 
+#include "core/index.hpp"
+
 namespace cclgym {
 
 using TransferId = std::int32_t;
 inline constexpr double kNoRateCap = std::numeric_limits<double>::infinity();
 
-/// A timed marked graph. Each node is a *flow* (latency, then `bytes` over a route of links shared
-/// max-min fairly with all other active flows, never faster than `rate_cap_Bps`) or a *delay*
-/// (a flow with an empty route and zero bytes: its latency is all there is).
+/// A timed marked graph. Each graph node is a *flow* (a latency, then `bytes` over a route of links
+/// shared max-min fairly with all other active flows, never faster than `rate_cap_Bps`) or a
+/// *delay* (a flow with an empty route and zero bytes: only its latency).
 ///
-/// Timing of one firing of a node: it starts at the date s at which all its dependencies are done;
-/// it holds no link capacity until s + latency_s; then it moves `bytes` at its fair rate; it is
-/// done when the last byte has moved. A flow of zero bytes is done at s + latency_s.
+/// Timing of one firing: it starts at the date s at which all its dependencies are done; it uses no
+/// link capacity until s + latency_s; then it moves `bytes` at its fair rate; it is done when the
+/// last byte has moved. A flow of zero bytes is done at s + latency_s.
 ///
 /// Nodes may fire several times (`repeat`), which folds a regular structure (the steps of a ring,
-/// the tiles of a pipeline) into one copy of it. An edge u -> v with lag k says: firing i of v
-/// waits for firing i - k of u (for nothing if i < k). A node fires strictly in order: firing i + 1
-/// never starts before firing i is done, but for an *overlapping* delay (messages in flight), whose
-/// firings start as soon as what they wait for is done. With repeat == 1 and lag == 0 this is a
-/// plain dependency DAG. An edge of lag kFirstOnly holds back firing 0 of v alone, until firing 0
-/// of u is done (a launch before the first tile of a pipeline); one of lag kAfterLast, until the
-/// last firing of u is done (the last tile before the next launch).
+/// the tiles of a pipeline) into one copy of it. An edge u -> v with lag k makes firing i of v wait
+/// for firing i - k of u (for nothing if i < k). Firing i + 1 of a node never starts before firing
+/// i is done, except for an *overlapping* delay (messages in flight), whose firings start as soon
+/// as their dependencies are done. With repeat == 1 and lag == 0 this is a plain dependency DAG. An
+/// edge of lag kFirstOnly holds back only firing 0 of v, until firing 0 of u is done (a launch
+/// before the first tile of a pipeline); one of lag kAfterLast holds it back until the last firing
+/// of u is done (the last tile before the next launch).
 ///
 /// *Adaptive routes*: a part of a route may have alternatives (set_alternatives). Each firing of a
-/// flow on such a route takes one of these ways, chosen shortly after the firing starts by the rule
+/// flow on such a route takes one alternative, chosen shortly after the firing starts by the rule
 /// of RouteChooser (sim/graph/route_chooser.hpp), which all engines share.
 ///
-/// *Background* (with_background): nodes that stand for other jobs, which run beside the graph's
-/// own ones, perhaps for ever, and share links with them. A run is over when all other nodes are
-/// done, whatever the background still does; nobody is told of its firings.
+/// *Background* (with_background): nodes for other jobs that run beside the graph's own nodes,
+/// possibly forever, and share links with them. A run ends when all other nodes are done,
+/// regardless of the background; background firings are not reported.
 ///
 /// Structure of arrays, immutable once finished; may be shared by any number of engines.
 class TransferGraph {
@@ -46,50 +48,49 @@ class TransferGraph {
   };
   static constexpr std::int32_t kFirstOnly = std::numeric_limits<std::int32_t>::max();
   static constexpr std::int32_t kAfterLast = -1;
-  /// `repeat` of a background node that fires until the run is over.
+  /// `repeat` of a background node that fires until the run ends.
   static constexpr std::int32_t kForever = std::numeric_limits<std::int32_t>::max();
 
   // --- building ---
   /// Sets the capacity of every link, B/s; routes refer to links by index.
   void set_link_capacities(std::vector<double> capacities_Bps);
   /// Interns a route (a list of distinct link indices) and returns its index. Equal lists share one
-  /// index. On an empty route a flow meets no link: only its rate cap bounds it, and without one
+  /// index. A flow on an empty route crosses no link: only its rate cap bounds it, and without one
   /// its bytes take no time.
   std::int32_t add_route(std::span<const std::int32_t> links);
-  /// Adds a route on which a flow stands for several alike: what it moves loads link i as
-  /// `loads[i]`
-  /// (>= 1) flows at its rate would. Not interned. Graphs with such routes have no alternatives and
-  /// no background, and engine simgrid refuses them.
+  /// Adds a route on which one flow stands for several identical ones: it loads link i like
+  /// `loads[i]` (>= 1) flows at its rate. Not interned. Graphs with such routes have no
+  /// alternatives and no background, and engine simgrid refuses them.
   std::int32_t add_loaded_route(std::span<const std::int32_t> links,
                                 std::span<const std::int32_t> loads);
-  /// Adds ways that lead from one place to another, each a list of distinct link indices, and
-  /// returns the number of the set. Sets are not interned: use one for all routes that may.
+  /// Adds alternatives between two points, each a list of distinct link indices, and returns the
+  /// number of the set. Sets are not interned: share one set among all routes that can use it.
   std::int32_t add_ways(std::span<const std::vector<std::int32_t>> ways);
-  /// Flows on `route` may take a way of the set `ways` instead of its links number `first` to
-  /// first + count - 1, which are way 0; the others are 1, 2, ... in the order of the set. Prefer
-  /// short ones: ties go to the earlier. No way may be empty or pass a link that the rest of the
-  /// route passes. A second call for a route must say the same. The latency of a flow with a choice
-  /// is at least kRouteChoice_s: finish() raises it.
+  /// Flows on `route` may take an alternative of the set `ways` instead of its links number `first`
+  /// to first + count - 1, which are alternative 0; the others are 1, 2, ... in the order of the
+  /// set. List short ones first: ties go to the earlier. No alternative may be empty or cross a
+  /// link that the rest of the route crosses. A second call for a route must have the same
+  /// arguments. finish() raises the latency of a flow with a choice to at least kRouteChoice_s.
   void set_alternatives(std::int32_t route, std::int32_t first, std::int32_t count,
                         std::int32_t ways);
-  /// Into a graph without routes: those of a finished graph, with the same indices and choices.
+  /// Copies the routes of a finished graph, with the same indices and choices, into a graph without
+  /// routes.
   void copy_routes(const TransferGraph& from);
   static constexpr double kRouteChoice_s = 1e-9;
   /// Adds a flow. bytes >= 0 (need not be whole), latency_s >= 0, rate_cap_Bps > 0, repeat >= 1.
   TransferId add_flow(std::int32_t route, double bytes, double latency_s,
                       double rate_cap_Bps = kNoRateCap, std::int32_t repeat = 1);
   TransferId add_delay(double delay_s, std::int32_t repeat = 1, bool overlapping = false);
-  /// `target` waits for `source` (firing i for firing i - lag; kFirstOnly,
-  /// kAfterLast: see above).
+  /// `target` waits for `source` (firing i for firing i - lag; kFirstOnly, kAfterLast: see above).
   void add_edge(TransferId source, TransferId target, std::int32_t lag = 0);
-  /// `target` waits for something that never happens (an unmatched receive): the engine reports it.
+  /// `target` waits for an event that never happens (an unmatched receive): the engine reports it.
   void add_unsatisfiable_dependency(TransferId target);
   /// Sorts the edges into rows; nothing may be added afterwards. Throws std::logic_error on misuse.
   void finish();
   /// A finished copy in which no node fires more than `repeat` times: the first tiles of a
   /// pipeline.
   [[nodiscard]] TransferGraph truncated(std::int32_t repeat) const;
-  /// What of a graph the size of a call, its protocol and its threads change.
+  /// Parts of a graph that depend on the size of a call, its protocol and its threads.
   struct Costs {
     std::vector<double> bytes;         ///< by node
     std::vector<double> latency_s;     ///< by node
@@ -97,102 +98,100 @@ class TransferGraph {
     std::vector<std::int32_t> repeat;  ///< by node
     std::vector<double> capacity_Bps;  ///< by link
   };
-  /// A finished copy of this graph, which has no background, with other costs. They are not checked
-  /// but for their number.
+  /// A finished copy with other costs of this graph, which must have no background. Only the
+  /// lengths of the vectors are checked.
   [[nodiscard]] TransferGraph with_costs(Costs costs) const;
-  /// A finished copy with the nodes of `background` behind its own, which keep their ids: flows of
-  /// other jobs over the same links. There, and only there, a node may have `repeat` kForever; such
-  /// a node must take time (a latency, or bytes to move), and if it is overlapping, it must wait
-  /// for another node by an edge with a lag >= 0 other than kFirstOnly. A flow that starts late
-  /// waits for a delay by an edge of lag kFirstOnly; one that comes and goes waits for a delay
-  /// (lag 0), which waits for it (lag 1). Nobody is told of firings in the background, and what
-  /// EngineResult says of its nodes is unspecified. A route that both have keeps the choice that it
-  /// has here. Throws std::logic_error on misuse.
+  /// A finished copy with the nodes of `background` (flows of other jobs over the same links) after
+  /// its own, which keep their ids. Only background nodes may have `repeat` kForever; such a node
+  /// must take time (a latency, or bytes to move), and if it is overlapping, it must wait for
+  /// another node by an edge with a lag >= 0 other than kFirstOnly. A flow that starts late waits
+  /// for a delay by an edge of lag kFirstOnly; an intermittent flow waits for a delay (lag 0),
+  /// which waits for the flow (lag 1). Background firings are not reported, and their entries in
+  /// EngineResult are unspecified. A route in both graphs keeps this graph's choice. Throws
+  /// std::logic_error on misuse.
   [[nodiscard]] TransferGraph with_background(const TransferGraph& background) const;
 
   // --- reading (after finish) ---
   [[nodiscard]] bool finished() const { return finished_; }
   [[nodiscard]] std::int32_t size() const { return static_cast<std::int32_t>(bytes_.size()); }
-  /// Total firings: the sum of `repeat` over all nodes but the background.
+  /// Total firings: the sum of `repeat` over all nodes without the background.
   [[nodiscard]] std::int64_t firings() const { return firings_; }
-  /// Nodes that move bytes over links (the "flows" of a result), counted with their repeats,
-  /// without the background.
+  /// Firings of nodes that move bytes over links (the "flows" of a result), without the background.
   [[nodiscard]] std::int64_t flow_firings() const { return flow_firings_; }
   /// True if some node repeats, some edge has a lag, or there is a background.
   [[nodiscard]] bool folded() const { return folded_; }
-  [[nodiscard]] double bytes(TransferId id) const { return bytes_[index(id)]; }
-  [[nodiscard]] double latency_s(TransferId id) const { return latency_s_[index(id)]; }
-  [[nodiscard]] double rate_cap_Bps(TransferId id) const { return rate_cap_Bps_[index(id)]; }
-  [[nodiscard]] std::int32_t repeat(TransferId id) const { return repeat_[index(id)]; }
-  [[nodiscard]] bool overlapping(TransferId id) const { return overlapping_[index(id)] != 0; }
-  /// Nodes from here on are background; size() if there is none.
+  [[nodiscard]] double bytes(TransferId id) const { return bytes_[at(id)]; }
+  [[nodiscard]] double latency_s(TransferId id) const { return latency_s_[at(id)]; }
+  [[nodiscard]] double rate_cap_Bps(TransferId id) const { return rate_cap_Bps_[at(id)]; }
+  [[nodiscard]] std::int32_t repeat(TransferId id) const { return repeat_[at(id)]; }
+  [[nodiscard]] bool overlapping(TransferId id) const { return overlapping_[at(id)] != 0; }
+  /// First background node; size() if there is none.
   [[nodiscard]] TransferId first_background() const {
     return first_background_ < 0 ? size() : first_background_;
   }
   [[nodiscard]] bool has_background() const { return first_background_ >= 0; }
   /// Route index, -1 for a delay.
-  [[nodiscard]] std::int32_t route_of(TransferId id) const { return route_of_[index(id)]; }
+  [[nodiscard]] std::int32_t route_of(TransferId id) const { return route_of_[at(id)]; }
   [[nodiscard]] std::int32_t routes() const {
     return static_cast<std::int32_t>(route_offset_.size()) - 1;
   }
   [[nodiscard]] std::span<const std::int32_t> route_links(std::int32_t route) const {
-    const auto begin = route_offset_[index(route)];
-    return {route_links_.data() + begin, route_offset_[index(route) + 1] - begin};
+    const auto begin = route_offset_[at(route)];
+    return {route_links_.data() + begin, route_offset_[at(route) + 1] - begin};
   }
-  /// Does some flow stand for several?
+  /// True if some flow stands for several.
   [[nodiscard]] bool loaded() const { return !route_loads_.empty(); }
-  /// By how many flows at its rate each flow on a route loads its links; empty: one each.
+  /// Number of flows for which a flow on a route loads each link; empty: one each.
   [[nodiscard]] std::span<const std::int32_t> route_loads(std::int32_t route) const {
     if (!loaded()) return {};
-    const auto begin = route_offset_[index(route)];
-    return {route_loads_.data() + begin, route_offset_[index(route) + 1] - begin};
+    const auto begin = route_offset_[at(route)];
+    return {route_loads_.data() + begin, route_offset_[at(route) + 1] - begin};
   }
-  /// What part of a route flows may replace, and by what.
+  /// Replaceable part of a route, and the set of its alternatives.
   struct Choice {
     std::int32_t first = 0;
     std::int32_t count = 0;
-    std::int32_t ways = -1;  ///< -1: nothing
+    std::int32_t ways = -1;  ///< -1: none
     bool operator==(const Choice&) const = default;
   };
   /// True if some route has alternatives.
   [[nodiscard]] bool adaptive() const { return !choices_.empty(); }
   [[nodiscard]] Choice choice(std::int32_t route) const {
-    return index(route) < choices_.size() ? choices_[index(route)] : Choice{};
+    return at(route) < choices_.size() ? choices_[at(route)] : Choice{};
   }
   [[nodiscard]] std::int32_t way_sets() const {
     return static_cast<std::int32_t>(first_way_.size()) - 1;
   }
-  /// How many ways a flow on a route has, its own included.
+  /// Number of alternatives of a route, its own links included.
   [[nodiscard]] std::int32_t ways(std::int32_t route) const {
     const Choice own = choice(route);
     return own.ways < 0 ? 1
-                        : 1 + static_cast<std::int32_t>(first_way_[index(own.ways) + 1] -
-                                                        first_way_[index(own.ways)]);
+                        : 1 + static_cast<std::int32_t>(first_way_[at(own.ways) + 1] -
+                                                        first_way_[at(own.ways)]);
   }
-  /// Way number `way` >= 1 of a route with a choice, in place of its own links.
+  /// Links of alternative `way` >= 1, which replace the route's own.
   [[nodiscard]] std::span<const std::int32_t> way_links(const Choice& choice,
                                                         std::int32_t way) const {
-    const std::size_t number = first_way_[index(choice.ways)] + index(way) - 1;
+    const std::size_t number = first_way_[at(choice.ways)] + at(way) - 1;
     return {way_links_.data() + way_offset_[number], way_offset_[number + 1] - way_offset_[number]};
   }
-  /// All links of a route on one of its ways.
+  /// All links of a route with one of its alternatives.
   void links_on_way(std::int32_t route, std::int32_t way, std::vector<std::int32_t>& links) const;
   [[nodiscard]] std::span<const Edge> successors(TransferId id) const {
-    const auto begin = edge_offset_[index(id)];
-    return {edges_.data() + begin, edge_offset_[index(id) + 1] - begin};
+    const auto begin = edge_offset_[at(id)];
+    return {edges_.data() + begin, edge_offset_[at(id) + 1] - begin};
   }
   /// Index of the first successor edge of a node in the whole edge array: edge ids for per-edge
   /// state.
-  [[nodiscard]] std::size_t first_edge(TransferId id) const { return edge_offset_[index(id)]; }
+  [[nodiscard]] std::size_t first_edge(TransferId id) const { return edge_offset_[at(id)]; }
   [[nodiscard]] std::size_t edges() const { return edges_.size(); }
   /// Number of incoming edges, unsatisfiable ones included.
-  [[nodiscard]] std::int32_t dependencies(TransferId id) const { return dependencies_[index(id)]; }
+  [[nodiscard]] std::int32_t dependencies(TransferId id) const { return dependencies_[at(id)]; }
   [[nodiscard]] std::span<const double> link_capacities_Bps() const { return link_capacity_Bps_; }
-  /// Has the other graph the same links, and the same routes over them with the same choices?
+  /// True if the other graph has the same links, routes and choices.
   [[nodiscard]] bool same_network(const TransferGraph& other) const;
 
  private:
-  static std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
   void check_open(const char* function) const;
   void check_node(TransferId id, const char* function) const;
   TransferId add_node(std::int32_t route, double bytes, double latency_s, double rate_cap_Bps,
@@ -212,8 +211,8 @@ class TransferGraph {
   std::vector<std::int32_t> dependencies_;
   std::vector<std::size_t> route_offset_{0};
   std::vector<std::int32_t> route_links_;
-  std::vector<std::int32_t> route_loads_;  ///< as route_links_; empty: one everywhere
-  std::vector<Choice> choices_;            ///< by route; routes behind its end have none
+  std::vector<std::int32_t> route_loads_;  ///< parallel to route_links_; empty: one everywhere
+  std::vector<Choice> choices_;            ///< by route; routes beyond its end have none
   std::vector<std::size_t> first_way_{0};
   std::vector<std::size_t> way_offset_{0};
   std::vector<std::int32_t> way_links_;
@@ -229,7 +228,7 @@ class TransferGraph {
   bool finished_ = false;
 };
 
-/// Nodes with a route on the longest chain of nodes that wait for each other within one iteration.
+/// Nodes with a route on the longest dependency chain within one iteration.
 [[nodiscard]] int longest_chain(const TransferGraph& graph);
 
 }  // namespace cclgym

@@ -1,4 +1,4 @@
-// Transfer graphs: copies that differ in costs or repeats, and comparisons.
+// Copies of transfer graphs with other costs or repeats, and comparisons.
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
@@ -9,11 +9,11 @@ namespace cclgym {
 
 TransferGraph TransferGraph::truncated(std::int32_t repeat) const {
   if (!finished_ || repeat < 1) {
-    throw std::logic_error("TransferGraph: truncated before finish, or to no firing");
+    throw std::logic_error("TransferGraph: truncated before finish, or to less than one firing");
   }
   TransferGraph copy = *this;
   copy.firings_ = copy.flow_firings_ = 0;
-  for (std::size_t node = 0; node < index(first_background()); ++node) {
+  for (std::size_t node = 0; node < at(first_background()); ++node) {
     copy.repeat_[node] = std::min(repeat_[node], repeat);
     copy.firings_ += copy.repeat_[node];
     copy.flow_firings_ += route_of_[node] >= 0 ? copy.repeat_[node] : 0;

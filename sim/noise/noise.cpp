@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/index.hpp"
 #include "sim/lowering/price.hpp"
 #include "sim/noise/noise_background.hpp"
 #include "sim/noise/noise_load.hpp"
@@ -12,8 +13,6 @@
 namespace cclgym {
 
 namespace {
-
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 // The numbers of a graph, as they are.
 TransferGraph::Costs numbers_of(const TransferGraph& graph) {

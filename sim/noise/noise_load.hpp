@@ -18,12 +18,12 @@
 
 namespace cclgym {
 
-/// The capacity changes of one call. Each chain starts at date 0 in a state drawn by the shares,
-/// and has a stream of its own, keyed by what it stands for, so that a link's load does not depend
-/// on which other links are used.
+/// The capacity changes of one call. Each chain starts at date 0 in a state drawn by the shares.
+/// Its random stream is keyed by the link (or group of links) it belongs to, so that a link's load
+/// does not depend on which other links are used.
 class LoadProcess final : public CapacityProcess {
  public:
-  /// `capacities_Bps`: of the fabric's links without load; `used`: which of them any flow passes
+  /// `capacities_Bps`: of the fabric's links without load; `used`: links that some flow crosses
   /// (changes of others are left out). `profile` is copied.
   LoadProcess(const Fabric& fabric, const NoiseProfile& profile,
               std::span<const double> capacities_Bps, const std::vector<bool>& used,
@@ -32,7 +32,7 @@ class LoadProcess final : public CapacityProcess {
   void restart() override;
   std::optional<CapacityChange> next() override;
 
-  /// Does any capacity ever change?
+  /// True if some capacity changes.
   [[nodiscard]] bool any() const { return !chains_.empty(); }
 
  private:
@@ -56,7 +56,7 @@ class LoadProcess final : public CapacityProcess {
   NoiseSeed seed_;
   std::vector<double> capacities_Bps_;
   std::vector<Chain> chains_;
-  /// When each chain leaves its state, and its index; the earliest on top.
+  /// Date at which each chain leaves its state, and its index; the earliest on top.
   std::priority_queue<std::pair<double, std::size_t>, std::vector<std::pair<double, std::size_t>>,
                       std::greater<>>
       changes_;

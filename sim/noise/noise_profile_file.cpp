@@ -36,7 +36,7 @@ OptionSpec share_left(const std::string& name, const std::string& description) {
           .required = true};
 }
 
-// `what` of each link kind.
+// One option per link kind, described as `what`.
 std::vector<OptionSpec> by_link_kind(const std::string& what) {
   std::vector<OptionSpec> specs;
   for (const LinkKind kind : kLinkKinds) {
@@ -47,7 +47,7 @@ std::vector<OptionSpec> by_link_kind(const std::string& what) {
   return specs;
 }
 
-// A mapping whose keys have been checked; its values may stand in "{value: …, source: …}".
+// A mapping whose keys have been checked; its values may be written as "{value: …, source: …}".
 class Reader {
  public:
   Reader(const YamlValue& mapping, const std::vector<OptionSpec>& specs, std::string_view what)
@@ -58,7 +58,7 @@ class Reader {
   [[nodiscard]] YamlValue value(std::string_view key) const {
     static const std::vector<OptionSpec> wrapped{
         {.name = "value", .description = "the value", .required = true},
-        {.name = "source", .description = "where the value comes from"}};
+        {.name = "source", .description = "source of the value"}};
     YamlValue found = option_value(mapping_, spec(key));
     if (!found.is_mapping() || spec(key).kind == OptionKind::Mapping) return found;
     check_keys(found, wrapped, key);
@@ -103,7 +103,7 @@ LinkLoad read_load(const YamlValue& mapping) {
     sum += load.states.back().share;
   }
   if (std::abs(sum - 1) > 1e-9) {
-    throw UserError(states.location(), fmt::format("the shares of the states sum up to {}; "
+    throw UserError(states.location(), fmt::format("the shares of the states sum to {}; "
                                                    "expected 1",
                                                    format_double(sum)));
   }
@@ -124,7 +124,7 @@ DegradedLinks read_degraded(const YamlValue& mapping) {
   return {.probability = reader.real("probability"), .capacity = reader.real("capacity")};
 }
 
-// One item of each link kind that the mapping has.
+// Reads one item for each link kind in the mapping.
 template <class Item, class Read>
 void read_by_kind(std::array<Item, 4>& items, const YamlValue& mapping, const std::string& what,
                   Read read) {
@@ -168,23 +168,25 @@ const std::vector<OptionSpec>& noise_options() {
       {.name = "name",
        .description = "name of the profile, in tables and results",
        .required = true},
-      {.name = "description", .description = "what the profile describes"},
+      {.name = "description", .description = "description of the profile"},
       {.name = "load",
        .kind = OptionKind::Mapping,
        .description = "slow load by other tenants, by link kind (nvlink, pcie, network, generic)"},
       {.name = "jitter",
        .kind = OptionKind::Mapping,
-       .description = "extra latency of each message, by the slowest link kind on its way: network "
-                      "before pcie before nvlink before generic"},
+       .description =
+           "extra latency of each message, by the slowest link kind on its route: network "
+           "before pcie before nvlink before generic"},
       {.name = "degraded_links",
        .kind = OptionKind::Mapping,
-       .description = "links that are broken in part, by link kind"},
+       .description = "partly broken links, by link kind"},
       {.name = "slow_gpus", .kind = OptionKind::Mapping, .description = "GPUs that are slow"},
       {.name = "background", .kind = OptionKind::Mapping, .description = "other jobs"},
       {.name = "start_skew",
        .kind = OptionKind::Time,
-       .description = "mean of the exponential delay by which each rank starts late; not given: as "
-                      "the cost model says",
+       .description =
+           "mean of the exponential delay by which each rank starts late; not given: the "
+           "value of the cost model",
        .max = kMostLatency_s},
   };
   return specs;
@@ -194,8 +196,9 @@ const std::vector<OptionSpec>& noise_load_options() {
   static const std::vector<OptionSpec> specs{
       {.name = "scope",
        .kind = OptionKind::Choice,
-       .description = "what changes together: each directed link by itself, or all links of the "
-                      "kind at a server (between switches: each pair of links)",
+       .description =
+           "links that change together: each directed link by itself, or all links of the "
+           "kind at a server (between switches: each pair of links)",
        .default_text = "server",
        .choices = {"link", "server"}},
       {.name = "correlation_time",
@@ -206,7 +209,7 @@ const std::vector<OptionSpec>& noise_load_options() {
       {.name = "states",
        .kind = OptionKind::Mapping,
        .shape = OptionShape::List,
-       .description = "the states; their shares sum up to 1",
+       .description = "the states; their shares sum to 1",
        .required = true},
   };
   return specs;
@@ -214,8 +217,8 @@ const std::vector<OptionSpec>& noise_load_options() {
 
 const std::vector<OptionSpec>& noise_state_options() {
   static const std::vector<OptionSpec> specs{
-      share_left("capacity", "what the load leaves of a link's capacity, as a share"),
-      share_left("share", "part of all time that is spent in the state"),
+      share_left("capacity", "share of a link's capacity that the load leaves"),
+      share_left("share", "share of all time that is spent in the state"),
   };
   return specs;
 }
@@ -233,10 +236,10 @@ const std::vector<OptionSpec>& noise_jitter_options() {
        .min = 0,
        .max = 10,
        .default_text = "0"},
-      probability("tail_probability", "probability that a message is late by a Pareto part, too"),
+      probability("tail_probability", "probability that a Pareto part delays a message as well"),
       {.name = "tail_least",
        .kind = OptionKind::Time,
-       .description = "least value of the Pareto part",
+       .description = "minimum of the Pareto part",
        .max = kMostLatency_s,
        .default_text = "0us"},
       {.name = "tail_shape",
@@ -252,22 +255,22 @@ const std::vector<OptionSpec>& noise_jitter_options() {
 
 const std::vector<OptionSpec>& noise_degraded_options() {
   static const std::vector<OptionSpec> specs{
-      probability("probability", "probability of each link, both its directions"),
-      share_left("capacity", "what is left of its capacity, as a share"),
+      probability("probability", "probability per link, both its directions"),
+      share_left("capacity", "remaining share of its capacity"),
   };
   return specs;
 }
 
 const std::vector<OptionSpec>& noise_slow_gpu_options() {
   static const std::vector<OptionSpec> specs{
-      probability("probability", "probability of each GPU"),
+      probability("probability", "probability per GPU"),
       {.name = "ranks",
        .kind = OptionKind::Integer,
        .shape = OptionShape::OneOrList,
-       .description = "ranks whose GPUs are slow in any case",
+       .description = "ranks whose GPUs are always slow",
        .min = 0,
        .max = std::numeric_limits<int>::max()},
-      share_left("rate", "what is left of the rates of their thread blocks, as a share"),
+      share_left("rate", "remaining share of their thread blocks' rates"),
   };
   return specs;
 }
@@ -282,20 +285,22 @@ const std::vector<OptionSpec>& noise_background_options() {
        .required = true},
       {.name = "servers",
        .kind = OptionKind::Integer,
-       .description = "servers of each job, which sends round a ring of them; at most those of the "
-                      "fabric",
+       .description =
+           "servers of each job, which sends around a ring of them; at most those of the "
+           "fabric",
        .min = 2,
        .max = 100'000,
        .default_text = "2"},
       {.name = "bytes",
        .kind = OptionKind::Bytes,
-       .description = "what each of its servers sends at a time",
+       .description = "bytes that each of its servers sends per round",
        .min = 1,
        .required = true},
       {.name = "pause",
        .kind = OptionKind::Time,
-       .description = "mean time from the end of one round to the start of the next, drawn once a "
-                      "job",
+       .description =
+           "mean time from the end of one round to the start of the next, drawn once per "
+           "job",
        .max = kMostPause_s,
        .default_text = "1ms"},
   };
@@ -317,7 +322,7 @@ NoiseProfile read_noise_profile(const YamlValue& document) {
   if (reader.has("background")) profile.background = read_background(reader.value("background"));
   if (reader.has("start_skew")) profile.start_skew_s = reader.time_s("start_skew");
   if (profile.name == "none" && !profile.none()) {
-    throw UserError(name.location(), "a profile may not be called none; expected another name");
+    throw UserError(name.location(), "a profile cannot be called 'none'; expected another name");
   }
   return profile;
 }

@@ -1,4 +1,4 @@
-// Distributions of the noise, the same bits on every machine (core/random.hpp says why and how).
+// Distributions of the noise, bit-identical on every machine (core/random.hpp says why and how).
 #pragma once
 
 #include <cstdint>
@@ -7,15 +7,15 @@
 
 namespace cclgym {
 
-/// Which draw of a simulation. The seed alone decides what a machine is like (slow GPUs, degraded
-/// links); seed and repetition decide what happens during one call on it.
+/// Seed of a simulation. The seed alone determines the machine (slow GPUs, degraded links); seed
+/// and repetition determine the events during one call.
 struct NoiseSeed {
   std::uint64_t seed = 0;
   std::uint64_t repetition = 0;
 };
 
-/// What a stream of random numbers is for. Part of its key, so that adding one kind of noise leaves
-/// the draws of the others as they are. Never renumber.
+/// Purpose of a random stream. Part of its key, so that adding one kind of noise leaves the draws
+/// of the others unchanged. Never renumber.
 enum class NoiseDraw : std::uint64_t {
   SlowGpu = 0x6e6f697365000001,
   DegradedLink,
@@ -24,10 +24,10 @@ enum class NoiseDraw : std::uint64_t {
   Background,
 };
 
-/// The stream of one thing (a link, a message, …) that lasts as long as the machine.
+/// The stream of one object (a link, a message, …) that lasts as long as the machine.
 [[nodiscard]] Random machine_stream(const NoiseSeed& seed, NoiseDraw draw, std::uint64_t thing,
                                     std::uint64_t part = 0);
-/// The stream of one thing during one call.
+/// The stream of one object during one call.
 [[nodiscard]] Random call_stream(const NoiseSeed& seed, NoiseDraw draw, std::uint64_t thing,
                                  std::uint64_t part = 0);
 

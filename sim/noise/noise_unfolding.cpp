@@ -4,13 +4,12 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/index.hpp"
 #include "sim/noise/noise.hpp"
 
 namespace cclgym {
 
 namespace {
-
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 TransferId copy_firing(const TransferGraph& from, TransferId node, TransferGraph& to) {
   return from.route_of(node) < 0 ? to.add_delay(from.latency_s(node), 1, from.overlapping(node))

@@ -1,4 +1,4 @@
-// Noise that a fabric cannot feel.
+// Warning about noise that has no effect on a fabric.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace cclgym {
 
-/// One sentence that says so if nothing of a profile can change anything on this fabric, because it
-/// is about links of kinds that the fabric has not, or about jobs on other servers where there is
-/// one server; empty if something can, or if the profile is empty.
+/// One sentence if no part of the profile can change anything on this fabric, because it concerns
+/// kinds of links that the fabric does not have, or jobs on other nodes where there is only one;
+/// empty if some part can, or if the profile is empty.
 [[nodiscard]] std::string noise_warning(const NoiseProfile& profile, const Fabric& fabric);
 
 }  // namespace cclgym

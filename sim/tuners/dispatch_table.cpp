@@ -17,15 +17,15 @@ namespace {
 
 std::vector<OptionSpec> make_dispatch_options() {
   return {
-      {.name = "description", .description = "what the table is for"},
+      {.name = "description", .description = "purpose of the table"},
       {.name = "fallback",
-       .description = "what carries out the calls that are in no range: an algorithm, a tuner "
-                      "(nccl-default:VERSION), or a mapping with the keys of a range but for "
+       .description = "used for the calls that are in no range: an algorithm, a tuner "
+                      "(nccl-default:VERSION), or a mapping with the keys of a range except "
                       "sizes. Without it, such a call is an error"},
       {.name = "tables",
        .kind = OptionKind::Mapping,
        .shape = OptionShape::List,
-       .description = "one item a fabric and collective",
+       .description = "one item per fabric and collective",
        .required = true},
   };
 }
@@ -53,7 +53,7 @@ std::vector<OptionSpec> make_block_options() {
 std::vector<OptionSpec> make_range_options() {
   std::vector<OptionSpec> specs{
       {.name = "sizes",
-       .description = "sizes of the calls, from the first up to but without the second: "
+       .description = "sizes of the calls, from the first up to but not including the second: "
                       "\"64KiB..1MiB\", \"..64KiB\" (from 0), \"1MiB..\" (no end)",
        .required = true}};
   for (const OptionSpec& spec : config_options()) specs.push_back(spec);
@@ -66,12 +66,12 @@ std::string without_spaces(std::string_view text) {
   return kept;
 }
 
-// A double-quoted YAML scalar: JSON's strings are some.
+// A double-quoted YAML scalar; JSON strings are valid ones.
 std::string yaml_quoted(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-// The ranges as flow mappings, one a line, equal keys below each other.
+// The ranges as flow mappings, one per line, with equal keys aligned.
 std::string ranges_yaml(const std::vector<DispatchRange>& ranges) {
   std::vector<std::vector<std::string>> lines;
   std::vector<std::size_t> widths;
@@ -96,7 +96,7 @@ std::string ranges_yaml(const std::vector<DispatchRange>& ranges) {
   return text;
 }
 
-// A key without a value would silently stand for its default.
+// A key without a value would silently get its default.
 void refuse_empty_values(const YamlValue& mapping) {
   for (const YamlEntry& entry : mapping.entries()) {
     if (entry.value.is_null()) {
@@ -165,7 +165,7 @@ class Reader {
     if (const DispatchBlock* other = table_.find(block.fabric, block.collective)) {
       throw UserError(
           item.location(),
-          fmt::format("{} on fabric {} has a table already, in line {}",
+          fmt::format("{} on fabric {} already has a table, in line {}",
                       to_string(block.collective), quoted(block.fabric), other->where.line));
     }
     for (const YamlValue& range : read_items(option_value(item, specs[2]), specs[2])) {
@@ -217,14 +217,14 @@ class Reader {
     if (!to.empty()) range.to_bytes = parse_bytes(to, "sizes", value.location());
     if (range.from_bytes >= range.to_bytes) {
       throw UserError(value.location(),
-                      fmt::format("sizes is {}, which no size is in: a range holds its lower end "
+                      fmt::format("sizes is {}, an empty range: a range includes its lower end "
                                   "but not its upper one",
                                   quoted(text)));
     }
   }
 
-  // Of ranges in ascending order: none may overlap the one before, nor, without a fallback, leave
-  // sizes between them out.
+  // Checks ranges in ascending order: none may overlap the previous one or, without a fallback,
+  // leave a gap after it.
   void check_neighbours(const std::vector<DispatchRange>& ranges) const {
     for (std::size_t i = 1; i < ranges.size(); ++i) {
       const DispatchRange& before = ranges[i - 1];
@@ -237,7 +237,7 @@ class Reader {
       if (range.from_bytes > before.to_bytes && !table_.fallback) {
         throw UserError(
             range.where,
-            fmt::format("no range holds the sizes {}: a range holds its lower end but not its "
+            fmt::format("no range has the sizes {}: a range includes its lower end but not its "
                         "upper one; expected sizes from {} on, or a fallback",
                         sizes_text(before.to_bytes, range.from_bytes),
                         format_bytes(before.to_bytes)));

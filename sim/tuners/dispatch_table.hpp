@@ -1,4 +1,4 @@
-// Size-range dispatch: which configuration carries out a collective, by the size of the call.
+// Size-range dispatch: selects the configuration of a collective by the size of the call.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@
 
 namespace cclgym {
 
-/// Calls of at least `from_bytes` and fewer than `to_bytes`, so that a range ends where the next
-/// one begins.
+/// Calls of at least `from_bytes` and less than `to_bytes`, so that a range ends where the next one
+/// begins.
 struct DispatchRange {
   static constexpr std::uint64_t kNoEnd = std::numeric_limits<std::uint64_t>::max();
 
@@ -30,13 +30,13 @@ struct DispatchRange {
 
 /// The ranges of one collective on one fabric.
 struct DispatchBlock {
-  std::string fabric;  ///< label, as experiments have it: "ndv4 servers=2"
+  std::string fabric;  ///< label as in experiments: "ndv4 servers=2"
   CollectiveKind collective = CollectiveKind::AllReduce;
   std::vector<DispatchRange> ranges{};  ///< ascending, disjoint
   SourceLocation where{};
 };
 
-/// What carries out the calls that are in no range: a tuner or a configuration.
+/// Tuner or configuration for the calls that are in no range.
 struct DispatchFallback {
   std::string tuner{};  ///< "nccl-default:2.8.4"; empty: `choice`
   ConfigChoice choice{};
@@ -48,26 +48,27 @@ struct DispatchTable {
   std::optional<DispatchFallback> fallback{};
   std::vector<DispatchBlock> blocks{};
 
-  /// The block of a collective on a fabric; spaces in the label do not matter. nullptr: none.
+  /// The block of a collective on a fabric; spaces in the label are ignored. nullptr if there is
+  /// none.
   [[nodiscard]] const DispatchBlock* find(std::string_view fabric, CollectiveKind collective) const;
 };
 
-/// Keys of a table, of an item of its `tables`, and of an item of these' `ranges`.
+/// Keys of a table, of an item of its `tables`, and of an item of their `ranges`.
 [[nodiscard]] const std::vector<OptionSpec>& dispatch_options();
 [[nodiscard]] const std::vector<OptionSpec>& dispatch_block_options();
 [[nodiscard]] const std::vector<OptionSpec>& dispatch_range_options();
 
-/// Reads a table from YAML (docs/experiments.md describes it). Throws UserError at the place of
-/// what is wrong: names, values, an algorithm without the collective, ranges that overlap, and,
-/// without a fallback, sizes that are left out between two ranges. `file_name` is used in messages.
+/// Reads a table from YAML (docs/experiments.md describes it). Throws UserError with the location
+/// of the error: bad names or values, an algorithm without the collective, overlapping ranges and,
+/// without a fallback, gaps between ranges. `file_name` is used in messages.
 [[nodiscard]] DispatchTable parse_dispatch_table(std::string_view text,
                                                  const std::string& file_name);
 [[nodiscard]] DispatchTable load_dispatch_table(const std::string& path);
 
-/// "64KiB..1MiB", "..64KiB", "1MiB..": as ranges are written.
+/// "64KiB..1MiB", "..64KiB", "1MiB..": the notation of ranges.
 [[nodiscard]] std::string range_text(const DispatchRange& range);
-/// The table as YAML, which parse_dispatch_table reads back. `comment`: lines to begin with, each
-/// after "# ".
+/// The table as YAML that parse_dispatch_table can read. `comment`: lines at the top, each after "#
+/// ".
 [[nodiscard]] std::string to_yaml(const DispatchTable& table, std::string_view comment = {});
 
 /// The tuner "dispatch:PATH". Throws UserError if the table cannot be read or is wrong.

@@ -48,7 +48,7 @@ class NcclDefaultTuner : public Tuner {
     if (!chooses_for(call.collective)) {
       throw UserError(fmt::format("NCCL's default choice: {}",
                                   call.collective == CollectiveKind::Reduce
-                                      ? "NCCL reduces to a root along a ring, of which the "
+                                      ? "NCCL reduces to a root along a ring, for which the "
                                         "library has no program; name an algorithm"
                                       : "NCCL has no custom collectives"));
     }
@@ -57,15 +57,15 @@ class NcclDefaultTuner : public Tuner {
   }
 
   [[nodiscard]] std::string description() const override {
-    return fmt::format("what NCCL {} would choose by itself, of Ring, Tree, PAT, NVLS and NVLSTree",
+    return fmt::format("default choice of NCCL {} among Ring, Tree, PAT, NVLS and NVLSTree",
                        nccl_.version().to_string());
   }
 
  private:
   [[nodiscard]] Config tuned(const Call& call, NcclCollective collective) const {
     const NcclChoice choice = nccl_.choose(collective, call.bytes, allowed_);
-    // NCCL goes through all steps of a chunk before the next; the slices of one follow each other
-    // so closely that a step's latency is paid once a chunk.
+    // NCCL runs all steps of a chunk before the next; the slices of a chunk follow each other so
+    // closely that a step's latency is paid once per chunk.
     const std::uint64_t slices_a_chunk =
         std::max<std::uint64_t>(1, (choice.chunk_bytes + choice.slice_bytes - 1) /
                                        std::max<std::uint64_t>(1, choice.slice_bytes));
@@ -73,7 +73,7 @@ class NcclDefaultTuner : public Tuner {
             .protocol = choice.protocol,
             .channels = choice.channels,
             .threads = choice.threads,
-            // What PAT brings together fills a slot.
+            // A slot holds the slices that PAT aggregates.
             .tile_bytes =
                 choice.algorithm == NcclAlgorithm::Pat ? choice.slice_bytes : choice.chunk_bytes,
             .slots = std::max(2, choice.slices / static_cast<int>(slices_a_chunk))};

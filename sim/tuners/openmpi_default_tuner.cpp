@@ -14,7 +14,7 @@ namespace cclgym {
 
 namespace {
 
-// The algorithm for fewer ranks and fewer bytes than these; the first rule that fits holds.
+// The algorithm for fewer ranks and fewer bytes than these; the first matching rule applies.
 struct Rule {
   std::int64_t ranks_below;
   std::int64_t bytes_below;
@@ -22,9 +22,9 @@ struct Rule {
 };
 constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
 
-// The thresholds of ompi/mca/coll/tuned/coll_tuned_decision_fixed.c, which are the same in OpenMPI
-// 4.1.4 and 5.0.7, for operations that commute. Bytes are those of the call, but of AllGather and
-// AllToAll those of a slice.
+// Thresholds of ompi/mca/coll/tuned/coll_tuned_decision_fixed.c, the same in OpenMPI 4.1.4 and
+// 5.0.7, for commutative operations. Bytes are those of the call; for AllGather and AllToAll those
+// of a slice.
 constexpr Rule kAllReduce[] = {
     {4, 8, 4},        {4, 4096, 3},    {4, 8192, 4},     {4, 16384, 3},    {4, 65536, 4},
     {4, 262144, 5},   {4, kAny, 6},    {8, 16, 4},       {8, 8192, 3},     {8, kAny, 6},
@@ -108,7 +108,8 @@ std::span<const Rule> rules_of(CollectiveKind collective) {
   }
 }
 
-// The library's programs for what it has not, or not for these ranks; the first that runs.
+// The library's substitutes for algorithms that it does not have, or not for these ranks; the first
+// that runs.
 struct Nearest {
   CollectiveKind collective;
   int number;
@@ -121,18 +122,18 @@ constexpr Nearest kNearest[] = {
     {CollectiveKind::AllReduce, 6, "ring"},
     {CollectiveKind::AllGather, 3, "bruck"},
     {CollectiveKind::AllGather, 5, "ring"},
-    {CollectiveKind::AllGather, 6, "ring"},  // of two ranks: the same
+    {CollectiveKind::AllGather, 6, "ring"},  // equivalent on two ranks
     {CollectiveKind::ReduceScatter, 2, "ring"},
     {CollectiveKind::ReduceScatter, 4, "ring"},
     {CollectiveKind::Broadcast, 4, "binary-tree"},
     {CollectiveKind::Broadcast, 8, "scatter-allgather-ring"},
     {CollectiveKind::Reduce, 6, "binary-tree"},
     {CollectiveKind::Reduce, 7, "binomial-tree"},
-    {CollectiveKind::AllToAll, 5, "naive"},  // of two ranks: the same
+    {CollectiveKind::AllToAll, 5, "naive"},  // equivalent on two ranks
 };
 
 std::string_view program_of(CollectiveKind collective, int number, int ranks) {
-  // By itself OpenMPI asks for chains without saying how many: then it is one.
+  // OpenMPI's default choice requests chains without a number, which means one chain.
   const bool chain = number == 2 && (collective == CollectiveKind::Broadcast ||
                                      collective == CollectiveKind::Reduce);
   if (chain) return "pipeline";
@@ -158,14 +159,14 @@ class OpenMpiDefaultTuner : public Tuner {
   [[nodiscard]] Config choose(const Call& call) const override {
     const int number = openmpi_default_algorithm(call.collective, ranks_, call.bytes);
     if (number == 0) {
-      throw UserError(fmt::format("OpenMPI's default choice: none for {}; name an algorithm",
+      throw UserError(fmt::format("OpenMPI has no default choice for {}; name an algorithm",
                                   to_string(call.collective)));
     }
     return {.algorithm = std::string(program_of(call.collective, number, ranks_))};
   }
 
   [[nodiscard]] std::string description() const override {
-    return "what OpenMPI 4.1 and 5.0 would choose by themselves (coll_tuned_decision_fixed)";
+    return "default choice of OpenMPI 4.1 and 5.0 (coll_tuned_decision_fixed)";
   }
 
  private:
@@ -195,7 +196,7 @@ int openmpi_default_algorithm(CollectiveKind collective, int ranks, std::uint64_
         ranks < rule.ranks_below &&
         (rule.bytes_below == kAny || size < static_cast<std::uint64_t>(rule.bytes_below));
     if (!fits) continue;
-    // coll_base_allreduce.c: the ring needs an element a rank.
+    // coll_base_allreduce.c: the ring needs at least one element per rank.
     const bool ring = collective == CollectiveKind::AllReduce &&
                       (rule.number == kRing || rule.number == kRing + 1);
     const bool too_few = bytes / kElementBytes < static_cast<std::uint64_t>(ranks);
@@ -207,8 +208,8 @@ int openmpi_default_algorithm(CollectiveKind collective, int ranks, std::uint64_
 std::unique_ptr<const Tuner> make_openmpi_default_tuner(std::string_view argument,
                                                         const TunerSite& site) {
   if (!argument.empty() && !is_release(argument)) {
-    throw UserError(site.where, fmt::format("OpenMPI release {}; expected 4.1 or 5.0, or one of "
-                                            "theirs, such as 4.1.4",
+    throw UserError(site.where, fmt::format("OpenMPI release {}; expected 4.1, 5.0 or one of their "
+                                            "releases, such as 4.1.4",
                                             quoted(argument)));
   }
   return std::make_unique<const OpenMpiDefaultTuner>(site.fabric->ranks());

@@ -11,34 +11,34 @@ namespace cclgym {
 
 namespace {
 
-struct Kind {
+struct TunerKind {
   TunerInfo info;
-  std::string_view prefix;  // what stands before ':'
-  /// `argument` is what follows ':'.
+  std::string_view prefix;  // text before ':'
+  /// `argument` is the text after ':'.
   std::function<std::unique_ptr<const Tuner>(std::string_view argument, const TunerSite& site)>
       make;
 };
 
-const std::vector<Kind>& kinds() {
-  static const std::vector<Kind> all = {
-      {{"dispatch:FILE", "what a table of size ranges says (cclgym tune-dispatch makes one)"},
+const std::vector<TunerKind>& kinds() {
+  static const std::vector<TunerKind> all = {
+      {{"dispatch:FILE", "a table of size ranges (cclgym tune-dispatch makes one)"},
        "dispatch",
        make_dispatch_tuner},
       {{"nccl-default:VERSION",
-        "what a release of NCCL (2.8.4, 2.18 or newer; without :VERSION the newest) would choose"},
+        "default choice of an NCCL release (2.8.4, 2.18 or newer; without :VERSION the newest)"},
        "nccl-default",
        [](std::string_view version, const TunerSite& site) {
          return make_nccl_default_tuner(version, site);
        }},
       {{"openmpi-default:VERSION",
-        "what OpenMPI (4.1 or 5.0, which choose alike; also without :VERSION) would choose"},
+        "default choice of OpenMPI (4.1 and 5.0 choose the same; :VERSION is optional)"},
        "openmpi-default",
        make_openmpi_default_tuner},
   };
   return all;
 }
 
-// "dispatch" of "dispatch:table.yaml".
+// "dispatch" for "dispatch:table.yaml".
 std::string_view prefix_of(std::string_view name) { return name.substr(0, name.find(':')); }
 
 }  // namespace
@@ -46,7 +46,7 @@ std::string_view prefix_of(std::string_view name) { return name.substr(0, name.f
 const std::vector<TunerInfo>& tuner_infos() {
   static const std::vector<TunerInfo> infos = [] {
     std::vector<TunerInfo> list;
-    for (const Kind& kind : kinds()) list.push_back(kind.info);
+    for (const TunerKind& kind : kinds()) list.push_back(kind.info);
     return list;
   }();
   return infos;
@@ -54,11 +54,11 @@ const std::vector<TunerInfo>& tuner_infos() {
 
 bool is_tuner(std::string_view name) {
   return std::any_of(kinds().begin(), kinds().end(),
-                     [&](const Kind& kind) { return kind.prefix == prefix_of(name); });
+                     [&](const TunerKind& kind) { return kind.prefix == prefix_of(name); });
 }
 
 std::unique_ptr<const Tuner> make_tuner(std::string_view name, const TunerSite& site) {
-  for (const Kind& kind : kinds()) {
+  for (const TunerKind& kind : kinds()) {
     if (kind.prefix != prefix_of(name)) continue;
     const std::size_t colon = name.find(':');
     if (name.ends_with(':')) {
@@ -69,7 +69,7 @@ std::unique_ptr<const Tuner> make_tuner(std::string_view name, const TunerSite& 
                      site);
   }
   std::vector<std::string> forms;
-  for (const Kind& kind : kinds()) forms.push_back(kind.info.form);
+  for (const TunerKind& kind : kinds()) forms.push_back(kind.info.form);
   throw UserError(site.where, unknown_name_message("tuner", name, forms));
 }
 

@@ -1,4 +1,4 @@
-// What tests of agents share.
+// Helpers shared by the tests of agents.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace cclgym::testing {
 
-/// A folder that is gone when the test is.
+/// A folder that is removed at the end of the test.
 class TemporaryFolder {
  public:
   explicit TemporaryFolder(const std::string& name)
@@ -32,13 +32,13 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-/// Small, with every kind of layer.
+/// A small network with every kind of layer.
 [[nodiscard]] inline PolicyShape small_shape() {
   return {
       .observations = 5, .encoder = {7, 6}, .lstm = 4, .head = 5, .value = 3, .levels = {3, 2, 4}};
 }
 
-/// Weights of which none is zero.
+/// Random weights, none of which is zero.
 [[nodiscard]] inline PolicyWeights random_weights(const PolicyShape& shape, std::uint64_t seed) {
   Random random(seed);
   PolicyWeights weights = initial_policy_weights(shape, random);
@@ -50,7 +50,7 @@ class TemporaryFolder {
   return weights;
 }
 
-/// A rollout of random numbers; every dimension has a legal level, which `levels` is.
+/// A rollout of random numbers; every dimension has a legal level, namely that of `levels`.
 [[nodiscard]] inline Rollout random_rollout(const PolicyShape& shape, std::size_t environments,
                                             std::size_t steps, std::uint64_t seed) {
   Rollout rollout({.environments = environments,

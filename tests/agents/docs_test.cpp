@@ -1,5 +1,5 @@
-// docs/agents.md against the records of training files.
-// With CCLGYM_UPDATE_DOCS=1 in the environment, the test writes the tables into the page.
+// Compares docs/agents.md with the records of training files. With CCLGYM_UPDATE_DOCS=1 in the
+// environment, the test writes the tables into the page.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -23,7 +23,7 @@ std::string page() {
   return text.str();
 }
 
-// The page with a table put between the marks of its name.
+// Returns the page with the table between the marks of its name replaced.
 std::string with_table(const std::string& text, const std::string& name,
                        const std::vector<OptionSpec>& specs) {
   const std::string begin = "<!-- begin generated: " + name + " -->\n";

@@ -1,8 +1,8 @@
-// The verifier, the data-level interpreter and the simulator agree on random programs; and of each,
-// a defective copy is found out by the verifier whenever it does harm.
+// The verifier, the data-level interpreter and the simulator agree on random programs, and the
+// verifier rejects a defective copy of each whenever it does harm.
 //
-// "Harm" is not the verifier's word: it is what an exhaustive exploration of the orders of
-// execution, the interpreter or the tests' own numeric oracle see.
+// "Harm" is defined independently of the verifier: by an exhaustive exploration of the orders of
+// execution, the interpreter or the tests' own numeric oracle.
 #include <cstdlib>
 #include <fmt/format.h>
 #include <map>
@@ -33,13 +33,13 @@ namespace {
 
 constexpr std::size_t kMostStates = 2000;
 
-/// CCLGYM_RANDOM_PROGRAMS, or what an ordinary run of the tests has time for.
+/// CCLGYM_RANDOM_PROGRAMS, or a number that an ordinary run of the tests has time for.
 int number_of_programs() {
   const char* wanted = std::getenv("CCLGYM_RANDOM_PROGRAMS");
   return wanted != nullptr ? std::atoi(wanted) : test::kSanitized ? 300 : 1500;
 }
 
-/// One for each fabric and cost model that was needed.
+/// One simulator for each fabric and cost model used so far.
 class Simulators {
  public:
   Simulator& any(int ranks, std::mt19937_64& random) {
@@ -53,7 +53,7 @@ class Simulators {
     auto& simulator = simulators_[{fabric_label(spec), model, ranks}];
     if (simulator == nullptr) {
       CostModel costs = shipped_cost_model(model);
-      costs.max_thread_blocks = 0;  // what fits on a GPU is not what is tested here
+      costs.max_thread_blocks = 0;  // the limits of a GPU are not tested here
       simulator = std::make_unique<Simulator>(make_fabric(spec), std::move(costs), "flow");
     }
     return *simulator;
@@ -73,7 +73,7 @@ std::int64_t messages(const ThreadBlockProgram& program) {
   return count;
 }
 
-/// Does the program run to its end with so many slots, all its messages sent?
+/// Requires that the program runs to its end with this many slots and sends all its messages.
 void require_simulates(const std::shared_ptr<const ThreadBlockProgram>& program, int slots,
                        Simulators& simulators, std::mt19937_64& random) {
   Call call;
@@ -103,13 +103,13 @@ struct Tally {
   std::int64_t steps = 0;
   int explored = 0;  ///< correct programs that were explored exhaustively
   int mutants = 0;
-  int ill_formed = 0;  ///< of the mutants
+  int ill_formed = 0;  ///< mutants
   int harmful = 0;
-  int verifier_caught = 0;     ///< of the harmful
-  int interpreter_caught = 0;  ///< of the harmful
+  int verifier_caught = 0;     ///< harmful mutants
+  int interpreter_caught = 0;  ///< harmful mutants
   int proven_harmless = 0;     ///< accepted by both, and explored exhaustively
   int accepted = 0;            ///< accepted by both
-  int strict = 0;              ///< rejected, though no order ends wrong
+  int strict = 0;              ///< rejected, although no order ends wrong
 };
 
 test::Outcome run_once(const ThreadBlockProgram& program, std::uint64_t seed) {
@@ -117,7 +117,7 @@ test::Outcome run_once(const ThreadBlockProgram& program, std::uint64_t seed) {
   return test::interpret(program, memory, seed);
 }
 
-/// The program is right by every judge, for every number of slots that it was compiled for.
+/// Requires that all checks accept the program, for every number of slots that it was compiled for.
 void require_right(const test::RandomProgram& random_program, const ThreadBlockProgram& program,
                    std::mt19937_64& random, Tally& tally) {
   const Program& traced = random_program.program;
@@ -133,7 +133,7 @@ void require_right(const test::RandomProgram& random_program, const ThreadBlockP
     INFO("compiled, " << slots << " slots: " << report.to_string());
     REQUIRE(report.ok);
   }
-  // Fewer slots than it was compiled for may or may not do; all must agree on which.
+  // With fewer slots than it was compiled for it may or may not run; all checks must agree.
   const auto slots = static_cast<std::int32_t>(1 + random() % 8);
   const bool enough = !find_deadlock(program, slots);
   INFO("executed with " << slots << " slots");
@@ -150,7 +150,7 @@ void require_right(const test::RandomProgram& random_program, const ThreadBlockP
   tally.explored += explored.complete ? 1 : 0;
 }
 
-/// A mutant: whoever sees harm, the verifier saw it too; and it cries wolf only where it may.
+/// Requires that the verifier rejects every harmful mutant, and harmless ones only where it may.
 void judge_mutant(const ThreadBlockProgram& mutant, std::mt19937_64& random, Tally& tally) {
   ++tally.mutants;
   const VerifyReport report = verify(mutant);
@@ -184,7 +184,7 @@ void judge_mutant(const ThreadBlockProgram& mutant, std::mt19937_64& random, Tal
     return;
   }
   tally.strict += harmful ? 0 : 1;
-  // What the verifier says of every order is so in the orders tried.
+  // The verifier's findings about every order must hold in the orders tried.
   if (has(report, "deadlock") || has(report, "unmatched") || has(report, "count mismatch")) {
     REQUIRE(harmful);
     REQUIRE_FALSE(executed.ok);
@@ -197,7 +197,7 @@ void judge_mutant(const ThreadBlockProgram& mutant, std::mt19937_64& random, Tal
   }
 }
 
-/// The same for a mutant of the trace; its operations have but one order.
+/// The same for a mutant of the traced program, whose operations have only one order.
 void judge_operations(const Program& mutant, const CompileOptions& options, Tally& tally) {
   ++tally.mutants;
   const VerifyReport report = verify(mutant);
@@ -291,7 +291,7 @@ TEST_CASE("agreement: random programs and their defective copies") {
       all.interpreter_caught, all.accepted, all.proven_harmless, all.strict);
   INFO(table);
   if (std::getenv("CCLGYM_RANDOM_PROGRAMS") != nullptr) WARN(table);
-  // The test must have had something to find.
+  // The test must have found something.
   CHECK(all.mutants == programs);
   CHECK(all.verifier_caught == all.harmful);
   CHECK(all.harmful > programs / 2);

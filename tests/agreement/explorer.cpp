@@ -26,9 +26,9 @@ Number mixed(Number a, Number b) {
   return hash ^ (hash >> 32U);
 }
 
-/// A message: the send that fills it, and where it lies in a state's data from then on.
+/// A message: the send that fills it, and its position in a state's data.
 struct Message {
-  std::size_t block = 0;  ///< of the sender
+  std::size_t block = 0;  ///< the sender
   std::size_t step = 0;
   std::size_t begin = 0;
   std::size_t count = 0;
@@ -36,25 +36,25 @@ struct Message {
 
 struct Step {
   const Instruction* instruction = nullptr;
-  bool contended = false;  ///< does it touch a place that another block writes, or writes one that
-                           ///< another touches?
-  const Message* in = nullptr;   ///< received; null: nothing, or a message that nobody sends
-  const Message* out = nullptr;  ///< sent
-  std::optional<Number> seen;    ///< hash of what it read the first time
+  bool contended = false;  ///< a place of it is shared with another block, at least one of them
+                           ///< writing
+  const Message* in = nullptr;   ///< received message; null: none, or one that is never sent
+  const Message* out = nullptr;  ///< sent message
+  std::optional<Number> seen;    ///< hash of the values that it read the first time
 };
 
 struct Block {
   int rank = 0;
   int kernel = 0;
-  std::size_t registers = 0;  ///< begin in a state's data
+  std::size_t registers = 0;  ///< start in a state's data
   std::vector<Step> steps;
 };
 
-/// Everything that distinguishes one moment of an execution from another.
+/// The complete state of an execution at one moment.
 struct State {
   std::vector<Number> data;          ///< by place, then the registers, then the messages
-  std::vector<std::uint32_t> turns;  ///< by block: two a step, loading and storing
-  Number hash = 0;                   ///< of both, kept up to date
+  std::vector<std::uint32_t> turns;  ///< by block: two per step, loading and storing
+  Number hash = 0;                   ///< hash of data and turns, updated incrementally
 };
 
 class Explorer {
@@ -67,7 +67,7 @@ class Explorer {
   }
 
   Exploration run() {
-    std::vector<State> stack{initial()};  // states from `height` on are kept for their memory
+    std::vector<State> stack{initial()};  // states from `height` on only keep their memory
     std::size_t height = 1;
     State state;
     std::unordered_set<Number> visited;
@@ -114,8 +114,8 @@ class Explorer {
     first_.push_back(blocks_.size());
   }
 
-  /// The k-th send of a connection with its k-th receive; blocks of one rank are in the order of
-  /// their kernels.
+  /// Matches the k-th send of a connection with its k-th receive; blocks of one rank are in kernel
+  /// order.
   void connect_messages() {
     using Connection = std::tuple<int, int, int>;  // source, target, channel
     std::map<Connection, std::vector<Step*>> sends_of;
@@ -160,7 +160,7 @@ class Explorer {
     return program_.gpus[rank].thread_blocks[b - first_[rank]];
   }
 
-  /// visit(place, write) for each access of a step.
+  /// Calls visit(place, write) for each access of a step.
   template <typename Visit>
   void accesses(int rank, const Instruction& step, const Visit& visit) const {
     const auto each = [&](const BufferSlice& slice, bool write) {
@@ -169,13 +169,13 @@ class Explorer {
       }
     };
     if (reads_source(step.opcode)) each(step.source, false);
-    if (writes_target(step.opcode)) each(step.target, true);  // what a reduction reads of it too
+    if (writes_target(step.opcode)) each(step.target, true);  // covers a reduction's read of it
   }
 
   void find_contended() {
     struct Users {
       int one = -1;          ///< a block that touches the place
-      bool several = false;  ///< others do, too
+      bool several = false;  ///< true if other blocks touch it too
       bool written = false;
     };
     std::vector<Users> users(layout_.size());
@@ -246,7 +246,7 @@ class Explorer {
     return sent ? Ability::Able : Ability::WaitsForMessage;
   }
 
-  /// Runs what commutes with everything until nothing of it is left that can run.
+  /// Runs all commuting turns until none of them can run.
   void advance(State& state) {
     for (bool moved = true; moved;) {
       moved = false;
@@ -259,9 +259,9 @@ class Explorer {
     }
   }
 
-  /// The blocks one of which takes the next turn: those of one GPU on which nobody waits for a
-  /// message, since nothing that other GPUs do can change what its blocks are able to; all that can
-  /// run if there is no such GPU.
+  /// The blocks of which one takes the next turn: those of one GPU on which no block waits for a
+  /// message, since other GPUs cannot change the state of its blocks; or all runnable blocks if
+  /// there is no such GPU.
   void find_branches(const State& state, std::vector<std::size_t>& branches) {
     branches.clear();
     for (std::size_t rank = 0; rank + 1 < first_.size(); ++rank) {
@@ -335,7 +335,7 @@ class Explorer {
     return layout_.place(block.rank, slice.buffer, slice.index);
   }
 
-  /// No block can run any more.
+  /// Called when no block can run any more.
   void finish(const State& state) {
     for (std::size_t b = 0; b < blocks_.size(); ++b) {
       if (!finished(state, b)) result_.wrong = true;
@@ -366,8 +366,8 @@ class Explorer {
   std::vector<std::size_t> first_;  ///< by rank: its first block; and the number of blocks
   std::vector<Message> messages_;
   std::size_t data_size_ = 0;
-  std::vector<Number> start_;      ///< what the places held at the start
-  std::optional<Number> outputs_;  ///< hash of what an order left there
+  std::vector<Number> start_;      ///< initial contents of the places
+  std::optional<Number> outputs_;  ///< hash of the outputs of one order
   Exploration result_;
 };
 

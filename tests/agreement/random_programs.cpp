@@ -37,7 +37,7 @@ class Dice {
       std::swap(list[ix(i)], list[ix(below(i + 1))]);
     }
   }
-  /// Mostly few, so that most programs are small enough to be explored exhaustively.
+  /// Usually few, so that most programs are small enough to be explored exhaustively.
   int ranks() { return chance(60) ? between(2, 4) : chance(70) ? between(5, 8) : between(9, 16); }
   OperationOptions channel() { return {.channel = chance(50) ? kAutoChannel : below(3)}; }
   int instances() { return chance(80) ? 1 : between(2, 3); }
@@ -46,10 +46,10 @@ class Dice {
   std::mt19937_64 random_;
 };
 
-/// What the DSL's operations do, said once more: which input chunks each place is the sum of.
+/// An independent model of the DSL's operations: the input chunks that each place is the sum of.
 class Model {
  public:
-  using Sum = std::map<ChunkId, int>;  ///< how often each chunk is in it
+  using Sum = std::map<ChunkId, int>;  ///< number of occurrences of each chunk
 
   void set(const Location& place, Sum sum) { places_[key(place)] = std::move(sum); }
   [[nodiscard]] const Sum* find(Location place, int offset = 0) const {
@@ -63,7 +63,7 @@ class Model {
     }
     return true;
   }
-  /// Would one chunk be in one of the sums twice?
+  /// True if a chunk would be in one of the sums twice.
   [[nodiscard]] bool overlap(const Location& a, const Location& b, int count) const {
     for (int k = 0; k < count; ++k) {
       for (const auto& term : *find(a, k)) {
@@ -85,7 +85,7 @@ class Model {
       set({target.rank, target.buffer, target.index + k}, std::move(sums[ix(k)]));
     }
   }
-  /// nullopt: nothing, or a sum that no contract can ask for.
+  /// nullopt: no value, or a sum that a contract cannot require.
   [[nodiscard]] std::optional<RequiredValue> required(int rank, int index) const {
     const Sum* sum = find({rank, Buffer::Output, index});
     if (sum == nullptr) return std::nullopt;
@@ -114,7 +114,7 @@ class RandomOperations {
   }
 
   Program make() {
-    // The contract's postcondition is what the model says in the end.
+    // The contract's postcondition is the final state of the model.
     const auto model = std::make_shared<Model>();
     ProgramBuilder p("random", Contract::custom("random", ranks_, inputs_, outputs_,
                                                 [model](int rank, int index) {
@@ -126,7 +126,8 @@ class RandomOperations {
       }
     }
     const int operations = dice_.chance(60) ? dice_.between(1, 8) : dice_.between(9, 40);
-    const int doubled = dice_.chance(20) ? 30 : 0;  // sums with a chunk twice: % of the chances
+    const int doubled =
+        dice_.chance(20) ? 30 : 0;  // percentage of sums that may contain a chunk twice
     std::optional<Location> last;
     int last_count = 1;
     for (int done = 0, tried = 0; done < operations && tried < 50 * operations; ++tried) {
@@ -134,7 +135,7 @@ class RandomOperations {
       const auto scope = p.parallelize(dice_.chance(15) ? dice_.between(2, 3) : 1);
       Location source{};
       int count = dice_.chance(70) ? 1 : dice_.between(2, 3);
-      if (last && dice_.chance(60)) {  // on from where the last operation led to: a chain
+      if (last && dice_.chance(60)) {  // continue from the target of the last operation: a chain
         source = *last;
         if (dice_.chance(80)) count = last_count;
       } else {
@@ -149,7 +150,7 @@ class RandomOperations {
       }
       const bool reduce = dice_.chance(50) && model->holds(target, count) &&
                           (!model->overlap(source, target, count) || dice_.chance(doubled));
-      // A sum that is made is seldom thrown away again.
+      // A sum is rarely overwritten.
       if (!reduce && model->holds(target, count) && dice_.chance(70)) continue;
       const ChunkRef from = p.chunk(source.rank, source.buffer, source.index, count);
       if (reduce) {
@@ -220,7 +221,7 @@ class RandomRoutes {
     std::vector<std::pair<RequiredValue, std::vector<Location>>> groups(outputs.begin(),
                                                                         outputs.end());
     dice_.shuffle(groups);
-    // In place, outputs may overwrite inputs: then all values are brought to scratch before any is
+    // In place, outputs may overwrite inputs: then all values are copied to scratch before any is
     // spread.
     const bool staged = contract_.in_place() || dice_.chance(20);
     std::vector<ChunkRef> made;
@@ -255,7 +256,7 @@ class RandomRoutes {
     return from.copy(rank, Buffer::Scratch, index, dice_.channel());
   }
 
-  /// The sum of the chunks, in scratch if `staged` or if they are several; otherwise where it is.
+  /// The sum of the chunks: in scratch if `staged` or if there are several, otherwise in its place.
   ChunkRef make_value(const RequiredValue& value, bool staged) {
     const int rank = dice_.below(contract_.ranks());
     if (value.size() == 1) {

@@ -17,11 +17,11 @@ struct RandomProgram {
 };
 
 /// One of three families, with random compiler options:
-/// * operations: valid operations at random; the contract asks for what a model of the DSL says
-///   that they leave in the outputs;
-/// * routes: a random way to carry out a collective: partial sums at random ranks in random order,
+/// * operations: random valid operations; the contract requires the outputs that a model of the DSL
+///   computes;
+/// * routes: a random implementation of a collective: partial sums at random ranks in random order,
 ///   results spread over random trees, through relays, in runs of random length;
-/// * library: an algorithm of the library on random ranks, servers, roots, rings and channels.
+/// * library: an algorithm of the library on random ranks, nodes, roots, rings and channels.
 [[nodiscard]] RandomProgram random_program(std::uint64_t seed);
 
 }  // namespace cclgym::test

@@ -1,9 +1,9 @@
-// What a simulated collective costs in each engine: ring AllReduce of 1 MiB, alpha 0.7 us, links of
-// 25 GB/s, one flow a step and peer, on one core. See docs/performance.md.
+// Cost of a simulated collective in each engine: ring AllReduce of 1 MiB, alpha 0.7 us, links of 25
+// GB/s, one flow per step and peer, on one core. See docs/performance.md.
 //
-// Times are processor times, medians over rounds that visit all cases in turn, so that a slow spell
-// of the machine hits all of them and ratios hold. Memory is that of a forked child above its
-// start.
+// Times are processor times, medians over rounds that visit all cases in turn, so that a slow
+// period of the machine affects all of them and ratios hold. Memory is that of a forked child above
+// its start.
 
 #include <algorithm>
 #include <cmath>
@@ -30,8 +30,8 @@ constexpr double kBytes = 1024.0 * 1024.0;
 constexpr double kAlpha_s = 0.7e-6;
 constexpr double kBandwidth_Bps = 25e9;
 
-/// Processor time of this thread: nothing here waits, so on an idle core it is the wall-clock time,
-/// and other programs on the machine disturb it less.
+/// Processor time of this thread. Nothing here waits, so it equals wall-clock time on an idle core
+/// and is less disturbed by other programs.
 double processor_seconds() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -67,11 +67,11 @@ struct ThroughputCase {
   std::string what;
   std::shared_ptr<const TransferGraph> graph;
   double expected_s;              ///< closed form; 0 if there is none
-  int runs;                       ///< collectives a round
-  std::vector<double> seconds{};  ///< a collective, by round
+  int runs;                       ///< collectives per round
+  std::vector<double> seconds{};  ///< per collective, by round
 };
 
-/// A new engine each round: only one engine `simgrid` may be alive. The load is not timed.
+/// A new engine per round, as only one engine `simgrid` may exist at a time. Loading is not timed.
 void run_round(ThroughputCase& item) {
   const auto engine = make_engine(item.engine);
   engine->load(item.graph);
@@ -88,17 +88,17 @@ void print_throughput(const ThroughputCase& item) {
   const double seconds = median(item.seconds);
   const auto flows = static_cast<double>(item.graph->flow_firings());
   const auto [least, most] = std::minmax_element(item.seconds.begin(), item.seconds.end());
-  fmt::print("{:8} {:36} {:10.1f} collectives/s {:7.1f} ns a flow (rounds {:.1f} .. {:.1f})\n",
+  fmt::print("{:8} {:36} {:10.1f} collectives/s {:7.1f} ns per flow (rounds {:.1f} .. {:.1f})\n",
              item.engine, item.what, 1 / seconds, seconds / flows * 1e9, *least / flows * 1e9,
              *most / flows * 1e9);
 }
 
-/// Runs a case of each engine for each graph, and prints the ratio of the two.
+/// Runs one case per engine and graph, and prints the ratio of the engines.
 void throughput(int rounds) {
   std::vector<ThroughputCase> cases;
   const auto add = [&](const std::string& what, const std::shared_ptr<const TransferGraph>& graph,
                        double expected_s) {
-    // About 30 ms a round with engine flow and the same with simgrid.
+    // About 30 ms per round with engine flow, and with simgrid.
     const auto flows = static_cast<double>(graph->flow_firings());
     for (const EngineInfo& info : engine_infos()) {
       const double ns_a_flow = info.name == "flow" ? 40 : 900;
@@ -135,7 +135,7 @@ void throughput(int rounds) {
   }
 }
 
-// --- one large collective from nothing, in a process of its own ---
+// --- one large collective from scratch, in its own process ---
 
 /// Resident memory of this process now, bytes.
 double resident_bytes() {
@@ -182,7 +182,7 @@ void large_ring(std::string_view engine_name, std::int32_t ranks, bool folded) {
     const double second_s = seconds_since(again);
     fmt::print(
         "{:8} {:5} ranks {:8}  first run {:7.4f} s (graph {:.4f}, load {:.4f}, run {:.4f}), "
-        "second run {:7.4f} s = {:5.1f} ns a flow, {:7.2f} MB above base\n",
+        "second run {:7.4f} s = {:5.1f} ns per flow, {:7.2f} MB above base\n",
         engine_name, ranks, folded ? "folded" : "unfolded", done_s, built_s, loaded_s - built_s,
         done_s - loaded_s, second_s, second_s / static_cast<double>(graph->flow_firings()) * 1e9,
         above_bytes / 1e6);

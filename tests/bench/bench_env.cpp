@@ -1,5 +1,5 @@
-// Steps a second of environments, on one core: the interface's own cost, shown by Counter-v0, whose
-// step does next to nothing. See docs/gym.md.
+// Environment steps per second on one core: the cost of the interface itself, shown by Counter-v0,
+// whose step does almost nothing. See docs/gym.md.
 #include <chrono>
 #include <fmt/format.h>
 #include <memory>
@@ -19,7 +19,7 @@ double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-// A long episode, so that resets do not count; then action {1, 1} is always legal.
+// A long episode, so that resets do not matter; action {1, 1} is then always legal.
 EnvironmentMaker maker(const std::string& wrappers) {
   return [wrappers] {
     return wrap_environment(make_environment("Counter-v0", parse_yaml("{target: 1000000}", "")),

@@ -1,6 +1,5 @@
-// How long a decision of a policy takes, call by call: bench_policy [FILE.policy]. Without a file,
-// networks with random weights. One core; each decision is timed by itself, the clock's own time
-// included.
+// Latency of a policy's decisions: bench_policy [FILE.policy]. Without a file, networks with random
+// weights. One core; each decision is timed separately, including the clock's own time.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -40,7 +39,7 @@ void measure(const std::string& label, const cclgym_policy* policy, int rules) {
   (void)cclgym_policy_state_init(policy, state.data(), state.size());
   std::vector<std::int32_t> action(cclgym_policy_knobs(policy));
   Random random(2);
-  // Different observations, so that no branch is learned by heart.
+  // Different observations, so that branch prediction cannot learn them.
   constexpr std::size_t kObservations = 256;
   std::vector<float> observations(kObservations * size);
   for (float& value : observations) value = static_cast<float>(random.uniform(-1, 1));

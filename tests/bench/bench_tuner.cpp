@@ -1,5 +1,5 @@
-// How long NCCL waits for the tuner plugin, call by call: bench_tuner PLUGIN FILE.policy|FILE.csv
-// RANKS NODES. One core; each call is timed by itself, the clock's own time included.
+// Latency of the tuner plugin as NCCL sees it: bench_tuner PLUGIN FILE.policy|FILE.csv RANKS NODES.
+// One core; each call is timed separately, including the clock's own time.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -24,7 +24,7 @@ double us_since(Clock::time_point start) {
   return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
 }
 
-// `impossible`: share of combinations that NCCL forbids.
+// `impossible` is the fraction of combinations that NCCL forbids.
 void measure(const cclgym_nccl_tuner_v6& tuner, void* context, double impossible) {
   Random random(1);
   constexpr std::size_t kTables = 256;

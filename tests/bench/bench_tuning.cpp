@@ -1,5 +1,5 @@
-// Steps a second of CollectiveTuning-v0 on one core, in processor time of the one thread that
-// works: cold, where every step is simulated, and warm, where times come from the cache. See
+// Steps per second of CollectiveTuning-v0 on one core, in processor time of the one working thread:
+// cold, where every step is simulated, and warm, where times come from the cache. See
 // docs/collective-tuning.md.
 #include <cstdio>
 #include <ctime>
@@ -32,10 +32,9 @@ std::string options(const Case& one, const std::string& cache) {
       one.fabric, one.actions, cache, one.most);
 }
 
-// Some hundred random legal actions on a stream of random sizes, without a cache. Before that, each
-// is timed for some sizes, so that its program is compiled, the classes of its graphs are found,
-// and the pace of its tiles: how long a simulation takes that is the first of its kind is told,
-// too.
+// Several hundred random legal actions on a stream of random sizes, without a cache. First, each is
+// timed for a few sizes, which compiles its program and finds the classes of its graphs and the
+// pace of its tiles; the time of these first simulations is reported, too.
 void cold(const Case& one) {
   const auto setup = read_tuning_setup(parse_yaml(options(one, "0"), "bench"));
   CallTimer timer(setup->site, std::size_t{0});
@@ -80,8 +79,8 @@ void cold(const Case& one) {
   std::fflush(stdout);
 }
 
-// Every legal action, four times, by a timer that has seen none of them: what it takes to get to
-// know them all.
+// Times every legal action four times with a timer that has seen none of them: the total cost of
+// learning about all actions.
 void all_actions(const std::string& fabric, const std::string& actions) {
   const auto setup =
       read_tuning_setup(parse_yaml(options({fabric, actions, "1GiB"}, "0"), "bench"));
@@ -105,13 +104,13 @@ void all_actions(const std::string& fabric, const std::string& actions) {
       }
     }
   }
-  fmt::print("{:<6} {:<10} all {:>6} actions, {} calls each: {:.2f} ms an action\n", fabric,
+  fmt::print("{:<6} {:<10} all {:>6} actions, {} calls each: {:.2f} ms per action\n", fabric,
              actions, timed / kPasses, kPasses,
              1e3 * kPasses * (processor_s() - begin) / static_cast<double>(timed));
   std::fflush(stdout);
 }
 
-// Whole steps of the environment, on a sweep whose times are all known.
+// Steps of the environment, on a sweep whose times are all cached.
 void warm(const std::string& fabric, const std::string& actions, const std::string& noise) {
   CollectiveTuningEnv env(parse_yaml(
       fmt::format("{{fabric: {}, actions: {}, noise: {}, workload: {{name: sweep, collectives: "
@@ -122,7 +121,7 @@ void warm(const std::string& fabric, const std::string& actions, const std::stri
   const StepBuffers view = buffers.view();
   Random random(1);
   std::vector<std::uint8_t> scratch(64);
-  // Actions that are legal for either collective, some of each kind.
+  // Several actions of each kind that are legal for both collectives.
   std::vector<std::vector<std::int32_t>> choices;
   std::vector<std::int32_t> action(env.spec().action_space.size());
   env.reset(1, view);
@@ -159,7 +158,7 @@ int main() {
   const std::vector<std::string> fabrics{"dgx1", "ndv4", "dgx2", "{name: frontier, servers: 2}"};
   for (const std::string& fabric : fabrics) {
     for (const std::string actions : {"stock-nccl", "nccl-2.30", "offline"}) {
-      // Its GPUs are not NVIDIA's.
+      // Frontier's GPUs are not NVIDIA's.
       if (fabric.find("frontier") != std::string::npos && actions == "nccl-2.30") continue;
       for (const std::string most : {"1MiB", "16MiB", "1GiB"}) cold({fabric, actions, most});
     }

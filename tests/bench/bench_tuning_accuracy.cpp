@@ -1,5 +1,5 @@
-// How far times that CollectiveTuning-v0 takes from a few dozens of tiles are off those of all
-// tiles. See docs/collective-tuning.md.
+// Error of the times that CollectiveTuning-v0 interpolates from a few dozen tiles, against those of
+// all tiles. See docs/collective-tuning.md.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -18,7 +18,7 @@ struct Case {
   std::string noise;
 };
 
-// Random legal actions on random sizes that are timed so, in random conditions.
+// Compares both times for random legal actions on random sizes, in random conditions.
 void compare(const Case& one) {
   constexpr std::size_t kCalls = 250;
   const auto setup = read_tuning_setup(parse_yaml(

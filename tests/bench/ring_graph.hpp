@@ -1,4 +1,4 @@
-// Transfer graphs built by hand, without the compiler: what an engine itself costs.
+// Transfer graphs built by hand, without the compiler, to measure the cost of an engine alone.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 namespace cclgym::bench {
 
 /// Ring AllReduce of `bytes` over `ranks` ranks: 2 * (ranks - 1) steps; in each step each rank
-/// sends bytes / ranks to its right neighbour over a link of its own. A send waits for the chunk
-/// that came from the left in the step before, and for the rank's own send of the step before.
-/// `folded`: one node a rank that fires once a step, instead of one node a rank and step.
+/// sends bytes / ranks to its right neighbour over its own link. A send waits for the chunk from
+/// the left of the previous step, and for the rank's own previous send. If `folded`, there is one
+/// node per rank that fires once per step, instead of one node per rank and step.
 inline std::shared_ptr<const TransferGraph> ring_allreduce_graph(std::int32_t ranks, double bytes,
                                                                  double alpha_s,
                                                                  double bandwidth_Bps,
@@ -48,9 +48,9 @@ inline std::shared_ptr<const TransferGraph> ring_allreduce_graph(std::int32_t ra
   return graph;
 }
 
-/// The hard relative of the above: `channels` rings in the same direction share each link, and
-/// every chunk is up to 5 % longer or shorter (by a fixed sequence), so that hardly two dates
-/// coincide and every event changes rates.
+/// Harder variant of the above: `channels` rings in the same direction share each link, and every
+/// chunk is up to 5 % longer or shorter (by a fixed sequence), so that few events coincide and
+/// every event changes rates.
 inline std::shared_ptr<const TransferGraph> jittered_ring_graph(std::int32_t ranks,
                                                                 std::int32_t channels, double bytes,
                                                                 double alpha_s,

@@ -1,4 +1,4 @@
-// NCCL's default gets faster where it leaves LL too late: at the sizes where public runs show it.
+// NCCL's default gets faster where it leaves LL too late, at the sizes where public runs show it.
 #include <algorithm>
 #include <fmt/core.h>
 #include <map>
@@ -24,16 +24,16 @@ struct Drop {
   std::string fabric;
   int servers = 0;
   std::string nccl;
-  /// The largest size before the drop that was measured: the call of twice the size took less.
+  /// The largest measured size before the drop: the call of twice this size took less time.
   std::uint64_t measured_bytes = 0;
-  /// False: a value or a rule was set so that this drop appears, which therefore shows nothing of
+  /// False if a value or a rule was set so that this drop appears: then the drop says nothing about
   /// the simulator (docs/fidelity.md, "The default's own mistakes").
   bool counts = true;
 };
 
 class Site {
  public:
-  /// ll_proxy_rate_Bps: in place of the set's; 0: the set's.
+  /// `ll_proxy_rate_Bps` replaces the set's value; 0: the set's value.
   explicit Site(const Drop& drop, double ll_proxy_rate_Bps = 0)
       : fabric_(make_fabric({.name = drop.fabric, .servers = drop.servers})),
         model_(model_for(*fabric_, ll_proxy_rate_Bps)),
@@ -106,9 +106,9 @@ TEST_CASE("NCCL's default gets faster at the sizes where it was measured to") {
       const auto next = default_s.find(2 * bytes);
       if (next == default_s.end()) continue;
       if (seen == 0 && next->second < 0.9 * time_s) seen = bytes;
-      CHECK(best_s[2 * bytes] > 0.98 * best_s[bytes]);  // in its place, the best has no drop
+      CHECK(best_s[2 * bytes] > 0.98 * best_s[bytes]);  // the best configuration has no drop here
     }
-    INFO(drop.fabric << ", " << drop.servers << " servers:" << times);
+    INFO(drop.fabric << ", " << drop.servers << " nodes:" << times);
     REQUIRE(seen > 0);
     CHECK(seen >= drop.measured_bytes / 2);
     CHECK(seen <= 2 * drop.measured_bytes);
@@ -117,8 +117,8 @@ TEST_CASE("NCCL's default gets faster at the sizes where it was measured to") {
   if (!kSanitized) CHECK(counted == 4);
 }
 
-TEST_CASE("one drop on Alps hangs on a value that was set for it") {
-  // With what the fit gave, 4.092 GB/s in place of 3.1 GB/s, nothing gets faster from size to size.
+TEST_CASE("one drop on Alps depends on a value that was set for it") {
+  // With the fitted value, 4.092 GB/s instead of 3.1 GB/s, no size is faster than the one before.
   const Drop drop{"alps", 8, "2.23.4", 512 * kKiB};
   Site set(drop);
   Site fitted(drop, 4.092e9);

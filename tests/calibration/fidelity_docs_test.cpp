@@ -1,5 +1,5 @@
-// docs/fidelity.md and docs/calibration.md say how far simulated times are from measured ones. What
-// they print of the rows that come with the project is computed here again, from those rows.
+// docs/fidelity.md and docs/calibration.md print errors of simulated times. The figures for rows
+// that come with the project are computed again here, from those rows.
 #include <cmath>
 #include <map>
 #include <sstream>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kTolerance = 0.01;  // of |ln(simulated / measured)|
 
-// A line of the table: which cells, and what the page prints of their errors.
+// A line of the table: its cells, and their errors as printed on the page.
 struct PrintedErrors {
   int cells = 0;
   double mean = 0;
@@ -24,7 +24,7 @@ struct PrintedErrors {
   double p90 = 0;
 };
 
-// By system, set, servers and rows, as the page has them: "H100-cluster|h100|several|held out".
+// Keyed by system, set, servers and rows, as on the page: "H100-cluster|h100|several|held out".
 using Table = std::map<std::string, PrintedErrors>;
 
 std::vector<std::string> fields_of(const std::string& line) {
@@ -38,7 +38,7 @@ std::vector<std::string> fields_of(const std::string& line) {
   return fields;
 }
 
-// What the page prints.
+// Parses the table of the page.
 Table printed_errors(const std::string& page) {
   const std::string begin = "<!-- begin generated: nccl -->\n";
   const std::size_t first = page.find(begin);
@@ -82,14 +82,14 @@ TEST_CASE("docs/fidelity.md prints the errors of the rows that come with the pro
     REQUIRE(printed.contains(name));
     const PrintedErrors& page = printed.at(name);
     const ErrorSummary computed = summarise(name, cells);
-    CHECK(computed.cells == page.cells);  // the sample has all the cells of the line
+    CHECK(computed.cells == page.cells);  // the sample has all cells of the line
     CHECK(std::abs(computed.mean - page.mean) <= kTolerance);
     CHECK(std::abs(computed.median - page.median) <= kTolerance);
     CHECK(std::abs(computed.p90 - page.p90) <= kTolerance);
   }
 }
 
-// The mean of the cells that a fit saw, or did not.
+// Errors of the cells that a fit saw, or of those that it did not.
 ErrorSummary errors_of(const Comparison& comparison, Seen seen) {
   std::vector<const Compared*> cells;
   for (const Compared& each : comparison.cells) {
@@ -105,7 +105,7 @@ TEST_CASE("docs/calibration.md prints the errors of the sets of the netlab") {
   for (std::string line; std::getline(lines, line);) {
     if (!line.starts_with("| idle-") && !line.starts_with("| traffic-")) continue;
     const std::vector<std::string> fields = fields_of(line);
-    if (fields.size() != 4) continue;  // that of the policies
+    if (fields.size() != 4) continue;  // the table of the policies
     INFO(line);
     const std::string file = root + "/calibration/results/netlab/netlab-" + fields[0] + ".csv";
     CellFilter filter;

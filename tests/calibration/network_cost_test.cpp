@@ -1,4 +1,4 @@
-// What messages between servers cost on top: the proxy, copies, rendezvous; and back-to-back calls.
+// Extra costs of messages between nodes (proxy, copies, rendezvous), and back-to-back calls.
 #include <cstdint>
 #include <string_view>
 
@@ -62,7 +62,7 @@ TEST_CASE("a step of a tree costs more where it crosses the network, and only th
   CHECK(arrival_s("tree", 1) == arrival_s("ring", 1));
 }
 
-TEST_CASE("what keeps a proxy busy depends on the protocol and on the message's way") {
+TEST_CASE("a proxy's busy time depends on the protocol and on the message's route") {
   CostModel model = shipped_cost_model("a100");
   model.proxy_message_s = 1e-6;
   model.inline_limit_bytes = 256;
@@ -90,14 +90,14 @@ TEST_CASE("a rank's proxy serves the messages of all its connections one after t
   model.channel_overhead_s = 0;
   const double alone_s = all_to_all_s(model, 1, 8192);
   model.proxy_message_s = 10e-6;
-  // Each channel has a message out and one in at either rank, of 4 KiB: the blocks are far quicker.
+  // Each channel has a message of 4 KiB out and one in at either rank; the blocks are far faster.
   const double one_s = all_to_all_s(model, 1, 8192);
   const double four_s = all_to_all_s(model, 4, 4 * 8192);
   CHECK(one_s - alone_s == Approx(20e-6).margin(1e-6));
   CHECK(four_s - one_s == Approx(60e-6).margin(1e-9));
 }
 
-TEST_CASE("proxies are no links of the fabric") {
+TEST_CASE("proxies are not links of the fabric") {
   const auto fabric = servers_of_one_gpu(2);
   CostModel model = shipped_cost_model("a100");
   model.proxy_message_s = 10e-6;
@@ -149,13 +149,13 @@ TEST_CASE("a root runs ahead of its broadcasts as far as the FIFOs let it") {
     with.channels = channels;
     return simulator.record_program(broadcast_chain(*fabric, channels, 0), call, with);
   };
-  // One chain: however many calls, each takes as long as the root sends.
+  // One chain: with any number of calls, each takes as long as the root needs to send.
   const SimulationRecord one = record_of(1);
   const double first_s = time_between_calls_s(one, 1);
   CHECK(time_between_calls_s(one, 64) == Approx(first_s).epsilon(0.2));
   CHECK(time_between_calls_s(one, 64) < one.result.time_s / 4);
-  // Eight, through the servers in different orders: ranks wait in one for what comes early in
-  // another, which the root meets when the slots on the way are full.
+  // Eight chains that visit the nodes in different orders: ranks wait in one chain for data that
+  // comes early in another, which delays the root once the slots on the way are full.
   const SimulationRecord eight = record_of(8);
   CHECK(time_between_calls_s(eight, 8) < time_between_calls_s(eight, 64) / 2);
   CHECK(time_between_calls_s(eight, 64) > eight.result.time_s / 3);
@@ -178,7 +178,7 @@ TEST_CASE("rows of Alps called all_gather are of AllReduce") {
   CHECK(cells.cells[0].time_s == Approx(21e-6));
 }
 
-// Hosts of one rank, whose links cost nothing but their rate of 125 MB/s.
+// Hosts with one rank each, whose links cost nothing but their rate of 125 MB/s.
 double ethernet_s(CostModel model, CollectiveKind collective, const char* algorithm,
                   std::uint64_t bytes, std::string_view engine, std::uint64_t tile_bytes = 0) {
   model.hockney = false;
@@ -194,10 +194,10 @@ double ethernet_s(CostModel model, CollectiveKind collective, const char* algori
   return simulator.simulate({collective, bytes, 0}, config).time_s;
 }
 
-TEST_CASE("what a link passes at once is off the time that it is busy, and no more") {
+TEST_CASE("a link's burst shortens its busy time, and nothing else") {
   CostModel model = shipped_cost_model("openmpi-tcp");
   constexpr std::uint64_t kBytes = 1'000'000;
-  // Rank 0 sends three times the whole through its link.
+  // Rank 0 sends three times the data through its link.
   const auto time_s = [&](std::uint64_t burst, std::string_view engine, std::uint64_t tiles = 0) {
     model.network_burst_bytes = burst;
     return ethernet_s(model, CollectiveKind::Broadcast, "naive", kBytes, engine, tiles);
@@ -206,7 +206,7 @@ TEST_CASE("what a link passes at once is off the time that it is busy, and no mo
   CHECK(time_s(300'000, "flow") == Approx((3 * kBytes - 300'000) / 125e6));
   CHECK(time_s(300'000, "simgrid") == Approx(time_s(300'000, "flow")));
   CHECK(time_s(300'000, "flow", 50'000) == Approx((3 * kBytes - 300'000) / 125e6));
-  // A bucket that holds all of it: then the host's memory, 5 GB/s, is what is slow.
+  // A bucket that holds everything: then the host's memory, 5 GB/s, is the bottleneck.
   CHECK(time_s(10'000'000, "flow") == Approx(3 * kBytes / 5e9));
 }
 
@@ -218,8 +218,8 @@ TEST_CASE("the two directions of a connection share its rate") {
     return ethernet_s(model, CollectiveKind::AllGather, algorithm, kBytes, engine);
   };
   for (const std::string_view engine : {"flow", "simgrid"}) {
-    // Each rank sends three quarters, to one rank, and gets them from another: each connection has
-    // one direction.
+    // Each rank sends three quarters to one rank and receives them from another: each connection
+    // has one direction.
     CHECK(time_s("ring", 125e6, engine) == Approx(0.75 * kBytes / 125e6));
     // Both directions of a pair at once.
     CHECK(time_s("recursive-doubling", 250e6, engine) == Approx(0.75 * kBytes / 125e6));

@@ -1,4 +1,4 @@
-// docs/physics.md holds the values of the shipped sets, and what each of them is.
+// Checks that docs/physics.md has the values of the shipped sets, with the kind of each.
 #include <fmt/format.h>
 #include <string>
 
@@ -12,7 +12,7 @@
 namespace cclgym::test {
 namespace {
 
-// " f": what kind of value it is, in the letters of the page.
+// " f": the kind of value, in the letters of the page.
 std::string mark(const ParameterSet& set, const std::string& parameter) {
   const auto source = set.sources.find(parameter);
   if (source == set.sources.end() || source->second.ends_with(kDefaultSource)) return "";
@@ -53,7 +53,7 @@ std::string value_table() {
   return table;
 }
 
-TEST_CASE("docs/physics.md holds the values of the shipped sets") {
+TEST_CASE("docs/physics.md has the values of the shipped sets") {
   const std::string page =
       read_text_file(std::string(CCLGYM_SOURCE_DIR) + "/docs/physics.md", 1 << 20);
   const std::string table = value_table();

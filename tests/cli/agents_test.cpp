@@ -1,4 +1,4 @@
-// cclgym evaluate and export from the outside.
+// Tests of cclgym evaluate and export as processes.
 #include <algorithm>
 #include <string>
 
@@ -27,7 +27,7 @@ TEST_CASE("evaluate compares baselines in an environment") {
       folder.path());
   INFO(ended.err);
   REQUIRE(ended.code == 0);
-  CHECK(contains(ended.out, "6 calls a seed"));
+  CHECK(contains(ended.out, "6 calls per seed"));
   const std::size_t oracle = ended.out.find("\noracle");
   CHECK(oracle < ended.out.find("\nrandom"));
   CHECK(contains(ended.out.substr(oracle), "1.0000 .. 1.0000"));
@@ -40,7 +40,7 @@ TEST_CASE("evaluate compares baselines in an environment") {
   CHECK(contains(read_file(folder / "o/report.html"), "\"policy\":\"oracle\""));
 }
 
-TEST_CASE("evaluate and export refuse what they cannot do") {
+TEST_CASE("evaluate and export refuse invalid requests") {
   const TemporaryFolder folder;
   write_file(folder / "small.yaml", kEnvironment);
   const auto refused = [&](const std::vector<std::string>& args, const std::string& part) {
@@ -84,7 +84,7 @@ TEST_CASE("a trained agent is evaluated and exported") {
   const std::string page = read_file(folder / "run/report.html");
   CHECK(contains(page, "[1.0,\"warm-start\",64.0,"));
   CHECK(contains(page, "\"policy\":\"lstm-ppo\""));
-  // What is refused leaves a finished run as it was.
+  // A refused command leaves a finished run unchanged.
   for (const char* from : {"run", "nowhere"}) {
     CHECK(run_program({"train", "small-train.yaml", "--out", "run", "--from", from, "--fresh"},
                       folder.path())
@@ -130,7 +130,7 @@ TEST_CASE("an agent with a trigger is evaluated with it and without") {
   INFO(ended.err);
   REQUIRE(ended.code == 0);
   CHECK(contains(ended.out, "\nlstm-ppo+trigger"));
-  // Two episodes: three sizes each, after 16 calls that are all decided.
+  // Two episodes of three sizes each, after 16 calls that are all decided.
   CHECK(contains(ended.out, "lstm-ppo frozen 0.095"));
   write_file(folder / "run/seed-1/trigger.yaml", "- {sigma: none}\n");
   const Ended damaged = run_program({"evaluate", "run", "--against", "table"}, folder.path());

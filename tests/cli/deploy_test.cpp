@@ -1,4 +1,4 @@
-// cclgym deploy from the outside, and what export must not overwrite.
+// Tests of cclgym deploy as a process, and of export's protection of existing files.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -23,8 +23,8 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-// Random weights for a machine; every choice is one of NCCL's.
-// `wanted`: a level that is chosen wherever it is legal, of all knobs that have it.
+// Random weights for a machine, where every choice is one of NCCL's. `wanted`: a level to choose
+// wherever it is legal, for all knobs that have it.
 std::string policy_for(const std::string& fabric, const std::string& profile, std::uint64_t seed,
                        const std::vector<std::string>& wanted = {}) {
   const YamlValue options =
@@ -54,7 +54,7 @@ std::vector<std::string> deploy(const std::vector<std::string>& more) {
   return args;
 }
 
-TEST_CASE("a policy becomes a folder that a job can take") {
+TEST_CASE("a policy becomes a folder that a job can use") {
   const TemporaryFolder folder;
   write_file(folder / "p.policy", policy_for("{name: ring, gpus: 4}", "stock-nccl", 1));
   const auto args = deploy({"--policy", "p.policy", "--for", "nccl-2.28", "-o", "it's here"});
@@ -80,20 +80,20 @@ TEST_CASE("a policy becomes a folder that a job can take") {
   }
   CHECK(contains(read_file(out + "/README.md"),
                  "\n. '" + folder.path() + "/it'\\''s here/env.sh'\n"));
-  // A shell understands the environment file.
+  // A shell can read the environment file.
   const std::string shell = "sh -c \". \\\"" + out +
                             "/env.sh\\\" && test -x \\\"\\$NCCL_TUNER_PLUGIN\\\" && test -s "
                             "\\\"\\$CCLGYM_POLICY\\\" && test -z \\\"\\$CCLGYM_TUNER_CSV\\\"\"";
   CHECK(std::system(shell.c_str()) == 0);
   CHECK(contains(read_file(out + "/env.sh"), "# export NCCL_PROFILER_PLUGIN="));
 
-  // Its own folder is written again; what else is there stays.
+  // Its own folder is rewritten; other files there stay.
   write_file(out + "/times.csv", "mine");
   write_file(out + "/constants.csv", "old");
   CHECK(run_program(args, folder.path()).code == 0);
   CHECK(read_file(out + "/times.csv") == "mine");
   CHECK_FALSE(std::filesystem::exists(out + "/constants.csv"));
-  // Recorded times change what the policy sees.
+  // Recorded times change the policy's observations.
   const std::string plain = read_file(out + "/tuner.policy");
   std::string times =
       "communicator,rank,ranks,nodes,sequence,collective,bytes,algorithm,protocol,channels,warps,"
@@ -115,13 +115,13 @@ TEST_CASE("a policy becomes a folder that a job can take") {
   const Ended with_times = run_program(timed, folder.path());
   INFO(with_times.err);
   CHECK(with_times.code == 0);
-  CHECK(contains(with_times.out, "; 750 recorded calls, by which "));
+  CHECK(contains(with_times.out, "; 750 recorded calls, which gave "));
   CHECK(read_file(out + "/tuner.policy") != plain);
   const auto only = std::filesystem::directory_iterator(folder.path());
   CHECK(std::distance(begin(only), end(only)) == 3);  // nothing half-written is left
 }
 
-TEST_CASE("deploy refuses what it cannot do, and writes nothing then") {
+TEST_CASE("deploy refuses invalid requests, and then writes nothing") {
   const TemporaryFolder folder;
   write_file(folder / "p.policy", policy_for("{name: ring, gpus: 4}", "stock-nccl", 1));
   write_file(folder / "chunks.policy", policy_for("ndv4", "nccl-2.30", 2, {"ring", "32KiB"}));
@@ -153,12 +153,12 @@ TEST_CASE("deploy refuses what it cannot do, and writes nothing then") {
   std::filesystem::create_directory(folder / "other");
   write_file(folder / "other/mine", "mine");
   const std::vector<std::string> other{"--policy", "p.policy", "--for", "nccl-2.30", "-o", "other"};
-  refused(other, "a folder of other things");
+  refused(other, "a folder with other files");
   auto forced = other;
   forced.emplace_back("--force");
   CHECK(run_program(deploy(forced), folder.path()).code == 0);
   CHECK(read_file(folder / "other/mine") == "mine");
-  CHECK(run_program(deploy(other), folder.path()).code == 0);  // it is one of ours now
+  CHECK(run_program(deploy(other), folder.path()).code == 0);  // now it is a folder of deploy
   refused({"--policy", "p.policy", "--for", "nccl-2.28", "-o", "p.policy"}, "not a folder");
   CHECK(run_program(deploy({"--policy", "chunks.policy", "--for", "nccl-2.30", "-o", "new"}),
                     folder.path())
@@ -189,8 +189,8 @@ TEST_CASE("a dispatch table becomes lines") {
       deploy({"--dispatch", "d.yaml", "--for", "nccl-2.24", "-o", "out"}), folder.path());
   CHECK(refused.code == 2);
   CHECK(contains(refused.err, "d.yaml:6:"));
-  CHECK(contains(refused.err, "algorithm 'all-pairs' is none of this release of NCCL"));
-  CHECK(contains(read_file(folder / "out/tuner.csv"), "tree,ll"));  // as it was
+  CHECK(contains(refused.err, "algorithm 'all-pairs' does not exist in this release of NCCL"));
+  CHECK(contains(read_file(folder / "out/tuner.csv"), "tree,ll"));  // unchanged
 }
 
 TEST_CASE("constants are fitted to a machine") {
@@ -213,7 +213,7 @@ TEST_CASE("constants are fitted to a machine") {
   CHECK(contains(read_file(folder / "out/env.sh"), "export CCLGYM_TUNER_CONSTANTS="));
 }
 
-TEST_CASE("export does not overwrite the training, nor one of its files the other") {
+TEST_CASE("export does not overwrite the training, nor its own other output") {
   const TemporaryFolder folder;
   const std::string options =
       "{fabric: {name: ring, gpus: 4}, actions: stock-nccl,\n"

@@ -1,4 +1,4 @@
-// The command line as a whole: help, version, mistakes, exit codes.
+// The command line: help, version, mistakes, exit codes.
 #include "cli/program.hpp"
 #include "experiments/sweep/bad_experiments.hpp"
 #include "sim/engine/engine.hpp"
@@ -31,7 +31,7 @@ TEST_CASE("--help names every command, and each command explains itself with exa
   }
 }
 
-TEST_CASE("--version prints the version and what is built in") {
+TEST_CASE("--version prints the version and the built-in libraries") {
   const Ended version = run_program({"--version"});
   CHECK(version.code == 0);
   CHECK(version.out.starts_with("cclgym 0."));
@@ -78,7 +78,7 @@ TEST_CASE("mistakes on the command line: a message, exit code 2") {
   CHECK(nothing.err.find("Usage: cclgym COMMAND") != std::string::npos);
 }
 
-TEST_CASE("output that cannot be written is not success") {
+TEST_CASE("lost output is not success") {
   for (const std::vector<std::string>& args :
        {std::vector<std::string>{"--help"}, {"list", "fabrics"}, {"describe", "fabric", "dgx1"}}) {
     const Ended ended = run_program(args, ".", "/dev/full");

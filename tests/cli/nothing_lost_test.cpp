@@ -1,4 +1,4 @@
-// Files that a command did not write, and those that it reads, are left as they are.
+// Commands leave foreign files and their own inputs unchanged.
 #include <algorithm>
 #include <map>
 #include <sys/stat.h>
@@ -20,7 +20,7 @@ const char* const kMeasured =
     "system,ranks,nodes,collective,size_bytes,time_us_median\nlab,8,1,all_reduce,1024,30\n"
     "lab,8,1,all_reduce,65536,40\n";
 
-// But for the log, in which a sweep keeps what its worker says.
+// All files except the log, in which a sweep keeps its worker's output.
 std::map<std::string, std::string> files_of(const std::string& folder) {
   std::map<std::string, std::string> files;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
@@ -30,7 +30,8 @@ std::map<std::string, std::string> files_of(const std::string& folder) {
   return files;
 }
 
-// The command ends with 2 and this in its message, and every file in the folder stays as it is.
+// Checks that the command ends with 2 and this message, and that every file in the folder stays as
+// it is.
 void refuses(const TemporaryFolder& folder, const std::vector<std::string>& args,
              const std::string& part) {
   const auto before = files_of(folder.path());
@@ -41,7 +42,7 @@ void refuses(const TemporaryFolder& folder, const std::vector<std::string>& args
   CHECK((files_of(folder.path()) == before));
 }
 
-TEST_CASE("calibrate leaves a file alone that is no sweep's") {
+TEST_CASE("calibrate leaves a file alone that is not a sweep's") {
   const TemporaryFolder folder;
   const std::vector<std::string> sweep{
       "calibrate",   "mpi",      "--launch",     CCLGYM_ACTING_WORKER,
@@ -70,13 +71,13 @@ TEST_CASE("calibrate leaves a file alone that is no sweep's") {
       INFO(size);
       write_file(folder / "mine", whole.substr(0, size));
       CHECK(run_program(sweep, folder.path()).code == 0);
-      // The times differ: rows say when they were measured.
+      // The times differ: rows have the time of their measurement.
       const std::string again = read_file(folder / "mine");
       CHECK(std::count(again.begin(), again.end(), '\n') == 3);
       CHECK(again.starts_with(whole.substr(0, header + 1)));
     }
     write_file(folder / "mine", whole + "and a note of mine");
-    refuses(folder, sweep, "mine:4:1: 'and a note of mine' is no cell of this sweep");
+    refuses(folder, sweep, "mine:4:1: 'and a note of mine' is not a cell of this sweep");
     REQUIRE(run_program(fresh, folder.path()).code == 0);
   }
   SECTION("what is no regular file is refused at once") {
@@ -87,7 +88,7 @@ TEST_CASE("calibrate leaves a file alone that is no sweep's") {
   }
 }
 
-TEST_CASE("run leaves files alone that no run wrote") {
+TEST_CASE("run leaves foreign files alone") {
   const TemporaryFolder folder;
   write_file(folder / "e.yaml", kExperiment);
   SECTION("the experiment itself") {
@@ -114,7 +115,7 @@ TEST_CASE("run leaves files alone that no run wrote") {
     CHECK(run_program({"run", "e.yaml", "--out", "o", "--quiet", "--fresh"}, folder.path()).code ==
           0);
     CHECK(read_file(folder / "o/results.csv") == results);
-    // A run that was killed while it wrote the header.
+    // A run that was killed while writing the header.
     fs::remove(folder / "o/experiment.yaml");
     fs::remove(folder / "o/report.html");
     write_file(folder / "o/results.csv", "experiment_ha");
@@ -124,7 +125,7 @@ TEST_CASE("run leaves files alone that no run wrote") {
   }
 }
 
-TEST_CASE("no command writes over what it reads") {
+TEST_CASE("no command overwrites its inputs") {
   const TemporaryFolder folder;
   write_file(folder / "e.yaml", kExperiment);
   write_file(folder / "m.csv", kMeasured);
@@ -149,13 +150,13 @@ TEST_CASE("no command writes over what it reads") {
           also + "--program");
   write_file(folder / "f.yaml", "name: f\n");
   refuses(folder, {"describe", "fabric", "f.yaml", "--dot", "f.yaml"}, also + "NAME");
-  // Two outputs that are one file, also where it is still to be made.
+  // Two outputs that are the same file, even before it exists.
   refuses(folder, {"export", "o", "--to", "new", "--csv", "./new"}, "--csv: './new'" + also);
   // A device may be both.
   CHECK(run_program({"report", "o", "--out", "/dev/null"}, folder.path()).code == 0);
 }
 
-TEST_CASE("compare and evaluate leave pages alone that they did not write") {
+TEST_CASE("compare and evaluate leave foreign pages alone") {
   const TemporaryFolder folder;
   write_file(folder / "m.csv", kMeasured);
   write_file(folder / "compare.html", "mine");
@@ -181,7 +182,7 @@ TEST_CASE("compare and evaluate leave pages alone that they did not write") {
   CHECK(run_program(evaluate, folder.path()).code == 0);
 }
 
-TEST_CASE("train starts over without what is not its own") {
+TEST_CASE("train starts over without deleting foreign files") {
   const TemporaryFolder folder;
   const std::string options =
       "{fabric: {name: ring, gpus: 4}, actions: stock-nccl,\n"
@@ -206,14 +207,14 @@ TEST_CASE("train starts over without what is not its own") {
   CHECK(std::count(second.begin(), second.end(), '\n') == 3);
 }
 
-TEST_CASE("deploy does not replace what it is made from") {
+TEST_CASE("deploy does not replace its inputs") {
   const TemporaryFolder folder;
   const std::vector<std::string> first{"deploy", "--constants", "--machine", "dgx1",
                                        "--for",  "nccl-2.28",   "-o",        "out"};
   REQUIRE(run_program(first, folder.path()).code == 0);
   write_file(folder / "out/tuner.policy", "mine");
   refuses(folder, {"deploy", "--policy", "out/tuner.policy", "--for", "nccl-2.28", "-o", "out"},
-          "is a file of the folder that is written");
+          "is a file of the folder to write");
 }
 
 }  // namespace

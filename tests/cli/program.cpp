@@ -11,7 +11,7 @@ namespace cclgym::test {
 
 namespace {
 
-// In a child process, whose streams are as they should be: becomes the program. Never returns.
+// Becomes the program, in a child process whose streams are prepared. Never returns.
 [[noreturn]] void execute(const std::string& program, const std::vector<std::string>& args,
                           const std::string& folder) {
   std::vector<char*> argv{const_cast<char*>(program.c_str())};
@@ -23,7 +23,7 @@ namespace {
 
 const std::string kProgram = CCLGYM_BINARY_DIR "/cclgym";
 
-// The same, with files for output and errors.
+// Same with files for output and errors.
 [[noreturn]] void become_program(const std::vector<std::string>& args, const std::string& folder,
                                  const std::string& out, const std::string& err) {
   const int to_out = ::open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);

@@ -1,4 +1,4 @@
-// The program as a user starts it.
+// Runs the program as a user does.
 #pragma once
 
 #include <array>
@@ -19,22 +19,22 @@ struct Ended {
 [[nodiscard]] Ended run_program(const std::vector<std::string>& args,
                                 const std::string& folder = ".", const std::string& out = "");
 
-/// What a program finds at one of the descriptors 0 to 2.
+/// State of a program's descriptor 0, 1 or 2.
 enum class Stream {
   Kept,    ///< input: /dev/null; output and errors: kept in Ended
   Closed,  ///< the descriptor is not open
   Full,    ///< /dev/full
-  Unread   ///< a pipe that nobody reads
+  Unread   ///< a pipe without a reader
 };
 
-/// Runs a program (build/cclgym unless `program` says another) with such streams.
+/// Runs a program (default: build/cclgym) with these streams.
 [[nodiscard]] Ended run_with_streams(const std::vector<std::string>& args,
                                      const std::string& folder,
                                      const std::array<Stream, 3>& streams,
                                      const std::string& program = "");
 
-/// Starts it in a process group of its own and returns its process id. Output is thrown away, but
-/// standard error goes to `err`.
+/// Starts the program in a process group of its own and returns its process id. Standard output is
+/// discarded; standard error goes to `err`.
 [[nodiscard]] pid_t start_program(const std::vector<std::string>& args,
                                   const std::string& err = "/dev/null");
 

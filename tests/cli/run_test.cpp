@@ -1,4 +1,4 @@
-// cclgym run from the outside: what it prints and leaves, refusals, kills.
+// Tests of cclgym run as a process: output, files, refusals, kills.
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -22,7 +22,7 @@ std::size_t lines_of(const std::string& path) {
   return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
-TEST_CASE("run leaves results, report, timeline and experiment, and says where") {
+TEST_CASE("run writes results, report, timeline and experiment, and prints their paths") {
   const TemporaryFolder folder;
   write_file(folder / "e.yaml", experiment_with({{"algorithms", "[ring, naive]"},
                                                  {"collectives", "[allreduce, alltoall]"},
@@ -52,8 +52,8 @@ TEST_CASE("run leaves results, report, timeline and experiment, and says where")
   write_file(folder / "results/bad/results.csv", bytes.substr(0, bytes.size() - 20));
   const Ended resumed = run_program({"run", "e.yaml"}, folder.path());
   CHECK(resumed.code == 0);
-  CHECK(resumed.err.find("resuming: the last row of results/bad/results.csv was cut off in the "
-                         "middle and is dropped\nresuming: 3 of 4 cells are done\n3/4 cells") !=
+  CHECK(resumed.err.find("resuming: the incomplete last row of results/bad/results.csv "
+                         "is dropped\nresuming: 3 of 4 cells are done\n3/4 cells") !=
         std::string::npos);
   CHECK(read_file(folder / "results/bad/results.csv") == bytes);
 
@@ -64,7 +64,7 @@ TEST_CASE("run leaves results, report, timeline and experiment, and says where")
   CHECK(read_file(folder / "results/bad/results.csv") == bytes);
 }
 
-TEST_CASE("a cost model that is not of the fabric's GPUs is said once, and stands in all results") {
+TEST_CASE("a cost model of other GPUs gets one warning, and is named in all results") {
   const TemporaryFolder folder;
   write_file(folder / "e.yaml", experiment_with({{"fabrics", "[frontier, mi300x]"},
                                                  {"noise", "[none, late.yaml]"},
@@ -104,7 +104,7 @@ TEST_CASE("report refuses times that no simulation has") {
     CHECK(ended.code == 2);
     CHECK(ended.err == "error: results/bad/results.csv:2:1: time_us is " + time +
                            "; expected a finite number >= 0\n");
-    // What a run would go on with is refused alike.
+    // A run refuses to continue it, too.
     CHECK(run_program({"run", "e.yaml"}, folder.path()).code == 2);
   }
 }
@@ -127,7 +127,7 @@ TEST_CASE("published speedups are printed and written, whether they hold or not"
   const Ended report = run_program({"report", "results/bad"}, folder.path());
   CHECK(report.code == 0);
   CHECK(report.out.find("\n0 of 1 published rows hold\n") != std::string::npos);
-  // What is wrong in the file is found before anything is simulated.
+  // An error in the file is found before anything is simulated.
   write_file(folder / "p.csv", "a,b\n");
   const Ended wrong = run_program({"run", "e.yaml", "--fresh"}, folder.path());
   CHECK(wrong.code == 2);
@@ -135,7 +135,7 @@ TEST_CASE("published speedups are printed and written, whether they hold or not"
   CHECK(read_file(folder / "results/bad/published.csv") == lines);
 }
 
-TEST_CASE("what run cannot do ends with exit code 2") {
+TEST_CASE("invalid requests to run end with exit code 2") {
   const TemporaryFolder folder;
   write_file(folder / "e.yaml", experiment_with({{"engine", "flow"}}));
   write_file(folder / "other.yaml", experiment_with({{"engine", "flow"}, {"sizes", "2KiB"}}));
@@ -162,8 +162,8 @@ TEST_CASE("what run cannot do ends with exit code 2") {
   CHECK(message({"run", "measured.yaml"}).starts_with("error: wrong.csv:1:1: "));
 }
 
-// Kills a run at random moments, and starts it again, until it has been killed `kills` times and
-// then gets to its end; a run that ends early is thrown away and begun anew.
+// Kills a run at random moments and restarts it until it has been killed `kills` times; then lets
+// it finish. A run that ends early is deleted and started anew.
 void kill_and_resume(const std::string& jobs, int kills) {
   const TemporaryFolder folder;
   write_file(folder / "e.yaml", experiment_with({{"fabrics", "[dgx1, ndv4]"},
@@ -191,7 +191,7 @@ void kill_and_resume(const std::string& jobs, int kills) {
     REQUIRE(::kill(program, SIGKILL) == 0);
     int status = 0;
     REQUIRE(::waitpid(program, &status, 0) == program);
-    if (WIFEXITED(status)) {  // it was faster
+    if (WIFEXITED(status)) {  // it ended before the kill
       REQUIRE(WEXITSTATUS(status) == 0);
       CHECK(read_file(out + "/results.csv") == bytes);
       std::filesystem::remove_all(out);
@@ -210,7 +210,7 @@ void kill_and_resume(const std::string& jobs, int kills) {
   CHECK(std::filesystem::exists(out + "/report.html"));
 }
 
-TEST_CASE("an interrupt says how far the run came; the same command resumes") {
+TEST_CASE("an interrupt prints the progress of the run; the same command resumes") {
   const TemporaryFolder folder;
   write_file(folder / "e.yaml", experiment_with({{"fabrics", "[{name: ring, gpus: 32}]"},
                                                  {"channels", "1..8"},
@@ -224,7 +224,7 @@ TEST_CASE("an interrupt says how far the run came; the same command resumes") {
     REQUIRE(::waitpid(program, nullptr, WNOHANG) == 0);
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
-  // As a terminal does it: to the whole process group.
+  // Like a terminal: to the whole process group.
   REQUIRE(::kill(-program, SIGINT) == 0);
   int status = 0;
   REQUIRE(::waitpid(program, &status, 0) == program);
@@ -234,7 +234,7 @@ TEST_CASE("an interrupt says how far the run came; the same command resumes") {
     return "interrupted: " + std::to_string(done) +
            " of 288 cells done; the same command resumes\n";
   };
-  // It may come between a row and the note that it is there.
+  // The interrupt may come between a row and its count.
   const std::size_t rows = lines_of(results) - 1;
   const std::string err = read_file(folder / "err");
   CHECK((err == message(rows) || err == message(rows - 1)));

@@ -1,4 +1,4 @@
-// cclgym simulate from the outside.
+// Tests of cclgym simulate as a process.
 #include <nlohmann/json.hpp>
 
 #include "cli/program.hpp"
@@ -8,7 +8,7 @@
 namespace cclgym::test {
 namespace {
 
-// simulate on an NDv4 with these options, the ones given later going first.
+// Runs simulate on an NDv4 with these options; later options override earlier ones.
 Ended simulate(std::vector<std::string> options, const std::string& folder = ".") {
   options.insert(options.begin(), {"simulate", "--fabric", "ndv4"});
   return run_program(options, folder);
@@ -33,7 +33,7 @@ std::vector<std::string> ring_with(const std::vector<std::string>& more) {
   return options;
 }
 
-TEST_CASE("simulate takes the values that experiments take") {
+TEST_CASE("simulate accepts the values that experiments accept") {
   CHECK(refusal(ring_with({"--channels", "65"})) ==
         "error: --channels: channels is '65'; expected >= 1, <= 64\n");
   CHECK(refusal(ring_with({"--threads", "31"})) ==
@@ -59,7 +59,7 @@ TEST_CASE("simulate: a root for collectives that have one") {
             .code == 0);
 }
 
-TEST_CASE("simulate names the bottleneck: the spine before NICs that are busy as long") {
+TEST_CASE("simulate names the bottleneck: the spine before NICs that are busy for the same time") {
   std::vector<std::string> options{"simulate", "--fabric",         "ndv4",     "--nodes",
                                    "4",        "--nodes-per-leaf", "2",        "--oversubscription",
                                    "4",        "--collective",     "alltoall", "--algorithm",
@@ -85,7 +85,7 @@ TEST_CASE("simulate names the bottleneck: the spine before NICs that are busy as
     CHECK(links[i].at("share").get<double>() == Approx(links[i].at("rate_Bps").get<double>() /
                                                        links[i].at("capacity_Bps").get<double>()));
   }
-  // Half of a leaf's NICs' traffic goes up, over a quarter of their rate.
+  // Half of the traffic of a leaf's NICs goes up, over a quarter of their rate.
   CHECK(links[4].at("share") < 0.5);
   CHECK(links[4].at("busy_s").get<double>() == Approx(links[0].at("busy_s").get<double>()));
 }
@@ -112,9 +112,9 @@ TEST_CASE("simulate warns of a cost model that is not of the fabric's GPUs") {
   CHECK(of({"--fabric", "frontier", "--cost-model", "hockney"}).err.empty());
 }
 
-TEST_CASE("simulate --program: what compile wrote takes the time of the algorithm") {
+TEST_CASE("simulate --program: a compiled file takes the time of its algorithm") {
   const TemporaryFolder folder;
-  // Of an algorithm that MSCCL's interpreter runs, as it does what is in a file.
+  // For an algorithm that MSCCL's interpreter runs, as it does with programs from files.
   REQUIRE(run_program(
               {"compile", "spread-ring", "--collective", "allreduce", "--gpus", "8", "--channels",
                "2", "--instances", "3", "--protocol", "LL128", "--out", "ring.xml"},

@@ -1,5 +1,5 @@
-// Every command with standard streams that are closed or full: it ends with an exit code that the
-// help lists, and its files are those of an undisturbed run.
+// Every command with closed or full standard streams: it ends with an exit code that the help
+// lists, and its files are those of an undisturbed run.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The names in the program's own table of commands.
+// Names in the program's table of commands.
 std::vector<std::string> command_table() {
   std::istringstream help(run_program({"--help"}).out);
   std::vector<std::string> names;
@@ -32,13 +32,13 @@ const std::string kMpiWorker = CCLGYM_BINARY_DIR "/cclgym-mpi-worker";
 
 struct WorkingCall {
   std::vector<std::string> args;
-  /// Files that two undisturbed calls write differently: they hold times of measurements.
+  /// Files that differ between two undisturbed calls: they hold measured times.
   std::set<std::string> changing{};
   bool needs_torch = false;
   bool needs_mpi = false;
 };
 
-// A call of each command that does its work, in the folder of prepare().
+// A working call of each command, in the folder of prepare().
 const std::map<std::string, WorkingCall>& working_calls() {
   const std::string worker = CCLGYM_ACTING_WORKER;
   static const std::map<std::string, WorkingCall> calls{
@@ -88,7 +88,7 @@ const char* const kEnvironment =
     "{fabric: {name: ethernet, servers: 2, gpus_per_server: 2}, actions: openmpi, oracle: true,\n"
     " workload: {name: sweep, collectives: [allreduce], sizes: 64B..128B x2}}\n";
 
-// What the calls read.
+// Writes the inputs of the calls.
 void prepare(const TemporaryFolder& folder) {
   write_file(folder / "e.yaml",
              "name: e\nfabrics: [dgx1]\ncollectives: [allreduce]\nalgorithms: [ring, tree]\n"
@@ -138,11 +138,11 @@ const std::vector<Disturbed>& disturbances() {
   return all;
 }
 
-// Calls the program in a copy of a folder, with all streams and with some; compares.
+// Calls the program in copies of a folder, with undisturbed and disturbed streams; compares.
 void check_call(const WorkingCall& call, const std::string& prepared, int code) {
   const auto in_copy = [&](const std::array<Stream, 3>& streams,
                            std::map<std::string, std::string>& files) {
-    // The same path every time, which some files repeat.
+    // Always the same path, because some files contain it.
     const std::string work = prepared + "-work";
     fs::copy(prepared, work, fs::copy_options::recursive);
     const Ended ended = run_with_streams(call.args, work, streams);
@@ -176,7 +176,7 @@ void check_call(const WorkingCall& call, const std::string& prepared, int code) 
   }
 }
 
-TEST_CASE("the table of commands and the calls of this test are one") {
+TEST_CASE("the calls of this test match the table of commands") {
   std::vector<std::string> names;
   for (const auto& [name, call] : working_calls()) names.push_back(name);
   std::vector<std::string> table = command_table();
@@ -184,7 +184,7 @@ TEST_CASE("the table of commands and the calls of this test are one") {
   CHECK(table == names);
 }
 
-TEST_CASE("every command ends well with streams that are closed or full, and loses nothing") {
+TEST_CASE("every command ends properly with closed or full streams, and loses nothing") {
   SKIP_UNLESS(fs::is_character_file("/dev/full"), kNeedsDevFull);
   const TemporaryFolder folder;
   prepare(folder);
@@ -214,7 +214,7 @@ TEST_CASE("so do help, version and mistakes") {
   }
 }
 
-TEST_CASE("with standard error closed, results are results alone") {
+TEST_CASE("with standard error closed, results contain nothing else") {
   const TemporaryFolder folder;
   prepare(folder);
   const Ended ended = run_with_streams({"run", "e.yaml", "--out", "o"}, folder.path(),
@@ -223,7 +223,7 @@ TEST_CASE("with standard error closed, results are results alone") {
   CHECK(read_file(folder / "o/results.csv") == read_file(folder / "done/results.csv"));
 }
 
-TEST_CASE("a command whose listeners went away finishes its work and its files") {
+TEST_CASE("a command whose readers went away finishes its work and its files") {
   const TemporaryFolder folder;
   prepare(folder);
   const Ended errors = run_with_streams({"run", "e.yaml", "--out", "o"}, folder.path(),
@@ -238,7 +238,7 @@ TEST_CASE("a command whose listeners went away finishes its work and its files")
   CHECK(fs::exists(folder / "p/report.html"));
 }
 
-// Their exit code for a full output is not that of a command: their driver sees the end of it.
+// The exit code of a worker for a full output may differ from a command's: the driver sees its end.
 TEST_CASE("the workers guard their streams, too") {
   struct Worker {
     std::string program;
@@ -246,7 +246,7 @@ TEST_CASE("the workers guard their streams, too") {
     const char* needs;
   };
   const std::string folder = CCLGYM_BINARY_DIR "/";
-  // That of MPI finds its input at its end: it says who it is, and ends.
+  // The MPI worker finds its input at the end: it reports its name and ends.
   for (const Worker& worker : {Worker{kMpiWorker, {}, kNeedsMpi},
                                Worker{folder + "cclgym-cuda-worker", {"--version"}, kNeedsCuda},
                                Worker{folder + "cclgym-nccl-worker", {"--version"}, kNeedsCuda}}) {

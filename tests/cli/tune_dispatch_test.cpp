@@ -1,4 +1,4 @@
-// cclgym tune-dispatch from the outside, and its table in simulate and run.
+// Tests of cclgym tune-dispatch as a process, and of its table in simulate and run.
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -26,7 +26,7 @@ std::size_t lines_of(const std::string& text) {
   return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
-TEST_CASE("tune-dispatch runs the sweep, writes the table and says what it is worth") {
+TEST_CASE("tune-dispatch runs the sweep, writes the table and prints its speedups") {
   const TemporaryFolder folder;
   write_file(folder / "sweep.yaml", sweep());
   const Ended tuned =
@@ -42,7 +42,7 @@ TEST_CASE("tune-dispatch runs the sweep, writes the table and says what it is wo
   CHECK(table.find("  - fabric: \"ndv4\"\n    collective: allreduce\n    ranges:\n      - {sizes: "
                    "..256MiB, algorithm: all-pairs, protocol: LL,") != std::string::npos);
 
-  // The folder of the run gives the same table; the run is there already.
+  // The folder of the run gives the same table; the run already exists.
   const Ended again = run_program(
       {"tune-dispatch", "results/sweep", "--out", "again.yaml", "--quiet"}, folder.path());
   CHECK(again.code == 0);
@@ -72,7 +72,7 @@ TEST_CASE("tune-dispatch runs the sweep, writes the table and says what it is wo
   CHECK(lines_of(read_file(folder / "results/bad/results.csv")) == 3);
 }
 
-TEST_CASE("tune-dispatch leaves no table where it cannot make one") {
+TEST_CASE("tune-dispatch leaves no table if it cannot make one") {
   const TemporaryFolder folder;
   write_file(folder / "sweep.yaml", sweep());
   const auto message = [&](const std::vector<std::string>& args) {
@@ -88,7 +88,7 @@ TEST_CASE("tune-dispatch leaves no table where it cannot make one") {
             .starts_with("error: --tolerance: "));
   REQUIRE(run_program({"run", "sweep.yaml", "--quiet"}, folder.path()).code == 0);
   CHECK(message({"tune-dispatch", "results/sweep", "-o", "t.yaml", "--jobs", "2"})
-            .starts_with("error: --jobs: is for a sweep that is still to be run"));
+            .starts_with("error: --jobs: is for a sweep that has not run yet"));
   const std::string bytes = read_file(folder / "results/sweep/results.csv");
   write_file(folder / "results/sweep/results.csv", bytes.substr(0, bytes.size() - 20));
   CHECK(message({"tune-dispatch", "results/sweep", "-o", "t.yaml"}) ==
@@ -96,7 +96,7 @@ TEST_CASE("tune-dispatch leaves no table where it cannot make one") {
   CHECK(message({"tune-dispatch", "gone", "-o", "t.yaml"}) == "error: 'gone': no such file\n");
 }
 
-TEST_CASE("simulate: what a tuner chooses is no option; instances are one") {
+TEST_CASE("simulate: a tuner's choices are not options; instances are") {
   const std::vector<std::string> nccl{"simulate",           "--fabric",  "ndv4",
                                       "--collective",       "allreduce", "--algorithm",
                                       "nccl-default:2.8.4", "--size",    "1MiB"};

@@ -1,4 +1,4 @@
-// cclgym validate --show: earlier rows as tables, without a measurement.
+// Tests of cclgym validate --show: tables of earlier rows, without a measurement.
 #include "cli/program.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_folder.hpp"
@@ -12,7 +12,7 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-TEST_CASE("validate --show prints rows that were measured earlier, and writes pages if it may") {
+TEST_CASE("validate --show prints earlier rows, and writes pages if asked to") {
   const TemporaryFolder folder;
   const Ended shown = run_program({"validate", "--show", kShipped}, folder.path());
   INFO(shown.err);
@@ -32,7 +32,7 @@ TEST_CASE("validate --show prints rows that were measured earlier, and writes pa
   CHECK(read_file(folder / "o/validation.csv") == "mine\n");
 }
 
-TEST_CASE("validate --show refuses what is for measuring, and folders without rows") {
+TEST_CASE("validate --show refuses options for measuring, and folders without rows") {
   const TemporaryFolder folder;
   const auto refused = [&](std::vector<std::string> more, const std::string& part) {
     std::vector<std::string> args{"validate"};
@@ -42,10 +42,11 @@ TEST_CASE("validate --show refuses what is for measuring, and folders without ro
     CHECK(ended.code == 2);
     CHECK(contains(ended.err, part));
   };
-  refused({"run", "--show", kShipped}, "--show: measures nothing, which RUN is for");
-  refused({"--show", kShipped, "--rounds", "3"}, "--show: measures nothing, which rounds is for");
-  refused({"--show", kShipped, "--fresh"}, "--show: measures nothing, which fresh is for");
-  refused({"--show", "nowhere"}, "--show: 'nowhere' is no folder");
+  refused({"run", "--show", kShipped}, "--show: measures nothing, but RUN is for measuring");
+  refused({"--show", kShipped, "--rounds", "3"},
+          "--show: measures nothing, but rounds is for measuring");
+  refused({"--show", kShipped, "--fresh"}, "--show: measures nothing, but fresh is for measuring");
+  refused({"--show", "nowhere"}, "--show: 'nowhere' is not a folder");
   refused({"--show", "."}, "--show: '.' has no file LABEL.rows.csv");
   refused({"--show", ""}, "--show: is empty");
   refused({}, "missing RUN");

@@ -42,7 +42,7 @@ TEST_CASE("contracts: AllReduce, Broadcast and Reduce cut the whole buffer") {
   CHECK(Contract::make(CollectiveKind::Reduce, 3, 2, false, 2).output_chunks(0) == 0);
 }
 
-TEST_CASE("contracts: collectives with one slice a rank") {
+TEST_CASE("contracts: collectives with one slice per rank") {
   const Contract gather = Contract::make(CollectiveKind::AllGather, 3, 2);
   CHECK(gather.input_chunks(0) == 2);
   CHECK(gather.output_chunks(0) == 6);
@@ -70,7 +70,7 @@ TEST_CASE("contracts: collectives with one slice a rank") {
   CHECK_FALSE(from_root.precondition(0, 0));
 }
 
-TEST_CASE("contracts: AllToNext sends on, the first rank gets nothing") {
+TEST_CASE("contracts: AllToNext sends to the next rank, the first rank receives nothing") {
   const Contract next = Contract::make(CollectiveKind::AllToNext, 3, 2);
   CHECK_FALSE(next.postcondition(0, 0));
   CHECK(next.postcondition(1, 1) == RequiredValue{{0, 1}});
@@ -90,7 +90,7 @@ TEST_CASE("contracts: in place, both names of a place resolve to one") {
   CHECK(apart.resolve({1, Buffer::Output, 1}) == Location{1, Buffer::Output, 1});
 }
 
-TEST_CASE("memory layout: places are distinct, in place they coincide, names come back") {
+TEST_CASE("memory layout: places are distinct, coincide in place, and map back to locations") {
   for (const CollectiveKind kind : all_collectives()) {
     for (const bool in_place : {false, true}) {
       if (in_place && (kind == CollectiveKind::Gather || kind == CollectiveKind::Scatter ||
@@ -117,7 +117,7 @@ TEST_CASE("memory layout: places are distinct, in place they coincide, names com
   }
 }
 
-TEST_CASE("contracts: errors name what was expected") {
+TEST_CASE("contracts: errors name the expected values") {
   const auto make = [](CollectiveKind kind, int ranks, int chunks, bool in_place, int root) {
     return message_of([&] { (void)Contract::make(kind, ranks, chunks, in_place, root); });
   };
@@ -133,7 +133,7 @@ TEST_CASE("contracts: errors name what was expected") {
 }
 
 TEST_CASE("contracts: user-defined") {
-  // Rank 1 gets the sum of rank 0's two chunks; nobody else anything.
+  // Rank 1 gets the sum of rank 0's two chunks; other ranks get nothing.
   const auto post = [](int rank, int) -> std::optional<RequiredValue> {
     if (rank != 1) return std::nullopt;
     return RequiredValue{{0, 1}, {0, 0}};

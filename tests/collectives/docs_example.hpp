@@ -1,5 +1,5 @@
-// The example of docs/collectives.md, between the two marks; docs_example_test.cpp holds the page
-// against it and runs it.
+// The example of docs/collectives.md, between the two marks; docs_example_test.cpp compares the
+// page with it and runs it.
 #pragma once
 
 // --- example begins
@@ -16,10 +16,10 @@ inline Program ring_all_reduce(int n) {
   ProgramBuilder p("my-ring", Contract::make(CollectiveKind::AllReduce, n, n, /*in_place=*/true));
   for (int chunk = 0; chunk < n; ++chunk) {
     ChunkRef c = p.chunk(chunk, Buffer::Input, chunk);
-    for (int step = 1; step < n; ++step) {  // once round: add up
+    for (int step = 1; step < n; ++step) {  // once around: sum
       c = p.chunk((chunk + step) % n, Buffer::Input, chunk).reduce(c);
     }
-    for (int step = n; step < 2 * n - 1; ++step) {  // once more: hand out the sum
+    for (int step = n; step < 2 * n - 1; ++step) {  // again: distribute the sum
       c = c.copy((chunk + step) % n, Buffer::Input, chunk);
     }
   }
@@ -29,7 +29,7 @@ inline Program ring_all_reduce(int n) {
 inline bool compile_and_verify() {
   const ThreadBlockProgram program = compile(ring_all_reduce(8));
   const VerifyReport report = verify(program);
-  std::fputs(report.to_string().c_str(), stderr);  // empty: it is right
+  std::fputs(report.to_string().c_str(), stderr);  // empty: no problems
   return report.ok;
 }
 // --- example ends

@@ -1,4 +1,4 @@
-// The listings of docs/dsl.md; dsl_example_test.cpp holds the two against each other.
+// The listings of docs/dsl.md; dsl_example_test.cpp compares the two.
 #pragma once
 
 #include <stdexcept>
@@ -13,7 +13,7 @@
 
 namespace cclgym::test {
 
-/// Output 0 of each rank is input 0 of the next, output 1 is input 1 of the one before.
+/// Output 0 of each rank is input 0 of the next rank, output 1 is input 1 of the previous one.
 inline Contract halo_contract(int ranks) {
   const std::vector<int> two(static_cast<std::size_t>(ranks), 2);
   return Contract::custom("halo", ranks, two, two, [ranks](int rank, int index) {

@@ -1,4 +1,4 @@
-// Outlines: loops found in programs, and programs that are written down as outlines.
+// Outlines: loops found in programs, and programs written directly as outlines.
 #include "collectives/outline.hpp"
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@ using namespace cclgym;
 
 namespace {
 
-/// All that an outline says, one line a step, without loops.
+/// Complete text of an outline, one line per step, without loops.
 std::string text(const ProgramOutline& folded) {
   const ProgramOutline program = folded.unrolled();
   std::string result = fmt::format("{} {} {} {}\n", program.name, program.channels,
@@ -63,7 +63,7 @@ std::vector<std::vector<int>> random_rings(Random& random, int ranks) {
   return rings;
 }
 
-/// The ways in which the simulator compiles programs, and the compiler's own default.
+/// The compile options that the simulator uses, and the compiler's defaults.
 std::vector<CompileOptions> ways() {
   return {{.fuse = false, .share_blocks = false},
           {.share_blocks = false, .join_forwarding = false},
@@ -72,7 +72,7 @@ std::vector<CompileOptions> ways() {
 
 }  // namespace
 
-TEST_CASE("a program written down as an outline is what the compiler makes") {
+TEST_CASE("a program written as an outline equals the compiler's result") {
   Random random = Random::stream(11, {});
   int compared = 0;
   for (const AlgorithmInfo& algorithm : algorithm_infos()) {
@@ -106,7 +106,7 @@ TEST_CASE("a program written down as an outline is what the compiler makes") {
   CHECK(compared > 250);
 }
 
-TEST_CASE("hierarchical outlines of many shapes of servers") {
+TEST_CASE("hierarchical outlines for many node shapes") {
   for (const int gpus : {3, 4, 8}) {
     for (const int servers : {3, 4, 7}) {
       for (const int channels : {1, 2, 3, 4, 8, 9}) {
@@ -125,7 +125,7 @@ TEST_CASE("hierarchical outlines of many shapes of servers") {
   }
 }
 
-TEST_CASE("loops are found, and unrolled they are the program again") {
+TEST_CASE("loops are found, and unrolling them gives the program again") {
   for (const AlgorithmInfo& algorithm : algorithm_infos()) {
     for (const CollectiveKind collective : algorithm.collectives) {
       for (const int ranks : {8, 16}) {
@@ -155,7 +155,7 @@ TEST_CASE("loops are found, and unrolled they are the program again") {
   }
 }
 
-TEST_CASE("steps of an outline have the numbers that the block runs them as") {
+TEST_CASE("steps of an outline have the numbers under which the block runs them") {
   AlgorithmRequest request = request_of(CollectiveKind::AllReduce, 12);
   request.compile = {.fuse = false, .share_blocks = false};
   const auto program = build_algorithm("ring", request);

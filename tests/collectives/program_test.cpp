@@ -16,7 +16,7 @@ constexpr Buffer kIn = Buffer::Input;
 constexpr Buffer kOut = Buffer::Output;
 constexpr Buffer kScratch = Buffer::Scratch;
 
-/// The message of the UserError that `body` ends in.
+/// The message of the UserError that `body` throws.
 std::string error_of(const Contract& contract, const std::function<void(ProgramBuilder&)>& body) {
   ProgramBuilder p("test", contract);
   try {
@@ -62,7 +62,7 @@ TEST_CASE("program: the freshness rule") {
         "program 'test', operation 1: reduce of rank 2 input[3] into rank 1 input[3]: stale "
         "reference, rank 2 input[3] was overwritten by operation 0 (reduce of rank 0 input[3] into "
         "rank 2 input[3])");
-  // The target of a reduction is used as well.
+  // The target of a reduction is also a use.
   CHECK(
       error_of(kAllReduce,
                [](ProgramBuilder& p) {
@@ -84,7 +84,7 @@ TEST_CASE("program: the freshness rule") {
         std::string::npos);
 }
 
-TEST_CASE("program: reading does not make stale, nor does writing elsewhere") {
+TEST_CASE("program: neither reads nor writes elsewhere make a reference stale") {
   CHECK(error_of(kAllReduce, [](ProgramBuilder& p) {
           const ChunkRef c = p.chunk(0, kIn, 0);
           (void)c.copy(1, kOut, 0);
@@ -143,7 +143,7 @@ TEST_CASE("program: every misuse is an error that names the operation") {
          "0: copy of rank 0 input[0] to rank 1 output[0]: channel -2; expected at least 0");
 }
 
-TEST_CASE("program: a reference belongs to one builder, which finishes once") {
+TEST_CASE("program: a reference belongs to one builder, which can finish only once") {
   ProgramBuilder a("a", kAllReduce);
   ProgramBuilder b("b", kAllReduce);
   CHECK_THROWS_AS(a.chunk(0, kIn, 0).reduce(b.chunk(1, kIn, 0)), UserError);

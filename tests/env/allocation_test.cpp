@@ -1,4 +1,4 @@
-// Steps allocate nothing once environments are warm: training makes billions of them.
+// Steps allocate nothing in warm environments, since training makes billions of them.
 #include "env/gym/threaded_vector_env.hpp"
 #include "env/gym/wrappers/wrapper_registry.hpp"
 #include "env/registry.hpp"
@@ -33,7 +33,7 @@ TEST_CASE("Steps and resets in all wrappers allocate nothing") {
   CHECK(test::allocations() == before);
 }
 
-TEST_CASE("Steps of vector environments allocate nothing, in threads neither") {
+TEST_CASE("Steps of vector environments allocate nothing, with or without threads") {
   for (const Autoreset autoreset : {Autoreset::NextStep, Autoreset::SameStep}) {
     for (const std::size_t workers : {0U, 2U}) {
       std::unique_ptr<VectorEnv> env;

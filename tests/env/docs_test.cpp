@@ -1,4 +1,4 @@
-// docs/gym.md shows the examples as they are, and names everything there is.
+// Checks that docs/gym.md shows the examples verbatim and names every environment and wrapper.
 #include <fstream>
 #include <sstream>
 #include <string>

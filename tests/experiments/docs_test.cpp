@@ -1,5 +1,5 @@
-// docs/experiments.md against the records that the loader reads by.
-// With CCLGYM_UPDATE_DOCS=1 in the environment, the test writes the tables into the page.
+// Checks docs/experiments.md against the records that the loader uses. With CCLGYM_UPDATE_DOCS=1 in
+// the environment, the test writes the tables into the page.
 #include <algorithm>
 #include <cstdlib>
 
@@ -18,7 +18,7 @@ namespace {
 
 const std::string kPage = CCLGYM_SOURCE_DIR "/docs/experiments.md";
 
-// The page with the table of the section `name` put between its marks.
+// The page with the table of the section `name` between its marks.
 std::string with_table(const std::string& page, const std::string& name,
                        const std::vector<OptionSpec>& specs) {
   const std::string begin = "<!-- begin generated: " + name + " -->\n";
@@ -47,7 +47,7 @@ TEST_CASE("docs/experiments.md has the tables of the option records") {
   CHECK(test::read_file(kPage) == expected);
 }
 
-TEST_CASE("the dispatch table in docs/experiments.md is one") {
+TEST_CASE("the dispatch table in docs/experiments.md is valid") {
   const std::string page = test::read_file(kPage);
   const std::size_t begin = page.find("description: NDv4, by hand");
   REQUIRE(begin != std::string::npos);
@@ -56,9 +56,10 @@ TEST_CASE("the dispatch table in docs/experiments.md is one") {
   CHECK(table.blocks.at(0).ranges.size() == 3);
 }
 
-TEST_CASE("docs/library.md shows docs/examples/own_collective.cpp as it is") {
+TEST_CASE("docs/library.md shows docs/examples/own_collective.cpp unchanged") {
   const std::string page = test::read_file(CCLGYM_SOURCE_DIR "/docs/library.md");
-  const std::string program = test::read_file(CCLGYM_SOURCE_DIR "/examples/own_collective.cpp");
+  const std::string program =
+      test::read_file(CCLGYM_SOURCE_DIR "/docs/examples/own_collective.cpp");
   REQUIRE(program.find("int main()") != std::string::npos);
   CHECK(page.find("\n```cpp\n" + program + "```\n") != std::string::npos);
 }

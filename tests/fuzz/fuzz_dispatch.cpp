@@ -1,5 +1,5 @@
-// Any bytes into the reader of dispatch tables: nothing but UserError with a printable line, or a
-// table that is written and read back as the same text, may come out.
+// Feeds arbitrary bytes to the reader of dispatch tables. It may only throw UserError with a
+// printable line, or return a table that is written and read back as the same text.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

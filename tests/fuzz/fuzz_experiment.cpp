@@ -1,5 +1,5 @@
-// Any bytes into the experiment loader: nothing but UserError with a printable line, or a sound
-// experiment, may come out.
+// Feeds arbitrary bytes to the experiment loader. It may only throw UserError with a printable
+// line, or return a sound experiment.
 #include <cstdint>
 #include <cstdlib>
 #include <set>
@@ -15,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const Experiment experiment = parse_experiment(text, "fuzz.yaml");
     if (experiment.cells.empty() || experiment.cells.size() > kMostCells) std::abort();
     if (experiment.name.empty() || experiment.fabrics.empty()) std::abort();
-    // The others are as good or bad as these.
+    // The first runs are representative of the others.
     constexpr std::size_t kLookedAt = 200;
     std::set<std::string> keys;
     for (std::size_t i = 0; i < experiment.cells.size() && i < kLookedAt; ++i) {

@@ -1,6 +1,6 @@
-// Any bytes into the MSCCL XML importer: nothing but UserError, with a short printable line, may
-// come out. What is accepted must be written and read again to the same bytes, and be taken by the
-// verifier.
+// Feeds arbitrary bytes to the MSCCL XML importer. It may only throw UserError with a short
+// printable line. An accepted input must be written and read again to the same bytes, and be
+// accepted by the verifier.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -15,7 +15,7 @@ namespace {
 
 using namespace cclgym;
 
-// Runs `call`; the only way out is to return or to throw a well-made UserError.
+// Runs `call`, which may only return or throw a well-formed UserError.
 template <typename Call>
 void guarded(Call call) {
   try {
@@ -47,11 +47,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     try {
       written = to_msccl_xml(read.program, read.settings);
     } catch (const UserError&) {
-      return;  // a name that needs escapes, say
+      return;  // e.g. a name that needs escapes
     }
     const XmlProgram again = parse_msccl_xml(written, "again.xml");
     if (to_msccl_xml(again.program, again.settings) != written) std::abort();
-    if (chunks(read.program) > 4096) return;  // keeps one input cheap
+    if (chunks(read.program) > 4096) return;  // keeps each input cheap
     const bool right = verify(read.program, {.slots = 8}).ok;
     if (right && !execute(read.program, {.interleavings = 2, .slots = 8}).ok) std::abort();
   });

@@ -1,6 +1,7 @@
-// Any bytes into the policy reader and its runtime. Files are tried as they are and, since a
-// checksum would hide the rest from a fuzzer, once more with size and checksum made right. What is
-// accepted must be written to the same bytes again, and decide, legally, without harm.
+// Feeds arbitrary bytes to the policy reader and its runtime. Files are tried unchanged and, since
+// a checksum would hide the rest from a fuzzer, once more with size and checksum corrected. An
+// accepted file must be written to the same bytes again and give only legal decisions, without
+// memory errors.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

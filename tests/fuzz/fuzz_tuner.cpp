@@ -1,6 +1,7 @@
-// Any bytes as what the tuner plugin reads when a communicator is made: a deployed policy (also
-// with size and checksum made right, which would hide the rest from a fuzzer), a CSV of choices, a
-// file of constants. What is accepted must only choose what a table allows.
+// Feeds arbitrary bytes to the tuner plugin's initialisation for a communicator: a deployed policy
+// (also with size and checksum corrected, which would hide the rest from a fuzzer), a CSV of
+// choices, a file of constants. An accepted input must only choose combinations that a table
+// allows.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

@@ -1,5 +1,5 @@
-// Any bytes into the YAML reader, and what it reads into the option readers: nothing but UserError,
-// with a short printable line, may come out.
+// Feeds arbitrary bytes to the YAML reader, and its results to the option readers. They may only
+// throw UserError with a short printable line.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -33,7 +33,7 @@ const std::vector<OptionSpec>& options() {
   return specs;
 }
 
-// Runs `call`; the only way out is to return or to throw a well-made UserError.
+// Runs `call`, which may only return or throw a well-formed UserError.
 template <typename Call>
 void guarded(Call call) {
   try {
@@ -91,7 +91,7 @@ void read_everything(const YamlValue& value) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   guarded([&] {
-    // Few nodes are enough to reach every check, and keep one input cheap.
+    // A few nodes are enough to reach every check, and keep each input cheap.
     const YamlLimits limits{.bytes = 1 << 16, .nodes = 500, .depth = 16};
     read_everything(parse_yaml(text, "fuzz.yaml", limits));
   });

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What tests/mutation/run says of lists that are out of date, of reports, and of mutations."""
+"""Tests of tests/mutation/run: outdated lists, reports, and mutations."""
 
 import contextlib
 import importlib.machinery
@@ -41,7 +41,7 @@ EMPTY = '<testsuites><testsuite tests="0"><testcase name="second"/></testsuite><
 
 
 class FakeTree(run.Tree):
-    """Whose compiler and tests say what they are told to."""
+    """A tree whose compiler and tests give prepared answers."""
 
     def __init__(self, folder, trouble="", outcome=None):
         super().__init__(folder, "release", [], 1)

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# scripts/not-run on a log of ctest: grouped by reason, each test once, names and reasons with colons.
+# Tests scripts/not-run on a log of ctest: grouped by reason, each test once, names and reasons with
+# colons.
 set -euo pipefail
 tool=$1
 log=$(mktemp)

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# No test ends early without a word: what cannot run here says so by SKIP_UNLESS (tests/support/catch.hpp).
+# No test ends early in silence: a test that cannot run reports it with SKIP_UNLESS
+# (tests/support/catch.hpp).
 #   skip_aloud_test.sh FOLDER
 set -euo pipefail
-# In the body of a TEST_CASE, not of a function below it, lines are indented by two.
+# Lines in the body of a TEST_CASE, not of a function below it, are indented by two.
 found=$(find "$1" -name '*_test.cpp' -print0 | sort -z | xargs -0 awk '
   /^TEST_CASE\(/ { inside = 1 }
   /^}/ { inside = 0 }
@@ -10,7 +11,7 @@ found=$(find "$1" -name '*_test.cpp' -print0 | sort -z | xargs -0 awk '
   inside && /^    return;$/ && before ~ /WARN\(/ { print FILENAME ":" FNR ": " $0 }
   { before = $0 }')
 if [ -n "$found" ]; then
-  echo "Tests that end early without a word; expected SKIP_UNLESS(condition, reason):"
+  echo "Tests that end early in silence; expected SKIP_UNLESS(condition, reason):"
   echo "$found"
   exit 1
 fi

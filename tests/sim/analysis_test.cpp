@@ -22,7 +22,7 @@ SimulationRecord record_of(const std::string& fabric_name, const std::string& mo
 
 }  // namespace
 
-TEST_CASE("links of a ring carry 2(n-1)/n of the data and are busy but for the latencies") {
+TEST_CASE("links of a ring carry 2(n-1)/n of the data and are busy except for the latencies") {
   const SimulationRecord record = record_of("ring", "hockney", "ring", 1 << 20);
   const std::vector<LinkUse> uses = link_use(record);
   const auto used =
@@ -36,7 +36,7 @@ TEST_CASE("links of a ring carry 2(n-1)/n of the data and are busy but for the l
   }
 }
 
-TEST_CASE("link bytes add up to what the flows carry") {
+TEST_CASE("link bytes add up to the bytes of the flows") {
   for (const std::string algorithm : {"ring", "tree", "all-pairs", "recursive-doubling"}) {
     const SimulationRecord record = record_of("dgx1", "v100", algorithm, 1 << 20, 2);
     const TransferGraph& graph = *record.lowered.graph;
@@ -55,7 +55,7 @@ TEST_CASE("link bytes add up to what the flows carry") {
   }
 }
 
-TEST_CASE("links are ranked by the share of their capacity, then by the time that they are busy") {
+TEST_CASE("links are ranked by the used share of their capacity, then by their busy time") {
   const auto use = [](double bytes, double rate_Bps, double capacity_Bps, double busy_s) {
     LinkUse one;
     one.bytes = bytes;
@@ -72,9 +72,9 @@ TEST_CASE("links are ranked by the share of their capacity, then by the time tha
   CHECK(uses[1].share() == 0);
 }
 
-// Two servers of two GPUs with a NIC each, whose leaf switches share one spine: the GPUs' links are
-// busy all the time at an eighth of their rate, those to the spine are the bottleneck.
-TEST_CASE("the link nearest to its capacity comes first, not the one that is busy longest") {
+// Two nodes of two GPUs with one NIC each, whose leaf switches share one spine: the GPUs' links are
+// always busy at an eighth of their rate, and those to the spine are the bottleneck.
+TEST_CASE("the link nearest to its capacity comes first, not the one with the longest busy time") {
   FabricBuilder builder("spine");
   const auto gpu = [&](int server, int k) {
     return builder.add_node(
@@ -100,7 +100,7 @@ TEST_CASE("the link nearest to its capacity comes first, not the one that is bus
         {.source = leaf, .target = spine, .kind = LinkKind::Network, .unit_bandwidth_Bps = 25e9});
   }
   const auto f = builder.build();
-  // Every rank sends 100 MB / 4 to each of three others; 2 x 2 such pieces pass to the other side.
+  // Every rank sends 100 MB / 4 to each of three others; 2 x 2 of these cross to the other side.
   constexpr double kPiece = 25e6;
   for (const std::string& engine : engine_names()) {
     CAPTURE(engine);
@@ -142,7 +142,7 @@ TEST_CASE("the critical path reaches from the start to the end without a gap") {
     CAPTURE(algorithm);
     CHECK(start(path.front()) == 0);
     CHECK(end(path.back()) == record.result.time_s);
-    // What overlaps starts when its end says, which rounds.
+    // An overlapping firing starts at its rounded end minus its duration.
     for (std::size_t i = 1; i < path.size(); ++i) {
       CHECK(start(path[i]) == Approx(end(path[i - 1])).epsilon(1e-12));
     }

@@ -1,4 +1,4 @@
-// Same bits in every build: times of engine "flow" as hexadecimal floating point, held against a
+// Same bits in every build: compares times of engine "flow" in hexadecimal floating point with a
 // file. CCLGYM_UPDATE_GOLDEN=1 rewrites it.
 #include <cstdlib>
 #include <fmt/core.h>

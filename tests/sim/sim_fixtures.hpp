@@ -1,4 +1,4 @@
-// Things that several simulation tests need.
+// Fixtures for the simulation tests.
 #pragma once
 
 #include <memory>
@@ -43,7 +43,7 @@ inline std::vector<std::string> engine_names() {
   return names;
 }
 
-/// The collectives × algorithms that fit a number of ranks, on any fabric.
+/// The combinations of collective and algorithm that fit a number of ranks, on any fabric.
 struct Combination {
   CollectiveKind collective;
   std::string algorithm;

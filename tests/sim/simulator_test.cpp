@@ -79,7 +79,7 @@ TEST_CASE("start skew is seeded: same seed, same bits") {
   CHECK(without.simulate(call, config, 7, 3).time_s == without.simulate(call, config, 9, 1).time_s);
 }
 
-TEST_CASE("misfits are refused in words") {
+TEST_CASE("invalid configurations are refused with the reason") {
   Simulator simulator(fabric("ring", 6), shipped_cost_model("hockney"), "flow");
   const auto message = [&simulator](const Call& call, const Config& config) -> std::string {
     try {
@@ -103,7 +103,7 @@ TEST_CASE("misfits are refused in words") {
   CHECK(message(rooted, config_of("ring")) == "root must be a rank from 0 to 5, found 6");
 }
 
-TEST_CASE("what needs more thread blocks than a GPU runs at once is refused") {
+TEST_CASE("programs that need more thread blocks than a GPU runs at once are refused") {
   const auto f = fabric("ndv4");
   const Call call = call_of(CollectiveKind::AllReduce, 1 << 20);
   Simulator simulator(f, shipped_cost_model("a100"), "flow");
@@ -127,7 +127,7 @@ TEST_CASE("what needs more thread blocks than a GPU runs at once is refused") {
       CHECK(resident_misfit(call, config, *f, shipped_cost_model("hockney")).empty());
     }
   }
-  // A program from elsewhere is counted as it is.
+  // An external program is counted as it is.
   AlgorithmRequest request;
   request.ranks = 8;
   request.channels = 8;
@@ -139,7 +139,7 @@ TEST_CASE("what needs more thread blocks than a GPU runs at once is refused") {
   CHECK_NOTHROW(free.record_program(program, call, config_of("all-pairs", 8)));
 }
 
-TEST_CASE("rings over two servers use all NICs") {
+TEST_CASE("rings over two nodes use all NICs") {
   FabricSpec spec;
   spec.name = "ndv4";
   spec.servers = 2;
@@ -159,7 +159,7 @@ TEST_CASE("rings over two servers use all NICs") {
   }
 }
 
-TEST_CASE("size misfits name the nearest sizes that fit") {
+TEST_CASE("unsuitable sizes are refused with the nearest suitable ones") {
   CHECK(size_misfit(CollectiveKind::AllReduce, 128, 8).empty());
   CHECK(size_misfit(CollectiveKind::AllGather, 128, 8).empty());
   CHECK(size_misfit(CollectiveKind::AllGather, 100, 8) ==

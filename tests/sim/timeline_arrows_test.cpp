@@ -1,5 +1,5 @@
-// Arrows of timelines, of every shipped algorithm: each message has a start in the slice of the
-// step that sends it and a finish in the slice of the step that receives it.
+// Arrows of timelines, for every shipped algorithm: each message starts in the slice of the step
+// that sends it and ends in the slice of the step that receives it.
 #include <cmath>
 #include <cstdint>
 #include <map>
@@ -26,13 +26,13 @@ struct ArrowEnd {
   std::int64_t at_ns = 0;
 };
 
-// What of a trace is about arrows, dates in whole nanoseconds.
+// The arrows of a trace, dates in whole nanoseconds.
 struct Arrows {
   std::map<std::size_t, std::vector<ArrowEnd>> starts;    // by id
   std::map<std::size_t, std::vector<ArrowEnd>> finishes;  // by id
   std::map<Track, std::map<std::int64_t, std::pair<std::int64_t, std::string>>> slices;
 
-  // The name of the slice of the track that has the date in it; empty: none has.
+  // Name of the track's slice that contains the date; empty if none does.
   [[nodiscard]] std::string slice_around(const ArrowEnd& end) const {
     const auto track = slices.find(end.track);
     if (track == slices.end()) return {};
@@ -69,13 +69,13 @@ Arrows arrows_of(const SimulationRecord& record, const Fabric& fabric) {
   return arrows;
 }
 
-// The peer at which a step's name says it sends to, or receives from; -1: it does neither.
+// The peer that a step's name sends to or receives from; -1 if it does neither.
 int peer_of(const std::string& name, const std::string& word) {
   const std::size_t place = name.find(word);
   return place == std::string::npos ? -1 : std::stoi(name.substr(place + word.size()));
 }
 
-// Messages that a program sends a tile, counted from its steps.
+// Number of messages that a program sends per tile, counted from its steps.
 std::size_t messages_of(const ThreadBlockProgram& program) {
   std::size_t messages = 0;
   for (const GpuProgram& gpu : program.gpus) {
@@ -88,7 +88,7 @@ std::size_t messages_of(const ThreadBlockProgram& program) {
 
 void check_arrows(const SimulationRecord& record, const Fabric& fabric, bool groups) {
   const Arrows arrows = arrows_of(record, fabric);
-  if (!groups) {  // which move the messages of several steps at once
+  if (!groups) {  // a group moves the messages of several steps at once
     CHECK(arrows.starts.size() == messages_of(*record.lowered.program) *
                                       static_cast<std::size_t>(record.result.simulated_tiles));
   }
@@ -122,7 +122,7 @@ std::shared_ptr<const Fabric> spec_fabric(const FabricSpec& spec) { return make_
 
 }  // namespace
 
-TEST_CASE("every message of every shipped algorithm is an arrow with both its ends") {
+TEST_CASE("every message of every shipped algorithm is an arrow with both ends") {
   const std::vector<std::shared_ptr<const Fabric>> fabrics{
       fabric("ring", 4), fabric("dgx1"), spec_fabric({.name = "ndv4", .servers = 2}),
       spec_fabric({.name = "hgx-h100", .servers = 2, .sharp = true}), fabric("hgx-h100")};
@@ -150,7 +150,7 @@ TEST_CASE("every message of every shipped algorithm is an arrow with both its en
   }
 }
 
-TEST_CASE("arrows of tiles, of those that are simulated") {
+TEST_CASE("arrows of the simulated tiles") {
   const auto f = fabric("ndv4");
   for (const std::uint64_t tile_bytes : {4096U, 128U}) {
     Simulator simulator(f, shipped_cost_model("a100"), "flow");

@@ -40,7 +40,7 @@ void check_trace(std::uint64_t tile_bytes) {
     if (phase == "X") {
       const double start_us = event["ts"];
       const double end_us = start_us + event["dur"].get<double>();
-      // Whole nanoseconds, so that no viewer's rounding makes slices overlap.
+      // Whole nanoseconds, so that rounding in viewers does not make slices overlap.
       CHECK(std::abs(start_us * 1e3 - std::round(start_us * 1e3)) < 1e-6);
       CHECK(event["dur"].get<double>() > 0);  // steps that take no time are instants
       tracks[{event["pid"].get<int>(), event["tid"].get<int>()}].emplace_back(start_us, end_us);
@@ -59,7 +59,7 @@ void check_trace(std::uint64_t tile_bytes) {
   for (const GpuProgram& gpu : record.lowered.program->gpus) blocks += gpu.thread_blocks.size();
   CHECK(tracks.size() > blocks + 8 + 16);
   for (auto& [track, slices] : tracks) {
-    // Slices of a track follow each other: viewers draw overlapping ones wrongly.
+    // Slices of a track do not overlap: viewers draw overlapping ones wrongly.
     std::sort(slices.begin(), slices.end());
     for (std::size_t i = 1; i < slices.size(); ++i) {
       CHECK(std::llround(slices[i].first * 1e3) >= std::llround(slices[i - 1].second * 1e3));
@@ -79,7 +79,7 @@ TEST_CASE("the timeline is a trace that viewers accept") {
   check_trace(128);   // the first of many
 }
 
-TEST_CASE("the timeline tells a late start from the launch") {
+TEST_CASE("the timeline distinguishes a late start from the launch") {
   const auto f = fabric("ndv4");
   CostModel model = shipped_cost_model("a100");
   const double launch_us = launch_cost_s(model, Runtime::Nccl, 2, 2) * 1e6;

@@ -7,7 +7,7 @@ namespace cclgym {
 
 namespace {
 
-std::shared_ptr<const Fabric> build(const FabricParameters& parameters) {
+std::shared_ptr<const Fabric> build_abci_a(const FabricParameters& parameters) {
   return build_infiniband_cluster("abci-a",
                                   {.gpu_model = "A100",
                                    .gpus = 8,
@@ -42,7 +42,7 @@ FabricModel abci_a_model() {
                  infiniband_latency_fact(),
                  {"20 servers share leaf switches",
                   "a choice, as NVIDIA DGX A100 SuperPOD; no effect unless oversubscribed"}}},
-      build};
+      build_abci_a};
 }
 
 }  // namespace cclgym

@@ -7,7 +7,7 @@ namespace cclgym {
 
 namespace {
 
-std::shared_ptr<const Fabric> build(const FabricParameters& parameters) {
+std::shared_ptr<const Fabric> build_abci_v(const FabricParameters& parameters) {
   return build_infiniband_cluster("abci-v",
                                   {.gpu_model = "V100",
                                    .gpus = 4,
@@ -42,7 +42,7 @@ FabricModel abci_v_model() {
                       "the spine",
                       "Mynavi News, report on ABCI's network (abci-2)"},
                      {"0.13 us through one more switch", "NVIDIA Quantum QM8700 data sheet"}}},
-          build};
+          build_abci_v};
 }
 
 }  // namespace cclgym

@@ -9,10 +9,10 @@ namespace {
 
 // Links between two groups: as many as give the ratio of Frontier, 57 % of what the NICs of a group
 // can send: 0.57 * 448 / 23.
-constexpr SlingshotDesign kNetwork{
+constexpr SlingshotDesign kAlpsNetwork{
     .groups = 24, .switches = 32, .servers_a_group = 112, .local_links = 1, .links_a_pair = 11};
 
-std::shared_ptr<const Fabric> build(const FabricParameters& parameters) {
+std::shared_ptr<const Fabric> build_alps(const FabricParameters& parameters) {
   return build_slingshot_cluster("alps",
                                  {.gpu_model = "GH200",
                                   .gpus = 4,
@@ -20,7 +20,7 @@ std::shared_ptr<const Fabric> build(const FabricParameters& parameters) {
                                   .nics = 4,
                                   .nic_Bps = 25e9,
                                   .pcie_Bps = 48e9},
-                                 kNetwork, parameters);
+                                 kAlpsNetwork, parameters);
 }
 
 }  // namespace
@@ -28,9 +28,9 @@ std::shared_ptr<const Fabric> build(const FabricParameters& parameters) {
 FabricModel alps_model() {
   return {{.name = "alps",
            .description = "CSCS Alps: servers of 4 GH200, 4 Slingshot NICs, dragonfly of 24 groups",
-           .options = {servers_option(kNetwork.servers()), gpus_per_server_option(4),
+           .options = {servers_option(kAlpsNetwork.servers()), gpus_per_server_option(4),
                        bandwidth_option("25 GB/s"), latency_option("0.7us"), nic_binding_option(),
-                       groups_option(kNetwork.groups), routing_option()},
+                       groups_option(kAlpsNetwork.groups), routing_option()},
            .facts = with_slingshot_facts(
                {nvlink_fact(4),
                 {"6 NVLinks between every two of the 4 GH200: 150 GB/s a direction",
@@ -45,7 +45,7 @@ FabricModel alps_model() {
                 {"11 links between every two groups",
                  "a choice: the 57 % of a group's NICs that Frontier has"}},
                "chassis")},
-          build};
+          build_alps};
 }
 
 }  // namespace cclgym

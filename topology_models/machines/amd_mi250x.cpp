@@ -16,7 +16,7 @@ std::vector<GpuPair> xgmi() {
           {12, 14, 1}, {13, 14, 1}, {13, 15, 1}, {14, 15, 4}};
 }
 
-std::shared_ptr<const Fabric> build(const FabricParameters& parameters) {
+std::shared_ptr<const Fabric> build_amd_mi250x(const FabricParameters& parameters) {
   return build_infiniband_cluster("amd-mi250x",
                                   {.gpu_model = "MI250X",
                                    .gpus = 16,
@@ -49,7 +49,7 @@ FabricModel amd_mi250x_model() {
                  {"0.7 us a traversal of xGMI", "a choice: TE-CCL's alpha of a direct GPU link"},
                  infiniband_latency_fact(),
                  {"16 servers share leaf switches", "a choice; no effect unless oversubscribed"}}},
-      build};
+      build_amd_mi250x};
 }
 
 }  // namespace cclgym

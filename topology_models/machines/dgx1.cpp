@@ -7,7 +7,7 @@ namespace cclgym {
 
 namespace {
 
-std::shared_ptr<const Fabric> build(const FabricParameters& parameters) {
+std::shared_ptr<const Fabric> build_dgx1(const FabricParameters& parameters) {
   constexpr int kGpus = 8;
   FabricBuilder builder("dgx1");
   builder.set_gpu_model("V100");
@@ -36,7 +36,7 @@ FabricModel dgx1_model() {
        .facts = {nvlink_fact(2),
                  {"which GPUs share one or two NVLinks", "SCCL (its topology file of the DGX-1)"},
                  {"0.7 us a traversal of NVLink", "TE-CCL (alpha of NDv2 and DGX-1)"}}},
-      build};
+      build_dgx1};
 }
 
 }  // namespace cclgym

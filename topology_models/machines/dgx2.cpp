@@ -15,7 +15,7 @@ namespace {
 // with the latency of a GPU link, so that 0.7 us becomes 1.05 us. No source separates the two; a
 // switch end is likely quicker than a GPU end, which makes this an upper estimate. Cost models that
 // state an alpha for NVLink count traversals in the same way.
-std::shared_ptr<const Fabric> build(const FabricParameters& parameters) {
+std::shared_ptr<const Fabric> build_dgx2(const FabricParameters& parameters) {
   constexpr int kNvSwitches = 6;  // of a board
   return build_infiniband_cluster("dgx2",
                                   {.gpu_model = "V100",
@@ -54,7 +54,7 @@ FabricModel dgx2_model() {
                  {"0.35 us between the boards", "a choice: one more NVLink traversal"},
                  infiniband_latency_fact(),
                  {"16 servers share leaf switches", "a choice; no effect unless oversubscribed"}}},
-      build};
+      build_dgx2};
 }
 
 }  // namespace cclgym

@@ -11,7 +11,7 @@ namespace {
 constexpr double kMemory_Bps = 5e9;
 constexpr double kMemoryLatency_s = 0.5e-6;  // from one rank to another
 
-std::shared_ptr<const Fabric> build(const FabricParameters& parameters) {
+std::shared_ptr<const Fabric> build_ethernet(const FabricParameters& parameters) {
   FabricBuilder builder("ethernet");
   const NodeId network =
       builder.add_node({.name = "network", .kind = NodeKind::NetworkSwitch, .server = -1});
@@ -72,7 +72,7 @@ FabricModel ethernet_model() {
                  {"25 us from host to host", "a choice; measure yours (cclgym calibrate)"},
                  {"ranks of a host reach each other and the port at 5 GB/s, each other in 0.5 us",
                   "a choice; measure yours (cclgym calibrate)"}}},
-      build};
+      build_ethernet};
 }
 
 }  // namespace cclgym

@@ -7,10 +7,10 @@ namespace cclgym {
 
 namespace {
 
-constexpr SlingshotDesign kNetwork{
+constexpr SlingshotDesign kFrontierNetwork{
     .groups = 74, .switches = 32, .servers_a_group = 128, .local_links = 1, .links_a_pair = 4};
 
-std::shared_ptr<const Fabric> build(const FabricParameters& parameters) {
+std::shared_ptr<const Fabric> build_frontier(const FabricParameters& parameters) {
   return build_slingshot_cluster("frontier",
                                  {.gpu_model = "MI250X",
                                   .gpus = 8,
@@ -29,7 +29,7 @@ std::shared_ptr<const Fabric> build(const FabricParameters& parameters) {
                                   .nics = 4,
                                   .nic_Bps = 25e9,
                                   .pcie_Bps = 50e9},
-                                 kNetwork, parameters);
+                                 kFrontierNetwork, parameters);
 }
 
 }  // namespace
@@ -39,9 +39,9 @@ FabricModel frontier_model() {
       {.name = "frontier",
        .description =
            "OLCF Frontier: servers of 4 MI250X (8 dies), 4 Slingshot NICs, dragonfly of 74 groups",
-       .options = {servers_option(kNetwork.servers()), gpus_per_server_option(8),
+       .options = {servers_option(kFrontierNetwork.servers()), gpus_per_server_option(8),
                    bandwidth_option("50 GB/s"), latency_option("0.7us"), nic_binding_option(),
-                   groups_option(kNetwork.groups), routing_option()},
+                   groups_option(kFrontierNetwork.groups), routing_option()},
        .facts = with_slingshot_facts(
            {{"8 dies of 4 MI250X a server: 4 units of xGMI (listed as nvlink) within a "
              "package, 1 or "
@@ -55,7 +55,7 @@ FabricModel frontier_model() {
             {"74 groups of 32 switches and 128 servers, 4 links between every two groups",
              "OLCF (9,408 servers in 74 cabinets; SC23, \"Frontier: Exploring Exascale\")"}},
            "chassis")},
-      build};
+      build_frontier};
 }
 
 }  // namespace cclgym

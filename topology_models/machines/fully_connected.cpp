@@ -6,7 +6,7 @@ namespace cclgym {
 
 namespace {
 
-std::shared_ptr<const Fabric> build(const FabricParameters& parameters) {
+std::shared_ptr<const Fabric> build_fully_connected(const FabricParameters& parameters) {
   FabricBuilder builder("fully_connected");
   for (int gpu = 0; gpu < parameters.gpus; ++gpu) {
     builder.add_node({.name = "gpu" + std::to_string(gpu)});
@@ -31,7 +31,7 @@ FabricModel fully_connected_model() {
            .description = "a duplex link between every two GPUs",
            .options = {gpus_option(2, kMostGpus), bandwidth_option("25 GB/s"),
                        latency_option("0.7us")}},
-          build};
+          build_fully_connected};
 }
 
 }  // namespace cclgym

@@ -9,8 +9,8 @@ namespace cclgym {
 namespace {
 
 // HGX H100 and HGX H200 are one board with different memory on its GPUs.
-std::shared_ptr<const Fabric> build(const char* name, const char* gpu_model,
-                                    const FabricParameters& parameters) {
+std::shared_ptr<const Fabric> build_hgx_hopper(const char* name, const char* gpu_model,
+                                               const FabricParameters& parameters) {
   return build_infiniband_cluster(name,
                                   {.gpu_model = gpu_model,
                                    .gpus = 8,
@@ -25,11 +25,11 @@ std::shared_ptr<const Fabric> build(const char* name, const char* gpu_model,
 }
 
 std::shared_ptr<const Fabric> build_h100(const FabricParameters& parameters) {
-  return build("hgx-h100", "H100", parameters);
+  return build_hgx_hopper("hgx-h100", "H100", parameters);
 }
 
 std::shared_ptr<const Fabric> build_h200(const FabricParameters& parameters) {
-  return build("h200", "H200", parameters);
+  return build_hgx_hopper("h200", "H200", parameters);
 }
 
 FabricInfo info(const std::string& name, const std::string& gpu, const std::string& links_source) {

@@ -7,7 +7,7 @@ namespace cclgym {
 
 namespace {
 
-std::shared_ptr<const Fabric> build(const FabricParameters& parameters) {
+std::shared_ptr<const Fabric> build_mi300x(const FabricParameters& parameters) {
   return build_infiniband_cluster("mi300x",
                                   {.gpu_model = "MI300X",
                                    .gpus = 8,
@@ -38,7 +38,7 @@ FabricModel mi300x_model() {
                  {"0.7 us a traversal of xGMI", "a choice: TE-CCL's alpha of a direct GPU link"},
                  infiniband_latency_fact(),
                  {"32 servers share leaf switches", "a choice; no effect unless oversubscribed"}}},
-      build};
+      build_mi300x};
 }
 
 }  // namespace cclgym

@@ -10,7 +10,7 @@ namespace {
 
 // The NIC hangs on a PCIe switch of its own in this model: every PCIe switch of two GPUs reaches it
 // at the rate of a PCIe link, and what all of them send together is limited by the NIC alone.
-std::shared_ptr<const Fabric> build(const FabricParameters& parameters) {
+std::shared_ptr<const Fabric> build_ndv2(const FabricParameters& parameters) {
   return build_infiniband_cluster("ndv2",
                                   {.gpu_model = "V100",
                                    .gpus = 8,
@@ -42,7 +42,7 @@ FabricModel ndv2_model() {
                  {"0.7 us a traversal of NVLink", "TE-CCL (alpha of NDv2)"},
                  infiniband_latency_fact(),
                  {"16 servers share leaf switches", "a choice; no effect unless oversubscribed"}}},
-      build};
+      build_ndv2};
 }
 
 }  // namespace cclgym

@@ -8,7 +8,7 @@ namespace cclgym {
 namespace {
 
 // Counts: MSCCLang section 7.
-std::shared_ptr<const Fabric> build(const FabricParameters& parameters) {
+std::shared_ptr<const Fabric> build_ndv4(const FabricParameters& parameters) {
   return build_infiniband_cluster("ndv4",
                                   {.gpu_model = "A100",
                                    .gpus = 8,
@@ -42,7 +42,7 @@ FabricModel ndv4_model() {
                  infiniband_latency_fact(),
                  {"20 servers share leaf switches",
                   "NVIDIA DGX A100 SuperPOD (scalable unit); Azure's are not published"}}},
-      build};
+      build_ndv4};
 }
 
 }  // namespace cclgym

@@ -9,10 +9,10 @@ namespace {
 
 // Links between two groups: as many as give the ratio of Frontier, 57 % of what the NICs of a group
 // can send: 0.57 * 512 / 23.
-constexpr SlingshotDesign kNetwork{
+constexpr SlingshotDesign kPerlmutterNetwork{
     .groups = 24, .switches = 32, .servers_a_group = 128, .local_links = 1, .links_a_pair = 12};
 
-std::shared_ptr<const Fabric> build(const FabricParameters& parameters) {
+std::shared_ptr<const Fabric> build_perlmutter(const FabricParameters& parameters) {
   return build_slingshot_cluster("perlmutter",
                                  {.gpu_model = "A100",
                                   .gpus = 4,
@@ -20,7 +20,7 @@ std::shared_ptr<const Fabric> build(const FabricParameters& parameters) {
                                   .nics = 4,
                                   .nic_Bps = 25e9,
                                   .pcie_Bps = 24e9},
-                                 kNetwork, parameters);
+                                 kPerlmutterNetwork, parameters);
 }
 
 }  // namespace
@@ -30,9 +30,9 @@ FabricModel perlmutter_model() {
       {.name = "perlmutter",
        .description =
            "NERSC Perlmutter: servers of 4 A100, 4 Slingshot NICs, dragonfly of 24 groups",
-       .options = {servers_option(kNetwork.servers()), gpus_per_server_option(4),
+       .options = {servers_option(kPerlmutterNetwork.servers()), gpus_per_server_option(4),
                    bandwidth_option("25 GB/s"), latency_option("0.7us"), nic_binding_option(),
-                   groups_option(kNetwork.groups), routing_option()},
+                   groups_option(kPerlmutterNetwork.groups), routing_option()},
        .facts = with_slingshot_facts(
            {nvlink_fact(3),
             {"4 NVLinks between every two of the 4 A100, a NIC of 200 Gb/s for each",
@@ -44,7 +44,7 @@ FabricModel perlmutter_model() {
             {"12 links between every two groups",
              "a choice: the 57 % of a group's NICs that Frontier has"}},
            "chassis")},
-      build};
+      build_perlmutter};
 }
 
 }  // namespace cclgym

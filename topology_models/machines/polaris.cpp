@@ -10,10 +10,10 @@ namespace {
 // What ALCF publishes is 40 racks of 14 servers. The rest is a choice: two switches a rack, groups
 // of four racks, and links that do not make the group itself a bottleneck; between groups as many
 // as give the ratio of Frontier, 57 % of what the NICs of a group can send: 0.57 * 112 / 9.
-constexpr SlingshotDesign kNetwork{
+constexpr SlingshotDesign kPolarisNetwork{
     .groups = 10, .switches = 8, .servers_a_group = 56, .local_links = 4, .links_a_pair = 7};
 
-std::shared_ptr<const Fabric> build(const FabricParameters& parameters) {
+std::shared_ptr<const Fabric> build_polaris(const FabricParameters& parameters) {
   return build_slingshot_cluster("polaris",
                                  {.gpu_model = "A100",
                                   .gpus = 4,
@@ -21,7 +21,7 @@ std::shared_ptr<const Fabric> build(const FabricParameters& parameters) {
                                   .nics = 2,
                                   .nic_Bps = 25e9,
                                   .pcie_Bps = 24e9},
-                                 kNetwork, parameters);
+                                 kPolarisNetwork, parameters);
 }
 
 }  // namespace
@@ -30,9 +30,9 @@ FabricModel polaris_model() {
   return {
       {.name = "polaris",
        .description = "ALCF Polaris: servers of 4 A100, 2 Slingshot NICs, dragonfly of 10 groups",
-       .options = {servers_option(kNetwork.servers()), gpus_per_server_option(4),
+       .options = {servers_option(kPolarisNetwork.servers()), gpus_per_server_option(4),
                    bandwidth_option("25 GB/s"), latency_option("0.7us"), nic_binding_option(),
-                   groups_option(kNetwork.groups), routing_option()},
+                   groups_option(kPolarisNetwork.groups), routing_option()},
        .facts = with_slingshot_facts(
            {nvlink_fact(3),
             {"4 NVLinks between every two of the 4 A100, 2 NICs of 200 Gb/s; 40 racks of 14 "
@@ -47,7 +47,7 @@ FabricModel polaris_model() {
             {"7 links between every two groups",
              "a choice: the 57 % of a group's NICs that Frontier has"}},
            "rack")},
-      build};
+      build_polaris};
 }
 
 }  // namespace cclgym

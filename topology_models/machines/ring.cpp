@@ -6,7 +6,7 @@ namespace cclgym {
 
 namespace {
 
-std::shared_ptr<const Fabric> build(const FabricParameters& parameters) {
+std::shared_ptr<const Fabric> build_ring(const FabricParameters& parameters) {
   const int gpus = parameters.gpus;
   FabricBuilder builder("ring");
   for (int gpu = 0; gpu < gpus; ++gpu) builder.add_node({.name = "gpu" + std::to_string(gpu)});
@@ -29,7 +29,7 @@ FabricModel ring_model() {
            .description = "GPUs in a circle, a duplex link between neighbours",
            .options = {gpus_option(2, kMostGpus), bandwidth_option("25 GB/s"),
                        latency_option("0.7us")}},
-          build};
+          build_ring};
 }
 
 }  // namespace cclgym

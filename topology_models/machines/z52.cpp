@@ -23,7 +23,7 @@ constexpr std::array kRing = {Edge{0, 2, LinkKind::NvLink}, Edge{2, 3, LinkKind:
                               Edge{4, 6, LinkKind::NvLink}, Edge{6, 7, LinkKind::NvLink},
                               Edge{7, 5, LinkKind::Pcie},   Edge{5, 0, LinkKind::Pcie}};
 
-std::shared_ptr<const Fabric> build(const FabricParameters& parameters) {
+std::shared_ptr<const Fabric> build_z52(const FabricParameters& parameters) {
   FabricBuilder builder("z52");
   builder.set_gpu_model("MI50");
   for (int gpu = 0; gpu < static_cast<int>(kRing.size()); ++gpu) {
@@ -52,7 +52,7 @@ FabricModel z52_model() {
                      {"islands 0-2-3 and 4-6-7, joined by PCIe through the lone GPUs 1 and 5",
                       "SCCL figure 3 and the bounds of its table 5"},
                      {"0.7 us a traversal", "a choice: TE-CCL's alpha of a direct GPU link"}}},
-          build};
+          build_z52};
 }
 
 }  // namespace cclgym

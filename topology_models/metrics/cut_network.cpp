@@ -8,11 +8,11 @@
 #include <map>
 #include <numeric>
 
+#include "core/index.hpp"
+
 namespace cclgym {
 
 namespace {
-
-std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
 
 // Units a node can send to each of its neighbours, by neighbour: the network while it is folded.
 using Neighbours = std::map<int, std::int64_t>;
@@ -23,25 +23,25 @@ class Folding {
 
   void add(int u, int v, std::int64_t units) {
     if (u == v || units == 0) return;
-    out_[index(u)][v] += units;
-    in_[index(v)][u] += units;
+    out_[at(u)][v] += units;
+    in_[at(v)][u] += units;
   }
 
   // Folds a node that is no GPU if it has at most two neighbours a and b: the least cut puts it on
   // the side where it costs the lesser of a -> node and node -> b. Returns its neighbours; empty
   // if it was not folded.
   std::vector<int> fold(int node) {
-    if (out_[index(node)].size() > 2 || in_[index(node)].size() > 2) return {};
+    if (out_[at(node)].size() > 2 || in_[at(node)].size() > 2) return {};
     std::vector<int> around;
-    for (const auto& [v, units] : out_[index(node)]) around.push_back(v);
-    for (const auto& [u, units] : in_[index(node)]) {
-      if (!out_[index(node)].contains(u)) around.push_back(u);
+    for (const auto& [v, units] : out_[at(node)]) around.push_back(v);
+    for (const auto& [u, units] : in_[at(node)]) {
+      if (!out_[at(node)].contains(u)) around.push_back(u);
     }
     if (around.size() > 2) return {};
     const auto through = [&](int a, int b) {
-      const auto from = in_[index(node)].find(a);
-      const auto to = out_[index(node)].find(b);
-      const bool both = from != in_[index(node)].end() && to != out_[index(node)].end();
+      const auto from = in_[at(node)].find(a);
+      const auto to = out_[at(node)].find(b);
+      const bool both = from != in_[at(node)].end() && to != out_[at(node)].end();
       return both ? std::min(from->second, to->second) : 0;
     };
     if (around.size() == 2) {
@@ -49,17 +49,17 @@ class Folding {
       add(around[1], around[0], through(around[1], around[0]));
     }
     for (const int other : around) {
-      out_[index(other)].erase(node);
-      in_[index(other)].erase(node);
+      out_[at(other)].erase(node);
+      in_[at(other)].erase(node);
     }
-    out_[index(node)].clear();
-    in_[index(node)].clear();
+    out_[at(node)].clear();
+    in_[at(node)].clear();
     return around;
   }
 
-  [[nodiscard]] const Neighbours& out(int node) const { return out_[index(node)]; }
+  [[nodiscard]] const Neighbours& out(int node) const { return out_[at(node)]; }
   [[nodiscard]] bool isolated(int node) const {
-    return out_[index(node)].empty() && in_[index(node)].empty();
+    return out_[at(node)].empty() && in_[at(node)].empty();
   }
 
  private:
@@ -93,15 +93,15 @@ CutNetwork::CutNetwork(const Fabric& fabric, std::int64_t unit_Bps) : gpus_(fabr
   const std::size_t count = fabric.nodes().size();
   std::vector<int> number(count);
   int next = gpus_;
-  for (int rank = 0, node = 0; index(node) < count; ++node) {
-    number[index(node)] = fabric.nodes()[index(node)].kind == NodeKind::Gpu ? rank++ : next++;
+  for (int rank = 0, node = 0; at(node) < count; ++node) {
+    number[at(node)] = fabric.nodes()[at(node)].kind == NodeKind::Gpu ? rank++ : next++;
   }
   Folding folding(count);
   for (const Link& link : fabric.links()) {
     const std::int64_t units = std::llround(link.unit_bandwidth_Bps) / unit_Bps * link.multiplicity;
-    folding.add(number[index(link.source)], number[index(link.target)], units);
+    folding.add(number[at(link.source)], number[at(link.target)], units);
   }
-  std::vector<int> open(count - index(gpus_));
+  std::vector<int> open(count - at(gpus_));
   std::iota(open.begin(), open.end(), gpus_);
   while (!open.empty()) {
     const int node = open.back();
@@ -113,17 +113,16 @@ CutNetwork::CutNetwork(const Fabric& fabric, std::int64_t unit_Bps) : gpus_(fabr
   }
 
   std::vector<int> kept(count, -1);
-  for (int node = 0; index(node) < count; ++node) {
-    if (node < gpus_ || !folding.isolated(node)) kept[index(node)] = static_cast<int>(nodes_++);
+  for (int node = 0; at(node) < count; ++node) {
+    if (node < gpus_ || !folding.isolated(node)) kept[at(node)] = static_cast<int>(nodes_++);
   }
-  for (int u = 0; index(u) < count; ++u) {
+  for (int u = 0; at(u) < count; ++u) {
     for (const auto& [v, units] : folding.out(u)) {
       total_ += units;
       const Neighbours& back = folding.out(v);
       const auto twin = back.find(u);
       if (twin != back.end() && v < u) continue;  // added with the twin
-      edges_.push_back(
-          {kept[index(u)], kept[index(v)], units, twin == back.end() ? 0 : twin->second});
+      edges_.push_back({kept[at(u)], kept[at(v)], units, twin == back.end() ? 0 : twin->second});
     }
   }
   symmetric_ = std::all_of(edges_.begin(), edges_.end(),
@@ -137,8 +136,8 @@ void CutNetwork::add_links_to(MaxFlow& flow) const {
 std::int64_t CutNetwork::capacity_out(const std::vector<bool>& set) const {
   std::int64_t units = 0;
   for (const Edge& edge : edges_) {
-    const bool u_in = set[index(edge.u)];
-    const bool v_in = set[index(edge.v)];
+    const bool u_in = set[at(edge.u)];
+    const bool v_in = set[at(edge.v)];
     if (u_in && !v_in) units += edge.forwards;
     if (v_in && !u_in) units += edge.backwards;
   }
@@ -147,7 +146,7 @@ std::int64_t CutNetwork::capacity_out(const std::vector<bool>& set) const {
 
 Rational CutNetwork::ratio_of_all_but(int gpu) const {
   std::vector<bool> set(nodes_, true);
-  set[index(gpu)] = false;
+  set[at(gpu)] = false;
   return {gpus_ - 1, capacity_out(set)};
 }
 
@@ -198,13 +197,13 @@ std::int64_t CutNetwork::least_halving() const {
     flow.add_edge(source, rank);
     flow.add_edge(rank, sink);
   }
-  const bool only_gpus = nodes_ == index(gpus_);
+  const bool only_gpus = nodes_ == at(gpus_);
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   std::vector<bool> set(nodes_);
   for (std::uint32_t half = 0; half < (1U << gpus_); ++half) {
     if (!is_half(half)) continue;
     if (only_gpus) {
-      for (int rank = 0; rank < gpus_; ++rank) set[index(rank)] = (half >> rank & 1U) != 0;
+      for (int rank = 0; rank < gpus_; ++rank) set[at(rank)] = (half >> rank & 1U) != 0;
       least = std::min(least, capacity_out(set));
       continue;
     }

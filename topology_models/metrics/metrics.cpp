@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/index.hpp"
 #include "topology_models/metrics/cut_network.hpp"
 
 namespace cclgym {
@@ -17,20 +18,18 @@ constexpr double kFlowWork = 1e9;                    // see too_dear(); about a 
 constexpr std::size_t kMostLinks = 300'000;          // of which a flow network is made
 constexpr int kBisectionGpus = 16;                   // C(16, 8) = 12,870 cuts
 
-std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
-
 // Steps from one GPU to the farthest, by a breadth-first search whose frontier is GPUs; the
 // switches between them are walked through within a step. Counts the links it looks at.
 class StepSearch {
  public:
   explicit StepSearch(const Fabric& fabric)
       : fabric_(fabric), out_(fabric.nodes().size()), seen_(fabric.nodes().size(), -1) {
-    for (const Link& link : fabric.links()) out_[index(link.source)].push_back(link.target);
+    for (const Link& link : fabric.links()) out_[at(link.source)].push_back(link.target);
   }
 
   int farthest(int rank) {
     std::vector<NodeId> frontier{fabric_.gpu(rank)};
-    seen_[index(fabric_.gpu(rank))] = rank;
+    seen_[at(fabric_.gpu(rank))] = rank;
     int missing = fabric_.ranks() - 1;
     int steps = 0;
     for (; missing > 0; ++steps) {
@@ -39,11 +38,11 @@ class StepSearch {
       while (!open.empty() && missing > 0) {
         const NodeId node = open.back();
         open.pop_back();
-        work_ += static_cast<std::int64_t>(out_[index(node)].size());
-        for (const NodeId next : out_[index(node)]) {
-          if (seen_[index(next)] == rank) continue;
-          seen_[index(next)] = rank;
-          const bool is_gpu = fabric_.nodes()[index(next)].kind == NodeKind::Gpu;
+        work_ += static_cast<std::int64_t>(out_[at(node)].size());
+        for (const NodeId next : out_[at(node)]) {
+          if (seen_[at(next)] == rank) continue;
+          seen_[at(next)] = rank;
+          const bool is_gpu = fabric_.nodes()[at(next)].kind == NodeKind::Gpu;
           (is_gpu ? gpus : open).push_back(next);
           if (is_gpu) --missing;
         }
@@ -136,16 +135,16 @@ Computed<double> bisection_Bps(const Fabric& fabric) {
 }
 
 Computed<int> switch_hops(const Fabric& fabric) {
-  const auto kind = [&](NodeId id) { return fabric.nodes()[index(id)].kind; };
+  const auto kind = [&](NodeId id) { return fabric.nodes()[at(id)].kind; };
   std::vector<std::vector<NodeId>> next(fabric.nodes().size());
   std::vector<NodeId> edge;  // switches with a NIC, each once
   std::vector<bool> is_edge(fabric.nodes().size());
   for (const Link& link : fabric.links()) {
     if (kind(link.target) != NodeKind::NetworkSwitch) continue;
     if (kind(link.source) == NodeKind::NetworkSwitch) {
-      next[index(link.source)].push_back(link.target);
-    } else if (!is_edge[index(link.target)]) {
-      is_edge[index(link.target)] = true;
+      next[at(link.source)].push_back(link.target);
+    } else if (!is_edge[at(link.target)]) {
+      is_edge[at(link.target)] = true;
       edge.push_back(link.target);
     }
   }
@@ -154,15 +153,15 @@ Computed<int> switch_hops(const Fabric& fabric) {
   std::vector<int> hops(fabric.nodes().size());
   for (const NodeId source : edge) {
     std::fill(hops.begin(), hops.end(), -1);
-    hops[index(source)] = 0;
+    hops[at(source)] = 0;
     std::vector<NodeId> queue{source};
     for (std::size_t k = 0; k < queue.size(); ++k) {
       const NodeId node = queue[k];
-      if (is_edge[index(node)]) most = std::max(most, hops[index(node)]);
-      work += static_cast<std::int64_t>(next[index(node)].size());
-      for (const NodeId other : next[index(node)]) {
-        if (hops[index(other)] >= 0) continue;
-        hops[index(other)] = hops[index(node)] + 1;
+      if (is_edge[at(node)]) most = std::max(most, hops[at(node)]);
+      work += static_cast<std::int64_t>(next[at(node)].size());
+      for (const NodeId other : next[at(node)]) {
+        if (hops[at(other)] >= 0) continue;
+        hops[at(other)] = hops[at(node)] + 1;
         queue.push_back(other);
       }
     }

@@ -15,13 +15,13 @@ namespace {
 constexpr double kSlingshot_Bps = 25e9;  // a Rosetta port: 200 Gb/s a direction
 // De Sensi et al., "An In-Depth Analysis of the Slingshot Interconnect" (SC20): 350 ns through a
 // Rosetta switch. The first switch is contained in kNetworkLatency_s; cables are not counted.
-constexpr double kSwitchLatency_s = 0.35e-6;
+constexpr double kSlingshotSwitchLatency_s = 0.35e-6;
 
 Link trunk(NodeId source, NodeId target, int units) {
   return {.source = source,
           .target = target,
           .kind = LinkKind::Network,
-          .latency_s = kSwitchLatency_s,
+          .latency_s = kSlingshotSwitchLatency_s,
           .unit_bandwidth_Bps = kSlingshot_Bps,
           .multiplicity = units,
           .latency_stated = true};

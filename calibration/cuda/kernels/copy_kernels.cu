@@ -52,7 +52,7 @@ __global__ void __launch_bounds__(kMostThreads, 1)
          unsigned int* stopped, unsigned int* arrived, BlockTimes* times,
          unsigned long long limit_ns) {
   constexpr unsigned int kUnroll = 4;
-  constexpr std::size_t kPiece = kUnroll * kWarp;  // vectors that a warp moves at once
+  constexpr std::size_t kPiece = kUnroll * kWarp;  // vectors per warp and turn
   if (threadIdx.x == 0) times[blockIdx.x].sm = sm_id();
   Watch watch(stopped, limit_ns);
   if (!meet(arrived, gridDim.x, watch)) return;
@@ -94,7 +94,7 @@ __global__ void __launch_bounds__(kMostThreads, 1)
       }
     }
   }
-  __threadfence_system();  // what was stored counts when it has arrived
+  __threadfence_system();  // the timed work includes the arrival of the stores
   __syncthreads();
   if (threadIdx.x != 0) return;
   times[blockIdx.x].end_ns = global_ns();
@@ -128,7 +128,7 @@ __global__ void answer(unsigned long long* question, unsigned long long* answer,
 
 __global__ void clock_step(unsigned long long* step_ns) {
   constexpr int kSteps = 1000;
-  constexpr long long kMostCycles = 200'000'000;  // 0.1 s: a clock that stands still ends this, too
+  constexpr long long kMostCycles = 200'000'000;  // 0.1 s: the limit if the clock stands still
   const long long begin = clock64();
   unsigned long long least = 0;
   unsigned long long last = global_ns();

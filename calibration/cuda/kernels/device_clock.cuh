@@ -1,5 +1,5 @@
-// Time and bounded waits inside kernels. No loop that waits for another thread runs without a
-// Watch, so that a fault of a protocol ends a kernel and never hangs a device.
+// Time and bounded waits inside kernels. Every loop that waits for another thread uses a Watch, so
+// that a protocol error ends the kernel and never hangs the device.
 #pragma once
 
 #ifndef CCLGYM_EMULATED_DEVICE
@@ -8,14 +8,14 @@
 
 namespace cclgym::device {
 
-/// The limit of a kernel's waits: a date, and a word that is set as soon as one thread gave up, so
-/// that all others do.
+/// Limit of a kernel's waits: a deadline, and a word that the first thread to give up sets, so that
+/// all others do, too.
 class Watch {
  public:
   __device__ Watch(unsigned int* stopped, unsigned long long limit_ns)
       : stopped_(stopped), deadline_ns_(global_ns() + limit_ns) {}
 
-  /// To be asked in each turn of a waiting loop; looks at the clock now and then only.
+  /// Call in each turn of a waiting loop; reads the clock only now and then.
   __device__ bool expired() {
     wait_a_turn();
     if ((++turns_ & 127u) != 0) return false;
@@ -31,8 +31,8 @@ class Watch {
   unsigned int turns_ = 0;
 };
 
-/// All `blocks` blocks of a kernel meet; `arrived` begins at 0. Returns false, in all threads of
-/// the block, if the wait was given up.
+/// Barrier over all `blocks` blocks of a kernel; `arrived` starts at 0. Returns false, in all
+/// threads of the block, if the wait was given up.
 __device__ inline bool meet(unsigned int* arrived, unsigned int blocks, Watch& watch) {
   bool met = true;
   if (threadIdx.x == 0) {

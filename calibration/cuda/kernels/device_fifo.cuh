@@ -1,15 +1,13 @@
 // Messages between thread blocks through FIFOs of 8 slots, by the three protocols of NCCL:
 //
 // LL      every 8 bytes of a slot are 4 of data and a flag of 4, written at once. The receiver
-// waits
-//         until the flag is that of the step.
+//         waits until the flag is that of the step.
 // LL128   every 128 bytes of a slot are 120 of data and a flag of 8, written by 8 lanes of a warp
-// at
-//         once. The eighth lane looks at the flag, the warp votes.
-// Simple  the slot has data only; when all of it is written, a fence and a counter of steps.
+//         at once. The eighth lane checks the flag, the warp votes.
+// Simple  the slot has data only; when all of it is written, a fence and a step counter follow.
 //
-// A sender may be 8 steps ahead of what the receiver has handed back (the head). As in NCCL it
-// looks at the head only when what it knows of it does not suffice.
+// A sender may be 8 steps ahead of the head, the count of slots handed back by the receiver. As in
+// NCCL it reads the head only when its last known value does not suffice.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +17,7 @@
 
 namespace cclgym::device {
 
-// Two floats in a word.
+// Adds two floats per word.
 __device__ inline unsigned long long add_floats(unsigned long long a, unsigned long long b) {
   const float low =
       __uint_as_float(static_cast<unsigned int>(a)) + __uint_as_float(static_cast<unsigned int>(b));
@@ -32,15 +30,15 @@ __device__ inline Words add_floats(const Words& a, const Words& b) {
   return {add_floats(a.low, b.low), add_floats(a.high, b.high)};
 }
 
-/// One block's side of the FIFO that it receives from and the one that it sends into. All threads
-/// of the block take part in every step, a multiple of 32.
+/// One block's ends of two FIFOs: the one it receives from and the one it sends into. All threads
+/// of the block (a multiple of 32) take part in every step.
 template <FifoProtocol kProtocol>
 class Exchange {
  public:
   __device__ Exchange(const Fifo& from, const Fifo& to, const Watch& watch)
       : from_(from), to_(to), watch_(watch) {}
 
-  /// The next message, `bytes` (a multiple of 16, at most a slot's) of floats:
+  /// Moves the next message, `bytes` (a multiple of 16, at most a slot's) of floats:
   ///   value = received (if kReceive) + input (if kInput), sent on if kSend, stored if kOutput.
   /// Returns false, in all threads, if a wait was given up.
   template <bool kReceive, bool kSend, bool kInput, bool kOutput>
@@ -88,7 +86,7 @@ class Exchange {
   }
   __device__ char* sent_slot() const { return to_.slots + (sent_ % kFifoSlots) * to_.slot_bytes; }
 
-  // The last thread looks; learn_head() tells the others behind the barrier that follows.
+  // The last thread reads the head; learn_head() tells the others after the following barrier.
   __device__ bool wait_for_slot() {
     if (sent_ - head_seen_ < kFifoSlots || threadIdx.x != blockDim.x - 1) return true;
     unsigned long long head = load_volatile(to_.head);
@@ -99,7 +97,7 @@ class Exchange {
     *shared_word() = head;
     return true;
   }
-  // (The barrier at the end of the step lies between this and the next write of the shared word.)
+  // The barrier at the end of the step separates this read from the next write of the shared word.
   template <bool kSend>
   __device__ void learn_head() {
     if (kSend && sent_ - head_seen_ >= kFifoSlots) head_seen_ = *shared_word();
@@ -170,8 +168,8 @@ class Exchange {
   }
 
   // A warp moves kLl128SliceBytes of data (120 vectors of 16 bytes) in 2,048 bytes of a slot: four
-  // vectors a lane. A lane with a flag has room for 8 bytes in each, so that it takes one vector of
-  // data for two of the slot; its second half goes with the second.
+  // vectors per lane. A flag lane has room for 8 bytes in each of its vectors, so it takes one
+  // vector of data for two of the slot; the vector's second half goes into the second.
   template <bool kReceive, bool kSend, bool kInput, bool kOutput>
   __device__ bool move_ll128(const float* input, float* output, std::size_t bytes) {
     constexpr int kVectors = 4;
@@ -181,7 +179,7 @@ class Exchange {
     const std::size_t warps = blockDim.x / kWarp;
     const unsigned long long receive_flag = received_ + 1;
     const unsigned long long send_flag = sent_ + 1;
-    // Place of vector v of this lane among the slice's vectors of data; odd ones of flag lanes have
+    // Index of this lane's vector v among the slice's data vectors; the odd ones of flag lanes have
     // none.
     const auto place = [&](int v) -> unsigned int {
       const unsigned int pair = static_cast<unsigned int>(v / 2) * 60;
@@ -214,13 +212,13 @@ class Exchange {
           if (__any_sync(kAllLanes, missing) == 0) break;
           if (__any_sync(kAllLanes, watch_.expired()) != 0) return false;
         }
-        // What other lanes loaded beside the flags may be older than these: once more.
+        // Data that other lanes loaded beside the flags may be older than the flags: load it again.
 #pragma unroll
         for (int v = 0; v < kVectors; ++v) {
           arrived[v] = load_words(slot + static_cast<std::size_t>(v) * kWarp * sizeof(Words));
         }
       }
-      if (flag_lane) {  // as it lies in the slot
+      if (flag_lane) {  // the layout in the slot
 #pragma unroll
         for (int v = 0; v < kVectors; v += 2) values[v + 1].low = values[v].high;
       }
@@ -252,8 +250,9 @@ class Exchange {
   Fifo to_;
   Watch watch_;
   unsigned long long received_ = 0;   ///< steps done
-  unsigned long long sent_ = 0;       ///< likewise
-  unsigned long long head_seen_ = 0;  ///< steps that the receiver has handed back, as far as known
+  unsigned long long sent_ = 0;  ///< same for sending
+  unsigned long long head_seen_ = 0;  ///< last known number of steps that the receiver has handed
+                                      ///< back
 };
 
 }  // namespace cclgym::device

@@ -1,12 +1,12 @@
-// What kernels need of the device itself. A test has the same functions on the host, so that all
-// that is made of them runs there as well (tests/calibration/cuda/emulated_device.hpp).
+// Device primitives of the kernels. A test has the same functions on the host, so that everything
+// built on them runs there as well (tests/calibration/cuda/emulated_device.hpp).
 #pragma once
 
 #include <cuda_runtime.h>
 
 namespace cclgym::device {
 
-/// Nanoseconds of a clock that all SMs share. Its resolution depends on the device (device_facts).
+/// Nanoseconds of a clock shared by all SMs. Its resolution depends on the device (device_facts).
 __device__ inline unsigned long long global_ns() {
   unsigned long long value;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(value)::"memory");
@@ -62,13 +62,13 @@ __device__ inline void store_words(void* to, const Words& words) {
                : "memory");
 }
 
-/// A word of the thread block's shared memory, always the same.
+/// A fixed word of the thread block's shared memory.
 __device__ inline unsigned long long* shared_word() {
   __shared__ unsigned long long word;
   return &word;
 }
 
-/// In each turn of a loop that waits.
+/// Called in each turn of a waiting loop.
 __device__ inline void wait_a_turn() {}
 
 }  // namespace cclgym::device

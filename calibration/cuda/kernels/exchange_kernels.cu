@@ -22,7 +22,7 @@ Kernel<Messages> ring_kernel(FifoProtocol protocol) {
   return protocol == FifoProtocol::LL128 ? ring<FifoProtocol::LL128> : ring<FifoProtocol::Simple>;
 }
 
-// Cooperative: refused unless all blocks run at once, without which they would wait in vain.
+// A cooperative launch fails unless all blocks can run at once; otherwise they would wait forever.
 template <class Task>
 cudaError_t launch_together(Kernel<Task> kernel, const ExchangeLaunch& launch, Task task) {
   Common common{launch.fifos, launch.stopped, launch.arrived, launch.times, launch.limit_ns};
@@ -60,7 +60,8 @@ cudaError_t exchange_shared_bytes(FifoProtocol protocol, std::size_t* bytes) {
     cudaFuncAttributes attributes{};
     error = cudaFuncGetAttributes(&attributes, kernel);
     if (error != cudaSuccess) return error;
-    // (with some to spare for where the dynamic part begins; more than half of an SM's is enough)
+    // (some bytes stay free for the alignment of the dynamic part; more than half of an SM's
+    // memory is enough)
     constexpr std::size_t kSpareBytes = 1024;
     const std::size_t room =
         static_cast<std::size_t>(most) - attributes.sharedSizeBytes - kSpareBytes;

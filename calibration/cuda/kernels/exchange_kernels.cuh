@@ -16,7 +16,7 @@ struct Common {
 __device__ inline void begin_times(const Common& common) {
   if (threadIdx.x == 0) common.times[blockIdx.x].begin_ns = global_ns();
 }
-// All threads of the block are done with what is timed.
+// Called when all threads of the block are done with the timed work.
 __device__ inline void end_times(const Common& common) {
   __syncthreads();
   if (threadIdx.x != 0) return;
@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(kMostThreads, 1) flag_step(Common common, Flag
   const bool first = blockIdx.x == 0;
   if (!first && blockIdx.x != task.partner) return;
   Watch watch(common.stopped, common.limit_ns);
-  // The two share connections 0 (there) and 1 (back).
+  // The two blocks share connections 0 (there) and 1 (back).
   Exchange<kProtocol> exchange(common.fifos[first ? 1 : 0], common.fifos[first ? 0 : 1], watch);
   if (!meet(common.arrived, 2, watch)) return;
   for (unsigned int round = 0; round < task.warm + task.rounds; ++round) {
@@ -101,8 +101,8 @@ __global__ void __launch_bounds__(kMostThreads, 1) pipe(Common common, Messages 
   end_times(common);
 }
 
-// Rank r begins with part r - 1 (the one that it will hold reduced is r) and passes on what it
-// gets: in the first n - 1 steps parts are summed, in the next n - 1 the sums go round.
+// Rank r begins with part r - 1 (it ends with the reduced part r) and forwards what it receives:
+// the first n - 1 steps sum the parts, the next n - 1 steps distribute the sums.
 template <FifoProtocol kProtocol>
 __global__ void __launch_bounds__(kMostThreads, 1) ring(Common common, Messages task) {
   note_sm(common);
@@ -119,7 +119,7 @@ __global__ void __launch_bounds__(kMostThreads, 1) ring(Common common, Messages 
   for (unsigned int pass = 0; pass < task.passes; ++pass) {
     for (std::size_t at = 0; at < part_bytes; at += task.chunk_bytes) {
       const std::size_t bytes = part(part_bytes - at, task.chunk_bytes);
-      // The part that this rank handles `back` steps behind its own.
+      // Offset of the part that is `back` parts behind this rank's own.
       const auto place = [&](unsigned int back) {
         return (((rank + 2 * ranks - back) % ranks) * part_bytes + at) / sizeof(float);
       };

@@ -1,5 +1,5 @@
-// Kernels in which thread blocks exchange messages (device_fifo.cuh), as functions for the host. In
-// C++17, which nvcc compiles.
+// Host functions that launch kernels in which thread blocks exchange messages (device_fifo.cuh). In
+// C++17, for nvcc.
 #pragma once
 
 #include <cstddef>
@@ -10,61 +10,63 @@ namespace cclgym::device {
 enum class FifoProtocol { LL, LL128, Simple };
 
 constexpr unsigned int kFifoSlots = 8;
-/// What a warp moves at once under LL128: data, and as it lies in a slot.
+/// Bytes that a warp moves at once under LL128: of data, and of the slot.
 constexpr std::size_t kLl128SliceBytes = 1920;
 constexpr std::size_t kLl128WireBytes = 2048;
 constexpr unsigned int kMostThreads = 640;
 
-/// One connection from a block to another. `slots` begins at a multiple of 128.
+/// One connection between two blocks. `slots` is aligned to 128 bytes.
 struct Fifo {
   char* slots = nullptr;               ///< kFifoSlots of slot_bytes each
-  std::size_t slot_bytes = 0;          ///< as it lies in memory, fifo_slot_bytes
+  std::size_t slot_bytes = 0;          ///< size in memory, fifo_slot_bytes
   unsigned long long* tail = nullptr;  ///< steps sent (Simple)
   unsigned long long* head = nullptr;  ///< steps handed back
 };
 
-/// Memory of a slot with `chunk_bytes` of data.
+/// Bytes of memory of a slot with `chunk_bytes` of data.
 std::size_t fifo_slot_bytes(FifoProtocol protocol, std::size_t chunk_bytes);
 
-/// What the host reads after a kernel. Times are global_ns() of each block.
+/// Report of a block that the host reads after a kernel. Times are global_ns().
 struct BlockTimes {
   unsigned long long begin_ns = 0;
   unsigned long long end_ns = 0;
   unsigned int sm = 0;
-  unsigned int done = 0;  ///< 1: the block came to its end
+  unsigned int done = 0;  ///< 1: the block finished
 };
 
-/// What all kernels of this file are given.
+/// Arguments of all kernels in this file.
 struct ExchangeLaunch {
   FifoProtocol protocol = FifoProtocol::LL;
   unsigned int blocks = 2;
   unsigned int threads = 32;        ///< a multiple of 32, at most kMostThreads
-  std::size_t shared_bytes = 0;     ///< dynamic, with which a block fills its SM
-  unsigned long long limit_ns = 0;  ///< of all waits of a block together
-  const Fifo* fifos = nullptr;      ///< connection i: from block i to block i + 1 (the last: to 0)
+  std::size_t shared_bytes = 0;     ///< dynamic shared memory that makes a block fill its SM
+  unsigned long long limit_ns = 0;  ///< limit of all waits of a block together
+  const Fifo* fifos = nullptr;      ///< connection i: from block i to block i + 1 (from the last to
+                                    ///< block 0)
   unsigned int* stopped = nullptr;  ///< 0; set if a wait was given up
   unsigned int* arrived = nullptr;  ///< 0
-  BlockTimes* times = nullptr;      ///< one a block
+  BlockTimes* times = nullptr;      ///< one per block
   cudaStream_t stream = nullptr;
 };
 
-/// Largest dynamic shared memory that the kernels of a protocol may ask for on this device, B.
+/// Max dynamic shared memory that the kernels of a protocol may request on this device, B.
 cudaError_t exchange_shared_bytes(FifoProtocol protocol, std::size_t* bytes);
 
-/// Ping-pong between block 0 and block `partner`, others end at once: `warm` rounds, then `rounds`
-/// that are timed. Block 0 sends `data`, the partner adds `addend` and sends back, so that each
-/// round adds it once. `bytes`: a multiple of 16, at most a slot's data.
+/// Ping-pong between block 0 and block `partner`, other blocks end at once: `warm` rounds, then
+/// `rounds` timed rounds. Block 0 sends `data`, the partner adds `addend` and sends back, so that
+/// each round adds it once. `bytes`: a multiple of 16, at most a slot's data.
 cudaError_t launch_flag_step(const ExchangeLaunch& launch, unsigned int partner, float* data,
                              const float* addend, std::size_t bytes, unsigned int warm,
                              unsigned int rounds);
 
-/// Block 0 sends its input, those between add theirs, the last stores into `output`: `passes` times
-/// `bytes`, in messages of at most `chunk_bytes`. inputs + b * bytes / 4: input of block b.
+/// Block 0 sends its input, the blocks in between add theirs, the last stores into `output`:
+/// `passes` times `bytes`, in messages of at most `chunk_bytes`. inputs + b * bytes / 4: input of
+/// block b.
 cudaError_t launch_pipe(const ExchangeLaunch& launch, const float* inputs, float* output,
                         std::size_t bytes, std::size_t chunk_bytes, unsigned int passes);
 
-/// Ring AllReduce, one block a rank, `passes` times. `bytes`: a multiple of 16 * blocks. inputs and
-/// outputs of rank b at b * bytes / 4.
+/// Ring AllReduce, one block per rank, `passes` times. `bytes`: a multiple of 16 * blocks. Input
+/// and output of rank b are at b * bytes / 4.
 cudaError_t launch_ring(const ExchangeLaunch& launch, const float* inputs, float* outputs,
                         std::size_t bytes, std::size_t chunk_bytes, unsigned int passes);
 

@@ -1,4 +1,4 @@
-// NcclTeam: calls of collectives, timed and with a look at what came of them.
+// NcclTeam: timed calls of collectives and verification of their results.
 #include <algorithm>
 #include <fmt/core.h>
 #include <thread>
@@ -17,7 +17,7 @@ bool sliced(const std::string& collective) {
   return collective == "allgather" || collective == "reducescatter";
 }
 
-// Floats of the larger buffer, and of the smaller one, which has one rank's slice.
+// Floats of the larger buffer, and of the smaller one, which holds one rank's slice.
 struct Counts {
   std::size_t whole = 0;
   std::size_t slice = 0;
@@ -28,7 +28,7 @@ Counts counts_of(const TeamCall& call, std::size_t ranks) {
   return {whole, sliced(call.collective) ? whole / ranks : whole};
 }
 
-// Where a rank sends from and receives to, by NCCL's rules for calls in place.
+// A rank's send and receive addresses, by NCCL's rules for calls in place.
 struct Buffers {
   float* send = nullptr;
   float* receive = nullptr;
@@ -72,7 +72,7 @@ void NcclTeam::enqueue(std::size_t rank, ncclComm_t communicator, const TeamCall
   }
 }
 
-// Asks, and does not make the driver wait, during which it might hold up other ranks' launches.
+// Polls instead of waiting in the driver, which might hold up other ranks' launches.
 void NcclTeam::wait(std::size_t rank, ncclComm_t communicator) const {
   for (unsigned int turn = 1;; ++turn) {
     const cudaError_t state = cudaEventQuery(ranks_[rank]->end->get());
@@ -97,7 +97,7 @@ void NcclTeam::checked_call(std::size_t rank, ncclComm_t communicator, const Tea
   const auto [send, receive] =
       buffers_of(call, own.send.device<float>(), own.receive.device<float>(), rank, counts.slice);
   const std::string& collective = call.collective;
-  // Bytes of 255 are NaN: what nobody wrote is found.
+  // Bytes of 255 are NaN, so elements that were never written are found.
   check(cudaMemsetAsync(own.receive.device<void>(), 255, call.bytes, stream), "cudaMemsetAsync");
   const bool gives = collective != "broadcast" || rank == kRoot;
   if (gives) {
@@ -110,7 +110,7 @@ void NcclTeam::checked_call(std::size_t rank, ncclComm_t communicator, const Tea
   check(cudaEventRecord(own.end->get(), stream), "cudaEventRecord");
   meeting_->wait();
   wait(rank, communicator);
-  meeting_->wait();  // nobody's kernel is running any more
+  meeting_->wait();  // no kernel is running any more
 
   auto* wrong = own.wrong.device<unsigned long long>();
   check(cudaMemsetAsync(wrong, 0, sizeof *wrong, stream), "cudaMemsetAsync");
@@ -146,8 +146,8 @@ TeamTimes NcclTeam::run(const TeamConfig& config, const TeamCall& call, int warm
   if (counts_of(call, ranks).slice == 0 ||
       counts_of(call, ranks).whole * sizeof(float) != call.bytes ||
       (sliced(call.collective) && call.bytes % (ranks * sizeof(float)) != 0)) {
-    throw CellRefused(
-        fmt::format("{} B are no whole floats for each of {} ranks", call.bytes, ranks));
+    throw CellRefused(fmt::format("{} B are not a whole number of floats for each of {} ranks",
+                                  call.bytes, ranks));
   }
   if (most_channels() > 0 && config.channels > most_channels()) {
     throw CellRefused(fmt::format("{} ranks of {} channels need {} SMs; the device has {}", ranks,
@@ -171,16 +171,16 @@ TeamTimes NcclTeam::run(const TeamConfig& config, const TeamCall& call, int warm
     const Rank& own = *ranks_[rank];
     const ncclComm_t own_communicator = communicator.ranks[rank];
     const auto timed = [&] {
-      if (rank == 0) busy_(what);  // the limit is that of one call
+      if (rank == 0) busy_(what);  // the time limit is per call
       meeting_->wait();
       check(cudaEventRecord(own.begin->get(), own.stream->get()), "cudaEventRecord");
       enqueue(rank, own_communicator, call);
       check(cudaEventRecord(own.end->get(), own.stream->get()), "cudaEventRecord");
-      meeting_->wait();  // all ranks are launched before one asks for its end
+      meeting_->wait();  // launch on all ranks before any rank waits
       wait(rank, own_communicator);
       return elapsed_s(*own.begin, *own.end);
     };
-    // The first call of an algorithm makes connections; its result is looked at at once.
+    // The first call of an algorithm makes connections; its result is checked at once.
     checked_call(rank, own_communicator, call);
     for (int k = 0; k < warmup; ++k) (void)timed();
     for (std::size_t k = 0; k < all; ++k) times[rank][k] = timed();

@@ -15,7 +15,8 @@ std::vector<std::string> collective_names() {
   return {kNcclCollectiveNames.begin(), kNcclCollectiveNames.end()};
 }
 
-// NCCL has Tree for AllReduce alone, the CollNets and NVLS for three, PAT for two (tuning.cc).
+// NCCL has Tree for AllReduce only, the CollNets and NVLS for three collectives, PAT for two
+// (tuning.cc).
 bool offers(const std::string& collective, const std::string& algorithm) {
   if (algorithm == "ring") return true;
   const bool sliced = collective == "allgather" || collective == "reducescatter";
@@ -35,32 +36,33 @@ const std::vector<OptionSpec>& nccl_cell_options() {
       {.name = "collectives",
        .kind = OptionKind::Choice,
        .shape = OptionShape::List,
-       .description = "which collectives",
+       .description = "collectives to time",
        .default_text = "allreduce,allgather,reducescatter,broadcast,reduce",
        .choices = collective_names()},
       {.name = "sizes",
        .kind = OptionKind::Bytes,
        .shape = OptionShape::List,
-       .description = "the larger of a rank's send and receive buffer, multiples of 4 B",
+       .description = "size of the larger of a rank's send and receive buffers, multiples of 4 B",
        .min = 4,
        .max = 1ULL << 36,
        .default_text = "8B..64MiB x8"},
       {.name = "algorithms",
        .kind = OptionKind::Choice,
        .shape = OptionShape::List,
-       .description = "default: NCCL's own choice; policy: that of the worker's policy",
+       .description =
+           "algorithms; default: NCCL's own choice; policy: choice of the worker's policy",
        .default_text = "default,ring,tree",
        .choices = {"default", "policy", "ring", "tree", "nvls", "nvls_tree", "pat"}},
       {.name = "protocols",
        .kind = OptionKind::Choice,
        .shape = OptionShape::List,
-       .description = "of the algorithms that are named",
+       .description = "protocols of the named algorithms",
        .default_text = "LL,LL128,Simple",
        .choices = {"LL", "LL128", "Simple"}},
       {.name = "channels",
        .kind = OptionKind::Integer,
        .shape = OptionShape::List,
-       .description = "of the algorithms that are named; 0: NCCL's choice",
+       .description = "channels of the named algorithms; 0: NCCL's choice",
        .min = 0,
        .max = 64,
        .default_text = "1,2,4,8"},
@@ -133,7 +135,7 @@ const std::vector<OptionSpec>& nccl_worker_options() {
   static const std::vector<OptionSpec> specs{
       {.name = "mode",
        .kind = OptionKind::Choice,
-       .description = "gpus: a rank on each visible GPU; copies: all ranks on the first GPU, each "
+       .description = "gpus: one rank per visible GPU; copies: all ranks on the first GPU, each "
                       "with a copy of the library, over loopback sockets; shared: all ranks on the "
                       "first GPU (NCCL 2.30 or newer, given by `nccl`)",
        .default_text = "gpus",
@@ -146,26 +148,27 @@ const std::vector<OptionSpec>& nccl_worker_options() {
        .default_text = "0"},
       {.name = "nccl",
        .kind = OptionKind::Text,
-       .description = "path of libnccl.so.2; not given: the one that was found at build time"},
+       .description = "path of libnccl.so.2; default: the one found at build time"},
       {.name = "tuner",
        .kind = OptionKind::Text,
-       .description = "path of libnccl-tuner-cclgym.so; not given: that of this build"},
+       .description = "path of libnccl-tuner-cclgym.so; default: the one of this build"},
       {.name = "policy",
        .kind = OptionKind::Text,
        .description = "a policy file, or the CSV of a policy, for cells of the algorithm `policy`"},
       {.name = "log",
        .kind = OptionKind::Text,
-       .description = "file to which what NCCL's rank 0 says about the cells' calls is added; not "
-                      "given: none"},
+       .description = "file to which the log of NCCL's rank 0 about the cells' calls is appended; "
+                      "default: none"},
       {.name = "communicators",
        .kind = OptionKind::Integer,
-       .description = "that are kept, one for each algorithm, protocol and number of channels",
+       .description =
+           "communicators to keep, one for each algorithm, protocol and number of channels",
        .min = 1,
        .max = 256,
        .default_text = "24"},
       {.name = "timeout",
        .kind = OptionKind::Time,
-       .description = "after which a call that hangs is given up",
+       .description = "time after which a hanging call is given up",
        .default_text = "30s"},
   };
   return specs;
@@ -173,7 +176,7 @@ const std::vector<OptionSpec>& nccl_worker_options() {
 
 namespace {
 
-// Reads each value through its record, for the errors.
+// Reads each value through its option record, which throws the errors.
 void check_worker_options(const OptionTexts& texts) {
   const std::vector<OptionSpec>& specs = nccl_worker_options();
   check_option_texts(texts, specs);
@@ -217,7 +220,7 @@ std::string tuner_csv_for(const std::string& algorithm, const std::string& proto
       "collective_type,min_bytes,max_bytes,algorithm,protocol,channels,nNodes,nRanks\n";
   for (const std::string_view collective : kNcclCollectiveNames) {
     if (!offers(std::string(collective), algorithm)) continue;
-    // Up to 1 TiB, more than any buffer.
+    // The range ends at 1 TiB, more than any buffer.
     text += fmt::format("{},0,1099511627776,{},{},{},-1,-1\n", collective, algorithm,
                         lower_case(protocol), channels == 0 ? -1 : channels);
   }

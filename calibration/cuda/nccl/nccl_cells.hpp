@@ -1,4 +1,4 @@
-// What the backend `nccl` measures, and how its worker is told (docs/calibration-gpu.md).
+// Cells of the backend `nccl` and options of its worker (docs/calibration-gpu.md).
 #pragma once
 
 #include <string>
@@ -9,27 +9,27 @@
 
 namespace cclgym {
 
-/// Collectives, sizes, algorithms, protocols, channels, placement.
+/// Options of the cells: collectives, sizes, algorithms, protocols, channels, placement.
 [[nodiscard]] const std::vector<OptionSpec>& nccl_cell_options();
 
-/// The cells, with the columns collective, size_bytes (as nccl-tests count), algorithm, protocol,
-/// channels, in_place (0, 1). algorithm "default" is NCCL's own choice and "policy" that of the
-/// file which the worker was given; both have protocol "default" and channels 0. Tree is for
-/// AllReduce alone, as in NCCL. channels 0 leaves their number to NCCL. Throws UserError.
+/// The cells, with the columns collective, size_bytes (as counted by nccl-tests), algorithm,
+/// protocol, channels, in_place (0, 1). algorithm "default" is NCCL's own choice, and "policy" the
+/// choice of the worker's policy file; both have protocol "default" and channels 0. Tree is for
+/// AllReduce only, as in NCCL. channels 0 leaves the number to NCCL. Throws UserError.
 [[nodiscard]] CellTable nccl_cells(const OptionTexts& texts = {});
 
-/// How the ranks lie: ranks, mode, nccl, tuner, policy, log, communicators, timeout.
+/// Options of the ranks: ranks, mode, nccl, tuner, policy, log, communicators, timeout.
 [[nodiscard]] const std::vector<OptionSpec>& nccl_worker_options();
 
-/// Arguments of cclgym-nccl-worker: "--name=value" for what is set. Throws UserError at an option
-/// that cannot be read.
+/// Arguments of cclgym-nccl-worker: "--name=value" for each option that is set. Throws UserError at
+/// an option that cannot be read.
 [[nodiscard]] std::vector<std::string> nccl_worker_arguments(const OptionTexts& texts);
 
-/// The way back, in the worker: every option by name, with its default.
+/// The inverse, in the worker: every option by name, with its default.
 [[nodiscard]] OptionTexts read_nccl_worker_arguments(const std::vector<std::string>& arguments);
 
-/// The CSV by which the tuner plugin gives all calls this algorithm, protocol and number of
-/// channels (0: NCCL's).
+/// CSV for the tuner plugin that chooses this algorithm, protocol and number of channels (0:
+/// NCCL's) for all calls.
 [[nodiscard]] std::string tuner_csv_for(const std::string& algorithm, const std::string& protocol,
                                         int channels);
 

@@ -1,4 +1,4 @@
-// libnccl, opened when a measurement starts, as often as there are ranks that need their own.
+// libnccl, opened when a measurement starts, with one copy for each rank that needs its own.
 #pragma once
 
 #include <memory>
@@ -9,20 +9,20 @@
 
 namespace cclgym {
 
-/// The functions of one copy of the library. Stays open until the program ends, as threads that
-/// NCCL started may run in it.
+/// The functions of one copy of the library. Stays open until the program ends, because threads
+/// started by NCCL may run in it.
 struct NcclLibrary {
-  /// Throws UserError if the file cannot be opened or is no NCCL. Copies of the file opened by
-  /// different paths share nothing.
+  /// Throws UserError if the file cannot be opened or is not NCCL. Copies of the file opened
+  /// through different paths share no state.
   explicit NcclLibrary(const std::string& path);
 
-  /// Throws std::runtime_error "WHAT: …" with NCCL's own words unless the call succeeded.
+  /// Throws std::runtime_error "WHAT: …" with NCCL's own message unless the call succeeded.
   void check(ncclResult_t result, const char* what) const;
 
   std::string path;
   NcclVersion version{};
 
-  // As nccl.h declares them.
+  // Types as declared in nccl.h.
   decltype(&ncclGetVersion) get_version = nullptr;
   decltype(&ncclGetUniqueId) get_unique_id = nullptr;
   decltype(&ncclCommInitRankConfig) comm_init_rank_config = nullptr;

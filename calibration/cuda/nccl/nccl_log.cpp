@@ -37,7 +37,7 @@ std::optional<Number> number_of(std::string_view text) {
   return value;
 }
 
-// Takes what stands before `end` off the front of `text`.
+// Removes the part before `end` from the front of `text` and returns it.
 std::string_view take(std::string_view& text, std::string_view end) {
   const std::size_t at = std::min(text.find(end), text.size());
   const std::string_view part = text.substr(0, at);
@@ -63,7 +63,7 @@ std::optional<NcclDecision> read_line(std::string_view line, const SourceLocatio
                                 "Algo RING proto LL channel{{Lo..Hi}}={{0..1}}'",
                                 what, quoted(found)));
   };
-  if (colon == std::string_view::npos) fail("what is before 'Bytes'", before);
+  if (colon == std::string_view::npos) fail("the text before 'Bytes'", before);
   const std::string_view collective = last_word(before.substr(0, colon));
   const std::string_view algorithm = take(after, " proto ");
   const std::string_view protocol = take(after, " channel{Lo..Hi}={");
@@ -89,7 +89,7 @@ std::optional<NcclDecision> read_line(std::string_view line, const SourceLocatio
                       .line = where.line};
 }
 
-// Channels of so many that NCCL's scheduler uses for a call of so many bytes.
+// Number of channels, out of those asked for, that NCCL's scheduler uses for a call of this size.
 int scheduled_channels(const NcclDecision& decision, int asked,
                        const LoggedCommunicator& communicator) {
   NcclComm comm;
@@ -115,13 +115,14 @@ std::string choice_text(int algorithm, int protocol, int channels) {
 std::string_view reason(NcclAgreement agreement) {
   switch (agreement) {
     case NcclAgreement::FewerByModel:
-      return "too few bytes for more channels (NCCL's least traffic a channel)";
+      return "too few bytes for more channels (NCCL's min traffic per channel)";
     case NcclAgreement::LaterChoice:
       return "NCCL cannot do the first choice here";
     case NcclAgreement::Channels:
-      return "another number of channels, which NCCL's scheduler does not explain";
+      return "a different number of channels, which NCCL's scheduler does not explain";
     case NcclAgreement::Different:
-      return "another algorithm or protocol: not offered by this communicator, or overruled by "
+      return "a different algorithm or protocol: not offered by this communicator, or overridden "
+             "by "
              "NCCL_ALGO or NCCL_PROTO";
     default:
       return "";
@@ -170,7 +171,7 @@ std::string_view to_string(NcclAgreement agreement) {
 
 NcclAgreement agreement(const NcclDecision& decision, const TunerChoices& choices,
                         const LoggedCommunicator& communicator) {
-  // Calls by themselves, which NCCL did not merge with others: one operation in its pipeline.
+  // Calls that NCCL did not merge with others: one operation in its pipeline.
   const auto wanted = choices.wanted(decision.collective, decision.bytes, 1);
   if (wanted.empty() || wanted.front().algorithm < 0) return NcclAgreement::NotChosen;
   for (std::size_t i = 0; i < wanted.size(); ++i) {

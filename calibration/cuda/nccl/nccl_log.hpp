@@ -1,5 +1,4 @@
-// What NCCL says that it did (NCCL_DEBUG=INFO, NCCL_DEBUG_SUBSYS=TUNING), held against what a tuner
-// chose.
+// Comparison of NCCL's log (NCCL_DEBUG=INFO, NCCL_DEBUG_SUBSYS=TUNING) with the choices of a tuner.
 #pragma once
 
 #include <cstddef>
@@ -15,20 +14,20 @@
 namespace cclgym {
 
 /// One line "AllReduce: 1048576 Bytes -> Algo RING proto SIMPLE channel{Lo..Hi}={0..3}", which rank
-/// 0 writes for each call that a tuner is asked about. By NCCL's numbers
+/// 0 writes for each call that a tuner is asked about. Uses NCCL's numbers
 /// (deploy/nccl_plugin/nccl_names.hpp).
 struct NcclDecision {
   int collective = 0;
   std::uint64_t bytes = 0;
   int algorithm = 0;
   int protocol = 0;
-  int channels = 0;      ///< Hi - Lo + 1, those that carry the call
-  std::size_t line = 0;  ///< of the log, from 1
+  int channels = 0;      ///< Hi - Lo + 1: the channels that carry the call
+  std::size_t line = 0;  ///< line in the log, from 1
 };
 
 /// The decisions of a log, or of a part of it that ends with a whole line; `first_line` is the
-/// number of its first line. All other lines are passed over. Throws UserError at NAME:LINE for
-/// such a line with names or numbers that NCCL does not have.
+/// number of its first line. Ignores all other lines. Throws UserError at NAME:LINE for a decision
+/// with names or numbers that NCCL does not have.
 [[nodiscard]] std::vector<NcclDecision> read_nccl_log(std::string_view text,
                                                       const std::string& name,
                                                       std::size_t first_line = 1);
@@ -37,16 +36,16 @@ struct NcclDecision {
 struct LoggedCommunicator {
   int ranks = 2;
   NcclVersion version{};
-  int channels = 0;  ///< that it has; 0: at least those that were chosen
+  int channels = 0;  ///< number of its channels; 0: at least those chosen
 };
 
-/// How a call went.
+/// Relation between NCCL's decision and the tuner's choice.
 enum class NcclAgreement : std::uint8_t {
   Same,          ///< algorithm, protocol and channels as chosen, or channels left to NCCL
-  FewerByModel,  ///< fewer channels, just as many as NCCL's traffic scheduler gives that few bytes
-  LaterChoice,   ///< a later one of the tuner's choices, as NCCL cannot do the first
-  Channels,      ///< another number of channels
-  Different,     ///< another algorithm or protocol
+  FewerByModel,  ///< fewer channels, as many as NCCL's traffic scheduler gives so few bytes
+  LaterChoice,   ///< one of the tuner's later choices, because NCCL cannot do the first
+  Channels,      ///< a different number of channels
+  Different,     ///< a different algorithm or protocol
   NotChosen,     ///< the tuner leaves the call to NCCL
 };
 [[nodiscard]] std::string_view to_string(NcclAgreement agreement);
@@ -54,7 +53,7 @@ enum class NcclAgreement : std::uint8_t {
 [[nodiscard]] NcclAgreement agreement(const NcclDecision& decision, const TunerChoices& choices,
                                       const LoggedCommunicator& communicator);
 
-/// A kind of disagreement: which calls, and why.
+/// A kind of disagreement: the calls and the reason.
 struct NcclDisagreement {
   NcclDecision first;  ///< the first such call
   NcclAgreement agreement = NcclAgreement::Different;
@@ -65,13 +64,13 @@ struct NcclDisagreement {
 struct NcclLogCheck {
   std::size_t calls = 0;
   std::map<NcclAgreement, std::size_t> by_agreement;
-  std::vector<NcclDisagreement> disagreements;  ///< all that are not Same or NotChosen, in order
+  std::vector<NcclDisagreement> disagreements;  ///< all except Same and NotChosen, in order
 
-  /// Calls about which the tuner had a choice.
+  /// Calls for which the tuner made a choice.
   [[nodiscard]] std::size_t chosen() const;
-  /// Share of those that went as chosen; 0 if there were none.
+  /// Share of these that ran as chosen; 0 if there were none.
   [[nodiscard]] double same_share() const;
-  /// Share of those that went as chosen or are explained (FewerByModel, LaterChoice).
+  /// Share of these that ran as chosen or are explained (FewerByModel, LaterChoice).
   [[nodiscard]] double explained_share() const;
 };
 
@@ -79,7 +78,7 @@ struct NcclLogCheck {
                                           const TunerChoices& choices,
                                           const LoggedCommunicator& communicator);
 
-/// In words: the shares, then each disagreement with its reason.
+/// Text: the shares, then each disagreement with its reason.
 [[nodiscard]] std::string nccl_log_text(const NcclLogCheck& check);
 
 }  // namespace cclgym

@@ -34,7 +34,7 @@ fs::path new_folder() {
   return path;
 }
 
-// A policy file, as opposed to a CSV (deploy/runtime/policy_file.hpp).
+// True for a policy file, false for a CSV (deploy/runtime/policy_file.hpp).
 bool is_policy_file(const std::string& path) {
   constexpr std::size_t kMostPolicyBytes = std::size_t{64} << 20;
   return read_text_file(path, kMostPolicyBytes).starts_with("CCLGYMPO");
@@ -45,8 +45,8 @@ bool is_policy_file(const std::string& path) {
 NcclTeam::NcclTeam(TeamOptions options, Busy busy)
     : options_(std::move(options)), busy_(std::move(busy)) {
   if (options_.mode != TeamMode::Gpus) {
-    // Read when CUDA starts. Ranks on one device whose thread blocks wait for each other: nothing
-    // may make one of them wait for the host or for another one's end.
+    // Read when CUDA starts. Ranks on one device have thread blocks that wait for each other, so no
+    // launch may wait for the host or for the end of another kernel.
     set_variable("CUDA_DEVICE_MAX_CONNECTIONS", "32");
     set_variable("CUDA_MODULE_LOADING", "EAGER");
   }
@@ -94,7 +94,7 @@ NcclTeam::~NcclTeam() {
 
 const NcclVersion& NcclTeam::version() const { return libraries_.front()->version; }
 
-// Each copy of the library believes itself on a host of its own.
+// Each copy of the library believes that it is on a host of its own.
 int NcclTeam::nodes() const { return options_.mode == TeamMode::Copies ? options_.ranks : 1; }
 
 int NcclTeam::most_channels() const {
@@ -104,7 +104,7 @@ int NcclTeam::most_channels() const {
 }
 
 void NcclTeam::set_environment() {
-  // What would overrule the tuner.
+  // This variable would override the tuner.
   ::unsetenv("NCCL_ALGO");
   ::unsetenv("NCCL_PROTO");
   ::unsetenv("CCLGYM_POLICY");
@@ -114,7 +114,7 @@ void NcclTeam::set_environment() {
   set_variable("NCCL_TUNER_PLUGIN", options_.tuner.empty() ? "none" : options_.tuner);
   set_variable("CCLGYM_TUNER_CSV", csv_path_);
   if (options_.mode == TeamMode::Gpus) return;
-  // No connection is made, and no memory taken, while a rank waits on the device.
+  // No connection is made and no memory allocated while a rank waits on the device.
   set_variable("NCCL_RUNTIME_CONNECT", "0");
   set_variable("NCCL_CGA_CLUSTER_SIZE", "0");
   set_variable("NCCL_MNNVL_ENABLE", "0");
@@ -127,8 +127,8 @@ void NcclTeam::set_environment() {
   }
   set_variable("NCCL_SOCKET_IFNAME", "lo");
   set_variable("NCCL_NET", "Socket");
-  // All three, as NCCL leaves LL128 out over sockets otherwise. The list leaves the choice among
-  // them to the tuner.
+  // All three protocols: otherwise NCCL leaves out LL128 over sockets. With a list, the tuner still
+  // chooses among them.
   set_variable("NCCL_PROTO", "LL,LL128,Simple");
 }
 
@@ -150,7 +150,7 @@ void NcclTeam::open_libraries() {
     busy_("opening " + path);
     libraries_.push_back(std::make_unique<NcclLibrary>(path));
     if (copies > 1) {
-      // It stays open without its name, and nothing of its 200 MB is left behind however we end.
+      // The open library needs no name: its 200 MB disappear however this process ends.
       std::error_code ignored;
       fs::remove(path, ignored);
     }
@@ -158,14 +158,14 @@ void NcclTeam::open_libraries() {
   constexpr NcclVersion kMultiRank{2, 30, 0};
   if (options_.mode == TeamMode::Shared && version() < kMultiRank) {
     throw UserError(
-        fmt::format("{} is NCCL {}: --mode=shared needs 2.30 or newer; --mode=copies "
-                    "does without",
+        fmt::format("{} is NCCL {}; --mode=shared needs 2.30 or newer, --mode=copies "
+                    "any release",
                     options_.nccl, version().to_string()));
   }
 }
 
 // A copy reads its host's name, its log file and its other variables once, in its first
-// communicator. One after the other they find their own.
+// communicator. Starting the copies one after the other gives each its own.
 void NcclTeam::first_communicator_of_each_copy() {
   check(cudaSetDevice(0), "cudaSetDevice");
   for (std::size_t i = 0; i < libraries_.size(); ++i) {
@@ -184,8 +184,8 @@ void NcclTeam::first_communicator_of_each_copy() {
   }
 }
 
-// The tuner plugin reads its choices when a communicator is made. The variables keep their values
-// where they can, as threads of NCCL may be reading the environment.
+// The tuner plugin reads its choices when a communicator is made. Variables keep their values where
+// possible, because NCCL's threads may be reading the environment.
 void NcclTeam::write_choices(const TeamConfig& config) {
   constexpr std::size_t kMostCsvBytes = std::size_t{16} << 20;
   std::string text =
@@ -218,7 +218,7 @@ NcclTeam::Communicator& NcclTeam::communicator(const TeamConfig& config) {
     communicators_.splice(communicators_.end(), communicators_, known);
     return communicators_.back();
   }
-  // Buffers of a communicator take memory by its channels: old ones make room.
+  // A communicator's buffers take memory per channel: old ones make room.
   std::size_t free_bytes = 0;
   std::size_t all_bytes = 0;
   check(cudaSetDevice(0), "cudaSetDevice");
@@ -236,7 +236,7 @@ NcclTeam::Communicator& NcclTeam::communicator(const TeamConfig& config) {
   library(0).check(library(0).get_unique_id(&id), "ncclGetUniqueId");
   in_all_ranks([&](std::size_t rank) {
     ncclConfig_t settings = NCCL_CONFIG_INITIALIZER;
-    // As many channels as are asked for, also where NCCL's search found fewer.
+    // Requests this number of channels even if NCCL's search found fewer.
     if (config.channels > 0) {
       settings.minCTAs = config.channels;
       settings.maxCTAs = config.channels;

@@ -1,4 +1,4 @@
-// Ranks in threads of this process, their communicators, and calls that are timed.
+// Ranks in threads of this process, their communicators, and timed calls.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct TeamOptions {
   std::size_t communicators = 24;
 };
 
-/// What a communicator is made for.
+/// Properties that a communicator is made for.
 struct TeamConfig {
   std::string algorithm = "default";  ///< "default", "policy" or a name of the tuner's CSV
   std::string protocol = "default";
@@ -35,43 +35,43 @@ struct TeamConfig {
 
 struct TeamCall {
   std::string collective;
-  std::uint64_t bytes = 0;  ///< of the larger buffer
+  std::uint64_t bytes = 0;  ///< size of the larger buffer
   bool in_place = false;
 };
 
-/// Times of a call, s: by repeat, of the rank that took longest and of the one that took least.
+/// Times of a call, s, by repeat: of the slowest rank and of the fastest one.
 struct TeamTimes {
   std::vector<double> longest_s;
   std::vector<double> shortest_s;
 };
 
-/// A blocking library call that hangs ends the process; `busy` is told what is about to be done, so
-/// that a watchdog can (nccl_worker.cpp).
+/// Told what is about to be done. A hanging library call can only be ended with the process, by a
+/// watchdog (nccl_worker.cpp).
 using Busy = std::function<void(const std::string& what)>;
 
 class NcclTeam {
  public:
   /// Sets NCCL's environment variables, copies and opens the library, makes the ranks' streams.
-  /// Throws UserError if the machine or the library cannot do what is asked for.
+  /// Throws UserError if the machine or the library does not support the options.
   NcclTeam(TeamOptions options, Busy busy);
   ~NcclTeam();
   NcclTeam(const NcclTeam&) = delete;
   NcclTeam& operator=(const NcclTeam&) = delete;
 
-  /// Runs a call `warmup` times, once to look at its result, `repeats` times timed one by one, and
-  /// once more to look at its result. Throws CellRefused if the team cannot run it, or
+  /// Runs a call `warmup` times, once to verify its result, `repeats` times timed one by one, and
+  /// once more to verify its result. Throws CellRefused if the team cannot run it, or
   /// std::runtime_error if it failed or its result was wrong; then this process must end.
   [[nodiscard]] TeamTimes run(const TeamConfig& config, const TeamCall& call, int warmup,
                               int repeats);
 
   [[nodiscard]] const TeamOptions& options() const { return options_; }
   [[nodiscard]] const NcclVersion& version() const;
-  /// Servers that NCCL takes the ranks to be on.
+  /// Number of nodes that NCCL sees.
   [[nodiscard]] int nodes() const;
-  /// Most channels of a communicator, so that the thread blocks of all ranks run at once; 0: no
-  /// limit, as each rank has a GPU.
+  /// Max channels of a communicator for which the thread blocks of all ranks run at once; 0: no
+  /// limit, as each rank has its own GPU.
   [[nodiscard]] int most_channels() const;
-  /// The log of rank 0, while the team lasts.
+  /// Path of rank 0's log, valid while the team exists.
   [[nodiscard]] const std::string& log_path() const { return log_path_; }
 
  private:
@@ -85,7 +85,7 @@ class NcclTeam {
   [[nodiscard]] Communicator& communicator(const TeamConfig& config);
   void destroy_oldest();
   void need_buffers(std::uint64_t bytes);
-  /// In a thread for each rank. Throws what the first that failed threw.
+  /// Runs `work` in one thread per rank. Throws the exception of the first one that failed.
   void in_all_ranks(const std::function<void(std::size_t)>& work);
   [[nodiscard]] const NcclLibrary& library(std::size_t rank) const;
   void enqueue(std::size_t rank, ncclComm_t communicator, const TeamCall& call) const;
@@ -102,7 +102,7 @@ class NcclTeam {
   int sms_ = 0;
   std::vector<std::unique_ptr<NcclLibrary>> libraries_;
   std::vector<std::unique_ptr<Rank>> ranks_;
-  std::list<Communicator> communicators_;  ///< last used last
+  std::list<Communicator> communicators_;  ///< most recently used last
   std::unique_ptr<Meeting> meeting_;
 };
 

@@ -1,4 +1,4 @@
-// What NcclTeam is made of. Internal to nccl_team.cpp and nccl_calls.cpp.
+// Parts of NcclTeam. Internal to nccl_team.cpp and nccl_calls.cpp.
 #pragma once
 
 #include <atomic>
@@ -26,8 +26,8 @@ struct NcclTeam::Communicator {
   std::vector<ncclComm_t> ranks;
 };
 
-/// A barrier of threads that spins, so that all leave it at once; where there are fewer cores than
-/// threads it lets others run. When one thread failed, all that come or wait throw.
+/// A barrier of threads that spins, so that all leave it at once; with fewer cores than threads it
+/// yields. After one thread fails, all that arrive or wait throw.
 class NcclTeam::Meeting {
  public:
   explicit Meeting(std::size_t threads) : threads_(threads) {}
@@ -45,7 +45,7 @@ class NcclTeam::Meeting {
     }
   }
   [[nodiscard]] bool failed() const { return failed_.load(std::memory_order_relaxed); }
-  /// True for the first thread that says so.
+  /// True for the first thread that reports a failure.
   bool fail() { return !failed_.exchange(true); }
 
  private:

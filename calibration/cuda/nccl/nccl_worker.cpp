@@ -1,5 +1,5 @@
-// cclgym-nccl-worker: times NCCL's collectives, one request a line (worker_lines.hpp). With
-// --check-log=FILE it holds a log of NCCL against a policy instead, for which it needs no GPU.
+// cclgym-nccl-worker: times NCCL's collectives, one request per line (worker_lines.hpp). With
+// --check-log=FILE it compares a log of NCCL with a policy instead and needs no GPU.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -34,8 +34,8 @@ namespace {
 constexpr const char* kWorker = "nccl";
 constexpr std::size_t kMostLogBytes = std::size_t{1} << 31;
 
-// Ends the process if a call into NCCL or CUDA takes too long: none of them can be taken back, but
-// the end of the process ends its kernels.
+// Ends the process if a call into NCCL or CUDA takes too long: such a call cannot be cancelled, but
+// its kernels end with the process.
 class Watchdog {
  public:
   explicit Watchdog(double limit_s) : limit_(limit_s), thread_([this] { watch(); }) {}
@@ -69,7 +69,7 @@ class Watchdog {
       changed_.wait_for(lock, std::chrono::milliseconds(200));
       if (ended_ || what_.empty()) continue;
       if (std::chrono::steady_clock::now() - since_ < limit_) continue;
-      // The main thread is in the call that hangs: nobody else writes.
+      // The main thread is in the hanging call, so no other thread writes.
       const std::string why =
           fmt::format("{}: hung, given up after {:.0f} s", what_, limit_.count());
       std::ostringstream line;
@@ -94,10 +94,10 @@ class Watchdog {
   std::thread thread_;
 };
 
-// Reads what was added to the log since the last time.
+// Reads the lines added to the log since the last read.
 class LogTail {
  public:
-  /// What is read is added to the file `kept`, unless that is empty.
+  /// Appends the lines read to the file `kept`, unless that is empty.
   LogTail(std::string path, std::string kept) : path_(std::move(path)), kept_(std::move(kept)) {}
 
   std::vector<NcclDecision> decisions(bool keep) {
@@ -106,7 +106,7 @@ class LogTail {
     std::ostringstream text;
     text << file.rdbuf();
     std::string added = std::move(text).str();
-    added.resize(added.rfind('\n') + 1);  // npos + 1 is 0: no whole line yet
+    added.resize(added.rfind('\n') + 1);  // npos + 1 is 0: no complete line yet
     std::vector<NcclDecision> found = read_nccl_log(added, path_, lines_ + 1);
     read_ += added.size();
     lines_ += static_cast<std::size_t>(std::count(added.begin(), added.end(), '\n'));
@@ -163,7 +163,7 @@ LoggedCommunicator logged(const NcclTeam& team, const TeamConfig& config) {
   return {.ranks = team.options().ranks, .version = team.version(), .channels = config.channels};
 }
 
-// What NCCL really used, beside what was asked for.
+// Adds what NCCL really used beside what was requested.
 void add_log(WorkerAnswer& answer, const NcclTeam& team, const TeamConfig& config,
              const std::vector<NcclDecision>& decisions) {
   answer.extra["logged_calls"] = std::to_string(decisions.size());
@@ -189,8 +189,8 @@ void add_log(WorkerAnswer& answer, const NcclTeam& team, const TeamConfig& confi
   const auto different = check.by_agreement.find(NcclAgreement::Different);
   if (different != check.by_agreement.end()) {
     throw CellRefused(
-        fmt::format("NCCL used {}/{}/{} instead: this communicator does not offer "
-                    "what was asked for",
+        fmt::format("NCCL used {}/{}/{} instead: this communicator does not offer the "
+                    "requested configuration",
                     answer.extra["used_algorithm"], answer.extra["used_protocol"],
                     answer.extra["used_channels"]));
   }
@@ -253,7 +253,8 @@ int check_log(const OptionTexts& texts, const std::string& path, int nodes,
               const std::string& version) {
   if (texts.at("policy").empty()) throw UserError("--check-log needs --policy=FILE");
   const auto ranks = static_cast<int>(parse_integer(texts.at("ranks")));
-  if (ranks < 2) throw UserError("--check-log needs --ranks=N, those of the log's communicator");
+  if (ranks < 2)
+    throw UserError("--check-log needs --ranks=N, the ranks of the log's communicator");
   const auto choices = choices_of(texts.at("policy"), ranks, nodes);
   const NcclLogCheck check =
       check_nccl_log(read_nccl_log(read_text_file(path, kMostLogBytes), path), *choices,
@@ -264,7 +265,7 @@ int check_log(const OptionTexts& texts, const std::string& path, int nodes,
 }
 
 int run(std::vector<std::string> arguments) {
-  // What belongs to --check-log alone.
+  // Options of --check-log only.
   const auto take = [&](std::string_view name, std::string otherwise) {
     const std::string prefix = fmt::format("--{}=", name);
     const auto found =
@@ -292,12 +293,12 @@ int run(std::vector<std::string> arguments) {
     std::cerr << "cclgym-nccl-worker: quantisation test " << environment.at("quantisation") << '\n';
   }
   LogTail log(team.log_path(), texts.at("log"));
-  (void)log.decisions(false);  // those of the quantisation test
+  (void)log.decisions(false);  // skips the quantisation test's decisions
   std::cout << environment_line(kWorker, environment) << std::endl;
   const int code = serve(std::cin, std::cout, [&](const WorkerRequest& request) {
     return measure(team, watchdog, log, request);
   });
-  // After an error kernels may wait for each other for ever, and so would what destroys them.
+  // After an error, kernels may wait for each other forever, and destructors for the kernels.
   if (code != 0) std::_Exit(code);
   watchdog.busy("ending");
   return code;

@@ -1,15 +1,12 @@
-// Bruck's AllGather and AllToAll (Bruck, Ho, Kipnis, Upfal and Weathersby, IEEE TPDS 1997) as
-// OpenMPI has them (4.1, ompi/mca/coll/base/coll_base_allgather.c, coll_base_alltoall.c: bruck).
-// Any ranks >= 2, log2 n steps, rounded up.
+// Bruck's AllGather and AllToAll (Bruck, Ho, Kipnis, Upfal and Weathersby, IEEE TPDS 1997) as in
+// OpenMPI (4.1, ompi/mca/coll/base/coll_base_allgather.c, coll_base_alltoall.c: bruck). Any ranks
+// >= 2, ceil(log2 n) steps. One chunk per slice; `channels` instances (parallelize).
 //
-// AllGather, in place: each rank has the slices of the ranks from itself on, and gets as many more,
-// in step k from the rank 2^k further on; at last they are put in the order of the ranks. AllToAll,
-// out of place: what is to go i ranks on goes 2^k on in step k if bit k of i is set, as one message
-// for all such i. What such a message brings together does not lie together: it is packed by local
-// copies, as MPI's datatypes do it. (OpenMPI copies what it received once more, to where it was
-// before.)
-//
-// One chunk a slice; `channels` instances (parallelize).
+// AllGather, in place: a rank holds consecutive slices starting with its own, and in step k
+// receives as many from the rank 2^k further on; at the end they are put in rank order. AllToAll,
+// out of place: data destined i ranks further on moves 2^k ranks in step k if bit k of i is set, as
+// one message for all such i, packed by local copies. (OpenMPI copies the received data once more,
+// to its previous place.)
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -21,7 +18,7 @@ namespace cclgym::algorithms {
 
 namespace {
 
-/// `count` chunks in a circle of as many places as `whole` says, to places in a row: two copies.
+/// Two copies between a circular buffer of `whole` chunks and consecutive places.
 struct Circle {
   ProgramBuilder& p;
   int rank;
@@ -30,7 +27,7 @@ struct Circle {
     (void)p.chunk(rank, from, first, whole - first).copy(rank, to, 0);
     if (first > 0) (void)p.chunk(rank, from, 0, first).copy(rank, to, whole - first);
   }
-  /// The row but for its first place, which has nothing new.
+  /// Copies back all but the first place, whose content has not changed.
   void from_row(Buffer from, Buffer to, int first) const {
     if (first + 1 < whole) {
       (void)p.chunk(rank, from, 1, whole - first - 1).copy(rank, to, first + 1);
@@ -55,16 +52,16 @@ void all_gather(ProgramBuilder& p, int ranks) {
   }
 }
 
-/// Where in scratch the chunks lie that are to go 0, 1, … ranks on, the same on every rank.
+/// Positions in scratch of the chunks that travel 0, 1, … ranks; the same on every rank.
 class Places {
  public:
   explicit Places(int ranks) : at_(static_cast<std::size_t>(ranks)), used_(ranks) {
     std::iota(at_.begin(), at_.end(), 0);
   }
   [[nodiscard]] int of(int onwards) const { return at_[static_cast<std::size_t>(onwards)]; }
-  /// So many places that are free.
+  /// First of `count` free places.
   [[nodiscard]] int take(int count) { return std::exchange(used_, used_ + count); }
-  /// They lie in a row from `first` on now.
+  /// Records that the chunks now lie consecutively from `first` on.
   void move(const std::vector<int>& group, int first) {
     for (const int onwards : group) at_[static_cast<std::size_t>(onwards)] = first++;
   }
@@ -74,7 +71,7 @@ class Places {
   int used_;
 };
 
-/// Copies the group to a row from `first` on, run by run.
+/// Copies the group to consecutive places from `first` on, run by run.
 void pack(ProgramBuilder& p, int rank, const std::vector<int>& group, const Places& places,
           int first) {
   for (std::size_t i = 0; i < group.size();) {

@@ -1,21 +1,10 @@
-// PAT, NCCL's Parallel Aggregated Trees (Jeaugey, arXiv 2506.20252; NCCL 2.23, src/include/
-// collectives.h): AllGather and ReduceScatter in ceil(log2 n) steps on any number of ranks.
+// PAT, NCCL's Parallel Aggregated Trees (Jeaugey, arXiv 2506.20252; NCCL 2.23,
+// src/include/collectives.h): AllGather and ReduceScatter in ceil(log2 n) steps on any number of
+// ranks. docs/collectives.md, "PAT", describes the steps and the differences from NCCL.
 //
-// Every rank is the root of a binomial tree, and all trees run at once; what a rank sends to one
-// neighbour in a step, for all trees, is one message. The step of the largest distance comes first
-// in AllGather and last in ReduceScatter, so that the largest messages go to the nearest ranks:
-// Bruck's algorithm with its dimensions turned round. In the step of distance d, a rank has the
-// slices of the ranks r - o for all multiples o of 2 d below n, and sends rank r + d those for
-// which o + d < n; ReduceScatter runs all that backwards. In all, each rank sends n - 1 slices, as
-// on a ring.
-//
-// What a message brings together does not lie together in the user's buffer, but in scratch, which
-// stands for NCCL's FIFOs. NCCL gathers and scatters while it sends and receives, by one thread
-// block a channel; here those are local copies: n a rank and channel, charged as such. NCCL bounds
-// its buffers by aggregating less when slices get large; here tiles do that (Config::tile_bytes),
-// for they bound the largest message.
-//
-// In place; of each rank's slice, channel k has chunk k.
+// In place; channel k has chunk k of each rank's slice. Messages are contiguous in scratch, which
+// stands for NCCL's FIFOs, not in the user's buffer; n local copies per rank and channel gather and
+// scatter them.
 #include <algorithm>
 #include <vector>
 
@@ -25,7 +14,7 @@ namespace cclgym::algorithms {
 
 namespace {
 
-/// One message of a step: the places [first, first + count) of its sender, in AllGather, go to the
+/// One message of a step. In AllGather, the places [first, first + count) of the sender go to the
 /// places from `target` on of the rank `distance` further on; in ReduceScatter they come from
 /// there.
 struct PatStep {
@@ -36,20 +25,20 @@ struct PatStep {
 };
 
 struct Pat {
-  std::vector<int> offsets;    ///< by place in scratch: the slice there is that of rank r - offset
+  std::vector<int> offsets;    ///< by place: o if it has the slice of rank r - o
   std::vector<PatStep> steps;  ///< in the order of AllGather
 };
 
-/// Places are such that each step's message is a run of them: of the offsets that a rank has, only
-/// the largest may have nothing to send, and it stays the last place. `first` counts from the place
-/// that is the first one at the end; places are put in front where that keeps the largest last.
+/// Chooses places such that each step's message is contiguous: of the offsets that a rank has, only
+/// the largest may have nothing to send, and it stays in the last place. `first` counts from the
+/// final first place; places are added in front where that keeps the largest last.
 Pat plan_of(int ranks) {
   int distance = 1;
   while (2 * distance < ranks) distance *= 2;
   Pat result;
   std::vector<int>& held = result.offsets;
   held = {0};
-  std::vector<int> in_front;  // places put in front, by step
+  std::vector<int> in_front;  // places added in front, by step
   for (; distance > 0; distance /= 2) {
     const auto count = static_cast<int>(held.size());
     const bool all = held.back() + distance < ranks;
@@ -60,7 +49,7 @@ Pat plan_of(int ranks) {
     in_front.push_back(all ? 0 : sent);
     result.steps.push_back({distance, all ? 0 : sent, all ? count : 0, sent});
   }
-  int shift = 0;  // what later steps put in front
+  int shift = 0;  // number of places that later steps add in front
   for (std::size_t i = result.steps.size(); i-- > 0;) {
     result.steps[i].first += shift;
     result.steps[i].target += shift;
@@ -69,10 +58,10 @@ Pat plan_of(int ranks) {
   return result;
 }
 
-/// Where a slice lies that rank `rank` has in a place of its scratch.
-class Places {
+/// Location of the slice at a given place of `rank`'s scratch.
+class PatPlaces {
  public:
-  Places(const AlgorithmRequest& request, const Pat& plan)
+  PatPlaces(const AlgorithmRequest& request, const Pat& plan)
       : ranks_(request.ranks), channels_(request.channels), offsets_(plan.offsets) {}
   [[nodiscard]] int scratch(int channel, int place) const { return channel * ranks_ + place; }
   [[nodiscard]] int user(int rank, int channel, int place) const {
@@ -97,7 +86,7 @@ void for_each_lane(const AlgorithmRequest& request, Visit visit) {
 }
 
 void all_gather(ProgramBuilder& p, const AlgorithmRequest& request, const Pat& plan) {
-  const Places at(request, plan);
+  const PatPlaces at(request, plan);
   for_each_lane(request, [&](int rank, int channel) {
     (void)p.chunk(rank, Buffer::Output, at.user(rank, channel, at.own()))
         .copy(rank, Buffer::Scratch, at.scratch(channel, at.own()), {.channel = channel});
@@ -116,7 +105,7 @@ void all_gather(ProgramBuilder& p, const AlgorithmRequest& request, const Pat& p
 }
 
 void reduce_scatter(ProgramBuilder& p, const AlgorithmRequest& request, const Pat& plan) {
-  const Places at(request, plan);
+  const PatPlaces at(request, plan);
   for_each_lane(request, [&](int rank, int channel) {
     for (int place = 0; place < request.ranks; ++place) {
       (void)p.chunk(rank, Buffer::Input, at.user(rank, channel, place))

@@ -1,22 +1,21 @@
-// Rabenseifner's AllReduce and Reduce as OpenMPI has them (4.1, ompi/mca/coll/base/
-// coll_base_allreduce.c: redscat_allgather; coll_base_reduce.c: redscat_gather), and its butterfly
-// ReduceScatter (coll_base_reduce_scatter.c). Power-of-two ranks.
+// Rabenseifner's AllReduce and Reduce as in OpenMPI (4.1, ompi/mca/coll/base/coll_base_allreduce.c:
+// redscat_allgather; coll_base_reduce.c: redscat_gather), and its butterfly ReduceScatter
+// (coll_base_reduce_scatter.c). Power-of-two ranks.
 //
 // All begin with a ReduceScatter whose partners are at distance 1, 2, 4, … and exchange halves of
-// what they still add up: the largest messages go to the nearest ranks. (halving-doubling begins
-// with the farthest.) A rank ends with the slice whose number is its own with the bits reversed.
-// AllReduce goes the same way back; Reduce gathers along the binomial tree of these partners;
-// ReduceScatter sends each slice to its owner. OpenMPI serves other numbers of ranks, too, by
-// adding the data of some ranks to their neighbours' first.
+// the window that they still reduce; a rank ends with the slice whose number is its own with the
+// bits reversed. AllReduce then runs the same steps backwards, Reduce gathers along the binomial
+// tree of these partners, and ReduceScatter sends each slice to its owner.
 //
-// In place, one chunk a rank; `channels` instances (parallelize).
+// In place, one chunk per rank; `channels` instances (parallelize).
 #include "collectives/algorithms/algorithms.hpp"
 
 namespace cclgym::algorithms {
 
 namespace {
 
-/// What a rank adds up after so many steps: the half of what it did before that its bit says.
+/// Window that a rank reduces after some number of steps: the half of its previous window that its
+/// bit selects.
 struct Window {
   int first;
   int count;
@@ -46,7 +45,7 @@ void reduce_scatter(ProgramBuilder& p, int ranks) {
   }
 }
 
-/// The rank hands what it has after `step` + 1 steps to its partner in that step.
+/// Copies the window that the rank has after `step` + 1 steps to its partner in that step.
 void hand_back(ProgramBuilder& p, int rank, int step, int ranks) {
   const auto [first, count] = window_of(rank, step + 1, ranks);
   (void)p.chunk(rank, Buffer::Input, first, count).copy(rank ^ (1 << step), Buffer::Input, first);
@@ -61,7 +60,7 @@ Program rabenseifner(const AlgorithmRequest& request) {
   reduce_scatter(p, n);
   for (int step = steps_of(n) - 1; step >= 0; --step) {
     for (int rank = 0; rank < n; ++rank) {
-      // Of Reduce, those that have all that the root's side of this step has not.
+      // Reduce: only the ranks send that have the slices missing on the root's side of this step.
       const int apart = rank ^ request.root;
       if (request.collective == CollectiveKind::Reduce && apart >> step != 1) continue;
       hand_back(p, rank, step, n);

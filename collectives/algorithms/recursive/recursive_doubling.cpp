@@ -1,8 +1,8 @@
 // Recursive doubling (Thakur, Rabenseifner and Gropp, IJHPCA 2005): partners at distance 1, 2, 4, …
-// exchange all they have. Power-of-two ranks, log2 n steps.
+// exchange all their data. Power-of-two ranks, log2 n steps.
 //
-// In place. AllReduce sends the whole vector, size / channels bytes a step and channel; AllGather
-// size / n, 2 size / n, … size / 2 bytes in all channels together.
+// In place. AllReduce sends the whole vector, size / channels bytes per step and channel; AllGather
+// sends size / n, 2 size / n, … size / 2 bytes over all channels together.
 #include "collectives/algorithms/algorithms.hpp"
 #include "collectives/algorithms/recursive/recursive_phases.hpp"
 
@@ -10,8 +10,9 @@ namespace cclgym::algorithms {
 
 namespace {
 
-/// Partners swap whole vectors. Both read the old sum of the other, so it goes through scratch; a
-/// part of the scratch for each step keeps one step from waiting for the places of the last.
+/// Partners swap whole vectors. Each reads the other's old sum, so the sum goes through scratch.
+/// Each step has its own part of the scratch, so that it need not wait for the places of the
+/// previous step.
 void exchange_vectors(ProgramBuilder& p, int ranks, int channels) {
   int scratch = 0;
   for (int distance = 1; distance < ranks; distance *= 2, scratch += channels) {

@@ -1,17 +1,17 @@
-// The two phases of which recursive doubling and halving are made: partners at distances that are
-// powers of two (Thakur, Rabenseifner and Gropp, IJHPCA 2005). Power-of-two ranks, log2 n steps.
-// Internal to the algorithms.
+// The two phases of recursive doubling and halving: partners at power-of-two distances (Thakur,
+// Rabenseifner and Gropp, IJHPCA 2005). Power-of-two ranks, log2 n steps. Internal to the
+// algorithms.
 //
-// Where a step exchanges a run of slices, the run is cut into `channels` equal parts, so that every
-// channel sends one message a step: size / n, 2 size / n, … size / 2 bytes in all channels together
-// in doubling, the other way round in halving.
+// A run of slices that a step exchanges is cut into `channels` equal parts, so that every channel
+// sends one message per step: size / n, 2 size / n, … size / 2 bytes over all channels together in
+// doubling, in the reverse order in halving.
 #pragma once
 
 #include "collectives/program.hpp"
 
 namespace cclgym::algorithms {
 
-/// First slice of the run of `length` (a power of two) slices that holds `slice`.
+/// First slice of the run of `length` slices (a power of two) that contains `slice`.
 inline int run_of(int slice, int length) { return slice - slice % length; }
 
 /// Each rank adds its partner's half of their run to its own, until it has the sum of its slice.
@@ -27,8 +27,8 @@ inline void halve(ProgramBuilder& p, int ranks, int channels) {
   }
 }
 
-/// Each rank copies the run it has to its partner, which has the run next to it. Ranks are counted
-/// from `root` on.
+/// Each rank copies its run to its partner, which has the adjacent run. Ranks are counted from
+/// `root`.
 inline void double_up(ProgramBuilder& p, Buffer buffer, int ranks, int channels, int root = 0) {
   for (int length = 1; length < ranks; length *= 2) {
     for (int rank = 0; rank < ranks; ++rank) {

@@ -1,6 +1,6 @@
-// AllToNext with all network cards (MSCCLang, section 7.4): rank r sends its buffer to rank r + 1.
-// Where r + 1 is on the next server, the buffer is cut into one chunk for each rank of the server;
-// each takes its chunk across the network.
+// AllToNext over all NICs (MSCCLang, section 7.4): rank r sends its buffer to rank r + 1. If r + 1
+// is on the next node, the buffer is cut into one chunk per rank of the node, and each rank sends
+// its chunk across the network.
 //
 // Out of place; `channels` instances (parallelize).
 #include "collectives/algorithms/algorithms.hpp"

@@ -1,4 +1,4 @@
-// Loops over servers and ranks as one. Internal to the algorithms.
+// Nested loops over nodes and ranks as one range. Internal to the algorithms.
 #pragma once
 
 #include <array>

@@ -1,12 +1,12 @@
-// Hierarchical AllReduce (MSCCLang, figure 3a): N servers of G ranks, four phases.
+// Hierarchical AllReduce (MSCCLang, figure 3a): N nodes of G ranks, four phases.
 //
-// In place, one chunk a rank. 1. In each server, a ring ReduceScatter of runs of N chunks: rank g
-// of the server has the server's sum of run g. 2. Across servers, ranks of one place in their
-// servers ReduceScatter the chunks of their run, 3. AllGather them, and 4. each server AllGathers
-// the runs.
+// In place, one chunk per rank. 1. Each node runs a ring ReduceScatter on runs of N chunks: its
+// rank g has the node's sum of run g. 2. Across nodes, the ranks with the same position in their
+// nodes ReduceScatter the chunks of their run and 3. AllGather them; 4. each node AllGathers the
+// runs.
 //
-// Inside servers the runs take `channels` channels in turn; these phases use channels [0, channels)
-// and [channels, 2 * channels), those across servers the channel after, so that the phases overlap
+// Within nodes the runs take `channels` channels in turn. These phases use channels [0, channels)
+// and [channels, 2 * channels), those across nodes the next channel, so that the phases overlap
 // when the runtime streams tiles.
 #include "collectives/algorithms/algorithms.hpp"
 #include "collectives/algorithms/ring_phases.hpp"

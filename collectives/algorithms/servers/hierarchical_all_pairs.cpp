@@ -1,11 +1,10 @@
-// Hierarchical All-Pairs AllReduce: All-Pairs (MSCCLang, section 7.1) in each server of G ranks,
-// and between its two steps one more, across the servers. Three communication steps; for small
-// sizes.
+// Hierarchical All-Pairs AllReduce: All-Pairs (MSCCLang, section 7.1) in each node of G ranks, with
+// one step across the nodes between its two steps. Three communication steps, for small sizes.
 //
-// In place, one chunk for each rank of a server; `channels` instances (parallelize). 1. Rank g of a
-// server adds up its server's chunks g. 2. Ranks of one place in their servers send each other
-// these sums, and add them. 3. Each rank sends the total to the others of its server. What arrives
-// waits in scratch, so that all of it can arrive at once; a single chunk is added as it arrives.
+// In place, one chunk per rank of a node; `channels` instances (parallelize). 1. Rank g of a node
+// sums chunk g of its node. 2. Ranks with the same position in their nodes exchange and add these
+// sums. 3. Each rank sends the total to the other ranks of its node. Arriving chunks wait in
+// scratch, so that all can arrive at once; a single chunk is added as it arrives.
 #include "collectives/algorithms/algorithms.hpp"
 
 namespace cclgym::algorithms {

@@ -1,11 +1,12 @@
-// The hierarchical AllReduce composed of NCCL's collectives, which MSCCLang compares with (section
-// 7.2): N servers of G ranks, three launches one after another.
+// Hierarchical AllReduce composed of NCCL's collectives, a baseline of MSCCLang (section 7.2): N
+// nodes of G ranks, three launches one after another.
 //
-// In place, N chunks a rank. Kernel 0: in each server, a ring ReduceScatter of runs of N chunks.
-// Kernel 1: across servers, the ranks of one place in their servers AllReduce their run on a ring.
-// Kernel 2: each server AllGathers the runs. Every kernel has `channels` parallel rings, each with
-// an equal part of the data. What a GPU does waits for all of its kernel before: no phase overlaps
-// another, and what arrives last in one kernel is not passed on in the next without being stored.
+// In place, N chunks per rank. Kernel 0: each node runs a ring ReduceScatter on runs of N chunks.
+// Kernel 1: across nodes, the ranks with the same position AllReduce their run on a ring. Kernel 2:
+// each node AllGathers the runs. Every kernel has `channels` parallel rings, each with an equal
+// part of the data. A kernel of a GPU waits for the whole previous kernel of that GPU: phases do
+// not overlap, and the data that arrives last in one kernel is stored before the next one passes it
+// on.
 #include "collectives/algorithms/algorithms.hpp"
 #include "collectives/algorithms/ring_phases.hpp"
 

@@ -1,8 +1,8 @@
-// The hierarchical AllReduce's program (hierarchical.cpp) as the compiler makes it.
+// Outline of the compiled hierarchical AllReduce (hierarchical.cpp).
 //
-// On each rank: blocks for the ReduceScatter in its server, one or two a channel in use, the same
-// for the AllGather, and last, on the highest channel, the block of the ring across servers. The
-// number of its steps alone grows with the number of servers.
+// Each rank has blocks for the ReduceScatter in its node, one or two per used channel, the same for
+// the AllGather, and last, on the highest channel, the block of the ring across nodes. Only the
+// number of that block's steps grows with the number of nodes.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -10,14 +10,13 @@
 #include "collectives/algorithms/outlines.hpp"
 #include "collectives/algorithms/ring_steps.hpp"
 #include "collectives/compiler/wait_reducer.hpp"
+#include "core/index.hpp"
 
 namespace cclgym::algorithms {
 
 namespace {
 
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
-
-// A step on a run of chunks inside a server.
+// A step on a run of chunks within a node.
 struct RunStep {
   Opcode opcode;
   int run;
@@ -31,7 +30,7 @@ struct ServerBlock {
   std::vector<RunStep> steps;
 };
 
-// Does a GPU pass on a run on this channel? Its block then serves both directions.
+// True if a GPU passes on a run on this channel; its block then serves both directions.
 bool passes_on(const std::vector<RunStep>& steps) {
   return std::ranges::any_of(steps, [&steps](const RunStep& step) {
     const bool sent = std::ranges::any_of(steps, [&step](const RunStep& other) {
@@ -50,8 +49,8 @@ class RankOutline {
         gpu_(rank % gpus_),
         base_(rank - gpu_),
         waits_(at(8 * request.channels + 1)) {
-    // Run r starts at GPU r + 1 (ReduceScatter) or r (AllGather) and goes up: the runs that a GPU
-    // takes part in are, in order, gpu - 1, gpu - 2, ..., gpu and gpu, gpu - 1, ..., gpu + 1.
+    // Run r starts at GPU r + 1 (ReduceScatter) or r (AllGather) and moves up. A GPU therefore
+    // handles the runs gpu - 1, gpu - 2, ..., gpu and gpu, gpu - 1, ..., gpu + 1, in this order.
     add_phase(gpu_ - 1, kReduceOnRing, 0);
     add_phase(gpu_, kCopyOnRing, request.channels);
     find_waits();
@@ -93,7 +92,7 @@ class RankOutline {
     }
   }
 
-  // One block for both directions, or one each, the one that is used first in front.
+  // Adds one block for both directions, or one each, the first used first.
   void add_blocks(const std::vector<RunStep>& steps, int channel) {
     if (steps.empty()) return;
     const bool joined = passes_on(steps);
@@ -112,9 +111,9 @@ class RankOutline {
     }
   }
 
-  // What arrives in the AllGather waits for the ReduceScatter's send of the same run; the ring
-  // across servers for the sum of the GPU's own run; and the GPU's send of its own run for the end
-  // of that ring. Of these waits those stay that do not follow from others.
+  // A receive of the AllGather waits for the ReduceScatter's send of the same run; the ring across
+  // nodes for the sum of the GPU's own run; the GPU's send of its own run for the end of that ring.
+  // Only waits that do not follow from others are kept.
   void find_waits() {
     std::vector<WaitReducer::Wait> sent(at(gpus_));  // by run
     WaitReducer::Wait own{};
@@ -152,7 +151,7 @@ class RankOutline {
   int gpus_;
   int servers_;
   int gpu_;
-  int base_;  // first rank of the server
+  int base_;  // first rank of the node
   WaitReducer waits_;
   std::vector<ServerBlock> blocks_;
   std::vector<OutlineWait> across_waits_;
@@ -163,7 +162,7 @@ class RankOutline {
 std::optional<ProgramOutline> hierarchical_outline(const AlgorithmRequest& request) {
   const int gpus = request.ranks_per_server;
   if (gpus < 3 || request.ranks / gpus < 3 || !joins(request.compile)) return std::nullopt;
-  // Instances cut runs and single chunks differently, so that each waits for all of them.
+  // Instances cut runs and single chunks differently, so each wait would cover all of them.
   if (request.compile.instances > 1) return std::nullopt;
   ProgramOutline outline(
       "hierarchical", Contract::make(CollectiveKind::AllReduce, request.ranks, request.ranks, true),

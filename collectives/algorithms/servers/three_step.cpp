@@ -1,10 +1,10 @@
-// Three-Step AllToAll: all that a server has for another crosses the network as one message. Of N
-// servers of G ranks, each has a gate for each other one. 1. The ranks of server m bring what they
-// have for server k to m's gate for k, 2. which sends the G^2 chunks to k's gate for m, 3. which
-// hands them out.
+// Three-Step AllToAll: all data from one node to another crosses the network as one message. With N
+// nodes of G ranks, each node has a gate rank for each other node. 1. The ranks of node m send
+// their data for node k to m's gate for k; 2. it sends the G^2 chunks to k's gate for m; 3. which
+// distributes them.
 //
-// Out of place, one chunk for each pair of ranks; `channels` instances (parallelize). Channels
-// [0, channels) carry steps 1 and 2 and what stays in a server, [channels, 2 * channels) step 3.
+// Out of place, one chunk per pair of ranks; `channels` instances (parallelize). Channels [0,
+// channels) carry steps 1 and 2 and the traffic within a node, [channels, 2 * channels) step 3.
 #include "collectives/algorithms/algorithms.hpp"
 #include "collectives/algorithms/servers/grid.hpp"
 
@@ -15,11 +15,12 @@ Program three_step(const AlgorithmRequest& request) {
   const int n = request.ranks / g;
   ProgramBuilder p("three-step", Contract::make(CollectiveKind::AllToAll, request.ranks, 1));
   const auto parallel = p.parallelize(request.channels);
-  // The gates for the other servers take turns; a gate has room for those that it serves.
+  // The ranks of a node take turns as gates for the other nodes; a gate has room for the nodes it
+  // serves.
   const auto number = [](int server, int other) { return other < server ? other : other - 1; };
   const auto gate = [&](int server, int other) { return server * g + number(server, other) % g; };
   const auto room = [&](int server, int other) { return number(server, other) / g * g * g; };
-  const int arrivals = (n + g - 2) / g * g * g;  // behind the room for what leaves
+  const int arrivals = (n + g - 2) / g * g * g;  // after the room for outgoing chunks
   for (const auto& [m, k, from] : grid(n, n, g)) {
     const ChunkRef all = p.chunk(m * g + from, Buffer::Input, k * g, g);
     if (m != k) (void)all.copy(gate(m, k), Buffer::Scratch, room(m, k) + from * g, {.channel = 0});

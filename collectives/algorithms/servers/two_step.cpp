@@ -1,10 +1,10 @@
-// Two-Step AllToAll (MSCCLang, section 7.2): what a server has for a rank of another server is
-// first brought together in the scratch of that rank's counterpart, then crosses the network as one
+// Two-Step AllToAll (MSCCLang, section 7.2): the data of a node for one rank of another node is
+// first collected in the scratch of that rank's counterpart, then crosses the network as one
 // message.
 //
-// Out of place, one chunk for each pair of ranks; `channels` instances (parallelize). A rank sends
-// one message to each rank of its own server for each server, and one of G chunks to its
-// counterpart in each other server.
+// Out of place, one chunk per pair of ranks; `channels` instances (parallelize). A rank sends one
+// message per destination node to each rank of its own node, and one message of G chunks to its
+// counterpart in each other node.
 #include "collectives/algorithms/algorithms.hpp"
 #include "collectives/algorithms/servers/grid.hpp"
 
@@ -15,7 +15,7 @@ Program two_step(const AlgorithmRequest& request) {
   const int n = request.ranks / g;
   ProgramBuilder p("two-step", Contract::make(CollectiveKind::AllToAll, request.ranks, 1));
   const auto parallel = p.parallelize(request.channels);
-  for (const auto& [m, k, to] : grid(n, n, g)) {  // from server m to rank `to` of server k
+  for (const auto& [m, k, to] : grid(n, n, g)) {  // from node m to rank `to` of node k
     for (int from = 0; from < g; ++from) {
       const ChunkRef c = p.chunk(m * g + from, Buffer::Input, k * g + to);
       if (m == k) (void)c.copy(k * g + to, Buffer::Output, m * g + from, {.channel = 0});

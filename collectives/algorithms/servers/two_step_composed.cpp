@@ -1,14 +1,13 @@
-// Two-Step AllToAll as one writes it by hand on NCCL's point-to-point calls, which MSCCLang
-// compares with (section 7.3; GC3, figure 8): N servers of G ranks, three launches one after
-// another.
+// Two-Step AllToAll written by hand on NCCL's point-to-point calls, a baseline of MSCCLang (section
+// 7.3; GC3, figure 8): N nodes of G ranks, three launches one after another.
 //
-// Out of place, one chunk for each pair of ranks. Kernel 0: in each server, grouped sends and
-// receives bring every chunk to the rank that has its target's place in the server; those for other
-// servers arrive sender by sender. Kernel 1: an ordinary copy kernel brings together what goes to
-// one server. Kernel 2: one message of G chunks to the counterpart in each other server.
+// Out of place, one chunk per pair of ranks. Kernel 0: within each node, grouped sends and receives
+// bring every chunk to the rank with its target's position in the node; chunks for other nodes
+// arrive sorted by sender. Kernel 1: a copy kernel makes the chunks for one node contiguous. Kernel
+// 2: one message of G chunks to the counterpart in each other node.
 //
 // `channels` instances (parallelize). The copies, which need no connections, are spread over as
-// many thread blocks as it takes to copy at about the rate of an A100's memory.
+// many thread blocks as it takes to copy at about the memory rate of an A100.
 #include <algorithm>
 
 #include "collectives/algorithms/algorithms.hpp"
@@ -21,10 +20,10 @@ Program two_step_composed(const AlgorithmRequest& request) {
   const int n = request.ranks / g;
   const int lanes = copy_lanes(request);
   const auto arrived = [n](int from, int k) { return from * n + k; };           // in scratch
-  const auto leaving = [n, g](int k, int from) { return (n + k) * g + from; };  // behind those
+  const auto leaving = [n, g](int k, int from) { return (n + k) * g + from; };  // after those
   ProgramBuilder p("two-step-composed", Contract::make(CollectiveKind::AllToAll, request.ranks, 1));
   const auto parallel = p.parallelize(request.channels);
-  for (const auto& [m, k, to] : grid(n, n, g)) {  // from server m to rank `to` of server k
+  for (const auto& [m, k, to] : grid(n, n, g)) {  // from node m to rank `to` of node k
     for (int from = 0; from < g; ++from) {
       const ChunkRef c = p.chunk(m * g + from, Buffer::Input, k * g + to);
       if (m == k) (void)c.copy(k * g + to, Buffer::Output, m * g + from, {.channel = 0});

@@ -4,9 +4,9 @@
 
 namespace cclgym {
 
-/// Adds to `info`, in the last step of an episode, its return "episode.r" (the sum of the rewards)
-/// and its length "episode.l" (steps); kNoInfo in all other steps. Gymnasium's third number, the
-/// wall-clock time, is left out: the same seed gives the same bits.
+/// Adds to `info`, in the last step of an episode, the return "episode.r" (sum of the rewards) and
+/// the length "episode.l" (steps); kNoInfo in all other steps. Gymnasium's third number, wall-clock
+/// time, is left out so that the same seed gives the same bits.
 class RecordEpisodeStatistics : public Wrapper {
  public:
   explicit RecordEpisodeStatistics(std::unique_ptr<Environment> inner);
@@ -21,7 +21,7 @@ class RecordEpisodeStatistics : public Wrapper {
   [[nodiscard]] StepBuffers inner_buffers(const StepBuffers& out) const;
 
   EnvironmentSpec spec_;
-  std::size_t first_;  ///< position of our numbers in info
+  std::size_t first_;  ///< position of these numbers in info
   double return_ = 0;
   std::int64_t length_ = 0;
 };

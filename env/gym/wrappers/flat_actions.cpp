@@ -34,7 +34,7 @@ StepOutcome FlatActions::step(std::span<const std::int32_t> action, const StepBu
   return outcome;
 }
 
-// There is one dimension: its mask is the whole one.
+// The action has one dimension, so its mask is the complete mask.
 void FlatActions::conditional_mask(std::span<const std::uint8_t> action_mask,
                                    std::span<const std::int32_t> prefix,
                                    std::span<std::uint8_t> out) const {
@@ -65,8 +65,9 @@ void FlatActions::write_mask(std::span<std::uint8_t> out) {
   write_mask(0, out.size(), out);
 }
 
-// Of the actions from `begin` to `end`, which all begin with prefix_: their next numbers under the
-// conditional mask, then theirs. The actions are sorted, so that those of a prefix lie together.
+// Handles the actions from `begin` to `end`, which all begin with prefix_: checks their next
+// numbers under the conditional mask, then recurses. The actions are sorted, so those with a common
+// prefix are adjacent.
 void FlatActions::write_mask(std::size_t begin, std::size_t end, std::span<std::uint8_t> out) {
   const Space& space = inner().spec().action_space;
   const std::size_t depth = prefix_.size();

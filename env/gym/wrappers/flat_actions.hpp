@@ -4,12 +4,12 @@
 
 namespace cclgym {
 
-/// One number for each action that is legal in some state: the action space is a Discrete, and the
-/// mask says exactly which of them are legal now, so that an action drawn under the mask is legal
-/// even where the dimensions of the inner environment depend on each other.
+/// Replaces the action space by a Discrete with one number per action that is legal in some state.
+/// The mask is exact: an action drawn under it is legal even where the dimensions of the inner
+/// environment depend on each other.
 class FlatActions : public Wrapper {
  public:
-  /// Throws std::invalid_argument if the inner environment cannot list its actions, or has none.
+  /// Throws std::invalid_argument if the inner environment cannot list its actions or has none.
   explicit FlatActions(std::unique_ptr<Environment> inner);
 
   [[nodiscard]] const EnvironmentSpec& spec() const override { return spec_; }
@@ -24,7 +24,7 @@ class FlatActions : public Wrapper {
   [[nodiscard]] std::span<const std::uint8_t> possible_mask() const override { return {}; }
   [[nodiscard]] std::string describe_action(std::span<const std::int32_t> action) const override;
 
-  /// The inner action that a number stands for. The number must be in the action space.
+  /// Inner action of a number, which must be in the action space.
   [[nodiscard]] std::span<const std::int32_t> inner_action(std::int32_t number) const;
 
  private:
@@ -35,7 +35,7 @@ class FlatActions : public Wrapper {
   std::shared_ptr<const std::vector<std::int32_t>> actions_;
   std::size_t width_;                      ///< integers of an inner action
   std::vector<std::uint8_t> inner_mask_;   ///< the mask that the inner environment wrote
-  std::vector<std::uint8_t> conditional_;  ///< masks of the prefix in work, a dimension each
+  std::vector<std::uint8_t> conditional_;  ///< masks of the current prefix, one per dimension
   std::vector<std::int32_t> prefix_;
 };
 

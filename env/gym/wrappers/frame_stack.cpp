@@ -26,7 +26,7 @@ FrameStack::FrameStack(std::unique_ptr<Environment> inner_environment, std::size
   const auto* box = std::get_if<Box>(&spec_.observation_space.kind());
   if (box == nullptr) {
     throw std::invalid_argument("FrameStack: the observations of " + spec_.name +
-                                " are no Box, but " + spec_.observation_space.text());
+                                "must be in a Box, not " + spec_.observation_space.text());
   }
   if (frames < 1) throw std::invalid_argument("FrameStack: frames < 1");
   std::vector<std::size_t> shape = box->shape();

@@ -6,8 +6,8 @@
 
 namespace cclgym {
 
-/// Observations are the last `frames` ones of the environment, oldest first: shape (frames, …). A
-/// reset fills all of them with its observation.
+/// Stacks the last `frames` observations, oldest first: shape (frames, ...). A reset fills all
+/// frames with its observation.
 class FrameStack : public Wrapper {
  public:
   /// Throws std::invalid_argument if the observation space is not a Box, or frames < 1.
@@ -22,8 +22,8 @@ class FrameStack : public Wrapper {
  private:
   EnvironmentSpec spec_;
   std::size_t frames_;
-  std::vector<float> frame_;  ///< the newest
-  std::vector<float> stack_;  ///< all, oldest first
+  std::vector<float> frame_;  ///< newest observation
+  std::vector<float> stack_;  ///< all frames, oldest first
 };
 
 }  // namespace cclgym

@@ -36,7 +36,7 @@ NormalizeObservation::NormalizeObservation(std::unique_ptr<Environment> inner_en
   const auto* box = std::get_if<Box>(&spec_.observation_space.kind());
   if (box == nullptr) {
     throw std::invalid_argument("NormalizeObservation: the observations of " + spec_.name +
-                                " are no Box, but " + spec_.observation_space.text());
+                                "must be in a Box, not " + spec_.observation_space.text());
   }
   if (!(epsilon > 0)) throw std::invalid_argument("NormalizeObservation: epsilon <= 0");
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -80,8 +80,8 @@ NormalizeReward::NormalizeReward(std::unique_ptr<Environment> inner_environment,
 
 StepOutcome NormalizeReward::step(std::span<const std::int32_t> action, const StepBuffers& out) {
   StepOutcome outcome = inner().step(action, out);
-  // As in Gymnasium: the sum runs on over truncations, and the end of an episode discards what came
-  // before its last reward.
+  // As in Gymnasium, the sum continues over truncations, and the end of an episode discards
+  // everything before its last reward.
   discounted_ = discounted_ * gamma_ * (outcome.terminated ? 0.0 : 1.0) + outcome.reward;
   if (updating_) moments_.update(discounted_);
   outcome.reward /= std::sqrt(moments_.variance()[0] + epsilon_);

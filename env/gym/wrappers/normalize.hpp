@@ -1,5 +1,5 @@
-// Wrappers that scale observations and rewards by their running moments, as Gymnasium's of the same
-// names do. Each environment of a vector has moments of its own.
+// Wrappers that scale observations and rewards by their running moments, like Gymnasium's wrappers
+// of the same names. Each environment of a vector has its own moments.
 #pragma once
 
 #include <vector>
@@ -8,15 +8,15 @@
 
 namespace cclgym {
 
-/// Mean and variance of a stream of vectors, element by element (Chan, Golub, LeVeque, "Updating
-/// formulae and a pairwise algorithm for computing sample variances", 1979). They start at 0 and 1
-/// with the weight of 1e-4 values, as in Gymnasium.
+/// Element-wise mean and variance of a stream of vectors (Chan, Golub, LeVeque, "Updating formulae
+/// and a pairwise algorithm for computing sample variances", 1979). They start at 0 and 1 with the
+/// weight of 1e-4 values, as in Gymnasium.
 class RunningMoments {
  public:
   explicit RunningMoments(std::size_t size) : mean_(size, 0.0), variance_(size, 1.0) {}
 
   void update(std::span<const float> value);
-  void update(double value);  ///< of size 1
+  void update(double value);  ///< for size 1
   [[nodiscard]] const std::vector<double>& mean() const { return mean_; }
   [[nodiscard]] const std::vector<double>& variance() const { return variance_; }
 
@@ -28,7 +28,7 @@ class RunningMoments {
   double count_ = 1e-4;
 };
 
-/// Observations minus their mean, divided by their standard deviation.
+/// Subtracts the mean from observations and divides by their standard deviation.
 class NormalizeObservation : public Wrapper {
  public:
   /// Throws std::invalid_argument if the observation space is not a Box, or epsilon <= 0.
@@ -40,7 +40,7 @@ class NormalizeObservation : public Wrapper {
              const StepBuffers& out) override;
   StepOutcome step(std::span<const std::int32_t> action, const StepBuffers& out) override;
 
-  /// Whether observations update the moments: at first yes; no for evaluation.
+  /// Turns updating of the moments on (the default) or off (for evaluation).
   void set_updating(bool updating) { updating_ = updating; }
   [[nodiscard]] const RunningMoments& moments() const { return moments_; }
 
@@ -54,7 +54,7 @@ class NormalizeObservation : public Wrapper {
   bool updating_ = true;
 };
 
-/// Rewards divided by the standard deviation of their discounted sum.
+/// Divides rewards by the standard deviation of their discounted sum.
 class NormalizeReward : public Wrapper {
  public:
   /// Throws std::invalid_argument unless 0 <= gamma <= 1 and epsilon > 0.
@@ -64,7 +64,7 @@ class NormalizeReward : public Wrapper {
   [[nodiscard]] const EnvironmentSpec& spec() const override { return spec_; }
   StepOutcome step(std::span<const std::int32_t> action, const StepBuffers& out) override;
 
-  /// Whether rewards update the moments: at first yes; no for evaluation.
+  /// Turns updating of the moments on (the default) or off (for evaluation).
   void set_updating(bool updating) { updating_ = updating; }
   [[nodiscard]] const RunningMoments& moments() const { return moments_; }
 

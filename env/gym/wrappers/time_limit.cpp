@@ -16,12 +16,12 @@ void TimeLimit::reset(std::optional<std::uint64_t> seed, const YamlValue& option
 }
 
 StepOutcome TimeLimit::step(std::span<const std::int32_t> action, const StepBuffers& out) {
-  // The environment does not know that its episode is over.
+  // The inner environment does not know that its episode is over.
   if (steps_ >= max_steps_) {
     throw ResetNeeded(spec().name + ": step() after the end of an episode: reset() first");
   }
   StepOutcome outcome = inner().step(action, out);
-  // An episode may end by itself in its last step and be cut off there: then both are true.
+  // If the episode also ends by itself in this step, both flags are set.
   if (++steps_ >= max_steps_) outcome.truncated = true;
   return outcome;
 }

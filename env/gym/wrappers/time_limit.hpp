@@ -4,8 +4,8 @@
 
 namespace cclgym {
 
-/// Truncates an episode at its step number `max_steps`, unless it ends before; throws ResetNeeded
-/// for a step after that.
+/// Truncates an episode at step `max_steps` unless it ends before; throws ResetNeeded for any later
+/// step.
 class TimeLimit : public Wrapper {
  public:
   /// Throws std::invalid_argument if max_steps < 1.

@@ -14,7 +14,7 @@ namespace {
 
 using Inner = std::unique_ptr<Environment>;
 
-const OptionSpec kName{.name = "name", .description = "the wrapper", .required = true};
+const OptionSpec kName{.name = "name", .description = "name of the wrapper", .required = true};
 const OptionSpec kMaxSteps{.name = "max_steps",
                            .kind = OptionKind::Integer,
                            .description = "steps after which an episode is truncated",
@@ -22,7 +22,7 @@ const OptionSpec kMaxSteps{.name = "max_steps",
                            .required = true};
 const OptionSpec kFrames{.name = "frames",
                          .kind = OptionKind::Integer,
-                         .description = "observations to stack",
+                         .description = "number of observations to stack",
                          .min = 1,
                          .max = 1024,
                          .required = true};
@@ -76,7 +76,7 @@ Inner wrap(Inner inner, const YamlValue& item) {
   if (!named_only) {
     const YamlValue* found = item.find(kName.name);
     if (found == nullptr) {
-      throw UserError(item.location(), "a wrapper without a name; expected {name: WRAPPER, ...}");
+      throw UserError(item.location(), "the wrapper has no name; expected {name: WRAPPER, ...}");
     }
     name = *found;
   }
@@ -91,7 +91,7 @@ Inner wrap(Inner inner, const YamlValue& item) {
     try {
       check_keys(options, keys, "wrapper " + entry.name);
     } catch (const UserError&) {
-      // A bare name has no place of its own in the mapping made up above.
+      // A bare name has no location of its own in the mapping made up above.
       if (named_only) throw UserError(item.location(), "wrapper " + entry.name + " needs options");
       throw;
     }
@@ -109,17 +109,20 @@ Inner wrap(Inner inner, const YamlValue& item) {
 const std::vector<WrapperEntry>& wrapper_entries() {
   static const std::vector<WrapperEntry> entries{
       {"TimeLimit", "truncates episodes", {kMaxSteps}, time_limit},
-      {"RecordEpisodeStatistics", "return and length of episodes in info", {}, episode_statistics},
+      {"RecordEpisodeStatistics",
+       "adds return and length of episodes to info",
+       {},
+       episode_statistics},
       {"NormalizeObservation",
-       "observations of mean 0 and variance 1",
+       "scales observations to mean 0 and variance 1",
        {kEpsilon},
        normalize_observation},
       {"NormalizeReward",
-       "rewards whose discounted sum has variance 1",
+       "scales rewards so that their discounted sum has variance 1",
        {kGamma, kEpsilon},
        normalize_reward},
-      {"FrameStack", "the last observations together", {kFrames}, frame_stack},
-      {"FlatActions", "one number for each action that is legal in some state", {}, flat_actions},
+      {"FrameStack", "stacks the last observations", {kFrames}, frame_stack},
+      {"FlatActions", "numbers the actions that are legal in some state", {}, flat_actions},
   };
   return entries;
 }

@@ -11,7 +11,7 @@
 
 namespace cclgym {
 
-/// A wrapper that can be named: a row of the table in wrapper_registry.cpp.
+/// A wrapper with a name: one row of the table in wrapper_registry.cpp.
 struct WrapperEntry {
   std::string name;  ///< "TimeLimit"
   std::string description;
@@ -23,7 +23,7 @@ struct WrapperEntry {
 
 [[nodiscard]] const std::vector<WrapperEntry>& wrapper_entries();
 
-/// Puts wrappers around an environment, the first one innermost. `wrappers` is null or a list whose
+/// Adds wrappers to an environment, the first one innermost. `wrappers` is null or a list whose
 /// items are names or mappings with key `name`: [{name: TimeLimit, max_steps: 100},
 /// RecordEpisodeStatistics]. Throws UserError.
 [[nodiscard]] std::unique_ptr<Environment> wrap_environment(

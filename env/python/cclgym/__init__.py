@@ -6,9 +6,10 @@
     observation, reward, terminated, truncated, info = env.step(
         env.action_space.sample(info["action_mask"]))  # or env.sample_legal_action()
 
-An action is one number of those that are legal for some call on the machine; with `flat=False` it
-is a number for each knob (MultiDiscrete). Where Gymnasium is installed, environments are `gymnasium.Env` and `gymnasium.vector.VectorEnv`,
-their spaces are Gymnasium's, and `gymnasium.make("cclgym/CollectiveTuning-v0")` makes them, too.
+An action is one number, out of those that are legal for some call on the machine; with `flat=False`
+it is one number per knob (MultiDiscrete). If Gymnasium is installed, environments are
+`gymnasium.Env` and `gymnasium.vector.VectorEnv`, their spaces are Gymnasium's, and
+`gymnasium.make("cclgym/CollectiveTuning-v0")` makes them, too.
 """
 
 from cclgym import spaces

@@ -12,7 +12,7 @@ try:
 except ImportError:
 
     class _Base:
-        """As much of `gymnasium.Env` as environments here rely on."""
+        """The part of `gymnasium.Env` on which environments here rely."""
 
         metadata = {"render_modes": []}
         spec = None
@@ -45,12 +45,12 @@ except ImportError:
 
 
 def to_json(value):
-    """What the extension module reads options from; None stays None."""
+    """Text from which the extension module reads options; None stays None."""
     return None if value is None else json.dumps(value)
 
 
 def warn_of(core):
-    """What the options of an environment should not be silent about, as Python's warnings."""
+    """Issues the caveats of an environment's options as Python warnings."""
     for text in core.warnings:
         warnings.warn(text, UserWarning, stacklevel=4)
 
@@ -64,7 +64,7 @@ def checked_seed(seed):
 
 
 def all_wrappers(wrappers, flat):
-    """Those that are asked for, around FlatActions where actions are to be flat."""
+    """The requested wrappers, around FlatActions if actions are flat."""
     wrappers = list(wrappers or [])
     return ["FlatActions"] + wrappers if flat else wrappers
 
@@ -83,20 +83,20 @@ def info_dict(names, values):
 
 
 class Environment(_Base):
-    """An environment of cclgym by its name, by Gymnasium's API.
+    """One of cclgym's environments, with Gymnasium's API.
 
-    options: dict of what the environment is made with (docs/gym.md).
+    options: dict of the environment's options (docs/gym.md).
     wrappers: list of wrappers in C++, innermost first: "RecordEpisodeStatistics" or
         {"name": "TimeLimit", "max_steps": 100}.
-    copy: whether reset and step return copies of observation and mask; if not, views of buffers
+    copy: True if reset and step return copies of observation and mask; otherwise, views of buffers
         that the next call overwrites.
-    flat: whether an action is one number, of a Discrete over all actions that are legal in some
-        state; if not, it is what the environment has by itself, a number for each knob.
+    flat: True if an action is one number, of a Discrete over all actions that are legal in some
+        state; otherwise, it is the environment's own action, one number per knob.
 
-    `info["action_mask"]`, where the environment has one, is what `action_space.sample` takes;
-    `action_masks()` is the same as one array of bool. For flat actions it says exactly what is
-    legal. For others it is the marginal one, which allows what some legal action has, and
-    `conditional_mask` says what is legal given the first numbers of an action.
+    `info["action_mask"]`, if the environment has one, is the argument of `action_space.sample`;
+    `action_masks()` is the same as one array of bool. For flat actions it is exact. For others it
+    is the marginal mask, which allows every number that is part of some legal action;
+    `conditional_mask` gives the exact mask after the first numbers of an action.
     """
 
     metadata = {"render_modes": []}
@@ -127,16 +127,16 @@ class Environment(_Base):
         return observation, reward, terminated, truncated, info
 
     def action_masks(self):
-        """All dimensions' masks one after the other, as sb3-contrib's MaskablePPO asks for them."""
+        """All dimensions' masks concatenated, as sb3-contrib's MaskablePPO expects them."""
         return self._mask.astype(bool)
 
     def conditional_mask(self, prefix):
-        """What the next integer of an action may be after the integers `prefix`: n zeros, ones."""
+        """Mask of the next integer of an action after the integers `prefix`: n zeros and ones."""
         return self._core.conditional_mask(np.asarray(prefix, np.int64).reshape(-1))
 
     def sample_legal_action(self):
-        """An action that is legal now, drawn from the stream of `action_space`: of flat actions
-        each alike; else number after number, each alike among what the ones before leave."""
+        """A currently legal action, drawn from the stream of `action_space`: uniform among flat
+        actions; otherwise number by number, each uniform given the numbers before."""
         return spaces.sample_legal(self.action_space, self.conditional_mask)
 
     def describe_action(self, action):
@@ -164,9 +164,9 @@ def make(name, options=None, wrappers=None, copy=True, render_mode=None, flat=Tr
 
 
 def sample_legal_action(env):
-    """An action that is legal now in an environment of cclgym's, whatever Python wrappers are around
-    it; of a vector of environments, one for each. Raises TypeError for other environments."""
+    """A currently legal action of a cclgym environment, through any Python wrappers around it; for
+    a vector of environments, one action each. Raises TypeError for other environments."""
     inner = env.unwrapped
     if not hasattr(inner, "sample_legal_action"):
-        raise TypeError(f"{env!r} is not an environment of cclgym's: it has no sample_legal_action")
+        raise TypeError(f"{env!r} is not an environment of cclgym: it has no sample_legal_action")
     return inner.sample_legal_action()

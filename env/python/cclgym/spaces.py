@@ -1,6 +1,6 @@
-"""Spaces: Gymnasium's where it is installed, else these, which keep the same protocol.
+"""Spaces: Gymnasium's if it is installed, otherwise these, which have the same protocol.
 
-The samples of these are not those of Gymnasium's for the same seed.
+For the same seed, their samples differ from Gymnasium's.
 """
 
 import itertools
@@ -12,7 +12,7 @@ try:
 except ImportError:
 
     class _Space:
-        """What all spaces share: a shape, a type, and a stream of random numbers."""
+        """Base of all spaces: a shape, a type, and a stream of random numbers."""
 
         def __init__(self, shape, dtype, seed=None):
             self.shape = shape
@@ -28,7 +28,7 @@ except ImportError:
             return self._np_random
 
         def seed(self, seed=None):
-            """Starts the stream of samples anew, from entropy of the system's without a seed."""
+            """Restarts the stream of samples; without a seed, from the system's entropy."""
             self._np_random = np.random.default_rng(seed)
             return seed
 
@@ -86,12 +86,12 @@ except ImportError:
             )
 
     def _choose(random, start, n, mask):
-        """One of start .. start + n - 1, uniform among those that the mask allows."""
+        """One of start .. start + n - 1, uniform among those allowed by the mask."""
         if mask is None:
             return start + random.integers(n)
         mask = np.asarray(mask)
         if mask.shape != (n,) or not np.isin(mask, (0, 1)).all():
-            raise ValueError(f"the mask is to be {n} zeros and ones, not {mask}")
+            raise ValueError(f"the mask must be {n} zeros and ones, found {mask}")
         legal = np.flatnonzero(mask)
         if legal.size == 0:
             raise ValueError("the mask leaves no choice: all zeros")
@@ -124,7 +124,7 @@ except ImportError:
             return isinstance(other, Discrete) and (self.n, self.start) == (other.n, other.start)
 
     class MultiDiscrete(_Space):
-        """Several Discrete beside each other; `sample` takes a mask each, as a tuple."""
+        """Several Discrete side by side; `sample` takes a tuple of one mask each."""
 
         def __init__(self, nvec, dtype=np.int64, seed=None, start=None):
             self.nvec = np.array(nvec, dtype)
@@ -143,7 +143,7 @@ except ImportError:
             if mask is None:
                 return self.start + self.np_random.integers(self.nvec, dtype=self.dtype)
             if self.nvec.ndim != 1 or not isinstance(mask, tuple) or len(mask) != len(self.nvec):
-                raise ValueError(f"the mask of {self} is to be a tuple of {self.nvec.size} masks")
+                raise ValueError(f"the mask of {self} must be a tuple of {self.nvec.size} masks")
             values = [
                 _choose(self.np_random, *parts) for parts in zip(self.start, self.nvec, mask)
             ]
@@ -205,7 +205,7 @@ except ImportError:
 
 
 def build(description):
-    """The space that a description of the extension module's says."""
+    """The space that the extension module describes."""
     kind, *parts = description
     if kind == "Box":
         low, high, shape = parts
@@ -224,7 +224,7 @@ def build(description):
 
 
 def batch(space, count):
-    """The space of `count` values of a space together."""
+    """The space of `count` values of a space, batched."""
     if isinstance(space, Box):
         return Box(np.stack([space.low] * count), np.stack([space.high] * count),
                    dtype=space.dtype)
@@ -259,22 +259,22 @@ def unflatten(space, flat):
 
 
 def size(space):
-    """How many numbers a value has."""
+    """Count of numbers in a value."""
     if isinstance(space, Dict):
         return sum(size(entry) for entry in space.spaces.values())
     return int(np.prod(space.shape, dtype=int))
 
 
 def flatten_actions(space, action, count=None):
-    """The integers of one action, or of `count` ones (axes: environment, integer). All that is
-    checked is that they are integers."""
+    """The integers of one action, or of `count` actions (axes: environment, integer). Checks only
+    that they are integers."""
     if isinstance(space, Dict):
         parts = [flatten_actions(entry, action[name], count)
                  for name, entry in space.spaces.items()]
         return np.ascontiguousarray(np.concatenate(parts, axis=-1))
     action = np.asarray(action)
     if action.dtype.kind not in "iu":
-        raise TypeError(f"actions of {space} are integers, not {action.dtype}")
+        raise TypeError(f"actions of {space} must be integers, found {action.dtype}")
     return action.astype(np.int64).reshape(-1 if count is None else (count, -1))
 
 
@@ -288,8 +288,8 @@ def first_values(space):
 
 
 def sample_legal(space, conditional_mask):
-    """Integer after integer, each alike among those that `conditional_mask` leaves to the ones
-    before; from the stream of the space."""
+    """Draws integer by integer, each uniform among those that `conditional_mask` allows after the
+    ones before, from the stream of the space."""
     numbers = []
     for first in first_values(space):
         legal = np.flatnonzero(conditional_mask(numbers))
@@ -298,14 +298,14 @@ def sample_legal(space, conditional_mask):
 
 
 def mask_size(space):
-    """How many bytes a flat mask has."""
+    """Count of bytes in a flat mask."""
     if isinstance(space, Dict):
         return sum(mask_size(entry) for entry in space.spaces.values())
     return int(np.sum(space.nvec if isinstance(space, MultiDiscrete) else space.n))
 
 
 def unflatten_mask(space, flat):
-    """The mask that `space.sample` takes: an array, a tuple of arrays, or a dict of such."""
+    """The mask argument of `space.sample`: an array, a tuple of arrays, or a dict of these."""
     if isinstance(space, Discrete):
         return flat
     if isinstance(space, MultiDiscrete):

@@ -10,7 +10,7 @@ try:
 except ImportError:
 
     class _Base:
-        """As much of `gymnasium.vector.VectorEnv` as is relied on here."""
+        """The part of `gymnasium.vector.VectorEnv` on which environments here rely."""
 
         metadata = {}
         spec = None
@@ -31,7 +31,7 @@ except ImportError:
     import enum
 
     class AutoresetMode(enum.Enum):
-        """When an environment whose episode has ended starts the next one."""
+        """Time at which an environment whose episode has ended starts the next one."""
 
         NEXT_STEP = "NextStep"
         SAME_STEP = "SameStep"
@@ -39,16 +39,16 @@ except ImportError:
 
 
 class VectorEnvironment(_Base):
-    """`num_envs` environments of a name, by Gymnasium's API for vectors.
+    """`num_envs` identical environments, with Gymnasium's vector API.
 
-    options, wrappers, flat: as class Environment has them.
-    workers: threads that step them; 0: the caller's only. Results do not depend on it.
+    options, wrappers, flat: as in class Environment.
+    workers: threads that step them; 0: the caller's thread only. Results do not depend on it.
     autoreset_mode: "NextStep", "SameStep" or "Disabled", or a member of `AutoresetMode`. In mode
-        Disabled, reset those that ended by `reset(options={"reset_mask": mask})`.
-    copy: whether reset and step return copies; if not, views of buffers that the next call
+        Disabled, reset ended environments with `reset(options={"reset_mask": mask})`.
+    copy: True if reset and step return copies; otherwise, views of buffers that the next call
         overwrites.
 
-    `infos["action_mask"]`, where the environments have masks, is an array of shape
+    `infos["action_mask"]`, if the environments have masks, is an array of shape
     (num_envs, bytes of a mask); other infos are arrays with their masks, as in Gymnasium.
     """
 
@@ -89,7 +89,7 @@ class VectorEnvironment(_Base):
         else:
             reset_mask = np.asarray(reset_mask)
             if reset_mask.shape != (self.num_envs,) or reset_mask.dtype != bool:
-                raise ValueError(f"reset_mask is to be {self.num_envs} bools, not {reset_mask!r}")
+                raise ValueError(f"reset_mask must be {self.num_envs} bools, found {reset_mask!r}")
             self._core.reset_some(reset_mask.tolist(), seeds, to_json(options or None))
         return self._observations("observations"), self._infos("infos", "action_masks")
 
@@ -113,11 +113,11 @@ class VectorEnvironment(_Base):
         return self._views["action_masks"].astype(bool)
 
     def conditional_mask(self, environment, prefix):
-        """What the next integer of an action of one environment may be after `prefix`."""
+        """Mask of the next integer of one environment's action after `prefix`."""
         return self._core.conditional_mask(environment, np.asarray(prefix, np.int64).reshape(-1))
 
     def sample_legal_action(self):
-        """An action for each environment that is legal there now; see Environment."""
+        """One currently legal action per environment; see Environment."""
         return np.stack([
             spaces.sample_legal(self.single_action_space,
                                 lambda prefix, i=i: self.conditional_mask(i, prefix))
@@ -144,7 +144,7 @@ class VectorEnvironment(_Base):
         return spaces.unflatten(self.single_observation_space, self._out(key))
 
     def _infos(self, key, mask_key, among=None):
-        """Gymnasium's form: an array a name, and under "_name" for which environments it holds."""
+        """Gymnasium's form: one array per name, and under "_name" its environments."""
         infos = {}
         for name, column in zip(self._core.info_names, self._views[key].T):
             holds = ~np.isnan(column)

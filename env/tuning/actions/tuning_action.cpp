@@ -6,6 +6,7 @@
 
 #include "collectives/library/algorithm.hpp"
 #include "core/error.hpp"
+#include "core/index.hpp"
 #include "core/units.hpp"
 #include "sim/call/config_options.hpp"
 #include "sim/lowering/transfer_cost.hpp"
@@ -55,8 +56,6 @@ constexpr std::uint64_t kWholeChunk = 1;
 constexpr std::uint64_t kChunks[] = {kOfProtocolChunk, kWholeChunk, 32 << 10,
                                      128 << 10,        512 << 10,   2 << 20};
 constexpr int kMostChannels = 32;
-
-std::size_t at(Knob knob) { return static_cast<std::size_t>(knob); }
 
 bool of_nccl(std::string_view program) {
   return std::ranges::find(kOfNccl, program) != std::end(kOfNccl);

@@ -6,6 +6,7 @@
 
 #include "collectives/library/algorithm.hpp"
 #include "core/error.hpp"
+#include "core/index.hpp"
 #include "env/tuning/actions/tuning_action.hpp"
 #include "sim/call/tiles.hpp"
 #include "sim/lowering/transfer_cost.hpp"
@@ -13,8 +14,6 @@
 namespace cclgym {
 
 namespace {
-
-std::size_t at(Knob knob) { return static_cast<std::size_t>(knob); }
 
 bool has(std::uint32_t values, std::int32_t value) {
   return value >= 0 && value < 32 && ((values >> static_cast<unsigned>(value)) & 1U) != 0;

@@ -8,13 +8,13 @@ namespace cclgym {
 namespace {
 
 // He, Zhang, Ren, Sun, "Deep residual learning for image recognition" (2015), table 1, with the
-// stride in the 3x3 convolution, as torchvision's resnet50 has it.
+// stride in the 3x3 convolution, as in torchvision's resnet50.
 ModelShape resnet_50() {
   ModelShape model{.name = "resnet-50",
                    .tensors = {},
                    .layers = {},
                    .hidden = 0,
-                   .forward_flop_per_sample = 2 * 4.09e9,  // torchvision: 4.09 GMAC an image
+                   .forward_flop_per_sample = 2 * 4.09e9,  // torchvision: 4.09 GMAC per image
                    .samples_per_batch = 64};
   std::uint64_t layer = 0;
   const auto add = [&](std::uint64_t elements) {
@@ -60,7 +60,7 @@ ModelShape bert_large() {
                    .tensors = {30522 * h, 512 * h, 2 * h, h, h},
                    .layers = {30522 * h + 512 * h + 2 * h + 2 * h},
                    .hidden = h,
-                   .forward_flop_per_sample = 2 * 302.3e6,  // a token: the layers
+                   .forward_flop_per_sample = 2 * 302.3e6,  // per token: the layers
                    .samples_per_batch = 8 * 512};
   for (int layer = 0; layer < 24; ++layer) {
     const std::vector<std::uint64_t> tensors{
@@ -84,7 +84,7 @@ ModelShape gpt2_1_5b() {
                    .tensors = {50257 * h, 1024 * h},
                    .layers = {50257 * h + 1024 * h},
                    .hidden = h,
-                   .forward_flop_per_sample = 2 * 1.5576e9,  // a token: every parameter once
+                   .forward_flop_per_sample = 2 * 1.5576e9,  // per token: every parameter once
                    .samples_per_batch = 1024};
   for (int layer = 0; layer < 48; ++layer) {
     const std::vector<std::uint64_t> tensors{h,         h,                     // normalisation
@@ -114,7 +114,7 @@ const ModelShape& model_shape(std::string_view name) {
   for (const ModelShape& model : model_shapes()) {
     if (model.name == name) return model;
   }
-  throw std::logic_error("no model '" + std::string(name) + "'");
+  throw std::logic_error("there is no model '" + std::string(name) + "'");
 }
 
 std::vector<std::uint64_t> ddp_buckets(const std::vector<std::uint64_t>& tensors,

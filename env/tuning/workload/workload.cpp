@@ -53,8 +53,8 @@ std::vector<WorkloadCall> sweep_cells(const Reader& reader, const WorkloadSite& 
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     if (part != Part::HeldOut) chosen.push_back(sizes[i]);
     if (part == Part::Train || i + 1 == sizes.size()) continue;
-    // In the middle between two sizes that are trained on, as logarithms have it, is about their
-    // mean less a twelfth of what they differ by; whole numbers alone keep the bits.
+    // The geometric middle of two training sizes is approximately their mean minus a twelfth of
+    // their difference; integer arithmetic gives the same bits everywhere.
     const std::uint64_t apart = sizes[i + 1] - sizes[i];
     chosen.push_back(sizes[i] + apart / 12 * 5);
   }
@@ -69,7 +69,7 @@ std::vector<WorkloadCall> sweep_cells(const Reader& reader, const WorkloadSite& 
   }
   if (cells.empty()) {
     throw UserError(reader.value("sizes").location(),
-                    "a sweep of one size has no held-out ones; expected two sizes or more");
+                    "a sweep of one size has no held-out sizes; expected two sizes or more");
   }
   return cells;
 }
@@ -118,7 +118,8 @@ std::unique_ptr<Workload> read_trace(const Reader& reader, const WorkloadSite& s
   if (calls.is_null()) {
     const YamlValue file = reader.value("file");
     if (file.is_null()) {
-      throw UserError(reader.mapping.location(), "a trace needs calls, or a file of them");
+      throw UserError(reader.mapping.location(),
+                      "a trace needs key calls, or key file with a list of calls");
     }
     std::filesystem::path path(read_text(file, reader.spec("file")));
     if (path.is_relative()) {
@@ -137,7 +138,7 @@ std::unique_ptr<Workload> read_trace(const Reader& reader, const WorkloadSite& s
 std::unique_ptr<Workload> read_mixed(const Reader& reader, const WorkloadSite& site) {
   const YamlValue workloads = reader.value("workloads");
   if (workloads.is_null()) {
-    throw UserError(reader.mapping.location(), "workload mixed needs workloads: a list of them");
+    throw UserError(reader.mapping.location(), "workload mixed needs key workloads, a list");
   }
   std::vector<std::unique_ptr<Workload>> parts;
   for (const YamlValue& item : read_items(workloads, reader.spec("workloads"))) {
@@ -160,10 +161,10 @@ std::uint64_t fitting_bytes(CollectiveKind collective, std::uint64_t bytes, int 
 const std::vector<WorkloadInfo>& workload_infos() {
   static const std::vector<WorkloadInfo> infos = [] {
     std::vector<WorkloadInfo> list = job_infos();
-    list.push_back({"sweep", "every size of every collective, again and again in random order"});
+    list.push_back({"sweep", "every size of every collective, repeatedly in random order"});
     list.push_back({"curriculum", "calls of random collectives and log-uniform sizes"});
-    list.push_back({"trace", "calls as a file lists them"});
-    list.push_back({"mixed", "iterations of several workloads by turns"});
+    list.push_back({"trace", "calls listed in a file"});
+    list.push_back({"mixed", "iterations of several workloads in turn"});
     return list;
   }();
   return infos;
@@ -171,49 +172,49 @@ const std::vector<WorkloadInfo>& workload_infos() {
 
 const std::vector<OptionSpec>& workload_options() {
   static const std::vector<OptionSpec> specs{
-      {.name = "name", .description = "which workload", .required = true},
+      {.name = "name", .description = "name of the workload", .required = true},
       {.name = "collectives",
        .kind = OptionKind::Choice,
        .shape = OptionShape::OneOrList,
-       .description = "of sweep and curriculum: what is called",
+       .description = "collectives of sweep and curriculum",
        .default_text = "[allreduce]",
        .choices = collective_names()},
       {.name = "sizes",
        .kind = OptionKind::Bytes,
        .shape = OptionShape::OneOrList,
-       .description = "of sweep: the sizes",
+       .description = "sizes of sweep",
        .min = 1,
        .default_text = "1KiB..1GiB x2"},
       {.name = "part",
        .kind = OptionKind::Choice,
-       .description = "of sweep: the sizes themselves, one between every two of them, or both",
+       .description = "part of sweep: the sizes themselves, one between every two of them, or both",
        .default_text = "train",
        .choices = {"train", "held-out", "all"}},
       {.name = "order",
        .kind = OptionKind::Choice,
-       .description = "of sweep",
+       .description = "order of the cells of sweep",
        .default_text = "random",
        .choices = {"random", "listed"}},
       {.name = "least",
        .kind = OptionKind::Bytes,
-       .description = "of curriculum: the smallest size",
+       .description = "smallest size of curriculum",
        .min = 1,
        .default_text = "1KiB"},
       {.name = "most",
        .kind = OptionKind::Bytes,
-       .description = "of curriculum: the largest size",
+       .description = "largest size of curriculum",
        .min = 1,
        .default_text = "1GiB"},
       {.name = "calls",
        .kind = OptionKind::Mapping,
        .shape = OptionShape::List,
-       .description = "of trace: one iteration, call by call"},
+       .description = "calls of one iteration of trace"},
       {.name = "file",
-       .description = "of trace: a YAML file that is the list of calls, if they are not here"},
+       .description = "YAML file with the list of calls of trace, if calls is not given"},
       {.name = "workloads",
        .kind = OptionKind::Mapping,
        .shape = OptionShape::List,
-       .description = "of mixed: names of workloads, or mappings"},
+       .description = "workloads of mixed: names or mappings"},
   };
   return specs;
 }
@@ -237,29 +238,31 @@ const std::vector<OptionSpec>& trace_call_options() {
   static const std::vector<OptionSpec> specs{
       {.name = "collective",
        .kind = OptionKind::Choice,
-       .description = "what is called",
+       .description = "collective of the call",
        .required = true,
        .choices = collective_names()},
       {.name = "size",
        .kind = OptionKind::Bytes,
-       .description = "the larger of a rank's two buffers; rounded up to what the ranks divide",
+       .description =
+           "the larger of a rank's two buffers; rounded up to a multiple that the ranks divide",
        .min = 1,
        .required = true},
-      count("root", "of rooted collectives", 0, "0"),
+      count("root", "root of rooted collectives", 0, "0"),
       {.name = "compute",
        .kind = OptionKind::Time,
-       .description = "compute since the call before",
+       .description = "compute since the previous call",
        .default_text = "0us"},
       {.name = "intensity",
        .kind = OptionKind::Real,
-       .description = "FLOP of an iteration by bytes that it communicates",
+       .description = "FLOP of an iteration per communicated byte",
        .min = 0,
        .default_text = "0"},
       count("pipe_ops", "operations launched together (numPipeOps)", 1, "1"),
       count("local_batch", "samples on one GPU; 0: not known", 0, "0"),
-      flag("overlaps", "does the job compute while the call runs?"),
-      flag("pipeline", "is the job pipeline-parallel?"),
-      flag("ends_step", "is it the last call of an iteration? (the last of the list is)"),
+      flag("overlaps", "true if the job computes while the call runs"),
+      flag("pipeline", "true if the job is pipeline-parallel"),
+      flag("ends_step",
+           "true if the call ends an iteration; the last call of the list always does"),
   };
   return specs;
 }

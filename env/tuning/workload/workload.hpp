@@ -1,4 +1,4 @@
-// Streams of collective calls, as training and inference jobs make them.
+// Streams of collective calls of training and inference jobs.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,15 @@
 
 namespace cclgym {
 
-/// What a tuner can know about a call besides its collective and size.
+/// Knowledge of a tuner about a call besides its collective and size.
 struct CallContext {
   double compute_s = 0;    ///< compute between the call before and this one, on one GPU, s
-  double intensity = 0;    ///< of the model, FLOP a communicated byte (I = C / D); 0: no model
+  double intensity = 0;    ///< FLOP per communicated byte of the model (I = C / D); 0: no model
   int pipe_ops = 1;        ///< operations that NCCL launches together (numPipeOps)
   int local_batch = 0;     ///< samples on one GPU; 0: no model
-  bool overlaps = false;   ///< does the job compute while the call runs?
-  bool pipeline = false;   ///< is it a pipeline-parallel job?
-  bool ends_step = false;  ///< is it the last call of an iteration of the job?
+  bool overlaps = false;   ///< true if the job computes while the call runs
+  bool pipeline = false;   ///< true if the job is pipeline-parallel
+  bool ends_step = false;  ///< true for the last call of an iteration of the job
 };
 
 struct WorkloadCall {
@@ -31,15 +31,15 @@ struct WorkloadCall {
   CallContext context;
 };
 
-/// Where a workload runs.
+/// Site of a workload.
 struct WorkloadSite {
   int ranks = 1;
-  std::string gpu_model{};  ///< says how long it computes; Fabric::gpu_model()
+  std::string gpu_model{};  ///< determines how long it computes; Fabric::gpu_model()
 };
 [[nodiscard]] WorkloadSite workload_site(const Fabric& fabric);
 
-/// A stream without an end. Next to no state: what comes next depends on the random stream and on
-/// where it stands.
+/// An endless stream of calls. It has almost no state: the next call depends on the random stream
+/// and on the current position.
 class Workload {
  public:
   virtual ~Workload() = default;
@@ -47,15 +47,14 @@ class Workload {
   Workload& operator=(const Workload&) = delete;
 
   [[nodiscard]] const std::string& name() const { return name_; }
-  /// The collectives that it calls.
+  /// Collectives that the workload calls.
   [[nodiscard]] const std::vector<CollectiveKind>& collectives() const { return collectives_; }
-  /// The calls that it is made of, where they are finitely many: one iteration, the cells of a
-  /// sweep.
+  /// The calls of the workload if there are finitely many: one iteration, or the cells of a sweep.
   [[nodiscard]] virtual const std::vector<WorkloadCall>& calls() const = 0;
 
-  /// A new episode begins.
+  /// Starts a new episode.
   virtual void start(Random& random) = 0;
-  /// The next call. Does not allocate.
+  /// Returns the next call. Does not allocate.
   virtual WorkloadCall next(Random& random) = 0;
 
  protected:
@@ -67,7 +66,7 @@ class Workload {
   std::vector<CollectiveKind> collectives_;
 };
 
-/// For `list` and messages.
+/// Name and description for `list` and messages.
 struct WorkloadInfo {
   std::string name;
   std::string description;  ///< one line
@@ -79,11 +78,11 @@ struct WorkloadInfo {
 [[nodiscard]] const std::vector<OptionSpec>& trace_call_options();
 
 /// Reads a workload: a name ("ddp-resnet-50") or a mapping ({name: sweep, collectives:
-/// [allreduce]}) of workload_options(). Throws UserError at the place of what is wrong.
+/// [allreduce]}) of workload_options(). Throws UserError at the location of the mistake.
 [[nodiscard]] std::unique_ptr<Workload> read_workload(const YamlValue& value,
                                                       const WorkloadSite& site);
 
-/// The least size of at least `bytes` that a call of a collective can have.
+/// The smallest valid size of a collective's call that has at least `bytes`.
 [[nodiscard]] std::uint64_t fitting_bytes(CollectiveKind collective, std::uint64_t bytes,
                                           int ranks);
 

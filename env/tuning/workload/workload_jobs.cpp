@@ -1,5 +1,5 @@
-// The jobs: what one iteration of data-parallel, sharded, tensor-parallel, expert-parallel and
-// pipeline-parallel training or inference calls, and how long it computes in between.
+// The jobs: calls of one iteration, and compute in between, of data-parallel, sharded,
+// tensor-parallel, expert-parallel and pipeline-parallel training or inference.
 #include <algorithm>
 #include <numeric>
 
@@ -12,10 +12,11 @@ namespace cclgym {
 
 namespace {
 
-// What stands for a GPU that nobody named.
+// Model assumed for a GPU without a name.
 constexpr std::string_view kUnnamed = "A100";
-// What training reaches of the peak. An assumption: large models are reported between 0.3 and 0.5
-// (Narayanan et al., "Efficient large-scale language model training on GPU clusters", 2021).
+// Fraction of the peak that training reaches. An assumption: large models are reported between 0.3
+// and 0.5 (Narayanan et al., "Efficient large-scale language model training on GPU clusters",
+// 2021).
 constexpr double kUtilisation = 0.35;
 constexpr double kHalfBytes = 2;
 
@@ -40,7 +41,7 @@ class Iteration {
     calls_.push_back(one);
   }
 
-  /// All calls of the iteration, which know of it.
+  /// Completes the calls of the iteration with figures of the whole iteration.
   std::vector<WorkloadCall> finish() {
     for (WorkloadCall& one : calls_) one.context.intensity = flop_ / bytes_;
     calls_.back().context.ends_step = true;
@@ -55,7 +56,7 @@ class Iteration {
   std::vector<WorkloadCall> calls_;
 };
 
-// AllReduce of one bucket of gradients after the other, beside the backward pass.
+// AllReduces one bucket of gradients after the other, overlapping the backward pass.
 std::vector<WorkloadCall> ddp(const ModelShape& model, const WorkloadSite& site) {
   Iteration iteration(site);
   const double forward =
@@ -63,7 +64,7 @@ std::vector<WorkloadCall> ddp(const ModelShape& model, const WorkloadSite& site)
   const double parameters = static_cast<double>(model.parameters());
   const CallContext context{.local_batch = static_cast<int>(model.samples_per_batch),
                             .overlaps = true};
-  double before = forward;  // the first bucket waits for the forward pass, too
+  double before = forward;  // the first bucket also waits for the forward pass
   for (const std::uint64_t bytes : ddp_buckets(model.tensors)) {
     const double share = static_cast<double>(bytes) / 4 / parameters;
     iteration.add(CollectiveKind::AllReduce, static_cast<double>(bytes),
@@ -73,8 +74,8 @@ std::vector<WorkloadCall> ddp(const ModelShape& model, const WorkloadSite& site)
   return iteration.finish();
 }
 
-// ZeRO-3 (Rajbhandari et al., 2019) as FSDP has it: each layer is gathered before its forward pass
-// and again before its backward pass, and its gradients are scattered after that; half precision.
+// ZeRO-3 (Rajbhandari et al., 2019) as in FSDP, half precision: each layer is gathered before its
+// forward pass and again before its backward pass, after which its gradients are scattered.
 std::vector<WorkloadCall> fsdp(const ModelShape& model, const WorkloadSite& site) {
   Iteration iteration(site);
   const double forward =
@@ -85,7 +86,7 @@ std::vector<WorkloadCall> fsdp(const ModelShape& model, const WorkloadSite& site
   const auto flop = [&](std::uint64_t layer) {
     return forward * static_cast<double>(layer) / parameters;
   };
-  // What is computed while a layer is gathered is the layer before it.
+  // While a layer is gathered, the previous layer is computed.
   double before = 0;
   for (const std::uint64_t layer : model.layers) {
     iteration.add(CollectiveKind::AllGather, kHalfBytes * static_cast<double>(layer), before,
@@ -101,8 +102,8 @@ std::vector<WorkloadCall> fsdp(const ModelShape& model, const WorkloadSite& site
   return iteration.finish();
 }
 
-// Inference of a language model cut by tensors (Megatron-LM): two AllReduces of the activations a
-// layer; a prompt, then one token after the other. Nothing runs beside them.
+// Tensor-parallel inference of a language model (Megatron-LM): two AllReduces of the activations
+// per layer, for a prompt, then for one token after the other. Nothing overlaps.
 std::vector<WorkloadCall> tensor_parallel(const ModelShape& model, const WorkloadSite& site) {
   constexpr int kSequences = 8;
   constexpr int kPrompt = 512;
@@ -122,11 +123,11 @@ std::vector<WorkloadCall> tensor_parallel(const ModelShape& model, const Workloa
   return iteration.finish();
 }
 
-// Mixture of experts, an expert a GPU, two experts a token: tokens go to their experts and back, in
-// the forward and in the backward pass.
+// Mixture of experts, one expert per GPU, two experts per token: tokens go to their experts and
+// back, in the forward and in the backward pass.
 std::vector<WorkloadCall> mixture_of_experts(const ModelShape& model, const WorkloadSite& site) {
   constexpr double kTokens = 4096;  // on one GPU
-  constexpr double kExperts = 2;    // of a token
+  constexpr double kExperts = 2;    // per token
   constexpr int kLayers = 24;       // every other one of 48
   Iteration iteration(site);
   const auto hidden = static_cast<double>(model.hidden);
@@ -135,7 +136,7 @@ std::vector<WorkloadCall> mixture_of_experts(const ModelShape& model, const Work
   const CallContext context{.local_batch = static_cast<int>(kTokens)};
   for (const double passes : {1.0, 2.0}) {
     for (int layer = 0; layer < kLayers; ++layer) {
-      // Attention and the dense layer before it, then the expert.
+      // Attention and the dense layer before it are followed by the expert.
       iteration.add(CollectiveKind::AllToAll, bytes, passes * 1.5 * expert_flop, context);
       iteration.add(CollectiveKind::AllToAll, bytes, passes * expert_flop, context);
     }
@@ -143,10 +144,10 @@ std::vector<WorkloadCall> mixture_of_experts(const ModelShape& model, const Work
   return iteration.finish();
 }
 
-// A pipeline over all GPUs: micro-batch after micro-batch of activations goes to the next GPU.
+// A pipeline over all GPUs: the activations of each micro-batch go to the next GPU.
 std::vector<WorkloadCall> pipeline_parallel(const ModelShape& model, const WorkloadSite& site) {
   constexpr int kMicroBatches = 16;
-  constexpr double kTokens = 1024;  // of a micro-batch
+  constexpr double kTokens = 1024;  // per micro-batch
   Iteration iteration(site);
   const CallContext context{
       .local_batch = static_cast<int>(kTokens), .overlaps = true, .pipeline = true};
@@ -187,7 +188,7 @@ const std::vector<Job>& jobs() {
       {{"tp-inference", "tensor-parallel inference of GPT-2 1.5B: prompts, then token by token"},
        "gpt2-1.5b",
        tensor_parallel},
-      {{"moe-alltoall", "a mixture of experts, 24 layers of width 1,600: AllToAll, four a layer"},
+      {{"moe-alltoall", "a mixture of experts, 24 layers of width 1,600: four AllToAlls per layer"},
        "gpt2-1.5b",
        mixture_of_experts},
       {{"pp-alltonext", "a pipeline over all GPUs, 16 micro-batches: AllToNext"},

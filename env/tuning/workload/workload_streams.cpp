@@ -54,7 +54,7 @@ SweepWorkload::SweepWorkload(std::vector<WorkloadCall> cells, bool shuffled)
 }
 
 void SweepWorkload::start(Random& /*random*/) {
-  // The order of one episode says nothing about that of the next.
+  // The order in one episode is independent of that in the next.
   std::iota(order_.begin(), order_.end(), std::size_t{0});
   position_ = 0;
 }

@@ -1,4 +1,4 @@
-// The kinds of streams that workloads are: of use inside workload*.cpp.
+// The kinds of workload streams; used only inside workload*.cpp.
 #pragma once
 
 #include <memory>
@@ -10,10 +10,10 @@
 
 namespace cclgym {
 
-/// The collectives of some calls, each once, in the order of the enum.
+/// Collectives of the calls, each once, in the order of the enum.
 [[nodiscard]] std::vector<CollectiveKind> collectives_of(const std::vector<WorkloadCall>& calls);
 
-/// The same iteration again and again.
+/// Repeats one iteration.
 class IterationWorkload : public Workload {
  public:
   IterationWorkload(std::string name, std::vector<WorkloadCall> calls);
@@ -26,7 +26,8 @@ class IterationWorkload : public Workload {
   std::size_t position_ = 0;
 };
 
-/// All cells of a sweep in random order, then in another one, and so on; or in their own order.
+/// All cells of a sweep in random order, then in a new random order, and so on; or always in their
+/// listed order.
 class SweepWorkload : public Workload {
  public:
   SweepWorkload(std::vector<WorkloadCall> cells, bool shuffled);
@@ -41,7 +42,7 @@ class SweepWorkload : public Workload {
   bool shuffled_;
 };
 
-/// Sizes log-uniform between two, the collective uniform.
+/// Draws sizes log-uniformly between two bounds, and the collective uniformly.
 class CurriculumWorkload : public Workload {
  public:
   CurriculumWorkload(std::vector<CollectiveKind> collectives, std::uint64_t least,
@@ -57,7 +58,7 @@ class CurriculumWorkload : public Workload {
   int ranks_;
 };
 
-/// Iterations of several workloads by turns; who is next is drawn after each.
+/// Alternates between iterations of several workloads; the next one is drawn after each.
 class MixedWorkload : public Workload {
  public:
   explicit MixedWorkload(std::vector<std::unique_ptr<Workload>> parts);
@@ -71,8 +72,7 @@ class MixedWorkload : public Workload {
   std::size_t current_ = 0;
 };
 
-/// One iteration of each job that has a name of its own (workload_jobs.cpp); empty if there is none
-/// of this name.
+/// One iteration of the job with this name (workload_jobs.cpp); empty if there is none.
 [[nodiscard]] std::vector<WorkloadCall> job_iteration(std::string_view name,
                                                       const WorkloadSite& site);
 [[nodiscard]] const std::vector<WorkloadInfo>& job_infos();

@@ -1,4 +1,4 @@
-// UCB1 finds the best arm.
+// Tests of UCB1.
 #include "agents/baselines/bandit.hpp"
 
 #include "core/random.hpp"
@@ -14,12 +14,12 @@ TEST_CASE("UCB1 tries each arm once, then finds the best of ten") {
     for (int pull = 0; pull < 5000; ++pull) {
       const std::size_t arm = bandit.choose();
       if (pull < 10) REQUIRE(arm == static_cast<std::size_t>(pull));
-      // Arm 6 costs 0.3 less than the next best, under noise as large.
+      // Arm 6 costs 0.3 less than the next best, with noise of the same size.
       const double mean = arm == 6 ? 1.0 : 1.3 + 0.1 * static_cast<double>(arm);
       bandit.learn(arm, random.normal(mean, 0.3));
     }
     CHECK(bandit.best() == 6);
-    // Regret is logarithmic: most pulls are of the best.
+    // Regret is logarithmic: most pulls are of the best arm.
     CHECK(bandit.pulls(6) > 3000);
     std::size_t all = 0;
     for (std::size_t arm = 0; arm < 10; ++arm) {

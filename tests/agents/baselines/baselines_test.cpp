@@ -1,4 +1,4 @@
-// Baselines: legal, reproducible, and as good as they must be.
+// Baselines act legally and reproducibly, and meet bounds on their times.
 #include <algorithm>
 #include <cmath>
 
@@ -17,7 +17,7 @@ namespace {
 using testing::setup_of;
 using testing::small_setup;
 
-// Times of `calls` calls; every action is checked to be legal.
+// Plays `calls` calls and returns their times; checks that every action is legal.
 std::vector<double> play(Policy& policy, const std::shared_ptr<const TuningSetup>& setup, int calls,
                          std::uint64_t seed = 1) {
   CollectiveTuningEnv environment(setup);
@@ -41,7 +41,7 @@ std::vector<double> play(Policy& policy, const std::shared_ptr<const TuningSetup
   return times_us;
 }
 
-TEST_CASE("every baseline acts legally and the same way again") {
+TEST_CASE("every baseline acts legally and reproducibly") {
   const auto setup = setup_of(
       "{fabric: {name: ring, gpus: 4}, actions: stock-nccl, noise: stragglers, workload: {name: "
       "sweep, collectives: [allreduce, allgather], sizes: 1KiB..16MiB x16}, episode: 20}");
@@ -73,14 +73,15 @@ TEST_CASE("the oracle is a lower bound of every baseline, call by call") {
   }
 }
 
-TEST_CASE("a tuner's policy takes what the tuner chooses; others keep their actions") {
+TEST_CASE("a tuner's policy takes the tuner's choices; others keep their actions") {
   const auto setup = small_setup();
   const auto more = with_tuners(setup, {"nccl-default", "nccl-default:2.8.4"});
   CHECK(with_tuners(setup, {"nccl-default"}) == setup);
   CHECK(more->actions->levels(Knob::Algorithm).size() ==
         setup->actions->levels(Knob::Algorithm).size() + 1);
   CHECK_THROWS_AS(with_tuners(setup, {"dispatch:no-such.yaml"}), UserError);
-  // What limits the environment's actions limits these, but for the tuners that are added.
+  // Limits of the environment's actions also apply to the extended ones, except to the added
+  // tuners.
   const auto limited = setup_of(
       "{fabric: ndv4, actions: stock-nccl, legal: nccl, knobs: {algorithm: [ring], channels: [4, "
       "8]}, "
@@ -98,7 +99,7 @@ TEST_CASE("a tuner's policy takes what the tuner chooses; others keep their acti
   policy.begin_episode(environment, 1);
   policy.act(buffers.observation, buffers.action_mask, environment, action);
   CHECK(more->actions->describe(action) == "nccl-default:2.8.4");
-  // An environment without it.
+  // The environment without the tuner.
   CollectiveTuningEnv without(setup);
   CHECK_THROWS_AS(policy.begin_episode(without, 1), UserError);
 }
@@ -124,13 +125,13 @@ TEST_CASE("the SVM is within a few per cent of the oracle where it was trained")
   }
   CHECK(far <= 3);
   CHECK(std::exp(sum / static_cast<double>(best.size())) < 1.05);
-  // Of four cells that were held out; nothing of a collective that was not called.
+  // Accuracy on four held-out cells; NaN for a collective that was not called.
   const double accuracy = svm.test_accuracy(CollectiveKind::AllReduce);
   CHECK(accuracy * 4 == std::round(accuracy * 4));
   CHECK(std::isnan(svm.test_accuracy(CollectiveKind::AllGather)));
 }
 
-TEST_CASE("classes cover every size within the tolerance, in few") {
+TEST_CASE("few classes cover every size within the tolerance") {
   const OfflineSweep sweep{.sizes = {1, 2, 3, 4},
                            .time_s = {{1, 1.004, 9}, {2, 2.004, 9}, {9, 3, 9}, {9, 9, 4}}};
   const SweepClasses classes = classify(sweep, 0.01);
@@ -140,7 +141,7 @@ TEST_CASE("classes cover every size within the tolerance, in few") {
   CHECK(exact.actions == std::vector<std::size_t>{0, 1, 2});
 }
 
-TEST_CASE("coordinate descent settles, never worse than where it began, and counts its search") {
+TEST_CASE("coordinate descent settles, never worse than its start, and counts its search") {
   const auto setup = setup_of(
       "{fabric: dgx1, actions: stock-nccl, workload: {name: sweep, collectives: [allreduce], "
       "sizes: 4KiB}}");
@@ -150,12 +151,12 @@ TEST_CASE("coordinate descent settles, never worse than where it began, and coun
   CHECK(policy.searching() > 10);
   CHECK(policy.searching() + policy.settled() == 200);
   REQUIRE(policy.settled() > 50);
-  // Settled: the best that was ever seen, again and again.
+  // After settling, the best configuration seen so far is used every time.
   CHECK(times.back() == *std::min_element(times.begin(), times.end()));
   CHECK(times[times.size() - 50] == times.back());
 }
 
-TEST_CASE("unknown names get the nearest") {
+TEST_CASE("messages about unknown names suggest the nearest") {
   CHECK_THROWS_AS(make_baseline("nccl-default:1.0"), UserError);
   std::string message;
   try {

@@ -1,4 +1,4 @@
-// The support vector machine separates what can be separated.
+// Tests of the support vector machine on separable samples.
 #include "agents/baselines/svm.hpp"
 
 #include <stdexcept>
@@ -8,7 +8,7 @@
 namespace cclgym {
 namespace {
 
-TEST_CASE("three classes by size, moved by the number of ranks, are learned") {
+TEST_CASE("three classes by size, shifted by the number of ranks, are learned") {
   const auto label = [](double size, double ranks) {
     return size < 14 + ranks ? 0 : size < 22 + ranks ? 1 : 2;
   };
@@ -22,12 +22,12 @@ TEST_CASE("three classes by size, moved by the number of ranks, are learned") {
   CHECK(svm.test_accuracy() > 0.93);
   int wrong = 0;
   for (double size = 10.25; size < 30; size += 0.5) {
-    // Next to a border a point may be on either side.
+    // Points near a border may be classified either way.
     const double border = std::min(std::abs(size - 19), std::abs(size - 27));
     if (border > 0.5 && svm.predict({size, 5}) != label(size, 5)) ++wrong;
   }
   CHECK(wrong == 0);
-  // The same samples and seed give the same machine.
+  // The same samples and seed give the same classifier.
   const SvmClassifier again(samples, 1);
   CHECK(again.cost() == svm.cost());
   CHECK(again.gamma() == svm.gamma());
@@ -51,7 +51,7 @@ TEST_CASE("a ring around a disc needs the kernel") {
   }
 }
 
-TEST_CASE("one class, few samples and one constant feature are no hindrance") {
+TEST_CASE("one class, few samples and one constant feature are accepted") {
   const SvmClassifier one(std::vector<SvmSample>{{{10, 3}, 5}}, 1);
   CHECK(one.predict({30, 3}) == 5);
   std::vector<SvmSample> samples;

@@ -1,4 +1,5 @@
-// Evaluations: the same stream for all, the oracle at one, sums that add up.
+// Evaluations: all policies get the same stream, the oracle's ratio is one, and sums are
+// consistent.
 #include "agents/evaluation/evaluation.hpp"
 
 #include "agents/baselines/baselines_testing.hpp"
@@ -12,7 +13,7 @@ EvaluatedPolicy entry(const std::string& name, std::vector<std::string> tuners =
   return {name, [name](std::uint64_t) { return make_baseline(name); }, std::move(tuners)};
 }
 
-TEST_CASE("the oracle takes the oracle's time, the default the default's") {
+TEST_CASE("the oracle has the oracle's time, the default the default's") {
   const auto setup = testing::small_setup();
   const std::vector<EvaluatedPolicy> policies{
       entry("oracle"), entry("nccl-default", {"nccl-default"}), entry("random")};
@@ -44,7 +45,7 @@ TEST_CASE("the oracle takes the oracle's time, the default the default's") {
   CHECK(csv.ends_with(",hockney (no set for X)\n"));
   for (const PolicyRun& run : runs) {
     for (const EvaluatedCell& cell : run.cells) {
-      // What a tuner chose is said, not who it was.
+      // For a tuner, the configuration is the one it chose.
       CHECK(cell.config.channels >= 1);
       const bool by_name = cell.choice.starts_with(cell.config.algorithm + " " +
                                                    std::string(to_string(cell.config.protocol)));
@@ -53,7 +54,7 @@ TEST_CASE("the oracle takes the oracle's time, the default the default's") {
   }
 }
 
-TEST_CASE("a stream without a list of calls is told apart by powers of two") {
+TEST_CASE("cells of a stream without a list of calls are powers of two") {
   const auto setup = testing::setup_of(
       "{fabric: {name: ring, gpus: 4}, actions: stock-nccl, workload: {name: curriculum, "
       "collectives: [allreduce], least: 1KiB, most: 16KiB}}");

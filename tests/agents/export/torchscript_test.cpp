@@ -1,4 +1,4 @@
-// The TorchScript module against the network in plain loops.
+// Compares the TorchScript module with the network in plain loops.
 #include "agents/export/torchscript.hpp"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ PolicyWeights named_weights(const PolicyShape& shape, std::uint64_t seed) {
   return weights;
 }
 
-// All actions of levels {3, 2, 4} but for those that a draw leaves out.
+// All actions of levels {3, 2, 4} except those that a draw leaves out.
 std::vector<std::int32_t> some_actions(Random& random) {
   std::vector<std::int32_t> actions;
   for (std::int32_t code = 0; code < 24; ++code) {
@@ -50,7 +50,7 @@ class LegalActions : public ConditionalMasks {
   std::vector<std::int32_t> actions_;
 };
 
-// Every level of every dimension.
+// Allows every level of every dimension.
 class Everything : public ConditionalMasks {
  public:
   void mask(std::span<const std::int32_t> /*prefix*/, std::span<std::uint8_t> out) const override {
@@ -58,7 +58,7 @@ class Everything : public ConditionalMasks {
   }
 };
 
-// Of the levels that were chosen, by logits of all heads.
+// Log probability of the chosen levels, from the logits of all heads.
 double log_probability(std::span<const float> logits, const PolicyShape& shape,
                        std::span<const std::int32_t> levels) {
   double sum = 0;
@@ -114,12 +114,12 @@ void compare(const PolicyShape& shape, std::uint64_t seed) {
     (void)runner.choose(Everything(), nullptr, likeliest, {});
     worst = std::max({worst, apart(chosen, scripted.logits), apart(likeliest, scripted.forward)});
   }
-  INFO("greatest difference " << worst << ", other choices " << other_choices);
+  INFO("max difference " << worst << ", other choices " << other_choices);
   CHECK(worst < 1e-5);
   CHECK(other_choices == 0);
 }
 
-TEST_CASE("The TorchScript module and the network in plain loops are one") {
+TEST_CASE("The TorchScript module and the network in plain loops agree") {
   SKIP_UNLESS(training_available(), test::kNeedsTorch);
   const PolicyShape whole = testing::small_shape();
   PolicyShape no_memory = whole;
@@ -128,7 +128,7 @@ TEST_CASE("The TorchScript module and the network in plain loops are one") {
   compare(no_memory, 22);
 }
 
-TEST_CASE("What is no module of a policy is refused") {
+TEST_CASE("Files that are not a policy's module are refused") {
   SKIP_UNLESS(training_available(), test::kNeedsTorch);
   const testing::TemporaryFolder folder("torchscript-refused");
   const std::string path = folder.path() + "/p.pt";

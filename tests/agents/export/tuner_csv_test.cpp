@@ -1,4 +1,4 @@
-// The CSV of NCCL's stock tuner, from a policy whose heads are set by hand.
+// The CSV for NCCL's stock tuner, from a policy with hand-set heads.
 #include "agents/export/tuner_csv.hpp"
 
 #include <sstream>
@@ -12,8 +12,8 @@
 namespace cclgym {
 namespace {
 
-// Chooses tree LL with 4 channels below a size, ring Simple with 8 from it on; or the first level
-// of everything, which is NCCL's default.
+// Chooses tree LL with 4 channels below a size and ring Simple with 8 from it on; or the first
+// level of every knob, which is NCCL's default.
 PolicyWeights hand_made(const YamlValue& options, bool tuner) {
   const TrainingEnvironment where("CollectiveTuning-v0", options, {});
   Random random(1);
@@ -57,7 +57,7 @@ PolicyWeights hand_made(const YamlValue& options, bool tuner) {
   return weights;
 }
 
-TEST_CASE("two regimes become two lines; what NCCL's default does is left to NCCL") {
+TEST_CASE("two size regimes become two lines; NCCL's default choice is left to NCCL") {
   const YamlValue options = parse_yaml(
       "{fabric: ndv4, actions: stock-nccl, workload: {name: sweep, collectives: [allreduce], "
       "sizes: 1MiB}}",

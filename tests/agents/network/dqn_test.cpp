@@ -25,7 +25,7 @@ Rollout some_rollout(std::uint64_t seed) {
   for (std::size_t row = 0; row < rollout.rows(); ++row) {
     rollout.reward[row] = static_cast<float>(random.uniform(-1, 1));
   }
-  rollout.done[3] = 1;  // cut off
+  rollout.done[3] = 1;  // truncated
   rollout.done[10] = rollout.terminated[10] = 1;
   return rollout;
 }
@@ -36,7 +36,7 @@ std::vector<std::size_t> up_to(std::size_t count) {
   return all;
 }
 
-TEST_CASE("Transitions whose end is not known are not remembered, and old ones make room") {
+TEST_CASE("Transitions without a known end are not kept, and old ones make room") {
   const Rollout rollout = some_rollout(1);
   ReplayMemory memory(100, rollout.shape);
   memory.add(rollout);
@@ -63,11 +63,11 @@ TEST_CASE(
   std::size_t chained = 0;
   std::size_t row = 0;
   for (std::size_t i = 0; i < memory.size(); ++i, ++row) {
-    while (row == 3 || row == 7) ++row;  // not remembered
+    while (row == 3 || row == 7) ++row;  // these rows are not kept
     CHECK(without.head_target[i * dimensions + dimensions - 1] == rollout.reward[row]);
     const float next = batch.head_target[i * dimensions + dimensions - 1] - rollout.reward[row];
     CHECK((next == 0) == (row == 10));
-    // What a head should say of its level does not depend on gamma where a later head decides.
+    // The target of a head does not depend on gamma if a later head decides.
     const auto masks = std::span(batch.masks).subspan(i * rollout.shape.mask_size());
     if (std::count(masks.begin() + 5, masks.begin() + 9, 1) > 1) {
       ++chained;
@@ -87,7 +87,8 @@ TEST_CASE(
   std::ranges::fill(rollout.masks, std::uint8_t{1});
   ReplayMemory memory(100, rollout.shape);
   memory.add(rollout);
-  // All weights are zero but for the first head's last biases: its Q values, whatever is observed.
+  // All weights are zero except the first head's last biases, which are its Q values for any
+  // observation.
   const auto network = [&](std::vector<float> first_head) {
     PolicyWeights weights = testing::random_weights(shape, 9);
     for (PolicyTensor& tensor : weights.tensors) {
@@ -102,7 +103,7 @@ TEST_CASE(
   const std::size_t dimensions = shape.levels.size();
   std::size_t row = 0;
   for (std::size_t i = 0; i < memory.size(); ++i, ++row) {
-    while (row == 3 || row == 7) ++row;  // not remembered
+    while (row == 3 || row == 7) ++row;  // these rows are not kept
     const double expected = static_cast<double>(rollout.reward[row]) + (row == 10 ? 0 : 0.5 * 20);
     CHECK(batch.head_target[i * dimensions + dimensions - 1] == Approx(expected));
   }
@@ -172,7 +173,7 @@ TEST_CASE("DQN learns to choose well, with the same bits for any number of threa
   CHECK(ratios.back() - 1 < (ratios.front() - 1) / 2);
 }
 
-TEST_CASE("What dqn cannot have is said with its place") {
+TEST_CASE("Options that dqn cannot have are reported with their location") {
   const auto fault_of = [](const std::string& rest) {
     try {
       (void)read_train_config(

@@ -16,7 +16,7 @@
 namespace cclgym {
 namespace {
 
-// Masks of a row of a rollout, whatever the prefix.
+// Masks of a row of a rollout, for any prefix.
 class RowMasks : public ConditionalMasks {
  public:
   RowMasks(const Rollout& rollout, std::size_t row) : rollout_(rollout), row_(row) {}
@@ -31,7 +31,7 @@ class RowMasks : public ConditionalMasks {
   std::size_t row_;
 };
 
-TEST_CASE("The network in plain loops and in LibTorch are one") {
+TEST_CASE("The network in plain loops and in LibTorch agree") {
   SKIP_UNLESS(training_available(), test::kNeedsTorch);
   const PolicyShape whole = testing::small_shape();
   PolicyShape no_memory = whole;
@@ -121,7 +121,7 @@ TEST_CASE("Draws follow the probabilities") {
   CHECK(drawn[0] == likeliest);
 }
 
-TEST_CASE("A mask without any level is an error") {
+TEST_CASE("A mask without a level is an error") {
   const PolicyShape shape = testing::small_shape();
   PolicyRunner runner(std::make_shared<const PolicyNetwork>(testing::random_weights(shape, 8)));
   Rollout rollout = testing::random_rollout(shape, 1, 1, 9);

@@ -1,6 +1,6 @@
-// PPO's losses and their gradients against what they come to by hand. All weights are zero but for
-// the biases of the last layers, so that a policy is the softmax of two numbers and the critic one
-// number and its prior, whatever is observed.
+// Compares PPO's losses and gradients with values derived by hand. All weights are zero except the
+// biases of the last layers, so that for any observation the policy is the softmax of two numbers
+// and the critic is one number plus its prior.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -19,7 +19,7 @@ const std::array<double, 2> kLogits{0.3, -0.5};
 constexpr double kValue = 0.7;
 constexpr double kPriorWeight = 0.5;
 
-// Of a level, by the definition of the softmax.
+// Softmax probability of a level, by definition.
 double probability(std::size_t level) {
   return std::exp(kLogits[level]) / (std::exp(kLogits[0]) + std::exp(kLogits[1]));
 }
@@ -58,8 +58,8 @@ PolicyWeights two_levels() {
   return weights;
 }
 
-// A call: what was chosen, how much likelier that is now than when it was chosen, and what came of
-// it.
+// A call: the chosen level, the ratio of its probability now to that when it was chosen, and the
+// result.
 struct Row {
   std::size_t level = 0;
   double ratio = 1;
@@ -86,7 +86,7 @@ SequenceBatch batch_of(const std::vector<Row>& rows) {
   return batch;
 }
 
-// Gradients by tensor; all that are not named must be zero.
+// Expected gradients by tensor; those of tensors without a name here must be zero.
 struct Expected {
   std::array<double, 2> logits{};
   double value = 0;
@@ -108,7 +108,7 @@ void check_gradient(const PolicyWeights& weights, const PolicyGradient& gradient
   }
 }
 
-// A call by itself: its objective, and the factor of d ln p(chosen) in the gradient of the loss.
+// A single call: its objective, and the factor of d ln p(chosen) in the gradient of the loss.
 struct Case {
   double ratio;
   double advantage;
@@ -116,8 +116,8 @@ struct Case {
   double factor;
   double clipped;
 };
-// With clip 0.2, by equation 7: the lesser of ratio x advantage and the same with the ratio held
-// within 0.8 and 1.2. Where the latter is less, nothing is to be gained by going on.
+// With clip 0.2, by equation 7: the min of ratio x advantage and of the same with the ratio clamped
+// to 0.8 .. 1.2. Where the latter is smaller, the gradient is zero.
 const std::vector<Case> kCases{
     {.ratio = 1.5, .advantage = 1, .objective = 1.2, .factor = 0, .clipped = 1},
     {.ratio = 1.5, .advantage = -1, .objective = -1.5, .factor = 1.5, .clipped = 1},
@@ -191,7 +191,7 @@ TEST_CASE("The entropy bonus is taken off the loss, so that a step makes choices
   CHECK(after > entropy_nat() + 1e-3);
 }
 
-TEST_CASE("The critic's loss is its squared error, of which the prior is a part") {
+TEST_CASE("The critic's loss is its squared error, including the prior") {
   SKIP_UNLESS(training_available(), test::kNeedsTorch);
   const PolicyWeights weights = two_levels();
   const std::vector<Row> rows{{.prior = 0.4, .target = 1.5}, {.prior = -1, .target = 0}};
@@ -225,7 +225,7 @@ TEST_CASE("Cloning goes towards what the expert chose, and looks at no advantage
   }
 }
 
-TEST_CASE("A choice among one level is certain, and nothing is learned from it") {
+TEST_CASE("A choice with one legal level is certain and has no gradient") {
   SKIP_UNLESS(training_available(), test::kNeedsTorch);
   const PolicyWeights weights = two_levels();
   SequenceBatch batch = batch_of({{.level = 0, .advantage = 2}});

@@ -33,7 +33,7 @@ TEST_CASE("With lambda 1 the target is the discounted return, cut off with the c
   Rollout rollout = line(3);
   rollout.reward = {1, 2, 3};
   rollout.value = {10, 20, 30};
-  rollout.next_value = {20, 30, 40};  // the last: what comes after the rollout
+  rollout.next_value = {20, 30, 40};  // the last: estimate after the rollout
   estimate_advantages(rollout, 0.5, 1);
   const double expected = 1 + 0.5 * 2 + 0.25 * 3 + 0.125 * 40;
   CHECK(rollout.target[0] == Approx(expected));
@@ -61,10 +61,11 @@ TEST_CASE("Nothing flows from one episode or environment to the one before") {
   CHECK(rollout.advantage[2] == 1000);
 }
 
-TEST_CASE("Sequences are steps of one environment, with the state that they began in") {
+TEST_CASE("Sequences are steps of one environment, with their initial state") {
   const PolicyShape shape = testing::small_shape();
   const Rollout rollout = testing::random_rollout(shape, 3, 6, 1);
-  const std::vector<std::size_t> chosen{4, 1};  // of length 2: environment 1 from 2, 0 from 2
+  const std::vector<std::size_t> chosen{
+      4, 1};  // sequences of length 2: environment 1 from step 2, environment 0 from step 2
   const SequenceBatch batch = gather_sequences(rollout, 2, chosen);
   REQUIRE(batch.sequences == 2);
   REQUIRE(batch.steps == 2);
@@ -89,7 +90,7 @@ TEST_CASE("Sequences are steps of one environment, with the state that they bega
   CHECK_THROWS_AS(gather_sequences(rollout, 4, chosen), std::logic_error);
 }
 
-TEST_CASE("Normalised advantages have mean 0 and deviation 1; equal ones stay") {
+TEST_CASE("Normalised advantages have mean 0 and deviation 1; equal ones stay unchanged") {
   std::vector<float> advantages{1, 2, 3, 6};
   normalise(advantages);
   double sum = 0;

@@ -37,7 +37,7 @@ std::string fault_of(const std::string& bytes) {
   return {};
 }
 
-// The bytes with a checksum that fits.
+// The bytes with a matching checksum.
 std::string sealed(std::string bytes) {
   std::uint64_t state = 0xcbf29ce484222325ULL;
   for (std::size_t i = 20; i + 8 < bytes.size(); ++i) {
@@ -49,7 +49,7 @@ std::string sealed(std::string bytes) {
   return bytes;
 }
 
-TEST_CASE("A checkpoint comes back as it was, to the bit") {
+TEST_CASE("A checkpoint is read back bit for bit") {
   const testing::TemporaryFolder folder("checkpoint");
   const Checkpoint written = make_checkpoint();
   CHECK(read_checkpoint(write_checkpoint(written), "x") == written);
@@ -82,12 +82,12 @@ TEST_CASE("A checkpoint with any byte changed is refused") {
   std::string other = bytes;
   other[8] = 2;
   CHECK(fault_of(other) == "'c.bin': a checkpoint of version 2; expected 1");
-  CHECK(fault_of("PNG" + bytes) == "'c.bin': is no checkpoint");
+  CHECK(fault_of("PNG" + bytes) == "'c.bin': not a checkpoint");
 }
 
-TEST_CASE("Contents that lie under a right checksum are refused, too") {
+TEST_CASE("Invalid contents with a valid checksum are refused, too") {
   const std::string bytes = write_checkpoint(make_checkpoint());
-  // Every byte of the contents in turn: nothing but a UserError may come of it.
+  // Changes every byte of the contents in turn; only a UserError may result.
   for (std::size_t i = 20; i + 8 < bytes.size(); ++i) {
     std::string damaged = bytes;
     damaged[i] = static_cast<char>(0xFF);

@@ -1,4 +1,4 @@
-// What rollouts say about the critic: its prior, and what comes after the end of an episode.
+// Rollouts and the critic: its prior, and its estimate after the end of an episode.
 #include "agents/training/collect.hpp"
 
 #include <algorithm>
@@ -36,9 +36,9 @@ Rollout play(const TrainingEnvironment& where, std::size_t steps, bool prior,
   return rollout;
 }
 
-TEST_CASE("The critic has its prior where it should, and expects that much more at first") {
+TEST_CASE("The critic uses its prior, and its initial estimate includes it") {
   const TrainingEnvironment where = four_calls();
-  // As the header of value_prior has it, for one AllReduce of 64 KiB among eight.
+  // As documented at value_prior, for one AllReduce of 64 KiB on eight ranks.
   const FabricFeatures& fabric = where.setup()->fabric;
   const double chunk = 64.0 * 1024 / 8;
   const double ring_s = 14 * (fabric.alpha_s + chunk / fabric.rank_rate_Bps);
@@ -53,7 +53,7 @@ TEST_CASE("The critic has its prior where it should, and expects that much more 
   for (std::size_t row = 0; row < with.rows(); ++row) {
     CHECK(with.prior[row] == Approx(prior));
     CHECK(without.prior[row] == 0);
-    // The last layer begins with a hundredth of the others' weights.
+    // The last layer starts with a hundredth of the other layers' weights.
     CHECK(with.value[row] - without.value[row] == Approx(prior).margin(0.1));
     CHECK(with.next_value[row] - without.next_value[row] == Approx(prior).margin(0.1));
   }
@@ -68,7 +68,7 @@ TEST_CASE("An episode that was cut off counts for what the critic expects after 
     CHECK((rollout.done[row] != 0) == last);
     CHECK(rollout.terminated[row] == 0);
     CHECK((rollout.starts[row] != 0) == (row % 4 == 0));
-    // Calls are all alike, so that the critic expects much after each of them.
+    // All calls are equal, so the critic's estimate after each of them is high.
     CHECK(rollout.next_value[row] > 0.5F);
     if (!last && row + 1 < rollout.rows()) {
       CHECK(rollout.next_value[row] == rollout.value[row + 1]);
@@ -76,7 +76,7 @@ TEST_CASE("An episode that was cut off counts for what the critic expects after 
   }
 }
 
-TEST_CASE("An episode that is over counts for nothing after it") {
+TEST_CASE("After a terminated episode no estimate counts") {
   const TrainingEnvironment where("Counter-v0", parse_yaml("{target: 3}", "t"), {});
   std::shared_ptr<const PolicyNetwork> network;
   const Rollout rollout = play(where, 40, true, network);

@@ -21,7 +21,7 @@ TrainConfig training(const std::string& environment, const std::string& ppo) {
                            "t.yaml");
 }
 
-// Weights of the calls of one pass over a listed workload.
+// Weights for the calls of one pass over a listed workload.
 std::vector<double> weights_of(const TrainConfig& config) {
   CollectiveTuningEnv environment(config.parts[0].environment->setup());
   OwnedBuffers buffers(environment.spec());
@@ -39,7 +39,7 @@ const char* const kSweep =
     "workload: {name: sweep, collectives: [allreduce, alltoall], sizes: [4KiB, 1MiB, 64MiB], "
     "order: listed}";
 
-TEST_CASE("The first rule that fits a call has its weight") {
+TEST_CASE("The first rule that matches a call gives its weight") {
   const std::string rules =
       "entropy: 0.5, exploration: [{collectives: alltoall, least: 1MiB, most: 1MiB, entropy: 1},"
       "{fabrics: dgx1, collectives: alltoall, entropy: 2}, {servers: several, entropy: 3},"
@@ -52,7 +52,7 @@ TEST_CASE("The first rule that fits a call has its weight") {
   CHECK(exploration_weight({}, *TrainingEnvironment("Counter-v0", {}, {}).make(), 7) == 7);
 }
 
-TEST_CASE("What is wrong in a rule is said with its place") {
+TEST_CASE("Mistakes in a rule are reported with their location") {
   const auto fault_of = [](const std::string& rule) {
     try {
       (void)training("{fabric: dgx1, actions: stock-nccl}", "exploration: [" + rule + "]");
@@ -146,7 +146,7 @@ TEST_CASE("The papers' regimes in docs/agents.md are rules") {
         "name: t\ntrain: [{options: " + environment + "}]\nppo:\n  entropy: 0.003" + rules,
         "agents.md"));
   };
-  // AllReduce of 4 KiB, 1 MiB and 64 MiB, then AllToAll of them.
+  // AllReduce of 4 KiB, 1 MiB and 64 MiB, then AllToAll of the same sizes.
   const std::string one = std::string("{fabric: ndv4, ") + kSweep + "}";
   CHECK(weights(one) == std::vector<double>{0.01, 0.003, 0.001, 0.01, 0.01, 0.01});
   const std::string several = std::string("{fabric: {name: ndv4, servers: 2}, ") + kSweep + "}";

@@ -1,5 +1,5 @@
-// That training does what its file says, seen from outside: learning curves where the answer is
-// known, the learning rate of each update, who plays when.
+// Tests from the outside that training follows its file: learning curves with a known answer, the
+// learning rate of each update, the schedule of environments.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -15,7 +15,7 @@
 namespace cclgym {
 namespace {
 
-// All that is said of a training while it goes on, and where it ended.
+// All reports of a training, and its final state.
 struct Told {
   std::vector<IterationReport> reports;
   Checkpoint end;
@@ -33,7 +33,7 @@ Told train(const std::string& text, const std::string& name, std::uint64_t seed 
   return told;
 }
 
-// One call over and over: a bandit, whose arms are the legal actions.
+// One repeated call: a bandit whose arms are the legal actions.
 const std::string kBandit =
     "{fabric: ndv4, workload: {name: sweep, sizes: [64KiB]}, actions: stock-nccl, episode: 16, "
     "oracle: true}";
@@ -48,7 +48,7 @@ std::string bandit(const std::string& ppo) {
          ppo + "}\nevaluate_every: 1\n";
 }
 
-// The rewards of the bandit's arms, by the oracle.
+// Rewards of the bandit's arms, by the oracle.
 struct Arms {
   double best_reward = -std::numeric_limits<double>::infinity();
   double mean_reward = 0;
@@ -106,8 +106,8 @@ TEST_CASE("A larger entropy bonus keeps more entropy") {
   CHECK(some > none + 0.5);
 }
 
-// The rate of an update of all weights, from Adam's state after it: of weights that moved at all
-// and far enough to be measured.
+// Learning rate of an update: the total movement of the weights over that of Adam's direction with
+// rate 1, from its state after the update; weights with almost no gradient are left out.
 double rate_of(const Checkpoint& before, const Checkpoint& after) {
   const double count = static_cast<double>(after.adam.steps);
   const double mean_correction = 1 - std::pow(0.9, count);
@@ -127,7 +127,7 @@ double rate_of(const Checkpoint& before, const Checkpoint& after) {
   return moved / direction;
 }
 
-// Of each iteration, with one update an iteration: what was said of the rate, and what it was.
+// Reported and actual rate of each iteration with one update per iteration.
 struct Rates {
   std::vector<double> said;
   std::vector<double> applied;
@@ -159,7 +159,7 @@ TEST_CASE("The learning rate falls to a tenth, in the warm start and in PPO") {
       "ppo: {iterations: 5, environments: 2, steps: 16, sequence: 4, epochs: 1, minibatches: 1, "
       "learning_rate: 0.01}\ncheckpoint_every: 1\n";
   const Rates found = rates(text, "rates");
-  // From the second iteration on: rate x (0.1 + 0.9 x what is left), anew in PPO.
+  // From the second iteration on: rate x (0.1 + 0.9 x remaining fraction), restarting in PPO.
   const std::vector<double> expected{0.02 * (0.1 + 0.9 * 3 / 4), 0.02 * (0.1 + 0.9 * 2 / 4),
                                      0.02 * (0.1 + 0.9 * 1 / 4), 0.01,
                                      0.01 * (0.1 + 0.9 * 4 / 5), 0.01 * (0.1 + 0.9 * 3 / 5),
@@ -191,7 +191,7 @@ TEST_CASE("DQN's learning rate falls to a tenth, too") {
 
 TEST_CASE("Advantages have mean 0, so that PPO's loss begins at 0") {
   SKIP_UNLESS(training_available(), test::kNeedsTorch);
-  // At rate 0 the policy stays the one that chose, with which every ratio is 1.
+  // At rate 0 the policy does not change, so every ratio is 1.
   const Told told = train(
       "name: t\ntrain: [{options: " + kBandit +
           "}]\nagent: {encoder: [4], lstm: 2, head: 4, value: 4}\nwarm_start: {iterations: 0}\n"
@@ -226,12 +226,12 @@ TEST_CASE("Without its prior the critic begins at nothing, with it at what alpha
     return environment;
   }()));
   REQUIRE(prior > 0.5);
-  // With gamma 0 targets are the rewards r: mean (p - r)^2 - mean (0 - r)^2 = p^2 - 2 p mean r.
+  // With gamma 0, targets are the rewards r: mean (p - r)^2 - mean (0 - r)^2 = p^2 - 2 p mean r.
   CHECK(with.loss.value - without.loss.value ==
         Approx(prior * prior - 2 * prior * with.mean_reward).epsilon(0.15));
 }
 
-// Least and most of a reward that is -time, for one call on a ring.
+// Min and max of a reward that is -time, for one call on a ring.
 std::pair<double, double> rewards_of(const std::string& size) {
   const TrainingEnvironment where(
       "CollectiveTuning-v0",
@@ -268,7 +268,7 @@ TEST_CASE("An environment is played from its first iteration on, and until its l
   const auto [slowest_small, fastest_small] = rewards_of("1KiB");
   REQUIRE(fastest_large / 2 < 10 * slowest_small);
   const auto reward = [&](std::size_t i) { return told.reports[i].mean_reward; };
-  // Large calls alone; both by turns; small ones alone; both again.
+  // Only large calls, then both in turn, only small ones, and both again.
   CHECK(reward(0) <= fastest_large);
   CHECK(reward(0) >= slowest_large);
   for (const std::size_t mixed : {1U, 4U}) {

@@ -9,7 +9,7 @@
 namespace cclgym {
 namespace {
 
-TEST_CASE("The expert draws good actions, the better the likelier") {
+TEST_CASE("The expert draws good actions, better ones more often") {
   const TrainingEnvironment where(
       "CollectiveTuning-v0",
       parse_yaml("{fabric: {name: ring, gpus: 4}, workload: {name: sweep, sizes: [64KiB]}, "

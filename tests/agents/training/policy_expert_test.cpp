@@ -1,4 +1,4 @@
-// Experts by name, and baselines as experts.
+// Experts by name, and baselines used as experts.
 #include "agents/training/policy_expert.hpp"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ TrainingEnvironment small() {
           {}};
 }
 
-TEST_CASE("A baseline as an expert answers what the baseline chooses, and draws nothing") {
+TEST_CASE("A baseline as an expert answers with the baseline's choice, and draws nothing") {
   const TrainingEnvironment where = small();
   for (const auto& [name, kind] :
        {std::pair("svm", ExpertKind::Svm), {"table", ExpertKind::Table}}) {

@@ -32,7 +32,7 @@ TEST_CASE("A training file of two lines has the defaults") {
   CHECK(config.hash() != read_train_config(kGood + "seeds: 2\n", "t.yaml").hash());
 }
 
-TEST_CASE("A variant changes what it names and nothing else") {
+TEST_CASE("A variant changes only the keys that it names") {
   const std::string text = kGood +
                            "agent: {lstm: 8, head: 4}\n"
                            "variants:\n"
@@ -55,7 +55,7 @@ TEST_CASE("A variant changes what it names and nothing else") {
   CHECK(fault_of(text + "variant: short\nppo: {clip: 2}\n").starts_with("t.yaml:8:13: "));
 }
 
-TEST_CASE("What a command line chooses is in the text of the training") {
+TEST_CASE("Choices of the command line are part of the training's text") {
   const testing::TemporaryFolder folder("choices");
   const std::string path = folder.path() + "/t.yaml";
   write_text_file(path, kGood + "variants: {short: {ppo: {iterations: 3}}}");
@@ -67,12 +67,12 @@ TEST_CASE("What a command line chooses is in the text of the training") {
   CHECK(again.hash() == config.hash());
   CHECK(again.start_from == config.start_from);
   CHECK(again.variant == "short");
-  // In a file, relative to it.
+  // The path in a file is relative to the file.
   CHECK(read_train_config(kGood + "start_from: a/b\n", "/elsewhere/u.yaml").start_from ==
         "/elsewhere/a/b");
 }
 
-TEST_CASE("What is wrong in a training file is said with its place") {
+TEST_CASE("Mistakes in a training file are reported with their location") {
   CHECK(fault_of("name: t\n").find("train") != std::string::npos);
   CHECK(fault_of(kGood + "pppo: {}\n").starts_with("t.yaml:3:1: "));
   CHECK(fault_of(kGood + "ppo: {clip: 2}\n").starts_with("t.yaml:3:13: "));

@@ -1,5 +1,5 @@
-// Every key of a training file changes something: each is given two values in a tiny training, and
-// what comes of that must differ. A key without a probe here fails the test.
+// Checks that every key of a training file has an effect: each gets two values in a tiny training,
+// whose results must differ. A key without a probe here fails the test.
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -20,7 +20,7 @@
 namespace cclgym {
 namespace {
 
-// Keys by their path ("ppo.clip") with their values as YAML; what is not there is not given.
+// Keys by their path ("ppo.clip") with their values as YAML; missing keys are not given.
 using Keys = std::map<std::string, std::string>;
 
 const std::string kMachine =
@@ -31,15 +31,14 @@ const std::string kSmall = kMachine + ", episode: 8";
 const std::string kOther =
     "{fabric: {name: ring, gpus: 4}, workload: {name: sweep, sizes: [64KiB]}, "
     "actions: stock-nccl, episode: 8}";
-// Two regimes, between which these calls take alike long, and noise that a trigger may take for a
-// change.
+// Two regimes with equal times for these calls, and noise that a trigger may mistake for a change.
 const std::string kNoisy =
     kMachine +
     ", episode: 400, noise: {name: t, measurement: {sigma: 0.1}, regimes: [{noise: none, "
     "mean_calls: 40}, {noise: {name: slow, slow_gpus: {ranks: [1], rate: 0.05}}, mean_calls: "
     "40}]}}";
 
-// Where every probe starts from.
+// Keys from which every probe starts.
 Keys usual() {
   return {{"name", "keys"},
           {"part.options", kSmall + "}"},
@@ -61,7 +60,7 @@ Keys usual() {
           {"checkpoint_every", "1"}};
 }
 
-// "{from: 1, options: {…}}" of the keys of a group.
+// "{from: 1, options: {...}}" from the keys of a group.
 std::string mapping_of(const Keys& keys, const std::string& group) {
   std::string text;
   for (const auto& [path, value] : keys) {
@@ -79,7 +78,7 @@ std::string training_file(const Keys& keys) {
   Keys ppo = keys;
   const std::string rule = mapping_of(keys, "exploration");
   if (rule != "{}") ppo["ppo.exploration"] = "[" + rule + "]";
-  // The second environment is played all along, so that the first need not be.
+  // The second environment is always used, so that the first one need not be.
   top.try_emplace("train", "[" + mapping_of(keys, "part") + ", {options: " + kOther + "}]");
   top.try_emplace("evaluate", "[" + mapping_of(keys, "evaluation") + "]");
   for (const char* group : {"agent", "warm_start", "ppo", "dqn", "trigger"}) {
@@ -96,9 +95,8 @@ std::string bytes_of(const Numbers& numbers) {
   return {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(numbers[0])};
 }
 
-// All that comes of a training: weights, the state of the optimiser, learning curves, checkpoints,
-// triggers; without the hash of the file, which any change of the text changes, and without CPU
-// times.
+// All results of a training: weights, optimiser state, learning curves, checkpoints, triggers;
+// without the file's hash, which changes with any text, and without CPU times.
 std::string outcome(const std::string& text, const std::string& name = "t.yaml") {
   static int count = 0;
   const testing::TemporaryFolder folder("keys-" + std::to_string(count++));
@@ -108,7 +106,7 @@ std::string outcome(const std::string& text, const std::string& name = "t.yaml")
     const std::string checkpoint = checkpoint_path(folder.path(), seed);
     TrainerOptions options;
     options.report = [&](const IterationReport&) {
-      // Where a training that is killed now would go on.
+      // Iteration from which a training that is killed now would continue.
       const bool kept = std::filesystem::exists(checkpoint);
       seen += kept ? "kept " + std::to_string(load_checkpoint(checkpoint).iteration) + "\n" : "";
       return true;
@@ -144,8 +142,8 @@ std::string outcome(const std::string& text, const std::string& name = "t.yaml")
   return seen;
 }
 
-// A key, the other value that it is given, and what both trainings have that is not usual. Keys
-// whose values are refused say so: they choose what is read at all.
+// A key, its other value, and the keys of both trainings that differ from usual(). A key whose
+// other value is refused is marked; it selects the other records that are read.
 struct Probe {
   std::string path;
   std::string other;
@@ -242,7 +240,7 @@ std::vector<Probe> probes(const std::string& trained_before) {
   };
 }
 
-// The mappings of a training file that have keys of their own, by the names used here.
+// Mappings of a training file with keys of their own, by the names used here.
 std::vector<std::pair<std::string, const std::vector<OptionSpec>*>> groups() {
   return {{"", &train_options()},
           {"part", &training_part_options()},
@@ -254,7 +252,7 @@ std::vector<std::pair<std::string, const std::vector<OptionSpec>*>> groups() {
           {"dqn", &dqn_options()},
           {"trigger", &trigger_options()}};
 }
-// Keys that are such mappings, or lists of them: their own keys are what is probed.
+// Keys that are such mappings, or lists of them; their own keys are probed instead.
 const std::set<std::string> kGroups{"train", "evaluate", "agent",  "warm_start",
                                     "ppo",   "dqn",      "trigger"};
 
@@ -274,12 +272,12 @@ TEST_CASE("Every key of a training file has a probe") {
   CHECK(known == probed);
 }
 
-TEST_CASE("Every key of a training file changes what comes of the training") {
+TEST_CASE("Every key of a training file changes the results of the training") {
   SKIP_UNLESS(training_available(), test::kNeedsTorch);
   const testing::TemporaryFolder folder("keys-before");
   (void)train_agent(read_train_config(training_file(usual()), "t.yaml"), 1, folder.path(), {});
   const std::string plain = outcome(training_file(usual()));
-  // What is not a change of a key's value is none of what comes of it.
+  // A comment is not a change of a key's value and must not change the results.
   const bool again = outcome("# again\n" + training_file(usual())) == plain;
   CHECK(again);
   for (const Probe& probe : probes(folder.path())) {
@@ -299,7 +297,7 @@ TEST_CASE("Every key of a training file changes what comes of the training") {
   }
 }
 
-TEST_CASE("A variant's keys do what they do in the file itself") {
+TEST_CASE("A variant's keys have the same effect as in the file itself") {
   SKIP_UNLESS(training_available(), test::kNeedsTorch);
   const std::map<std::string, std::pair<std::string, std::string>> changes{
       {"agent", {"agent.lstm", "0"}},

@@ -54,7 +54,7 @@ TrainConfig tuning() {
       "small.yaml");
 }
 
-// Calls that a policy needs to count to the target, over those that are needed at least.
+// Calls that a policy needs to count to the target, relative to the minimum.
 double excess_of(Policy& policy) {
   const TrainingEnvironment where("Counter-v0", parse_yaml("{target: 12}", "t"), {});
   const auto environment = where.make();
@@ -65,7 +65,7 @@ double excess_of(Policy& policy) {
   for (std::uint64_t episode = 0; episode < 100; ++episode) {
     environment->reset(episode, buffers.view());
     policy.begin_episode(*environment, episode);
-    // A step adds 1, 2 or 4: fours as long as they fit, then what is left.
+    // A step adds 1, 2 or 4; the minimum uses fours as long as they fit.
     constexpr std::array<int, 4> kOfRest{0, 1, 1, 2};
     const int remaining = static_cast<int>(buffers.observation[1]);
     least += remaining / 4 + kOfRest[static_cast<std::size_t>(remaining % 4)];
@@ -77,7 +77,7 @@ double excess_of(Policy& policy) {
   return needed / least;
 }
 
-TEST_CASE("PPO learns to count in as few steps as can be") {
+TEST_CASE("PPO learns to count in the minimum number of steps") {
   SKIP_UNLESS(training_available(), test::kNeedsTorch);
   const testing::TemporaryFolder folder("counter");
   const TrainConfig config = counter(30);
@@ -117,7 +117,7 @@ TEST_CASE("An agent can be trained further in another training") {
   CHECK(same.weights.input_shift == first.weights.input_shift);
   CHECK(same.weights.provenance.starts_with(first.weights.provenance + "; then "));
   further.ppo.learning_rate = 0.001;
-  // Seed 2 has no agent there: seed 1's goes on, with other draws.
+  // Seed 2 has no agent there, so seed 1's is trained further, with other draws.
   const Checkpoint other = train_agent(further, 2, folder.path() + "/c", {});
   CHECK_FALSE(other.weights.tensors == first.weights.tensors);
   further.layers.head = 5;
@@ -127,7 +127,7 @@ TEST_CASE("An agent can be trained further in another training") {
 constexpr const char* kKilledFolder = "CCLGYM_TEST_KILLED_FOLDER";
 constexpr const char* kKilledAfter = "CCLGYM_TEST_KILLED_AFTER";
 
-// Not a test by itself: what train_and_be_killed runs.
+// A helper that train_and_be_killed runs, not a test of its own.
 TEST_CASE("A training that kills itself", "[.killed]") {
   const char* folder = std::getenv(kKilledFolder);
   const char* after = std::getenv(kKilledAfter);
@@ -141,8 +141,8 @@ TEST_CASE("A training that kills itself", "[.killed]") {
   (void)train_agent(tuning(), 1, folder, options);
 }
 
-// Trains in a process of its own, which is killed after `iterations`. A program of its own, too:
-// LibTorch 2 computes no gradients in a fork of one that has computed some.
+// Trains in a separate process that is killed after `iterations`. It executes a new program, since
+// LibTorch 2 computes no gradients in a fork of a process that has already computed some.
 void train_and_be_killed(const std::string& folder, int iterations) {
   const pid_t child = ::fork();
   REQUIRE(child >= 0);
@@ -170,13 +170,13 @@ TEST_CASE("A training that is killed again and again ends with the same weights"
   CHECK(resumed.weights == whole.weights);
   CHECK(resumed.adam == whole.adam);
   CHECK(resumed.iteration == whole.iteration);
-  // Every iteration has one row.
+  // Every iteration has exactly one row.
   const std::string text = read_text_file(killed + "/seed-1/metrics.csv", 1 << 20);
   CHECK(std::count(text.begin(), text.end(), '\n') == 11);
   for (int i = 1; i <= 10; ++i) {
     CHECK(text.find("\n" + std::to_string(i) + ",") != std::string::npos);
   }
-  // What is done is left alone.
+  // A finished training is left unchanged.
   CHECK(train_agent(config, 1, killed, {}).weights == whole.weights);
 }
 

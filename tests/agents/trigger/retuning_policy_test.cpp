@@ -1,4 +1,4 @@
-// The deployed pair of agents, and the file that the trigger comes from.
+// The deployed pair of agents, and the file with the trigger.
 #include "agents/trigger/retuning_policy.hpp"
 
 #include <algorithm>
@@ -39,10 +39,10 @@ std::vector<TriggerOf> some_trigger() {
 
 struct Played {
   std::vector<std::vector<std::int32_t>> actions;
-  std::vector<std::uint64_t> decisions;  ///< made until after the call
+  std::vector<std::uint64_t> decisions;  ///< count after each call
 };
 
-// Plays calls whose times are told to be `factor(call)` times the expected ones.
+// Plays calls with reported times of `factor(call)` times the expected ones.
 template <class Factor>
 Played play(Policy& policy, const TrainingEnvironment& where, std::size_t calls, Factor factor) {
   CollectiveTuningEnv environment(where.setup());
@@ -77,19 +77,19 @@ TEST_CASE("Without a trigger, each class is decided once when the averages are f
   for (std::size_t call = kSettle + kSizes; call < kCalls; ++call) {
     CHECK(kept.actions[call] == kept.actions[call - kSizes]);
   }
-  // As long as it decides every call, it is the agent itself: the LSTM has seen the same.
+  // While it decides every call, it equals the agent itself: the LSTM has the same inputs.
   LearnedPolicy agent(agent_of(where));
   const Played every = play(agent, where, kCalls, [](std::size_t) { return 1; });
   for (std::size_t call = 0; call < kSettle + kSizes; ++call) {
     CHECK(kept.actions[call] == every.actions[call]);
   }
   CHECK(every.decisions.back() == kCalls);
-  // A new episode is a new machine.
+  // A new episode counts as a new machine.
   CHECK(play(frozen, where, kCalls, [](std::size_t) { return 1; }).decisions.back() ==
         2 * (kSettle + kSizes));
 }
 
-TEST_CASE("An alarm makes the calls after it be decided anew, then each class once") {
+TEST_CASE("After an alarm calls are decided again, then each class once") {
   const TrainingEnvironment where = four_sizes();
   RetuningPolicy policy(agent_of(where), some_trigger(), "pair");
   constexpr std::size_t kChange = 60;
@@ -97,18 +97,19 @@ TEST_CASE("An alarm makes the calls after it be decided anew, then each class on
       play(policy, where, 200, [](std::size_t call) { return call < kChange ? 1.0 : 1.5; });
   CHECK(policy.alarms() == 1);
   CHECK(played.decisions[kChange - 1] == kSettle + kSizes);
-  // Two late calls are an alarm (see trigger_test.cpp): the change is decided upon after them.
+  // Two late calls raise the alarm (see trigger_test.cpp); decisions after it take the change into
+  // account.
   const std::size_t alarm = kChange + 1;
   CHECK(played.decisions[alarm] == kSettle + kSizes);
   CHECK(played.decisions[alarm + kSettle] == 2 * kSettle + kSizes);
   CHECK(played.decisions[alarm + kSettle + kSizes] == 2 * (kSettle + kSizes));
   CHECK(played.decisions.back() == 2 * (kSettle + kSizes));
-  // Without a change, no alarm.
+  // Without a change, there is no alarm.
   RetuningPolicy calm(agent_of(where), some_trigger(), "pair");
   CHECK(play(calm, where, 200, [](std::size_t) { return 1; }).decisions.back() == kSettle + kSizes);
 }
 
-TEST_CASE("Evaluations say how many of the calls were decided") {
+TEST_CASE("Evaluations report how many calls were decided") {
   const TrainingEnvironment where = four_sizes();
   const PolicyWeights weights = agent_of(where);
   const std::vector<EvaluatedPolicy> policies{
@@ -124,7 +125,7 @@ TEST_CASE("Evaluations say how many of the calls were decided") {
   }
 }
 
-TEST_CASE("Triggers come back from their file, and the nearest one is found") {
+TEST_CASE("Triggers are read back from their file, and the nearest one is found") {
   const std::vector<TrainedTrigger> written{
       {.trigger = {"a", "jitter", {.sigma = 0.5, .drift = 1, .limit = 4, .threshold = 5}},
        .trained = {.calls = 10,

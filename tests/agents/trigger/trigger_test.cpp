@@ -20,7 +20,7 @@ TriggerStream stream(std::size_t calls, std::uint64_t kinds, double factor, std:
         static_cast<std::uint64_t>(random.integer(0, static_cast<std::int64_t>(kinds) - 1));
     double log_ratio = random.normal(0, 0.02);
     if (regime == 1 && kind % 2 == 0) log_ratio += std::log(factor);
-    if (random.uniform() < 0.002) log_ratio += 0.6;  // now and then a call is late
+    if (random.uniform() < 0.002) log_ratio += 0.6;  // rare late calls
     made.calls.push_back({.kind = kind, .log_ratio = log_ratio});
     made.regimes.push_back(regime);
   }
@@ -33,7 +33,7 @@ std::vector<TriggerStream> streams(std::uint64_t first_seed, double factor) {
   return made;
 }
 
-TEST_CASE("A trained trigger finds changes soon and is seldom wrong, on streams it has not seen") {
+TEST_CASE("A trained trigger finds changes soon and is rarely wrong, on unseen streams") {
   const auto learned = streams(100, 1.25);
   const TriggerParameters parameters = train_trigger(learned, 0.7);
   CHECK(parameters.sigma == Approx(0.02).epsilon(0.15));
@@ -62,12 +62,12 @@ TEST_CASE("One late call is no alarm; a lasting change is, in either direction")
     for (int i = 0; i < 20; ++i) CHECK_FALSE(trigger.observe({.kind = 1, .log_ratio = 0}));
     CHECK_FALSE(trigger.observe({.kind = 1, .log_ratio = change}));
     CHECK(trigger.observe({.kind = 1, .log_ratio = change}));
-    // The new level is learned anew.
+    // The new level is learned again.
     for (int i = 0; i < 20; ++i) CHECK_FALSE(trigger.observe({.kind = 1, .log_ratio = change}));
   }
 }
 
-TEST_CASE("Delays, misses and false alarms are counted as they are defined") {
+TEST_CASE("Delays, misses and false alarms are counted by their definitions") {
   const TriggerParameters parameters{.sigma = 0.02, .drift = 1, .limit = 4, .threshold = 5};
   TriggerStream made;
   const auto add = [&](int calls, double log_ratio, std::uint32_t regime) {
@@ -78,9 +78,9 @@ TEST_CASE("Delays, misses and false alarms are counted as they are defined") {
   };
   add(20, 0, 0);
   add(20, 0.5, 1);  // found with its second call
-  add(20, 0.5, 2);  // nothing to see
-  add(20, 0.0, 2);  // a change of times without one of the regime, which is pending: counts for it
-  add(20, 0.5, 2);  // and one more: false
+  add(20, 0.5, 2);  // not visible
+  add(20, 0.0, 2);  // a change of times but not of the regime while one is pending: counts for it
+  add(20, 0.5, 2);  // another one: false alarm
   const TriggerMeasure measure = measure_trigger(parameters, std::vector<TriggerStream>{made});
   CHECK(measure.calls == 100);
   CHECK(measure.changes == 2);
@@ -91,7 +91,7 @@ TEST_CASE("Delays, misses and false alarms are counted as they are defined") {
 }
 
 TEST_CASE("A change that no call shows is silent, and not counted against the trigger") {
-  // Within one server, links of a network may lose what they want.
+  // Calls within one node do not use the network, so its links may be degraded.
   const TrainingEnvironment where(
       "CollectiveTuning-v0",
       parse_yaml(

@@ -27,7 +27,7 @@ std::set<std::string> values_of(const CellTable& table, const std::string& colum
 
 }  // namespace
 
-TEST_CASE("every benchmark of the backend cuda has cells, no two alike, with every column") {
+TEST_CASE("every benchmark of the backend cuda has cells, all different, with every column") {
   const CellTable table = cuda_cells();
   CHECK(table.columns.size() == 7);
   for (const CudaBenchmark& benchmark : cuda_benchmarks()) {
@@ -48,7 +48,7 @@ TEST_CASE("every benchmark of the backend cuda has cells, no two alike, with eve
   CHECK(default_chunk_bytes("LL128") == 576000);
 }
 
-TEST_CASE("a user's lists take the place of the defaults where they mean something") {
+TEST_CASE("a user's lists replace the defaults of the benchmarks that use them") {
   const CellTable table = cuda_cells({{"benchmarks", "flag_step, ring_allreduce"},
                                       {"protocols", "LL"},
                                       {"threads", "64,128"},
@@ -58,7 +58,7 @@ TEST_CASE("a user's lists take the place of the defaults where they mean somethi
   CHECK(values_of(table, "protocol") == std::set<std::string>{"LL"});
   CHECK(values_of(table, "bytes") == std::set<std::string>{"1024", "2048", "4096"});
   CHECK(values_of(table, "chunk_bytes") == std::set<std::string>{"4096"});
-  // flag_step: two blocks whatever is asked for; flags on the GPU and in host memory.
+  // flag_step always has two blocks, with flags on the GPU and in host memory.
   CHECK(count_of(table, "benchmark", "flag_step") == 2 * 2 * 3);
   CHECK(count_of(table, "benchmark", "ring_allreduce") == 2 * 3);
   CHECK(values_of(table, "blocks") == std::set<std::string>{"2", "4"});
@@ -93,7 +93,7 @@ TEST_CASE("cells of the backend nccl leave out what NCCL does not have") {
   CHECK(values_of(nvls, "in_place") == std::set<std::string>{"0", "1"});
 }
 
-TEST_CASE("what the worker is told comes back, with the defaults of the rest") {
+TEST_CASE("the worker's arguments are read back, with defaults for the rest") {
   const std::vector<std::string> arguments =
       nccl_worker_arguments({{"mode", "copies"}, {"ranks", "3"}});
   CHECK(arguments == std::vector<std::string>{"--mode=copies", "--ranks=3"});
@@ -104,7 +104,7 @@ TEST_CASE("what the worker is told comes back, with the defaults of the rest") {
   CHECK(texts.size() == nccl_worker_options().size());
 }
 
-TEST_CASE("the CSV of a configuration is one that the tuner plugin obeys at every size") {
+TEST_CASE("the tuner plugin obeys the CSV of a configuration at every size") {
   const RowChoices ring(tuner_csv_for("ring", "LL128", 4), "ring", 4, 4);
   const RowChoices tree(tuner_csv_for("tree", "Simple", 0), "tree", 2, 1);
   for (const std::uint64_t bytes : {std::uint64_t{0}, std::uint64_t{8}, std::uint64_t{1} << 36}) {
@@ -126,7 +126,7 @@ TEST_CASE("bus bandwidth is that of nccl-tests") {
   CHECK_THROWS(bus_factor("alltoall", 8));
 }
 
-TEST_CASE("the build says what it has, or what is missing") {
+TEST_CASE("the build reports its libraries, or the missing ones") {
   const CudaBuild& info = cuda_build_info();
   CHECK(info.built == info.missing.empty());
   CHECK(info.built == !info.toolkit.empty());

@@ -1,6 +1,6 @@
-// The kernels that exchange messages, on the host.
+// Tests of the kernels that exchange messages, on the host.
 #include "calibration/cuda/emulated_device.hpp"
-// (first: the headers of kernels that follow are compiled for it)
+// (first: the kernel headers below are compiled for it)
 #include "calibration/cuda/kernels/copy_kernels.hpp"
 #include "calibration/cuda/kernels/exchange_kernels.cuh"
 #include "support/catch.hpp"
@@ -123,7 +123,7 @@ void check_flag_step(unsigned int threads, std::size_t bytes) {
   CHECK(setting.times[1].done == 0);  // took no part
 }
 
-// A sender alone, whose FIFO is full at some time.
+// A sender alone, whose FIFO fills up.
 template <FifoProtocol kProtocol>
 void check_given_up() {
   INFO(name_of(kProtocol));
@@ -131,7 +131,7 @@ void check_given_up() {
   const std::vector<float> inputs = patterns(256, 2);
   std::vector<float> output(256);
   emulated::Device device;
-  // The other one is there to meet, and then never receives.
+  // The other block meets the first one, and then never receives.
   setting.arrived = 1;
   device.run(
       2, 32,
@@ -145,11 +145,11 @@ void check_given_up() {
 
 }  // namespace
 
-TEST_CASE("a ring of blocks reduces all that they have, by each protocol") {
+TEST_CASE("a ring of blocks reduces all their data, with each protocol") {
   for (const unsigned int ranks : {2u, 3u, 5u}) {
     for (const unsigned int threads : {32u, 96u}) {
-      // In one chunk; in more than the FIFO has slots; with a last chunk that is shorter; with
-      // slices of LL128 that are not full.
+      // Cases: one chunk; more chunks than FIFO slots; a shorter last chunk; slices of LL128 that
+      // are not full.
       for (const std::size_t chunk_bytes : {std::size_t{16}, std::size_t{208}, std::size_t{4096}}) {
         const std::size_t bytes = 16 * ranks * 31;
         check_ring<FifoProtocol::LL>(ranks, threads, bytes, chunk_bytes);
@@ -171,7 +171,7 @@ TEST_CASE("a stream through two or three blocks arrives, sums included") {
   }
 }
 
-TEST_CASE("messages go to and fro between two of several blocks, and each round adds once") {
+TEST_CASE("messages go back and forth between two of several blocks, and each round adds once") {
   for (const std::size_t bytes : {std::size_t{16}, std::size_t{1024}, std::size_t{2000}}) {
     for (const unsigned int threads : {32u, 128u}) {
       check_flag_step<FifoProtocol::LL>(threads, bytes);

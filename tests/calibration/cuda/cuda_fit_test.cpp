@@ -23,7 +23,7 @@ constexpr double kFlagWay_s = 0.8e-6;
 constexpr double kHalfRate = 180;
 constexpr double kBestRate_Bps = 60e9;
 constexpr double kAllRate_Bps = 2.1e12;
-constexpr double kBlockRate_Bps = 44e9;  ///< of each of many blocks
+constexpr double kBlockRate_Bps = 44e9;  ///< rate per block with many blocks
 
 double step_s(const std::string& protocol) {
   return protocol == "LL" ? 0.7e-6 : (protocol == "LL128" ? 0.9e-6 : 1.6e-6);
@@ -32,7 +32,7 @@ double pipe_Bps(const std::string& protocol, bool reduces) {
   const double rate_Bps = protocol == "LL" ? 8e9 : (protocol == "LL128" ? 19e9 : 32e9);
   return reduces ? 0.8 * rate_Bps : rate_Bps;
 }
-// A fourth of it is what the set calls half_rate_threads.
+// The set's half_rate_threads is a quarter of this constant.
 double copy_Bps(double threads) { return kBestRate_Bps * threads / (threads + kHalfRate); }
 
 double true_time_s(const CalibrationCell& cell) {
@@ -43,7 +43,7 @@ double true_time_s(const CalibrationCell& cell) {
   const double threads = std::stod(cell.at("threads"));
   if (benchmark == "launch_first") return kLaunch_s + kFlagWay_s + blocks * kBlockLaunch_s;
   if (benchmark == "host_flag") return 2 * kFlagWay_s;
-  // Through host memory ten times as long: these rows must not count.
+  // Ten times as long through host memory: these rows must not count.
   if (benchmark == "flag_step" && cell.at("flags") == "host") return 10 * step_s(protocol);
   if (benchmark == "flag_step") return step_s(protocol) + bytes / 5e9;
   // Other chunks are slower: they must not count either.
@@ -62,7 +62,7 @@ double true_time_s(const CalibrationCell& cell) {
 std::string measurements(double noise, std::uint64_t seed) {
   Random random = Random::stream(seed, {});
   const CellTable table = cuda_cells();
-  std::string text = "# of a device that is none\nid";
+  std::string text = "# of a made-up device\nid";
   for (const std::string& column : table.columns) text += "," + column;
   text += ",device,driver,cuda_runtime,sms,time_us_median\n";
   int id = 0;
@@ -112,7 +112,7 @@ TEST_CASE("the parameters of a device come back from its times") {
 }
 
 TEST_CASE("intervals of 95 % hold the truth about as often as they say") {
-  // A line with errors of a normal distribution, as intervals suppose.
+  // A line with normally distributed errors, as the intervals assume.
   int held = 0;
   constexpr int kTrials = 400;
   for (int trial = 0; trial < kTrials; ++trial) {
@@ -120,7 +120,7 @@ TEST_CASE("intervals of 95 % hold the truth about as often as they say") {
     std::vector<double> x;
     std::vector<double> y;
     for (int i = 1; i <= 8; ++i) {
-      double sum = 0;  // of 12 uniform numbers: near enough to normal
+      double sum = 0;  // of 12 uniform numbers: almost normal
       for (int k = 0; k < 12; ++k) sum += random.uniform();
       x.push_back(1000.0 * i);
       y.push_back((5e-6 + 1e-9 * x.back()) * (1 + 0.02 * (sum - 6)));
@@ -140,7 +140,7 @@ TEST_CASE("Student's quantiles are those of the tables") {
   CHECK(student_t(100000) == Approx(1.960).epsilon(0.001));
 }
 
-TEST_CASE("the set says where each parameter is from, and reads back") {
+TEST_CASE("the set states the source of each parameter, and reads back") {
   const CudaMeasurements measured = parse_cuda_measurements(measurements(0.01, 3), "m.csv");
   const ParameterSet start_set = shipped_parameter_set("h100");
   const CostModel& start = start_set.model;
@@ -159,7 +159,7 @@ TEST_CASE("the set says where each parameter is from, and reads back") {
   CHECK_THAT(cuda_fit_text(fit), has_text("protocols.LL128.step_latency"));
 }
 
-TEST_CASE("what the rows do not determine stays as it was, and is said") {
+TEST_CASE("parameters that the rows do not determine keep their values and are reported") {
   const std::string text =
       "benchmark,protocol,flags,threads,blocks,bytes,chunk_bytes,time_us_median\n"
       "flag_step,LL,gpu,512,2,16,32768,1\n"

@@ -73,16 +73,16 @@ TEST_CASE("names and numbers that NCCL does not have are errors with the line") 
              has_text("the size"));
 }
 
-TEST_CASE("calls are held against what was chosen, and fewer channels explained by the traffic") {
+TEST_CASE("calls are compared with the choices, and fewer channels are explained by the traffic") {
   using A = NcclAgreement;
   const std::string big = "AllReduce: 4194304 Bytes -> Algo ";
   CHECK(agreement_of(big + "RING proto SIMPLE channel{Lo..Hi}={0..7}") == A::Same);
   CHECK(agreement_of(big + "RING proto LL channel{Lo..Hi}={0..7}") == A::Different);
   CHECK(agreement_of(big + "TREE proto SIMPLE channel{Lo..Hi}={0..7}") == A::Different);
-  // 4 MiB is enough for all 8: 4 is not explained.
+  // 4 MiB is enough for all 8 channels, so 4 are not explained.
   CHECK(agreement_of(big + "RING proto SIMPLE channel{Lo..Hi}={0..3}") == A::Channels);
-  // 2.28: at least 16 KiB of traffic a channel, AllReduce counts twice, LL four times as much: 1
-  // KiB are 8 KiB, one channel; 8 KiB are 64 KiB, two.
+  // 2.28: at least 16 KiB of traffic per channel, where AllReduce counts twice and LL four times.
+  // So 1 KiB counts as 8 KiB, one channel; 8 KiB as 64 KiB, two.
   CHECK(agreement_of("AllReduce: 1024 Bytes -> Algo TREE proto LL channel{Lo..Hi}={0..0}") ==
         A::FewerByModel);
   CHECK(agreement_of("AllReduce: 8192 Bytes -> Algo TREE proto LL channel{Lo..Hi}={0..1}") ==
@@ -96,7 +96,7 @@ TEST_CASE("calls are held against what was chosen, and fewer channels explained 
         A::NotChosen);
 }
 
-TEST_CASE("shares count the calls that the tuner had a choice for") {
+TEST_CASE("shares count the calls for which the tuner made a choice") {
   std::string text;
   for (int i = 0; i < 98; ++i) {
     text += line("AllReduce: 4194304 Bytes -> Algo RING proto SIMPLE channel{Lo..Hi}={0..7}");

@@ -7,7 +7,7 @@
 
 namespace cclgym::test {
 
-/// The text holds `part`.
+/// Matches texts that contain `part`.
 inline auto has_text(const std::string& part) {
 #if __has_include(<catch2/catch_all.hpp>)
   return Catch::Matchers::ContainsSubstring(part);

@@ -50,7 +50,7 @@ TEST_CASE("a worker answers each request with its samples, until the input ends"
         json{{"id", 3}, {"samples_s", {2e-6, 2e-6}}, {"extra", {{"bytes", "64"}}}});
 }
 
-TEST_CASE("what a device cannot run is refused, and the worker goes on") {
+TEST_CASE("a cell that the device cannot run is refused, and the worker continues") {
   const Served result = served(std::string(kRequest) + kRequest, [](const WorkerRequest& request) {
     if (request.repeats == 2) throw CellRefused("too many blocks");
     return constant(request);
@@ -76,7 +76,7 @@ TEST_CASE("an error is answered and ends the worker") {
              test::has_text("no column bytes"));
 }
 
-TEST_CASE("times that are none, or too few of them, are errors") {
+TEST_CASE("invalid times, or too few of them, are errors") {
   for (const std::vector<double>& samples :
        {std::vector<double>{1e-6}, {0, 1e-6}, {-1, 1}, {NAN, 1}}) {
     const Served result = served(kRequest, [&](const WorkerRequest&) {
@@ -96,7 +96,7 @@ TEST_CASE("the first line names the worker and its environment") {
 
 namespace {
 
-// Multiples of a slice, as ranks that take turns on a GPU have them, with some jitter.
+// Multiples of a slice with some jitter, as for ranks that share a GPU in turns.
 std::vector<double> in_slices(double slice_s, const std::vector<int>& turns) {
   Random random = Random::stream(7, {});
   std::vector<double> times;
@@ -109,7 +109,7 @@ std::vector<double> in_slices(double slice_s, const std::vector<int>& turns) {
 
 }  // namespace
 
-TEST_CASE("times in whole time slices are found out") {
+TEST_CASE("times in whole time slices are detected") {
   // 2 and 3 ranks without MPS on an RTX 5090: 4.36 ms, and 8.7 to 17.4 ms.
   CHECK_FALSE(check_quantisation(in_slices(2.18e-3, {2})).passed);
   const Quantisation found = check_quantisation(in_slices(2.18e-3, {4, 5, 6, 8}));
@@ -118,7 +118,7 @@ TEST_CASE("times in whole time slices are found out") {
   CHECK_THAT(found.text(), test::has_text("time slices"));
 }
 
-TEST_CASE("times of some ten microseconds pass; slow ones that vary do not, but are no slices") {
+TEST_CASE("times of tens of microseconds pass; slow, varying ones do not, but are not slices") {
   Random random = Random::stream(8, {});
   std::vector<double> fast;
   std::vector<double> slow;

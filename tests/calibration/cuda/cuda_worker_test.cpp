@@ -1,4 +1,4 @@
-// The workers as programs, as far as they go without a GPU.
+// The workers as programs, as far as possible without a GPU.
 #include <array>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -16,7 +16,7 @@ namespace {
 
 struct Ended {
   int code = -1;
-  std::string out;  ///< with standard error behind it
+  std::string out;  ///< standard error is appended
 };
 
 Ended run_worker(const std::string& arguments) {
@@ -35,7 +35,7 @@ Ended run_worker(const std::string& arguments) {
 
 }  // namespace
 
-TEST_CASE("a worker says what it was built with, and lists nothing") {
+TEST_CASE("a worker reports its build, and lists nothing") {
   for (const std::string name : {"cuda", "nccl"}) {
     const Ended version = run_worker(name + "-worker --version");
     CHECK(version.code == 0);
@@ -53,8 +53,8 @@ TEST_CASE("arguments that a worker does not know end it with 2") {
   CHECK_THAT(mode.out, test::has_text("did you mean 'copies'?"));
 }
 
-TEST_CASE("where no GPU is seen, a worker refuses in one line of JSON and ends with 2") {
-  // Hides the GPUs that there may be.
+TEST_CASE("without a visible GPU, a worker refuses in one line of JSON and ends with 2") {
+  // Hides any GPUs.
   ::setenv("CUDA_VISIBLE_DEVICES", "", 1);
   for (const std::string name : {"cuda", "nccl"}) {
     const Ended ended = run_worker(name + "-worker");

@@ -1,9 +1,9 @@
 // Thread blocks, warps, barriers and votes of a GPU on the host: each thread is a fiber, and all
-// run in turn in one thread of the host. A fiber goes on until it waits, and the fibers of a warp
-// follow each other, so that what a warp stores between two waits appears at once, as LL128 needs
-// it.
+// fibers run in turn in one thread of the host. A fiber runs until it waits, and the fibers of a
+// warp follow each other, so that everything a warp stores between two waits appears at once, as
+// LL128 requires.
 //
-// To be included before the headers of kernels.
+// Include before the headers of kernels.
 #pragma once
 
 #define CCLGYM_EMULATED_DEVICE
@@ -21,7 +21,7 @@
 
 namespace cclgym::emulated {
 
-/// Those that meet: all of a block, or of a warp.
+/// Threads that meet at a barrier: all of a block, or of a warp.
 struct Group {
   unsigned int members = 0;
   unsigned int arrived = 0;
@@ -53,7 +53,7 @@ struct Index {
 
 class Device {
  public:
-  /// Runs `kernel` on the blocks for which `present` is true, of a grid of `blocks`. Returns when
+  /// Runs `kernel` on the blocks of a grid of `blocks` for which `present` is true. Returns when
   /// all fibers have ended.
   void run(
       unsigned int blocks, unsigned int threads, const std::function<void()>& kernel,
@@ -71,7 +71,7 @@ class Device {
       group.any = false;
       group.arrived = 0;
       ++group.round;
-      yield();  // so that those of a warp go on in their order
+      yield();  // keeps the fibers of a warp in order
     }
     while (group.round == round) yield();
   }
@@ -88,7 +88,7 @@ class Device {
   const std::function<void()>* kernel_ = nullptr;
 };
 
-/// The device on which the kernel of this moment runs.
+/// The device of the kernel that is running.
 inline Device*& device() {
   static Device* running = nullptr;
   return running;
@@ -190,7 +190,7 @@ inline unsigned int __float_as_uint(float value) {
 }
 // NOLINTEND
 
-// device_primitives.cuh
+// The primitives of device_primitives.cuh.
 namespace cclgym::device {
 
 inline unsigned long long global_ns() { return emulated::device()->clock_ns += 10; }

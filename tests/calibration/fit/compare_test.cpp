@@ -66,7 +66,7 @@ TEST_CASE("the tables are as in the golden file") {
   CHECK(text == read_file(path));
 }
 
-TEST_CASE("cells that a fit saw are never in one line with others") {
+TEST_CASE("fitted and held-out cells are never in the same line") {
   const Comparison comparison = sample();
   const std::vector<ErrorSummary> systems = by_system_and_seen(comparison.cells);
   REQUIRE(systems.size() == 3);
@@ -82,7 +82,7 @@ TEST_CASE("cells that a fit saw are never in one line with others") {
   CHECK(parts[1].cells.size() == 2);
   const std::string text = comparison_text(comparison, 3);
   CHECK(text.find("no key fitted_to in set-of-B tells") != std::string::npos);
-  // Where cells of one system have different sets, those apart, too.
+  // If cells of one system have different sets, these are apart, too.
   Comparison two = comparison;
   two.cells[2].prediction.cost_model = "another";
   CHECK(text.find("set set-of-A") == std::string::npos);
@@ -93,7 +93,7 @@ TEST_CASE("cells that a fit saw are never in one line with others") {
   CHECK(page.find("\"seen\":\"held out\"") != std::string::npos);
 }
 
-TEST_CASE("the CSV has a line a cell") {
+TEST_CASE("the CSV has one line per cell") {
   const std::string csv = comparison_csv(sample());
   CHECK(csv.starts_with("system,ranks,nodes,collective,nccl_version,size_bytes,rows,measured_us,"));
   CHECK(csv.find("\nA,16,2,allreduce,2.8.4,4096,2,40,40,40,10,0.25,") != std::string::npos);
@@ -101,7 +101,7 @@ TEST_CASE("the CSV has a line a cell") {
   CHECK(csv.find(",set-of-A,held out\n") != std::string::npos);
 }
 
-TEST_CASE("the page is complete in itself, and what users wrote cannot break it") {
+TEST_CASE("the page is self-contained, and user texts cannot break it") {
   Comparison comparison = sample();
   comparison.file = "</script>{{data}}{{style}}";
   const std::string page = comparison_html(comparison);
@@ -112,7 +112,8 @@ TEST_CASE("the page is complete in itself, and what users wrote cannot break it"
   CHECK(page.find("new Chart(") != std::string::npos);
 }
 
-TEST_CASE("cells are simulated with the set of their system, or with another; refusals are told") {
+TEST_CASE(
+    "cells are simulated with the set of their system, or with another; refusals are reported") {
   Measurement row;
   row.system = "Azure-NDv4";
   row.ranks = 8;

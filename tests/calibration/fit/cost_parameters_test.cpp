@@ -36,7 +36,7 @@ TEST_CASE("every parameter can be set, is read back, and changes the model's ide
 TEST_CASE("the table has every number of a model: its identity is that of the parameters") {
   const CostModel a100 = shipped_cost_model("a100");
   CostModel copy = shipped_cost_model("v100");
-  copy.alpha_s = a100.alpha_s;  // the table cannot take an alpha away
+  copy.alpha_s = a100.alpha_s;  // the table cannot remove an alpha
   for (const CostParameter& parameter : cost_parameters()) {
     const auto value = parameter.get(a100);
     parameter.set(copy, value.value_or(ProtocolCost::kUnlimited));

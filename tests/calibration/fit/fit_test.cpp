@@ -1,4 +1,4 @@
-// Fits on times that the simulator made itself: the parameters that made them come back.
+// Fits to times from the simulator itself, which must find the parameters behind them.
 #include "calibration/fit/fit.hpp"
 
 #include "calibration/fit/predict.hpp"
@@ -13,7 +13,7 @@
 namespace cclgym::test {
 namespace {
 
-// AllReduce from 64 B to 64 MiB on 1, 2 and 4 ABCI servers of V100, as NCCL 2.8.4 chooses.
+// AllReduce from 64 B to 64 MiB on 1, 2 and 4 ABCI nodes with V100, with the choices of NCCL 2.8.4.
 std::vector<MeasuredCell> cells_of(const CostModel& truth) {
   std::vector<MeasuredCell> cells;
   for (const int nodes : {1, 2, 4}) {
@@ -49,7 +49,7 @@ const FittedParameter& parameter_of(const FitResult& result, std::string_view na
   throw std::logic_error("not fitted");
 }
 
-TEST_CASE("a fit finds the parameters that made the times, and says how sure it is") {
+TEST_CASE("a fit finds the parameters behind the times, with intervals") {
   CostModel truth = shipped_cost_model("v100");
   truth.kernel_launch_s *= 1.6;
   truth.protocols[0].network_latency_s = 2.2e-6;
@@ -84,7 +84,7 @@ TEST_CASE("a fit finds the parameters that made the times, and says how sure it 
   CHECK(result.folds[1].held_out_ranks == std::set<int>{8});
   CHECK(result.folds[0].held_out.mean < 0.1);
 
-  // The set says where its values come from, and is the model that was fitted.
+  // The set states the sources of its values, and equals the fitted model.
   const ParameterSet start = shipped_parameter_set("v100");
   const std::string yaml = fitted_set_yaml(result, start, "made.csv");
   const YamlValue document = parse_yaml(yaml, "set.yaml");
@@ -109,26 +109,26 @@ TEST_CASE("a fit finds the parameters that made the times, and says how sure it 
       CHECK(text == "taken over from set v100: " + start.source_of(parameter.name));
     }
   }
-  // It says which rows it has seen: those fitted, those of v100, and no others.
+  // The set states its fitted rows: those of this fit, those of v100, and no others.
   for (const Compared& each : result.fitted) CHECK(seen_by(again, each.cell) == Seen::Fitted);
   MeasuredCell other = result.held_out.back().cell;
   REQUIRE(other.bytes == 64U << 20);
   CHECK(seen_by(again, other) == Seen::HeldOut);
   other.bytes = 16 << 20;
-  CHECK(seen_by(again, other) == Seen::Fitted);  // by v100's fit, whatever this one held out
+  CHECK(seen_by(again, other) == Seen::Fitted);  // by v100's fit, although held out here
   other.collective = CollectiveKind::AllGather;
   CHECK(seen_by(again, other) == Seen::HeldOut);
   for (const FittedRows& rows : *start.fitted_to) {
     CHECK(std::any_of(again.fitted_to->begin(), again.fitted_to->end(),
                       [&](const FittedRows& each) { return each.same_rows(rows); }));
   }
-  // An interval over a decade is called so.
+  // An interval wider than a decade is marked.
   FitResult vague = result;
   vague.parameters.front().linearised = {1e-7, 1e-4};
   CHECK(fitted_set_yaml(vague, start, "made.csv")
             .find("; 95 %: 0.1us to 100us, not determined; began at 4.7us\"") != std::string::npos);
   CHECK(fit_text(vague).find("0.1us to 100us, not determined") != std::string::npos);
-  // A start that does not say what it has seen: neither does the set.
+  // If the start does not state its fitted rows, neither does the set.
   ParameterSet silent = start;
   silent.fitted_to.reset();
   silent.sources.at("kernel_gap").clear();
@@ -136,7 +136,7 @@ TEST_CASE("a fit finds the parameters that made the times, and says how sure it 
   CHECK_FALSE(read_parameter_set(parse_yaml(unsaid, "set.yaml")).fitted_to);
   CHECK(unsaid.find("\"taken over from set v100: not said there\"") != std::string::npos);
 
-  // Any number of threads and another run: the same bits.
+  // Any number of threads, and another run, give the same bits.
   options.threads = 1;
   options.folds = 0;
   CHECK(fit(cells, options).model.canonical_text() == result.model.canonical_text());

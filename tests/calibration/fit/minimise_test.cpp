@@ -1,4 +1,4 @@
-// The minimiser on functions whose minimum is known, and intervals on a linear problem.
+// The minimiser on functions with a known minimum, and intervals on a linear problem.
 #include "calibration/fit/minimise.hpp"
 
 #include <cmath>
@@ -10,7 +10,8 @@
 namespace cclgym::test {
 namespace {
 
-TEST_CASE("it finds the minimum of a quadratic and of one with a kink, within bounds") {
+TEST_CASE(
+    "the minimiser finds the minimum of a quadratic and of a function with a kink, within bounds") {
   const MinimiseOptions wide{.least = {-5, -5, -5}, .most = {5, 5, 5}};
   const Minimum bowl = minimise(
       [](const std::vector<double>& x) {
@@ -33,7 +34,7 @@ TEST_CASE("it finds the minimum of a quadratic and of one with a kink, within bo
   CHECK(kink.value < 0.02);
 }
 
-TEST_CASE("what the objective throws comes out") {
+TEST_CASE("exceptions of the objective are passed on") {
   CHECK_THROWS_AS(
       minimise([](const std::vector<double>&) -> double { throw std::invalid_argument("no"); },
                {0.0, 0.0}, {.least = {-1, -1}, .most = {1, 1}}),
@@ -59,7 +60,7 @@ TEST_CASE("intervals of a line through noise are those of ordinary least squares
     squares += x * x;
     gradient += x * fit.residuals.back();
   }
-  // Residuals at the optimum are those without the best slope.
+  // The residuals at the optimum: those without the best slope.
   for (std::size_t i = 0; i < 400; ++i) fit.residuals[i] -= gradient / squares * fit.slopes[i][0];
   const double half = 1.96 * 0.05 / std::sqrt(squares);
   const Interval linearised = linearised_intervals(fit).front();

@@ -1,4 +1,4 @@
-// Which cells a fit saw: by what its set says, and as a fit writes it.
+// Cells that a fit saw, according to its set, and the `fitted_to` that a fit writes.
 #include "calibration/fit/seen_rows.hpp"
 
 #include "cost_models/parameters/shipped_sets.hpp"
@@ -52,7 +52,7 @@ TEST_CASE("the rows of a fit are those of its cells, and those of its start") {
   for (const int ranks : {2, 4, 8}) {
     for (const CollectiveKind kind : {CollectiveKind::AllReduce, CollectiveKind::AllGather}) {
       for (std::uint64_t bytes = 64; bytes <= 4096; bytes *= 2) {
-        // AllGather of 8 ranks less, and on 2 ranks another config.
+        // Without AllGather of 8 ranks, and with another config on 2 ranks.
         const bool inside = ranks < 8 || kind == CollectiveKind::AllReduce;
         (inside ? cells : others)
             .push_back(cell_of("A", ranks, kind, bytes, {ranks == 2 ? "one" : "two"}));
@@ -71,9 +71,9 @@ TEST_CASE("the rows of a fit are those of its cells, and those of its start") {
   for (const MeasuredCell& cell : cells) CHECK(seen_by(set, cell) == Seen::Fitted);
   for (const MeasuredCell& cell : others) CHECK(seen_by(set, cell) == Seen::HeldOut);
   CHECK(seen_by(set, cell_of("C", 16, CollectiveKind::AllToAll, 5)) == Seen::Fitted);
-  // Once more from that set: nothing twice.
+  // Fitting once more from that set adds nothing twice.
   CHECK(fitted_rows_of(places, *set.fitted_to).size() == set.fitted_to->size());
-  // As lines of a set and back.
+  // Written as lines of a set and read back.
   const std::vector<FittedRows> again =
       read_fitted_rows(*parse_yaml(fitted_rows_yaml(*set.fitted_to), "m.yaml").find("fitted_to"));
   REQUIRE(again.size() == set.fitted_to->size());
@@ -82,7 +82,7 @@ TEST_CASE("the rows of a fit are those of its cells, and those of its start") {
   }
 }
 
-TEST_CASE("shipped sets have seen what their pages say") {
+TEST_CASE("shipped sets saw the rows that their docs state") {
   const auto seen = [](const char* set, const MeasuredCell& cell) {
     return seen_by(shipped_parameter_set(set), cell);
   };
@@ -98,7 +98,7 @@ TEST_CASE("shipped sets have seen what their pages say") {
   CHECK(seen("h100", cell_of("H100-cluster", 8, AllReduce, size, {"cluster01"})) == Seen::Fitted);
   CHECK(seen("h100", cell_of("H100-cluster", 40, AllReduce, size, {"cluster01"})) == Seen::HeldOut);
   CHECK(seen("h100", cell_of("H100-cluster", 8, AllToAll, size, {"cluster01"})) == Seen::HeldOut);
-  // The fit that ABCI's set began with saw rows of ABCI, too; other systems it has not seen.
+  // The start of ABCI's set saw rows of ABCI, too; it saw no other systems.
   CHECK(seen("a100", cell_of("ABCI-A100", 16, AllReduce, 1 << 18)) == Seen::Fitted);
   CHECK(seen("a100", cell_of("ABCI-A100", 16, AllReduce, 1 << 19)) == Seen::HeldOut);
   CHECK(seen("a100-abci", cell_of("ABCI-A100", 64, AllReduce, 1 << 19)) == Seen::Fitted);

@@ -1,4 +1,4 @@
-// Measured CSV, right and wrong.
+// Valid and invalid measured CSVs.
 #include "calibration/measure/measured_file.hpp"
 
 #include "calibration/measure/measured_cells.hpp"
@@ -56,7 +56,7 @@ TEST_CASE("each fault of a measured CSV has one message with its place") {
             .starts_with("m.csv:1:1: without column 'time_us_median', and with unknown "
                          "'time_ms_median'"));
   CHECK(refusal("ranks,ranks,collective,size_bytes,time_us_median\n8,8,all_reduce,64,1\n") ==
-        "m.csv:1:1: column 'ranks' is there twice");
+        "m.csv:1:1: column 'ranks' occurs twice");
   CHECK(refusal(header + "P,8,2,all_reduce,64,12us\n") ==
         "m.csv:2:21: time_us_median is '12us'; expected a number of microseconds without a unit");
   CHECK(refusal(header + "P,8,2,all_reduce,64,nan\n") ==
@@ -82,7 +82,7 @@ TEST_CASE("each fault of a measured CSV has one message with its place") {
   CHECK(refusal("").starts_with("m.csv: is neither CSV with the column time_us_median nor"));
 }
 
-TEST_CASE("what is told of rows that all say otherwise is refused") {
+TEST_CASE("options that every row contradicts are refused") {
   const auto told = [](const std::string& text, const MeasuredFileContext& context) {
     const File file(text);
     const std::string message = thrown([&] { return read_measured_file(file.path, context); });
@@ -94,12 +94,12 @@ TEST_CASE("what is told of rows that all say otherwise is refused") {
   MeasuredFileContext context;
   context.ranks = 8;
   CHECK(told(rows, context) ==
-        "m.csv:2:1: ranks is 4, but --ranks says 8, which is for rows that do not say: all of "
-        "these do; leave it out");
+        "m.csv:2:1: ranks is 4, but --ranks says 8, which is for rows without a value: all of "
+        "these have one; leave it out");
   context = {};
   context.nodes = 1;
   CHECK(told(rows, context).starts_with("m.csv:2:1: nodes is 2, but --nodes says 1"));
-  // One row that does not say is what the option is for.
+  // The option is for rows without a value, of which this is one.
   const File file(rows + "P,2,,all_reduce,128,10\n");
   const std::vector<Measurement> read = read_measured_file(file.path, context);
   CHECK(read.back().nodes == 1);
@@ -109,7 +109,7 @@ TEST_CASE("what is told of rows that all say otherwise is refused") {
   CHECK(read_measured_file(same.path, context).size() == 2);
 }
 
-TEST_CASE("rows that ask the same are one cell with their median") {
+TEST_CASE("rows with the same question are one cell with their median") {
   const File file(std::string(kHeader) +
                   "Alps-GH200,8,2,all_reduce,64,10\nAlps-GH200,8,2,all_reduce,64,30\n"
                   "Alps-GH200,8,2,all_reduce,64,11\nAlps-GH200,4,1,all_reduce,64,5\n");
@@ -131,7 +131,7 @@ TEST_CASE("rows that ask the same are one cell with their median") {
   CHECK(left.left_out == 3);
 }
 
-TEST_CASE("a filter that leaves nothing says what there is; unknown systems name the nearest") {
+TEST_CASE("an empty filter result reports the file's names; unknown systems get the nearest name") {
   const File file(std::string(kHeader) + "Polariss,8,2,all_reduce,64,10\n");
   const auto rows = read_measured_file(file.path);
   CellFilter none;
@@ -152,8 +152,8 @@ TEST_CASE("rows of several systems are not fitted together by accident") {
                   "Alps-GH200,8,2,all_reduce,64,10\nPolaris,8,2,all_reduce,64,30\n");
   const auto rows = read_measured_file(file.path);
   CHECK(thrown([&] { require_one_system(make_cells(rows, {}, "m.csv"), "m.csv"); }) ==
-        "m.csv: has rows of 2 systems (Alps-GH200, Polaris); name the one that is "
-        "meant with --system, or several that are alike");
+        "m.csv: has rows of 2 systems (Alps-GH200, Polaris); choose one "
+        "with --system, or several systems of the same kind");
   CellFilter one;
   one.systems = {"Polaris"};
   CHECK_NOTHROW(require_one_system(make_cells(rows, one, "m.csv"), "m.csv"));

@@ -1,4 +1,4 @@
-// The backend `mpi` for real: OpenMPI on this machine, and between hosts that are network
+// The backend `mpi` with a real OpenMPI, on this machine and between hosts that are network
 // namespaces.
 #include <cstdlib>
 #include <fstream>
@@ -21,7 +21,7 @@ bool succeeds(const std::string& command) {
   return std::system((command + " >/dev/null 2>&1").c_str()) == 0;
 }
 
-// A network of its own, which is gone at the end.
+// A network of the test's own, removed at the end.
 class Netlab {
  public:
   Netlab() : up_(succeeds(kNetlab + " up --hosts 3")) {}
@@ -52,7 +52,7 @@ MpiSweep sweep_of(const std::vector<CollectiveKind>& collectives,
           .algorithms = {}};
 }
 
-// Stops one rank of a sweep that runs, once it has begun. True if there was one.
+// Stops one rank of a running sweep. Returns true if there was one.
 bool stop_a_rank(const std::string& rows) {
   for (int tries = 0; tries < 400; ++tries) {
     ::usleep(50'000);
@@ -68,7 +68,7 @@ bool stop_a_rank(const std::string& rows) {
   return false;
 }
 
-TEST_CASE("OpenMPI's algorithms on this machine: every one is right, and says its times") {
+TEST_CASE("OpenMPI's algorithms on this machine: every one is correct and has times") {
   const TemporaryFolder folder;
   const MeasurementBackend backend =
       mpi_backend(sweep_of({}, {64, 262144}), {"mpirun", "--allow-run-as-root", "--oversubscribe",
@@ -106,7 +106,7 @@ TEST_CASE(
     for (const Measurement& row : rows) {
       CHECK(row.ranks == 3);
       CHECK(row.nodes == 3);
-      // What each host receives at least, less what the links let through at once.
+      // Min bytes that each host receives, less what the links let through at once.
       const double received = row.collective == CollectiveKind::Broadcast ? 1.0 : 2.0 / 3;
       CHECK(row.time_s > (received * kBytes - 2 * 40'960) / 125e6);
     }

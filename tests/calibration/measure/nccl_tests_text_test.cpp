@@ -1,4 +1,4 @@
-// The output of nccl-tests.
+// Parsing the output of nccl-tests.
 #include "calibration/measure/nccl_tests_text.hpp"
 
 #include "support/catch.hpp"
@@ -58,7 +58,7 @@ TEST_CASE("out-of-place times, ranks, nodes and the release are read") {
   CHECK(rows[1].where.line == 14);
 }
 
-TEST_CASE("the name of the program says the collective; two runs may follow each other") {
+TEST_CASE("the name of the program gives the collective; two runs may follow each other") {
   const std::string second = changed("nodeB device  0", "nodeA device  2");
   const auto rows = read("$ mpirun ./build/all_gather_perf -b 8\n" + kRun +
                          "# Collective test starting: reduce_scatter_perf\n" + second);
@@ -67,7 +67,7 @@ TEST_CASE("the name of the program says the collective; two runs may follow each
   CHECK(rows[3].collective == CollectiveKind::ReduceScatter);
 }
 
-TEST_CASE("what runs in place only is taken from there") {
+TEST_CASE("in-place times are used if there are no others") {
   MeasuredFileContext context;
   context.collective = CollectiveKind::AllToAll;
   const auto rows =
@@ -82,7 +82,7 @@ TEST_CASE("each fault of nccl-tests' output has one message with its place") {
     return thrown([&] { return read(text, context); });
   };
   CHECK(thrown([] { return read(kRun); }) ==
-        "run.txt:13:12: the output does not say which collective was run; say it with "
+        "run.txt:13:12: the output does not name the collective; give it with "
         "--collective");
   CHECK(refusal(changed("(us)", "(ms)")).find("times are in (ms); expected (us)") !=
         std::string::npos);
@@ -102,12 +102,12 @@ TEST_CASE("each fault of nccl-tests' output has one message with its place") {
   for (std::size_t place = 0; (place = anonymous.find("Rank", place)) != std::string::npos;) {
     anonymous.replace(place, 4, "Rnk ");
   }
-  CHECK(refusal(anonymous).find("say it with --ranks") != std::string::npos);
+  CHECK(refusal(anonymous).find("give it with --ranks") != std::string::npos);
   context.ranks = 8;
   CHECK(read(anonymous, context).front().ranks == 8);
 }
 
-TEST_CASE("options that say other than the output are refused") {
+TEST_CASE("options that contradict the output are refused") {
   const auto refusal = [](auto change) {
     MeasuredFileContext context;
     context.collective = CollectiveKind::AllReduce;

@@ -1,5 +1,5 @@
-// The driver of measurements: every way a cell can end, killed and gone on with, and what is read
-// from it.
+// The driver of measurements: every outcome of a cell, killed and continued sweeps, and reading the
+// file.
 #include "calibration/measure/sweep.hpp"
 
 #include <algorithm>
@@ -55,7 +55,7 @@ std::vector<std::string> lines_of(const std::string& path) {
   return lines;
 }
 
-// The first fields of a row that name its cell.
+// The first fields of a row, which identify its cell.
 std::string key_of(const std::string& line) {
   std::size_t at = 0;
   for (std::size_t i = 0; i < mpi_columns().size(); ++i) at = line.find(',', at) + 1;
@@ -73,7 +73,7 @@ bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-TEST_CASE("a sweep records every way in which a cell can end, and goes on") {
+TEST_CASE("a sweep records every outcome of a cell, and continues") {
   const TemporaryFolder folder;
   const std::string path = folder / "m.csv";
   const SweepOptions options{.path = path, .repeats = 10, .timeout_s = 0.5};
@@ -92,11 +92,11 @@ TEST_CASE("a sweep records every way in which a cell can end, and goes on") {
   CHECK(has(row_of(path, "1012"), ",failed,"));
   CHECK(has(row_of(path, "1012"), "the result is wrong; here"));
   CHECK(has(row_of(path, "1016"), ",refused,"));
-  CHECK(has(row_of(path, "1020"), "an answer without samples"));
+  CHECK(has(row_of(path, "1020"), "the answer has no samples"));
 
   SECTION("outliers are kept and marked, the environment stands in each row") {
     const std::string row = row_of(path, "64");
-    // 64 us, 1 % more each time, and once 100 times as long.
+    // 64 us, 1 % longer each time, and once 100 times as long.
     CHECK(has(row, ",ok,67.5200,66.0800,68.9600,64.0000,6400.0000,10,1,64.000 64.640 6400.000! "));
     CHECK(has(row, ",library=acting; 1;nodes=2;ranks=4,used=ring,"));
   }
@@ -182,14 +182,14 @@ TEST_CASE("the order of a sweep is random, the same for the same seed, and keeps
   }
 }
 
-TEST_CASE("a sweep refuses what it cannot go on with, and says why") {
+TEST_CASE("a sweep refuses files and workers that it cannot use, with the reason") {
   const TemporaryFolder folder;
   const std::string path = folder / "m.csv";
   const SweepOptions options{.path = path, .repeats = 3, .timeout_s = 5, .start_s = 0.3};
   SECTION("rows of another sweep") {
     (void)sweep(acting({64, 128}), options);
     const std::string before = read_text_file(path, 1 << 20);
-    CHECK(has(thrown([&] { (void)sweep(acting({64}), options); }), "is no cell of this sweep"));
+    CHECK(has(thrown([&] { (void)sweep(acting({64}), options); }), "is not a cell of this sweep"));
     CHECK(read_text_file(path, 1 << 20) == before);
   }
   SECTION("another file") {
@@ -199,9 +199,9 @@ TEST_CASE("a sweep refuses what it cannot go on with, and says why") {
   }
   SECTION("a worker that does not start; no file is made") {
     CHECK(has(thrown([&] { (void)sweep(acting({64}, "silent"), options); }),
-              "did not say who it is within 0.3 s"));
+              "did not report its name within 0.3 s"));
     CHECK(has(thrown([&] { (void)sweep(acting({64}, "wrong"), options); }),
-              "it said:\n  mpirun: no such host"));
+              "its last lines:\n  mpirun: no such host"));
     MeasurementBackend none = acting({64});
     none.command.arguments = {"/no/such/worker"};
     CHECK(has(thrown([&] { (void)sweep(none, options); }), "No such file or directory"));
@@ -215,12 +215,12 @@ TEST_CASE("a sweep refuses what it cannot go on with, and says why") {
     std::vector<std::uint64_t> sizes;
     for (std::uint64_t i = 1; i <= 20; ++i) sizes.push_back(4 * i);
     CHECK(has(thrown([&] { (void)sweep(acting(sizes, "dying"), options); }),
-              "5 measurements in a row came to nothing"));
+              "5 measurements in a row failed"));
     CHECK(lines_of(path).size() == 1 + kMostFailures);
   }
 }
 
-// A sweep of one cell whose worker says a line in mode `recite` or `introduce`.
+// A sweep of one cell whose worker prints a line in mode `recite` or `introduce`.
 MeasurementBackend saying(const TemporaryFolder& folder, const std::string& mode,
                           const std::string& line) {
   write_text_file(folder / "line", line);
@@ -229,7 +229,7 @@ MeasurementBackend saying(const TemporaryFolder& folder, const std::string& mode
   return backend;
 }
 
-// What the row says in column status, and that the file can be gone on with.
+// Returns the row's status and checks that the file can be continued.
 std::string recorded(const TemporaryFolder& folder, const std::string& line) {
   const std::string path = folder / "m.csv";
   (void)::unlink(path.c_str());
@@ -245,7 +245,7 @@ std::string recorded(const TemporaryFolder& folder, const std::string& line) {
   return status;
 }
 
-TEST_CASE("an answer that is none fails the cell, whatever it says") {
+TEST_CASE("an invalid answer fails the cell, whatever its content") {
   const TemporaryFolder folder;
   CHECK(recorded(folder, R"({"id":@,"samples_s":[1e-6]})") == "ok");
   for (const char* const id :
@@ -270,7 +270,7 @@ TEST_CASE("an answer that is none fails the cell, whatever it says") {
           "ok");
   }
   CHECK(recorded(folder, R"({"id":@,"refused":null})") == "refused");
-  // What is no message is text of the log, after which the worker ends.
+  // Anything that is not a message is log text, after which the worker ends.
   for (const std::string& text :
        {std::string("{\"id\":@,"), std::string("[@]"),
         std::string("{\"id\":@,\"samples_s\":[1e999]}"), std::string("\xff{\"id\":@}"),
@@ -310,7 +310,7 @@ TEST_CASE("an answer with bytes changed, left out or repeated never ends the swe
   CHECK(seen.size() >= 3);
 }
 
-TEST_CASE("a worker that introduces itself badly is refused by name, and no file is made") {
+TEST_CASE("a worker with a bad first line is refused by name, and no file is made") {
   const TemporaryFolder folder;
   const auto refusal = [&](const std::string& line, bool plans) {
     const std::string path = folder / "m.csv";
@@ -333,15 +333,15 @@ TEST_CASE("a worker that introduces itself badly is refused by name, and no file
   CHECK(has(refusal(R"({"worker":"mpi","environment":{"ranks":"4,5","nodes":"2"}})", false),
             "column ranks of the sweep of 'mpi' would be '4,5'; expected a text without commas"));
   SKIP_UNLESS(::access(CCLGYM_BINARY_DIR "/cclgym-mpi-worker", X_OK) == 0, kNeedsMpi);
-  CHECK(has(refusal(R"({"worker":"mpi"})", true), "does not say its number of ranks"));
+  CHECK(has(refusal(R"({"worker":"mpi"})", true), "does not report its number of ranks"));
   CHECK(has(refusal(R"({"worker":"mpi","environment":[4]})", true), "its number of ranks"));
   CHECK(has(refusal(R"({"worker":"mpi","environment":{"ranks":"many","nodes":"2"}})", true),
-            "the worker says that its number of ranks is 'many'; expected a number >= 1"));
+            "the worker reports 'many' ranks; expected a number >= 1"));
   CHECK(has(refusal(R"({"worker":"mpi","environment":{"ranks":4,"nodes":"0"}})", true),
             "its number of nodes is '0'"));
 }
 
-TEST_CASE("what OpenMPI can do with a call: its own choice, whole messages, smaller segments") {
+TEST_CASE("OpenMPI's configurations for a call: its own choice, whole messages, smaller segments") {
   const MpiSweep sweep{.system = "",
                        .config = "",
                        .collectives = {},

@@ -1,4 +1,4 @@
-// What the names in measured files stand for.
+// Meaning of the names in measured files.
 #include "calibration/measure/systems.hpp"
 
 #include "cost_models/nccl/nccl_version.hpp"
@@ -34,7 +34,7 @@ TEST_CASE("a row's fabric has its servers and its GPUs") {
   const FabricSpec cluster = fabric_of_row(measured_system("H100-cluster"), row_on(10, 10));
   CHECK(make_fabric(cluster)->ranks() == 10);
   CHECK(make_fabric(cluster)->servers() == 10);
-  CHECK_FALSE(cluster.nvls);  // as the fabric has it
+  CHECK_FALSE(cluster.nvls);  // as in the fabric
   const FabricSpec alps = fabric_of_row(measured_system("Alps-GH200"), row_on(32, 8));
   CHECK(!alps.gpus_per_server);
   CHECK(make_fabric(alps)->ranks() == 32);
@@ -44,7 +44,7 @@ TEST_CASE("a row's fabric has its servers and its GPUs") {
   CHECK(fabric_of_row(measured_system("Polaris"), row).nic_binding == NicBinding::SingleNic);
 }
 
-TEST_CASE("configs say how a call was carried out, or that nobody knows") {
+TEST_CASE("configs give a call's configuration, or mark it as unknown") {
   Measurement row = row_on(8, 1, "ag_ring_ll_8_2");
   const MeasuredSystem& mi300x = measured_system("MI300Xx8");
   REQUIRE(run_plan(mi300x, row).named);

@@ -1,4 +1,4 @@
-// A policy against the default and the best: ratios and intervals of rows whose answer is known.
+// Ratios and intervals of a policy against the default and the best, for rows with known answers.
 #include "calibration/validate/validation.hpp"
 
 #include <array>
@@ -30,7 +30,7 @@ struct Rows {
   }
 };
 
-TEST_CASE("the choice is compared with the default round by round, whatever the rounds are like") {
+TEST_CASE("the choice is compared with the default round by round, also in slow rounds") {
   Rows rows;
   for (int round = 1; round <= 8; ++round) {
     // The machine is slower in some rounds; the choice always takes 0.8 of the default's time.
@@ -59,12 +59,12 @@ TEST_CASE("the choice is compared with the default round by round, whatever the 
   CHECK(part.within_tenth == Approx(0.5));
   CHECK(part.over_best == Approx(std::sqrt(80.0 / 60 * 200 / 190)));
   CHECK(part.default_over_best == Approx(std::sqrt(100.0 / 60 * 200 / 190)));
-  // Two calls, 0.8 and 1: resampled, they can be the same one twice.
+  // Two calls, 0.8 and 1: a resample may take the same call twice.
   CHECK(part.ratio.low == Approx(0.8));
   CHECK(part.ratio.high == Approx(1));
 }
 
-TEST_CASE("the interval of a ratio covers 1 where there is nothing but noise") {
+TEST_CASE("the interval of a ratio covers 1 for pure noise") {
   Rows rows;
   for (int call = 0; call < 12; ++call) {
     for (int round = 1; round <= 10; ++round) {
@@ -79,7 +79,7 @@ TEST_CASE("the interval of a ratio covers 1 where there is nothing but noise") {
   CHECK(part.ratio.high / part.ratio.low < 1.06);
 }
 
-TEST_CASE("the plan of a validation measures the ways of a call in turn") {
+TEST_CASE("the plan of a validation interleaves the configurations of a call") {
   const MpiConfig by_default{std::string(kMpiDefault), 0, 0};
   const MpiConfig ring{"ring", 4, 0};
   const std::vector<ValidationCall> calls{
@@ -101,7 +101,7 @@ TEST_CASE("the plan of a validation measures the ways of a call in turn") {
   CHECK(plan.blocks == std::vector<std::size_t>{0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5});
 }
 
-TEST_CASE("what a table of the sweep would have chosen stands beside the choice") {
+TEST_CASE("the choice of a table of the sweep is shown beside the agent's choice") {
   Rows rows;
   for (int round = 1; round <= 4; ++round) {
     rows.add("allreduce", 1024, "openmpi-default", round, "default", 100);
@@ -138,8 +138,8 @@ TEST_CASE("what a table of the sweep would have chosen stands beside the choice"
         }).find("unknown role 'chosen+fastest'; expected chosen, default") != std::string::npos);
 }
 
-TEST_CASE("the shipped rows of the netlab have the sweep's fastest way of every call") {
-  // What docs/calibration.md prints.
+TEST_CASE("the shipped rows of the netlab have the sweep's fastest configuration of every call") {
+  // Figures printed in docs/calibration.md.
   const std::map<std::string, std::array<double, 2>> ratios{{"idle-1", {0.824, 0.809}},
                                                             {"traffic-1", {0.866, 0.879}},
                                                             {"idle-2", {0.777, 0.746}},
@@ -155,13 +155,13 @@ TEST_CASE("the shipped rows of the netlab have the sweep's fastest way of every 
   }
 }
 
-TEST_CASE("a file that is no validation is refused at its place") {
+TEST_CASE("a file that is not a validation is refused at its place") {
   Rows rows;
   rows.add("allreduce", 1024, "ring", 1, "chosen", 80);
   CHECK(thrown([&] { (void)rows.read(); }).find("has no call with rows of the choice") !=
         std::string::npos);
   rows.text = "a,b\n1,2\n";
-  CHECK(thrown([&] { (void)rows.read(); }).find("rows.csv:1:1: there is no column collective") !=
+  CHECK(thrown([&] { (void)rows.read(); }).find("rows.csv:1:1: column collective is missing") !=
         std::string::npos);
 }
 
@@ -173,7 +173,7 @@ TEST_CASE("a validation as text, CSV and page") {
   }
   const std::vector<Validation> parts{rows.read()};
   CHECK(validation_text(parts).starts_with(
-      R"(part                 way            calls  /default             95 %    /best  within 10 %
+      R"(part                 choice         calls  /default             95 %    /best  within 10 %
 lab                  chosen             1     0.800   0.800 .. 0.800    1.000        100 %
                      default            1         1                     1.250          0 %
 

@@ -53,8 +53,7 @@ TEST_CASE("algorithms: every shipped program is right for 2 to 64 ranks") {
           INFO(algorithm.name << " " << to_string(kind) << " ranks " << ranks << " channels "
                               << channels);
           REQUIRE(verify(traced).ok);
-          // One slot: the compiler promises that no connection needs more.
-          // Two, if instructions are fused.
+          // Slots that the compiler promises to suffice: one, or two if instructions are fused.
           for (const bool fuse : {false, true}) {
             const VerifyReport report =
                 verify(compile(traced, {.fuse = fuse}), {.slots = fuse ? 2 : 1});
@@ -69,7 +68,7 @@ TEST_CASE("algorithms: every shipped program is right for 2 to 64 ranks") {
   CHECK(programs > (test::kSanitized ? 400 : 1500));
 }
 
-TEST_CASE("algorithms: every collective has one, numbers come out right") {
+TEST_CASE("algorithms: every collective has an algorithm, with the right counts") {
   std::set<CollectiveKind> seen;
   for (const AlgorithmInfo& algorithm : algorithm_infos()) {
     for (const CollectiveKind kind : algorithm.collectives) {
@@ -79,7 +78,7 @@ TEST_CASE("algorithms: every collective has one, numbers come out right") {
         for (int root = 0; root < ranks; root += 3) {
           const auto program = build_algorithm(algorithm.name, request_for(kind, ranks, 2, root));
           CHECK(program->name == algorithm.name);
-          // Two phases that have channels of their own.
+          // The two phases have separate channels.
           const bool phases = algorithm.name == "hierarchical" ||
                               (kind == CollectiveKind::AllReduce && algorithm.name == "nvls");
           CHECK(program->channels == (phases || algorithm.name == "nvls-tree" ? 4 : 2));
@@ -95,7 +94,7 @@ TEST_CASE("algorithms: every collective has one, numbers come out right") {
   CHECK(seen.size() == all_collectives().size());
 }
 
-TEST_CASE("algorithms: on servers, and in several instances") {
+TEST_CASE("algorithms: on several nodes, and in several instances") {
   for (const auto& [name, kind] : {std::pair("hierarchical", CollectiveKind::AllReduce),
                                    std::pair("hierarchical-composed", CollectiveKind::AllReduce),
                                    std::pair("two-step", CollectiveKind::AllToAll),
@@ -129,7 +128,7 @@ TEST_CASE("algorithms: on servers, and in several instances") {
         "6 ranks on servers of 4; expected the same number on each");
 }
 
-TEST_CASE("algorithms: messages between servers") {
+TEST_CASE("algorithms: messages between nodes") {
   const auto crossing = [](const char* name, CollectiveKind kind, int servers) {
     auto request = request_for(kind, servers * 8, 1);
     request.ranks_per_server = 8;
@@ -145,17 +144,17 @@ TEST_CASE("algorithms: messages between servers") {
     }
     return counts;
   };
-  // Each rank sends one message of eight chunks to its counterpart in each other server.
+  // Each rank sends one message of eight chunks to its counterpart on each other node.
   const auto two_step = crossing("two-step", CollectiveKind::AllToAll, 3);
   CHECK(two_step.size() == 24 * 2);
   CHECK(two_step.count(8) == two_step.size());
-  // Each rank of a server takes an eighth.
+  // Each rank of a node sends an eighth.
   CHECK(crossing("all-to-next", CollectiveKind::AllToNext, 3).size() == 16);
   // A ring AllReduce of two chunks in each of eight pairs.
   CHECK(crossing("hierarchical", CollectiveKind::AllReduce, 2).size() == 8 * 4);
 }
 
-TEST_CASE("algorithms: a ring moves size / (ranks * channels) a step and channel") {
+TEST_CASE("algorithms: a ring moves size / (ranks * channels) per step and channel") {
   for (const int ranks : {2, 3, 8}) {
     for (const int channels : {1, 2, 3}) {
       const auto all =
@@ -172,14 +171,14 @@ TEST_CASE("algorithms: a ring moves size / (ranks * channels) a step and channel
         const auto half = build_algorithm("ring", request_for(kind, ranks, channels));
         CHECK(half->contract.chunks_per_call() == ranks * channels);
         CHECK(half->instructions() == std::int64_t{2} * (ranks - 1) * ranks * channels);
-        // Two ranks have nothing to pass on: then what is sent and received stays apart.
+        // Two ranks have nothing to pass on, so sends and receives stay separate.
         CHECK(half->thread_blocks() == std::int64_t{ranks == 2 ? 2 : 1} * ranks * channels);
       }
     }
   }
 }
 
-TEST_CASE("algorithms: recursive doubling and halving send one message a step and channel") {
+TEST_CASE("algorithms: recursive doubling and halving send one message per step and channel") {
   for (const auto& [name, kind] : {std::pair("recursive-doubling", CollectiveKind::AllGather),
                                    std::pair("recursive-halving", CollectiveKind::ReduceScatter)}) {
     const auto program = build_algorithm(name, request_for(kind, 8, 3));
@@ -198,7 +197,7 @@ TEST_CASE("algorithms: recursive doubling and halving send one message a step an
   }
 }
 
-TEST_CASE("algorithms: PAT has one message a step, the largest to the nearest rank") {
+TEST_CASE("algorithms: PAT has one message per step, the largest to the nearest rank") {
   for (const CollectiveKind kind : {CollectiveKind::AllGather, CollectiveKind::ReduceScatter}) {
     for (const int ranks : {2, 3, 5, 8, 11, 16, 37}) {
       const auto program = build_algorithm("pat", request_for(kind, ranks, 1));
@@ -215,7 +214,7 @@ TEST_CASE("algorithms: PAT has one message a step, the largest to the nearest ra
         }
         int steps = 0;
         for (int distance = 1; distance < ranks; distance *= 2, ++steps) {
-          // Of the multiples of 2 d, those that have a rank d further on.
+          // The multiples of 2 d for which there is a rank d further on.
           REQUIRE(chunks_to[distance] == (ranks - distance + 2 * distance - 1) / (2 * distance));
         }
         CHECK(std::ssize(chunks_to) == steps);
@@ -224,7 +223,7 @@ TEST_CASE("algorithms: PAT has one message a step, the largest to the nearest ra
   }
 }
 
-TEST_CASE("algorithms: given rings are used, channel by channel") {
+TEST_CASE("algorithms: requested rings are used, channel by channel") {
   auto request = request_for(CollectiveKind::AllGather, 4, 3);
   request.rings = {{0, 1, 2, 3}, {2, 0, 3, 1}};
   const auto program = build_algorithm("ring", request);
@@ -262,11 +261,11 @@ TEST_CASE("algorithms: the double tree is NCCL's") {
       }
       both_inner += inner == 2 ? 1 : 0;
     }
-    CHECK(both_inner <= 1);  // what makes two trees use both directions of every GPU
+    CHECK(both_inner <= 1);  // so that two trees use both directions of every GPU
   }
 }
 
-TEST_CASE("algorithms: OpenMPI's trees are those that its source draws") {
+TEST_CASE("algorithms: OpenMPI's trees are those drawn in its source") {
   using algorithms::parents_in;
   using algorithms::RootedTree;
   using Parents = std::vector<int>;
@@ -294,19 +293,19 @@ TEST_CASE("algorithms: Rabenseifner's sends the largest messages to the nearest 
       }
     }
     INFO(name << " " << to_string(kind));
-    // Back again: all ranks; of Reduce, half of them, a quarter, one.
+    // The way back: all ranks; for Reduce, half of them, a quarter, one.
     const bool all = kind == CollectiveKind::AllReduce;
     const bool root = kind == CollectiveKind::Reduce;
     CHECK(messages[{1, 4}] == 8 + (all ? 8 : 0) + (root ? 1 : 0));
     CHECK(messages[{2, 2}] == 8 + (all ? 8 : 0) + (root ? 2 : 0));
     CHECK(messages[{4, 1}] == 8 + (all ? 8 : 0) + (root ? 4 : 0));
-    // Slices 1, 3, 4 and 6 end at the ranks whose bits are theirs reversed.
+    // Slices 1, 3, 4 and 6 end at the ranks with the reversed bits.
     CHECK(messages[{5, 1}] == (kind == CollectiveKind::ReduceScatter ? 4 : 0));
   }
 }
 
 TEST_CASE("algorithms: thread blocks of the busiest GPU are known before compiling") {
-  // Where runs are sent on, fewer blocks are enough: an upper bound that is not far off.
+  // Fewer blocks suffice where runs are sent on: an upper bound that is not far off.
   const auto is_bound = [](const std::string& name, const AlgorithmRequest& request) {
     return name == "recursive-halving" || name == "pat" || name == "nvls-tree" ||
            name == "halving-doubling" || name == "two-step" || name == "hierarchical" ||

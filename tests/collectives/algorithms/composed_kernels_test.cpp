@@ -1,4 +1,4 @@
-// Programs of several kernels as a whole: those of the library, random ones, and mutants of them.
+// Complete programs of several kernels: those of the library, random ones, and mutants of them.
 #include <map>
 #include <optional>
 #include <random>
@@ -31,8 +31,8 @@ constexpr Buffer kScratch = Buffer::Scratch;
 
 using Chunks = std::set<std::pair<int, int>>;  ///< rank and index of the inputs of a sum
 
-/// Operations on buffers of four chunks, a new kernel now and then. The contract asks for what the
-/// operations leave in the outputs.
+/// Operations on buffers of four chunks, with an occasional new kernel. The contract requires the
+/// outputs that the operations produce.
 Program random_program(std::mt19937_64& random, int ranks, int operations) {
   const auto below = [&random](int limit) {
     return static_cast<int>(random() % static_cast<std::uint64_t>(limit));
@@ -54,7 +54,7 @@ Program random_program(std::mt19937_64& random, int ranks, int operations) {
     if (below(2) == 0 && held.contains(target)) {
       Chunks sum = held[target];
       sum.insert(chunks.begin(), chunks.end());
-      if (sum.size() < held[target].size() + chunks.size()) continue;  // a chunk twice
+      if (sum.size() < held[target].size() + chunks.size()) continue;  // duplicate chunk
       (void)p.chunk(to, buffer, to_index).reduce(c, options);
       held[target] = sum;
     } else {
@@ -80,7 +80,8 @@ Program random_program(std::mt19937_64& random, int ranks, int operations) {
 
 }  // namespace
 
-TEST_CASE("kernels: composed programs run at any slots, and only with their boundaries") {
+TEST_CASE(
+    "kernels: composed programs run with any number of slots, and only with their boundaries") {
   for (const auto& [name, kind] : {std::pair("hierarchical-composed", CollectiveKind::AllReduce),
                                    std::pair("two-step-composed", CollectiveKind::AllToAll)}) {
     for (const auto& [servers, gpus] : {std::pair(2, 2), std::pair(3, 4), std::pair(2, 8)}) {
@@ -106,7 +107,7 @@ TEST_CASE("kernels: composed programs run at any slots, and only with their boun
   }
 }
 
-TEST_CASE("kernels: the composed hierarchical AllReduce is NCCL's three collectives") {
+TEST_CASE("kernels: the composed hierarchical AllReduce consists of NCCL's three collectives") {
   const auto program =
       build_algorithm("hierarchical-composed", composed(CollectiveKind::AllReduce, 3, 4, 2));
   const auto ring = [](CollectiveKind kind, int ranks) {
@@ -126,7 +127,7 @@ TEST_CASE("kernels: the composed hierarchical AllReduce is NCCL's three collecti
   }
 }
 
-TEST_CASE("kernels: Two-Step by hand copies in a kernel of its own") {
+TEST_CASE("kernels: hand-written Two-Step copies in a separate kernel") {
   const auto program =
       build_algorithm("two-step-composed", composed(CollectiveKind::AllToAll, 3, 4, 2));
   for (int rank = 0; rank < 12; ++rank) {
@@ -147,7 +148,7 @@ TEST_CASE("kernels: Two-Step by hand copies in a kernel of its own") {
         }
       }
     }
-    // Every chunk that is not its own, to each of three others; four at a time to two servers.
+    // Every chunk of other ranks, to each of three others; four at a time to two nodes.
     CHECK(counts[0] == std::vector<int>(3 * 3 * 2, 1));
     CHECK(copies == 2 * 4 * 2);
     CHECK(counts[2] == std::vector<int>(2 * 2, 4));
@@ -179,7 +180,7 @@ TEST_CASE("kernels: random programs have the effect of their trace, with all the
       const ThreadBlockProgram merged = without_boundary(compiled, boundary);
       const VerifyReport verdict = verify(merged);
       refused += verdict.ok ? 0 : 1;
-      if (verdict.to_string().find("already") != std::string::npos) continue;  // form
+      if (verdict.to_string().find("already") != std::string::npos) continue;  // ill-formed
       if (!is_harmful(merged, seed, 6)) continue;
       REQUIRE_FALSE(verdict.ok);
       ++harmful;

@@ -1,4 +1,4 @@
-// What tests of programs of several kernels share.
+// Fixtures for tests of programs of several kernels.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +14,14 @@ namespace cclgym::test {
 
 inline std::size_t ix(int index) { return static_cast<std::size_t>(index); }
 
-/// Asks for nothing, so that the verifier asks for one result in every order.
+/// Requires nothing, so that the verifier only checks that every order gives the same result.
 inline Contract anything(int ranks, int input, int output) {
   return Contract::custom("anything", ranks, std::vector<int>(ix(ranks), input),
                           std::vector<int>(ix(ranks), output),
                           [](int, int) { return std::nullopt; });
 }
 
-/// The program with kernels `kernel` - 1 and `kernel` in one.
+/// The program with kernels `kernel` - 1 and `kernel` merged.
 inline ThreadBlockProgram without_boundary(ThreadBlockProgram program, int kernel) {
   for (GpuProgram& gpu : program.gpus) {
     for (ThreadBlock& block : gpu.thread_blocks) {
@@ -37,7 +37,7 @@ inline std::vector<Opcode> opcodes(const ThreadBlock& block) {
   return result;
 }
 
-/// Does the program go wrong in one of a few random orders?
+/// True if the program goes wrong in one of a few random orders.
 inline bool is_harmful(const ThreadBlockProgram& program, std::uint64_t seed, int orders) {
   for (int i = 0; i < orders; ++i) {
     const std::uint64_t order = seed * 64 + static_cast<std::uint64_t>(i);

@@ -1,4 +1,4 @@
-// Programs of several kernels: on every GPU one begins when the one before is done.
+// Programs of several kernels: on every GPU a kernel begins when the previous one is done.
 #include <optional>
 #include <string>
 #include <tuple>
@@ -40,13 +40,15 @@ Instruction recv(Buffer buffer, int index) { return {Opcode::Recv, {}, {buffer, 
 
 }  // namespace
 
-TEST_CASE("kernels: next_kernel begins one for the operations that follow, if there were any") {
+TEST_CASE(
+    "kernels: next_kernel begins a kernel for the following operations, if the current one has "
+    "any") {
   ProgramBuilder p("test", anything(2, 2, 2));
   p.next_kernel();
   const ChunkRef c = p.chunk(0, kIn, 0).copy(1, kOut, 0);
   p.next_kernel();
   p.next_kernel();
-  (void)c.copy(0, kOut, 0);  // references stay good
+  (void)c.copy(0, kOut, 0);  // references stay valid
   p.next_kernel();
   (void)p.chunk(0, kOut, 0).copy(1, kOut, 1);
   p.next_kernel();
@@ -64,11 +66,12 @@ TEST_CASE("kernels: next_kernel begins one for the operations that follow, if th
   CHECK(compile(ProgramBuilder("none", anything(2, 1, 1)).finish()).kernels() == 1);
 }
 
-TEST_CASE("kernels: each is compiled on its own") {
+TEST_CASE("kernels: each kernel is compiled separately") {
   ProgramBuilder p("test", anything(3, 2, 2));
   const ChunkRef c = p.chunk(0, kIn, 0).copy(1, kScratch, 0).copy(2, kScratch, 0);
   p.next_kernel();
-  // One kernel would send on what arrives, and could not do so from rank 1 on channel 0.
+  // A single kernel would fuse the send with the receive, and could not do so from rank 1 on
+  // channel 0.
   (void)c.copy(0, kScratch, 0).copy(1, kOut, 0);
   (void)p.chunk(1, kScratch, 0).copy(0, kOut, 0);
   const Program program = p.finish();
@@ -88,7 +91,7 @@ TEST_CASE("kernels: each is compiled on its own") {
     }
   }
   CHECK(compiled.gpus[2].thread_blocks.size() == 2);  // to and from: not fused
-  CHECK(compiled.most_resident_blocks() == 2);        // rank 0 in kernel 1: of two senders
+  CHECK(compiled.most_resident_blocks() == 2);        // rank 0 in kernel 1: two senders
   CHECK(describe_step(compiled, 1, 1, 0) ==
         "rank 1, thread block 1 of kernel 1, step 0: send to rank 0 on channel 0");
 }
@@ -108,8 +111,8 @@ TEST_CASE("kernels: a sum is stored if a later kernel needs it") {
   }
 }
 
-TEST_CASE("kernels: order what would be a race") {
-  // Wanted: the input of rank 0 at rank 1, by way of a scratch place that is used again.
+TEST_CASE("kernels: a kernel boundary prevents a race") {
+  // Copies the input of rank 0 to rank 1 through a scratch place that is reused.
   const Contract contract = Contract::custom("move", 2, {1, 1}, {1, 1},
                                              [](int rank, int) -> std::optional<RequiredValue> {
                                                if (rank == 0) return std::nullopt;
@@ -138,7 +141,7 @@ TEST_CASE("kernels: order what would be a race") {
   CHECK_FALSE(execute(without_boundary(program, 2), {.interleavings = 32}).ok);
 }
 
-TEST_CASE("kernels: a deadlock names those that have begun") {
+TEST_CASE("kernels: a deadlock names the kernels that have begun") {
   // In the first kernel each rank receives before it sends.
   const auto rank = [](int other) {
     return std::vector<ThreadBlock>{{other, other, 0, {recv(kOut, 0), send(kIn, 0)}},
@@ -163,7 +166,7 @@ TEST_CASE("kernels: a deadlock names those that have begun") {
   CHECK(execute(free, {.slots = 1}).ok);
 }
 
-TEST_CASE("kernels: what is sent in a kernel is received in the same") {
+TEST_CASE("kernels: a message is sent and received in the same kernel") {
   const auto program = [](int sent_in, int received_in) {
     ThreadBlock sender{1, -1, 0, {send(kIn, 0)}, sent_in};
     ThreadBlock receiver{-1, 0, 0, {recv(kOut, 0)}, received_in};
@@ -202,13 +205,13 @@ TEST_CASE("kernels: form") {
         "rank 0, thread block 0, step 0: nop: depends on thread block 1, step 0, of a later "
         "kernel\n");
   waits.dependencies = {{0, 0}};
-  CHECK(problems({-1, -1, 0, {{}}, 0}, {-1, -1, 0, {waits}, 1}).empty());  // follows anyway
+  CHECK(problems({-1, -1, 0, {{}}, 0}, {-1, -1, 0, {waits}, 1}).empty());  // implied
   CHECK(problems({1, -1, 0, {}, 1}, {1, -1, 0, {}, 1}) ==
         "rank 0, thread block 1: another thread block has send peer 1 on channel 0 already\n");
   CHECK(problems({1, -1, 0, {}, 0}, {1, -1, 0, {}, 1}).empty());
 }
 
-TEST_CASE("kernels: MSCCL XML has one") {
+TEST_CASE("kernels: MSCCL XML has only one kernel") {
   const auto program =
       build_algorithm("hierarchical-composed", composed(CollectiveKind::AllReduce, 2, 2, 1));
   std::string error;

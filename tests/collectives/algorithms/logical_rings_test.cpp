@@ -51,7 +51,7 @@ std::vector<Edge> ring_edges(int gpus) {
   return edges;
 }
 
-/// Every ring visits each GPU once and no directed link is used beyond its units.
+/// Checks that every ring visits each GPU once and that no directed link is used beyond its units.
 void check_disjoint(const Fabric& fabric, const Rings& rings) {
   std::map<std::pair<int, int>, int> free;
   std::map<NodeId, int> rank_of;
@@ -68,7 +68,7 @@ void check_disjoint(const Fabric& fabric, const Rings& rings) {
   }
 }
 
-TEST_CASE("logical rings: over servers of linked GPUs, as many as NICs keep every NIC busy") {
+TEST_CASE("logical rings: over nodes of linked GPUs, as many rings as NICs keep every NIC busy") {
   struct Machine {
     const char* name;
     int nics;
@@ -89,7 +89,7 @@ TEST_CASE("logical rings: over servers of linked GPUs, as many as NICs keep ever
       const Rings rings = logical_rings(*fabric);
       REQUIRE(std::ssize(rings) >= (std::string(machine.name) == "amd-mi250x" ? 4 : machine.nics));
       const int used = std::min(machine.nics, static_cast<int>(rings.size()));
-      // All of them at the rate of a NIC: no link carries more than it can.
+      // All rings at the rate of a NIC: no link carries more than its capacity.
       std::map<LinkId, double> load_Bps;
       for (int channel = 0; channel < used; ++channel) {
         const std::vector<int>& ring = rings[static_cast<std::size_t>(channel)];
@@ -116,7 +116,7 @@ TEST_CASE("logical rings: over servers of linked GPUs, as many as NICs keep ever
   }
 }
 
-TEST_CASE("logical rings: on rails, every other server is passed through backwards") {
+TEST_CASE("logical rings: on rails, every other node is crossed backwards") {
   FabricSpec spec;
   spec.name = "alps";
   spec.servers = 4;
@@ -157,7 +157,7 @@ TEST_CASE("logical rings: DGX-1 has six, from two cycles") {
   check_disjoint(*fabric, rings);
 }
 
-TEST_CASE("logical rings: a ring of any size, both ways") {
+TEST_CASE("logical rings: a ring of any size, in both directions") {
   for (const int gpus : {3, 8, 17, 3000}) {
     const Rings rings = logical_rings(*fabric_of(gpus, ring_edges(gpus)));
     REQUIRE(rings.size() == 2);
@@ -181,12 +181,12 @@ TEST_CASE("logical rings: two GPUs, one-way links, no cycle, complete graphs") {
     const Rings rings = logical_rings(*fabric);
     check_disjoint(*fabric, rings);
     CHECK(std::ssize(rings) >= gpus - 2);
-    // Up to eight GPUs, no unit is left over where that can be: 2 (gpus - 1) at each GPU.
+    // Up to eight GPUs, no unit is left over where possible: 2 (gpus - 1) at each GPU.
     if (gpus == 4 || gpus == 5) CHECK(std::ssize(rings) == 2 * (gpus - 1));
   }
 }
 
-TEST_CASE("logical rings: GPUs behind a switch take their order") {
+TEST_CASE("logical rings: GPUs behind a switch keep their order") {
   FabricBuilder builder("switched");
   Node hub;
   hub.name = "switch";
@@ -204,7 +204,7 @@ TEST_CASE("logical rings: GPUs behind a switch take their order") {
   CHECK(logical_rings(*builder.build()) == Rings{{0, 1, 2, 3}});
 }
 
-TEST_CASE("logical rings: over servers, each ring crosses from GPUs of its own") {
+TEST_CASE("logical rings: over nodes, each ring crosses from different GPUs") {
   for (const auto& [name, servers, each] :
        {std::tuple{"ndv4", 2, 8}, std::tuple{"ndv4", 3, 8}, std::tuple{"dgx2", 2, 16}}) {
     FabricSpec spec;

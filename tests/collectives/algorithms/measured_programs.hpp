@@ -1,5 +1,5 @@
-// Programs of msccl-tools' examples that the library has no algorithm for, since their collectives
-// are of their own or their channels are left to the compiler. Written for size_test.cpp.
+// Programs of msccl-tools' examples for which the library has no algorithm, because they implement
+// a custom collective or leave the channels to the compiler. Written for size_test.cpp.
 #pragma once
 
 #include <optional>
@@ -9,8 +9,8 @@
 
 namespace cclgym::test {
 
-/// The sum of the first half of the ranks, at each of the second: what a pipeline's stage of `g`
-/// ranks adds up goes to the next stage. Cut into g chunks.
+/// The sum over the first half of the ranks, at each rank of the second half: a pipeline stage of
+/// `g` ranks passes its sum to the next stage. Cut into g chunks.
 inline Contract stage_contract(int g) {
   const std::vector<int> chunks(static_cast<std::size_t>(2 * g), g);
   return Contract::custom("stage", 2 * g, chunks, chunks,
@@ -22,7 +22,7 @@ inline Contract stage_contract(int g) {
                           });
 }
 
-/// All-pairs in each stage, and every rank to its counterpart in between.
+/// All-pairs in each stage, and a send from every rank to its counterpart in between.
 inline Program pipeline_all_pairs(int g) {
   ProgramBuilder p("pipeline-all-pairs", stage_contract(g));
   for (int r = 0; r < g; ++r) {
@@ -48,8 +48,8 @@ inline Program pipeline_ring(int g) {
   return p.finish();
 }
 
-/// AllToNext the other way: rank r's buffer goes to rank r - 1; where that is on another of the
-/// servers of `g` ranks, all ranks of the server take a chunk across.
+/// AllToNext in the other direction: rank r's buffer goes to rank r - 1. If that is on another of
+/// the nodes of `g` ranks, every rank of the node sends a chunk across.
 inline Program all_to_previous(int servers, int g) {
   const int ranks = servers * g;
   const std::vector<int> chunks(static_cast<std::size_t>(ranks), g);
@@ -72,8 +72,8 @@ inline Program all_to_previous(int servers, int g) {
   return p.finish();
 }
 
-/// Hierarchical AllReduce whose rings in the servers pass on single chunks, not runs, so that the
-/// compiler, to which the channels are left, can fuse from one phase into the next.
+/// Hierarchical AllReduce whose rings within the nodes pass on single chunks instead of runs, so
+/// that the compiler, which chooses the channels, can fuse across phases.
 inline Program hierarchical_by_chunks(int servers, int g) {
   const int ranks = servers * g;
   ProgramBuilder p("hierarchical-by-chunks",

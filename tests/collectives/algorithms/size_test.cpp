@@ -1,4 +1,4 @@
-// The size of what the compiler makes, against figures measured with the public msccl-tools
+// Size of the compiler's results, compared with figures measured with the public msccl-tools
 // compiler (2023-04): steps of MSCCL XML (nops included) of all GPUs, and thread blocks of the
 // busiest GPU.
 #include <algorithm>
@@ -17,16 +17,16 @@ using namespace cclgym;
 namespace {
 
 struct Measured {
-  const char* program;  ///< its name with msccl-tools
+  const char* program;  ///< its name in msccl-tools
   const char* algorithm;
   CollectiveKind collective;
   int ranks;
   int ranks_per_server;
-  int channels;  ///< as asked for
+  int channels;  ///< requested
   int instances;
   int most_channels;
-  std::int64_t most_blocks;  ///< of a GPU
-  std::int64_t most_steps;   ///< of all GPUs
+  std::int64_t most_blocks;  ///< max on one GPU
+  std::int64_t most_steps;   ///< max over all GPUs together
 };
 
 constexpr CollectiveKind kReduce = CollectiveKind::AllReduce;
@@ -85,7 +85,7 @@ std::int64_t most_blocks(const ThreadBlockProgram& program) {
 
 }  // namespace
 
-TEST_CASE("size: no more steps and thread blocks than msccl-tools makes") {
+TEST_CASE("size: no more steps and thread blocks than msccl-tools") {
   for (const Measured& measured : kMeasured) {
     const auto program = build_algorithm(measured.algorithm, request_of(measured));
     INFO(measured.program << ": " << program->channels << " channels, " << most_blocks(*program)
@@ -96,13 +96,13 @@ TEST_CASE("size: no more steps and thread blocks than msccl-tools makes") {
   }
 }
 
-TEST_CASE("size: programs that the library has no algorithm for") {
+TEST_CASE("size: programs without an algorithm in the library") {
   struct Custom {
-    const char* program;  ///< its name with msccl-tools
+    const char* program;  ///< its name in msccl-tools
     Program ours;
     int most_channels;
-    std::int64_t most_blocks;  ///< of a GPU
-    std::int64_t most_steps;   ///< of all GPUs
+    std::int64_t most_blocks;  ///< max on one GPU
+    std::int64_t most_steps;   ///< max over all GPUs together
   };
   const Custom customs[] = {
       {"pipeline_allpairs_8_i1", test::pipeline_all_pairs(8), 2, 9, 1072},

@@ -1,4 +1,4 @@
-// What switches copy and add: groups of messages in the DSL, the IR and the verifier.
+// Copies and sums by switches: groups of messages in the DSL, the IR and the verifier.
 #include <algorithm>
 #include <array>
 #include <stdexcept>
@@ -16,7 +16,7 @@ using namespace cclgym;
 
 namespace {
 
-/// AllReduce of three chunks on three ranks: rank r adds up chunk r and hands it out.
+/// AllReduce of three chunks on three ranks: rank r sums chunk r and distributes it.
 Program three() {
   ProgramBuilder p("three", Contract::make(CollectiveKind::AllReduce, 3, 3, true));
   for (int owner = 0; owner < 3; ++owner) {
@@ -41,7 +41,7 @@ std::string refusal(Write write) {
   return {};
 }
 
-// The step of a program that sends in a group, with its block.
+// A step of the program that sends in a group.
 Instruction& grouped_send(ThreadBlockProgram& program, int number) {
   for (GpuProgram& gpu : program.gpus) {
     for (ThreadBlock& block : gpu.thread_blocks) {
@@ -55,14 +55,14 @@ Instruction& grouped_send(ThreadBlockProgram& program, int number) {
 
 }  // namespace
 
-TEST_CASE("groups: programs with switches are right for every judge") {
+TEST_CASE("groups: all checks accept programs with switches") {
   const ThreadBlockProgram program = compile(three());
   CHECK(program.uses_switches());
   CHECK(verify(three()).ok);
   CHECK(verify(program, {.slots = 1}).ok);
   CHECK(execute(program).ok);
   CHECK_FALSE(find_deadlock(program, 1).has_value());
-  // Six groups of two messages, and nothing fused.
+  // Six groups of two messages, and no fusion.
   int messages = 0;
   for (const GpuProgram& gpu : program.gpus) {
     for (const ThreadBlock& block : gpu.thread_blocks) {
@@ -79,7 +79,7 @@ TEST_CASE("groups: programs with switches are right for every judge") {
   CHECK(execute(twice).ok);
 }
 
-TEST_CASE("groups: the language refuses what is no transfer of one rank with others") {
+TEST_CASE("groups: the DSL refuses transfers that are not between one rank and others") {
   using Ranks = std::array<int, 2>;
   CHECK(refusal([](ProgramBuilder&, const ChunkRef& c) {
           c.multicast(Ranks{1, 1}, Buffer::Input, 0);
@@ -103,7 +103,7 @@ TEST_CASE("groups: the language refuses what is no transfer of one rank with oth
 TEST_CASE("groups: the verifier refuses groups that no switch can carry out") {
   const ThreadBlockProgram right = compile(three());
   {
-    ThreadBlockProgram program = right;  // messages of two ranks to two ranks
+    ThreadBlockProgram program = right;  // messages from two ranks to two ranks
     grouped_send(program, 0).group = grouped_send(program, 11).group;
     CHECK(verify(program).to_string().find("is neither one rank's messages to several others") !=
           std::string::npos);
@@ -128,7 +128,7 @@ TEST_CASE("groups: the verifier refuses groups that no switch can carry out") {
   }
 }
 
-TEST_CASE("groups: NVLS has two transfers a slice, NVLSTree two a slice and server") {
+TEST_CASE("groups: NVLS has two transfers per slice, NVLSTree two per slice and node") {
   const auto groups_of = [](const char* name, int ranks, int servers) {
     AlgorithmRequest request;
     request.ranks = ranks;
@@ -145,5 +145,5 @@ TEST_CASE("groups: NVLS has two transfers a slice, NVLSTree two a slice and serv
   };
   CHECK(groups_of("nvls", 8, 1) == 2 * 8 * 2);
   CHECK(groups_of("nvls-tree", 12, 3) == 2 * 4 * 3 * 2);
-  CHECK(groups_of("nvls-tree", 3, 3) == 0);  // nothing but trees
+  CHECK(groups_of("nvls-tree", 3, 3) == 0);  // only trees
 }

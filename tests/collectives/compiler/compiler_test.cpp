@@ -27,7 +27,7 @@ constexpr Buffer kScratch = Buffer::Scratch;
 
 std::size_t ix(int index) { return static_cast<std::size_t>(index); }
 
-/// A collective that asks for nothing: for programs that only exercise the compiler.
+/// A collective without requirements, for programs that only exercise the compiler.
 Contract anything(int ranks, int input, int output) {
   return Contract::custom("anything", ranks, std::vector<int>(ix(ranks), input),
                           std::vector<int>(ix(ranks), output),
@@ -40,7 +40,7 @@ std::vector<Opcode> opcodes(const ThreadBlock& block) {
   return result;
 }
 
-/// `parallel`: some operations in parallel scopes, some on channels of the compiler's choice.
+/// `parallel`: some operations in parallel scopes, some on compiler-chosen channels.
 Program random_program(std::uint64_t seed, int ranks, int operations, Contract contract,
                        bool parallel = false) {
   std::mt19937_64 random(seed);
@@ -87,11 +87,11 @@ Program random_program(std::uint64_t seed, int ranks, int operations, Contract c
 TEST_CASE("chunk DAG: true, anti and output dependencies, each on its end") {
   ProgramBuilder p("test", anything(2, 2, 2));
   (void)p.chunk(0, kIn, 0).copy(1, kOut, 0);             // 0
-  (void)p.chunk(1, kOut, 0).copy(0, kOut, 0);            // 1 reads what 0 wrote
-  (void)p.chunk(0, kIn, 1).copy(1, kOut, 0);             // 2 overwrites what 1 read
-  (void)p.chunk(0, kIn, 0).copy(1, kOut, 0);             // 3 overwrites what 2 wrote
-  (void)p.chunk(1, kOut, 0).reduce(p.chunk(1, kIn, 0));  // 4 adds to what 3 wrote
-  (void)p.chunk(1, kOut, 0).copy(0, kIn, 0);             // 5 overwrites what 0, 3 read
+  (void)p.chunk(1, kOut, 0).copy(0, kOut, 0);            // 1 reads the result of 0
+  (void)p.chunk(0, kIn, 1).copy(1, kOut, 0);             // 2 overwrites what 1 reads
+  (void)p.chunk(0, kIn, 0).copy(1, kOut, 0);             // 3 overwrites the result of 2
+  (void)p.chunk(1, kOut, 0).reduce(p.chunk(1, kIn, 0));  // 4 adds to the result of 3
+  (void)p.chunk(1, kOut, 0).copy(0, kIn, 0);             // 5 overwrites the input of 0 and 3
   const ChunkDag dag = trace_dependencies(p.finish());
   const auto edges = [&dag](std::size_t operation) {
     std::vector<std::tuple<int, OperationEnd, DependenceKind>> result;
@@ -112,7 +112,7 @@ TEST_CASE("chunk DAG: true, anti and output dependencies, each on its end") {
                           {4, OperationEnd::Source, True}});
 }
 
-TEST_CASE("schedule: levels are those of the closed forms") {
+TEST_CASE("schedule: levels match the closed forms") {
   const auto levels = [](const char* name, CollectiveKind kind, int ranks, int channels) {
     AlgorithmRequest request;
     request.collective = kind;
@@ -141,7 +141,7 @@ TEST_CASE("schedule: levels are those of the closed forms") {
   CHECK(levels("all-pairs", CollectiveKind::AllReduce, 8, 2) == 1 + 7 + 1);
 }
 
-TEST_CASE("thread blocks: a ring has one block a rank and channel, without dependencies") {
+TEST_CASE("thread blocks: a ring has one block per rank and channel, without dependencies") {
   AlgorithmRequest request;
   request.ranks = 4;
   request.channels = 2;
@@ -158,7 +158,7 @@ TEST_CASE("thread blocks: a ring has one block a rank and channel, without depen
     CHECK(blocks[1].send_peer == (rank + 3) % 4);
     CHECK(blocks[1].recv_peer == (rank + 1) % 4);
     for (const ThreadBlock& block : blocks) {
-      // Sends before it waits for what the neighbour sends in the same step.
+      // It sends before it waits for the neighbour's message of the same step.
       using enum Opcode;
       CHECK(opcodes(block) == std::vector<Opcode>{Send, RecvReduceCopy, Send, RecvReduceCopy, Send,
                                                   RecvReduceCopy, Send, Recv, Send, Recv, Send,
@@ -174,7 +174,7 @@ TEST_CASE("thread blocks: local instructions go where their data is, or to a blo
   (void)p.chunk(1, kScratch, 0).copy(1, kOut, 0);                 // ... and used by that block
   const ChunkRef prepared = p.chunk(1, kIn, 1).copy(1, kOut, 1);  // used by the send of rank 1
   (void)prepared.copy(0, kOut, 1);
-  (void)p.chunk(1, kIn, 2).copy(1, kOut, 2);  // used by nobody
+  (void)p.chunk(1, kIn, 2).copy(1, kOut, 2);  // not used
   (void)p.chunk(1, kIn, 3).copy(1, kOut, 3, {.channel = 1});
   const ThreadBlockProgram program = compile(p.finish(), {.share_blocks = false});
   CHECK(verify(program).ok);
@@ -207,7 +207,7 @@ TEST_CASE("thread blocks: the two directions of a peer share a block") {
   CHECK(blocks_of(false, 1) == 2);
 }
 
-TEST_CASE("thread blocks: waits for the latest step of each other block, once") {
+TEST_CASE("thread blocks: a step waits once for the latest step of each other block") {
   ProgramBuilder p("test", anything(3, 4, 4));
   // Rank 0 receives two chunks from rank 1 (one block) and sends both on from another channel.
   (void)p.chunk(1, kIn, 0).copy(0, kScratch, 0, {.channel = 0});
@@ -244,11 +244,11 @@ TEST_CASE("compiler: any order of execution has the effect of the trace") {
   }
 }
 
-TEST_CASE("compiler: directives and fusion keep what the outputs hold") {
+TEST_CASE("compiler: directives and fusion do not change the outputs") {
   int fused = 0;
   for (std::uint64_t seed = 1; seed <= 400; ++seed) {
     const int ranks = 2 + static_cast<int>(seed % 4);
-    // Asks for something in each output, so that no output may be dropped.
+    // Constrains every output, so that none may be dropped.
     const Contract contract = Contract::custom("outputs", ranks, std::vector<int>(ix(ranks), 4),
                                                std::vector<int>(ix(ranks), 4), [](int, int) {
                                                  return RequiredValue{{0, 0}};
@@ -269,7 +269,7 @@ TEST_CASE("compiler: directives and fusion keep what the outputs hold") {
     for (const std::string& problem : report.problems) {
       REQUIRE((problem.starts_with("wrong output") || problem.starts_with("… and")));
     }
-    // The trace itself, with its chunks cut as the compiler cut them.
+    // The trace itself, with its chunks cut as by the compiler.
     const Program whole = replicate(expand_parallel(program), instances, {});
     const std::vector<int> scratch = test::scratch_of(compiled);
     REQUIRE(whole.contract.input_chunks(0) == compiled.contract.input_chunks(0));
@@ -288,7 +288,7 @@ TEST_CASE("compiler: directives and fusion keep what the outputs hold") {
   CHECK(fused > 100);
 }
 
-TEST_CASE("fusion: rings, and what is needed where it was added up") {
+TEST_CASE("fusion: rings, and sums that are needed locally") {
   AlgorithmRequest request;
   request.ranks = 4;
   request.compile = {};
@@ -300,7 +300,7 @@ TEST_CASE("fusion: rings, and what is needed where it was added up") {
                                                                RecvReduceCopySend, RecvCopySend,
                                                                RecvCopySend, Recv});
   }
-  // Needs two slots: with one, all would wait for each other.
+  // Needs two slots: with one, all ranks would wait for each other.
   CHECK(verify(*all_reduce, {.slots = 2}).ok);
   CHECK_FALSE(verify(*all_reduce, {.slots = 1}).ok);
   CHECK(find_deadlock(*all_reduce, 1).has_value());
@@ -308,7 +308,7 @@ TEST_CASE("fusion: rings, and what is needed where it was added up") {
   CHECK(verify(*build_algorithm("ring", request), {.slots = 1}).ok);
 }
 
-TEST_CASE("fusion: of several sends the one on the longest path") {
+TEST_CASE("fusion: of several sends, the one on the longest path") {
   ProgramBuilder p("test", anything(5, 1, 1));
   const ChunkRef c = p.chunk(0, kIn, 0).copy(1, kOut, 0);
   (void)c.copy(2, kOut, 0);
@@ -323,8 +323,8 @@ TEST_CASE("fusion: of several sends the one on the longest path") {
   CHECK(opcodes(program.gpus[3].thread_blocks.at(0)) == std::vector<Opcode>{RecvCopySend});
 }
 
-TEST_CASE("channels: the lowest on which chains stay together") {
-  // Rank 1 passes what rank 0 sends on to rank 2 and to rank 3: two pairs of peers, two channels.
+TEST_CASE("channels: the lowest one on which a chain stays together") {
+  // Rank 1 passes rank 0's data on to rank 2 and to rank 3: two pairs of peers, two channels.
   ProgramBuilder p("test", anything(4, 2, 2));
   for (const int to : {2, 3, 2})
     (void)p.chunk(0, kIn, to % 2).copy(1, kScratch, to).copy(to, kOut, 0);
@@ -337,7 +337,7 @@ TEST_CASE("channels: the lowest on which chains stay together") {
   CHECK(program.channels == 4);
 }
 
-TEST_CASE("directives: parallel scopes and instances get channels of their own") {
+TEST_CASE("directives: parallel scopes and instances get separate channels") {
   ProgramBuilder p("test", Contract::make(CollectiveKind::AllToNext, 2, 1));
   {
     const auto scope = p.parallelize(2);
@@ -372,7 +372,7 @@ TEST_CASE("directives: parallel scopes and instances get channels of their own")
   CHECK_THROWS_AS(build_algorithm("ring", request), UserError);
 }
 
-TEST_CASE("waits: none that follows from another") {
+TEST_CASE("waits: implied waits are removed") {
   WaitReducer reducer(3);
   using Wait = WaitReducer::Wait;
   std::vector<Wait> waits;
@@ -383,7 +383,7 @@ TEST_CASE("waits: none that follows from another") {
   waits = {{0, 0}, {1, 0}};  // block 1 has waited for block 0
   reducer.add_step(2, 0, false, waits);
   CHECK(waits == std::vector<Wait>{{1, 0}});
-  waits = {{0, 0}};  // known since the step before
+  waits = {{0, 0}};  // known since the previous step
   reducer.add_step(2, 1, false, waits);
   CHECK(waits.empty());
 }

@@ -44,7 +44,7 @@ std::string export_error(const ThreadBlockProgram& program, const XmlSettings& s
   return error_of([&] { (void)to_msccl_xml(program, settings); });
 }
 
-/// AllGather on two GPUs, in place, as msccl-tools writes it; each step on a line of its own.
+/// AllGather on two GPUs, in place, as msccl-tools writes it; one line per step.
 const std::string kAllGather =
     R"(<algo name="two" proto="LL" nchannels="1" nchunksperloop="2" ngpus="2" coll="allgather" inplace="1">
   <gpu id="0" i_chunks="0" o_chunks="2" s_chunks="0">
@@ -76,7 +76,7 @@ bool same_program(const ThreadBlockProgram& a, const ThreadBlockProgram& b) {
 
 }  // namespace
 
-TEST_CASE("msccl xml: every shipped program that the dialect has comes back as it went out") {
+TEST_CASE("msccl xml: every shipped program that the dialect supports survives a round trip") {
   int files = 0;
   for (const AlgorithmInfo& algorithm : algorithm_infos()) {
     for (const CollectiveKind kind : algorithm.collectives) {
@@ -114,7 +114,7 @@ TEST_CASE("msccl xml: every shipped program that the dialect has comes back as i
   CHECK(files > 80);
 }
 
-TEST_CASE("msccl xml: what is written") {
+TEST_CASE("msccl xml: the written file") {
   const std::string text = xml_of("ring", request_for(CollectiveKind::AllReduce, 2, 1));
   CHECK(
       text.starts_with("<algo name=\"ring\" proto=\"Simple\" nchannels=\"1\" nchunksperloop=\"2\" "
@@ -127,7 +127,7 @@ TEST_CASE("msccl xml: what is written") {
                    "maxBytes=\"134217728\">") != std::string::npos);
 }
 
-TEST_CASE("msccl xml: further dependencies are nops before the step") {
+TEST_CASE("msccl xml: extra dependencies become nops before the step") {
   // Rank 0 receives from three blocks, then sends all three chunks at once.
   ProgramBuilder p("nops",
                    Contract::custom("gather", 5, {0, 1, 1, 1, 0}, {0, 0, 0, 0, 3}, nullptr));
@@ -145,7 +145,7 @@ TEST_CASE("msccl xml: further dependencies are nops before the step") {
   CHECK(to_msccl_xml(read.program, read.settings) == text);
 }
 
-TEST_CASE("msccl xml: roots are found again") {
+TEST_CASE("msccl xml: roots are recovered") {
   for (const auto kind : {CollectiveKind::Broadcast, CollectiveKind::Reduce}) {
     auto request = request_for(kind, 5, 1);
     request.root = 3;
@@ -157,12 +157,12 @@ TEST_CASE("msccl xml: roots are found again") {
   }
 }
 
-TEST_CASE("msccl xml: files as others write them") {
+TEST_CASE("msccl xml: files of other tools") {
   const XmlProgram plain = parse_msccl_xml(kAllGather, "t.xml");
   CHECK(verify(plain.program).ok);
   CHECK(plain.settings.protocol == "LL");
   CHECK(to_msccl_xml(plain.program, plain.settings) == kAllGather);
-  // GPUs and thread blocks in any order, comments, declaration, copies, attributes unknown here.
+  // GPUs and thread blocks in any order, comments, declaration, copies, unknown attributes.
   std::string other = changed(kAllGather, "inplace=\"1\">",
                               "inplace=\"1\" redop=\"nop\" nthreads=\"256\"><!-- note -->");
   other = "<?xml version=\"1.0\"?>\n" + changed(other, "    <tb id=\"0\" send=\"1\"",
@@ -174,14 +174,14 @@ TEST_CASE("msccl xml: files as others write them") {
                                 "minBytes=\"0\" maxBytes=\"64\""),
                         "t.xml")
             .settings.dialect == XmlDialect::Azure);
-  // It computes something else than it says: legal, but wrong.
+  // It does not compute its declared collective: legal, but wrong.
   const std::string wrong = changed(kAllGather, "srcoff=\"0\" dstbuf=\"o\" dstoff=\"0\"",
                                     "srcoff=\"1\" dstbuf=\"o\" dstoff=\"1\"");
   const VerifyReport report = verify(parse_msccl_xml(wrong, "t.xml").program);
   CHECK_FALSE(report.ok);
 }
 
-TEST_CASE("msccl xml: one clear error each") {
+TEST_CASE("msccl xml: one clear error per fault") {
   const auto with = [](const std::string& from, const std::string& to) {
     return import_error(changed(kAllGather, from, to));
   };
@@ -237,8 +237,8 @@ TEST_CASE("msccl xml: one clear error each") {
   CHECK(with("depid=\"-1\" deps=\"-1\"", "depid=\"3\" deps=\"0\"") ==
         "t.xml:4:7: waits for thread block 3, step 0, which does not exist");
   CHECK(with("depid=\"-1\" deps=\"-1\"", "depid=\"0\" deps=\"1\"") ==
-        "t.xml:4:7: waits for thread block 0, step 1, whose hasdep is 0: it never says that it is "
-        "done");
+        "t.xml:4:7: waits for thread block 0, step 1, whose hasdep is 0: it never publishes its "
+        "completion");
   CHECK(with("type=\"s\"", "type=\"r\"") ==
         "t.xml:11:7: unmatched receive: message 0 from GPU 0 to GPU 1 on channel 0, of which 0 are "
         "sent");
@@ -247,13 +247,12 @@ TEST_CASE("msccl xml: one clear error each") {
   std::string cycle = changed(kAllGather, "depid=\"-1\" deps=\"-1\"", "depid=\"0\" deps=\"1\"");
   cycle = changed(cycle, "dstoff=\"1\" cnt=\"1\" depid=\"-1\" deps=\"-1\" hasdep=\"0\"",
                   "dstoff=\"1\" cnt=\"1\" depid=\"-1\" deps=\"-1\" hasdep=\"1\"");
-  CHECK(import_error(cycle) ==
-        "t.xml:4:7: deadlock: this step waits, in a cycle, for what waits for it");
+  CHECK(import_error(cycle) == "t.xml:4:7: deadlock: this step is part of a cycle of waits");
   CHECK(import_error(std::string(kMostXmlBytes + 1, ' ')) ==
         "t.xml: 67108865 bytes; expected at most 67108864");
 }
 
-TEST_CASE("msccl xml: what is not XML, though parsers let it pass, is refused") {
+TEST_CASE("msccl xml: invalid XML that parsers accept is refused") {
   const auto with = [](const std::string& from, const std::string& to) {
     return import_error(changed(kAllGather, from, to));
   };
@@ -266,7 +265,7 @@ TEST_CASE("msccl xml: what is not XML, though parsers let it pass, is refused") 
   CHECK(with("  <gpu id=\"0\"", "<![CDATA[x]]><gpu id=\"0\"").find("text 'x'; expected") !=
         std::string::npos);
   CHECK(with("name=\"two\"", "name=\"a&b;\"") ==
-        "t.xml:1:1: name 'a&b;': the entity after & is none that XML defines");
+        "t.xml:1:1: name 'a&b;': unknown entity after &; expected one that XML defines");
   CHECK(with("name=\"two\"", "name=\"\xFF\"") ==
         "t.xml:1:13: byte 0xff is not UTF-8; expected XML text");
 }
@@ -280,13 +279,13 @@ TEST_CASE("msccl xml: a buffer declared empty has no chunks") {
 
 TEST_CASE("msccl xml: a file for both forms is checked in both") {
   const std::string both = "inplace=\"1\" outofplace=\"1\" minBytes=\"0\" maxBytes=\"4096\"";
-  // Right in place; with separate buffers nobody writes the GPU's own part.
+  // Right in place; with separate buffers the GPU's own part is never written.
   const XmlProgram lacking = parse_msccl_xml(changed(kAllGather, "inplace=\"1\"", both), "t.xml");
   CHECK(lacking.settings.also_in_place);
   CHECK_FALSE(lacking.program.contract.in_place());
   CHECK_FALSE(verify(lacking.program).ok);
   CHECK(verify(in_place_form(lacking.program)).ok);
-  // It comes back as it went out.
+  // Export gives the same file back.
   const std::string written = to_msccl_xml(lacking.program, lacking.settings);
   CHECK(written.find(both) != std::string::npos);
   const XmlProgram again = parse_msccl_xml(written, "t.xml");
@@ -298,11 +297,11 @@ TEST_CASE("msccl xml: a file for both forms is checked in both") {
         "t.xml:1:1: <algo> has no attribute 'minBytes'");
   XmlSettings microsoft = lacking.settings;
   microsoft.dialect = XmlDialect::Microsoft;
-  CHECK(export_error(lacking.program, microsoft).find("which is Azure's to say") !=
+  CHECK(export_error(lacking.program, microsoft).find("only the azure dialect") !=
         std::string::npos);
 }
 
-TEST_CASE("msccl xml: threads of a block, and roots that do not stand out") {
+TEST_CASE("msccl xml: threads of a block, and ambiguous roots") {
   const XmlProgram read =
       parse_msccl_xml(changed(kAllGather, "inplace=\"1\"", "inplace=\"1\" nthreads=\"256\""), "t");
   CHECK(read.settings.threads == 256);
@@ -314,14 +313,14 @@ TEST_CASE("msccl xml: threads of a block, and roots that do not stand out") {
   }
   CHECK(export_error(read.program, {.dialect = XmlDialect::Azure, .threads = 256})
             .find("its executor has no nthreads") != std::string::npos);
-  // A ring AllReduce does a Reduce too, but for which root nobody can say.
+  // A ring AllReduce performs a Reduce too, but its root cannot be determined.
   const std::string ring = xml_of("ring", request_for(CollectiveKind::AllReduce, 3, 1));
   CHECK_FALSE(parse_msccl_xml(ring, "t.xml").root_assumed);
   CHECK(parse_msccl_xml(changed(ring, "coll=\"allreduce\"", "coll=\"reduce\""), "t.xml")
             .root_assumed);
 }
 
-TEST_CASE("msccl xml: programs that the executors do not take are refused with the reason") {
+TEST_CASE("msccl xml: programs that executors cannot load are refused with the reason") {
   const auto ring = [](int ranks, int channels) {
     return build_algorithm("ring", request_for(CollectiveKind::AllReduce, ranks, channels));
   };

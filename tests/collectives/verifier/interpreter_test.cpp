@@ -48,7 +48,7 @@ TEST_CASE("interpreter: shipped programs are right in every order and with any s
   }
 }
 
-TEST_CASE("interpreter: finds deadlocks, races and wrong data, and says which") {
+TEST_CASE("interpreter: finds and names deadlocks, races and wrong data") {
   const auto ring = build_algorithm("ring", request_for(CollectiveKind::AllReduce, 4));
   const ExecuteReport stuck = execute(*ring, {.slots = 1});
   CHECK_FALSE(stuck.ok);
@@ -64,7 +64,7 @@ TEST_CASE("interpreter: finds deadlocks, races and wrong data, and says which") 
   CHECK_FALSE(data.ok);
   CHECK(data.to_string().find("wrong output: rank") != std::string::npos);
 
-  // Two blocks that add to one place: right only if one has done before the other begins.
+  // Two blocks add to one place: right only if one is done before the other begins.
   ThreadBlockProgram racy;
   racy.name = "racy";
   racy.contract = Contract::make(CollectiveKind::Reduce, 3, 1, true);
@@ -81,7 +81,7 @@ TEST_CASE("interpreter: finds deadlocks, races and wrong data, and says which") 
   CHECK(verify(racy).ok);
   CHECK(execute(racy, {.interleavings = 64}).ok);
 
-  // What nothing is required of must still be the same in every order.
+  // Unconstrained outputs must still be the same in every order.
   racy.contract = Contract::custom("anything", 3, {1, 1, 1}, {1, 1, 1}, nullptr);
   racy.gpus[0].thread_blocks[0].steps[0].target = {Buffer::Output, 0};
   racy.gpus[0].thread_blocks[1].steps[0].target = {Buffer::Output, 0};
@@ -97,7 +97,7 @@ TEST_CASE("interpreter: finds deadlocks, races and wrong data, and says which") 
   CHECK_THROWS_AS(execute(racy, {.interleavings = 0}), UserError);
 }
 
-TEST_CASE("interpreter: agrees with the tests' own, and what it finds the verifier finds") {
+TEST_CASE("interpreter: agrees with the tests' oracle, and the verifier finds the same errors") {
   std::mt19937_64 random(11);
   int found = 0;
   for (int round = 0; round < 600; ++round) {

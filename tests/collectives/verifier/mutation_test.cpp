@@ -1,5 +1,5 @@
-// Whenever a mutant of a correct program computes something wrong, or stops, in some order of
-// execution, the verifier must say so. The judge of "wrong" is the numeric interpreter.
+// The verifier must reject every mutant of a correct program that gives a wrong result, or stops,
+// in some order of execution. The numeric interpreter determines wrong results.
 #include <map>
 #include <string>
 
@@ -32,7 +32,7 @@ std::vector<Program> correct_programs() {
   return programs;
 }
 
-/// Is there an order of execution, among a few random ones, that ends wrong?
+/// True if one of a few random orders of execution ends wrong.
 bool is_harmful(const ThreadBlockProgram& program, int orders, std::uint64_t seed) {
   for (int i = 0; i < orders; ++i) {
     const std::uint64_t order = seed * 16 + static_cast<std::uint64_t>(i);
@@ -73,7 +73,7 @@ TEST_CASE("mutations: every harmful single mutation is rejected") {
     if (const auto mutant = test::mutate(program, random)) {
       const ThreadBlockProgram compiled = compile(mutant->program);
       judge(mutant->what, compiled, 2);
-      // Compiled programs run in any order as their trace does: both checks must agree.
+      // Compiled programs behave like their trace in any order: both checks must agree.
       REQUIRE(verify(mutant->program).ok == verify(compiled).ok);
     }
     if (const auto mutant = test::mutate(compile(program), random)) {

@@ -60,7 +60,7 @@ bool redirect(const Program& program, Operation& operation, bool source, std::mt
   return !(end == before);
 }
 
-/// The steps of a block with step references moved on after an insertion or erasure.
+/// Adjusts step references of a block after an insertion or erasure.
 void shift_references(GpuProgram& gpu, int block, int from, int by) {
   for (ThreadBlock& other : gpu.thread_blocks) {
     for (Instruction& step : other.steps) {
@@ -86,7 +86,7 @@ class StepMutation {
     step_ = below(random, static_cast<int>(steps().size()));
   }
 
-  /// The name of what was done; empty: nothing.
+  /// Name of the mutation; empty if none was possible.
   std::string apply() {
     switch (below(random_, 13)) {
       case 0:
@@ -189,7 +189,7 @@ class StepMutation {
     std::swap(steps()[ix(step_)], steps()[ix(other)]);
     return other != step_;
   }
-  /// With its dependencies; nobody may wait for it.
+  /// Erases the step with its dependencies; no other step may wait for it.
   bool erase() {
     for (const ThreadBlock& other : gpu().thread_blocks) {
       for (const Instruction& step : other.steps) {
@@ -233,7 +233,7 @@ class StepMutation {
 std::optional<Mutant<Program>> mutate(const Program& program, std::mt19937_64& random) {
   Mutant<Program> mutant{"", program};
   auto& operations = mutant.program.operations;
-  // Of a group of operations that switches carry out, all or none can change.
+  // A group of switch operations can only change as a whole: dissolve it.
   for (Operation& each : operations) each.group = kNoGroup;
   const int chosen = below(random, static_cast<int>(operations.size()));
   Operation& operation = operations[ix(chosen)];

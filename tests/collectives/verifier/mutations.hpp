@@ -1,4 +1,5 @@
-// Random single mutations of correct programs, for the test that the verifier finds the harmful.
+// Random single mutations of correct programs, for the test that the verifier finds the harmful
+// ones.
 #pragma once
 
 #include <optional>
@@ -12,12 +13,12 @@ namespace cclgym::test {
 
 template <typename Mutated>
 struct Mutant {
-  std::string what;  ///< the kind of mutation, for counting and messages
+  std::string what;  ///< kind of mutation, for counting and messages
   Mutated program;
 };
 
-/// Drops, repeats, redirects or changes one traced operation. nullopt: the dice chose one that this
-/// program has no place for.
+/// Drops, repeats, redirects or changes one traced operation. nullopt if the randomly chosen
+/// mutation does not apply to this program.
 std::optional<Mutant<Program>> mutate(const Program& program, std::mt19937_64& random);
 
 /// Drops, repeats, redirects, swaps or changes one step, a dependency or a peer of the thread-block

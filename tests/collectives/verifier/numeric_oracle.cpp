@@ -55,7 +55,7 @@ class Run {
   }
 
  private:
-  /// The first that can run, of all by priority, or from a random one on; null: none can.
+  /// The first runnable cursor, by priority or from a random one on; null if none can run.
   Cursor* next_able() {
     const std::size_t first = by_priority_ || cursors_.empty() ? 0 : random_() % cursors_.size();
     for (std::size_t i = 0; i < cursors_.size(); ++i) {

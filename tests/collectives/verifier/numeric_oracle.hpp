@@ -1,5 +1,5 @@
 // An independent oracle for the tests: runs thread-block programs on numbers instead of symbols, in
-// a random order of execution. Shares nothing with the compiler or the verifier but the contract.
+// a random order of execution. Shares only the contract with the compiler and the verifier.
 #pragma once
 
 #include <array>
@@ -12,15 +12,15 @@
 
 namespace cclgym::test {
 
-/// Buffers of all ranks as 64-bit numbers; sums are modulo 2^64. Every place starts with a random
-/// number of its own: an input chunk where the contract has one, garbage elsewhere.
+/// Buffers of all ranks as 64-bit numbers; sums are modulo 2^64. Every place starts with its own
+/// random number: an input chunk where the contract has one, garbage elsewhere.
 class NumericMemory {
  public:
   NumericMemory(const Contract& contract, const std::vector<int>& scratch_chunks,
                 std::uint64_t seed);
 
   [[nodiscard]] std::uint64_t& at(const Location& location);
-  /// Does every output hold the sum of the chunks that the contract requires?
+  /// True if every output holds the sum of the chunks that the contract requires.
   [[nodiscard]] bool outputs_right();
   friend bool operator==(const NumericMemory& a, const NumericMemory& b) {
     return a.buffers_ == b.buffers_;
@@ -35,16 +35,16 @@ class NumericMemory {
 
 enum class Outcome : std::uint8_t {
   Right,
-  WrongData,  ///< an output is wrong, or a message had another count than its receive
+  WrongData,  ///< an output is wrong, or the counts of a message and its receive differ
   Stuck,      ///< not all steps ran, or a message was left over
 };
 
-/// Runs the program once. Half of the seeds pick each next block at random; the others give the
-/// blocks random priorities and always run the first that can go on, which lets some blocks get as
-/// far ahead of the others as the program allows.
+/// Runs the program once. Half of the seeds choose each next block at random; the others give the
+/// blocks random priorities and always run the first that can continue, which lets some blocks run
+/// as far ahead of the others as the program allows.
 Outcome interpret(const ThreadBlockProgram& program, NumericMemory& memory, std::uint64_t seed);
 
-/// Executes the operations one after the other.
+/// Executes the operations one after another.
 void execute_in_order(const Program& program, NumericMemory& memory);
 
 [[nodiscard]] std::vector<int> scratch_of(const ThreadBlockProgram& program);

@@ -46,7 +46,7 @@ std::string problems(const ThreadBlockProgram& program, VerifyOptions options = 
 
 }  // namespace
 
-TEST_CASE("verify: accepts what is right") {
+TEST_CASE("verify: accepts correct programs") {
   CHECK(problems(make(kNext, {{{1, -1, 0, {send(kIn, 0)}}}, {{-1, 0, 0, {recv(kOut, 0)}}}})) == "");
 }
 
@@ -89,7 +89,7 @@ TEST_CASE("verify: double counting and foreign chunks") {
         "must hold {input[0] of ranks 0-1}\n");
 }
 
-TEST_CASE("verify: deadlock names who waits for what, the cause first") {
+TEST_CASE("verify: a deadlock names the waits, the cause first") {
   // Rank 1's second block waits for the first, which waits for a message that is never sent.
   const auto program = make(kNext2, {{{1, -1, 0, {send(kIn, 0)}}},
                                      {{-1, -1, 0, {local(Opcode::Nop, {}, {}, {{1, 1}})}},
@@ -112,7 +112,7 @@ TEST_CASE("verify: deadlock names who waits for what, the cause first") {
         "block 0, step 0, which is no earlier step of its own\n");
 }
 
-TEST_CASE("verify: unmatched sends and receives of another count") {
+TEST_CASE("verify: unmatched sends and receives, and different counts") {
   CHECK(problems(make(
             kNext, {{{1, -1, 0, {send(kIn, 0), send(kIn, 0)}}}, {{-1, 0, 0, {recv(kOut, 0)}}}})) ==
         "unmatched send: rank 0 sends 2 messages to rank 1 on channel 0, 1 are received\n");
@@ -126,7 +126,7 @@ TEST_CASE("verify: unmatched sends and receives of another count") {
 }
 
 TEST_CASE("verify: room for messages on a connection") {
-  // Both send two messages before they receive: one slot is too few, two will do.
+  // Both send two messages before they receive: one slot is too few, two are enough.
   const Contract swap = Contract::make(CollectiveKind::AllReduce, 2, 2, true);
   const auto add = [](int index) {
     return local(Opcode::RecvReduceCopy, {kIn, index}, {kIn, index});
@@ -142,7 +142,7 @@ TEST_CASE("verify: room for messages on a connection") {
         "the 1 slots of the connection\n");
 }
 
-TEST_CASE("verify: uninitialised data is reported where it is read, once") {
+TEST_CASE("verify: uninitialised data is reported once, where it is read") {
   const auto program =
       make(kNext, {{{1, -1, 0, {send(kScratch, 0)}}}, {{-1, 0, 0, {recv(kOut, 0)}}}}, 1);
   CHECK(
@@ -182,13 +182,13 @@ TEST_CASE("verify: a message there and back orders two blocks of a GPU") {
   CHECK(text.find("race on rank 0 input[0]") == 0);
 }
 
-TEST_CASE("verify: two reads are no race, a dependency orders all earlier steps too") {
+TEST_CASE("verify: two reads are not a race, and a dependency orders all earlier steps too") {
   const Contract two = Contract::custom("two", 1, {1}, {2}, [](int, int) {
     return std::optional(RequiredValue{{0, 0}});
   });
   CHECK(problems(make(two, {{{-1, -1, 0, {local(Opcode::Copy, {kIn, 0}, {kOut, 0})}},
                              {-1, -1, 0, {local(Opcode::Copy, {kIn, 0}, {kOut, 1})}}}})) == "");
-  // Block 2 waits for block 1 only, which has waited for block 0.
+  // Block 2 waits only for block 1, which has waited for block 0.
   const auto chain = [&](bool first_link) {
     return make(two,
                 {{{-1, -1, 0, {local(Opcode::Copy, {kIn, 0}, {kScratch, 0})}},
@@ -207,14 +207,14 @@ TEST_CASE("verify: two reads are no race, a dependency orders all earlier steps 
   CHECK(text.find("race on rank 0 scratch[0]") != std::string::npos);
 }
 
-TEST_CASE("verify: races that change nothing are none") {
+TEST_CASE("verify: harmless races are not reported") {
   const Contract two = Contract::custom("two", 3, {1, 1, 1}, {1, 0, 0}, [](int, int) {
     return std::optional(RequiredValue{{1, 0}});
   });
   const auto copy = [](BufferSlice from, BufferSlice to, std::vector<StepRef> after = {}) {
     return local(Opcode::Copy, from, to, std::move(after));
   };
-  // Rank 0 is sent rank 1's chunk twice, once through rank 2, into the same place.
+  // Rank 0 receives rank 1's chunk twice into the same place, once through rank 2.
   const auto twice = [&](int relayed) {
     return make(two,
                 {{{-1, 1, 0, {recv(kOut, 0)}}, {-1, 2, 0, {recv(kOut, 0)}}},
@@ -226,7 +226,7 @@ TEST_CASE("verify: races that change nothing are none") {
   CHECK(problems(twice(1)) == "");
   CHECK(problems(twice(2)).find("race on rank 0 output[0]: not ordered: rank 0, thread block") !=
         std::string::npos);
-  // Rank 2 passes on two chunks and leaves both in the same scratch, which nobody reads.
+  // Rank 2 passes on two chunks and leaves both in the same scratch place, which is never read.
   const Contract pass = Contract::custom("pass", 3, {2, 0, 0}, {0, 2, 0}, [](int, int index) {
     return std::optional(RequiredValue{{0, index}});
   });
@@ -263,7 +263,8 @@ TEST_CASE("verify: races that change nothing are none") {
   CHECK(problems(again(1)) ==
         "race on rank 0 scratch[0]: not ordered: rank 0, thread block 0, step 0: copy; and rank 0, "
         "thread block 1, step 1: copy\n");
-  // The first of two ordered writes is hidden by the second, whoever else writes the second's.
+  // The second of two ordered writes hides the first, even if another block writes the second's
+  // value too.
   const auto hidden = [&](bool ordered) {
     const std::vector<StepRef> after =
         ordered ? std::vector<StepRef>{{0, 0}} : std::vector<StepRef>{};
@@ -276,7 +277,7 @@ TEST_CASE("verify: races that change nothing are none") {
   };
   CHECK(problems(hidden(true)) == "");
   CHECK(problems(hidden(false)) == "");
-  // Two that add to one place lose one of the sums, though addition commutes.
+  // Two additions to one place can lose one of the sums, although addition commutes.
   const Contract sum = Contract::custom("sum", 1, {3}, {1}, [](int, int) {
     return std::optional(RequiredValue{{0, 0}, {0, 1}, {0, 2}});
   });

@@ -1,4 +1,4 @@
-// The checker has teeth: environments with one fault each, and what it says of them.
+// Tests of the checker itself: environments with one fault each, and the problem it must report.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -60,7 +60,7 @@ class Faulty : public Wrapper {
   std::function<void(Action, std::span<std::uint8_t>)> after_conditional;
 };
 
-/// What the checker says of a Counter-v0 up to `target` with the fault put in.
+/// Problems that the checker reports for a Counter-v0 up to `target` with the fault put in.
 std::string problems(const std::function<void(Faulty&)>& put_in, int target = 1000) {
   const EnvironmentMaker maker = [&] {
     auto faulty = std::make_unique<Faulty>(make_environment(
@@ -83,7 +83,7 @@ struct Fault {
 const float kInfinity = std::numeric_limits<float>::infinity();
 
 const std::vector<Fault>& faults() {
-  static int calls = 0;  // what no environment should depend on
+  static int calls = 0;  // global state, on which no environment may depend
   static const std::vector<Fault> all{
       // Spaces and buffers.
       {"observation outside of its space", "an observation is not in Box",
@@ -108,7 +108,7 @@ const std::vector<Fault>& faults() {
        [](Faulty& f) {
          f.after = [](const StepBuffers& out) { out.info[1] = static_cast<double>(kInfinity); };
        }},
-      {"mask not written", "has other bytes than 0 and 1",
+      {"mask not written", "has bytes other than 0 and 1",
        [](Faulty& f) {
          f.redirect = [&f](const StepBuffers& out) {
            return StepBuffers{out.observation, f.mine.action_mask, out.info};
@@ -120,12 +120,12 @@ const std::vector<Fault>& faults() {
        [](Faulty& f) {
          f.after = [](const StepBuffers& out) { out.action_mask[2] = out.action_mask[3] = 0; };
        }},
-      {"mask that is not announced", "writes an action mask, which its spec does not announce",
+      {"mask that is not announced", "writes an action mask although the spec has",
        [](Faulty& f) {
          f.faulty_spec.has_action_mask = false;
          f.after = [](const StepBuffers& out) { out.action_mask[1] = 0; };
        }},
-      {"results in the buffers of an earlier call", "is not written whole",
+      {"results in the buffers of an earlier call", "not completely written",
        [](Faulty& f) {
          f.redirect = [&f](const StepBuffers& out) {
            if (!f.kept) f.kept = out;
@@ -137,26 +137,26 @@ const std::vector<Fault>& faults() {
          f.change_outcome = [](StepOutcome& outcome) { outcome.reward = kNoInfo; };
        }},
       // Joint masks.
-      {"mask wider than what is legal", "the action mask is not the marginal one",
+      {"mask wider than the legal actions", "the action mask is not the marginal one",
        [](Faulty& f) {
          f.after_conditional = [](Action prefix, std::span<std::uint8_t> out) {
            if (prefix.size() == 1) out[1] = 0;
          };
        }},
-      {"mask narrower than what is legal", "an illegal action is not refused",
+      {"mask narrower than the legal actions", "an illegal action is not refused",
        [](Faulty& f) { f.after = [](const StepBuffers& out) { out.action_mask[1] = 0; }; }},
-      {"conditional mask that allows more", "allows what the action mask forbids",
+      {"conditional mask that allows more", "allows a value that the action mask forbids",
        [](Faulty& f) {
          f.after = [](const StepBuffers& out) { out.action_mask[1] = 0; };
          f.after_conditional = [](Action, std::span<std::uint8_t> out) { out[1] = 1; };
        }},
-      {"conditional mask of zeros", "dimension 1 is left without a choice: all zeros",
+      {"conditional mask of zeros", "dimension 1 has no choice left: all zeros",
        [](Faulty& f) {
          f.after_conditional = [](Action prefix, std::span<std::uint8_t> out) {
            if (prefix.size() == 1) out[0] = out[1] = 0;
          };
        }},
-      {"conditional mask not written", "conditional_mask: dimension 0 has other bytes",
+      {"conditional mask not written", "conditional_mask: dimension 0 has bytes other",
        [](Faulty& f) { f.unwritten_conditional = true; }},
       // Determinism.
       {"seed ignored", "a reset with a seed ignores it",
@@ -165,7 +165,7 @@ const std::vector<Fault>& faults() {
            if (seed) seed = 5;
          };
        }},
-      {"stream restarted", "starts the stream anew instead of continuing it",
+      {"stream restarted", "restarts the stream instead of continuing it",
        [](Faulty& f) {
          f.before_reset = [&f](std::optional<std::uint64_t>& seed, YamlValue&) {
            f.last_seed = seed.value_or(f.last_seed);
@@ -189,7 +189,7 @@ const std::vector<Fault>& faults() {
            return inner.step(taken, out);
          };
        }},
-      {"actions cut", "an action with a number too many is not refused",
+      {"actions cut", "an action with one number too many is not refused",
        [](Faulty& f) {
          f.instead_of_step = [](Environment& inner, Action action, const StepBuffers& out) {
            return inner.step(action.first(std::min(action.size(), std::size_t{2})), out);
@@ -207,14 +207,14 @@ const std::vector<Fault>& faults() {
          };
        },
        5},
-      {"another exception", "throws another exception than it should: sorry",
+      {"another exception", "throws the wrong exception: sorry",
        [](Faulty& f) {
          f.instead_of_step = [](Environment& inner, Action action, const StepBuffers& out) {
            if (!inner.spec().action_space.contains(action)) throw std::runtime_error("sorry");
            return inner.step(action, out);
          };
        }},
-      {"writes, then refuses", "is refused, but not before buffers are written",
+      {"writes, then refuses", "is refused only after buffers were written",
        [](Faulty& f) {
          f.instead_of_step = [](Environment& inner, Action action, const StepBuffers& out) {
            out.info[0] = 0;
@@ -238,11 +238,11 @@ const std::vector<Fault>& faults() {
        [](Faulty& f) {
          f.change_outcome = [](StepOutcome& outcome) { outcome.terminated = true; };
        }},
-      {"options ignored", "reset takes an unknown option",
+      {"options ignored", "reset accepts an unknown option",
        [](Faulty& f) {
          f.before_reset = [](std::optional<std::uint64_t>&, YamlValue& options) { options = {}; };
        }},
-      {"empty options matter", "reset with options {} instead of none",
+      {"empty options matter", "reset with options {} differs from a reset without options",
        [](Faulty& f) {
          f.before_reset = [](std::optional<std::uint64_t>& seed, YamlValue& options) {
            if (!options.is_null()) seed = *seed + 1;
@@ -259,7 +259,7 @@ const std::vector<Fault>& faults() {
        [](Faulty& f) { f.faulty_spec.info_names[1] = "count"; }},
       {"an info named as the mask", "an info is named action_mask",
        [](Faulty& f) { f.faulty_spec.info_names[1] = "action_mask"; }},
-      {"real actions", "actions are integers, not Box(0.0, 1.0, (2,), float32)",
+      {"real actions", "actions must be integers, found Box(0.0, 1.0, (2,), float32)",
        [](Faulty& f) { f.faulty_spec.action_space = Box(0, 1, {2}); }},
   };
   return all;
@@ -270,7 +270,7 @@ TEST_CASE("EnvChecker finds nothing in Counter-v0") {
   CHECK(problems([](Faulty&) {}, 1).empty());
 }
 
-TEST_CASE("EnvChecker says what is wrong") {
+TEST_CASE("EnvChecker reports each fault") {
   for (const Fault& fault : faults()) {
     const std::string said = problems(fault.put_in, fault.target);
     INFO(fault.name << ": " << said);
@@ -285,7 +285,7 @@ TEST_CASE("EnvChecker misses OrderEnforcing") {
   CHECK(text.find("a step before the first reset is not refused") != std::string::npos);
 }
 
-TEST_CASE("EnvChecker sees that a vector environment differs from single ones") {
+TEST_CASE("EnvChecker detects that a vector environment differs from single ones") {
   static int calls = 0;
   const EnvChecker checker([] {
     auto faulty = std::make_unique<Faulty>(make_environment("Counter-v0"));

@@ -1,5 +1,5 @@
-// Every registered environment x wrapper x mode of autoreset x number of workers keeps the
-// conventions; and the checker sees what does not.
+// Checks that every registered environment x wrapper x autoreset mode x number of workers keeps the
+// conventions, and that the checker notices violations.
 #include "env/gym/env_checker.hpp"
 
 #include <functional>
@@ -22,18 +22,18 @@ std::string joined(const std::vector<std::string>& problems) {
 struct Subject {
   std::string name;
   EnvironmentMaker maker;
-  bool plain_or_all = false;  ///< in no wrapper or in all of them
+  bool plain_or_all = false;  ///< only without wrappers and in all of them
   std::size_t steps = 0;
 };
 
-/// What environments are made with here, where their defaults take long: short episodes, and noise.
+/// Options for environments whose defaults take long: short episodes, and noise.
 YamlValue options_of(const std::string& name) {
   return name == "CollectiveTuning-v0"
              ? parse_yaml("{fabric: dgx1, noise: cloud-ib, episode: 6}", "options")
              : YamlValue();
 }
 
-/// Each environment bare, in each wrapper, and in all of them.
+/// Each environment without wrappers, in each wrapper, and in all of them.
 std::vector<Subject> subjects() {
   const std::vector<std::string> wrappers{
       "[]",
@@ -78,7 +78,7 @@ TEST_CASE("EnvChecker: vector environments, sync and with 1..8 workers, in each 
     const EnvChecker checker(subject.maker, {.seed = 4, .steps = subject.steps / 2});
     for (const Autoreset autoreset :
          {Autoreset::NextStep, Autoreset::SameStep, Autoreset::Disabled}) {
-      // Single wrappers do not know of workers: 0, 3 and 8 of them are enough.
+      // Single wrappers are independent of workers: 0, 3 and 8 of them are enough.
       for (const std::size_t workers : subject.plain_or_all
                                            ? std::vector<std::size_t>{0, 1, 2, 3, 4, 5, 6, 7, 8}
                                            : std::vector<std::size_t>{0, 3, 8}) {

@@ -1,4 +1,4 @@
-// An environment whose every observation, reward and end a test decides.
+// An environment whose observations, rewards and end are set by the test.
 #pragma once
 
 #include <vector>
@@ -7,8 +7,8 @@
 
 namespace cclgym::test {
 
-/// Says `observations[step]` (0: after a reset) and `rewards[step - 1]`, terminates at step
-/// `length`, and takes any of three actions.
+/// Returns `observations[step]` (0: after a reset) and `rewards[step - 1]`, terminates at step
+/// `length`, and accepts any of three actions.
 class ProbeEnv : public Environment {
  public:
   explicit ProbeEnv(std::vector<std::vector<float>> observations, std::vector<double> rewards = {},

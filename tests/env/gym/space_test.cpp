@@ -55,7 +55,7 @@ TEST_CASE("Values of spaces are flat") {
   CHECK(Space(Dict{{{"a", Discrete{2}}, {"b", MultiDiscrete({2, 4})}}}).is_discrete());
 }
 
-TEST_CASE("Spaces are equal by what they contain") {
+TEST_CASE("Spaces are equal if they contain the same") {
   CHECK(Space(Discrete{5}) == Space(Discrete{5}));
   CHECK_FALSE(Space(Discrete{5}) == Space(Discrete{5, 1}));
   CHECK_FALSE(Space(Discrete{5}) == Space(MultiDiscrete({5})));
@@ -64,7 +64,7 @@ TEST_CASE("Spaces are equal by what they contain") {
   CHECK_FALSE(Space(Box(0, 1, {2, 3})) == Space(Box(0, 1, {3, 2})));
 }
 
-TEST_CASE("What is not a space is refused") {
+TEST_CASE("Invalid spaces are refused") {
   CHECK_THROWS_AS(Box(1, 0, {2}), std::invalid_argument);
   CHECK_THROWS_AS(Box(kNotANumber, 0, {2}), std::invalid_argument);
   CHECK_THROWS_AS(Box(Floats{0}, Floats{1, 1}), std::invalid_argument);
@@ -79,7 +79,7 @@ TEST_CASE("What is not a space is refused") {
   CHECK_THROWS_AS(Space(Dict{{{"a", Discrete{2}}, {"a", Discrete{3}}}}), std::invalid_argument);
 }
 
-TEST_CASE("A space contains what is within its bounds") {
+TEST_CASE("A space contains the values within its bounds") {
   const Space box = Box({0, -kInfinity}, {1, kInfinity});
   CHECK(box.contains(Floats{0, 7e20F}));
   CHECK(box.contains(Floats{1, -kInfinity}));
@@ -104,7 +104,7 @@ TEST_CASE("A space contains what is within its bounds") {
   CHECK_FALSE(dict().contains(Floats{0.5F, -1, 3, 1, 4}));
 }
 
-TEST_CASE("Samples are in their space and depend on the seed only") {
+TEST_CASE("Samples are in their space and depend only on the seed") {
   const Space boxes[] = {Box({0, -3, -kInfinity, 2, -kInfinity}, {1, -3, 5, kInfinity, kInfinity}),
                          dict(), Space(Discrete{7, -3})};
   for (const Space& space : boxes) {
@@ -163,7 +163,7 @@ TEST_CASE("Samples of a Box follow its bounds: uniform, exponential, normal") {
   CHECK(variance(3) == Approx(1).margin(0.04));
 }
 
-TEST_CASE("Masked samples are uniform among what the mask allows") {
+TEST_CASE("Masked samples are uniform among the allowed values") {
   const Space space = MultiDiscrete({3, 4}, {0, 10});
   const Mask mask{1, 0, 1, 0, 0, 1, 0};
   Random random(3);
@@ -182,7 +182,7 @@ TEST_CASE("Masked samples are uniform among what the mask allows") {
   CHECK_FALSE(space.allows(mask, Ints{0, 14}));
 }
 
-TEST_CASE("Masks that leave no choice, and no masks at all, are refused by name") {
+TEST_CASE("Masks without a choice and malformed masks are refused by name") {
   const Space space = MultiDiscrete({3, 4});
   Random random(3);
   Ints value(2);
@@ -198,9 +198,9 @@ TEST_CASE("Masks that leave no choice, and no masks at all, are refused by name"
         "the mask of dimension 1 of MultiDiscrete([3 4]) leaves no choice: all zeros");
   CHECK(message({0, 0, 0, 1, 0, 0, 0}) ==
         "the mask of dimension 0 of MultiDiscrete([3 4]) leaves no choice: all zeros");
-  CHECK(message({1, 1, 1}) == "the mask of MultiDiscrete([3 4]) has 7 bytes, not 3");
+  CHECK(message({1, 1, 1}) == "the mask of MultiDiscrete([3 4]) must have 7 bytes, found 3");
   CHECK(message({1, 1, 2, 1, 0, 0, 0}) ==
-        "the mask of dimension 0 of MultiDiscrete([3 4]) has other bytes than 0 and 1");
+        "the mask of dimension 0 of MultiDiscrete([3 4]) has bytes other than 0 and 1");
   CHECK_THROWS_AS(Space(Discrete{2}).check_mask(Mask{0, 0}), InvalidMask);
   CHECK_NOTHROW(Space(Discrete{2}).check_mask(Mask{0, 1}));
   CHECK_THROWS_AS(sample_index(random, Mask{}), InvalidMask);

@@ -1,5 +1,5 @@
-// What the modes of autoreset mean, by hand; env_checker_test.cpp holds all of them against single
-// environments.
+// Autoreset modes against expected results written out here; env_checker_test.cpp compares all of
+// them with single environments.
 #include "env/gym/vector_env.hpp"
 
 #include <stdexcept>
@@ -43,7 +43,7 @@ TEST_CASE("Autoreset NextStep: the step after the end resets, with reward 0") {
   env.step(kActions);
   CHECK(got.observations == Floats{2, 2});
   CHECK(got.terminated == Bytes{1, 0});
-  env.step(Ints{99, 0});  // ignored: it would not be an action
+  env.step(Ints{99, 0});  // ignored: 99 would be an invalid action
   CHECK(got.observations == Floats{0, 3});
   CHECK(got.rewards == std::vector<double>{0, 7});
   CHECK(got.terminated == Bytes{0, 1});
@@ -75,7 +75,7 @@ TEST_CASE("Autoreset SameStep: the last results of an episode are kept apart") {
   CHECK(got.final_observations[1] == 3);
 }
 
-TEST_CASE("Autoreset Disabled: the caller resets what ended") {
+TEST_CASE("Autoreset Disabled: the caller resets ended environments") {
   SyncVectorEnv env(makers(), Autoreset::Disabled);
   CHECK(to_string(env.metadata().autoreset) == "Disabled");
   env.reset(1);
@@ -131,7 +131,8 @@ TEST_CASE("Errors come out of a vector environment: the first environment's, fro
     }
     CHECK_THROWS_AS(env->step(kActions), ResetNeeded);
     CHECK_THROWS_AS(env->reset(1, parse_yaml("{no: 1}", "test")), UserError);
-    CHECK_THROWS_AS(env->step(kActions), ResetNeeded);  // the failed reset left them so
+    CHECK_THROWS_AS(env->step(kActions),
+                    ResetNeeded);  // the failed reset left them without an episode
     env->reset(1);
     CHECK_THROWS_AS(env->step(Ints{0}), InvalidAction);
     try {
@@ -145,7 +146,7 @@ TEST_CASE("Errors come out of a vector environment: the first environment's, fro
   }
 }
 
-TEST_CASE("Vector environments need environments alike") {
+TEST_CASE("Vector environments need identical environments") {
   CHECK_THROWS_AS(SyncVectorEnv({}), std::invalid_argument);
   CHECK_THROWS_AS(ThreadedVectorEnv(makers(), 0), std::invalid_argument);
   auto different = makers();

@@ -35,7 +35,7 @@ TEST_CASE("TimeLimit truncates at its last step, whether or not the episode ends
                   std::invalid_argument);
 }
 
-TEST_CASE("RecordEpisodeStatistics sums up at the end of an episode") {
+TEST_CASE("RecordEpisodeStatistics reports at the end of an episode") {
   RecordEpisodeStatistics recorded(
       std::make_unique<ProbeEnv>(std::vector<Floats>{{0}}, std::vector<double>{1.5, -2, 4}, 3));
   CHECK(recorded.spec().info_names == std::vector<std::string>{"step", "episode.r", "episode.l"});
@@ -71,13 +71,13 @@ TEST_CASE("FrameStack has the last observations, oldest first") {
                   std::invalid_argument);
 }
 
-TEST_CASE("NormalizeObservation: mean 0 and variance 1 of what was seen so far") {
+TEST_CASE("NormalizeObservation: mean 0 and variance 1 of the observations so far") {
   const std::vector<Floats> raw{{1, 5}, {3, 5}, {8, 5}, {-2, 5}};
   NormalizeObservation normalized(std::make_unique<ProbeEnv>(raw));
   CHECK(normalized.spec().observation_space.text() == "Box(-inf, inf, (2,), float32)");
   CHECK(normalized.spec().keeps_statistics);
   OwnedBuffers buffers(normalized.spec());
-  // By the definition: the prior stands for 1e-4 values of mean 0 and variance 1.
+  // By the definition: the prior counts as 1e-4 values of mean 0 and variance 1.
   const auto expected = [&](std::size_t seen, std::size_t element) {
     double sum = 0;
     for (std::size_t i = 0; i < seen; ++i) sum += static_cast<double>(raw[i][element]);
@@ -105,11 +105,11 @@ TEST_CASE("NormalizeObservation: mean 0 and variance 1 of what was seen so far")
         Approx((1 - mean[0]) / std::sqrt(normalized.moments().variance()[0] + 1e-8)).epsilon(1e-6));
 }
 
-TEST_CASE("NormalizeReward: rewards by the standard deviation of their discounted sum") {
+TEST_CASE("NormalizeReward: rewards over the standard deviation of their discounted sum") {
   NormalizeReward normalized(
       std::make_unique<ProbeEnv>(std::vector<Floats>{{0}}, std::vector<double>{2, -1, 4}, 3), 0.5);
   OwnedBuffers buffers(normalized.spec());
-  // Sums by hand, gamma 0.5: the last step of an episode starts anew with its own reward.
+  // Sums by hand, gamma 0.5: the last step of an episode restarts the sum with its own reward.
   const std::vector<double> sums{2, 0, 4, 4, 1, 4};
   const std::vector<double> rewards{2, -1, 4, 2, -1, 4};
   double count = 1e-4;
@@ -129,7 +129,7 @@ TEST_CASE("NormalizeReward: rewards by the standard deviation of their discounte
                   std::invalid_argument);
 }
 
-TEST_CASE("Wrappers are put around by name, the first one innermost") {
+TEST_CASE("Wrappers are added by name, the first one innermost") {
   const auto wrapped = [](const char* list) {
     return wrap_environment(make_environment("Counter-v0"), parse_yaml(list, "w.yaml"));
   };
@@ -149,7 +149,7 @@ TEST_CASE("Wrappers are put around by name, the first one innermost") {
   CHECK(message("[TimeLimit]") == "w.yaml:1:2: wrapper TimeLimit needs options");
   CHECK(message("[{name: TimeLimit}]").find("w.yaml:1:2") == 0);
   CHECK(message("[{max_steps: 3}]") ==
-        "w.yaml:1:2: a wrapper without a name; expected {name: WRAPPER, ...}");
+        "w.yaml:1:2: the wrapper has no name; expected {name: WRAPPER, ...}");
   CHECK(message("[{name: TimeLimit, max_steps: 0}]").find("w.yaml:1:31") == 0);
   CHECK(message("[{name: TimeLimit, max_step: 3}]").find("did you mean 'max_steps'?") !=
         std::string::npos);

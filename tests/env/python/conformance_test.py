@@ -1,5 +1,5 @@
-"""Package cclgym keeps Gymnasium's API: the checks of gymnasium.utils.env_checker.check_env, made
-here so that they run without Gymnasium, too. Its own ones are in real_gymnasium_test.py.
+"""Checks that package cclgym keeps Gymnasium's API, like gymnasium.utils.env_checker.check_env, but
+without Gymnasium. Gymnasium's own checks are in real_gymnasium_test.py.
 """
 
 import inspect
@@ -14,7 +14,7 @@ from cclgym.vector import AutoresetMode
 
 OWN_SPACES = spaces.Box.__module__ == "cclgym.spaces"
 
-# What environments are made with here, where their defaults take long.
+# Options of environments whose defaults take long.
 OPTIONS = {"CollectiveTuning-v0": {"fabric": "dgx1", "episode": 12}}
 
 WRAPPERS = [
@@ -30,7 +30,7 @@ WRAPPERS = [
 
 
 def counter(*arguments, **more):
-    """Counter-v0 with an action for each dimension."""
+    """Counter-v0 with one action per dimension."""
     return cclgym.make("Counter-v0", *arguments, flat=False, **more)
 
 
@@ -39,7 +39,7 @@ def counters(count, **more):
 
 
 def same(a, b):
-    """Equal to the bit and of the same type, all the way down."""
+    """Checks recursively that values have the same bits and types."""
     if type(a) is not type(b):
         return False
     if isinstance(a, dict):
@@ -54,7 +54,7 @@ def same(a, b):
 
 
 def legal_action(env, random):
-    """A draw under conditional masks: legal, also where legality is joint."""
+    """Draws an action under conditional masks, which is legal even if legality is joint."""
     action = []
     nvec = np.atleast_1d(getattr(env.action_space, "nvec", getattr(env.action_space, "n", None)))
     starts = np.broadcast_to(getattr(env.action_space, "start", 0), nvec.shape)
@@ -328,7 +328,7 @@ class VectorTest(unittest.TestCase):
 
 
 class SpacesTest(unittest.TestCase):
-    """Of the package's own spaces: test python_without_gymnasium runs them everywhere."""
+    """Tests of the package's own spaces; test python_without_gymnasium runs them everywhere."""
 
     def test_text_and_equality(self):
         box = spaces.Box(-np.inf, np.inf, (17,))

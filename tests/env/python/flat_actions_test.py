@@ -1,4 +1,4 @@
-"""Flat actions in Python: what is drawn under the mask is legal, on every fabric with every profile;
+"""Flat actions in Python: draws under the mask are legal, on every fabric with every profile;
 and the helpers around them."""
 
 import unittest

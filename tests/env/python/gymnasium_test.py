@@ -1,4 +1,4 @@
-"""What package cclgym is where Gymnasium is installed (or its stand-in, see run_test.py)."""
+"""Package cclgym with Gymnasium installed (or its stand-in, see run_test.py)."""
 
 import unittest
 

@@ -1,4 +1,4 @@
-"""Runs a file's tests, and says of those that are skipped what scripts/test collects."""
+"""Runs a file's tests, and prints a line for each skipped one, which scripts/test collects."""
 
 import sys
 import unittest

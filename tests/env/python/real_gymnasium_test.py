@@ -1,5 +1,5 @@
-"""Package cclgym under the real Gymnasium: its checker of environments, its own vectors of ours
-beside our vectors, its wrappers."""
+"""Package cclgym with the real Gymnasium: its environment checker, its vectors of cclgym's
+environments compared with cclgym's own vectors, and its wrappers."""
 
 import unittest
 import warnings
@@ -17,7 +17,8 @@ SMALL = {"fabric": "dgx1", "episode": 12}
 SEVERAL = {**SMALL, "workload": {"name": "sweep", "sizes": "1KiB..64KiB x4",
                                  "collectives": ["allreduce", "allgather", "alltoall"]}}
 COUNTER = "cclgym/Counter-v0"
-# Not those that keep statistics over episodes: the checker wants the same of the same seed.
+# Wrappers that keep statistics over episodes are left out: the checker wants equal results for
+# equal seeds.
 WRAPPERS = [
     [],
     [{"name": "TimeLimit", "max_steps": 3}],
@@ -28,14 +29,14 @@ WRAPPERS = [
 
 class CheckerTest(unittest.TestCase):
     def check(self, env):
-        """check_env finds nothing, not even something to warn of."""
+        """check_env reports no error and no warning."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             check_env(env, skip_render_check=True)
         self.assertEqual([str(one.message) for one in caught], [])
 
     def test_default_environment(self):
-        """What gymnasium.make gives when told nothing."""
+        """The environment that gymnasium.make returns without options."""
         env = gymnasium.make(TUNING)
         self.assertIsInstance(env.action_space, gymnasium.spaces.Discrete)
         self.check(env.unwrapped)
@@ -46,8 +47,8 @@ class CheckerTest(unittest.TestCase):
                 self.check(gymnasium.make(TUNING, options=SMALL, wrappers=wrappers).unwrapped)
 
     def test_actions_drawn_without_a_mask(self):
-        """The checker draws so. With several collectives, and with a number for each knob, not all
-        actions are legal for all calls: `illegal` says what is done with these."""
+        """The checker draws actions without a mask. With several collectives, or with one number
+        per knob, not all actions are legal for all calls; option `illegal` replaces those."""
         for options in (SMALL, SEVERAL):
             for flat in (True, False):
                 with self.subTest(options=options, flat=flat):
@@ -55,7 +56,7 @@ class CheckerTest(unittest.TestCase):
                                               flat=flat).unwrapped)
 
     def test_counter(self):
-        """Its illegal actions overshoot, which a target that is far away leaves no chance."""
+        """Illegal actions overshoot, which cannot happen with a distant target."""
         for flat in (True, False):
             self.check(gymnasium.make(COUNTER, options={"target": 1000000}, flat=flat).unwrapped)
 
@@ -84,7 +85,7 @@ def columns(infos, name):
 
 
 class VectorTest(unittest.TestCase):
-    """Ours against Gymnasium's own vector of the same environments, which defines the protocol."""
+    """cclgym's vector against Gymnasium's, which defines the protocol, on the same environments."""
 
     def compare(self, name, options, mode, flat, wrappers):
         count = 3
@@ -116,14 +117,14 @@ class VectorTest(unittest.TestCase):
                 self.compare_final(a[-1], b[-1])
             if mode == AutoresetMode.DISABLED and (a[2] | a[3]).any():
                 reset = {"reset_mask": a[2] | a[3]}
-                # Infos of the others stay with us; Gymnasium leaves them out.
+                # cclgym keeps infos of the other environments; Gymnasium leaves them out.
                 a, b = ours.reset(options=dict(reset)), theirs.reset(options=dict(reset))
         self.assertGreater(ends, 0)
         self.assertTrue(infos > 0 or mode == AutoresetMode.DISABLED)
 
     def compare_infos(self, ours, theirs, flat):
-        """The same numbers in the same places, and the same masks of flat actions. (Of others,
-        Gymnasium makes an array of objects.) Returns how many names there are."""
+        """Checks for the same numbers in the same places, and the same masks of flat actions.
+        (For others, Gymnasium makes an array of objects.) Returns the number of names."""
         apart = {"final_obs", "_final_obs", "final_info", "_final_info"}
         if not flat:
             apart |= {"action_mask", "_action_mask"}

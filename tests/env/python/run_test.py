@@ -1,11 +1,11 @@
-"""Runs a test of package cclgym with Gymnasium, and says with which.
+"""Runs a test of package cclgym with Gymnasium, and prints which one it uses.
 
     run_test.py --venv FOLDER [--real | --none] TEST.py [NAME...]
 
-The first that is there: Gymnasium of the virtual environment FOLDER (scripts/setup python makes
-it), of the Python that this runs in, and stand_in/, a few names that the package takes from it.
---real: without the real one the test is skipped (exit code 77).  --none: without any of them.
-Where CI=true, the real one must be there for all but --none.
+It uses the first one found of: Gymnasium in the virtual environment FOLDER (scripts/setup python
+makes it), Gymnasium of the running Python, and stand_in/, the few names that the package uses.
+--real: skips the test if the real one is missing (exit code 77).  --none: uses none of them.
+With CI=true in the environment, the real one is required except with --none.
 """
 
 import argparse
@@ -35,7 +35,7 @@ def main():
     parser.add_argument("--real", action="store_true")
     parser.add_argument("--none", action="store_true")
     parser.add_argument("test")
-    parser.add_argument("arguments", nargs="*", help="of unittest: names of tests")
+    parser.add_argument("arguments", nargs="*", help="arguments of unittest: names of tests")
     options = parser.parse_args()
     sys.argv = [options.test, *options.arguments]
     sys.path[0] = str(pathlib.Path(options.test).parent)
@@ -49,12 +49,12 @@ def main():
         if version is not None:
             print(f"gymnasium {version} (real), {python}", flush=True)
             os.execv(python, [python, "-B", *sys.argv])
-    print("gymnasium: the real one is not there (scripts/setup python installs it)")
+    print("gymnasium: the real one is not installed (scripts/setup python installs it)")
     if os.environ.get("CI") == "true":
-        sys.exit("With CI=true it has to be.")
-    if options.real:  # in the words that scripts/test collects
+        sys.exit("With CI=true it is required.")
+    if options.real:  # the format that scripts/test collects
         print(f"not run: {pathlib.Path(options.test).stem} "
-              "[needs Gymnasium, which is not there (scripts/setup python)]")
+              "[needs Gymnasium, which is not installed (scripts/setup python)]")
         sys.exit(SKIPPED)
     print("gymnasium: stand-in")
     sys.path.insert(0, str(HERE / "stand_in"))

@@ -1,4 +1,5 @@
-// The environment: what it says is what the simulator says, and the same seed is the same episode.
+// Tests of the environment: its results are the simulator's, and the same seed gives the same
+// episode.
 #include "env/tuning/collective_tuning.hpp"
 
 #include <algorithm>
@@ -58,7 +59,7 @@ std::string error_of(const std::string& yaml) {
 
 }  // namespace
 
-TEST_CASE("a step takes as long as the timer says, times the noise of the call") {
+TEST_CASE("a step's time is the timer's, times the noise of the call") {
   CollectiveTuningEnv env(setup_of(kCloud + ", oracle: true}"));
   OwnedBuffers buffers(env.spec());
   const StepBuffers view = buffers.view();
@@ -97,7 +98,7 @@ TEST_CASE("same seed, same bits; another seed, another episode; with or without 
   CHECK_FALSE(play(env, 6, 150) == first);
 }
 
-TEST_CASE("the hidden state does not depend on what is done") {
+TEST_CASE("the hidden state does not depend on the actions") {
   CollectiveTuningEnv env(setup_of(kCloud + "}"));
   OwnedBuffers buffers(env.spec());
   const StepBuffers view = buffers.view();
@@ -109,7 +110,7 @@ TEST_CASE("the hidden state does not depend on what is done") {
       seen.push_back(static_cast<double>(env.chain().regime()));
       seen.push_back(env.chain().factor());
       seen.push_back(static_cast<double>(env.next_call().call.bytes));
-      // Naive for AllToAll, ring for AllReduce, whichever the collective is.
+      // Naive for AllToAll, ring for AllReduce.
       std::vector<std::int32_t> action;
       for (const auto kind : {env.next_call().call.collective}) {
         const auto all = env.setup().actions->legal_actions(kind);
@@ -124,7 +125,7 @@ TEST_CASE("the hidden state does not depend on what is done") {
   CHECK(hidden[0] == hidden[1]);
 }
 
-TEST_CASE("regimes come as often, and last as long, as they say") {
+TEST_CASE("regimes have the frequencies and durations of their options") {
   NoiseRegimes regimes = read_noise_regimes(parse_yaml("cloud-ib", "test.yaml"));
   REQUIRE(regimes.regimes.size() == 4);
   RegimeChain chain(regimes);
@@ -145,7 +146,7 @@ TEST_CASE("regimes come as often, and last as long, as they say") {
   }
 }
 
-TEST_CASE("observations stay within their bounds, and tell the machines apart") {
+TEST_CASE("observations stay within their bounds, and distinguish machines") {
   std::set<std::vector<float>> machines;
   for (const std::string fabric :
        {"dgx1", "ndv4", "dgx2", "z52", "{name: ndv4, servers: 2}", "{name: dgx2, servers: 2}",
@@ -182,7 +183,7 @@ TEST_CASE("features have names of their own, a unit and a source") {
   }
 }
 
-TEST_CASE("variance on the network is seen as sharing it") {
+TEST_CASE("variance of times shows as a shared network") {
   CollectiveTuningEnv env(setup_of(
       "{fabric: {name: ndv4, servers: 2}, actions: stock-nccl, episode: 0, noise: {name: loud, "
       "measurement: {sigma: 0.4}, regimes: [{noise: none}]}, workload: ddp-resnet-50}"));
@@ -249,7 +250,7 @@ TEST_CASE("an episode may stay in one regime") {
   CHECK_THROWS_AS(env.reset(1, parse_yaml("{regimes: 1}", "options"), view), UserError);
 }
 
-TEST_CASE("mistakes in the options are told with their place") {
+TEST_CASE("mistakes in the options are reported with their location") {
   CHECK(error_of("{fabrik: dgx1}").find("test.yaml:1:2:") == 0);
   CHECK(error_of("{fabric: dgx3}").find("test.yaml:1:10:") == 0);
   CHECK(error_of("{actions: stock}").find("test.yaml:1:11:") == 0);

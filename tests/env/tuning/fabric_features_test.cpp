@@ -17,7 +17,7 @@ constexpr double kLarge = 1e9;
 
 TEST_CASE("A bridge between two islands is crossed less by a chain than by a ring") {
   const FabricFeatures f = hockney("experiments/fabrics/two-islands.yaml");
-  // Rings cross the bridge once in each direction; so do chains, up and down.
+  // Rings cross the bridge once in each direction, and so do chains, up and down.
   CHECK(f.ring_s_per_B == Approx(1 / 12e9));
   CHECK(f.tree_s_per_B == Approx(1 / 12e9));
   const double ring_s =
@@ -28,7 +28,7 @@ TEST_CASE("A bridge between two islands is crossed less by a chain than by a rin
   CHECK(tree_s == Approx(kLarge / 12e9).epsilon(1e-3));
 }
 
-TEST_CASE("A prior has the steps of a ring and of a tree over servers") {
+TEST_CASE("A prior has the steps of a ring and of a tree over nodes") {
   const FabricFeatures f = hockney("{name: ndv4, servers: 4}");
   const ProtocolFeatures& p = f.protocols[static_cast<std::size_t>(Protocol::LL)];
   CHECK(p.alpha_s == f.alpha_s);

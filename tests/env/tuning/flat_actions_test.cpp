@@ -1,5 +1,5 @@
-// One number for each action: whatever is drawn under the mask is legal, nothing else is, and each
-// configuration that is legal has a number.
+// Flat actions: every draw under the mask is legal, and each legal configuration has exactly one
+// number.
 #include "env/gym/wrappers/flat_actions.hpp"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ constexpr CollectiveKind kAll[] = {
     CollectiveKind::Broadcast, CollectiveKind::Reduce,    CollectiveKind::Gather,
     CollectiveKind::Scatter,   CollectiveKind::AllToAll,  CollectiveKind::AllToNext};
 
-// What the profile has programs for.
+// Collectives for which the profile has programs.
 std::vector<CollectiveKind> collectives_of(const std::string& profile) {
   std::vector<CollectiveKind> kinds;
   for (const CollectiveKind kind : kAll) {
@@ -35,7 +35,7 @@ std::vector<CollectiveKind> collectives_of(const std::string& profile) {
   return kinds;
 }
 
-// A call of each of the collectives, again and again.
+// Calls each of the collectives in turn, repeatedly.
 std::shared_ptr<const TuningSetup> setup_with(const std::string& fabric, const std::string& profile,
                                               const std::vector<CollectiveKind>& kinds,
                                               const std::string& more = "") {
@@ -48,7 +48,7 @@ std::shared_ptr<const TuningSetup> setup_with(const std::string& fabric, const s
                   ", episode: 0, workload: {name: trace, calls: [" + calls + "]}}");
 }
 
-// What the actions at `rows` stand for; of those only that `mask` has, unless it is empty.
+// Configurations of the actions at `rows`; only of those in `mask`, unless it is empty.
 std::multiset<Ints> meanings(const TuningActions& actions, CollectiveKind kind,
                              std::span<const std::int32_t> rows,
                              std::span<const std::uint8_t> mask) {
@@ -68,7 +68,7 @@ std::multiset<Ints> meanings(const TuningActions& actions, CollectiveKind kind,
   return all;
 }
 
-// Whether the conditional masks lead to an action.
+// True if the conditional masks lead to an action.
 bool reachable(const TuningActions& actions, CollectiveKind kind,
                std::span<const std::int32_t> action) {
   for (std::size_t depth = 0; depth < action.size(); ++depth) {
@@ -79,8 +79,8 @@ bool reachable(const TuningActions& actions, CollectiveKind kind,
   return true;
 }
 
-// In an environment with flat actions: two rounds of its calls, each by an action drawn under the
-// mask, which is exact.
+// Draws actions under the exact mask of an environment with flat actions, for two rounds of its
+// calls.
 void check_draws(const std::shared_ptr<const TuningSetup>& setup, std::size_t calls) {
   const TuningActions& actions = *setup->actions;
   auto made = std::make_unique<CollectiveTuningEnv>(setup);
@@ -95,7 +95,7 @@ void check_draws(const std::shared_ptr<const TuningSetup>& setup, std::size_t ca
     CAPTURE(to_string(kind));
     const Mask& mask = buffers.action_mask;
     if (i < calls) {
-      // Each configuration that is legal has one number, and nothing else has.
+      // Each legal configuration has one number, and there are no other numbers.
       const auto numbered = meanings(actions, kind, *setup->flat_actions->actions(), mask);
       const auto legal = meanings(actions, kind, actions.legal_actions(kind), {});
       REQUIRE(std::set<Ints>(numbered.begin(), numbered.end()) ==
@@ -122,7 +122,8 @@ TEST_CASE("FlatActions numbers what is legal in some state, by conditional masks
   CHECK(flat.describe_action(Ints{1}) == "[1 2]");
   CHECK(flat.step(Ints{3}, buffers.view()) == StepOutcome{-1, false, false});
   CHECK(buffers.info == std::vector<double>{5, 1});
-  // Two remain: 1 x 1, 1 x 2 and 2 x 1 fit; 2 x 2, which both marginal masks allow, does not.
+  // Three actions remain, 1 x 1, 1 x 2 and 2 x 1; 2 x 2 is allowed by both marginal masks but does
+  // not fit.
   CHECK(buffers.action_mask == Mask{1, 1, 1, 0});
   CHECK_THROWS_AS(flat.step(Ints{3}, buffers.view()), InvalidAction);
   CHECK_THROWS_AS(flat.step(Ints{4}, buffers.view()), InvalidAction);
@@ -146,8 +147,8 @@ TEST_CASE("FlatActions of an environment without masks, and of itself") {
   CHECK(twice.describe_action(Ints{2}) == "[2 1]");
 }
 
-// The oracles: the list of the factored actions and their conditional masks, and the simulator,
-// which refuses what does not fit.
+// The oracles are the list of factored actions with their conditional masks, and the simulator,
+// which refuses illegal configurations.
 TEST_CASE("flat actions: legal under the mask on every fabric, with every profile and collective") {
   for (const FabricInfo& fabric : fabric_infos()) {
     for (const std::string& profile : action_profile_names()) {
@@ -166,7 +167,7 @@ TEST_CASE("flat actions: legal under the mask on every fabric, with every profil
   }
 }
 
-TEST_CASE("flat actions: numbers of other calls are refused, or carried out by the default") {
+TEST_CASE("flat actions: actions of other calls are refused, or replaced by the default") {
   const std::vector<CollectiveKind> kinds{CollectiveKind::AllReduce, CollectiveKind::AllGather};
   for (const bool refused : {true, false}) {
     const auto setup = setup_with("ndv4", "stock-nccl", kinds, refused ? "" : ", illegal: default");
@@ -190,7 +191,7 @@ TEST_CASE("flat actions: numbers of other calls are refused, or carried out by t
   }
 }
 
-TEST_CASE("knobs: only levels that are named") {
+TEST_CASE("knobs: only the named levels") {
   const auto setup = setup_with("ndv4", "offline", {CollectiveKind::AllReduce},
                                 ", knobs: {algorithm: [nccl-default, ring, all-pairs], threads: "
                                 "nccl, chunk: [protocol, 128KiB], channels: [8, 16]}");
@@ -219,12 +220,12 @@ TEST_CASE("knobs: only levels that are named") {
   CHECK(error(", knobs: {protocol: [LL, Sinple]}")
             .find("unknown level of protocol 'Sinple'; expected one of LL, LL128, Simple (did you "
                   "mean 'Simple'?)") != std::string::npos);
-  CHECK(error(", knobs: {protocol: []}").find("left without a level") != std::string::npos);
+  CHECK(error(", knobs: {protocol: []}").find("has no level left") != std::string::npos);
   CHECK(error(", knobs: {algorithm: pat}").find("no action of profile stock-nccl") !=
         std::string::npos);
 }
 
-TEST_CASE("legal: nccl leaves what NCCL has on the machine") {
+TEST_CASE("legal: nccl leaves NCCL's own choices on the machine") {
   const auto has = [](const std::string& fabric, CollectiveKind kind, const std::string& version) {
     const auto setup = setup_with(fabric, "stock-nccl", {kind},
                                   ", legal: nccl, tuners: ['nccl-default" + version + "']");
@@ -238,9 +239,8 @@ TEST_CASE("legal: nccl leaves what NCCL has on the machine") {
   };
   using Names = std::set<std::string>;
   const Names ring{"ring LL", "ring LL128", "ring Simple"};
-  // NCCL 2.30: PAT with one GPU a server alone, and Simple alone; Broadcast along rings alone;
-  // LL128 not on Slingshot; sends with LL inside a server alone (src/graph/tuning.cc,
-  // src/enqueue.cc).
+  // NCCL 2.30: PAT only with one GPU per node and only with Simple; Broadcast only along rings; no
+  // LL128 on Slingshot; sends with LL only inside a node (src/graph/tuning.cc, src/enqueue.cc).
   CHECK(has("{name: ndv4, servers: 2}", CollectiveKind::AllGather, "") == ring);
   CHECK(has("ndv4", CollectiveKind::Broadcast, "") == ring);
   CHECK(has("{name: ndv4, servers: 2}", CollectiveKind::AllToAll, "") == Names{"naive Simple"});
@@ -268,13 +268,13 @@ TEST_CASE("legal: nccl leaves what NCCL has on the machine") {
         std::string::npos);
   CHECK(error("ndv4", "offline").find("is known for stock-nccl and nccl-2.30") !=
         std::string::npos);
-  // Sends are not put together, nor is anything that NCCL has no algorithm for.
+  // Sends are not aggregated, nor is any collective for which NCCL has no algorithm.
   const auto fabric = make_fabric({.name = "ndv4", .servers = 2});
   const NcclOffer offer(kNewestNccl, *fabric);
   CHECK(offer.has(CollectiveKind::AllToAll, "naive", Protocol::Simple));
   CHECK_FALSE(offer.has(CollectiveKind::AllToAll, "two-step-composed", Protocol::Simple));
   CHECK_FALSE(offer.has(CollectiveKind::AllReduce, "all-pairs", Protocol::Simple));
-  // What NCCL chooses by itself is among what it has.
+  // NCCL's own choice is among its offers.
   const auto setup = setup_with("{name: ndv4, servers: 2}", "stock-nccl",
                                 {CollectiveKind::AllReduce}, ", legal: nccl");
   for (std::uint64_t bytes = 1024; bytes <= std::uint64_t{1} << 30; bytes *= 8) {
@@ -286,7 +286,7 @@ TEST_CASE("legal: nccl leaves what NCCL has on the machine") {
   }
 }
 
-TEST_CASE("the message about an illegal action names the knob, and what it may be") {
+TEST_CASE("the message about an illegal action names the knob and its legal levels") {
   const auto setup = setup_with("{name: ndv4, servers: 4, gpus_per_server: 1}", "nccl-2.30",
                                 {CollectiveKind::AllGather}, ", legal: nccl");
   const TuningActions& actions = *setup->actions;

@@ -1,5 +1,5 @@
-// Actions: every legal one simulates, masks say exactly which are legal, and both ways of a
-// configuration agree.
+// Actions: every legal one simulates, masks allow exactly the legal ones, and the conversions
+// between action and configuration agree.
 #include "env/tuning/actions/tuning_action.hpp"
 
 #include <algorithm>
@@ -46,7 +46,7 @@ TEST_CASE("every legal action simulates") {
   }
 }
 
-TEST_CASE("what is not legal does not fit, or is another name of what is") {
+TEST_CASE("an illegal action does not fit, or is equivalent to a legal one") {
   const auto setup = setup_of("{fabric: dgx1, actions: offline, " + kAllCollectives + "}");
   const TuningActions& actions = *setup->actions;
   const Space space(actions.space());
@@ -109,7 +109,7 @@ TEST_CASE("conditional masks lead to legal actions, and to all of them") {
     actions.mask(kind, written);
     CHECK(written == marginal);
     CHECK_NOTHROW(space.check_mask(written));
-    // After a prefix that is not legal nothing is.
+    // Nothing is legal after an illegal prefix.
     std::vector<std::uint8_t> nothing(static_cast<std::size_t>(space.dimensions()[1].n), 7);
     const std::vector<std::int32_t> beyond{space.dimensions()[0].n};
     actions.conditional_mask(kind, beyond, nothing);
@@ -117,7 +117,7 @@ TEST_CASE("conditional masks lead to legal actions, and to all of them") {
   }
 }
 
-TEST_CASE("an action stands for one configuration, which names it again") {
+TEST_CASE("an action has one configuration, which leads back to it") {
   const auto setup = setup_of("{fabric: ndv4, actions: nccl-2.30, " + kAllCollectives + "}");
   const TuningActions& actions = *setup->actions;
   for (const CollectiveKind kind : kTuned) {
@@ -135,7 +135,7 @@ TEST_CASE("an action stands for one configuration, which names it again") {
   }
 }
 
-TEST_CASE("profiles have the knobs of where they run") {
+TEST_CASE("profiles have the knobs of their libraries") {
   const auto knobs = [](const std::string& profile) {
     return setup_of("{fabric: ndv4, actions: " + profile + ", " + kAllCollectives + "}")
         ->actions->knobs();
@@ -191,14 +191,14 @@ TEST_CASE("openmpi: OpenMPI's algorithms, and segments where it takes them") {
     CAPTURE(actions.describe(legal.subspan(i, 2)));
     REQUIRE(oracle.time(call, legal.subspan(i, 2)).time_s > 0);
   }
-  // A tuner that is named takes its place.
+  // A tuner that is named replaces the default.
   const auto named = setup_of(
       "{fabric: {name: ethernet, servers: 6}, actions: openmpi, tuners: [openmpi-default:4.1], "
       "workload: {name: sweep, collectives: [allreduce]}}");
   CHECK(named->actions->levels(Knob::Algorithm).front() == "openmpi-default:4.1");
 }
 
-TEST_CASE("hierarchical programs and NIC bindings need several servers; copies an interpreter") {
+TEST_CASE("hierarchical programs and NIC bindings need several nodes; copies an interpreter") {
   const auto uses = [](const std::string& fabric, Knob knob) {
     const auto setup =
         setup_of("{fabric: " + fabric + ", actions: offline, " + kAllCollectives + "}");
@@ -227,7 +227,7 @@ TEST_CASE("hierarchical programs and NIC bindings need several servers; copies a
   }
 }
 
-TEST_CASE("the oracle is at least as good as anything legal, and finds what it says") {
+TEST_CASE("the oracle is at least as good as any legal action, and finds its time") {
   const auto setup = setup_of("{fabric: dgx1, actions: stock-nccl, " + kAllCollectives + "}");
   CallTimer timer(setup->site);
   TuningOracle oracle(setup->actions, timer);
@@ -242,7 +242,7 @@ TEST_CASE("the oracle is at least as good as anything legal, and finds what it s
   }
 }
 
-TEST_CASE("where NCCL does not run, its default choice is no action, and a rule is the reference") {
+TEST_CASE("where NCCL does not run, its default is not an action, and a rule is the reference") {
   const auto setup = setup_of("{fabric: {name: frontier, servers: 2}, actions: stock-nccl, " +
                               kAllCollectives + "}");
   std::vector<std::uint8_t> mask(Space(setup->actions->space()).mask_size());

@@ -1,5 +1,5 @@
-// docs/collective-tuning.md against the records that the environment is made of.
-// With CCLGYM_UPDATE_DOCS=1 in the environment, the test writes the tables into the page.
+// Compares docs/collective-tuning.md with the records from which the environment is made. With
+// CCLGYM_UPDATE_DOCS=1 in the environment, the test writes the tables into the page.
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
@@ -23,7 +23,7 @@ std::string page() {
   return text.str();
 }
 
-// The page with a table put between the marks of its name.
+// Returns the page with the table between the marks of its name replaced.
 std::string with_table(const std::string& text, const std::string& name, const std::string& table) {
   const std::string begin = "<!-- begin generated: " + name + " -->\n";
   const std::size_t from = text.find(begin);
@@ -45,7 +45,8 @@ std::string feature_table() {
   return table.str();
 }
 
-// "43 / 85": how many flat actions there are for AllReduce and for all collectives; "-": none.
+// "43 / 85": number of flat actions for AllReduce and for all collectives; "-" if NCCL does not
+// run.
 std::string counts(const CollectiveTuningEnv& env, ActionProfile profile, bool as_nccl) {
   try {
     const TuningActions actions(
@@ -99,7 +100,7 @@ TEST_CASE("docs/collective-tuning.md has the tables of the records") {
   CHECK(page() == expected);
 }
 
-TEST_CASE("docs/collective-tuning.md says how many actions knobs leave") {
+TEST_CASE("docs/collective-tuning.md has the number of actions under knobs") {
   const std::string text = page();
   const auto flat = [](const std::string& knobs) {
     return std::to_string(setup_of("{fabric: ndv4" + knobs + "}")->flat_actions->count());
@@ -111,7 +112,7 @@ TEST_CASE("docs/collective-tuning.md says how many actions knobs leave") {
   }
 }
 
-TEST_CASE("docs/collective-tuning.md names what there is") {
+TEST_CASE("docs/collective-tuning.md names all workloads, regimes, rewards and knobs") {
   const std::string text = page();
   for (const WorkloadInfo& info : workload_infos()) {
     CHECK(text.find("`" + info.name + "`") != std::string::npos);

@@ -72,7 +72,7 @@ TEST_CASE("alpha-beta: SCCL's bonuses") {
   CHECK(reward.reward(input) == Approx(-10 + 2 * (2 - 4) + 3 * (5 - 6)));
 }
 
-TEST_CASE("step-time: only what compute does not hide counts, at the end of the iteration") {
+TEST_CASE("step-time: only time that compute does not hide counts, at the end of the iteration") {
   TuningReward reward = reward_of("step-time");
   RewardInput input = call(2e-3, 4e-3);
   input.context.overlaps = true;
@@ -81,12 +81,12 @@ TEST_CASE("step-time: only what compute does not hide counts, at the end of the 
   input.context.ends_step = true;
   // Calls start at 3 and 6 ms: over at 5 and 8 ms; with the defaults at 7 and 11 ms.
   CHECK(reward.reward(input) == Approx(std::log(11.0 / 8)));
-  // Nothing is carried over to the next iteration; nothing is hidden without overlap.
+  // Nothing is carried over to the next iteration, and nothing is hidden without overlap.
   input.context.overlaps = false;
   CHECK(reward.reward(input) == Approx(std::log(7.0 / 5)));
 }
 
-TEST_CASE("mistakes in rewards are told with their place") {
+TEST_CASE("mistakes in rewards are reported with their location") {
   CHECK_THROWS_AS(reward_of("speedup"), UserError);
   CHECK_THROWS_AS(reward_of("{window: 3}"), UserError);
   CHECK_THROWS_AS(reward_of("{name: tail, tail_weight: -1}"), UserError);

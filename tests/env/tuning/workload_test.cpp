@@ -1,4 +1,4 @@
-// Workloads: models have their published numbers of parameters, and jobs send them.
+// Workloads: models have their published numbers of parameters, and jobs send all of them.
 #include "env/tuning/workload/workload.hpp"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ std::uint64_t sum(const std::vector<std::uint64_t>& values) {
 
 }  // namespace
 
-TEST_CASE("models have the numbers of parameters that are published") {
+TEST_CASE("models have their published numbers of parameters") {
   const std::map<std::string, std::pair<std::uint64_t, std::size_t>> published{
       {"resnet-50", {25'557'032, 161}},      // torchvision
       {"bert-large", {335'141'888, 391}},    // BertModel, uncased
@@ -64,7 +64,7 @@ TEST_CASE("jobs send every gradient, and gather every parameter twice") {
       ++calls[one.call.collective];
     }
     const ModelShape& shape = model_shape(model);
-    // Half precision; each layer is filled up to what eight ranks divide.
+    // Half precision; each layer is padded to a multiple of eight ranks.
     const std::uint64_t once = 2 * shape.parameters();
     const std::uint64_t filling = 32 * shape.layers.size();
     CHECK(sent[CollectiveKind::AllGather] >= 2 * once);
@@ -76,7 +76,7 @@ TEST_CASE("jobs send every gradient, and gather every parameter twice") {
   }
 }
 
-TEST_CASE("tensor-parallel inference: two AllReduces a layer, of the activations") {
+TEST_CASE("tensor-parallel inference: two AllReduces of the activations per layer") {
   const auto inference = workload("tp-inference");
   const std::vector<WorkloadCall>& calls = inference->calls();
   REQUIRE(calls.size() == 2 * 48 * (1 + 16));
@@ -86,7 +86,7 @@ TEST_CASE("tensor-parallel inference: two AllReduces a layer, of the activations
   CHECK(calls.back().context.ends_step);
 }
 
-TEST_CASE("every workload gives sizes that its collectives can have, for any number of ranks") {
+TEST_CASE("every workload gives valid sizes of its collectives, for any number of ranks") {
   for (const WorkloadInfo& info : workload_infos()) {
     std::string yaml = info.name;
     if (info.name == "trace") yaml = "{name: trace, calls: [{collective: allgather, size: 1000B}]}";
@@ -109,7 +109,7 @@ TEST_CASE("every workload gives sizes that its collectives can have, for any num
   }
 }
 
-TEST_CASE("a sweep visits every cell once a pass; held-out sizes are none of those trained on") {
+TEST_CASE("a sweep visits every cell once per pass; held-out sizes differ from training sizes") {
   const std::string sweep =
       "{name: sweep, collectives: [allreduce, alltoall], sizes: 1KiB..1MiB x2";
   const auto train = workload(sweep + "}");
@@ -135,7 +135,7 @@ TEST_CASE("a sweep visits every cell once a pass; held-out sizes are none of tho
   }
 }
 
-TEST_CASE("mistakes in workloads are told with their place") {
+TEST_CASE("mistakes in workloads are reported with their location") {
   const auto message = [](const std::string& yaml) {
     try {
       (void)workload(yaml);

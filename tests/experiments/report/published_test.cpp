@@ -1,4 +1,4 @@
-// Published speedups: what is read, which row holds, what is said of it.
+// Published speedups: reading, verdicts, and texts.
 #include "experiments/published/published_comparison.hpp"
 #include "experiments/report/report_sample.hpp"
 #include "experiments/sweep/load_experiment.hpp"
@@ -21,7 +21,7 @@ std::vector<PublishedRow> read(const std::string& lines) {
   return read_published(folder / "p.csv");
 }
 
-// The message of reading a line, from the first colon after the file's name.
+// The error message for a line, from the first colon after the file's name.
 std::string refusal(const std::string& line) {
   try {
     (void)read(line + "\n");
@@ -32,7 +32,7 @@ std::string refusal(const std::string& line) {
   return "(no error)";
 }
 
-// Results of a tuner at 100 us beside a ring and two all-pairs, at 1 KiB, 2 KiB, 4 KiB.
+// Results of a tuner at 100 us, a ring and two all-pairs, at 1 KiB, 2 KiB, 4 KiB.
 std::vector<ResultRow> sample_rows() {
   std::vector<ResultRow> rows;
   for (const std::uint64_t bytes : {1024U, 2048U, 4096U}) {
@@ -127,7 +127,8 @@ TEST_CASE("wrong published rows are refused with their line") {
 }
 
 TEST_CASE("a row holds if every simulated size of its range is within the tolerance") {
-  // Best: 2.0 (all-pairs r=2), 2.5 (r=4), 1.0 (ring). Published times 0.75 and 1.25 are the bounds.
+  // Best: 2.0 (all-pairs r=2), 2.5 (r=4), 1.0 (ring). Bounds: 0.75 and 1.25 times the published
+  // value.
   const auto best = [](const std::string& rest) {
     const std::vector<PublishedBlock> blocks = compare(sample_line("1KiB,2KiB", rest));
     return blocks.at(0).rows.at(0).judged();
@@ -142,11 +143,11 @@ TEST_CASE("a row holds if every simulated size of its range is within the tolera
   CHECK(verdict_text(best("v,,,,,best,3,4")) == "low 11 %");
   CHECK(verdict_text(best("v,,,,,best,1,1.5")) == "high 33 %");
   CHECK(verdict_text(best("v,,,,,best,2,2")) == "holds");
-  // Both bounds are missed: the one that is missed by more counts.
+  // Both bounds are missed: the larger miss counts.
   CHECK(verdict_text(best("v,,,,,best,2.7,2.7")) == "low 1 %");
 }
 
-TEST_CASE("a row that holds says by how much, and whether a speedup of 1 would hold it, too") {
+TEST_CASE("a row that holds has its margin, and the verdict of the null model") {
   const auto row_of = [](const std::string& rest) {
     return compare(sample_line("1KiB,2KiB", rest)).at(0).rows.at(0);
   };
@@ -168,7 +169,8 @@ TEST_CASE("a row that holds says by how much, and whether a speedup of 1 would h
   CHECK(held == 18);
 }
 
-TEST_CASE("a variant is judged alone, and named configurations are looked at beside the best") {
+TEST_CASE(
+    "a variant is judged by its own configurations, and named ones are shown beside the best") {
   const std::vector<PublishedBlock> blocks =
       compare(sample_line("1KiB,4KiB", "r=2,all-pairs,LL,,2,variant,1,2") +
               sample_line("1KiB,4KiB", "r=2,all-pairs,LL,,2,best,1,2") +
@@ -190,9 +192,9 @@ TEST_CASE("a variant is judged alone, and named configurations are looked at bes
   CHECK(winner_text(blocks[0], rows[2]) == "-");
 }
 
-TEST_CASE("where nothing is faster, the baseline stands in") {
+TEST_CASE("the baseline is used where nothing is faster") {
   const std::vector<ResultRow> all = sample_rows();
-  // Only the ring: 0.5, 1.6, 1.0.
+  // Ring only: 0.5, 1.6, 1.0.
   std::vector<ResultRow> rows(all.begin(), all.begin() + 3);
   rows.insert(rows.end(), all.end() - 3, all.end());
   const std::string line = sample_line("1KiB,", "none,,,,,fallback,1,1");
@@ -202,7 +204,7 @@ TEST_CASE("where nothing is faster, the baseline stands in") {
   CHECK(verdict.points[0].series == kBaselineSeries);
   CHECK(verdict.points[1].speedup == Approx(1.6));
   CHECK_FALSE(verdict.holds());
-  // Without any other configuration, too.
+  // Also without any other configuration.
   rows.resize(3);
   const std::vector<PublishedBlock> alone = compare(line, rows);
   CHECK(alone.at(0).rows.at(0).judged().holds());
@@ -219,7 +221,7 @@ TEST_CASE("a row belongs to its fabric, number of GPUs, collective and baseline"
   CHECK(count("ndv4,1,16,allreduce" + rest + "nccl-default:2.8.4,f") == 0);
   CHECK(count("ndv4,1,8,allgather" + rest + "nccl-default:2.8.4,f") == 0);
   CHECK(count("ndv4,1,8,allreduce" + rest + "two-step-composed,f") == 0);
-  // Baselines of other rows are not among what is compared.
+  // Baselines of other rows are not candidates.
   const std::vector<PublishedBlock> blocks =
       compare("ndv4,1,8,allreduce" + rest + "nccl-default:2.8.4,f\nndv4,1,8,allreduce" + rest +
               "all-pairs,f\n");
@@ -228,7 +230,7 @@ TEST_CASE("a row belongs to its fabric, number of GPUs, collective and baseline"
     REQUIRE(block.series.size() == 1);
     CHECK(block.series[0].config.algorithm == "spread-ring");
   }
-  // The fastest of the baseline's configurations at each size.
+  // Speedup over the fastest of the baseline's configurations at each size.
   CHECK(blocks[1].series[0].points[0].speedup == Approx(50 / 200.0));
   CHECK(blocks[1].series[0].points[1].speedup == Approx(40 / 62.5));
 }
@@ -244,7 +246,7 @@ TEST_CASE("speedups are medians over the seeds, each over the baseline of its se
   CHECK(blocks.at(0).best.at(0).speedup == Approx(2));
 }
 
-TEST_CASE("the printed comparison, letter by letter") {
+TEST_CASE("the printed comparison, exactly") {
   const std::string lines = sample_line("1KiB,2KiB", "r=2 LL,all-pairs,LL,,2,best,1.5,1.8") +
                             sample_line("2KiB,4KiB", "r=2,all-pairs,,,2,variant,1,1") +
                             sample_line("4KiB,", "none,,,,,fallback,1,1") +
@@ -274,11 +276,11 @@ a speedup of 1 throughout would hold 2; of the 2 rows that it would miss, 0 hold
 )");
   CHECK(published_text({}, 0).empty());
   CHECK(published_text({}, 2) ==
-        "\nnone of the 2 published rows is of a fabric, collective and baseline that has results "
+        "\nnone of the 2 published rows has results for its fabric, collective and baseline "
         "here\n");
 }
 
-TEST_CASE("each row of the MSCCL papers is of one of the shipped experiments") {
+TEST_CASE("each row of the MSCCL papers belongs to one of the shipped experiments") {
   const std::string folder = CCLGYM_SOURCE_DIR "/experiments/";
   const std::vector<PublishedRow> rows = read_published(folder + "published/msccl-speedups.csv");
   REQUIRE(rows.size() == 25);

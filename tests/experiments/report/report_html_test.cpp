@@ -1,4 +1,4 @@
-// The report is one page that holds every row, safe against what names may contain.
+// The report is one page with every row, safe against any content of names.
 #include <cmath>
 #include <filesystem>
 #include <limits>
@@ -25,7 +25,7 @@ std::size_t occurrences(const std::string& text, const std::string& part) {
   return count;
 }
 
-// The data of a page, as a browser's parser finds it: up to the first "</script".
+// The data of a page as a browser's parser finds it: up to the first "</script".
 nlohmann::json data_of(const std::string& html) {
   const std::string open = R"(<script type="application/json" id="data">)";
   const std::size_t begin = html.find(open) + open.size();
@@ -33,7 +33,7 @@ nlohmann::json data_of(const std::string& html) {
   return nlohmann::json::parse(html.substr(begin, html.find("</script", begin) - begin));
 }
 
-// Where the rows have a column.
+// Index of a column in the rows.
 std::size_t column(const nlohmann::json& data, const std::string& name) {
   for (std::size_t i = 0; i < data["columns"].size(); ++i) {
     if (data["columns"][i] == name) return i;
@@ -80,7 +80,7 @@ TEST_CASE("the report holds every row, bit for bit") {
   CHECK(data["blocks"][0]["bus_factor"] == 1.75);
 }
 
-TEST_CASE("published speedups are in the report's data as they are compared") {
+TEST_CASE("published speedups and their verdicts are in the report's data") {
   std::vector<ResultRow> rows;
   for (const std::uint64_t bytes : {1024U, 2048U}) {
     rows.push_back(row("ring", "Simple", 1, bytes, 100));
@@ -138,7 +138,7 @@ TEST_CASE("measured speedups are in the report's data") {
   CHECK(speedups[0]["points"][0]["config"] == "tree LL c1 r1");
 }
 
-TEST_CASE("the report needs nothing from elsewhere") {
+TEST_CASE("the report is self-contained") {
   const std::vector<ResultRow> rows = sweep(3);
   const std::string html = report_html(experiment_of(rows), {.rows = rows});
   CHECK(html.find(" src=") == std::string::npos);
@@ -151,7 +151,7 @@ TEST_CASE("the report needs nothing from elsewhere") {
   CHECK(html == report_html(experiment_of(rows), {.rows = rows}));
 }
 
-TEST_CASE("names cannot break out of where they stand") {
+TEST_CASE("names cannot break out of their place") {
   const std::string evil = "</script><script>alert(1)</script><!--<script> & \"{{data}}\" \xff";
   std::vector<ResultRow> rows = sweep(3);
   for (ResultRow& r : rows) r.fabric = evil;
@@ -177,7 +177,7 @@ TEST_CASE("names cannot break out of where they stand") {
   CHECK(data["blocks"][0]["measured"][0]["source"] == read);
 }
 
-TEST_CASE("what is not finite is null, what JavaScript cannot count is text") {
+TEST_CASE("values that are not finite are null, integers too large for JavaScript are texts") {
   std::vector<ResultRow> rows = sweep(3);
   rows[0].time_us = std::numeric_limits<double>::quiet_NaN();
   rows[1].busbw_GBps = std::numeric_limits<double>::infinity();
@@ -191,21 +191,21 @@ TEST_CASE("what is not finite is null, what JavaScript cannot count is text") {
   CHECK(data["rows"][3][column(data, "seed")] == 1);
 }
 
-TEST_CASE("an experiment without results has a report that says so") {
+TEST_CASE("the report of an experiment without results says so") {
   const nlohmann::json data = data_of(report_html(experiment_of(sweep(3)), {}));
   CHECK(data["rows"].empty());
   CHECK(data["blocks"].empty());
   CHECK(data["cells"] == 24);
 }
 
-TEST_CASE("scripts cannot end the element that they stand in") {
+TEST_CASE("scripts cannot end their own element") {
   CHECK(javascript_for_script("a='</script>';b='<!--'") == "a='<\\/script>';b='<\\!--'");
   CHECK(javascript_for_script("x='</ScRiPt>'") == "x='<\\/ScRiPt>'");
   CHECK(json_for_script("[\"<&>\"]") == "[\"\\u003c\\u0026\\u003e\"]");
   CHECK(html_escaped("<a href=\"x\">&") == "&lt;a href=&quot;x&quot;&gt;&amp;");
 }
 
-TEST_CASE("a report is written whole, with links to what lies beside it") {
+TEST_CASE("a report is written atomically, with links to the files beside it") {
   const std::filesystem::path dir = std::filesystem::temp_directory_path() /
                                     ("cclgym report " + std::to_string(std::random_device{}()));
   std::filesystem::create_directories(dir / "timelines");

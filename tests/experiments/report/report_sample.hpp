@@ -1,4 +1,4 @@
-// A small experiment with made-up results, for the tests of tables and reports.
+// A small experiment with made-up results for tests of tables and reports.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace cclgym::test {
 
-/// Eight GPUs, each with a link to every other.
+/// Eight GPUs, each with a link to every other one.
 inline std::shared_ptr<const Fabric> eight_gpus() {
   FabricBuilder builder("eight");
   std::vector<NodeId> gpus;
@@ -55,7 +55,7 @@ inline MeasuredRow measured(const std::string& config, std::uint64_t bytes, doub
   return {"Azure-NDv4", config, "ndv4", "allreduce", 8, bytes, time_us, "somebody/somewhere"};
 }
 
-/// An experiment whose cells are those of the rows; baseline: algorithm ring, protocol Simple.
+/// An experiment with the cells of the rows; baseline: algorithm ring, protocol Simple.
 inline Experiment experiment_of(const std::vector<ResultRow>& rows, bool baseline = true) {
   Experiment experiment;
   experiment.name = "sample";

@@ -18,7 +18,7 @@ using test::row;
 TEST_CASE("geometric-mean error") {
   CHECK(std::isnan(geometric_mean_error({})));
   CHECK(geometric_mean_error(std::vector{1.0, 1.0}) == 0);
-  // Twice too slow and twice too fast do not cancel.
+  // A factor 2 too slow and one too fast do not cancel.
   CHECK(geometric_mean_error(std::vector{2.0, 0.5}) == Approx(1.0).epsilon(1e-14));
   // exp((ln 1.1 + ln 1.25 + ln 1.6) / 3) - 1 = (1.1 * 1.25 * 1.6)^(1/3) - 1, with 0.8 = 1 / 1.25
   CHECK(geometric_mean_error(std::vector{1.1, 0.8, 1.6}) ==
@@ -78,7 +78,7 @@ TEST_CASE("the baseline and relayed pairs in words") {
   CHECK(baseline_text(experiment_of(rows, false)).empty());
 
   CHECK(summarize(experiment, rows, {}).blocks.at(0).relays.empty());
-  // A ring of 4: the two pairs across, in both directions.
+  // A ring of 4: two opposite pairs, in both directions.
   experiment.fabrics[0].fabric = make_fabric({.name = "ring", .gpus = 4});
   CHECK(summarize(experiment, rows, {}).blocks.at(0).relays ==
         "4 of 12 GPU pairs are relayed by a GPU");
@@ -86,7 +86,7 @@ TEST_CASE("the baseline and relayed pairs in words") {
   CHECK(relay_text(*make_fabric({.name = "ndv4", .servers = 2})).empty());
 }
 
-TEST_CASE("no baseline cell at a size, no speedup there") {
+TEST_CASE("a size without a baseline cell has no speedup") {
   const std::vector<ResultRow> rows{row("ring", "Simple", 1, 1024, 40),
                                     row("ring", "LL", 1, 2048, 20)};
   const ResultSummary summary = summarize(experiment_of(rows), rows, {});
@@ -120,7 +120,7 @@ TEST_CASE("errors against measured times, at the sizes that have both") {
   CHECK_FALSE(block.sizes[2].measured_us[0].has_value());
 }
 
-TEST_CASE("rows without a positive time count nowhere") {
+TEST_CASE("rows without a positive time are ignored") {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const std::vector<ResultRow> rows{row("ring", "Simple", 1, 1024, nan),
                                     row("ring", "LL", 1, 1024, 0),

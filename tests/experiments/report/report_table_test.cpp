@@ -1,12 +1,10 @@
-// The table, letter by letter.
+// Exact texts of the table.
 #include <algorithm>
 #include <sstream>
 
 #include "experiments/report/report_sample.hpp"
 #include "experiments/summary/measured_speedup.hpp"
 #include "experiments/summary/table.hpp"
-#include "experiments/sweep/measured_speedup_options.hpp"
-#include "support/catch.hpp"
 
 namespace cclgym {
 namespace {
@@ -101,7 +99,7 @@ geometric-mean error against measured times, exp(mean |ln(simulated/measured)|) 
 }
 
 TEST_CASE("measured speedups beside the simulated ones") {
-  // The baseline is no candidate, however fast; a size that was not measured both ways is left out.
+  // The baseline is not a candidate, however fast; sizes without both measurements are left out.
   const std::vector<ResultRow> rows{
       row("ring", "Simple", 4, 1024, 20),    row("all-pairs", "LL", 1, 1024, 10),
       row("ring", "LL", 1, 1024, 16),        row("ring", "Simple", 4, 65536, 30),
@@ -135,7 +133,7 @@ ndv4, allreduce: speedup of msccl over nccl measured on Azure-NDv4, and simulate
   }
 }
 
-TEST_CASE("an incomplete run and several seeds are said") {
+TEST_CASE("an incomplete run and several seeds are mentioned") {
   std::vector<ResultRow> rows{row("ring", "LL", 1, 1024, 10, 1), row("ring", "LL", 1, 1024, 20, 2)};
   const Experiment experiment = experiment_of(rows, false);
   CHECK(table_text(experiment, rows, {}) ==

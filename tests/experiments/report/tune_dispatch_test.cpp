@@ -1,4 +1,4 @@
-// The dispatch table of a sweep: fewest ranges, little loss, and the round trip.
+// The dispatch table of a sweep: min ranges, small loss, round trip.
 #include "experiments/summary/tune_dispatch.hpp"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 using test::experiment_of;
 using test::row;
 
-// "..4096 ring c1; 4096.. tree c2": the ranges of a block in short.
+// "..4096 ring c1; 4096.. tree c2": short form of a block's ranges.
 std::string in_short(const TunedBlock& block) {
   std::string text;
   for (const TunedRange& range : block.ranges) {
@@ -59,7 +59,7 @@ TEST_CASE("the fastest at each size, merged where the loss is within the toleran
   CHECK(tuned_text(experiment, {block}) ==
         R"(sample: dispatch table, engine flow
 speedup over ring, Simple
-loss: greatest over the fastest at any tested size
+loss: max over the tested sizes, relative to the fastest
 
 ndv4, allreduce
   sizes   algorithm  protocol  ch  r  thr  tile  slots  tested  speedup  loss
@@ -69,8 +69,8 @@ ndv4, allreduce
 )");
 }
 
-TEST_CASE("of the tables with the fewest ranges, the one that loses least") {
-  // Both cover the middle; tree is nearer to the best there.
+TEST_CASE("of the tables with the min number of ranges, the one with the min loss") {
+  // Both cover the middle; tree is closer to the best there.
   const std::vector<ResultRow> rows{
       row("ring", "LL", 1, 1024, 10),   row("ring", "LL", 1, 2048, 10.09),
       row("tree", "LL", 1, 2048, 10.0), row("ring", "LL", 1, 4096, 10.09),
@@ -80,7 +80,7 @@ TEST_CASE("of the tables with the fewest ranges, the one that loses least") {
   CHECK_FALSE(blocks[0].ranges[0].least_speedup);
 }
 
-TEST_CASE("seeds count by their median; what tuners chose counts as what ran") {
+TEST_CASE("seeds count by their median; a tuner's choice counts as the configuration that ran") {
   std::vector<ResultRow> rows{row("ring", "LL", 1, 1024, 10, 1), row("ring", "LL", 1, 1024, 30, 2),
                               row("ring", "LL", 1, 1024, 31, 3), row("tree", "LL", 1, 1024, 29, 1),
                               row("tree", "LL", 1, 1024, 29, 2), row("tree", "LL", 1, 1024, 29, 3)};
@@ -92,7 +92,7 @@ TEST_CASE("seeds count by their median; what tuners chose counts as what ran") {
         "..2KiB tree c2; 2KiB.. ring c1");
 }
 
-TEST_CASE("random sweeps: as few ranges as there can be, none slower than allowed") {
+TEST_CASE("random sweeps: the min number of ranges, none slower than allowed") {
   Random random = Random::stream(11, {});
   for (int trial = 0; trial < 200; ++trial) {
     constexpr int kSizes = 8;
@@ -107,7 +107,7 @@ TEST_CASE("random sweeps: as few ranges as there can be, none slower than allowe
                            times[static_cast<std::size_t>(size)].back()));
       }
     }
-    // The fewest ranges: each as long as any configuration lasts.
+    // The min number of ranges: each as long as any configuration lasts.
     std::size_t fewest = 0;
     for (std::size_t begin = 0; begin < kSizes;) {
       std::size_t furthest = begin;

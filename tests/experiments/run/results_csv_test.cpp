@@ -1,4 +1,4 @@
-// results.csv and measured files: what is written reads back, and what is damaged is refused.
+// results.csv and measured files: written files read back, damaged ones are refused.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -16,7 +16,7 @@
 namespace cclgym {
 namespace {
 
-// A file that is gone when the test ends.
+// A file that is removed when the test ends.
 class TemporaryFile {
  public:
   explicit TemporaryFile(const std::string& text)
@@ -44,7 +44,7 @@ std::string message_of(Function function) {
   return "(no error)";
 }
 
-// The message of reading a text as results, without the name of the file.
+// The error message for a text as results, without the name of the file.
 std::string refusal(const std::string& text) {
   const TemporaryFile file(text);
   const std::string message = message_of([&] { (void)read_results(file.path()); });
@@ -75,7 +75,7 @@ TEST_CASE("results read back with the same bits") {
   std::vector<ResultRow> rows;
   for (int i = 0; i < 2000; ++i) {
     ResultRow row = test::row("ring", "LL", i, random(), 1);
-    // Any bits at all of a number that can be.
+    // Random bits of any valid number.
     const auto any_double = [&] {
       double value = -1;
       while (!std::isfinite(value) || value < 0) value = std::bit_cast<double>(random());
@@ -112,7 +112,7 @@ TEST_CASE("results read back with the same bits") {
 TEST_CASE("times and rates that no simulation has are refused, with their line") {
   const auto with = [](double ResultRow::*member, const std::string& value) {
     ResultRow row = test::row("ring", "LL", 2, 8, 3);
-    row.*member = 0.125;  // as it stands nowhere else
+    row.*member = 0.125;  // a value found nowhere else
     if (member == &ResultRow::time_us) row.time_min_us = row.time_max_us = row.time_us;
     std::string line = to_csv(row);
     std::size_t place = line.find("0.125");
@@ -144,7 +144,7 @@ TEST_CASE("times and rates that no simulation has are refused, with their line")
             .starts_with(":2:1: unknown collective 'foo'"));
 }
 
-TEST_CASE("a results file cut at any byte gives the whole rows before the cut") {
+TEST_CASE("a results file cut at any byte gives the complete rows before the cut") {
   const std::vector<ResultRow> rows{test::row("ring", "LL", 1, 1024, 12.5),
                                     test::row("ring", "LL", 2, 1024, 0.1),
                                     test::row("all-pairs", "Simple", 2, 1024, 1e-3)};
@@ -187,7 +187,7 @@ TEST_CASE("damaged results are refused with the place") {
   contains(refusal(header + std::string(40, '\0') + "\n"), ":2:1: found 1 fields");
 }
 
-TEST_CASE("a wrong header is refused with what is missing") {
+TEST_CASE("a wrong header is refused with the missing columns") {
   const std::string header = result_header();
   const auto with = [&](const std::string& from, const std::string& to) {
     std::string line = header;
@@ -199,7 +199,7 @@ TEST_CASE("a wrong header is refused with what is missing") {
   contains(refusal(with("cell_key,fabric", "fabric,cell_key")), "in another order");
   contains(refusal("\n"), ":1:1: not the expected header line: found ''");
   contains(refusal("hello world\n1,2\n"), "found 'hello world'; expected 'experiment_hash,");
-  // Not even the beginning of a header, so not a run that was killed.
+  // Not even the beginning of a header, so not a killed run.
   contains(refusal("hello world"), ":1:1: not the expected header line");
   CHECK(message_of([] { (void)read_results("/nowhere/results.csv"); }).find("no such file") !=
         std::string::npos);
@@ -235,7 +235,7 @@ TEST_CASE("random damage to results never passes unnoticed or crashes") {
     try {
       const ResultTable table = read_results(file.path());
       std::string again = lines(table.rows);
-      // What was read is what the file says, up to another spelling of a number.
+      // The values read are those in the file, up to another spelling of a number.
       CHECK(table.rows.size() <= 3);
       CHECK(std::count(again.begin(), again.end(), '\n') <=
             std::count(damaged.begin(), damaged.end(), '\n') + 1);
@@ -256,7 +256,7 @@ TEST_CASE("measured files") {
     CHECK(rows[0].system == "Azure");
     CHECK(rows[0].config == "nccl");
     CHECK(rows[0].fabric == "ndv4");
-    CHECK(rows[0].collective == "allreduce");  // our name for nccl-tests' spelling
+    CHECK(rows[0].collective == "allreduce");  // cclgym's name for nccl-tests' spelling
     CHECK(rows[0].ranks == 8);
     CHECK(rows[0].size_bytes == 1024);
     CHECK(rows[0].time_us == 17.34);

@@ -1,4 +1,4 @@
-// Runs in this process: rows, resuming, what is refused.
+// Runs in this process: rows, resuming, refusals.
 #include "experiments/run/run_experiment.hpp"
 
 #include <algorithm>
@@ -63,7 +63,7 @@ std::string refusal(const Experiment& experiment, const std::string& folder) {
   return "accepted";
 }
 
-TEST_CASE("a row says what the simulator says") {
+TEST_CASE("a row has the values of the simulator") {
   const TemporaryFolder folder;
   const Experiment experiment = small_experiment();
   run(experiment, folder.path());
@@ -92,7 +92,7 @@ TEST_CASE("a row says what the simulator says") {
   }
 }
 
-TEST_CASE("random cost models are repeated: median, least and greatest time") {
+TEST_CASE("random cost models are repeated: median, min and max time") {
   const TemporaryFolder folder;
   const Experiment experiment =
       parse_experiment(test::experiment_with({{"fabrics", "ndv4"},
@@ -140,7 +140,7 @@ TEST_CASE("the same bytes with one, two and five jobs, with every engine") {
   }
 }
 
-TEST_CASE("a run goes on after the last whole row, wherever it was cut") {
+TEST_CASE("a run continues after the last complete row, wherever it was cut") {
   const Experiment experiment = small_experiment();
   const TemporaryFolder whole;
   const Started first = run(experiment, whole.path());
@@ -164,7 +164,7 @@ TEST_CASE("a run goes on after the last whole row, wherever it was cut") {
   }
 }
 
-TEST_CASE("results of another experiment are refused, and thrown away if asked to") {
+TEST_CASE("results of another experiment are refused, and deleted if asked to") {
   const TemporaryFolder folder;
   const Experiment experiment = small_experiment();
   const Experiment other = small_experiment({{"channels", "2"}});
@@ -227,7 +227,7 @@ TEST_CASE("a folder that cannot be made or written is refused") {
         (folder / "run/results.csv") + ": cannot be opened for writing: Is a directory");
 }
 
-TEST_CASE("a disk that is full: an error, whole rows only, and the run can go on") {
+TEST_CASE("a full disk: an error, only complete rows, and the run can be continued") {
   const TemporaryFolder folder;
   const Experiment experiment = small_experiment();
   run(experiment, folder / "whole");
@@ -249,7 +249,7 @@ TEST_CASE("a disk that is full: an error, whole rows only, and the run can go on
   CHECK(read_file(results_path(folder / "cut")) == bytes);
 }
 
-TEST_CASE("a run's folder knows the experiment, engine included") {
+TEST_CASE("a run's folder has the experiment, including the engine") {
   const TemporaryFolder folder;
   const std::string path = CCLGYM_SOURCE_DIR "/experiments/ndv4-allreduce-vs-measured.yaml";
   Experiment experiment = load_experiment(path);
@@ -264,7 +264,7 @@ TEST_CASE("a run's folder knows the experiment, engine included") {
   CHECK_THROWS_AS(load_run_experiment(folder.path()), UserError);
 }
 
-TEST_CASE("timelines are written for the first cell of each selector, and go with a new run") {
+TEST_CASE("timelines are written for the first cell of each selector, and removed by a new run") {
   const TemporaryFolder folder;
   const Experiment experiment =
       small_experiment({{"timeline",

@@ -17,7 +17,7 @@ namespace {
 
 std::string name_of(std::size_t index) { return "task " + std::to_string(index); }
 
-// What run_tasks throws, with its kind; "" if nothing.
+// The exception of run_tasks with its type; "" if none.
 std::string failure(std::size_t jobs, const Task& task, std::vector<std::size_t>* taken = nullptr) {
   const auto take = [&](std::size_t index, const std::string&) {
     if (taken != nullptr) taken->push_back(index);
@@ -40,7 +40,7 @@ TEST_CASE("results come back in task order for any number of jobs") {
     std::vector<std::string> taken;
     const auto make_task = []() -> Task {
       return [](std::size_t index) {
-        // Early tasks take longer than later ones, so that replies come in another order.
+        // Early tasks take longer than later ones, so replies come in another order.
         if (index % 5 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(3));
         return "r" + std::to_string(index) + std::string(index == 17 ? 1'000'000 : 0, 'x');
       };
@@ -100,7 +100,7 @@ TEST_CASE("a worker that dies names its task") {
 }
 
 TEST_CASE("workers die with their parent") {
-  // Each worker keeps a pipe's write end open for as long as it lives.
+  // Each worker keeps the write end of a pipe open for its lifetime.
   std::array<int, 2> pipe_ends{};
   REQUIRE(::pipe(pipe_ends.data()) == 0);
   const pid_t parent = ::fork();
@@ -121,7 +121,7 @@ TEST_CASE("workers die with their parent") {
   ::close(pipe_ends[1]);
   char byte = 0;
   REQUIRE(::read(pipe_ends[0], &byte, 1) == 1);
-  REQUIRE(::read(pipe_ends[0], &byte, 1) == 1);  // both are at work
+  REQUIRE(::read(pipe_ends[0], &byte, 1) == 1);  // both are running
   REQUIRE(::kill(parent, SIGKILL) == 0);
   REQUIRE(::waitpid(parent, nullptr, 0) == parent);
   const auto start = std::chrono::steady_clock::now();
@@ -130,7 +130,7 @@ TEST_CASE("workers die with their parent") {
   ::close(pipe_ends[0]);
 }
 
-TEST_CASE("there is a core to use") { CHECK(usable_cores() >= 1); }
+TEST_CASE("there is at least one usable core") { CHECK(usable_cores() >= 1); }
 
 }  // namespace
 }  // namespace cclgym

@@ -1,4 +1,4 @@
-// The axes instances, tile and slots, and tuners in the place of algorithms.
+// The axes instances, tile and slots, and tuners as algorithms.
 #include "experiments/sweep/axes.hpp"
 
 #include <algorithm>
@@ -41,7 +41,7 @@ std::string refusal(const Lines& lines, const std::string& path = "e.yaml") {
   return "accepted";
 }
 
-// A folder with the table above, and experiments beside it.
+// A folder with the table above and experiments.
 class Beside {
  public:
   explicit Beside(const std::string& table = kTable) {
@@ -77,8 +77,8 @@ TEST_CASE("instances, tiles and slots are axes") {
   CHECK(experiment.cells.back().config.slots == 3);
 }
 
-TEST_CASE("a protocol's tile beside the same size is one cell") {
-  // LL's tiles are of 32KiB, Simple's of 1MiB.
+TEST_CASE("a protocol's tile and the equal explicit size are one cell") {
+  // LL's tiles have 32KiB, Simple's 1MiB.
   const Experiment experiment = parse_experiment(
       experiment_with({{"protocols", "[LL, Simple]"}, {"tile", "[protocol, 32KiB]"}}), "e.yaml");
   CHECK(keys_of(experiment) ==
@@ -91,7 +91,7 @@ TEST_CASE("a protocol's tile beside the same size is one cell") {
   CHECK(refusal({{"instances", "65"}}) == "e.yaml:6:12: instances is '65'; expected >= 1, <= 64");
 }
 
-TEST_CASE("selectors know instances, tiles and slots, also those of the protocol") {
+TEST_CASE("selectors match instances, tiles and slots, also those of the protocol") {
   const auto with = [](const std::string& baseline) {
     return parse_experiment(experiment_with({{"protocols", "[LL, Simple]"},
                                              {"instances", "[1, 2]"},
@@ -134,7 +134,7 @@ TEST_CASE("instances whose thread blocks do not fit are left out") {
       "on fabric 'ndv4', allreduce: ring with 16 channels and 16 instances needs "));
 }
 
-TEST_CASE("a tuner is one cell a size and seed, and says what it chose") {
+TEST_CASE("a tuner has one cell per size and seed, with its choice") {
   const Beside beside;
   const Experiment experiment = beside.load({{"fabrics", "ndv4"},
                                              {"algorithms", "[ring, 'dispatch:t.yaml']"},
@@ -188,7 +188,7 @@ TEST_CASE("a tuner is one cell a size and seed, and says what it chose") {
   CHECK(table.find("algorithm        program    protocol  ch  r  thr") != std::string::npos);
   CHECK(table.find("1KiB  dispatch:t.yaml  all-pairs  LL         1  2  512") != std::string::npos);
 
-  // What the table says is part of what results depend on.
+  // The table's content is part of the hash.
   const std::string hash = experiment.hash();
   std::string changed = kTable;
   changed.replace(changed.find("instances: 2"), 12, "instances: 1");

@@ -1,4 +1,4 @@
-// Experiments that must be refused, and the whole message of each.
+// Experiments that must be refused, with their complete messages.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ struct BadExperiment {
 
 [[nodiscard]] const std::vector<BadExperiment>& bad_experiments();
 
-/// A small valid experiment whose line of each given key is replaced, appended if it is not there,
+/// A small valid experiment in which the line of each given key is replaced, appended if missing,
 /// or left out if the value is empty.
 [[nodiscard]] std::string experiment_with(
     const std::vector<std::pair<std::string, std::string>>& lines);

@@ -21,7 +21,7 @@ std::vector<std::string> keys_of(const Experiment& experiment) {
   return keys;
 }
 
-TEST_CASE("what is not given has its default") {
+TEST_CASE("missing keys have their defaults") {
   const Experiment experiment = parse_experiment(experiment_with({}), "e.yaml");
   CHECK(experiment.name == "bad");
   CHECK(experiment.description.empty());
@@ -106,7 +106,7 @@ TEST_CASE("only keeps some combinations of the algorithms that it names") {
   }));
 }
 
-TEST_CASE("combinations that only leaves out are not said to be too large for a GPU") {
+TEST_CASE("combinations that `only` leaves out are not reported as too large for a GPU") {
   const Experiment experiment =
       parse_experiment(experiment_with({{"fabrics", "ndv4"},
                                         {"algorithms", "[all-pairs]"},
@@ -129,8 +129,9 @@ TEST_CASE("an algorithm is left out where it does not have the collective") {
 }
 
 TEST_CASE(
-    "what does not fit on a GPU is left out, once a fabric, collective, algorithm, channels") {
-  // All-pairs has a block for each peer and channel, ring one a channel.
+    "combinations that do not fit on a GPU are left out, one line per fabric, collective, "
+    "algorithm, channels") {
+  // All-pairs has one block per peer and channel, ring one per channel.
   const auto with_limit = [](const std::string& limit,
                              const std::string& algorithms = "[ring, all-pairs]") {
     return parse_experiment(

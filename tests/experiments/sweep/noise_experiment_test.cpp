@@ -42,7 +42,7 @@ void run(const Experiment& experiment, const std::string& folder, std::size_t jo
   run_experiment(experiment, {.folder = folder, .jobs = jobs, .fresh = false}, {});
 }
 
-TEST_CASE("every fabric is under every noise in turn") {
+TEST_CASE("every fabric is combined with every noise") {
   const Experiment experiment = noisy();
   REQUIRE(experiment.fabrics.size() == 2);
   CHECK(experiment.fabrics[0].label == "ndv4 servers=2");
@@ -54,11 +54,11 @@ TEST_CASE("every fabric is under every noise in turn") {
   CHECK(cell_key(experiment, experiment.cells.back()) ==
         "ndv4_servers=2_noise=cloud-ib/alltoall/two-step/Simple/c1/t512/4MiB/s8");
   CHECK(experiment.hash() != noisy({{"noise", "none"}}).hash());
-  // Without noise, old results stay valid.
+  // Results from before the axis `noise` stay valid without noise.
   CHECK(noisy({{"noise", "none"}}).hash() == noisy({{"noise", "[none]"}}).hash());
 }
 
-TEST_CASE("rows under noise: as simulated, whatever the number of jobs; without it as ever") {
+TEST_CASE("rows under noise: independent of the number of jobs; unchanged without noise") {
   const Experiment experiment = noisy();
   const TemporaryFolder one;
   const TemporaryFolder many;
@@ -87,7 +87,7 @@ TEST_CASE("rows under noise: as simulated, whatever the number of jobs; without 
   for (std::size_t i = 0; i < without.size(); ++i) CHECK(without[i].time_us == rows[i].time_us);
 }
 
-TEST_CASE("repetitions under noise are other moments of one machine") {
+TEST_CASE("repetitions under noise are different moments of the same machine") {
   const TemporaryFolder folder;
   const Experiment experiment = noisy({{"repetitions", "5"}, {"seeds", "3"}, {"sizes", "4MiB"}});
   run(experiment, folder.path(), 1);
@@ -99,7 +99,7 @@ TEST_CASE("repetitions under noise are other moments of one machine") {
   CHECK(rows[1].time_min_us < rows[1].time_max_us);
 }
 
-TEST_CASE("a profile of one's own is seen from the folder of the experiment") {
+TEST_CASE("the path of a user's profile starts at the folder of the experiment") {
   const TemporaryFolder folder;
   write_file(folder / "mine.yaml", "name: mine\nstart_skew: 5us\n");
   write_file(folder / "e.yaml",

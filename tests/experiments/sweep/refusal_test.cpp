@@ -1,4 +1,4 @@
-// What is wrong with an experiment is said in one line, with the place.
+// An error in an experiment gives a message of one line, with its place.
 #include <chrono>
 
 #include "core/error.hpp"
@@ -25,7 +25,7 @@ TEST_CASE("bad experiments are refused with place, finding, expectation and near
   }
 }
 
-TEST_CASE("the experiment that the bad ones are made from is good") {
+TEST_CASE("the experiment behind the bad ones is valid") {
   CHECK(refusal(test::experiment_with({})) == "accepted");
 }
 
@@ -46,7 +46,7 @@ TEST_CASE("garbage and bombs are refused at once") {
     bomb += "]\n";
   }
   CHECK(refusal(bomb).starts_with("bad.yaml:"));
-  // Long lists of long ranges: stopped before they fill the memory.
+  // Long lists of long ranges: reading stops before they fill the memory.
   std::string ranges;
   for (int i = 0; i < 200; ++i) {
     ranges += (i == 0 ? "" : ", ") + std::to_string(i * 40000 + 4) + "B.." +

@@ -1,4 +1,4 @@
-// Choices by size as text, beside what publications found.
+// Choices by size as text, beside published ones.
 #include "experiments/training/choice_ranges.hpp"
 
 #include "experiments/training/sample_part.hpp"
@@ -32,14 +32,14 @@ TEST_CASE("choices and the papers' regimes as text") {
       "512KiB..1MiB all-pairs r=4 LL128; 2MiB..8MiB ring ch=4 LL: about NCCL's\n");
 }
 
-TEST_CASE("the regimes that come with the program") {
+TEST_CASE("the regimes built into the program") {
   const std::vector<PublishedRow> regimes = published_regimes();
   const auto count = [&](const std::string& fabric, const std::string& collective) {
     return std::ranges::count_if(regimes, [&](const PublishedRow& row) {
       return row.collective == collective && is_of_fabric(row, fabric);
     });
   };
-  // MSCCLang Fig 8a and Sec 7.1.1, GC3 Fig 7a; its row about all-pairs alone is no regime.
+  // MSCCLang Fig 8a and Sec 7.1.1, GC3 Fig 7a; its row about all-pairs only is not a regime.
   CHECK(count("ndv4", "allreduce") == 11);
   CHECK(count("ndv4 servers=2", "allreduce") == 4);
   CHECK(count("ndv4 servers=3", "allreduce") == 0);

@@ -1,4 +1,4 @@
-// The page of a training holds its data, and nothing can break out of it.
+// The page of a training has its data, and no text can break out of its place.
 #include "experiments/training/training_page.hpp"
 
 #include <nlohmann/json.hpp>
@@ -42,7 +42,7 @@ TEST_CASE("the page has curves, summaries, choices and regimes") {
   CHECK(html == training_html(page, published_regimes()));
 }
 
-TEST_CASE("the page needs nothing from elsewhere, and names cannot break out") {
+TEST_CASE("the page is self-contained, and names cannot break out") {
   const std::string evil = "</script><script>alert(1)</script><!--{{data}} \xff";
   const TrainingPage plain{.title = "t", .curves = {{1, "iteration\n"}}};
   const std::string safe = training_html(plain, {});

@@ -1,4 +1,4 @@
-// Engine flow allocates nothing once it has run a graph: training runs it millions of times.
+// Engine flow allocates nothing after its first run of a graph: training runs it millions of times.
 #include <atomic>
 #include <cstdlib>
 #include <memory>
@@ -10,7 +10,7 @@
 #include "sim/engine/engine_random_graphs.hpp"
 #include "support/catch.hpp"
 
-// The sanitizers have allocators of their own, which must not be replaced.
+// The sanitizers have their own allocators, which must not be replaced.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
 namespace {

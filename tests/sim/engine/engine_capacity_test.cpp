@@ -1,5 +1,5 @@
 // Links whose capacity changes, and flows of other jobs beside those of the graph: closed forms,
-// misuse, and that what is not used changes nothing.
+// misuse, and no effect of unused features.
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
@@ -26,7 +26,7 @@ Times run_once(const std::string& engine_name, std::shared_ptr<const TransferGra
   return copy_of(engine->run(nullptr, &schedule));
 }
 
-/// A link that has 1 and 2 GB/s in turn, for ever. Counts how often it was asked.
+/// A link that alternates between 1 and 2 GB/s forever. Counts the calls.
 class Alternating final : public CapacityProcess {
  public:
   explicit Alternating(double period_s) : period_s_(period_s) {}
@@ -53,34 +53,34 @@ std::shared_ptr<const TransferGraph> on_one_link(int flows, double cap_Bps = kNo
 
 }  // namespace
 
-TEST_CASE("a flow moves at the capacity of the moment") {
+TEST_CASE("a flow moves at the current capacity") {
   for (const std::string& name : engine_names()) {
     CAPTURE(name);
     // 0.25 GB at 1 GB/s, 0.25 GB at 0.5 GB/s, 0.5 GB at 2 GB/s.
     const Times slow_then_fast =
         run_once(name, on_one_link(1), {{0.25, 0, 0.5e9}, {0.75, 0, 2e9}, {5, 0, 1}});
     CHECK(std::abs(slow_then_fast.makespan_s - 1) < 1e-12);
-    // Two flows share what there is: 2 GB in 0.5 s at 1 GB/s and 0.5 s at 3 GB/s.
+    // Two flows share the capacity: 2 GB in 0.5 s at 1 GB/s and 0.5 s at 3 GB/s.
     CHECK(std::abs(run_once(name, on_one_link(2), {{0.5, 0, 3e9}}).makespan_s - 1) < 1e-12);
-    // A cap holds whatever the link has: 0.5 s at 0.8 GB/s, 0.4 GB/s for 0.5 s, 0.8 GB/s again.
+    // A cap applies at any capacity: 0.5 s at 0.8 GB/s, 0.4 GB/s for 0.5 s, 0.8 GB/s again.
     CHECK(
         std::abs(run_once(name, on_one_link(1, 0.8e9), {{0, 0, 9e9}, {0.5, 0, 0.4e9}, {1, 0, 9e9}})
                      .makespan_s -
                  1.5) < 1e-12);
-    // Changes at date 0, and of a link that nobody uses.
+    // Changes at date 0, and of an unused link.
     CHECK(std::abs(
               run_once(name, on_one_link(1), {{0, 0, 7e9}, {0, 0, 4e9}, {0.1, 1, 1}}).makespan_s -
               0.25) < 1e-12);
   }
 }
 
-TEST_CASE("a link that was no bottleneck becomes one, and the other way round") {
+TEST_CASE("a link becomes a bottleneck, and stops being one") {
   for (const std::string& name : engine_names()) {
     CAPTURE(name);
     TransferGraph graph;
     graph.set_link_capacities({1e9, 4e9});
     graph.add_flow(add_route(graph, {0, 1}), 1e9, 0);  // bound by link 0
-    graph.add_flow(add_route(graph, {1}), 3e9, 0);     // what is left of link 1
+    graph.add_flow(add_route(graph, {1}), 3e9, 0);     // the rest of link 1
     const auto both = finished(std::move(graph));
     CHECK(std::abs(copy_of([&] {
                      const auto engine = make_engine(name);
@@ -89,19 +89,19 @@ TEST_CASE("a link that was no bottleneck becomes one, and the other way round") 
                    }())
                        .makespan_s -
                    1) < 1e-12);
-    // From 0.5 s on link 1 has 1 GB/s: half a gigabyte and one and a half are left, each at
-    // 0.5 GB/s until the first is done at 1.5 s; then 1 GB at 1 GB/s.
+    // From 0.5 s on link 1 has 1 GB/s: half a gigabyte and one and a half are left, each at 0.5
+    // GB/s until the first is done at 1.5 s; then 1 GB at 1 GB/s.
     const Times halved = run_once(name, both, {{0.5, 1, 1e9}});
     CHECK(std::abs(halved.end_s[0] - 1.5) < 1e-12);
     CHECK(std::abs(halved.end_s[1] - 2.5) < 1e-12);
-    // Link 0 at 4 GB/s: an equal share of link 1 for both.
+    // Link 0 at 4 GB/s: both get an equal share of link 1.
     const Times widened = run_once(name, both, {{0, 0, 4e9}});
     CHECK(std::abs(widened.end_s[0] - 0.5) < 1e-12);
     CHECK(std::abs(widened.end_s[1] - 1) < 1e-12);
   }
 }
 
-TEST_CASE("a process may go on for ever: changes are drawn as they are needed") {
+TEST_CASE("a process may be endless: changes are drawn on demand") {
   for (const std::string& name : engine_names()) {
     CAPTURE(name);
     const auto engine = make_engine(name);
@@ -116,7 +116,7 @@ TEST_CASE("a process may go on for ever: changes are drawn as they are needed") 
   }
 }
 
-TEST_CASE("what was switched on leaves nothing behind") {
+TEST_CASE("capacity changes and a background leave no trace in later runs") {
   for (const std::string& name : engine_names()) {
     CAPTURE(name);
     const auto engine = make_engine(name);
@@ -132,7 +132,7 @@ TEST_CASE("what was switched on leaves nothing behind") {
   }
 }
 
-TEST_CASE("capacity changes that cannot be are logic errors") {
+TEST_CASE("invalid capacity changes are logic errors") {
   CHECK_THROWS_AS(CapacitySchedule({{1, 0, 1e9}, {0.5, 0, 1e9}}), std::logic_error);
   CHECK_THROWS_AS(CapacitySchedule({{-1, 0, 1e9}}), std::logic_error);
   CHECK_THROWS_AS(CapacitySchedule({{NAN, 0, 1e9}}), std::logic_error);
@@ -141,7 +141,7 @@ TEST_CASE("capacity changes that cannot be are logic errors") {
   for (const std::string& name : engine_names()) {
     CHECK_THROWS_AS(run_once(name, on_one_link(1), {{0.5, 2, 1e9}}), std::logic_error);
     CHECK_THROWS_AS(run_once(name, on_one_link(1), {{0.5, -1, 1e9}}), std::logic_error);
-    // Also if it comes later; and the engine lives on.
+    // Also later in the run; and the engine stays usable.
     const auto engine = make_engine(name);
     engine->load(on_one_link(1));
     CapacitySchedule late({{0.25, 0, 2e9}, {0.5, 9, 1e9}});
@@ -150,7 +150,7 @@ TEST_CASE("capacity changes that cannot be are logic errors") {
   }
 }
 
-TEST_CASE("a stalled graph is noticed although capacities change for ever") {
+TEST_CASE("a stalled graph is detected although capacities change forever") {
   for (const std::string& name : engine_names()) {
     TransferGraph graph;
     graph.set_link_capacities({1e9});
@@ -168,7 +168,7 @@ TEST_CASE("a flow shares its link with a background that never ends") {
     CAPTURE(name);
     TransferGraph background;
     background.set_link_capacities({1e9, 4e9});
-    // It needs no time to begin anew, so that half the link is left.
+    // It restarts at once, so that half the link is left.
     const std::int32_t route = add_route(background, {0});
     background.add_flow(route, 1e6, 0, kNoRateCap, TransferGraph::kForever);
     background.finish();
@@ -189,7 +189,7 @@ TEST_CASE("a flow shares its link with a background that never ends") {
   }
 }
 
-TEST_CASE("a background that comes late, and goes") {
+TEST_CASE("a background that starts late, and ends") {
   for (const std::string& name : engine_names()) {
     CAPTURE(name);
     TransferGraph background;
@@ -199,12 +199,12 @@ TEST_CASE("a background that comes late, and goes") {
     background.finish();
     const auto both =
         std::make_shared<const TransferGraph>(on_one_link(1)->with_background(background));
-    // Half the link is gone from 0.2 s to 0.6 s.
+    // Half the link is taken from 0.2 s to 0.6 s.
     CHECK(testing::run_once(name, both).makespan_s == Approx(1.2).epsilon(1e-12));
   }
 }
 
-TEST_CASE("a stalled graph is noticed although its background goes on") {
+TEST_CASE("a stalled graph is detected although its background continues") {
   for (const std::string& name : engine_names()) {
     TransferGraph graph;
     graph.set_link_capacities({1e9});
@@ -247,7 +247,7 @@ TEST_CASE("misuse of a background is a logic error") {
   const TransferGraph delay =
       background([](TransferGraph& g) { g.add_delay(1, TransferGraph::kForever); });
   CHECK_THROWS_AS(job->with_background(delay).with_background(delay), std::logic_error);
-  // Nothing but a background may go on for ever.
+  // Only a background may run forever.
   for (const std::string& name : engine_names()) {
     CHECK_THROWS_AS(make_engine(name)->load(std::make_shared<const TransferGraph>(delay)),
                     std::logic_error);

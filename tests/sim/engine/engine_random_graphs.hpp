@@ -1,6 +1,6 @@
-// Random transfer graphs that hit what engines find hard: capacities over decades, shared links,
-// caps, exact ties, zero bytes, zero latencies, folded graphs; on request also routes to choose
-// from, links whose capacity changes, and a background.
+// Random transfer graphs that are hard for engines: capacities over decades, shared links, caps,
+// exact ties, zero bytes, zero latencies, folded graphs; optionally with alternative routes,
+// changing capacities and a background.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 
 namespace cclgym::testing {
 
-/// Draws that are the same with every standard library.
+/// Random draws that are the same with every standard library.
 class Dice {
  public:
   explicit Dice(std::uint64_t seed) : bits_(seed) {}
@@ -41,7 +41,7 @@ class Dice {
   std::mt19937_64 bits_;
 };
 
-/// What a random graph has beyond the plain ones.
+/// Optional features of a random graph.
 struct Extras {
   bool alternatives = false;
   bool changes = false;
@@ -105,7 +105,7 @@ class RandomGraph {
                      [](const auto& a, const auto& b) { return a.time_s < b.time_s; });
   }
 
-  /// Flows that come and go, by themselves or after each other, some 100 times while the job runs.
+  /// Intermittent flows, independent or chained, with about 100 firings during the job.
   void make_background(bool alternatives) {
     const std::shared_ptr<TransferGraph> job =
         std::exchange(graph_, std::make_shared<TransferGraph>());
@@ -181,7 +181,7 @@ class RandomGraph {
     }
   }
 
-  /// Only edges that can be satisfied: the source fires often enough, and every cycle has a lag.
+  /// Adds only satisfiable edges: the source fires often enough, and every cycle has a lag.
   void make_edges() {
     const std::int32_t nodes = static_cast<std::int32_t>(graph_->size());
     const std::int32_t edges = dice_.between(0, 2 * nodes);

@@ -1,8 +1,8 @@
-// Engine flow against the reference, firing by firing, on random transfer graphs.
+// Compares engine flow with the reference, firing by firing, on random transfer graphs.
 //
-// Tolerance: 1e-9 of the date itself, with no absolute floor. Dates are sums of terms that are each
-// exact to a few units in the last place; a rate that is a little off for a moment only shifts
-// bytes between flows, which a ratio of capacities of at most 1e4 magnifies to about 1e-12.
+// Tolerance: 1e-9 of the date itself, without an absolute floor. Dates are sums of terms that are
+// each exact to a few units in the last place; a slightly wrong rate only shifts bytes between
+// flows for a moment, which a ratio of capacities of at most 1e4 magnifies to about 1e-12.
 #include "sim/engine/engine_random_graphs.hpp"
 
 #include <algorithm>
@@ -40,7 +40,7 @@ struct Comparison {
   double worst = 0;
   std::int64_t firings = 0;
   int folded = 0;
-  std::int64_t detours = 0;  ///< firings that did not take their first way
+  std::int64_t detours = 0;  ///< firings that did not take their first route
   std::int64_t changes = 0;  ///< before the end of the run
 };
 
@@ -78,7 +78,7 @@ Comparison compare_engines(std::uint64_t graphs, Extras extras) {
                            [](const auto& a, const auto& b) { return a.end_s < b.end_s; }));
     sort_by_firing(of_flow.firings);
     sort_by_firing(of_simgrid.firings);
-    // Plain comparisons in the inner loop: an assertion of Catch2 costs more than a simulated flow.
+    // Plain comparisons in the inner loop: a Catch2 assertion costs more than a simulated flow.
     double of_graph = difference(makespan_s, reference_s);
     bool same_firings = true;
     for (std::size_t i = 0; i < count; ++i) {
@@ -114,7 +114,7 @@ TEST_CASE("flow and simgrid agree on every firing of random graphs") {
   CHECK(result.firings > 10 * kGraphs);
 }
 
-TEST_CASE("engines agree on random graphs with routes to choose from") {
+TEST_CASE("engines agree on random graphs with alternative routes") {
   SKIP_UNLESS(engine_names().size() > 1, test::kNeedsTwoEngines);
   const Comparison result = compare_engines(1000, {.alternatives = true});
   CHECK(result.folded > 100);

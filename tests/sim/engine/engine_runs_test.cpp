@@ -1,4 +1,4 @@
-// What does not depend on one graph's times: stalls, bits, threads, failures, folding.
+// Properties independent of a graph's times: stalls, bits, threads, failures, folding.
 #include <atomic>
 #include <bit>
 #include <cmath>
@@ -37,7 +37,7 @@ std::vector<TransferId> waiting_nodes(Engine& engine) {
 
 }  // namespace
 
-TEST_CASE("a stalled graph names the nodes that wait, and the engine lives on") {
+TEST_CASE("a stalled graph names the waiting nodes, and the engine stays usable") {
   for (const std::string& name : engine_names()) {
     INFO("engine " << name);
     const auto engine = make_engine(name);
@@ -89,7 +89,7 @@ TEST_CASE("a stalled graph names the nodes that wait, and the engine lives on") 
       CHECK(waiting_nodes(*engine) == std::vector<TransferId>{0, 1});
     }
 
-    // After a stall another graph runs as if nothing had been.
+    // After a stall another graph runs normally.
     const auto good = RandomGraph(7).graph();
     engine->load(good);
     const Times after = copy_of(engine->run());
@@ -119,7 +119,7 @@ TEST_CASE("many waiting nodes are counted, not listed") {
   }
 }
 
-TEST_CASE("the same graph gives the same bits, run after run and whatever ran in between") {
+TEST_CASE("the same graph gives the same bits in every run, whatever ran in between") {
   for (const std::string& name : engine_names()) {
     INFO("engine " << name);
     const auto engine = make_engine(name);
@@ -144,8 +144,8 @@ TEST_CASE("the same graph gives the same bits, run after run and whatever ran in
 }
 
 TEST_CASE("engine flow gives the same bits in every build") {
-  // FNV-1a over all dates. The graph is made without library functions, so that only the engine's
-  // own arithmetic can change it: with another compiler, optimization or run.
+  // FNV-1a over all dates. The graph is built without library functions, so that only the engine's
+  // own arithmetic can change it: with another compiler, optimization level or run.
   const Times times = run_once("flow", bench::jittered_ring_graph(8, 8, 1048576, 0.7e-6, 25e9));
   std::uint64_t hash = 0xcbf29ce484222325U;
   for (const auto* dates : {&times.start_s, &times.end_s}) {
@@ -157,7 +157,7 @@ TEST_CASE("engine flow gives the same bits in every build") {
   CHECK(hash == 0xb002c69c2c19cf5aU);
 }
 
-TEST_CASE("a folded ring is the unfolded ring") {
+TEST_CASE("a folded ring equals the unfolded ring") {
   for (const std::int32_t ranks : {2, 3, 8, 17}) {
     const auto folded = bench::ring_allreduce_graph(ranks, 1048576, 0.7e-6, 25e9, true);
     const auto plain = bench::ring_allreduce_graph(ranks, 1048576, 0.7e-6, 25e9, false);
@@ -208,7 +208,7 @@ TEST_CASE("an edge for the first firing only, and a truncated graph") {
 
 TEST_CASE("an edge that waits for the last firing, and a truncated graph") {
   auto graph = std::make_shared<TransferGraph>();
-  graph->add_delay(1e-6, 5);  // 5 us in all
+  graph->add_delay(1e-6, 5);  // 5 us in total
   graph->add_delay(2e-6);
   graph->add_delay(3e-6, 4);
   graph->add_edge(0, 1, TransferGraph::kAfterLast);
@@ -221,7 +221,7 @@ TEST_CASE("an edge that waits for the last firing, and a truncated graph") {
     CHECK(std::abs(run_once(name, graph).makespan_s - 19e-6) < 1e-15);
     CHECK(std::abs(run_once(name, first).makespan_s - 10e-6) < 1e-15);
   }
-  // Also into a node that repeats: only its first firing waits.
+  // Also into a repeating node: only its first firing waits.
   auto direct = std::make_shared<TransferGraph>();
   direct->add_delay(1e-6, 5);
   direct->add_delay(3e-6, 4);
@@ -240,7 +240,7 @@ TEST_CASE("firings of an overlapping delay are in flight together") {
   graph->add_edge(0, 1);
   graph->add_edge(1, 2);
   graph->finish();
-  auto roots = std::make_shared<TransferGraph>();  // nothing to wait for: all at once
+  auto roots = std::make_shared<TransferGraph>();  // without dependencies: all at once
   roots->add_delay(10e-6, 5, true);
   roots->finish();
   for (const std::string& name : engine_names()) {
@@ -260,7 +260,7 @@ TEST_CASE("firings of an overlapping delay are in flight together") {
   }
 }
 
-TEST_CASE("an exception of the observer ends the run, and the engine lives on") {
+TEST_CASE("an exception of the observer ends the run, and the engine stays usable") {
   class Thrower : public FiringObserver {
    public:
     void on_firing(TransferId, std::int32_t, double, double) override {

@@ -71,7 +71,7 @@ TEST_CASE("two flows share a link") {
   Builder builder({1e9});
   builder.flow({0}, 1e6);
   builder.flow({0}, 3e6);
-  // Half each until 2 ms, then the longer one has the link.
+  // Half each until 2 ms, then the longer one has the link alone.
   check_ends(builder, {2e-3, 4e-3});
 }
 
@@ -85,7 +85,7 @@ TEST_CASE("three flows on two links: the classic max-min case") {
   check_ends(builder, {1e-3, 1e-3, 1.5e-3});
 }
 
-TEST_CASE("a cap leaves the rest to the others") {
+TEST_CASE("a cap leaves the rest of the capacity to other flows") {
   Builder builder({10e9});
   builder.flow({0}, 1e6, 0, 1e9);
   builder.flow({0}, 9e6);
@@ -117,7 +117,7 @@ TEST_CASE("a flow holds no capacity before its latency has passed") {
   check_ends(builder, {3e-3, 4e-3});
 }
 
-TEST_CASE("latency does not weigh on the share") {
+TEST_CASE("latency does not affect the share") {
   Builder builder({1e9});
   const TransferId gate = builder.graph->add_delay(5e-6);
   builder.graph->add_edge(gate, builder.flow({0}, 1e6, 1e-6));
@@ -127,7 +127,7 @@ TEST_CASE("latency does not weigh on the share") {
   check_ends(builder, {5e-6, 6e-6 + 2e-3, 3e-6, 6e-6 + 2e-3});
 }
 
-TEST_CASE("a link that stops being a bottleneck frees flows that are bound elsewhere") {
+TEST_CASE("a link that stops being a bottleneck frees flows limited elsewhere") {
   // Links of 6 and 8. A on both, B and C on the first, D on the second, short.
   Builder builder({6e9, 8e9});
   builder.flow({0, 1}, 8e6);  // A
@@ -166,7 +166,7 @@ TEST_CASE("flows of zero bytes take their latency and no capacity") {
   check_ends(builder, {2e-6, 2e-6, 4e-6, 1e-6});
 }
 
-TEST_CASE("delays, also of zero length, chain") {
+TEST_CASE("delays form chains, also those of zero length") {
   Builder builder({1e9});
   const TransferId a = builder.graph->add_delay(1e-6);
   const TransferId b = builder.graph->add_delay(0);
@@ -179,7 +179,7 @@ TEST_CASE("delays, also of zero length, chain") {
   check_ends(builder, {1e-6, 1e-6, 3e-6, 3e-6});
 }
 
-TEST_CASE("a flow on an empty route is bound by its cap alone") {
+TEST_CASE("a flow on an empty route is limited only by its cap") {
   Builder builder({1e9});
   const TransferId a = builder.flow({}, 1e6, 1e-6, 1e9);
   const TransferId b = builder.flow({}, 1e6, 1e-6);
@@ -189,7 +189,7 @@ TEST_CASE("a flow on an empty route is bound by its cap alone") {
   check_ends(builder, {1e-6 + 1e-3, 1e-6, 1e-6 + 1e-3});
 }
 
-TEST_CASE("an empty graph is over at once") {
+TEST_CASE("an empty graph ends at once") {
   const auto graph = std::make_shared<TransferGraph>();
   graph->finish();
   for (const std::string& name : engine_names()) {
@@ -197,7 +197,7 @@ TEST_CASE("an empty graph is over at once") {
   }
 }
 
-TEST_CASE("a very long chain of firings that take no time") {
+TEST_CASE("a very long chain of instant firings") {
   Builder builder({1e9});
   const std::int32_t length = 100000;
   for (std::int32_t i = 0; i < length; ++i) {
@@ -217,9 +217,9 @@ TEST_CASE("a very long chain of firings that take no time") {
   }
 }
 
-TEST_CASE("long dates lose no flow") {
-  // For these dates `event + (end - event)` is above `end`: a clock that adds differences, as
-  // SimGrid's does, passes the end of the flow without handling it.
+TEST_CASE("no flow is lost at large dates") {
+  // For these dates `event + (end - event)` is above `end`: a clock that adds differences, like
+  // SimGrid's, passes the end of the flow without handling it.
   struct Dates {
     double event_s;
     double end_s;
@@ -238,7 +238,7 @@ TEST_CASE("long dates lose no flow") {
   }
 }
 
-TEST_CASE("a repeated node fires strictly in order, and tells of each firing") {
+TEST_CASE("a repeated node fires strictly in order, and reports each firing") {
   Builder builder({1e9});
   const TransferId producer = builder.flow({0}, 1e6, 0, kNoRateCap, 3);
   const TransferId consumer = builder.graph->add_delay(3e-3, 3);
@@ -280,7 +280,7 @@ TEST_CASE("two edges of different lag between the same nodes") {
   }
 }
 
-TEST_CASE("engines are found by name, and the nearest name is offered") {
+TEST_CASE("engines are found by name, and the nearest name is suggested") {
   REQUIRE_FALSE(engine_infos().empty());
   for (const EngineInfo& info : engine_infos()) {
     CHECK(make_engine(info.name)->name() == info.name);
@@ -294,7 +294,7 @@ TEST_CASE("engines are found by name, and the nearest name is offered") {
   }
 }
 
-TEST_CASE("an engine refuses to run nothing") {
+TEST_CASE("an engine refuses to run without a graph") {
   for (const std::string& name : engine_names()) {
     const auto engine = make_engine(name);
     CHECK_THROWS_AS(engine->run(), std::logic_error);

@@ -1,4 +1,4 @@
-// What the tests of the engines share.
+// Fixtures for the tests of the engines.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ inline std::int32_t add_route(TransferGraph& graph, std::initializer_list<std::i
   return graph.add_route(list);
 }
 
-/// Keeps what a result's spans would lose with the next run.
+/// A copy of a result whose spans would be lost in the next run.
 struct Times {
   double makespan_s = 0;
   std::vector<double> start_s;
@@ -45,7 +45,7 @@ inline Times run_once(const std::string& engine_name, std::shared_ptr<const Tran
   return copy_of(engine->run());
 }
 
-/// Every firing, in the order in which the engine told of them.
+/// Every firing, in the order in which the engine reported them.
 class FiringLog : public FiringObserver {
  public:
   struct Firing {

@@ -1,5 +1,5 @@
-// Every shipped program on every shipped fabric: the engines agree on the start and end of every
-// node.
+// The engines agree on the start and end of every node, for every shipped program on every shipped
+// fabric.
 #include <algorithm>
 #include <cmath>
 

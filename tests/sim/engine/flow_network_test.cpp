@@ -1,5 +1,5 @@
-// The rates of engine flow against an oracle that shares no code and no idea with it: raise all
-// flows together, a little further each time, and freeze those that meet a full link or their cap.
+// Compares the rates of engine flow with an oracle that shares no code or method with it: it raises
+// all flows together in small steps and freezes those that meet a full link or their cap.
 #include "sim/engine/flow_network.hpp"
 
 #include <algorithm>
@@ -21,8 +21,8 @@ struct Demand {
   double cap_Bps;
 };
 
-/// Max-min fair rates by the textbook's water filling: in each round all flows that are not frozen
-/// rise by the largest step that no link and no cap forbids. Cubic, no data structure.
+/// Max-min fair rates by textbook water filling: in each round all flows that are not frozen rise
+/// by the largest step that every link and cap allows. Cubic, without data structures.
 std::vector<double> water_filling(const std::vector<double>& capacities,
                                   const std::vector<Demand>& demands) {
   const double infinity = std::numeric_limits<double>::infinity();
@@ -71,10 +71,10 @@ std::vector<double> water_filling(const std::vector<double>& capacities,
   return rates;
 }
 
-/// Some flows on some links that come and go, with the rates that FlowNetwork last gave them.
+/// Flows on some links that come and go, with the rates that FlowNetwork last gave them.
 class Traffic {
  public:
-  /// `wide`: as FlowNetwork has it.
+  /// `wide`: as in FlowNetwork.
   Traffic(std::uint64_t seed, std::size_t wide)
       : dice_(seed), ties_(dice_.chance(0.5)), network_(slots_, wide) {
     const std::int32_t links = dice_.between(1, 12);
@@ -127,7 +127,7 @@ class Traffic {
     }
   }
 
-  /// Largest relative difference from the oracle over the flows that are there now.
+  /// Largest relative difference from the oracle over the current flows.
   [[nodiscard]] double error() const {
     const std::vector<double> expected = water_filling(capacities_, demands_);
     double worst = 0;
@@ -160,7 +160,7 @@ TEST_CASE("the oracle itself solves the classic cases") {
 }
 
 TEST_CASE("rates of random traffic are max-min fair after every change") {
-  // All joined flows are solved again, or those around a change.
+  // All joined flows are solved again, or only those around a change.
   for (const std::size_t wide : {std::size_t{1000}, std::size_t{8}, std::size_t{0}}) {
     double worst = 0;
     std::size_t flows = 0;
@@ -181,7 +181,7 @@ TEST_CASE("rates of random traffic are max-min fair after every change") {
   }
 }
 
-TEST_CASE("a link whose flows all pass another one that is no faster limits nobody") {
+TEST_CASE("a link whose flows all cross another link that is not faster limits no flow") {
   TransferGraph graph;
   graph.set_link_capacities({10e9, 10e9, 20e9, 25e9, 5e9});
   const std::vector<std::vector<std::int32_t>> routes{{0, 1, 2, 3}, {3, 2, 1, 0}, {2, 4}, {3}, {}};
@@ -194,7 +194,8 @@ TEST_CASE("a link whose flows all pass another one that is no faster limits nobo
     const auto links = network.limiting_links(route);
     return std::vector<std::int32_t>(links.begin(), links.end());
   };
-  // 1 is as fast as 0 and passed by the same; not all that pass 2 pass 0 or 4, nor all over 3.
+  // 1 is as fast as 0 and crossed by the same flows; not all that cross 2 cross 0 or 4, nor all
+  // over 3.
   CHECK(limiting(0) == std::vector<std::int32_t>{0, 2, 3});
   CHECK(limiting(1) == std::vector<std::int32_t>{3, 2, 0});
   CHECK(limiting(2) == std::vector<std::int32_t>{2, 4});
@@ -204,8 +205,8 @@ TEST_CASE("a link whose flows all pass another one that is no faster limits nobo
   CHECK(limiting(0) == routes[0]);
 }
 
-TEST_CASE("solved around each change, thousands of joined flows have the rates of a full solve") {
-  // Servers on a line: each has flows to servers near it, over the links of both.
+TEST_CASE("solving around each change gives thousands of joined flows the rates of a full solve") {
+  // Nodes on a line: each has flows to nearby nodes, over the links of both.
   constexpr std::int32_t kServers = 150;
   TransferGraph graph;
   std::vector<std::vector<std::int32_t>> routes;

@@ -1,4 +1,4 @@
-// The rule by which flows choose among their routes, case by case, and that engines follow it.
+// The rule by which flows choose among their routes, case by case, and its use by the engines.
 #include "sim/graph/route_chooser.hpp"
 
 #include <cmath>
@@ -34,7 +34,7 @@ struct Detours {
       graph.add_ways(std::vector<std::vector<std::int32_t>>{{1, 2}, {3, 4}, {5, 6}});
 };
 
-/// Which way each flow took: 0 is direct, 1 to 3 a detour.
+/// Route that each flow took: 0 is direct, 1 to 3 a detour.
 class Ways final : public FiringObserver {
  public:
   explicit Ways(const TransferGraph& graph) : ways(static_cast<std::size_t>(graph.size()), -1) {}
@@ -45,7 +45,7 @@ class Ways final : public FiringObserver {
   std::vector<int> ways;
 };
 
-/// Of the engines, which must agree.
+/// The routes chosen by the engines, which must agree.
 std::vector<int> ways(const TransferGraph& unfinished) {
   auto graph = std::make_shared<TransferGraph>(unfinished);
   graph->finish();
@@ -63,7 +63,7 @@ std::vector<int> ways(const TransferGraph& unfinished) {
 
 }  // namespace
 
-TEST_CASE("an idle minimal way is taken, and the dates are as without a choice") {
+TEST_CASE("an idle minimal route is taken, with the same dates as without a choice") {
   Detours choice(1);
   choice.add(0);
   CHECK(ways(choice.graph) == std::vector<int>{0});
@@ -78,40 +78,40 @@ TEST_CASE("an idle minimal way is taken, and the dates are as without a choice")
   }
 }
 
-TEST_CASE("flows that start together take ways of their own, in the order of their nodes") {
+TEST_CASE("flows that start together take different routes, in the order of their nodes") {
   Detours network(4);
   for (int nic = 0; nic < 4; ++nic) network.add(nic);
   CHECK(ways(network.graph) == std::vector<int>{0, 1, 2, 3});
 }
 
-TEST_CASE("with every way taken, the minimal one is taken until it queues twice as much") {
+TEST_CASE("with every route in use, the minimal one is taken until its queue is twice as long") {
   Detours network(9);
   for (int nic = 0; nic < 9; ++nic) network.add(nic);
-  // Excess 1 on one link costs as much as 0.5 on two. Once all four have a flow: a second on the
-  // direct link, 1 x 1 against 1 x 2; a third there ties with a second elsewhere, 2 x 1 and 1 x 2,
-  // and comes first; then detours cost 2, less than 3.
+  // Excess 1 on one link costs as much as 0.5 on two. Once all four routes have a flow, a second on
+  // the direct link costs 1 x 1 against 1 x 2; a third there ties with a second elsewhere, 2 x 1
+  // and 1 x 2, and wins as the first; then detours cost 2, less than 3.
   CHECK(ways(network.graph) == std::vector<int>{0, 1, 2, 3, 0, 0, 1, 2, 3});
 }
 
-TEST_CASE("flows that fit on the minimal way together stay there") {
+TEST_CASE("flows that fit on the minimal route together stay there") {
   Detours network(4);
   for (int nic = 0; nic < 4; ++nic) network.add(nic, kLink_Bps / 4);
   CHECK(ways(network.graph) == std::vector<int>{0, 0, 0, 0});
 }
 
-TEST_CASE("flows that wait at their NIC anyway make no detour") {
+TEST_CASE("flows that wait at their NIC take no detour") {
   Detours network(1);
   for (int flow = 0; flow < 4; ++flow) network.add(0);
   CHECK(ways(network.graph) == std::vector<int>{0, 0, 0, 0});
 }
 
-TEST_CASE("a flow sees those that move, not those that are done") {
+TEST_CASE("a flow sees active flows, not finished ones") {
   Detours network(3);
   const TransferId first = network.add(0);
   const TransferId during = network.add(1);
   const TransferId after = network.add(2);
   network.graph.add_edge(network.graph.add_delay(0.5e-3), during);
-  network.graph.add_edge(first, after);  // starts at the very date at which `first` ends
+  network.graph.add_edge(first, after);  // starts at the exact date at which `first` ends
   CHECK(ways(network.graph)[0] == 0);
   CHECK(ways(network.graph)[static_cast<std::size_t>(during)] == 1);
   CHECK(ways(network.graph)[static_cast<std::size_t>(after)] == 0);
@@ -124,8 +124,8 @@ TEST_CASE("flows without a choice count") {
   CHECK(ways(network.graph)[static_cast<std::size_t>(other)] == 1);
 }
 
-TEST_CASE("each firing chooses anew") {
-  // The second flow has the direct way for itself once the first is over.
+TEST_CASE("each firing makes its own choice") {
+  // The second flow has the direct route alone once the first is done.
   Detours network(2);
   network.add(0);
   const TransferId thrice = network.graph.add_flow(network.route(1), 25e6, 1e-6, kNoRateCap, 3);
@@ -150,7 +150,7 @@ TEST_CASE("each firing chooses anew") {
   }
 }
 
-TEST_CASE("choosing takes time only where there is no latency to do it in") {
+TEST_CASE("a choice takes time only if the flow has no latency") {
   Detours network(1);
   const TransferId flow = network.add(0);
   network.graph.add_flow(network.graph.route_of(flow), 25e6, 0);
@@ -161,7 +161,7 @@ TEST_CASE("choosing takes time only where there is no latency to do it in") {
   CHECK(network.graph.latency_s(2) == 0);
 }
 
-TEST_CASE("alternatives that cannot be are logic errors") {
+TEST_CASE("invalid alternatives are logic errors") {
   using Set = std::vector<std::vector<std::int32_t>>;
   TransferGraph graph;
   graph.set_link_capacities({1, 1, 1, 1});
@@ -180,7 +180,7 @@ TEST_CASE("alternatives that cannot be are logic errors") {
   graph.set_alternatives(route, 1, 1, ways);
   graph.set_alternatives(route, 1, 1, ways);
   CHECK_THROWS_AS(graph.set_alternatives(route, 1, 1, others), std::logic_error);
-  TransferGraph twice = graph;  // a way that passes what is left of the route
+  TransferGraph twice = graph;  // an alternative that crosses a link of the rest of the route
   twice.set_alternatives(add_route(twice, {0, 2}), 0, 1, others);
   CHECK_THROWS_AS(twice.finish(), std::logic_error);
   TransferGraph beyond = graph;

@@ -1,4 +1,4 @@
-// What is carried on from the first tiles is what all tiles would have taken.
+// Extrapolated times equal those of simulating all tiles.
 #include "sim/engine/steady_state.hpp"
 
 #include <algorithm>
@@ -22,8 +22,8 @@ namespace {
 constexpr int kTiles = 203;
 
 struct Comparison {
-  double worst = 0;   // difference of the ranks' ends to the full simulation, over its time
-  double stated = 0;  // the error as it is stated, likewise
+  double worst = 0;  // difference of the ranks' ends from the full simulation, relative to its time
+  double stated = 0;  // the stated error, likewise
   TiledDates dates;
 };
 
@@ -32,7 +32,7 @@ Comparison compare(Engine& engine, const LoweredProgram& lowered, const TileBudg
   result.dates = run_tiles(engine, lowered.graph, lowered.tiles, lowered.rank_last, budget);
   engine.load(lowered.graph);
   const EngineResult full = engine.run();
-  // By rank: of flows in a tie, rounding may let another one win after many tiles.
+  // By rank: with tied flows, rounding may let another one win after many tiles.
   for (std::size_t rank = 0; rank + 1 < lowered.rank_last_offset.size(); ++rank) {
     double end_s = 0;
     double carried_s = 0;
@@ -55,7 +55,7 @@ LoweredProgram tiled(const std::shared_ptr<const Fabric>& f, const Combination& 
   request.ranks = f->ranks();
   request.channels = channels;
   request.rings = logical_rings(*f);
-  request.compile.fuse = request.compile.share_blocks = true;  // as the simulator has it
+  request.compile.fuse = request.compile.share_blocks = true;  // as in the simulator
   if (slots == 1) request.compile.slots = 1;
   const auto program = build_algorithm(combination.algorithm, request);
   Config config = config_of(combination.algorithm, channels);
@@ -72,7 +72,7 @@ std::vector<std::shared_ptr<const Fabric>> fabrics() {
 
 }  // namespace
 
-TEST_CASE("carried-on times are those of all tiles, on every program and fabric") {
+TEST_CASE("extrapolated times are those of all tiles, for every program and fabric") {
   // Small first runs, so that simulating every tile is affordable.
   constexpr TileBudget kBudget{.whole = 8, .first = 12, .firings = 2'000'000};
   const auto engine = make_engine("flow");
@@ -88,8 +88,8 @@ TEST_CASE("carried-on times are those of all tiles, on every program and fabric"
         const Comparison c = compare(*engine, lowered, kBudget);
         CAPTURE(f->name(), combination.algorithm, to_string(combination.collective), channels,
                 slots, c.dates.simulated, c.dates.periodic, c.stated);
-        // Flows in a tie may fall out of step after many tiles, by rounding alone; the run then
-        // goes on in another rhythm. docs/cost-models.md says so.
+        // Tied flows may fall out of step after many tiles by rounding alone, and the run continues
+        // in another rhythm (docs/cost-models.md).
         CHECK(c.worst <= 1.5e-2);
         out_of_step += c.worst > 1e-6 ? 1 : 0;
         CHECK((!c.dates.periodic || c.worst <= c.stated + 1e-12 || c.worst > 1e-6));
@@ -107,7 +107,7 @@ TEST_CASE("carried-on times are those of all tiles, on every program and fabric"
   CHECK(out_of_step <= compared / 100);
 }
 
-TEST_CASE("where the budget ends first, the estimate says how far off it may be") {
+TEST_CASE("if the budget ends first, the error estimate covers the error") {
   const auto engine = make_engine("flow");
   int estimated = 0;
   for (const auto& f : fabrics()) {
@@ -130,8 +130,8 @@ TEST_CASE("where the budget ends first, the estimate says how far off it may be"
 
 namespace {
 
-// Two endless streams of tiles over one link of 1 GB/s, a tile being 1 ms by itself. The second
-// begins `late_s` after the first.
+// Two endless streams of tiles over one link of 1 GB/s; a tile alone takes 1 ms. The second begins
+// `late_s` after the first.
 std::shared_ptr<const TransferGraph> two_streams(double late_s) {
   auto graph = std::make_shared<TransferGraph>();
   graph->set_link_capacities({1e9});
@@ -146,7 +146,7 @@ std::shared_ptr<const TransferGraph> two_streams(double late_s) {
 
 }  // namespace
 
-TEST_CASE("what was not seen together on a link is carried on without proof") {
+TEST_CASE("flows that were not active together on a link are extrapolated without proof") {
   constexpr TileBudget kBudget{.whole = 8, .first = 12, .firings = 2'000'000};
   const auto engine = make_engine("flow");
   const std::vector<TransferId> watched{0, 1};
@@ -157,8 +157,8 @@ TEST_CASE("what was not seen together on a link is carried on without proof") {
   CHECK(proved.periodic);
   for (const double end_s : proved.end_s) CHECK(end_s == Approx(2e-3 * kTiles));
 
-  // 100 ms late: of the first tiles, those of one stream are done before the other begins, and each
-  // has the whole link. Of all tiles, 103 of either meet the other stream's.
+  // 100 ms late: with few tiles, those of one stream are done before the other begins, and each has
+  // the whole link. With all tiles, 103 of each meet the other stream's.
   const auto apart = two_streams(0.1);
   engine->load(apart);
   const std::vector<double> whole_s = [&] {
@@ -169,12 +169,12 @@ TEST_CASE("what was not seen together on a link is carried on without proof") {
   CHECK(whole_s[1] == Approx(0.1 + 2e-3 * 103 + 1e-3 * 100));
   const TiledDates guessed = run_tiles(*engine, apart, kTiles, watched, kBudget);
   REQUIRE(guessed.simulated < 100);
-  CHECK(guessed.end_s[0] < 0.9 * whole_s[0]);  // which is why nobody may rely on it
+  CHECK(guessed.end_s[0] < 0.9 * whole_s[0]);  // which is why this result is not a proof
   CHECK_FALSE(guessed.periodic);
   CHECK(guessed.error_s > 0);
 }
 
-TEST_CASE("both engines carry on alike") {
+TEST_CASE("both engines extrapolate the same times") {
   SKIP_UNLESS(engine_names().size() > 1, test::kNeedsTwoEngines);
   const auto f = fabric("dgx1");
   std::vector<std::unique_ptr<Engine>> engines;
@@ -192,7 +192,7 @@ TEST_CASE("both engines carry on alike") {
   }
 }
 
-TEST_CASE("a large call costs few tiles, and its result says so") {
+TEST_CASE("a large call costs few tiles, and its result reports them") {
   const auto f = fabric("ndv4");
   const CostModel model = shipped_cost_model("a100");
   Simulator simulator(f, model, "flow");
@@ -209,11 +209,11 @@ TEST_CASE("a large call costs few tiles, and its result says so") {
   CHECK(result.flows == whole.flows * result.tiles);
   CHECK(result.periodic);
   CHECK(result.tile_error_s < 1e-9 * result.time_s);
-  // Every tile pays the latencies of the ring's steps anew, and none can cost less than its bytes.
+  // Every tile pays the latencies of the ring's steps, and none can cost less than its bytes.
   CHECK(result.time_s > whole.time_s);
   CHECK(result.time_s == simulator.simulate(call, config).time_s);
 
-  // The tiles on record are consistent.
+  // The recorded tiles are consistent.
   CHECK(record.simulated_s < result.time_s);
   const std::vector<Firing> path = critical_path(record);
   const auto start_s = [&](Firing at) { return record.start_s[record.firing(at.node, at.tile)]; };
@@ -235,7 +235,8 @@ TEST_CASE("a large call costs few tiles, and its result says so") {
     wire_bytes += use.bytes;
     CHECK(use.busy_s <= result.time_s * (1 + 1e-9));
   }
-  // Two links a message, two wire bytes a byte of LL, 2 (n - 1) / n of the data out of every GPU.
+  // Two links per message, two wire bytes per byte of LL, 2 (n - 1) / n of the data out of every
+  // GPU.
   CHECK(wire_bytes == Approx(2.0 * 2.0 * 14.0 * static_cast<double>(call.bytes)).epsilon(1e-9));
   std::ostringstream timeline;
   write_timeline(timeline, record, *f);

@@ -12,7 +12,7 @@
 using namespace cclgym;
 using cclgym::testing::add_route;
 
-TEST_CASE("a transfer graph gives back what was put in") {
+TEST_CASE("a transfer graph returns its input") {
   TransferGraph graph;
   graph.set_link_capacities({1e9, 2e9, 3e9});
   const auto first = add_route(graph, {0, 2});
@@ -119,7 +119,7 @@ TEST_CASE("misuse of a transfer graph is a logic error") {
   CHECK_THROWS_AS(off_the_map.finish(), std::logic_error);
 }
 
-TEST_CASE("a graph with other costs is the same graph") {
+TEST_CASE("a graph with other costs has the same structure") {
   TransferGraph graph;
   graph.set_link_capacities({1e9});
   const std::int32_t route = graph.add_route(std::vector<std::int32_t>{0});

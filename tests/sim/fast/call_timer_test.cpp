@@ -1,4 +1,4 @@
-// Times of calls: those of the simulator, with and without the cache.
+// Times of calls equal those of the simulator, with and without the cache.
 #include "sim/fast/call_timer.hpp"
 
 #include <algorithm>
@@ -22,8 +22,8 @@ const char* const kSites[] = {
     "{fabric: hgx-h100, actions: stock-nccl, ",
 };
 
-// How far the simulator's own result moves if ranks start a femtosecond or so late. Some pipelines
-// of many tiles are chaotic (docs/architecture.md): rounding alone makes equal things unequal.
+// Change of the simulator's own result if ranks start about a femtosecond late. Some pipelines of
+// many tiles are chaotic (docs/architecture.md): rounding alone makes equal things unequal.
 double moved_by_next_to_nothing_s(Simulator& simulator, const Call& call, const Config& config,
                                   double time_s) {
   NoiseProfile late = simulator.noise();
@@ -62,7 +62,7 @@ TEST_CASE("exact times are the simulator's, to the bit") {
   }
 }
 
-TEST_CASE("symmetric times are the simulator's within 1e-9, but for chaotic pipelines") {
+TEST_CASE("symmetric times are the simulator's within 1e-9, except for chaotic pipelines") {
   long quotients = 0;
   long cells = 0;
   long chaotic = 0;
@@ -80,7 +80,7 @@ TEST_CASE("symmetric times are the simulator's within 1e-9, but for chaotic pipe
       Call call = random_call(random, setup->fabric.ranks, 26);
       const std::vector<std::int32_t> action =
           random_action(random, *setup->actions, call.collective);
-      for (int size = 0; size < 2; ++size) {  // the second is timed by what the first has made
+      for (int size = 0; size < 2; ++size) {  // the second reuses the structures of the first
         const PlainConfig config = oracle.config(call, action);
         const auto condition = static_cast<std::size_t>(
             random.integer(0, static_cast<std::int64_t>(setup->site->conditions.size()) - 1));
@@ -108,7 +108,7 @@ TEST_CASE("symmetric times are the simulator's within 1e-9, but for chaotic pipe
   CHECK(chaotic <= cells / 20);
 }
 
-TEST_CASE("interpolated times are hardly off, and the same bits in any order") {
+TEST_CASE("interpolated times have a small error, and the same bits in any order") {
   double log_sum = 0;
   long cells = 0;
   long off = 0;
@@ -129,7 +129,7 @@ TEST_CASE("interpolated times are hardly off, and the same bits in any order") {
     };
     std::vector<Cell> timed;
     while (timed.size() < 60) {
-      // Many large ones: those of some tiles are not interpolated.
+      // Many large ones: calls of few tiles are not interpolated.
       Call call = random_call(random, setup->fabric.ranks, 29);
       call.bytes =
           fitting_bytes(call.collective, call.bytes << random.integer(0, 2), setup->fabric.ranks);
@@ -141,7 +141,7 @@ TEST_CASE("interpolated times are hardly off, and the same bits in any order") {
       const double time_s = timer.time(call, config, condition).time_s;
       const double expected_s = all_tiles.time(call, config, condition).time_s;
       CAPTURE(setup->actions->describe(action), to_string(call.collective), call.bytes, condition);
-      // Chaotic pipelines (docs/architecture.md) have no one pace.
+      // Chaotic pipelines (docs/architecture.md) have no single pace.
       CHECK(time_s == Approx(expected_s).epsilon(0.1));
       off += std::abs(time_s / expected_s - 1) > 0.03 ? 1 : 0;
       log_sum += std::abs(std::log(time_s / expected_s));
@@ -160,10 +160,10 @@ TEST_CASE("interpolated times are hardly off, and the same bits in any order") {
   CHECK(log_sum / static_cast<double>(cells) < 0.001);
 }
 
-TEST_CASE("times with and without a cache are the same bits, whoever came before") {
+TEST_CASE("times with and without a cache have the same bits, whatever was timed before") {
   const auto setup = setup_of("{fabric: ndv4, actions: offline, " + kAllCollectives + "}");
   CallTimer without(setup->site, std::size_t{0});
-  CallTimer tiny(setup->site, std::size_t{16});  // nearly every time is thrown out again
+  CallTimer tiny(setup->site, std::size_t{16});  // nearly every time is evicted
   CallTimer backwards(setup->site);
   TuningOracle oracle(setup->actions, without);
   Random random(3);
@@ -184,7 +184,7 @@ TEST_CASE("times with and without a cache are the same bits, whoever came before
   }
 }
 
-TEST_CASE("random noise has as many moments as one asks for, each exact") {
+TEST_CASE("random noise has the requested number of moments, each exact") {
   const auto setup = setup_of(
       "{fabric: {name: ndv4, servers: 2}, actions: stock-nccl, noise: {name: moments, regimes: "
       "[{noise: cloud-ib, moments: 4}]}, workload: {name: sweep, collectives: alltoall, sizes: "
@@ -204,7 +204,7 @@ TEST_CASE("random noise has as many moments as one asks for, each exact") {
   CHECK(std::adjacent_find(seen.begin(), seen.end()) == seen.end());
 }
 
-TEST_CASE("a bounded cache forgets what was used longest ago, and nothing else") {
+TEST_CASE("a bounded cache evicts only the least recently used entry") {
   struct Identity {
     std::uint64_t operator()(std::uint64_t /*key*/) const { return 0; }  // one set for all
   };

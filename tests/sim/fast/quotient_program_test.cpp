@@ -17,7 +17,7 @@ using namespace cclgym::test;
 
 namespace {
 
-// Fills at 5 s, then a tile costs 0.25 s, and 0.75 s for all of its bytes.
+// 5 s to fill, then each tile costs 0.25 s, and 0.75 s for all of its bytes.
 double linear_s(std::int32_t tiles, double fill) { return 5 + tiles * (0.25 + 0.75 * fill); }
 
 Config tiled(const char* algorithm, int channels, int slots) {
@@ -29,19 +29,19 @@ Config tiled(const char* algorithm, int channels, int slots) {
 
 }  // namespace
 
-TEST_CASE("a tile curve says what a linear pipeline takes, however many tiles, however full") {
+TEST_CASE("a tile curve gives the time of a linear pipeline for any number and fill of tiles") {
   TileCurve curve(20);
   for (const std::int32_t tiles : {12, 13, 16, 17, 31, 32, 33, 64, 200, 5000, 1'000'000}) {
     for (const double part : {0.0, 0.5, 1.0}) {
       const double fill = 1 - part / tiles;
-      // What a fill takes less grows with the tiles, but not just as the whole time does.
+      // The saving of a partial fill grows with the tiles, but not exactly like the total time.
       CHECK(curve.time_s(tiles, fill, linear_s) ==
             Approx(linear_s(tiles, fill)).epsilon(0.2 * (1 - fill) + 1e-12));
     }
   }
 }
 
-TEST_CASE("a tile curve simulates few tiles, and each number of them once") {
+TEST_CASE("a tile curve simulates few numbers of tiles, each once") {
   std::vector<std::pair<std::int32_t, double>> simulated;
   const auto noted_s = [&](std::int32_t tiles, double fill) {
     simulated.emplace_back(tiles, fill);
@@ -49,7 +49,7 @@ TEST_CASE("a tile curve simulates few tiles, and each number of them once") {
   };
   TileCurve curve(1000);
   (void)curve.time_s(13, 0.95, noted_s);
-  CHECK(simulated.size() == 4);  // 12 and 16, full and not
+  CHECK(simulated.size() == 4);  // 12 and 16, full and partial
   for (const std::int32_t tiles : {13, 15, 20, 40, 1'000'000}) {
     (void)curve.time_s(tiles, 1, noted_s);
   }
@@ -58,7 +58,7 @@ TEST_CASE("a tile curve simulates few tiles, and each number of them once") {
   CHECK(simulated.size() == 5);  // of 32, full ones
   CHECK(simulated.back().first == TileCurve::kMinLast);
 
-  // Where a tile has few firings, more of them.
+  // More tiles where each has few firings.
   TileCurve of_small(10);
   simulated.clear();
   (void)of_small.time_s(1'000'000, 1, noted_s);
@@ -66,7 +66,7 @@ TEST_CASE("a tile curve simulates few tiles, and each number of them once") {
   CHECK(simulated.back().first == 256);
 }
 
-TEST_CASE("times of a curve do not depend on those that it was asked for before") {
+TEST_CASE("times of a curve do not depend on earlier queries") {
   const auto bent_s = [](std::int32_t tiles, double fill) {
     return std::sqrt(static_cast<double>(tiles)) + tiles * fill;
   };
@@ -82,7 +82,7 @@ TEST_CASE("times of a curve do not depend on those that it was asked for before"
   }
 }
 
-TEST_CASE("a quotient times all tiles as the simulator does, whatever call it was made from") {
+TEST_CASE("a quotient times all tiles as the simulator does, whatever call it was built from") {
   FabricSpec spec;
   spec.name = "dgx1";
   const auto fabric = make_fabric(spec);
@@ -115,7 +115,7 @@ TEST_CASE("a quotient times all tiles as the simulator does, whatever call it wa
   }
 }
 
-TEST_CASE("where routes adapt, the whole graph is taken, lowered once for all sizes") {
+TEST_CASE("with adaptive routes the whole graph is used, lowered once for all sizes") {
   FabricSpec spec;
   spec.name = "frontier";
   spec.servers = 2;
@@ -156,7 +156,7 @@ TEST_CASE("programs that use switches have no quotient") {
   }
 }
 
-TEST_CASE("whole messages that have a slot each wait for none") {
+TEST_CASE("whole messages with one slot each do not wait for slots") {
   const ProgramCut cut{.chunks_per_call = 8, .longest_message = 1, .max_messages = 4};
   Config config = config_of("ring");
   const Call call = call_of(CollectiveKind::AllReduce, 1 << 20);

@@ -1,5 +1,5 @@
-// Adaptive routes through dragonflies: what the lowering lets messages choose from, that they keep
-// the links between two switches from being what decides, and that engines agree.
+// Adaptive routes through dragonflies: the alternatives that the lowering gives messages keep the
+// links between two switches from being the bottleneck, and engines agree.
 #include <algorithm>
 #include <set>
 
@@ -57,7 +57,7 @@ bool is_switch(const Fabric& fabric, NodeId node) {
 
 }  // namespace
 
-TEST_CASE("messages between switches of a dragonfly have all ways to choose from") {
+TEST_CASE("messages between switches of a dragonfly can choose from all routes") {
   for (const int groups : {0, 8}) {
     const auto fabric = dragonfly("alps", 8, std::nullopt, groups);
     const auto lowered = lowered_on(*fabric, CollectiveKind::AllReduce, "tree", 1 << 20, "gh200",
@@ -77,7 +77,7 @@ TEST_CASE("messages between switches of a dragonfly have all ways to choose from
       REQUIRE((graph.ways(route) > 1) == (trunks > 0));
       if (trunks == 0) continue;
       ++chosen_from;
-      // In a group, through each of the 30 other switches; else 11 links and 22 other groups.
+      // In a group, through each of the 30 other switches; otherwise 11 links and 22 other groups.
       REQUIRE(graph.ways(route) == (groups == 0 ? 1 + 30 : 11 + 22));
       graph.links_on_way(route, 0, links);
       const std::vector<std::int32_t> first = links;
@@ -98,7 +98,7 @@ TEST_CASE("messages between switches of a dragonfly have all ways to choose from
   }
 }
 
-TEST_CASE("only adaptive dragonflies leave a choice") {
+TEST_CASE("only adaptive dragonflies offer a choice") {
   for (const auto& fabric : {dragonfly("alps", 4, Routing::Minimal),
                              dragonfly("alps", 4, Routing::Valiant), dragonfly("ndv4", 4)}) {
     const auto lowered = lowered_on(*fabric, CollectiveKind::AllReduce, "tree", 1 << 20, "gh200",
@@ -107,7 +107,7 @@ TEST_CASE("only adaptive dragonflies leave a choice") {
   }
 }
 
-TEST_CASE("rings meet nobody: adaptive routes give the bits of minimal ones") {
+TEST_CASE("rings share no links: adaptive routes give the bits of minimal ones") {
   for (const std::string name : {"alps", "frontier", "polaris"}) {
     const auto time_s = [&](Routing routing) {
       Simulator simulator(dragonfly(name, 6, routing), shipped_cost_model("a100"), "flow");
@@ -119,19 +119,19 @@ TEST_CASE("rings meet nobody: adaptive routes give the bits of minimal ones") {
   }
 }
 
-TEST_CASE("trees within a group: the links between two switches do not decide") {
+TEST_CASE("trees within a group: the links between two switches are not the bottleneck") {
   for (const int servers : {8, 16}) {
     const double adaptive_s = tree_s(dragonfly("alps", servers));
-    // In groups of their own, servers meet on no link.
+    // Nodes in different groups share no link.
     CHECK(adaptive_s ==
           Approx(tree_s(dragonfly("alps", servers, Routing::Minimal, servers))).epsilon(0.02));
     CHECK(tree_s(dragonfly("alps", servers, Routing::Minimal)) > 1.5 * adaptive_s);
   }
 }
 
-TEST_CASE("single_nic costs a factor of four wherever servers sit") {
-  // PCCL section IV. Placed as by default, 16 servers have the same two switches for all their
-  // traffic: with minimal ways alone, their link makes it a factor of 50 and more.
+TEST_CASE("single_nic costs a factor of four for any placement of the nodes") {
+  // PCCL section IV. With the default placement, 16 nodes have the same two switches for all their
+  // traffic: with minimal routes only, their link makes it a factor of 50 and more.
   for (const int servers : {16, 32}) {
     const auto time_s = [&](NicBinding binding, Routing routing) {
       Simulator simulator(dragonfly("frontier", servers, routing, std::nullopt, binding),
@@ -147,7 +147,7 @@ TEST_CASE("single_nic costs a factor of four wherever servers sit") {
   }
 }
 
-TEST_CASE("valiant: every message makes a detour") {
+TEST_CASE("valiant: every message takes a detour") {
   const auto fabric = dragonfly("frontier", 4, Routing::Valiant);
   const auto minimal = dragonfly("frontier", 4, Routing::Minimal);
   std::set<std::vector<LinkId>> by_channel;
@@ -169,7 +169,7 @@ TEST_CASE("valiant: every message makes a detour") {
   CHECK(by_channel.size() == 4);
 }
 
-TEST_CASE("link use follows the ways that were taken") {
+TEST_CASE("link use follows the chosen routes") {
   const auto fabric = dragonfly("alps", 8);
   for (const std::uint64_t tile_bytes : {0ULL, 1ULL << 18}) {
     Simulator simulator(fabric, shipped_cost_model("gh200"), "flow");
@@ -201,7 +201,7 @@ TEST_CASE("link use follows the ways that were taken") {
   }
 }
 
-TEST_CASE("engines agree where messages choose their routes") {
+TEST_CASE("engines agree if messages choose their routes") {
   SKIP_UNLESS(engine_names().size() > 1, test::kNeedsTwoEngines);
   std::vector<std::unique_ptr<Engine>> engines;
   for (const std::string& name : engine_names()) engines.push_back(make_engine(name));
@@ -216,9 +216,8 @@ TEST_CASE("engines agree where messages choose their routes") {
   for (const auto& fabric : {alps, frontier}) {
     const std::string model = fabric == alps ? "gh200" : "hockney";
     for (const Combination& combination : combinations(fabric->ranks())) {
-      // Pipelines of many tiles may be chaotic, with minimal routes too: on five servers of
-      // frontier, that a rank starts 1e-19 s late moves the end of a tiled two-step AllToAll by
-      // 1e-3.
+      // Pipelines of many tiles may be chaotic, with minimal routes too: on five nodes of frontier,
+      // a rank that starts 1e-19 s late moves the end of a tiled two-step AllToAll by 1e-3.
       constexpr std::uint64_t kBytes = 3ULL << 26;
       std::uint64_t message_bytes = 0;
       for (const bool tiled : {false, true}) {

@@ -1,4 +1,4 @@
-// Folded loops: the dates of every step are those of the program with a node a step.
+// Folded loops give every step the same dates as the program with one node per step.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -42,7 +42,7 @@ Dates dates_of(Engine& engine, const LoweredProgram& lowered) {
   return dates;
 }
 
-/// The largest relative difference of any date. Folding may add a node where a step needs none.
+/// Largest relative difference of any date. Folding may add a node where a step needs none.
 double difference(const Dates& folded, const Dates& unrolled) {
   double worst = 0;
   for (const auto& [key, dates] : unrolled.of) {
@@ -103,7 +103,7 @@ AlgorithmRequest request_of(CollectiveKind collective, const Fabric& on, int cha
 
 }  // namespace
 
-TEST_CASE("folded, the programs of the library have the dates that they have step by step") {
+TEST_CASE("folded programs of the library have the dates of their unfolded steps") {
   Tally tally;
   std::map<std::string, int> folded;
   for (const auto& [name, gpus] : std::vector<std::pair<std::string, std::optional<int>>>{
@@ -169,7 +169,7 @@ TEST_CASE("folded rings with late ranks, few slots and uneven messages") {
         }
       }
       const std::size_t message = random() % sent.size();
-      // A step that passes on sends as much as it receives: take one that does not.
+      // A step that passes data on sends as much as it receives: choose one that does not.
       if (receives(sent[message]->opcode) || sends(received[message]->opcode)) continue;
       sent[message]->count = received[message]->count = 3;
     }
@@ -188,7 +188,7 @@ TEST_CASE("folded rings with late ranks, few slots and uneven messages") {
   CHECK(tally.folded > 40);
 }
 
-TEST_CASE("a folded ring is a handful of nodes a rank, whatever its length") {
+TEST_CASE("a folded ring is a handful of graph nodes per rank, whatever its length") {
   for (const int ranks : {64, 128}) {
     const auto on = fabric("ring", ranks);
     for (const std::string model_name : {"hockney", "a100"}) {
@@ -207,7 +207,7 @@ TEST_CASE("a folded ring is a handful of nodes a rank, whatever its length") {
   }
 }
 
-TEST_CASE("what analyses say of a folded run is what they say of the steps one by one") {
+TEST_CASE("analyses of a folded run equal those of the unfolded steps") {
   for (const std::string model_name : {"hockney", "a100"}) {
     const CostModel model = shipped_cost_model(model_name);
     const auto on = fabric("ring", 192);  // large enough for the simulator to fold

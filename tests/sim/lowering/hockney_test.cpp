@@ -1,5 +1,5 @@
-// The oracle: under the Hockney model, a program of S steps and R rounds over C chunks takes
-// S * alpha + (R / C) * L * beta (SCCL section 2) on a fabric without contention.
+// The oracle: under the Hockney model, a program of S steps and R rounds over C chunks takes S *
+// alpha + (R / C) * L * beta (SCCL section 2) on a fabric without contention.
 #include <tuple>
 
 #include "cost_models/parameters/shipped_sets.hpp"
@@ -24,7 +24,7 @@ std::vector<std::uint64_t> sizes() {
   return result;
 }
 
-// `steps` alphas and `rounds` times the whole call's bytes over one link unit.
+// Expects `steps` alphas and `rounds` times the whole call's bytes over one link unit.
 void check_closed_form(const std::shared_ptr<const Fabric>& fabric, CollectiveKind collective,
                        const Config& config, double steps, double rounds) {
   for (const std::string& engine : engine_names()) {
@@ -68,7 +68,7 @@ TEST_CASE("ring on ring fabrics") {
     check_closed_form(ring, CollectiveKind::AllGather, config_of("ring"), n - 1, share);
     check_closed_form(ring, CollectiveKind::ReduceScatter, config_of("ring"), n - 1, share);
     check_closed_form(ring, CollectiveKind::AllReduce, config_of("ring"), 2 * (n - 1), 2 * share);
-    // n chunks, one behind the other, over n - 1 links.
+    // n chunks, one after another, over n - 1 links.
     check_closed_form(ring, CollectiveKind::Broadcast, config_of("ring"), 2 * (n - 1), 2 * share);
   }
 }
@@ -78,7 +78,7 @@ TEST_CASE("trees on fully connected fabrics") {
     const auto full = fabric("fully_connected", n);
     int log2n = 0;
     while ((1 << log2n) < n) ++log2n;
-    // Of one server, a chain.
+    // Within one node the tree is a chain.
     check_closed_form(full, CollectiveKind::AllReduce, config_of("tree"), 2 * (n - 1), 2 * (n - 1));
     check_closed_form(full, CollectiveKind::Broadcast, config_of("tree"), log2n, log2n);
     check_closed_form(full, CollectiveKind::Reduce, config_of("tree"), log2n, log2n);
@@ -107,13 +107,13 @@ TEST_CASE("PAT on fully connected fabrics") {
       check_closed_form(fabric("fully_connected", n), kind, config_of("pat"), log2n,
                         static_cast<double>(n - 1) / n);
     }
-    // Otherwise a message need not wait for those of all steps before.
+    // Otherwise a message need not wait for those of all previous steps.
     for (const auto& [n, log2n, chain] :
          {std::tuple(3, 2, 1), {5, 3, 2}, {6, 3, 2}, {7, 3, 3}, {23, 5, 4}}) {
       Simulator simulator(fabric("fully_connected", n), shipped_cost_model("hockney"), "flow");
       const Result result = simulator.simulate(call_of(kind, 1 << 20), config_of("pat"));
       CAPTURE(n, to_string(kind));
-      CHECK(result.flows == n * log2n);  // a message a rank and step
+      CHECK(result.flows == n * log2n);  // one message per rank and step
       CHECK(result.steps == chain);
       const double in_step = log2n * kAlpha + (n - 1.0) / n * (1 << 20) * kBeta;
       CHECK(result.time_s <= in_step * (1 + 1e-9));

@@ -44,7 +44,7 @@ TEST_CASE("r instances have r times the channels, blocks and messages, and move 
     const SimulationRecord three = simulator.record(call, with_instances(once, 3));
     CAPTURE(combination.algorithm, to_string(combination.collective));
     CHECK(three.lowered.program->channels == 3 * one.lowered.program->channels);
-    // Their copies sit in the blocks of their messages, which parts of messages do not allow.
+    // Their copies are in the blocks of their messages, which does not work for parts of messages.
     if (combination.algorithm == "pat" || combination.algorithm == "bruck") {
       CHECK(blocks_of(three) >= 3 * blocks_of(one));
     } else {
@@ -65,7 +65,7 @@ TEST_CASE("r instances have r times the channels, blocks and messages, and move 
   }
 }
 
-TEST_CASE("under Hockney's model, instances that share the links take as long as one program") {
+TEST_CASE("under Hockney's model, instances that share links take as long as one program") {
   // Every flow of r instances has 1/r of the bytes at 1/r of the link's rate.
   Simulator simulator(fabric("ring", 6), shipped_cost_model("hockney"), "flow");
   for (const std::string algorithm : {"ring", "spread-ring"}) {
@@ -89,7 +89,7 @@ TEST_CASE("MSCCLang's Ring AllReduce, ch=4 r=8: 32 channels, faster at large siz
   CHECK(simulator.simulate(large, once).time_s > 2 * record.result.time_s);
 }
 
-TEST_CASE("instances that are not all resident are refused, as are fewer than one") {
+TEST_CASE("instances that are not all resident, or fewer than one, are refused") {
   const auto f = fabric("ndv4");
   Simulator simulator(f, shipped_cost_model("a100"), "flow");
   const Call call = call_of(CollectiveKind::AllReduce, 1 << 20);
@@ -101,7 +101,7 @@ TEST_CASE("instances that are not all resident are refused, as are fewer than on
       try {
         const std::size_t blocks = blocks_of(simulator.record(call, config));
         if (instances == 1) blocks_of_one = blocks;
-        // NCCL runs one block a channel.
+        // NCCL runs one block per channel.
         if (algorithm_info(algorithm).runtime == Runtime::Nccl) blocks_of_one = 1;
       } catch (const UserError& error) {
         refusal = error.what();
@@ -120,7 +120,7 @@ TEST_CASE("instances that are not all resident are refused, as are fewer than on
         "instances must be >= 1, found 0");
 }
 
-TEST_CASE("programs with different instances are kept apart") {
+TEST_CASE("programs with different instances are cached separately") {
   Simulator simulator(fabric("ndv4"), shipped_cost_model("a100"), "flow");
   const Call call = call_of(CollectiveKind::AllReduce, 1 << 24);
   const double one_s = simulator.simulate(call, config_of("ring")).time_s;

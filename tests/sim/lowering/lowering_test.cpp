@@ -46,7 +46,7 @@ LoweredProgram lowered_of(const std::shared_ptr<ThreadBlockProgram>& program) {
 
 }  // namespace
 
-TEST_CASE("a ring costs one flow a step and peer") {
+TEST_CASE("a ring costs one flow per step and peer") {
   for (const int channels : {1, 4}) {
     AlgorithmRequest request;
     request.collective = CollectiveKind::AllReduce;
@@ -77,7 +77,7 @@ TEST_CASE("an unmatched receive stalls the simulation and is named") {
       CHECK(what.find("rank 1, thread block 0, step 2: recv from rank 0 on channel 0") !=
             std::string::npos);
     }
-    // The engine is as good as new afterwards.
+    // The engine is fully usable afterwards.
     CHECK(simulator
               .record_program(sender_receiver(2, 2), call_of(CollectiveKind::Broadcast, 4096),
                               config_of("test"))
@@ -85,7 +85,7 @@ TEST_CASE("an unmatched receive stalls the simulation and is named") {
   }
 }
 
-TEST_CASE("a dependency cycle stalls the simulation and names who waits") {
+TEST_CASE("a dependency cycle stalls the simulation, which names the waiting steps") {
   // Each rank receives before it sends.
   auto program = sender_receiver(0, 0);
   for (int rank = 0; rank < 2; ++rank) {
@@ -113,7 +113,7 @@ TEST_CASE("a dependency cycle stalls the simulation and names who waits") {
   }
 }
 
-TEST_CASE("programs that make no sense are refused") {
+TEST_CASE("invalid programs are refused") {
   const auto message = [](const std::shared_ptr<ThreadBlockProgram>& program) -> std::string {
     try {
       (void)lowered_of(program);
@@ -141,7 +141,7 @@ TEST_CASE("programs that make no sense are refused") {
   CHECK(message(ranks).find("is for 3 ranks, but fabric 'ring' has 2") != std::string::npos);
 }
 
-TEST_CASE("a stated latency wins over the cost model's alpha, a fabric's default does not") {
+TEST_CASE("an explicit latency overrides the cost model's alpha, a fabric's default does not") {
   CostModel model = shipped_cost_model("a100");
   model.protocols[static_cast<std::size_t>(Protocol::LL)].network_latency_s = 0;
   model.alpha_s[static_cast<std::size_t>(LinkKind::NvLink)] = 0.15e-6;
@@ -156,13 +156,13 @@ TEST_CASE("a stated latency wins over the cost model's alpha, a fabric's default
   CHECK(latency_s({.name = "ndv4", .latency_s = 5e-6}, 1) ==
         Approx(2 * 5e-6 + rest_s).epsilon(1e-12));
   CHECK(latency_s({.name = "ndv4", .latency_s = 0}, 1) == Approx(rest_s).epsilon(1e-12));
-  // The option is of NVLink: between servers all stays as it is.
+  // The option applies to NVLink: between nodes nothing changes.
   CHECK(latency_s({.name = "ndv4", .servers = 2, .latency_s = 5e-6}, 8) ==
         latency_s({.name = "ndv4", .servers = 2}, 8));
   const std::string file = std::string(CCLGYM_SOURCE_DIR) + "/experiments/fabrics/two-islands.yaml";
   CHECK(latency_s({.name = file}, 1) == Approx(0.7e-6 + rest_s).epsilon(1e-12));
   CHECK(latency_s({.name = file}, 4) == Approx(3 * 0.5e-6 + rest_s).epsilon(1e-12));
-  // Without alpha, the default holds.
+  // Without alpha, the default applies.
   model.alpha_s = {};
   CHECK(latency_s({.name = "ndv4"}, 1) == Approx(2 * 0.35e-6 + rest_s).epsilon(1e-12));
 }
@@ -224,7 +224,7 @@ TEST_CASE("protocol costs of one message") {
   config.protocol = Protocol::LL128;
   CHECK(cost_of(1200, false).wire_bytes == 1280);
 
-  // Between servers the protocol's network latency comes on top.
+  // Between nodes the protocol's network latency is added.
   config.protocol = Protocol::LL;
   const auto two = make_fabric({.name = "ndv4", .servers = 2});
   const auto network_s = [&] {
@@ -235,7 +235,7 @@ TEST_CASE("protocol costs of one message") {
   model.protocols[static_cast<std::size_t>(Protocol::LL)].network_latency_s = 0;
   CHECK(with_s - network_s() == Approx(2e-6).epsilon(1e-9));
 
-  // And one connection has no more than the proxy moves.
+  // And one connection is limited by the proxy's rate.
   model.protocols[static_cast<std::size_t>(Protocol::LL)].network_rate_Bps = 1e9;
   CHECK(transfer_cost(model, *two, two->route(0, 8, 0), config, Runtime::Nccl, 8, false)
             .rate_cap_Bps == 1e9);

@@ -1,5 +1,5 @@
-// PCCL section IV: on Frontier, Cray MPICH reads all data by one of a server's four NICs and writes
-// it by another, and large AllGathers take four times as long as with all NICs.
+// PCCL section IV: on Frontier, Cray MPICH reads all data through one of a node's four NICs and
+// writes it through another, and large AllGathers take four times as long as with all NICs.
 #include "cost_models/parameters/shipped_sets.hpp"
 #include "sim/sim_fixtures.hpp"
 #include "support/catch.hpp"
@@ -9,8 +9,8 @@ using namespace cclgym::test;
 
 namespace {
 
-// Time of a Ring AllGather over as many rings as there are NICs, s. The servers sit in groups of
-// their own, so that NICs are what limits them, not static routes that meet.
+// Time of a Ring AllGather over as many rings as there are NICs, s. The nodes are in different
+// groups, so that the limit is the NICs, not static routes that collide.
 double allgather_s(const std::string& name, int servers, NicBinding binding, int channels,
                    std::uint64_t bytes, const std::string& model) {
   FabricSpec spec;
@@ -34,7 +34,7 @@ TEST_CASE("frontier: one NIC for all makes a large AllGather four times slower")
     const double bound_s = time_s(NicBinding::PcieLocal);
     CHECK(time_s(NicBinding::SingleNic) / bound_s == Approx(4).epsilon(0.15));
     CHECK(time_s(NicBinding::RoundRobin) / bound_s == Approx(1).epsilon(0.01));
-    // A server passes on all data but one rank's: close to what its four NICs of 25 GB/s carry.
+    // A node passes on all data but one rank's: close to the capacity of its four NICs of 25 GB/s.
     const int ranks = 8 * servers;
     const double carried_Bps = (1ULL << 30) / bound_s * (ranks - 1) / ranks;
     CHECK(carried_Bps < 100e9);
@@ -42,7 +42,7 @@ TEST_CASE("frontier: one NIC for all makes a large AllGather four times slower")
   }
 }
 
-TEST_CASE("small AllGathers do not feel the binding") {
+TEST_CASE("small AllGathers are not affected by the binding") {
   const auto time_s = [](NicBinding binding) {
     return allgather_s("frontier", 4, binding, 1, 1 << 15, "hockney");
   };

@@ -1,4 +1,4 @@
-// What switches copy and add: NVLS, NVLSTree and SHARP in the simulator.
+// Copies and sums by switches: NVLS, NVLSTree and SHARP in the simulator.
 #include <array>
 #include <string>
 
@@ -38,7 +38,7 @@ std::string refusal(const std::shared_ptr<const Fabric>& fabric, const std::stri
 
 }  // namespace
 
-TEST_CASE("NVLS: a GPU's links carry its data once, and a slice") {
+TEST_CASE("NVLS: a GPU's links carry its data once, plus a slice") {
   for (const int n : {2, 3, 4, 8}) {
     for (const std::string& engine : engine_names()) {
       Simulator simulator(hopper(n), shipped_cost_model("hockney"), engine);
@@ -74,7 +74,7 @@ TEST_CASE("NVLS: tiles of the two phases share the links") {
   }
 }
 
-TEST_CASE("NVLS: links carry what is copied or added once") {
+TEST_CASE("NVLS: links carry copied or added data once") {
   Simulator simulator(hopper(4), shipped_cost_model("h100"), "flow");
   const SimulationRecord record =
       simulator.record(call_of(CollectiveKind::AllReduce, 4 << 20), config_of("nvls", 2));
@@ -87,7 +87,7 @@ TEST_CASE("NVLS: links carry what is copied or added once") {
   CHECK(cost.wire_bytes == Approx((1 << 20) / simulator.cost_model().switch_efficiency));
   for (TransferId id = 0; id < record.graph->size(); ++id) {
     if (record.graph->route_of(id) < 0) continue;
-    // Four links to the switch and one from it, or the other way round.
+    // Four links to the switch and one from it, or vice versa.
     CHECK(record.graph->route_links(record.graph->route_of(id)).size() == 5);
     CHECK(record.graph->bytes(id) == Approx((4 << 20) / 8 / 0.75));
   }
@@ -119,7 +119,7 @@ TEST_CASE("NVLS, NVLSTree: both engines agree") {
   }
 }
 
-TEST_CASE("NVLS: what fabrics cannot is refused") {
+TEST_CASE("NVLS: unsupported fabrics are refused") {
   CHECK(refusal(fabric("ndv4"), "nvls") ==
         "nvls needs switches that copy and add, and fabric 'ndv4' has no such nvswitch");
   CHECK(refusal(fabric("dgx1"), "nvls-tree").find("has no such nvswitch") != std::string::npos);
@@ -130,7 +130,7 @@ TEST_CASE("NVLS: what fabrics cannot is refused") {
   off.name = "hgx-h100";
   off.nvls = false;
   CHECK(refusal(make_fabric(off), "nvls").find("has no such nvswitch") != std::string::npos);
-  // Programs that are not in the library are refused where their messages are lowered.
+  // Programs from outside the library are refused where their messages are lowered.
   AlgorithmRequest request;
   request.ranks = 8;
   Simulator simulator(fabric("ndv4"), shipped_cost_model("hockney"), "flow");
@@ -145,7 +145,7 @@ TEST_CASE("NVLS: what fabrics cannot is refused") {
   }
 }
 
-TEST_CASE("SHARP: the network adds up, each NIC sends and receives its data once, and a part") {
+TEST_CASE("SHARP: the network adds, each NIC sends and receives its data once, plus a part") {
   const auto fabric = hopper(1, 4, true);
   Simulator simulator(fabric, shipped_cost_model("hockney"), "flow");
   constexpr double kBytes = 1 << 30;

@@ -1,4 +1,4 @@
-// Small programs written by hand, for the tests of tiles and slots.
+// Small hand-written programs for the tests of tiles and slots.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace cclgym::test {
 
-/// A program of whole chunks that only times are asked of: its data does not matter.
+/// A program of whole chunks used only for timing: its data does not matter.
 class ProgramByHand {
  public:
   ProgramByHand(int ranks, int chunks) : program_(std::make_shared<ThreadBlockProgram>()) {
@@ -43,7 +43,7 @@ inline Instruction step(Opcode opcode, std::vector<StepRef> dependencies = {}) {
   return instruction;
 }
 
-/// GPUs in a row; link k joins GPU k to GPU k + 1 with this bandwidth.
+/// GPUs in a row; link k joins GPU k to GPU k + 1 with bandwidth k.
 inline std::shared_ptr<const Fabric> row_fabric(const std::vector<double>& bandwidths_Bps,
                                                 double latency_s) {
   FabricBuilder builder("row");

@@ -34,8 +34,8 @@ double time_of(const std::shared_ptr<const ThreadBlockProgram>& program,
       .result.time_s;
 }
 
-// Rank 0 sends over the first link, rank 1 on over the second: in one fused step, in two steps of a
-// thread block, or in two thread blocks.
+// Rank 0 sends over the first link, rank 1 forwards over the second: in one fused step, in two
+// steps of a thread block, or in two thread blocks.
 enum class Relay { Fused, OneBlock, TwoBlocks };
 std::shared_ptr<const ThreadBlockProgram> two_phases(Relay relay) {
   ProgramByHand program(3, 1);
@@ -82,8 +82,8 @@ TEST_CASE("intra- and inter-server phases overlap across tiles") {
             CAPTURE(engine, first_Bps, second_Bps, tiles, slots, static_cast<int>(relay));
             const double time_s =
                 time_of(two_phases(relay), row, engine, kBytes, tiled(tile, slots));
-            // A fused step empties its slot only when the tile has moved on: one slot is none to
-            // overlap in.
+            // A fused step frees its slot only when the tile has moved on: with one slot nothing
+            // overlaps.
             const bool serial = relay == Relay::Fused && slots == 1;
             CHECK(time_s == Approx(serial ? tiles * (a_s + c_s) : overlapped_s).epsilon(1e-9));
           }
@@ -241,7 +241,7 @@ TEST_CASE("tiles are equal and lose no byte; a launch is paid once") {
   CHECK(cut_bytes == Approx(whole_bytes).epsilon(1e-12));
   CHECK(cut.steps == whole.steps);
 
-  // A tile at least as large as a chunk changes nothing.
+  // A tile at least as large as a chunk has no effect.
   config.tile_bytes = 2'000'000;
   const auto same = lower(program, *f, model, call, config);
   CHECK(same.tiles == 1);
@@ -249,7 +249,7 @@ TEST_CASE("tiles are equal and lose no byte; a launch is paid once") {
   CHECK_FALSE(same.graph->folded());
 }
 
-TEST_CASE("eight slots hardly hold back the shipped programs") {
+TEST_CASE("eight slots hardly slow down the shipped programs") {
   const auto f = fabric("dgx1");
   Simulator simulator(f, shipped_cost_model("v100"), "flow");
   for (const Combination& combination : combinations(8)) {

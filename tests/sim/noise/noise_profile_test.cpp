@@ -1,4 +1,4 @@
-// Noise profiles: the shipped one, the reader, and the page that describes them.
+// Noise profiles: the shipped one, the reader, and their documentation page.
 #include "sim/noise/noise_profile.hpp"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ using namespace cclgym::test;
 namespace {
 
 constexpr auto kNetwork = static_cast<std::size_t>(LinkKind::Network);
-const std::string kProfile = CCLGYM_SOURCE_DIR "/sim/noise_profiles/cloud-ib.yaml";
+const std::string kProfile = CCLGYM_SOURCE_DIR "/sim/noise/profiles/cloud-ib.yaml";
 const std::string kPage = CCLGYM_SOURCE_DIR "/docs/noise.md";
 
 std::string read_file(const std::string& path) {
@@ -46,7 +46,7 @@ std::string message_of(const std::string& text) {
   return "";
 }
 
-// Every scalar but name and description stands beside its source.
+// Checks that every scalar except name and description has a source.
 void check_sources(const YamlValue& value, const std::string& path, int& values) {
   if (value.is_sequence()) {
     for (const YamlValue& item : value.items()) check_sources(item, path + "[]", values);
@@ -75,7 +75,7 @@ double quantile(std::vector<double> values, double p) {
 
 }  // namespace
 
-TEST_CASE("cloud-ib is shipped, and every value of it says where it comes from") {
+TEST_CASE("cloud-ib is shipped, and every value of it has a source") {
   CHECK(noise_profile_names() == std::vector<std::string>{"none", "cloud-ib"});
   const NoiseProfile profile = noise_profile_for("cloud-ib");
   CHECK(profile.name == "cloud-ib");
@@ -155,7 +155,7 @@ TEST_CASE("AllToAll under cloud-ib varies most between 2 MB and 64 MB, and less 
   }
 }
 
-TEST_CASE("a profile of one's own") {
+TEST_CASE("a custom profile") {
   const NoiseProfile profile = parse(R"(
 name: mine
 load:
@@ -184,14 +184,14 @@ start_skew: 2us
   CHECK(profile.background.bytes == 4 << 20);
   CHECK(profile.background.pause_s == 3e-3);
   CHECK(profile.start_skew_s == 2e-6);
-  // Every value counts in the text that hashes are made of.
+  // Every value is part of the text that is hashed.
   CHECK(profile.canonical_text() != NoiseProfile().canonical_text());
   NoiseProfile other = profile;
   other.background.pause_s = 4e-3;
   CHECK(other.canonical_text() != profile.canonical_text());
 }
 
-TEST_CASE("slow GPUs that the fabric has not are refused where the profile names them") {
+TEST_CASE("slow GPUs that the fabric does not have are refused at their place in the profile") {
   const auto f = make_fabric({.name = "ndv4"});
   const auto refusal = [&](const std::string& ranks) {
     const NoiseProfile profile =
@@ -211,7 +211,7 @@ TEST_CASE("slow GPUs that the fabric has not are refused where the profile names
   CHECK(refusal("[1, 8]").find("slow_gpus.ranks has 8; ") != std::string::npos);
 }
 
-TEST_CASE("noise that a fabric cannot feel is said") {
+TEST_CASE("noise without effect on a fabric is reported") {
   const auto warning = [](const std::string& profile, const FabricSpec& spec) {
     return noise_warning(parse("name: mine\n" + profile), *make_fabric(spec));
   };
@@ -224,9 +224,9 @@ TEST_CASE("noise that a fabric cannot feel is said") {
       warning(network, {.name = "dgx1"}) ==
       "noise profile 'mine' changes nothing on fabric 'dgx1', which has no links of kind network");
   CHECK(warning(jobs, one) ==
-        "noise profile 'mine' changes nothing on fabric 'ndv4', which has one server only, where "
+        "noise profile 'mine' changes nothing on fabric 'ndv4', which has only one server, where "
         "no other job fits");
-  CHECK(warning(network + jobs, {.name = "dgx1"}).find("kind network, and one server only") !=
+  CHECK(warning(network + jobs, {.name = "dgx1"}).find("kind network, and only one server") !=
         std::string::npos);
   CHECK(warning(jobs, two).empty());
   CHECK(warning(network, two).empty());
@@ -236,14 +236,14 @@ TEST_CASE("noise that a fabric cannot feel is said") {
   CHECK(noise_warning({}, *make_fabric({.name = "dgx1"})).empty());
 }
 
-TEST_CASE("times of profiles that no machine has are refused") {
+TEST_CASE("unrealistic times in profiles are refused") {
   CHECK(message_of("name: x\nstart_skew: 11s\n") ==
         "p.yaml:2:13: start_skew is '11s'; expected <= 10 s");
   CHECK(message_of("name: x\nbackground: {jobs: 1, bytes: 1MiB, pause: 100000s}\n") ==
         "p.yaml:2:43: pause is '100000s'; expected <= 86400 s");
 }
 
-TEST_CASE("bad profiles are refused with their place") {
+TEST_CASE("bad profiles are refused with the location of the error") {
   CHECK(message_of("name: x\nlaod: {}\n") ==
         "p.yaml:2:1: unknown key of noise profile 'laod'; expected one of name, description, load, "
         "jitter, degraded_links, slow_gpus, background, start_skew (did you mean 'load'?)");
@@ -252,7 +252,7 @@ TEST_CASE("bad profiles are refused with their place") {
     return message_of("name: x\nload:\n  network:\n    correlation_time: 1ms\n    states: " + text);
   };
   CHECK(states("[{capacity: 1, share: 0.5}, {capacity: 0.5, share: 0.4}]") ==
-        "p.yaml:5:13: the shares of the states sum up to 0.9; expected 1");
+        "p.yaml:5:13: the shares of the states sum to 0.9; expected 1");
   CHECK(states("[{capacity: 0, share: 1}]").find("p.yaml:5:25: capacity") == 0);
   CHECK(states("[{capacity: 1}]").find("share") != std::string::npos);
   CHECK(message_of("name: x\nload:\n  network: {correlation_time: 0ms, states: [{capacity: 1, "
@@ -265,7 +265,7 @@ TEST_CASE("bad profiles are refused with their place") {
   CHECK(message_of("name: none\nstart_skew: 1us\n").find("p.yaml:1:7: ") == 0);
 }
 
-TEST_CASE("the profile in docs/noise.md is one") {
+TEST_CASE("the profile in docs/noise.md is valid") {
   const std::string page = read_file(kPage);
   const std::size_t begin = page.find("name: my-noise");
   REQUIRE(begin != std::string::npos);

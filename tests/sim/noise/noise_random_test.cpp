@@ -30,11 +30,11 @@ TEST_CASE("portable_exp is the exponential, within an ulp of the C library's") {
     worst = std::max(worst, std::abs(portable_exp(x) - exact) / exact);
   }
   CHECK(worst < 2.5e-16);
-  // Where results are no longer normal numbers.
+  // Results below the normal numbers.
   CHECK(portable_exp(-720) == Approx(std::exp(-720.0)).epsilon(1e-9));
 }
 
-TEST_CASE("lognormal and Pareto have the quantiles that they should") {
+TEST_CASE("lognormal and Pareto have the right quantiles") {
   Random random = Random::stream(2, {7});
   std::vector<double> normal;
   std::vector<double> tail;

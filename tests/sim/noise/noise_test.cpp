@@ -1,4 +1,4 @@
-// Noise on whole simulations: what it does to times, and what it must not touch.
+// Noise on whole simulations: its effect on times, and what it must not affect.
 #include "sim/noise/noise.hpp"
 
 #include <algorithm>
@@ -39,7 +39,7 @@ Config tiled(Config config) {
   return config;
 }
 
-// A bit of everything.
+// A profile with every kind of noise.
 NoiseProfile everything() {
   NoiseProfile noise = noise_profile_for("cloud-ib");
   noise.name = "everything";
@@ -74,14 +74,14 @@ double worst_difference(const std::vector<double>& a, const std::vector<double>&
 }  // namespace
 
 TEST_CASE("without noise everything is as before, to the bit") {
-  NoiseProfile nothing;  // every kind is there, and does nothing
+  NoiseProfile nothing;  // every kind is present, and has no effect
   nothing.name = "nothing";
   nothing.jitter[kNetwork] = {.median_s = 0, .sigma = 1, .tail_probability = 0.5};
   nothing.degraded[kNetwork] = {.probability = 1, .capacity = 1};
   nothing.slow_gpus = {.probability = 1, .ranks = {}, .rate = 1};
   nothing.background = {.jobs = 0, .bytes = 1000};
   CHECK(nothing.none());
-  NoiseProfile still = nothing;  // a process that changes capacities to what they are
+  NoiseProfile still = nothing;  // a process that sets capacities to their own values
   still.load[kNetwork] = {.correlation_s = 1e-6, .states = {{1, 0.5}, {1, 0.5}}};
   CHECK_FALSE(still.none());
   CHECK_FALSE(still.random());
@@ -197,7 +197,7 @@ TEST_CASE("unfolding changes nothing but the number of nodes") {
   }
 }
 
-TEST_CASE("stragglers cost what they should") {
+TEST_CASE("stragglers have the expected cost") {
   const Call call = call_of(CollectiveKind::AllToAll, 16 << 20);
   const Config config = config_of("two-step", 2);
   const auto time_s = [&](const NoiseProfile& noise, const CostModel& model) {
@@ -213,7 +213,7 @@ TEST_CASE("stragglers cost what they should") {
     half.link_efficiency[kNetwork] *= 0.5;
     CHECK(time_s(noise, a100) == Approx(time_s({}, half)).epsilon(1e-12));
     CHECK(time_s(noise, a100) > 1.1 * time_s({}, a100));
-    // As much as a load that never changes.
+    // Equal to a constant load.
     NoiseProfile load;
     load.load[kNetwork] = {.correlation_s = 1, .states = {{0.5, 1}}};
     CHECK(time_s(load, a100) == Approx(time_s(noise, a100)).epsilon(1e-12));
@@ -231,7 +231,7 @@ TEST_CASE("stragglers cost what they should") {
     }
     CHECK(time_s(noise, a100) == Approx(time_s({}, half)).epsilon(1e-12));
     CHECK(time_s(noise, a100) > 1.5 * time_s({}, a100));
-    // One of them is enough to be late, and not all of them.
+    // A single slow GPU is enough.
     noise.slow_gpus = {.probability = 0, .ranks = {3}, .rate = 0.5};
     CHECK(time_s(noise, a100) > 1.2 * time_s({}, a100));
     CHECK(time_s(noise, a100) <= time_s({}, half) * (1 + 1e-12));
@@ -258,7 +258,7 @@ TEST_CASE("jitter is latency of messages") {
       simulator.set_noise(noise);
       return simulator.simulate(kAllToAll, used, 4).time_s;
     };
-    // Without spread, it is a network of that much more latency.
+    // Without variance it is a network with that much more latency.
     NoiseProfile noise;
     noise.jitter[kNetwork] = {.median_s = 3e-6, .sigma = 0};
     CostModel late = a100;
@@ -266,13 +266,13 @@ TEST_CASE("jitter is latency of messages") {
     CAPTURE(tiles);
     CHECK(time_s(noise, a100) == Approx(time_s({}, late)).epsilon(1e-12));
     CHECK(time_s(noise, a100) > time_s({}, a100) + 2.9e-6);
-    // A tail on every message, too.
+    // A tail on every message as well.
     noise.jitter[kNetwork] = {.tail_probability = 1, .tail_least_s = 3e-6, .tail_shape = 3};
     CHECK(time_s(noise, a100) > time_s({}, late));
   }
 }
 
-TEST_CASE("other jobs take their share of the links, and their end is not waited for") {
+TEST_CASE("other jobs take their share of the links, and the call does not wait for them") {
   const Call call = call_of(CollectiveKind::AllToAll, 16 << 20);
   const Config config = config_of("naive", 1);
   CostModel model = shipped_cost_model("a100");
@@ -287,7 +287,7 @@ TEST_CASE("other jobs take their share of the links, and their end is not waited
   const double alone_s = time_s({}, 2, 1);
   const double crowded_s = time_s(noise, 2, 1);
   CHECK(crowded_s > 1.3 * alone_s);
-  CHECK(crowded_s < 20 * alone_s);  // not the minute that a round of theirs takes
+  CHECK(crowded_s < 20 * alone_s);  // less than the minute that one of their rounds takes
   CHECK(time_s(noise, 2, 1) == crowded_s);
   CHECK(time_s(noise, 2, 2) != crowded_s);
   // Short rounds with long pauses hurt less.
@@ -295,7 +295,7 @@ TEST_CASE("other jobs take their share of the links, and their end is not waited
   noise.background.pause_s = 1e-3;
   CHECK(time_s(noise, 2, 1) > alone_s);
   CHECK(time_s(noise, 2, 1) < crowded_s);
-  // One server has no network to share.
+  // A single node has no network to share.
   CHECK(time_s(noise, 1, 1) == time_s({}, 1, 1));
 }
 

@@ -1,4 +1,4 @@
-// Dispatch tables: what they choose, how they are written, what is refused.
+// Dispatch tables: their choices, notation and errors.
 #include "sim/tuners/dispatch_table.hpp"
 
 #include <cstdlib>
@@ -35,7 +35,7 @@ std::string refusal(const std::string& text) {
   return "accepted";
 }
 
-// A table in a file that is gone at the end.
+// A table in a temporary file.
 class TableFile {
  public:
   explicit TableFile(const std::string& text) {
@@ -65,7 +65,7 @@ std::string algorithm_for(const Tuner& tuner, std::uint64_t bytes,
 
 }  // namespace
 
-TEST_CASE("a range holds its lower end and not its upper one") {
+TEST_CASE("a range includes its lower end and not its upper one") {
   const TableFile file(kHead + range("1MiB..", "algorithm: tree") +
                        range("..64KiB", "algorithm: all-pairs, protocol: LL, instances: 2") +
                        range("64KiB .. 1MiB",
@@ -93,7 +93,7 @@ TEST_CASE("a range holds its lower end and not its upper one") {
   CHECK_FALSE(tuner->chooses_for(CollectiveKind::AllGather));
 }
 
-TEST_CASE("tile and slots of the protocol are those of the site's cost model") {
+TEST_CASE("tile and slots of the protocol come from the site's cost model") {
   const TableFile file(
       kHead + range("..", "algorithm: ring, protocol: LL, tile: protocol, slots: protocol"));
   const auto tuner = make_tuner("dispatch:" + file.path(), site("ndv4"));
@@ -105,7 +105,7 @@ TEST_CASE("tile and slots of the protocol are those of the site's cost model") {
   CHECK(config.slots == ll.tile_slots());
 }
 
-TEST_CASE("tables are by fabric and collective; what is missing goes to the fallback") {
+TEST_CASE("tables are per fabric and collective; missing ones use the fallback") {
   const std::string blocks = kHead + range("1KiB..64KiB") + range("128KiB..", "algorithm: tree") +
                              "  - fabric: ring gpus=16 bandwidth=50GB/s\n"
                              "    collective: all_gather\n"
@@ -134,7 +134,7 @@ TEST_CASE("tables are by fabric and collective; what is missing goes to the fall
   }
 }
 
-TEST_CASE("a call that no range holds is refused, with what there is") {
+TEST_CASE("a call in no range is refused with the available ranges") {
   const TableFile file(kHead + range("1KiB..64KiB"));
   const auto message = [&](const std::string& label, CollectiveKind collective,
                            std::uint64_t bytes) -> std::string {
@@ -167,10 +167,10 @@ TEST_CASE("a call that no range holds is refused, with what there is") {
   CHECK_FALSE(is_tuner("ring"));
 }
 
-TEST_CASE("tables that are wrong are refused with the place") {
+TEST_CASE("wrong tables are refused with the location of the error") {
   CHECK(refusal(kHead + range("..")) == "accepted");
   CHECK(refusal(kHead + range("1KiB..32KiB") + range("64KiB..1MiB")) ==
-        "t.yaml:6:9: no range holds the sizes from 32KiB up to 64KiB: a range holds its lower end "
+        "t.yaml:6:9: no range has the sizes from 32KiB up to 64KiB: a range includes its lower end "
         "but not its upper one; expected sizes from 32KiB on, or a fallback");
   CHECK(refusal("fallback: ring\n" + kHead + range("1KiB..32KiB") + range("64KiB..1MiB")) ==
         "accepted");
@@ -179,7 +179,7 @@ TEST_CASE("tables that are wrong are refused with the place") {
   CHECK(refusal(kHead + range("..") + range("..")) ==
         "t.yaml:6:9: the sizes .. overlap .. in line 5");
   CHECK(refusal(kHead + range("1MiB..1KiB")) ==
-        "t.yaml:5:17: sizes is '1MiB..1KiB', which no size is in: a range holds its lower end but "
+        "t.yaml:5:17: sizes is '1MiB..1KiB', an empty range: a range includes its lower end but "
         "not its upper one");
   CHECK(
       refusal(kHead + range("1KiB")) ==
@@ -203,7 +203,7 @@ TEST_CASE("tables that are wrong are refused with the place") {
   CHECK(refusal(kHead + range("..", "algorithm: ring, channels: ")) ==
         "t.yaml:5:38: channels has no value");
   CHECK(refusal(kHead + range("..") + kHead.substr(8) + range("..")) ==
-        "t.yaml:6:5: allreduce on fabric 'ndv4' has a table already, in line 2");
+        "t.yaml:6:5: allreduce on fabric 'ndv4' already has a table, in line 2");
   CHECK(refusal("fallback: dispatch:u.yaml\n" + kHead + range("..")) ==
         "t.yaml:1:11: fallback is another table; expected an algorithm, nccl-default:VERSION or a "
         "mapping");
@@ -214,7 +214,7 @@ TEST_CASE("tables that are wrong are refused with the place") {
   CHECK(refusal("").starts_with("t.yaml"));
 }
 
-TEST_CASE("a table that is written reads back the same") {
+TEST_CASE("a written table reads back the same") {
   Random random(5);
   const auto draw = [&random](int most) {
     return static_cast<std::size_t>(random.uniform() * (most + 0.999));

@@ -36,7 +36,7 @@ std::string refusal(const char* name, const TunerSite& site) {
 
 }  // namespace
 
-TEST_CASE("nccl-default is what the model chooses, of ring and tree") {
+TEST_CASE("nccl-default is the model's choice of ring and tree") {
   for (const char* version : {"2.8.4", "2.18.3", "2.28.9", "2.30.7"}) {
     for (const int servers : {1, 2}) {
       const TunerSite site = site_of("ndv4", servers);
@@ -70,7 +70,7 @@ TEST_CASE("nccl-default is what the model chooses, of ring and tree") {
   }
 }
 
-TEST_CASE("NVLS, where NVSwitches copy and add; what is not allowed is left out") {
+TEST_CASE("NVLS if NVSwitches copy and add; algorithms that are not allowed are not chosen") {
   const TunerSite site = site_of("hgx-h100", 1);
   const Call call{.collective = CollectiveKind::AllReduce, .bytes = 256 << 20};
   const auto tuner = make_tuner("nccl-default", site);
@@ -89,7 +89,7 @@ TEST_CASE("NVLS, where NVSwitches copy and add; what is not allowed is left out"
   tree.set(static_cast<std::size_t>(NcclAlgorithm::Tree));
   CHECK(make_nccl_default_tuner("", site, tree)->choose(call).algorithm == "tree");
   CHECK(tuner->description() ==
-        "what NCCL 2.30.7 would choose by itself, of Ring, Tree, PAT, NVLS and NVLSTree");
+        "default choice of NCCL 2.30.7 among Ring, Tree, PAT, NVLS and NVLSTree");
   FabricSpec off{.name = "hgx-h100"};
   off.nvls = false;
   TunerSite without = site;
@@ -97,7 +97,7 @@ TEST_CASE("NVLS, where NVSwitches copy and add; what is not allowed is left out"
   CHECK(make_tuner("nccl-default", without)->choose(call).algorithm == "ring");
 }
 
-TEST_CASE("PAT, where each server has one GPU") {
+TEST_CASE("PAT if each node has one GPU") {
   FabricSpec spec{.name = "hgx-h100"};
   spec.servers = 32;
   spec.gpus_per_server = 1;
@@ -107,7 +107,7 @@ TEST_CASE("PAT, where each server has one GPU") {
   const Config config = make_tuner("nccl-default:2.28", site)->choose(call);
   CHECK(config.algorithm == "pat");
   CHECK(config.protocol == Protocol::Simple);
-  CHECK(config.tile_bytes == 512 << 10);  // a slot
+  CHECK(config.tile_bytes == 512 << 10);  // one slot
   CHECK(config.slots == 8);
   CHECK(make_tuner("nccl-default:2.22", site)->choose(call).algorithm == "ring");
   CHECK(make_tuner("nccl-default:2.28", site)
@@ -119,7 +119,7 @@ TEST_CASE("PAT, where each server has one GPU") {
   CHECK(pat.simulate(call, config).time_s < pat.simulate(call, ring).time_s);
 }
 
-TEST_CASE("a tuner's name is whole") {
+TEST_CASE("a tuner's name must be complete") {
   CHECK(refusal("nccl-default:", site_of("ndv4", 1)) ==
         "experiment.yaml:3:7: nothing after the colon of 'nccl-default:'; expected "
         "nccl-default:VERSION");
@@ -163,7 +163,7 @@ TEST_CASE("configurations of the default can be simulated") {
   }
 }
 
-TEST_CASE("what cannot be chosen is refused at its place") {
+TEST_CASE("invalid tuners are refused with their location") {
   const TunerSite site = site_of("ndv4", 1);
   CHECK(refusal("nccl-default:2.12", site) ==
         "experiment.yaml:3:7: the default choice of NCCL 2.12 is not modelled; supported are 2.8.4 "

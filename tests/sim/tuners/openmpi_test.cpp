@@ -25,7 +25,7 @@ TunerSite site_of(int servers) {
 std::string chosen(CollectiveKind collective, int ranks, std::uint64_t bytes) {
   const auto tuner = make_tuner("openmpi-default", site_of(ranks));
   const Config config = tuner->choose({.collective = collective, .bytes = bytes});
-  CHECK(config == Config{.algorithm = config.algorithm});  // Simple, one channel, whole
+  CHECK(config == Config{.algorithm = config.algorithm});  // Simple, whole messages
   return config.algorithm;
 }
 
@@ -59,7 +59,7 @@ TEST_CASE("openmpi: the library has every program of the table, and numbers find
   CHECK(find_openmpi_collective(CollectiveKind::Broadcast)->name == "bcast");
 }
 
-TEST_CASE("openmpi: segments are part of what an algorithm is") {
+TEST_CASE("openmpi: segments are part of an algorithm's identity") {
   const auto number = [](CollectiveKind collective, const char* algorithm, std::uint64_t segment) {
     const auto* found = find_openmpi_algorithm(collective, algorithm, segment);
     return found == nullptr ? 0 : found->number;
@@ -82,7 +82,7 @@ TEST_CASE("openmpi-default: the thresholds of coll_tuned_decision_fixed.c") {
     std::uint64_t bytes;
     int number;
   };
-  // Read in the source, on either side of a threshold.
+  // Taken from the source, on either side of a threshold.
   constexpr Case kCases[] = {
       {CollectiveKind::AllReduce, 4, 8191, 3},
       {CollectiveKind::AllReduce, 4, 8192, 6},
@@ -133,7 +133,7 @@ TEST_CASE("openmpi-default: the thresholds of coll_tuned_decision_fixed.c") {
   }
 }
 
-TEST_CASE("openmpi-default: the program that stands for the choice") {
+TEST_CASE("openmpi-default: the program for each choice") {
   CHECK(chosen(CollectiveKind::AllReduce, 4, 1024) == "recursive-doubling");
   CHECK(chosen(CollectiveKind::AllReduce, 4, 1 << 20) == "rabenseifner");
   CHECK(chosen(CollectiveKind::AllReduce, 2, 65536) == "ring");  // segmented, without segments
@@ -142,7 +142,7 @@ TEST_CASE("openmpi-default: the program that stands for the choice") {
   CHECK(chosen(CollectiveKind::AllToAll, 4, 1024) == "naive");
   CHECK(chosen(CollectiveKind::AllToAll, 2, 4) == "naive");
   CHECK(chosen(CollectiveKind::AllGather, 2, 1024) == "ring");
-  // The nearest, where the library has it not, or not for these ranks.
+  // The nearest program, where the library lacks the choice, or lacks it for these ranks.
   CHECK(chosen(CollectiveKind::AllReduce, 6, 1024) == "tree");
   CHECK(chosen(CollectiveKind::AllReduce, 6, 1 << 20) == "ring");
   CHECK(chosen(CollectiveKind::AllGather, 6, 1024) == "bruck");
@@ -152,7 +152,7 @@ TEST_CASE("openmpi-default: the program that stands for the choice") {
   CHECK(chosen(CollectiveKind::AllReduce, 128, 1024) == "tree");
 }
 
-TEST_CASE("openmpi-default: whatever it chooses can be simulated") {
+TEST_CASE("openmpi-default: every choice can be simulated") {
   for (const int ranks : {2, 3, 4, 6, 8}) {
     const TunerSite site = site_of(ranks);
     const auto tuner = make_tuner("openmpi-default:4.1.4", site);
@@ -168,14 +168,14 @@ TEST_CASE("openmpi-default: whatever it chooses can be simulated") {
   }
 }
 
-TEST_CASE("openmpi-default: releases and what it does not choose for") {
+TEST_CASE("openmpi-default: releases, and collectives without a choice") {
   for (const char* name : {"openmpi-default", "openmpi-default:5.0", "openmpi-default:5.0.7"}) {
     CHECK(is_tuner(name));
     CHECK(refusal(name).empty());
   }
   CHECK(refusal("openmpi-default:4.0.2") ==
-        "experiment.yaml:3:7: OpenMPI release '4.0.2'; expected 4.1 or 5.0, or one of theirs, such "
-        "as 4.1.4");
+        "experiment.yaml:3:7: OpenMPI release '4.0.2'; expected 4.1, 5.0 or one of their releases, "
+        "such as 4.1.4");
   CHECK_FALSE(refusal("openmpi-default:4.1x").empty());
   const auto tuner = make_tuner("openmpi-default", site_of(4));
   CHECK_FALSE(tuner->chooses_for(CollectiveKind::Gather));

@@ -1,5 +1,5 @@
-"""Stands in for Gymnasium where it is not installed: the few names that package cclgym takes from it,
-so that what it does with them is tested."""
+"""Stand-in for Gymnasium where it is not installed: the few names that package cclgym uses,
+so that the code that uses them is tested."""
 
 import numpy as np
 

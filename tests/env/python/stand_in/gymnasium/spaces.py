@@ -1,5 +1,5 @@
-# Package cclgym's own: while this module is being loaded, their import from here fails, so that
-# they are defined.
+# Package cclgym defines its own spaces here: its import from this module fails while the module is
+# being loaded.
 import os
 import sys
 
