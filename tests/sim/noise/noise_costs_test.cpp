@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "core/index.hpp"
 #include "cost_models/parameters/shipped_sets.hpp"
 #include "sim/lowering/price.hpp"
 #include "sim/lowering/transfer_cost.hpp"
@@ -14,8 +15,6 @@ using namespace cclgym;
 using namespace cclgym::test;
 
 namespace {
-
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 LoweredProgram lowered_of(const std::shared_ptr<const Fabric>& fabric, const CostModel& model,
                           const std::string& algorithm, CollectiveKind collective,
