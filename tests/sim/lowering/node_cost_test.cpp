@@ -217,7 +217,7 @@ TEST_CASE("records and delays give every number of a graph", "[sim][node-cost]")
     const auto f = fabric("ndv4");
     for (const auto& [collective, algorithm] : combinations(8)) {
       for (const Protocol protocol : all_protocols()) {
-        for (const std::uint64_t tile_bytes : {0, 4096}) {
+        for (const std::uint64_t tile_bytes : {0U, 4096U}) {
           CAPTURE(algorithm, to_string(protocol), tile_bytes);
           Config config = config_of(algorithm, 2, protocol);
           config.tile_bytes = tile_bytes;

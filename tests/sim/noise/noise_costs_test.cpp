@@ -60,7 +60,7 @@ TEST_CASE("a slow GPU changes the nodes at its rank, and no bit of the others", 
   noise.slow_gpus = {.probability = 0, .ranks = {3}, .rate = 0.5};
   for (const auto& [algorithm, collective] : {std::pair{"ring", CollectiveKind::AllReduce},
                                               std::pair{"two-step", CollectiveKind::AllToAll}}) {
-    for (const std::uint64_t tile_bytes : {0, 8192}) {
+    for (const std::uint64_t tile_bytes : {0U, 8192U}) {
       CAPTURE(algorithm, tile_bytes);
       const LoweredProgram before = lowered_of(fabric, model, algorithm, collective, tile_bytes);
       const NoisyProgram noisy = apply_noise(before, *fabric, model, noise, {});
@@ -78,25 +78,21 @@ TEST_CASE("a slow GPU changes the nodes at its rank, and no bit of the others", 
         const bool there =
             origin.role == NodeRole::Step && (origin.rank == 3 || origin.peer_rank == 3);
         const double latency_s = before.graph->latency_s(node);
+        const double rate_cap_Bps = before.graph->rate_cap_Bps(node);
+        bool right = false;
         if (there && cost.work == Work::Transfer) {
           ++slow_flows;
-          wrong += cost.gpu_rate == 0.5 && after.graph->latency_s(node) == latency_s &&
-                           after.graph->rate_cap_Bps(node) == before.graph->rate_cap_Bps(node) * 0.5
-                       ? 0
-                       : 1;
+          right = cost.gpu_rate == 0.5 && after.graph->latency_s(node) == latency_s &&
+                  after.graph->rate_cap_Bps(node) == rate_cap_Bps * 0.5;
         } else if (there && latency_s > instruction_s) {
           ++slow_steps;
-          wrong += cost.work == Work::Local && cost.gpu_rate == 0.5 &&
-                           after.graph->latency_s(node) ==
-                               instruction_s + (latency_s - instruction_s) / 0.5
-                       ? 0
-                       : 1;
+          right = cost.work == Work::Local && cost.gpu_rate == 0.5 &&
+                  after.graph->latency_s(node) == instruction_s + (latency_s - instruction_s) / 0.5;
         } else {
-          wrong += same_node(*before.graph, *after.graph, node) &&
-                           before.costs.record_of[at(node)] == after.costs.record_of[at(node)]
-                       ? 0
-                       : 1;
+          right = same_node(*before.graph, *after.graph, node) &&
+                  before.costs.record_of[at(node)] == after.costs.record_of[at(node)];
         }
+        wrong += right ? 0U : 1U;
       }
       CHECK(wrong == 0);
       CHECK(slow_flows > 0);
