@@ -60,7 +60,7 @@ bool Lowering::takes_while_arriving(std::uint32_t step) const {
 }
 
 // The first step of a loop also waits for the last one of the iteration before, and with tiles the
-// first of a block for the last of the tile before, which only a node of its own can say; but in a
+// first of a block for the last of the tile before, which takes a node of its own; but in a
 // block that only receives, the order of the flows says that already.
 bool Lowering::may_merge(const Site& site) const {
   if (site.first_of_loop && site.times > 1) return false;
@@ -88,7 +88,7 @@ bool Lowering::merge_receive(const Site& site) {
     // block runs its steps in order.
     const std::uint32_t sent = incoming(site.step).front().step;
     if (part.kind == Kind::Arrival && arrival_[sent] == own_node_[sent]) continue;
-    // A launch is done once, not once a tile: a sender short of slots could not tell for which
+    // A launch is done once, not once per tile: a sender short of slots could not tell for which
     // tile it waits.
     if (tiles_ > 1 && config_.slots > 0 && part.kind == Kind::Launch) return false;
     if (merged.parts[1].kind != Kind::None) return false;
@@ -98,7 +98,7 @@ bool Lowering::merge_receive(const Site& site) {
   return true;
 }
 
-// The edges into the node that stands for a step, if it has one.
+// Adds the edges into the node of a step, if it has one.
 void Lowering::connect(const Site& site) {
   const TransferId node = own_node_[site.step];
   if (node < 0) return;
@@ -146,7 +146,7 @@ void Lowering::require_each(Of what, std::uint32_t block, std::int32_t first, st
 void Lowering::require(const Completion& completion, std::int32_t tile_lag,
                        const Iterations& iterations) {
   for (const CompletionPart& part : completion.parts) {
-    // One firing once and for all is what the first iteration waits for.
+    // The first iteration alone waits for a fixed firing.
     const bool fixed = part.iteration != CompletionPart::kSame;
     const Iterations of{iterations.begin, fixed ? iterations.begin + 1 : iterations.end,
                         fixed ? part.iteration - iterations.begin : iterations.shift};
@@ -182,8 +182,8 @@ void Lowering::require_arrival(std::uint32_t step, std::int32_t tile_lag,
   }
 }
 
-// A message moves into the slot which the receive of an earlier one frees: of m messages a tile,
-// the one `slots` messages before it.
+// A message moves into the slot that the receive of an earlier message frees: the one `slots`
+// messages before it, counted over all tiles.
 void Lowering::require_slot(const Site& site) {
   const std::int32_t messages = index_.count(Of::Sends, site.block);
   const std::int32_t stride = index_.each(Of::Sends, site.loop);
