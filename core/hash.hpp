@@ -1,4 +1,4 @@
-// Hashes that are the same on every machine and in every version: they go into files.
+// Hashes that are the same on every machine and in every version, for results files.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +45,7 @@ inline constexpr std::uint64_t kGoldenRatio = 0x9e3779b97f4a7c15U;
 /// FNV-1a of texts, each with its length.
 class TextHash {
  public:
-  /// Takes in a text and its length, so that ("ab", "c") and ("a", "bc") differ.
+  /// Adds a text and its length, so that ("ab", "c") and ("a", "bc") differ.
   void add(std::string_view text) {
     state_ = fnv1a(text, state_);
     for (std::uint64_t length = text.size(), i = 0; i < 8; ++i, length >>= 8U) {

@@ -44,7 +44,7 @@ std::int64_t Random::integer(std::int64_t low, std::int64_t high) {
   const std::uint64_t base = static_cast<std::uint64_t>(low);
   const std::uint64_t span = static_cast<std::uint64_t>(high) - base + 1;
   if (span == 0) return static_cast<std::int64_t>((*this)());  // all 2^64 values
-  // Drop the last, incomplete copy of the span at the low end: 2^64 mod span values.
+  // Drop the incomplete copy of the span at the low end: 2^64 mod span values.
   const std::uint64_t incomplete = (0 - span) % span;
   std::uint64_t bits = (*this)();
   while (bits < incomplete) bits = (*this)();

@@ -9,7 +9,7 @@ namespace cclgym {
 
 namespace {
 
-// Text that would need quotes, or that no terminal shows as it is.
+// True for characters that would need quotes or that terminals do not print.
 bool needs_quotes(char c) {
   const auto byte = static_cast<unsigned char>(c);
   return c == ',' || c == '"' || byte < 0x20 || byte == 0x7F;

@@ -9,7 +9,7 @@ namespace cclgym {
 
 namespace {
 
-// What a value is, for "found …; expected …".
+// Description of a value, for "found …; expected …".
 std::string found_text(const YamlValue& value) {
   if (value.is_scalar()) return quoted(value.as_text());
   return std::string(to_string(value.kind()));
@@ -20,7 +20,7 @@ std::string found_text(const YamlValue& value) {
                   "found " + found_text(value) + "; expected " + std::string(expected));
 }
 
-// The same contents, all at one place: defaults stand where the mapping is that lacks the key.
+// A copy with all values at one place: a default has the place of the mapping that lacks its key.
 YamlValue relocated(const YamlValue& value, const SourceLocation& place,
                     const std::shared_ptr<const std::string>& file) {
   auto node = std::make_shared<YamlValue::Node>();

@@ -26,7 +26,7 @@ std::string_view trim(std::string_view text) {
   return text;
 }
 
-// The fields of a line, and what is wrong with them.
+// The fields of a line, with their checks.
 class Fields {
  public:
   Fields(std::string_view line, SourceLocation where) : where_(std::move(where)) {
@@ -76,7 +76,7 @@ std::vector<std::string> names_of_algorithms() {
 
 RowChoices::RowChoices(std::string_view text, const std::string& name, std::size_t ranks,
                        std::size_t nodes) {
-  constexpr int kMost = 1 << 24;  // of ranks, nodes and operations
+  constexpr int kMost = 1 << 24;  // maximum number of ranks, nodes and operations
   std::size_t line_number = 0;
   std::size_t read = 0;
   std::size_t kept = 0;
@@ -106,7 +106,7 @@ RowChoices::RowChoices(std::string_view text, const std::string& name, std::size
     const int row_ranks = fields.number(7, -1, kMost);
     if (fields.has(8)) row.pipe_ops = fields.number(8, -1, kMost);
     if (fields.has(9) && fields[9] != "-1") {
-      fields.fail(9, "-1: whether a buffer is registered is known to its rank alone");
+      fields.fail(9, "-1, because only its own rank knows whether a buffer is registered");
     }
     const auto same = [](int wanted, std::size_t own) {
       return wanted < 0 || static_cast<std::size_t>(wanted) == own;

@@ -9,9 +9,7 @@ namespace cclgym {
 
 namespace {
 
-const OptionSpec& spec_of(std::string_view name) {
-  return find_option(reward_options(), name);
-}
+const OptionSpec& spec_of(std::string_view name) { return find_option(reward_options(), name); }
 
 }  // namespace
 

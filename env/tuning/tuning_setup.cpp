@@ -20,8 +20,7 @@ const OptionSpec& spec_of(std::string_view name) {
 std::vector<std::shared_ptr<const Fabric>> fabrics_of(const FabricSpec& spec) {
   std::vector<std::shared_ptr<const Fabric>> fabrics{make_fabric(spec)};
   const FabricInfo* info = find_fabric_info(spec.name);
-  const bool bound =
-      info != nullptr && try_find_option(info->options, "nic_binding") != nullptr;
+  const bool bound = info != nullptr && try_find_option(info->options, "nic_binding") != nullptr;
   if (!bound || fabrics.front()->servers() < 2 || spec.nic_binding) return fabrics;
   for (const NicBinding binding : {NicBinding::RoundRobin, NicBinding::SingleNic}) {
     FabricSpec other = spec;

@@ -134,8 +134,8 @@ const QuotientProgram* CallTimer::quotient(const ProgramCut& cut, const Call& ca
     lowered = call_of_tiles(cut, call, cut_so, 2 * kMostSlots, 1);
   }
   entry->second = QuotientProgram::make(
-      simulator(plain.binding, condition).lowered(lowered, cut_so, site_->machine_seed), lowered,
-      cut_so, site_->fabrics[plain.binding], site_->cost_model, site_->conditions[condition]);
+      simulator(plain.binding, condition).lowered(lowered, cut_so, site_->machine_seed),
+      site_->fabrics[plain.binding], site_->cost_model, site_->conditions[condition]);
   return entry->second.get();
 }
 

@@ -1,4 +1,4 @@
-// Folders and files that exist as long as a test.
+// Folders and files that exist during one test.
 #pragma once
 
 #include <cstdlib>

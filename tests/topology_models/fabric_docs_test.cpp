@@ -1,5 +1,5 @@
-// docs/fabrics.md against the records that the loader reads by, and the facts of the fabrics.
-// With CCLGYM_UPDATE_DOCS=1 in the environment, the test writes what is generated into the page.
+// Compares docs/fabrics.md with the option records of the loader and the facts of the fabrics. With
+// CCLGYM_UPDATE_DOCS=1 in the environment, the test writes the generated parts of the page.
 #include "support/doc_page.hpp"
 #include "topology_models/describe/describe.hpp"
 #include "topology_models/fabric_file.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 std::string overview() {
   std::string text =
-      "| name | GPUs a server | most servers | what it is |\n| --- | --- | --- | --- |\n";
+      "| name | GPUs per server | max servers | description |\n| --- | --- | --- | --- |\n";
   for (const FabricInfo& info : fabric_infos()) {
     FabricSpec spec;
     spec.name = info.name;
@@ -33,7 +33,7 @@ std::string overview() {
 std::string section_of(const FabricInfo& info) {
   std::string text = info.description + "\n\n" + markdown_table(info.options);
   if (info.facts.empty()) return text;
-  text += "\n| what | source |\n| --- | --- |\n";
+  text += "\n| fact | source |\n| --- | --- |\n";
   for (const FabricFact& fact : info.facts) {
     text += "| " + fact.fact + " | " + fact.source + " |\n";
   }

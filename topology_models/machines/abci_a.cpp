@@ -40,12 +40,12 @@ FabricModel abci_a_model() {
                  {"8 A100 (SXM4, 12 NVLinks each to 6 NVSwitches) and 4 HDR NICs (200 Gb/s)",
                   "ABCI 2.0 user guide, system overview (compute node A)"},
                  {"two GPUs share a PCIe switch with one NIC",
-                  "a choice: as in other HGX A100 servers with a NIC for two GPUs"},
+                  "a choice: as in other HGX A100 servers with one NIC per two GPUs"},
                  pcie_fact(4),
                  {"0.35 us between GPU and NVSwitch", "TE-CCL (alpha of DGX-2)"},
                  infiniband_latency_fact(),
                  {"20 servers share leaf switches",
-                  "a choice, as NVIDIA DGX A100 SuperPOD; no effect unless oversubscribed"}}},
+                  "a choice, as in NVIDIA's DGX A100 SuperPOD; no effect unless oversubscribed"}}},
       build_abci_a};
 }
 

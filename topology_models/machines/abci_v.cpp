@@ -11,7 +11,7 @@ std::shared_ptr<const Fabric> build_abci_v(const FabricParameters& parameters) {
   return build_infiniband_cluster("abci-v",
                                   {.gpu_model = "V100",
                                    .gpus = 4,
-                                   .pairs = all_pairs(4, 2),  // six NVLinks a GPU
+                                   .pairs = all_pairs(4, 2),  // six NVLinks per GPU
                                    .nics = 2,
                                    .nic_Bps = 12.5e9,  // EDR InfiniBand
                                    .gpus_a_pcie_switch = 2,
@@ -40,7 +40,7 @@ FabricModel abci_v_model() {
                      {"two GPUs share a PCIe switch with one NIC",
                       "ABCI user guide, diagram of compute node V"},
                      pcie_fact(3),
-                     {"0.7 us a traversal of NVLink", "TE-CCL (alpha of NDv2 and DGX-1)"},
+                     {"0.7 us per traversal of NVLink", "TE-CCL (alpha of NDv2 and DGX-1)"},
                      infiniband_latency_fact(),
                      {"racks of 34 servers with full bandwidth inside, 24 EDR links from a rack to "
                       "the spine",

@@ -8,7 +8,7 @@ namespace cclgym {
 
 namespace {
 
-// HGX H100 and HGX H200 are one board with different memory on its GPUs.
+// HGX H100 and HGX H200 are the same board; only the memory of the GPUs differs.
 std::shared_ptr<const Fabric> build_hgx_hopper(const char* name, const char* gpu_model,
                                                const FabricParameters& parameters) {
   return build_infiniband_cluster(name,
@@ -48,12 +48,12 @@ FabricInfo info(const std::string& name, const std::string& gpu, const std::stri
                   fabric_option("nodes_per_leaf", {.default_text = "32"}), fabric_option("nvls"),
                   fabric_option("sharp")},
       .facts = {nvlink_fact(4),
-                {"18 NVLinks a GPU to 4 NVSwitches: 450 GB/s a direction", links_source},
+                {"18 NVLinks per GPU to 4 NVSwitches: 450 GB/s per direction", links_source},
                 {"each GPU shares a PCIe switch with a ConnectX-7 NIC of 400 Gb/s",
                  "NVIDIA DGX H100 user guide"},
                 pcie_fact(5),
                 {"0.35 us between GPU and NVSwitch",
-                 "TE-CCL (alpha of DGX-2), for want of one of this NVSwitch"},
+                 "TE-CCL (alpha of DGX-2): none is published for this NVSwitch"},
                 {"the NVSwitches copy and add (NVLink SHARP)", "NVIDIA H100 white paper"},
                 infiniband_latency_fact(),
                 {"32 servers share leaf switches", "NVIDIA DGX H100 SuperPOD (scalable unit)"}}};

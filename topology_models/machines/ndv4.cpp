@@ -38,7 +38,7 @@ FabricModel ndv4_model() {
                    fabric_option("oversubscription", {.default_text = "1"}),
                    fabric_option("nodes_per_leaf", {.default_text = "20"}), fabric_option("sharp")},
        .facts = {nvlink_fact(3),
-                 {"12 NVLinks a GPU to 6 NVSwitches; two GPUs and two HDR NICs (200 Gb/s) share "
+                 {"12 NVLinks per GPU to 6 NVSwitches; two GPUs and two HDR NICs (200 Gb/s) share "
                   "a PCIe switch",
                   "MSCCLang section 7"},
                  pcie_fact(4),

@@ -7,8 +7,8 @@ namespace cclgym {
 
 namespace {
 
-// Links between two groups: as many as give the ratio of Frontier, 57 % of what the NICs of a group
-// can send: 0.57 * 512 / 23.
+// Links between two groups: a choice. As in Frontier, the links of a group carry 57 % of its NICs'
+// bandwidth: 0.57 * 512 / 23.
 constexpr SlingshotDesign kPerlmutterNetwork{
     .groups = 24, .switches = 32, .servers_a_group = 128, .local_links = 1, .links_a_pair = 12};
 
@@ -39,14 +39,14 @@ FabricModel perlmutter_model() {
                    fabric_option("routing")},
        .facts = with_slingshot_facts(
            {nvlink_fact(3),
-            {"4 NVLinks between every two of the 4 A100, a NIC of 200 Gb/s for each",
+            {"4 NVLinks between every two of the 4 A100, one NIC of 200 Gb/s for each",
              "NERSC, Perlmutter architecture"},
             pcie_fact(4),
-            {"0.7 us a traversal of NVLink", "TE-CCL (alpha of NDv2 and DGX-1)"},
+            {"0.7 us per traversal of NVLink", "TE-CCL (alpha of NDv2 and DGX-1)"},
             {"a group is a cabinet: 8 chassis with 8 blades of 2 servers and 4 switches; 24 groups",
              "NERSC, Perlmutter architecture (its 1,792 servers would fill 14)"},
             {"12 links between every two groups",
-             "a choice: the 57 % of a group's NICs that Frontier has"}},
+             "a choice: 57 % of a group's NIC bandwidth, as in Frontier"}},
            "chassis")},
       build_perlmutter};
 }

@@ -16,7 +16,9 @@ struct Reader {
   const YamlValue& mapping;
   const std::vector<OptionSpec>& specs;
 
-  [[nodiscard]] const OptionSpec& spec(std::string_view key) const { return find_option(specs, key); }
+  [[nodiscard]] const OptionSpec& spec(std::string_view key) const {
+    return find_option(specs, key);
+  }
   [[nodiscard]] YamlValue value(std::string_view key) const {
     return option_value(mapping, spec(key));
   }

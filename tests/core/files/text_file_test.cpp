@@ -42,7 +42,7 @@ TEST_CASE("a file is replaced as a whole, and nothing else is touched") {
   CHECK(contents(path).empty());
   CHECK(contents(path + ".partial") == "somebody's");
   CHECK(entries(folder) == 2);
-  // The longest name that a file may have.
+  // Maximum length of a file name.
   write_text_file(folder / std::string(255, 'x'), "long");
   CHECK(contents(folder / std::string(255, 'x')) == "long");
 }
@@ -112,7 +112,7 @@ TEST_CASE("who must not wait reads regular files alone, and no more than their s
   CHECK(refusal(folder / "none") == "'" + (folder / "none") + "': no such file");
   CHECK(refusal(folder / ".").find("is a folder") != std::string::npos);
   CHECK(refusal("") == "an empty file name; expected the path of a file");
-  // The kernel tells no size of it.
+  // The kernel states no size for it.
   CHECK(read_regular_file("/proc/self/status", 1 << 20).empty());
 }
 

@@ -1,4 +1,4 @@
-// What the YAML reader refuses, and in which words.
+// Errors of the YAML reader and their messages.
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -18,7 +18,7 @@ namespace {
 
 std::string refused(std::string_view text) {
   const std::string message = thrown([&] { return parse_yaml(text, "f"); });
-  // One short printable line, always.
+  // Messages are always one short printable line.
   CHECK(message.size() < 300);
   CHECK(message.find('\n') == std::string::npos);
   return message;
@@ -93,7 +93,7 @@ TEST_CASE("anchor bombs, cycles and depth") {
                            return "\n  " + text;
                          }()),
                  "nested more than 64 deep"));
-  // Depth by way of aliases counts as well.
+  // Nesting through aliases counts as well.
   std::string chain = "a0: &a0 [x]\n";
   for (int i = 1; i < 100; ++i) {
     chain += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [*a" + std::to_string(i - 1) +
