@@ -61,7 +61,7 @@ class QuotientProgram {
   struct Node {
     std::int32_t record = 0;            ///< index into records_
     bool once = false;                  ///< fires once, not once per tile
-    std::int32_t class_of_bounds = -1;  ///< of a flow that stands for several: index into bounds_
+    std::int32_t class_of_bounds = -1;  ///< index into bounds_ for a flow that stands for several
   };
   /// All flows of a class move at once, so that none is faster than its share of a link.
   struct Bound {
@@ -88,7 +88,7 @@ class QuotientProgram {
   std::vector<NodeCost> records_;
   std::vector<Bound> bounds_;
   std::vector<Node> nodes_;                     ///< by class
-  std::shared_ptr<const TransferGraph> graph_;  ///< of the classes; its numbers do not count
+  std::shared_ptr<const TransferGraph> graph_;  ///< graph of the classes; its numbers do not count
   std::vector<std::uint8_t> is_proxy_;          ///< by class of links
   std::vector<TransferId> watched_;             ///< classes of the last nodes of ranks
 };

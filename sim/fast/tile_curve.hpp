@@ -43,8 +43,8 @@ class TileCurve {
   [[nodiscard]] double less_s(std::size_t number, const Simulate& simulate);
 
   std::size_t last_ = 2;                             ///< index of the largest simulated number
-  std::array<double, kTiles.size()> full_s_{};       ///< of full tiles; 0: not simulated yet
-  std::array<double, kLastFill + 1> less_full_s_{};  ///< of less full ones, likewise
+  std::array<double, kTiles.size()> full_s_{};       ///< times of full tiles; 0: not simulated yet
+  std::array<double, kLastFill + 1> less_full_s_{};  ///< times of less full tiles, likewise
 };
 
 }  // namespace cclgym

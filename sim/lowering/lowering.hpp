@@ -44,7 +44,7 @@ struct LoweredProgram {
   std::shared_ptr<const ThreadBlockProgram> program;  ///< null if only its outline is known
   std::shared_ptr<const TransferGraph> graph;
   std::vector<NodeOrigin> origins;  ///< by node; the arrival of a flow is the node behind it
-  NodeCosts costs;  ///< of the nodes; price() of them, plus delays, makes the numbers of the graph
+  NodeCosts costs;  ///< cost records; their prices plus delays are the numbers of the graph
   /// Rank r is done when nodes rank_last[rank_last_offset[r] .. rank_last_offset[r + 1]) are done.
   std::vector<std::size_t> rank_last_offset;
   std::vector<TransferId> rank_last;
@@ -55,7 +55,7 @@ struct LoweredProgram {
   /// True if nodes fire once per iteration of the loop that their step is in; then there is one
   /// tile.
   bool folded = false;
-  std::shared_ptr<const MessageIndex> messages;  ///< of the outline, if folded
+  std::shared_ptr<const MessageIndex> messages;  ///< index of the outline's messages, if folded
 };
 
 /// Conditions under which a step of a loop becomes one node that fires once per iteration, instead

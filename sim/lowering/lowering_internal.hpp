@@ -35,7 +35,7 @@ struct CompletionPart {
 
   Kind kind = Kind::None;
   std::int32_t id = -1;
-  std::int32_t iteration = kSame;  // of the step `id`; kSame: the iteration of the completed step
+  std::int32_t iteration = kSame;  // iteration of step `id`; kSame: that of the completed step
 };
 
 // Nodes that are done when a step is done. A receive needs no node of its own as long as two parts
@@ -118,7 +118,7 @@ class Lowering {
     std::uint32_t step;  // the sender's
     NodeOrigin origin;
     int channel;
-    Opcode opcode;  // of the sender's step
+    Opcode opcode;  // opcode of the sender's step
     std::int32_t chunks;
     bool reducing;
   };
@@ -224,9 +224,9 @@ class Lowering {
   std::vector<std::int32_t> source_of_;  // by block, over all ranks: sender of its messages
   // By step of the outline:
   std::vector<Completion> completions_;
-  std::vector<TransferId> own_node_;  // -1: none
-  std::vector<TransferId> arrival_;   // of a send: node that ends when the message is there
-  std::vector<std::uint32_t> first_incoming_;  // of a receive: the sends that it meets
+  std::vector<TransferId> own_node_;           // -1: none
+  std::vector<TransferId> arrival_;            // by send: node that ends when its message is there
+  std::vector<std::uint32_t> first_incoming_;  // by receive: the sends that it meets
   std::vector<IterationPiece> incoming_;
   std::map<std::int32_t, std::vector<GroupMember>> groups_;
   std::map<std::int32_t, TransferId> group_flow_;
@@ -238,7 +238,7 @@ class Lowering {
   // Set of alternative routes between two switches of the network; -1: there is none.
   std::map<std::pair<NodeId, NodeId>, std::int32_t> alternatives_;
   std::vector<IterationPiece> scratch_pieces_;
-  std::vector<Requirement> requirements_;                           // of the current step
+  std::vector<Requirement> requirements_;  // requirements of the current step
   std::vector<std::pair<TransferId, std::int32_t>> scratch_edges_;  // node, lag
   std::vector<std::size_t> rank_last_offset_;
   std::vector<TransferId> rank_last_;

@@ -54,7 +54,7 @@ void Lowering::claim(std::int32_t& owner, int rank, std::uint32_t b, bool sendin
 
 // Finds the sends that each receive meets; a receive may meet none.
 void Lowering::match_receives() {
-  constexpr std::size_t kMaxPieces = 4;  // of a loop that is worth folding
+  constexpr std::size_t kMaxPieces = 4;  // pieces of a loop that is worth folding
   first_incoming_.reserve(outline_.steps.size());
   for_each_site([this](const Site& site) {
     const std::size_t first = incoming_.size();

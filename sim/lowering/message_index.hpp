@@ -42,7 +42,7 @@ class MessageIndex {
             std::int32_t times, std::vector<IterationPiece>& pieces) const;
 
  private:
-  struct Numbers {  // of a loop
+  struct Numbers {  // numbers of a loop's messages
     std::int32_t first = 0;
     std::int32_t each = 0;
     std::uint32_t first_member = 0;

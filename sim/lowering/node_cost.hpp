@@ -28,11 +28,11 @@ enum class Work : std::uint8_t {
 /// the node's route have them), so that a graph of millions of nodes has a handful of records.
 struct NodeCost {
   Work work = Work::InPlace;
-  Opcode opcode = Opcode::Nop;  ///< of the step; for transfers and arrivals, of the sender's step
-  bool reducing = false;        ///< transfers: one end adds the message to its own data
-  std::int32_t chunks = 0;      ///< payload of a firing, in chunks of the tile
-  std::int32_t route = -1;      ///< transfers and arrivals: index into NodeCosts::routes
-  std::int32_t channels = 0;    ///< launches: channels of the kernel
+  Opcode opcode = Opcode::Nop;     ///< step's opcode; for transfers and arrivals, the sender's
+  bool reducing = false;           ///< transfers: one end adds the message to its own data
+  std::int32_t chunks = 0;         ///< payload of a firing, in chunks of the tile
+  std::int32_t route = -1;         ///< transfers and arrivals: index into NodeCosts::routes
+  std::int32_t channels = 0;       ///< launches: channels of the kernel
   std::int32_t thread_blocks = 0;  ///< launches: thread blocks of the kernel on this GPU
   /// Share of their rates that the slowest GPU at the ends of the node has left (noise).
   double gpu_rate = 1;

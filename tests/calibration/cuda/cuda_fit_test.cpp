@@ -121,7 +121,7 @@ TEST_CASE("intervals of 95 % hold the truth about as often as they say") {
     std::vector<double> x;
     std::vector<double> y;
     for (int i = 1; i <= 8; ++i) {
-      double sum = 0;  // of 12 uniform numbers: almost normal
+      double sum = 0;  // sum of 12 uniform numbers: almost normal
       for (int k = 0; k < 12; ++k) sum += random.uniform();
       x.push_back(1000.0 * i);
       y.push_back((5e-6 + 1e-9 * x.back()) * (1 + 0.02 * (sum - 6)));

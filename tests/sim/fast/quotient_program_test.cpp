@@ -55,7 +55,7 @@ TEST_CASE("a tile curve simulates few numbers of tiles, each once") {
   }
   std::sort(simulated.begin(), simulated.end());
   CHECK(std::adjacent_find(simulated.begin(), simulated.end()) == simulated.end());
-  CHECK(simulated.size() == 5);  // of 32, full ones
+  CHECK(simulated.size() == 5);  // 5 of 32 tiles, full ones
   CHECK(simulated.back().first == TileCurve::kMinLast);
 
   // More tiles where each has few firings.
