@@ -5,7 +5,7 @@
 
 #include "cli/support/command.hpp"
 #include "cli/support/print.hpp"
-#include "collectives/library/algorithm.hpp"
+#include "collectives/library/algorithm_library.hpp"
 #include "collectives/msccl/msccl_xml.hpp"
 #include "core/files/text_file.hpp"
 #include "core/units.hpp"
@@ -69,7 +69,8 @@ AlgorithmRequest request_of(const Arguments& arguments) {
                                 nodes, request.ranks));
   }
   request.ranks_per_server = request.ranks / nodes;
-  request.compile = deployed_compile_options(arguments.text("ALGORITHM"));
+  request.compile =
+      deployed_compile_options(AlgorithmLibrary::shipped().at(arguments.text("ALGORITHM")));
   request.compile.slots = integer_of(arguments, kSlots);
   request.compile.instances = integer_of(arguments, kInstances);
   if (arguments.has("policy")) {
@@ -147,7 +148,8 @@ int compile_algorithm(const std::vector<std::string>& args) {
   XmlSettings settings;
   const bool from_file = algorithm.ends_with(".xml");
   const auto program = from_file ? program_of_file(*arguments, settings)
-                                 : build_algorithm(algorithm, request_of(*arguments));
+                                 : build_algorithm(AlgorithmLibrary::shipped().at(algorithm),
+                                                   request_of(*arguments));
   read_settings(*arguments, settings);
   write_text_file(path, to_msccl_xml(*program, settings));
   print_out("{}: {} {} for {} GPUs, {} channel{}, {} thread blocks, {} steps\n", path,

@@ -6,7 +6,8 @@
 
 #include "cli/support/command.hpp"
 #include "cli/support/print.hpp"
-#include "collectives/library/algorithm.hpp"
+#include "cli/support/programs_option.hpp"
+#include "collectives/library/algorithm_library.hpp"
 #include "cost_models/cost_model.hpp"
 #include "cost_models/parameters/shipped_sets.hpp"
 #include "sim/engine/engine.hpp"
@@ -20,33 +21,29 @@ namespace {
 
 using Lines = std::vector<std::pair<std::string, std::string>>;
 
-Lines fabrics() {
+Lines fabrics(const AlgorithmLibrary& /*library*/) {
   Lines lines;
   for (const FabricInfo& info : fabric_infos()) lines.emplace_back(info.name, info.description);
   return lines;
 }
 
-Lines collectives() {
+Lines collectives(const AlgorithmLibrary& library) {
   Lines lines;
   for (const CollectiveKind kind : all_collectives()) {
     std::string algorithms;
-    for (const AlgorithmInfo& info : algorithm_infos()) {
-      if (supports(info, kind)) algorithms += (algorithms.empty() ? "" : ", ") + info.name;
+    for (const AlgorithmEntry& entry : library.entries()) {
+      if (supports(entry, kind)) algorithms += (algorithms.empty() ? "" : ", ") + entry.name;
     }
     lines.emplace_back(to_string(kind), algorithms);
   }
   return lines;
 }
 
-Lines algorithms() {
+Lines algorithms(const AlgorithmLibrary& library) {
   Lines lines;
-  for (const AlgorithmInfo& info : algorithm_infos()) {
-    std::string kinds;
-    for (const CollectiveKind kind : info.collectives) {
-      kinds += (kinds.empty() ? "" : ", ") + std::string(to_string(kind));
-    }
-    lines.emplace_back(info.name, info.description);
-    lines.emplace_back("", fmt::format("{}; {}", kinds, info.rank_rule));
+  for (const AlgorithmEntry& entry : library.entries()) {
+    lines.emplace_back(entry.name, entry.description);
+    lines.emplace_back("", fmt::format("{}; {}", collectives_text(entry), entry.ranks.text));
   }
   for (const TunerInfo& info : tuner_infos()) {
     lines.emplace_back(info.form, "chooses the configuration of each call: " + info.description);
@@ -54,13 +51,13 @@ Lines algorithms() {
   return lines;
 }
 
-Lines protocols() {
+Lines protocols(const AlgorithmLibrary& /*library*/) {
   return {{"LL", "4 B of flag with every 4 B of data: lowest latency, half of the bandwidth"},
           {"LL128", "8 B of flag in every 128 B: low latency, 94 % of the bandwidth"},
           {"Simple", "data without flags, a fence a step: highest bandwidth, dearest steps"}};
 }
 
-Lines cost_models() {
+Lines cost_models(const AlgorithmLibrary& /*library*/) {
   Lines lines;
   for (const std::string& name : cost_model_names()) {
     lines.emplace_back(name, shipped_cost_model(name).description);
@@ -68,7 +65,7 @@ Lines cost_models() {
   return lines;
 }
 
-Lines noises() {
+Lines noises(const AlgorithmLibrary& /*library*/) {
   Lines lines;
   for (const std::string& name : noise_profile_names()) {
     lines.emplace_back(
@@ -77,33 +74,36 @@ Lines noises() {
   return lines;
 }
 
-Lines engines() {
+Lines engines(const AlgorithmLibrary& /*library*/) {
   Lines lines;
   for (const EngineInfo& info : engine_infos()) lines.emplace_back(info.name, info.description);
   return lines;
 }
 
-const std::vector<std::pair<std::string, std::function<Lines()>>>& topics() {
-  static const std::vector<std::pair<std::string, std::function<Lines()>>> all{
-      {"fabrics", fabrics},     {"collectives", collectives}, {"algorithms", algorithms},
-      {"protocols", protocols}, {"cost-models", cost_models}, {"noise", noises},
-      {"engines", engines}};
+const std::vector<std::pair<std::string, std::function<Lines(const AlgorithmLibrary&)>>>& topics() {
+  static const std::vector<std::pair<std::string, std::function<Lines(const AlgorithmLibrary&)>>>
+      all{{"fabrics", fabrics},     {"collectives", collectives}, {"algorithms", algorithms},
+          {"protocols", protocols}, {"cost-models", cost_models}, {"noise", noises},
+          {"engines", engines}};
   return all;
 }
 
 int list(const std::vector<std::string>& args) {
+  ArgumentReader reader(list_command());
+  add_programs_option(reader);
   const auto arguments =
-      ArgumentReader(list_command())
+      reader
           .positional("WHAT",
                       "fabrics, collectives, algorithms, protocols, cost-models, noise or engines")
           .read(args);
   if (!arguments) return 0;
+  const AlgorithmLibrary library = library_of(*arguments);
   const std::string& what = arguments->text("WHAT");
   std::vector<std::string> names;
   for (const auto& [name, lines_of] : topics()) {
     names.push_back(name);
     if (name != what) continue;
-    const Lines lines = lines_of();
+    const Lines lines = lines_of(library);
     std::size_t width = 0;
     for (const auto& [key, text] : lines) width = std::max(width, key.size());
     for (const auto& [key, text] : lines) print_out("{:<{}}  {}\n", key, width, text);

@@ -6,6 +6,7 @@
 #include "cli/support/fabric_options.hpp"
 #include "cli/support/print.hpp"
 #include "cli/support/print_simulation.hpp"
+#include "cli/support/programs_option.hpp"
 #include "collectives/msccl/msccl_xml.hpp"
 #include "collectives/verifier/verify.hpp"
 #include "core/units.hpp"
@@ -66,7 +67,8 @@ int element_bytes_of(const Arguments& arguments) {
 }
 
 // What is not said by a program's file: the collective and how it is carried out.
-void read_configuration(const Arguments& arguments, Call& call, Config& config) {
+void read_configuration(const Arguments& arguments, const AlgorithmLibrary& library, Call& call,
+                        Config& config) {
   call.collective =
       collective_named(arguments.required("collective"), argument_location("collective"));
   call.root = static_cast<int>(arguments.integer(options().root));
@@ -77,6 +79,10 @@ void read_configuration(const Arguments& arguments, Call& call, Config& config) 
   config.algorithm = arguments.required("algorithm");
   config.protocol = protocol_of(arguments.has("protocol") ? arguments.text("protocol") : "Simple");
   config.channels = static_cast<int>(arguments.integer(options().channels));
+  const AlgorithmEntry* entry = library.find(config.algorithm);
+  if (entry != nullptr && entry->fixed() && !arguments.has("channels")) {
+    config.channels = entry->program->channels;
+  }
   config.instances = static_cast<int>(arguments.integer(options().instances));
 }
 
@@ -92,8 +98,10 @@ Config with_tile_options(const Arguments& arguments, const CostModel& model, con
 }
 
 // What a tuner says to the call.
+// Programs that the tuner names are added to the library.
 Config chosen_config(const Arguments& arguments, const Call& call,
-                     const std::shared_ptr<const Fabric>& fabric, const CostModel& model) {
+                     const std::shared_ptr<const Fabric>& fabric, const CostModel& model,
+                     AlgorithmLibrary& library) {
   for (const OptionSpec& option : config_options()) {
     if (option.name == "algorithm" || !arguments.has(option.name)) continue;
     throw UserError(
@@ -105,7 +113,9 @@ Config chosen_config(const Arguments& arguments, const Call& call,
                  {.fabric = fabric,
                   .fabric_label = fabric_label_of(arguments.required("fabric"), arguments, *fabric),
                   .cost_model = model,
-                  .where = argument_location("algorithm")});
+                  .where = argument_location("algorithm"),
+                  .library = library});
+  library.add_all(tuner->library());
   return tuner->choose(call);
 }
 
@@ -144,6 +154,7 @@ int simulate(const std::vector<std::string>& args) {
   ArgumentReader reader(simulate_command());
   reader.input("fabric", "F", "a fabric's name (cclgym list fabrics) or a .yaml file");
   add_fabric_options(reader);
+  add_programs_option(reader);
   const auto arguments =
       reader.option("collective", "C", "what to carry out (cclgym list collectives)")
           .option("algorithm", "A", "how, or what chooses how (cclgym list algorithms)")
@@ -171,13 +182,14 @@ int simulate(const std::vector<std::string>& args) {
 
   const auto fabric = fabric_of(arguments->required("fabric"), *arguments);
 
+  AlgorithmLibrary library = library_of(*arguments);
   Call call;
   Config config;
   std::shared_ptr<const ThreadBlockProgram> program;
   if (arguments->has("program")) {
     program = program_of(*arguments, *fabric, call, config);
   } else {
-    read_configuration(*arguments, call, config);
+    read_configuration(*arguments, library, call, config);
   }
   call.bytes = read_bytes(arguments->required("size"), options().size, argument_location("size"));
   config.threads = static_cast<int>(arguments->integer(options().threads));
@@ -187,24 +199,24 @@ int simulate(const std::vector<std::string>& args) {
   std::string tuner;
   if (program == nullptr && is_tuner(config.algorithm)) {
     tuner = config.algorithm;
-    config = chosen_config(*arguments, call, fabric, model);
+    config = chosen_config(*arguments, call, fabric, model, library);
   } else {
     config = with_tile_options(*arguments, model, config);
   }
   if (program == nullptr) {
-    if (const auto misfit = config_misfit(call, config, fabric->ranks()); !misfit.empty()) {
-      throw UserError(misfit);
+    if (const auto reason = check_config(library, call, config, fabric->ranks()); !reason.empty()) {
+      throw UserError(reason);
     }
   }
-  if (const auto misfit =
-          size_misfit(call.collective, call.bytes, fabric->ranks(), element_bytes_of(*arguments));
-      !misfit.empty()) {
-    throw UserError(argument_location("size"), misfit);
+  if (const auto reason =
+          check_size(call.collective, call.bytes, fabric->ranks(), element_bytes_of(*arguments));
+      !reason.empty()) {
+    throw UserError(argument_location("size"), reason);
   }
   const std::string engine =
       arguments->has("engine") ? arguments->text("engine") : engine_infos().front().name;
 
-  Simulator simulator(fabric, model, engine);
+  Simulator simulator(fabric, model, engine, library);
   if (arguments->has("noise")) {
     simulator.set_noise(noise_profile_for(arguments->text("noise"), argument_location("noise")));
   }

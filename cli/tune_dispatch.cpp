@@ -47,6 +47,10 @@ Experiment sweep_of(const Arguments& arguments, std::string& folder) {
   return experiment;
 }
 
+std::string folder_of(const std::string& path) {
+  return std::filesystem::path(path).parent_path().string();
+}
+
 int tune(const std::vector<std::string>& args) {
   const auto arguments =
       ArgumentReader(tune_dispatch_command())
@@ -76,7 +80,7 @@ int tune(const std::vector<std::string>& args) {
       "At every tested size at most {} % slower than the fastest of the sweep.\n",
       program_version(), experiment.name, experiment.hash(), 100 * tolerance);
   const std::string& path = arguments->text("out");
-  write_text_file(path, to_yaml(dispatch_table(blocks), comment));
+  write_text_file(path, to_yaml(dispatch_table(experiment, blocks, folder_of(path)), comment));
   if (arguments->has("quiet")) return 0;
   print_out("{}\ntable     {}\n", tuned_text(experiment, blocks), path);
   return 0;

@@ -97,13 +97,21 @@ enum class Runtime : std::uint8_t {
 };
 [[nodiscard]] std::string_view to_string(Runtime runtime);
 
+/// Properties of a program, beside its steps, that a cost model charges for.
+struct CostTraits {
+  Runtime runtime = Runtime::Interpreter;
+  /// True if its messages between servers pay ProtocolCost::tree_latency_s, as NCCL's trees do.
+  bool tree_latency = false;
+  friend bool operator==(const CostTraits&, const CostTraits&) = default;
+};
+
 /// A compiled program for all ranks.
 struct ThreadBlockProgram {
   std::string name;  ///< e.g. "ring"
   Contract contract;
   std::int32_t channels = 1;
   std::vector<GpuProgram> gpus;  ///< by rank
-  Runtime runtime = Runtime::Interpreter;
+  CostTraits traits{};
 
   [[nodiscard]] std::int64_t instructions() const;
   [[nodiscard]] std::int64_t thread_blocks() const;

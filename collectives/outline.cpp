@@ -198,7 +198,7 @@ bool ProgramOutline::has_loops() const {
 }
 
 ProgramOutline ProgramOutline::unrolled() const {
-  ProgramOutline result(name, contract, runtime);
+  ProgramOutline result(name, contract, traits);
   result.steps.reserve(static_cast<std::size_t>(instructions()) + 1);
   std::vector<OutlineWait> moved;
   for (int rank = 0; rank < ranks(); ++rank) {
@@ -224,7 +224,7 @@ ProgramOutline ProgramOutline::unrolled() const {
 }
 
 ProgramOutline outline_of(const ThreadBlockProgram& program, bool fold) {
-  ProgramOutline outline(program.name, program.contract, program.runtime);
+  ProgramOutline outline(program.name, program.contract, program.traits);
   for (const GpuProgram& gpu : program.gpus) {
     outline.begin_rank();
     for (const ThreadBlock& block : gpu.thread_blocks) {

@@ -54,10 +54,11 @@ struct OutlineBlock {
 /// Blocks are numbered rank by rank. Built in that order; call finish() at the end.
 class ProgramOutline {
  public:
-  ProgramOutline(std::string program_name, Contract program_contract, Runtime program_runtime)
+  ProgramOutline(std::string program_name, Contract program_contract,
+                 const CostTraits& program_traits)
       : name(std::move(program_name)),
         contract(std::move(program_contract)),
-        runtime(program_runtime) {}
+        traits(program_traits) {}
 
   // --- building ---
   /// The following blocks belong to the next rank, starting at 0.
@@ -105,7 +106,7 @@ class ProgramOutline {
 
   std::string name;
   Contract contract;
-  Runtime runtime;
+  CostTraits traits;
   std::int32_t channels = 1;
   std::vector<OutlineBlock> blocks;  ///< and an end marker for the last one's loops
   std::vector<OutlineLoop> loops;

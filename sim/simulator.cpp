@@ -4,6 +4,8 @@
 #include <fmt/core.h>
 #include <optional>
 
+#include "collectives/library/logical_rings.hpp"
+#include "collectives/library/program_entry.hpp"
 #include "core/error.hpp"
 #include "core/random.hpp"
 #include "sim/engine/steady_state.hpp"
@@ -48,7 +50,7 @@ void require_resident(const ProgramOutline& program, const CostModel& model, int
   if (!limits_blocks(model)) return;
   // NCCL runs one block a channel, which divides its warps among the peers.
   const std::int64_t blocks =
-      program.runtime == Runtime::Nccl ? program.channels : program.most_resident_blocks();
+      program.traits.runtime == Runtime::Nccl ? program.channels : program.most_resident_blocks();
   const int limit = model.resident_thread_blocks(threads);
   if (blocks <= limit) return;
   throw UserError(fmt::format(
@@ -57,8 +59,9 @@ void require_resident(const ProgramOutline& program, const CostModel& model, int
 }
 
 // What the simulator asks the library for.
-AlgorithmRequest request_of(const Call& call, const Config& config, const Fabric& fabric,
-                            const CostModel& model, const std::vector<std::vector<int>>& rings) {
+AlgorithmRequest request_of(const AlgorithmEntry& algorithm, const Call& call, const Config& config,
+                            const Fabric& fabric, const CostModel& model,
+                            const std::vector<std::vector<int>>& rings) {
   AlgorithmRequest request{.collective = call.collective,
                            .ranks = fabric.ranks(),
                            .channels = config.channels,
@@ -67,7 +70,7 @@ AlgorithmRequest request_of(const Call& call, const Config& config, const Fabric
                            .ranks_per_server = fabric.ranks_per_server().value_or(0)};
   // What is simulated is what would be deployed. Hockney's sender is busy until its message has
   // arrived, so that a fused step would be done late for those that wait for its receive alone.
-  if (!model.hockney) request.compile = deployed_compile_options(config.algorithm);
+  if (!model.hockney) request.compile = deployed_compile_options(algorithm);
   request.compile.instances = config.instances;
   if (config.slots == 1) request.compile.slots = 1;
   return request;
@@ -112,17 +115,14 @@ class Recorder final : public FiringObserver {
 
 }  // namespace
 
-std::string config_misfit(const Call& call, const Config& config, int ranks) {
-  const AlgorithmInfo& algorithm = algorithm_info(config.algorithm);
+std::string check_config(const AlgorithmLibrary& library, const Call& call, const Config& config,
+                         int ranks) {
+  const AlgorithmEntry& algorithm = library.at(config.algorithm);
   if (!supports(algorithm, call.collective)) {
-    std::string has;
-    for (const CollectiveKind kind : algorithm.collectives) {
-      has += (has.empty() ? "" : ", ") + std::string(to_string(kind));
-    }
     return fmt::format("algorithm '{}' has no {}; it has {}", config.algorithm,
-                       to_string(call.collective), has);
+                       to_string(call.collective), collectives_text(algorithm));
   }
-  if (const auto misfit = rank_misfit(config.algorithm, ranks)) return *misfit;
+  if (const auto reason = check_ranks(algorithm, ranks)) return *reason;
   if (config.channels < 1) return fmt::format("channels must be >= 1, found {}", config.channels);
   if (config.instances < 1) {
     return fmt::format("instances must be >= 1, found {}", config.instances);
@@ -134,15 +134,24 @@ std::string config_misfit(const Call& call, const Config& config, int ranks) {
   if (call.root < 0 || call.root >= ranks) {
     return fmt::format("root must be a rank from 0 to {}, found {}", ranks - 1, call.root);
   }
+  if (const auto reason =
+          check_fixed_program(algorithm, config.channels, config.instances, call.root)) {
+    return *reason;
+  }
+  if (config.slots > 0 && config.slots < algorithm.min_slots) {
+    return fmt::format(
+        "program '{}' deadlocks where a connection holds {} message{}; expected "
+        "slots 0 (unbounded) or at least {}",
+        config.algorithm, config.slots, config.slots == 1 ? "" : "s", algorithm.min_slots);
+  }
   return {};
 }
 
-std::string switch_misfit(std::string_view algorithm, const Fabric& fabric) {
-  const AlgorithmInfo& info = algorithm_info(algorithm);
-  if (info.switches == SwitchUse::None) return {};
-  const bool inside =
-      info.switches != SwitchUse::Network && fabric.ranks_per_server().value_or(fabric.ranks()) > 1;
-  const bool between = info.switches != SwitchUse::InServers && fabric.servers() > 1;
+std::string check_switches(const AlgorithmEntry& algorithm, const Fabric& fabric) {
+  if (algorithm.switches == SwitchUse::None) return {};
+  const bool inside = algorithm.switches != SwitchUse::Network &&
+                      fabric.ranks_per_server().value_or(fabric.ranks()) > 1;
+  const bool between = algorithm.switches != SwitchUse::InServers && fabric.servers() > 1;
   for (const NodeKind kind : {NodeKind::NvSwitch, NodeKind::NetworkSwitch}) {
     if (kind == NodeKind::NvSwitch ? !inside : !between) continue;
     const auto computes = [&](const Node& node) { return node.kind != kind || node.computes; };
@@ -152,29 +161,29 @@ std::string switch_misfit(std::string_view algorithm, const Fabric& fabric) {
       continue;
     }
     return fmt::format("{} needs switches that copy and add, and fabric '{}' has no such {}",
-                       info.name, fabric.name(), to_string(kind));
+                       algorithm.name, fabric.name(), to_string(kind));
   }
   return {};
 }
 
-std::string resident_misfit(const Call& call, const Config& config, const Fabric& fabric,
-                            const CostModel& cost_model) {
-  if (std::string misfit = switch_misfit(config.algorithm, fabric); !misfit.empty()) return misfit;
+std::string check_resident(const AlgorithmLibrary& library, const Call& call, const Config& config,
+                           const Fabric& fabric, const CostModel& cost_model) {
+  const AlgorithmEntry& algorithm = library.at(config.algorithm);
+  if (std::string reason = check_switches(algorithm, fabric); !reason.empty()) return reason;
   if (!limits_blocks(cost_model)) return {};
   const int limit = cost_model.resident_thread_blocks(config.threads);
-  AlgorithmRequest request = request_of(call, config, fabric, cost_model, {});
-  const bool nccl = algorithm_info(config.algorithm).runtime == Runtime::Nccl;
+  AlgorithmRequest request = request_of(algorithm, call, config, fabric, cost_model, {});
+  const bool nccl = algorithm.traits.runtime == Runtime::Nccl;
   // Counted for blocks that join what passes on: others have between half and twice as many.
-  const std::int64_t joined =
-      std::int64_t{config.instances} *
-      (nccl ? config.channels : thread_blocks_per_gpu(config.algorithm, request));
-  if ((nccl ? 1 : 2) * joined <= limit) return {};
-  std::int64_t needed = nccl ? joined : (joined + 1) / 2;
-  const bool at_least = !nccl && needed > limit;
-  if (!at_least && !nccl) {
+  const std::int64_t joined = std::int64_t{config.instances} *
+                              (nccl ? config.channels : thread_blocks_per_gpu(algorithm, request));
+  const bool exact = nccl || algorithm.fixed();
+  if ((exact ? 1 : 2) * joined <= limit) return {};
+  std::int64_t needed = exact ? joined : (joined + 1) / 2;
+  const bool at_least = !exact && needed > limit;
+  if (!at_least && !exact) {
     request.rings = logical_rings(fabric);
-    needed =
-        compile(trace_algorithm(config.algorithm, request), request.compile).most_resident_blocks();
+    needed = compile(trace_algorithm(algorithm, request), request.compile).most_resident_blocks();
     if (needed <= limit) return {};
   }
   return fmt::format(
@@ -186,8 +195,8 @@ std::string resident_misfit(const Call& call, const Config& config, const Fabric
       at_least ? "at least " : "", needed, cost_model.name, limit, config.threads);
 }
 
-std::string size_misfit(CollectiveKind collective, std::uint64_t bytes, int ranks,
-                        int element_bytes) {
+std::string check_size(CollectiveKind collective, std::uint64_t bytes, int ranks,
+                       int element_bytes) {
   if (bytes == 0) return "a size must be > 0";
   const int slices = size_granularity(collective, ranks);
   const auto unit = static_cast<std::uint64_t>(slices) * static_cast<std::uint64_t>(element_bytes);
@@ -200,9 +209,10 @@ std::string size_misfit(CollectiveKind collective, std::uint64_t bytes, int rank
 }
 
 Simulator::Simulator(std::shared_ptr<const Fabric> fabric, CostModel cost_model,
-                     std::string_view engine)
+                     std::string_view engine, AlgorithmLibrary library)
     : fabric_(std::move(fabric)),
       cost_model_(std::move(cost_model)),
+      library_(std::move(library)),
       engine_(make_engine(engine)),
       rings_(logical_rings(*fabric_)) {}
 
@@ -352,22 +362,25 @@ Simulator::Run Simulator::run(const BuiltProgram& program, SimulationRecord& rec
 }
 
 const Simulator::BuiltProgram& Simulator::program(const Call& call, const Config& config) {
-  if (const std::string misfit = config_misfit(call, config, fabric_->ranks()); !misfit.empty()) {
-    throw UserError(misfit);
+  if (const std::string reason = check_config(library_, call, config, fabric_->ranks());
+      !reason.empty()) {
+    throw UserError(reason);
   }
   BuiltProgram& known = programs_[{config.algorithm, call.collective, config.channels,
                                    config.instances, config.slots == 1, call.root}];
   if (!known.outline) {
-    if (const std::string misfit = resident_misfit(call, config, *fabric_, cost_model_);
-        !misfit.empty()) {
-      throw UserError(misfit);
+    if (const std::string reason = check_resident(library_, call, config, *fabric_, cost_model_);
+        !reason.empty()) {
+      throw UserError(reason);
     }
-    const AlgorithmRequest request = request_of(call, config, *fabric_, cost_model_, rings_);
-    auto outline = outline_algorithm(config.algorithm, request);
+    const AlgorithmEntry& algorithm = library_.at(config.algorithm);
+    const AlgorithmRequest request =
+        request_of(algorithm, call, config, *fabric_, cost_model_, rings_);
+    auto outline = outline_algorithm(algorithm, request);
     if (outline && outline->instructions() > kFoldedSteps) {
       known.outline = std::make_shared<const ProgramOutline>(std::move(*outline));
     } else {
-      known.program = build_algorithm(config.algorithm, request);
+      known.program = build_algorithm(algorithm, request);
       known.outline = outline_of_large(*known.program);
     }
   }

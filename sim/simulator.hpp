@@ -10,7 +10,7 @@
 #include <tuple>
 #include <vector>
 
-#include "collectives/library/algorithm.hpp"
+#include "collectives/library/algorithm_library.hpp"
 #include "cost_models/cost_model.hpp"
 #include "sim/call/call.hpp"
 #include "sim/engine/engine.hpp"
@@ -52,11 +52,14 @@ struct SimulationRecord {
 /// say it (outline_algorithm), only their outline.
 class Simulator {
  public:
-  /// Throws UserError on an unknown engine name.
-  Simulator(std::shared_ptr<const Fabric> fabric, CostModel cost_model, std::string_view engine);
+  /// `library`: the algorithms that configurations name. Throws UserError on an unknown engine
+  /// name.
+  Simulator(std::shared_ptr<const Fabric> fabric, CostModel cost_model, std::string_view engine,
+            AlgorithmLibrary library = AlgorithmLibrary::shipped());
 
   [[nodiscard]] const Fabric& fabric() const { return *fabric_; }
   [[nodiscard]] const CostModel& cost_model() const { return cost_model_; }
+  [[nodiscard]] const AlgorithmLibrary& library() const { return library_; }
   /// Simulates under this cost model from now on. Programs that are compiled are kept.
   void set_cost_model(CostModel cost_model) {
     if (cost_model.hockney != cost_model_.hockney) programs_.clear();  // they are fused otherwise
@@ -122,6 +125,7 @@ class Simulator {
 
   std::shared_ptr<const Fabric> fabric_;
   CostModel cost_model_;
+  AlgorithmLibrary library_;
   NoiseProfile noise_;
   TileBudget tile_budget_;
   std::unique_ptr<Engine> engine_;
@@ -130,20 +134,23 @@ class Simulator {
   TileRuns tile_runs_;
 };
 
-/// Why a configuration cannot carry out a call on so many ranks; empty if it can. The checks that
-/// Simulator makes, for callers that want to place the message themselves.
-[[nodiscard]] std::string config_misfit(const Call& call, const Config& config, int ranks);
-/// Why the algorithm cannot run on the fabric's switches (AlgorithmInfo::switches); empty if it
-/// can.
-[[nodiscard]] std::string switch_misfit(std::string_view algorithm, const Fabric& fabric);
-/// Why the configuration, which fits the call (config_misfit), cannot be launched on the fabric's
-/// GPUs: it needs more thread blocks than the cost model says run at once (thread_blocks_per_gpu).
-/// Empty if it can; says switch_misfit first. Takes time linear in the ranks.
-[[nodiscard]] std::string resident_misfit(const Call& call, const Config& config,
-                                          const Fabric& fabric, const CostModel& cost_model);
-/// Why a size cannot be that of a call of this collective (zero, or not a multiple of what it
-/// needs with `element_bytes` an element); empty if it can.
-[[nodiscard]] std::string size_misfit(CollectiveKind collective, std::uint64_t bytes, int ranks,
-                                      int element_bytes = 4);
+/// Reason why a configuration cannot carry out a call on so many ranks; empty if it can. The checks
+/// that Simulator makes, for callers that want to place the message themselves. Throws UserError if
+/// the algorithm is not in the library.
+[[nodiscard]] std::string check_config(const AlgorithmLibrary& library, const Call& call,
+                                       const Config& config, int ranks);
+/// Reason why the algorithm cannot run on the fabric's switches (AlgorithmEntry::switches); empty
+/// if it can.
+[[nodiscard]] std::string check_switches(const AlgorithmEntry& algorithm, const Fabric& fabric);
+/// Reason why the configuration, which fits the call (check_config), cannot be launched on the
+/// fabric's GPUs: it needs more thread blocks than the cost model says run at once
+/// (thread_blocks_per_gpu). Empty if it can; checks switches first. Takes time linear in the ranks.
+[[nodiscard]] std::string check_resident(const AlgorithmLibrary& library, const Call& call,
+                                         const Config& config, const Fabric& fabric,
+                                         const CostModel& cost_model);
+/// Reason why a size cannot be that of a call of this collective (zero, or not a multiple of what
+/// it needs with `element_bytes` an element); empty if it can.
+[[nodiscard]] std::string check_size(CollectiveKind collective, std::uint64_t bytes, int ranks,
+                                     int element_bytes = 4);
 
 }  // namespace cclgym

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "agents/export/deployed_setup.hpp"
-#include "collectives/library/algorithm.hpp"
+#include "collectives/library/algorithm_library.hpp"
 #include "core/error.hpp"
 #include "deploy/nccl_plugin/tuner_choices.hpp"
 
@@ -87,7 +87,7 @@ TunerCsv dispatch_csv(const DispatchTable& table, const std::vector<std::string>
     const std::string choice = line_of(rest.choice, rest.where, pat);
     for (const CollectiveKind collective : all_collectives()) {
       if (nccl_collective_of(to_string(collective)) &&
-          supports(algorithm_info(rest.choice.config.algorithm), collective)) {
+          supports(table.library.at(rest.choice.config.algorithm), collective)) {
         line(to_string(collective), 0, kEnd, choice);
       }
     }

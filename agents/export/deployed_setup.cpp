@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "core/error.hpp"
+#include "sim/tuners/tuner.hpp"
 
 namespace cclgym {
 
@@ -82,7 +83,7 @@ std::shared_ptr<const TuningSetup> setup_of_label(const PolicyFile& policy,
   // Tuners are the first levels of knob algorithm.
   std::string tuners;
   for (const std::string& level : lines_of(policy, "levels.0")) {
-    if (level == tuned_programs().front().algorithm) break;
+    if (!is_tuner(level)) break;
     tuners += (tuners.empty() ? "" : ", ") + scalar(level);
   }
   std::string collectives;

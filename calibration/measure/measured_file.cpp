@@ -8,7 +8,7 @@
 
 #include "calibration/measure/nccl_tests_text.hpp"
 #include "calibration/measure/sweep.hpp"
-#include "collectives/library/algorithm.hpp"
+#include "collectives/library/algorithm_library.hpp"
 #include "core/files/csv.hpp"
 #include "core/files/text_file.hpp"
 #include "core/split.hpp"
@@ -196,7 +196,7 @@ void read_config(const Reader& reader, Measurement& row) {
   }
   Config config{.algorithm = algorithm};
   try {
-    (void)algorithm_info(algorithm);
+    (void)AlgorithmLibrary::shipped().at(algorithm);
   } catch (const UserError& error) {
     reader.fail("algorithm", fmt::format("is not an algorithm of the library: {}", error.what()));
   }

@@ -6,7 +6,8 @@
 #include <utility>
 
 #include "collectives/compiler/compile.hpp"
-#include "collectives/library/algorithm.hpp"
+#include "collectives/library/algorithm_library.hpp"
+#include "collectives/library/logical_rings.hpp"
 #include "collectives/program.hpp"
 
 namespace cclgym {
@@ -26,9 +27,9 @@ std::shared_ptr<const ThreadBlockProgram> broadcast_chain(const Fabric& fabric, 
       c = c.copy(next, Buffer::Input, channel, {.channel = channel});
     }
   }
-  auto program =
-      std::make_shared<ThreadBlockProgram>(compile(p.finish(), deployed_compile_options("ring")));
-  program->runtime = Runtime::Nccl;
+  auto program = std::make_shared<ThreadBlockProgram>(
+      compile(p.finish(), deployed_compile_options(AlgorithmLibrary::shipped().at("ring"))));
+  program->traits.runtime = Runtime::Nccl;
   return program;
 }
 

@@ -1,60 +1,71 @@
-// The shipped programs, one file per algorithm. Each traces the requested collective; the request
-// has been checked (collective supported, ranks fit, channels >= 1, rings valid).
+// The shipped algorithms, one file per algorithm or family. Each file traces its programs, counts
+// their thread blocks, and makes the entry of the library.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "collectives/algorithms/algorithm_entry.hpp"
 #include "collectives/algorithms/algorithm_request.hpp"
 #include "collectives/program.hpp"
 
 namespace cclgym::algorithms {
 
-[[nodiscard]] Program ring(const AlgorithmRequest& request);
-[[nodiscard]] Program recursive_doubling(const AlgorithmRequest& request);
-[[nodiscard]] Program recursive_halving(const AlgorithmRequest& request);
-[[nodiscard]] Program halving_doubling(const AlgorithmRequest& request);
-[[nodiscard]] Program tree(const AlgorithmRequest& request);
-[[nodiscard]] Program all_pairs(const AlgorithmRequest& request);
-[[nodiscard]] Program naive(const AlgorithmRequest& request);
-
-// For these, `ranks_per_server` is at least 1 and divides the number of ranks.
-[[nodiscard]] Program hierarchical(const AlgorithmRequest& request);
-[[nodiscard]] Program hierarchical_composed(const AlgorithmRequest& request);
-[[nodiscard]] Program two_step(const AlgorithmRequest& request);
-[[nodiscard]] Program two_step_composed(const AlgorithmRequest& request);
-/// Thread blocks per channel in Two-Step's hand-written copy kernel, if there are enough copies.
-[[nodiscard]] int copy_lanes(const AlgorithmRequest& request);
-[[nodiscard]] Program all_to_next(const AlgorithmRequest& request);
-
-[[nodiscard]] Program three_step(const AlgorithmRequest& request);
-[[nodiscard]] Program hierarchical_all_pairs(const AlgorithmRequest& request);
-
-[[nodiscard]] Program spread_ring(const AlgorithmRequest& request);
-[[nodiscard]] Program one_step(const AlgorithmRequest& request);
-[[nodiscard]] Program nvls(const AlgorithmRequest& request);
-[[nodiscard]] Program nvls_tree(const AlgorithmRequest& request);
-[[nodiscard]] Program pat(const AlgorithmRequest& request);
-[[nodiscard]] Program chain(const AlgorithmRequest& request);
+[[nodiscard]] AlgorithmEntry ring_entry();
+[[nodiscard]] AlgorithmEntry recursive_doubling_entry();
+[[nodiscard]] AlgorithmEntry recursive_halving_entry();
+[[nodiscard]] AlgorithmEntry halving_doubling_entry();
+[[nodiscard]] AlgorithmEntry tree_entry();
+[[nodiscard]] AlgorithmEntry all_pairs_entry();
+[[nodiscard]] AlgorithmEntry naive_entry();
+[[nodiscard]] AlgorithmEntry spread_ring_entry();
+[[nodiscard]] AlgorithmEntry hierarchical_entry();
+[[nodiscard]] AlgorithmEntry hierarchical_composed_entry();
+[[nodiscard]] AlgorithmEntry two_step_entry();
+[[nodiscard]] AlgorithmEntry two_step_composed_entry();
+[[nodiscard]] AlgorithmEntry all_to_next_entry();
+[[nodiscard]] AlgorithmEntry one_step_entry();
+[[nodiscard]] AlgorithmEntry hierarchical_all_pairs_entry();
+[[nodiscard]] AlgorithmEntry chain_entry();
+[[nodiscard]] AlgorithmEntry three_step_entry();
+[[nodiscard]] AlgorithmEntry pat_entry();
+[[nodiscard]] AlgorithmEntry nvls_entry();
+[[nodiscard]] AlgorithmEntry nvls_tree_entry();
 
 // Algorithms of OpenMPI that NCCL does not have.
-[[nodiscard]] Program linear(const AlgorithmRequest& request);
-[[nodiscard]] Program pipeline(const AlgorithmRequest& request);
-[[nodiscard]] Program four_chains(const AlgorithmRequest& request);
-[[nodiscard]] Program binary_tree(const AlgorithmRequest& request);
-[[nodiscard]] Program binomial_tree(const AlgorithmRequest& request);
-[[nodiscard]] Program knomial_tree(const AlgorithmRequest& request);
-[[nodiscard]] Program scatter_allgather(const AlgorithmRequest& request);
-[[nodiscard]] Program scatter_allgather_ring(const AlgorithmRequest& request);
-[[nodiscard]] Program rabenseifner(const AlgorithmRequest& request);
-[[nodiscard]] Program butterfly(const AlgorithmRequest& request);
-[[nodiscard]] Program bruck(const AlgorithmRequest& request);
-[[nodiscard]] Program neighbor_exchange(const AlgorithmRequest& request);
-[[nodiscard]] Program pairwise(const AlgorithmRequest& request);
+[[nodiscard]] AlgorithmEntry linear_entry();
+[[nodiscard]] AlgorithmEntry pipeline_entry();
+[[nodiscard]] AlgorithmEntry four_chains_entry();
+[[nodiscard]] AlgorithmEntry binary_tree_entry();
+[[nodiscard]] AlgorithmEntry binomial_tree_entry();
+[[nodiscard]] AlgorithmEntry knomial_tree_entry();
+[[nodiscard]] AlgorithmEntry scatter_allgather_entry();
+[[nodiscard]] AlgorithmEntry scatter_allgather_ring_entry();
+[[nodiscard]] AlgorithmEntry rabenseifner_entry();
+[[nodiscard]] AlgorithmEntry butterfly_entry();
+[[nodiscard]] AlgorithmEntry bruck_entry();
+[[nodiscard]] AlgorithmEntry neighbor_exchange_entry();
+[[nodiscard]] AlgorithmEntry pairwise_entry();
+
+// Thread blocks of the busiest GPU that several algorithms have in common. On each channel a rank
+// has a block for each peer that it sends to and for each that it receives from, but one for both
+// where it sends on what it received (compiler/thread_blocks.hpp); copies inside a GPU that belong
+// to no message are on a block of their own.
+
+/// Of a direct exchange with every other rank.
+[[nodiscard]] std::int64_t all_pairs_blocks(const AlgorithmRequest& request);
+/// Of straight sends to where the chunks must be.
+[[nodiscard]] std::int64_t naive_blocks(const AlgorithmRequest& request);
+/// Two per partner at a distance of a power of two; a few less where a run is sent on.
+[[nodiscard]] std::int64_t doubling_blocks(const AlgorithmRequest& request);
+/// Of log2(ranks) steps, rounded up, with another rank to send to and another to receive from.
+[[nodiscard]] std::int64_t pat_blocks(const AlgorithmRequest& request);
+/// Of a channel of the double tree over so many nodes, without what is inside the nodes.
+[[nodiscard]] std::int64_t double_tree_blocks(int nodes);
 
 /// OpenMPI's trees (rooted_trees.cpp).
 enum class RootedTree : std::uint8_t { Pipeline, FourChains, Binary, Binomial, Knomial };
-/// Parent of every rank in the tree; -1 for the root.
+/// The parent of every rank in such a tree; -1 for the root.
 [[nodiscard]] std::vector<int> parents_in(RootedTree tree, int ranks, int root);
 
 /// A rank's neighbours in a binary tree; -1 for none.

@@ -8,6 +8,8 @@
 
 namespace cclgym::algorithms {
 
+namespace {
+
 Program all_pairs(const AlgorithmRequest& request) {
   const int n = request.ranks;
   const bool reduces = request.collective != CollectiveKind::AllGather;
@@ -24,6 +26,24 @@ Program all_pairs(const AlgorithmRequest& request) {
     for (int i = 1; spreads && i < n; ++i) (void)c.copy((r + i) % n, buffer, r);
   }
   return p.finish();
+}
+
+}  // namespace
+
+std::int64_t all_pairs_blocks(const AlgorithmRequest& request) {
+  return std::int64_t{request.channels} * 2 * (request.ranks - 1);
+}
+
+AlgorithmEntry all_pairs_entry() {
+  return {.name = "all-pairs",
+          .description =
+              "every rank exchanges with every other directly; one or two steps, for small sizes",
+          .collectives = {CollectiveKind::AllReduce, CollectiveKind::AllGather,
+                          CollectiveKind::ReduceScatter},
+          .shares_blocks = true,
+          .adds_while_receiving = false,
+          .trace = all_pairs,
+          .thread_blocks = all_pairs_blocks};
 }
 
 }  // namespace cclgym::algorithms

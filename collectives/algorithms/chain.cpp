@@ -7,6 +7,8 @@
 
 namespace cclgym::algorithms {
 
+namespace {
+
 Program chain(const AlgorithmRequest& request) {
   const int n = request.ranks;
   ProgramBuilder p("chain", Contract::make(CollectiveKind::AllReduce, n, request.channels, true));
@@ -23,6 +25,23 @@ Program chain(const AlgorithmRequest& request) {
       c = c.copy(rank(place), Buffer::Input, channel, {.channel = channel});
   }
   return p.finish();
+}
+
+// Up and down; the far end sends back what it receives.
+std::int64_t chain_blocks(const AlgorithmRequest& request) {
+  return std::int64_t{request.channels} * 2;
+}
+
+}  // namespace
+
+AlgorithmEntry chain_entry() {
+  return {.name = "chain",
+          .description =
+              "up and down a chain of the ranks, a chain a channel; needs links between neighbours "
+              "only",
+          .collectives = {CollectiveKind::AllReduce},
+          .trace = chain,
+          .thread_blocks = chain_blocks};
 }
 
 }  // namespace cclgym::algorithms

@@ -9,6 +9,8 @@
 
 namespace cclgym::algorithms {
 
+namespace {
+
 Program linear(const AlgorithmRequest& request) {
   const int n = request.ranks;
   const bool gathers = request.collective == CollectiveKind::AllGather;
@@ -29,6 +31,22 @@ Program linear(const AlgorithmRequest& request) {
     (void)p.chunk(0, buffer, first, scatters ? 1 : all).copy(rank, buffer, first);
   }
   return p.finish();
+}
+
+// Rank 0 receives from all others and sends to all others.
+std::int64_t linear_blocks(const AlgorithmRequest& request) {
+  return std::int64_t{request.channels} * 2 * (request.ranks - 1);
+}
+
+}  // namespace
+
+AlgorithmEntry linear_entry() {
+  return {.name = "linear",
+          .description = "all goes straight to rank 0, and from there straight to where it must be",
+          .collectives = {CollectiveKind::AllReduce, CollectiveKind::AllGather,
+                          CollectiveKind::ReduceScatter},
+          .trace = linear,
+          .thread_blocks = linear_blocks};
 }
 
 }  // namespace cclgym::algorithms

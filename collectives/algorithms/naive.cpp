@@ -68,8 +68,6 @@ void all_to_next(ProgramBuilder& p, const AlgorithmRequest& request) {
   }
 }
 
-}  // namespace
-
 Program naive(const AlgorithmRequest& request) {
   const CollectiveKind kind = request.collective;
   const bool in_place = kind == CollectiveKind::Broadcast || kind == CollectiveKind::Reduce;
@@ -82,6 +80,35 @@ Program naive(const AlgorithmRequest& request) {
   if (in_place) one_buffer(p, request);
   if (kind == CollectiveKind::AllToNext) all_to_next(p, request);
   return p.finish();
+}
+
+}  // namespace
+
+std::int64_t naive_blocks(const AlgorithmRequest& request) {
+  const std::int64_t n = request.ranks;
+  switch (request.collective) {
+    case CollectiveKind::AllToAll:
+      return request.channels * (2 * n - 1);
+    case CollectiveKind::Gather:
+    case CollectiveKind::Scatter:
+      return request.channels * n;
+    case CollectiveKind::AllToNext:
+      return request.channels * std::int64_t{n == 2 ? 1 : 2};
+    default:
+      return request.channels * (n - 1);
+  }
+}
+
+AlgorithmEntry naive_entry() {
+  return {
+      .name = "naive",
+      .description = "each chunk goes straight to where it must be",
+      .collectives = {CollectiveKind::AllToAll, CollectiveKind::Broadcast, CollectiveKind::Reduce,
+                      CollectiveKind::Gather, CollectiveKind::Scatter, CollectiveKind::AllToNext},
+      .traits = {.runtime = Runtime::Nccl},
+      .in_nccl = true,
+      .trace = naive,
+      .thread_blocks = naive_blocks};
 }
 
 }  // namespace cclgym::algorithms

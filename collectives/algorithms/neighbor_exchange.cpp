@@ -11,6 +11,8 @@
 
 namespace cclgym::algorithms {
 
+namespace {
+
 Program neighbor_exchange(const AlgorithmRequest& request) {
   const int n = request.ranks;
   ProgramBuilder p("neighbor-exchange", Contract::make(CollectiveKind::AllGather, n, 1, true));
@@ -34,6 +36,23 @@ Program neighbor_exchange(const AlgorithmRequest& request) {
     latest = received;
   }
   return p.finish();
+}
+
+// To and from a neighbour on either side.
+std::int64_t neighbor_exchange_blocks(const AlgorithmRequest& request) {
+  return std::int64_t{request.channels} * (request.ranks == 2 ? 2 : 4);
+}
+
+}  // namespace
+
+AlgorithmEntry neighbor_exchange_entry() {
+  return {.name = "neighbor-exchange",
+          .description =
+              "two slices at a time, in turn with one neighbour and the other; ranks/2 steps",
+          .collectives = {CollectiveKind::AllGather},
+          .ranks = RankRule::even(),
+          .trace = neighbor_exchange,
+          .thread_blocks = neighbor_exchange_blocks};
 }
 
 }  // namespace cclgym::algorithms

@@ -54,8 +54,6 @@ void tree_down(ProgramBuilder& p, const std::vector<TreeNeighbours>& tree, int n
   }
 }
 
-}  // namespace
-
 Program nvls(const AlgorithmRequest& request) {
   const int n = request.ranks;
   const bool reduces = request.collective != CollectiveKind::AllGather;
@@ -109,6 +107,46 @@ Program nvls_tree(const AlgorithmRequest& request) {
     }
   }
   return p.finish();
+}
+
+// To and from each other rank, for both halves.
+std::int64_t nvls_blocks(const AlgorithmRequest& request) {
+  const std::int64_t halves = request.collective == CollectiveKind::AllReduce ? 2 : 1;
+  return request.channels * halves * 2 * (request.ranks - 1);
+}
+
+// As above in the server, and a node of the tree.
+std::int64_t nvls_tree_blocks(const AlgorithmRequest& request) {
+  const std::int64_t inside = request.ranks_per_server;
+  const int servers = request.ranks / request.ranks_per_server;
+  return request.channels * (4 * (inside - 1) + double_tree_blocks(servers));
+}
+
+}  // namespace
+
+AlgorithmEntry nvls_entry() {
+  return {
+      .name = "nvls",
+      .description =
+          "NVSwitches add up and hand out (NVLink SHARP); a GPU sends and receives its data once",
+      .collectives = {CollectiveKind::AllReduce, CollectiveKind::AllGather,
+                      CollectiveKind::ReduceScatter},
+      .traits = {.runtime = Runtime::Nccl},
+      .in_nccl = true,
+      .switches = SwitchUse::Everywhere,
+      .trace = nvls,
+      .thread_blocks = nvls_blocks};
+}
+
+AlgorithmEntry nvls_tree_entry() {
+  return {.name = "nvls-tree",
+          .description = "nvls in each server, NCCL's double binary trees between the servers",
+          .collectives = {CollectiveKind::AllReduce},
+          .traits = {.runtime = Runtime::Nccl},
+          .in_nccl = true,
+          .switches = SwitchUse::InServers,
+          .trace = nvls_tree,
+          .thread_blocks = nvls_tree_blocks};
 }
 
 }  // namespace cclgym::algorithms

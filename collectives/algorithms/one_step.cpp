@@ -7,6 +7,8 @@
 
 namespace cclgym::algorithms {
 
+namespace {
+
 Program one_step(const AlgorithmRequest& request) {
   const int n = request.ranks;
   ProgramBuilder p("one-step", Contract::make(CollectiveKind::AllReduce, n, 1, true));
@@ -20,6 +22,17 @@ Program one_step(const AlgorithmRequest& request) {
     for (int i = 1; i < n; ++i) c = c.reduce(p.chunk(r, Buffer::Scratch, i - 1));
   }
   return p.finish();
+}
+
+}  // namespace
+
+AlgorithmEntry one_step_entry() {
+  return {.name = "one-step",
+          .description = "every rank sends all it has to every other; for the smallest sizes",
+          .collectives = {CollectiveKind::AllReduce},
+          .adds_while_receiving = false,
+          .trace = one_step,
+          .thread_blocks = all_pairs_blocks};
 }
 
 }  // namespace cclgym::algorithms

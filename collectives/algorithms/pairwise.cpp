@@ -9,6 +9,8 @@
 
 namespace cclgym::algorithms {
 
+namespace {
+
 Program pairwise(const AlgorithmRequest& request) {
   const int n = request.ranks;
   ProgramBuilder p("pairwise", Contract::make(CollectiveKind::AllToAll, n, 1));
@@ -22,6 +24,23 @@ Program pairwise(const AlgorithmRequest& request) {
     }
   }
   return p.finish();
+}
+
+// In each kernel, to a rank and from one.
+std::int64_t pairwise_blocks(const AlgorithmRequest& request) {
+  return std::int64_t{request.channels} * 2;
+}
+
+}  // namespace
+
+AlgorithmEntry pairwise_entry() {
+  return {
+      .name = "pairwise",
+      .description =
+          "one partner after the other: to the k-th rank on, from the k-th before; ranks - 1 steps",
+      .collectives = {CollectiveKind::AllToAll},
+      .trace = pairwise,
+      .thread_blocks = pairwise_blocks};
 }
 
 }  // namespace cclgym::algorithms

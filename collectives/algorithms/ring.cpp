@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "collectives/algorithms/algorithms.hpp"
+#include "collectives/algorithms/outlines.hpp"
 #include "core/index.hpp"
 
 namespace cclgym::algorithms {
@@ -90,8 +91,6 @@ void broadcast(ProgramBuilder& p, const AlgorithmRequest& request) {
   }
 }
 
-}  // namespace
-
 Program ring(const AlgorithmRequest& request) {
   const CollectiveKind kind = request.collective;
   const bool sliced = kind == CollectiveKind::AllGather || kind == CollectiveKind::ReduceScatter;
@@ -102,6 +101,28 @@ Program ring(const AlgorithmRequest& request) {
   if (kind == CollectiveKind::ReduceScatter) reduce_scatter(p, request);
   if (kind == CollectiveKind::Broadcast) broadcast(p, request);
   return p.finish();
+}
+
+std::int64_t ring_blocks(const AlgorithmRequest& request) {
+  // With two ranks, AllGather and ReduceScatter have nothing to send on.
+  const bool forwards = request.collective == CollectiveKind::AllReduce ||
+                        request.collective == CollectiveKind::Broadcast;
+  return std::int64_t{request.channels} * (request.ranks == 2 && !forwards ? 2 : 1);
+}
+
+}  // namespace
+
+AlgorithmEntry ring_entry() {
+  return {
+      .name = "ring",
+      .description = "every chunk travels once round the ring of its channel; optimal bandwidth",
+      .collectives = {CollectiveKind::AllReduce, CollectiveKind::AllGather,
+                      CollectiveKind::ReduceScatter, CollectiveKind::Broadcast},
+      .traits = {.runtime = Runtime::Nccl},
+      .in_nccl = true,
+      .trace = ring,
+      .thread_blocks = ring_blocks,
+      .outline = ring_outline};
 }
 
 }  // namespace cclgym::algorithms

@@ -17,9 +17,8 @@ std::optional<ProgramOutline> ring_outline(const AlgorithmRequest& request) {
   const CollectiveKind kind = request.collective;
   const bool sliced = kind == CollectiveKind::AllGather || kind == CollectiveKind::ReduceScatter;
   const int chunks = sliced ? request.channels : n * request.channels;
-  ProgramOutline outline("ring",
-                         Contract::make(kind, n, chunks, true, request.root).refined(instances),
-                         Runtime::Nccl);
+  ProgramOutline outline(
+      "ring", Contract::make(kind, n, chunks, true, request.root).refined(instances), CostTraits{});
 
   std::vector<int> in_order(at(n));
   std::iota(in_order.begin(), in_order.end(), 0);

@@ -7,6 +7,8 @@
 // trees of different roots differ only in the numbering of their ranks.
 #include <algorithm>
 #include <bit>
+#include <utility>
+#include <vector>
 
 #include "collectives/algorithms/algorithms.hpp"
 #include "collectives/algorithms/rooted_tree.hpp"
@@ -85,24 +87,53 @@ Parents parents_in(RootedTree tree, int ranks, int root) {
   return rooted_at(ranks, root, [&](int rank) { return parent_of(tree, ranks, rank); });
 }
 
-Program pipeline(const AlgorithmRequest& request) {
-  return on_tree(RootedTree::Pipeline, "pipeline", request);
+namespace {
+
+// To each child, or from each; one of them is shared with the parent.
+std::int64_t blocks_on_tree(RootedTree tree, const AlgorithmRequest& request) {
+  std::vector<std::int64_t> children(static_cast<std::size_t>(request.ranks), 0);
+  for (const int parent : parents_in(tree, request.ranks, request.root)) {
+    if (parent != -1) ++children[static_cast<std::size_t>(parent)];
+  }
+  return request.channels * *std::max_element(children.begin(), children.end());
 }
 
-Program four_chains(const AlgorithmRequest& request) {
-  return on_tree(RootedTree::FourChains, "four-chains", request);
+AlgorithmEntry rooted_tree_entry(RootedTree tree, const char* name, std::string description) {
+  return {.name = name,
+          .description = std::move(description),
+          .collectives = {CollectiveKind::Broadcast, CollectiveKind::Reduce},
+          .trace = [=](const AlgorithmRequest& request) { return on_tree(tree, name, request); },
+          .thread_blocks =
+              [=](const AlgorithmRequest& request) { return blocks_on_tree(tree, request); }};
 }
 
-Program binary_tree(const AlgorithmRequest& request) {
-  return on_tree(RootedTree::Binary, "binary-tree", request);
+}  // namespace
+
+AlgorithmEntry pipeline_entry() {
+  return rooted_tree_entry(RootedTree::Pipeline, "pipeline",
+                           "a chain of the ranks from the root on; tiles follow each other");
 }
 
-Program binomial_tree(const AlgorithmRequest& request) {
-  return on_tree(RootedTree::Binomial, "binomial-tree", request);
+AlgorithmEntry four_chains_entry() {
+  return rooted_tree_entry(RootedTree::FourChains, "four-chains",
+                           "four chains of the ranks, which meet at the root");
 }
 
-Program knomial_tree(const AlgorithmRequest& request) {
-  return on_tree(RootedTree::Knomial, "knomial-tree", request);
+AlgorithmEntry binary_tree_entry() {
+  return rooted_tree_entry(RootedTree::Binary, "binary-tree",
+                           "a complete binary tree of the ranks, as OpenMPI numbers it");
+}
+
+AlgorithmEntry binomial_tree_entry() {
+  return rooted_tree_entry(RootedTree::Binomial, "binomial-tree",
+                           "a binomial tree of the ranks; log2(ranks) steps");
+}
+
+AlgorithmEntry knomial_tree_entry() {
+  AlgorithmEntry entry = rooted_tree_entry(RootedTree::Knomial, "knomial-tree",
+                                           "a k-nomial tree of the ranks of radix 4");
+  entry.collectives = {CollectiveKind::Broadcast};
+  return entry;
 }
 
 }  // namespace cclgym::algorithms

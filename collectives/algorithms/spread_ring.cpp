@@ -8,6 +8,8 @@
 
 namespace cclgym::algorithms {
 
+namespace {
+
 Program spread_ring(const AlgorithmRequest& request) {
   const int n = request.ranks;
   const int chunks = n * ((request.channels + n - 1) / n);
@@ -28,6 +30,21 @@ Program spread_ring(const AlgorithmRequest& request) {
     }
   }
   return p.finish();
+}
+
+std::int64_t spread_ring_blocks(const AlgorithmRequest& request) {
+  // With two ranks, what one channel receives another sends on.
+  return std::int64_t{request.channels} * (request.ranks == 2 && request.channels > 1 ? 2 : 1);
+}
+
+}  // namespace
+
+AlgorithmEntry spread_ring_entry() {
+  return {.name = "spread-ring",
+          .description = "one logical ring whose chunks take the channels in turn",
+          .collectives = {CollectiveKind::AllReduce},
+          .trace = spread_ring,
+          .thread_blocks = spread_ring_blocks};
 }
 
 }  // namespace cclgym::algorithms

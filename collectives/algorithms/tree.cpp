@@ -89,6 +89,8 @@ TreeNeighbours double_tree(int tree, int ranks, int rank) {
                     [&](int other) { return ranks - 1 - other; });
 }
 
+namespace {
+
 Program tree(const AlgorithmRequest& request) {
   const bool both = request.collective == CollectiveKind::AllReduce;
   ProgramBuilder p("tree", Contract::make(request.collective, request.ranks, request.channels, true,
@@ -110,6 +112,39 @@ Program tree(const AlgorithmRequest& request) {
     if (request.collective == CollectiveKind::Broadcast) copy_down(p, shape, channel, channel);
   }
   return p.finish();
+}
+
+std::int64_t tree_blocks(const AlgorithmRequest& request) {
+  const int n = request.ranks;
+  if (request.collective != CollectiveKind::AllReduce) {
+    return std::int64_t{request.channels} * (n <= 3 ? 1 : 2);
+  }
+  // Up and down, for each neighbour; a chain's step sends on what it received. A head has its chain
+  // beside the neighbours of its node.
+  const int inside = std::max(1, request.ranks_per_server);
+  const int chain = inside > 1 ? 2 : 0;
+  return std::int64_t{request.channels} * (double_tree_blocks(n / inside) + chain);
+}
+
+}  // namespace
+
+std::int64_t double_tree_blocks(int nodes) {
+  if (nodes == 1) return 0;
+  return nodes == 2 ? 2 : (nodes < 6 ? 4 : 6);
+}
+
+AlgorithmEntry tree_entry() {
+  return {
+      .name = "tree",
+      .description =
+          "NCCL's double binary tree over servers, half of the channels on each tree; chains "
+          "inside",
+      .collectives = {CollectiveKind::AllReduce, CollectiveKind::Broadcast, CollectiveKind::Reduce},
+      .traits = {.runtime = Runtime::Nccl, .tree_latency = true},
+      .in_nccl = true,
+      .ranks_per_unknown_server = 1,
+      .trace = tree,
+      .thread_blocks = tree_blocks};
 }
 
 }  // namespace cclgym::algorithms

@@ -1,3 +1,5 @@
+#include "collectives/library/logical_rings.hpp"
+
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -8,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "collectives/library/algorithm.hpp"
+#include "collectives/library/logical_rings.hpp"
 #include "core/index.hpp"
 
 namespace cclgym {

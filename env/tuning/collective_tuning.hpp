@@ -50,7 +50,9 @@ struct TuningSetup {
 /// Keys of the environment's options.
 [[nodiscard]] const std::vector<OptionSpec>& collective_tuning_options();
 /// Reads the options. Throws UserError at the location of the mistake.
-[[nodiscard]] std::shared_ptr<const TuningSetup> read_tuning_setup(const YamlValue& options);
+/// `library`: the algorithms that `programs` may name.
+[[nodiscard]] std::shared_ptr<const TuningSetup> read_tuning_setup(
+    const YamlValue& options, const AlgorithmLibrary& library = AlgorithmLibrary::shipped());
 
 class CollectiveTuningEnv : public Environment {
  public:

@@ -7,7 +7,8 @@
 #include <set>
 #include <vector>
 
-#include "collectives/library/algorithm.hpp"
+#include "collectives/library/algorithm_library.hpp"
+#include "collectives/library/logical_rings.hpp"
 #include "sim/lowering/transfer_cost.hpp"
 #include "topology_models/metrics/metrics.hpp"
 
@@ -58,7 +59,7 @@ TransferCost cost_between(const Fabric& fabric, const CostModel& model, int sour
                           Protocol protocol, double bytes) {
   const std::vector<LinkId> route = fabric.route(source, target, 0);
   const Config config{.protocol = protocol};
-  return transfer_cost(model, fabric, route, config, Runtime::Nccl, bytes, false);
+  return transfer_cost(model, fabric, route, config, {.runtime = Runtime::Nccl}, bytes, false);
 }
 
 Step step_between(const Fabric& fabric, const CostModel& model, int source, int target) {

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cmath>
 
-#include "collectives/library/algorithm.hpp"
+#include "collectives/library/algorithm_library.hpp"
 #include "core/hash.hpp"
 #include "core/random.hpp"
 
@@ -104,10 +104,8 @@ TuningObservation::TuningObservation(const CallSite& site, const FabricFeatures&
       of_binding.push_back(static_cast<float>(nic_imbalance(*bound, channels)));
     }
   }
-  for (const AlgorithmInfo& info : algorithm_infos()) {
-    const bool none = info.name == "all-pairs" || info.name == "one-step" ||
-                      info.name == "hierarchical-all-pairs";
-    reduces_in_steps_.push_back(none ? 0 : 1);
+  for (const AlgorithmEntry& entry : site.library.entries()) {
+    reduces_in_steps_.push_back(entry.adds_while_receiving ? 1 : 0);
   }
   Writer writer(features_);
   write_fabric(writer);

@@ -7,6 +7,8 @@
 #include "core/error.hpp"
 #include "cost_models/parameters/shipped_sets.hpp"
 #include "env/tuning/collective_tuning.hpp"
+#include "sim/call/config_options.hpp"
+#include "sim/tuners/named_programs.hpp"
 
 namespace cclgym {
 
@@ -81,6 +83,13 @@ const std::vector<OptionSpec>& collective_tuning_options() {
                       "which rewards compare; openmpi-default if actions is openmpi and none is "
                       "named",
        .default_text = "[nccl-default]"},
+      {.name = "programs",
+       .kind = OptionKind::Mapping,
+       .shape = OptionShape::OneOrList,
+       .description =
+           "programs that are levels of algorithm with actions offline: MSCCL XML files, "
+           "{file: ap.xml, name: ap}, seen from the folder of this file, or names of "
+           "algorithms (cclgym list algorithms) that the profile does not have"},
       {.name = "reward",
        .kind = OptionKind::Mapping,
        .description = "a name, or a mapping",
@@ -149,9 +158,44 @@ std::vector<KnobLimit> read_limits(const YamlValue& knobs) {
   return limits;
 }
 
+// Names of the programs that are actions. Programs in files are added to the library; a name alone
+// stands for an algorithm that is there.
+std::vector<std::string> read_programs(const YamlValue& list, AlgorithmLibrary& library) {
+  std::vector<std::string> names;
+  if (list.is_null()) return names;
+  for (const YamlValue& item : read_items(list, spec_of("programs"))) {
+    if (item.is_mapping()) {
+      const NamedProgram program = read_named_program(item);
+      add_program(library, program);
+      names.push_back(program.name);
+      continue;
+    }
+    const OptionSpec algorithms = algorithm_option(library);
+    names.push_back(algorithms.choices[read_choice(item, algorithms)]);
+  }
+  return names;
+}
+
+// Programs that dispatch tables name. What is wrong with a tuner is said where its action is made.
+void add_programs_of_tuners(const std::vector<std::string>& names, TunerSite site,
+                            AlgorithmLibrary& library) {
+  site.library = library;
+  for (const std::string& name : names) {
+    if (!name.starts_with("dispatch:")) continue;
+    try {
+      library.add_all(make_tuner(name, site)->library());
+    } catch (const UserError& error) {
+      const std::string place = site.where.to_string();
+      if (std::string_view(error.what()).starts_with(place) || place.empty()) throw;
+      throw UserError(site.where, error.what());
+    }
+  }
+}
+
 }  // namespace
 
-std::shared_ptr<const TuningSetup> read_tuning_setup(const YamlValue& options) {
+std::shared_ptr<const TuningSetup> read_tuning_setup(const YamlValue& options,
+                                                     const AlgorithmLibrary& library) {
   const YamlValue mapping = options.is_null() ? parse_yaml("{}", "") : options;
   check_keys(mapping, collective_tuning_options(), "CollectiveTuning-v0");
   const auto value = [&](std::string_view key) { return option_value(mapping, spec_of(key)); };
@@ -180,24 +224,40 @@ std::shared_ptr<const TuningSetup> read_tuning_setup(const YamlValue& options) {
     setup->condition_of.push_back(regime.profile.none() ? 0 : site->conditions.size());
     if (!regime.profile.none()) site->conditions.push_back(regime.profile);
   }
+  const auto profile =
+      static_cast<ActionProfile>(read_choice(value("actions"), spec_of("actions")));
+  const std::vector<std::string> tuners = mapping.find("tuners") == nullptr
+                                              ? default_tuners(profile)
+                                              : read_texts(value("tuners"), spec_of("tuners"));
+  site->library = library;
+  const std::vector<std::string> programs = read_programs(value("programs"), site->library);
+  if (!programs.empty() && profile != ActionProfile::Offline) {
+    throw UserError(value("programs").location(),
+                    fmt::format("profile {} has no programs of the user; expected actions offline",
+                                action_profile_names()[static_cast<std::size_t>(profile)]));
+  }
+  add_programs_of_tuners(tuners,
+                         {.fabric = site->fabrics.front(),
+                          .fabric_label = setup->fabric_label,
+                          .cost_model = site->cost_model,
+                          .where = value("tuners").location()},
+                         site->library);
   setup->site = site;
   setup->fabric = fabric_features(*site->fabrics.front(), site->cost_model);
 
   setup->workload = value("workload");
   const std::unique_ptr<Workload> workload =
       read_workload(setup->workload, workload_site(*site->fabrics.front()));
-  const auto profile =
-      static_cast<ActionProfile>(read_choice(value("actions"), spec_of("actions")));
   setup->actions = std::make_shared<const TuningActions>(
       site, TuningActions::Options{.profile = profile,
-                                   .tuners = mapping.find("tuners") == nullptr
-                                                 ? default_tuners(profile)
-                                                 : read_texts(value("tuners"), spec_of("tuners")),
+                                   .tuners = tuners,
                                    .collectives = workload->collectives(),
                                    .fabric_label = setup->fabric_label,
                                    .where = value("tuners").location(),
                                    .limits = read_limits(value("knobs")),
                                    .as_nccl = read_choice(value("legal"), spec_of("legal")) == 1,
+                                   .programs = programs,
+                                   .programs_where = value("programs").location(),
                                    .as_nccl_where = value("legal").location()});
   for (const CollectiveKind collective : workload->collectives()) {
     if (setup->actions->legal_count(collective) == 0) {

@@ -6,7 +6,7 @@
 #include <map>
 #include <tuple>
 
-#include "collectives/library/algorithm.hpp"
+#include "collectives/library/algorithm_library.hpp"
 #include "core/files/csv.hpp"
 #include "core/units.hpp"
 #include "sim/tuners/tuner.hpp"
@@ -64,11 +64,7 @@ std::vector<std::string> names_of(const All& all) {
   return names;
 }
 
-std::vector<std::string> algorithm_names() {
-  std::vector<std::string> names;
-  for (const AlgorithmInfo& info : algorithm_infos()) names.push_back(info.name);
-  return names;
-}
+std::vector<std::string> algorithm_names() { return AlgorithmLibrary::shipped().names(); }
 
 bool is_algorithm(const std::string& name) {
   const std::vector<std::string> names = algorithm_names();

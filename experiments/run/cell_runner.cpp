@@ -36,7 +36,8 @@ Simulator& CellRunner::simulator(std::size_t fabric) {
   if (!simulator_ || fabric_ != fabric) {
     simulator_.reset();  // first: engine simgrid allows one simulator at a time
     const ExperimentFabric& wanted = experiment_.fabrics[fabric];
-    simulator_ = std::make_unique<Simulator>(wanted.fabric, wanted.cost_model, experiment_.engine);
+    simulator_ = std::make_unique<Simulator>(wanted.fabric, wanted.cost_model, experiment_.engine,
+                                             experiment_.library);
     simulator_->set_noise(wanted.noise);
     fabric_ = fabric;
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <fmt/format.h>
 #include <limits>
 #include <map>
@@ -219,6 +220,26 @@ std::vector<Column> columns_of(const TunedBlock& block) {
   return columns;
 }
 
+// Names the file of a fixed program in the table.
+void name_program(const AlgorithmEntry& algorithm, const std::string& folder,
+                  DispatchTable& table) {
+  if (!algorithm.fixed()) return;
+  if (algorithm.file.empty()) {
+    throw UserError(
+        fmt::format("program '{}' was not read from a file; a dispatch table cannot "
+                    "name it",
+                    algorithm.name));
+  }
+  namespace fs = std::filesystem;
+  const fs::path file = fs::absolute(algorithm.file).lexically_normal();
+  const fs::path from = fs::absolute(folder.empty() ? "." : folder).lexically_normal();
+  const NamedProgram program{.file = file.lexically_proximate(from).string(),
+                             .name = algorithm.name};
+  if (std::ranges::find(table.programs, program) == table.programs.end()) {
+    table.programs.push_back(program);
+  }
+}
+
 }  // namespace
 
 std::vector<TunedBlock> tune_dispatch(const Experiment& experiment, std::span<const ResultRow> rows,
@@ -245,11 +266,16 @@ std::vector<TunedBlock> tune_dispatch(const Experiment& experiment, std::span<co
   return blocks;
 }
 
-DispatchTable dispatch_table(const std::vector<TunedBlock>& blocks) {
+DispatchTable dispatch_table(const Experiment& experiment, const std::vector<TunedBlock>& blocks,
+                             const std::string& folder) {
   DispatchTable table;
+  table.library = experiment.library;
   for (const TunedBlock& tuned : blocks) {
     DispatchBlock block{.fabric = tuned.fabric, .collective = tuned.collective};
-    for (const TunedRange& range : tuned.ranges) block.ranges.push_back(range.range);
+    for (const TunedRange& range : tuned.ranges) {
+      block.ranges.push_back(range.range);
+      name_program(experiment.library.at(range.range.choice.config.algorithm), folder, table);
+    }
     table.blocks.push_back(std::move(block));
   }
   return table;

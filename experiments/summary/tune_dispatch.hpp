@@ -42,8 +42,11 @@ struct TunedBlock {
                                                     std::span<const ResultRow> rows,
                                                     double tolerance);
 
-/// The dispatch table made of the blocks.
-[[nodiscard]] DispatchTable dispatch_table(const std::vector<TunedBlock>& blocks);
+/// The dispatch table made of the blocks, for a file in `folder`, from which the paths of its
+/// programs are seen. Throws UserError if a program of the experiment was not read from a file.
+[[nodiscard]] DispatchTable dispatch_table(const Experiment& experiment,
+                                           const std::vector<TunedBlock>& blocks,
+                                           const std::string& folder = {});
 
 /// The blocks as a table for the terminal: ranges, configurations, speedups over the experiment's
 /// baseline and losses.

@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 #include <optional>
 #include <set>
-#include <type_traits>
 
-#include "collectives/library/algorithm.hpp"
 #include "core/units.hpp"
 #include "experiments/sweep/experiment_options.hpp"
 #include "experiments/sweep/load_experiment.hpp"
+#include "sim/tuners/named_programs.hpp"
 #include "sim/tuners/tuner.hpp"
 
 namespace cclgym {
@@ -17,23 +16,18 @@ namespace {
 
 class AxisReader {
  public:
-  explicit AxisReader(const YamlValue& document) : document_(document) {}
+  AxisReader(const YamlValue& document, AlgorithmLibrary& library)
+      : document_(document), library_(library) {}
 
   ExperimentAxes read() {
     ExperimentAxes axes;
-    axes.collectives =
-        read_name_axis<CollectiveKind>("collectives", "collective", [](const std::string& text) {
-          const std::optional<CollectiveKind> kind = parse_collective(text);
-          return kind == CollectiveKind::Custom ? std::nullopt : kind;
-        });
-    axes.algorithms = read_name_axis<std::string>(
-        "algorithms", "algorithm", [](const std::string& text) -> std::optional<std::string> {
-          for (const AlgorithmInfo& info : algorithm_infos()) {
-            if (info.name == text) return text;
-          }
-          if (is_tuner(text)) return text;
-          return std::nullopt;
-        });
+    axes.collectives = read_name_axis<CollectiveKind>(
+        "collectives", "collective",
+        [](const std::string& text) { return parse_collective(text); });
+    axes.algorithms = read_axis<std::string>(
+        "algorithms",
+        [&](const YamlValue& item) { return std::vector<std::string>{read_algorithm(item)}; },
+        [](const std::string& name) { return quoted(name); });
     axes.protocols = read_name_axis<Protocol>(
         "protocols", "protocol", [](const std::string& text) { return parse_protocol(text); });
     axes.channels = read_int_axis("channels");
@@ -74,6 +68,19 @@ class AxisReader {
  private:
   static const OptionSpec& spec_of(std::string_view key) {
     return find_option(experiment_options(), key);
+  }
+
+  // The name of an algorithm or a tuner, or of a program, which is added to the library.
+  std::string read_algorithm(const YamlValue& item) {
+    if (item.is_mapping()) {
+      const NamedProgram program = read_named_program(item);
+      add_program(library_, program);
+      return program.name;
+    }
+    const std::string& text = item.as_text();
+    if (library_.find(text) != nullptr || is_tuner(text)) return text;
+    throw UserError(item.location(),
+                    unknown_name_message("algorithm", text, spec_of("algorithms").choices));
   }
 
   // Reads a list; `read_item(item, values)` appends what one item stands for. A value may not come
@@ -141,16 +148,11 @@ class AxisReader {
           }
           return std::vector<Value>{*value};
         },
-        [](const Value& value) {
-          if constexpr (std::is_same_v<Value, std::string>) {
-            return quoted(value);
-          } else {
-            return quoted(to_string(value));
-          }
-        });
+        [](const Value& value) { return quoted(to_string(value)); });
   }
 
   const YamlValue& document_;
+  AlgorithmLibrary& library_;
 };
 
 }  // namespace
@@ -168,6 +170,8 @@ void refuse_empty_values(const YamlValue& mapping, const std::vector<OptionSpec>
   }
 }
 
-ExperimentAxes read_axes(const YamlValue& document) { return AxisReader(document).read(); }
+ExperimentAxes read_axes(const YamlValue& document, AlgorithmLibrary& library) {
+  return AxisReader(document, library).read();
+}
 
 }  // namespace cclgym

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "collectives/contract.hpp"
+#include "collectives/library/algorithm_library.hpp"
 #include "core/error.hpp"
 #include "core/yaml/yaml.hpp"
 #include "cost_models/cost_model.hpp"
@@ -49,7 +50,7 @@ struct ExperimentAxes {
 
 /// Reads the axes from an experiment whose keys have been checked. Throws UserError at the place of
 /// a value that is unknown, out of range or comes twice, and if an axis has over kMostCells values.
-[[nodiscard]] ExperimentAxes read_axes(const YamlValue& document);
+[[nodiscard]] ExperimentAxes read_axes(const YamlValue& document, AlgorithmLibrary& library);
 
 /// Throws UserError at the first key of a mapping that has no value. `specs` are its keys.
 void refuse_empty_values(const YamlValue& mapping, const std::vector<OptionSpec>& specs);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "collectives/library/program_entry.hpp"
 #include "core/hash.hpp"
 #include "core/units.hpp"
 #include "core/version.hpp"
@@ -63,6 +64,12 @@ std::string Experiment::hash() const {
     // A key does not contain a tuner's choice.
     if (!cell.tuner.empty()) hash.add(config_key(cell.config) + config_suffix(cell.config));
     hash.add(static_cast<std::uint64_t>(cell.call.root));
+  }
+  for (const AlgorithmEntry& entry : library.entries()) {
+    const auto names_it = [&](const Cell& cell) { return cell.config.algorithm == entry.name; };
+    if (!entry.fixed() || std::ranges::none_of(cells, names_it)) continue;
+    hash.add(entry.name);
+    hash.add(program_hash(*entry.program));
   }
   return hash.hex();
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "collectives/contract.hpp"
+#include "collectives/library/algorithm_library.hpp"
 #include "core/error.hpp"
 #include "cost_models/cost_model.hpp"
 #include "sim/call/call.hpp"
@@ -80,6 +81,8 @@ struct Experiment {
   std::string path;                       ///< file it was read from
   std::string text;                       ///< content of that file
   std::vector<ExperimentFabric> fabrics;  ///< each under every noise profile in turn
+  /// The algorithms that cells name: ours, and the programs of the file and of its tuners.
+  AlgorithmLibrary library = AlgorithmLibrary::shipped();
   std::vector<Cell> cells;  ///< in file order: fabric, collective, algorithm, protocol, channels,
                             ///< instances, threads, tile, slots, size, seed
   std::string engine;

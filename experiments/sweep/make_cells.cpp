@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "collectives/library/algorithm.hpp"
+#include "collectives/library/program_entry.hpp"
 #include "core/units.hpp"
 #include "experiments/sweep/combinations.hpp"
 #include "experiments/sweep/load_experiment.hpp"
@@ -56,9 +56,24 @@ class CellMaker {
         tuners_.back().push_back(make_tuner(algorithm.value, {.fabric = on.fabric,
                                                               .fabric_label = on.plain_label,
                                                               .cost_model = on.cost_model,
-                                                              .where = algorithm.where}));
+                                                              .where = algorithm.where,
+                                                              .library = experiment_.library}));
+        add_programs(*tuners_.back().back(), algorithm.where);
       }
     }
+  }
+
+  // Cells name what tuners choose.
+  void add_programs(const Tuner& tuner, const SourceLocation& where) {
+    try {
+      experiment_.library.add_all(tuner.library());
+    } catch (const UserError& error) {
+      throw UserError(where, error.what());
+    }
+  }
+
+  [[nodiscard]] const AlgorithmEntry& entry_of(std::size_t algorithm) const {
+    return experiment_.library.at(axes_.algorithms[algorithm].value);
   }
 
   // Paths that differ only in what keys write as '_'.
@@ -77,7 +92,7 @@ class CellMaker {
   [[nodiscard]] bool has(std::size_t algorithm, std::size_t fabric,
                          CollectiveKind collective) const {
     if (chooses(algorithm)) return tuners_[algorithm][fabric]->chooses_for(collective);
-    return supports(algorithm_info(axes_.algorithms[algorithm].value), collective);
+    return supports(entry_of(algorithm), collective);
   }
 
   [[nodiscard]] bool has_anywhere(std::size_t algorithm, CollectiveKind collective) const {
@@ -105,10 +120,15 @@ class CellMaker {
         continue;
       }
       for (const ExperimentFabric& fabric : experiment_.fabrics) {
-        if (const auto misfit = rank_misfit(algorithm.value, fabric.fabric->ranks())) {
+        if (const auto reason = check_ranks(entry_of(i), fabric.fabric->ranks())) {
           throw UserError(algorithm.where,
-                          fmt::format("on fabric '{}': {}", fabric.label, *misfit));
+                          fmt::format("on fabric '{}': {}", fabric.label, *reason));
         }
+      }
+      if (!entry_of(i).fixed()) continue;
+      if (const auto reason =
+              check_fixed_program(entry_of(i), entry_of(i).program->channels, 1, constants_.root)) {
+        throw UserError(algorithm.where, *reason);
       }
     }
   }
@@ -139,31 +159,27 @@ class CellMaker {
   void check_sizes(const Located<CollectiveKind>& collective,
                    const ExperimentFabric& fabric) const {
     for (const Located<std::uint64_t>& size : axes_.sizes) {
-      const std::string misfit = size_misfit(collective.value, size.value, fabric.fabric->ranks(),
-                                             constants_.element_bytes);
-      if (misfit.empty()) continue;
-      throw UserError(size.where, fmt::format("on fabric '{}': {}", fabric.label, misfit));
+      const std::string reason = check_size(collective.value, size.value, fabric.fabric->ranks(),
+                                            constants_.element_bytes);
+      if (reason.empty()) continue;
+      throw UserError(size.where, fmt::format("on fabric '{}': {}", fabric.label, reason));
     }
   }
 
   [[noreturn]] void refuse_algorithm(std::size_t algorithm) const {
     std::string message = title(algorithm) + " has none of the experiment's collectives";
     if (!chooses(algorithm)) {
-      message += "; it has ";
-      const auto& kinds = algorithm_info(axes_.algorithms[algorithm].value).collectives;
-      for (const CollectiveKind kind : kinds) {
-        message += (kind == kinds.front() ? "" : ", ") + std::string(to_string(kind));
-      }
+      message += "; it has " + collectives_text(entry_of(algorithm));
     } else {
       message += " on its fabrics";
     }
     throw UserError(axes_.algorithms[algorithm].where, message);
   }
 
-  [[noreturn]] static void refuse_collective(const Located<CollectiveKind>& collective) {
+  [[noreturn]] void refuse_collective(const Located<CollectiveKind>& collective) const {
     std::string having;
-    for (const AlgorithmInfo& info : algorithm_infos()) {
-      if (supports(info, collective.value)) having += (having.empty() ? "" : ", ") + info.name;
+    for (const AlgorithmEntry& entry : experiment_.library.entries()) {
+      if (supports(entry, collective.value)) having += (having.empty() ? "" : ", ") + entry.name;
     }
     throw UserError(
         collective.where,
@@ -200,22 +216,26 @@ class CellMaker {
   std::vector<Config> launchable(std::size_t fabric, CollectiveKind collective,
                                  const std::string& algorithm) {
     const ExperimentFabric& on = experiment_.fabrics[fabric];
+    const AlgorithmEntry& entry = experiment_.library.at(algorithm);
+    // A fixed program has its own channels and one instance, whatever the axes say.
+    const Axis<int> own_channels{{entry.fixed() ? entry.program->channels : 0, {}}};
+    const Axis<int> one_instance{{1, {}}};
     std::vector<Config> fitting;
-    for (const Located<int>& channels : axes_.channels) {
-      for (const Located<int>& instances : axes_.instances) {
+    for (const Located<int>& channels : entry.fixed() ? own_channels : axes_.channels) {
+      for (const Located<int>& instances : entry.fixed() ? one_instance : axes_.instances) {
         for (const Located<int>& threads : axes_.threads) {
           Config config{.algorithm = algorithm,
                         .channels = channels.value,
                         .instances = instances.value,
                         .threads = threads.value};
           if (!wanted_with_any_protocol(axes_, config)) continue;
-          const std::string misfit =
-              resident_misfit({.collective = collective, .root = constants_.root}, config,
-                              *on.fabric, on.cost_model);
-          if (misfit.empty()) {
+          const std::string reason = check_resident(
+              experiment_.library, {.collective = collective, .root = constants_.root}, config,
+              *on.fabric, on.cost_model);
+          if (reason.empty()) {
             fitting.push_back(std::move(config));
           } else {
-            skip(fmt::format("on fabric '{}', {}: {}", on.label, to_string(collective), misfit));
+            skip(fmt::format("on fabric '{}', {}: {}", on.label, to_string(collective), reason));
           }
         }
       }
@@ -243,6 +263,12 @@ class CellMaker {
         const std::pair key(tiled.tile_bytes, tiled.slots);
         if (std::find(seen.begin(), seen.end(), key) != seen.end()) continue;
         seen.push_back(key);
+        const int min_slots = experiment_.library.at(tiled.algorithm).min_slots;
+        if (tiled.slots > 0 && tiled.slots < min_slots) {
+          skip_once(fmt::format("program '{}' deadlocks with slots {}; it needs at least {}",
+                                tiled.algorithm, tiled.slots, min_slots));
+          continue;
+        }
         for (const auto& size : axes_.sizes) {
           add_seeds({.fabric = fabric, .call = call(collective, size.value), .config = tiled});
         }
@@ -258,21 +284,22 @@ class CellMaker {
       cell.fabric = fabric;
       cell.call = call(collective, size.value);
       cell.tuner = name.value;
-      std::string misfit;
+      std::string reason;
       try {
         cell.config = tuners_[algorithm][fabric]->choose(cell.call);
-        misfit = config_misfit(cell.call, cell.config, on.fabric->ranks());
-        if (misfit.empty()) {
-          misfit = resident_misfit(cell.call, cell.config, *on.fabric, on.cost_model);
+        reason = check_config(experiment_.library, cell.call, cell.config, on.fabric->ranks());
+        if (reason.empty()) {
+          reason = check_resident(experiment_.library, cell.call, cell.config, *on.fabric,
+                                  on.cost_model);
         }
-        if (!misfit.empty()) misfit = "what it chooses cannot be run: " + misfit;
+        if (!reason.empty()) reason = "what it chooses cannot be run: " + reason;
       } catch (const UserError& error) {
-        misfit = error.what();
+        reason = error.what();
       }
-      if (!misfit.empty()) {
+      if (!reason.empty()) {
         throw UserError(name.where,
                         fmt::format("on fabric '{}', {} of {}: {}", on.label, to_string(collective),
-                                    format_bytes(size.value), misfit));
+                                    format_bytes(size.value), reason));
       }
       add_seeds(std::move(cell));
     }
@@ -295,6 +322,11 @@ class CellMaker {
   }
 
   void skip(std::string what) { experiment_.skipped.push_back(std::move(what)); }
+
+  void skip_once(std::string what) {
+    const std::vector<std::string>& all = experiment_.skipped;
+    if (std::find(all.begin(), all.end(), what) == all.end()) skip(std::move(what));
+  }
 
   Experiment& experiment_;
   const ExperimentAxes& axes_;

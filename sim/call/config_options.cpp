@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 #include <stdexcept>
 
-#include "collectives/library/algorithm.hpp"
 #include "core/error.hpp"
 #include "core/units.hpp"
 #include "sim/call/tiles.hpp"
@@ -12,12 +11,6 @@
 namespace cclgym {
 
 namespace {
-
-std::vector<std::string> algorithm_names() {
-  std::vector<std::string> names;
-  for (const AlgorithmInfo& info : algorithm_infos()) names.push_back(info.name);
-  return names;
-}
 
 std::vector<std::string> protocol_names() {
   std::vector<std::string> names;
@@ -31,7 +24,7 @@ std::vector<OptionSpec> make_options() {
        .kind = OptionKind::Choice,
        .description = "the algorithm",
        .required = true,
-       .choices = algorithm_names()},
+       .choices = AlgorithmLibrary::shipped().names()},
       {.name = "protocol",
        .kind = OptionKind::Choice,
        .description = "the protocol (without effect under cost model hockney)",
@@ -97,6 +90,12 @@ const OptionSpec& config_option(std::string_view name) {
   return find_option(config_options(), name);
 }
 
+OptionSpec algorithm_option(const AlgorithmLibrary& library) {
+  OptionSpec option = config_option("algorithm");
+  option.choices = library.names();
+  return option;
+}
+
 TileBytes read_tile(std::string_view text, const OptionSpec& spec, const SourceLocation& where) {
   if (text == kOfProtocol) return std::nullopt;
   return read_bytes(text, spec, where);
@@ -114,15 +113,18 @@ Config with_tiles(const CostModel& model, Config config, TileBytes tile_bytes, S
   return config;
 }
 
-ConfigChoice read_config(const YamlValue& mapping) {
+ConfigChoice read_config(const YamlValue& mapping, const AlgorithmLibrary& library) {
   ConfigChoice choice;
-  const OptionSpec& algorithm = config_option("algorithm");
+  const OptionSpec algorithm = algorithm_option(library);
   const OptionSpec& tile = config_option("tile");
   const OptionSpec& slots = config_option("slots");
   choice.config.algorithm =
       algorithm.choices[read_choice(option_value(mapping, algorithm), algorithm)];
   choice.config.protocol = read_protocol(mapping);
-  choice.config.channels = read_int(mapping, "channels");
+  const AlgorithmEntry& chosen = library.at(choice.config.algorithm);
+  choice.config.channels = chosen.fixed() && mapping.find("channels") == nullptr
+                               ? chosen.program->channels
+                               : read_int(mapping, "channels");
   choice.config.instances = read_int(mapping, "instances");
   choice.config.threads = read_int(mapping, "threads");
   const YamlValue tile_value = option_value(mapping, tile);

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "collectives/library/algorithm_library.hpp"
 #include "core/options/option.hpp"
 #include "core/yaml/yaml.hpp"
 #include "cost_models/cost_model.hpp"
@@ -18,6 +19,9 @@ namespace cclgym {
 [[nodiscard]] const std::vector<OptionSpec>& config_options();
 /// The record of one of these keys.
 [[nodiscard]] const OptionSpec& config_option(std::string_view name);
+
+/// The record of the key algorithm, with the algorithms of a library.
+[[nodiscard]] OptionSpec algorithm_option(const AlgorithmLibrary& library);
 
 /// A tile size or a number of slots; nothing: what the cost model states for the protocol.
 using TileBytes = std::optional<std::uint64_t>;
@@ -48,8 +52,10 @@ struct ConfigChoice {
 };
 
 /// Reads the configuration in a mapping whose keys have been checked; keys that are not those of a
-/// configuration are passed over. Throws UserError at the place of a wrong value.
-[[nodiscard]] ConfigChoice read_config(const YamlValue& mapping);
+/// configuration are passed over. A fixed program has its own channels if the mapping does not say
+/// how many. Throws UserError at the place of a wrong value.
+[[nodiscard]] ConfigChoice read_config(
+    const YamlValue& mapping, const AlgorithmLibrary& library = AlgorithmLibrary::shipped());
 
 /// The configuration as the inside of a YAML flow mapping, one text a key, in the order of
 /// config_options(): "algorithm: ring"; tile and slots only if they are not 0.

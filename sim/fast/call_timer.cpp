@@ -6,7 +6,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "collectives/library/algorithm.hpp"
 #include "core/error.hpp"
 
 namespace cclgym {
@@ -24,15 +23,12 @@ Narrow narrowed(Wide value, const char* what) {
 
 TimeKey key_of(const Call& call, const PlainConfig& config, std::size_t condition,
                std::uint16_t moment) {
-  const auto part = [](std::uint64_t value, unsigned shift) { return value << shift; };
   return {.bytes = call.bytes,
-          .tile_bytes = config.tile_bytes,
-          .call = part(static_cast<std::uint64_t>(call.collective), 0) | part(condition, 8) |
-                  part(moment, 16) | part(static_cast<std::uint32_t>(call.root), 32),
-          .config = part(config.program, 0) | part(config.binding, 8) |
-                    part(static_cast<std::uint64_t>(config.protocol), 12) | part(config.slots, 14) |
-                    part(config.channels, 18) | part(config.instances, 34) |
-                    part(config.threads, 48)};
+          .config = config,
+          .root = call.root,
+          .moment = moment,
+          .condition = static_cast<std::uint8_t>(condition),
+          .collective = call.collective};
 }
 
 std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
@@ -42,16 +38,23 @@ std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
 
 }  // namespace
 
+// Fields overlap here where their values are larger than usual: keys that differ may share a hash.
 std::uint64_t TimeKeyHash::operator()(const TimeKey& key) const {
-  return mixed(mixed(mixed(mixed(0x2545f4914f6cdd1dU, key.bytes), key.tile_bytes), key.call),
-               key.config);
+  const auto part = [](std::uint64_t value, unsigned shift) { return value << shift; };
+  const PlainConfig& config = key.config;
+  const std::uint64_t call = part(static_cast<std::uint64_t>(key.collective), 0) |
+                             part(key.condition, 8) | part(key.moment, 16) |
+                             part(static_cast<std::uint32_t>(key.root), 32);
+  const std::uint64_t rest = part(config.program, 0) | part(config.binding, 8) |
+                             part(static_cast<std::uint64_t>(config.protocol), 12) |
+                             part(config.slots, 14) | part(config.channels, 18) |
+                             part(config.instances, 34) | part(config.threads, 48);
+  return mixed(mixed(mixed(mixed(0x2545f4914f6cdd1dU, key.bytes), config.tile_bytes), call), rest);
 }
 
-PlainConfig plain_config(const Config& config, std::size_t binding) {
-  const auto& all = algorithm_infos();
-  const auto found = std::ranges::find(all, config.algorithm, &AlgorithmInfo::name);
-  if (found == all.end()) (void)algorithm_info(config.algorithm);  // says what is wrong
-  return {.program = narrowed<std::uint8_t>(found - all.begin(), "algorithm"),
+PlainConfig plain_config(const AlgorithmLibrary& library, const Config& config,
+                         std::size_t binding) {
+  return {.program = narrowed<std::uint16_t>(library.index_of(config.algorithm), "algorithm"),
           .binding = narrowed<std::uint8_t>(binding, "binding"),
           .protocol = config.protocol,
           .slots = narrowed<std::uint8_t>(config.slots, "slots"),
@@ -61,8 +64,8 @@ PlainConfig plain_config(const Config& config, std::size_t binding) {
           .tile_bytes = config.tile_bytes};
 }
 
-Config full_config(const PlainConfig& config) {
-  return {.algorithm = algorithm_infos()[config.program].name,
+Config full_config(const AlgorithmLibrary& library, const PlainConfig& config) {
+  return {.algorithm = library.entries()[config.program].name,
           .protocol = config.protocol,
           .channels = config.channels,
           .instances = config.instances,
@@ -103,8 +106,8 @@ TimedCall CallTimer::time(const Call& call, const PlainConfig& config, std::size
 Simulator& CallTimer::simulator(std::size_t binding, std::size_t condition) {
   Bound& bound = bound_.at(binding);
   if (!bound.simulator) {
-    bound.simulator =
-        std::make_unique<Simulator>(site_->fabrics[binding], site_->cost_model, "flow");
+    bound.simulator = std::make_unique<Simulator>(site_->fabrics[binding], site_->cost_model,
+                                                  "flow", site_->library);
     bound.simulator->set_noise(site_->conditions.front());
     bound.condition = 0;
   }
@@ -186,7 +189,7 @@ TimedCall CallTimer::interpolate(Known& known, const Call& call, const PlainConf
 TimedCall CallTimer::simulate(const Call& call, const PlainConfig& plain, std::size_t condition,
                               std::uint16_t moment) {
   ++simulations_;
-  const Config config = full_config(plain);
+  const Config config = full_config(site_->library, plain);
   if (timing_ != Timing::Exact && call.bytes > 0) {
     Known& known = known_of(call, plain, config, condition);
     if (known.steady && timing_ == Timing::Interpolated &&

@@ -24,8 +24,8 @@ namespace cclgym {
 
 /// A Config, and the NIC binding of the fabric, without text: cheap to copy, compare and hash.
 struct PlainConfig {
-  std::uint8_t program = 0;  ///< index into algorithm_infos()
-  std::uint8_t binding = 0;  ///< index into CallSite::fabrics
+  std::uint16_t program = 0;  ///< index into the entries of the CallSite's library
+  std::uint8_t binding = 0;   ///< index into CallSite::fabrics
   Protocol protocol = Protocol::Simple;
   std::uint8_t slots = 0;
   std::uint16_t channels = 1;
@@ -37,8 +37,9 @@ struct PlainConfig {
 };
 /// Throws UserError if the algorithm is not in the library, std::logic_error on a number that does
 /// not fit.
-[[nodiscard]] PlainConfig plain_config(const Config& config, std::size_t binding = 0);
-[[nodiscard]] Config full_config(const PlainConfig& config);
+[[nodiscard]] PlainConfig plain_config(const AlgorithmLibrary& library, const Config& config,
+                                       std::size_t binding = 0);
+[[nodiscard]] Config full_config(const AlgorithmLibrary& library, const PlainConfig& config);
 
 /// Where calls are timed: never changes, and may be shared by any number of timers.
 struct CallSite {
@@ -48,6 +49,8 @@ struct CallSite {
   /// The conditions that the machine can be in (docs/collective-tuning.md); [0] is without noise.
   std::vector<NoiseProfile> conditions{NoiseProfile{}};
   std::uint64_t machine_seed = 0;  ///< which links are degraded, which GPUs are slow
+  /// The algorithms and programs that configurations name.
+  AlgorithmLibrary library = AlgorithmLibrary::shipped();
 };
 
 struct TimedCall {
@@ -57,12 +60,14 @@ struct TimedCall {
   friend bool operator==(const TimedCall&, const TimedCall&) = default;
 };
 
-/// What a time depends on.
+/// Everything that a time depends on, field by field: keys are equal iff all of it is.
 struct TimeKey {
   std::uint64_t bytes = 0;
-  std::uint64_t tile_bytes = 0;
-  std::uint64_t call = 0;    ///< collective, root, condition, moment
-  std::uint64_t config = 0;  ///< the rest of the configuration
+  PlainConfig config{};
+  std::int32_t root = 0;
+  std::uint16_t moment = 0;
+  std::uint8_t condition = 0;  ///< index into CallSite::conditions
+  CollectiveKind collective = CollectiveKind::AllReduce;
   friend bool operator==(const TimeKey&, const TimeKey&) = default;
 };
 struct TimeKeyHash {

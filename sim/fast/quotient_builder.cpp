@@ -51,7 +51,7 @@ class QuotientBuilder {
       const bool network = std::any_of(route.begin(), route.end(), [this](LinkId link) {
         return made_.fabric_->links()[at(link)].kind == LinkKind::Network;
       });
-      const PriceTerms terms{Config{}, made_.runtime_, 1};
+      const PriceTerms terms{Config{}, {.runtime = made_.traits_.runtime}, 1};
       const auto price_of = [&](Work work) {
         const NodeCost least{.work = work, .chunks = 1, .route = static_cast<std::int32_t>(i)};
         return price(made_.model_, *made_.fabric_, terms, made_.routes_, least).latency_s;

@@ -14,7 +14,7 @@ QuotientProgram::QuotientProgram(const LoweredProgram& lowered,
                                  std::shared_ptr<const Fabric> fabric, const CostModel& model)
     : fabric_(std::move(fabric)),
       model_(model),
-      runtime_(lowered.outline->runtime),
+      traits_(lowered.outline->traits),
       cut_(program_cut(*lowered.program)),
       steps_(lowered.steps),
       routes_(lowered.costs.routes) {}
@@ -25,7 +25,7 @@ bool QuotientProgram::possible(const CostModel& model, const NoiseProfile& noise
 }
 
 std::vector<Price> QuotientProgram::prices(const Config& config, double tile_bytes) const {
-  const PriceTerms terms{config, runtime_, tile_bytes};
+  const PriceTerms terms{config, traits_, tile_bytes};
   std::vector<Price> all;
   all.reserve(records_.size());
   for (const NodeCost& record : records_) {

@@ -80,7 +80,7 @@ class QuotientProgram {
 
   std::shared_ptr<const Fabric> fabric_;
   CostModel model_;
-  Runtime runtime_;
+  CostTraits traits_;
   ProgramCut cut_;
   int steps_;
   double share_ = 1;                         ///< number of classes of nodes / number of nodes

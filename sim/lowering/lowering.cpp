@@ -63,7 +63,7 @@ Lowering::Lowering(const ProgramOutline& outline, const Fabric& fabric, const Co
       tiles_(tiles_in(outline, call, config)),
       costs_(model, fabric,
              {.config = config,
-              .runtime = outline.runtime,
+              .traits = outline.traits,
               .tile_bytes =
                   static_cast<double>(call.bytes) / outline.contract.chunks_per_call() / tiles_}) {}
 

@@ -43,7 +43,7 @@ struct NodeCost {
 /// The part of a price that the call and its configuration decide.
 struct PriceTerms {
   Config config;
-  Runtime runtime = Runtime::Nccl;
+  CostTraits traits;      ///< traits of the algorithm
   double tile_bytes = 0;  ///< payload of one chunk of a tile, B
 };
 

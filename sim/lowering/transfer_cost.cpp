@@ -30,10 +30,11 @@ bool announced(const CostModel& model, double wire_bytes) {
 }
 
 // Adds the costs that only messages between servers have.
-void add_network_cost(const CostModel& model, const Config& config, TransferCost& cost) {
+void add_network_cost(const CostModel& model, const Config& config, const CostTraits& traits,
+                      TransferCost& cost) {
   const ProtocolCost& protocol = model.protocols[static_cast<std::size_t>(config.protocol)];
   cost.arrival_s += protocol.network_latency_s;
-  if (config.algorithm == "tree") cost.arrival_s += protocol.tree_latency_s;
+  if (traits.tree_latency) cost.arrival_s += protocol.tree_latency_s;
   if (copied(model, cost.wire_bytes)) {
     cost.arrival_s += model.copy_latency_s;
     cost.rate_cap_Bps = std::min(cost.rate_cap_Bps, protocol.network_rate_Bps);
@@ -49,8 +50,8 @@ double instruction_cost_s(const CostModel& model, Runtime runtime) {
 }
 
 TransferCost transfer_cost(const CostModel& model, const Fabric& fabric,
-                           std::span<const LinkId> route, const Config& config, Runtime runtime,
-                           double payload_bytes, bool reducing) {
+                           std::span<const LinkId> route, const Config& config,
+                           const CostTraits& traits, double payload_bytes, bool reducing) {
   TransferCost cost;
   double alpha_s = 0;
   bool network = false;
@@ -67,20 +68,20 @@ TransferCost transfer_cost(const CostModel& model, const Fabric& fabric,
     return cost;
   }
   const ProtocolCost& protocol = model.protocols[static_cast<std::size_t>(config.protocol)];
-  cost.latency_s = instruction_cost_s(model, runtime);
+  cost.latency_s = instruction_cost_s(model, traits.runtime);
   cost.arrival_s = alpha_s + protocol.step_latency_s;
   cost.wire_bytes = payload_bytes / protocol.efficiency;
   double rate_Bps = protocol.thread_block_rate_Bps;
   if (reducing) rate_Bps = std::min(rate_Bps, protocol.reduce_rate_Bps / protocol.efficiency);
   cost.rate_cap_Bps = rate_Bps * thread_share(model, config);
-  if (network) add_network_cost(model, config, cost);
+  if (network) add_network_cost(model, config, traits, cost);
   return cost;
 }
 
 TransferCost switched_cost(const CostModel& model, const Fabric& fabric,
-                           std::span<const LinkId> longest, const Config& config, Runtime runtime,
-                           double payload_bytes) {
-  TransferCost cost = transfer_cost(model, fabric, longest, config, runtime, payload_bytes, false);
+                           std::span<const LinkId> longest, const Config& config,
+                           const CostTraits& traits, double payload_bytes) {
+  TransferCost cost = transfer_cost(model, fabric, longest, config, traits, payload_bytes, false);
   const bool network = std::any_of(longest.begin(), longest.end(), [&](LinkId id) {
     return fabric.links()[static_cast<std::size_t>(id)].kind == LinkKind::Network;
   });

@@ -25,13 +25,14 @@ struct TransferCost {
 /// in latency_s: its sender is busy until the message is there.
 [[nodiscard]] TransferCost transfer_cost(const CostModel& model, const Fabric& fabric,
                                          std::span<const LinkId> route, const Config& config,
-                                         Runtime runtime, double payload_bytes, bool reducing);
+                                         const CostTraits& traits, double payload_bytes,
+                                         bool reducing);
 
 /// Cost of a transfer that switches copy or add (Instruction::group); `longest`: the longest route
 /// of its messages. The switches add, so that no thread block's reduce_rate counts.
 [[nodiscard]] TransferCost switched_cost(const CostModel& model, const Fabric& fabric,
                                          std::span<const LinkId> longest, const Config& config,
-                                         Runtime runtime, double payload_bytes);
+                                         const CostTraits& traits, double payload_bytes);
 
 /// Seconds that a thread block spends on each instruction before it does any work.
 [[nodiscard]] double instruction_cost_s(const CostModel& model, Runtime runtime);

@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "collectives/library/algorithm.hpp"
 #include "core/units.hpp"
 #include "core/yaml/yaml.hpp"
 
@@ -27,6 +26,12 @@ std::vector<OptionSpec> make_dispatch_options() {
        .shape = OptionShape::List,
        .description = "one item per fabric and collective",
        .required = true},
+      {.name = "programs",
+       .kind = OptionKind::Mapping,
+       .shape = OptionShape::OneOrList,
+       .description =
+           "programs in MSCCL XML that ranges may name as algorithms: file (seen from the "
+           "folder of the table) and name"},
   };
 }
 
@@ -112,7 +117,9 @@ std::string sizes_text(std::uint64_t from, std::uint64_t to) {
 
 class Reader {
  public:
-  explicit Reader(const YamlValue& document) : document_(document) {}
+  Reader(const YamlValue& document, const AlgorithmLibrary& library) : document_(document) {
+    table_.library = library;
+  }
 
   DispatchTable read() {
     check_keys(document_, dispatch_options(), "dispatch table");
@@ -121,6 +128,8 @@ class Reader {
     if (!description.is_null()) {
       table_.description = read_text(description, dispatch_options()[0]);
     }
+    table_.programs = read_named_programs(option_value(document_, dispatch_options()[3]));
+    for (const NamedProgram& program : table_.programs) add_program(table_.library, program);
     const YamlValue fallback = option_value(document_, dispatch_options()[1]);
     if (!fallback.is_null()) read_fallback(fallback);
     const OptionSpec& tables = dispatch_options()[2];
@@ -137,11 +146,13 @@ class Reader {
     if (value.is_mapping()) {
       check_keys(value, config_options(), "fallback");
       refuse_empty_values(value);
-      fallback.choice = read_config(value);
+      fallback.choice = read_config(value, table_.library);
     } else if (const std::string& name = value.as_text(); !is_tuner(name)) {
       // An algorithm in its default configuration.
-      const OptionSpec& algorithms = config_option("algorithm");
+      const OptionSpec algorithms = algorithm_option(table_.library);
       fallback.choice.config.algorithm = algorithms.choices[read_choice(value, algorithms)];
+      const AlgorithmEntry& algorithm = table_.library.at(fallback.choice.config.algorithm);
+      if (algorithm.fixed()) fallback.choice.config.channels = algorithm.program->channels;
     } else if (name.starts_with("dispatch")) {
       throw UserError(value.location(),
                       "fallback is another table; expected an algorithm, "
@@ -184,14 +195,14 @@ class Reader {
                     unknown_name_message("collective", value.as_text(), spec.choices));
   }
 
-  static DispatchRange read_range(const YamlValue& value, CollectiveKind collective) {
+  [[nodiscard]] DispatchRange read_range(const YamlValue& value, CollectiveKind collective) const {
     check_keys(value, dispatch_range_options(), "range");
     refuse_empty_values(value);
     DispatchRange range;
     range.where = value.location();
     read_sizes(option_value(value, dispatch_range_options()[0]), range);
-    range.choice = read_config(value);
-    const AlgorithmInfo& algorithm = algorithm_info(range.choice.config.algorithm);
+    range.choice = read_config(value, table_.library);
+    const AlgorithmEntry& algorithm = table_.library.at(range.choice.config.algorithm);
     if (!supports(algorithm, collective)) {
       throw UserError(
           value.find("algorithm")->location(),
@@ -286,7 +297,13 @@ class DispatchTuner final : public Tuner {
     if (table_.find(fabric_, collective) != nullptr) return true;
     if (fallback_) return fallback_->chooses_for(collective);
     return table_.fallback &&
-           supports(algorithm_info(table_.fallback->choice.config.algorithm), collective);
+           supports(table_.library.at(table_.fallback->choice.config.algorithm), collective);
+  }
+
+  AlgorithmLibrary library() const override {
+    AlgorithmLibrary all = table_.library;
+    if (fallback_) all.add_all(fallback_->library());
+    return all;
   }
 
   std::string description() const override {
@@ -337,13 +354,14 @@ const std::vector<OptionSpec>& dispatch_range_options() {
   return options;
 }
 
-DispatchTable parse_dispatch_table(std::string_view text, const std::string& file_name) {
-  return Reader(parse_yaml(text, file_name)).read();
+DispatchTable parse_dispatch_table(std::string_view text, const std::string& file_name,
+                                   const AlgorithmLibrary& library) {
+  return Reader(parse_yaml(text, file_name), library).read();
 }
 
-DispatchTable load_dispatch_table(const std::string& path) {
+DispatchTable load_dispatch_table(const std::string& path, const AlgorithmLibrary& library) {
   const YamlValue document = load_yaml_file(path);
-  return Reader(document).read();
+  return Reader(document, library).read();
 }
 
 std::string range_text(const DispatchRange& range) {
@@ -368,6 +386,11 @@ std::string to_yaml(const DispatchTable& table, std::string_view comment) {
             ? fmt::format("{{{}}}", fmt::join(config_yaml(table.fallback->choice), ", "))
             : yaml_quoted(table.fallback->tuner));
   }
+  if (!table.programs.empty()) text += "programs:\n";
+  for (const NamedProgram& program : table.programs) {
+    text += fmt::format("  - {{file: {}, name: {}}}\n", yaml_quoted(program.file),
+                        yaml_quoted(program.name));
+  }
   text += "tables:\n";
   for (const DispatchBlock& block : table.blocks) {
     text += fmt::format("  - fabric: {}\n    collective: {}\n    ranges:\n",
@@ -388,7 +411,8 @@ std::unique_ptr<const Tuner> make_dispatch_tuner(std::string_view path, const Tu
     throw UserError(site.where,
                     fmt::format("dispatch table {} does not exist", quoted(seen.string(), 200)));
   }
-  return std::make_unique<DispatchTuner>(seen.string(), load_dispatch_table(seen.string()), site);
+  return std::make_unique<DispatchTuner>(seen.string(),
+                                         load_dispatch_table(seen.string(), site.library), site);
 }
 
 }  // namespace cclgym

@@ -13,6 +13,7 @@
 #include "core/error.hpp"
 #include "core/options/option.hpp"
 #include "sim/call/config_options.hpp"
+#include "sim/tuners/named_programs.hpp"
 #include "sim/tuners/tuner.hpp"
 
 namespace cclgym {
@@ -45,6 +46,9 @@ struct DispatchFallback {
 
 struct DispatchTable {
   std::string description{};
+  std::vector<NamedProgram> programs{};  ///< that its ranges name, beside algorithms
+  /// The algorithms that its ranges may name: those of its reader, and the programs.
+  AlgorithmLibrary library = AlgorithmLibrary::shipped();
   std::optional<DispatchFallback> fallback{};
   std::vector<DispatchBlock> blocks{};
 
@@ -61,9 +65,11 @@ struct DispatchTable {
 /// Reads a table from YAML (docs/experiments.md describes it). Throws UserError with the location
 /// of the error: bad names or values, an algorithm without the collective, overlapping ranges and,
 /// without a fallback, gaps between ranges. `file_name` is used in messages.
-[[nodiscard]] DispatchTable parse_dispatch_table(std::string_view text,
-                                                 const std::string& file_name);
-[[nodiscard]] DispatchTable load_dispatch_table(const std::string& path);
+[[nodiscard]] DispatchTable parse_dispatch_table(
+    std::string_view text, const std::string& file_name,
+    const AlgorithmLibrary& library = AlgorithmLibrary::shipped());
+[[nodiscard]] DispatchTable load_dispatch_table(
+    const std::string& path, const AlgorithmLibrary& library = AlgorithmLibrary::shipped());
 
 /// "64KiB..1MiB", "..64KiB", "1MiB..": the notation of ranges.
 [[nodiscard]] std::string range_text(const DispatchRange& range);

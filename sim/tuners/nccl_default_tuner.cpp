@@ -4,7 +4,7 @@
 #include <fmt/core.h>
 #include <utility>
 
-#include "collectives/library/algorithm.hpp"
+#include "collectives/library/algorithm_library.hpp"
 #include "core/error.hpp"
 #include "cost_models/nccl/nccl_comm_for.hpp"
 #include "cost_models/nccl/nccl_p2p.hpp"

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "collectives/library/algorithm.hpp"
+#include "collectives/library/algorithm_library.hpp"
 #include "core/error.hpp"
 #include "sim/tuners/openmpi_algorithms.hpp"
 
@@ -138,7 +138,8 @@ std::string_view program_of(CollectiveKind collective, int number, int ranks) {
                                      collective == CollectiveKind::Reduce);
   if (chain) return "pipeline";
   const OpenMpiAlgorithm* own = find_openmpi_algorithm(collective, number);
-  if (own != nullptr && own->takes_segments(0) && !rank_misfit(own->algorithm, ranks)) {
+  if (own != nullptr && own->takes_segments(0) &&
+      !check_ranks(AlgorithmLibrary::shipped().at(own->algorithm), ranks)) {
     return own->algorithm;
   }
   for (const Nearest& nearest : kNearest) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "collectives/contract.hpp"
+#include "collectives/library/algorithm_library.hpp"
 #include "core/error.hpp"
 #include "cost_models/cost_model.hpp"
 #include "sim/call/call.hpp"
@@ -29,6 +30,9 @@ class Tuner {
   /// True if it chooses for calls of this collective. Otherwise experiments leave it out, as they
   /// do with an algorithm that lacks the collective.
   [[nodiscard]] virtual bool chooses_for(CollectiveKind /*collective*/) const { return true; }
+  /// The algorithms that its configurations name: those of its site, and programs that it reads
+  /// itself.
+  [[nodiscard]] virtual AlgorithmLibrary library() const { return AlgorithmLibrary::shipped(); }
   /// One line that describes the basis of the choice.
   [[nodiscard]] virtual std::string description() const = 0;
 };
@@ -43,6 +47,8 @@ struct TunerSite {
   /// Location at which the tuner is named, for messages; a relative path in its name is relative to
   /// the folder of this file (if empty: to the working directory).
   SourceLocation where{};
+  /// The algorithms that the tuner may choose from.
+  AlgorithmLibrary library = AlgorithmLibrary::shipped();
 };
 
 /// A kind of tuner, for `list` and messages.

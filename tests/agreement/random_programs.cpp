@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "collectives/library/algorithm.hpp"
+#include "support/shipped_algorithms.hpp"
 
 namespace cclgym::test {
 
@@ -291,11 +291,11 @@ class RandomRoutes {
 /// Family "library".
 Program library_program(Dice& dice) {
   for (;;) {
-    const AlgorithmInfo& algorithm = dice.pick(algorithm_infos());
+    const AlgorithmEntry& algorithm = dice.pick(shipped_algorithms());
     AlgorithmRequest request;
     request.collective = dice.pick(algorithm.collectives);
     request.ranks = dice.ranks();
-    if (rank_misfit(algorithm.name, request.ranks)) continue;
+    if (check_ranks(algorithm.name, request.ranks)) continue;
     request.channels = dice.between(1, request.ranks > 8 ? 1 : 3);
     request.root = dice.below(request.ranks);
     std::vector<int> divisors;

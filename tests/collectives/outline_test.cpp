@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "collectives/library/algorithm.hpp"
 #include "core/random.hpp"
 #include "support/catch.hpp"
+#include "support/shipped_algorithms.hpp"
 
 using namespace cclgym;
 
@@ -17,8 +17,9 @@ namespace {
 /// Complete text of an outline, one line per step, without loops.
 std::string text(const ProgramOutline& folded) {
   const ProgramOutline program = folded.unrolled();
-  std::string result = fmt::format("{} {} {} {}\n", program.name, program.channels,
-                                   program.contract.chunks_per_call(), to_string(program.runtime));
+  std::string result =
+      fmt::format("{} {} {} {}\n", program.name, program.channels,
+                  program.contract.chunks_per_call(), to_string(program.traits.runtime));
   for (int rank = 0; rank < program.ranks(); ++rank) {
     result += fmt::format("rank {}\n", rank);
     for (std::uint32_t b = program.first_block(rank); b < program.first_block(rank + 1); ++b) {
@@ -75,10 +76,10 @@ std::vector<CompileOptions> ways() {
 TEST_CASE("a program written as an outline equals the compiler's result") {
   Random random = Random::stream(11, {});
   int compared = 0;
-  for (const AlgorithmInfo& algorithm : algorithm_infos()) {
+  for (const AlgorithmEntry& algorithm : shipped_algorithms()) {
     for (const CollectiveKind collective : algorithm.collectives) {
       for (int ranks = 2; ranks <= 24; ++ranks) {
-        if (rank_misfit(algorithm.name, ranks)) continue;
+        if (check_ranks(algorithm.name, ranks)) continue;
         for (const CompileOptions& way : ways()) {
           AlgorithmRequest request = request_of(collective, ranks);
           do {
@@ -126,7 +127,7 @@ TEST_CASE("hierarchical outlines for many node shapes") {
 }
 
 TEST_CASE("loops are found, and unrolling them gives the program again") {
-  for (const AlgorithmInfo& algorithm : algorithm_infos()) {
+  for (const AlgorithmEntry& algorithm : shipped_algorithms()) {
     for (const CollectiveKind collective : algorithm.collectives) {
       for (const int ranks : {8, 16}) {
         for (const CompileOptions& way : ways()) {

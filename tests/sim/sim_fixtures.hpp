@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "collectives/library/algorithm.hpp"
 #include "sim/engine/engine.hpp"
 #include "sim/noise/noise_profile.hpp"
 #include "sim/simulator.hpp"
+#include "support/shipped_algorithms.hpp"
 #include "topology_models/machines/registry.hpp"
 
 namespace cclgym::test {
@@ -58,8 +58,8 @@ struct Combination {
 };
 inline std::vector<Combination> combinations(int ranks) {
   std::vector<Combination> result;
-  for (const AlgorithmInfo& algorithm : algorithm_infos()) {
-    if (rank_misfit(algorithm.name, ranks) || algorithm.switches != SwitchUse::None) continue;
+  for (const AlgorithmEntry& algorithm : shipped_algorithms()) {
+    if (check_ranks(algorithm.name, ranks) || algorithm.switches != SwitchUse::None) continue;
     for (const CollectiveKind collective : algorithm.collectives) {
       result.push_back({collective, algorithm.name});
     }

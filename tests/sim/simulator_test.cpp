@@ -6,6 +6,7 @@
 #include "cost_models/parameters/shipped_sets.hpp"
 #include "sim/sim_fixtures.hpp"
 #include "support/catch.hpp"
+#include "support/shipped_algorithms.hpp"
 
 using namespace cclgym;
 using namespace cclgym::test;
@@ -34,7 +35,10 @@ TEST_CASE("no configuration beats the wire") {
           for (const Protocol protocol : all_protocols()) {
             const Call call = call_of(CollectiveKind::AllReduce, 1 << 28);
             const Config config = config_of(combination.algorithm, channels, protocol);
-            if (!resident_misfit(call, config, *f, simulator.cost_model()).empty()) continue;
+            if (!check_resident(AlgorithmLibrary::shipped(), call, config, *f,
+                                simulator.cost_model())
+                     .empty())
+              continue;
             const Result result = simulator.simulate(call, config);
             CAPTURE(name, model, combination.algorithm, channels, to_string(protocol));
             CHECK(result.busbw_Bps <= wire_Bps * (1 + 1e-9));
@@ -122,9 +126,12 @@ TEST_CASE("programs that need more thread blocks than a GPU runs at once are ref
   for (const int channels : {1, 15, 16, 24, 108, 109}) {
     for (const std::string algorithm : {"all-pairs", "ring"}) {
       const Config config = config_of(algorithm, channels);
-      CHECK(refusal(config) == resident_misfit(call, config, *f, simulator.cost_model()));
+      CHECK(refusal(config) ==
+            check_resident(AlgorithmLibrary::shipped(), call, config, *f, simulator.cost_model()));
       CHECK(refusal(config).empty() == (channels <= (algorithm == "ring" ? 108 : 15)));
-      CHECK(resident_misfit(call, config, *f, shipped_cost_model("hockney")).empty());
+      CHECK(check_resident(AlgorithmLibrary::shipped(), call, config, *f,
+                           shipped_cost_model("hockney"))
+                .empty());
     }
   }
   // An external program is counted as it is.
@@ -160,12 +167,12 @@ TEST_CASE("rings over two nodes use all NICs") {
 }
 
 TEST_CASE("unsuitable sizes are refused with the nearest suitable ones") {
-  CHECK(size_misfit(CollectiveKind::AllReduce, 128, 8).empty());
-  CHECK(size_misfit(CollectiveKind::AllGather, 128, 8).empty());
-  CHECK(size_misfit(CollectiveKind::AllGather, 100, 8) ==
+  CHECK(check_size(CollectiveKind::AllReduce, 128, 8).empty());
+  CHECK(check_size(CollectiveKind::AllGather, 128, 8).empty());
+  CHECK(check_size(CollectiveKind::AllGather, 100, 8) ==
         "allgather of 100 B is not a multiple of 32 B (8 ranks x 4 B elements); nearest: 96 or "
         "128 B");
-  CHECK(size_misfit(CollectiveKind::AllReduce, 3, 8) ==
+  CHECK(check_size(CollectiveKind::AllReduce, 3, 8) ==
         "allreduce of 3 B is not a multiple of 4 B (4 B elements); nearest: 4 B");
-  CHECK(size_misfit(CollectiveKind::AllReduce, 0, 8) == "a size must be > 0");
+  CHECK(check_size(CollectiveKind::AllReduce, 0, 8) == "a size must be > 0");
 }

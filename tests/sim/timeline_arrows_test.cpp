@@ -13,6 +13,7 @@
 #include "sim/sim_fixtures.hpp"
 #include "sim/timeline.hpp"
 #include "support/catch.hpp"
+#include "support/shipped_algorithms.hpp"
 
 using namespace cclgym;
 using namespace cclgym::test;
@@ -128,15 +129,17 @@ TEST_CASE("every message of every shipped algorithm is an arrow with both ends")
       spec_fabric({.name = "hgx-h100", .servers = 2, .sharp = true}), fabric("hgx-h100")};
   std::set<std::string> drawn;
   for (const auto& f : fabrics) {
-    for (const AlgorithmInfo& info : algorithm_infos()) {
-      if (rank_misfit(info.name, f->ranks()) || !switch_misfit(info.name, *f).empty()) continue;
+    for (const AlgorithmEntry& info : shipped_algorithms()) {
+      if (check_ranks(info.name, f->ranks()) || !check_switches(info, *f).empty()) continue;
       for (const CollectiveKind collective : info.collectives) {
         for (const char* model : {"hockney", "a100"}) {
           Simulator simulator(f, shipped_cost_model(model), "flow");
           const Call call = call_of(collective, 3 * 7 * (1 << 18));
-          if (!size_misfit(collective, call.bytes, f->ranks()).empty()) continue;
+          if (!check_size(collective, call.bytes, f->ranks()).empty()) continue;
           Config config = config_of(info.name, 2);
-          if (!resident_misfit(call, config, *f, simulator.cost_model()).empty()) continue;
+          if (!check_resident(AlgorithmLibrary::shipped(), call, config, *f, simulator.cost_model())
+                   .empty())
+            continue;
           CAPTURE(f->name(), info.name, to_string(collective), model);
           check_arrows(simulator.record(call, config), *f, info.switches != SwitchUse::None);
           drawn.insert(info.name);
@@ -144,7 +147,7 @@ TEST_CASE("every message of every shipped algorithm is an arrow with both ends")
       }
     }
   }
-  for (const AlgorithmInfo& info : algorithm_infos()) {
+  for (const AlgorithmEntry& info : shipped_algorithms()) {
     CAPTURE(info.name);
     CHECK(drawn.count(info.name) == 1);
   }

@@ -111,8 +111,6 @@ void all_to_all(ProgramBuilder& p, int ranks) {
   }
 }
 
-}  // namespace
-
 Program bruck(const AlgorithmRequest& request) {
   const bool gathers = request.collective == CollectiveKind::AllGather;
   ProgramBuilder p("bruck", Contract::make(request.collective, request.ranks, 1, gathers));
@@ -123,6 +121,22 @@ Program bruck(const AlgorithmRequest& request) {
     all_to_all(p, request.ranks);
   }
   return p.finish();
+}
+
+// To and from a rank in each step, and inside the GPU.
+std::int64_t bruck_blocks(const AlgorithmRequest& request) {
+  return pat_blocks(request) + request.channels;
+}
+
+}  // namespace
+
+AlgorithmEntry bruck_entry() {
+  return {.name = "bruck",
+          .description =
+              "Bruck's: messages at distance 1, 2, 4, …, between local copies; log2(ranks) steps",
+          .collectives = {CollectiveKind::AllGather, CollectiveKind::AllToAll},
+          .trace = bruck,
+          .thread_blocks = bruck_blocks};
 }
 
 }  // namespace cclgym::algorithms

@@ -5,12 +5,31 @@
 
 namespace cclgym::algorithms {
 
+namespace {
+
 Program halving_doubling(const AlgorithmRequest& request) {
   ProgramBuilder p("halving-doubling", Contract::make(CollectiveKind::AllReduce, request.ranks,
                                                       request.ranks * request.channels, true));
   halve(p, request.ranks, request.channels);
   double_up(p, Buffer::Input, request.ranks, request.channels);
   return p.finish();
+}
+
+// As doubling_blocks, but the nearest partner is sent the sum that its part went into.
+std::int64_t halving_doubling_blocks(const AlgorithmRequest& request) {
+  return doubling_blocks(request) - request.channels;
+}
+
+}  // namespace
+
+AlgorithmEntry halving_doubling_entry() {
+  return {.name = "halving-doubling",
+          .description =
+              "Rabenseifner's: recursive-halving ReduceScatter, then recursive-doubling AllGather",
+          .collectives = {CollectiveKind::AllReduce},
+          .ranks = RankRule::power_of_two(),
+          .trace = halving_doubling,
+          .thread_blocks = halving_doubling_blocks};
 }
 
 }  // namespace cclgym::algorithms

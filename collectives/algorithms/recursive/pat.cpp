@@ -6,6 +6,7 @@
 // stands for NCCL's FIFOs, not in the user's buffer; n local copies per rank and channel gather and
 // scatter them.
 #include <algorithm>
+#include <bit>
 #include <vector>
 
 #include "collectives/algorithms/algorithms.hpp"
@@ -127,8 +128,6 @@ void reduce_scatter(ProgramBuilder& p, const AlgorithmRequest& request, const Pa
   });
 }
 
-}  // namespace
-
 Program pat(const AlgorithmRequest& request) {
   ProgramBuilder p("pat",
                    Contract::make(request.collective, request.ranks, request.channels, true));
@@ -139,6 +138,25 @@ Program pat(const AlgorithmRequest& request) {
     reduce_scatter(p, request, plan);
   }
   return p.finish();
+}
+
+}  // namespace
+
+// To and from a rank in each step; these blocks make the copies inside the GPU, too.
+std::int64_t pat_blocks(const AlgorithmRequest& request) {
+  const auto steps = static_cast<int>(std::bit_width(static_cast<unsigned>(request.ranks - 1)));
+  return std::int64_t{request.channels} * 2 * steps;
+}
+
+AlgorithmEntry pat_entry() {
+  return {.name = "pat",
+          .description =
+              "NCCL's Parallel Aggregated Trees; log2(ranks) steps, large messages to near ranks",
+          .collectives = {CollectiveKind::AllGather, CollectiveKind::ReduceScatter},
+          .traits = {.runtime = Runtime::Nccl},
+          .in_nccl = true,
+          .trace = pat,
+          .thread_blocks = pat_blocks};
 }
 
 }  // namespace cclgym::algorithms

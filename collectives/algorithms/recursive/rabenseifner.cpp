@@ -51,8 +51,6 @@ void hand_back(ProgramBuilder& p, int rank, int step, int ranks) {
   (void)p.chunk(rank, Buffer::Input, first, count).copy(rank ^ (1 << step), Buffer::Input, first);
 }
 
-}  // namespace
-
 Program rabenseifner(const AlgorithmRequest& request) {
   const int n = request.ranks;
   ProgramBuilder p("rabenseifner", Contract::make(request.collective, n, n, true, request.root));
@@ -79,6 +77,32 @@ Program butterfly(const AlgorithmRequest& request) {
     if (owner != rank) (void)p.chunk(rank, Buffer::Input, owner).copy(owner, Buffer::Input, owner);
   }
   return p.finish();
+}
+
+// As doubling_blocks, and to and from the owners of slices.
+std::int64_t butterfly_blocks(const AlgorithmRequest& request) {
+  return doubling_blocks(request) + std::int64_t{request.channels} * 2;
+}
+
+}  // namespace
+
+AlgorithmEntry rabenseifner_entry() {
+  return {.name = "rabenseifner",
+          .description =
+              "halving-doubling the other way round: the largest messages go to the nearest ranks",
+          .collectives = {CollectiveKind::AllReduce, CollectiveKind::Reduce},
+          .ranks = RankRule::power_of_two(),
+          .trace = rabenseifner,
+          .thread_blocks = doubling_blocks};
+}
+
+AlgorithmEntry butterfly_entry() {
+  return {.name = "butterfly",
+          .description = "halves to partners at distance 1, 2, 4, …, then each slice to its owner",
+          .collectives = {CollectiveKind::ReduceScatter},
+          .ranks = RankRule::power_of_two(),
+          .trace = butterfly,
+          .thread_blocks = butterfly_blocks};
 }
 
 }  // namespace cclgym::algorithms

@@ -3,6 +3,8 @@
 //
 // In place. AllReduce sends the whole vector, size / channels bytes per step and channel; AllGather
 // sends size / n, 2 size / n, … size / 2 bytes over all channels together.
+#include <bit>
+
 #include "collectives/algorithms/algorithms.hpp"
 #include "collectives/algorithms/recursive/recursive_phases.hpp"
 
@@ -31,8 +33,6 @@ void exchange_vectors(ProgramBuilder& p, int ranks, int channels) {
   }
 }
 
-}  // namespace
-
 Program recursive_doubling(const AlgorithmRequest& request) {
   ProgramBuilder p("recursive-doubling",
                    Contract::make(request.collective, request.ranks, request.channels, true));
@@ -42,6 +42,23 @@ Program recursive_doubling(const AlgorithmRequest& request) {
     double_up(p, Buffer::Output, request.ranks, request.channels);
   }
   return p.finish();
+}
+
+}  // namespace
+
+std::int64_t doubling_blocks(const AlgorithmRequest& request) {
+  return std::int64_t{request.channels} * 2 *
+         std::countr_zero(static_cast<unsigned>(request.ranks));
+}
+
+AlgorithmEntry recursive_doubling_entry() {
+  return {
+      .name = "recursive-doubling",
+      .description = "partners at distance 1, 2, 4, … exchange all they have; log2(ranks) steps",
+      .collectives = {CollectiveKind::AllReduce, CollectiveKind::AllGather},
+      .ranks = RankRule::power_of_two(),
+      .trace = recursive_doubling,
+      .thread_blocks = doubling_blocks};
 }
 
 }  // namespace cclgym::algorithms

@@ -29,8 +29,6 @@ void scatter(ProgramBuilder& p, int ranks, int root) {
   }
 }
 
-}  // namespace
-
 Program scatter_allgather(const AlgorithmRequest& request) {
   const int n = request.ranks;
   ProgramBuilder p("scatter-allgather",
@@ -54,6 +52,30 @@ Program scatter_allgather_ring(const AlgorithmRequest& request) {
     }
   }
   return p.finish();
+}
+
+// Thread blocks of the busiest kernel, the AllGather.
+std::int64_t scatter_allgather_ring_blocks(const AlgorithmRequest& request) {
+  return std::int64_t{request.channels} * (request.ranks == 2 ? 2 : 1);
+}
+
+}  // namespace
+
+AlgorithmEntry scatter_allgather_entry() {
+  return {.name = "scatter-allgather",
+          .description = "Scatter along a binomial tree, then recursive-doubling AllGather",
+          .collectives = {CollectiveKind::Broadcast},
+          .ranks = RankRule::power_of_two(),
+          .trace = scatter_allgather,
+          .thread_blocks = doubling_blocks};
+}
+
+AlgorithmEntry scatter_allgather_ring_entry() {
+  return {.name = "scatter-allgather-ring",
+          .description = "Scatter along a binomial tree, then AllGather round a ring",
+          .collectives = {CollectiveKind::Broadcast},
+          .trace = scatter_allgather_ring,
+          .thread_blocks = scatter_allgather_ring_blocks};
 }
 
 }  // namespace cclgym::algorithms

@@ -7,6 +7,8 @@
 
 namespace cclgym::algorithms {
 
+namespace {
+
 Program all_to_next(const AlgorithmRequest& request) {
   const int g = request.ranks_per_server;
   ProgramBuilder p("all-to-next", Contract::make(CollectiveKind::AllToNext, request.ranks, g));
@@ -26,6 +28,23 @@ Program all_to_next(const AlgorithmRequest& request) {
     }
   }
   return p.finish();
+}
+
+std::int64_t all_to_next_blocks(const AlgorithmRequest& request) {
+  const int inside = request.ranks_per_server;
+  if (inside == 1 || inside == request.ranks) return naive_blocks(request);
+  return request.channels * std::int64_t{inside + 1};
+}
+
+}  // namespace
+
+AlgorithmEntry all_to_next_entry() {
+  return {.name = "all-to-next",
+          .description = "all ranks of a server help its last one to reach the next server",
+          .collectives = {CollectiveKind::AllToNext},
+          .across_servers = "pipelined",
+          .trace = all_to_next,
+          .thread_blocks = all_to_next_blocks};
 }
 
 }  // namespace cclgym::algorithms

@@ -8,10 +8,15 @@
 // Within nodes the runs take `channels` channels in turn. These phases use channels [0, channels)
 // and [channels, 2 * channels), those across nodes the next channel, so that the phases overlap
 // when the runtime streams tiles.
+#include <algorithm>
+
 #include "collectives/algorithms/algorithms.hpp"
+#include "collectives/algorithms/outlines.hpp"
 #include "collectives/algorithms/ring_phases.hpp"
 
 namespace cclgym::algorithms {
+
+namespace {
 
 Program hierarchical(const AlgorithmRequest& request) {
   const int g = request.ranks_per_server;
@@ -28,6 +33,28 @@ Program hierarchical(const AlgorithmRequest& request) {
     ring_all_gather(p, {server * g, g, 1}, 0, n, c, c);
   }
   return p.finish();
+}
+
+std::int64_t hierarchical_blocks(const AlgorithmRequest& request) {
+  const int inside = request.ranks_per_server;
+  const std::int64_t across = request.ranks > inside ? 1 : 0;
+  if (inside == 1) return across;
+  // A run stays on one channel; where it begins and ends, a block does one thing only.
+  const std::int64_t spread = std::min(request.channels, inside);
+  return 2 * spread + (inside == 2 || spread > 1 ? 2 : 0) + across;
+}
+
+}  // namespace
+
+AlgorithmEntry hierarchical_entry() {
+  return {.name = "hierarchical",
+          .description =
+              "ReduceScatter in each server, AllReduce across servers, AllGather in each server",
+          .collectives = {CollectiveKind::AllReduce},
+          .across_servers = "pipelined",
+          .trace = hierarchical,
+          .thread_blocks = hierarchical_blocks,
+          .outline = hierarchical_outline};
 }
 
 }  // namespace cclgym::algorithms

@@ -9,6 +9,8 @@
 
 namespace cclgym::algorithms {
 
+namespace {
+
 Program hierarchical_all_pairs(const AlgorithmRequest& request) {
   const int ranks = request.ranks;
   const int g = request.ranks_per_server;
@@ -34,6 +36,27 @@ Program hierarchical_all_pairs(const AlgorithmRequest& request) {
     for (int i = 1; i < g; ++i) (void)c.copy(neighbour(r, i), Buffer::Input, r % g);
   }
   return p.finish();
+}
+
+// To and from the ranks of its server, and those of its place in the others; a few less if a sum is
+// sent on.
+std::int64_t hierarchical_all_pairs_blocks(const AlgorithmRequest& request) {
+  const std::int64_t inside = request.ranks_per_server;
+  const std::int64_t servers = request.ranks / inside;
+  return request.channels * (2 * (inside - 1) + 2 * (servers - 1));
+}
+
+}  // namespace
+
+AlgorithmEntry hierarchical_all_pairs_entry() {
+  return {
+      .name = "hierarchical-all-pairs",
+      .description = "all-pairs in each server and across servers, three steps; for small sizes",
+      .collectives = {CollectiveKind::AllReduce},
+      .adds_while_receiving = false,
+      .across_servers = "all-pairs",
+      .trace = hierarchical_all_pairs,
+      .thread_blocks = hierarchical_all_pairs_blocks};
 }
 
 }  // namespace cclgym::algorithms

@@ -7,10 +7,14 @@
 // part of the data. A kernel of a GPU waits for the whole previous kernel of that GPU: phases do
 // not overlap, and the data that arrives last in one kernel is stored before the next one passes it
 // on.
+#include <algorithm>
+
 #include "collectives/algorithms/algorithms.hpp"
 #include "collectives/algorithms/ring_phases.hpp"
 
 namespace cclgym::algorithms {
+
+namespace {
 
 Program hierarchical_composed(const AlgorithmRequest& request) {
   const int g = request.ranks_per_server;
@@ -25,6 +29,27 @@ Program hierarchical_composed(const AlgorithmRequest& request) {
   p.next_kernel();
   for (int server = 0; server < n; ++server) ring_all_gather(p, {server * g, g, 1}, 0, n, 0);
   return p.finish();
+}
+
+// Thread blocks of the busiest kernel: one ring per channel.
+std::int64_t hierarchical_composed_blocks(const AlgorithmRequest& request) {
+  const int inside = request.ranks_per_server;
+  const std::int64_t across = request.ranks > inside ? 1 : 0;
+  const std::int64_t in_server = inside == 1 ? 0 : (inside == 2 ? 2 : 1);
+  return request.channels * std::max(across, in_server);
+}
+
+}  // namespace
+
+AlgorithmEntry hierarchical_composed_entry() {
+  return {.name = "hierarchical-composed",
+          .description =
+              "hierarchical, composed of NCCL's collectives: three kernels, one after another",
+          .collectives = {CollectiveKind::AllReduce},
+          .traits = {.runtime = Runtime::Nccl},
+          .across_servers = "composed",
+          .trace = hierarchical_composed,
+          .thread_blocks = hierarchical_composed_blocks};
 }
 
 }  // namespace cclgym::algorithms

@@ -166,7 +166,7 @@ std::optional<ProgramOutline> hierarchical_outline(const AlgorithmRequest& reque
   if (request.compile.instances > 1) return std::nullopt;
   ProgramOutline outline(
       "hierarchical", Contract::make(CollectiveKind::AllReduce, request.ranks, request.ranks, true),
-      Runtime::Interpreter);
+      CostTraits{});
   for (int rank = 0; rank < request.ranks; ++rank) {
     outline.begin_rank();
     RankOutline(request, rank).write(outline);

@@ -5,10 +5,14 @@
 //
 // Out of place, one chunk per pair of ranks; `channels` instances (parallelize). Channels [0,
 // channels) carry steps 1 and 2 and the traffic within a node, [channels, 2 * channels) step 3.
+#include <algorithm>
+
 #include "collectives/algorithms/algorithms.hpp"
 #include "collectives/algorithms/servers/grid.hpp"
 
 namespace cclgym::algorithms {
+
+namespace {
 
 Program three_step(const AlgorithmRequest& request) {
   const int g = request.ranks_per_server;
@@ -42,6 +46,30 @@ Program three_step(const AlgorithmRequest& request) {
     }
   }
   return p.finish();
+}
+
+// To and from the ranks of its server for what stays there, on other channels for what arrived; to
+// and from the gates of the servers that it serves; and inside the GPU on both.
+std::int64_t three_step_blocks(const AlgorithmRequest& request) {
+  const std::int64_t inside = request.ranks_per_server;
+  const std::int64_t others = request.ranks / inside - 1;
+  const std::int64_t served = (others + inside - 1) / inside;
+  const std::int64_t gates = std::min(others, inside - 1);
+  const std::int64_t on_first = 2 * (inside - 1) + 2 * served + 1;
+  return request.channels * (on_first + (others > 0 ? inside - 1 + gates + 1 : 0));
+}
+
+}  // namespace
+
+AlgorithmEntry three_step_entry() {
+  return {
+      .name = "three-step",
+      .description =
+          "all that a server has for another crosses the network together, through one rank each",
+      .collectives = {CollectiveKind::AllToAll},
+      .across_servers = "gateway",
+      .trace = three_step,
+      .thread_blocks = three_step_blocks};
 }
 
 }  // namespace cclgym::algorithms

@@ -10,6 +10,8 @@
 
 namespace cclgym::algorithms {
 
+namespace {
+
 Program two_step(const AlgorithmRequest& request) {
   const int g = request.ranks_per_server;
   const int n = request.ranks / g;
@@ -26,6 +28,26 @@ Program two_step(const AlgorithmRequest& request) {
     (void)all.copy(k * g + to, Buffer::Output, m * g, {.channel = 0});
   }
   return p.finish();
+}
+
+// To and from the ranks of its server, to and from its counterparts, and inside the GPU; a few less
+// if a message is sent on.
+std::int64_t two_step_blocks(const AlgorithmRequest& request) {
+  const std::int64_t inside = request.ranks_per_server;
+  const std::int64_t servers = request.ranks / inside;
+  return request.channels * (2 * (inside - 1) + 2 * (servers - 1) + 1);
+}
+
+}  // namespace
+
+AlgorithmEntry two_step_entry() {
+  return {.name = "two-step",
+          .description =
+              "chunks for a rank of another server cross the network together, as one message",
+          .collectives = {CollectiveKind::AllToAll},
+          .across_servers = "pipelined",
+          .trace = two_step,
+          .thread_blocks = two_step_blocks};
 }
 
 }  // namespace cclgym::algorithms

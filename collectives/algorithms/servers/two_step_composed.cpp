@@ -15,6 +15,14 @@
 
 namespace cclgym::algorithms {
 
+namespace {
+
+/// Thread blocks of the copy kernel on each channel, if there are enough copies.
+int copy_lanes(const AlgorithmRequest& request) {
+  constexpr int kBlocks = 32;
+  return std::max(1, kBlocks / request.channels);
+}
+
 Program two_step_composed(const AlgorithmRequest& request) {
   const int g = request.ranks_per_server;
   const int n = request.ranks / g;
@@ -50,9 +58,26 @@ Program two_step_composed(const AlgorithmRequest& request) {
   return p.finish();
 }
 
-int copy_lanes(const AlgorithmRequest& request) {
-  constexpr int kBlocks = 32;
-  return std::max(1, kBlocks / request.channels);
+// Thread blocks of the busiest kernel: to and from the ranks of its server, and inside the GPU; the
+// copies; to and from its counterparts.
+std::int64_t two_step_composed_blocks(const AlgorithmRequest& request) {
+  const std::int64_t inside = request.ranks_per_server;
+  const std::int64_t servers = request.ranks / inside;
+  const auto copies = std::min<std::int64_t>(copy_lanes(request), request.ranks - inside);
+  return request.channels * std::max({2 * inside - 1, copies, 2 * (servers - 1)});
+}
+
+}  // namespace
+
+AlgorithmEntry two_step_composed_entry() {
+  return {
+      .name = "two-step-composed",
+      .description = "two-step by hand: NCCL sends, a copy kernel, NCCL sends, one after another",
+      .collectives = {CollectiveKind::AllToAll},
+      .traits = {.runtime = Runtime::Nccl},
+      .across_servers = "composed",
+      .trace = two_step_composed,
+      .thread_blocks = two_step_composed_blocks};
 }
 
 }  // namespace cclgym::algorithms

@@ -1,10 +1,11 @@
 #include "env/tuning/actions/tuning_action.hpp"
 
 #include <algorithm>
+#include <fmt/core.h>
 #include <limits>
 #include <stdexcept>
 
-#include "collectives/library/algorithm.hpp"
+#include "collectives/library/algorithm_library.hpp"
 #include "core/error.hpp"
 #include "core/index.hpp"
 #include "core/units.hpp"
@@ -20,31 +21,29 @@ namespace {
 constexpr std::string_view kFlat = "flat";
 constexpr std::string_view kHierarchical = "hierarchical";
 
-// New programs go to the end: the order is that of the levels of the action.
-constexpr TunedProgram kPrograms[] = {
-    {"ring", "ring", kFlat},
-    {"tree", "tree", kFlat},
-    {"pat", "pat", kFlat},
-    {"naive", "naive", kFlat},
-    {"all-pairs", "all-pairs", kFlat},
-    {"one-step", "one-step", kFlat},
-    {"recursive-doubling", "recursive-doubling", kFlat},
-    {"recursive-halving", "recursive-halving", kFlat},
-    {"halving-doubling", "halving-doubling", kFlat},
-    {"spread-ring", "spread-ring", kFlat},
-    {"chain", "chain", kFlat},
-    {"hierarchical", kHierarchical, "pipelined"},
-    {"hierarchical-composed", kHierarchical, "composed"},
-    {"hierarchical-all-pairs", kHierarchical, "all-pairs"},
-    {"two-step", kHierarchical, "pipelined"},
-    {"two-step-composed", kHierarchical, "composed"},
-    {"three-step", kHierarchical, "gateway"},
-    {"all-to-next", kHierarchical, "pipelined"},
-    {"nvls", "nvls", kFlat},
-    {"nvls-tree", "nvls-tree", kFlat},
-};
-// What NCCL itself has.
-constexpr std::string_view kOfNccl[] = {"ring", "tree", "pat", "naive", "nvls", "nvls-tree"};
+// The algorithms of the library that are levels of the action, in the order of the levels: new ones
+// go to the end.
+constexpr std::string_view kTunedAlgorithms[] = {"ring",
+                                                 "tree",
+                                                 "pat",
+                                                 "naive",
+                                                 "all-pairs",
+                                                 "one-step",
+                                                 "recursive-doubling",
+                                                 "recursive-halving",
+                                                 "halving-doubling",
+                                                 "spread-ring",
+                                                 "chain",
+                                                 "hierarchical",
+                                                 "hierarchical-composed",
+                                                 "hierarchical-all-pairs",
+                                                 "two-step",
+                                                 "two-step-composed",
+                                                 "three-step",
+                                                 "all-to-next",
+                                                 "nvls",
+                                                 "nvls-tree"};
+constexpr std::size_t kMaxLevels = 32;  // bits of Prefix::values
 
 constexpr std::int32_t kChannels[] = {1, 2, 4, 8, 16, 24, 32};
 constexpr std::int32_t kInstances[] = {1, 2, 4, 8, 16, 24};
@@ -56,27 +55,6 @@ constexpr std::uint64_t kWholeChunk = 1;
 constexpr std::uint64_t kChunks[] = {kOfProtocolChunk, kWholeChunk, 32 << 10,
                                      128 << 10,        512 << 10,   2 << 20};
 constexpr int kMostChannels = 32;
-
-bool of_nccl(std::string_view program) {
-  return std::ranges::find(kOfNccl, program) != std::end(kOfNccl);
-}
-
-// Of kPrograms.
-bool has_program(ActionProfile profile, std::string_view program) {
-  return profile == ActionProfile::Offline ||
-         (profile != ActionProfile::OpenMpi && of_nccl(program));
-}
-
-const AlgorithmInfo* library_entry(std::string_view name) {
-  for (const AlgorithmInfo& info : algorithm_infos()) {
-    if (info.name == name) return &info;
-  }
-  return nullptr;
-}
-
-std::uint8_t library_index(std::string_view name) {
-  return static_cast<std::uint8_t>(library_entry(name) - algorithm_infos().data());
-}
 
 std::int32_t level_index(const std::vector<std::string>& levels, std::string_view name) {
   const auto found = std::ranges::find(levels, name);
@@ -95,9 +73,9 @@ class ResidentCheck {
     const int limit = site_.cost_model.resident_thread_blocks(plain.threads);
     if (limit != 0 && limit <= too_few_) return false;
     if (limit == 0 || limit >= enough_) return true;
-    const Config config = full_config(plain);
-    const bool fit = config_misfit(call_, config, fabric.ranks()).empty() &&
-                     resident_misfit(call_, config, fabric, site_.cost_model).empty();
+    const Config config = full_config(site_.library, plain);
+    const bool fit = check_config(site_.library, call_, config, fabric.ranks()).empty() &&
+                     check_resident(site_.library, call_, config, fabric, site_.cost_model).empty();
     (fit ? enough_ : too_few_) = limit;
     return fit;
   }
@@ -130,8 +108,6 @@ std::vector<std::string> default_tuners(ActionProfile profile) {
   return {profile == ActionProfile::OpenMpi ? "openmpi-default" : "nccl-default"};
 }
 
-std::span<const TunedProgram> tuned_programs() { return kPrograms; }
-
 namespace {
 
 bool runs_there(std::string_view tuner, const TunerSite& site) {
@@ -153,7 +129,8 @@ TuningActions::TuningActions(std::shared_ptr<const CallSite> site, const Options
   const TunerSite where{.fabric = site_->fabrics.front(),
                         .fabric_label = options.fabric_label,
                         .cost_model = site_->cost_model,
-                        .where = options.where};
+                        .where = options.where,
+                        .library = site_->library};
   for (const std::string& name : tuner_names_) {
     if (!is_tuner(name)) (void)make_tuner(name, where);  // says what is wrong
     try {
@@ -166,6 +143,7 @@ TuningActions::TuningActions(std::shared_ptr<const CallSite> site, const Options
       tuners_.push_back(nullptr);
     }
   }
+  list_programs(options);
   knobs_ = {Knob::Algorithm, Knob::Protocol, Knob::Channels};
   if (profile_ == ActionProfile::Nccl230) knobs_.push_back(Knob::Chunk);
   if (profile_ == ActionProfile::Offline) {
@@ -186,19 +164,51 @@ TuningActions::TuningActions(std::shared_ptr<const CallSite> site, const Options
   }
 }
 
-void TuningActions::name_levels() {
-  levels_[at(Knob::Algorithm)] = tuner_names_;
-  for (const TunedProgram& program : kPrograms) {
-    if (!has_program(profile_, program.algorithm_name)) continue;
-    add_level(levels_[at(Knob::Algorithm)], program.algorithm);
+void TuningActions::list_programs(const Options& options) {
+  const auto program_of = [&](std::string_view name) {
+    const std::size_t index = site_->library.index_of(name);
+    const AlgorithmEntry& entry = site_->library.entries()[index];
+    const bool flat = entry.across_servers.empty();
+    return TunedProgram{.index = static_cast<std::uint16_t>(index),
+                        .algorithm = flat ? entry.name : std::string(kHierarchical),
+                        .inter = flat ? std::string(kFlat) : entry.across_servers};
+  };
+  for (const std::string_view name : kTunedAlgorithms) {
+    TunedProgram program = program_of(name);
+    add_level(levels_[at(Knob::Inter)], program.inter);
+    const bool here = profile_ == ActionProfile::Offline ||
+                      (profile_ != ActionProfile::OpenMpi && entry_of(program).in_nccl);
+    if (here) programs_.push_back(std::move(program));
   }
+  for (const std::string& name : options.programs) {
+    TunedProgram program = program_of(name);
+    const auto same = [&](const TunedProgram& other) { return other.index == program.index; };
+    if (std::ranges::any_of(programs_, same)) {
+      throw UserError(options.programs_where,
+                      fmt::format("program {} is an action already", quoted(name)));
+    }
+    add_level(levels_[at(Knob::Inter)], program.inter);
+    programs_.push_back(std::move(program));
+  }
+}
+
+const AlgorithmEntry& TuningActions::entry_of(const TunedProgram& program) const {
+  return site_->library.entries()[program.index];
+}
+
+void TuningActions::name_levels() {
+  std::vector<std::string>& algorithms = levels_[at(Knob::Algorithm)];
+  algorithms = tuner_names_;
+  for (const TunedProgram& program : programs_) add_level(algorithms, program.algorithm);
   if (profile_ == ActionProfile::OpenMpi) {
     for (const OpenMpiAlgorithm& row : openmpi_algorithms()) {
-      add_level(levels_[at(Knob::Algorithm)], row.algorithm);
+      add_level(algorithms, row.algorithm);
     }
   }
-  for (const TunedProgram& program : kPrograms) {
-    add_level(levels_[at(Knob::Inter)], program.inter);
+  if (algorithms.size() > kMaxLevels) {
+    throw UserError(options_.programs_where,
+                    fmt::format("the action has {} algorithms and tuners; expected at most {}",
+                                algorithms.size(), kMaxLevels));
   }
   for (const Protocol protocol : all_protocols()) {
     levels_[at(Knob::Protocol)].emplace_back(to_string(protocol));
@@ -230,7 +240,7 @@ TuningActions::Legal TuningActions::enumerate(CollectiveKind collective) const {
     levels[at(Knob::Algorithm)] = static_cast<std::int32_t>(tuner);
     if (allowed(Knob::Algorithm, levels[at(Knob::Algorithm)])) add_action(levels, legal);
   }
-  for (const TunedProgram& program : kPrograms) add_program(collective, program, legal);
+  for (const TunedProgram& program : programs_) add_program(collective, program, legal);
   if (profile_ == ActionProfile::OpenMpi) add_openmpi_programs(collective, legal);
   index(legal);
   return legal;
@@ -238,19 +248,19 @@ TuningActions::Legal TuningActions::enumerate(CollectiveKind collective) const {
 
 void TuningActions::add_program(CollectiveKind collective, const TunedProgram& program,
                                 Legal& legal) const {
-  if (!has_program(profile_, program.algorithm_name)) return;
-  const AlgorithmInfo* info = library_entry(program.algorithm_name);
+  const AlgorithmEntry& entry = entry_of(program);
   const Fabric& fabric = *site_->fabrics.front();
-  if (info == nullptr || !supports(*info, collective) ||
-      rank_misfit(program.algorithm_name, fabric.ranks()) ||
-      !switch_misfit(program.algorithm_name, fabric).empty()) {
+  if (!supports(entry, collective) || check_ranks(entry, fabric.ranks()) ||
+      !check_switches(entry, fabric).empty()) {
     return;
   }
+  // Calls of rooted collectives have root 0.
+  if (entry.fixed() && is_rooted(collective) && entry.program->contract.root() != 0) return;
   if (program.inter != kFlat && (fabric.servers() < 2 || !fabric.ranks_per_server())) return;
-  const bool interpreted = info->runtime == Runtime::Interpreter;
+  const bool interpreted = entry.traits.runtime == Runtime::Interpreter;
   const bool offline = profile_ == ActionProfile::Offline;
   const bool chunks = offline || profile_ == ActionProfile::Nccl230;
-  const std::uint8_t library = library_index(program.algorithm_name);
+  const std::uint16_t library = program.index;
   Levels levels{};
   levels[at(Knob::Algorithm)] = level_index(this->levels(Knob::Algorithm), program.algorithm);
   levels[at(Knob::Inter)] = level_index(this->levels(Knob::Inter), program.inter);
@@ -258,7 +268,9 @@ void TuningActions::add_program(CollectiveKind collective, const TunedProgram& p
   for (const Knob knob : {Knob::Algorithm, Knob::Inter}) {
     if (!allowed(knob, levels[at(knob)])) return;
   }
+  // Visits the levels that may be used; the first one alone where the program has no such knob.
   const auto each = [&](Knob knob, std::size_t count, const auto& visit) {
+    if (count == 0) return visit(std::size_t{0});
     for (std::size_t level = 0; level < count; ++level) {
       if (!allowed(knob, static_cast<std::int32_t>(level))) continue;
       levels[at(knob)] = static_cast<std::int32_t>(level);
@@ -271,18 +283,21 @@ void TuningActions::add_program(CollectiveKind collective, const TunedProgram& p
       if (!offline && chunk_of(chunk) == kWholeChunk) return;
       const auto protocol = static_cast<Protocol>(levels[at(Knob::Protocol)]);
       if (!chunk_fits(chunk, protocol)) return;
+      const int slots = config_of(library, levels).slots;
+      if (slots > 0 && slots < entry.min_slots) return;
       each(Knob::Nic, offline ? site_->fabrics.size() : 1,
            [&](std::size_t) { add_action(levels, legal); });
     });
   };
-  each(Knob::Channels, std::size(kChannels), [&](std::size_t channels) {
-    each(Knob::Instances, offline && interpreted ? std::size(kInstances) : 1, [&](std::size_t r) {
+  const std::size_t instances =
+      entry.fixed() ? 0 : (offline && interpreted ? std::size(kInstances) : 1);
+  each(Knob::Channels, entry.fixed() ? 0 : std::size(kChannels), [&](std::size_t channels) {
+    each(Knob::Instances, instances, [&](std::size_t r) {
       if (kChannels[channels] * kInstances[r] > kMostChannels) return;
       ResidentCheck resident(*site_, collective);
       each(Knob::Threads, offline ? std::size(kThreads) : 1, [&](std::size_t) {
         each(Knob::Protocol, kProtocols, [&](std::size_t protocol) {
-          if (offer_ && !offer_->has(collective, program.algorithm_name, Protocol(protocol)))
-            return;
+          if (offer_ && !offer_->has(collective, entry.name, Protocol(protocol))) return;
           if (resident.fits(config_of(library, levels))) with_chunks();
         });
       });
@@ -293,11 +308,11 @@ void TuningActions::add_program(CollectiveKind collective, const TunedProgram& p
 void TuningActions::add_openmpi_programs(CollectiveKind collective, Legal& legal) const {
   const int ranks = site_->fabrics.front()->ranks();
   for (const std::string& name : levels(Knob::Algorithm)) {
-    const AlgorithmInfo* info = library_entry(name);  // tuners are none
-    if (info == nullptr || !supports(*info, collective) || rank_misfit(name, ranks)) continue;
+    const AlgorithmEntry* entry = site_->library.find(name);  // tuners are none
+    if (entry == nullptr || !supports(*entry, collective) || check_ranks(*entry, ranks)) continue;
     Levels levels{};
     levels[at(Knob::Algorithm)] = level_index(this->levels(Knob::Algorithm), name);
-    const std::uint8_t library = library_index(name);
+    const auto library = static_cast<std::uint16_t>(site_->library.index_of(name));
     for (std::size_t chunk = 0; chunk < this->levels(Knob::Chunk).size(); ++chunk) {
       levels[at(Knob::Chunk)] = static_cast<std::int32_t>(chunk);
       if (!allowed(Knob::Algorithm, levels[at(Knob::Algorithm)])) continue;
@@ -395,8 +410,9 @@ void TuningActions::set_chunk(PlainConfig& config, std::size_t level) const {
   config.slots = static_cast<std::uint8_t>(std::clamp<std::uint64_t>(fifo / chunk, 1, kMostSlots));
 }
 
-PlainConfig TuningActions::config_of(std::uint8_t program, const Levels& levels) const {
+PlainConfig TuningActions::config_of(std::uint16_t program, const Levels& levels) const {
   const auto level = [&](Knob knob) { return static_cast<std::size_t>(levels[at(knob)]); };
+  const AlgorithmEntry& entry = site_->library.entries()[program];
   PlainConfig config;
   config.program = program;
   config.protocol = profile_ == ActionProfile::OpenMpi
@@ -405,9 +421,10 @@ PlainConfig TuningActions::config_of(std::uint8_t program, const Levels& levels)
   config.channels = static_cast<std::uint16_t>(kChannels[level(Knob::Channels)]);
   config.instances = static_cast<std::uint16_t>(kInstances[level(Knob::Instances)]);
   config.threads = static_cast<std::uint16_t>(kThreads[level(Knob::Threads)]);
+  if (entry.fixed()) config.channels = static_cast<std::uint16_t>(entry.program->channels);
   if (config.threads == 0) {
     // NCCL_LL128_MAX_NTHREADS and NCCL_SIMPLE_MAX_NTHREADS (src/include/device.h).
-    const bool nccl = algorithm_infos()[program].runtime == Runtime::Nccl;
+    const bool nccl = entry.traits.runtime == Runtime::Nccl;
     config.threads = nccl && config.protocol == Protocol::LL128 ? 640 : 512;
   }
   config.binding = static_cast<std::uint8_t>(level(Knob::Nic));

@@ -55,13 +55,12 @@ struct KnobLimit {
   SourceLocation where{};
 };
 
-/// A row of the table of programs: what algorithm and inter stand for.
+/// Levels of Knob::Algorithm and Knob::Inter that stand for an algorithm.
 struct TunedProgram {
-  std::string_view algorithm_name;  ///< name in the algorithm library
-  std::string_view algorithm;       ///< level of Knob::Algorithm
-  std::string_view inter;           ///< level of Knob::Inter
+  std::uint16_t index = 0;  ///< in the site's library
+  std::string algorithm;    ///< level of Knob::Algorithm
+  std::string inter;        ///< level of Knob::Inter
 };
-[[nodiscard]] std::span<const TunedProgram> tuned_programs();
 /// The tuner that rewards compare with unless another is named: "nccl-default", and
 /// "openmpi-default" with the actions of OpenMPI.
 [[nodiscard]] std::vector<std::string> default_tuners(ActionProfile profile);
@@ -86,6 +85,11 @@ class TuningActions {
     /// release of the first tuner "nccl-default[:VERSION]", the newest without one. Of profiles
     /// StockNccl and Nccl230 only.
     bool as_nccl = false;
+    /// Names in the site's library that are levels of Knob::Algorithm, behind those of the profile.
+    /// A fixed program leaves channels and instances at their first levels, whether these may be
+    /// used or not, and runs with its own.
+    std::vector<std::string> programs{};
+    SourceLocation programs_where{};
     SourceLocation as_nccl_where{};  ///< where that is asked for
   };
 
@@ -96,6 +100,8 @@ class TuningActions {
 
   [[nodiscard]] ActionProfile profile() const { return profile_; }
   [[nodiscard]] const Options& options() const { return options_; }
+  /// The algorithms and programs that configurations name.
+  [[nodiscard]] const AlgorithmLibrary& library() const { return site_->library; }
   [[nodiscard]] const std::vector<Knob>& knobs() const { return knobs_; }
   /// Names of a knob's levels, in the order of the action's values.
   [[nodiscard]] const std::vector<std::string>& levels(Knob knob) const {
@@ -152,10 +158,12 @@ class TuningActions {
     std::vector<std::int32_t> programs;  ///< by algorithm and inter: index in the library, or -1
   };
 
+  void list_programs(const Options& options);
   void name_levels();
   void limit_levels(const std::vector<KnobLimit>& limits);
   [[nodiscard]] std::optional<NcclOffer> offer(const Options& options) const;
   [[nodiscard]] Legal enumerate(CollectiveKind collective) const;
+  [[nodiscard]] const AlgorithmEntry& entry_of(const TunedProgram& program) const;
   void add_program(CollectiveKind collective, const TunedProgram& program, Legal& legal) const;
   void add_openmpi_programs(CollectiveKind collective, Legal& legal) const;
   void add_action(const Levels& levels, Legal& legal) const;
@@ -168,7 +176,7 @@ class TuningActions {
   [[nodiscard]] bool chunk_fits(std::size_t level, Protocol protocol) const;
   void set_chunk(PlainConfig& config, std::size_t level) const;
   [[nodiscard]] Levels levels_of(std::span<const std::int32_t> action) const;
-  [[nodiscard]] PlainConfig config_of(std::uint8_t program, const Levels& levels) const;
+  [[nodiscard]] PlainConfig config_of(std::uint16_t program, const Levels& levels) const;
   [[nodiscard]] const Legal& of(CollectiveKind collective) const {
     return legal_[static_cast<std::size_t>(collective)];
   }
@@ -178,6 +186,7 @@ class TuningActions {
   std::vector<std::unique_ptr<const Tuner>> tuners_;  ///< null: not on this fabric
   std::vector<std::string> tuner_names_;
   ActionProfile profile_;
+  std::vector<TunedProgram> programs_;  ///< in the order of their levels
   std::vector<Knob> knobs_;
   std::array<std::vector<std::string>, kKnobs> levels_;
   std::array<std::uint32_t, kKnobs> allowed_{};  ///< bit l: level l may be used

@@ -4,7 +4,8 @@
 #include <bit>
 #include <stdexcept>
 
-#include "collectives/library/algorithm.hpp"
+#include "collectives/library/algorithm_library.hpp"
+#include "collectives/library/logical_rings.hpp"
 #include "core/error.hpp"
 #include "core/index.hpp"
 #include "env/tuning/actions/tuning_action.hpp"
@@ -103,9 +104,9 @@ PlainConfig TuningActions::reference(const Call& call) const {
       call.bytes < kLatencyBound ? std::array<std::string_view, 3>{"tree", "ring", "naive"}
                                  : std::array<std::string_view, 3>{"ring", "tree", "naive"};
   for (const std::string_view name : by_preference) {
-    if (!supports(algorithm_info(name), call.collective)) continue;
+    if (!supports(site_->library.at(name), call.collective)) continue;
     config.algorithm = std::string(name);
-    return plain_config(with_protocol_tiles(site_->cost_model, config));
+    return plain_config(site_->library, with_protocol_tiles(site_->cost_model, config));
   }
   throw UserError("the library has no program for " + std::string(to_string(call.collective)));
 }
@@ -115,14 +116,14 @@ PlainConfig TuningActions::choose(std::size_t tuner, const Call& call) const {
     throw UserError("tuner '" + tuner_names_[tuner] + "' does not run on fabric '" +
                     site_->fabrics.front()->name() + "'");
   }
-  return plain_config(tuners_[tuner]->choose(call));
+  return plain_config(site_->library, tuners_[tuner]->choose(call));
 }
 
 PlainConfig TuningActions::config(CollectiveKind collective,
                                   std::span<const std::int32_t> action) const {
   const Levels levels = levels_of(action);
   const std::int32_t program = of(collective).programs[place_of(levels)];
-  if (program >= 0) return config_of(static_cast<std::uint8_t>(program), levels);
+  if (program >= 0) return config_of(static_cast<std::uint16_t>(program), levels);
   throw std::logic_error("TuningActions::config: no program for " + describe(action));
 }
 

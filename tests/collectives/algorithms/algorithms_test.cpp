@@ -8,12 +8,12 @@
 #include <string>
 
 #include "collectives/compiler/compile.hpp"
-#include "collectives/library/algorithm.hpp"
 #include "collectives/verifier/numeric_oracle.hpp"
 #include "collectives/verifier/verify.hpp"
 #include "core/error.hpp"
 #include "support/catch.hpp"
 #include "support/sanitized.hpp"
+#include "support/shipped_algorithms.hpp"
 
 using namespace cclgym;
 
@@ -43,10 +43,10 @@ std::string error_of(std::string_view name, const AlgorithmRequest& request) {
 
 TEST_CASE("algorithms: every shipped program is right for 2 to 64 ranks") {
   int programs = 0;
-  for (const AlgorithmInfo& algorithm : algorithm_infos()) {
+  for (const AlgorithmEntry& algorithm : shipped_algorithms()) {
     for (const CollectiveKind kind : algorithm.collectives) {
       for (int ranks = 2; ranks <= 64; ranks += test::kSanitized && ranks >= 10 ? 9 : 1) {
-        if (rank_misfit(algorithm.name, ranks)) continue;
+        if (check_ranks(algorithm.name, ranks)) continue;
         for (int channels = 1; channels <= (ranks <= 24 ? 3 : 1); ++channels) {
           const auto request = request_for(kind, ranks, channels, (ranks - 1) * channels / 3);
           const Program traced = trace_algorithm(algorithm.name, request);
@@ -70,11 +70,11 @@ TEST_CASE("algorithms: every shipped program is right for 2 to 64 ranks") {
 
 TEST_CASE("algorithms: every collective has an algorithm, with the right counts") {
   std::set<CollectiveKind> seen;
-  for (const AlgorithmInfo& algorithm : algorithm_infos()) {
+  for (const AlgorithmEntry& algorithm : shipped_algorithms()) {
     for (const CollectiveKind kind : algorithm.collectives) {
       seen.insert(kind);
       for (const int ranks : {2, 3, 4, 7, 8}) {
-        if (rank_misfit(algorithm.name, ranks)) continue;
+        if (check_ranks(algorithm.name, ranks)) continue;
         for (int root = 0; root < ranks; root += 3) {
           const auto program = build_algorithm(algorithm.name, request_for(kind, ranks, 2, root));
           CHECK(program->name == algorithm.name);
@@ -329,10 +329,10 @@ TEST_CASE("algorithms: thread blocks of the busiest GPU are known before compili
       REQUIRE(told == most);
     }
   };
-  for (const AlgorithmInfo& algorithm : algorithm_infos()) {
+  for (const AlgorithmEntry& algorithm : shipped_algorithms()) {
     for (const CollectiveKind kind : algorithm.collectives) {
       for (int ranks = 2; ranks <= (test::kSanitized ? 9 : 24); ++ranks) {
-        if (rank_misfit(algorithm.name, ranks)) continue;
+        if (check_ranks(algorithm.name, ranks)) continue;
         for (const int channels : {1, 2, 3, 8}) {
           if (ranks > 16 && channels > 2) continue;
           auto request = request_for(kind, ranks, channels, (ranks - 1) * channels / 8);
@@ -375,7 +375,7 @@ TEST_CASE("algorithms: errors") {
         "0 channels; expected at least 1");
   CHECK(error_of("tree", request_for(CollectiveKind::Broadcast, 4, 1, 4)) ==
         "broadcast: root 4; expected 0 to 3");
-  CHECK_THROWS_AS(algorithm_info("bogus"), UserError);
-  CHECK(supports(algorithm_info("tree"), CollectiveKind::Reduce));
-  CHECK_FALSE(supports(algorithm_info("tree"), CollectiveKind::AllGather));
+  CHECK_THROWS_AS(shipped_algorithm("bogus"), UserError);
+  CHECK(supports(shipped_algorithm("tree"), CollectiveKind::Reduce));
+  CHECK_FALSE(supports(shipped_algorithm("tree"), CollectiveKind::AllGather));
 }

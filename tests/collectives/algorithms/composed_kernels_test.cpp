@@ -10,7 +10,6 @@
 
 #include "collectives/algorithms/kernel_fixtures.hpp"
 #include "collectives/compiler/compile.hpp"
-#include "collectives/library/algorithm.hpp"
 #include "collectives/msccl/msccl_xml.hpp"
 #include "collectives/verifier/deadlock.hpp"
 #include "collectives/verifier/interpreter.hpp"
@@ -19,6 +18,7 @@
 #include "collectives/verifier/verify.hpp"
 #include "core/error.hpp"
 #include "support/catch.hpp"
+#include "support/shipped_algorithms.hpp"
 
 using namespace cclgym;
 using namespace cclgym::test;
@@ -90,7 +90,7 @@ TEST_CASE(
         request.compile = {.fuse = fuse, .share_blocks = fuse};
         const auto program = build_algorithm(name, request);  // verifies
         REQUIRE(program->kernels() == 3);
-        REQUIRE(program->runtime == Runtime::Nccl);
+        REQUIRE(program->traits.runtime == Runtime::Nccl);
         INFO(name << " " << servers << " x " << gpus);
         for (std::int32_t slots = fuse ? 2 : 1; slots <= 8; ++slots) {
           REQUIRE(execute(*program, {.interleavings = 4, .slots = slots}).ok);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "collectives/ir.hpp"
-#include "collectives/library/algorithm.hpp"
+#include "collectives/library/algorithm_library.hpp"
 #include "collectives/verifier/numeric_oracle.hpp"
 
 namespace cclgym::test {

@@ -7,7 +7,6 @@
 
 #include "collectives/algorithms/kernel_fixtures.hpp"
 #include "collectives/compiler/compile.hpp"
-#include "collectives/library/algorithm.hpp"
 #include "collectives/msccl/msccl_xml.hpp"
 #include "collectives/verifier/deadlock.hpp"
 #include "collectives/verifier/interpreter.hpp"
@@ -16,6 +15,7 @@
 #include "collectives/verifier/verify.hpp"
 #include "core/error.hpp"
 #include "support/catch.hpp"
+#include "support/shipped_algorithms.hpp"
 
 using namespace cclgym;
 using namespace cclgym::test;

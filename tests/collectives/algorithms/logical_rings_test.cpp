@@ -1,10 +1,12 @@
+#include "collectives/library/logical_rings.hpp"
+
 #include <map>
 #include <numeric>
 #include <set>
 #include <tuple>
 #include <utility>
 
-#include "collectives/library/algorithm.hpp"
+#include "collectives/library/algorithm_library.hpp"
 #include "support/catch.hpp"
 #include "topology_models/fabric.hpp"
 #include "topology_models/machines/registry.hpp"

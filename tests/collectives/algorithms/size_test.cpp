@@ -6,11 +6,11 @@
 
 #include "collectives/algorithms/measured_programs.hpp"
 #include "collectives/compiler/compile.hpp"
-#include "collectives/library/algorithm.hpp"
 #include "collectives/msccl/msccl_xml.hpp"
 #include "collectives/verifier/interpreter.hpp"
 #include "collectives/verifier/verify.hpp"
 #include "support/catch.hpp"
+#include "support/shipped_algorithms.hpp"
 
 using namespace cclgym;
 

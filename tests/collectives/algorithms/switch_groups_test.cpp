@@ -5,12 +5,12 @@
 #include <string>
 
 #include "collectives/compiler/compile.hpp"
-#include "collectives/library/algorithm.hpp"
 #include "collectives/verifier/deadlock.hpp"
 #include "collectives/verifier/interpreter.hpp"
 #include "collectives/verifier/verify.hpp"
 #include "core/error.hpp"
 #include "support/catch.hpp"
+#include "support/shipped_algorithms.hpp"
 
 using namespace cclgym;
 

@@ -10,12 +10,12 @@
 #include "collectives/compiler/replicate.hpp"
 #include "collectives/compiler/schedule.hpp"
 #include "collectives/compiler/wait_reducer.hpp"
-#include "collectives/library/algorithm.hpp"
 #include "collectives/verifier/deadlock.hpp"
 #include "collectives/verifier/numeric_oracle.hpp"
 #include "collectives/verifier/verify.hpp"
 #include "core/error.hpp"
 #include "support/catch.hpp"
+#include "support/shipped_algorithms.hpp"
 
 using namespace cclgym;
 

@@ -3,10 +3,10 @@
 #include <functional>
 
 #include "collectives/compiler/compile.hpp"
-#include "collectives/library/algorithm.hpp"
 #include "collectives/verifier/verify.hpp"
 #include "core/error.hpp"
 #include "support/catch.hpp"
+#include "support/shipped_algorithms.hpp"
 
 using namespace cclgym;
 
@@ -78,11 +78,11 @@ bool same_program(const ThreadBlockProgram& a, const ThreadBlockProgram& b) {
 
 TEST_CASE("msccl xml: every shipped program that the dialect supports survives a round trip") {
   int files = 0;
-  for (const AlgorithmInfo& algorithm : algorithm_infos()) {
+  for (const AlgorithmEntry& algorithm : shipped_algorithms()) {
     for (const CollectiveKind kind : algorithm.collectives) {
       if (kind == CollectiveKind::Gather || kind == CollectiveKind::Scatter) continue;
       for (const int ranks : {2, 3, 8, 16}) {
-        if (rank_misfit(algorithm.name, ranks)) continue;
+        if (check_ranks(algorithm.name, ranks)) continue;
         const auto request = request_for(kind, ranks, 2, ranks % 2 == 0 ? ranks / 2 : 0);
         const auto program = build_algorithm(algorithm.name, request);
         if (program->kernels() > 1) continue;  // refused: kernels_test.cpp

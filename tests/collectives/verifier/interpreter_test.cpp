@@ -3,12 +3,12 @@
 #include <random>
 
 #include "collectives/compiler/compile.hpp"
-#include "collectives/library/algorithm.hpp"
 #include "collectives/verifier/mutations.hpp"
 #include "collectives/verifier/numeric_oracle.hpp"
 #include "collectives/verifier/verify.hpp"
 #include "core/error.hpp"
 #include "support/catch.hpp"
+#include "support/shipped_algorithms.hpp"
 
 using namespace cclgym;
 
@@ -27,10 +27,10 @@ AlgorithmRequest request_for(CollectiveKind kind, int ranks) {
 }  // namespace
 
 TEST_CASE("interpreter: shipped programs are right in every order and with any slots") {
-  for (const AlgorithmInfo& algorithm : algorithm_infos()) {
+  for (const AlgorithmEntry& algorithm : shipped_algorithms()) {
     for (const CollectiveKind kind : algorithm.collectives) {
       for (const int ranks : {2, 3, 8}) {
-        if (rank_misfit(algorithm.name, ranks)) continue;
+        if (check_ranks(algorithm.name, ranks)) continue;
         const auto program = build_algorithm(algorithm.name, request_for(kind, ranks));
         for (const std::int32_t slots : {2, 3, 8}) {
           const ExecuteReport report =
@@ -101,7 +101,7 @@ TEST_CASE("interpreter: agrees with the tests' oracle, and the verifier finds th
   std::mt19937_64 random(11);
   int found = 0;
   for (int round = 0; round < 600; ++round) {
-    const AlgorithmInfo& algorithm = algorithm_infos()[random() % algorithm_infos().size()];
+    const AlgorithmEntry& algorithm = shipped_algorithms()[random() % shipped_algorithms().size()];
     const CollectiveKind kind = algorithm.collectives[random() % algorithm.collectives.size()];
     const int ranks = 2 << (random() % 2);
     const auto program = build_algorithm(algorithm.name, request_for(kind, ranks));

@@ -4,11 +4,11 @@
 #include <string>
 
 #include "collectives/compiler/compile.hpp"
-#include "collectives/library/algorithm.hpp"
 #include "collectives/verifier/mutations.hpp"
 #include "collectives/verifier/numeric_oracle.hpp"
 #include "collectives/verifier/verify.hpp"
 #include "support/catch.hpp"
+#include "support/shipped_algorithms.hpp"
 
 using namespace cclgym;
 
@@ -16,10 +16,10 @@ namespace {
 
 std::vector<Program> correct_programs() {
   std::vector<Program> programs;
-  for (const AlgorithmInfo& algorithm : algorithm_infos()) {
+  for (const AlgorithmEntry& algorithm : shipped_algorithms()) {
     for (const CollectiveKind kind : algorithm.collectives) {
       for (const int ranks : {2, 3, 4, 5, 8}) {
-        if (rank_misfit(algorithm.name, ranks)) continue;
+        if (check_ranks(algorithm.name, ranks)) continue;
         AlgorithmRequest request;
         request.collective = kind;
         request.ranks = ranks;

@@ -54,7 +54,8 @@ TEST_CASE("exact times are the simulator's, to the bit") {
           random.integer(0, static_cast<std::int64_t>(setup->site->conditions.size()) - 1));
       Simulator simulator(setup->site->fabrics[config.binding], setup->site->cost_model, "flow");
       simulator.set_noise(setup->site->conditions[condition]);
-      const double simulated_s = simulator.simulate(call, full_config(config)).time_s;
+      const double simulated_s =
+          simulator.simulate(call, full_config(AlgorithmLibrary::shipped(), config)).time_s;
       CHECK(timer.time(call, config, condition).time_s == simulated_s);
       CHECK(timer.time(call, config, condition).time_s == simulated_s);  // from the cache
     }
@@ -86,7 +87,8 @@ TEST_CASE("symmetric times are the simulator's within 1e-9, except for chaotic p
             random.integer(0, static_cast<std::int64_t>(setup->site->conditions.size()) - 1));
         Simulator& simulator = *simulators[config.binding];
         simulator.set_noise(setup->site->conditions[condition]);
-        const Result result = simulator.simulate(call, full_config(config));
+        const Result result =
+            simulator.simulate(call, full_config(AlgorithmLibrary::shipped(), config));
         const double time_s = timer.time(call, config, condition).time_s;
         CAPTURE(setup->actions->describe(action), to_string(call.collective), call.bytes, condition,
                 result.periodic);
@@ -94,8 +96,8 @@ TEST_CASE("symmetric times are the simulator's within 1e-9, except for chaotic p
         const double off_s = std::abs(time_s - result.time_s);
         if (off_s > 1e-9 * result.time_s) {
           ++chaotic;
-          const double chaos_s =
-              moved_by_next_to_nothing_s(simulator, call, full_config(config), result.time_s);
+          const double chaos_s = moved_by_next_to_nothing_s(
+              simulator, call, full_config(AlgorithmLibrary::shipped(), config), result.time_s);
           CHECK(off_s <= std::max(result.tile_error_s, 5 * chaos_s));
           simulator.set_noise(setup->site->conditions[condition]);
         }
@@ -197,7 +199,9 @@ TEST_CASE("random noise has the requested number of moments, each exact") {
   std::vector<double> seen;
   for (std::uint16_t moment = 0; moment < 4; ++moment) {
     seen.push_back(timer.time(call, config, 1, moment).time_s);
-    CHECK(seen.back() == simulator.simulate(call, full_config(config), 0, moment).time_s);
+    CHECK(seen.back() ==
+          simulator.simulate(call, full_config(AlgorithmLibrary::shipped(), config), 0, moment)
+              .time_s);
     CHECK(timer.time(call, config, 1, moment).time_s == seen.back());
   }
   std::sort(seen.begin(), seen.end());

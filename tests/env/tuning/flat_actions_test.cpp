@@ -280,8 +280,8 @@ TEST_CASE("legal: nccl leaves NCCL's own choices on the machine") {
   for (std::uint64_t bytes = 1024; bytes <= std::uint64_t{1} << 30; bytes *= 8) {
     const PlainConfig config =
         setup->actions->choose(0, {.collective = CollectiveKind::AllReduce, .bytes = bytes});
-    const std::string name =
-        full_config(config).algorithm + " " + std::string(to_string(config.protocol));
+    const std::string name = full_config(AlgorithmLibrary::shipped(), config).algorithm + " " +
+                             std::string(to_string(config.protocol));
     CHECK(has("{name: ndv4, servers: 2}", CollectiveKind::AllReduce, "").count(name) == 1);
   }
 }

@@ -7,6 +7,7 @@
 
 #include "env/tuning/tuning_testing.hpp"
 #include "sim/tuners/openmpi_algorithms.hpp"
+#include "support/shipped_algorithms.hpp"
 
 using namespace cclgym;
 using namespace cclgym::test;
@@ -37,10 +38,12 @@ TEST_CASE("every legal action simulates") {
           random_action(random, *setup->actions, call.collective);
       CAPTURE(setup->actions->describe(action), to_string(call.collective), call.bytes);
       const PlainConfig plain = oracle.config(call, action);
-      const Config config = full_config(plain);
+      const Config config = full_config(AlgorithmLibrary::shipped(), plain);
       const Fabric& fabric = *setup->site->fabrics[plain.binding];
-      REQUIRE(config_misfit(call, config, fabric.ranks()).empty());
-      REQUIRE(resident_misfit(call, config, fabric, setup->site->cost_model).empty());
+      REQUIRE(check_config(AlgorithmLibrary::shipped(), call, config, fabric.ranks()).empty());
+      REQUIRE(
+          check_resident(AlgorithmLibrary::shipped(), call, config, fabric, setup->site->cost_model)
+              .empty());
       REQUIRE(oracle.time(call, action).time_s > 0);
     }
   }
@@ -127,7 +130,9 @@ TEST_CASE("an action has one configuration, which leads back to it") {
       const auto action = all.subspan(i, n);
       if (actions.tuner_of(action)) continue;
       const PlainConfig config = actions.config(kind, action);
-      CHECK(plain_config(full_config(config), config.binding) == config);
+      CHECK(plain_config(AlgorithmLibrary::shipped(),
+                         full_config(AlgorithmLibrary::shipped(), config),
+                         config.binding) == config);
       const auto back = actions.action_of(kind, config);
       REQUIRE(back);
       CHECK(actions.config(kind, *back) == config);
@@ -168,7 +173,8 @@ TEST_CASE("openmpi: OpenMPI's algorithms, and segments where it takes them") {
     for (std::size_t i = 0; i < legal.size(); i += 2) {
       texts.push_back(actions.describe(legal.subspan(i, 2)));
       if (actions.tuner_of(legal.subspan(i, 2))) continue;
-      const Config config = full_config(actions.config(collective, legal.subspan(i, 2)));
+      const Config config =
+          full_config(AlgorithmLibrary::shipped(), actions.config(collective, legal.subspan(i, 2)));
       CHECK(config == Config{.algorithm = config.algorithm, .tile_bytes = config.tile_bytes});
       CHECK(find_openmpi_algorithm(collective, config.algorithm, config.tile_bytes) != nullptr);
     }
@@ -183,7 +189,7 @@ TEST_CASE("openmpi: OpenMPI's algorithms, and segments where it takes them") {
   CHECK(all(CollectiveKind::Broadcast).size() == 1 + 1 + 5 * 5 + 1);
   CHECK(actions.legal_count(CollectiveKind::Reduce) == 0);  // not called
   const Call call{.collective = CollectiveKind::Broadcast, .bytes = 1 << 20};
-  CHECK(full_config(actions.reference(call)).algorithm == "pipeline");
+  CHECK(full_config(AlgorithmLibrary::shipped(), actions.reference(call)).algorithm == "pipeline");
   CallTimer timer(setup->site, std::size_t{0});
   TuningOracle oracle(setup->actions, timer);
   const auto legal = actions.legal_actions(call.collective);
@@ -221,8 +227,8 @@ TEST_CASE("hierarchical programs and NIC bindings need several nodes; copies an 
     const auto action = all.subspan(i, kKnobs);
     if (setup->actions->tuner_of(action)) continue;
     const PlainConfig config = setup->actions->config(CollectiveKind::AllReduce, action);
-    const AlgorithmInfo& info = algorithm_infos()[config.program];
-    REQUIRE((info.runtime == Runtime::Interpreter || config.instances == 1));
+    const AlgorithmEntry& info = shipped_algorithms()[config.program];
+    REQUIRE((info.traits.runtime == Runtime::Interpreter || config.instances == 1));
     REQUIRE(config.channels * config.instances <= 32);
   }
 }
@@ -250,6 +256,7 @@ TEST_CASE("where NCCL does not run, its default is not an action, and a rule is 
   CHECK(mask[0] == 0);
   const auto reference = [&](std::uint64_t bytes) {
     return full_config(
+        AlgorithmLibrary::shipped(),
         setup->actions->reference({.collective = CollectiveKind::AllReduce, .bytes = bytes}));
   };
   CHECK(reference(1024).algorithm == "tree");

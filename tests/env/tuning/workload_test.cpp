@@ -100,7 +100,7 @@ TEST_CASE("every workload gives valid sizes of its collectives, for any number o
       stream->start(random);
       for (int i = 0; i < 300; ++i) {
         const WorkloadCall one = stream->next(random);
-        REQUIRE(size_misfit(one.call.collective, one.call.bytes, ranks).empty());
+        REQUIRE(check_size(one.call.collective, one.call.bytes, ranks).empty());
         REQUIRE(std::ranges::find(stream->collectives(), one.call.collective) !=
                 stream->collectives().end());
         REQUIRE(one.context.compute_s >= 0);

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "collectives/library/logical_rings.hpp"
 #include "cost_models/parameters/shipped_sets.hpp"
 #include "sim/sim_fixtures.hpp"
 #include "support/catch.hpp"
 #include "support/needs.hpp"
+#include "support/shipped_algorithms.hpp"
 
 using namespace cclgym;
 using namespace cclgym::test;

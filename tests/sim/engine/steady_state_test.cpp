@@ -5,6 +5,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "collectives/library/logical_rings.hpp"
 #include "cost_models/parameters/shipped_sets.hpp"
 #include "sim/analysis.hpp"
 #include "sim/call/tiles.hpp"
@@ -13,6 +14,7 @@
 #include "sim/timeline.hpp"
 #include "support/catch.hpp"
 #include "support/needs.hpp"
+#include "support/shipped_algorithms.hpp"
 
 using namespace cclgym;
 using namespace cclgym::test;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "collectives/library/logical_rings.hpp"
 #include "cost_models/parameters/shipped_sets.hpp"
 #include "sim/analysis.hpp"
 #include "sim/call/tiles.hpp"
@@ -10,6 +11,7 @@
 #include "sim/sim_fixtures.hpp"
 #include "support/catch.hpp"
 #include "support/needs.hpp"
+#include "support/shipped_algorithms.hpp"
 
 using namespace cclgym;
 using namespace cclgym::test;

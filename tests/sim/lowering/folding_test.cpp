@@ -6,12 +6,14 @@
 #include <tuple>
 
 #include "collectives/compiler/compile.hpp"
+#include "collectives/library/logical_rings.hpp"
 #include "core/random.hpp"
 #include "cost_models/parameters/shipped_sets.hpp"
 #include "sim/analysis.hpp"
 #include "sim/lowering/transfer_cost.hpp"
 #include "sim/sim_fixtures.hpp"
 #include "support/catch.hpp"
+#include "support/shipped_algorithms.hpp"
 
 using namespace cclgym;
 using namespace cclgym::test;
@@ -149,7 +151,7 @@ TEST_CASE("folded rings with late ranks, few slots and uneven messages") {
         request_of(kinds[random() % kinds.size()], *on, channels, "ring", model);
     auto program = std::make_shared<ThreadBlockProgram>(
         compile(trace_algorithm("ring", request), request.compile));
-    program->runtime = Runtime::Nccl;
+    program->traits.runtime = Runtime::Nccl;
     // Some messages are larger, on both sides, which cuts loops at uneven places.
     for (int larger = static_cast<int>(random.integer(0, 3)); larger > 0; --larger) {
       const auto rank = static_cast<std::size_t>(random.integer(0, on->ranks() - 1));

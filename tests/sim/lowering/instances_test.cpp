@@ -7,6 +7,7 @@
 #include "cost_models/parameters/shipped_sets.hpp"
 #include "sim/sim_fixtures.hpp"
 #include "support/catch.hpp"
+#include "support/shipped_algorithms.hpp"
 
 using namespace cclgym;
 using namespace cclgym::test;
@@ -102,12 +103,13 @@ TEST_CASE("instances that are not all resident, or fewer than one, are refused")
         const std::size_t blocks = blocks_of(simulator.record(call, config));
         if (instances == 1) blocks_of_one = blocks;
         // NCCL runs one block per channel.
-        if (algorithm_info(algorithm).runtime == Runtime::Nccl) blocks_of_one = 1;
+        if (shipped_algorithm(algorithm).traits.runtime == Runtime::Nccl) blocks_of_one = 1;
       } catch (const UserError& error) {
         refusal = error.what();
       }
       CAPTURE(algorithm, instances, refusal);
-      CHECK(refusal == resident_misfit(call, config, *f, simulator.cost_model()));
+      CHECK(refusal ==
+            check_resident(AlgorithmLibrary::shipped(), call, config, *f, simulator.cost_model()));
       const auto limit =
           static_cast<std::size_t>(simulator.cost_model().resident_thread_blocks(config.threads));
       CHECK(refusal.empty() == (static_cast<std::size_t>(instances) * blocks_of_one <= limit));
@@ -116,7 +118,7 @@ TEST_CASE("instances that are not all resident, or fewer than one, are refused")
       }
     }
   }
-  CHECK(config_misfit(call, with_instances(config_of("ring"), 0), 8) ==
+  CHECK(check_config(AlgorithmLibrary::shipped(), call, with_instances(config_of("ring"), 0), 8) ==
         "instances must be >= 1, found 0");
 }
 

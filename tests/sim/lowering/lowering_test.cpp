@@ -5,6 +5,7 @@
 #include "sim/lowering/transfer_cost.hpp"
 #include "sim/sim_fixtures.hpp"
 #include "support/catch.hpp"
+#include "support/shipped_algorithms.hpp"
 
 using namespace cclgym;
 using namespace cclgym::test;

@@ -62,7 +62,8 @@ TEST_CASE("nccl-default is the model's choice of ring and tree") {
                     2 * choice.chunk_bytes,
                     static_cast<std::uint64_t>(choice.slices) * choice.slice_bytes));
           CHECK(config.instances == 1);
-          CHECK(config_misfit(call, config, site.fabric->ranks()).empty());
+          CHECK(check_config(AlgorithmLibrary::shipped(), call, config, site.fabric->ranks())
+                    .empty());
           CHECK(config == tuner->choose(call));
         }
       }
@@ -142,8 +143,9 @@ TEST_CASE("sends and receives run as naive") {
       CHECK(config.protocol == choice.protocol);
       CHECK(config.channels <= choice.channels);
       CHECK(config.tile_bytes == choice.chunk_bytes);
-      CHECK(config_misfit(call, config, 8).empty());
-      CHECK(resident_misfit(call, config, *site.fabric, site.cost_model).empty());
+      CHECK(check_config(AlgorithmLibrary::shipped(), call, config, 8).empty());
+      CHECK(check_resident(AlgorithmLibrary::shipped(), call, config, *site.fabric, site.cost_model)
+                .empty());
     }
   }
 }

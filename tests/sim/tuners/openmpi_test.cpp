@@ -2,13 +2,13 @@
 #include <set>
 #include <string>
 
-#include "collectives/library/algorithm.hpp"
 #include "core/error.hpp"
 #include "cost_models/parameters/shipped_sets.hpp"
 #include "sim/simulator.hpp"
 #include "sim/tuners/openmpi_algorithms.hpp"
 #include "sim/tuners/openmpi_default_tuner.hpp"
 #include "support/catch.hpp"
+#include "support/shipped_algorithms.hpp"
 #include "topology_models/machines/registry.hpp"
 
 using namespace cclgym;
@@ -45,7 +45,7 @@ TEST_CASE("openmpi: the library has every program of the table, and numbers find
   for (const OpenMpiAlgorithm& row : openmpi_algorithms()) {
     CAPTURE(to_string(row.collective), row.number, row.name);
     CHECK(find_openmpi_collective(row.collective) != nullptr);
-    CHECK(supports(algorithm_info(row.algorithm), row.collective));
+    CHECK(supports(shipped_algorithm(row.algorithm), row.collective));
     CHECK(numbers.insert({row.collective, row.number}).second);
     CHECK(find_openmpi_algorithm(row.collective, row.number) == &row);
     const std::uint64_t segment = row.takes_segments(0) ? 0 : 1024;

@@ -1,0 +1,32 @@
+// Fixed programs as entries of the algorithm library: imported from MSCCL XML, or built in C++.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "collectives/algorithms/algorithm_entry.hpp"
+#include "collectives/ir.hpp"
+#include "core/error.hpp"
+
+namespace cclgym {
+
+/// The entry of a program: its collective, exactly its ranks, its own channels and root, one
+/// instance. Its traits are those of the program. Throws UserError if the program is wrong (verify)
+/// or deadlocks however many messages a connection holds.
+[[nodiscard]] AlgorithmEntry program_entry(std::string name,
+                                           std::shared_ptr<const ThreadBlockProgram> program);
+/// The entry of a program in an MSCCL XML file, carried out by the interpreter. Throws UserError
+/// with the place in the file, or `where` and the file if the program is wrong.
+[[nodiscard]] AlgorithmEntry read_program_entry(std::string name, const std::string& path,
+                                                const SourceLocation& where = {});
+
+/// Reason why a fixed program cannot serve a request with these channels, instances and root;
+/// nullopt if it can, and for other algorithms.
+[[nodiscard]] std::optional<std::string> check_fixed_program(const AlgorithmEntry& algorithm,
+                                                             int channels, int instances, int root);
+
+/// 16 hex digits over everything that a program does and requires, but not its name.
+[[nodiscard]] std::string program_hash(const ThreadBlockProgram& program);
+
+}  // namespace cclgym
