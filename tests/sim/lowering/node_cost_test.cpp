@@ -107,7 +107,7 @@ TEST_CASE("prices of cost records, by hand", "[sim][price]") {
     CHECK(priced(cost) == Price{12288, 0x1p-22, 0x1p32});
     cost.work = Work::SwitchedArrival;
     CHECK(priced(cost) == Price{0, 0x1p-20 + 0x1p-16, infinity});
-    terms.runtime = Runtime::Interpreter;
+    terms.traits.runtime = Runtime::Interpreter;
     cost.work = Work::Transfer;
     CHECK(priced(cost).latency_s == 0x1p-22 + 0x1p-23);
   }
@@ -118,7 +118,7 @@ TEST_CASE("prices of cost records, by hand", "[sim][price]") {
     CHECK(priced(cost).latency_s == 0x1p-22 + 3 * 0x1p-18);
     cost.gpu_rate = 0.5;  // decoding the instruction takes as long as before
     CHECK(priced(cost).latency_s == 0x1p-22 + 3 * 0x1p-17);
-    terms.runtime = Runtime::Interpreter;
+    terms.traits.runtime = Runtime::Interpreter;
     CHECK(priced(cost).latency_s == 0x1p-22 + 0x1p-23 + 3 * 0x1p-17);
     cost.opcode = Opcode::Nop;
     CHECK(priced(cost) == Price{});
@@ -128,7 +128,7 @@ TEST_CASE("prices of cost records, by hand", "[sim][price]") {
     const NodeCost launch{.work = Work::Launch, .channels = 4, .thread_blocks = 8};
     CHECK(priced(launch) == Price{0, 0x1p-17, infinity});
     CHECK(priced({.work = Work::KernelGap}) == Price{0, 0x1p-17, infinity});
-    terms.runtime = Runtime::Interpreter;
+    terms.traits.runtime = Runtime::Interpreter;
     CHECK(priced(launch).latency_s == 0x1p-18 + 0x1p-19 + 8 * 0x1p-21);
   }
   SECTION("model hockney has alpha and beta alone") {
