@@ -59,8 +59,8 @@ void require_resident(const ProgramOutline& program, const CostModel& model, int
 }
 
 // What the simulator asks the library for.
-AlgorithmRequest request_of(const AlgorithmEntry& algorithm, const Call& call,
-                            const Config& config, const Fabric& fabric, const CostModel& model,
+AlgorithmRequest request_of(const AlgorithmEntry& algorithm, const Call& call, const Config& config,
+                            const Fabric& fabric, const CostModel& model,
                             const std::vector<std::vector<int>>& rings) {
   AlgorithmRequest request{.collective = call.collective,
                            .ranks = fabric.ranks(),
@@ -139,18 +139,18 @@ std::string check_config(const AlgorithmLibrary& library, const Call& call, cons
     return *reason;
   }
   if (config.slots > 0 && config.slots < algorithm.min_slots) {
-    return fmt::format("program '{}' deadlocks where a connection holds {} message{}; expected "
-                       "slots 0 (unbounded) or at least {}",
-                       config.algorithm, config.slots, config.slots == 1 ? "" : "s",
-                       algorithm.min_slots);
+    return fmt::format(
+        "program '{}' deadlocks where a connection holds {} message{}; expected "
+        "slots 0 (unbounded) or at least {}",
+        config.algorithm, config.slots, config.slots == 1 ? "" : "s", algorithm.min_slots);
   }
   return {};
 }
 
 std::string check_switches(const AlgorithmEntry& algorithm, const Fabric& fabric) {
   if (algorithm.switches == SwitchUse::None) return {};
-  const bool inside =
-      algorithm.switches != SwitchUse::Network && fabric.ranks_per_server().value_or(fabric.ranks()) > 1;
+  const bool inside = algorithm.switches != SwitchUse::Network &&
+                      fabric.ranks_per_server().value_or(fabric.ranks()) > 1;
   const bool between = algorithm.switches != SwitchUse::InServers && fabric.servers() > 1;
   for (const NodeKind kind : {NodeKind::NvSwitch, NodeKind::NetworkSwitch}) {
     if (kind == NodeKind::NvSwitch ? !inside : !between) continue;
@@ -175,17 +175,15 @@ std::string check_resident(const AlgorithmLibrary& library, const Call& call, co
   AlgorithmRequest request = request_of(algorithm, call, config, fabric, cost_model, {});
   const bool nccl = algorithm.traits.runtime == Runtime::Nccl;
   // Counted for blocks that join what passes on: others have between half and twice as many.
-  const std::int64_t joined =
-      std::int64_t{config.instances} *
-      (nccl ? config.channels : thread_blocks_per_gpu(algorithm, request));
+  const std::int64_t joined = std::int64_t{config.instances} *
+                              (nccl ? config.channels : thread_blocks_per_gpu(algorithm, request));
   const bool exact = nccl || algorithm.fixed();
   if ((exact ? 1 : 2) * joined <= limit) return {};
   std::int64_t needed = exact ? joined : (joined + 1) / 2;
   const bool at_least = !exact && needed > limit;
   if (!at_least && !exact) {
     request.rings = logical_rings(fabric);
-    needed =
-        compile(trace_algorithm(algorithm, request), request.compile).most_resident_blocks();
+    needed = compile(trace_algorithm(algorithm, request), request.compile).most_resident_blocks();
     if (needed <= limit) return {};
   }
   return fmt::format(

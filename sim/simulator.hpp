@@ -52,7 +52,8 @@ struct SimulationRecord {
 /// say it (outline_algorithm), only their outline.
 class Simulator {
  public:
-  /// `library`: the algorithms that configurations name. Throws UserError on an unknown engine name.
+  /// `library`: the algorithms that configurations name. Throws UserError on an unknown engine
+  /// name.
   Simulator(std::shared_ptr<const Fabric> fabric, CostModel cost_model, std::string_view engine,
             AlgorithmLibrary library = AlgorithmLibrary::shipped());
 

@@ -32,23 +32,22 @@ bool ExplorationRule::fits(const CollectiveTuningEnv& environment) const {
 
 const std::vector<OptionSpec>& exploration_options() {
   static const std::vector<OptionSpec> specs = [] {
-    std::vector<std::string> names;
-    for (const CollectiveKind kind : all_collectives()) names.emplace_back(to_string(kind));
     return std::vector<OptionSpec>{
         {.name = "collectives",
          .kind = OptionKind::Choice,
          .shape = OptionShape::OneOrList,
          .description = "collectives of the calls; all if not given",
-         .choices = names},
+         .choices = collective_names()},
         {.name = "fabrics",
          .shape = OptionShape::OneOrList,
          .description = "names of machines; all if not given"},
         // In the order of ExplorationRule::Servers.
-        {.name = "servers",
+        {.name = "nodes",
          .kind = OptionKind::Choice,
          .description = "number of nodes of the machine",
          .default_text = "any",
-         .choices = {"any", "one", "several"}},
+         .choices = {"any", "one", "several"},
+         .aliases = {"servers"}},
         bytes("least", "min size of the calls"),
         bytes("most", "max size of the calls"),
         {.name = "shared",
@@ -69,7 +68,7 @@ ExplorationRule read_exploration_rule(const YamlValue& mapping, std::vector<std:
   const std::vector<OptionSpec>& specs = exploration_options();
   check_keys(mapping, specs, "rule");
   const auto spec = [&](std::string_view key) -> const OptionSpec& {
-    return *std::ranges::find(specs, key, &OptionSpec::name);
+    return find_option(specs, key);
   };
   const auto value = [&](std::string_view key) { return option_value(mapping, spec(key)); };
   ExplorationRule rule;
@@ -86,8 +85,7 @@ ExplorationRule read_exploration_rule(const YamlValue& mapping, std::vector<std:
       throw UserError(given.location(), unknown_name_message("fabric", name, fabrics));
     }
   }
-  rule.servers =
-      static_cast<ExplorationRule::Servers>(read_choice(value("servers"), spec("servers")));
+  rule.servers = static_cast<ExplorationRule::Servers>(read_choice(value("nodes"), spec("nodes")));
   if (const YamlValue given = value("least"); !given.is_null()) {
     rule.least_bytes = read_bytes(given, spec("least"));
   }

@@ -83,7 +83,7 @@ std::vector<TriggerOf> read_triggers(const std::string& text, const std::string&
     check_keys(item, trigger_file_options(), "trigger");
     const auto value = [&](std::string_view key) {
       const auto& specs = trigger_file_options();
-      const OptionSpec& spec = *std::ranges::find(specs, key, &OptionSpec::name);
+      const OptionSpec& spec = find_option(specs, key);
       return std::pair<YamlValue, const OptionSpec&>(option_value(item, spec), spec);
     };
     const auto name = [&](std::string_view key) {

@@ -11,12 +11,8 @@ namespace cclgym {
 
 namespace {
 
-// The record of a key.
 const OptionSpec& spec_of(std::string_view name) {
-  for (const OptionSpec& spec : fitted_rows_options()) {
-    if (spec.name == name) return spec;
-  }
-  throw std::logic_error("no option record '" + std::string(name) + "'");
+  return find_option(fitted_rows_options(), name);
 }
 
 template <class Value, class Asked>
@@ -29,7 +25,7 @@ std::set<Value> set_of(const std::vector<Value>& values) {
   return {values.begin(), values.end()};
 }
 
-// "64B..4MiB x4" where each size is so many times the one before, else all of them.
+// "64B..4MiB x4" if the sizes have a constant ratio, else all of them.
 std::string sizes_text(const std::set<std::uint64_t>& sizes) {
   const std::vector<std::uint64_t> each(sizes.begin(), sizes.end());
   if (each.size() > 2 && each[1] % each[0] == 0) {
@@ -67,9 +63,7 @@ bool FittedRows::same_rows(const FittedRows& other) const {
 
 const std::vector<OptionSpec>& fitted_rows_options() {
   static const std::vector<OptionSpec> specs{
-      {.name = "system",
-       .description = "what the rows have in the column system",
-       .required = true},
+      {.name = "system", .description = "value of the rows in the column system", .required = true},
       {.name = "ranks",
        .kind = OptionKind::Integer,
        .shape = OptionShape::OneOrList,
@@ -86,7 +80,7 @@ const std::vector<OptionSpec>& fitted_rows_options() {
        .min = 1},
       {.name = "configs",
        .shape = OptionShape::OneOrList,
-       .description = "what the rows have in the column config; not given: all"},
+       .description = "values of the rows in the column config; not given: all"},
   };
   return specs;
 }

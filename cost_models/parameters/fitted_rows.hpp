@@ -1,4 +1,4 @@
-// Which measured rows a parameter set was fitted to: its key `fitted_to`.
+// The measured rows that a parameter set was fitted to: its key `fitted_to`.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +22,11 @@ struct FittedRows {
   std::set<std::string> configs{};      ///< as the rows have them; empty: any
   SourceLocation where{};
 
-  /// Is such a row among them? A row that does not say its config (""), may be.
+  /// True if a row with these values may be among them. An empty config matches any.
   [[nodiscard]] bool hold(std::string_view row_system, int row_ranks,
                           std::string_view row_collective, std::uint64_t row_bytes,
                           std::string_view row_config) const;
-  /// Do they ask for the same rows? Where they stand does not count.
+  /// True if both describe the same rows, wherever they were read from.
   [[nodiscard]] bool same_rows(const FittedRows& other) const;
 };
 

@@ -1,5 +1,5 @@
-// A parameter set with what it says about itself: where each value comes from, and which measured
-// rows it was fitted to. Simulations need the cost model alone (cost_model.hpp).
+// A parameter set with the sources of its values and the measured rows that it was fitted to.
+// Simulations need the cost model alone (cost_model.hpp).
 #pragma once
 
 #include <map>
@@ -23,8 +23,8 @@ struct ParameterSet {
   /// say (it has no `fitted_to`, and not every value says that it was not fitted).
   std::optional<std::vector<FittedRows>> fitted_to{};
 
-  /// What the set says of a parameter: its `source`; kDefaultSource where the set leaves it at the
-  /// default, kNoSource where it states the value alone.
+  /// The `source` of a parameter; kDefaultSource if the set leaves the parameter at its default,
+  /// kNoSource if it states the value alone.
   [[nodiscard]] std::string source_of(const std::string& parameter) const;
 };
 
@@ -36,8 +36,4 @@ struct ParameterSet {
 [[nodiscard]] ParameterSet read_parameter_set(const YamlValue& document);
 /// The same from a file (docs/cost-models.md).
 [[nodiscard]] ParameterSet load_parameter_set(const std::string& path);
-/// Throws UserError at the first value that has no source, or one that read_source refuses: what
-/// the shipped sets are held to.
-void check_sources(const YamlValue& document);
-
 }  // namespace cclgym

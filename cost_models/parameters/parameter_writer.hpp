@@ -1,4 +1,4 @@
-// Cost models as parameter sets in YAML, the way back of parameter_file.hpp.
+// Writes cost models as parameter sets in YAML, which parameter_file.hpp reads.
 #pragma once
 
 #include <string>
@@ -8,10 +8,9 @@
 
 namespace cclgym {
 
-/// What read_parameter_set reads: every parameter of the model, each with its source where the set
-/// has one, and the rows that it was fitted to where it says so. Continuous values are rounded to
-/// four significant digits. `comment` comes first, each line behind a "#". The model is not
-/// "hockney".
+/// The text that read_parameter_set reads as `set`: every parameter of the model, with its source
+/// and the fitted rows if they are known. Continuous values are rounded to four significant digits.
+/// `comment` comes first, each line behind a "#". The model must not be "hockney".
 [[nodiscard]] std::string to_yaml(const ParameterSet& set, const std::string& comment);
 
 /// A text as a YAML scalar in double quotes, control characters as spaces.

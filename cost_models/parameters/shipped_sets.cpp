@@ -24,16 +24,16 @@ extern const std::string_view parameters_v100_abci;
 
 namespace {
 
-// Says when `auto` takes a set.
+// Condition under which `auto` takes a set.
 enum class Use : std::uint8_t { Gpu, Fabric, ByName };
 
-// A shipped parameter set, and whose it is.
+// A shipped parameter set and the machines that it describes.
 struct ShippedSet {
   std::string_view name;
   const std::string_view* text;
-  std::vector<std::string> gpu_models;      // that it describes; none: processes, without GPUs
-  Use use = Use::Gpu;                       // for every fabric of these GPUs
-  std::vector<std::string_view> fabrics{};  // Use::Fabric: for these, and no others
+  std::vector<std::string> gpu_models;      // none: processes without GPUs
+  Use use = Use::Gpu;                       // Use::Gpu: every fabric with these GPUs
+  std::vector<std::string_view> fabrics{};  // Use::Fabric: only these
 };
 
 const std::vector<ShippedSet>& shipped_sets() {
@@ -67,7 +67,7 @@ bool describes(const std::vector<std::string>& gpu_models, const Fabric& fabric)
   return fabric.gpu_model().empty() ? gpu_models.empty() : among(gpu_models, fabric.gpu_model());
 }
 
-// The set of a fabric's GPU; one for this very fabric comes first.
+// The set for a fabric: one for this fabric if there is one, else the one for its GPU.
 const ShippedSet* set_of(const Fabric& fabric) {
   const ShippedSet* found = nullptr;
   for (const ShippedSet& set : shipped_sets()) {

@@ -1,4 +1,4 @@
-// The parameter sets that come with cclgym, and which of them describes a fabric.
+// The parameter sets that come with cclgym, and the choice of one for a fabric.
 #pragma once
 
 #include <string>
@@ -18,19 +18,19 @@ namespace cclgym {
 /// A shipped model by name. Throws UserError naming the nearest one.
 [[nodiscard]] CostModel shipped_cost_model(std::string_view name);
 
-/// What a user means by a cost model: "auto" (the parameter set of the fabric or of its GPU
-/// model, hockney if there is none), the name of a shipped model, or the path of a parameter file
-/// (ends in .yaml or .yml). CostModel::misfit says whether it is one of the fabric's GPUs. Throws
+/// The cost model that a user names: "auto" (the parameter set of the fabric or of its GPU model,
+/// hockney if there is none), the name of a shipped model, or the path of a parameter file (ends in
+/// .yaml or .yml). CostModel::misfit says if it does not describe the fabric's GPUs. Throws
 /// UserError naming the nearest model.
 [[nodiscard]] CostModel cost_model_for(std::string_view name, const Fabric& fabric);
 
-/// What the user should know before trusting times under this model on this fabric, one sentence;
-/// empty unless there is a misfit.
+/// One sentence that warns of times under a model that does not describe this fabric; empty if the
+/// model has no misfit.
 [[nodiscard]] std::string cost_model_warning(const CostModel& model, const Fabric& fabric);
 
-/// A shipped model as a set; "hockney" has nothing to say. Throws UserError naming the nearest.
+/// A shipped model as a set; "hockney" has no sources. Throws UserError naming the nearest.
 [[nodiscard]] ParameterSet shipped_parameter_set(std::string_view name);
-/// What cost_model_for takes, as a set.
+/// Same choice as cost_model_for, as a set.
 [[nodiscard]] ParameterSet parameter_set_for(std::string_view name, const Fabric& fabric);
 
 }  // namespace cclgym

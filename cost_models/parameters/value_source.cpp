@@ -20,7 +20,7 @@ constexpr std::string_view kNoInterval = "no interval";
 constexpr std::string_view kNotDetermined = ", not determined";
 constexpr double kDecade = 10;
 
-// What stands behind `begin`, if the text begins so and goes on.
+// Rest of the text behind `begin`; nullopt if it does not begin so or ends there.
 std::optional<std::string_view> behind(std::string_view text, std::string_view begin) {
   if (!text.starts_with(begin) || text.size() == begin.size()) return std::nullopt;
   return text.substr(begin.size());
@@ -105,7 +105,7 @@ bool is_determined(double least, double most) { return most < kDecade * least; }
 std::string interval_source(const CostParameter& parameter, double least, double most) {
   const std::string low = parameter_text(parameter, least);
   const std::string high = parameter_text(parameter, most);
-  // As the text has the ends, so that whoever reads it comes to the same.
+  // Uses the ends as written, so that a reader of the text comes to the same conclusion.
   return fmt::format("{} to {}{}", low, high,
                      is_determined(quantity(low), quantity(high)) ? "" : kNotDetermined);
 }

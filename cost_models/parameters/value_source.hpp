@@ -1,5 +1,5 @@
-// Where a value of a parameter set comes from, as its `source` says it: the one definition of what
-// such a line may be. docs/cost-models.md has it in words.
+// Source of a value in a parameter set: the grammar of its `source` line, which
+// docs/cost-models.md describes.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct ValueSource {
 /// with what was found and what was expected.
 [[nodiscard]] ValueSource read_source(std::string_view text, const SourceLocation& where = {});
 
-/// Does the interval say what the value is: do its ends (> 0) differ by a factor below 10?
+/// True if the interval determines the value: its ends (> 0) differ by a factor below 10.
 [[nodiscard]] bool is_determined(double least, double most);
 
 /// "4.836us to 8.359us", "0.6631us to 27.4us, not determined": the ends are > 0, in SI units.
@@ -46,10 +46,9 @@ struct ValueSource {
 /// The source of a value that is the one of parameter set `set`, which says `there` of it.
 [[nodiscard]] std::string taken_over_source(std::string_view set, std::string_view there);
 
-/// Stands for the source of a value that a set leaves at the default of its parameter: nobody chose
-/// it for this set.
+/// Source of a value that a set leaves at the default of its parameter.
 inline constexpr std::string_view kDefaultSource = "taken over from cclgym: the default";
-/// Stands for the source of a value that a set has without a source. read_source refuses it.
+/// Source of a value that a set states without a source. read_source refuses it.
 inline constexpr std::string_view kNoSource = "not said there";
 
 }  // namespace cclgym

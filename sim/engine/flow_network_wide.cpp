@@ -118,7 +118,7 @@ void FlowNetwork::open_active_links() {
 /// Flows of a link that have lost their limit, or are faster than flows that the link now limits.
 void FlowNetwork::find_concerned(std::int32_t id) {
   const Link& shared = link(id);
-  double most_Bps = 0;  // of the active flows
+  double most_Bps = 0;  // maximum rate of an active flow
   double limited_Bps = std::numeric_limits<double>::infinity();
   std::int32_t others = 0;
   for (std::int32_t on = shared.first_hop; on != kNone; on = hop(on).next) {

@@ -106,9 +106,8 @@ TimedCall CallTimer::time(const Call& call, const PlainConfig& config, std::size
 Simulator& CallTimer::simulator(std::size_t binding, std::size_t condition) {
   Bound& bound = bound_.at(binding);
   if (!bound.simulator) {
-    bound.simulator =
-        std::make_unique<Simulator>(site_->fabrics[binding], site_->cost_model, "flow",
-                                    site_->library);
+    bound.simulator = std::make_unique<Simulator>(site_->fabrics[binding], site_->cost_model,
+                                                  "flow", site_->library);
     bound.simulator->set_noise(site_->conditions.front());
     bound.condition = 0;
   }
@@ -138,8 +137,8 @@ const QuotientProgram* CallTimer::quotient(const ProgramCut& cut, const Call& ca
     lowered = call_of_tiles(cut, call, cut_so, 2 * kMostSlots, 1);
   }
   entry->second = QuotientProgram::make(
-      simulator(plain.binding, condition).lowered(lowered, cut_so, site_->machine_seed), lowered,
-      cut_so, site_->fabrics[plain.binding], site_->cost_model, site_->conditions[condition]);
+      simulator(plain.binding, condition).lowered(lowered, cut_so, site_->machine_seed),
+      site_->fabrics[plain.binding], site_->cost_model, site_->conditions[condition]);
   return entry->second.get();
 }
 

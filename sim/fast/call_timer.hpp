@@ -25,7 +25,7 @@ namespace cclgym {
 /// A Config, and the NIC binding of the fabric, without text: cheap to copy, compare and hash.
 struct PlainConfig {
   std::uint16_t program = 0;  ///< index into the entries of the CallSite's library
-  std::uint8_t binding = 0;  ///< index into CallSite::fabrics
+  std::uint8_t binding = 0;   ///< index into CallSite::fabrics
   Protocol protocol = Protocol::Simple;
   std::uint8_t slots = 0;
   std::uint16_t channels = 1;

@@ -1,43 +1,26 @@
-// How a QuotientProgram is made from a lowered program.
+// Building a QuotientProgram from a lowered program.
 #include <algorithm>
-#include <bit>
+#include <map>
 #include <numeric>
 #include <optional>
-#include <unordered_map>
+#include <tuple>
 #include <utility>
 
 #include "core/index.hpp"
 #include "sim/fast/quotient_program.hpp"
 #include "sim/graph/symmetry.hpp"
-#include "sim/lowering/transfer_cost.hpp"
 
 namespace cclgym {
 
-namespace {
-
-std::uint64_t mixed(std::uint64_t hash, double value) {
-  hash = (hash ^ std::bit_cast<std::uint64_t>(value)) * 0x9e3779b97f4a7c15U;
-  return hash ^ (hash >> 29U);
-}
-
-}  // namespace
-
 class QuotientBuilder {
  public:
-  QuotientBuilder(const LoweredProgram& lowered, const Call& call, const Config& config,
-                  QuotientProgram& made)
-      : lowered_(lowered),
-        config_(config),
-        graph_(*lowered.graph),
-        program_(*lowered.program),
-        made_(made),
-        tiles_(lowered.tiles),
-        tile_bytes_(tile_bytes_of(made.cut_, call, tiles_)) {}
+  QuotientBuilder(const LoweredProgram& lowered, QuotientProgram& made)
+      : lowered_(lowered), graph_(*lowered.graph), made_(made), tiles_(lowered.tiles) {}
 
   bool build() {
-    if ((tiles_ > 1 && tiles_ <= kMostSlots) || !describe_nodes()) return false;
-    const bool adaptive = graph_.adaptive();
-    if (adaptive) {
+    if ((tiles_ > 1 && tiles_ <= kMostSlots) || !lowered_.costs.delays.empty()) return false;
+    take_records();
+    if (graph_.adaptive()) {
       node_class_.resize(at(graph_.size()));
       std::iota(node_class_.begin(), node_class_.end(), 0);
       take_whole();
@@ -54,86 +37,59 @@ class QuotientBuilder {
   }
 
  private:
-  using Cost = QuotientProgram::Cost;
-  using Kind = QuotientProgram::Kind;
+  // A cost record as far as it decides a price. Routes of different links are one if they add the
+  // same to the smallest message of the one protocol that all models have; launches are one if they
+  // take the same time.
+  using Key = std::tuple<Work, Opcode, bool, std::int32_t, double, std::int32_t, double>;
 
-  [[nodiscard]] const Instruction& step(std::int32_t rank, std::int32_t block,
-                                        std::int32_t number) const {
-    return program_.gpus[at(rank)].thread_blocks[at(block)].steps[at(number)];
+  // Index of the first route that costs a message the same, by route.
+  [[nodiscard]] std::vector<std::int32_t> first_equal_routes() const {
+    std::map<std::tuple<bool, double, double>, std::int32_t> known;
+    std::vector<std::int32_t> first;
+    for (std::size_t i = 0; i < made_.routes_.size(); ++i) {
+      const std::vector<LinkId>& route = made_.routes_[i];
+      const bool network = std::any_of(route.begin(), route.end(), [this](LinkId link) {
+        return made_.fabric_->links()[at(link)].kind == LinkKind::Network;
+      });
+      const PriceTerms terms{Config{}, {.runtime = made_.traits_.runtime}, 1};
+      const auto price_of = [&](Work work) {
+        const NodeCost least{.work = work, .chunks = 1, .route = static_cast<std::int32_t>(i)};
+        return price(made_.model_, *made_.fabric_, terms, made_.routes_, least).latency_s;
+      };
+      first.push_back(known
+                          .try_emplace({network, price_of(Work::Transfer), price_of(Work::Arrival)},
+                                       static_cast<std::int32_t>(i))
+                          .first->second);
+    }
+    return first;
   }
 
-  // What the cost of each node is made from.
-  bool describe_nodes() {
-    std::unordered_map<std::uint64_t, std::int32_t> known;
+  // Takes over the records of all nodes; of several with the same key, the first.
+  void take_records() {
+    const NodeCosts& costs = lowered_.costs;
+    const std::vector<std::int32_t> first_route = first_equal_routes();
+    std::map<Key, std::int32_t> known;
+    std::vector<std::int32_t> taken(costs.records.size(), -1);  // by record of the program
     for (TransferId id = 0; id < graph_.size(); ++id) {
-      const NodeOrigin& origin = lowered_.origins[at(id)];
-      Cost cost;
-      if (graph_.route_of(id) >= 0) {
-        const Instruction& send = step(origin.rank, origin.thread_block, origin.step);
-        const Instruction& receive =
-            step(origin.peer_rank, origin.peer_thread_block, origin.peer_step);
-        cost.kind = Kind::Flow;
-        cost.opcode = send.opcode;
-        cost.count = send.count;
-        cost.reducing = reduces(send.opcode) || reduces(receive.opcode);
-        find_links(id, cost);
-      } else if (origin.role == NodeRole::Arrival) {
-        // The arrival of a flow is the node behind it.
-        if (id == 0 || graph_.route_of(id - 1) < 0) return false;
-        cost = made_.costs_[at(made_.nodes_.back().cost)];
-        cost.kind = Kind::Arrival;
-        cost.slow = false;
-        find_links(id - 1, cost);
-      } else if (origin.role == NodeRole::Step) {
-        const Instruction& local = step(origin.rank, origin.thread_block, origin.step);
-        cost.kind = Kind::Local;
-        cost.opcode = local.opcode;
-        cost.count = local.count;
-      } else {
-        cost.latency_s = graph_.latency_s(id);
+      const auto own = at(costs.record_of[at(id)]);
+      if (taken[own] < 0) {
+        const NodeCost& cost = costs.records[own];
+        const bool fixed = cost.work == Work::Launch || cost.work == Work::KernelGap;
+        const Key key{fixed ? Work::Launch : cost.work,
+                      cost.opcode,
+                      cost.reducing,
+                      cost.chunks,
+                      cost.gpu_rate,
+                      cost.route < 0 ? -1 : first_route[at(cost.route)],
+                      fixed ? graph_.latency_s(id) : 0};
+        const auto [entry, fresh] =
+            known.try_emplace(key, static_cast<std::int32_t>(made_.records_.size()));
+        if (fresh) made_.records_.push_back(cost);
+        taken[own] = entry->second;
       }
-      find_whether_slow(id, cost);
-      const std::uint64_t key = key_of(cost);
-      const auto [entry, fresh] =
-          known.try_emplace(key, static_cast<std::int32_t>(made_.costs_.size()));
-      if (fresh) made_.costs_.push_back(std::move(cost));
-      made_.nodes_.push_back({.cost = entry->second, .once = graph_.repeat(id) == 1});
-      keys_.push_back(key);
+      made_.nodes_.push_back({.record = taken[own], .once = graph_.repeat(id) == 1});
+      keys_.push_back(static_cast<std::uint64_t>(taken[own]));
     }
-    return true;
-  }
-
-  void find_links(TransferId flow, Cost& cost) const {
-    cost.fabric_links.clear();
-    for (const std::int32_t link : graph_.route_links(graph_.route_of(flow))) {
-      if (at(link) < lowered_.fabric_links) cost.fabric_links.push_back(link);
-    }
-  }
-
-  // A GPU at one of its ends is slow if it costs more than it should.
-  void find_whether_slow(TransferId id, Cost& cost) const {
-    if (made_.slow_rate_ == 1) return;
-    const QuotientProgram::Charge charge = made_.charge(cost, config_, tile_bytes_);
-    if (cost.kind == Kind::Flow) cost.slow = graph_.rate_cap_Bps(id) != charge.rate_cap_Bps;
-    if (cost.kind == Kind::Local) cost.slow = graph_.latency_s(id) != charge.latency_s;
-  }
-
-  // Nodes with the same key cost the same, whatever the size of the call and the protocol.
-  [[nodiscard]] std::uint64_t key_of(const Cost& cost) const {
-    std::uint64_t key = mixed(static_cast<std::uint64_t>(cost.kind), cost.count);
-    key = mixed(key, static_cast<double>(cost.opcode));
-    key = mixed(key, (cost.reducing ? 1 : 0) + (cost.slow ? 2 : 0));
-    if (cost.kind == Kind::Fixed) return mixed(key, cost.latency_s);
-    if (cost.kind == Kind::Local) return key;
-    const bool network = std::any_of(
-        cost.fabric_links.begin(), cost.fabric_links.end(),
-        [this](LinkId link) { return made_.fabric_->links()[at(link)].kind == LinkKind::Network; });
-    // The smallest message, of the one protocol that all models have: the costs of its route. The
-    // latency of trees is the same for all messages.
-    const TransferCost least =
-        transfer_cost(made_.model_, *made_.fabric_, cost.fabric_links, Config{},
-                      {.runtime = made_.traits_.runtime}, 1, cost.reducing);
-    return mixed(mixed(mixed(key, network ? 1 : 0), least.latency_s), least.arrival_s);
   }
 
   // Every node is a class.
@@ -145,7 +101,7 @@ class QuotientBuilder {
     }
   }
 
-  // Classes of nodes that are alike, and their graph.
+  // Finds the classes of nodes and links, and makes their graph.
   bool divide() {
     std::optional<GraphSymmetry> found = find_symmetry(graph_, keys_);
     if (!found) return false;
@@ -172,7 +128,8 @@ class QuotientBuilder {
     return true;
   }
 
-  // By class of links and class of flows: how many such flows one such link carries.
+  // Number of flows of a class that one link of a class carries, by class of links and class of
+  // flows.
   [[nodiscard]] std::vector<std::vector<std::int32_t>> loads() const {
     std::vector<std::vector<std::int32_t>> load(symmetry_.link.size(),
                                                 std::vector<std::int32_t>(made_.nodes_.size(), 0));
@@ -187,7 +144,7 @@ class QuotientBuilder {
   }
 
   // A class of links carries each class of flows as often as its first link does. Links of the
-  // fabric that others on the way of all their flows bind before are left out.
+  // fabric are left out if another link on the routes of all their flows binds before they do.
   void add_links(TransferGraph& classes) {
     const std::vector<std::vector<std::int32_t>> load = loads();
     const auto all_Bps = graph_.link_capacities_Bps();
@@ -226,7 +183,7 @@ class QuotientBuilder {
         const std::int32_t own = load[of][node];
         if (own == 0) continue;
         if (made_.is_proxy_[of] != 0) {
-          bound.most_proxy_load = std::max(bound.most_proxy_load, own);
+          bound.max_proxy_load = std::max(bound.max_proxy_load, own);
         } else {
           bound.narrowest_Bps = std::min(bound.narrowest_Bps, capacity_Bps[of] / own);
         }
@@ -255,17 +212,19 @@ class QuotientBuilder {
     for (const auto& [ends, lag] : edges) classes.add_edge(ends.first, ends.second, lag);
   }
 
-  // Are the costs that it finds those of the graph, to the bit? Choices of routes raise latencies.
+  // True if the records give the numbers of the graph, to the bit. Choices of routes raise
+  // latencies.
   bool agrees() {
-    const std::vector<QuotientProgram::Charge> charges = made_.charges(config_, tile_bytes_);
+    const PriceTerms& terms = lowered_.costs.terms;
+    const std::vector<Price> prices = made_.prices(terms.config, terms.tile_bytes);
     for (TransferId id = 0; id < graph_.size(); ++id) {
       const QuotientProgram::Node& node = made_.nodes_[at(node_class_[at(id)])];
-      const QuotientProgram::Charge& charge = charges[at(node.cost)];
+      const Price& price = prices[at(node.record)];
       const bool raised =
           graph_.adaptive() && graph_.latency_s(id) == TransferGraph::kRouteChoice_s;
-      if (charge.bytes != graph_.bytes(id) ||
-          (charge.latency_s != graph_.latency_s(id) && !raised) ||
-          charge.rate_cap_Bps != graph_.rate_cap_Bps(id) ||
+      if (price.wire_bytes != graph_.bytes(id) ||
+          (price.latency_s != graph_.latency_s(id) && !raised) ||
+          price.rate_cap_Bps != graph_.rate_cap_Bps(id) ||
           graph_.repeat(id) != (node.once ? 1 : tiles_)) {
         return false;
       }
@@ -274,19 +233,15 @@ class QuotientBuilder {
   }
 
   const LoweredProgram& lowered_;
-  const Config& config_;
   const TransferGraph& graph_;
-  const ThreadBlockProgram& program_;
   QuotientProgram& made_;
   std::int32_t tiles_;
-  double tile_bytes_;
   std::vector<std::uint64_t> keys_;  // by node
   GraphSymmetry symmetry_;
   std::vector<TransferId> node_class_;  // by node
 };
 
 std::unique_ptr<QuotientProgram> QuotientProgram::make(const LoweredProgram& lowered,
-                                                       const Call& call, const Config& config,
                                                        std::shared_ptr<const Fabric> fabric,
                                                        const CostModel& model,
                                                        const NoiseProfile& noise) {
@@ -294,9 +249,8 @@ std::unique_ptr<QuotientProgram> QuotientProgram::make(const LoweredProgram& low
       uses_switches(*lowered.program)) {
     return nullptr;
   }
-  std::unique_ptr<QuotientProgram> made(
-      new QuotientProgram(lowered, std::move(fabric), model, noise));
-  if (!QuotientBuilder(lowered, call, config, *made).build()) return nullptr;
+  std::unique_ptr<QuotientProgram> made(new QuotientProgram(lowered, std::move(fabric), model));
+  if (!QuotientBuilder(lowered, *made).build()) return nullptr;
   return made;
 }
 

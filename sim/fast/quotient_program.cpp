@@ -10,64 +10,41 @@
 
 namespace cclgym {
 
-namespace {}  // namespace
-
 QuotientProgram::QuotientProgram(const LoweredProgram& lowered,
-                                 std::shared_ptr<const Fabric> fabric, const CostModel& model,
-                                 const NoiseProfile& noise)
+                                 std::shared_ptr<const Fabric> fabric, const CostModel& model)
     : fabric_(std::move(fabric)),
       model_(model),
-      slow_rate_(noise.slow_gpus.any() ? noise.slow_gpus.rate : 1.0),
       traits_(lowered.outline->traits),
       cut_(program_cut(*lowered.program)),
-      steps_(lowered.steps) {}
+      steps_(lowered.steps),
+      routes_(lowered.costs.routes) {}
 
 bool QuotientProgram::possible(const CostModel& model, const NoiseProfile& noise) {
   return !noise.random() && !noise.any_load() && !model.random() &&
          model.network_burst_bytes == 0 && model.connection_rate_Bps >= ProtocolCost::kUnlimited;
 }
 
-// As the lowering has them, and sim/noise/noise.cpp for slow GPUs.
-QuotientProgram::Charge QuotientProgram::charge(const Cost& cost, const Config& config,
-                                                double tile_bytes) const {
-  const double bytes = tile_bytes * cost.count;
-  if (cost.kind == Kind::Fixed) return {0, cost.latency_s, kNoRateCap};
-  if (cost.kind == Kind::Local) {
-    const double instruction_s =
-        model_.instruction_overhead_s +
-        (traits_.runtime == Runtime::Interpreter ? model_.interpreter_step_s : 0.0);
-    double latency_s = local_cost_s(model_, config, traits_.runtime, cost.opcode, bytes);
-    if (cost.slow && latency_s > instruction_s) {
-      latency_s = instruction_s + (latency_s - instruction_s) / slow_rate_;
-    }
-    return {0, latency_s, kNoRateCap};
+std::vector<Price> QuotientProgram::prices(const Config& config, double tile_bytes) const {
+  const PriceTerms terms{config, traits_, tile_bytes};
+  std::vector<Price> all;
+  all.reserve(records_.size());
+  for (const NodeCost& record : records_) {
+    all.push_back(price(model_, *fabric_, terms, routes_, record));
   }
-  const TransferCost transfer =
-      transfer_cost(model_, *fabric_, cost.fabric_links, config, traits_, bytes, cost.reducing);
-  if (cost.kind == Kind::Arrival) return {0, transfer.arrival_s, kNoRateCap};
-  return {transfer.wire_bytes, transfer.latency_s,
-          cost.slow ? transfer.rate_cap_Bps * slow_rate_ : transfer.rate_cap_Bps};
-}
-
-std::vector<QuotientProgram::Charge> QuotientProgram::charges(const Config& config,
-                                                              double tile_bytes) const {
-  std::vector<Charge> all;
-  all.reserve(costs_.size());
-  for (const Cost& cost : costs_) all.push_back(charge(cost, config, tile_bytes));
   return all;
 }
 
 std::shared_ptr<const TransferGraph> QuotientProgram::graph_of(const Config& config,
                                                                std::int32_t tiles,
                                                                double tile_bytes) const {
-  const std::vector<Charge> all = charges(config, tile_bytes);
+  const std::vector<Price> all = prices(config, tile_bytes);
   const double proxy_Bps =
       proxy_capacity_Bps(model_, config.protocol, tile_bytes * cut_.longest_message);
   TransferGraph::Costs costs;
   const auto capacities = graph_->link_capacities_Bps();
   costs.capacity_Bps.assign(capacities.begin(), capacities.end());
   for (std::size_t link = 0; link < is_proxy_.size(); ++link) {
-    // Tiles that are less full may be limited by none.
+    // Proxies may not limit tiles that are less full.
     if (is_proxy_[link] != 0) {
       costs.capacity_Bps[link] = std::min(proxy_Bps, std::numeric_limits<double>::max());
     }
@@ -78,16 +55,16 @@ std::shared_ptr<const TransferGraph> QuotientProgram::graph_of(const Config& con
   costs.repeat.resize(nodes_.size());
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     const Node& node = nodes_[i];
-    const Charge& own = all[at(node.cost)];
-    costs.bytes[i] = own.bytes;
+    const Price& own = all[at(node.record)];
+    costs.bytes[i] = own.wire_bytes;
     costs.latency_s[i] = own.latency_s;
     costs.repeat[i] = node.once ? 1 : tiles;
     double rate_Bps = own.rate_cap_Bps;
     if (node.class_of_bounds >= 0) {
       const Bound& bound = bounds_[at(node.class_of_bounds)];
       rate_Bps = std::min(rate_Bps, bound.narrowest_Bps);
-      if (bound.most_proxy_load > 0) {
-        rate_Bps = std::min(rate_Bps, proxy_Bps / bound.most_proxy_load);
+      if (bound.max_proxy_load > 0) {
+        rate_Bps = std::min(rate_Bps, proxy_Bps / bound.max_proxy_load);
       }
     }
     costs.rate_cap_Bps[i] = rate_Bps;
@@ -98,7 +75,7 @@ std::shared_ptr<const TransferGraph> QuotientProgram::graph_of(const Config& con
 QuotientProgram::Timed QuotientProgram::time(Engine& engine, const Call& call,
                                              const Config& config) const {
   const std::int32_t tiles = tiles_of_call(cut_, call, config);
-  // As many tiles as the simulator would take of the whole graph.
+  // As many tiles as the simulator would simulate without classes.
   TileBudget budget;
   budget.firings = static_cast<std::int64_t>(static_cast<double>(budget.firings) * share_);
   const TiledDates dates = run_tiles(
@@ -110,8 +87,8 @@ QuotientProgram::Timed QuotientProgram::time(Engine& engine, const Call& call,
 
 double QuotientProgram::time_of_tiles_s(Engine& engine, const Config& config, std::int32_t tiles,
                                         double fill) const {
-  const double most_bytes = static_cast<double>(config.tile_bytes) / cut_.longest_message;
-  engine.load(graph_of(config, tiles, fill * most_bytes));
+  const double max_bytes = static_cast<double>(config.tile_bytes) / cut_.longest_message;
+  engine.load(graph_of(config, tiles, fill * max_bytes));
   const EngineResult result = engine.run();
   double time_s = 0;
   for (const TransferId last : watched_) time_s = std::max(time_s, result.end_s[at(last)]);

@@ -7,7 +7,7 @@ namespace cclgym {
 namespace {
 
 // A little more than (n - 1) / n, so that rounding does not make it n - 1 tiles.
-double least_fill(std::int32_t tiles) { return 1 - 0.9 / tiles; }
+double min_fill(std::int32_t tiles) { return 1 - 0.9 / tiles; }
 
 }  // namespace
 
@@ -21,9 +21,9 @@ double TileCurve::full_s(std::size_t number, const Simulate& simulate) {
   return known_s;
 }
 
-// By how much a fill of 0 would take less, were it linear as far.
+// Time that a fill of 0 would save if the curve were linear down to there.
 double TileCurve::less_s(std::size_t number, const Simulate& simulate) {
-  const double fill = least_fill(kTiles[number]);
+  const double fill = min_fill(kTiles[number]);
   double& known_s = less_full_s_[number];
   if (known_s == 0) known_s = simulate(kTiles[number], fill);
   return (full_s(number, simulate) - known_s) / (1 - fill);

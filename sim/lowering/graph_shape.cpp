@@ -18,7 +18,7 @@ ProgramCut program_cut(const ThreadBlockProgram& program) {
     for (const ThreadBlock& block : gpu.thread_blocks) {
       const auto sent = std::ranges::count_if(
           block.steps, [](const Instruction& step) { return sends(step.opcode); });
-      cut.most_messages = std::max(cut.most_messages, static_cast<int>(sent));
+      cut.max_messages = std::max(cut.max_messages, static_cast<int>(sent));
     }
   }
   return cut;
@@ -56,8 +56,8 @@ GraphShape graph_shape(const ProgramCut& cut, const CostModel& model, const Call
   GraphShape shape;
   shape.tiled = tiles > 1;
   shape.proxies = proxy_capacity_Bps(model, config.protocol, message_bytes) < kNoRateCap;
-  // Whole messages that all have a slot each wait for none.
-  shape.slots = !shape.tiled && cut.most_messages <= config.slots ? 0 : config.slots;
+  // Messages that move whole and have a slot each do not wait for one.
+  shape.slots = !shape.tiled && cut.max_messages <= config.slots ? 0 : config.slots;
   return shape;
 }
 

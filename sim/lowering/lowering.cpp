@@ -8,7 +8,6 @@
 #include "sim/call/tiles.hpp"
 #include "sim/graph/dependency_tracker.hpp"
 #include "sim/lowering/lowering_internal.hpp"
-#include "sim/lowering/transfer_cost.hpp"
 
 namespace cclgym {
 
@@ -20,8 +19,8 @@ std::int32_t tiles_in(const ProgramOutline& outline, const Call& call, const Con
                   config);
 }
 
-// Flows on the longest chain of firings that wait for each other: how long the graph takes if a
-// flow takes one unit of time and nothing else takes any.
+// Number of flows on the longest chain of firings that wait for each other: the time of the graph
+// if a flow takes one unit of time and nothing else takes any.
 int longest_chain_of_firings(const std::shared_ptr<const TransferGraph>& graph) {
   DependencyTracker tracker;
   tracker.load(graph);
@@ -62,31 +61,11 @@ Lowering::Lowering(const ProgramOutline& outline, const Fabric& fabric, const Co
       index_(outline),
       kernels_(outline.kernels()),
       tiles_(tiles_in(outline, call, config)),
-      tile_bytes_(static_cast<double>(call.bytes) / outline.contract.chunks_per_call() / tiles_) {}
-
-// The links of the fabric, and behind them, if they limit anything, one for the proxy of each rank:
-// as fast as it is with the largest message of the program; behind these one for each two ranks.
-void Lowering::set_links() {
-  std::vector<double> capacities = link_capacities(fabric_, model_);
-  const double proxy_Bps =
-      proxy_capacity_Bps(model_, config_.protocol, tile_bytes_ * outline_.longest_message());
-  proxies_ = proxy_Bps < kNoRateCap;
-  if (proxies_)
-    capacities.insert(capacities.end(), static_cast<std::size_t>(fabric_.ranks()), proxy_Bps);
-  if (!model_.hockney && model_.connection_rate_Bps < ProtocolCost::kUnlimited) {
-    first_pair_ = static_cast<std::int32_t>(capacities.size());
-    const auto ranks = static_cast<std::size_t>(fabric_.ranks());
-    capacities.insert(capacities.end(), ranks * (ranks - 1) / 2, model_.connection_rate_Bps);
-  }
-  graph_->set_link_capacities(std::move(capacities));
-}
-
-// The link that stands for the connection of two ranks.
-std::int32_t Lowering::pair_link(std::int32_t a, std::int32_t b) const {
-  const std::int32_t low = std::min(a, b);
-  const std::int32_t high = std::max(a, b);
-  return first_pair_ + low * (2 * fabric_.ranks() - low - 1) / 2 + (high - low - 1);
-}
+      costs_(model, fabric,
+             {.config = config,
+              .traits = outline.traits,
+              .tile_bytes =
+                  static_cast<double>(call.bytes) / outline.contract.chunks_per_call() / tiles_}) {}
 
 LoweredProgram Lowering::run() {
   graph_ = std::make_shared<TransferGraph>();
@@ -114,18 +93,23 @@ LoweredProgram Lowering::run() {
   lowered.steps =
       lowered.folded ? longest_chain_of_firings(lowered.graph) : longest_chain(*lowered.graph);
   lowered.origins = std::move(origins_);
+  lowered.costs = costs_.take();
   lowered.rank_last_offset = std::move(rank_last_offset_);
   lowered.rank_last = std::move(rank_last_);
   return lowered;
 }
 
-TransferId Lowering::add_local_node(double delay_s, const NodeOrigin& origin, std::int32_t times) {
+// A node that moves nothing over links; `start_delay_s` goes on top of its price.
+TransferId Lowering::add_delay(std::int32_t record, const NodeOrigin& origin, std::int32_t times,
+                               double start_delay_s) {
   origins_.push_back(origin);
-  return graph_->add_delay(delay_s, origin.thread_block < 0 ? 1 : tiles_ * times,
+  costs_.add_node(record, start_delay_s);
+  return graph_->add_delay(latency_s(record) + start_delay_s,
+                           origin.thread_block < 0 ? 1 : tiles_ * times,
                            origin.role == NodeRole::Arrival);
 }
 
-// Those that connect GPUs: a kernel that only copies needs none.
+// Number of channels that connect GPUs, by kernel: a kernel that only copies has none.
 std::vector<int> Lowering::channels_by_kernel() const {
   std::vector<int> channels(static_cast<std::size_t>(kernels_), 0);
   for (const OutlineBlock& block : outline_.blocks) {
@@ -145,26 +129,28 @@ void Lowering::add_starts() {
     }
     TransferId launched = -1;
     for (int kernel = 0; kernel < kernels_; ++kernel) {
-      double delay_s =
-          launch_cost_s(model_, outline_.traits.runtime, channels[static_cast<std::size_t>(kernel)],
-                        blocks[static_cast<std::size_t>(kernel)]);
-      if (kernel == 0 && !start_delays_s_.empty()) {
-        delay_s += start_delays_s_[static_cast<std::size_t>(rank)];
-      }
+      const std::int32_t launch =
+          costs_.record({.work = Work::Launch,
+                         .channels = channels[static_cast<std::size_t>(kernel)],
+                         .thread_blocks = blocks[static_cast<std::size_t>(kernel)]});
+      const double start_delay_s = kernel == 0 && !start_delays_s_.empty()
+                                       ? start_delays_s_[static_cast<std::size_t>(rank)]
+                                       : 0.0;
       const TransferId before = launched;
-      if (delay_s > 0) {
-        launched =
-            add_local_node(delay_s, {.rank = rank, .step = kernel, .role = NodeRole::Launch});
+      if (latency_s(launch) + start_delay_s > 0) {
+        launched = add_delay(launch, {.rank = rank, .step = kernel, .role = NodeRole::Launch}, 1,
+                             start_delay_s);
         if (before >= 0) graph_->add_edge(before, launched);
       }
-      starts_.push_back(
-          kernel == 0 ? launched
-                      : add_local_node(model_.hockney ? 0 : model_.kernel_gap_s,
-                                       {.rank = rank, .step = kernel, .role = NodeRole::Start}));
+      starts_.push_back(kernel == 0
+                            ? launched
+                            : add_delay(costs_.record({.work = Work::KernelGap}),
+                                        {.rank = rank, .step = kernel, .role = NodeRole::Start}));
       if (kernel > 0 && launched >= 0) graph_->add_edge(launched, starts_.back());
     }
   }
 }
+
 // A kernel waits for all thread blocks of the one before it on its rank, on their last tile.
 void Lowering::connect_kernels() {
   for (int rank = 0; rank < fabric_.ranks() && kernels_ > 1; ++rank) {
@@ -196,7 +182,7 @@ void Lowering::collect_last() {
       requirements_.clear();
       require(last_of_block(b), 0, {0, 1, 0});
       for (const Requirement& last : requirements_) {
-        // The date of a node is that of its last firing.
+        // The end of a node is the end of its last firing.
         if (tiles_ == 1 && last.iterations.shift + 1 != graph_->repeat(last.node)) {
           throw CannotFold();
         }

@@ -13,11 +13,12 @@
 #include "sim/call/call.hpp"
 #include "sim/graph/transfer_graph.hpp"
 #include "sim/lowering/message_index.hpp"
+#include "sim/lowering/node_cost.hpp"
 #include "topology_models/fabric.hpp"
 
 namespace cclgym {
 
-/// What of a step a node of the graph stands for.
+/// Role of a graph node within its step.
 enum class NodeRole : std::uint8_t {
   Step,     ///< the work of the step: sending, copying, reducing, taking out of the FIFO
   Arrival,  ///< a message on its way from its last byte to the step that receives it
@@ -42,21 +43,23 @@ struct LoweredProgram {
   std::shared_ptr<const ProgramOutline> outline;
   std::shared_ptr<const ThreadBlockProgram> program;  ///< null if only its outline is known
   std::shared_ptr<const TransferGraph> graph;
-  std::vector<NodeOrigin> origins;  ///< by node; that of an arrival follows that of its flow
+  std::vector<NodeOrigin> origins;  ///< by node; the arrival of a flow is the node behind it
+  NodeCosts costs;  ///< cost records; their prices plus delays are the numbers of the graph
   /// Rank r is done when nodes rank_last[rank_last_offset[r] .. rank_last_offset[r + 1]) are done.
   std::vector<std::size_t> rank_last_offset;
   std::vector<TransferId> rank_last;
   /// Links of the graph that are links of the fabric; those behind them are the ranks' proxies.
   std::size_t fabric_links = 0;
   int steps = 0;           ///< transfers on the longest chain of dependent transfers of a tile
-  std::int32_t tiles = 1;  ///< every node but the launches fires once a tile
-  /// Do nodes fire once an iteration of the loop that their step is in? Then there is one tile.
+  std::int32_t tiles = 1;  ///< every node but the launches fires once per tile
+  /// True if nodes fire once per iteration of the loop that their step is in; then there is one
+  /// tile.
   bool folded = false;
-  std::shared_ptr<const MessageIndex> messages;  ///< of the outline, if folded
+  std::shared_ptr<const MessageIndex> messages;  ///< index of the outline's messages, if folded
 };
 
-/// When a step of a loop becomes one node that fires once an iteration, instead of a node an
-/// iteration. The dates are the same (but for rounding), the graph is small.
+/// Conditions under which a step of a loop becomes one node that fires once per iteration, instead
+/// of one node per iteration. The dates are the same (but for rounding), the graph is small.
 enum class Folding : std::uint8_t {
   Large,   ///< programs of more than kFoldedSteps steps
   Always,  ///< if the loops allow it
@@ -73,13 +76,13 @@ inline constexpr std::int64_t kFoldedSteps = 1 << 16;
 /// wait for nothing) and, kernel_gap later, all thread blocks of kernel k - 1 of the rank are done.
 ///
 /// With config.tile_bytes, chunks are cut into `tiles` equal tiles, as few as make every message at
-/// most that large, and every node fires once a tile: a block runs all its steps on one tile, then
-/// all on the next, and dependencies between blocks hold tile by tile. With config.slots, a
+/// most that large, and every node fires once per tile: a block runs all its steps on one tile,
+/// then all on the next, and dependencies between blocks hold tile by tile. With config.slots, a
 /// connection holds that many messages: a message starts only when the one `slots` before it has
 /// been received (docs/cost-models.md).
 ///
-/// Loops are folded, as `folding` says, if there is one tile and what an iteration waits for
-/// advances from each to the next as the iterations do; otherwise they are unrolled.
+/// Loops are folded, as `folding` says, if there is one tile and the steps that an iteration waits
+/// for advance from each to the next as the iterations do; otherwise they are unrolled.
 ///
 /// `start_delays_s`: seconds by which each rank starts late; empty: none.
 /// An unmatched receive becomes a node that can never fire, so that engines report it by name.
@@ -97,19 +100,19 @@ inline constexpr std::int64_t kFoldedSteps = 1 << 16;
                                    std::span<const double> start_delays_s = {},
                                    Folding folding = Folding::Large);
 
-/// The step of its thread block that a firing of a node stands for, of an arrival the one that
-/// receives; with tiles, the same for every firing.
+/// Step of its thread block that a firing of a node stands for; for an arrival, the step that
+/// receives. With tiles, the same for every firing.
 [[nodiscard]] std::int32_t step_of_firing(const LoweredProgram& lowered, TransferId node,
                                           std::int32_t firing);
-/// The step of the peer's thread block that receives what a firing of a flow sends.
+/// Step of the peer's thread block that receives the message of a firing of a flow.
 [[nodiscard]] std::int32_t receiving_step(const LoweredProgram& lowered, TransferId flow,
                                           std::int32_t firing);
 
-/// Chunks of the largest message of a program.
+/// Size of the largest message of a program, in chunks.
 [[nodiscard]] int longest_message(const ThreadBlockProgram& program);
 
-/// "rank 1, thread block 0, step 2: recv from rank 0 on channel 0": what a firing of a node
-/// stands for.
+/// Description of a firing of a node: "rank 1, thread block 0, step 2: recv from rank 0 on channel
+/// 0".
 [[nodiscard]] std::string describe_node(const LoweredProgram& lowered, TransferId node,
                                         std::int32_t firing = 0);
 

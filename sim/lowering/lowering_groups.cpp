@@ -7,7 +7,6 @@
 
 #include "core/error.hpp"
 #include "sim/lowering/lowering_internal.hpp"
-#include "sim/lowering/transfer_cost.hpp"
 
 namespace cclgym {
 
@@ -23,11 +22,12 @@ const Link& link_at(const Fabric& fabric, LinkId id) {
 
 }  // namespace
 
-// Every switch of GPU links or of the network on a way must be able to, and there must be one.
-void Lowering::require_computing(std::span<const LinkId> way, const NodeOrigin& origin) const {
+// Throws unless there is a switch on the route and every one of GPU links or of the network can
+// copy and add.
+void Lowering::require_computing(std::span<const LinkId> route, const NodeOrigin& origin) const {
   const std::string* unable = nullptr;
   bool any = false;
-  for (const LinkId id : way) {
+  for (const LinkId id : route) {
     const Node& node = node_at(fabric_, link_at(fabric_, id).target);
     if (node.kind != NodeKind::NvSwitch && node.kind != NodeKind::NetworkSwitch) continue;
     any = true;
@@ -41,19 +41,19 @@ void Lowering::require_computing(std::span<const LinkId> way, const NodeOrigin& 
       any ? fmt::format("'{}' does not", *unable) : "there is no switch"));
 }
 
-// The ways of all messages, and that between the switches and the one rank that all of them have in
-// common: NVSwitches read that rank's memory like that of the others, and write it.
-std::vector<std::vector<LinkId>> Lowering::ways_of_group(
+// The routes of all messages, and the one between the switches and the rank that all of them have
+// in common: NVSwitches read that rank's memory like that of the others, and write it.
+std::vector<std::vector<LinkId>> Lowering::routes_of_group(
     std::span<const GroupMember> members) const {
-  std::vector<std::vector<LinkId>> ways;
+  std::vector<std::vector<LinkId>> routes;
   for (const GroupMember& member : members) {
-    ways.push_back(fabric_.route(member.origin.rank, member.origin.peer_rank, member.channel));
-    require_computing(ways.back(), member.origin);
+    routes.push_back(fabric_.route(member.origin.rank, member.origin.peer_rank, member.channel));
+    require_computing(routes.back(), member.origin);
   }
   const NodeOrigin& first = members.front().origin;
   std::vector<LinkId> back = fabric_.route(first.peer_rank, first.rank, members.front().channel);
   const auto computes = [this](NodeId id) { return node_at(fabric_, id).computes; };
-  if (!members.front().reducing) {  // from the last switch on the way back to the sender
+  if (!members.front().reducing) {  // from the last switch on the route back to the sender
     const auto last = std::find_if(back.rbegin(), back.rend(), [&](LinkId id) {
       return computes(link_at(fabric_, id).source);
     });
@@ -63,18 +63,18 @@ std::vector<std::vector<LinkId>> Lowering::ways_of_group(
         back.begin(), back.end(), [&](LinkId id) { return computes(link_at(fabric_, id).target); });
     back.erase(until == back.end() ? back.begin() : std::next(until), back.end());
   }
-  ways.push_back(std::move(back));
-  return ways;
+  routes.push_back(std::move(back));
+  return routes;
 }
 
 void Lowering::add_groups() {
   for (const auto& [group, members] : groups_) {
-    const std::vector<std::vector<LinkId>> ways = ways_of_group(members);
-    const std::vector<LinkId>* longest = &ways.front();
+    const std::vector<std::vector<LinkId>> routes = routes_of_group(members);
+    const std::vector<LinkId>* longest = &routes.front();
     std::vector<std::int32_t> links;
-    for (const std::vector<LinkId>& way : ways) {
-      links.insert(links.end(), way.begin(), way.end());
-      if (way.size() > longest->size()) longest = &way;
+    for (const std::vector<LinkId>& route : routes) {
+      links.insert(links.end(), route.begin(), route.end());
+      if (route.size() > longest->size()) longest = &route;
     }
     if (proxies_ && crosses_network(links)) {
       const auto first = static_cast<std::int32_t>(fabric_.links().size());
@@ -86,9 +86,11 @@ void Lowering::add_groups() {
     std::sort(links.begin(), links.end());
     links.erase(std::unique(links.begin(), links.end()), links.end());
     const GroupMember& leader = members.front();
-    const TransferCost cost = switched_cost(model_, fabric_, *longest, config_, outline_.traits,
-                                            tile_bytes_ * leader.count);
-    const Message message = add_flow(leader.origin, graph_->add_route(links), cost, 1);
+    const std::int32_t record = costs_.record({.work = Work::SwitchedTransfer,
+                                               .opcode = leader.opcode,
+                                               .chunks = leader.chunks,
+                                               .route = costs_.route_class(*longest)});
+    const Message message = add_flow(leader.origin, graph_->add_route(links), record, 1);
     group_flow_[group] = message.flow;
     for (const GroupMember& member : members) {
       graph_->add_edge(own_node_[member.step], message.flow);

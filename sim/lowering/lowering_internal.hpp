@@ -1,4 +1,4 @@
-// One lowering at work: the state that the parts of sim/lowering*.cpp share.
+// One lowering at work: the state that the files sim/lowering/lowering_*.cpp share.
 #pragma once
 
 #include <cstdint>
@@ -11,39 +11,41 @@
 
 #include "collectives/outline.hpp"
 #include "sim/lowering/lowering.hpp"
-#include "sim/lowering/transfer_cost.hpp"
+#include "sim/lowering/node_cost_table.hpp"
 
 namespace cclgym {
 
-/// Detours that a message may take where routes are adaptive (docs/fabrics.md says why so many).
-inline constexpr int kDetours = 32;
+/// Alternative routes of a message where routing is adaptive (docs/fabrics.md gives the reason for
+/// the number).
+inline constexpr int kAlternativeRoutes = 32;
 
-// The outline's loops do not fit nodes that fire many times: it has to be unrolled.
+// Thrown when the loops of an outline do not fit nodes that fire many times: it has to be unrolled.
 struct CannotFold {};
 
 // One of the two things that must be done for a step to be done.
 struct CompletionPart {
   enum class Kind : std::uint8_t {
     None,
-    Own,      // the node of a step (an index into ProgramOutline::steps)
-    Arrival,  // the message that a step receives
-    Group,    // the flow of a group that a step sends in (the group's number)
-    Launch    // a node that fires once
+    Own,      // node of a step (`id`: index into ProgramOutline::steps)
+    Arrival,  // message that a step receives (`id`: the step)
+    Group,    // flow of the group that a step sends in (`id`: the group)
+    Launch    // node that fires once (`id`: the node)
   };
   static constexpr std::int32_t kSame = -1;
 
   Kind kind = Kind::None;
   std::int32_t id = -1;
-  std::int32_t iteration = kSame;  // of the step `id`; kSame: that of the step which is done
+  std::int32_t iteration = kSame;  // iteration of step `id`; kSame: that of the completed step
 };
 
-// A receive needs no node of its own as long as two parts say it all, so that a ring costs one flow
-// a step and peer.
+// Nodes that are done when a step is done. A receive needs no node of its own as long as two parts
+// suffice, so that a ring costs one flow per step and peer.
 struct Completion {
   CompletionPart parts[2];
 };
 
-// Iteration i of a step, for i in [begin, end), and firing i + shift of what it waits for.
+// Pairs of an iteration i of a step, for i in [begin, end), with firing i + shift of the node that
+// it waits for.
 struct Iterations {
   std::int32_t begin;
   std::int32_t end;
@@ -52,7 +54,7 @@ struct Iterations {
 
 struct Requirement {
   TransferId node;
-  std::int32_t tile_lag;  // with tiles, which are what nodes fire for
+  std::int32_t tile_lag;  // lag of the edge if nodes fire once per tile
   Iterations iterations;
 };
 
@@ -63,13 +65,17 @@ struct Connection {
 };
 
 inline std::uint64_t connection_key(int source, int target, int channel, int kernel) {
-  // 22 bits a rank, 12 a channel, 8 a kernel: far above any program's size.
+  // 22 bits per rank, 12 per channel, 8 per kernel: far above any program's size.
   return (static_cast<std::uint64_t>(source) << 42) | (static_cast<std::uint64_t>(target) << 20) |
          (static_cast<std::uint64_t>(channel) << 8) | static_cast<std::uint64_t>(kernel);
 }
 
-// Nodes stand for the steps of the outline. A step of a loop is one node that fires once an
-// iteration; with tiles there are no loops, and a step's node fires once a tile.
+// Nodes stand for the steps of the outline. A step of a loop is one node that fires once per
+// iteration; with tiles there are no loops, and a step's node fires once per tile.
+//
+// The parts below decide the structure: nodes, their cost records, routes and edges. Numbers come
+// from `costs_` (sim/lowering/price.hpp) alone. All that the structure asks of a price is whether a
+// node takes time, because a launch, an arrival or a receive that takes none needs no node.
 class Lowering {
  public:
   Lowering(const ProgramOutline& outline, const Fabric& fabric, const CostModel& model,
@@ -78,23 +84,25 @@ class Lowering {
   LoweredProgram run();
 
  private:
-  // A step of the outline, and where it stands.
+  // A step of the outline and its place.
   struct Site {
     int rank = 0;
     int thread_block = 0;
-    std::uint32_t block = 0;  // over all ranks
-    std::uint32_t loop = 0;   // index into ProgramOutline::loops
-    std::uint32_t step = 0;   // index into ProgramOutline::steps
-    std::int32_t times = 1;   // that it runs a tile
-    std::int32_t number = 0;  // of its first iteration in the block
-    std::int32_t sent = 0;    // sends of the block before its first iteration
-    std::int32_t received = 0;
+    std::uint32_t block = 0;    // over all ranks
+    std::uint32_t loop = 0;     // index into ProgramOutline::loops
+    std::uint32_t step = 0;     // index into ProgramOutline::steps
+    std::int32_t times = 1;     // runs per tile
+    std::int32_t number = 0;    // number of its first iteration in the block
+    std::int32_t sent = 0;      // sends of the block before its first iteration
+    std::int32_t received = 0;  // receives of the block before its first iteration
     bool first_of_loop = false;
     bool first_of_block = false;
   };
   struct Route {
-    std::int32_t id;
+    std::int32_t id;          // in the graph
+    std::int32_t cost_class;  // NodeCost::route
     std::vector<LinkId> links;
+    bool crosses_network;
   };
   struct Receiver {
     std::int32_t block = -1;  // over all ranks
@@ -105,12 +113,13 @@ class Lowering {
     TransferId flow;
     TransferId arrival;  // when the receiver has it: the flow itself if flight takes no time
   };
-  // Of a message that switches copy or add with others.
+  // A message that switches copy or add together with others.
   struct GroupMember {
-    std::uint32_t step;  // that sends it
+    std::uint32_t step;  // the sender's
     NodeOrigin origin;
     int channel;
-    std::int32_t count;
+    Opcode opcode;  // opcode of the sender's step
+    std::int32_t chunks;
     bool reducing;
   };
 
@@ -139,37 +148,44 @@ class Lowering {
 
   template <typename Visit>
   void for_each_site(Visit visit) const;
-  TransferId add_local_node(double delay_s, const NodeOrigin& origin, std::int32_t times = 1);
 
-  // sim/lowering/lowering.cpp: launches, kernels, the last nodes of each rank.
+  // sim/lowering/lowering.cpp: nodes, launches, kernels, the last nodes of each rank.
+  [[nodiscard]] double latency_s(std::int32_t record) const {
+    return costs_.price_of(record).latency_s;
+  }
+  TransferId add_delay(std::int32_t record, const NodeOrigin& origin, std::int32_t times = 1,
+                       double start_delay_s = 0);
   [[nodiscard]] std::vector<int> channels_by_kernel() const;
   void add_starts();
   void connect_kernels();
   void collect_last();
 
-  // sim/lowering/lowering_messages.cpp: connections and their flows.
+  // sim/lowering/lowering_links.cpp: links and their capacities.
   void set_links();
+  [[nodiscard]] std::int32_t pair_link(std::int32_t a, std::int32_t b) const;
   [[nodiscard]] bool crosses_network(std::span<const LinkId> links) const;
+  void add_alternatives(std::int32_t route, const NodeOrigin& origin, int channel,
+                        std::span<const LinkId> links);
+  void count_bytes(const NodeOrigin& origin, std::span<const LinkId> route, double bytes);
+  void pass_bursts();
+
+  // sim/lowering/lowering_messages.cpp: connections and their flows.
   void find_connections();
   void claim(std::int32_t& owner, int rank, std::uint32_t block, bool sending) const;
   void match_receives();
   void add_flows();
   [[nodiscard]] Receiver receiver_of(const Site& site);
-  void add_alternatives(std::int32_t route, const NodeOrigin& origin, int channel,
-                        std::span<const LinkId> links);
-  void count_bytes(const NodeOrigin& origin, std::span<const LinkId> route, double bytes);
-  void pass_bursts();
-  [[nodiscard]] std::int32_t pair_link(std::int32_t a, std::int32_t b) const;
-  Message add_message(const NodeOrigin& origin, int channel, int chunks, bool reducing,
+  [[nodiscard]] const Route& route_of(const NodeOrigin& origin, int channel);
+  Message add_message(const NodeOrigin& origin, int channel, const OutlineStep& send, bool reducing,
                       std::int32_t times);
-  Message add_flow(const NodeOrigin& origin, std::int32_t route, const TransferCost& cost,
+  Message add_flow(const NodeOrigin& origin, std::int32_t route, std::int32_t record,
                    std::int32_t times);
 
-  // sim/lowering/lowering_groups.cpp: what switches copy and add.
+  // sim/lowering/lowering_groups.cpp: messages that switches copy and add.
   void add_groups();
-  [[nodiscard]] std::vector<std::vector<LinkId>> ways_of_group(
+  [[nodiscard]] std::vector<std::vector<LinkId>> routes_of_group(
       std::span<const GroupMember> members) const;
-  void require_computing(std::span<const LinkId> way, const NodeOrigin& origin) const;
+  void require_computing(std::span<const LinkId> route, const NodeOrigin& origin) const;
 
   // sim/lowering/lowering_steps.cpp: completion of steps, and edges.
   [[nodiscard]] Completion last_of_loop(std::uint32_t loop) const;
@@ -200,31 +216,29 @@ class Lowering {
   MessageIndex index_;
   int kernels_;
   std::int32_t tiles_;
-  double tile_bytes_;  // of one chunk
+  NodeCostTable costs_;
   std::shared_ptr<TransferGraph> graph_;
   std::vector<NodeOrigin> origins_;
-  std::vector<TransferId> starts_;  // by rank and kernel, -1: none
-  // By block, over all ranks: the one that receives what it sends, that sends what it receives.
-  std::vector<std::int32_t> target_of_;
-  std::vector<std::int32_t> source_of_;
+  std::vector<TransferId> starts_;       // by rank and kernel, -1: none
+  std::vector<std::int32_t> target_of_;  // by block, over all ranks: receiver of its messages
+  std::vector<std::int32_t> source_of_;  // by block, over all ranks: sender of its messages
   // By step of the outline:
   std::vector<Completion> completions_;
   std::vector<TransferId> own_node_;           // -1: none
-  std::vector<TransferId> arrival_;            // of a send: what says its message is there
-  std::vector<std::uint32_t> first_incoming_;  // of a receive: the sends that it meets
+  std::vector<TransferId> arrival_;            // by send: node that ends when its message is there
+  std::vector<std::uint32_t> first_incoming_;  // by receive: the sends that it meets
   std::vector<IterationPiece> incoming_;
   std::map<std::int32_t, std::vector<GroupMember>> groups_;
   std::map<std::int32_t, TransferId> group_flow_;
   std::unordered_map<std::uint64_t, Connection> connections_;
-  bool proxies_ = false;          // do messages over the network load the proxies of their ranks?
-  std::int32_t first_pair_ = -1;  ///< link of the connection of ranks 0 and 1; -1: no limit
-  std::vector<double> network_bytes_;  ///< by link; empty: links pass nothing at once
-  /// A link whose bucket holds all of a call is at most so many times faster.
-  static constexpr double kLeastBurstShare = 1.0 / 64;
+  bool proxies_ = false;               // messages over the network load the proxies of their ranks
+  std::int32_t first_pair_ = -1;       // link of the connection of ranks 0 and 1; -1: no limit
+  std::vector<double> network_bytes_;  // by link; empty: links pass nothing at once
   std::unordered_map<std::uint64_t, Route> routes_;
-  std::map<std::pair<NodeId, NodeId>, std::int32_t> ways_;  // between two switches, -1: one only
+  // Set of alternative routes between two switches of the network; -1: there is none.
+  std::map<std::pair<NodeId, NodeId>, std::int32_t> alternatives_;
   std::vector<IterationPiece> scratch_pieces_;
-  std::vector<Requirement> requirements_;                           // of the step at hand
+  std::vector<Requirement> requirements_;  // requirements of the current step
   std::vector<std::pair<TransferId, std::int32_t>> scratch_edges_;  // node, lag
   std::vector<std::size_t> rank_last_offset_;
   std::vector<TransferId> rank_last_;

@@ -1,11 +1,10 @@
-// Lowering, messages: which send meets which receive, and the flow of each message.
+// Lowering, messages: the pairs of sends and receives, and the flow of each message.
 #include <algorithm>
 #include <fmt/core.h>
 #include <vector>
 
 #include "core/error.hpp"
 #include "sim/lowering/lowering_internal.hpp"
-#include "sim/lowering/transfer_cost.hpp"
 
 namespace cclgym {
 
@@ -53,9 +52,9 @@ void Lowering::claim(std::int32_t& owner, int rank, std::uint32_t b, bool sendin
   owner = static_cast<std::int32_t>(b);
 }
 
-// The sends that each receive meets. One that meets none is left without.
+// Finds the sends that each receive meets; a receive may meet none.
 void Lowering::match_receives() {
-  constexpr std::size_t kMostPieces = 4;  // of a loop that is worth folding
+  constexpr std::size_t kMaxPieces = 4;  // pieces of a loop that is worth folding
   first_incoming_.reserve(outline_.steps.size());
   for_each_site([this](const Site& site) {
     const std::size_t first = incoming_.size();
@@ -65,7 +64,7 @@ void Lowering::match_receives() {
     const bool found =
         source >= 0 && index_.find(Of::Sends, static_cast<std::uint32_t>(source), site.received,
                                    index_.each(Of::Receives, site.loop), site.times, incoming_);
-    if (site.times > 1 && (!found || incoming_.size() - first > kMostPieces)) throw CannotFold();
+    if (site.times > 1 && (!found || incoming_.size() - first > kMaxPieces)) throw CannotFold();
   });
   first_incoming_.push_back(static_cast<std::uint32_t>(incoming_.size()));
 }
@@ -86,19 +85,20 @@ void Lowering::add_flows() {
         receiver.number};
     if (step.group != kNoGroup) {
       own_node_[site.step] =
-          add_local_node(0, {site.rank, site.thread_block, site.number}, site.times);
+          add_delay(costs_.record({.work = Work::InPlace, .opcode = step.opcode}),
+                    {site.rank, site.thread_block, site.number}, site.times);
       groups_[step.group].push_back(
-          {site.step, origin, block.channel, step.count, receiver.reduces});
+          {site.step, origin, block.channel, step.opcode, step.count, receiver.reduces});
       return;
     }
-    const Message message = add_message(origin, block.channel, step.count,
+    const Message message = add_message(origin, block.channel, step,
                                         reduces(step.opcode) || receiver.reduces, site.times);
     own_node_[site.step] = message.flow;
     arrival_[site.step] = message.arrival;
   });
 }
 
-// Who receives what a step sends. All iterations must cost the same.
+// Receiver of a step's messages. All iterations must have the same cost record.
 Lowering::Receiver Lowering::receiver_of(const Site& site) {
   Receiver receiver{.block = target_of_[site.block]};
   std::vector<IterationPiece>& pieces = scratch_pieces_;
@@ -133,109 +133,58 @@ Lowering::Receiver Lowering::receiver_of(const Site& site) {
   return receiver;
 }
 
-bool Lowering::crosses_network(std::span<const LinkId> links) const {
-  return std::any_of(links.begin(), links.end(), [this](LinkId id) {
-    return fabric_.links()[static_cast<std::size_t>(id)].kind == LinkKind::Network;
-  });
-}
-
-// Between its first and its last network switch, a message may take other ways than `links`, which
-// begin the route: the same ones for all messages between these switches.
-void Lowering::add_alternatives(std::int32_t route, const NodeOrigin& origin, int channel,
-                                std::span<const LinkId> links) {
-  if (fabric_.routing() != Routing::Adaptive) return;
-  const auto link = [this](LinkId id) { return fabric_.links()[static_cast<std::size_t>(id)]; };
-  const auto trunk = [&](LinkId id) {
-    const auto kind = [&](NodeId node) {
-      return fabric_.nodes()[static_cast<std::size_t>(node)].kind;
-    };
-    return kind(link(id).source) == NodeKind::NetworkSwitch &&
-           kind(link(id).target) == NodeKind::NetworkSwitch;
-  };
-  const auto first = std::find_if(links.begin(), links.end(), trunk);
-  const auto end = std::find_if_not(first, links.end(), trunk);
-  if (first == end) return;
-  const auto before = first - links.begin();
-  const auto [known, fresh] = ways_.try_emplace({link(*first).source, link(*(end - 1)).target}, -1);
-  if (fresh) {
-    auto ways = fabric_.alternative_routes(origin.rank, origin.peer_rank, channel, kDetours);
-    for (std::vector<LinkId>& way : ways) {
-      way.erase(way.end() - (links.end() - end), way.end());
-      way.erase(way.begin(), way.begin() + before);
-    }
-    if (!ways.empty()) known->second = graph_->add_ways(ways);
-  }
-  if (known->second < 0) return;
-  graph_->set_alternatives(route, static_cast<std::int32_t>(before),
-                           static_cast<std::int32_t>(end - first), known->second);
-}
-
-Lowering::Message Lowering::add_message(const NodeOrigin& origin, int channel, int chunks,
-                                        bool reducing, std::int32_t times) {
+// Route of a message, which is looked up for the first message of a connection.
+const Lowering::Route& Lowering::route_of(const NodeOrigin& origin, int channel) {
   const std::uint64_t key = connection_key(origin.rank, origin.peer_rank, channel, 0);
-  auto found = routes_.find(key);
-  if (found == routes_.end()) {
-    std::vector<LinkId> links = fabric_.route(origin.rank, origin.peer_rank, channel);
-    std::vector<std::int32_t> loaded(links.begin(), links.end());
-    if (proxies_ && crosses_network(links)) {
-      const auto first = static_cast<std::int32_t>(fabric_.links().size());
-      loaded.push_back(first + origin.rank);
-      loaded.push_back(first + origin.peer_rank);
-    }
-    if (first_pair_ >= 0 && crosses_network(links)) {
-      loaded.push_back(pair_link(origin.rank, origin.peer_rank));
-    }
-    const std::int32_t id = graph_->add_route(loaded);
-    add_alternatives(id, origin, channel, links);
-    found = routes_.emplace(key, Route{id, std::move(links)}).first;
+  if (const auto found = routes_.find(key); found != routes_.end()) return found->second;
+  std::vector<LinkId> links = fabric_.route(origin.rank, origin.peer_rank, channel);
+  std::vector<std::int32_t> loaded(links.begin(), links.end());
+  const bool network = crosses_network(links);
+  if (proxies_ && network) {
+    const auto first = static_cast<std::int32_t>(fabric_.links().size());
+    loaded.push_back(first + origin.rank);
+    loaded.push_back(first + origin.peer_rank);
   }
-  const TransferCost cost = transfer_cost(model_, fabric_, found->second.links, config_,
-                                          outline_.traits, tile_bytes_ * chunks, reducing);
-  if (model_.network_burst_bytes > 0 && crosses_network(found->second.links)) {
-    count_bytes(origin, found->second.links, cost.wire_bytes * tiles_ * times);
+  if (first_pair_ >= 0 && network) {
+    loaded.push_back(pair_link(origin.rank, origin.peer_rank));
   }
-  return add_flow(origin, found->second.id, cost, times);
+  const std::int32_t id = graph_->add_route(loaded);
+  add_alternatives(id, origin, channel, links);
+  const std::int32_t cost_class = costs_.route_class(links);
+  return routes_.emplace(key, Route{id, cost_class, std::move(links), network}).first->second;
 }
 
-void Lowering::count_bytes(const NodeOrigin& origin, std::span<const LinkId> route, double bytes) {
-  network_bytes_.resize(graph_->link_capacities_Bps().size());
-  for (const LinkId link : route) network_bytes_[static_cast<std::size_t>(link)] += bytes;
-  if (first_pair_ < 0) return;
-  network_bytes_[static_cast<std::size_t>(pair_link(origin.rank, origin.peer_rank))] += bytes;
-}
-
-// What a link passes at once is taken off all that crosses it in proportion, so that the link is
-// busy as long in all as it is with its bucket full at the start. A token bucket passes the first
-// bytes at once instead; but then, its next ones would have to know what came before.
-void Lowering::pass_bursts() {
-  if (network_bytes_.empty() || model_.hockney) return;
-  const auto burst = static_cast<double>(model_.network_burst_bytes);
-  const auto before = graph_->link_capacities_Bps();
-  std::vector<double> capacities(before.begin(), before.end());
-  for (std::size_t link = 0; link < network_bytes_.size(); ++link) {
-    const bool connection = link >= fabric_.links().size();
-    if (network_bytes_[link] <= 0) continue;
-    if (!connection && fabric_.links()[link].kind != LinkKind::Network) continue;
-    // A connection has the buckets of two hosts, one a direction.
-    const double passed = connection ? 2 * burst : burst;
-    capacities[link] /= std::max(1 - passed / network_bytes_[link], kLeastBurstShare);
+Lowering::Message Lowering::add_message(const NodeOrigin& origin, int channel,
+                                        const OutlineStep& send, bool reducing,
+                                        std::int32_t times) {
+  const Route& route = route_of(origin, channel);
+  const std::int32_t record = costs_.record({.work = Work::Transfer,
+                                             .opcode = send.opcode,
+                                             .reducing = reducing,
+                                             .chunks = send.count,
+                                             .route = route.cost_class});
+  if (model_.network_burst_bytes > 0 && route.crosses_network) {
+    count_bytes(origin, route.links, costs_.price_of(record).wire_bytes * tiles_ * times);
   }
-  graph_->set_link_capacities(std::move(capacities));
+  return add_flow(origin, route.id, record, times);
 }
 
 // A flow, and its arrival if that takes time.
 Lowering::Message Lowering::add_flow(const NodeOrigin& origin, std::int32_t route,
-                                     const TransferCost& cost, std::int32_t times) {
+                                     std::int32_t record, std::int32_t times) {
   origins_.push_back(origin);
-  const TransferId flow =
-      graph_->add_flow(route, cost.wire_bytes, cost.latency_s, cost.rate_cap_Bps, tiles_ * times);
-  if (cost.arrival_s == 0) return {flow, flow};
-  const TransferId arrival = add_local_node(cost.arrival_s,
-                                            {.rank = origin.peer_rank,
-                                             .thread_block = origin.peer_thread_block,
-                                             .step = origin.peer_step,
-                                             .role = NodeRole::Arrival},
-                                            times);
+  costs_.add_node(record);
+  const Price& price = costs_.price_of(record);
+  const TransferId flow = graph_->add_flow(route, price.wire_bytes, price.latency_s,
+                                           price.rate_cap_Bps, tiles_ * times);
+  const std::int32_t arrives = costs_.arrival_of(record);
+  if (latency_s(arrives) == 0) return {flow, flow};
+  const TransferId arrival = add_delay(arrives,
+                                       {.rank = origin.peer_rank,
+                                        .thread_block = origin.peer_thread_block,
+                                        .step = origin.peer_step,
+                                        .role = NodeRole::Arrival},
+                                       times);
   graph_->add_edge(flow, arrival);
   return {flow, arrival};
 }

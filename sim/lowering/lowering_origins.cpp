@@ -1,4 +1,4 @@
-// Lowering, origins: which steps of a program the firings of its nodes stand for.
+// Lowering, origins: the steps of a program that the firings of its nodes stand for.
 #include <fmt/core.h>
 #include <vector>
 

@@ -1,8 +1,7 @@
-// Lowering, steps: what stands for the completion of a step, and what a step waits for.
+// Lowering, steps: the nodes whose end completes a step, and the nodes that a step waits for.
 #include <algorithm>
 
 #include "sim/lowering/lowering_internal.hpp"
-#include "sim/lowering/transfer_cost.hpp"
 
 namespace cclgym {
 
@@ -19,7 +18,7 @@ Completion Lowering::last_of_loop(std::uint32_t loop) const {
   return last;
 }
 
-// What the first iteration of a step waits for in its own block, within a tile.
+// Completion that the first iteration of a step waits for in its own block, within a tile.
 Completion Lowering::before(const Site& site) const {
   if (!site.first_of_loop) return completions_[site.step - 1];
   if (!site.first_of_block) return last_of_loop(site.loop - 1);
@@ -29,7 +28,7 @@ Completion Lowering::before(const Site& site) const {
   return start;
 }
 
-// Decides what stands for the completion of a step, adding a node where one is needed.
+// Decides which nodes complete a step, adding a node where one is needed.
 void Lowering::complete(const Site& site) {
   const OutlineStep& step = step_of(site);
   const CompletionPart own{Kind::Own, static_cast<std::int32_t>(site.step)};
@@ -38,17 +37,17 @@ void Lowering::complete(const Site& site) {
         step.group == kNoGroup ? own : CompletionPart{CompletionPart::Kind::Group, step.group};
     return;
   }
-  // What switches copied or added is in its place when it arrives.
+  // Data that switches copied or added is in its place when it arrives.
   const bool switched = step.group != kNoGroup;
-  const double cost_s = switched ? 0
-                                 : local_cost_s(model_, config_, outline_.traits.runtime,
-                                                step.opcode, tile_bytes_ * step.count);
-  if (cost_s == 0 && !switched && receives(step.opcode) && outline_.waits_of(site.step).empty() &&
-      has_arrival(site.step) && may_merge(site) && merge_receive(site)) {
+  const std::int32_t record = costs_.record({.work = switched ? Work::InPlace : Work::Local,
+                                             .opcode = step.opcode,
+                                             .chunks = switched ? 0 : step.count});
+  if (latency_s(record) == 0 && !switched && receives(step.opcode) &&
+      outline_.waits_of(site.step).empty() && has_arrival(site.step) && may_merge(site) &&
+      merge_receive(site)) {
     return;
   }
-  own_node_[site.step] =
-      add_local_node(cost_s, {site.rank, site.thread_block, site.number}, site.times);
+  own_node_[site.step] = add_delay(record, {site.rank, site.thread_block, site.number}, site.times);
   completions_[site.step].parts[0] = own;
   // Taking a message out of the FIFO goes on while it arrives.
   if (takes_while_arriving(site.step)) completions_[site.step].parts[1] = arrival_at(site.step);
@@ -57,11 +56,11 @@ void Lowering::complete(const Site& site) {
 bool Lowering::takes_while_arriving(std::uint32_t step) const {
   const Opcode opcode = outline_.steps[step].opcode;
   return receives(opcode) && !sends(opcode) && has_arrival(step) && own_node_[step] >= 0 &&
-         graph_->latency_s(own_node_[step]) > 0;
+         latency_s(costs_.record_of(own_node_[step])) > 0;
 }
 
 // The first step of a loop also waits for the last one of the iteration before, and with tiles the
-// first of a block for the last of the tile before, which only a node of its own can say; but in a
+// first of a block for the last of the tile before, which takes a node of its own; but in a
 // block that only receives, the order of the flows says that already.
 bool Lowering::may_merge(const Site& site) const {
   if (site.first_of_loop && site.times > 1) return false;
@@ -89,7 +88,7 @@ bool Lowering::merge_receive(const Site& site) {
     // block runs its steps in order.
     const std::uint32_t sent = incoming(site.step).front().step;
     if (part.kind == Kind::Arrival && arrival_[sent] == own_node_[sent]) continue;
-    // A launch is done once, not once a tile: a sender short of slots could not tell for which
+    // A launch is done once, not once per tile: a sender short of slots could not tell for which
     // tile it waits.
     if (tiles_ > 1 && config_.slots > 0 && part.kind == Kind::Launch) return false;
     if (merged.parts[1].kind != Kind::None) return false;
@@ -99,7 +98,7 @@ bool Lowering::merge_receive(const Site& site) {
   return true;
 }
 
-// The edges into the node that stands for a step, if it has one.
+// Adds the edges into the node of a step, if it has one.
 void Lowering::connect(const Site& site) {
   const TransferId node = own_node_[site.step];
   if (node < 0) return;
@@ -147,7 +146,7 @@ void Lowering::require_each(Of what, std::uint32_t block, std::int32_t first, st
 void Lowering::require(const Completion& completion, std::int32_t tile_lag,
                        const Iterations& iterations) {
   for (const CompletionPart& part : completion.parts) {
-    // One firing once and for all is what the first iteration waits for.
+    // The first iteration alone waits for a fixed firing.
     const bool fixed = part.iteration != CompletionPart::kSame;
     const Iterations of{iterations.begin, fixed ? iterations.begin + 1 : iterations.end,
                         fixed ? part.iteration - iterations.begin : iterations.shift};
@@ -183,8 +182,8 @@ void Lowering::require_arrival(std::uint32_t step, std::int32_t tile_lag,
   }
 }
 
-// A message moves into the slot which the receive of an earlier one frees: of m messages a tile,
-// the one `slots` messages before it.
+// A message moves into the slot that the receive of an earlier message frees: the one `slots`
+// messages before it, counted over all tiles.
 void Lowering::require_slot(const Site& site) {
   const std::int32_t messages = index_.count(Of::Sends, site.block);
   const std::int32_t stride = index_.each(Of::Sends, site.loop);
@@ -201,7 +200,8 @@ void Lowering::require_slot(const Site& site) {
   require_each(Of::Receives, target, freed, stride, begin, site.times, lag);
 }
 
-// Of several edges from one node, the one of the smallest lag says it all.
+// Adds the edges of the requirements; of several from one node, the one of the smallest lag implies
+// the others.
 void Lowering::add_edges(TransferId node, std::int32_t times) {
   scratch_edges_.clear();
   for (const Requirement& requirement : requirements_) {
@@ -211,7 +211,7 @@ void Lowering::add_edges(TransferId node, std::int32_t times) {
   TransferId last = -1;
   std::int32_t least = TransferGraph::kAfterLast;  // lag of an edge from `last`
   for (const auto& [source, lag] : scratch_edges_) {
-    // kAfterLast is about the first firing, and says nothing of the others.
+    // kAfterLast concerns the first firing alone.
     const bool implied = source == last && (least != TransferGraph::kAfterLast || lag == least);
     last = source;
     if (implied && (lag != TransferGraph::kFirstOnly || least == 0 || lag == least)) continue;
@@ -221,7 +221,7 @@ void Lowering::add_edges(TransferId node, std::int32_t times) {
   }
 }
 
-// The lag of an edge that says the requirement of a node that fires `times` times, and no more.
+// Lag of the edge that means exactly the requirement of a node that fires `times` times.
 std::int32_t Lowering::lag_of(const Requirement& requirement, std::int32_t times) const {
   if (tiles_ > 1) return requirement.tile_lag;
   const auto [begin, end, shift] = requirement.iterations;

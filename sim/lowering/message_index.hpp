@@ -1,4 +1,4 @@
-// Which step of a thread block sends or receives which message, and which it runs when.
+// Numbers of the steps, sends and receives of each thread block.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ struct IterationPiece {
   std::int32_t shift = 0;
 };
 
-/// Numbers what the blocks of an outline do: their steps, their sends and their receives, each from
-/// 0 on in the order in which the block runs them. The outline must outlive it.
+/// Numbers the steps, the sends and the receives of each block of an outline, each from 0 on in the
+/// order in which the block runs them. The outline must outlive it.
 class MessageIndex {
  public:
   enum class Of : std::uint8_t { Steps, Sends, Receives };
@@ -28,28 +28,28 @@ class MessageIndex {
   [[nodiscard]] std::int32_t first(Of what, std::uint32_t loop) const {
     return table(what).loops[loop].first;
   }
-  /// How many there are in one iteration of a loop.
+  /// Count in one iteration of a loop.
   [[nodiscard]] std::int32_t each(Of what, std::uint32_t loop) const {
     return table(what).loops[loop].each;
   }
-  /// How many a block runs in all.
+  /// Count over the whole block.
   [[nodiscard]] std::int32_t count(Of what, std::uint32_t block) const;
 
-  /// Appends the pieces that the numbers `first`, `first` + stride, … (`times` of them) of a block
-  /// are: iteration i is number first + i * stride. Stops, and returns false, at the first that the
-  /// block does not have. Where iterations do not advance together, every one is a piece.
+  /// Appends the pieces that cover the numbers `first`, `first` + stride, … (`times` of them) of a
+  /// block: iteration i is number first + i * stride. Stops, and returns false, at the first that
+  /// the block does not have. Where iterations do not advance together, every one is a piece.
   bool find(Of what, std::uint32_t block, std::int32_t first, std::int32_t stride,
             std::int32_t times, std::vector<IterationPiece>& pieces) const;
 
  private:
-  struct Numbers {  // of a loop
+  struct Numbers {  // numbers of a loop's messages
     std::int32_t first = 0;
     std::int32_t each = 0;
     std::uint32_t first_member = 0;
   };
   struct Table {
     std::vector<Numbers> loops;
-    std::vector<std::uint32_t> members;  // the steps in question, loop by loop; empty: all
+    std::vector<std::uint32_t> members;  // the numbered steps, loop by loop; empty: all
   };
   [[nodiscard]] const Table& table(Of what) const {
     return tables_[static_cast<std::size_t>(what)];

@@ -19,22 +19,17 @@ double thread_share(const CostModel& model, const Config& config) {
   return threads / (threads + half) * (full + half) / full;
 }
 
-double instruction_cost_s(const CostModel& model, Runtime runtime) {
-  return model.instruction_overhead_s +
-         (runtime == Runtime::Interpreter ? model.interpreter_step_s : 0.0);
-}
-
-// Is a message over the network so large that the host copies it?
+// True if a message over the network is so large that the host copies it.
 bool copied(const CostModel& model, double wire_bytes) {
   return wire_bytes > static_cast<double>(model.copy_limit_bytes);
 }
 
-// Is it so large that it is announced first?
+// True if it is so large that it is announced before it is sent.
 bool announced(const CostModel& model, double wire_bytes) {
   return wire_bytes > static_cast<double>(model.eager_limit_bytes);
 }
 
-// What is particular to messages between servers.
+// Adds the costs that only messages between servers have.
 void add_network_cost(const CostModel& model, const Config& config, const CostTraits& traits,
                       TransferCost& cost) {
   const ProtocolCost& protocol = model.protocols[static_cast<std::size_t>(config.protocol)];
@@ -48,6 +43,11 @@ void add_network_cost(const CostModel& model, const Config& config, const CostTr
 }
 
 }  // namespace
+
+double instruction_cost_s(const CostModel& model, Runtime runtime) {
+  return model.instruction_overhead_s +
+         (runtime == Runtime::Interpreter ? model.interpreter_step_s : 0.0);
+}
 
 TransferCost transfer_cost(const CostModel& model, const Fabric& fabric,
                            std::span<const LinkId> route, const Config& config,
@@ -125,6 +125,22 @@ double local_cost_s(const CostModel& model, const Config& config, Runtime runtim
   if (opcode == Opcode::RecvReduceCopy) rate_Bps = protocol.reduce_rate_Bps;
   return instruction_cost_s(model, runtime) + bytes / (rate_Bps * thread_share(model, config));
 }
+
+double connection_capacity_Bps(const CostModel& model) {
+  const bool limited = !model.hockney && model.connection_rate_Bps < ProtocolCost::kUnlimited;
+  return limited ? model.connection_rate_Bps : kNoRateCap;
+}
+
+// A token bucket would pass the first bytes at once instead; but then each later message would have
+// to know about all traffic before it.
+double capacity_with_burst_Bps(const CostModel& model, double capacity_Bps, double bytes,
+                               int buckets) {
+  constexpr double kMinBurstShare = 1.0 / 64;
+  const double passed = buckets * static_cast<double>(model.network_burst_bytes);
+  return capacity_Bps / std::max(1 - passed / bytes, kMinBurstShare);
+}
+
+double kernel_gap_s(const CostModel& model) { return model.hockney ? 0 : model.kernel_gap_s; }
 
 double launch_cost_s(const CostModel& model, Runtime runtime, int channels, int thread_blocks) {
   if (model.hockney) return 0;

@@ -1,5 +1,6 @@
-// What one message, one local operation and one link cost under a cost model: the only place where
-// protocol physics is written down.
+// Formulas of the cost model: what a message, a local step, a launch and a link cost. Together with
+// price.hpp, which applies them to the nodes of a graph, the only place where protocol physics is
+// written down; the start skew of a model is drawn in sim/simulator.cpp.
 #pragma once
 
 #include <span>
@@ -12,44 +13,60 @@
 
 namespace cclgym {
 
-/// How one message is charged. It holds its sender for latency_s and then until the last byte has
-/// left; the receiver has it arrival_s later.
+/// Costs of one message. It holds its sender for latency_s and then until the last byte has left;
+/// the receiver has it arrival_s later.
 struct TransferCost {
   double wire_bytes = 0;    ///< bytes that load the links: payload / protocol efficiency
   double latency_s = 0;     ///< before the first byte
   double arrival_s = 0;     ///< after the last byte: flight and the receiver's synchronisation
   double rate_cap_Bps = 0;  ///< wire rate that the thread blocks at its ends can sustain
 };
-/// `reducing`: one of its ends adds what it receives to what it has. Model "hockney" has all of
-/// alpha in latency_s: its sender is busy until the message is there.
+/// `reducing`: one of its ends adds the message to its own data. Model "hockney" has all of alpha
+/// in latency_s: its sender is busy until the message is there.
 [[nodiscard]] TransferCost transfer_cost(const CostModel& model, const Fabric& fabric,
                                          std::span<const LinkId> route, const Config& config,
                                          const CostTraits& traits, double payload_bytes,
                                          bool reducing);
 
-/// How a transfer is charged that switches copy or add (Instruction::group); `longest`: the longest
-/// way of its messages. The switches add, so that no thread block's reduce_rate counts.
+/// Cost of a transfer that switches copy or add (Instruction::group); `longest`: the longest route
+/// of its messages. The switches add, so that no thread block's reduce_rate counts.
 [[nodiscard]] TransferCost switched_cost(const CostModel& model, const Fabric& fabric,
                                          std::span<const LinkId> longest, const Config& config,
                                          const CostTraits& traits, double payload_bytes);
+
+/// Seconds that a thread block spends on each instruction before it does any work.
+[[nodiscard]] double instruction_cost_s(const CostModel& model, Runtime runtime);
+
+/// Seconds that a step keeps its thread block busy with work other than sending: a local copy or
+/// reduction, or taking a message out of the FIFO (while it arrives, so that this only shows if the
+/// block comes to it late). 0 for steps that send and for nops.
+[[nodiscard]] double local_cost_s(const CostModel& model, const Config& config, Runtime runtime,
+                                  Opcode opcode, double bytes);
+
+/// Seconds that the host takes to launch a kernel with this many channels, and thread blocks on
+/// this GPU: from the call to a rank's first instruction.
+[[nodiscard]] double launch_cost_s(const CostModel& model, Runtime runtime, int channels,
+                                   int thread_blocks);
+
+/// Seconds between two kernels of one program on a GPU.
+[[nodiscard]] double kernel_gap_s(const CostModel& model);
+
+/// Capacity of every link of the fabric under a cost model, B/s, in the order of fabric.links().
+[[nodiscard]] std::vector<double> link_capacities(const Fabric& fabric, const CostModel& model);
 
 /// Wire rate at which a rank's proxy serves messages of this size over the network, all of the
 /// rank's connections together; kNoRateCap if that is no limit.
 [[nodiscard]] double proxy_capacity_Bps(const CostModel& model, Protocol protocol,
                                         double payload_bytes);
 
-/// Seconds that a step keeps its thread block busy with what is not sending: a local copy or
-/// reduction, or taking what arrived out of the FIFO (while it arrives, so that this only shows if
-/// the block comes to it late). 0 for steps that send and for nops.
-[[nodiscard]] double local_cost_s(const CostModel& model, const Config& config, Runtime runtime,
-                                  Opcode opcode, double bytes);
+/// Wire rate of all messages over the network between two ranks, both directions together;
+/// kNoRateCap if that is no limit.
+[[nodiscard]] double connection_capacity_Bps(const CostModel& model);
 
-/// Seconds that the host takes to launch a kernel of so many channels, and thread blocks on this
-/// GPU: from the call to a rank's first instruction.
-[[nodiscard]] double launch_cost_s(const CostModel& model, Runtime runtime, int channels,
-                                   int thread_blocks);
-
-/// Capacity of every link of the fabric under a cost model, B/s, in the order of fabric.links().
-[[nodiscard]] std::vector<double> link_capacities(const Fabric& fabric, const CostModel& model);
+/// Capacity of a link of the network that has `bytes` to pass in all and `buckets` full token
+/// buckets when the call begins. Bytes that pass at once are taken off all traffic in proportion,
+/// so that the link is busy as long in all; at most 64 times the capacity.
+[[nodiscard]] double capacity_with_burst_Bps(const CostModel& model, double capacity_Bps,
+                                             double bytes, int buckets);
 
 }  // namespace cclgym

@@ -9,7 +9,7 @@ namespace cclgym {
 
 namespace {
 
-// Ranks by server, servers without any left out.
+// Ranks by host, without hosts that have none.
 std::vector<std::vector<int>> ranks_of_servers(const Fabric& fabric) {
   std::vector<std::vector<int>> ranks(static_cast<std::size_t>(std::max(1, fabric.servers())));
   for (int rank = 0; rank < fabric.ranks(); ++rank) {
@@ -27,7 +27,7 @@ std::vector<std::int32_t> network_links(const Fabric& fabric, int source, int ta
   return links;
 }
 
-// Some of the servers in random order, and of each a rank.
+// One rank each of some hosts, in random order.
 std::vector<int> random_ring(const std::vector<std::vector<int>>& servers, std::size_t size,
                              Random& random) {
   const auto below = [&random](std::size_t first, std::size_t end) {
@@ -49,7 +49,7 @@ void add_job(TransferGraph& graph, const Fabric& fabric, const std::vector<int>&
              const BackgroundJobs& jobs, std::span<const double> capacities_Bps, Random& random) {
   const auto bytes = static_cast<double>(jobs.bytes);
   std::vector<std::int32_t> routes;
-  double round_s = 0;  // without anybody else
+  double round_s = 0;  // if no other job shares the links
   for (std::size_t i = 0; i < ring.size(); ++i) {
     const auto links = network_links(fabric, ring[i], ring[(i + 1) % ring.size()]);
     if (links.empty()) continue;
@@ -60,8 +60,8 @@ void add_job(TransferGraph& graph, const Fabric& fabric, const std::vector<int>&
   }
   if (routes.empty()) return;
   const double pause_s = random.exponential(jobs.pause_s);
-  // The call begins at a random moment of the job's period: so long before the end of a round, or
-  // of the pause after it.
+  // The call begins at a random moment of the job's period, left_s before the end of the pause
+  // after a round.
   const double left_s = random.uniform(0, pause_s + round_s);
   const TransferId begin = graph.add_delay(std::min(left_s, pause_s));
   const TransferId pause = graph.add_delay(pause_s, TransferGraph::kForever);

@@ -10,10 +10,10 @@
 
 namespace cclgym {
 
-/// Each job is a ring of servers drawn at random: at a time, each of them sends `bytes` to the next
-/// over the network links that one GPU's traffic takes there; when all have, the job pauses and
-/// does it again, for ever. Jobs start at random moments of their periods. Empty if no two servers
-/// of the fabric carry ranks.
+/// Graph of the background jobs. Each job is a ring of hosts drawn at random: in a round, all of
+/// them send `bytes` to the next host at once, over the network links that one GPU's traffic takes
+/// there; then the job pauses, and the next round begins, for ever. Jobs start at random moments of
+/// their periods. Empty if no two hosts of the fabric carry ranks.
 [[nodiscard]] TransferGraph background_graph(const Fabric& fabric, const BackgroundJobs& jobs,
                                              std::span<const double> capacities_Bps,
                                              const NoiseSeed& seed);

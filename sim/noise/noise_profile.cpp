@@ -26,12 +26,6 @@ bool LinkLoad::varies() const {
                 [this](const State& state) { return state.capacity != states.front().capacity; });
 }
 
-double LinkLoad::mean_capacity() const {
-  double mean = states.empty() ? 1 : 0;
-  for (const State& state : states) mean += state.share * state.capacity;
-  return mean;
-}
-
 bool NoiseProfile::any_jitter() const {
   return any_of(jitter, [](const MessageJitter& one) { return one.any(); });
 }

@@ -36,8 +36,6 @@ struct LinkLoad {
   [[nodiscard]] bool any() const { return !states.empty(); }
   /// True if the states have different capacities.
   [[nodiscard]] bool varies() const;
-  /// Time average of the remaining capacity, as a share; 1 without states.
-  [[nodiscard]] double mean_capacity() const;
 };
 
 /// Extra latency of each message: lognormal, plus a Pareto part with a small probability.

@@ -74,12 +74,7 @@ class Reader {
   [[nodiscard]] bool has(std::string_view key) const { return !value(key).is_null(); }
 
   [[nodiscard]] const OptionSpec& spec(std::string_view key) const {
-    const auto found = std::find_if(specs_.begin(), specs_.end(),
-                                    [&](const OptionSpec& one) { return one.name == key; });
-    if (found == specs_.end()) {
-      throw std::logic_error("no option record '" + std::string(key) + "'");
-    }
-    return *found;
+    return find_option(specs_, key);
   }
 
  private:
@@ -156,7 +151,7 @@ SlowGpus read_slow_gpus(const YamlValue& mapping) {
 BackgroundJobs read_background(const YamlValue& mapping) {
   const Reader reader(mapping, noise_background_options(), "background");
   return {.jobs = reader.integer("jobs"),
-          .servers = reader.integer("servers"),
+          .servers = reader.integer("nodes"),
           .bytes = read_bytes(reader.value("bytes"), reader.spec("bytes")),
           .pause_s = reader.time_s("pause")};
 }
@@ -283,17 +278,17 @@ const std::vector<OptionSpec>& noise_background_options() {
        .min = 0,
        .max = 10'000,
        .required = true},
-      {.name = "servers",
+      {.name = "nodes",
        .kind = OptionKind::Integer,
-       .description =
-           "servers of each job, which sends around a ring of them; at most those of the "
-           "fabric",
+       .description = "number of nodes of each job, which sends around a ring of them; at most "
+                      "those of the fabric",
        .min = 2,
        .max = 100'000,
-       .default_text = "2"},
+       .default_text = "2",
+       .aliases = {"servers"}},
       {.name = "bytes",
        .kind = OptionKind::Bytes,
-       .description = "bytes that each of its servers sends per round",
+       .description = "bytes that each of its nodes sends per round",
        .min = 1,
        .required = true},
       {.name = "pause",

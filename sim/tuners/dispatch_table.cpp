@@ -36,8 +36,6 @@ std::vector<OptionSpec> make_dispatch_options() {
 }
 
 std::vector<OptionSpec> make_block_options() {
-  std::vector<std::string> collectives;
-  for (const CollectiveKind kind : all_collectives()) collectives.emplace_back(to_string(kind));
   return {
       {.name = "fabric",
        .description = "label of the fabric, as in results (\"ndv4\", \"ndv4 servers=2\")",
@@ -46,7 +44,7 @@ std::vector<OptionSpec> make_block_options() {
        .kind = OptionKind::Choice,
        .description = "the collective",
        .required = true,
-       .choices = std::move(collectives)},
+       .choices = collective_names()},
       {.name = "ranges",
        .kind = OptionKind::Mapping,
        .shape = OptionShape::List,

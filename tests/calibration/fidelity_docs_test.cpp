@@ -14,7 +14,7 @@
 namespace cclgym::test {
 namespace {
 
-constexpr double kTolerance = 0.01;  // of |ln(simulated / measured)|
+constexpr double kTolerance = 0.01;  // largest change of |ln(simulated / measured)|
 
 // A line of the table: its cells, and their errors as printed on the page.
 struct PrintedErrors {

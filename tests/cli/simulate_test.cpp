@@ -1,4 +1,5 @@
 // Tests of cclgym simulate as a process.
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "cli/program.hpp"
@@ -136,6 +137,27 @@ TEST_CASE("simulate --program: a compiled file takes the time of its algorithm")
         "error: --channels: comes with the program; leave it out\n");
   CHECK(refusal({"--program", "ring.xml", "--nodes", "2", "--size", "1MiB"}, folder.path()) ==
         "error: --program: 'ring.xml' is for 8 ranks; fabric 'ndv4' has 16\n");
+}
+
+TEST_CASE("compile --nodes also has its older name --servers", "[cli][compile]") {
+  const TemporaryFolder folder;
+  const auto compile = [&](const std::vector<std::string>& options) {
+    std::vector<std::string> args{"compile", "two-step", "--collective", "alltoall",
+                                  "--gpus",  "8",        "--out",        "p.xml"};
+    args.insert(args.end(), options.begin(), options.end());
+    std::filesystem::remove(folder / "p.xml");
+    return run_program(args, folder.path());
+  };
+  REQUIRE(compile({"--nodes", "2"}).code == 0);
+  const std::string now = read_file(folder / "p.xml");
+  REQUIRE(compile({"--servers", "2"}).code == 0);
+  CHECK(read_file(folder / "p.xml") == now);
+  const Ended both = compile({"--nodes", "2", "--servers", "2"});
+  CHECK(both.code == 2);
+  CHECK(both.err.find("--nodes") != std::string::npos);
+  CHECK(compile({"--servers", "3"}).err ==
+        "error: --nodes: found 3 nodes for 8 GPUs; expected a divisor of the number of GPUs\n");
+  CHECK(run_program({"compile", "--help"}).out.find("--servers") == std::string::npos);
 }
 
 }  // namespace

@@ -70,7 +70,7 @@ void read_everything(const YamlValue& value) {
         case OptionKind::Integer:
           return static_cast<void>(read_integers(value, spec));
         case OptionKind::Real:
-          return static_cast<void>(read_reals(value, spec));
+          return static_cast<void>(read_real(value, spec));
         case OptionKind::Bytes:
           return static_cast<void>(read_byte_sizes(value, spec));
         case OptionKind::Time:

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/engine/engine.hpp"
+#include "sim/noise/noise_profile.hpp"
 #include "sim/simulator.hpp"
 #include "support/shipped_algorithms.hpp"
 #include "topology_models/machines/registry.hpp"
@@ -19,6 +20,13 @@ inline std::shared_ptr<const Fabric> fabric(const std::string& name,
   spec.name = name;
   spec.gpus = gpus;
   return make_fabric(spec);
+}
+
+/// Time average of the remaining capacity of a load, as a share; 1 without states.
+inline double mean_capacity(const LinkLoad& load) {
+  double mean = load.states.empty() ? 1 : 0;
+  for (const LinkLoad::State& state : load.states) mean += state.share * state.capacity;
+  return mean;
 }
 
 inline Call call_of(CollectiveKind collective, std::uint64_t bytes) {

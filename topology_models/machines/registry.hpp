@@ -25,7 +25,7 @@ namespace cclgym {
 /// (naming the nearest), it does not have an option that is given, or a value is out of range.
 [[nodiscard]] std::shared_ptr<const Fabric> make_fabric(const FabricSpec& spec);
 
-/// What distinguishes a fabric in results: the name and the options that were given, e.g. "ring" or
+/// Label of a fabric in results: its name and the options that were given, e.g. "ring" or
 /// "ring gpus=16 bandwidth=50GB/s".
 [[nodiscard]] std::string fabric_label(const FabricSpec& spec);
 

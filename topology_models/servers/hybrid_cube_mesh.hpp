@@ -7,8 +7,8 @@
 
 namespace cclgym {
 
-/// Two quads of GPUs, each fully joined, and one edge from each GPU to the other quad; one or two
-/// units a pair, six a GPU. In rising order of GPUs.
+/// Two fully connected quads of GPUs, and one edge from each GPU to the other quad; one or two
+/// units per pair, six per GPU. In ascending order of GPUs.
 [[nodiscard]] std::vector<GpuPair> hybrid_cube_mesh();
 
 }  // namespace cclgym

@@ -17,7 +17,7 @@ NodeId add_switch(FabricBuilder& builder, const std::string& name, bool sharp) {
       {.name = name, .kind = NodeKind::NetworkSwitch, .server = -1, .computes = sharp});
 }
 
-// The switches that the NICs of each leaf's servers are linked to.
+// Switches to which the NICs of each leaf's nodes are linked.
 std::vector<NodeId> add_tree(FabricBuilder& builder, const ServerDesign& design,
                              const FabricParameters& parameters) {
   const int leaves =

@@ -1,4 +1,4 @@
-// Clusters of equal servers on an InfiniBand fat tree. Internal to this layer.
+// Clusters of equal nodes on an InfiniBand fat tree. Internal to this layer.
 #pragma once
 
 #include <memory>
@@ -8,12 +8,12 @@
 
 namespace cclgym {
 
-/// `parameters.servers` such servers. While the tree is not oversubscribed, it is one non-blocking
-/// switch, "network". Otherwise every `parameters.servers_per_leaf` servers share a leaf switch,
-/// and the leaves are joined through "spine": a leaf has as many links to it, of the NICs' rate, as
-/// the NICs of its servers divided by `parameters.oversubscription`, rounded, but one at least, and
-/// traffic is striped over them evenly. GPUs, and so ranks, are numbered server by server. The
-/// names of nodes start with "server<k>/" if there are several servers.
+/// Builds `parameters.servers` nodes. A tree that is not oversubscribed is one non-blocking switch,
+/// "network". Otherwise every `parameters.servers_per_leaf` nodes share a leaf switch, and the
+/// leaves are joined through "spine": a leaf has one link to it, at the NICs' rate, for every
+/// `parameters.oversubscription` NICs (rounded, at least one link in all), and traffic is striped
+/// over them evenly. GPUs, and so ranks, are numbered node by node. Names of vertices start with
+/// "server<k>/" if there are several nodes.
 [[nodiscard]] std::shared_ptr<const Fabric> build_infiniband_cluster(
     const std::string& name, const ServerDesign& design, const FabricParameters& parameters);
 

@@ -80,7 +80,7 @@ class ServerBuilder {
     }
   }
 
-  // The NICs that GPU k uses: those of its own, or the one that it shares with its neighbours.
+  // NICs that GPU k uses: its own, or the one that it shares with its neighbours.
   [[nodiscard]] std::vector<int> nics_of_gpu(int k) const {
     if (parameters_.nic_binding == NicBinding::RoundRobin) return {k % design_.nics};
     std::vector<int> own;
@@ -92,8 +92,8 @@ class ServerBuilder {
     return own;
   }
 
-  // PCIe switch by PCIe switch, each followed by the NICs that are named for the first time. A
-  // "port" is what is linked to NICs: a PCIe switch, or a GPU that has none.
+  // Goes from PCIe switch to PCIe switch, and adds NICs at their first use. A "port" is the vertex
+  // that is linked to NICs: a PCIe switch, or a GPU without one.
   void add_pcie_and_nics() {
     const int gpus_a_port = std::max(1, design_.gpus_a_pcie_switch);
     const bool single = parameters_.nic_binding == NicBinding::SingleNic;
@@ -110,8 +110,7 @@ class ServerBuilder {
         builder_.add_link(pcie(nic(0), port));
         continue;
       }
-      // All GPUs that the machine has there count, even if only some of them are used: the NICs do
-      // not move.
+      // All GPUs of the machine count, even if only some of them are used: the NICs stay in place.
       std::vector<int> bound;
       for (int k = first; k < std::min(first + gpus_a_port, design_.gpus); ++k) {
         for (const int number : nics_of_gpu(k)) {

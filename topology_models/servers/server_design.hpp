@@ -1,4 +1,4 @@
-// What a server is made of, and how one is added to a fabric. Internal to this layer.
+// Design of a node, and adding nodes to a fabric. Internal to this layer.
 #pragma once
 
 #include <string>
@@ -9,46 +9,46 @@
 
 namespace cclgym {
 
-/// Two GPUs of a server that are linked directly, by so many units.
+/// Two GPUs of a node with a direct link of `units` units.
 struct GpuPair {
   int a;
   int b;
   int units;
 };
 
-/// A server: GPUs joined by direct links or by NVSwitches, and NICs near some of them.
+/// A node: GPUs joined by direct links or by NVSwitches, and NICs near some of them.
 struct ServerDesign {
   std::string gpu_model;
   int gpus = 8;
   std::vector<GpuPair> pairs{};  ///< direct links
-  /// Boards of NVSwitches, with as many GPUs each; 0: no NVSwitches.
+  /// Boards of NVSwitches, each with the same number of GPUs; 0: no NVSwitches.
   int boards = 0;
   int nvswitches_a_board = 1;      ///< chips that the hardware interleaves: they act as one
   int nvlinks_a_gpu = 0;           ///< units from a GPU to the NVSwitches of its board
   int nvlinks_between_boards = 0;  ///< units between every two boards, all switches together
   int nics = 1;
-  double nic_Bps = 0;  ///< to the network, one direction
-  /// GPUs that share a PCIe switch, in the order of their numbers; 0: each GPU is linked to the
-  /// NICs that it uses, directly.
+  double nic_Bps = 0;  ///< rate to the network in one direction
+  /// GPUs that share a PCIe switch, in the order of their numbers; 0: each GPU has direct links to
+  /// the NICs that it uses.
   int gpus_a_pcie_switch = 0;
-  double pcie_Bps = 0;  ///< of a PCIe link, one direction
+  double pcie_Bps = 0;  ///< rate of a PCIe link in one direction
 };
 
-/// Every two of `gpus` GPUs, with `units` units each.
+/// All pairs of `gpus` GPUs, with `units` units each.
 [[nodiscard]] std::vector<GpuPair> all_pairs(int gpus, int units);
 
 /// TE-CCL's alpha between a GPU and the network: 1.3 us to a network switch, so 2.6 us between
-/// servers. It covers the whole way from GPU memory to the switch, so that the PCIe links on that
-/// way add nothing.
+/// nodes. It covers the whole route from GPU memory to the switch, so that the PCIe links on it
+/// add nothing.
 inline constexpr double kNetworkLatency_s = 1.3e-6;
 
-/// Adds server number `server`, with the GPUs that `parameters` ask for and all NICs, and returns
+/// Adds node number `server`, with the GPUs that `parameters` ask for and all NICs, and returns
 /// the NICs. Names start with `prefix`. The NICs have no link to the network yet.
 [[nodiscard]] std::vector<NodeId> add_server(FabricBuilder& builder, const ServerDesign& design,
                                              const FabricParameters& parameters, int server,
                                              const std::string& prefix);
 
-/// Links a NIC to a network switch, both ways.
+/// Links a NIC to a network switch in both directions.
 void link_to_network(FabricBuilder& builder, NodeId nic, NodeId network_switch, double nic_Bps);
 
 }  // namespace cclgym

@@ -12,9 +12,9 @@ namespace cclgym {
 
 namespace {
 
-constexpr double kSlingshot_Bps = 25e9;  // a Rosetta port: 200 Gb/s a direction
+constexpr double kSlingshot_Bps = 25e9;  // a Rosetta port: 200 Gb/s per direction
 // De Sensi et al., "An In-Depth Analysis of the Slingshot Interconnect" (SC20): 350 ns through a
-// Rosetta switch. The first switch is contained in kNetworkLatency_s; cables are not counted.
+// Rosetta switch. kNetworkLatency_s includes the first switch; cables are not counted.
 constexpr double kSlingshotSwitchLatency_s = 0.35e-6;
 
 Link trunk(NodeId source, NodeId target, int units) {
@@ -39,8 +39,7 @@ Dragonfly add_dragonfly(FabricBuilder& builder, const SlingshotDesign& network, 
       if (group == 0 && s == 0) shape.first_switch = id;
     }
   }
-  // In the order that Dragonfly numbers them in. At the ids of the first ones it is told where that
-  // order starts.
+  // Adds links in the order in which Dragonfly numbers them, and notes the ids of the first ones.
   const Dragonfly unplaced(shape);
   bool first = true;
   for (int group = 0; group < groups; ++group) {
@@ -81,8 +80,8 @@ std::shared_ptr<const Fabric> build_slingshot_cluster(const std::string& name,
   const int least = (servers + network.servers_a_group - 1) / network.servers_a_group;
   if (parameters.groups > 0 && parameters.groups < least) {
     throw UserError(fmt::format(
-        "groups is {}; expected at least {} on fabric '{}', whose groups hold {} servers each, for "
-        "servers = {}",
+        "groups is {}; expected at least {} on fabric '{}', whose groups hold {} nodes each, for "
+        "nodes = {}",
         parameters.groups, least, name, network.servers_a_group, servers));
   }
   const int used = parameters.groups > 0 ? std::min(parameters.groups, servers) : least;

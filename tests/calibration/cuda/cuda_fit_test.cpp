@@ -8,6 +8,7 @@
 #include "calibration/cuda/line_fit.hpp"
 #include "core/error.hpp"
 #include "core/random.hpp"
+#include "cost_models/parameters/check_sources.hpp"
 #include "cost_models/parameters/parameter_file.hpp"
 #include "cost_models/parameters/shipped_sets.hpp"
 #include "support/catch.hpp"
@@ -120,7 +121,7 @@ TEST_CASE("intervals of 95 % hold the truth about as often as they say") {
     std::vector<double> x;
     std::vector<double> y;
     for (int i = 1; i <= 8; ++i) {
-      double sum = 0;  // of 12 uniform numbers: almost normal
+      double sum = 0;  // sum of 12 uniform numbers: almost normal
       for (int k = 0; k < 12; ++k) sum += random.uniform();
       x.push_back(1000.0 * i);
       y.push_back((5e-6 + 1e-9 * x.back()) * (1 + 0.02 * (sum - 6)));
@@ -149,7 +150,7 @@ TEST_CASE("the set states the source of each parameter, and reads back") {
   using test::has_text;
   CHECK_THAT(yaml, has_text("measured: Device 1, driver 580.1, CUDA 13.0, single GPU"));
   CHECK_THAT(yaml, has_text("taken over from set h100: fitted to 264 rows of H100"));
-  CHECK_NOTHROW(check_sources(parse_yaml(yaml, "set.yaml")));
+  CHECK_NOTHROW(test::check_sources(parse_yaml(yaml, "set.yaml")));
   CHECK_THAT(yaml, has_text("# copy_knee_blocks: "));
   const CostModel read = read_cost_model(parse_yaml(yaml, "set.yaml"));
   CHECK(read.name == "device-1");

@@ -3,6 +3,7 @@
 
 #include "calibration/fit/predict.hpp"
 #include "core/yaml/yaml.hpp"
+#include "cost_models/parameters/check_sources.hpp"
 #include "cost_models/parameters/cost_parameters.hpp"
 #include "cost_models/parameters/parameter_set.hpp"
 #include "cost_models/parameters/shipped_sets.hpp"

@@ -55,8 +55,8 @@ TEST_CASE("a tile curve simulates few numbers of tiles, each once") {
   }
   std::sort(simulated.begin(), simulated.end());
   CHECK(std::adjacent_find(simulated.begin(), simulated.end()) == simulated.end());
-  CHECK(simulated.size() == 5);  // of 32, full ones
-  CHECK(simulated.back().first == TileCurve::kLeast);
+  CHECK(simulated.size() == 5);  // 5 of 32 tiles, full ones
+  CHECK(simulated.back().first == TileCurve::kMinLast);
 
   // More tiles where each has few firings.
   TileCurve of_small(10);
@@ -100,8 +100,8 @@ TEST_CASE("a quotient times all tiles as the simulator does, whatever call it wa
       Config smaller = config;
       smaller.tile_bytes = 1000;
       const Call made_from = call_of_tiles(cut, any, smaller, 16, 1);
-      const auto made = QuotientProgram::make(simulator.lowered(made_from, smaller), made_from,
-                                              smaller, fabric, model, {});
+      const auto made =
+          QuotientProgram::make(simulator.lowered(made_from, smaller), fabric, model, {});
       REQUIRE(made != nullptr);
       for (const std::int32_t tiles : {2, 3, 9, 30}) {
         const Call call = call_of_tiles(cut, any, config, tiles, 0.97);
@@ -127,7 +127,7 @@ TEST_CASE("with adaptive routes the whole graph is used, lowered once for all si
   const Call small = call_of(CollectiveKind::AllToAll, 1 << 12);
   const LoweredProgram lowered = simulator.lowered(small, config);
   REQUIRE(lowered.graph->adaptive());
-  const auto made = QuotientProgram::make(lowered, small, config, fabric, model, {});
+  const auto made = QuotientProgram::make(lowered, fabric, model, {});
   REQUIRE(made != nullptr);
   CHECK(made->size() == static_cast<std::size_t>(lowered.graph->size()));
   for (const std::uint64_t bytes : {std::uint64_t{1} << 12, std::uint64_t{3} << 22}) {
@@ -151,14 +151,13 @@ TEST_CASE("programs that use switches have no quotient") {
     CAPTURE(algorithm);
     const Config config = config_of(algorithm);
     CHECK(uses_switches(*simulator.compiled(call, config)) == switches);
-    const auto made =
-        QuotientProgram::make(simulator.lowered(call, config), call, config, fabric, model, {});
+    const auto made = QuotientProgram::make(simulator.lowered(call, config), fabric, model, {});
     CHECK((made == nullptr) == switches);
   }
 }
 
 TEST_CASE("whole messages with one slot each do not wait for slots") {
-  const ProgramCut cut{.chunks_per_call = 8, .longest_message = 1, .most_messages = 4};
+  const ProgramCut cut{.chunks_per_call = 8, .longest_message = 1, .max_messages = 4};
   Config config = config_of("ring");
   const Call call = call_of(CollectiveKind::AllReduce, 1 << 20);
   const CostModel model = shipped_cost_model("hockney");

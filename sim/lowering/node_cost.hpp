@@ -1,0 +1,73 @@
+// Cost records: everything that the price of a graph node depends on besides the cost model.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "collectives/ir.hpp"
+#include "sim/call/call.hpp"
+#include "sim/graph/transfer_graph.hpp"
+#include "topology_models/fabric.hpp"
+
+namespace cclgym {
+
+/// Kind of work that a graph node stands for.
+enum class Work : std::uint8_t {
+  Launch,            ///< the host launches a kernel
+  KernelGap,         ///< pause between two kernels of a GPU
+  Local,             ///< a step that copies, reduces, or takes a message out of the FIFO
+  InPlace,           ///< a step that takes no time: the switches do its work
+  Transfer,          ///< a message between two ranks
+  SwitchedTransfer,  ///< messages that switches copy or add, as one flow
+  Arrival,           ///< flight of a Transfer after its last byte has left
+  SwitchedArrival    ///< the same of a SwitchedTransfer
+};
+
+/// Cost record of a node. Nodes with equal records cost the same under every cost model, whatever
+/// the size of the call and the protocol. Ranks and connections are not part of it (NodeOrigin and
+/// the node's route have them), so that a graph of millions of nodes has a handful of records.
+struct NodeCost {
+  Work work = Work::InPlace;
+  Opcode opcode = Opcode::Nop;     ///< step's opcode; for transfers and arrivals, the sender's
+  bool reducing = false;           ///< transfers: one end adds the message to its own data
+  std::int32_t chunks = 0;         ///< payload of a firing, in chunks of the tile
+  std::int32_t route = -1;         ///< transfers and arrivals: index into NodeCosts::routes
+  std::int32_t channels = 0;       ///< launches: channels of the kernel
+  std::int32_t thread_blocks = 0;  ///< launches: thread blocks of the kernel on this GPU
+  /// Share of their rates that the slowest GPU at the ends of the node has left (noise).
+  double gpu_rate = 1;
+
+  friend bool operator==(const NodeCost&, const NodeCost&) = default;
+};
+
+/// The part of a price that the call and its configuration decide.
+struct PriceTerms {
+  Config config;
+  CostTraits traits;      ///< traits of the algorithm
+  double tile_bytes = 0;  ///< payload of one chunk of a tile, B
+};
+
+/// Cost records of a lowered program.
+struct NodeCosts {
+  /// Seconds by which one node is later than its price says.
+  struct Delay {
+    TransferId node = -1;
+    double seconds = 0;
+  };
+
+  PriceTerms terms;
+  /// One route of the fabric for all that have the same kinds and latencies of links in the same
+  /// order.
+  std::vector<std::vector<LinkId>> routes;
+  std::vector<NodeCost> records;        ///< distinct
+  std::vector<std::int32_t> record_of;  ///< by node: index into `records`
+  /// Seconds on top of the latency, in ascending order of nodes: start delays of launches, jitter
+  /// of messages.
+  std::vector<Delay> delays;
+
+  [[nodiscard]] const NodeCost& of(TransferId node) const {
+    return records[static_cast<std::size_t>(record_of[static_cast<std::size_t>(node)])];
+  }
+};
+
+}  // namespace cclgym

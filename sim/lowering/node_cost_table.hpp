@@ -1,0 +1,58 @@
+// Cost records while a program is lowered: each distinct one is kept and priced once.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "cost_models/cost_model.hpp"
+#include "sim/lowering/node_cost.hpp"
+#include "sim/lowering/price.hpp"
+#include "topology_models/fabric.hpp"
+
+namespace cclgym {
+
+/// Interns the cost records of the nodes of one graph. The model and the fabric must outlive it.
+class NodeCostTable {
+ public:
+  NodeCostTable(const CostModel& model, const Fabric& fabric, PriceTerms terms);
+
+  /// Index of a route's class, for NodeCost::route.
+  [[nodiscard]] std::int32_t route_class(std::span<const LinkId> links);
+  /// Index of a record.
+  [[nodiscard]] std::int32_t record(const NodeCost& cost);
+  /// Index of the record of the arrival that belongs to a transfer's record.
+  [[nodiscard]] std::int32_t arrival_of(std::int32_t transfer);
+  [[nodiscard]] const Price& price_of(std::int32_t record) const {
+    return prices_[static_cast<std::size_t>(record)];
+  }
+  [[nodiscard]] double tile_bytes() const { return costs_.terms.tile_bytes; }
+
+  /// The next node of the graph has this record, and is late by `delay_s`.
+  void add_node(std::int32_t record, double delay_s = 0);
+  /// Record of a node that was added.
+  [[nodiscard]] std::int32_t record_of(TransferId node) const {
+    return costs_.record_of[static_cast<std::size_t>(node)];
+  }
+  /// Ends the use of the table.
+  [[nodiscard]] NodeCosts take() { return std::move(costs_); }
+
+ private:
+  /// Kind, whether the latency was stated, and the latency of each link.
+  using RouteKey = std::vector<std::tuple<LinkKind, bool, double>>;
+  void grow();
+
+  const CostModel& model_;
+  const Fabric& fabric_;
+  NodeCosts costs_;
+  std::vector<Price> prices_;          ///< by record
+  std::vector<std::int32_t> arrival_;  ///< by record of a transfer; -1: not asked for yet
+  std::vector<std::int32_t> slots_;    ///< open addressing, -1 is free
+  std::map<RouteKey, std::int32_t> route_classes_;
+  RouteKey scratch_key_;
+};
+
+}  // namespace cclgym
