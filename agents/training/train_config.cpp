@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include "collectives/library/program_entry.hpp"
 #include "core/error.hpp"
 #include "core/files/text_file.hpp"
 #include "core/hash.hpp"
@@ -280,7 +281,18 @@ TrainConfig load_train_config(const std::string& path, const TrainChoices& choic
 }
 
 std::string TrainConfig::hash() const {
-  return hex_digits(fnv1a(text));  // any change of the text makes it a different training
+  // Any change of the text makes it a different training, and so does another program in a file
+  // that it names.
+  std::string all = text;
+  const auto add_programs = [&](const TrainingEnvironment& environment) {
+    if (!environment.setup()) return;
+    for (const AlgorithmEntry& entry : environment.setup()->site->library.entries()) {
+      if (entry.fixed()) all += entry.name + program_hash(*entry.program);
+    }
+  };
+  for (const TrainingPart& part : parts) add_programs(*part.environment);
+  for (const EvaluationPart& part : evaluation) add_programs(*part.environment);
+  return hex_digits(fnv1a(all));
 }
 
 }  // namespace cclgym

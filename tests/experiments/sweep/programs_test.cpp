@@ -1,0 +1,164 @@
+// Programs in experiments and in dispatch tables.
+#include <algorithm>
+
+#include "collectives/msccl/msccl_xml.hpp"
+#include "experiments/run/run_experiment.hpp"
+#include "experiments/run/run_folder.hpp"
+#include "experiments/summary/tune_dispatch.hpp"
+#include "experiments/sweep/bad_experiments.hpp"
+#include "experiments/sweep/load_experiment.hpp"
+#include "support/catch.hpp"
+#include "support/shipped_algorithms.hpp"
+#include "support/temporary_folder.hpp"
+#include "support/thrown.hpp"
+
+namespace cclgym {
+namespace {
+
+using test::experiment_with;
+using Lines = std::vector<std::pair<std::string, std::string>>;
+
+std::string xml_of(const char* algorithm, int ranks, int channels) {
+  AlgorithmRequest request;
+  request.collective = CollectiveKind::AllReduce;
+  request.ranks = ranks;
+  request.channels = channels;
+  return to_msccl_xml(*build_algorithm(algorithm, request));
+}
+
+Lines with_algorithms(const std::string& algorithms) {
+  return {{"fabrics", "ndv4"},    {"collectives", "allreduce"},  {"algorithms", algorithms},
+          {"channels", "[1, 4]"}, {"instances", "[1, 2]"},       {"sizes", "[64KiB, 1MiB]"},
+          {"tile", "protocol"},   {"slots", "[1, 2, protocol]"}, {"protocols", "[LL, Simple]"}};
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("a program in an experiment has its own channels and one instance",
+          "[experiments][programs]") {
+  const test::TemporaryFolder folder;
+  test::write_file(folder / "ap.xml", xml_of("all-pairs", 8, 2));
+  const Experiment experiment = parse_experiment(
+      experiment_with(with_algorithms("[ring, {file: ap.xml, name: ap}]")), folder / "e.yaml");
+  std::size_t cells = 0;
+  for (const Cell& cell : experiment.cells) {
+    if (cell.config.algorithm != "ap") continue;
+    ++cells;
+    CHECK(cell.config.channels == 2);
+    CHECK(cell.config.instances == 1);
+  }
+  CHECK(cells == 2 * 3 * 2);  // protocols, slots, sizes
+  CHECK(experiment.library.at("ap").fixed());
+  CHECK(AlgorithmLibrary::shipped().find("ap") == nullptr);
+  run_experiment(experiment, {.folder = folder / "run"});
+  CHECK(read_run_results(experiment, folder / "run").rows.size() == experiment.cells.size());
+}
+
+TEST_CASE("a changed program is another experiment, its path is not", "[experiments][programs]") {
+  const test::TemporaryFolder folder;
+  const auto hash = [&](const std::string& file) {
+    return parse_experiment(
+               experiment_with(with_algorithms("[ring, {file: " + file + ", name: ap}]")),
+               folder / "e.yaml")
+        .hash();
+  };
+  test::write_file(folder / "a.xml", xml_of("all-pairs", 8, 2));
+  test::write_file(folder / "b.xml", "<!-- a comment -->\n" + xml_of("all-pairs", 8, 2));
+  test::write_file(folder / "c.xml", xml_of("spread-ring", 8, 2));
+  CHECK(hash("a.xml") == hash("b.xml"));
+  CHECK(hash("a.xml") != hash("c.xml"));
+}
+
+TEST_CASE("a program that does not fit is refused at its place", "[experiments][programs]") {
+  const test::TemporaryFolder folder;
+  test::write_file(folder / "four.xml", xml_of("all-pairs", 4, 1));
+  test::write_file(folder / "bad.xml", "<algo>\n  <gpu/>\n</algo>\n");
+  const auto refusal = [&](const std::string& algorithms) {
+    return thrown([&] {
+      return parse_experiment(experiment_with(with_algorithms(algorithms)), folder / "e.yaml");
+    });
+  };
+  CHECK(contains(refusal("[{file: four.xml, name: p}]"), "p does not run on 8 ranks"));
+  CHECK(contains(refusal("[{file: gone.xml, name: p}]"), "gone.xml' does not exist"));
+  CHECK(contains(refusal("[{file: bad.xml, name: p}]"), "bad.xml:1:1"));
+  CHECK(contains(refusal("[ring, {file: four.xml, name: ring}]"),
+                 "there is an algorithm 'ring' already"));
+  CHECK(contains(refusal("[{file: four.xml, named: p}]"), "named"));
+  CHECK(contains(refusal("[ring, p]"), "algorithm"));
+}
+
+TEST_CASE("a custom collective is swept under its own name", "[experiments][programs]") {
+  const test::TemporaryFolder folder;
+  ProgramBuilder p("shift", Contract::custom("custom", 8, std::vector<int>(8, 1),
+                                             std::vector<int>(8, 1), nullptr));
+  for (int rank = 0; rank < 8; ++rank) {
+    (void)p.chunk(rank, Buffer::Input, 0).copy((rank + 1) % 8, Buffer::Output, 0);
+  }
+  test::write_file(folder / "shift.xml", to_msccl_xml(compile(p.finish())));
+  const Experiment experiment =
+      parse_experiment(experiment_with({{"fabrics", "ndv4"},
+                                        {"collectives", "[allreduce, custom]"},
+                                        {"algorithms", "[ring, {file: shift.xml, name: shift}]"},
+                                        {"sizes", "1MiB"}}),
+                       folder / "e.yaml");
+  REQUIRE(experiment.cells.size() == 2);
+  CHECK(contains(cell_key(experiment, experiment.cells[1]), "/custom/shift/"));
+  run_experiment(experiment, {.folder = folder / "run"});
+  CHECK(read_run_results(experiment, folder / "run").rows[1].time_us > 0);
+}
+
+TEST_CASE("a tuned table names the programs of its sweep and can be used again",
+          "[experiments][programs]") {
+  const test::TemporaryFolder folder;
+  test::write_file(folder / "programs/ap.xml", xml_of("all-pairs", 8, 2));
+  const Experiment sweep = parse_experiment(
+      experiment_with(with_algorithms("[ring, {file: programs/ap.xml, name: ap}]")),
+      folder / "sweep.yaml");
+  run_experiment(sweep, {.folder = folder / "run"});
+  const auto blocks = tune_dispatch(sweep, read_run_results(sweep, folder / "run").rows, 0.01);
+  const std::string yaml = to_yaml(dispatch_table(sweep, blocks, folder / "tables"));
+  CHECK(contains(yaml, "{file: \"../programs/ap.xml\", name: \"ap\"}"));
+  test::write_file(folder / "tables/t.yaml", yaml);
+  const DispatchTable table = load_dispatch_table(folder / "tables/t.yaml");
+  REQUIRE(table.programs.size() == 1);
+  CHECK(table.library.at("ap").fixed());
+
+  const Experiment again =
+      parse_experiment(experiment_with({{"fabrics", "ndv4"},
+                                        {"collectives", "allreduce"},
+                                        {"algorithms", "['dispatch:tables/t.yaml']"},
+                                        {"sizes", "[64KiB, 1MiB]"}}),
+                       folder / "again.yaml");
+  CHECK(std::ranges::any_of(again.cells,
+                            [](const Cell& cell) { return cell.config.algorithm == "ap"; }));
+  run_experiment(again, {.folder = folder / "again"});
+  // The table's program under the name of another one of the experiment.
+  test::write_file(folder / "other.xml", xml_of("spread-ring", 8, 2));
+  CHECK(contains(thrown([&] {
+                   return parse_experiment(
+                       experiment_with({{"fabrics", "ndv4"},
+                                        {"collectives", "allreduce"},
+                                        {"algorithms",
+                                         "[{file: other.xml, name: ap}, 'dispatch:tables/t.yaml']"},
+                                        {"sizes", "1MiB"}}),
+                       folder / "clash.yaml");
+                 }),
+                 "there is an algorithm 'ap' already"));
+}
+
+TEST_CASE("a range that names a program takes its own channels", "[experiments][programs]") {
+  const test::TemporaryFolder folder;
+  test::write_file(folder / "ap.xml", xml_of("all-pairs", 8, 2));
+  const DispatchTable table = parse_dispatch_table(
+      "programs: [{file: ap.xml, name: ap}]\nfallback: ap\n"
+      "tables: [{fabric: ndv4, collective: allreduce, ranges: [{sizes: ..1MiB, algorithm: ap}]}]\n",
+      folder / "t.yaml");
+  CHECK(table.blocks[0].ranges[0].choice.config.channels == 2);
+  CHECK(table.fallback->choice.config.channels == 2);
+}
+
+}  // namespace cclgym
