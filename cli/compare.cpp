@@ -54,10 +54,8 @@ int compare_rows(const std::vector<std::string>& args) {
                                                   .mark_begins = "system,",
                                                   .others = {"compare.html"}});
   }
-  const MeasuredRows measured = measured_rows(compare_command(), *arguments);
-  const auto worst = static_cast<std::size_t>(
-      read_integer(arguments->has("worst") ? arguments->text("worst") : kWorst.default_text, kWorst,
-                   argument_location("worst")));
+  const MeasuredRows measured = measured_rows(*arguments);
+  const auto worst = static_cast<std::size_t>(arguments->integer(kWorst));
   std::optional<std::string> cost_model;
   if (arguments->has("cost-model")) cost_model = arguments->text("cost-model");
   MeasuredCells cells = make_cells(measured.rows, measured.filter, measured.path);

@@ -24,8 +24,15 @@ OptionSpec number(const std::string& name, const std::string& description, doubl
           .default_text = by_default};
 }
 
-const OptionSpec kGpus = number("gpus", "GPUs, on all servers together", 1024, "");
-const OptionSpec kServers = number("servers", "servers, with as many GPUs each", 1024, "1");
+OptionSpec nodes_option() {
+  OptionSpec option =
+      number("nodes", "number of nodes, each with the same number of GPUs", 1024, "1");
+  option.aliases = {"servers"};
+  return option;
+}
+
+const OptionSpec kGpus = number("gpus", "number of GPUs on all nodes together", 1024, "");
+const OptionSpec kNodes = nodes_option();
 const OptionSpec kChannels = number("channels", "channels", 1024, "1");
 const OptionSpec kInstances =
     number("instances", "copies of the program, each with its part of the data", 1024, "1");
@@ -39,29 +46,14 @@ const OptionSpec kRoot{.name = "root",
                        .default_text = "0"};
 
 int integer_of(const Arguments& arguments, const OptionSpec& spec) {
-  const std::string& text =
-      arguments.has(spec.name) ? arguments.text(spec.name) : spec.default_text;
-  return static_cast<int>(read_integer(text, spec, argument_location(spec.name)));
-}
-
-const std::string& required(const Arguments& arguments, const std::string& name) {
-  if (!arguments.has(name)) {
-    throw UserError(fmt::format("--{} is missing; see cclgym compile --help", name));
-  }
-  return arguments.text(name);
-}
-
-CollectiveKind collective_of(const std::string& name) {
-  if (const auto kind = parse_collective(name)) return *kind;
-  std::vector<std::string> names;
-  for (const CollectiveKind kind : all_collectives()) names.emplace_back(to_string(kind));
-  throw UserError(argument_location("collective"), unknown_name_message("collective", name, names));
+  return static_cast<int>(arguments.integer(spec));
 }
 
 AlgorithmRequest request_of(const Arguments& arguments) {
   AlgorithmRequest request;
-  request.collective = collective_of(required(arguments, "collective"));
-  static_cast<void>(required(arguments, "gpus"));
+  request.collective =
+      collective_named(arguments.required("collective"), argument_location("collective"));
+  static_cast<void>(arguments.required("gpus"));
   request.ranks = integer_of(arguments, kGpus);
   request.channels = integer_of(arguments, kChannels);
   request.root = integer_of(arguments, kRoot);
@@ -69,13 +61,14 @@ AlgorithmRequest request_of(const Arguments& arguments) {
     throw UserError(argument_location("root"),
                     fmt::format("{} has no root", to_string(request.collective)));
   }
-  const int servers = integer_of(arguments, kServers);
-  if (request.ranks % servers != 0) {
-    throw UserError(
-        argument_location("servers"),
-        fmt::format("{} for {} GPUs; expected as many GPUs on each", servers, request.ranks));
+  const int nodes = integer_of(arguments, kNodes);
+  if (request.ranks % nodes != 0) {
+    throw UserError(argument_location("nodes"),
+                    fmt::format("found {} nodes for {} GPUs; expected a divisor of the number of "
+                                "GPUs",
+                                nodes, request.ranks));
   }
-  request.ranks_per_server = request.ranks / servers;
+  request.ranks_per_server = request.ranks / nodes;
   request.compile = deployed_compile_options(arguments.text("ALGORITHM"));
   request.compile.slots = integer_of(arguments, kSlots);
   request.compile.instances = integer_of(arguments, kInstances);
@@ -94,7 +87,7 @@ AlgorithmRequest request_of(const Arguments& arguments) {
 std::shared_ptr<const ThreadBlockProgram> program_of_file(const Arguments& arguments,
                                                           XmlSettings& settings) {
   for (const char* option :
-       {"collective", "gpus", "servers", "channels", "instances", "policy", "slots", "root"}) {
+       {"collective", "gpus", "nodes", "channels", "instances", "policy", "slots", "root"}) {
     if (arguments.has(option)) {
       throw UserError(argument_location(option), "comes with the program; leave it out");
     }
@@ -135,7 +128,7 @@ int compile_algorithm(const std::vector<std::string>& args) {
                       "(FILE.xml), to write it again, in the other dialect or with other settings")
           .option("collective", "C", "what to carry out (cclgym list collectives)")
           .option(kGpus, "N")
-          .option(kServers, "M")
+          .option(kNodes, "M")
           .option(kChannels, "K")
           .option(kInstances, "R")
           .option("policy", "P",
@@ -150,7 +143,7 @@ int compile_algorithm(const std::vector<std::string>& args) {
           .read(args);
   if (!arguments) return 0;
   const std::string& algorithm = arguments->text("ALGORITHM");
-  const std::string& path = required(*arguments, "out");
+  const std::string& path = arguments->required("out");
   XmlSettings settings;
   const bool from_file = algorithm.ends_with(".xml");
   const auto program = from_file ? program_of_file(*arguments, settings)
@@ -174,7 +167,7 @@ const Command& compile_command() {
           "  cclgym compile spread-ring --collective allreduce --gpus 8 --channels 8 --instances 4 "
           "\\\n"
           "      --protocol LL128 --out ring.xml\n"
-          "  cclgym compile two-step --collective alltoall --gpus 32 --servers 4 --dialect azure "
+          "  cclgym compile two-step --collective alltoall --gpus 32 --nodes 4 --dialect azure "
           "\\\n"
           "      --out two-step.xml\n"
           "  cclgym compile two-step.xml --dialect microsoft --max-bytes 1GiB --out ms.xml\n"

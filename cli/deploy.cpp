@@ -16,6 +16,7 @@
 #include "cli/support/command.hpp"
 #include "cli/support/print.hpp"
 #include "core/files/text_file.hpp"
+#include "core/split.hpp"
 #include "core/version.hpp"
 #include "deploy/nccl_plugin/kernel_times.hpp"
 #include "deploy/nccl_plugin/tuner_choices.hpp"
@@ -45,12 +46,10 @@ struct Deployment {
 std::vector<std::string> labels_of(const Arguments& arguments) {
   std::vector<std::string> labels;
   if (!arguments.has("machine")) return labels;
-  std::string_view rest = arguments.text("machine");
-  while (!rest.empty()) {
-    const std::size_t end = std::min(rest.find(','), rest.size());
-    labels.emplace_back(rest.substr(0, end));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
+  for (const std::string_view label : split(arguments.text("machine"), ',')) {
+    labels.emplace_back(label);
   }
+  if (labels.back().empty()) labels.pop_back();  // a comma at the end
   return labels;
 }
 
@@ -216,11 +215,7 @@ int deploy(const std::vector<std::string>& args) {
           .flag("quiet", "print only errors")
           .read(args);
   if (!arguments) return 0;
-  for (const char* name : {"for", "out"}) {
-    if (!arguments->has(name)) {
-      throw UserError(fmt::format("--{} is missing; see cclgym deploy --help", name));
-    }
-  }
+  for (const char* name : {"for", "out"}) static_cast<void>(arguments->required(name));
   const bool policy = arguments->has("policy");
   const bool dispatch = arguments->has("dispatch");
   if (policy && dispatch) throw UserError("--policy and --dispatch exclude each other");

@@ -14,6 +14,7 @@
 #include "cli/support/print.hpp"
 #include "core/files/own_files.hpp"
 #include "core/files/text_file.hpp"
+#include "core/split.hpp"
 #include "experiments/training/choice_ranges.hpp"
 #include "experiments/training/training_page.hpp"
 #include "sim/tuners/tuner.hpp"
@@ -50,10 +51,8 @@ struct Part {
 // "a,b": names of baselines.
 std::vector<std::string> names_of(const std::string& text) {
   std::vector<std::string> names;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t end = std::min(text.find(',', at), text.size());
-    if (end > at) names.push_back(text.substr(at, end - at));
-    at = end + 1;
+  for (const std::string_view name : split(text, ',')) {
+    if (!name.empty()) names.emplace_back(name);
   }
   return names;
 }

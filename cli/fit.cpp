@@ -51,11 +51,6 @@ const OptionSpec kSeed{.name = "seed",
                        .max = 1e15,
                        .default_text = "1"};
 
-std::int64_t integer_of(const Arguments& arguments, const OptionSpec& spec) {
-  return read_integer(arguments.has(spec.name) ? arguments.text(spec.name) : spec.default_text,
-                      spec, argument_location(spec.name));
-}
-
 struct HeldOut {
   std::set<int> ranks;
   std::set<std::uint64_t> sizes;
@@ -141,7 +136,7 @@ int fit_parameters(const std::vector<std::string>& args) {
           .read(args);
   if (!arguments) return 0;
   check_output_file(*arguments);
-  const MeasuredRows measured = measured_rows(fit_command(), *arguments);
+  const MeasuredRows measured = measured_rows(*arguments);
   const MeasuredCells cells = make_cells(measured.rows, measured.filter, measured.path);
   // One set describes one system, unless the user says that several are equal.
   if (measured.filter.systems.empty()) require_one_system(cells, measured.path);
@@ -169,7 +164,7 @@ int fit_parameters(const std::vector<std::string>& args) {
   if (arguments->has("parameters")) {
     options.parameters = comma_list(arguments->text("parameters"), "parameters");
   }
-  options.folds = static_cast<int>(integer_of(*arguments, kFolds));
+  options.folds = static_cast<int>(arguments->integer(kFolds));
   std::set<int> ranks;
   for (const MeasuredCell& cell : cells.cells) ranks.insert(cell.ranks);
   if (options.folds > 0 && ranks.size() < 2) {
@@ -184,11 +179,10 @@ int fit_parameters(const std::vector<std::string>& args) {
           fmt::format("no row has {} ranks; the rows have {}", held_out, fmt::join(ranks, ", ")));
     }
   }
-  options.evaluations = static_cast<int>(integer_of(*arguments, kEvaluations));
-  options.seed = static_cast<std::uint64_t>(integer_of(*arguments, kSeed));
+  options.evaluations = static_cast<int>(arguments->integer(kEvaluations));
+  options.seed = static_cast<std::uint64_t>(arguments->integer(kSeed));
   options.prior_factor =
-      read_real(arguments->has("prior") ? arguments->text("prior") : kPrior.default_text, kPrior,
-                argument_location("prior"));
+      read_real(arguments->text_or_default(kPrior), kPrior, argument_location("prior"));
   options.threads = jobs_of(*arguments);
   if (!start_set.fitted_to) {
     print_error(

@@ -53,18 +53,6 @@ const Options& options() {
   return all;
 }
 
-std::vector<std::string> collective_names() {
-  std::vector<std::string> names;
-  for (const CollectiveKind kind : all_collectives()) names.emplace_back(to_string(kind));
-  return names;
-}
-
-CollectiveKind collective_of(const std::string& name) {
-  if (const auto kind = parse_collective(name)) return *kind;
-  throw UserError(argument_location("collective"),
-                  unknown_name_message("collective", name, collective_names()));
-}
-
 Protocol protocol_of(const std::string& name) {
   if (const auto protocol = parse_protocol(name)) return *protocol;
   std::vector<std::string> names;
@@ -72,37 +60,24 @@ Protocol protocol_of(const std::string& name) {
   throw UserError(argument_location("protocol"), unknown_name_message("protocol", name, names));
 }
 
-const std::string& required(const Arguments& arguments, const std::string& name) {
-  if (!arguments.has(name)) {
-    throw UserError(fmt::format("--{} is missing; see cclgym simulate --help", name));
-  }
-  return arguments.text(name);
-}
-
-std::int64_t integer_of(const Arguments& arguments, const OptionSpec& spec) {
-  const std::string& text =
-      arguments.has(spec.name) ? arguments.text(spec.name) : spec.default_text;
-  return read_integer(text, spec, argument_location(spec.name));
-}
-
 int element_bytes_of(const Arguments& arguments) {
-  const std::string& name =
-      arguments.has("datatype") ? arguments.text("datatype") : options().datatype.default_text;
+  const std::string& name = arguments.text_or_default(options().datatype);
   return data_types()[read_choice(name, options().datatype, argument_location("datatype"))].second;
 }
 
 // What is not said by a program's file: the collective and how it is carried out.
 void read_configuration(const Arguments& arguments, Call& call, Config& config) {
-  call.collective = collective_of(required(arguments, "collective"));
-  call.root = static_cast<int>(integer_of(arguments, options().root));
+  call.collective =
+      collective_named(arguments.required("collective"), argument_location("collective"));
+  call.root = static_cast<int>(arguments.integer(options().root));
   if (arguments.has("root") && !is_rooted(call.collective)) {
     throw UserError(argument_location("root"),
                     fmt::format("{} has no root; leave --root out", to_string(call.collective)));
   }
-  config.algorithm = required(arguments, "algorithm");
+  config.algorithm = arguments.required("algorithm");
   config.protocol = protocol_of(arguments.has("protocol") ? arguments.text("protocol") : "Simple");
-  config.channels = static_cast<int>(integer_of(arguments, options().channels));
-  config.instances = static_cast<int>(integer_of(arguments, options().instances));
+  config.channels = static_cast<int>(arguments.integer(options().channels));
+  config.instances = static_cast<int>(arguments.integer(options().instances));
 }
 
 // Tiles and slots as the options say.
@@ -125,12 +100,12 @@ Config chosen_config(const Arguments& arguments, const Call& call,
         argument_location(option.name),
         fmt::format("is chosen by {}; leave it out", quoted(arguments.text("algorithm"), 200)));
   }
-  const auto tuner = make_tuner(
-      arguments.text("algorithm"),
-      {.fabric = fabric,
-       .fabric_label = fabric_label_of(required(arguments, "fabric"), arguments, *fabric),
-       .cost_model = model,
-       .where = argument_location("algorithm")});
+  const auto tuner =
+      make_tuner(arguments.text("algorithm"),
+                 {.fabric = fabric,
+                  .fabric_label = fabric_label_of(arguments.required("fabric"), arguments, *fabric),
+                  .cost_model = model,
+                  .where = argument_location("algorithm")});
   return tuner->choose(call);
 }
 
@@ -194,7 +169,7 @@ int simulate(const std::vector<std::string>& args) {
           .read(args);
   if (!arguments) return 0;
 
-  const auto fabric = fabric_of(required(*arguments, "fabric"), *arguments);
+  const auto fabric = fabric_of(arguments->required("fabric"), *arguments);
 
   Call call;
   Config config;
@@ -204,8 +179,8 @@ int simulate(const std::vector<std::string>& args) {
   } else {
     read_configuration(*arguments, call, config);
   }
-  call.bytes = read_bytes(required(*arguments, "size"), options().size, argument_location("size"));
-  config.threads = static_cast<int>(integer_of(*arguments, options().threads));
+  call.bytes = read_bytes(arguments->required("size"), options().size, argument_location("size"));
+  config.threads = static_cast<int>(arguments->integer(options().threads));
   const CostModel model = cost_model_for(
       arguments->has("cost-model") ? arguments->text("cost-model") : "auto", *fabric);
   print_warning(cost_model_warning(model, *fabric));
@@ -234,7 +209,7 @@ int simulate(const std::vector<std::string>& args) {
     simulator.set_noise(noise_profile_for(arguments->text("noise"), argument_location("noise")));
   }
   print_warning(noise_warning(simulator.noise(), *fabric));
-  const auto seed = static_cast<std::uint64_t>(integer_of(*arguments, options().seed));
+  const auto seed = static_cast<std::uint64_t>(arguments->integer(options().seed));
   const SimulationRecord record = program == nullptr
                                       ? simulator.record(call, config, seed)
                                       : simulator.record_program(program, call, config, seed);

@@ -58,12 +58,9 @@ int tune(const std::vector<std::string>& args) {
           .flag("quiet", "print only errors")
           .read(args);
   if (!arguments) return 0;
-  if (!arguments->has("out")) {
-    throw UserError("--out is missing; see cclgym tune-dispatch --help");
-  }
-  const double tolerance = read_real(
-      arguments->has("tolerance") ? arguments->text("tolerance") : kTolerance.default_text,
-      kTolerance, argument_location("tolerance"));
+  static_cast<void>(arguments->required("out"));
+  const double tolerance =
+      read_real(arguments->text_or_default(kTolerance), kTolerance, argument_location("tolerance"));
   std::string folder;
   const Experiment experiment = sweep_of(*arguments, folder);
   refuse_file_of_run(arguments->text("out"), folder, argument_location("out"));

@@ -286,9 +286,7 @@ int validate(const std::vector<std::string>& args) {
   const auto choices = choices_of(run, *arguments, label, machine);
   MpiSweep wanted = mpi_sweep(*arguments);
   const std::vector<ValidationCall> calls = calls_of(choices, wanted, *arguments);
-  const int rounds = static_cast<int>(
-      read_integer(arguments->has("rounds") ? arguments->text("rounds") : kRounds.default_text,
-                   kRounds, argument_location("rounds")));
+  const int rounds = static_cast<int>(arguments->integer(kRounds));
   const std::filesystem::path folder(arguments->text("out"));
   make_folder(folder.string());
   MeasurementBackend backend = mpi_backend(wanted, mpi_launch(*arguments));

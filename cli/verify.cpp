@@ -33,12 +33,6 @@ const OptionSpec kSlots{.name = "slots",
                         .max = 8,
                         .default_text = "2"};
 
-std::int64_t integer_of(const Arguments& arguments, const OptionSpec& spec) {
-  const std::string& text =
-      arguments.has(spec.name) ? arguments.text(spec.name) : spec.default_text;
-  return read_integer(text, spec, argument_location(spec.name));
-}
-
 std::string plural(std::int64_t count, const std::string& what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
@@ -82,12 +76,11 @@ int verify_file(const std::vector<std::string>& args) {
           .read(args);
   if (!arguments) return 0;
   const std::string& path = arguments->text("FILE");
-  const auto slots = static_cast<std::int32_t>(integer_of(*arguments, kSlots));
+  const auto slots = static_cast<std::int32_t>(arguments->integer(kSlots));
   std::optional<ExecuteOptions> execution;
-  const ExecuteOptions wanted{
-      .interleavings = static_cast<int>(integer_of(*arguments, kInterleavings)),
-      .seed = static_cast<std::uint64_t>(integer_of(*arguments, kSeed)),
-      .slots = slots};
+  const ExecuteOptions wanted{.interleavings = static_cast<int>(arguments->integer(kInterleavings)),
+                              .seed = static_cast<std::uint64_t>(arguments->integer(kSeed)),
+                              .slots = slots};
   if (arguments->has("execute")) execution = wanted;
 
   const XmlProgram read = read_msccl_xml_file(path);

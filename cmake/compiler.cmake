@@ -1,15 +1,15 @@
-# Flags that every target of the project is compiled with.
+# Compiler flags of all targets of the project.
 add_library(cclgym_flags INTERFACE)
 target_compile_options(cclgym_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor
   -Woverloaded-virtual -Werror
   # GCC 12 warns wrongly about std::string concatenation (GCC bug 105651).
-  # Where the C++ library's headers are precompiled, it does not know that they are the system's.
+  # GCC does not recognise precompiled headers of the C++ library as system headers.
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict;-Wno-stringop-overflow;-Wno-array-bounds>
-  # GCC 13 and 14 take an element of a temporary std::span for dangling, and what a look-up by a
-  # temporary string_view finds.
+  # GCC 13 and 14 wrongly report dangling references for an element of a temporary std::span and for
+  # the result of a look-up by a temporary string_view.
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_GREATER_EQUAL:$<CXX_COMPILER_VERSION>,13>>:-Wno-dangling-reference>
-  # Same bits in every build type: no fused multiply-add behind our back, no fast-math.
+  # The same bits in every build type: no contraction to fused multiply-add, no fast-math.
   -ffp-contract=off)
 if(CCLGYM_SANITIZE)
   target_compile_options(cclgym_flags INTERFACE -fsanitize=${CCLGYM_SANITIZE}

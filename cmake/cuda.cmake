@@ -1,11 +1,11 @@
-# CUDA and NCCL, with which calibration/cuda measures: on where a CUDA compiler (12 or newer), the
-# runtime and nccl.h are found. libnccl itself is opened when a measurement starts: no program is linked
-# to it. cclgym_cuda_missing says what was not found.
+# CUDA and NCCL, for measurements by calibration/cuda: on if a CUDA compiler (12 or newer), the runtime
+# and nccl.h are found. libnccl itself is opened when a measurement starts; no program is linked to it.
+# cclgym_cuda_missing lists what was not found.
 set(cclgym_cuda_missing "")
 if(CCLGYM_SANITIZE OR CCLGYM_FUZZ)
   set(cclgym_cuda_missing "a build without sanitizers, under which the CUDA driver does not start")
 else()
-  # Where NVIDIA's packages put it, for those who did not extend PATH.
+  # The folder of NVIDIA's packages, which may not be on PATH.
   if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
     find_program(CCLGYM_NVCC nvcc HINTS /usr/local/cuda/bin)
     mark_as_advanced(CCLGYM_NVCC)
@@ -52,8 +52,8 @@ if(CCLGYM_CUDA)
   if(CCLGYM_NCCL_LIBRARY)
     set(cclgym_nccl_path ${CCLGYM_NCCL_LIBRARY})
   endif()
-  # Devices of the oldest generation that the toolkit knows from Volta on, and of Ampere and Hopper, as
-  # machine code, which newer devices of these generations run too; still newer ones compile Hopper's.
+  # Machine code for the oldest generation from Volta on that the toolkit supports, and for Ampere and
+  # Hopper; newer devices of these generations also run it. Later generations compile Hopper's PTX.
   if(NOT CMAKE_CUDA_ARCHITECTURES)
     if(CUDAToolkit_VERSION VERSION_GREATER_EQUAL 13)
       set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 90)

@@ -1,5 +1,5 @@
-# Precompiled headers: those of the C++ library and of fmt that most sources read, compiled once for all
-# layers (cclgym_use_headers) and once with Catch2 for all tests (tests/CMakeLists.txt).
+# Precompiled headers: the headers of the C++ library and of fmt that most sources include, compiled once
+# for all layers (cclgym_use_headers) and once with Catch2 for all tests (tests/CMakeLists.txt).
 find_package(fmt REQUIRED)
 option(CCLGYM_PCH "Precompile headers" ON)
 set(cclgym_common_headers
@@ -7,7 +7,7 @@ set(cclgym_common_headers
   <map> <memory> <numeric> <optional> <set> <span> <sstream> <stdexcept> <string> <string_view> <tuple>
   <unordered_map> <utility> <variant> <vector>)
 
-# cclgym_precompile(NAME FLAGS...): headers for layers that are compiled with FLAGS on top.
+# cclgym_precompile(NAME FLAGS...): headers for layers that are compiled with the additional FLAGS.
 function(cclgym_precompile name)
   set(source ${CMAKE_BINARY_DIR}/headers/${name}.cpp)
   file(CONFIGURE OUTPUT ${source} CONTENT "// Carries the precompiled headers.\n")
@@ -21,15 +21,15 @@ function(cclgym_precompile name)
   target_precompile_headers(${name} PRIVATE ${cclgym_common_headers})
 endfunction()
 
-# Layers whose speed nobody waits for are compiled with -O1 in a release, which takes two thirds of the
-# time: LAYER COLD (cmake/layer.cmake).
+# Layers whose speed does not matter (LAYER COLD, cmake/layer.cmake) are compiled with -O1 in a release,
+# which takes two thirds of the compile time.
 set(cclgym_cold_flags $<$<CONFIG:Release>:-O1>)
 if(CCLGYM_PCH)
   cclgym_precompile(cclgym_headers)
   cclgym_precompile(cclgym_cold_headers ${cclgym_cold_flags})
 endif()
 
-# cclgym_use_headers(TARGET COLD): TARGET, compiled with the flags of a layer, reads the precompiled headers.
+# cclgym_use_headers(TARGET COLD): makes TARGET, which has the flags of a layer, use the precompiled headers.
 function(cclgym_use_headers target cold)
   target_link_libraries(${target} PRIVATE fmt::fmt)
   set(headers cclgym_headers)

@@ -1,4 +1,4 @@
-# cclgym_room(LIST ROOM NAMES...): appends ROOM/NAME.cpp of every name to LIST: the sources of one room (a
+# cclgym_room(LIST ROOM NAMES...): appends ROOM/NAME.cpp for each name to LIST: the sources of one room (a
 # folder inside a layer; docs/architecture.md).
 macro(cclgym_room list room)
   foreach(name ${ARGN})
@@ -7,9 +7,9 @@ macro(cclgym_room list room)
 endmacro()
 
 # cclgym_unite(TARGET): compiles the sources of each room together, a few at a time, so that headers and
-# templates are read once for all of them: most of a build's time (docs/development.md). Names in
-# anonymous namespaces must therefore differ within a room.
-# cclgym_alone(SOURCES...), before: sources that cannot be compiled with others.
+# templates, which take most of a build's time, are read once for all of them (docs/development.md). Names
+# in anonymous namespaces must therefore differ within a room.
+# cclgym_alone(SOURCES...): excludes sources from this; call it before cclgym_unite.
 function(cclgym_alone)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
@@ -35,8 +35,8 @@ function(cclgym_unite target)
 endfunction()
 
 # cclgym_layer(NAME SOURCES ... LINKS ...): the static library cclgym_NAME of one layer. Headers of the
-# layer are included as "folder/header.hpp"; only those of linked layers can be, because each layer's
-# include path is a folder that holds links to the folders below it.
+# layer are included as "folder/header.hpp". Only headers of linked layers can be included, because the
+# include path of each layer is a folder with a symbolic link to the layer's folder.
 function(cclgym_layer name)
   cmake_parse_arguments(LAYER "COLD" "FOLDER" "SOURCES;LINKS;PRIVATE_LINKS" ${ARGN})
   if(NOT LAYER_FOLDER)
@@ -52,8 +52,8 @@ function(cclgym_layer name)
   target_include_directories(cclgym_${name} PUBLIC ${include_dir})
   target_link_libraries(cclgym_${name} PUBLIC ${LAYER_LINKS} PRIVATE cclgym_flags ${LAYER_PRIVATE_LINKS})
   if(CCLGYM_PYTHON)
-    # The layers end up in a shared library (env/python). Without interposition, calls inside a layer
-    # are inlined as they are otherwise.
+    # The layers become part of a shared library (env/python). Without interposition, calls inside a
+    # layer can be inlined as in a program.
     set_target_properties(cclgym_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
     target_compile_options(cclgym_${name} PRIVATE -fno-semantic-interposition)
   endif()

@@ -1,6 +1,6 @@
-# The Python package (env/python): on where pybind11 is found, off under sanitizers, whose libraries
-# Python would have to load first. The interpreter is the system's, for which apt installs pybind11
-# and numpy; another one by -DPython_EXECUTABLE=….
+# The Python package (env/python): on if pybind11 is found, off under sanitizers, whose libraries Python
+# would have to load first. The interpreter is the system's, for which apt installs pybind11 and numpy;
+# -DPython_EXECUTABLE=… selects another one.
 set(python_found OFF)
 if(NOT CCLGYM_SANITIZE AND NOT CCLGYM_FUZZ)
   if(NOT Python_EXECUTABLE AND EXISTS /usr/bin/python3)

@@ -1,11 +1,12 @@
-# LibTorch, which trains the agents (agents/*_torch.cpp): on where it and OpenBLAS are found. Target cclgym_torch has both. By path instead of find_package(Torch), which looks for CUDA,
-# protobuf and more that we do not use, and prints while it does.
+# LibTorch, for training agents (agents/*/*_torch.cpp): on if LibTorch and OpenBLAS are found. Target
+# cclgym_torch has both. They are found by path, because find_package(Torch) prints messages and looks for
+# CUDA, protobuf and other packages that are not used here.
 find_path(CCLGYM_TORCH_INCLUDE torch/csrc/autograd/grad_mode.h)
 find_path(CCLGYM_TORCH_API_INCLUDE torch/torch.h PATH_SUFFIXES torch/csrc/api/include)
 find_library(CCLGYM_TORCH_CPU torch_cpu)
 find_library(CCLGYM_TORCH_C10 c10)
-# Debian's LibTorch calls whatever libblas.so.3 is. A program that is linked to OpenBLAS itself gets the
-# functions from there, also where libblas.so.3 is the slow reference.
+# Debian's LibTorch uses libblas.so.3, which may be the slow reference implementation. A program that is
+# itself linked to OpenBLAS gets the functions from there.
 find_library(CCLGYM_OPENBLAS openblas)
 set(torch_found OFF)
 if(CCLGYM_TORCH_INCLUDE AND CCLGYM_TORCH_API_INCLUDE AND CCLGYM_TORCH_CPU AND CCLGYM_TORCH_C10

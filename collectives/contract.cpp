@@ -119,6 +119,20 @@ std::optional<CollectiveKind> parse_collective(std::string_view name) {
   return std::nullopt;
 }
 
+CollectiveKind collective_named(std::string_view name, const SourceLocation& where) {
+  if (const auto kind = parse_collective(name)) return *kind;
+  throw UserError(where, unknown_name_message("collective", name, collective_names()));
+}
+
+const std::vector<std::string>& collective_names() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (const CollectiveKind kind : all_collectives()) all.emplace_back(to_string(kind));
+    return all;
+  }();
+  return names;
+}
+
 const std::vector<CollectiveKind>& all_collectives() {
   static const std::vector<CollectiveKind> kinds = {
       CollectiveKind::AllReduce, CollectiveKind::AllGather, CollectiveKind::ReduceScatter,

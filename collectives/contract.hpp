@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/error.hpp"
+
 namespace cclgym {
 
 enum class CollectiveKind : std::uint8_t {
@@ -121,8 +123,12 @@ class Contract {
 /// Accepts the names of to_string and nccl-tests' spellings ("all_reduce", "reduce_scatter", …).
 /// nullopt for any other name.
 [[nodiscard]] std::optional<CollectiveKind> parse_collective(std::string_view name);
+/// The same; throws UserError at `where` that names the nearest collective if there is none.
+[[nodiscard]] CollectiveKind collective_named(std::string_view name, const SourceLocation& where);
 /// The built-in collectives, without Custom, in the order of the enum.
 [[nodiscard]] const std::vector<CollectiveKind>& all_collectives();
+/// Their names, in the same order.
+[[nodiscard]] const std::vector<std::string>& collective_names();
 /// True for AllReduce, ReduceScatter and Reduce.
 [[nodiscard]] bool is_reduction(CollectiveKind kind);
 /// A call's size must be a multiple of this many elements: `ranks` for collectives with one slice

@@ -51,7 +51,7 @@ std::string Quoted::operator()(std::string_view text, std::size_t longest) const
   const bool cut = text.size() > longest;
   if (cut) {
     std::size_t end = longest;
-    // Step back over the continuation bytes of a character that would be torn.
+    // Step back over the continuation bytes of a character that would be cut.
     for (int i = 0; i < 3 && end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U;
          ++i) {
       --end;
@@ -79,7 +79,7 @@ std::string Quoted::operator()(std::string_view text, std::size_t longest) const
 }
 
 std::string nearest_name(std::string_view found, const std::vector<std::string>& candidates) {
-  // A garbage "name" of megabytes must not cost a quadratic table.
+  // A garbage "name" of megabytes must not need a quadratic table.
   if (found.size() > 64) return {};
   const std::string wanted = lower(found);
   std::string best;

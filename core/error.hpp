@@ -1,4 +1,4 @@
-// Errors that a user can cause and mend. Programmer errors are assertions, not exceptions.
+// Errors that a user can cause and correct. Programming errors are assertions, not exceptions.
 #pragma once
 
 #include <cstddef>
@@ -15,12 +15,12 @@ struct SourceLocation {
   std::size_t line = 0;
   std::size_t column = 0;
 
-  /// "file:line:column", leaving out what is unknown.
+  /// "file:line:column", without unknown parts.
   [[nodiscard]] std::string to_string() const;
 };
 
-/// Something in the user's input (YAML, command line, program, file system) is wrong.
-/// what() is one line: "file:line:column: message". The command line maps it to exit code 2.
+/// An error in the user's input (YAML, command line, program, file system). what() is one line:
+/// "file:line:column: message". The command line maps it to exit code 2.
 class UserError : public std::runtime_error {
  public:
   explicit UserError(const std::string& message) : std::runtime_error(message) {}
@@ -28,23 +28,23 @@ class UserError : public std::runtime_error {
 };
 
 /// A simulation that cannot finish (deadlock, unmatched receive, dependency cycle). what() names
-/// the operations that wait. The command line maps it to exit code 3.
+/// the waiting operations. The command line maps it to exit code 3.
 class SimulationStalled : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
 /// quoted(text, longest = 60): the text in single quotes for a message, cut after `longest` bytes
-/// (never inside a UTF-8 character), line breaks and other bytes that are not printable as \n, \t,
-/// \xNN. An object, not a function: for a std::string argument, lookup would find std::quoted as
-/// well wherever <iomanip> is included, and prefer it.
+/// (never inside a UTF-8 character); line breaks and other unprintable bytes appear as \n, \t,
+/// \xNN. An object, not a function: for a std::string argument, argument-dependent lookup would
+/// also find std::quoted if <iomanip> is included, and prefer it.
 struct Quoted {
   [[nodiscard]] std::string operator()(std::string_view text, std::size_t longest = 60) const;
 };
 inline constexpr Quoted quoted{};  // NOLINT(readability-identifier-naming): used like a function
 
 /// The candidate nearest to `found` (Damerau-Levenshtein distance, ASCII case ignored), or an empty
-/// string if none is near enough to be a likely slip (distance <= 1 + length / 3).
+/// string if none is near enough to be a likely typo (distance <= 1 + length / 3).
 [[nodiscard]] std::string nearest_name(std::string_view found,
                                        const std::vector<std::string>& candidates);
 

@@ -1,4 +1,4 @@
-// A hash that is the same on every machine and in every version: it goes into results files.
+// Hashes that are the same on every machine and in every version, for results files.
 #pragma once
 
 #include <cstdint>
@@ -7,31 +7,58 @@
 
 namespace cclgym {
 
-/// FNV-1a, 64 bits (Fowler, Noll, Vo). Tells accidental differences apart; not for security.
+/// FNV-1a, 64 bits (Fowler, Noll, Vo), of the bytes of a text after those that made `state`. Tells
+/// accidental differences apart; not for security.
+[[nodiscard]] constexpr std::uint64_t fnv1a(std::string_view bytes,
+                                            std::uint64_t state = 0xcbf29ce484222325ULL) {
+  for (const char c : bytes) state = (state ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+  return state;
+}
+
+/// 16 hex digits.
+[[nodiscard]] inline std::string hex_digits(std::uint64_t number) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text(16, '0');
+  for (auto digit = text.rbegin(); digit != text.rend(); ++digit, number >>= 4U) {
+    *digit = kDigits[number & 0xFU];
+  }
+  return text;
+}
+
+/// 2^64 over the golden ratio: an odd number whose bits show no pattern.
+inline constexpr std::uint64_t kGoldenRatio = 0x9e3779b97f4a7c15U;
+
+/// The finaliser of splitmix64 (Steele, Lea, Flood 2014; Vigna's public-domain code): every bit of
+/// the result depends on every bit of `z`.
+[[nodiscard]] constexpr std::uint64_t splitmix64_finaliser(std::uint64_t z) {
+  z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
+  z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
+  return z ^ (z >> 31U);
+}
+
+/// A fast hash of one more number, for keys of hash tables.
+[[nodiscard]] constexpr std::uint64_t mix_hash(std::uint64_t hash, std::uint64_t number) {
+  hash = (hash ^ number) * kGoldenRatio;
+  return hash ^ (hash >> 29U);
+}
+
+/// FNV-1a of texts, each with its length.
 class TextHash {
  public:
-  /// Takes in a text and its length, so that ("ab", "c") and ("a", "bc") differ.
+  /// Adds a text and its length, so that ("ab", "c") and ("a", "bc") differ.
   void add(std::string_view text) {
-    for (const char c : text) add_byte(static_cast<unsigned char>(c));
+    state_ = fnv1a(text, state_);
     for (std::uint64_t length = text.size(), i = 0; i < 8; ++i, length >>= 8U) {
-      add_byte(static_cast<unsigned char>(length & 0xFFU));
+      const char byte = static_cast<char>(length & 0xFFU);
+      state_ = fnv1a({&byte, 1}, state_);
     }
   }
   void add(std::uint64_t number) { add(std::to_string(number)); }
   /// 16 hex digits.
-  [[nodiscard]] std::string hex() const {
-    constexpr std::string_view kDigits = "0123456789abcdef";
-    std::string text(16, '0');
-    std::uint64_t rest = state_;
-    for (auto digit = text.rbegin(); digit != text.rend(); ++digit, rest >>= 4U) {
-      *digit = kDigits[rest & 0xFU];
-    }
-    return text;
-  }
+  [[nodiscard]] std::string hex() const { return hex_digits(state_); }
 
  private:
-  void add_byte(unsigned char byte) { state_ = (state_ ^ byte) * 0x100000001b3ULL; }
-  std::uint64_t state_ = 0xcbf29ce484222325ULL;
+  std::uint64_t state_ = fnv1a({});
 };
 
 }  // namespace cclgym

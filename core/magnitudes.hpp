@@ -1,16 +1,16 @@
-// How large and how small physical quantities may be: a slip of the pen (a unit too many, an
-// exponent) must not pass for a machine.
+// Limits of physical quantities, so that a typo (a wrong unit or exponent) is not accepted as a
+// machine.
 #pragma once
 
 namespace cclgym {
 
-// The slowest link that anyone runs collectives over is a serial line of some KB/s; the fastest
-// there is, the memory of a GPU, moves 8 TB/s. A factor of 100 above that is room for what comes.
+// The slowest link for collectives is a serial line of some KB/s; the fastest, the memory of a GPU,
+// moves 8 TB/s. A factor of 100 above that leaves room for future hardware.
 inline constexpr double kLeastRate_Bps = 1e3;
 inline constexpr double kMostRate_Bps = 1e15;
 /// Latencies and overheads, s: a message to a satellite and back takes 0.6 s.
 inline constexpr double kMostLatency_s = 10;
-/// What the load of other tenants remembers, and pauses between their calls, s: a day.
+/// Correlation time of other tenants' load, and pauses between their calls, s: one day.
 inline constexpr double kMostPause_s = 86'400;
 
 }  // namespace cclgym

@@ -6,8 +6,7 @@
 
 namespace cclgym {
 
-/// Runs work(i) for i in 0 .. count - 1 in `threads` threads, and throws what the first of them
-/// threw.
+/// Runs work(i) for i in 0 .. count - 1 in `threads` threads, and rethrows the first exception.
 void for_each_index(std::size_t count, std::size_t threads,
                     const std::function<void(std::size_t)>& work);
 

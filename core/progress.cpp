@@ -78,7 +78,7 @@ void Progress::show(std::size_t done, double now_s) {
     return;
   }
   const std::size_t filled = total_ == 0 ? kBarColumns : done * kBarColumns / total_;
-  // To the line's start, the new text, and away with what is left of a longer old one.
+  // Return to the start of the line, print the new text, and erase the rest of a longer old one.
   out_ << "\r[" << std::string(filled, '#') << std::string(kBarColumns - filled, '.') << "] "
        << text << "\x1b[K" << std::flush;
   in_line_ = true;

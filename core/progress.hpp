@@ -1,4 +1,4 @@
-// How far a run is, for people: a bar on a terminal, a line now and then elsewhere.
+// Progress of a run: a bar on a terminal, otherwise occasional lines.
 #pragma once
 
 #include <cstddef>
@@ -8,25 +8,24 @@
 
 namespace cclgym {
 
-/// Seconds on a clock that never goes back.
+/// Seconds on a monotonic clock.
 using Clock = std::function<double()>;
 [[nodiscard]] double steady_now_s();
 
-/// "1234/5000 cells  24 %  812 cells/s  4 s left": `found` of the `done` cells were there before,
-/// the others took `elapsed_s`.
+/// "1234/5000 cells  24 %  812 cells/s  4 s left". `found` of the `done` cells existed before the
+/// run; the others took `elapsed_s`.
 [[nodiscard]] std::string progress_text(std::size_t done, std::size_t total, std::size_t found,
                                         double elapsed_s);
 
-/// Shows progress on `out`: with `terminal` a bar that is drawn over at most 10 times a second,
+/// Shows progress on `out`: with `terminal` a bar that is redrawn at most 10 times per second,
 /// otherwise a line at most every 5 s. The first and the last state are always shown.
 class Progress {
  public:
   Progress(std::ostream& out, bool terminal, std::size_t total, std::size_t found,
            Clock clock = steady_now_s);
-  /// `done` cells are done, those found included.
+  /// Reports that `done` cells are done, including those found.
   void update(std::size_t done);
-  /// Leaves the bar's line, so that what is printed next has one of its own. Without effect
-  /// otherwise.
+  /// Ends the bar's line, so that the next output starts on a new one. No effect without a bar.
   void leave_line();
 
  private:

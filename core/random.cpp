@@ -3,31 +3,21 @@
 #include <bit>
 #include <cmath>
 
+#include "core/hash.hpp"
+
 namespace cclgym {
 
-namespace {
-
-// The finaliser of splitmix64 (Steele, Lea, Flood 2014; Vigna's public-domain code).
-std::uint64_t mix(std::uint64_t z) {
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-  return z ^ (z >> 31);
-}
-
-constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15U;
-
-}  // namespace
-
 Random::Random(std::uint64_t seed) {
-  for (std::uint64_t& word : state_) word = mix(seed += kGolden);
+  for (std::uint64_t& word : state_) word = splitmix64_finaliser(seed += kGoldenRatio);
 }
 
 Random Random::stream(std::uint64_t seed, std::initializer_list<std::uint64_t> keys) {
   // Absorb the keys one by one, then their number, so that {0} and {0, 0} differ. The rotation and
   // the factor keep the seed and the keys from cancelling each other where they are equal.
-  std::uint64_t hash = mix(seed + kGolden);
-  for (const std::uint64_t key : keys) hash = mix(std::rotl(hash, 23) * 5 + mix(key + kGolden));
-  return Random(mix(hash + keys.size() + 1));
+  std::uint64_t hash = splitmix64_finaliser(seed + kGoldenRatio);
+  for (const std::uint64_t key : keys)
+    hash = splitmix64_finaliser(std::rotl(hash, 23) * 5 + splitmix64_finaliser(key + kGoldenRatio));
+  return Random(splitmix64_finaliser(hash + keys.size() + 1));
 }
 
 Random::result_type Random::operator()() {
@@ -54,7 +44,7 @@ std::int64_t Random::integer(std::int64_t low, std::int64_t high) {
   const std::uint64_t base = static_cast<std::uint64_t>(low);
   const std::uint64_t span = static_cast<std::uint64_t>(high) - base + 1;
   if (span == 0) return static_cast<std::int64_t>((*this)());  // all 2^64 values
-  // Drop the last, incomplete copy of the span at the low end: 2^64 mod span values.
+  // Drop the incomplete copy of the span at the low end: 2^64 mod span values.
   const std::uint64_t incomplete = (0 - span) % span;
   std::uint64_t bits = (*this)();
   while (bits < incomplete) bits = (*this)();

@@ -1,8 +1,9 @@
 // Random numbers that are the same bits on every machine, compiler and C library.
 //
 // The standard library's engines are portable but its distributions are not, and std::log may
-// differ in the last bit between C libraries. So both are our own here, from + - * / and sqrt only,
-// which IEEE 754 fixes (the project is compiled without contraction to fused multiply-add).
+// differ in the last bit between C libraries. The distributions and logarithms here use only + - *
+// / and sqrt, which IEEE 754 defines exactly (the project is compiled without contraction to fused
+// multiply-add).
 #pragma once
 
 #include <array>
@@ -13,14 +14,14 @@
 namespace cclgym {
 
 /// xoshiro256** 1.0 (Blackman and Vigna, "Scrambled linear pseudorandom number generators", 2021),
-/// its state filled by splitmix64 from a 64-bit seed. A UniformRandomBitGenerator.
+/// with its state from splitmix64 of a 64-bit seed. A UniformRandomBitGenerator.
 class Random {
  public:
   using result_type = std::uint64_t;
 
   explicit Random(std::uint64_t seed);
   /// An independent stream for every distinct list of keys under a seed, e.g.
-  /// stream(seed, {cell, repetition, rank}). Not the same as Random(seed), even without keys.
+  /// stream(seed, {cell, repetition, rank}). Differs from Random(seed), even without keys.
   [[nodiscard]] static Random stream(std::uint64_t seed, std::initializer_list<std::uint64_t> keys);
 
   static constexpr result_type min() { return 0; }

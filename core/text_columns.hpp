@@ -12,21 +12,23 @@ namespace cclgym {
 struct Column {
   std::string heading{};
   std::string unit{};  ///< second line of the heading
-  bool left = false;   ///< aligned to the left, not to the right
+  bool left = false;   ///< left-aligned; otherwise right-aligned
   std::vector<std::string> cells{};
 
-  /// Characters of the widest text. Names may be in any script: characters, not bytes, count.
+  /// Width of the widest text in characters, not bytes, because names may be in any script.
   [[nodiscard]] std::size_t width() const;
 };
 
-/// Characters of a line, with two spaces in front of each column.
+/// Width of a line in characters, with two spaces before each column.
 [[nodiscard]] std::size_t total_width(const std::vector<Column>& columns);
 
-/// Lines of equally long columns, of which there is at least one, under two lines of heading.
+/// Lines of columns under two lines of heading. There is at least one column, and all have the same
+/// number of cells.
 [[nodiscard]] std::string format_columns(const std::vector<Column>& columns);
 
-/// Values of one column with the same number of decimals, so that their points are aligned: as many
-/// as the smallest value needs for three significant digits, within bounds. Nothing is "-".
+/// A column of values with the same number of decimals, so that their points are aligned: the
+/// number that the smallest value needs for three significant digits, from `fewest` to `most`. A
+/// missing value is "-".
 [[nodiscard]] Column number_column(std::string heading, std::string unit,
                                    const std::vector<std::optional<double>>& values, int fewest,
                                    int most);

@@ -23,7 +23,7 @@ std::string_view trim(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kSpaces) - begin + 1);
 }
 
-// What a kind of quantity is called in messages.
+// Words for a kind of quantity in messages.
 struct Wording {
   std::string_view noun;
   std::string_view example;
@@ -40,7 +40,7 @@ constexpr Wording kRateWording{
   throw UserError(where, std::string(what) + " " + rest);
 }
 
-// A decimal number taken apart: digits with the point left out, times 10^exponent.
+// Parts of a decimal number: digits without the point, times 10^exponent.
 struct Decimal {
   std::string digits;
   int exponent = 0;
@@ -51,7 +51,7 @@ struct Split {
   std::string_view unit;
 };
 
-// Splits "1.5e-3 us" into number and unit. The sign is refused here: no quantity has one.
+// Splits "1.5e-3 us" into number and unit. Throws UserError for a sign: no quantity is negative.
 Split split_quantity(std::string_view text, std::string_view what, const SourceLocation& where,
                      const Wording& wording) {
   const std::string_view whole = trim(text);
@@ -72,7 +72,7 @@ Split split_quantity(std::string_view text, std::string_view what, const SourceL
     result.number.digits += rest.substr(fraction, i - fraction);
     result.number.exponent = -static_cast<int>(std::min<std::size_t>(i - fraction, 100'000));
   }
-  constexpr std::size_t kMostDigits = 400;  // beyond it nothing but garbage is written
+  constexpr std::size_t kMostDigits = 400;  // more digits are garbage
   if (result.number.digits.empty() || result.number.digits.size() > kMostDigits) {
     refuse(where, what,
            "is " + quoted(whole) + "; expected " + std::string(wording.noun) + ", e.g. " +
@@ -103,7 +103,7 @@ double to_double(const Decimal& number, int extra_exponent) {
   double value = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc::result_out_of_range) {
-    // from_chars does not say in which direction: look at where the first digit stands.
+    // from_chars does not tell overflow from underflow: the place of the first digit does.
     const std::size_t zeros = std::min(number.digits.find_first_not_of('0'), number.digits.size());
     const int magnitude = static_cast<int>(number.digits.size() - zeros) + number.exponent;
     return magnitude > 0 ? std::numeric_limits<double>::infinity() : 0;
@@ -129,7 +129,7 @@ constexpr std::array<Unit, 10> kByteUnits{{{"B", 0, 1},
                                            {"TiB", 0, std::uint64_t{1} << 40}}};
 constexpr std::array<Unit, 6> kBitUnits{
     {{"b", 0, 1}, {"Kb", 3, 1}, {"kb", 3, 1}, {"Mb", 6, 1}, {"Gb", 9, 1}, {"Tb", 12, 1}}};
-// The micro sign comes as U+00B5 and as the Greek letter U+03BC.
+// The micro sign may be U+00B5 or the Greek letter U+03BC.
 constexpr std::array<Unit, 6> kTimeUnits{{{"ns", -9, 1},
                                           {"us", -6, 1},
                                           {"\u00b5s", -6, 1},
@@ -156,7 +156,7 @@ std::optional<Unit> find_unit(std::span<const Unit> units, std::string_view name
   refuse(where, what, "is " + quoted(trim(text)) + ", which is too large");
 }
 
-// Whole number of a decimal number times `factor`, exactly.
+// The exact product of a decimal number and `factor`, which must be a whole number.
 std::uint64_t exact_product(const Decimal& number, std::uint64_t factor, std::string_view text,
                             std::string_view what, const SourceLocation& where) {
   std::string digits = number.digits;
@@ -272,7 +272,7 @@ std::string format_bytes(std::uint64_t bytes) {
 std::string format_time(double seconds) {
   const double size = std::fabs(seconds);
   if (size == 0) return "0 s";
-  // The bound is where four digits would round up to the next unit.
+  // From this bound on, four digits would round up to the next unit.
   constexpr double kRoundsUp = 0.99995;
   if (!(size < kRoundsUp)) {
     return size < 1e6 ? fmt::format("{:#.4g} s", seconds) : fmt::format("{:.4g} s", seconds);

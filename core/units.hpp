@@ -1,5 +1,5 @@
-// Quantities as people write them ("64KiB", "1.5us", "25 GB/s") to SI numbers and back. Nothing
-// here depends on the locale.
+// Conversion between human-readable quantities ("64KiB", "1.5us", "25 GB/s") and SI numbers,
+// independent of the locale.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 
 namespace cclgym {
 
-// Each parser takes the whole text (spaces around it and before the unit are ignored) and throws
-// UserError, located at `where`, if it is something else. `what` names the value in the message
+// Each parser reads the whole text (spaces around it and before the unit are ignored) and throws
+// UserError, located at `where`, if it does not parse. `what` names the value in the message
 // ("bandwidth needs a unit, e.g. '25 GB/s'; found '25'"). Quantities are never negative, infinite
-// or NaN; parsers of quantities refuse a bare number, zero included.
+// or NaN, and need a unit, even zero.
 
 /// Bytes: B; KB (kB), MB, GB, TB decimal; KiB, MiB, GiB, TiB binary. The value must be a whole
 /// number of bytes below 2^64 ("1.5KiB" is 1536; "0.3 B" is refused); decimal fractions are exact.
@@ -38,7 +38,7 @@ namespace cclgym {
 /// The largest binary unit that divides the value: "64KiB", "1MiB", "1000B". parse_bytes gives the
 /// value back.
 [[nodiscard]] std::string format_bytes(std::uint64_t bytes);
-/// Four significant digits in a fitting unit: "12.34 us", "1.500 s". For people, not for files.
+/// Four significant digits in a suitable unit: "12.34 us", "1.500 s". For people, not for files.
 [[nodiscard]] std::string format_time(double seconds);
 /// "25.0 GB/s", "312.5 MB/s" (decimal units). For people, not for files.
 [[nodiscard]] std::string format_rate(double bytes_per_second);

@@ -5,7 +5,7 @@
 
 namespace cclgym {
 
-/// "0.1.0": in every result row and in every experiment's hash.
+/// The version ("0.1.0"), which is part of every result row and of every experiment's hash.
 [[nodiscard]] std::string_view program_version();
 
 }  // namespace cclgym

@@ -6,8 +6,30 @@
 #include <fmt/format.h>
 
 #include "core/units.hpp"
+#include "cost_models/cost_fields.hpp"
 
 namespace cclgym {
+
+namespace {
+
+template <class Record>
+std::vector<const CostField<Record>*> in_hash_order(const std::vector<CostField<Record>>& fields) {
+  std::vector<const CostField<Record>*> ordered(fields.size());
+  for (const CostField<Record>& each : fields) {
+    ordered.at(static_cast<std::size_t>(each.hash_place)) = &each;
+  }
+  return ordered;
+}
+
+// Appends "key value", with all bits of the value; -1 for an alpha that is left to the fabric.
+template <class Record>
+void add_line(std::string& text, std::string_view key, const CostField<Record>& each,
+              const Record& record) {
+  const std::optional<OptionValue> value = each.field.get(record);
+  text += fmt::format("{} {}\n", key, format_double(value ? option_number(*value) : -1));
+}
+
+}  // namespace
 
 std::string_view to_string(Protocol protocol) {
   switch (protocol) {
@@ -51,54 +73,19 @@ int CostModel::resident_thread_blocks(int threads) const {
 
 std::string CostModel::canonical_text() const {
   std::string text = fmt::format("model {}\n", hockney ? "hockney" : "protocol");
-  const auto add = [&text](std::string_view key, double value) {
-    text += fmt::format("{} {}\n", key, format_double(value));
-  };
-  for (std::size_t kind = 0; kind < alpha_s.size(); ++kind) {
-    add(fmt::format("alpha{}", kind), alpha_s[kind].value_or(-1));
-    add(fmt::format("link_efficiency{}", kind), link_efficiency[kind]);
+  for (const LinkKind kind : kLinkKinds) {
+    const auto index = static_cast<std::size_t>(kind);
+    add_line(text, fmt::format("alpha{}", index), alpha_fields()[index], *this);
+    add_line(text, fmt::format("link_efficiency{}", index), link_efficiency_fields()[index], *this);
   }
   for (std::size_t p = 0; p < protocols.size(); ++p) {
-    add(fmt::format("step_latency{}", p), protocols[p].step_latency_s);
-    add(fmt::format("network_latency{}", p), protocols[p].network_latency_s);
-    add(fmt::format("tree_latency{}", p), protocols[p].tree_latency_s);
-    add(fmt::format("efficiency{}", p), protocols[p].efficiency);
-    add(fmt::format("thread_block_rate{}", p), protocols[p].thread_block_rate_Bps);
-    add(fmt::format("reduce_rate{}", p), protocols[p].reduce_rate_Bps);
-    add(fmt::format("network_rate{}", p), protocols[p].network_rate_Bps);
-    add(fmt::format("proxy_message{}", p), protocols[p].proxy_message_s);
-    add(fmt::format("proxy_inline{}", p), protocols[p].proxy_inline_s);
-    add(fmt::format("proxy_copy{}", p), protocols[p].proxy_copy_s);
-    add(fmt::format("proxy_rate{}", p), protocols[p].proxy_rate_Bps);
-    add(fmt::format("slot_data{}", p), static_cast<double>(protocols[p].slot_bytes));
-    add(fmt::format("slots{}", p), protocols[p].slots);
-    add(fmt::format("message_slots{}", p), protocols[p].message_slots);
+    for (const auto* each : in_hash_order(protocol_fields())) {
+      add_line(text, fmt::format("{}{}", each->field.key(), p), *each, protocols[p]);
+    }
   }
-  add("full_threads", full_threads);
-  add("half_rate_threads", half_rate_threads);
-  add("instruction_overhead", instruction_overhead_s);
-  add("local_copy_rate", local_copy_rate_Bps);
-  add("local_reduce_rate", local_reduce_rate_Bps);
-  add("kernel_launch", kernel_launch_s);
-  add("channel_overhead", channel_overhead_s);
-  add("interpreter_launch", interpreter_launch_s);
-  add("interpreter_block", interpreter_block_s);
-  add("interpreter_step", interpreter_step_s);
-  add("kernel_gap", kernel_gap_s);
-  add("max_thread_blocks", max_thread_blocks);
-  add("resident_threads", resident_threads);
-  add("start_skew", start_skew_s);
-  add("switch_efficiency", switch_efficiency);
-  add("switch_latency", switch_latency_s);
-  add("proxy_message", proxy_message_s);
-  add("inline_limit", static_cast<double>(inline_limit_bytes));
-  add("copy_limit", static_cast<double>(copy_limit_bytes));
-  add("copy_latency", copy_latency_s);
-  add("eager_limit", static_cast<double>(eager_limit_bytes));
-  add("rendezvous_latency", rendezvous_latency_s);
-  add("proxy_rendezvous", proxy_rendezvous_s);
-  add("network_burst", static_cast<double>(network_burst_bytes));
-  add("connection_rate", connection_rate_Bps);
+  for (const auto* each : in_hash_order(cost_model_fields())) {
+    add_line(text, each->field.key(), *each, *this);
+  }
   return text;
 }
 

@@ -8,11 +8,11 @@
 
 namespace cclgym {
 
-/// How large a dragonfly is, and which nodes and links of a fabric it is made of. Nodes and links
-/// are numbered without gaps, so that no table of them is needed.
+/// Size of a dragonfly, and its nodes and links in the fabric. Both are numbered without gaps, so
+/// that no table of them is needed.
 struct DragonflyShape {
   int groups = 1;
-  int switches = 1;         ///< of a group
+  int switches = 1;         ///< switches per group
   int links_a_pair = 1;     ///< links between every two groups, in each direction
   NodeId first_switch = 0;  ///< switch s of group g is node first_switch + g * switches + s
   /// First of the links within groups: by group, by source, by target (without the source itself).
@@ -22,7 +22,7 @@ struct DragonflyShape {
   LinkId first_global = 0;
 };
 
-/// The ways through a dragonfly. A minimal way between switches of one group is their link; between
+/// Paths through a dragonfly. The minimal path between switches of one group is their link; between
 /// groups it is one of the links between the two groups with, where needed, a link within the group
 /// at either end: at most three links. A detour (Valiant) goes through another switch of the group,
 /// or through another group: at most five links.
@@ -32,7 +32,7 @@ class Dragonfly {
 
   [[nodiscard]] const DragonflyShape& shape() const { return shape_; }
   [[nodiscard]] NodeId switch_at(int group, int index) const;
-  /// Of a switch: number of its group, and its number in the group.
+  /// Number of a switch's group, and number of the switch in it.
   [[nodiscard]] int group_of(NodeId node) const;
   [[nodiscard]] int index_of(NodeId node) const;
 
@@ -44,9 +44,10 @@ class Dragonfly {
   /// links of a group are dealt to its switches in turn, group after group.
   [[nodiscard]] int gateway(int group, int other, int k) const;
 
-  /// Number of minimal ways between two switches: 1, or links_a_pair between two groups.
+  /// Number of minimal paths between two switches: 1, or links_a_pair between two groups.
   [[nodiscard]] int minimal_ways(NodeId source, NodeId target) const;
-  /// Appends minimal way number k, 0 <= k < minimal_ways(). Nothing if the switches are one.
+  /// Appends minimal path number k, 0 <= k < minimal_ways(). Appends nothing from a switch to
+  /// itself.
   void append_minimal(NodeId source, NodeId target, int k, std::vector<LinkId>& path) const;
 
   /// Number of detours: one for each other switch of the group, or for each other group.

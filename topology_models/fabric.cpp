@@ -81,7 +81,7 @@ std::string Fabric::canonical_text() const {
                    to_string(link.kind), link.latency_s, link.latency_stated ? " stated" : "",
                    link.unit_bandwidth_Bps, link.multiplicity);
   }
-  if (dragonfly_) {  // routes take its ways
+  if (dragonfly_) {  // routes depend on it
     const DragonflyShape& shape = dragonfly_->shape();
     fmt::format_to(out, "dragonfly {} x {} x {} from {} {} {} {}\n", shape.groups, shape.switches,
                    shape.links_a_pair, shape.first_switch, shape.first_local, shape.first_global,

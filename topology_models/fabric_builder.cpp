@@ -13,7 +13,7 @@ namespace cclgym {
 
 namespace {
 
-constexpr int kGreatestServer = 999'999;  // a slip of the pen must not allocate gigabytes
+constexpr int kGreatestServer = 999'999;  // a typo must not allocate gigabytes
 
 // Node indices that a walk from `start` reaches along `adjacent` (links_out or links_in).
 std::vector<bool> reachable(const std::vector<std::vector<LinkId>>& adjacent,
@@ -45,7 +45,7 @@ void check_names(const Fabric& fabric) {
   }
 }
 
-// Servers count from 0 without a gap, so that servers() is how many there are.
+// Servers are numbered from 0 without a gap, so that servers() is their number.
 void check_servers(const Fabric& fabric) {
   std::vector<bool> present(static_cast<std::size_t>(fabric.servers()));
   for (const Node& node : fabric.nodes()) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
-#include <stdexcept>
 #include <unordered_map>
 #include <utility>
 
@@ -14,7 +13,7 @@ namespace cclgym {
 
 namespace {
 
-// A slip of the pen must not allocate gigabytes.
+// A typo must not allocate gigabytes.
 constexpr std::size_t kMostNodes = 500'000;
 constexpr std::size_t kMostLinks = 2'000'000;
 constexpr int kMostUnits = 1'000'000;
@@ -26,7 +25,7 @@ std::vector<std::string> enum_names(std::initializer_list<Enum> values) {
   return names;
 }
 
-// Indices are those of the enumerations.
+// Names by value of the enumeration.
 std::vector<std::string> node_kind_names() {
   return enum_names({NodeKind::Gpu, NodeKind::NvSwitch, NodeKind::PcieSwitch, NodeKind::Nic,
                      NodeKind::NetworkSwitch, NodeKind::Generic});
@@ -34,13 +33,6 @@ std::vector<std::string> node_kind_names() {
 
 std::vector<std::string> link_kind_names() {
   return enum_names({LinkKind::NvLink, LinkKind::Pcie, LinkKind::Network, LinkKind::Generic});
-}
-
-const OptionSpec& named(const std::vector<OptionSpec>& specs, std::string_view name) {
-  for (const OptionSpec& spec : specs) {
-    if (spec.name == name) return spec;
-  }
-  throw std::logic_error(fmt::format("no record is called '{}'", name));
 }
 
 // One item of `nodes` or `links` with its records.
@@ -56,7 +48,9 @@ class Item {
     const YamlValue* value = value_.find(key);
     return value != nullptr && !value->is_null();
   }
-  [[nodiscard]] const OptionSpec& spec(std::string_view key) const { return named(specs_, key); }
+  [[nodiscard]] const OptionSpec& spec(std::string_view key) const {
+    return find_option(specs_, key);
+  }
   [[nodiscard]] YamlValue value(std::string_view key) const {
     return option_value(value_, spec(key));
   }
@@ -201,8 +195,8 @@ class Reader {
     const std::vector<NodeId> to = nodes(item, "to");
     if (from.size() != to.size() && from.size() != 1 && to.size() != 1) {
       throw UserError(item.location(),
-                      fmt::format("a link leads from {} nodes to {}; expected as many, or one at "
-                                  "one end",
+                      fmt::format("a link joins {} nodes to {}; expected equal numbers, or one "
+                                  "node at one end",
                                   from.size(), to.size()));
     }
     for (std::size_t k = 0; k < std::max(from.size(), to.size()); ++k) {
@@ -248,19 +242,19 @@ class Reader {
 
 const std::vector<OptionSpec>& fabric_file_options() {
   static const std::vector<OptionSpec> options = {
-      {.name = "name", .description = "name of the fabric; default: that of the file"},
+      {.name = "name", .description = "name of the fabric; default: name of the file"},
       {.name = "gpu_model",
-       .description = "what the GPUs are (\"A100\"), by which `auto` finds their cost model; left "
-                      "out, or of a GPU without a parameter set: hockney, and a warning"},
+       .description = "GPU model (\"A100\"), by which `auto` finds the cost model; without it, or "
+                      "if no parameter set is for it: hockney, and a warning"},
       {.name = "nodes",
        .kind = OptionKind::Mapping,
        .shape = OptionShape::List,
-       .description = "the devices; GPUs become ranks 0, 1, … in this order",
+       .description = "devices; GPUs become ranks 0, 1, … in this order",
        .required = true},
       {.name = "links",
        .kind = OptionKind::Mapping,
        .shape = OptionShape::List,
-       .description = "the links between them"},
+       .description = "links between the nodes"},
   };
   return options;
 }
@@ -272,13 +266,13 @@ const std::vector<OptionSpec>& fabric_node_options() {
        .required = true},
       {.name = "kind",
        .kind = OptionKind::Choice,
-       .description = "what it is",
+       .description = "kind of device",
        .default_text = "gpu",
        .choices = node_kind_names()},
       {.name = "server",
        .kind = OptionKind::Integer,
-       .description = "number of the server it sits in, counted from 0; -1: in none, the default "
-                      "of network switches; others: 0",
+       .description = "number of the server that the device sits in, counted from 0; -1: none; "
+                      "default: -1 for network switches, 0 for others",
        .min = -1,
        .max = 99'999},
       {.name = "multiplicity",
@@ -289,8 +283,8 @@ const std::vector<OptionSpec>& fabric_node_options() {
        .default_text = "1"},
       {.name = "computes",
        .kind = OptionKind::Flag,
-       .description = "a switch that copies what comes in once to several links, and adds up what "
-                      "comes from several (NVLink SHARP, SHARP)",
+       .description = "true for a switch that copies data to several links and reduces data from "
+                      "several links (NVLink SHARP, SHARP)",
        .default_text = "false"},
   };
   return options;
@@ -299,25 +293,25 @@ const std::vector<OptionSpec>& fabric_node_options() {
 const std::vector<OptionSpec>& fabric_link_options() {
   static const std::vector<OptionSpec> options = {
       {.name = "from",
-       .description = "a node, or several (`gpu0..3`): joined first to first, second to second, "
-                      "…, or all to the one node at the other end"},
-      {.name = "to", .description = "likewise"},
+       .description = "source: one node, or several (`gpu0..3`), which are joined first to first, "
+                      "second to second, …, or all to the one node at the other end"},
+      {.name = "to", .description = "target: one node, or several, as for `from`"},
       {.name = "mesh",
-       .description = "instead of from and to: nodes of which every two are joined"},
+       .description = "nodes of which every two are joined; instead of `from` and `to`"},
       {.name = "kind",
        .kind = OptionKind::Choice,
-       .description = "what it is; cost models have an efficiency for each kind",
+       .description = "kind of link; cost models have an efficiency for each kind",
        .default_text = "generic",
        .choices = link_kind_names()},
       {.name = "bandwidth",
        .kind = OptionKind::Rate,
-       .description = "of one unit, in one direction",
+       .description = "bandwidth of one unit, in one direction",
        .min = kLeastRate_Bps,
        .max = kMostRate_Bps,
        .required = true},
       {.name = "latency",
        .kind = OptionKind::Time,
-       .description = "of one traversal; wins over a cost model's alpha",
+       .description = "latency of one traversal; wins over a cost model's alpha",
        .min = 0,
        .max = kMostLatency_s,
        .required = true},
@@ -329,7 +323,8 @@ const std::vector<OptionSpec>& fabric_link_options() {
        .default_text = "1"},
       {.name = "duplex",
        .kind = OptionKind::Flag,
-       .description = "also the same link back; false: one direction only (not of a mesh)",
+       .description = "true: adds the same link in the other direction; false: one direction only "
+                      "(not for a mesh)",
        .default_text = "true"},
   };
   return options;

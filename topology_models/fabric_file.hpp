@@ -21,7 +21,7 @@ namespace cclgym {
 [[nodiscard]] std::shared_ptr<const Fabric> read_fabric(const YamlValue& document,
                                                         const std::string& default_name);
 
-// The records of all keys of the format.
+// Records of all keys of the format.
 [[nodiscard]] const std::vector<OptionSpec>& fabric_file_options();
 [[nodiscard]] const std::vector<OptionSpec>& fabric_node_options();  ///< an item of `nodes`
 [[nodiscard]] const std::vector<OptionSpec>& fabric_link_options();  ///< an item of `links`

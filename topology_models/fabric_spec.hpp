@@ -1,4 +1,4 @@
-// Which fabric is meant: its name and options.
+// A fabric as a user asks for it: its name and options.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace cclgym {
 
-/// Which NICs the GPUs of a server use.
+/// NICs that the GPUs of a node use.
 enum class NicBinding : std::uint8_t {
   PcieLocal,   ///< those nearest to them in the machine
   RoundRobin,  ///< GPU k of a server with n NICs uses NIC k mod n
@@ -21,22 +21,41 @@ enum class NicBinding : std::uint8_t {
 
 [[nodiscard]] std::string_view to_string(NicBinding binding);
 
-/// Which fabric, and how it differs from its defaults. An option that is not given takes the
-/// default of its fabric; one that its fabric does not have is an error.
+/// A fabric and how it differs from its defaults. An option that is not given takes the default of
+/// its fabric; one that its fabric does not have is an error. The options are bound to their keys
+/// in servers/fabric_fields.cpp.
 struct FabricSpec {
   std::string name{};            ///< a shipped fabric, or a path that ends in ".yaml" or ".yml"
-  std::optional<int> servers{};  ///< every fabric takes 1
+  std::optional<int> servers{};  ///< number of nodes; every fabric takes 1
   std::optional<int> gpus{};
-  std::optional<double> bandwidth_Bps{};  ///< of one link unit, one direction, B/s
-  std::optional<double> latency_s{};      ///< of one traversal of a link, s
-  std::optional<int> gpus_per_server{};   ///< GPUs of each server that are there
+  std::optional<double> bandwidth_Bps{};  ///< bandwidth of one link unit in one direction, B/s
+  std::optional<double> latency_s{};      ///< latency of one traversal of a link, s
+  std::optional<int> gpus_per_server{};   ///< number of GPUs of each node that are used
   std::optional<NicBinding> nic_binding{};
-  std::optional<double> oversubscription{};  ///< of a fat tree's leaf switches, >= 1
-  std::optional<int> servers_per_leaf{};     ///< of a fat tree
-  std::optional<int> groups{};       ///< of a dragonfly, over which the servers are spread; 0: few
-  std::optional<Routing> routing{};  ///< of a dragonfly
-  std::optional<bool> nvls{};        ///< do NVSwitches copy and add?
-  std::optional<bool> sharp{};       ///< do network switches?
+  std::optional<double> oversubscription{};  ///< ratio at the leaf switches of a fat tree, >= 1
+  std::optional<int> servers_per_leaf{};     ///< nodes under one leaf of a fat tree
+  std::optional<int> groups{};       ///< dragonfly groups over which the nodes are spread; 0: few
+  std::optional<Routing> routing{};  ///< routing in a dragonfly
+  std::optional<bool> nvls{};        ///< true: NVSwitches may copy and add
+  std::optional<bool> sharp{};       ///< true: network switches may copy and add
+};
+
+/// Every option of FabricSpec with its value: given, or the fabric's default, or the neutral value
+/// below where the fabric does not have the option.
+struct FabricParameters {
+  int servers = 1;
+  int gpus = 0;
+  double bandwidth_Bps = 0;
+  double latency_s = 0;
+  bool latency_stated = false;  ///< true: the user gave the latency
+  int gpus_per_server = 0;
+  NicBinding nic_binding = NicBinding::PcieLocal;
+  double oversubscription = 1;
+  int servers_per_leaf = 1;
+  int groups = 0;
+  Routing routing = Routing::Minimal;
+  bool nvls = false;
+  bool sharp = false;
 };
 
 /// A number or an arrangement that a shipped fabric is built from, and who published it.
@@ -49,7 +68,7 @@ struct FabricFact {
 struct FabricInfo {
   std::string name;
   std::string description;          ///< one line
-  std::vector<OptionSpec> options;  ///< those of FabricSpec that it has, with their defaults
+  std::vector<OptionSpec> options;  ///< the options that it has, with its bounds and defaults
   std::vector<FabricFact> facts{};
 };
 

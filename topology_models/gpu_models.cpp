@@ -17,7 +17,7 @@ const std::vector<GpuModel>& gpu_models() {
       {.name = "B200", .vendor = Nvidia, .compute_capability = 100, .peak_flops = 2250e12},
       {.name = "GB200", .vendor = Nvidia, .compute_capability = 100, .peak_flops = 2500e12},
       {.name = "MI50", .vendor = Amd, .peak_flops = 26.5e12},
-      {.name = "MI250X", .vendor = Amd, .peak_flops = 191.5e12},  // of one of its two dies
+      {.name = "MI250X", .vendor = Amd, .peak_flops = 191.5e12},  // one of its two dies
       {.name = "MI300X", .vendor = Amd, .peak_flops = 1307e12},
   };
   return models;
@@ -34,7 +34,7 @@ std::string unknown_gpu_model_message(std::string_view name) {
   std::vector<std::string> names;
   for (const GpuModel& gpu : gpu_models()) names.emplace_back(gpu.name);
   return unknown_name_message("GPU model", name, names) +
-         "; of another GPU leave gpu_model out, and name the cost model to use";
+         "; for another GPU, leave gpu_model out and name the cost model to use";
 }
 
 }  // namespace cclgym

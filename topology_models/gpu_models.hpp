@@ -1,4 +1,4 @@
-// The GPUs that have a name here, and what is known of each: the one table of such facts.
+// The table of known GPU models.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,15 @@ enum class GpuVendor : std::uint8_t { Nvidia, Amd };
 struct GpuModel {
   std::string_view name;  ///< as in Fabric::gpu_model(): "A100"
   GpuVendor vendor = GpuVendor::Nvidia;
-  int compute_capability = 0;  ///< of NVIDIA's, times 10; 0: AMD's have none
+  int compute_capability = 0;  ///< NVIDIA's compute capability times 10; 0 for AMD
   double peak_flops = 0;  ///< dense half-precision matrix peak by the vendor's data sheet, FLOP/s
 };
 
 [[nodiscard]] const std::vector<GpuModel>& gpu_models();
-/// The model of this very name, letter case included; nullptr if there is none.
+/// The model of exactly this name (case-sensitive); nullptr if there is none.
 [[nodiscard]] const GpuModel* find_gpu_model(std::string_view name);
-/// "unknown GPU model 'H800'; expected one of … (did you mean 'H100'?); …": what is wrong with a
-/// name that find_gpu_model does not know, and what to do about a GPU that is not in the table.
+/// Message for a name that find_gpu_model does not know: "unknown GPU model 'H800'; expected one of
+/// … (did you mean 'H100'?); …", with advice for a GPU that is not in the table.
 [[nodiscard]] std::string unknown_gpu_model_message(std::string_view name);
 
 }  // namespace cclgym

@@ -1,4 +1,4 @@
-// The numbers by which the nodes and links of a fabric are known.
+// Ids of the nodes and links of a fabric.
 #pragma once
 
 #include <cstdint>

@@ -13,7 +13,7 @@ constexpr std::size_t kLongestPattern = 200;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// The first "A..B" of a text: positions of A, of what follows B, and the two numbers.
+// The first "A..B" of a text: the positions of A and of the end of B, and the two numbers.
 struct Range {
   std::size_t begin = 0;
   std::size_t end = 0;
@@ -35,7 +35,7 @@ std::optional<Range> find_range(std::string_view text) {
   return std::nullopt;
 }
 
-// The names of the rest of a pattern; `whole` is for messages.
+// The names of the rest of a pattern; messages quote `whole`.
 std::vector<std::string> expand(std::string_view rest, std::string_view whole,
                                 const SourceLocation& where) {
   const std::optional<Range> range = find_range(rest);

@@ -1,4 +1,4 @@
-// Fabric::route: which links a channel's traffic takes from one rank to another.
+// Fabric::route: the links that a channel's traffic takes from one rank to another.
 #include <algorithm>
 #include <cassert>
 #include <fmt/format.h>
@@ -15,11 +15,11 @@ namespace {
 
 using Adjacency = std::vector<std::vector<LinkId>>;
 
-// All widest shortest paths between two nodes, found by a breadth-first search from both ends that
-// remembers only the nodes it touches: the hub of a large network is met, never expanded.
+// All widest shortest paths between two nodes, by a breadth-first search from both ends that stores
+// only the nodes it touches: the hub of a large network is reached, never expanded.
 class RouteSearch {
  public:
-  // Which nodes other than its ends may the path pass through?
+  // Kinds of nodes that the path may pass through between its ends.
   struct Through {
     bool gpus;
     bool nics;
@@ -58,11 +58,10 @@ class RouteSearch {
     return true;
   }
 
-  // The channel's path. Where the best paths part n ways for the first time, the channel has the
-  // first turn; later partings repeat that turn until the channels have gone once round, so that
-  // few channels already use all ways at both ends. Turns count from the rank at whose server the
-  // paths part: among equal servers, a GPU's NIC depends on the GPU and the channel alone, and two
-  // GPUs behind one PCIe switch never meet in a NIC while the other one idles.
+  // The channel's path. Where the best paths fork for the first time, the channel number picks the
+  // branch; later forks repeat that pick until the channels have taken every branch once, so that
+  // few channels already use all branches at both ends. Branches count from the rank at whose
+  // server the paths fork: docs/fabrics.md, "Routes".
   [[nodiscard]] std::vector<LinkId> pick(int source_rank, int target_rank, int channel) const {
     const double best_Bps = touched_.at(source_).width_Bps;
     const int far_server = nodes_[at(target_)].server;
@@ -73,7 +72,8 @@ class RouteSearch {
     std::int64_t rest = channel;
     for (NodeId node = source_; node != target_;) {
       const Touched& here = touched_.at(node);
-      // A hub was met from behind, and has its few ways noted; its many links are not looked at.
+      // A hub was reached from the target: its few useful links are known, and its many other links
+      // are not visited.
       ways = here.ways.empty() ? out_[at(node)] : here.ways;
       std::erase_if(ways, [&](LinkId id) {
         const Link& link = links_[at(id)];
@@ -124,7 +124,7 @@ class RouteSearch {
     return links;
   }
 
-  // One more level from the source; true if it meets the level from the target.
+  // Adds a level from the source; true if it meets the level from the target.
   bool grow_ahead(std::vector<std::vector<NodeId>>& levels) {
     const int hops = static_cast<int>(levels.size());
     std::vector<NodeId> next;
@@ -144,7 +144,7 @@ class RouteSearch {
     return met;
   }
 
-  // One more level from the target, `hops` away from it; true if it meets the level ahead.
+  // Adds a level from the target, `hops` away from it; true if it meets the level ahead.
   bool grow_behind(std::vector<NodeId>& level, int hops) {
     std::vector<NodeId> next;
     bool met = false;
@@ -196,18 +196,18 @@ class RouteSearch {
 
 }  // namespace
 
-// How a channel's traffic gets to the dragonfly and from it, and what it takes there.
+// A channel's path to the dragonfly and from it, and its choice there.
 struct Fabric::NetworkWay {
   std::vector<LinkId> out;  // from the source to a switch
   std::vector<LinkId> in;   // from a switch to the target
   NodeId first = -1;        // the two switches
   NodeId last = -1;
-  int k = 0;  // number of the minimal way between them
-  // The number of the detour, of `all` that there are, that a channel has the first turn at.
+  int k = 0;  // number of the minimal path between them
+  // Number of the first detour of a channel, out of `all` detours.
   [[nodiscard]] int detour(int all, int channel) const;
 };
 
-// All widest shortest ways from a GPU through no other GPU to a network switch, or back from one.
+// All widest shortest paths from a GPU through no other GPU to a network switch, or back from one.
 std::vector<std::vector<LinkId>> Fabric::ways_to_network(int rank, bool outwards) const {
   struct Way {
     std::vector<LinkId> links;
@@ -224,7 +224,7 @@ std::vector<std::vector<LinkId>> Fabric::ways_to_network(int rank, bool outwards
         const Link& link = links_[at(id)];
         const NodeId end = outwards ? link.target : link.source;
         const NodeKind kind = nodes_[at(end)].kind;
-        // NVSwitches lead to GPUs only, and paths this short need no other check for circles.
+        // NVSwitches lead only to GPUs, and paths this short need no other check for cycles.
         if (kind == NodeKind::Gpu || kind == NodeKind::NvSwitch) continue;
         Way longer = way;
         longer.links.push_back(id);
@@ -259,7 +259,7 @@ std::optional<Fabric::NetworkWay> Fabric::network_way(int source, int target, in
   const auto outs = ways_to_network(source, true);
   const auto ins = ways_to_network(target, false);
   if (outs.empty() || ins.empty()) return std::nullopt;
-  // Turns as in RouteSearch::pick: first at the sending end, then at the receiving end.
+  // Picks as in RouteSearch::pick: first at the sending end, then at the receiving end.
   std::int64_t turn = 0;
   std::int64_t rest = channel;
   const auto pick = [&](const std::vector<std::vector<LinkId>>& ways, int rank) {
@@ -320,7 +320,7 @@ std::vector<LinkId> Fabric::route(int source, int target, int channel) const {
   const NodeId from = gpu(source);
   const NodeId to = gpu(target);
 
-  // A direct link is found without a search: the widest, in turn where several are as wide.
+  // A direct link needs no search: the widest; equally wide ones are taken in turn.
   std::vector<LinkId> direct;
   for (const LinkId id : links_out_[at(from)]) {
     const Link& link = links_[at(id)];
@@ -342,7 +342,7 @@ std::vector<LinkId> Fabric::route(int source, int target, int channel) const {
     path.insert(path.end(), way->in.begin(), way->in.end());
     return path;
   }
-  // Data between GPUs of one server does not go out through a NIC and back, if that can be helped.
+  // Data between GPUs of one server leaves it through a NIC only if there is no other path.
   const bool same_server = server_of(source) == server_of(target);
   for (const bool nics : {false, true}) {
     if (!nics && !same_server) continue;

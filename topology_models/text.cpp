@@ -31,7 +31,7 @@ std::string short_rate(double bytes_per_second) {
 
 std::string short_time(double seconds) {
   constexpr std::array<Unit, 4> kUnits{{{1, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}}};
-  // People write the latency of a link as 0.35 us, not as 350 ns.
+  // The latency of a link is usually written as 0.35 us, not as 350 ns.
   return seconds == 0 ? "0 s" : in_fitting_unit(seconds, kUnits, 0.1);
 }
 

@@ -1,13 +1,13 @@
-// Quantities as short as a drawing or a table cell wants them. Internal to this layer.
+// Short texts of quantities, for drawings and table cells. Internal to this layer.
 #pragma once
 
 #include <string>
 
 namespace cclgym {
 
-/// "25 GB/s", "12.5 MB/s": decimal units, as many digits as it takes (at most 12).
+/// "25 GB/s", "12.5 MB/s": decimal units, as many digits as needed (at most 12).
 [[nodiscard]] std::string short_rate(double bytes_per_second);
-/// "0.7 us", "30 ns", "0 s": as many digits as it takes (at most 12).
+/// "0.7 us", "30 ns", "0 s": as many digits as needed (at most 12).
 [[nodiscard]] std::string short_time(double seconds);
 
 }  // namespace cclgym

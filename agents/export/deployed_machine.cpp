@@ -87,12 +87,7 @@ class Distiller {
       done.time_s = *time_s;
       ++recorded_calls_;
     }
-    for (std::size_t i = 0; i < action_.size(); ++i) {
-      const Knob knob = setup_.actions->knobs()[i];
-      const std::size_t last = setup_.actions->levels(knob).size() - 1;
-      done.knobs[static_cast<std::size_t>(knob)] =
-          last > 0 ? static_cast<float>(action_[i]) / static_cast<float>(last) : 0.0F;
-    }
+    done.set_knobs(*setup_.actions, action_);
     observation_.observe(done);
   }
 

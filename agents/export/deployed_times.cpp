@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/error.hpp"
+#include "core/split.hpp"
 #include "core/units.hpp"
 #include "deploy/nccl_plugin/deployed_policy.hpp"
 #include "deploy/nccl_plugin/kernel_times.hpp"
@@ -34,16 +35,6 @@ enum Column : std::uint8_t {
 }  // namespace column
 using column::Column;
 
-std::vector<std::string> split(std::string_view line) {
-  std::vector<std::string> fields;
-  while (true) {
-    const std::size_t comma = line.find(',');
-    fields.emplace_back(line.substr(0, comma));
-    if (comma == std::string_view::npos) return fields;
-    line.remove_prefix(comma + 1);
-  }
-}
-
 struct RecordedCall {
   std::tuple<int, std::size_t, int, int> key;
   double time_s = 0;
@@ -68,7 +59,7 @@ RecordedTimes::RecordedTimes(std::string_view text, const std::string& name, std
       continue;
     }
     if (line.empty() || line.starts_with('#')) continue;
-    const std::vector<std::string> fields = split(line);
+    const std::vector<std::string_view> fields = split(line, ',');
     if (fields.size() != column::Count) {
       throw UserError(where, std::to_string(fields.size()) + " columns; expected " +
                                  std::to_string(static_cast<int>(column::Count)));
@@ -84,7 +75,8 @@ RecordedTimes::RecordedTimes(std::string_view text, const std::string& name, std
       throw UserError(where, "expected a call of one of NCCL's collectives with its time");
     }
     if (integer(column::Ranks) != ranks || integer(column::Nodes) != nodes) continue;
-    RecordedCall& call = calls[{fields[column::Communicator], integer(column::Sequence)}];
+    RecordedCall& call =
+        calls[{std::string(fields[column::Communicator]), integer(column::Sequence)}];
     call.key = {*collective,
                 place_of_size(sizes, static_cast<std::uint64_t>(integer(column::Bytes))),
                 *algorithm, *protocol};

@@ -12,6 +12,7 @@
 
 #include "core/error.hpp"
 #include "core/files/text_file.hpp"
+#include "core/hash.hpp"
 
 namespace cclgym {
 
@@ -22,12 +23,6 @@ constexpr std::uint32_t kVersion = 1;
 constexpr std::size_t kHeaderBytes = 8 + 4 + 8;
 constexpr std::size_t kChecksumBytes = 8;
 constexpr std::size_t kLargestFile = std::size_t{1} << 30;
-
-std::uint64_t checksum(std::string_view bytes) {
-  std::uint64_t state = 0xcbf29ce484222325ULL;
-  for (const char c : bytes) state = (state ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
-  return state;
-}
 
 class Writer {
  public:
@@ -209,7 +204,7 @@ std::string write_checkpoint(const Checkpoint& checkpoint) {
   header.number(kVersion);
   header.number<std::uint64_t>(contents.bytes().size());
   Writer sum;
-  sum.number(checksum(contents.bytes()));
+  sum.number(fnv1a(contents.bytes()));
   return std::string(kMagic) + header.bytes() + contents.bytes() + sum.bytes();
 }
 
@@ -230,7 +225,7 @@ Checkpoint read_checkpoint(std::string_view bytes, const std::string& file) {
   }
   const std::string_view contents = bytes.substr(kHeaderBytes, static_cast<std::size_t>(length));
   Reader sum(bytes.substr(kHeaderBytes + contents.size()), file);
-  if (sum.number<std::uint64_t>() != checksum(contents)) {
+  if (sum.number<std::uint64_t>() != fnv1a(contents)) {
     whole.fail("damaged: its checksum does not match");
   }
   sum.end();

@@ -7,6 +7,7 @@
 
 #include "core/error.hpp"
 #include "core/files/text_file.hpp"
+#include "core/hash.hpp"
 
 namespace cclgym {
 
@@ -279,12 +280,7 @@ TrainConfig load_train_config(const std::string& path, const TrainChoices& choic
 }
 
 std::string TrainConfig::hash() const {
-  // FNV-1a, 64 bits, of the text: any change makes it a different training.
-  std::uint64_t state = 0xcbf29ce484222325ULL;
-  for (const char c : text) {
-    state = (state ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
-  }
-  return fmt::format("{:016x}", state);
+  return hex_digits(fnv1a(text));  // any change of the text makes it a different training
 }
 
 }  // namespace cclgym

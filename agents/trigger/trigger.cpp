@@ -8,16 +8,11 @@
 #include <stdexcept>
 
 #include "agents/training/learned_policy.hpp"
+#include "core/hash.hpp"
 
 namespace cclgym {
 
 namespace {
-
-std::uint64_t mixed(std::uint64_t z) {
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-  return z ^ (z >> 31);
-}
 
 // Quantile of numbers; sorts them.
 double quantile(std::vector<double>& numbers, double share) {
@@ -71,7 +66,7 @@ void RegimeTrigger::start() {
 }
 
 bool RegimeTrigger::observe(const TriggerInput& call) {
-  Mean& own = means_[mixed(call.kind) % kMeans];
+  Mean& own = means_[splitmix64_finaliser(call.kind) % kMeans];
   if (own.count == 0 || own.kind != call.kind) {
     own = {.kind = call.kind, .count = 1, .mean = call.log_ratio};
     return false;

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "calibration/compare/compare.hpp"
-#include "calibration/page/html_page.hpp"
+#include "core/report/page.hpp"
 
 namespace cclgym {
 
@@ -78,10 +78,11 @@ std::string comparison_html(const Comparison& comparison) {
   }
   const std::string json =
       data.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-  return html_page({.title = "Predicted and measured · cclgym",
+  return html_page({.title = "Predicted and measured",
+                    .notice = "The plots of this page need JavaScript. The figures as text:",
                     .text = comparison_text(comparison, 50),
                     .json = json,
-                    .script = embedded::kCompareScript});
+                    .scripts = {embedded::kCompareScript}});
 }
 
 }  // namespace cclgym

@@ -71,11 +71,4 @@ void check_option_texts(const OptionTexts& texts, const std::vector<OptionSpec>&
   }
 }
 
-const OptionSpec& option_named(const std::vector<OptionSpec>& specs, std::string_view name) {
-  const auto found = std::find_if(specs.begin(), specs.end(),
-                                  [&](const OptionSpec& spec) { return spec.name == name; });
-  if (found == specs.end()) throw std::logic_error("no option record " + std::string(name));
-  return *found;
-}
-
 }  // namespace cclgym

@@ -36,8 +36,4 @@ using OptionTexts = std::map<std::string, std::string>;
 /// Throws UserError with the nearest name if a text belongs to none of the records.
 void check_option_texts(const OptionTexts& texts, const std::vector<OptionSpec>& specs);
 
-/// The record with that name. Throws std::logic_error if there is none.
-[[nodiscard]] const OptionSpec& option_named(const std::vector<OptionSpec>& specs,
-                                             std::string_view name);
-
 }  // namespace cclgym

@@ -19,12 +19,9 @@ WorkerAnswer repeated(const CudaSession& session, const WorkerRequest& request, 
   const unsigned int passes = passes_for(run(1), session.clock_step_s(), kMostPasses);
   WorkerAnswer answer;
   answer.samples_s = take_samples(request, [&](int) { return run(passes) / passes; });
-  std::vector<double> sorted = answer.samples_s;
-  std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2),
-                   sorted.end());
   answer.extra = {{"passes", std::to_string(passes)},
                   {"GBps_median", fmt::format("{:.4g}", static_cast<double>(bytes) /
-                                                            sorted[sorted.size() / 2] / 1e9)}};
+                                                            upper_median(answer.samples_s) / 1e9)}};
   return answer;
 }
 

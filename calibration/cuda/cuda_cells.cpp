@@ -203,7 +203,7 @@ CellTable cuda_cells(const OptionTexts& texts) {
   check_option_texts(texts, specs);
   const auto given = [&](std::string_view name) { return texts.contains(std::string(name)); };
   const auto spec = [&](std::string_view name) -> const OptionSpec& {
-    return option_named(specs, name);
+    return find_option(specs, name);
   };
   const std::vector<std::string> benchmarks =
       given("benchmarks") ? listed_choices(texts, spec("benchmarks")) : benchmark_names();

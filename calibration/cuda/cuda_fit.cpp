@@ -11,6 +11,7 @@
 
 #include "calibration/cuda/line_fit.hpp"
 #include "core/error.hpp"
+#include "core/statistics.hpp"
 #include "core/units.hpp"
 #include "cost_models/parameters/cost_parameters.hpp"
 #include "cost_models/parameters/parameter_writer.hpp"
@@ -71,8 +72,7 @@ double time_of(const CudaRow& row) { return row.time_s; }
 double median_s(const Rows& rows) {
   std::vector<double> times;
   for (const CudaRow& row : rows) times.push_back(row.time_s);
-  std::sort(times.begin(), times.end());
-  return times[times.size() / 2];
+  return upper_median(std::move(times));
 }
 
 // 1 / x for an interval of x > 0.

@@ -22,17 +22,17 @@ struct Coordinate {
   double start = 0;
 
   [[nodiscard]] double value(double at) const {
-    return std::clamp(start * std::exp(at), parameter->least, parameter->most);
+    return std::clamp(start * std::exp(at), parameter->fit->min, parameter->fit->max);
   }
-  [[nodiscard]] double least() const { return std::log(parameter->least / start); }
-  [[nodiscard]] double most() const { return std::log(parameter->most / start); }
+  [[nodiscard]] double least() const { return std::log(parameter->fit->min / start); }
+  [[nodiscard]] double most() const { return std::log(parameter->fit->max / start); }
 };
 
 std::vector<Coordinate> coordinates_of(const FitOptions& options) {
   std::vector<const CostParameter*> wanted;
   for (const std::string& name : options.parameters) {
     const CostParameter& parameter = cost_parameter(name);
-    if (!parameter.continuous()) {
+    if (!parameter.fit) {
       throw UserError(
           fmt::format("parameter '{}' is a count or a size, which is not fitted", name));
     }
@@ -43,14 +43,14 @@ std::vector<Coordinate> coordinates_of(const FitOptions& options) {
   }
   if (options.parameters.empty()) {
     for (const CostParameter& parameter : cost_parameters()) {
-      if (parameter.fitted) wanted.push_back(&parameter);
+      if (parameter.fit && parameter.fit->by_default) wanted.push_back(&parameter);
     }
   }
   std::vector<Coordinate> coordinates;
   for (const CostParameter* parameter : wanted) {
     const double start = parameter->get(options.start).value_or(0);
-    coordinates.push_back({parameter, std::clamp(start > 0 ? start : parameter->typical,
-                                                 parameter->least, parameter->most)});
+    coordinates.push_back({parameter, std::clamp(start > 0 ? start : parameter->fit->start,
+                                                 parameter->fit->min, parameter->fit->max)});
   }
   return coordinates;
 }

@@ -10,16 +10,10 @@ namespace cclgym {
 
 namespace {
 
-std::vector<std::string> collective_names() {
-  std::vector<std::string> names;
-  for (const CollectiveKind kind : all_collectives()) names.emplace_back(to_string(kind));
-  return names;
-}
-
 void check_collectives(const std::vector<FittedRows>& list) {
   for (const FittedRows& rows : list) {
     for (const std::string& name : rows.collectives) {
-      const std::vector<std::string> names = collective_names();
+      const std::vector<std::string>& names = collective_names();
       if (std::find(names.begin(), names.end(), name) != names.end()) continue;
       throw UserError(rows.where, unknown_name_message("collective", name, names));
     }

@@ -11,6 +11,7 @@
 #include "collectives/library/algorithm.hpp"
 #include "core/files/csv.hpp"
 #include "core/files/text_file.hpp"
+#include "core/split.hpp"
 
 namespace cclgym {
 
@@ -52,20 +53,11 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return lines;
 }
 
-std::vector<std::string> split(std::string_view text) {
-  std::vector<std::string> fields;
-  while (true) {
-    const std::size_t comma = text.find(',');
-    fields.emplace_back(text.substr(0, comma));
-    if (comma == std::string_view::npos) return fields;
-    text.remove_prefix(comma + 1);
-  }
-}
-
 // Index of each column.
 class Header {
  public:
-  Header(std::string_view line, const SourceLocation& where) : names_(split(line)) {
+  Header(std::string_view line, const SourceLocation& where) {
+    for (const std::string_view name : split(line, ',')) names_.emplace_back(name);
     std::vector<std::string> missing;
     for (const std::string& name : required_columns()) {
       if (index(name) == kNowhere) missing.push_back(quoted(name));
@@ -318,10 +310,10 @@ class ContextCheck {
 };
 
 bool is_csv_header(std::string_view line) {
-  const std::vector<std::string> fields = split(line);
+  const std::vector<std::string_view> fields = split(line, ',');
   if (fields.size() < 2) return false;
   const auto& known = known_columns();
-  return std::any_of(fields.begin(), fields.end(), [&](const std::string& field) {
+  return std::any_of(fields.begin(), fields.end(), [&](std::string_view field) {
     return std::find(known.begin(), known.end(), field) != known.end();
   });
 }

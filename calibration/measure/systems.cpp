@@ -58,16 +58,10 @@ FabricSpec fabric_of_row(const MeasuredSystem& system, const Measurement& row) {
   FabricSpec spec{.name = system.fabric};
   const FabricInfo* info = find_fabric_info(system.fabric);
   if (info == nullptr) return spec;  // a fabric file has a fixed size
-  const auto option = [&](std::string_view name) -> const OptionSpec* {
-    for (const OptionSpec& each : info->options) {
-      if (each.name == name) return &each;
-    }
-    return nullptr;
-  };
   if (row.nodes > 1) spec.servers = row.nodes;
   const int gpus = row.ranks / row.nodes;
-  if (const OptionSpec* most = option("gpus_per_server");
-      most != nullptr && (!most->max || gpus < static_cast<int>(*most->max))) {
+  if (const OptionSpec* option = try_find_option(info->options, "gpus_per_node");
+      option != nullptr && (!option->max || gpus < static_cast<int>(*option->max))) {
     spec.gpus_per_server = gpus;
   }
   // By our model of 2.18.3, which was never compared with a real one, NVLS would take AllReduce of

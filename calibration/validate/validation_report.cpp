@@ -3,8 +3,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "calibration/page/html_page.hpp"
 #include "calibration/validate/validation.hpp"
+#include "core/report/page.hpp"
 #include "core/units.hpp"
 
 namespace cclgym {
@@ -133,10 +133,11 @@ std::string validation_html(const std::vector<Validation>& parts) {
                               {"calls", part.swept_calls}};
     }
   }
-  return html_page({.title = "A policy on hardware · cclgym",
+  return html_page({.title = "A policy on hardware",
+                    .notice = "The plots of this page need JavaScript. The figures as text:",
                     .text = validation_text(parts),
                     .json = data.dump(),
-                    .script = embedded::kValidationScript});
+                    .scripts = {embedded::kValidationScript}});
 }
 
 }  // namespace cclgym

@@ -46,10 +46,24 @@ bool is_one_file(const std::string& one, const std::string& other) {
 
 }  // namespace
 
+const std::string& Arguments::required(const std::string& name) const {
+  if (has(name)) return text(name);
+  throw UserError(fmt::format("--{} is missing; see cclgym {} --help", name, command_));
+}
+
+const std::string& Arguments::text_or_default(const OptionSpec& spec) const {
+  return has(spec.name) ? text(spec.name) : spec.default_text;
+}
+
+std::int64_t Arguments::integer(const OptionSpec& spec) const {
+  return read_integer(text_or_default(spec), spec, argument_location(spec.name));
+}
+
 ArgumentReader::ArgumentReader(const Command& command)
     : command_(command), options_("Options", kHelpColumns, kHelpColumns / 2) {}
 
 ArgumentReader& ArgumentReader::option(const OptionSpec& spec, const std::string& value_name) {
+  for (const std::string& alias : spec.aliases) aliases_.emplace_back(alias, spec.name);
   return option(spec.name, value_name, help_text(spec));
 }
 
@@ -94,12 +108,17 @@ std::optional<Arguments> ArgumentReader::read(const std::vector<std::string>& ar
     all.add_options()(positional.name.c_str(), po::value<std::string>());
     order.add(positional.name.c_str(), 1);
   }
+  for (const auto& [alias, name] : aliases_) {
+    all.add_options()(alias.c_str(), po::value<std::string>());
+  }
   po::variables_map values;
   try {
     const int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
-    const auto parsed =
-        po::command_line_parser(args).options(all).positional(order).style(style).run();
-    for (const auto& option : parsed.options) {
+    auto parsed = po::command_line_parser(args).options(all).positional(order).style(style).run();
+    for (auto& option : parsed.options) {
+      for (const auto& [alias, name] : aliases_) {
+        if (option.string_key == alias) option.string_key = name;
+      }
       // A positional argument must not be given by its internal name.
       const bool inner = std::any_of(
           positionals_.begin(), positionals_.end(),
@@ -135,7 +154,7 @@ std::optional<Arguments> ArgumentReader::read(const std::vector<std::string>& ar
                     "is empty; expected a value");
   }
   check_outputs(values);
-  return Arguments(std::move(values));
+  return Arguments(command_.name, std::move(values));
 }
 
 std::vector<std::string> ArgumentReader::names_besides(const std::vector<std::string>& left) const {

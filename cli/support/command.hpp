@@ -2,6 +2,7 @@
 #pragma once
 
 #include <boost/program_options.hpp>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -44,7 +45,8 @@ struct Command {
 /// their records, e.g. read_integer(text, spec, argument_location("channels")).
 class Arguments {
  public:
-  explicit Arguments(boost::program_options::variables_map values) : values_(std::move(values)) {}
+  Arguments(std::string command, boost::program_options::variables_map values)
+      : command_(std::move(command)), values_(std::move(values)) {}
   /// True if the option was given.
   [[nodiscard]] bool has(const std::string& name) const { return values_.count(name) > 0; }
   /// The text of an option that was given or has a default.
@@ -52,7 +54,15 @@ class Arguments {
     return values_[name].as<std::string>();
   }
 
+  /// The text of an option that must be given. Throws UserError that names the command's help.
+  [[nodiscard]] const std::string& required(const std::string& name) const;
+  /// The text of the record's option, or the record's default.
+  [[nodiscard]] const std::string& text_or_default(const OptionSpec& spec) const;
+  /// The same as a whole number. Throws UserError if it is not one, or not within the bounds.
+  [[nodiscard]] std::int64_t integer(const OptionSpec& spec) const;
+
  private:
+  std::string command_;
   boost::program_options::variables_map values_;
 };
 
@@ -61,7 +71,8 @@ class ArgumentReader {
  public:
   explicit ArgumentReader(const Command& command);
 
-  /// "--name VALUE", with the help line of the record; the record's default is only shown, not set.
+  /// "--name VALUE", with the help line of the record; its default is only shown, not set. The
+  /// record's aliases are accepted, but not shown.
   ArgumentReader& option(const OptionSpec& spec, const std::string& value_name);
   /// Same with a help line of its own.
   ArgumentReader& option(const std::string& name, const std::string& value_name,
@@ -100,6 +111,7 @@ class ArgumentReader {
   const Command& command_;
   boost::program_options::options_description options_;
   std::vector<Positional> positionals_;
+  std::vector<std::pair<std::string, std::string>> aliases_;  ///< older name, name
   std::vector<std::string> inputs_;   ///< names of options with files to read
   std::vector<std::string> outputs_;  ///< names of options with files to write
 };

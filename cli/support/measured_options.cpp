@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "calibration/measure/systems.hpp"
+#include "core/split.hpp"
 
 namespace cclgym {
 
@@ -52,14 +53,12 @@ std::optional<int> count_of(const Arguments& arguments, const OptionSpec& spec) 
 
 std::vector<std::string> comma_list(const std::string& text, const std::string& option) {
   std::vector<std::string> parts;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    parts.push_back(text.substr(begin, end - begin));
+  for (const std::string_view part : split(text, ',')) {
+    parts.emplace_back(part);
     if (parts.back().empty()) {
       throw UserError(argument_location(option),
                       fmt::format("found {}; expected names separated by commas", quoted(text)));
     }
-    begin = end + 1;
   }
   return parts;
 }
@@ -105,11 +104,8 @@ void add_measured_options(ArgumentReader& reader) {
       .option(max_alltoall_ranks_option(), "N");
 }
 
-MeasuredRows measured_rows(const Command& command, const Arguments& arguments) {
-  if (!arguments.has("measured")) {
-    throw UserError(fmt::format("--measured is missing; see cclgym {} --help", command.name));
-  }
-  MeasuredRows measured{.path = arguments.text("measured"), .rows = {}, .filter = {}};
+MeasuredRows measured_rows(const Arguments& arguments) {
+  MeasuredRows measured{.path = arguments.required("measured"), .rows = {}, .filter = {}};
   MeasuredFileContext context{.ranks = count_of(arguments, ranks_option()),
                               .nodes = count_of(arguments, nodes_option())};
   CellFilter& filter = measured.filter;

@@ -19,7 +19,7 @@ struct MeasuredRows {
   CellFilter filter;
 };
 /// Reads the file. Throws UserError if it is invalid, or if --measured is missing.
-[[nodiscard]] MeasuredRows measured_rows(const Command& command, const Arguments& arguments);
+[[nodiscard]] MeasuredRows measured_rows(const Arguments& arguments);
 
 /// Checks the output before long work: throws UserError at --out if the file cannot be written
 /// because its folder does not exist or it is a folder itself.

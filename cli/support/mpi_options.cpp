@@ -29,13 +29,9 @@ const OptionSpec kSegments{.name = "segments",
                            .max = 1024.0 * 1024 * 1024,
                            .default_text = "32KiB,128KiB,512KiB"};
 
-std::string text_of(const Arguments& arguments, const OptionSpec& spec) {
-  return arguments.has(spec.name) ? arguments.text(spec.name) : spec.default_text;
-}
-
 std::vector<std::uint64_t> sizes_of(const Arguments& arguments, const OptionSpec& spec) {
   std::vector<std::uint64_t> sizes;
-  for (const std::string& part : comma_list(text_of(arguments, spec), spec.name)) {
+  for (const std::string& part : comma_list(arguments.text_or_default(spec), spec.name)) {
     const auto range = read_bytes_range(part, spec, argument_location(spec.name));
     sizes.insert(sizes.end(), range.begin(), range.end());
   }

@@ -44,22 +44,15 @@ const OptionSpec kTimeout{
     .exclusive_min = true,
     .default_text = "60s"};
 
-std::string text_of(const Arguments& arguments, const OptionSpec& spec) {
-  return arguments.has(spec.name) ? arguments.text(spec.name) : spec.default_text;
-}
-
 SweepOptions sweep_options(const Arguments& arguments, const std::string& path) {
-  const auto integer = [&](const OptionSpec& spec) {
-    return read_integer(text_of(arguments, spec), spec, argument_location(spec.name));
-  };
   const auto time_s = [&](const OptionSpec& spec) {
-    return read_time_s(text_of(arguments, spec), spec, argument_location(spec.name));
+    return read_time_s(arguments.text_or_default(spec), spec, argument_location(spec.name));
   };
   return {.path = path,
           .fresh = arguments.has("fresh"),
-          .seed = static_cast<std::uint64_t>(integer(kSeed)),
-          .warmup = static_cast<int>(integer(kWarmup)),
-          .repeats = static_cast<int>(integer(kRepeats)),
+          .seed = static_cast<std::uint64_t>(arguments.integer(kSeed)),
+          .warmup = static_cast<int>(arguments.integer(kWarmup)),
+          .repeats = static_cast<int>(arguments.integer(kRepeats)),
           .most_s = time_s(kMostTime),
           .timeout_s = time_s(kTimeout),
           .start_s = time_s(kTimeout)};

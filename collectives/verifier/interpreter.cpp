@@ -11,6 +11,7 @@
 #include "collectives/verifier/kernel_order.hpp"
 #include "collectives/verifier/verify_internal.hpp"
 #include "core/error.hpp"
+#include "core/hash.hpp"
 #include "core/index.hpp"
 
 namespace cclgym {
@@ -19,7 +20,7 @@ namespace {
 
 constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
 constexpr std::int32_t kMostSlots = 8;
-constexpr std::uint64_t kStride = 0x9e3779b97f4a7c15U;  // separates the seeds of runs
+constexpr std::uint64_t kStride = kGoldenRatio;  // separates the seeds of runs
 
 /// The buffers of all ranks.
 class NumberMemory {

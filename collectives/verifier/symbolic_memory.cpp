@@ -4,15 +4,14 @@
 #include <fmt/format.h>
 #include <limits>
 
+#include "core/hash.hpp"
+
 namespace cclgym {
 
 namespace {
 
-std::uint64_t mix(std::uint64_t hash, std::uint64_t word) {  // finaliser of splitmix64
-  hash += word + 0x9e3779b97f4a7c15U;
-  hash = (hash ^ (hash >> 30U)) * 0xbf58476d1ce4e5b9U;
-  hash = (hash ^ (hash >> 27U)) * 0x94d049bb133111ebU;
-  return hash ^ (hash >> 31U);
+std::uint64_t mix(std::uint64_t hash, std::uint64_t word) {
+  return splitmix64_finaliser(hash + word + kGoldenRatio);
 }
 
 std::uint64_t hash_terms(std::span<const ValueTerm> terms) {

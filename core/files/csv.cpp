@@ -3,21 +3,13 @@
 #include <algorithm>
 #include <charconv>
 
+#include "core/split.hpp"
+
 namespace cclgym {
 
 namespace {
 
-std::vector<std::string_view> split(std::string_view text) {
-  std::vector<std::string_view> fields;
-  while (true) {
-    const std::size_t comma = text.find(',');
-    fields.push_back(text.substr(0, comma));
-    if (comma == std::string_view::npos) return fields;
-    text.remove_prefix(comma + 1);
-  }
-}
-
-// Text that would need quotes, or that no terminal shows as it is.
+// True for characters that would need quotes or that terminals do not print.
 bool needs_quotes(char c) {
   const auto byte = static_cast<unsigned char>(c);
   return c == ',' || c == '"' || byte < 0x20 || byte == 0x7F;
@@ -45,7 +37,7 @@ std::string list(const std::vector<std::string_view>& names) {
 }  // namespace
 
 CsvLine::CsvLine(std::string_view text, std::string file, std::size_t number)
-    : file_(std::move(file)), number_(number), text_(text), fields_(split(text)) {}
+    : file_(std::move(file)), number_(number), text_(text), fields_(split(text, ',')) {}
 
 void CsvLine::fail(std::size_t index, const std::string& message) const {
   const char* place = index < fields_.size() ? fields_[index].data() : text_.data() + text_.size();
@@ -80,7 +72,7 @@ void CsvLine::read(std::size_t index, std::string_view column, double& value) co
 
 void check_csv_header(std::string_view found, const std::vector<std::string_view>& names,
                       const SourceLocation& where) {
-  const std::vector<std::string_view> fields = split(found);
+  const std::vector<std::string_view> fields = split(found, ',');
   if (fields == names) return;
   std::vector<std::string_view> missing;
   std::vector<std::string_view> unknown;

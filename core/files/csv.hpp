@@ -1,7 +1,6 @@
 // The simple CSV of results and measurements: a header line, then lines of comma-separated fields
-// that are never quoted. Own code because it must say file:line:column, must know a last line that
-// was cut off, and must give back the same bits; Debian's CSV libraries (libcsv, libfccp) do none
-// of these.
+// that are never quoted. It reports errors as file:line:column, detects a truncated last line, and
+// reads back the same bits; Debian's CSV libraries (libcsv, libfccp) do none of these.
 #pragma once
 
 #include <array>
@@ -19,7 +18,7 @@
 
 namespace cclgym {
 
-/// A column of a CSV file whose lines are `Row`s: its name and the member that holds it.
+/// A column of a CSV file with lines of type `Row`: its name and the member that holds it.
 template <class Row>
 struct CsvColumn {
   std::string_view name;
@@ -28,7 +27,7 @@ struct CsvColumn {
       member;
 };
 
-/// One line of a file, split into fields, with what messages need.
+/// One line of a file, split into fields, with its place for messages.
 class CsvLine {
  public:
   CsvLine(std::string_view text, std::string file, std::size_t number);
@@ -37,7 +36,7 @@ class CsvLine {
   /// Throws UserError "file:line:column: …" at a field; index size() is the line's end.
   [[noreturn]] void fail(std::size_t index, const std::string& message) const;
 
-  /// Each reads field `index` into `value`, or throws UserError naming the column.
+  /// Read field `index` into `value`. Throw UserError naming the column if it does not parse.
   void read(std::size_t index, std::string_view column, std::string& value) const;
   void read(std::size_t index, std::string_view column, int& value) const;
   void read(std::size_t index, std::string_view column, std::uint64_t& value) const;
@@ -51,12 +50,12 @@ class CsvLine {
   std::vector<std::string_view> fields_;
 };
 
-/// Throws UserError if a header line is not the expected one, naming what is missing and what is
-/// unknown in it.
+/// Throws UserError if a header line is not the expected one, naming its missing and unknown
+/// columns.
 void check_csv_header(std::string_view found, const std::vector<std::string_view>& names,
                       const SourceLocation& where);
 
-/// The field as it stands in the file. Throws UserError for text that needs quotes.
+/// The field as written to the file. Throws UserError for text that needs quotes.
 [[nodiscard]] std::string csv_field(std::string_view column, const std::string& value);
 [[nodiscard]] inline std::string csv_field(std::string_view /*column*/, double value) {
   return format_double(value);
@@ -94,21 +93,22 @@ template <class Row, std::size_t N>
   return line;
 }
 
-/// What a file holds.
+/// Contents of a file.
 template <class Row>
 struct CsvRows {
   std::vector<Row> rows;
-  std::vector<SourceLocation> where;  ///< of each row
-  bool truncated = false;  ///< the last line had no line break; `rows` has it if it was asked for
+  std::vector<SourceLocation> where;  ///< place of each row
+  bool truncated =
+      false;  ///< the last line has no line break; `rows` has it if keep_unended is set
 };
 
 struct CsvOptions {
-  bool comments = false;     ///< a UTF-8 byte order mark, lines with # and empty ones are left out
-  bool keep_unended = true;  ///< a last line without a line break is a line like the others
+  bool comments = false;     ///< skip a UTF-8 byte order mark, comment lines (#) and empty lines
+  bool keep_unended = true;  ///< treat a last line without a line break like the others
 };
 
-/// Reads the text of a whole file; `path` names it in messages. Throws UserError with the place of
-/// what is wrong.
+/// Parses the text of a whole file; messages name it by `path`. Throws UserError with the place of
+/// the error.
 template <class Row, std::size_t N>
 [[nodiscard]] CsvRows<Row> parse_csv(std::string_view text, const std::string& path,
                                      const std::array<CsvColumn<Row>, N>& columns,
@@ -125,13 +125,13 @@ template <class Row, std::size_t N>
     begin = ended ? end + 1 : text.size();
     result.truncated = !ended;
     if (!ended && !options.keep_unended) {
-      // What is left of a header that was being written is no other program's file.
+      // A prefix of the expected header is a file that was being written, not another program's.
       if (!header_seen && !csv_header(columns).starts_with(line)) {
         check_csv_header(line, csv_names(columns), {path, number, 1});
       }
       break;
     }
-    // Spreadsheets begin their CSV files with a byte order mark.
+    // CSV files of spreadsheets begin with a byte order mark.
     if (number == 1 && options.comments && line.starts_with(kByteOrderMark)) {
       line.remove_prefix(kByteOrderMark.size());
     }
@@ -162,7 +162,7 @@ template <class Row, std::size_t N>
   return result;
 }
 
-/// The same of a file.
+/// Reads and parses a file.
 template <class Row, std::size_t N>
 [[nodiscard]] CsvRows<Row> read_csv(const std::string& path,
                                     const std::array<CsvColumn<Row>, N>& columns,

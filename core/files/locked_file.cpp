@@ -16,10 +16,10 @@
 namespace cclgym {
 
 LockedFile::LockedFile(const std::string& path) : path_(path) {
-  // What has rows to go on with is a file; to read a pipe would be to wait.
+  // Only a regular file can have rows to resume from; reading a pipe would block.
   struct stat found {};
   if (::stat(path.c_str(), &found) == 0 && !S_ISREG(found.st_mode) && !S_ISDIR(found.st_mode)) {
-    throw UserError(path_ + ": not a regular file; expected one that can be gone on with");
+    throw UserError(path_ + ": not a regular file; expected a file that a run can append to");
   }
   file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (file_ < 0) fail("cannot be opened for writing", errno);
@@ -36,7 +36,7 @@ LockedFile::~LockedFile() { ::close(file_); }
 bool LockedFile::empty() const { return ::lseek(file_, 0, SEEK_END) == 0; }
 
 void LockedFile::lock() {
-  // The workers of a run that was just killed may hold the file for some milliseconds more.
+  // Workers of a run that was just killed may still hold the file for some milliseconds.
   constexpr int kTries = 25;
   for (int i = 0; i < kTries; ++i) {
     if (::flock(file_, LOCK_EX | LOCK_NB) == 0) return;
@@ -69,7 +69,7 @@ void LockedFile::append(const std::string& text) {
     if (written < 0) {
       if (errno == EINTR) continue;
       const int error = errno;
-      // A full disk: leave whole rows only. If this fails, too, the next run drops the piece.
+      // Disk full: keep whole rows only. If this also fails, the next run drops the partial row.
       [[maybe_unused]] const int ignored = ::ftruncate(file_, start);
       fail("cannot be written", error);
     }

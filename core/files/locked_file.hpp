@@ -6,23 +6,23 @@
 
 namespace cclgym {
 
-/// Held, open and locked, until it is destroyed. Other processes may read it meanwhile.
+/// An open, locked file; the lock lasts until destruction. Other processes may read the file.
 class LockedFile {
  public:
-  /// Opens or makes `path` and locks it. Throws UserError if it cannot be written, or another
-  /// process holds it (waits half a second for one that is just ending).
+  /// Opens or creates `path` and locks it. Throws UserError if it cannot be written, or if another
+  /// process holds it (after waiting half a second for a process that is ending).
   explicit LockedFile(const std::string& path);
   ~LockedFile();
   LockedFile(const LockedFile&) = delete;
   LockedFile& operator=(const LockedFile&) = delete;
 
   [[nodiscard]] bool empty() const;
-  /// Cuts off what is behind so many bytes. Throws UserError if that fails.
+  /// Truncates the file to `bytes` bytes. Throws UserError on failure.
   void truncate(std::size_t bytes);
-  /// Drops a last line that was cut off in the middle. False: there was none.
+  /// Drops an incomplete last line. Returns false if there was none.
   bool drop_unended_line();
-  /// Writes to the end at once. Throws UserError if that fails; then no part of the text is left in
-  /// the file if that can be helped.
+  /// Appends the text at once. Throws UserError on failure; then it also tries to remove the part
+  /// already written.
   void append(const std::string& text);
 
  private:

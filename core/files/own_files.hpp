@@ -1,4 +1,4 @@
-// Files of fixed names in a folder that a user named: whose are those that are there?
+// Protects files in a user's folder from being overwritten by a command that did not write them.
 #pragma once
 
 #include <string>
@@ -6,16 +6,16 @@
 
 namespace cclgym {
 
-/// What a command writes into a folder.
+/// Files that a command writes into a folder.
 struct OwnFiles {
-  std::string writer;                 ///< "cclgym run", for messages
-  std::string mark;                   ///< the name of the file that says whose the others are
-  std::string mark_begins;            ///< with what it begins when the command wrote it
+  std::string writer;                 ///< name of the command for messages: "cclgym run"
+  std::string mark;                   ///< name of the file that identifies the writer
+  std::string mark_begins;            ///< first bytes of that file if the command wrote it
   std::vector<std::string> others{};  ///< names of the other files and folders
 };
 
-/// Throws UserError "PATH: …" if the command would write over what it did not write: the mark is
-/// there and begins otherwise, or another name is there without the mark.
+/// Throws UserError "PATH: …" if the command would overwrite files that it did not write: the mark
+/// exists and begins differently, or another of the names exists without the mark.
 void refuse_foreign_files(const std::string& folder, const OwnFiles& files);
 
 }  // namespace cclgym

@@ -20,8 +20,8 @@ void write_to(std::FILE* stream, std::string_view text) noexcept {
 void open_closed_standard_streams() noexcept {
   for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; ++stream) {
     if (::fcntl(stream, F_GETFD) != -1 || errno != EBADF) continue;
-    // The lowest number that is free is this one. A folder takes the place where there is no /dev:
-    // nothing can be read from it or written to it.
+    // open() returns the lowest free number, which is this one. Without /dev a folder serves: it
+    // can be neither read nor written.
     if (::open("/dev/null", O_RDWR) < 0) {
       [[maybe_unused]] const int ignored = ::open("/", O_RDONLY | O_DIRECTORY);
     }

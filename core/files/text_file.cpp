@@ -35,9 +35,9 @@ int write_and_close(int file, std::string_view text) {
   return error;
 }
 
-// Where a chain of symbolic links ends, also if there is nothing.
+// The end of a chain of symbolic links, which need not exist.
 std::filesystem::path end_of_links(std::filesystem::path path) {
-  constexpr int kMostLinks = 40;  // as Linux
+  constexpr int kMostLinks = 40;  // as in Linux
   std::error_code error;
   for (int link = 0; link < kMostLinks; ++link) {
     const std::filesystem::path next = std::filesystem::read_symlink(path, error);
@@ -47,9 +47,9 @@ std::filesystem::path end_of_links(std::filesystem::path path) {
   return path;
 }
 
-// Creates a file of a name that nobody has, in the folder of `target`. Returns its descriptor and
-// path; -1 and errno if it cannot be created. The name does not grow with that of `target`, which
-// may be as long as names may be.
+// Creates a file with an unused name in the folder of `target`. Returns its descriptor and path; -1
+// and errno if it cannot be created. The length of the name does not depend on that of `target`,
+// which may already be the maximum.
 std::pair<int, std::string> create_beside(const std::filesystem::path& target) {
   constexpr int kMostAttempts = 10'000;
   std::string temporary;
@@ -64,7 +64,7 @@ std::pair<int, std::string> create_beside(const std::filesystem::path& target) {
   return {file, temporary};
 }
 
-// The path for messages. Throws UserError if it can be no file's.
+// The path for messages. Throws UserError if it cannot be the path of a file.
 std::string checked_name(const std::string& path) {
   std::string shown = quoted(path, 200);
   if (path.empty()) throw UserError("an empty file name; expected the path of a file");
@@ -72,8 +72,7 @@ std::string checked_name(const std::string& path) {
   return shown;
 }
 
-// Returns the status of a path that is to be read. Throws UserError if nothing or a folder is
-// there.
+// Returns the status of a path to read. Throws UserError if it does not exist or is a folder.
 std::filesystem::file_status status_to_read(const std::string& path, const std::string& shown) {
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(path, error);
@@ -120,8 +119,8 @@ std::string read_text_file(const std::string& path, std::size_t max_bytes) {
   }
   std::string contents;
   std::size_t used = 0;
-  // Grows with what is there instead of trusting the size that the file system tells: a pipe or a
-  // device has none.
+  // The buffer grows with the data instead of trusting the file's size: a pipe or a device has
+  // none.
   while (true) {
     constexpr std::size_t kBlock = std::size_t{1} << 16;
     contents.resize(used + kBlock);
@@ -142,12 +141,12 @@ std::string read_regular_file(const std::string& path, std::size_t max_bytes) {
   const auto refuse_kind = [&shown] {
     throw UserError(shown + ": not a regular file (a pipe or a device, say); expected a file");
   };
-  // To open some devices is to change them.
+  // Checked before opening: opening can have an effect on some devices.
   const std::filesystem::file_status status = status_to_read(path, shown);
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) refuse_kind();
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   if (file.number() < 0) throw UserError(shown + ": cannot be opened: " + reason(errno));
-  // Another file may have taken the name meanwhile.
+  // Another file may have replaced it meanwhile.
   struct stat found {};
   if (::fstat(file.number(), &found) != 0) {
     throw UserError(shown + ": cannot be read: " + reason(errno));

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <limits>
+#include <stdexcept>
+#include <type_traits>
 
 #include "core/units.hpp"
 
@@ -19,6 +21,12 @@ void check_range(double value, const OptionSpec& spec, std::string_view found,
   if (low || high) {
     throw UserError(where, spec.name + " is " + quoted(found) + "; expected " + range_text(spec));
   }
+}
+
+void check_multiple(std::int64_t value, const OptionSpec& spec, const SourceLocation& where) {
+  if (value % spec.multiple_of == 0) return;
+  throw UserError(where, fmt::format("{} is '{}'; expected a multiple of {}", spec.name, value,
+                                     spec.multiple_of));
 }
 
 std::string_view trim(std::string_view text) {
@@ -87,6 +95,23 @@ std::vector<Value> expand_range(std::string_view text, const RangeText& range, R
 
 }  // namespace
 
+bool is_called(const OptionSpec& spec, std::string_view key) {
+  return spec.name == key ||
+         std::find(spec.aliases.begin(), spec.aliases.end(), key) != spec.aliases.end();
+}
+
+const OptionSpec* try_find_option(const std::vector<OptionSpec>& specs, std::string_view key) {
+  const auto found = std::find_if(specs.begin(), specs.end(),
+                                  [&](const OptionSpec& spec) { return is_called(spec, key); });
+  return found == specs.end() ? nullptr : &*found;
+}
+
+const OptionSpec& find_option(const std::vector<OptionSpec>& specs, std::string_view key) {
+  const OptionSpec* found = try_find_option(specs, key);
+  if (found == nullptr) throw std::logic_error(fmt::format("no option record '{}'", key));
+  return *found;
+}
+
 bool read_flag(std::string_view text, const OptionSpec& spec, const SourceLocation& where) {
   return parse_flag(text, spec.name, where);
 }
@@ -95,10 +120,7 @@ std::int64_t read_integer(std::string_view text, const OptionSpec& spec,
                           const SourceLocation& where) {
   const std::int64_t value = parse_integer(text, spec.name, where);
   check_range(static_cast<double>(value), spec, trim(text), where);
-  if (value % spec.multiple_of != 0) {
-    throw UserError(where, fmt::format("{} is {}; expected a multiple of {}", spec.name,
-                                       quoted(trim(text)), spec.multiple_of));
-  }
+  check_multiple(value, spec, where);
   return value;
 }
 
@@ -139,6 +161,52 @@ std::size_t read_choice(std::string_view text, const OptionSpec& spec,
     throw UserError(where, unknown_name_message(spec.name, text, spec.choices));
   }
   return static_cast<std::size_t>(found - spec.choices.begin());
+}
+
+OptionValue read_option(std::string_view text, const OptionSpec& spec,
+                        const SourceLocation& where) {
+  switch (spec.kind) {
+    case OptionKind::Flag:
+      return read_flag(text, spec, where);
+    case OptionKind::Integer:
+      return read_integer(text, spec, where);
+    case OptionKind::Real:
+      return read_real(text, spec, where);
+    case OptionKind::Bytes:
+      return read_bytes(text, spec, where);
+    case OptionKind::Time:
+      return read_time_s(text, spec, where);
+    case OptionKind::Rate:
+      return read_rate_Bps(text, spec, where);
+    case OptionKind::Text:
+      return read_text(text, spec, where);
+    case OptionKind::Choice:
+      return std::uint64_t{read_choice(text, spec, where)};
+    case OptionKind::Mapping:
+      break;
+  }
+  throw std::logic_error("a mapping is not one value: " + spec.name);
+}
+
+void check_option(const OptionValue& value, const OptionSpec& spec, const SourceLocation& where) {
+  if (spec.kind == OptionKind::Text || spec.kind == OptionKind::Choice) {
+    static_cast<void>(read_option(option_text(value, spec), spec, where));
+    return;
+  }
+  check_range(option_number(value), spec, option_text(value, spec), where);
+  if (spec.kind == OptionKind::Integer) check_multiple(std::get<std::int64_t>(value), spec, where);
+}
+
+double option_number(const OptionValue& value) {
+  return std::visit(
+      [](const auto& one) -> double {
+        if constexpr (std::is_same_v<std::decay_t<decltype(one)>, std::string>) {
+          throw std::logic_error("a text is not a number: " + one);
+        } else {
+          return static_cast<double>(one);
+        }
+      },
+      value);
 }
 
 std::vector<std::uint64_t> read_bytes_range(std::string_view text, const OptionSpec& spec,

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "core/error.hpp"
@@ -48,7 +49,17 @@ struct OptionSpec {
   /// The default as the user would write it in YAML, e.g. "64KiB" or "[1, 2]"; empty: none.
   std::string default_text{};
   std::vector<std::string> choices{};  ///< for Choice: the valid names
+  std::vector<std::string> aliases{};  ///< older names of the key, which keep working
 };
+
+/// True if `key` is the record's name or one of its aliases.
+[[nodiscard]] bool is_called(const OptionSpec& spec, std::string_view key);
+/// The record of a key; nullptr if there is none.
+[[nodiscard]] const OptionSpec* try_find_option(const std::vector<OptionSpec>& specs,
+                                                std::string_view key);
+/// The record of a key that exists: throws std::logic_error if there is none.
+[[nodiscard]] const OptionSpec& find_option(const std::vector<OptionSpec>& specs,
+                                            std::string_view key);
 
 // Range-checked reads of one value from text (of a YAML scalar or a command line). Each throws
 // UserError at `where` that says what was found and what was expected. The kind of the record must
@@ -71,6 +82,22 @@ struct OptionSpec {
 /// Index into spec.choices; the message of a wrong name gives the nearest one.
 [[nodiscard]] std::size_t read_choice(std::string_view text, const OptionSpec& spec,
                                       const SourceLocation& where = {});
+
+/// Value of one option. Flag: bool; Integer: int64; Bytes (B) and Choice (index into the choices):
+/// uint64; Real, Time (s) and Rate (B/s): double; Text: string.
+using OptionValue = std::variant<bool, std::int64_t, std::uint64_t, double, std::string>;
+
+/// Reads a value with the function of the record's kind, above. Throws std::logic_error for a
+/// Mapping.
+[[nodiscard]] OptionValue read_option(std::string_view text, const OptionSpec& spec,
+                                      const SourceLocation& where = {});
+/// Throws UserError if a value is not one that read_option would return for the record.
+void check_option(const OptionValue& value, const OptionSpec& spec,
+                  const SourceLocation& where = {});
+/// The text that read_option reads back as the same value: "8", "64KiB", "7e-07 s", "minimal".
+[[nodiscard]] std::string option_text(const OptionValue& value, const OptionSpec& spec);
+/// The value as a number: exact for integers up to 2^53. Throws std::logic_error for a text.
+[[nodiscard]] double option_number(const OptionValue& value);
 
 /// A value or a range of values: "A..B xF" (A, A*F, A*F*F, … up to B), "A..B +S" (A, A+S, … up to
 /// B), for Integer also "A..B" (step 1). Each value is range-checked; at most 10,000 of them.

@@ -1,6 +1,7 @@
 // Option records as words: messages, command line help, reference pages.
 #include <array>
 #include <fmt/format.h>
+#include <stdexcept>
 
 #include "core/options/option.hpp"
 #include "core/units.hpp"
@@ -59,6 +60,15 @@ std::string bound_text(double value, const OptionSpec& spec) {
   }
 }
 
+// "; also `servers`": the older names of a key.
+std::string aliases_text(const OptionSpec& spec) {
+  std::string text;
+  for (const std::string& alias : spec.aliases) {
+    text += (text.empty() ? "; also `" : ", `") + alias + "`";
+  }
+  return text;
+}
+
 // In a table cell a bar would start the next cell and a line break the next row.
 std::string cell(std::string_view text) {
   std::string result;
@@ -101,6 +111,30 @@ std::string range_text(const OptionSpec& spec) {
   return text;
 }
 
+std::string option_text(const OptionValue& value, const OptionSpec& spec) {
+  switch (spec.kind) {
+    case OptionKind::Flag:
+      return std::get<bool>(value) ? "true" : "false";
+    case OptionKind::Integer:
+      return std::to_string(std::get<std::int64_t>(value));
+    case OptionKind::Bytes:
+      return format_bytes(std::get<std::uint64_t>(value));
+    case OptionKind::Choice:
+      return spec.choices.at(std::get<std::uint64_t>(value));
+    case OptionKind::Text:
+      return std::get<std::string>(value);
+    case OptionKind::Real:
+      return format_double(std::get<double>(value));
+    case OptionKind::Time:
+      return format_double(std::get<double>(value)) + " s";
+    case OptionKind::Rate:
+      return format_double(std::get<double>(value)) + " B/s";
+    case OptionKind::Mapping:
+      break;
+  }
+  throw std::logic_error("a mapping is not one value: " + spec.name);
+}
+
 std::string help_text(const OptionSpec& spec) {
   std::string text = spec.description;
   if (const std::string range = range_text(spec); !range.empty()) text += " (" + range + ")";
@@ -117,7 +151,8 @@ std::string markdown_table(const std::vector<OptionSpec>& specs) {
     std::string fallback = spec.required ? "*required*" : "";
     if (!spec.default_text.empty()) fallback = "`" + cell(spec.default_text) + "`";
     table += fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", cell(spec.name), type_text(spec),
-                         cell(unit), fallback, cell(range_text(spec)), cell(spec.description));
+                         cell(unit), fallback, cell(range_text(spec)),
+                         cell(spec.description + aliases_text(spec)));
   }
   return table;
 }

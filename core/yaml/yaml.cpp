@@ -9,7 +9,7 @@ namespace cclgym {
 
 namespace {
 
-// What a value is, for "found …; expected …".
+// Description of a value, for "found …; expected …".
 std::string found_text(const YamlValue& value) {
   if (value.is_scalar()) return quoted(value.as_text());
   return std::string(to_string(value.kind()));
@@ -20,7 +20,7 @@ std::string found_text(const YamlValue& value) {
                   "found " + found_text(value) + "; expected " + std::string(expected));
 }
 
-// The same contents, all at one place: defaults stand where the mapping is that lacks the key.
+// A copy with all values at one place: a default has the place of the mapping that lacks its key.
 YamlValue relocated(const YamlValue& value, const SourceLocation& place,
                     const std::shared_ptr<const std::string>& file) {
   auto node = std::make_shared<YamlValue::Node>();
@@ -40,6 +40,21 @@ YamlValue relocated(const YamlValue& value, const SourceLocation& place,
     }
   }
   return YamlValue(std::move(node));
+}
+
+// An option must not be there under two of its names.
+void refuse_second_name(const YamlValue& mapping, const OptionSpec& spec, std::string_view what) {
+  const YamlEntry* first = nullptr;
+  for (const YamlEntry& entry : mapping.entries()) {
+    if (!is_called(spec, entry.key)) continue;
+    if (first != nullptr) {
+      throw UserError(entry.key_location, std::string(what) + " has both " + quoted(first->key) +
+                                              " and " + quoted(entry.key) +
+                                              ", which are two names of one key; expected " +
+                                              quoted(spec.name) + " alone");
+    }
+    first = &entry;
+  }
 }
 
 }  // namespace
@@ -91,6 +106,13 @@ YamlValue load_yaml_file(const std::string& path, const YamlLimits& limits) {
   return parse_yaml(read_text_file(path, limits.bytes), path, limits);
 }
 
+const YamlValue* find_value(const YamlValue& mapping, const OptionSpec& spec) {
+  for (const YamlEntry& entry : mapping.entries()) {
+    if (is_called(spec, entry.key)) return &entry.value;
+  }
+  return nullptr;
+}
+
 void check_keys(const YamlValue& mapping, const std::vector<OptionSpec>& specs,
                 std::string_view what) {
   if (!mapping.is_mapping()) {
@@ -98,8 +120,9 @@ void check_keys(const YamlValue& mapping, const std::vector<OptionSpec>& specs,
                                             "; expected a mapping (key: value)");
   }
   for (const YamlEntry& entry : mapping.entries()) {
-    const bool known = std::any_of(specs.begin(), specs.end(),
-                                   [&](const OptionSpec& spec) { return spec.name == entry.key; });
+    const bool known = std::any_of(specs.begin(), specs.end(), [&](const OptionSpec& spec) {
+      return is_called(spec, entry.key);
+    });
     if (known) continue;
     std::vector<std::string> names;
     for (const OptionSpec& spec : specs) names.push_back(spec.name);
@@ -107,8 +130,9 @@ void check_keys(const YamlValue& mapping, const std::vector<OptionSpec>& specs,
                     unknown_name_message("key of " + std::string(what), entry.key, names));
   }
   for (const OptionSpec& spec : specs) {
+    if (!spec.aliases.empty()) refuse_second_name(mapping, spec, what);
     if (!spec.required) continue;
-    const YamlValue* value = mapping.find(spec.name);
+    const YamlValue* value = find_value(mapping, spec);
     if (value == nullptr) {
       throw UserError(mapping.location(), std::string(what) + " has no " + quoted(spec.name) +
                                               "; expected " + type_text(spec));
@@ -120,7 +144,7 @@ void check_keys(const YamlValue& mapping, const std::vector<OptionSpec>& specs,
 }
 
 YamlValue option_value(const YamlValue& mapping, const OptionSpec& spec) {
-  const YamlValue* value = mapping.find(spec.name);
+  const YamlValue* value = find_value(mapping, spec);
   if (value != nullptr && !value->is_null()) return *value;
   if (spec.default_text.empty()) return value != nullptr ? *value : YamlValue();
   const SourceLocation place = mapping.location();

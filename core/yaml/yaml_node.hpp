@@ -1,4 +1,4 @@
-// What a YamlValue points to. Private to core.
+// Contents of a YamlValue. Private to core.
 #pragma once
 
 #include <memory>
@@ -14,9 +14,9 @@ struct YamlValue::Node {
   std::shared_ptr<const std::string> file;  ///< one copy for the whole document
   std::size_t line = 0;
   std::size_t column = 0;
-  std::string text;                ///< of a scalar
-  std::vector<YamlValue> items;    ///< of a sequence
-  std::vector<YamlEntry> entries;  ///< of a mapping
+  std::string text;                ///< text of a scalar
+  std::vector<YamlValue> items;    ///< items of a sequence
+  std::vector<YamlEntry> entries;  ///< entries of a mapping
   std::size_t expanded = 1;        ///< nodes in this tree, aliases counted as copies
   std::size_t height = 1;          ///< levels of nesting in this tree
 };

@@ -24,7 +24,7 @@ class TreeBuilder : public YAML::EventHandler {
       : file_(std::make_shared<const std::string>(file_name)), limits_(limits) {}
 
   [[nodiscard]] NodePtr root() const { return root_; }
-  /// Where the last scalar so far starts, or its tag or anchor.
+  /// Start of the last scalar so far, or of its tag or anchor.
   [[nodiscard]] const YAML::Mark& last_scalar() const { return last_scalar_; }
 
   void OnDocumentStart(const YAML::Mark& mark) override {
@@ -37,8 +37,8 @@ class TreeBuilder : public YAML::EventHandler {
 
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     if (wants_key()) throw UserError(place(mark), "found an empty key; expected 'key: value'");
-    // yaml-cpp marks a value that is not there with the token after it, lines below perhaps: the
-    // key is the better place.
+    // yaml-cpp marks a missing value with the token after it, perhaps lines below: the key is a
+    // better place.
     const bool has_key = !frames_.empty() && frames_.back().has_key;
     const YAML::Mark& where = has_key ? frames_.back().key_mark : mark;
     deliver(finish(start(YamlKind::Null, where, anchor), anchor), where);
@@ -85,16 +85,16 @@ class TreeBuilder : public YAML::EventHandler {
   void OnMapEnd() override { close(); }
 
  private:
-  // A sequence or mapping whose end has not come yet.
+  // An open sequence or mapping.
   struct Frame {
     std::shared_ptr<Node> node;
     YAML::anchor_t anchor = YAML::NullAnchor;
     YAML::Mark mark;
-    bool has_key = false;  // a mapping's key came, its value not yet
+    bool has_key = false;  // a mapping has a key without its value
     bool merge = false;    // that key is `<<`
     std::string key;
     YAML::Mark key_mark;
-    std::unordered_set<std::string> keys;  // so far
+    std::unordered_set<std::string> keys;  // keys so far
     std::vector<NodePtr> merged;           // mappings to merge in, first one wins
   };
 
@@ -126,7 +126,7 @@ class TreeBuilder : public YAML::EventHandler {
   }
 
   void check_tag(const YAML::Mark& mark, const std::string& tag) const {
-    // "?" and "!" are yaml-cpp's marks of plain and quoted scalars.
+    // "?" and "!" are yaml-cpp's marks for plain and quoted scalars.
     constexpr std::string_view kYaml = "tag:yaml.org,2002:";
     const std::string_view name = tag;
     if (name.empty() || name == "?" || name == "!") return;
@@ -194,7 +194,7 @@ class TreeBuilder : public YAML::EventHandler {
     frame.key_mark = mark;
   }
 
-  // Hands a complete value to the sequence or mapping it belongs to.
+  // Adds a complete value to its sequence or mapping.
   void deliver(const NodePtr& node, const YAML::Mark& mark) {
     if (frames_.empty()) {
       root_ = node;
@@ -243,7 +243,7 @@ class TreeBuilder : public YAML::EventHandler {
   std::unordered_map<YAML::anchor_t, NodePtr> anchors_;
 };
 
-// yaml-cpp takes the end of the file for the closing quote. Only the last scalar can be so.
+// yaml-cpp accepts the end of the file as a closing quote. This can only affect the last scalar.
 void refuse_unclosed_quote(std::string_view text, const YAML::Mark& last_scalar,
                            const std::string& file_name) {
   if (last_scalar.is_null()) return;
@@ -269,7 +269,7 @@ YamlValue parse_yaml(std::string_view text, const std::string& file_name,
     std::istringstream stream{std::string(text)};
     YAML::Parser parser(stream);
     parser.HandleNextDocument(builder);
-    // The builder refuses a second document, if there is one.
+    // The builder throws if there is a second document.
     parser.HandleNextDocument(builder);
   } catch (const UserError&) {
     throw;

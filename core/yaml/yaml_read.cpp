@@ -9,14 +9,14 @@ const std::string& scalar(const YamlValue& value, const OptionSpec& spec) {
   if (!value.is_scalar()) {
     const std::string found =
         value.is_null() ? " has no value" : " is " + std::string(to_string(value.kind()));
-    OptionSpec single = spec;  // inside a list, one value of it is expected
+    OptionSpec single = spec;  // inside a list, a single value is expected
     single.shape = OptionShape::One;
     throw UserError(value.location(), spec.name + found + "; expected " + type_text(single));
   }
   return value.as_text();
 }
 
-// Reads every value of a list and appends what `read` gives for it.
+// Appends read(value) for every value of a list.
 template <typename Value, typename Read>
 std::vector<Value> read_all(const YamlValue& value, const OptionSpec& spec, Read read) {
   std::vector<Value> values;
@@ -61,6 +61,10 @@ std::string read_text(const YamlValue& value, const OptionSpec& spec) {
 
 std::size_t read_choice(const YamlValue& value, const OptionSpec& spec) {
   return read_choice(scalar(value, spec), spec, value.location());
+}
+
+OptionValue read_option(const YamlValue& value, const OptionSpec& spec) {
+  return read_option(scalar(value, spec), spec, value.location());
 }
 
 std::vector<YamlValue> read_items(const YamlValue& value, const OptionSpec& spec) {

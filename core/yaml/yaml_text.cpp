@@ -27,7 +27,7 @@ void check_yaml_text(std::string_view text, const std::string& file_name,
   }
   std::size_t line = 1;
   std::size_t line_start = 0;
-  bool indentation = true;  // still in front of the line's first character?
+  bool indentation = true;  // before the first character of the line
   for (std::size_t i = 0; i < text.size();) {
     const unsigned byte = byte_at(text, i);
     const SourceLocation here{file_name, line, i - line_start + 1};
@@ -50,7 +50,7 @@ void check_yaml_text(std::string_view text, const std::string& file_name,
           here, fmt::format("found byte 0x{:02x}, which is not UTF-8; expected YAML text", byte));
     }
     if (indentation && byte == '\t') {
-      // Also in front of a comment or on an empty line: yaml-cpp does not take it there either.
+      // yaml-cpp does not accept a tab before a comment or on an empty line either.
       throw UserError(here, "found a tab in the indentation; expected spaces only");
     }
     indentation = indentation && byte == ' ';
@@ -72,7 +72,7 @@ bool unclosed_quote(std::string_view text, std::size_t& begin) {
     if (quote == '"' && text[i] == '\\') {
       ++i;
     } else if (text[i] == quote) {
-      // In single quotes, two stand for one.
+      // In single quotes, '' stands for one quote.
       if (quote == '"' || i + 1 == text.size() || text[i + 1] != quote) return false;
       ++i;
     }

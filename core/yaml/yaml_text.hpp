@@ -1,4 +1,4 @@
-// What every text must be before the YAML parser sees it. Private to core.
+// Checks of a text before the YAML parser reads it. Private to core.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace cclgym {
 
-/// Refuses texts that are too large, not UTF-8, hold control characters or over-long lines, or are
-/// indented with tabs. Throws UserError with the place.
+/// Throws UserError with the place if a text is too large, is not UTF-8, has control characters or
+/// overlong lines, or is indented with tabs.
 void check_yaml_text(std::string_view text, const std::string& file_name, const YamlLimits& limits);
 
 /// True if a quoted scalar starts at byte `begin` of a YAML text, after tags and anchors, and no

@@ -1,21 +1,21 @@
-// What NCCL makes of its estimates for one call (src/graph/tuning.cc, ncclTopoGetAlgoTime).
+// Predicted time of one call from NCCL's estimates (src/graph/tuning.cc, ncclTopoGetAlgoTime).
 #include "cost_models/nccl/nccl_model.hpp"
 
 namespace cclgym::nccl {
 
 namespace {
 
-// "Trees are not perfectly sticking to the model for medium sizes": share of the bandwidth that
-// they reach, by power of two from 64 B. LL, LL128, Simple.
+// Share of the bandwidth that trees reach, by power of two from 64 B, for LL, LL128, Simple (NCCL:
+// "Trees are not perfectly sticking to the model for medium sizes").
 constexpr std::size_t kCorrections = 24;
 using Corrections = std::array<std::array<double, kCorrections>, kProtocols>;
-constexpr int kTreeCorrections = 23;  // Tree has no use for the last
+constexpr int kTreeCorrections = 23;  // Tree does not use the last one
 constexpr Corrections kTree{
     {{1, 1, 1, 1, .9, .8, .7, .7, .7, .7, .6, .5, .4, .4, .5, .6, .7, .8, .9, 1, 1, 1, 1, 1},
      {1, 1, 1, 1, 1, .9, .8, .8, .8, .7, .6, .6, .6, .6, .6, .6, .8, .9, .9, .9, .9, 1, 1, 1},
      {.9, .9, .9, .9, .9, .9, .9, .8, .7, .6, .6, .5,
       .5, .5, .5, .6, .7, .8, .7, .7, .8, .9, .9, .9}}};
-// LL128 in 2.8.4.
+// Corrections of LL128 in 2.8.4.
 constexpr std::array<double, kCorrections> kTreeLl128Of2_8{
     1, 1, 1, 1, 1, .9, .8, .8, .8, .7, .6, .6, .6, .5, .6, .6, .7, .7, .8, .9, .9, .92, .92, 1};
 
@@ -27,7 +27,7 @@ double correction(const NcclVersion& version, Protocol protocol, int power) {
   return kTree[index(protocol)][at];
 }
 
-// Ring Simple over servers reaches a plateau from this size on, where it takes longer to start.
+// True from the size on at which Ring Simple over servers reaches a plateau and its latency grows.
 bool plateau(const NcclVersion& version, const NcclComm& comm, std::uint64_t bytes) {
   if (family(version) == NcclFamily::V2_8) {
     return static_cast<double>(bytes) >= comm.ranks / 16.0 * 65536;
@@ -53,7 +53,7 @@ std::optional<double> time_us(const NcclVersion& version, const NcclComm& comm,
   double latency = estimate.latency_us;
   const std::uint64_t lines = bytes >> 6;
   const int power = log2_floor(lines);
-  // Older releases take fewer than 64 B for 64.
+  // Older releases treat fewer than 64 B as 64 B.
   const bool in_table = lines > 0 || version < kNewFormulas;
   if (algorithm == NcclAlgorithm::Tree && in_table && power < kTreeCorrections) {
     bandwidth *= correction(version, protocol, power);

@@ -1,4 +1,4 @@
-// What NCCL knows of a communicator when it chooses: the outcome of its topology search.
+// A communicator as NCCL sees it when it chooses: the result of its topology search.
 #pragma once
 
 #include <array>
@@ -15,8 +15,8 @@ enum class NcclCollective : std::uint8_t { Broadcast, Reduce, AllGather, ReduceS
 inline constexpr std::size_t kNcclCollectives = 5;
 [[nodiscard]] std::string_view to_string(NcclCollective collective);  ///< "allreduce"
 
-/// NCCL's algorithms, in its own order: of two that are predicted to take equally long, the first
-/// is chosen. NCCL 2.8.4's only CollNet algorithm stands in the place of CollNetDirect.
+/// NCCL's algorithms, in its own order: if two have the same predicted time, NCCL chooses the
+/// first. CollNetDirect also stands for the only CollNet algorithm of NCCL 2.8.4.
 enum class NcclAlgorithm : std::uint8_t {
   Tree,
   Ring,
@@ -36,36 +36,36 @@ inline constexpr NcclAlgorithmSet kAllNcclAlgorithms{(1u << kNcclAlgorithms) - 1
 
 enum class NcclLink : std::uint8_t { NvLink, Pcie };
 
-/// What the search found for one algorithm, before the channels are doubled.
+/// Result of the search for one algorithm, before the channels are doubled.
 struct NcclGraph {
   int channels = 0;                  ///< >= 1
   double intra_Bps = 0;              ///< bandwidth of a channel inside a server, B/s
-  double inter_Bps = 0;              ///< and between servers, B/s
+  double inter_Bps = 0;              ///< bandwidth of a channel between servers, B/s
   NcclLink link = NcclLink::NvLink;  ///< slowest kind of link inside a server
   double inter_latency_s = 0;        ///< latency that the network plugin states, s
-  bool same_channels = true;         ///< all channels order the GPUs alike
+  bool same_channels = true;         ///< all channels have the GPUs in the same order
 };
 
 enum class NcclCpu : std::uint8_t { Intel, Amd, Arm, Mixed };
 
-/// A communicator. `graphs` says which algorithms the topology offers at all.
+/// A communicator. `graphs` has the algorithms that the topology supports.
 struct NcclComm {
   int ranks = 2;                ///< >= 2
   int nodes = 1;                ///< servers; 1 to ranks
-  int compute_capability = 80;  ///< the least of all GPUs: 70, 80, 90, 100, …
+  int compute_capability = 80;  ///< minimum over all GPUs: 70, 80, 90, 100, …
   NcclCpu cpu = NcclCpu::Intel;
   std::array<std::optional<NcclGraph>, kNcclAlgorithms> graphs;  ///< index: NcclAlgorithm
-  int channels = 1;        ///< of the communicator, after doubling
-  int nvls_channels = 16;  ///< of NVLS and NVLSTree
-  /// Does NCCL trust 128-byte stores on every connection? (NVLink inside, at most PCIe switches
-  /// between GPU and NIC, one compute capability.)
+  int channels = 1;        ///< channels of the communicator, after doubling
+  int nvls_channels = 16;  ///< channels of NVLS and NVLSTree
+  /// True if NCCL trusts 128-byte stores on every connection (NVLink inside, at most PCIe switches
+  /// between GPU and NIC, a single compute capability).
   bool ll128 = true;
   bool plain_tree = false;  ///< trees enter and leave a server at one GPU (NCCL: pattern TREE)
   bool nvswitch = false;
   bool collnet = false;     ///< the network can reduce, and NCCL may use it
-  int heads = 1;            ///< GPUs a server through which NVLS and CollNet enter it
+  int heads = 1;            ///< GPUs per server through which NVLS and CollNet enter it
   double nic_Bps = 0;       ///< bandwidth of the NIC that a GPU sends through, B/s; 0: unknown
-  int nvlinks_to_peer = 1;  ///< NVLinks from a GPU to the peer that it has fewest to; 0: none
+  int nvlinks_to_peer = 1;  ///< minimum number of NVLinks from a GPU to a peer; 0: none
 
   [[nodiscard]] const std::optional<NcclGraph>& graph(NcclAlgorithm algorithm) const {
     return graphs[static_cast<std::size_t>(algorithm)];
@@ -73,7 +73,7 @@ struct NcclComm {
   [[nodiscard]] double ranks_per_node() const { return static_cast<double>(ranks) / nodes; }
 };
 
-/// Throws UserError if a number is out of its range, or there is no ring.
+/// Throws UserError if a number is out of range or there is no ring.
 void check(const NcclComm& comm);
 
 }  // namespace cclgym

@@ -16,7 +16,7 @@ namespace cclgym {
 
 namespace {
 
-// --- what NCCL reads from the host ----------------------------------------------------------
+// --- the host -------------------------------------------------------------------------------
 
 // DGX-1, DGX-2, DGX and HGX H100 and H200, NDv2, ABCI: Xeon. NDv4: EPYC 7V12 (Microsoft's page of
 // the series). Perlmutter and Polaris: EPYC Milan (NERSC's and ALCF's pages). Alps: Grace.
@@ -28,9 +28,9 @@ NcclCpu cpu_of(const Fabric& fabric) {
                                                                         : NcclCpu::Intel;
 }
 
-// Where the choice that real NCCL made shows that it did not trust LL128 over servers, though the
-// fabric has its NICs behind PCIe switches. ABCI: on 128 V100, NCCL 2.8.4's AllReduce gets faster
-// from 512 KiB to 1 MiB (730 to 507 us), as it does where it leaves LL for Simple there.
+// True if measurements show that NCCL did not trust LL128 over servers although the NICs sit behind
+// PCIe switches. ABCI: on 128 V100, NCCL 2.8.4's AllReduce gets faster from 512 KiB to 1 MiB (730
+// to 507 us), which fits a change from LL to Simple at this size.
 bool distrusts_ll128(const Fabric& fabric) { return fabric.name() == "abci-v"; }
 
 int compute_capability_of(const Fabric& fabric) {
@@ -45,8 +45,8 @@ int compute_capability_of(const Fabric& fabric) {
   if (gpu == nullptr) throw std::logic_error("a fabric has GPU model '" + model + "'");
   if (gpu->vendor != GpuVendor::Nvidia) {
     throw UserError(fmt::format(
-        "NCCL's default choice is modelled for NVIDIA GPUs; fabric '{}' has {}, where RCCL runs, "
-        "which chooses by tables of its own: name an algorithm",
+        "NCCL's default choice is modelled for NVIDIA GPUs; fabric '{}' has {}, which uses RCCL "
+        "with tuning tables of its own: name an algorithm",
         fabric.name(), model));
   }
   return gpu->compute_capability;
@@ -54,7 +54,7 @@ int compute_capability_of(const Fabric& fabric) {
 
 // --- links ------------------------------------------------------------------------------------
 
-// What NCCL takes for one NVLink of a direction, GB/s (src/graph/topo.h).
+// NCCL's figure for one NVLink in one direction, GB/s (src/graph/topo.h).
 double nvlink_GBps(const NcclVersion& version, int compute_capability) {
   if (family(version) == NcclFamily::V2_8) return 21;
   if (compute_capability >= 100) return 40.1;
@@ -62,8 +62,8 @@ double nvlink_GBps(const NcclVersion& version, int compute_capability) {
   return 20;
 }
 
-// NVLinks that a link of the fabric stands for. Fabrics that give a bundle as one link give it the
-// bundle's bandwidth; an NVLink is 25 GB/s in every generation up to 4, 50 GB/s in the 5th.
+// Number of NVLinks in a link of the fabric. A bundle given as one link has the bundle's bandwidth;
+// an NVLink has 25 GB/s in every generation up to 4, and 50 GB/s in the 5th.
 int nvlinks_of(const Link& link, int compute_capability) {
   const double nvlink_Bps = compute_capability >= 100 ? 50e9 : 25e9;
   if (link.multiplicity > 1 || link.unit_bandwidth_Bps < 1.5 * nvlink_Bps) return link.multiplicity;
@@ -71,11 +71,11 @@ int nvlinks_of(const Link& link, int compute_capability) {
 }
 
 struct Server {
-  std::vector<int> nvlinks;  // of a GPU, by neighbour: a GPU, or the switches, which count as one
+  std::vector<int> nvlinks;  // NVLinks of a GPU by neighbour; all switches count as one neighbour
   bool nvswitch = false;
-  bool nvls = false;              // can the NVSwitches copy and add?
-  std::vector<double> nics_GBps;  // each as fast as its own way there
-  // Do the NICs sit behind PCIe switches that GPUs share, and not at the CPU? NCCL trusts LL128
+  bool nvls = false;              // the NVSwitches can copy and reduce
+  std::vector<double> nics_GBps;  // each limited by its PCIe path
+  // True if the NICs sit behind PCIe switches shared with GPUs, not at the CPU: NCCL trusts LL128
   // only there.
   bool nics_at_switches = false;
   double pcie_GBps = 12;  // PCIe Gen3 x16, if the fabric has no PCIe links
@@ -126,7 +126,7 @@ Server first_server(const Fabric& fabric, int compute_capability) {
 
 // --- the search (src/graph/search.cc) -----------------------------------------------------------
 
-// The bandwidths that it tries, GB/s, in its order.
+// Bandwidths that the search tries, GB/s, in its order.
 constexpr std::array kSpeeds2_8{42.0, 24.0, 21.0, 18.0, 15.0, 12.0, 10.0, 9.0, 7.0,
                                 6.0,  5.0,  4.0,  3.0,  2.4,  1.2,  0.24, 0.12};
 constexpr std::array kInside{40.0, 30.0, 20.0, 18.0, 15.0, 12.0, 10.0,
@@ -158,13 +158,13 @@ class Search {
         speeds_(speeds(compute_capability, one_server)),
         most_channels_(version < NcclVersion{2, 23, 0} ? 16 : 32) {}  // MAXCHANNELS / 2
 
-  // Rings inside one server: as many of a bandwidth as the GPU's links carry.
+  // Rings inside one server: the maximum number that the GPU's links carry at a bandwidth.
   [[nodiscard]] Found ring_inside() const {
     const Found found = best([this](double speed) { return channels_inside(speed); });
     return doubled(found, most_channels_);
   }
 
-  // Rings over servers: as many as the NICs carry, and the links inside.
+  // Rings over servers: the maximum number that both the NICs and the links inside carry.
   [[nodiscard]] Found ring_between() const {
     const Found found = best(
         [this](double speed) { return std::min(channels_between(speed), channels_inside(speed)); });
@@ -214,7 +214,7 @@ class Search {
     return all;
   }
 
-  // A channel must find its bandwidth on one link.
+  // A channel needs its whole bandwidth on one link.
   [[nodiscard]] int channels_inside(double speed) const {
     if (server_.nvlinks.empty()) return speed <= server_.pcie_GBps ? 1 : 0;
     int channels = 0;
@@ -236,7 +236,8 @@ class Search {
     return *std::min_element(server_.nics_GBps.begin(), server_.nics_GBps.end());
   }
 
-  // The most bandwidth, the fastest channels first; no further down than half the best speed.
+  // The maximum total bandwidth; among equals, the fastest channels. Speeds below half of the best
+  // one are not tried.
   template <class Channels>
   [[nodiscard]] Found best(const Channels& channels_at) const {
     Found best;
@@ -245,12 +246,12 @@ class Search {
       const int channels = channels_at(speed);
       if (channels * speed > best.channels * best.inside_GBps) best = {channels, speed, speed};
     }
-    // It falls back to one slow ring.
+    // NCCL falls back to one slow ring.
     if (best.channels == 0) best = {1, .1, .1};
     return best;
   }
 
-  // Fast channels become two (ncclTopoDupChannels), on Hopper only the fastest or fewest.
+  // Fast channels are split in two (ncclTopoDupChannels), on Hopper only if very fast or few.
   [[nodiscard]] Found doubled(Found found, int most) const {
     if (found.inside_GBps < 25) return found;
     if (!old_ && hopper_ && found.inside_GBps < 50 && found.channels > 4) return found;
@@ -291,15 +292,18 @@ NcclComm nccl_comm_for(const Fabric& fabric, const NcclVersion& version) {
   const auto gpus = fabric.ranks_per_server();
   if (!gpus) {
     throw UserError(fmt::format(
-        "NCCL's default choice is modelled for servers of equally many GPUs; those of fabric '{}' "
-        "differ",
+        "NCCL's default choice is modelled for servers with the same number of GPUs; those of "
+        "fabric '{}' differ",
         fabric.name()));
   }
   comm.nodes = comm.ranks / *gpus;
   comm.cpu = cpu_of(fabric);
   const Server server = first_server(fabric, comm.compute_capability);
   if (comm.nodes > 1 && server.nics_GBps.empty()) {
-    throw UserError(fmt::format("NCCL finds no NIC in the servers of fabric '{}'", fabric.name()));
+    throw UserError(
+        fmt::format("fabric '{}' has several servers without NICs; NCCL needs a NIC in "
+                    "each",
+                    fabric.name()));
   }
   const bool nvlink = !server.nvlinks.empty();
   const NcclLink link = nvlink || *gpus == 1 ? NcclLink::NvLink : NcclLink::Pcie;
@@ -325,7 +329,7 @@ NcclComm nccl_comm_for(const Fabric& fabric, const NcclVersion& version) {
   }
   const bool near_nics = server.nics_at_switches && !distrusts_ll128(fabric);
   comm.ll128 = (nvlink || *gpus == 1) && (comm.nodes == 1 || near_nics);
-  // Each channel becomes two (connect.cc), on Hopper over servers four if they are few and fast.
+  // Each channel is doubled (connect.cc); on Hopper over servers quadrupled if few and fast.
   const int most = family(version) == NcclFamily::V2_8 || version < NcclVersion{2, 23, 0} ? 32 : 64;
   comm.channels = std::min(2 * ring.channels, most);
   if (comm.compute_capability >= 90 && comm.nodes > 1 && ring.inside_GBps > 45 &&

@@ -1,4 +1,4 @@
-// The communicator that NCCL would make of all GPUs of a fabric.
+// The communicator that NCCL would make from all GPUs of a fabric.
 #pragma once
 
 #include "cost_models/nccl/nccl_comm.hpp"
@@ -7,11 +7,12 @@
 
 namespace cclgym {
 
-/// Follows NCCL's topology search, as far as fabrics of equal servers need it: the links that each
-/// GPU has inside its server, the NICs of a server, and from them the most channels of the
-/// bandwidths that the search tries (docs/cost-models.md). The maker of the CPU, which a fabric
-/// does not say, is known for shipped fabrics by name; others count as Intel (GH200: Arm). Throws
-/// UserError if the fabric's GPUs are not NVIDIA's or of no known model, or its servers differ.
+/// Follows NCCL's topology search as far as fabrics of equal servers need it: from the links of
+/// each GPU inside its server and the NICs of a server, the maximum number of channels for each
+/// bandwidth that the search tries (docs/cost-models.md, "What it reads from a fabric"). A fabric
+/// does not state the CPU vendor: it is known by name for shipped fabrics; others count as Intel
+/// (GH200: Arm). Throws UserError if the GPUs are not NVIDIA's or have no known model, or if
+/// servers differ.
 [[nodiscard]] NcclComm nccl_comm_for(const Fabric& fabric, const NcclVersion& version);
 
 }  // namespace cclgym

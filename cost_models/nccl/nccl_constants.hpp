@@ -1,5 +1,5 @@
-// The numbers that NCCL's own cost model computes with, from 2.23 on: what a tuner plugin may
-// change in 2.28 and newer.
+// Constants of NCCL's own cost model, from 2.23 on. A tuner plugin may change them in 2.28 and
+// newer.
 #pragma once
 
 #include <array>
@@ -21,17 +21,18 @@ struct NcclConstants {
   ByAlgorithm base_us;
   std::array<ByAlgorithm, 3> hardware_us;
   ByGpu ll_most_GBps;  ///< LL; on several servers row Ampere for AMD or mixed CPUs, else row Volta
-  // The most that a channel carries.
+  // Maximum bandwidth per channel.
   ByGpu ring_ll128_GBps;
   ByGpu tree_ll128_GBps;
   ByGpu tree_GBps;
   ByGpu nvls_tree_GBps;
 };
 
-/// Those of a release, at least 2.23.
+/// Constants of a release, which is 2.23 or newer.
 [[nodiscard]] NcclConstants nccl_constants(const NcclVersion& version);
 
-/// Where a communicator's are: row of ll_most_GBps, row of the other tables by GPU, and column.
+/// Place of a communicator in the tables: row of ll_most_GBps, row of the other tables by GPU, and
+/// column.
 struct NcclConstantsPlace {
   std::size_t ll_row = 0;
   std::size_t gpu_row = 0;

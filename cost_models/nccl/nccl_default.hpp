@@ -1,5 +1,5 @@
-// NCCL's default choice: algorithm, protocol, channels, threads and chunks for a call, as NCCL's
-// own cost model makes it. docs/cost-models.md has the model and where it was checked.
+// NCCL's default choice of algorithm, protocol, channels, threads and chunks for a call, by NCCL's
+// own cost model. docs/cost-models.md describes the model and its checks.
 #pragma once
 
 #include <cstdint>
@@ -13,30 +13,30 @@
 
 namespace cclgym {
 
-/// What NCCL does for one call.
+/// NCCL's choice for one call.
 struct NcclChoice {
   NcclAlgorithm algorithm = NcclAlgorithm::Ring;
   Protocol protocol = Protocol::Simple;
-  int channels = 1;               ///< that carry the call
-  int threads = 0;                ///< a channel
+  int channels = 1;               ///< channels that carry the call
+  int threads = 0;                ///< threads per channel
   std::uint64_t chunk_bytes = 0;  ///< data of a chunk, the unit of the loop, B
-  std::uint64_t slice_bytes = 0;  ///< data that is handed on at once, B
-  int slices = 0;                 ///< such slices that a connection's FIFO holds
-  double predicted_s = 0;         ///< what NCCL expects it to take, s
+  std::uint64_t slice_bytes = 0;  ///< data of a slice, the unit of a transfer, B
+  int slices = 0;                 ///< slices that a connection's FIFO holds
+  double predicted_s = 0;         ///< NCCL's predicted time, s
 
   friend bool operator==(const NcclChoice&, const NcclChoice&) = default;
 };
 
-/// The choice of one release of NCCL in one communicator, for a call by itself (NCCL merges calls
-/// of a group; none of them is modelled), without environment variables or tuner plugins, for data
-/// types of at least 2 bytes. Immutable; safe to share between threads.
+/// The choices of one release of NCCL in one communicator, for single calls (NCCL merges calls of a
+/// group, which is not modelled), without environment variables or tuner plugins, for data types of
+/// at least 2 bytes. Immutable; safe to share between threads.
 class NcclDefault {
  public:
   /// Throws UserError if the communicator is not valid (check), or its GPUs are newer than the
   /// release.
   NcclDefault(const NcclVersion& version, const NcclComm& comm);
-  /// With other constants than the release has, as a tuner plugin may set them: 2.23 and newer.
-  /// Throws UserError also for an older release.
+  /// With other constants than the release's own, as a tuner plugin may set them. Throws UserError
+  /// also for a release before 2.23.
   NcclDefault(const NcclVersion& version, const NcclComm& comm, const NcclConstants& constants);
   ~NcclDefault();
   NcclDefault(NcclDefault&&) noexcept;
@@ -45,22 +45,23 @@ class NcclDefault {
   [[nodiscard]] const NcclVersion& version() const;
   [[nodiscard]] const NcclComm& comm() const;
 
-  /// NCCL's estimates: time = latency + bytes / bandwidth, before the corrections that depend on
-  /// the size. s and B/s of algorithm bandwidth; 0 B/s where NCCL does not use the combination.
+  /// NCCL's estimates for time = latency + bytes / bandwidth, before the corrections that depend on
+  /// the size, in s and in B/s of algorithm bandwidth; 0 B/s if NCCL does not use the combination.
   [[nodiscard]] double latency_s(NcclCollective collective, NcclAlgorithm algorithm,
                                  Protocol protocol) const;
   [[nodiscard]] double bandwidth_Bps(NcclCollective collective, NcclAlgorithm algorithm,
                                      Protocol protocol) const;
-  /// What NCCL predicts for a call of so many bytes (the larger of a rank's send and receive
-  /// buffer), s; nullopt if it does not use the combination.
+  /// NCCL's predicted time for a call of `bytes` bytes (the larger of a rank's send and receive
+  /// buffer), s; nullopt if NCCL does not use the combination.
   [[nodiscard]] std::optional<double> time_s(NcclCollective collective, NcclAlgorithm algorithm,
                                              Protocol protocol, std::uint64_t bytes) const;
 
-  /// The fastest by that prediction; of equals, the first by algorithm, then protocol. `allowed`
-  /// leaves algorithms out, as NCCL_ALGO does. Throws UserError if none is left.
+  /// The choice with the minimum predicted time; among equals, the first by algorithm, then by
+  /// protocol. `allowed` restricts the algorithms, as NCCL_ALGO does. Throws UserError if NCCL uses
+  /// none of them for the collective.
   [[nodiscard]] NcclChoice choose(NcclCollective collective, std::uint64_t bytes,
                                   const NcclAlgorithmSet& allowed = kAllNcclAlgorithms) const;
-  /// The same for a given algorithm and protocol; nullopt if NCCL does not use the combination.
+  /// The choice for a given algorithm and protocol; nullopt if NCCL does not use the combination.
   [[nodiscard]] std::optional<NcclChoice> plan(NcclCollective collective, NcclAlgorithm algorithm,
                                                Protocol protocol, std::uint64_t bytes) const;
 

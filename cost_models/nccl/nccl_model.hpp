@@ -1,7 +1,7 @@
-// NCCL's estimate of each algorithm and protocol, by release. Internal to this layer.
+// NCCL's estimates of each algorithm and protocol, by release. Internal to this layer.
 //
-// In NCCL's own units, microseconds and GB/s, and with its operations in its order, so that equal
-// estimates tie as they do there. NCCL computes in single precision, we in double.
+// Units (microseconds and GB/s) and the order of operations are NCCL's, so that estimates are equal
+// here where they are equal in NCCL. NCCL computes in single precision, cclgym in double.
 #pragma once
 
 #include <algorithm>
@@ -24,9 +24,10 @@ using ByLink = std::array<ByAlgorithm, 3>;  ///< NVLink, PCIe, network
 using ByNodes = std::array<double, 3>;      ///< 1, 2, more servers
 using ByGpu = std::array<ByNodes, 4>;       ///< Volta, Ampere, Hopper, Blackwell
 
-inline constexpr std::size_t kNetworkRow = 2;  ///< of ByLink
+inline constexpr std::size_t kNetworkRow = 2;  ///< row of ByLink
 
-/// time = latency + bytes / bandwidth. A bandwidth of 0: NCCL does not use it.
+/// time = latency + bytes / bandwidth. A bandwidth of 0 means that NCCL does not use the
+/// combination.
 struct Estimate {
   double latency_us = 0;
   double bandwidth_GBps = 0;
@@ -34,14 +35,14 @@ struct Estimate {
 using Table =
     std::array<std::array<std::array<Estimate, kProtocols>, kNcclAlgorithms>, kNcclCollectives>;
 
-/// What NCCL computes when a communicator is made (ncclTopoTuneModel).
+/// Estimates that NCCL computes when a communicator is created (ncclTopoTuneModel).
 [[nodiscard]] Table estimates_2_8(const NcclComm& comm);
 [[nodiscard]] Table estimates_2_18(const NcclVersion& version, const NcclComm& comm);
 [[nodiscard]] Table estimates_2_23(const NcclVersion& version, const NcclComm& comm,
                                    const NcclConstants& constants);
 [[nodiscard]] Table estimates(const NcclVersion& version, const NcclComm& comm);
 
-/// What NCCL makes of an estimate for one call (ncclTopoGetAlgoTime), us; nullopt: not used.
+/// Predicted time of one call from an estimate (ncclTopoGetAlgoTime), us; nullopt: not used.
 [[nodiscard]] std::optional<double> time_us(const NcclVersion& version, const NcclComm& comm,
                                             const Estimate& estimate, NcclCollective collective,
                                             NcclAlgorithm algorithm, Protocol protocol,
@@ -50,7 +51,7 @@ using Table =
 /// Releases from 2.23 on share one set of formulas; 2.18 to 2.22 another.
 inline constexpr NcclVersion kNewFormulas{2, 23, 0};
 
-// What the formulas of all releases share.
+// Parts that the formulas of all releases share.
 
 template <class Enum>
 [[nodiscard]] constexpr std::size_t index(Enum value) {
@@ -62,7 +63,7 @@ template <class Enum>
   return value == 0 ? 0 : static_cast<int>(std::bit_width(value)) - 1;
 }
 
-/// The quantities that every formula starts from.
+/// Quantities that all formulas use.
 struct Shape {
   explicit Shape(const NcclComm& comm)
       : ranks(comm.ranks),
@@ -77,10 +78,10 @@ struct Shape {
   double ranks_per_node;
   int whole_ranks_per_node;
   int log2_nodes;
-  std::size_t nodes_column;  ///< of ByNodes
+  std::size_t nodes_column;  ///< column of ByNodes
 };
 
-/// Steps of a ring over all ranks.
+/// Number of steps of a ring over all ranks.
 [[nodiscard]] constexpr int ring_steps(NcclCollective collective, int ranks) {
   if (collective == NcclCollective::AllReduce) return 2 * (ranks - 1);
   if (collective == NcclCollective::AllGather || collective == NcclCollective::ReduceScatter) {
@@ -98,7 +99,7 @@ struct Shape {
   return std::min(row, newest);
 }
 
-/// Is it one of the two that work on a slice for each rank?
+/// True for the two collectives that work on one slice per rank.
 [[nodiscard]] constexpr bool sliced(NcclCollective collective) {
   return collective == NcclCollective::AllGather || collective == NcclCollective::ReduceScatter;
 }
@@ -106,8 +107,8 @@ struct Shape {
   return collective == NcclCollective::Broadcast || collective == NcclCollective::Reduce;
 }
 
-/// Latency of Ring Broadcast and Reduce beyond the base: one step if the channels order the GPUs
-/// alike, else every step, those of Simple as long as Tree's.
+/// Latency of Ring Broadcast and Reduce beyond the base, us: one step if all channels have the GPUs
+/// in the same order, otherwise all steps; steps of Simple take Tree's latency.
 [[nodiscard]] inline double rooted_ring_latency_us(const ByLink& latency, const NcclGraph& graph,
                                                    int nodes, int steps, Protocol protocol) {
   const std::size_t link = nodes == 1 ? index(graph.link) : kNetworkRow;
@@ -117,14 +118,14 @@ struct Shape {
   return steps * latency[link][index(chunk)][index(protocol)];
 }
 
-/// What posting to the network costs on a step inside a server, us; three times that for Simple.
+/// Cost of posting to the network for a step inside a server, us; Simple pays three times.
 [[nodiscard]] constexpr double network_overhead_us(const NcclComm& comm, Protocol protocol) {
   if (comm.nodes == 1) return 0;
   return (comm.cpu == NcclCpu::Amd ? 2.0 : 1.0) * (protocol == Protocol::Simple ? 3 : 1);
 }
 
-/// The estimates of a model with offered() and estimate(), each of (collective, algorithm,
-/// protocol).
+/// Estimates of a model with the functions offered(collective, algorithm, protocol) and
+/// estimate(collective, algorithm, protocol).
 template <class Model>
 [[nodiscard]] Table table_of(const Model& model) {
   Table table{};

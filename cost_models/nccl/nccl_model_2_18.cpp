@@ -10,8 +10,8 @@ struct Release218 {
   ByAlgorithm base_us;
   ByLink hardware_us;
   std::array<ByNodes, 3> ll_most_GBps;  // row Volta (or Intel), Ampere (or AMD), Hopper
-  bool ll_half;          // Ring LL reaches half of the bandwidth; else a quarter or a third
-  bool collnet_gathers;  // NVLS and CollNetDirect also gather and scatter
+  bool ll_half;          // Ring LL reaches half of the bandwidth; otherwise a quarter or a third
+  bool collnet_gathers;  // NVLS and CollNetDirect also support gathering and scattering
   double collnet_arity_us;
 };
 
@@ -42,8 +42,8 @@ constexpr Release218 kRelease2_19{.base_us = kBase2_19_us,
                                   .collnet_gathers = true,
                                   .collnet_arity_us = .4};
 
-// Between 2.20 and 2.23 LL was found to do better. The latencies of these two releases were not at
-// hand: they are those of 2.20.
+// These releases assume better LL than 2.20. Their latencies were not available: they are those of
+// 2.20.
 constexpr Release218 kRelease2_21{.base_us = kBase2_19_us,
                                   .hardware_us = kHardware2_19_us,
                                   .ll_most_GBps = {kVoltaLl_GBps, kAmpereLl_GBps, {141, 45, 35}},
@@ -51,7 +51,7 @@ constexpr Release218 kRelease2_21{.base_us = kBase2_19_us,
                                   .collnet_gathers = true,
                                   .collnet_arity_us = .4};
 
-// A channel's most. Rows: Volta, Ampere, Hopper.
+// Maximum bandwidth per channel. Rows: Volta, Ampere, Hopper.
 constexpr std::array<ByNodes, 3> kRingLl128_GBps{{{20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 36.7}}};
 constexpr std::array<ByNodes, 3> kTreeLl128_GBps{{{20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 29}}};
 constexpr std::array<ByNodes, 3> kTree_GBps{{{26.5, 18.5, 10}, {24, 23.6, 17.8}, {38.7, 41.4, 36}}};
@@ -177,7 +177,7 @@ class Model218 {
     const double base = release_.base_us[a][p];
     const double inside = release_.hardware_us[index(graph.link)][a][p];
     const double hardware_between = release_.hardware_us[kNetworkRow][a][p];
-    // Simple also pays for the flush behind the data.
+    // Simple also pays for the flush after the data.
     const double between =
         hardware_between + graph.inter_latency_s * 1e6 * (protocol == Protocol::Simple ? 2 : 1);
     const int peers = shape_.whole_ranks_per_node - 1;
@@ -209,7 +209,7 @@ class Model218 {
     if (rooted(collective)) {
       return rooted_ring_latency_us(release_.hardware_us, graph, shape_.nodes, steps, protocol);
     }
-    // AllReduce counts one step between servers too many in either direction.
+    // For AllReduce, NCCL counts one step too many between servers in each direction.
     const int between_steps = shape_.nodes == 1                         ? 0
                               : collective == NcclCollective::AllReduce ? 2 * shape_.nodes
                                                                         : shape_.nodes - 1;

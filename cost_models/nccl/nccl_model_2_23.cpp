@@ -1,7 +1,7 @@
 // NCCL 2.23 and newer (src/graph/tuning.cc of 2.28.9, 2.29.2 and 2.30.7).
 //
-// The releases before 2.27 estimate NVLS and NVLSTree by an older rule (5/6 of the search's
-// bandwidth); they are modelled as 2.28.9.
+// Releases before 2.27 estimate NVLS and NVLSTree by an older rule (5/6 of the search's bandwidth)
+// but are modelled as 2.28.9.
 #include "cost_models/nccl/nccl_model.hpp"
 
 namespace cclgym::nccl {
@@ -35,7 +35,7 @@ constexpr NcclConstants kConstants{
     .nvls_tree_GBps = {{{26.5, 18.5, 10}, {24, 23.6, 17.8}, {0, 57.7, 45.5}, {0, 96, 43.8}}}};
 constexpr NcclConstants::ByNodes kBlackwellRingLl128Of2_29_GBps{34.5, 34.6, 34.5};
 constexpr NcclConstants::ByNodes kBlackwellRingLl128Of2_30_GBps{40, 40, 40};
-constexpr double kBlackwellNvlsTreeOf2_30_GBps = 80;  // on three servers and more
+constexpr double kBlackwellNvlsTreeOf2_30_GBps = 80;  // three servers or more
 constexpr std::array<double, 4> kNvlsEfficiency{0, 0, .85, .74};
 constexpr std::size_t kBlackwell = 3;
 
@@ -59,7 +59,7 @@ class Model223 {
     if (collective == NcclCollective::AllReduce && pat) return false;
     if (sliced(collective)) {
       if (algorithm == NcclAlgorithm::Tree || chain || nvls_tree) return false;
-      // Every GPU needs a way into the network that gathers.
+      // Every GPU must be a head: it needs its own access to the reducing network.
       if ((nvls || direct) && shape_.nodes > 1 && comm_.heads < shape_.ranks_per_node) return false;
     }
     if ((direct || chain || nvls || nvls_tree || pat) && protocol != Protocol::Simple) return false;
@@ -157,8 +157,8 @@ class Model223 {
     const std::size_t p = index(protocol);
     const double base = constants_.base_us[a][p];
     const double inside = constants_.hardware_us[index(graph.link)][a][p];
-    // With one GPU a server nothing hides the network: Tree's latency for all. Simple also pays for
-    // the flush behind the data.
+    // With one GPU per server nothing hides the network: all algorithms have Tree's latency. Simple
+    // also pays for the flush after the data.
     const std::size_t exposed = shape_.ranks == shape_.nodes ? index(NcclAlgorithm::Tree) : a;
     const double between = constants_.hardware_us[kNetworkRow][exposed][p] +
                            graph.inter_latency_s * 1e6 * (protocol == Protocol::Simple ? 2 : 1);
@@ -224,7 +224,7 @@ NcclConstants nccl_constants(const NcclVersion& version) {
 
 NcclConstantsPlace nccl_constants_place(const NcclVersion& version, const NcclComm& comm) {
   NcclConstantsPlace place;
-  // Blackwell came with 2.24: before, its GPUs count as Hopper.
+  // Blackwell is supported from 2.24 on; before, its GPUs count as Hopper.
   place.gpu_row = nccl::gpu_row(comm.compute_capability,
                                 version < NcclVersion{2, 24, 0} ? 2 : nccl::kBlackwell);
   place.ll_row = comm.nodes == 1 ? nccl::gpu_row(comm.compute_capability, nccl::kBlackwell)

@@ -12,7 +12,7 @@ constexpr ByLink kHardware_us{{{{{.52, 1.25, 28}, {.47, 1.9, 3.4}, {.5, 1.2, 4}}
 // LL: row Volta, or Intel CPUs; row Ampere, or AMD CPUs.
 constexpr std::array<ByNodes, 2> kLlMost_GBps{{{39, 39, 20.4}, {87.7, 22.5, 19}}};
 constexpr std::array<ByNodes, 2> kTreeChannelMost_GBps{{{26.5, 18.5, 10}, {24, 22.5, 16}}};
-// LL128, a channel: Broadcast, Reduce, AllGather, ReduceScatter, AllReduce.
+// LL128, per channel: Broadcast, Reduce, AllGather, ReduceScatter, AllReduce.
 constexpr std::array<double, kNcclCollectives> kLl128ChannelMost_GBps{18.8, 12, 18.3, 15.2, 16.9};
 constexpr double kAmpereMost_GBps = 235;
 constexpr double kLlStepOverServers = 1.8;
@@ -22,7 +22,7 @@ class Model {
   explicit Model(const NcclComm& comm)
       : comm_(comm),
         shape_(comm),
-        // It asks for compute capability 8.0 and knows nothing newer.
+        // 2.8.4 tests for compute capability 8.0 exactly and has nothing newer.
         gpu_(comm.compute_capability == 80 ? 1 : 0),
         ll_most_(kLlMost_GBps[shape_.nodes == 1 ? gpu_ : (comm.cpu == NcclCpu::Amd ? 1 : 0)]
                              [shape_.nodes_column]) {}

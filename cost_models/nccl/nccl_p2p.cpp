@@ -9,11 +9,11 @@ namespace cclgym {
 namespace {
 
 constexpr NcclVersion kFirstLl{2, 14, 0};          // sends may use LL
-constexpr NcclVersion kLlByChannel{2, 22, 0};      // threshold counted for every channel there is
-constexpr NcclVersion kLlByUsedChannel{2, 28, 0};  // … for every channel that is used
+constexpr NcclVersion kLlByChannel{2, 22, 0};      // threshold applies per existing channel
+constexpr NcclVersion kLlByUsedChannel{2, 28, 0};  // threshold applies per used channel
 constexpr NcclVersion kChannelsByNic{2, 28, 0};    // channels to other servers by the NIC's speed
 constexpr std::uint64_t kLlMost = 16 * 1024;       // NCCL_P2P_LL_THRESHOLD, B
-constexpr std::uint64_t kLlSlot = 64 * 1024;       // of which half are flags
+constexpr std::uint64_t kLlSlot = 64 * 1024;       // half of it are flags
 constexpr int kPeersABatch = 8;                    // NCCL_MAX_DEV_WORK_P2P_PER_BATCH
 constexpr double kNicChannel_Bps = 14e9;           // NCCL_P2P_PER_CHANNEL_NET_BW
 
@@ -24,8 +24,8 @@ int power_of_two_up(int value) {
 std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
 
 struct Channels {
-  int all = 1;   // of all sends together
-  int peer = 1;  // of one send, at most
+  int all = 1;   // channels of all sends together
+  int peer = 1;  // maximum channels per send
 };
 
 Channels channels_of(const NcclVersion& version, const NcclComm& comm) {
@@ -34,7 +34,7 @@ Channels channels_of(const NcclVersion& version, const NcclComm& comm) {
     channels.peer = std::min(channels.peer, 2 * std::max(1, comm.nvlinks_to_peer));
   }
   if (comm.nodes > 1) {
-    // 2.8.4 has one channel to a peer on another server, where later releases have two.
+    // 2.8.4 has one channel to a peer on another server; later releases have two.
     int over_network = family(version) == NcclFamily::V2_8 ? 1 : 2;
     if (version >= kChannelsByNic) {
       over_network =
@@ -66,7 +66,7 @@ std::uint64_t simple_slot(const NcclVersion& version, const NcclComm& comm) {
 NcclP2pChoice nccl_p2p(const NcclVersion& version, const NcclComm& comm,
                        std::uint64_t bytes_to_peer) {
   const Channels channels = channels_of(version, comm);
-  // One channel a send, if all peers together fill the channels.
+  // One channel per send, if all peers together fill the channels.
   int fewest = channels.peer;
   while (fewest * comm.ranks > channels.all && fewest > 1) fewest /= 2;
   const auto used_with = [&](std::uint64_t slot) {

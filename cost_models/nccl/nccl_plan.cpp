@@ -31,7 +31,7 @@ int most_threads(const Task& task) {
              : kMostThreads;
 }
 
-// Bytes a thread that make one more worth having.
+// Minimum bytes per thread: with fewer, NCCL uses fewer channels or threads.
 std::uint64_t thread_threshold(const Task& task) {
   if (task.protocol == Protocol::Simple) {
     return is_collnet(task.algorithm) && family(task.version) != NcclFamily::V2_8 ? 512 : 64;
@@ -44,7 +44,7 @@ std::uint64_t product(int a, int b) {
   return static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b);
 }
 
-// CollNetDirect gives up channels more reluctantly, the fewer are left.
+// CollNetDirect drops channels more reluctantly the fewer are left.
 int collnet_channels(const Task& task, int threads, std::uint64_t threshold) {
   int channels = task.comm.channels;
   bool few = true;
@@ -76,12 +76,12 @@ std::uint64_t least_traffic(const NcclVersion& version) {
 
 std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
 
-// Multiple of which a chunk is.
+// Granularity of a chunk, B.
 std::uint64_t grain(Protocol protocol) {
   return protocol == Protocol::LL ? 16 : protocol == Protocol::LL128 ? 1920 : 512;
 }
 
-// Halves the chunk while it is above `least` and leaves a channel fewer than `loops` of them.
+// Halves the chunk while it is above `least` and a channel has fewer than `loops` chunks.
 std::uint64_t halved(std::uint64_t chunk, std::uint64_t bytes, std::uint64_t channels, double loops,
                      std::uint64_t least) {
   while (chunk > least && static_cast<double>(bytes / (channels * chunk)) < loops) chunk /= 2;
@@ -96,7 +96,7 @@ std::uint64_t tree_ll128_chunk(const Task& task, std::uint64_t chunk, std::uint6
   return halved(chunk, bytes, channels, steps * 16 / shape.ranks_per_node, 32768);
 }
 
-// 2.8.4 still makes small chunks of small calls; by 2.19 that was dropped.
+// 2.8.4 uses smaller chunks for small calls; 2.19 no longer does.
 std::uint64_t tree_simple_chunk_2_8(const Task& task, std::uint64_t chunk, std::uint64_t channels) {
   const Shape shape(task.comm);
   const double depth = shape.whole_ranks_per_node - 1 + shape.log2_nodes;
@@ -116,8 +116,7 @@ std::uint64_t collnet_chunk(const Task& task, std::uint64_t chunk, std::uint64_t
   return halved(chunk, task.bytes, ways, direct ? depth * 8 : depth, 32768);
 }
 
-// Largest of the sizes whose turn has come: `chunk` becomes `size` where bytes < count * ways *
-// chunk.
+// A step down to a smaller chunk: `chunk` becomes `size` if bytes < count * ways * chunk.
 struct Rung {
   std::uint64_t count;
   std::uint64_t size;
@@ -155,7 +154,7 @@ std::uint64_t pat_chunk(const Task& task, std::uint64_t chunk, std::uint64_t byt
   return chunk;
 }
 
-// A ring cuts each chunk into slices, evenly but not below a 32nd of the largest.
+// Slices of a ring's chunk: of equal size, but at least 1/32 of the largest slice.
 std::uint64_t ring_slice(const Task& task, const Share& share, std::uint64_t chunk,
                          std::uint64_t largest) {
   constexpr std::uint64_t kLine = 16;
@@ -202,7 +201,7 @@ Share schedule(const Task& task, int channels) {
   const std::uint64_t traffic = count * traffic_a_byte;
   const std::uint64_t a_channel = std::max(
       least, std::max(least, traffic) / static_cast<std::uint64_t>(std::min(channels, most)));
-  // What is handed out, in whole cells.
+  // The scheduler assigns whole cells.
   constexpr std::uint64_t kLine = 16;
   const std::uint64_t cell = ceil_div(ceil_div(least, traffic_a_byte), kLine) * kLine;
   const std::uint64_t cells = std::max<std::uint64_t>(1, ceil_div(count, cell));
@@ -215,7 +214,7 @@ Share schedule(const Task& task, int channels) {
 }
 
 std::uint64_t slot_bytes(const NcclVersion& version, NcclCpu cpu, Protocol protocol) {
-  constexpr std::uint64_t kLlBuffer = 512 * 8 * 16 * kSteps;      // threads, lines, bytes a line
+  constexpr std::uint64_t kLlBuffer = 512 * 8 * 16 * kSteps;      // threads, lines, bytes per line
   constexpr std::uint64_t kLl128Buffer = 640 * 120 * 8 * kSteps;  // threads, elements, bytes
   constexpr std::uint64_t kSimpleBuffer = 4 << 20;
   constexpr std::uint64_t kSimpleBufferOnArm = 1 << 20;  // dropped by 2.19
@@ -239,7 +238,7 @@ Chunking chunking(const Task& task, const Share& share, double simple_nvls_GBps)
   const std::uint64_t slice_steps = long_chunks ? 2 : 1;
   std::uint64_t chunk = slot * chunk_steps;
   const std::uint64_t largest_slice = slot * slice_steps;
-  // With the scheduler, each channel's part is cut for itself.
+  // With the scheduler, the chunk depends on the channel's part.
   const bool by_part = task.version >= kFirstScheduler && !is_collnet(task.algorithm);
   const std::uint64_t bytes = by_part ? share.part_bytes : task.bytes;
   const std::uint64_t channels = by_part ? 1 : static_cast<std::uint64_t>(share.channels);
@@ -252,7 +251,7 @@ Chunking chunking(const Task& task, const Share& share, double simple_nvls_GBps)
   if (task.algorithm == NcclAlgorithm::Tree) {
     const bool old = family(task.version) == NcclFamily::V2_8;
     if (task.protocol == Protocol::LL128) {
-      // 2.8.4 halves the slot with its flags.
+      // 2.8.4 halves the slot including its flags.
       chunk = old ? tree_ll128_chunk(task, chunk / 15 * 16, bytes, channels) / 16 * 15
                   : tree_ll128_chunk(task, chunk, bytes, channels);
     }
@@ -261,7 +260,7 @@ Chunking chunking(const Task& task, const Share& share, double simple_nvls_GBps)
     }
   }
   if (by_part) chunk = chunk / grain(task.protocol) * grain(task.protocol);
-  // PAT hands on what it has for one neighbour when a slot is full.
+  // PAT sends the data for one neighbour when a slot is full.
   const std::uint64_t whole = task.algorithm == NcclAlgorithm::Pat ? slot : chunk;
   return {.chunk_bytes = chunk,
           .slice_bytes = long_chunks ? ring_slice(task, share, chunk, largest_slice) : whole,

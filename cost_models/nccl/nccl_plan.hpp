@@ -1,5 +1,5 @@
-// How NCCL carries a call out once algorithm and protocol are chosen: channels, threads, chunks.
-// Internal to this layer.
+// NCCL's channels, threads and chunks for a call with a given algorithm and protocol. Internal to
+// this layer.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ inline constexpr int kWarp = 32;
 inline constexpr int kSteps = 8;          ///< NCCL_STEPS, slots of a connection's FIFO
 inline constexpr int kMostThreads = 640;  ///< NCCL_MAX_NTHREADS
 
-/// The call whose plan is made.
+/// The call to plan.
 struct Task {
   const NcclVersion& version;
   const NcclComm& comm;
@@ -24,25 +24,25 @@ struct Task {
 
 struct Launch {
   int channels = 1;
-  int threads = 0;  ///< a channel
+  int threads = 0;  ///< threads per channel
 };
-/// Channels and threads by the size (topoGetAlgoInfo), before the traffic scheduler.
+/// Channels and threads for the collective size (topoGetAlgoInfo), before the traffic scheduler.
 [[nodiscard]] Launch launch(const Task& task);
 
 struct Share {
-  int channels = 1;              ///< that are used
-  std::uint64_t part_bytes = 0;  ///< most that a channel gets, of the call's bytes
+  int channels = 1;              ///< channels that are used
+  std::uint64_t part_bytes = 0;  ///< maximum share of the call's bytes on one channel, B
 };
-/// What the traffic scheduler makes of it: channels that would get too little are left out. Before
-/// 2.22 there was none.
+/// Result of the traffic scheduler, which drops channels that would get too little traffic.
+/// Releases before 2.22 have no scheduler.
 [[nodiscard]] Share schedule(const Task& task, int channels);
 
 struct Chunking {
-  std::uint64_t chunk_bytes = 0;  ///< data of a chunk, the unit of the loop
-  std::uint64_t slice_bytes = 0;  ///< data that is handed on at once
-  int slices = kSteps;            ///< such slices that a connection's FIFO holds
+  std::uint64_t chunk_bytes = 0;  ///< data of a chunk, the unit of the loop, B
+  std::uint64_t slice_bytes = 0;  ///< data of a slice, the unit of a transfer, B
+  int slices = kSteps;            ///< slices that a connection's FIFO holds
 };
-/// `simple_nvls_GBps`: what AllReduce by NVLS is estimated to reach.
+/// `simple_nvls_GBps`: estimated bandwidth of AllReduce by NVLS with Simple.
 [[nodiscard]] Chunking chunking(const Task& task, const Share& share, double simple_nvls_GBps);
 
 /// Data in one slot of a connection's FIFO, B.

@@ -14,7 +14,7 @@ namespace {
 constexpr NcclVersion kPapersNccl{2, 8, 4};
 constexpr NcclVersion kFirstOfModern{2, 18, 0};
 
-// The numbers between the dots; "-1" behind the patch number, the package's revision, is left out.
+// The numbers between the dots, without the package's revision ("-1" after the patch number).
 std::optional<std::vector<int>> numbers_of(std::string_view text) {
   if (const std::size_t dash = text.find('-'); dash != std::string_view::npos) {
     const std::string_view revision = text.substr(dash + 1);

@@ -1,4 +1,4 @@
-// The releases of NCCL whose default choice is modelled.
+// Releases of NCCL whose default choice is modelled.
 #pragma once
 
 #include <compare>
@@ -18,10 +18,10 @@ struct NcclVersion {
   [[nodiscard]] std::string to_string() const;  ///< "2.21.5"
 };
 
-/// The newest release whose source the model was compared with.
+/// The newest release against whose source the model was checked.
 inline constexpr NcclVersion kNewestNccl{2, 30, 7};
 
-/// Releases that choose alike, but for single constants.
+/// Releases that make the same choices except for single constants.
 enum class NcclFamily : std::uint8_t {
   V2_8,   ///< 2.8.4, the papers' baseline
   V2_18,  ///< 2.18 to 2.23
@@ -32,10 +32,10 @@ enum class NcclFamily : std::uint8_t {
 [[nodiscard]] NcclFamily family(const NcclVersion& version);
 [[nodiscard]] std::string_view to_string(NcclFamily family);  ///< "2.18-2.23"
 
-/// Reads "2.8.4", "2.8.4-1", "2.18", "2.21.5". Without a patch number: the last release of 2.8,
-/// else patch 0 (2.29 means its first, 2.29.2). Supported are 2.8.4 and 2.18 or newer; releases
-/// newer than kNewestNccl are modelled as that. Throws UserError naming the nearest supported
-/// release.
+/// Parses "2.8.4", "2.8.4-1", "2.18", "2.21.5". Without a patch number, 2.8 means its last release
+/// and others patch 0 (2.29 means its first, 2.29.2). Supported are 2.8.4 and 2.18 or newer;
+/// releases newer than kNewestNccl are modelled as kNewestNccl. Throws UserError naming the nearest
+/// supported release.
 [[nodiscard]] NcclVersion parse_nccl_version(std::string_view text);
 
 }  // namespace cclgym

@@ -1,7 +1,5 @@
 #include "cost_models/parameters/cost_parameters.hpp"
 
-#include <array>
-#include <cmath>
 #include <cstdint>
 #include <fmt/core.h>
 
@@ -12,187 +10,45 @@ namespace cclgym {
 
 namespace {
 
-// A number without limit is not written.
-std::optional<double> limited(double value) {
-  return value < ProtocolCost::kUnlimited ? std::optional<double>(value) : std::nullopt;
+// The value of a member; nullopt for an alpha that is left to the fabric and for a rate without
+// limit, neither of which a parameter set states.
+template <class Record>
+std::optional<double> stated(const Field<Record>& field, const Record& record) {
+  const std::optional<OptionValue> value = field.get(record);
+  if (!value) return std::nullopt;
+  const double number = option_number(*value);
+  return number < ProtocolCost::kUnlimited ? std::optional<double>(number) : std::nullopt;
 }
 
-class Table {
- public:
-  void time(std::string name, double CostModel::*member, double typical, bool fitted) {
-    add({.name = std::move(name),
-         .kind = OptionKind::Time,
-         .least = kLeast_s,
-         .most = kMost_s,
-         .typical = typical,
-         .fitted = fitted,
-         .get = [member](const CostModel& model) { return model.*member; },
-         .set = [member](CostModel& model, double value) { model.*member = value; }});
-  }
-  void rate(std::string name, double CostModel::*member, double typical, bool fitted) {
-    add({.name = std::move(name),
-         .kind = OptionKind::Rate,
-         .least = kLeast_Bps,
-         .most = kMost_Bps,
-         .typical = typical,
-         .fitted = fitted,
-         .get = [member](const CostModel& model) { return limited(model.*member); },
-         .set = [member](CostModel& model, double value) { model.*member = value; }});
-  }
-  void real(std::string name, double CostModel::*member) {
-    add({.name = std::move(name),
-         .kind = OptionKind::Real,
-         .least = 0.1,
-         .most = 1,
-         .typical = 0.8,
-         .get = [member](const CostModel& model) { return model.*member; },
-         .set = [member](CostModel& model, double value) { model.*member = value; }});
-  }
-  void count(std::string name, int CostModel::*member) {
-    add({.name = std::move(name),
-         .kind = OptionKind::Integer,
-         .get = [member](const CostModel& model) { return model.*member; },
-         .set = [member](CostModel& model,
-                         double value) { model.*member = static_cast<int>(value); }});
-  }
-  void size(std::string name, std::uint64_t CostModel::*member) {
-    add({.name = std::move(name),
-         .kind = OptionKind::Bytes,
-         .get = [member](const CostModel& model) { return static_cast<double>(model.*member); },
-         .set = [member](CostModel& model,
-                         double value) { model.*member = static_cast<std::uint64_t>(value); }});
-  }
-  void alpha(LinkKind kind, double typical) {
-    const auto index = static_cast<std::size_t>(kind);
-    add({.name = fmt::format("alpha.{}", to_string(kind)),
-         .kind = OptionKind::Time,
-         .least = kLeast_s,
-         .most = kMost_s,
-         .typical = typical,
-         .get = [index](const CostModel& model) { return model.alpha_s[index]; },
-         .set = [index](CostModel& model, double value) { model.alpha_s[index] = value; }});
-  }
-  void link_efficiency(LinkKind kind, bool fitted) {
-    const auto index = static_cast<std::size_t>(kind);
-    add({.name = fmt::format("link_efficiency.{}", to_string(kind)),
-         .kind = OptionKind::Real,
-         .least = 0.02,
-         .most = 1,
-         .typical = 0.9,
-         .fitted = fitted,
-         .get = [index](const CostModel& model) { return model.link_efficiency[index]; },
-         .set = [index](CostModel& model, double value) { model.link_efficiency[index] = value; }});
-  }
-  void of_protocol(Protocol protocol, const std::string& name, double ProtocolCost::*member,
-                   OptionKind kind, double typical, bool fitted) {
-    const auto index = static_cast<std::size_t>(protocol);
-    const bool time = kind == OptionKind::Time;
-    const bool rate = kind == OptionKind::Rate;
-    add({.name = fmt::format("protocols.{}.{}", to_string(protocol), name),
-         .kind = kind,
-         .least = time   ? kLeast_s
-                  : rate ? kLeast_Bps
-                         : 0.1,
-         .most = time   ? kMost_s
-                 : rate ? kMost_Bps
-                        : 1,
-         .typical = typical,
-         .fitted = fitted,
-         .get = [index, member](
-                    const CostModel& model) { return limited(model.protocols[index].*member); },
-         .set = [index, member](CostModel& model,
-                                double value) { model.protocols[index].*member = value; }});
-  }
-  template <class Number>
-  void of_protocol(Protocol protocol, const std::string& name, Number ProtocolCost::*member,
-                   OptionKind kind) {
-    const auto index = static_cast<std::size_t>(protocol);
-    add({.name = fmt::format("protocols.{}.{}", to_string(protocol), name),
-         .kind = kind,
-         .get =
-             [index, member](const CostModel& model) {
-               return static_cast<double>(model.protocols[index].*member);
-             },
-         .set =
-             [index, member](CostModel& model, double value) {
-               model.protocols[index].*member = static_cast<Number>(value);
-             }});
-  }
-
-  std::vector<CostParameter> take() { return std::move(parameters_); }
-
- private:
-  static constexpr double kLeast_s = 1e-9;
-  static constexpr double kMost_s = 1e-3;
-  static constexpr double kLeast_Bps = 1e7;
-  static constexpr double kMost_Bps = 1e12;
-
-  void add(CostParameter parameter) { parameters_.push_back(std::move(parameter)); }
-
-  std::vector<CostParameter> parameters_;
-};
+// A field of the model, or of the part of it that `part` returns, as a parameter called
+// `prefix` + key.
+template <class Record, class Part>
+CostParameter parameter_of(const CostField<Record>& each, const std::string& prefix, Part part) {
+  return {
+      .name = prefix + each.field.key(),
+      .spec = each.field.spec(),
+      .fit = each.fit,
+      .get = [&each, part](const CostModel& model) { return stated(each.field, part(model)); },
+      .set = [&each, part](CostModel& model, double value) { each.field.set(part(model), value); }};
+}
 
 std::vector<CostParameter> make_table() {
-  Table table;
-  table.time("kernel_launch", &CostModel::kernel_launch_s, 6e-6, true);
-  table.time("channel_overhead", &CostModel::channel_overhead_s, 1e-6, true);
-  table.time("interpreter_launch", &CostModel::interpreter_launch_s, 5e-6, true);
-  table.time("interpreter_block", &CostModel::interpreter_block_s, 0.05e-6, true);
-  table.time("interpreter_step", &CostModel::interpreter_step_s, 0.05e-6, true);
-  table.time("kernel_gap", &CostModel::kernel_gap_s, 2e-6, false);
-  table.time("start_skew", &CostModel::start_skew_s, 1e-6, false);
-  table.count("max_thread_blocks", &CostModel::max_thread_blocks);
-  table.count("resident_threads", &CostModel::resident_threads);
-  table.time("instruction_overhead", &CostModel::instruction_overhead_s, 0.05e-6, false);
-  table.count("full_threads", &CostModel::full_threads);
-  table.count("half_rate_threads", &CostModel::half_rate_threads);
-  table.rate("local_copy_rate", &CostModel::local_copy_rate_Bps, 20e9, false);
-  table.rate("local_reduce_rate", &CostModel::local_reduce_rate_Bps, 20e9, true);
-  table.time("proxy_message", &CostModel::proxy_message_s, 1e-6, false);
-  table.size("inline_limit", &CostModel::inline_limit_bytes);
-  table.size("copy_limit", &CostModel::copy_limit_bytes);
-  table.time("copy_latency", &CostModel::copy_latency_s, 1e-6, false);
-  table.size("eager_limit", &CostModel::eager_limit_bytes);
-  table.time("rendezvous_latency", &CostModel::rendezvous_latency_s, 5e-6, false);
-  table.time("proxy_rendezvous", &CostModel::proxy_rendezvous_s, 5e-6, false);
-  table.size("network_burst", &CostModel::network_burst_bytes);
-  table.rate("connection_rate", &CostModel::connection_rate_Bps, 1e9, false);
-  table.real("switch_efficiency", &CostModel::switch_efficiency);
-  table.time("switch_latency", &CostModel::switch_latency_s, 10e-6, false);
-  table.alpha(LinkKind::NvLink, 0.15e-6);
-  table.alpha(LinkKind::Pcie, 0.35e-6);
-  table.alpha(LinkKind::Network, 0.8e-6);
-  table.alpha(LinkKind::Generic, 0.5e-6);
-  table.link_efficiency(LinkKind::NvLink, true);
-  table.link_efficiency(LinkKind::Pcie, false);
-  table.link_efficiency(LinkKind::Network, true);
-  table.link_efficiency(LinkKind::Generic, false);
+  std::vector<CostParameter> table;
+  const auto add_all = [&table](const auto& fields, const std::string& prefix, auto part) {
+    for (const auto& each : fields) table.push_back(parameter_of(each, prefix, part));
+  };
+  const auto whole = [](auto& model) -> auto& { return model; };
+  add_all(cost_model_fields(), "", whole);
+  add_all(alpha_fields(), "alpha.", whole);
+  add_all(link_efficiency_fields(), "link_efficiency.", whole);
   for (const Protocol protocol : all_protocols()) {
-    using Cost = ProtocolCost;
-    table.of_protocol(protocol, "step_latency", &Cost::step_latency_s, OptionKind::Time, 0.5e-6,
-                      true);
-    table.of_protocol(protocol, "network_latency", &Cost::network_latency_s, OptionKind::Time, 1e-6,
-                      true);
-    table.of_protocol(protocol, "tree_latency", &Cost::tree_latency_s, OptionKind::Time, 1e-6,
-                      false);
-    table.of_protocol(protocol, "efficiency", &Cost::efficiency, OptionKind::Real, 0.9, false);
-    table.of_protocol(protocol, "thread_block_rate", &Cost::thread_block_rate_Bps, OptionKind::Rate,
-                      15e9, true);
-    table.of_protocol(protocol, "reduce_rate", &Cost::reduce_rate_Bps, OptionKind::Rate, 10e9,
-                      true);
-    table.of_protocol(protocol, "network_rate", &Cost::network_rate_Bps, OptionKind::Rate, 10e9,
-                      true);
-    table.of_protocol(protocol, "proxy_message", &Cost::proxy_message_s, OptionKind::Time, 1e-6,
-                      false);
-    table.of_protocol(protocol, "proxy_inline", &Cost::proxy_inline_s, OptionKind::Time, 10e-6,
-                      false);
-    table.of_protocol(protocol, "proxy_copy", &Cost::proxy_copy_s, OptionKind::Time, 1e-6, false);
-    table.of_protocol(protocol, "proxy_rate", &Cost::proxy_rate_Bps, OptionKind::Rate, 5e9, false);
-    table.of_protocol(protocol, "slot_data", &Cost::slot_bytes, OptionKind::Bytes);
-    table.of_protocol(protocol, "slots", &Cost::slots, OptionKind::Integer);
-    table.of_protocol(protocol, "message_slots", &Cost::message_slots, OptionKind::Integer);
+    add_all(
+        protocol_fields(), fmt::format("protocols.{}.", to_string(protocol)),
+        [index = static_cast<std::size_t>(protocol)](auto& model) -> auto& {
+          return model.protocols[index];
+        });
   }
-  return table.take();
+  return table;
 }
 
 // The shortest text of the value to four significant digits.
@@ -217,7 +73,7 @@ const CostParameter& cost_parameter(std::string_view name) {
 }
 
 std::string parameter_text(const CostParameter& parameter, double value) {
-  switch (parameter.kind) {
+  switch (parameter.spec.kind) {
     case OptionKind::Time:
       return four_digits(value * 1e6) + "us";
     case OptionKind::Rate:
@@ -233,7 +89,7 @@ std::string parameter_text(const CostParameter& parameter, double value) {
 
 double rounded_parameter(const CostParameter& parameter, double value) {
   const std::string text = parameter_text(parameter, value);
-  switch (parameter.kind) {
+  switch (parameter.spec.kind) {
     case OptionKind::Time:
       return parse_time_s(text);
     case OptionKind::Rate:

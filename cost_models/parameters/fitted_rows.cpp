@@ -11,12 +11,8 @@ namespace cclgym {
 
 namespace {
 
-// The record of a key.
 const OptionSpec& spec_of(std::string_view name) {
-  for (const OptionSpec& spec : fitted_rows_options()) {
-    if (spec.name == name) return spec;
-  }
-  throw std::logic_error("no option record '" + std::string(name) + "'");
+  return find_option(fitted_rows_options(), name);
 }
 
 template <class Value, class Asked>

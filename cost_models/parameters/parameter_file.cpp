@@ -1,10 +1,11 @@
 #include "cost_models/parameters/parameter_file.hpp"
 
-#include <cstdint>
 #include <fmt/core.h>
 #include <string_view>
 
 #include "core/error.hpp"
+#include "cost_models/cost_fields.hpp"
+#include "cost_models/parameters/cost_parameters.hpp"
 #include "cost_models/parameters/parameter_set.hpp"
 
 namespace cclgym {
@@ -14,16 +15,15 @@ namespace {
 const std::vector<OptionSpec>& value_options() {
   static const std::vector<OptionSpec> specs{
       {.name = "value", .description = "the value", .required = true},
-      {.name = "source", .description = "where the value comes from: a measurement, a paper"}};
+      {.name = "source", .description = "origin of the value: a measurement, a paper"}};
   return specs;
 }
 
-// The record of a key.
-const OptionSpec& spec_of(const std::vector<OptionSpec>& specs, std::string_view name) {
-  for (const OptionSpec& spec : specs) {
-    if (spec.name == name) return spec;
-  }
-  throw std::logic_error("no option record '" + std::string(name) + "'");
+template <class Record>
+std::vector<OptionSpec> specs_of(const std::vector<CostField<Record>>& fields) {
+  std::vector<OptionSpec> specs;
+  for (const CostField<Record>& each : fields) specs.push_back(each.field.spec());
+  return specs;
 }
 
 // Looks through "{value: …, source: …}".
@@ -33,130 +33,114 @@ YamlValue plain_value(const YamlValue& value, const OptionSpec& spec) {
   return *value.find("value");
 }
 
-YamlValue lookup(const YamlValue& mapping, const OptionSpec& spec) {
-  return plain_value(option_value(mapping, spec), spec);
-}
-
-// Reads `key` of a mapping into `target` if it is there or has a default.
-void read_into(double& target, const YamlValue& mapping, const std::vector<OptionSpec>& specs,
-               std::string_view key) {
-  const OptionSpec& spec = spec_of(specs, key);
-  const YamlValue value = lookup(mapping, spec);
-  if (value.is_null()) return;
-  switch (spec.kind) {
-    case OptionKind::Time:
-      target = read_time_s(value, spec);
-      break;
-    case OptionKind::Rate:
-      target = read_rate_Bps(value, spec);
-      break;
-    default:
-      target = read_real(value, spec);
-      break;
+void check_all_keys(const YamlValue& document) {
+  check_keys(document, cost_model_options(), "cost model");
+  if (const YamlValue* alpha = document.find("alpha")) check_keys(*alpha, alpha_options(), "alpha");
+  if (const YamlValue* efficiency = document.find("link_efficiency")) {
+    check_keys(*efficiency, link_efficiency_options(), "link_efficiency");
+  }
+  const YamlValue& protocols = *document.find("protocols");
+  std::vector<OptionSpec> names;
+  for (const Protocol protocol : all_protocols()) {
+    names.push_back(
+        {.name = std::string(to_string(protocol)), .kind = OptionKind::Mapping, .required = true});
+  }
+  check_keys(protocols, names, "protocols");
+  for (const OptionSpec& name : names) {
+    check_keys(*protocols.find(name.name), protocol_options(), "protocol " + name.name);
   }
 }
 
-ProtocolCost read_protocol(const YamlValue& mapping, std::string_view name) {
-  const std::vector<OptionSpec>& specs = protocol_options();
-  check_keys(mapping, specs, "protocol " + std::string(name));
-  ProtocolCost cost;
-  read_into(cost.step_latency_s, mapping, specs, "step_latency");
-  read_into(cost.network_latency_s, mapping, specs, "network_latency");
-  read_into(cost.tree_latency_s, mapping, specs, "tree_latency");
-  read_into(cost.efficiency, mapping, specs, "efficiency");
-  read_into(cost.thread_block_rate_Bps, mapping, specs, "thread_block_rate");
-  read_into(cost.reduce_rate_Bps, mapping, specs, "reduce_rate");
-  read_into(cost.network_rate_Bps, mapping, specs, "network_rate");
-  read_into(cost.proxy_message_s, mapping, specs, "proxy_message");
-  read_into(cost.proxy_inline_s, mapping, specs, "proxy_inline");
-  read_into(cost.proxy_copy_s, mapping, specs, "proxy_copy");
-  read_into(cost.proxy_rate_Bps, mapping, specs, "proxy_rate");
-  const OptionSpec& slot_data = spec_of(specs, "slot_data");
-  cost.slot_bytes = read_bytes(lookup(mapping, slot_data), slot_data);
-  const OptionSpec& slots = spec_of(specs, "slots");
-  cost.slots = static_cast<int>(read_integer(lookup(mapping, slots), slots));
-  const OptionSpec& message_slots = spec_of(specs, "message_slots");
-  const YamlValue in_message = lookup(mapping, message_slots);
-  cost.message_slots = static_cast<int>(read_integer(in_message, message_slots));
-  if (cost.slots > 0 && cost.message_slots > cost.slots) {
+// Sets the parameter to the stated value or to its default, if it has one.
+void read_parameter(CostModel& model, const CostParameter& parameter, const YamlValue& document) {
+  const OptionSpec& spec = parameter.spec;
+  if (const YamlValue* stated = find_parameter(document, parameter.name)) {
+    parameter.set(model, option_number(read_option(plain_value(*stated, spec), spec)));
+  } else if (!spec.default_text.empty()) {
+    parameter.set(model, option_number(read_option(spec.default_text, spec)));
+  }
+}
+
+void check_message_slots(const CostModel& model, const YamlValue& document) {
+  for (const Protocol protocol : all_protocols()) {
+    const ProtocolCost& cost = model.protocols[static_cast<std::size_t>(protocol)];
+    if (cost.slots == 0 || cost.message_slots <= cost.slots) continue;
+    const YamlValue* stated =
+        find_parameter(document, fmt::format("protocols.{}.message_slots", to_string(protocol)));
     throw UserError(
-        in_message.location(),
-        fmt::format("protocol {}: message_slots is {}, more than the {} slots there are", name,
-                    cost.message_slots, cost.slots));
+        plain_value(*stated, {.name = "message_slots"}).location(),
+        fmt::format("protocol {}: message_slots is {}; expected at most {}, the number of slots",
+                    to_string(protocol), cost.message_slots, cost.slots));
   }
-  return cost;
 }
 
 }  // namespace
 
+const std::vector<OptionSpec>& cost_model_options() {
+  static const std::vector<OptionSpec> specs = [] {
+    std::vector<OptionSpec> all{
+        {.name = "name", .description = "name of the set, in tables and results", .required = true},
+        {.name = "description", .description = "one line about the machine that the set describes"},
+        {.name = "fitted_to",
+         .kind = OptionKind::Mapping,
+         .shape = OptionShape::List,
+         .description = "the measured rows that the values come from, see below; []: none"}};
+    for (OptionSpec& spec : specs_of(cost_model_fields())) all.push_back(std::move(spec));
+    all.push_back(
+        {.name = "alpha", .kind = OptionKind::Mapping, .description = "by link kind, see below"});
+    all.push_back({.name = "link_efficiency",
+                   .kind = OptionKind::Mapping,
+                   .description = "by link kind, see below"});
+    all.push_back({.name = "protocols",
+                   .kind = OptionKind::Mapping,
+                   .description = "LL, LL128 and Simple, see below",
+                   .required = true});
+    return all;
+  }();
+  return specs;
+}
+
+const std::vector<OptionSpec>& protocol_options() {
+  static const std::vector<OptionSpec> specs = specs_of(protocol_fields());
+  return specs;
+}
+
+const std::vector<OptionSpec>& alpha_options() {
+  static const std::vector<OptionSpec> specs = specs_of(alpha_fields());
+  return specs;
+}
+
+const std::vector<OptionSpec>& link_efficiency_options() {
+  static const std::vector<OptionSpec> specs = specs_of(link_efficiency_fields());
+  return specs;
+}
+
+const YamlValue* find_parameter(const YamlValue& document, std::string_view name) {
+  const YamlValue* value = &document;
+  while (true) {
+    if (!value->is_mapping()) return nullptr;
+    const std::size_t dot = name.find('.');
+    value = value->find(name.substr(0, dot));
+    if (value == nullptr || value->is_null()) return nullptr;
+    if (dot == std::string_view::npos) return value;
+    name.remove_prefix(dot + 1);
+  }
+}
+
 CostModel read_cost_model(const YamlValue& document) {
-  const std::vector<OptionSpec>& specs = cost_model_options();
-  check_keys(document, specs, "cost model");
+  check_all_keys(document);
   CostModel model;
-  model.name = read_text(*document.find("name"), spec_of(specs, "name"));
+  model.name = read_text(*document.find("name"), find_option(cost_model_options(), "name"));
   if (const YamlValue* description = document.find("description")) {
-    model.description = read_text(*description, spec_of(specs, "description"));
+    model.description = read_text(*description, find_option(cost_model_options(), "description"));
   }
-  read_into(model.kernel_launch_s, document, specs, "kernel_launch");
-  read_into(model.channel_overhead_s, document, specs, "channel_overhead");
-  read_into(model.interpreter_launch_s, document, specs, "interpreter_launch");
-  read_into(model.interpreter_block_s, document, specs, "interpreter_block");
-  read_into(model.interpreter_step_s, document, specs, "interpreter_step");
-  read_into(model.kernel_gap_s, document, specs, "kernel_gap");
-  read_into(model.start_skew_s, document, specs, "start_skew");
-  read_into(model.instruction_overhead_s, document, specs, "instruction_overhead");
-  read_into(model.local_copy_rate_Bps, document, specs, "local_copy_rate");
-  model.local_reduce_rate_Bps = model.local_copy_rate_Bps;
-  read_into(model.local_reduce_rate_Bps, document, specs, "local_reduce_rate");
-  read_into(model.switch_efficiency, document, specs, "switch_efficiency");
-  read_into(model.switch_latency_s, document, specs, "switch_latency");
-  read_into(model.proxy_message_s, document, specs, "proxy_message");
-  read_into(model.copy_latency_s, document, specs, "copy_latency");
-  read_into(model.rendezvous_latency_s, document, specs, "rendezvous_latency");
-  read_into(model.proxy_rendezvous_s, document, specs, "proxy_rendezvous");
-  read_into(model.connection_rate_Bps, document, specs, "connection_rate");
-  const auto size = [&](std::string_view name) {
-    const OptionSpec& spec = spec_of(specs, name);
-    return read_bytes(lookup(document, spec), spec);
-  };
-  model.inline_limit_bytes = size("inline_limit");
-  model.copy_limit_bytes = size("copy_limit");
-  model.eager_limit_bytes = size("eager_limit");
-  model.network_burst_bytes = size("network_burst");
-  const auto count = [&](std::string_view name) {
-    const OptionSpec& spec = spec_of(specs, name);
-    return static_cast<int>(read_integer(lookup(document, spec), spec));
-  };
-  model.full_threads = count("full_threads");
-  model.max_thread_blocks = count("max_thread_blocks");
-  model.half_rate_threads = count("half_rate_threads");
-  model.resident_threads = count("resident_threads");
-  if (const YamlValue* alpha = document.find("alpha")) {
-    check_keys(*alpha, alpha_options(), "alpha");
-    for (const LinkKind kind : kLinkKinds) {
-      double value_s = -1;
-      read_into(value_s, *alpha, alpha_options(), to_string(kind));
-      if (value_s >= 0) model.alpha_s[static_cast<std::size_t>(kind)] = value_s;
-    }
+  for (const CostParameter& parameter : cost_parameters()) {
+    read_parameter(model, parameter, document);
   }
-  if (const YamlValue* efficiency = document.find("link_efficiency")) {
-    check_keys(*efficiency, link_efficiency_options(), "link_efficiency");
-    for (const LinkKind kind : kLinkKinds) {
-      read_into(model.link_efficiency[static_cast<std::size_t>(kind)], *efficiency,
-                link_efficiency_options(), to_string(kind));
-    }
+  if (find_parameter(document, "local_reduce_rate") == nullptr) {
+    model.local_reduce_rate_Bps = model.local_copy_rate_Bps;
   }
-  std::vector<OptionSpec> protocol_keys;
-  for (const Protocol protocol : all_protocols()) {
-    protocol_keys.push_back(
-        {.name = std::string(to_string(protocol)), .kind = OptionKind::Mapping, .required = true});
-  }
-  const YamlValue& protocols = *document.find("protocols");
-  check_keys(protocols, protocol_keys, "protocols");
-  for (const Protocol protocol : all_protocols()) {
-    model.protocols[static_cast<std::size_t>(protocol)] =
-        read_protocol(*protocols.find(to_string(protocol)), to_string(protocol));
-  }
+  check_message_slots(model, document);
   return model;
 }
 

@@ -1,8 +1,8 @@
 // Parameter sets in YAML (docs/cost-models.md): the option records and the reader.
 #pragma once
 
-#include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/options/option.hpp"
@@ -11,12 +11,7 @@
 
 namespace cclgym {
 
-/// The kinds of links, in the order of the keys that name them.
-inline constexpr std::array<LinkKind, 4> kLinkKinds{LinkKind::NvLink, LinkKind::Pcie,
-                                                    LinkKind::Network, LinkKind::Generic};
-
-/// Keys of a parameter set. Every value may be written plainly ("6.6us") or with where it comes
-/// from
+/// Keys of a parameter set. Every value may be written plainly ("6.6us") or with its source
 /// ("{value: 6.6us, source: …}").
 [[nodiscard]] const std::vector<OptionSpec>& cost_model_options();
 /// Keys of one protocol under `protocols`.
@@ -24,6 +19,10 @@ inline constexpr std::array<LinkKind, 4> kLinkKinds{LinkKind::NvLink, LinkKind::
 /// Keys of `alpha` and `link_efficiency`: the link kinds.
 [[nodiscard]] const std::vector<OptionSpec>& alpha_options();
 [[nodiscard]] const std::vector<OptionSpec>& link_efficiency_options();
+
+/// The entry of a parameter ("protocols.LL.slots") in a parameter set, which may be a mapping with
+/// its source; nullptr if the set does not state it.
+[[nodiscard]] const YamlValue* find_parameter(const YamlValue& document, std::string_view name);
 
 /// Reads a parameter set. Throws UserError with the place of what is wrong.
 [[nodiscard]] CostModel read_cost_model(const YamlValue& document);

@@ -10,24 +10,11 @@ namespace cclgym {
 
 namespace {
 
-// The entry of a parameter ("protocols.LL.slots"); nullptr: the set does not state it.
-const YamlValue* find_parameter(const YamlValue& document, std::string_view name) {
-  const YamlValue* value = &document;
-  while (true) {
-    if (!value->is_mapping()) return nullptr;
-    const std::size_t dot = name.find('.');
-    value = value->find(name.substr(0, dot));
-    if (value == nullptr || value->is_null()) return nullptr;
-    if (dot == std::string_view::npos) return value;
-    name.remove_prefix(dot + 1);
-  }
-}
-
 const YamlValue* find_source(const YamlValue& value) {
   return value.is_mapping() ? value.find("source") : nullptr;
 }
 
-// Does it say, in words that read_source knows, that no fit made it?
+// True if it says, in words that read_source knows, that no fit made it.
 bool is_unfitted(const std::string& source) {
   try {
     ValueSource read = read_source(source);

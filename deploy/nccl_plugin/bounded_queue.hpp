@@ -1,4 +1,4 @@
-// A queue of fixed room for several producers and one consumer, without locks.
+// A lock-free queue of fixed capacity for several producers and one consumer.
 #pragma once
 
 #include <atomic>
@@ -7,7 +7,7 @@
 
 namespace cclgym {
 
-/// Dmitry Vyukov's bounded queue: a cell's turn says whether it is to be written or read next.
+/// Dmitry Vyukov's bounded queue: a cell's turn tells whether its next access is a write or a read.
 /// `Capacity` is a power of 2.
 template <class Value, std::size_t Capacity>
 class BoundedQueue {
@@ -18,7 +18,7 @@ class BoundedQueue {
     for (std::size_t i = 0; i < Capacity; ++i) cells_[i].turn.store(i, std::memory_order_relaxed);
   }
 
-  /// False: it is full. From any thread.
+  /// Returns false if the queue is full. May be called from any thread.
   bool push(const Value& value) {
     std::size_t place = tail_.load(std::memory_order_relaxed);
     while (true) {
@@ -38,7 +38,7 @@ class BoundedQueue {
     }
   }
 
-  /// False: it is empty. From one thread.
+  /// Returns false if the queue is empty. Must be called from one thread only.
   bool pop(Value& value) {
     Cell& cell = cells_[head_ % Capacity];
     if (cell.turn.load(std::memory_order_acquire) != head_ + 1) return false;

@@ -31,13 +31,13 @@ DeployedMachine read_line(std::string_view line, const std::string& name) {
   for (std::uint32_t* number : {&machine.ranks, &machine.nodes}) {
     const auto [next, error] = std::from_chars(at, end, *number);
     if (error != std::errc{} || next == end || *next != ' ' || *number == 0) {
-      fail(name, "text 'tuner.machines': " + quoted(line) + " is no line 'RANKS NODES MACHINE'");
+      fail(name, "text 'tuner.machines': " + quoted(line) + "; expected 'RANKS NODES MACHINE'");
     }
     at = next + 1;
   }
   machine.label = std::string(at, end);
   if (machine.label.empty() || machine.nodes > machine.ranks) {
-    fail(name, "text 'tuner.machines': " + quoted(line) + " is no machine");
+    fail(name, "text 'tuner.machines': " + quoted(line) + " is not a machine");
   }
   return machine;
 }
@@ -48,7 +48,7 @@ DeployedGrid read_grid(const PolicyFile& file, const PolicyFileTable& sizes,
   DeployedGrid grid;
   if (sizes.values.empty() || sizes.values.size() % 2 != 0 ||
       sizes.values.size() / 2 > kMostDeployedSizes) {
-    fail(name, "table " + label + ": no list of sizes");
+    fail(name, "table " + label + " is not a list of sizes");
   }
   for (std::size_t i = 0; i < sizes.values.size(); i += 2) {
     grid.sizes.push_back(sizes.values[i] | std::uint64_t{sizes.values[i + 1]} << 32U);
@@ -58,7 +58,7 @@ DeployedGrid read_grid(const PolicyFile& file, const PolicyFileTable& sizes,
   }
   const PolicyFileTensor* seen = file.tensor(kSeen + place);
   if (seen == nullptr || seen->shape.size() != 3 || seen->shape[0] != grid.sizes.size()) {
-    fail(name, "tensor '" + kSeen + place + "' is missing, or not one for these sizes");
+    fail(name, "tensor '" + kSeen + place + "' is missing or does not match these sizes");
   }
   grid.calls = seen->shape[1];
   grid.features = seen->shape[2];
@@ -117,7 +117,7 @@ std::vector<DeployedMachine> read_machines(const PolicyFile& file, const std::st
 
 std::vector<std::uint64_t> deployed_sizes() {
   constexpr double kLeastBytes = 8;
-  constexpr int kSteps = 124;  // of 2^(1/4): up to 16 GiB
+  constexpr int kSteps = 124;  // steps of 2^(1/4), up to 16 GiB
   constexpr double kLog2 = 0.69314718055994530942;
   std::vector<std::uint64_t> sizes;
   for (int step = 0; step <= kSteps; ++step) {

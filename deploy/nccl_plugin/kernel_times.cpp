@@ -24,7 +24,7 @@ std::string hex(std::uint64_t value) {
   return text;
 }
 
-// Bits in the first number of "ncclFloat8e4m3", "ncclBfloat16": bytes of an element.
+// Bytes of an element, from the first number in "ncclFloat8e4m3", "ncclBfloat16", which is in bits.
 std::uint64_t element_bytes(const char* datatype) {
   if (datatype == nullptr) return 0;
   while (*datatype != '\0' && (*datatype < '0' || *datatype > '9')) ++datatype;
@@ -74,8 +74,8 @@ KernelTimes::KernelTimes(const std::string& path, const TimedCommunicator& of)
   }
 }
 
-// Who creates the file writes its header; ranks may share one. A pipe or a device could make the
-// job wait, when it is opened, written or closed.
+// The process that creates the file writes its header; ranks may share one file. Only regular files
+// are accepted: opening, writing or closing a pipe or a device could block the job.
 bool KernelTimes::open_file(const std::string& path) {
   constexpr mode_t kMode = 0644;
   const int flags = O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
@@ -130,7 +130,7 @@ void* KernelTimes::start_collective(const cclgym_nccl_collective_event& event) n
     slot.row.algorithm = lower_name(event.algorithm);
     slot.row.protocol = lower_name(event.protocol);
     slot.row.bytes = event.count * element_bytes(event.datatype);
-    // NCCL counts what one rank gives or gets; a tuner the larger of the two buffers.
+    // NCCL's count is per rank; a tuner's size is that of the larger of the two buffers.
     const std::string_view name = slot.row.collective.data();
     if (name == "allgather" || name == "reducescatter") {
       slot.row.bytes *= static_cast<std::uint64_t>(std::max(of_.ranks, 1));
@@ -188,7 +188,7 @@ void KernelTimes::write_text(std::string_view text) const {
 }
 
 void KernelTimes::write_rows() {
-  constexpr std::size_t kWhole = 32768;  // bytes that are written at once
+  constexpr std::size_t kWhole = 32768;  // bytes per write
   std::string lines;
   Row row;
   while (finished_.pop(row)) {

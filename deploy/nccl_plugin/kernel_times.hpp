@@ -1,8 +1,7 @@
-// How long the kernels of a communicator's collectives took, as NCCL's profiler events tell it, in
-// a CSV.
+// CSV of the kernel times of a communicator's collectives, from NCCL's profiler events.
 //
-// Events come from NCCL's own threads, which must not wait: they claim a slot, note times and put
-// the finished collective into a queue of fixed room. A thread of this object writes the file.
+// Events come from NCCL's own threads, which must not wait: they claim a slot, record times and put
+// the finished collective into a queue of fixed capacity. A thread of this object writes the file.
 #pragma once
 
 #include <array>
@@ -20,7 +19,7 @@
 
 namespace cclgym {
 
-/// Whose collectives they are.
+/// The communicator whose collectives are recorded, on one rank.
 struct TimedCommunicator {
   std::uint64_t id = 0;  ///< equal on all ranks
   int rank = 0;
@@ -28,7 +27,7 @@ struct TimedCommunicator {
   int nodes = 0;
 };
 
-/// The file that `pattern` names: %r is the rank, %c the communicator (16 hex digits), %% a %.
+/// Path from a pattern: %r is the rank, %c the communicator (16 hex digits), %% a %.
 [[nodiscard]] std::string times_path(std::string_view pattern, const TimedCommunicator& of);
 
 /// The first line of the CSV.
@@ -38,25 +37,26 @@ inline constexpr std::string_view kTimesHeader =
 
 class KernelTimes {
  public:
-  /// Appends to the file of that path. Throws UserError "PATH: …" if it cannot be opened.
+  /// Opens the file for appending. Throws UserError "PATH: …" if it cannot be opened.
   KernelTimes(const std::string& path, const TimedCommunicator& of);
-  /// Writes what is left.
+  /// Writes the remaining rows.
   ~KernelTimes();
   KernelTimes(const KernelTimes&) = delete;
   KernelTimes& operator=(const KernelTimes&) = delete;
 
-  // From any thread, without waiting. What they return is NCCL's handle; null: not recorded.
+  // These may be called from any thread and do not wait. They return NCCL's handle; null if the
+  // event is not recorded.
   [[nodiscard]] void* start_collective(const cclgym_nccl_collective_event& event) noexcept;
   [[nodiscard]] static void* start_channel(void* collective,
                                            const cclgym_nccl_kernel_channel_event& event) noexcept;
-  /// `handle` of a channel or anything else that start_* returned.
+  /// `handle` is any handle that start_* returned; only a channel's has an effect.
   static void stop_channel(void* handle, std::uint64_t stop_ns) noexcept;
 
-  /// Collectives that are in the file or on their way, and those for which there was no room.
+  /// Number of collectives in the file or queued for it, and of those dropped for lack of room.
   [[nodiscard]] std::uint64_t recorded() const { return recorded_; }
   [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
 
-  /// Collectives whose kernels may run at a time, and that may wait to be written.
+  /// Maximum number of collectives with running kernels, and of those waiting to be written.
   static constexpr std::size_t kSlots = 1024;
   static constexpr std::size_t kWaiting = 8192;
 
@@ -77,17 +77,17 @@ class KernelTimes {
     std::uint8_t warps = 0;
   };
   struct Slot;
-  /// What begins a handle, so that NCCL's calls without a context find back.
+  /// First member of the objects behind NCCL's handles, for calls that pass no context.
   struct Handle {
     Slot* slot = nullptr;
     bool channel = false;
-    std::atomic<bool> running{false};  ///< of a channel: was it started, and not yet stopped?
+    std::atomic<bool> running{false};  ///< for a channel: started and not yet stopped
   };
   struct Slot {
     Handle self;
     KernelTimes* owner = nullptr;
     std::atomic<bool> busy{false};
-    std::atomic<int> left{0};  ///< channels that have not stopped yet
+    std::atomic<int> left{0};  ///< number of channels that have not stopped yet
     std::atomic<std::uint64_t> start_ns{0};
     std::atomic<std::uint64_t> stop_ns{0};
     Row row;
@@ -97,18 +97,18 @@ class KernelTimes {
   [[nodiscard]] static Name lower_name(const char* text) noexcept;
   void write_all();
   void write_rows();
-  [[nodiscard]] bool open_file(const std::string& path);  ///< true: it is new
+  [[nodiscard]] bool open_file(const std::string& path);  ///< true if the file is new
   void write_text(std::string_view text) const;
 
   TimedCommunicator of_;
   int file_ = -1;
-  std::string prefix_;  ///< of every line
+  std::string prefix_;  ///< first fields of every line
   std::unique_ptr<Slot[]> slots_;
   BoundedQueue<Row, kWaiting> finished_;
   std::atomic<std::uint64_t> next_{0};
   std::atomic<std::uint64_t> recorded_{0};
   std::atomic<std::uint64_t> dropped_{0};
-  std::mutex mutex_;  ///< of the end only
+  std::mutex mutex_;  ///< guards ending_
   std::condition_variable ended_;
   bool ending_ = false;
   std::thread writer_;

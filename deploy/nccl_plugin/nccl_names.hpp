@@ -1,5 +1,5 @@
-// What NCCL's collectives, algorithms and protocols are called: by our action spaces, by the CSV of
-// NCCL's example tuner, and by NCCL itself.
+// Names of NCCL's collectives, algorithms and protocols in cclgym's action spaces, in the CSV of
+// NCCL's example tuner, and in NCCL itself.
 #pragma once
 
 #include <array>
@@ -11,13 +11,13 @@
 
 namespace cclgym {
 
-/// The collectives that NCCL tunes, by its numbers; names are those of ours and of the CSV.
+/// The collectives that NCCL tunes, by its numbers; cclgym and the CSV have the same names.
 inline constexpr std::array<std::string_view, 5> kNcclCollectiveNames{
     "broadcast", "reduce", "allgather", "reducescatter", "allreduce"};
 
 /// An algorithm, by NCCL's number.
 struct NcclAlgorithmNames {
-  std::string_view ours;  ///< level of the knob "algorithm"; empty: there is none
+  std::string_view ours;  ///< level of the knob "algorithm"; empty if there is none
   std::string_view csv;
 };
 inline constexpr std::array<NcclAlgorithmNames, CCLGYM_NCCL_ALGORITHMS> kNcclAlgorithmNames{
@@ -33,11 +33,11 @@ inline constexpr std::array<std::string_view, CCLGYM_NCCL_PROTOCOLS> kNcclProtoc
     "LL", "LL128", "Simple"};
 
 [[nodiscard]] std::string lower_case(std::string_view text);
-/// NCCL's number of a name in lower case; nothing: no such name.
+/// NCCL's number for a name in lower case; nullopt if there is no such name.
 [[nodiscard]] std::optional<int> nccl_collective_of(std::string_view name);
 [[nodiscard]] std::optional<int> nccl_algorithm_of_ours(std::string_view name);
 [[nodiscard]] std::optional<int> nccl_algorithm_of_csv(std::string_view name);
-/// Of a protocol, in any case.
+/// NCCL's number for a protocol's name in any letter case.
 [[nodiscard]] std::optional<int> nccl_protocol_of(std::string_view name);
 
 }  // namespace cclgym

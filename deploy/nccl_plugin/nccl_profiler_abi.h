@@ -1,4 +1,4 @@
-/* What NCCL and a profiler plugin say to each other: own declarations of the layouts that NCCL 2.28
+/* Interface between NCCL and a profiler plugin: our own declarations of the layouts that NCCL 2.28
  * (ncclProfiler_v5) and 2.29 and newer (ncclProfiler_v6) read, as far as collectives and their
  * kernels need them. The descriptors of v5 and v6 differ only in kinds of events that are not used
  * here; both are at least as long as this one. */
@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-/* NOLINTBEGIN(readability-identifier-naming): names as C has them */
+/* NOLINTBEGIN(readability-identifier-naming): C names */
 /* Kinds of events, and bits of the activation mask. */
 enum { CCLGYM_NCCL_EVENT_COLLECTIVE = 1 << 1, CCLGYM_NCCL_EVENT_KERNEL_CHANNEL = 1 << 6 };
 /* The state in which a channel's kernel has ended. */
@@ -25,7 +25,7 @@ typedef struct {
   const char* collective; /* "AllReduce" */
   const void* send_buffer;
   void* receive_buffer;
-  size_t count; /* elements of a rank */
+  size_t count; /* elements per rank */
   int root;
   const char* datatype; /* "ncclFloat32" */
   uint8_t channels;
@@ -37,7 +37,7 @@ typedef struct {
 
 typedef struct {
   uint8_t channel;
-  uint64_t start_ns; /* of the GPU's globaltimer */
+  uint64_t start_ns; /* by the GPU's globaltimer */
 } cclgym_nccl_kernel_channel_event;
 
 typedef struct {

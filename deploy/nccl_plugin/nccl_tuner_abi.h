@@ -1,7 +1,7 @@
-/* What NCCL and a tuner plugin say to each other: own declarations of the layouts that NCCL 2.21 to
+/* Interface between NCCL and a tuner plugin: our own declarations of the layouts that NCCL 2.21 to
  * 2.30 read (ncclTunerPlugin_v2 to _v6). The order of members is the interface. Values are those of
- * NCCL's enums; results are plain int, 0 for ncclSuccess. docs/deploy.md has which release asks for
- * which of them. */
+ * NCCL's enums; results are plain int, 0 for ncclSuccess. docs/deploy.md lists the layouts that
+ * each release looks for. */
 #ifndef CCLGYM_DEPLOY_NCCL_TUNER_ABI_H
 #define CCLGYM_DEPLOY_NCCL_TUNER_ABI_H
 
@@ -12,10 +12,10 @@
 extern "C" {
 #endif
 
-/* NOLINTBEGIN(readability-identifier-naming): names as C has them */
+/* NOLINTBEGIN(readability-identifier-naming): C names */
 enum { CCLGYM_NCCL_SUCCESS = 0 };
 
-/* Of a logger: levels, and the subsystems that a line is about (flags). */
+/* Levels of a logger, and the subsystems of a line (flags). */
 enum { CCLGYM_NCCL_LOG_WARN = 2, CCLGYM_NCCL_LOG_INFO = 3 };
 enum { CCLGYM_NCCL_INIT = 1, CCLGYM_NCCL_TUNING = 64 };
 typedef void (*cclgym_nccl_logger)(int level, unsigned long flags, const char* file, int line,
@@ -50,8 +50,8 @@ typedef struct {
   int (*destroy)(void* context);
 } cclgym_nccl_tuner_v2;
 
-/* 2.22. `costs` is float[algorithms][protocols] in one piece, whatever its type says: predicted
- * microseconds, negative where NCCL cannot use the combination. */
+/* 2.22. `costs` is one contiguous float[algorithms][protocols] in spite of its type: predicted
+ * microseconds, negative if NCCL cannot use the combination. */
 typedef struct {
   const char* name;
   int (*init)(size_t ranks, size_t nodes, cclgym_nccl_logger logger, void** context);
@@ -71,12 +71,12 @@ typedef struct {
 
 typedef struct {
   int domains;
-  int least_ranks; /* of a domain */
+  int least_ranks; /* per domain */
   int most_ranks;
 } cclgym_nccl_nvlink_domains;
 
-/* What NCCL's own model computes with: us and GB/s. Its defaults when init is called; what init
- * leaves there is what it uses. */
+/* Constants of NCCL's own model, us and GB/s. They have NCCL's defaults when init is called; NCCL
+ * uses the values that init leaves there. */
 typedef struct {
   double base_latency[CCLGYM_NCCL_ALGORITHMS][CCLGYM_NCCL_PROTOCOLS];
   double hw_latency[CCLGYM_NCCL_LINKS][CCLGYM_NCCL_ALGORITHMS][CCLGYM_NCCL_PROTOCOLS];
@@ -101,8 +101,8 @@ typedef struct {
   int (*finalize)(void* context);
 } cclgym_nccl_tuner_v5;
 
-/* 2.30. get_chunk_size: `chunk` has NCCL's choice, B of data; for Ring and Tree it is asked with
- * the bytes of a channel and channels = 1. */
+/* 2.30. get_chunk_size: `chunk` has NCCL's choice, B of data; for Ring and Tree NCCL passes the
+ * bytes of a channel and channels = 1. */
 typedef struct {
   const char* name;
   cclgym_nccl_init_v5 init;

@@ -62,7 +62,7 @@ int start_event(void* context, void** handle, cclgym_nccl_event* event) {
   return CCLGYM_NCCL_SUCCESS;
 }
 
-// A collective's own stop is when it was enqueued; its kernels run after.
+// NCCL stops the event of a collective when it has been enqueued; its kernels run later.
 int stop_event(void* /*handle*/) { return CCLGYM_NCCL_SUCCESS; }
 
 int record_event_state(void* handle, int state, cclgym_nccl_event_state* arguments) {
@@ -81,7 +81,7 @@ int finalize(void* context) {
                   profiler->path + ": " + std::to_string(profiler->times.recorded()) +
                       " collectives, " + std::to_string(dropped) + " more were dropped");
   } catch (...) {
-    return CCLGYM_NCCL_SUCCESS;  // there was no memory for the line
+    return CCLGYM_NCCL_SUCCESS;  // no memory for the line
   }
   return CCLGYM_NCCL_SUCCESS;
 }

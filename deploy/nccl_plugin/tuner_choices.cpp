@@ -13,7 +13,7 @@ namespace cclgym {
 
 namespace {
 
-constexpr std::uint64_t kLeastChunkBytes = 4096;  // of the largest grain of NCCL's, 1,920 B, two
+constexpr std::uint64_t kLeastChunkBytes = 4096;  // two of NCCL's largest granules, 1,920 B
 constexpr std::uint64_t kMostChunkBytes = std::uint64_t{64} << 20;
 constexpr std::string_view kNcclsChunk = "protocol";
 constexpr std::size_t kMostStateBytes = std::size_t{16} << 20;
@@ -29,13 +29,13 @@ std::vector<std::string> lines_of(const PolicyFile& file, const std::string& rec
     }
   }
   if (lines.size() != expected) {
-    throw UserError(name + ": text '" + record + "' is missing, or has not " +
+    throw UserError(name + ": text '" + record + "' is missing or does not have " +
                     std::to_string(expected) + " lines");
   }
   return lines;
 }
 
-// The knobs of an action as NCCL's numbers.
+// Meanings of an action's knobs as NCCL's numbers.
 class ChoiceNames {
  public:
   ChoiceNames(const PolicyFile& file, const DeployedNetwork& network, const std::string& name)
@@ -74,7 +74,8 @@ class ChoiceNames {
   [[nodiscard]] TunerChoice meaning(const std::string& knob, const std::string& level) const {
     TunerChoice choice;
     if (knob == "algorithm") {
-      // What is not NCCL's (its own default, a program of an interpreter) is left to NCCL.
+      // Algorithms that are not NCCL's (its own default, a program of an interpreter) leave the
+      // call to NCCL.
       choice.algorithm = static_cast<std::int8_t>(nccl_algorithm_of_ours(level).value_or(-1));
     } else if (knob == "protocol") {
       const std::optional<int> protocol = nccl_protocol_of(level);
@@ -88,14 +89,14 @@ class ChoiceNames {
         refuse(knob, level);
       }
     } else if (knob == "chunk") {
-      // "whole" means no chunks, which NCCL has not; no action that is legal for it has it.
+      // "whole" means no chunks, which NCCL does not support; no action that is legal there has it.
       if (level == kNcclsChunk || level == "whole") return choice;
       const std::uint64_t bytes = parse_bytes(level, name_ + ": a chunk");
       if (bytes < kLeastChunkBytes || bytes > kMostChunkBytes) refuse(knob, level);
       choice.chunk_bytes = static_cast<std::uint32_t>(bytes);
     } else {
-      throw UserError(name_ + ": the policy turns knob " + quoted(knob) +
-                      ", which a tuner of NCCL has not");
+      throw UserError(name_ + ": the policy sets knob " + quoted(knob) +
+                      ", which a tuner of NCCL does not have");
     }
     return choice;
   }
@@ -128,9 +129,9 @@ TunerChoice first_legal(std::span<const TunerChoice> wanted, const CostTable& co
   return {};
 }
 
-// Asks the network. The order in which masks drive it from choice to choice is that of its
-// algorithms by likelihood, and under each that of its protocols: what it prefers among those
-// depends on the choices before, not on what is forbidden beside.
+// Evaluates the network. Its order of preference is that of its algorithms by likelihood, and for
+// each that of its protocols: its preference among protocols depends on the choices before them,
+// not on which others are forbidden.
 class PolicyChoices::Asking {
  public:
   Asking(const DeployedNetwork& network, const ChoiceNames& names, const MaskTree* rules)
@@ -199,10 +200,10 @@ class PolicyChoices::Asking {
   const ChoiceNames& names_;
   const MaskTree* rules_;
   LaneVector state_;
-  LaneVector before_;  ///< the state before the call at hand
+  LaneVector before_;  ///< the state before the current call
   std::vector<std::uint8_t> allowed_;
   std::vector<std::int32_t> action_;
-  std::vector<std::size_t> first_;  ///< by knob: its first level among all
+  std::vector<std::size_t> first_;  ///< by knob: index of its first level among all levels
   std::vector<std::int32_t> tried_;
 };
 
@@ -210,10 +211,10 @@ PolicyChoices::PolicyChoices(const PolicyFile& file, const std::string& name, st
                              std::size_t nodes) {
   const std::vector<DeployedMachine> machines = read_machines(file, name);
   if (machines.empty()) {
-    throw UserError(name + ": a policy without machines; cclgym deploy writes one that has them");
+    throw UserError(name + ": a policy without machines; write one with cclgym deploy");
   }
   if (distinct_machines(machines).size() != machines.size()) {
-    throw UserError(name + ": two machines of as many ranks and nodes");
+    throw UserError(name + ": two machines have the same numbers of ranks and nodes");
   }
   const auto found = std::ranges::find_if(machines, [&](const DeployedMachine& machine) {
     return machine.ranks == ranks && machine.nodes == nodes;
@@ -235,7 +236,7 @@ PolicyChoices::PolicyChoices(const PolicyFile& file, const std::string& name, st
     if (!found->grids[i]) continue;
     const DeployedGrid& deployed = *found->grids[i];
     if (deployed.features != network.observations()) {
-      throw UserError(name + ": observations of another network");
+      throw UserError(name + ": the observations are those of another network");
     }
     const std::string rules = "masks/" + machine_ + "/" + std::string(kNcclCollectiveNames[i]);
     const PolicyFileTable* table = file.table(rules);
@@ -281,7 +282,7 @@ void PolicyChoices::add_chunks(std::size_t collective) {
   for (ChunksByProtocol& by_protocol : chunks_[collective]) {
     for (std::vector<Chunk>& chunks : by_protocol) {
       std::ranges::stable_sort(chunks, {}, &Chunk::channel_bytes);
-      // Where NCCL's choice is never changed, there is nothing to look up.
+      // Without a change to NCCL's choice there is nothing to look up.
       if (std::ranges::all_of(chunks, [](const Chunk& own) { return own.chunk_bytes == 0; })) {
         chunks.clear();
       }

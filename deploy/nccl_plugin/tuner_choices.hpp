@@ -1,5 +1,5 @@
-// All that a tuner says about one communicator, worked out when the communicator is made, so that
-// deciding is a look-up: it allocates nothing, takes no lock, and is the same on all ranks.
+// A tuner's choices for one communicator, computed when the communicator is created, so that a
+// decision is a look-up: it allocates nothing, takes no lock, and is the same on all ranks.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ namespace cclgym {
 
 inline constexpr int kMostTunerChannels = 64;  ///< NCCL keeps them in 7 bits
 
-/// What is chosen for a call, by NCCL's numbers.
+/// The choice for a call, as NCCL's numbers.
 struct TunerChoice {
   std::int8_t algorithm = -1;  ///< -1: the call is left to NCCL
   std::int8_t protocol = -1;
@@ -31,16 +31,16 @@ struct CostTable {
   int algorithms = 0;
   int protocols = 0;
 
-  /// May the combination be chosen? (NCCL marks others by negative numbers.)
+  /// True if the combination may be chosen (NCCL marks others by negative numbers).
   [[nodiscard]] bool legal(int algorithm, int protocol) const {
     return algorithm >= 0 && algorithm < algorithms && protocol >= 0 && protocol < protocols &&
            entries[algorithm * protocols + protocol] >= 0;
   }
-  /// Makes it the cheapest.
+  /// Makes the combination the cheapest.
   void take(int algorithm, int protocol) const { entries[algorithm * protocols + protocol] = 0; }
 };
 
-/// Where choices come from. Immutable.
+/// A source of choices. Immutable.
 class TunerChoices {
  public:
   TunerChoices() = default;
@@ -48,30 +48,30 @@ class TunerChoices {
   TunerChoices(const TunerChoices&) = delete;
   TunerChoices& operator=(const TunerChoices&) = delete;
 
-  /// What is wanted for a call, best first; the first that NCCL can do counts. Empty: nothing.
+  /// Wanted choices for a call, best first; the first that NCCL supports applies. May be empty.
   [[nodiscard]] virtual std::span<const TunerChoice> wanted(int collective, std::uint64_t bytes,
                                                             int pipe_ops) const = 0;
-  /// The chunk of calls by an algorithm and protocol that have so many bytes a channel, B; 0:
+  /// Chunk for calls of an algorithm and protocol with `channel_bytes` bytes per channel, B; 0:
   /// NCCL's choice.
   [[nodiscard]] virtual std::uint32_t chunk_bytes(int /*collective*/, int /*algorithm*/,
                                                   int /*protocol*/,
                                                   std::uint64_t /*channel_bytes*/) const {
     return 0;
   }
-  /// What decides, in one line.
+  /// The source of the choices, in one line for the log.
   [[nodiscard]] virtual std::string description() const = 0;
 };
 
-/// The first of `wanted` that the table allows; algorithm -1: none, or one that leaves the call to
-/// NCCL comes before it.
+/// The first of `wanted` that the table allows; algorithm -1 if there is none, or if a choice that
+/// leaves the call to NCCL comes first.
 [[nodiscard]] TunerChoice first_legal(std::span<const TunerChoice> wanted, const CostTable& costs);
 
-/// A policy at work on one machine: for every size of its grid all choices that it could be driven
-/// to by combinations that NCCL cannot do, in the order in which the network would come to them.
+/// The choices of a policy on one machine: for every size of its grid, all choices in the network's
+/// order of preference, so that one is left whatever combinations NCCL does not support.
 class PolicyChoices : public TunerChoices {
  public:
-  /// `name` is used in messages. Throws UserError if the file has no machine of so many ranks on so
-  /// many nodes, is damaged, or chooses by knobs that a tuner of NCCL has not.
+  /// `name` is used in messages. Throws UserError if the file has no machine with `ranks` ranks on
+  /// `nodes` nodes, is damaged, or has knobs that a tuner of NCCL does not have.
   PolicyChoices(const PolicyFile& file, const std::string& name, std::size_t ranks,
                 std::size_t nodes);
 
@@ -86,7 +86,7 @@ class PolicyChoices : public TunerChoices {
   class Asking;
   struct Grid {
     std::vector<std::uint64_t> sizes;
-    std::vector<std::uint32_t> ends;  ///< by size: where in `choices` its last one is behind
+    std::vector<std::uint32_t> ends;  ///< by size: end of its part of `choices`
     std::vector<TunerChoice> choices;
   };
   struct Chunk {
@@ -98,7 +98,7 @@ class PolicyChoices : public TunerChoices {
   void add_chunks(std::size_t collective);
 
   std::array<Grid, kNcclCollectiveNames.size()> grids_;
-  /// By collective, algorithm and protocol: ascending by channel_bytes.
+  /// By collective, algorithm and protocol; each ascending by channel_bytes.
   std::array<std::array<ChunksByProtocol, CCLGYM_NCCL_ALGORITHMS>, kNcclCollectiveNames.size()>
       chunks_;
   std::string machine_;

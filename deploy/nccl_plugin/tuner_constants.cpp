@@ -15,7 +15,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-// A table of the structure: its keys, the last varying fastest, and where it begins.
+// A table of the structure: its keys, the last varying fastest, and its first place.
 struct TableOfConstants {
   std::string name;
   std::vector<Names> keys;
@@ -110,8 +110,9 @@ TunerConstants parse_tuner_constants(std::string_view text, const std::string& n
     }
     TunerConstant constant{.table = table->name, .place = table->first + place};
     constant.value = parse_real(fields.back(), "a constant", where);
-    if (!(constant.value >= 0)) throw UserError(where, "a constant is negative");
-    if (!seen.insert(constant.place).second) throw UserError(where, "a constant comes twice");
+    if (!(constant.value >= 0))
+      throw UserError(where, "the constant is negative; expected at least 0");
+    if (!seen.insert(constant.place).second) throw UserError(where, "the constant is given twice");
     constants.values.push_back(constant);
   }
   return constants;

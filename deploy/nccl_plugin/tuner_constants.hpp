@@ -1,4 +1,4 @@
-// NCCL's own cost model with other constants: a file of them, for communicators of one size.
+// A file of constants for NCCL's own cost model, for communicators of one size.
 #pragma once
 
 #include <cstddef>
@@ -10,20 +10,20 @@
 
 namespace cclgym {
 
-/// A constant by its place in cclgym_nccl_constants.
+/// A constant, by its place in cclgym_nccl_constants.
 struct TunerConstant {
   std::string table;      ///< "base_latency", …
-  std::size_t place = 0;  ///< among all numbers of the tables
+  std::size_t place = 0;  ///< index among all numbers of the tables
   double value = 0;       ///< us or GB/s
 };
 
-/// What a file says. Lines "TABLE,KEY,...,VALUE":
+/// Contents of a file of lines "TABLE,KEY,...,VALUE":
 ///   base_latency,ALGORITHM,PROTOCOL,US          hw_latency,LINK,ALGORITHM,PROTOCOL,US
 ///   ll_max_bw|ring_ll128_bw|tree_ll128_bw|tree_bw|nvls_tree_bw,GENERATION,NODES,GBPS
-///   machine,RANKS,NODES          communicators that it is for; without such a line: all
+///   machine,RANKS,NODES          restricts the file to communicators of this size
 /// with names as in the CSV of choices; LINK nvlink, pci or net; GENERATION volta, ampere, hopper
-/// or blackwell; NODES 1, 2 or 4 (and more than 2). Empty lines and what follows a # are passed
-/// over.
+/// or blackwell; NODES 1, 2 or 4 (4 stands for more than 2). Empty lines and comments after # are
+/// ignored.
 struct TunerConstants {
   std::vector<TunerConstant> values;
   std::size_t ranks = 0;  ///< 0: any
@@ -32,12 +32,12 @@ struct TunerConstants {
   [[nodiscard]] bool fits(std::size_t of_ranks, std::size_t of_nodes) const {
     return ranks == 0 || (ranks == of_ranks && nodes == of_nodes);
   }
-  /// Overwrites those that the file has.
+  /// Overwrites the constants that the file has.
   void apply(cclgym_nccl_constants& constants) const;
 };
 
-/// Throws UserError "NAME:LINE: …" at a wrong line, a constant that comes twice, or a value that is
-/// not a finite number >= 0.
+/// Throws UserError "NAME:LINE: …" for a malformed line, a constant that is given twice, or a value
+/// that is not a finite number >= 0.
 [[nodiscard]] TunerConstants parse_tuner_constants(std::string_view text, const std::string& name);
 
 }  // namespace cclgym

@@ -1,7 +1,7 @@
-// NCCL's tuner plugin: all exported tables, v2 to v6. Nothing here throws or returns anything but
-// success: NCCL takes an error of a tuner for one of the collective. In any doubt the cost table
-// stays as it is, and NCCL chooses. What a communicator's tuner knows is worked out by init and
-// never changes; NCCL 2.30 also asks about calls that it does not make.
+// NCCL's tuner plugin: all exported tables, v2 to v6. No function throws, and all return success:
+// NCCL treats an error of a tuner as one of the collective. In case of doubt the cost table stays
+// as it is, and NCCL chooses. init computes the state of a communicator's tuner, which never
+// changes: NCCL 2.30 also asks about calls that it does not make.
 #include <cstdlib>
 #include <exception>
 #include <memory>
@@ -22,7 +22,7 @@ using namespace cclgym;
 
 constexpr std::size_t kMostCsvBytes = std::size_t{16} << 20;
 
-// A line in NCCL's log.
+// Writes lines to NCCL's log.
 class Log {
  public:
   explicit Log(cclgym_nccl_logger logger) : logger_(logger) {}
@@ -40,7 +40,8 @@ class Log {
 
 struct Tuner {
   std::unique_ptr<const TunerChoices> choices;
-  /// NCCL_ALGO or NCCL_PROTO is set. From v3 on NCCL marks what they exclude; v2 does not say.
+  /// True if NCCL_ALGO or NCCL_PROTO is set. From v3 on NCCL marks the combinations that they
+  /// exclude; v2 has no such marks.
   bool user_chooses = false;
 };
 
@@ -61,7 +62,7 @@ std::unique_ptr<const TunerChoices> read_choices(std::size_t ranks, std::size_t 
     const std::uint32_t checksum = crc32_of(bytes);
     said = choices->description() + ", CRC-32 ";
     for (int shift = 28; shift >= 0; shift -= 4) said += kHex[(checksum >> shift) & 0xfU];
-    if (csv != nullptr) said += "; CCLGYM_TUNER_CSV is passed over";
+    if (csv != nullptr) said += "; CCLGYM_TUNER_CSV is ignored";
     return choices;
   }
   if (csv == nullptr) return nullptr;
@@ -71,7 +72,7 @@ std::unique_ptr<const TunerChoices> read_choices(std::size_t ranks, std::size_t 
   return choices;
 }
 
-// Nothing: NCCL offers none (before v5).
+// `constants` is null before v5.
 void change_constants(std::size_t ranks, std::size_t nodes, cclgym_nccl_constants* constants,
                       const Log& log) {
   const char* path = variable("CCLGYM_TUNER_CONSTANTS");
@@ -91,7 +92,7 @@ void change_constants(std::size_t ranks, std::size_t nodes, cclgym_nccl_constant
                .c_str());
 }
 
-// What `work` throws becomes a line, and NCCL's own behaviour stays.
+// Runs `work`; an exception becomes a line in the log, and NCCL keeps its own choices.
 template <class Work>
 void guarded(const Log& log, const Work& work) noexcept {
   try {
@@ -138,8 +139,9 @@ int init_v5(void** context, std::uint64_t /*communicator*/, std::size_t ranks, s
   return init(ranks, nodes, logger, context, constants);
 }
 
-// v2 does not say what NCCL can do. Ring can carry out everything, Tree every AllReduce, both with
-// LL and Simple; whether LL128 is safe on the machine, or switches can reduce, is not known here.
+// v2 does not tell which combinations NCCL supports. Ring supports all collectives and Tree every
+// AllReduce, both with LL and Simple. It is unknown whether LL128 is safe on the machine and
+// whether switches can reduce.
 int get_coll_info_v2(void* context, int collective, std::size_t bytes, int /*collnet_support*/,
                      int /*nvls_support*/, int pipe_ops, int* algorithm, int* protocol,
                      int* channels) {
@@ -174,7 +176,8 @@ int get_coll_info_v3(void* context, int collective, std::size_t bytes, int pipe_
   return CCLGYM_NCCL_SUCCESS;
 }
 
-// Whether buffers are registered is known to each rank alone, and all must decide alike.
+// `registered_buffers` is not used: each rank knows it only for itself, and all ranks must make the
+// same decision.
 int get_coll_info_v4(void* context, int collective, std::size_t bytes, int pipe_ops, float** costs,
                      int algorithms, int protocols, int /*registered_buffers*/, int* channels) {
   return get_coll_info_v3(context, collective, bytes, pipe_ops, costs, algorithms, protocols,

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/error.hpp"
+#include "core/split.hpp"
 
 namespace cclgym {
 
@@ -25,16 +26,11 @@ std::string_view trim(std::string_view text) {
   return text;
 }
 
-// The fields of a line, and what is wrong with them.
+// The fields of a line, with their checks.
 class Fields {
  public:
   Fields(std::string_view line, SourceLocation where) : where_(std::move(where)) {
-    while (true) {
-      const std::size_t comma = line.find(',');
-      fields_.push_back(trim(line.substr(0, comma)));
-      if (comma == std::string_view::npos) break;
-      line.remove_prefix(comma + 1);
-    }
+    for (const std::string_view field : split(line, ',')) fields_.push_back(trim(field));
     if (fields_.size() < kNeededColumns || fields_.size() > kColumns.size()) {
       throw UserError(where_, std::to_string(fields_.size()) + " columns; expected " +
                                   std::to_string(kNeededColumns) + " to " +
@@ -80,7 +76,7 @@ std::vector<std::string> names_of_algorithms() {
 
 RowChoices::RowChoices(std::string_view text, const std::string& name, std::size_t ranks,
                        std::size_t nodes) {
-  constexpr int kMost = 1 << 24;  // of ranks, nodes and operations
+  constexpr int kMost = 1 << 24;  // maximum number of ranks, nodes and operations
   std::size_t line_number = 0;
   std::size_t read = 0;
   std::size_t kept = 0;
@@ -110,7 +106,7 @@ RowChoices::RowChoices(std::string_view text, const std::string& name, std::size
     const int row_ranks = fields.number(7, -1, kMost);
     if (fields.has(8)) row.pipe_ops = fields.number(8, -1, kMost);
     if (fields.has(9) && fields[9] != "-1") {
-      fields.fail(9, "-1: whether a buffer is registered is known to its rank alone");
+      fields.fail(9, "-1, because only its own rank knows whether a buffer is registered");
     }
     const auto same = [](int wanted, std::size_t own) {
       return wanted < 0 || static_cast<std::size_t>(wanted) == own;

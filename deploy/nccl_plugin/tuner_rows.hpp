@@ -1,4 +1,4 @@
-// Choices from a CSV as NCCL's example tuner reads it.
+// Choices from a CSV in the format of NCCL's example tuner.
 #pragma once
 
 #include <array>
@@ -12,12 +12,12 @@ namespace cclgym {
 inline constexpr std::size_t kMostTunerRows = 65536;
 
 /// Lines "collective_type,min_bytes,max_bytes,algorithm,protocol,channels,nNodes,nRanks[,numPipeOps
-/// [,regBuff]]", -1 for anything (channels: NCCL's choice); a header, empty lines and what follows
-/// a # are passed over. The first line that matches a call counts. Immutable.
+/// [,regBuff]]", where -1 matches anything (channels: NCCL's choice). A header, empty lines and
+/// comments after # are ignored. The first line that matches a call applies. Immutable.
 class RowChoices : public TunerChoices {
  public:
-  /// Those for a communicator. Throws UserError "NAME:LINE: …" at what is no such line. regBuff
-  /// must be -1: whether a buffer is registered is known to one rank only, and ranks must agree.
+  /// Reads the choices for a communicator. Throws UserError "NAME:LINE: …" for a malformed line.
+  /// regBuff must be -1: each rank knows only about its own buffers, and all ranks must agree.
   RowChoices(std::string_view text, const std::string& name, std::size_t ranks, std::size_t nodes);
 
   [[nodiscard]] std::span<const TunerChoice> wanted(int collective, std::uint64_t bytes,
@@ -31,7 +31,7 @@ class RowChoices : public TunerChoices {
     int pipe_ops = -1;
     TunerChoice choice;
   };
-  /// By collective. A look-up goes through them one by one, as tables are short.
+  /// By collective. A look-up is a linear search, because tables are short.
   std::array<std::vector<Row>, kNcclCollectiveNames.size()> rows_;
   std::string description_;
 };

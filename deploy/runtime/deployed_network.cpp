@@ -18,8 +18,8 @@ void DeployedNetwork::advance(const LaneKernels& kernels, float* state,
   for (std::size_t i = 0; i < encoder_.size(); ++i) {
     const AffineLayer layer = at(encoder_[i]);
     const bool last = i + 1 == encoder_.size();
-    // The last one's units are the first of what the LSTM and the heads read. Behind them the lanes
-    // of padding are overwritten by h.
+    // The LSTM and the heads read the units of the last layer first. h overwrites the padding lanes
+    // after them.
     float* out = last ? state + recurrent_ : state + buffer_ + (i % 2) * buffer_size_;
     kernels.affine(layer, layer.bias, input, out, true);
     input = out;
@@ -76,7 +76,7 @@ DecisionFault DeployedNetwork::decide(const LaneKernels& kernels, float* state,
     if (!std::isfinite(observation[i])) return DecisionFault::Observation;
   }
   const std::size_t knobs = heads_.size();
-  // Otherwise the search below would try all that comes before such a knob.
+  // Checked first: otherwise the search below would try all combinations of the knobs before.
   for (std::size_t knob = 0; knob < knobs; ++knob) {
     if (allowed_levels(knob, allowed) == 0) return DecisionFault::NoLegalAction;
   }
@@ -93,7 +93,7 @@ DecisionFault DeployedNetwork::decide(const LaneKernels& kernels, float* state,
                                           static_cast<std::size_t>(chosen[knob - 1]));
       left[knob] &= (*rules)[node[knob]].levels;
     }
-    // Where there is no choice, there is nothing to compute.
+    // A single legal level needs no logits.
     if (std::popcount(left[knob]) > 1) {
       evaluate_head(kernels, state, knob, chosen);
     } else {
@@ -103,7 +103,7 @@ DecisionFault DeployedNetwork::decide(const LaneKernels& kernels, float* state,
   enter(0);
   for (std::size_t knob = 0; knob < knobs;) {
     if (left[knob] == 0) {
-      // `allowed` forbids all that the rules allow here: back to the choice before.
+      // `allowed` forbids all levels that the rules allow here: back to the previous choice.
       if (knob == 0) return DecisionFault::NoLegalAction;
       --knob;
       left[knob] &= ~(std::uint32_t{1} << static_cast<std::size_t>(chosen[knob]));

@@ -1,4 +1,4 @@
-// The network of a policy file, laid out for fast decisions.
+// The network of a policy file, in a memory layout for fast decisions.
 #pragma once
 
 #include <cstddef>
@@ -13,63 +13,62 @@
 
 namespace cclgym {
 
-/// What a policy file may at most say.
+/// Limits of a policy file.
 inline constexpr std::size_t kMostObservations = 65536;
 inline constexpr std::size_t kMostUnits = 4096;
 inline constexpr std::size_t kMostEncoderLayers = 16;
 
-/// Why a decision was not made.
+/// Reason why there is no decision.
 enum class DecisionFault : std::uint8_t { None, Observation, NoLegalAction };
 
-/// Immutable; decide may be called from any number of threads, with a state each.
+/// Immutable; decide may be called from any number of threads, each with its own state.
 ///
-/// The state of a stream of calls is memory of the caller: the LSTM's h and c, which last from call
-/// to call, and behind them what a decision computes in.
+/// The caller owns the memory of the state of a stream of calls: the LSTM's h and c, which persist
+/// from call to call, followed by scratch memory for a decision.
 class DeployedNetwork {
  public:
-  /// Throws UserError "NAME: …" at records that are missing or do not fit each other.
+  /// Throws UserError "NAME: …" if records are missing or inconsistent.
   DeployedNetwork(const PolicyFile& file, const std::string& name);
 
   [[nodiscard]] std::size_t observations() const { return observations_; }
   [[nodiscard]] std::size_t knobs() const { return heads_.size(); }
   [[nodiscard]] std::size_t levels(std::size_t knob) const { return heads_[knob].levels; }
-  /// Levels of all knobs together.
+  /// Total number of levels of all knobs.
   [[nodiscard]] std::size_t logits() const { return logits_; }
 
-  /// Numbers in a state.
+  /// Number of floats in a state.
   [[nodiscard]] std::size_t state_size() const { return state_size_; }
   void init_state(float* state) const;
-  /// See cclgym_policy_decide. `rules`: null, or a tree over all knobs; `allowed`: null, or
-  /// logits() bytes. On a fault, the state's h and c and `action` are as before.
+  /// See cclgym_policy_decide. `rules` is null or a tree over all knobs; `allowed` is null or has
+  /// logits() bytes. On a fault, the state's h and c and `action` are unchanged.
   DecisionFault decide(const LaneKernels& kernels, float* state, const float* observation,
                        const MaskTree* rules, const std::uint8_t* allowed,
                        std::int32_t* action) const;
-  /// The logits of the last decision, of all knobs in turn; those of knobs that had no choice are
-  /// 0.
+  /// The logits of the last decision, of all knobs in turn; 0 for knobs with a single legal level.
   void last_logits(const float* state, std::span<float> out) const;
 
  private:
   class Builder;
   struct Layer {
     std::size_t inputs = 0;
-    std::size_t rows = 0;  ///< a multiple of kLane
-    std::size_t bias = 0;  ///< where in weights_
-    std::size_t weights = 0;
+    std::size_t rows = 0;     ///< a multiple of kLane
+    std::size_t bias = 0;     ///< index in weights_
+    std::size_t weights = 0;  ///< index in weights_
   };
   struct Head {
     Layer hidden;
     Layer out;
-    std::vector<std::size_t> choices;  ///< by earlier knob: where in weights_, padded rows
+    std::vector<std::size_t> choices;  ///< by earlier knob: index in weights_ of its padded rows
     std::size_t levels = 0;
-    std::size_t first_logit = 0;  ///< among all knobs'
-    std::size_t logits_at = 0;    ///< in a state
+    std::size_t first_logit = 0;  ///< index among the logits of all knobs
+    std::size_t logits_at = 0;    ///< index in a state
   };
 
   [[nodiscard]] AffineLayer at(const Layer& layer) const {
     return {layer.inputs, layer.rows, weights_.data() + layer.bias,
             weights_.data() + layer.weights};
   }
-  /// Up to z and the next c and h.
+  /// Computes z and the next c and h.
   void advance(const LaneKernels& kernels, float* state, const float* observation) const;
   void evaluate_head(const LaneKernels& kernels, float* state, std::size_t knob,
                      const std::int32_t* action) const;
@@ -78,7 +77,7 @@ class DeployedNetwork {
 
   std::size_t observations_ = 0;
   std::size_t lstm_ = 0;
-  std::size_t units_ = 0;  ///< of the LSTM, padded
+  std::size_t units_ = 0;  ///< units of the LSTM, padded
   std::size_t logits_ = 0;
   float limit_ = 0;
   std::vector<Layer> encoder_;
@@ -88,18 +87,18 @@ class DeployedNetwork {
   std::size_t scale_ = 0;
   LaneVector weights_;
 
-  // Where in a state.
+  // Indices in a state.
   std::size_t h_ = 0;
   std::size_t c_ = 0;
   std::size_t next_h_ = 0;
   std::size_t next_c_ = 0;
   std::size_t input_ = 0;   ///< the normalised observation
-  std::size_t buffer_ = 0;  ///< two of buffer_size_: the encoder's layers by turns
+  std::size_t buffer_ = 0;  ///< two buffers of buffer_size_, which the encoder's layers alternate
   std::size_t buffer_size_ = 0;
-  std::size_t recurrent_ = 0;  ///< [e h], what the LSTM reads; then z = [e h']
+  std::size_t recurrent_ = 0;  ///< [e h], the input of the LSTM; then z = [e h']
   std::size_t gate_ = 0;
-  std::size_t start_ = 0;   ///< what a head's hidden layer starts from
-  std::size_t hidden_ = 0;  ///< its result
+  std::size_t start_ = 0;   ///< start values of a head's hidden layer, in place of its bias
+  std::size_t hidden_ = 0;  ///< result of a head's hidden layer
   std::size_t state_size_ = 0;
 };
 

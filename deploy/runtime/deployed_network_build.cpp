@@ -1,4 +1,4 @@
-// From the records of a policy file to the network's memory.
+// Builds the network's memory from the records of a policy file.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -93,7 +93,7 @@ class DeployedNetwork::Builder {
     made.weights = reserve(made.rows * inputs);
     return made;
   }
-  // `row_of` says where a row goes.
+  // `row_of` maps a row to its place.
   template <class RowOf>
   void put(const Layer& made, const PolicyFileTensor& weights, std::size_t first_input,
            const RowOf& row_of) {
@@ -115,7 +115,7 @@ class DeployedNetwork::Builder {
     return made;
   }
 
-  // The four gates' rows are padded each for itself.
+  // The rows of each of the four gates are padded separately.
   void gates(std::size_t encoded, std::size_t lstm) {
     const PolicyFileTensor& input = tensor("lstm.weight_ih", {4 * lstm, encoded});
     const PolicyFileTensor& recurrent = tensor("lstm.weight_hh", {4 * lstm, lstm});
@@ -167,7 +167,7 @@ class DeployedNetwork::Builder {
     net_.input_ = take(net_.observations_);
     net_.buffer_size_ = padded_to_lane(*std::ranges::max_element(encoder));
     net_.buffer_ = take(2 * net_.buffer_size_);
-    // The encoder writes whole lanes before h comes behind it.
+    // The encoder writes whole lanes; h then overwrites the padding.
     net_.recurrent_ = take(padded_to_lane(encoded) + net_.lstm_);
     net_.gate_ = take(4 * net_.units_);
     net_.start_ = take(head);

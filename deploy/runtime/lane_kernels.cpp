@@ -7,13 +7,13 @@ namespace cclgym {
 
 namespace {
 
-// Vectors of GCC and Clang, which become what the target has: 4 SSE, 2 AVX or 1 AVX-512 register.
-// States are memory of the caller's: no more aligned than a float.
+// GCC and Clang map these vectors to 4 SSE, 2 AVX or 1 AVX-512 registers. States are the caller's
+// memory and only as aligned as a float.
 using Lane = float __attribute__((vector_size(4 * kLane), aligned(4), may_alias));
 using IntLane = std::int32_t __attribute__((vector_size(4 * kLane), aligned(4), may_alias));
 static_assert(sizeof(Lane) == 4 * kLane);
 
-// So that each instruction set gets a body of its own.
+// Inlined, so that each instruction set gets its own body.
 #define CCLGYM_INLINE __attribute__((always_inline)) inline
 
 CCLGYM_INLINE Lane* lane_at(float* p) { return reinterpret_cast<Lane*>(p); }
@@ -21,7 +21,7 @@ CCLGYM_INLINE const Lane* lane_at(const float* p) { return reinterpret_cast<cons
 
 CCLGYM_INLINE void fill(Lane& x, float value) { x = Lane{} + value; }
 
-// Also for what is not a number: `high`.
+// NaN becomes `high`.
 CCLGYM_INLINE void clamp(Lane& x, float low, float high) {
   Lane lows;
   Lane highs;
@@ -48,7 +48,7 @@ CCLGYM_INLINE void exponential(Lane& x) {
 }
 
 CCLGYM_INLINE void hyperbolic_tangent(Lane& x) {
-  clamp(x, -9.5F, 9.5F);  // beyond, it is 1 to the last bit of a float
+  clamp(x, -9.5F, 9.5F);  // beyond, tanh rounds to 1 in a float
   Lane e = x + x;
   exponential(e);
   x = 1.0F - 2.0F / (e + 1.0F);
@@ -61,8 +61,8 @@ CCLGYM_INLINE void sigmoid(Lane& x) {
   x = 1.0F / (1.0F + e);
 }
 
-// Rows [first, first + lanes * kLane) of a layer. Few rows are summed in several parts, so that the
-// additions do not wait for each other.
+// Rows [first, first + lanes * kLane) of a layer. For few rows, the sum is split into several
+// parts, so that the additions do not wait for each other.
 template <std::size_t lanes, std::size_t parts>
 CCLGYM_INLINE void affine_block(const float* weights, std::size_t inputs, const float* start,
                                 const float* in, float* out, bool tanh) {
@@ -137,7 +137,7 @@ CCLGYM_INLINE void cell_body(const float* gates, const float* c, float* c_next, 
   }
 }
 
-// The three functions for one instruction set. The attribute is empty for what every machine has.
+// The three functions for one instruction set. The attribute is empty for the baseline.
 #define CCLGYM_KERNELS(set, Set, attribute)                                                   \
   attribute void affine_##set(const AffineLayer& layer, const float* start, const float* in,  \
                               float* out, bool tanh) {                                        \

@@ -1,8 +1,8 @@
 // The arithmetic of a small network in vectors of 16 floats, compiled for several instruction sets.
 //
-// Each sum is taken in an order that depends on the layer only, never on how wide the machine's
-// vectors are, and nothing is contracted to fused multiply-add: the same bits everywhere. Ranks of
-// a job that decide on machines of different kinds must decide alike, or the job hangs.
+// Results are the same bits everywhere: the order of each sum depends only on the layer, never on
+// the width of the machine's vectors, and nothing is contracted to fused multiply-add. Ranks of a
+// job on machines of different kinds must make the same decisions; otherwise the job hangs.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ inline constexpr std::size_t kLane = 16;
   return (n + kLane - 1) / kLane * kLane;
 }
 
-/// Memory that begins with a line of the cache, so that no lane lies in two.
+/// Allocates memory aligned to cache lines, so that no lane spans two lines.
 template <class Value>
 struct LaneAllocator {
   using value_type = Value;
@@ -34,7 +34,7 @@ struct LaneAllocator {
 };
 using LaneVector = std::vector<float, LaneAllocator<float>>;
 
-/// W x + b, its weights in the order in which they are read (pack_affine).
+/// W x + b, with the weights in the order of access (packed_place).
 struct AffineLayer {
   std::size_t inputs = 0;
   std::size_t rows = 0;            ///< a multiple of kLane
@@ -42,25 +42,25 @@ struct AffineLayer {
   const float* weights = nullptr;  ///< [inputs * rows]
 };
 
-/// Where row-major weights [rows][inputs] go in AffineLayer::weights.
+/// Index in AffineLayer::weights of an element of row-major weights [rows][inputs].
 [[nodiscard]] std::size_t packed_place(const AffineLayer& layer, std::size_t row,
                                        std::size_t input);
 
-/// The functions, for one instruction set.
+/// The functions for one instruction set.
 struct LaneKernels {
-  /// out[rows] = W in + b, or tanh of it if `tanh`; `start` in place of b.
+  /// out[rows] = W in + start, or tanh of it if `tanh`; `start` is usually the layer's bias.
   void (*affine)(const AffineLayer& layer, const float* start, const float* in, float* out,
                  bool tanh);
-  /// x = clamp((o - shift) * scale, -limit, limit); what is not a number becomes `limit`.
+  /// x = clamp((o - shift) * scale, -limit, limit); NaN becomes `limit`.
   void (*normalise)(const float* o, const float* shift, const float* scale, float limit, float* x,
                     std::size_t n);
   /// An LSTM's cell: gates i, f, g, o of `units` (a multiple of kLane) numbers each.
   void (*cell)(const float* gates, const float* c, float* c_next, float* h_next, std::size_t units);
 };
 
-/// Those of the widest vectors that this machine has.
+/// The functions for the widest vectors of this machine.
 [[nodiscard]] const LaneKernels& lane_kernels();
-/// Each that this machine can run, for tests.
+/// All instruction sets that this machine can run, for tests.
 [[nodiscard]] std::size_t lane_kernel_count();
 [[nodiscard]] const LaneKernels& lane_kernels_at(std::size_t index);
 

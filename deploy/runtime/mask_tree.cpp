@@ -22,7 +22,7 @@ std::size_t mask_child(const MaskNode& node, std::size_t level) {
 
 MaskTree make_mask_tree(std::span<const std::int32_t> actions, std::size_t knobs) {
   if (knobs == 0 || actions.empty() || actions.size() % knobs != 0) {
-    throw std::logic_error("make_mask_tree: no whole number of actions");
+    throw std::logic_error("make_mask_tree: the last action is incomplete");
   }
   const std::size_t rows = actions.size() / knobs;
   const auto row_of = [&](std::size_t row) { return actions.subspan(row * knobs, knobs); };
@@ -50,7 +50,7 @@ MaskTree make_mask_tree(std::span<const std::int32_t> actions, std::size_t knobs
         node.levels |= std::uint32_t{1} << static_cast<unsigned>(level);
         below.push_back({begin, row});
       }
-      // The last knob's have no children.
+      // Nodes of the last knob have no children.
       if (knob + 1 == knobs) node.first_child = 0;
       tree.push_back(node);
     }
@@ -79,14 +79,14 @@ MaskTree read_mask_tree(std::span<const std::uint32_t> values, std::span<const s
     return MaskTree{};
   };
   if (values.size() % 2 != 0 || tree.empty()) return failed(0, "is not there");
-  // Layer by layer: the children of one fill the next, in order and to the last.
+  // Layer by layer: the children of one layer are exactly the next one, in order.
   Range layer{0, 1};
   for (std::size_t knob = 0; knob < levels.size(); ++knob) {
     const std::uint64_t all = (std::uint64_t{1} << levels[knob]) - 1;
     std::uint64_t next = layer.end;
     for (std::size_t i = layer.begin; i < layer.end; ++i) {
       if (tree[i].levels == 0) return failed(i, "has no legal level");
-      if ((tree[i].levels & ~all) != 0) return failed(i, "has a level that the knob has not");
+      if ((tree[i].levels & ~all) != 0) return failed(i, "has a level that the knob does not have");
       const bool last = knob + 1 == levels.size();
       if (tree[i].first_child != (last ? 0 : next)) return failed(i, "has wrong children");
       if (!last) next += static_cast<std::uint64_t>(std::popcount(tree[i].levels));
@@ -94,7 +94,7 @@ MaskTree read_mask_tree(std::span<const std::uint32_t> values, std::span<const s
     if (next > tree.size()) return failed(tree.size(), "is not there");
     layer = {layer.end, static_cast<std::size_t>(next)};
   }
-  if (layer.end != tree.size()) return failed(layer.end, "is nobody's child");
+  if (layer.end != tree.size()) return failed(layer.end, "has no parent");
   return tree;
 }
 

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kMagic = "CCLGYMPO";
 constexpr std::size_t kHeaderBytes = 32;
-constexpr std::size_t kChecksumEnd = 16;  // the checksum is of what follows it
+constexpr std::size_t kChecksumEnd = 16;  // the checksum covers all bytes from here on
 constexpr std::size_t kAlignment = 8;
 
 // Kinds of records.
@@ -136,7 +136,7 @@ void read_text(ByteReader& in, std::string name, std::uint64_t payload, PolicyFi
 
 void read_table(ByteReader& in, std::string name, std::uint64_t payload, PolicyFile& file) {
   const std::size_t at = in.position();
-  if (payload % 4 != 0) in.fail(at, "table '" + name + "' has no whole number of values");
+  if (payload % 4 != 0) in.fail(at, "table '" + name + "' ends within a value");
   const std::string_view bytes = in.take(payload, "a table");
   std::vector<std::uint32_t> values(bytes.size() / 4);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = load_u32(bytes, 4 * i);
@@ -154,7 +154,7 @@ void read_tensor(ByteReader& in, std::string name, std::uint64_t payload, Policy
   std::uint64_t count = 1;
   for (std::uint32_t i = 0; i < dimensions; ++i) {
     const std::uint32_t size = in.u32();
-    // At most kMostPolicyBytes before, so that the product cannot overflow.
+    // The count was at most kMostPolicyBytes, so that the product cannot overflow.
     count *= size;
     tensor.shape.push_back(size);
     if (size == 0 || count > kMostPolicyBytes) {
@@ -162,8 +162,8 @@ void read_tensor(ByteReader& in, std::string name, std::uint64_t payload, Policy
     }
   }
   if (4 + 4 * std::uint64_t{dimensions} + 4 * count != payload) {
-    in.fail(at, "tensor '" + tensor.name + "': its shape asks for " + std::to_string(count) +
-                    " values, which its record has no room for, or too much");
+    in.fail(at, "tensor '" + tensor.name + "': its shape needs " + std::to_string(count) +
+                    " values, but its record has another size");
   }
   const std::size_t values_at = in.position();
   const std::string_view bytes = in.take(4 * count, "weights");
@@ -245,7 +245,7 @@ std::string format_policy(const PolicyFile& file) {
 
 PolicyFile parse_policy(std::string_view bytes, const std::string& name) {
   ByteReader in(bytes, name);
-  if (bytes.size() > kMostPolicyBytes) in.fail(0, "larger than 64 MiB: no policy file");
+  if (bytes.size() > kMostPolicyBytes) in.fail(0, "larger than 64 MiB: not a policy file");
   if (!bytes.starts_with(kMagic)) in.fail(0, "not a policy file: it does not begin with CCLGYMPO");
   (void)in.take(kMagic.size(), "the magic number");
   const std::uint32_t version = in.u32();
@@ -256,12 +256,12 @@ PolicyFile parse_policy(std::string_view bytes, const std::string& name) {
   const std::uint32_t checksum = in.u32();
   const std::uint64_t size = in.u64();
   if (size != bytes.size()) {
-    in.fail(16, "a file of " + std::to_string(size) + " bytes, but it has " +
+    in.fail(16, "the header states " + std::to_string(size) + " bytes, but the file has " +
                     std::to_string(bytes.size()) +
                     (size > bytes.size() ? ": truncated" : ": more was appended"));
   }
   if (crc32_of(bytes.substr(kChecksumEnd)) != checksum) {
-    in.fail(12, "the checksum (CRC-32) is not that of the contents: corrupt");
+    in.fail(12, "the checksum (CRC-32) does not match the contents: the file is corrupt");
   }
   const std::uint64_t records = in.u64();
   PolicyFile file;
@@ -281,7 +281,7 @@ PolicyFile parse_policy(std::string_view bytes, const std::string& name) {
     }
     if (!names.emplace(kind, record).second) in.fail(at, "a second record '" + record + "'");
     in.pad();
-    // Before it is trusted: no more than what is left.
+    // Checked before any allocation by it.
     if (payload > in.left()) {
       in.fail(at + 8, "record '" + record + "' of " + std::to_string(payload) +
                           " bytes, but the file has only " + std::to_string(in.left()) + " more");

@@ -1,5 +1,5 @@
-// Policy files: a trained policy in one file that does not depend on what trained it. Records with
-// names, in a versioned, checksummed, little-endian frame (docs/deploy.md has the table).
+// Policy files: a trained policy in one file, independent of the training code. It has named
+// records in a versioned, checksummed, little-endian frame (docs/deploy.md, "Policy files").
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ struct PolicyFileTable {
 struct PolicyFileTensor {
   std::string name;
   std::vector<std::uint32_t> shape;  ///< at most kMostPolicyDimensions, each >= 1
-  std::vector<float> values;         ///< as many as the product of the shape; all finite
+  std::vector<float> values;         ///< one per element of the shape; all finite
   friend bool operator==(const PolicyFileTensor&, const PolicyFileTensor&) = default;
 };
 
@@ -38,7 +38,7 @@ struct PolicyFile {
   std::vector<PolicyFileTable> tables;
   std::vector<PolicyFileTensor> tensors;
 
-  /// nullptr: there is none of this name.
+  /// The record of this name; nullptr if there is none.
   [[nodiscard]] const PolicyFileText* text(std::string_view name) const;
   [[nodiscard]] const PolicyFileTable* table(std::string_view name) const;
   [[nodiscard]] const PolicyFileTensor* tensor(std::string_view name) const;
@@ -50,17 +50,17 @@ inline constexpr std::size_t kMostPolicyBytes = std::size_t{64} << 20;
 inline constexpr std::size_t kMostPolicyDimensions = 4;
 inline constexpr std::size_t kMostPolicyNameBytes = 200;
 
-/// The bytes of a file. Same records, same bytes. Throws std::logic_error at what parse_policy
-/// would refuse.
+/// The bytes of a file. Equal records give equal bytes. Throws std::logic_error for records that
+/// parse_policy would refuse.
 [[nodiscard]] std::string format_policy(const PolicyFile& file);
 
-/// Reads what format_policy wrote. `name` is used in messages. Throws UserError "NAME: byte 24: …"
-/// at whatever is wrong: not a policy file, another version, truncated, bytes left over, a wrong
-/// checksum, sizes that do not fit the file, names that are not printable or come twice, weights
+/// Parses the output of format_policy. `name` is used in messages. Throws UserError "NAME: byte 24:
+/// …" for any error: not a policy file, another version, truncated, bytes left over, a wrong
+/// checksum, sizes that do not fit the file, names that are not printable or not unique, weights
 /// that are not finite. Never allocates more than a small multiple of `bytes`.
 [[nodiscard]] PolicyFile parse_policy(std::string_view bytes, const std::string& name);
 
-/// CRC-32 as in zlib and PNG (ISO 3309).
+/// CRC-32 of zlib and PNG (ISO 3309).
 [[nodiscard]] std::uint32_t crc32_of(std::string_view bytes);
 
 }  // namespace cclgym

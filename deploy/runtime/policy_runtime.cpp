@@ -1,4 +1,4 @@
-// The C functions: what comes in is checked, what is thrown stays here.
+// The C functions. They check their arguments and turn exceptions into statuses.
 #include "deploy/runtime/policy_runtime.h"
 
 #include <algorithm>

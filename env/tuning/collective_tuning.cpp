@@ -45,17 +45,6 @@ Space observation_space(const TuningObservation& observation) {
   return Box(std::move(low), std::move(high));
 }
 
-// Writes the level of each knob, scaled to 0 to 1.
-void write_knobs(const TuningActions& actions, std::span<const std::int32_t> action,
-                 std::array<float, kKnobs>& out) {
-  for (std::size_t i = 0; i < action.size(); ++i) {
-    const Knob knob = actions.knobs()[i];
-    const std::size_t last = actions.levels(knob).size() - 1;
-    out[static_cast<std::size_t>(knob)] =
-        last > 0 ? static_cast<float>(action[i]) / static_cast<float>(last) : 0.0F;
-  }
-}
-
 }  // namespace
 
 CollectiveTuningEnv::CollectiveTuningEnv(std::shared_ptr<const TuningSetup> setup)
@@ -122,7 +111,7 @@ double CollectiveTuningEnv::default_time_s(std::size_t condition) {
 // An illegal action is replaced by the first tuner.
 PlainConfig CollectiveTuningEnv::config_of(std::span<const std::int32_t> action, bool legal) {
   if (legal) {
-    write_knobs(*setup_->actions, action, done_.knobs);
+    done_.set_knobs(*setup_->actions, action);
     return oracle_.config(next_.call, action);
   }
   done_.knobs.fill(0.0F);

@@ -16,13 +16,9 @@ extern const std::string_view regimes_stragglers;
 
 namespace {
 
-const OptionSpec& spec_of(const std::vector<OptionSpec>& specs, std::string_view name) {
-  return *std::ranges::find(specs, name, &OptionSpec::name);
-}
-
 double real_of(const YamlValue& mapping, const std::vector<OptionSpec>& specs,
                std::string_view key) {
-  const OptionSpec& spec = spec_of(specs, key);
+  const OptionSpec& spec = find_option(specs, key);
   return read_real(option_value(mapping, spec), spec);
 }
 
@@ -40,14 +36,14 @@ MeasurementNoise read_measurement(const YamlValue& mapping) {
 NoiseRegime read_regime(const YamlValue& mapping) {
   check_keys(mapping, regime_options(), "regime");
   NoiseRegime regime;
-  const YamlValue noise = option_value(mapping, spec_of(regime_options(), "noise"));
+  const YamlValue noise = option_value(mapping, find_option(regime_options(), "noise"));
   regime.profile = noise.is_mapping()
                        ? read_noise_profile(noise)
-                       : noise_profile_for(read_text(noise, spec_of(regime_options(), "noise")),
+                       : noise_profile_for(read_text(noise, find_option(regime_options(), "noise")),
                                            noise.location());
   regime.weight = real_of(mapping, regime_options(), "weight");
   regime.mean_calls = real_of(mapping, regime_options(), "mean_calls");
-  const OptionSpec& moments = spec_of(regime_options(), "moments");
+  const OptionSpec& moments = find_option(regime_options(), "moments");
   regime.moments = static_cast<int>(read_integer(option_value(mapping, moments), moments));
   if (!regime.profile.random()) regime.moments = 1;
   return regime;
@@ -57,16 +53,16 @@ NoiseRegimes read_mapping(const YamlValue& mapping) {
   check_keys(mapping, regimes_options(), "noise regimes");
   NoiseRegimes all;
   const auto text = [&](std::string_view key) {
-    const YamlValue value = option_value(mapping, spec_of(regimes_options(), key));
-    return value.is_null() ? std::string() : read_text(value, spec_of(regimes_options(), key));
+    const YamlValue value = option_value(mapping, find_option(regimes_options(), key));
+    return value.is_null() ? std::string() : read_text(value, find_option(regimes_options(), key));
   };
   all.name = text("name");
   all.description = text("description");
   all.measurement =
-      read_measurement(option_value(mapping, spec_of(regimes_options(), "measurement")));
-  const YamlValue regimes = option_value(mapping, spec_of(regimes_options(), "regimes"));
+      read_measurement(option_value(mapping, find_option(regimes_options(), "measurement")));
+  const YamlValue regimes = option_value(mapping, find_option(regimes_options(), "regimes"));
   all.regimes.clear();
-  for (const YamlValue& item : read_items(regimes, spec_of(regimes_options(), "regimes"))) {
+  for (const YamlValue& item : read_items(regimes, find_option(regimes_options(), "regimes"))) {
     all.regimes.push_back(read_regime(item));
   }
   if (all.regimes.size() > 200) {

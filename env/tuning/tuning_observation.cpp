@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "collectives/library/algorithm.hpp"
+#include "core/hash.hpp"
 #include "core/random.hpp"
 
 namespace cclgym {
@@ -49,6 +50,15 @@ double sccl_pareto(const FabricFeatures& fabric, double bytes) {
 }
 
 }  // namespace
+
+void ObservedCall::set_knobs(const TuningActions& actions, std::span<const std::int32_t> action) {
+  for (std::size_t i = 0; i < action.size(); ++i) {
+    const Knob knob = actions.knobs()[i];
+    const std::size_t last = actions.levels(knob).size() - 1;
+    knobs[static_cast<std::size_t>(knob)] =
+        last > 0 ? static_cast<float>(action[i]) / static_cast<float>(last) : 0.0F;
+  }
+}
 
 // Describes features or writes their values; one list serves both.
 class TuningObservation::Writer {
@@ -232,7 +242,7 @@ void TuningObservation::write_call(const WorkloadCall& next, Writer& out) const 
 
 const TuningObservation::Estimates& TuningObservation::estimates(const Call& call) const {
   const std::uint64_t mixed =
-      (call.bytes + static_cast<std::uint64_t>(call.collective)) * 0x9e3779b97f4a7c15U;
+      (call.bytes + static_cast<std::uint64_t>(call.collective)) * kGoldenRatio;
   Estimates& own = estimates_[mixed >> 58U];
   static_assert(std::tuple_size_v<decltype(estimates_)> == 64);
   if (own.bytes == call.bytes && own.collective == call.collective) return own;

@@ -30,6 +30,9 @@ struct ObservedCall {
   std::array<float, kKnobs> knobs{};  ///< level of each knob / (levels - 1); 0 for unused knobs
   double time_s = 0;
   double expected_s = 0;  ///< time of the same call without noise (the calibrated model)
+
+  /// Sets `knobs` to the levels of an action, scaled from 0 (the first level) to 1 (the last one).
+  void set_knobs(const TuningActions& actions, std::span<const std::int32_t> action);
 };
 
 /// Features of the machine, of the current call, of the recent calls, and a window of these. Does

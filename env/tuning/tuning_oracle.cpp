@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "core/hash.hpp"
+
 namespace cclgym {
 
 namespace {
@@ -20,10 +22,7 @@ std::uint64_t rest_of(const Call& call, std::size_t condition, std::uint16_t mom
 
 std::uint64_t TuningOracle::KeyHash::operator()(const Key& key) const {
   std::uint64_t hash = 0x2545f4914f6cdd1dU;
-  for (const std::uint64_t part : {key.bytes, key.rest, key.who}) {
-    hash = (hash ^ part) * 0x9e3779b97f4a7c15U;
-    hash ^= hash >> 29U;
-  }
+  for (const std::uint64_t part : {key.bytes, key.rest, key.who}) hash = mix_hash(hash, part);
   return hash;
 }
 

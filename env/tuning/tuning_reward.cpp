@@ -10,7 +10,7 @@ namespace cclgym {
 namespace {
 
 const OptionSpec& spec_of(std::string_view name) {
-  return *std::ranges::find(reward_options(), name, &OptionSpec::name);
+  return find_option(reward_options(), name);
 }
 
 }  // namespace

@@ -13,16 +13,15 @@ namespace cclgym {
 namespace {
 
 const OptionSpec& spec_of(std::string_view name) {
-  return *std::ranges::find(collective_tuning_options(), name, &OptionSpec::name);
+  return find_option(collective_tuning_options(), name);
 }
 
 // The fabric under each NIC binding: its own first and, if bindings can be chosen, the others.
 std::vector<std::shared_ptr<const Fabric>> fabrics_of(const FabricSpec& spec) {
   std::vector<std::shared_ptr<const Fabric>> fabrics{make_fabric(spec)};
   const FabricInfo* info = find_fabric_info(spec.name);
-  const bool bound = info != nullptr && std::ranges::any_of(info->options, [](const auto& option) {
-                       return option.name == "nic_binding";
-                     });
+  const bool bound =
+      info != nullptr && try_find_option(info->options, "nic_binding") != nullptr;
   if (!bound || fabrics.front()->servers() < 2 || spec.nic_binding) return fabrics;
   for (const NicBinding binding : {NicBinding::RoundRobin, NicBinding::SingleNic}) {
     FabricSpec other = spec;

@@ -1,17 +1,5 @@
-# Embeds the report's page, styles and scripts in the binary, together with Chart.js (MIT licence).
-# Chart.js is Debian's libjs-chart.js; 3.9.1 is in Debian 12, 13 and Ubuntu 24.04.
-find_package(nlohmann_json REQUIRED)
-find_file(CCLGYM_CHART_JS chart.min.js
-  PATHS /usr/share/javascript/chart.js NO_DEFAULT_PATH
-  DOC "Chart.js 3, minified (package libjs-chart.js)")
-if(NOT CCLGYM_CHART_JS)
-  message(FATAL_ERROR "chart.min.js not found: install the package libjs-chart.js")
-endif()
-
+# Embeds the scripts of the report in the binary; core/report has the page around them.
 foreach(embedded
-    kChartJs=${CCLGYM_CHART_JS}
-    kReportTemplate=report/report_template.html
-    kReportStyle=report/report.css
     kReportBaseScript=report/report_base.js
     kReportPlotsScript=report/report_plots.js
     kReportTablesScript=report/report_tables.js

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "core/files/text_file.hpp"
+#include "core/report/page.hpp"
 #include "experiments/published/published_comparison.hpp"
 #include "experiments/summary/report_summary.hpp"
 #include "experiments/summary/table.hpp"
@@ -12,9 +13,6 @@
 namespace cclgym {
 
 namespace embedded {
-extern const std::string_view kChartJs;
-extern const std::string_view kReportTemplate;
-extern const std::string_view kReportStyle;
 extern const std::string_view kReportBaseScript;
 extern const std::string_view kReportPlotsScript;
 extern const std::string_view kReportTablesScript;
@@ -24,24 +22,6 @@ extern const std::string_view kReportCrossoversScript;
 extern const std::string_view kReportSpreadScript;
 extern const std::string_view kReportPageScript;
 }  // namespace embedded
-
-std::string filled_in(std::string_view text,
-                      const std::vector<std::pair<std::string_view, std::string_view>>& pairs) {
-  std::string result;
-  result.reserve(text.size());
-  for (std::size_t i = 0; i < text.size();) {
-    const auto pair = std::find_if(pairs.begin(), pairs.end(), [&](const auto& candidate) {
-      return text.substr(i).starts_with(candidate.first);
-    });
-    if (pair != pairs.end()) {
-      result += pair->second;
-      i += pair->first.size();
-    } else {
-      result += text[i++];
-    }
-  }
-  return result;
-}
 
 namespace {
 
@@ -79,60 +59,19 @@ std::vector<ReportTimeline> timelines_in(const std::filesystem::path& dir,
 
 }  // namespace
 
-std::string html_escaped(std::string_view text) {
-  return filled_in(text, {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"\"", "&quot;"}});
-}
-
-std::string json_for_script(std::string_view json) {
-  // In JSON these characters occur only inside strings, where they may be written as escapes.
-  return filled_in(json, {{"<", "\\u003c"}, {">", "\\u003e"}, {"&", "\\u0026"}});
-}
-
-std::string javascript_for_script(std::string_view source) {
-  // In strings and regular expressions \/ is / and \! is !. HTML ignores the case of "script".
-  constexpr std::string_view kEnd = "</script";
-  const auto same = [](char a, char b) { return a == b || a == b - 'a' + 'A'; };
-  std::string result;
-  result.reserve(source.size());
-  for (std::size_t i = 0; i < source.size(); ++i) {
-    const std::string_view rest = source.substr(i);
-    const bool end = rest.size() >= kEnd.size() &&
-                     std::equal(rest.begin(), rest.begin() + kEnd.size(), kEnd.begin(), same);
-    result += source[i];
-    if (end || rest.starts_with("<!--")) result += '\\';
-  }
-  return result;
-}
-
 std::string report_html(const Experiment& experiment, const ReportInput& input) {
-  const std::string title = html_escaped(experiment.name);
-  const std::string chart_js = javascript_for_script(embedded::kChartJs);
-  const std::string base = javascript_for_script(embedded::kReportBaseScript);
-  const std::string plots = javascript_for_script(embedded::kReportPlotsScript);
-  const std::string tables = javascript_for_script(embedded::kReportTablesScript);
-  const std::string size_plot = javascript_for_script(embedded::kReportSizePlotScript);
-  const std::string published = javascript_for_script(embedded::kReportPublishedScript);
-  const std::string crossovers = javascript_for_script(embedded::kReportCrossoversScript);
-  const std::string spread = javascript_for_script(embedded::kReportSpreadScript);
-  const std::string page = javascript_for_script(embedded::kReportPageScript);
-  const std::string data = json_for_script(report_json(experiment, input));
-  const std::string text =
-      html_escaped(table_text(experiment, input.rows, input.measured) +
-                   published_text(compare_published(experiment, input.rows, input.published),
-                                  input.published.size()));
-  return filled_in(embedded::kReportTemplate, {{"{{title}}", title},
-                                               {"{{style}}", embedded::kReportStyle},
-                                               {"{{chart_js}}", chart_js},
-                                               {"{{base_script}}", base},
-                                               {"{{plots_script}}", plots},
-                                               {"{{tables_script}}", tables},
-                                               {"{{size_plot_script}}", size_plot},
-                                               {"{{published_script}}", published},
-                                               {"{{crossovers_script}}", crossovers},
-                                               {"{{spread_script}}", spread},
-                                               {"{{page_script}}", page},
-                                               {"{{data}}", data},
-                                               {"{{text}}", text}});
+  return html_page(
+      {.title = experiment.name,
+       .notice = "The plots and the sortable tables of this page need JavaScript. The main results "
+                 "as text:",
+       .text = table_text(experiment, input.rows, input.measured) +
+               published_text(compare_published(experiment, input.rows, input.published),
+                              input.published.size()),
+       .json = report_json(experiment, input),
+       .scripts = {embedded::kReportBaseScript, embedded::kReportPlotsScript,
+                   embedded::kReportTablesScript, embedded::kReportSizePlotScript,
+                   embedded::kReportPublishedScript, embedded::kReportCrossoversScript,
+                   embedded::kReportSpreadScript, embedded::kReportPageScript}});
 }
 
 std::string write_report(const Experiment& experiment, std::span<const ResultRow> rows,

@@ -3,8 +3,6 @@
 
 #include <span>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 #include "experiments/published/published.hpp"
@@ -43,16 +41,5 @@ std::string write_report(const Experiment& experiment, std::span<const ResultRow
 /// The data that the page's scripts draw. Numbers that are not finite are null; integers that a
 /// JavaScript number cannot hold are strings.
 [[nodiscard]] std::string report_json(const Experiment& experiment, const ReportInput& input);
-
-/// JSON or JavaScript in a form that cannot end its <script> element.
-[[nodiscard]] std::string json_for_script(std::string_view json);
-[[nodiscard]] std::string javascript_for_script(std::string_view source);
-
-/// A template with its names replaced in one pass: replacement texts are not searched for names.
-[[nodiscard]] std::string filled_in(
-    std::string_view text, const std::vector<std::pair<std::string_view, std::string_view>>& pairs);
-
-/// Text with HTML's special characters escaped.
-[[nodiscard]] std::string html_escaped(std::string_view text);
 
 }  // namespace cclgym

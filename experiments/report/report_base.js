@@ -1,7 +1,7 @@
-// The report's data, formats of quantities, and creation of elements.
+// The report's data and formats of quantities.
 'use strict';
 
-const report = {data: JSON.parse(document.getElementById('data').textContent)};
+const report = {data: cclgymPage.data};
 
 (() => {
   const data = report.data;
@@ -70,19 +70,7 @@ const report = {data: JSON.parse(document.getElementById('data').textContent)};
     return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
   };
 
-  // element('td', {class: 'text'}, 'content', child, ...). Strings become text nodes, never markup.
-  report.element = (tag, attributes, ...children) => {
-    const node = document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes || {})) {
-      if (name.startsWith('on')) {
-        node.addEventListener(name.slice(2), value);
-      } else if (value !== null && value !== undefined && value !== false) {
-        node.setAttribute(name, value === true ? '' : value);
-      }
-    }
-    node.append(...children.filter(child => child !== null && child !== undefined));
-    return node;
-  };
+  report.element = cclgymPage.element;
 
   report.blockTitle = block => block.fabric + ', ' + block.collective;
 

@@ -21,12 +21,6 @@ constexpr std::array<CsvColumn<MeasuredRow>, 8> kMeasuredColumns{{
     {"source", &MeasuredRow::source},
 }};
 
-std::vector<std::string> collective_names() {
-  std::vector<std::string> names;
-  for (const CollectiveKind kind : all_collectives()) names.emplace_back(to_string(kind));
-  return names;
-}
-
 // Throws UserError if a value is one that no simulation gives.
 void check_values(const ResultRow& row, const SourceLocation& where) {
   const auto refuse = [&](std::string_view name, double value, const std::string& expected) {

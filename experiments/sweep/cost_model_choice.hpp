@@ -1,5 +1,5 @@
-// Which cost model an experiment uses: a name, a file, one by GPU, or one of these with some values
-// overridden.
+// The cost model of an experiment: a name, a file, the one of the fabric, or one of these with some
+// values overridden.
 #pragma once
 
 #include "core/yaml/yaml.hpp"
@@ -8,9 +8,9 @@
 
 namespace cclgym {
 
-/// Reads the `cost_model` of an experiment as it applies to one fabric. Paths are seen from the
-/// folder of the file that holds `value`. An overridden model is called by its base and what
-/// differs: "a100 start_skew=2us". Throws UserError at the place of the mistake.
+/// Reads the `cost_model` of an experiment as it applies to one fabric. Relative paths
+/// start at the folder of the file that holds `value`. An overridden model is called by its base
+/// and what differs: "a100 start_skew=2us". Throws UserError at the place of the mistake.
 [[nodiscard]] CostModel read_cost_model_choice(const YamlValue& value, const Fabric& fabric);
 
 /// The cost model for a name ("hockney"), the path of a parameter file, or "auto". Errors are

@@ -1,8 +1,6 @@
 #include "experiments/sweep/experiment_options.hpp"
 
-#include <algorithm>
 #include <fmt/format.h>
-#include <stdexcept>
 
 #include "collectives/contract.hpp"
 #include "cost_models/cost_model.hpp"
@@ -15,12 +13,6 @@
 namespace cclgym {
 
 namespace {
-
-std::vector<std::string> collective_names() {
-  std::vector<std::string> names;
-  for (const CollectiveKind kind : all_collectives()) names.emplace_back(to_string(kind));
-  return names;
-}
 
 // A key of a configuration as an axis of that name.
 OptionSpec axis_of(std::string_view key, const std::string& name, const std::string& description) {
@@ -228,13 +220,6 @@ const std::vector<OptionSpec>& timeline_options() {
 const std::vector<OptionSpec>& cost_model_choice_options() {
   static const std::vector<OptionSpec> specs = make_cost_model_choice_options();
   return specs;
-}
-
-const OptionSpec& find_option(const std::vector<OptionSpec>& specs, std::string_view name) {
-  const auto found = std::find_if(specs.begin(), specs.end(),
-                                  [&](const OptionSpec& spec) { return spec.name == name; });
-  if (found == specs.end()) throw std::logic_error("no option record '" + std::string(name) + "'");
-  return *found;
 }
 
 const std::vector<std::pair<std::string, int>>& data_types() {

@@ -18,10 +18,6 @@ namespace cclgym {
 /// Keys of `cost_model` in its mapping form: `base` and every value that can be overridden.
 [[nodiscard]] const std::vector<OptionSpec>& cost_model_choice_options();
 
-/// The record of a key. The key must exist.
-[[nodiscard]] const OptionSpec& find_option(const std::vector<OptionSpec>& specs,
-                                            std::string_view name);
-
 /// Data types of an experiment with their bytes an element; their names are NCCL's.
 [[nodiscard]] const std::vector<std::pair<std::string, int>>& data_types();
 

@@ -7,19 +7,16 @@
 #include <nlohmann/json.hpp>
 
 #include "core/files/text_file.hpp"
+#include "core/report/page.hpp"
 #include "core/version.hpp"
-#include "experiments/report/report.hpp"
 #include "experiments/training/choice_ranges.hpp"
 
 namespace cclgym {
 
 namespace embedded {
-extern const std::string_view kChartJs;
-extern const std::string_view kReportStyle;
 extern const std::string_view kReportBaseScript;
 extern const std::string_view kReportPlotsScript;
 extern const std::string_view kReportSizePlotScript;
-extern const std::string_view kTrainingTemplate;
 extern const std::string_view kTrainingStyle;
 extern const std::string_view kTrainingCurvesScript;
 extern const std::string_view kTrainingStripsScript;
@@ -191,19 +188,14 @@ std::vector<LearningCurve> read_learning_curves(const std::string& folder,
 }
 
 std::string training_html(const TrainingPage& page, std::span<const PublishedRow> regimes) {
-  const std::vector<std::pair<std::string_view, std::string>> parts{
-      {"{{title}}", html_escaped(page.title)},
-      {"{{style}}", std::string(embedded::kReportStyle) + std::string(embedded::kTrainingStyle)},
-      {"{{text}}", html_escaped(page_text(page, regimes))},
-      {"{{data}}", json_for_script(data_json(page, regimes))},
-      {"{{chart_js}}", javascript_for_script(embedded::kChartJs)},
-      {"{{base_script}}", javascript_for_script(embedded::kReportBaseScript)},
-      {"{{plots_script}}", javascript_for_script(embedded::kReportPlotsScript)},
-      {"{{size_plot_script}}", javascript_for_script(embedded::kReportSizePlotScript)},
-      {"{{curves_script}}", javascript_for_script(embedded::kTrainingCurvesScript)},
-      {"{{strips_script}}", javascript_for_script(embedded::kTrainingStripsScript)},
-      {"{{page_script}}", javascript_for_script(embedded::kTrainingPageScript)}};
-  return filled_in(embedded::kTrainingTemplate, {parts.begin(), parts.end()});
+  return html_page({.title = page.title,
+                    .notice = "The plots of this page need JavaScript. The figures as text:",
+                    .text = page_text(page, regimes),
+                    .json = data_json(page, regimes),
+                    .scripts = {embedded::kReportBaseScript, embedded::kReportPlotsScript,
+                                embedded::kReportSizePlotScript, embedded::kTrainingCurvesScript,
+                                embedded::kTrainingStripsScript, embedded::kTrainingPageScript},
+                    .styles = {embedded::kTrainingStyle}});
 }
 
 }  // namespace cclgym

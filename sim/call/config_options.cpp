@@ -94,12 +94,7 @@ const std::vector<OptionSpec>& config_options() {
 }
 
 const OptionSpec& config_option(std::string_view name) {
-  const auto found = std::find_if(config_options().begin(), config_options().end(),
-                                  [&](const OptionSpec& spec) { return spec.name == name; });
-  if (found == config_options().end()) {
-    throw std::logic_error("no option record '" + std::string(name) + "'");
-  }
-  return *found;
+  return find_option(config_options(), name);
 }
 
 TileBytes read_tile(std::string_view text, const OptionSpec& spec, const SourceLocation& where) {

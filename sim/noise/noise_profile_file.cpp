@@ -74,12 +74,7 @@ class Reader {
   [[nodiscard]] bool has(std::string_view key) const { return !value(key).is_null(); }
 
   [[nodiscard]] const OptionSpec& spec(std::string_view key) const {
-    const auto found = std::find_if(specs_.begin(), specs_.end(),
-                                    [&](const OptionSpec& one) { return one.name == key; });
-    if (found == specs_.end()) {
-      throw std::logic_error("no option record '" + std::string(key) + "'");
-    }
-    return *found;
+    return find_option(specs_, key);
   }
 
  private:

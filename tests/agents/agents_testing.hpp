@@ -11,26 +11,11 @@
 #include "agents/network/policy_weights.hpp"
 #include "agents/network/rollout.hpp"
 #include "core/random.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace cclgym::testing {
 
-/// A folder that is removed at the end of the test.
-class TemporaryFolder {
- public:
-  explicit TemporaryFolder(const std::string& name)
-      : path_(std::filesystem::temp_directory_path() /
-              ("cclgym-agents-" + name + "-" + std::to_string(::getpid()))) {
-    std::filesystem::remove_all(path_);
-    std::filesystem::create_directories(path_);
-  }
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  [[nodiscard]] std::string path() const { return path_.string(); }
-
- private:
-  std::filesystem::path path_;
-};
+using test::TemporaryFolder;
 
 /// A small network with every kind of layer.
 [[nodiscard]] inline PolicyShape small_shape() {

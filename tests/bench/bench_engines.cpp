@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "bench/ring_graph.hpp"
+#include "core/statistics.hpp"
 #include "sim/engine/engine.hpp"
 
 namespace cclgym::bench {
@@ -55,11 +56,6 @@ void check_makespan(double makespan_s, double expected_s) {
   }
 }
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
 // --- many collectives back to back, graph loaded once ---
 
 struct ThroughputCase {
@@ -85,7 +81,7 @@ void run_round(ThroughputCase& item) {
 }
 
 void print_throughput(const ThroughputCase& item) {
-  const double seconds = median(item.seconds);
+  const double seconds = upper_median(item.seconds);
   const auto flows = static_cast<double>(item.graph->flow_firings());
   const auto [least, most] = std::minmax_element(item.seconds.begin(), item.seconds.end());
   fmt::print("{:8} {:36} {:10.1f} collectives/s {:7.1f} ns per flow (rounds {:.1f} .. {:.1f})\n",
@@ -130,7 +126,7 @@ void throughput(int rounds) {
     }
     if (engines == 2) {
       fmt::print("  {} / {}: {:.1f}x\n", cases[first + 1].engine, cases[first].engine,
-                 median(cases[first].seconds) / median(cases[first + 1].seconds));
+                 upper_median(cases[first].seconds) / upper_median(cases[first + 1].seconds));
     }
   }
 }

@@ -1,6 +1,6 @@
 #include "core/error.hpp"
 
-#include <iomanip>  // whose std::quoted must not be taken for ours
+#include <iomanip>  // its std::quoted must not be chosen instead of cclgym's
 
 #include "support/catch.hpp"
 
@@ -20,7 +20,7 @@ TEST_CASE("quoted text is short and printable") {
   CHECK(quoted(std::string("a\nb\tc\x1b[0m\0", 10)) == "'a\\nb\\tc\\x1b[0m\\x00'");
   CHECK(quoted(std::string(100, 'x')) == "'" + std::string(60, 'x') + "…'");
   CHECK(quoted("12345", 5) == "'12345'");
-  // "µ" has two bytes: a cut between them moves in front of it.
+  // "µ" has two bytes: a cut between them moves before it.
   CHECK(quoted("abc\u00b5def", 4) == "'abc…'");
   CHECK(quoted("abc\u00b5def", 5) == "'abc\u00b5…'");
 }

@@ -1,4 +1,4 @@
-// What a run shows of its progress, on a clock of the test's own.
+// The progress display of a run, on a simulated clock.
 #include "core/progress.hpp"
 
 #include <sstream>

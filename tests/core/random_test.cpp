@@ -11,8 +11,8 @@ using namespace cclgym;
 
 namespace {
 
-// xoshiro256** written down a second time, from the paper's Figure, with plain shifts, and seeded
-// by splitmix64: an oracle for the generator.
+// A second implementation of xoshiro256**, from the paper's figure, with plain shifts and seeded by
+// splitmix64: an oracle for the generator.
 struct Reference {
   std::uint64_t s[4];
 
@@ -47,7 +47,7 @@ TEST_CASE("the generator is xoshiro256** seeded by splitmix64") {
     Random random(seed);
     for (int i = 0; i < 1000; ++i) REQUIRE(random() == reference.next());
   }
-  // Published first values of splitmix64 from seed 0 (Vigna's splitmix64.c), which fill the state.
+  // Published first values of splitmix64 for seed 0 (Vigna's splitmix64.c), which fill the state.
   CHECK(Reference(0).s[0] == 0xe220a8397b1dcdafU);
   CHECK(Reference(0).s[1] == 0x6e789e6aa1b965f4U);
 }
@@ -136,7 +136,7 @@ TEST_CASE("integers cover their range evenly, ends included") {
   bool negative = false, positive = false;
   for (int i = 0; i < 100; ++i) (random.integer(kLow, kHigh) < 0 ? negative : positive) = true;
   CHECK((negative && positive));
-  // Three quarters of 2^64 values: without rejection the lower part would come up twice as often.
+  // Three quarters of 2^64 values: without rejection the lower part would be twice as frequent.
   const std::int64_t top = (1LL << 62) - 1;
   int low_third = 0;
   for (int i = 0; i < 30'000; ++i) {

@@ -26,7 +26,7 @@ TEST_CASE("bytes") {
   CHECK(parse_bytes("1e6 B") == 1'000'000);
   CHECK(parse_bytes("18446744073709551615 B") == 18446744073709551615U);
   CHECK(parse_bytes("18.446744073709551615e18 B") == 18446744073709551615U);
-  // More than a double can hold exactly.
+  // Not exactly representable as a double.
   CHECK(parse_bytes("9007199254740993 B") == 9007199254740993U);
 }
 
@@ -144,7 +144,7 @@ TEST_CASE("formatted values read back as the same value") {
 }
 
 TEST_CASE("the locale changes nothing") {
-  // A locale with a decimal comma, where the system has one.
+  // A locale with a decimal comma, if the system has it.
   const char* set = std::setlocale(LC_ALL, "de_DE.UTF-8");
   CHECK(parse_time_s("1.5us") == 1.5e-6);
   CHECK(format_double(1.5) == "1.5");

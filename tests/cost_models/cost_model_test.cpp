@@ -27,8 +27,8 @@ TEST_CASE("shipped sets keep the order of the protocols' costs") {
 }
 
 TEST_CASE("a100's fitted steps are near NCCL's Ring latencies over NVSwitch") {
-  // NCCL 2.28 src/graph/tuning.cc, hardware latencies of Ring over NVLink, us a step. The sets are
-  // fitted to measured times, not to NCCL's model of them.
+  // NCCL 2.28 src/graph/tuning.cc, hardware latencies of Ring over NVLink, us per step. The sets
+  // are fitted to measured times, not to NCCL's model of them.
   const double nccl_us[] = {0.6, 1.9, 3.4};
   const CostModel model = shipped_cost_model("a100");
   for (const Protocol protocol : all_protocols()) {
@@ -164,7 +164,7 @@ TEST_CASE("a set that is not of the fabric's GPUs says so") {
     std::string fabric;
     std::string model;
     std::string label;
-    std::string warning;  // a part of it; empty: none
+    std::string warning;  // part of the warning; empty if there is none
   };
   const std::vector<Case> cases{
       {"ndv4", "auto", "a100", ""},

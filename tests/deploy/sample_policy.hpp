@@ -18,12 +18,12 @@ namespace cclgym::test {
 inline PolicyShape small_shape() {
   return {.observations = 7, .encoder = {9}, .lstm = 5, .head = 6, .value = 3, .levels = {3, 2, 4}};
 }
-/// As CollectiveTuning-v0 with profile offline has it.
+/// The shape for CollectiveTuning-v0 with profile offline.
 inline PolicyShape full_shape() {
   return {.observations = 93, .levels = {13, 5, 3, 7, 6, 4, 6, 3}};
 }
 
-/// Weights that tell all choices apart.
+/// Weights for which all choices differ.
 inline PolicyWeights sample_weights(const PolicyShape& shape, std::uint64_t seed) {
   Random random(seed);
   PolicyWeights weights = initial_policy_weights(shape, random);

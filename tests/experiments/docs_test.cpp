@@ -1,7 +1,6 @@
 // Checks docs/experiments.md against the records that the loader uses. With CCLGYM_UPDATE_DOCS=1 in
 // the environment, the test writes the tables into the page.
 #include <algorithm>
-#include <cstdlib>
 
 #include "experiments/run/results.hpp"
 #include "experiments/summary/measured_speedup.hpp"
@@ -10,6 +9,7 @@
 #include "experiments/sweep/measured_speedup_options.hpp"
 #include "sim/tuners/dispatch_table.hpp"
 #include "support/catch.hpp"
+#include "support/doc_page.hpp"
 #include "support/temporary_folder.hpp"
 #include "topology_models/machines/registry.hpp"
 
@@ -18,33 +18,19 @@ namespace {
 
 const std::string kPage = CCLGYM_SOURCE_DIR "/docs/experiments.md";
 
-// The page with the table of the section `name` between its marks.
-std::string with_table(const std::string& page, const std::string& name,
-                       const std::vector<OptionSpec>& specs) {
-  const std::string begin = "<!-- begin generated: " + name + " -->\n";
-  const std::string end = "<!-- end generated -->";
-  const std::size_t from = page.find(begin);
-  REQUIRE(from != std::string::npos);
-  const std::size_t to = page.find(end, from);
-  REQUIRE(to != std::string::npos);
-  return page.substr(0, from) + begin + markdown_table(specs) + page.substr(to);
-}
-
 TEST_CASE("docs/experiments.md has the tables of the option records") {
-  const std::string page = test::read_file(kPage);
-  std::string expected = with_table(page, "experiment", experiment_options());
-  expected = with_table(expected, "fabric", fabric_spec_options());
-  expected = with_table(expected, "cost_model", cost_model_choice_options());
-  expected = with_table(expected, "baseline", baseline_options());
-  expected = with_table(expected, "dispatch", dispatch_options());
-  expected = with_table(expected, "dispatch_block", dispatch_block_options());
-  expected = with_table(expected, "dispatch_range", dispatch_range_options());
-  expected = with_table(expected, "only", combination_options());
-  expected = with_table(expected, "measured_speedup", measured_speedup_options());
-  expected = with_table(expected, "timeline", timeline_options());
-  if (std::getenv("CCLGYM_UPDATE_DOCS") != nullptr) test::write_file(kPage, expected);
-  INFO("CCLGYM_UPDATE_DOCS=1 build/tests/experiments/test_experiments writes the page");
-  CHECK(test::read_file(kPage) == expected);
+  test::DocPage page("experiments.md");
+  page.put("experiment", experiment_options());
+  page.put("fabric", fabric_spec_options());
+  page.put("cost_model", cost_model_choice_options());
+  page.put("baseline", baseline_options());
+  page.put("dispatch", dispatch_options());
+  page.put("dispatch_block", dispatch_block_options());
+  page.put("dispatch_range", dispatch_range_options());
+  page.put("only", combination_options());
+  page.put("measured_speedup", measured_speedup_options());
+  page.put("timeline", timeline_options());
+  page.check();
 }
 
 TEST_CASE("the dispatch table in docs/experiments.md is valid") {

@@ -1,4 +1,4 @@
-// Catch2 in the version the system has: 2 (Debian 12) or 3 (Debian 13, Ubuntu 24.04).
+// Catch2 in the system's version: 2 (Debian 12) or 3 (Debian 13, Ubuntu 24.04).
 #pragma once
 
 #include <cstdio>
@@ -13,14 +13,14 @@ using Catch::Approx;
 
 namespace cclgym::test {
 
-/// How often say_not_run() was called.
+/// Number of calls of say_not_run().
 inline int& tests_not_run() {
   static int count = 0;
   return count;
 }
 
-/// Says that a test, or a part of one, does not run here, and why, in a line that scripts/test
-/// collects from all test programs: "not run: TEST [REASON]".
+/// Prints that a test, or a part of one, does not run here, with the reason, in a line that
+/// scripts/test collects from all test programs: "not run: TEST [REASON]".
 inline void say_not_run(const std::string& reason) {
   const std::string test = Catch::getResultCapture().getCurrentTestName();
   std::printf("not run: %s [%s]\n", test.c_str(), reason.c_str());
@@ -30,8 +30,8 @@ inline void say_not_run(const std::string& reason) {
 
 }  // namespace cclgym::test
 
-// Ends a test that cannot run here. Catch2 counts it as skipped from 3.3 on; before, only the line
-// tells.
+// Ends a test that cannot run here. Catch2 counts it as skipped from 3.3 on; before, only the
+// printed line shows it.
 #ifdef SKIP
 #define SKIP_UNLESS(condition, reason)   \
   do {                                   \

@@ -1,4 +1,5 @@
-// What Catch2 3 brings itself. It counts tests that were skipped; Catch2 2 takes them for passed.
+// main() for Catch2 2, which Catch2 3 provides itself. Catch2 3 counts skipped tests; Catch2 2
+// counts them as passed.
 #define CATCH_CONFIG_RUNNER
 #include "support/catch.hpp"
 

@@ -1,5 +1,5 @@
-// What some tests need that not every machine or build has, and how to get it: reasons for
-// SKIP_UNLESS of catch.hpp.
+// Requirements of some tests that not every machine or build meets, and how to meet them: reasons
+// for SKIP_UNLESS of catch.hpp.
 #pragma once
 
 namespace cclgym::test {

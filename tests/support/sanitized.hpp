@@ -1,5 +1,5 @@
-// Are the tests built with a sanitizer? Then they run 5 to 20 times slower, and the largest cases
-// are thinned: sanitizers look for what every case does, not for one number of ranks.
+// True if the tests are built with a sanitizer. Then they run 5 to 20 times slower, and some of the
+// largest cases are left out: sanitizers find faults in any case, not at one number of ranks.
 #pragma once
 
 namespace cclgym::test {

@@ -1,4 +1,4 @@
-// A folder that is there for one test.
+// Folders and files that exist during one test.
 #pragma once
 
 #include <cstdlib>
@@ -43,5 +43,19 @@ inline void write_file(const std::string& path, const std::string& text) {
   text << file.rdbuf();
   return text.str();
 }
+
+/// A file with a text, in a folder of its own.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(const std::string& text, const std::string& name = "file.csv")
+      : path_(folder_ / name) {
+    write_file(path_, text);
+  }
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  TemporaryFolder folder_;
+  std::string path_;
+};
 
 }  // namespace cclgym::test

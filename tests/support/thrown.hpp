@@ -1,4 +1,4 @@
-// The message of the UserError that a call throws: for tests that compare it as a whole.
+// The message of the UserError that a call throws, for tests that compare the whole message.
 #pragma once
 
 #include <string>
@@ -7,7 +7,8 @@
 
 namespace cclgym {
 
-/// what() of the UserError; "(nothing thrown)" if there is none. Other exceptions pass through.
+/// Returns what() of the UserError; "(nothing thrown)" if there is none. Other exceptions
+/// propagate.
 template <typename Call>
 std::string thrown(Call call) {
   try {

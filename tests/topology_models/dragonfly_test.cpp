@@ -1,4 +1,4 @@
-// Dragonflies: their links, their minimal ways and detours, and what machines make of them.
+// Dragonflies: their links, their minimal paths and detours, and the machines that use them.
 #include "topology_models/dragonfly.hpp"
 
 #include <algorithm>
@@ -13,8 +13,8 @@ namespace cclgym {
 
 namespace {
 
-// A fabric that is nothing but a dragonfly with one GPU and NIC a switch. Ranks are numbered like
-// the switches.
+// A fabric of a dragonfly only, with one GPU and one NIC per switch. Ranks are numbered like the
+// switches.
 FabricPtr bare_dragonfly(int groups, int switches, int links_a_pair) {
   FabricBuilder builder("bare");
   const int count = groups * switches;
@@ -39,7 +39,7 @@ FabricPtr bare_dragonfly(int groups, int switches, int links_a_pair) {
     join(count + k, 2 * count + k);
     join(2 * count + k, count + k);
   }
-  // In the order that the header states.
+  // In the order stated in the header.
   const Dragonfly plan(shape);
   shape.first_local = 4 * count;
   for (int g = 0; g < groups; ++g) {
@@ -141,7 +141,7 @@ TEST_CASE("dragonfly: every minimal way and detour is a path of the length that 
           }
           REQUIRE(all.insert(others[i]).second);
         }
-        // Detours lead through everything they can.
+        // Detours go through all possible switches or groups.
         REQUIRE(static_cast<int>(through.size()) ==
                 (same_group ? detours : (detours == 0 ? 0 : groups)));
         REQUIRE(fabric->alternative_routes(a, b, 0, 1).size() ==
@@ -191,7 +191,7 @@ TEST_CASE(
     const FabricPtr two = fabric_of(known.name, 2 * known.servers_a_group);
     CHECK(two->dragonfly()->shape().groups > 1);
     CHECK(switch_hops(*two).value == 3);
-    // A port is a port: 64 of them a switch.
+    // Each switch has 64 ports for all kinds of links.
     std::map<NodeId, int> ports;
     std::map<std::pair<int, NodeId>, int> nics_on;  // by server and switch
     for (const Link& link : two->links()) {
@@ -221,7 +221,7 @@ TEST_CASE("servers are spread over dragonfly groups as asked") {
   }
   CHECK(servers_in ==
         std::map<int, std::set<int>>{{0, {0, 1}}, {1, {2, 3}}, {2, {4, 5}}, {3, {6, 7}}});
-  spec.groups = 74;  // more than there are servers
+  spec.groups = 74;  // more than the number of servers
   CHECK(make_fabric(spec)->ranks() == 64);
 }
 
@@ -240,7 +240,7 @@ TEST_CASE("frontier at scale: building and routing are cheap") {
   const double route_s = seconds_since(routing) / kRoutes;
   CHECK(links > kRoutes);
   INFO("build " << build_s << " s, route " << route_s * 1e6 << " us");
-  // Generous: sanitizers are slow, and the machine may be loaded.
+  // A generous bound: sanitizers are slow, and the machine may be loaded.
   CHECK(build_s < 6);
   CHECK(route_s < 400e-6);
 }

@@ -145,7 +145,7 @@ TEST_CASE("fabric file: every mistake has its place") {
   }
   CHECK(refusal("nodes: [{name: a0..2}, {name: b0..1}]\n"
                 "links: [{from: a0..2, to: b0..1, bandwidth: 1 GB/s, latency: 1us}]\n") ==
-        "f.yaml:2:9: a link leads from 3 nodes to 2; expected as many, or one at one end");
+        "f.yaml:2:9: a link joins 3 nodes to 2; expected equal numbers, or one node at one end");
   CHECK(refusal("nodes: [{name: gpu0..40}]\n"
                 "links: [{from: gpx3, to: gpu1, bandwidth: 1 GB/s, latency: 1us}]\n") ==
         "f.yaml:2:16: unknown node 'gpx3' (did you mean 'gpu3'?)");
@@ -228,7 +228,7 @@ TEST_CASE("fabric file: the shipped example") {
   CHECK(fabric->gpu_model() == "V100");
   CHECK(fabric->ranks() == 8);
   CHECK(fabric->route(0, 3, 0).size() == 1);
-  // Over the bridge, through no other GPU.
+  // Across the bridge, through no other GPU.
   CHECK(fabric->route(0, 7, 0).size() == 3);
 }
 

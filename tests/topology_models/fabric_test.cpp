@@ -64,7 +64,7 @@ TEST_CASE("ranks per server: only if even and numbered server by server") {
   CHECK(of({0, 0, 1, 1, 2, 2}) == 2);
   CHECK_FALSE(of({0, 0, 1}));
   CHECK_FALSE(of({0, 1, 1}));
-  CHECK_FALSE(of({0, 1, 0, 1}));  // even, but not in blocks
+  CHECK_FALSE(of({0, 1, 0, 1}));  // equal numbers, but not in blocks
   CHECK_FALSE(of({1, 1, 0, 0}));  // in blocks, but not in order
   CHECK_FALSE(of({0, 0, 0, 1, 1, 2}));
   // A server of switches only.

@@ -23,7 +23,7 @@ inline FabricPtr fabric_of(const std::string& name, int servers = 1, int gpus = 
   return make_fabric(spec);
 }
 
-/// What a call complains about; fails the test if it does not.
+/// The message of the UserError that a call throws; fails the test if there is none.
 template <class Call>
 std::string complaint(Call call) {
   try {
@@ -35,7 +35,7 @@ std::string complaint(Call call) {
   return {};
 }
 
-/// Does the message start with the place and hold the words? For messages that core words.
+/// True if the message starts with the place and contains the words. For messages from core.
 inline bool says(const std::string& message, const std::string& place, const std::string& words) {
   INFO(message);
   const bool yes = message.rfind(place + ": ", 0) == 0 && message.find(words) != std::string::npos;
@@ -44,7 +44,8 @@ inline bool says(const std::string& message, const std::string& place, const std
 }
 
 /// A connected random fabric: GPUs first, then switches, in random order of kinds; links of 1..4
-/// units of 5 GB/s, some of them one-way. A duplex ring through all nodes keeps it connected.
+/// units of 5 GB/s, some of them in one direction only. A duplex ring through all nodes keeps it
+/// connected.
 inline FabricPtr random_fabric(std::mt19937_64& random, int gpus, int switches) {
   const auto below = [&](int bound) {
     return static_cast<int>(random() % static_cast<std::uint64_t>(bound));

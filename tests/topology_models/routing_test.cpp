@@ -18,7 +18,7 @@ const Node& node_at(const Fabric& fabric, NodeId id) {
   return fabric.nodes()[static_cast<std::size_t>(id)];
 }
 
-// The names of the nodes on a route, ends included; fails if the links do not join up.
+// The names of the nodes on a route, ends included; fails if the links do not form a path.
 std::vector<std::string> nodes_on(const Fabric& fabric, int source, int target, int channel) {
   NodeId at = fabric.gpu(source);
   std::vector<std::string> names{node_at(fabric, at).name};
@@ -33,8 +33,8 @@ std::vector<std::string> nodes_on(const Fabric& fabric, int source, int target, 
   return names;
 }
 
-// Every best path by the definition, by trying all simple paths: without other GPUs if any, then
-// shortest, then widest.
+// All best paths by definition, from an enumeration of all simple paths: without other GPUs if
+// possible, then shortest, then widest.
 class AllBestPaths {
  public:
   AllBestPaths(const Fabric& fabric, int source, int target)
@@ -44,7 +44,7 @@ class AllBestPaths {
   std::set<std::vector<LinkId>> paths;
 
  private:
-  // (GPUs on the way or not, hops, negative width): less is better.
+  // (whether GPUs are on the path, hops, negative width): less is better.
   using Rank = std::tuple<bool, std::size_t, double>;
 
   void walk(NodeId node, double width, int gpus) {
@@ -129,7 +129,7 @@ TEST_CASE("ndv4: between servers channels and ranks take the NICs in turn") {
   CHECK(nodes_on(*fabric, 2, 12, 1) ==
         std::vector<std::string>{"server0/gpu2", "server0/pcie1", "server0/nic3", "network",
                                  "server1/nic5", "server1/pcie2", "server1/gpu4"});
-  // Once both NICs have been at both ends, the other combinations follow.
+  // After both NICs have been used at both ends, the other combinations follow.
   CHECK(nodes_on(*fabric, 2, 12, 2)[2] == "server0/nic2");
   CHECK(nodes_on(*fabric, 2, 12, 2)[4] == "server1/nic5");
   CHECK(nodes_on(*fabric, 2, 12, 3)[2] == "server0/nic3");
@@ -192,8 +192,8 @@ TEST_CASE("routes of random fabrics are exactly the best paths, each in its turn
       for (int b = 0; b < fabric->ranks(); ++b) {
         if (a == b) continue;
         const AllBestPaths best(*fabric, a, b);
-        // The ways at each parting multiply to at least the number of paths; these fabrics have
-        // few enough for 256 channels to go round.
+        // The product of the branches at each fork is at least the number of paths; these fabrics
+        // have few enough for 256 channels to cover all.
         std::set<std::vector<LinkId>> taken;
         for (int channel = 0; channel < 256; ++channel) taken.insert(fabric->route(a, b, channel));
         CHECK(taken == best.paths);
@@ -203,7 +203,8 @@ TEST_CASE("routes of random fabrics are exactly the best paths, each in its turn
 }
 
 TEST_CASE("routes are found fast on large fabrics") {
-  // Bounds are 50x or more above what an idle machine takes, so that only a change of order fails.
+  // Bounds are at least 50 times the time on an idle machine, so that only a change of complexity
+  // fails.
   const FabricPtr ring = fabric_of("ring", 1, 2048);
   auto start = std::chrono::steady_clock::now();
   std::size_t links = 0;

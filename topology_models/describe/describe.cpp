@@ -29,7 +29,7 @@ const Node& node_of(const Fabric& fabric, NodeId id) {
   return fabric.nodes()[static_cast<std::size_t>(id)];
 }
 
-// Rows as lines with aligned columns, indented by two.
+// Lines with aligned columns, one per row, indented by two.
 std::string table(const std::vector<Row>& rows) {
   std::vector<std::size_t> widths;
   for (const Row& row : rows) {
@@ -73,8 +73,8 @@ std::string nodes_text(const Fabric& fabric) {
     const auto computing =
         std::count_if(all.begin(), all.end(), [](const Node* node) { return node->computes; });
     if (computing > 0) {
-      names += computing == std::ssize(all) ? ", copying and adding"
-                                            : fmt::format(", {} copying and adding", computing);
+      names += computing == std::ssize(all) ? ", copy and reduce"
+                                            : fmt::format(", {} copy and reduce", computing);
     }
     rows.push_back({std::string(to_string(kind)), std::to_string(all.size()), names});
   }
@@ -86,7 +86,7 @@ std::string links_text(const Fabric& fabric) {
   const bool by_class = pairs.size() > kMostListedLinks;
   std::string text;
   for (const LinkKind kind : kLinkKinds) {
-    // By class, if there are many: rows of equal text become one with their number.
+    // If there are many links, rows of equal text become one row with their number.
     std::vector<std::pair<Row, std::size_t>> rows;
     std::map<Row, std::size_t> row_of;
     std::size_t count = 0;
@@ -113,7 +113,8 @@ std::string links_text(const Fabric& fabric) {
       }
     }
     if (rows.empty()) continue;
-    std::vector<Row> lines = {{"from", "", "to", "units", "of", "capacity a direction", "latency"}};
+    std::vector<Row> lines = {
+        {"from", "", "to", "units", "of", "capacity per direction", "latency"}};
     if (by_class) lines[0].insert(lines[0].begin(), "links");
     for (auto& [row, number] : rows) {
       if (by_class) row.insert(row.begin(), std::to_string(number));
@@ -134,21 +135,22 @@ std::string metrics_text(const FabricMetrics& metrics) {
   const auto steps = [](int number) { return plural(static_cast<std::size_t>(number), "step"); };
   const auto rounds = [](const Rational& value) {
     const std::string decimal = fmt::format("{:.6g}", boost::rational_cast<double>(value));
-    return value.denominator() == 1 ? decimal + " rounds a chunk"
-                                    : fmt::format("{}/{} = {} rounds a chunk", value.numerator(),
+    return value.denominator() == 1 ? decimal + " rounds per chunk"
+                                    : fmt::format("{}/{} = {} rounds per chunk", value.numerator(),
                                                   value.denominator(), decimal);
   };
   std::vector<Row> rows = {
       {"diameter", computed_text(metrics.diameter, steps), "GPU to GPU; a_l of AllGather in SCCL"},
-      {"link unit", computed_text(metrics.link_unit_Bps, short_rate), "carries one chunk a round"},
+      {"link unit", computed_text(metrics.link_unit_Bps, short_rate),
+       "carries one chunk per round"},
       {"inverse bisection", computed_text(metrics.inverse_bisection, rounds),
        "b_l of AllGather in SCCL"},
       {"bisection", computed_text(metrics.bisection_Bps, short_rate),
-       "one direction, least over all halvings"}};
+       "one direction, minimum over all halvings"}};
   if (metrics.switch_hops.value != 0) {
     const auto hops = [](int number) { return plural(static_cast<std::size_t>(number), "hop"); };
     rows.push_back({"network diameter", computed_text(metrics.switch_hops, hops),
-                    "network switch to network switch, of those with NICs"});
+                    "between network switches with NICs"});
   }
   return "\nMetrics\n" + table(rows);
 }

@@ -1,4 +1,4 @@
-// A fabric for people: text and drawing.
+// Human-readable descriptions of a fabric: text and drawing.
 #pragma once
 
 #include <string>
@@ -15,12 +15,12 @@ namespace cclgym {
 [[nodiscard]] std::string describe_fabric(const Fabric& fabric);
 [[nodiscard]] std::string describe_fabric(const Fabric& fabric, const FabricMetrics& metrics);
 
-/// What a shipped fabric is built from and who published it, as lines that follow its description.
-/// Empty if there are no facts.
+/// The facts that a shipped fabric is built from and their sources, as lines that follow its
+/// description. Empty if there are no facts.
 [[nodiscard]] std::string describe_facts(const std::vector<FabricFact>& facts);
 
-/// A drawing for Graphviz: `dot -Tsvg`. Servers are frames, a duplex link is one edge, kinds of
-/// nodes have their own shape, kinds of links their own colour.
+/// A drawing for Graphviz (`dot -Tsvg`). Servers are frames, a duplex link is one edge, each kind
+/// of node has its own shape and each kind of link its own colour.
 [[nodiscard]] std::string to_dot(const Fabric& fabric);
 
 }  // namespace cclgym

@@ -66,7 +66,7 @@ std::string node_line(const Node& node) {
   const Look look = look_of(node.kind);
   const std::size_t slash = node.name.rfind('/');
   std::string label = node.server >= 0 && slash != std::string::npos
-                          ? node.name.substr(slash + 1)  // the frame says which server
+                          ? node.name.substr(slash + 1)  // the frame names the server
                           : node.name;
   if (node.multiplicity > 1) label += fmt::format(" x {}", node.multiplicity);
   return fmt::format("{} [label={}, shape={}, fillcolor=\"{}\"];\n", dot_string(node.name),
@@ -78,9 +78,9 @@ std::string label_of(const Link& link) {
   return link.multiplicity > 1 ? fmt::format("{} x {}", link.multiplicity, unit) : unit;
 }
 
-// Edges: wide links are drawn thicker. dot puts the tail of an edge above its head, hence
-// NVSwitches as tails: they come out above the GPUs, and what leads out of the server below them.
-// Links between NVSwitches must not put one above the other.
+// Edges: wide links are drawn thicker. dot puts the tail of an edge above its head, so NVSwitches
+// are tails: they appear above the GPUs, and links out of the server below. Links between
+// NVSwitches must not put one above the other.
 class EdgeLines {
  public:
   explicit EdgeLines(const Fabric& fabric) : fabric_(fabric), pairs_(link_pairs(fabric)) {
@@ -90,7 +90,7 @@ class EdgeLines {
     }
   }
 
-  // In a dense graph of equal links the labels would hide the drawing: one for all then.
+  // In a dense graph of equal links the labels would hide the drawing, so all share one.
   [[nodiscard]] std::string common_label() const {
     const bool dense = pairs_.size() > 2 * fabric_.nodes().size();
     return dense && labels_.size() == 1 ? *labels_.begin() : "";
@@ -128,7 +128,7 @@ class EdgeLines {
   std::set<std::string> labels_;
 };
 
-// The nodes, those of a server in a frame.
+// The nodes; those of a server are in a frame.
 std::string nodes_text(const Fabric& fabric, bool framed) {
   std::vector<std::string> servers(static_cast<std::size_t>(fabric.servers()));
   std::string text;
@@ -151,7 +151,7 @@ std::string nodes_text(const Fabric& fabric, bool framed) {
 std::string to_dot(const Fabric& fabric) {
   bool only_gpus = true;
   for (const Node& node : fabric.nodes()) only_gpus = only_gpus && node.kind == NodeKind::Gpu;
-  // Frames need dot's layers; GPUs alone look better in a circle.
+  // Frames need dot's layers; GPUs without switches look better in a circle.
   const bool circle = only_gpus && fabric.servers() == 1;
 
   const EdgeLines edges(fabric);

@@ -1,4 +1,4 @@
-// Directed links joined to duplex links, as people count and draw them. Internal to this layer.
+// Directed links paired into duplex links, as people count and draw them. Internal to this layer.
 #pragma once
 
 #include <vector>
@@ -9,11 +9,10 @@ namespace cclgym {
 
 struct LinkPair {
   Link link;            ///< the one with the lower id
-  bool duplex = false;  ///< is there an equal link the other way?
+  bool duplex = false;  ///< true if there is an equal link in the other direction
 };
 
-/// The fabric's links in the order of their ids, each that has an equal one the other way together
-/// with it.
+/// The fabric's links in the order of their ids, equal links of opposite directions paired.
 [[nodiscard]] std::vector<LinkPair> link_pairs(const Fabric& fabric);
 
 }  // namespace cclgym

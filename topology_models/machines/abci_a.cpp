@@ -29,19 +29,23 @@ FabricModel abci_a_model() {
       {.name = "abci-a",
        .description = "ABCI 2.0 compute nodes (A): servers of 8 A100 on NVSwitch, 4 HDR NICs",
        // 0.35 us: the alpha that TE-CCL uses between a GPU and an NVSwitch (its DGX-2 topology).
-       .options = {servers_option(kMostServers), gpus_per_server_option(8),
-                   bandwidth_option("25 GB/s"), latency_option("0.35us"), nic_binding_option(),
-                   oversubscription_option("1"), servers_per_leaf_option(20)},
+       .options = {fabric_option("nodes", {.max = kMostServers}),
+                   fabric_option("gpus_per_node", {.max = 8, .default_text = "8"}),
+                   fabric_option("bandwidth", {.default_text = "25 GB/s"}),
+                   fabric_option("latency", {.default_text = "0.35us"}),
+                   fabric_option("nic_binding"),
+                   fabric_option("oversubscription", {.default_text = "1"}),
+                   fabric_option("nodes_per_leaf", {.default_text = "20"})},
        .facts = {nvlink_fact(3),
                  {"8 A100 (SXM4, 12 NVLinks each to 6 NVSwitches) and 4 HDR NICs (200 Gb/s)",
                   "ABCI 2.0 user guide, system overview (compute node A)"},
                  {"two GPUs share a PCIe switch with one NIC",
-                  "a choice: as in other HGX A100 servers with a NIC for two GPUs"},
+                  "a choice: as in other HGX A100 servers with one NIC per two GPUs"},
                  pcie_fact(4),
                  {"0.35 us between GPU and NVSwitch", "TE-CCL (alpha of DGX-2)"},
                  infiniband_latency_fact(),
                  {"20 servers share leaf switches",
-                  "a choice, as NVIDIA DGX A100 SuperPOD; no effect unless oversubscribed"}}},
+                  "a choice, as in NVIDIA's DGX A100 SuperPOD; no effect unless oversubscribed"}}},
       build_abci_a};
 }
 

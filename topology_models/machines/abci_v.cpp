@@ -11,7 +11,7 @@ std::shared_ptr<const Fabric> build_abci_v(const FabricParameters& parameters) {
   return build_infiniband_cluster("abci-v",
                                   {.gpu_model = "V100",
                                    .gpus = 4,
-                                   .pairs = all_pairs(4, 2),  // six NVLinks a GPU
+                                   .pairs = all_pairs(4, 2),  // six NVLinks per GPU
                                    .nics = 2,
                                    .nic_Bps = 12.5e9,  // EDR InfiniBand
                                    .gpus_a_pcie_switch = 2,
@@ -27,16 +27,20 @@ FabricModel abci_v_model() {
            .description =
                "ABCI compute nodes (V): servers of 4 V100, 2 EDR NICs, oversubscribed fat tree",
            // 2.83: the 68 NICs of a rack share 24 links to the spine.
-           .options = {servers_option(kMostServers), gpus_per_server_option(4),
-                       bandwidth_option("25 GB/s"), latency_option("0.7us"), nic_binding_option(),
-                       oversubscription_option("2.83"), servers_per_leaf_option(34)},
+           .options = {fabric_option("nodes", {.max = kMostServers}),
+                       fabric_option("gpus_per_node", {.max = 4, .default_text = "4"}),
+                       fabric_option("bandwidth", {.default_text = "25 GB/s"}),
+                       fabric_option("latency", {.default_text = "0.7us"}),
+                       fabric_option("nic_binding"),
+                       fabric_option("oversubscription", {.default_text = "2.83"}),
+                       fabric_option("nodes_per_leaf", {.default_text = "34"})},
            .facts = {nvlink_fact(2),
                      {"4 V100 (SXM2), two NVLinks between every two, and 2 EDR NICs (100 Gb/s)",
                       "ABCI user guide, system overview (compute node V)"},
                      {"two GPUs share a PCIe switch with one NIC",
                       "ABCI user guide, diagram of compute node V"},
                      pcie_fact(3),
-                     {"0.7 us a traversal of NVLink", "TE-CCL (alpha of NDv2 and DGX-1)"},
+                     {"0.7 us per traversal of NVLink", "TE-CCL (alpha of NDv2 and DGX-1)"},
                      infiniband_latency_fact(),
                      {"racks of 34 servers with full bandwidth inside, 24 EDR links from a rack to "
                       "the spine",

@@ -32,10 +32,11 @@ FabricModel dgx1_model() {
   return {
       {.name = "dgx1",
        .description = "NVIDIA DGX-1: 8 V100 in a hybrid cube mesh of NVLink2, 6 units a GPU",
-       .options = {bandwidth_option("25 GB/s"), latency_option("0.7us")},
+       .options = {fabric_option("bandwidth", {.default_text = "25 GB/s"}),
+                   fabric_option("latency", {.default_text = "0.7us"})},
        .facts = {nvlink_fact(2),
-                 {"which GPUs share one or two NVLinks", "SCCL (its topology file of the DGX-1)"},
-                 {"0.7 us a traversal of NVLink", "TE-CCL (alpha of NDv2 and DGX-1)"}}},
+                 {"pairs of GPUs with one or two NVLinks", "SCCL (its topology file of the DGX-1)"},
+                 {"0.7 us per traversal of NVLink", "TE-CCL (alpha of NDv2 and DGX-1)"}}},
       build_dgx1};
 }
 

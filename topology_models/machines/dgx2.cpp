@@ -7,16 +7,10 @@ namespace cclgym {
 
 namespace {
 
-// Counts: MSCCLang section 7 (GC3 section 7 has the same): 6 NVLinks a GPU to 6 NVSwitches, 8 links
-// from every switch to its counterpart on the other board, one HDR NIC a pair of GPUs.
-//
-// TE-CCL draws a DGX-2 as one switch with 0.35 us to each GPU. The second NVSwitch on the way to
-// the other board is a choice of ours: a switch-to-switch link counts as one more NVLink traversal,
-// with the latency of a GPU link, so that 0.7 us becomes 1.05 us. No source separates the two; a
-// switch end is likely quicker than a GPU end, which makes this an upper estimate. Cost models that
-// state an alpha for NVLink count traversals in the same way.
+// Counts: MSCCLang section 7 (GC3 section 7 has the same). The latency between the boards is a
+// choice, and likely an upper estimate: docs/fabrics.md, `dgx2`.
 std::shared_ptr<const Fabric> build_dgx2(const FabricParameters& parameters) {
-  constexpr int kNvSwitches = 6;  // of a board
+  constexpr int kNvSwitches = 6;  // per board
   return build_infiniband_cluster("dgx2",
                                   {.gpu_model = "V100",
                                    .gpus = 16,
@@ -27,7 +21,7 @@ std::shared_ptr<const Fabric> build_dgx2(const FabricParameters& parameters) {
                                    .nics = 8,
                                    .nic_Bps = 25e9,  // HDR InfiniBand
                                    .gpus_a_pcie_switch = 2,
-                                   // Less than half of what the NIC behind it could take.
+                                   // Less than half of the bandwidth of the NIC behind it.
                                    .pcie_Bps = 12e9},
                                   parameters);
 }
@@ -41,11 +35,15 @@ FabricModel dgx2_model() {
        .description =
            "NVIDIA DGX-2: servers of 16 V100 on two boards of NVSwitches, 8 HDR NICs, InfiniBand",
        // 0.35 us: the alpha that TE-CCL uses between a GPU and an NVSwitch (its DGX-2 topology).
-       .options = {servers_option(kMostServers), gpus_per_server_option(16),
-                   bandwidth_option("25 GB/s"), latency_option("0.35us"), nic_binding_option(),
-                   oversubscription_option("1"), servers_per_leaf_option(16)},
+       .options = {fabric_option("nodes", {.max = kMostServers}),
+                   fabric_option("gpus_per_node", {.max = 16, .default_text = "16"}),
+                   fabric_option("bandwidth", {.default_text = "25 GB/s"}),
+                   fabric_option("latency", {.default_text = "0.35us"}),
+                   fabric_option("nic_binding"),
+                   fabric_option("oversubscription", {.default_text = "1"}),
+                   fabric_option("nodes_per_leaf", {.default_text = "16"})},
        .facts = {nvlink_fact(2),
-                 {"6 NVLinks a GPU to the 6 NVSwitches of its board; 8 from each NVSwitch to its "
+                 {"6 NVLinks per GPU to the 6 NVSwitches of its board; 8 from each NVSwitch to its "
                   "counterpart on the other board; two GPUs and one HDR NIC (200 Gb/s) share a "
                   "PCIe switch",
                   "MSCCLang section 7, GC3 section 7"},

@@ -1,5 +1,5 @@
-// Hosts with one Ethernet port each, on one switch: what MPI over TCP runs on. The ranks are
-// processes, not GPUs; those of a host talk through its memory.
+// Hosts with one Ethernet port each, on one switch, for MPI over TCP. The ranks are processes, not
+// GPUs; those of a host talk through its memory.
 #include <fmt/format.h>
 
 #include "topology_models/machines/machines.hpp"
@@ -31,7 +31,7 @@ std::shared_ptr<const Fabric> build_ethernet(const FabricParameters& parameters)
     const NodeId memory = ranks > 1 ? add("memory", NodeKind::Generic) : NodeId{-1};
     for (int rank = 0; rank < ranks; ++rank) {
       const NodeId process = add(fmt::format("rank{}", rank), NodeKind::Gpu);
-      // The kernel's copy to the port costs no more time than the cost model says of messages.
+      // The kernel's copy to the port is part of the cost model's time per message.
       builder.add_duplex_link({.source = process,
                                .target = nic,
                                .kind = LinkKind::Pcie,
@@ -46,13 +46,6 @@ std::shared_ptr<const Fabric> build_ethernet(const FabricParameters& parameters)
   return builder.build();
 }
 
-// An option of other fabrics, said of hosts.
-OptionSpec of_hosts(OptionSpec option, const char* description, const char* default_text) {
-  option.description = description;
-  option.default_text = default_text;
-  return option;
-}
-
 }  // namespace
 
 FabricModel ethernet_model() {
@@ -60,17 +53,24 @@ FabricModel ethernet_model() {
   constexpr int kMostRanks = 64;
   return {
       {.name = "ethernet",
-       .description = "hosts on one Ethernet switch, a port each, for MPI over TCP",
-       .options = {of_hosts(servers_option(kMostServers), "number of hosts", "4"),
-                   of_hosts(gpus_per_server_option(kMostRanks), "number of ranks on each host",
-                            "1"),
-                   of_hosts(bandwidth_option(""), "of a host's port, in one direction", "1 Gb/s"),
-                   of_hosts(latency_option(""),
-                            "between a host and the switch: half of that between hosts", "12.5us")},
-       .facts = {{"ports of 1 Gb/s, one a host, full duplex, on a switch that does not limit them",
+       .description = "hosts on one Ethernet switch, one port each, for MPI over TCP",
+       .options =
+           {fabric_option(
+                "nodes",
+                {.max = kMostServers, .default_text = "4", .description = "number of hosts"}),
+            fabric_option("gpus_per_node", {.max = kMostRanks,
+                                            .default_text = "1",
+                                            .description = "number of ranks on each host"}),
+            fabric_option("bandwidth", {.default_text = "1 Gb/s",
+                                        .description = "of a host's port, in one direction"}),
+            fabric_option(
+                "latency",
+                {.default_text = "12.5us",
+                 .description = "between a host and the switch: half of that between hosts"})},
+       .facts = {{"one full-duplex port of 1 Gb/s per host, on a switch that does not limit them",
                   "a choice: Gigabit Ethernet (IEEE 802.3ab)"},
                  {"25 us from host to host", "a choice; measure yours (cclgym calibrate)"},
-                 {"ranks of a host reach each other and the port at 5 GB/s, each other in 0.5 us",
+                 {"ranks of a host reach each other (in 0.5 us) and the port at 5 GB/s",
                   "a choice; measure yours (cclgym calibrate)"}}},
       build_ethernet};
 }

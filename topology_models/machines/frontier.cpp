@@ -39,19 +39,23 @@ FabricModel frontier_model() {
       {.name = "frontier",
        .description =
            "OLCF Frontier: servers of 4 MI250X (8 dies), 4 Slingshot NICs, dragonfly of 74 groups",
-       .options = {servers_option(kFrontierNetwork.servers()), gpus_per_server_option(8),
-                   bandwidth_option("50 GB/s"), latency_option("0.7us"), nic_binding_option(),
-                   groups_option(kFrontierNetwork.groups), routing_option()},
+       .options = {fabric_option("nodes", {.max = kFrontierNetwork.servers()}),
+                   fabric_option("gpus_per_node", {.max = 8, .default_text = "8"}),
+                   fabric_option("bandwidth", {.default_text = "50 GB/s"}),
+                   fabric_option("latency", {.default_text = "0.7us"}),
+                   fabric_option("nic_binding"),
+                   fabric_option("groups", {.max = kFrontierNetwork.groups}),
+                   fabric_option("routing")},
        .facts = with_slingshot_facts(
-           {{"8 dies of 4 MI250X a server: 4 units of xGMI (listed as nvlink) within a "
+           {{"8 dies (4 MI250X) per server: 4 units of xGMI (listed as nvlink) within a "
              "package, 1 or "
              "2 between dies of others",
              "OLCF Frontier user guide (node diagram); Pearson, arXiv 2302.14827"},
-            {"a unit of xGMI carries 50 GB/s a direction",
+            {"a unit of xGMI carries 50 GB/s per direction",
              "AMD CDNA 2 white paper (16 lanes of 25 GT/s)"},
             {"each package has a NIC of 200 Gb/s, over PCIe Gen4 ESM at 50 GB/s",
              "OLCF Frontier user guide; AMD CDNA 2 white paper; PCCL section IV"},
-            {"0.7 us a traversal of xGMI", "a choice: TE-CCL's alpha of a direct GPU link"},
+            {"0.7 us per traversal of xGMI", "a choice: TE-CCL's alpha of a direct GPU link"},
             {"74 groups of 32 switches and 128 servers, 4 links between every two groups",
              "OLCF (9,408 servers in 74 cabinets; SC23, \"Frontier: Exploring Exascale\")"}},
            "chassis")},

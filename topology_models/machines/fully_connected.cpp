@@ -29,8 +29,9 @@ FabricModel fully_connected_model() {
   constexpr double kMostGpus = 1024;  // a million links
   return {{.name = "fully_connected",
            .description = "a duplex link between every two GPUs",
-           .options = {gpus_option(2, kMostGpus), bandwidth_option("25 GB/s"),
-                       latency_option("0.7us")}},
+           .options = {fabric_option("gpus", {.min = 2, .max = kMostGpus}),
+                       fabric_option("bandwidth", {.default_text = "25 GB/s"}),
+                       fabric_option("latency", {.default_text = "0.7us"})}},
           build_fully_connected};
 }
 

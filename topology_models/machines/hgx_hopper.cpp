@@ -8,7 +8,7 @@ namespace cclgym {
 
 namespace {
 
-// HGX H100 and HGX H200 are one board with different memory on its GPUs.
+// HGX H100 and HGX H200 are the same board; only the memory of the GPUs differs.
 std::shared_ptr<const Fabric> build_hgx_hopper(const char* name, const char* gpu_model,
                                                const FabricParameters& parameters) {
   return build_infiniband_cluster(name,
@@ -39,17 +39,21 @@ FabricInfo info(const std::string& name, const std::string& gpu, const std::stri
       .description =
           "NVIDIA HGX " + gpu + ": servers of 8 " + gpu + " on NVSwitch, 8 NDR NICs, InfiniBand",
       // 0.35 us: the alpha that TE-CCL uses between a GPU and an NVSwitch (its DGX-2 topology).
-      .options = {servers_option(kMostServers), gpus_per_server_option(8),
-                  bandwidth_option("25 GB/s"), latency_option("0.35us"), nic_binding_option(),
-                  oversubscription_option("1"), servers_per_leaf_option(32), nvls_option(),
-                  sharp_option()},
+      .options = {fabric_option("nodes", {.max = kMostServers}),
+                  fabric_option("gpus_per_node", {.max = 8, .default_text = "8"}),
+                  fabric_option("bandwidth", {.default_text = "25 GB/s"}),
+                  fabric_option("latency", {.default_text = "0.35us"}),
+                  fabric_option("nic_binding"),
+                  fabric_option("oversubscription", {.default_text = "1"}),
+                  fabric_option("nodes_per_leaf", {.default_text = "32"}), fabric_option("nvls"),
+                  fabric_option("sharp")},
       .facts = {nvlink_fact(4),
-                {"18 NVLinks a GPU to 4 NVSwitches: 450 GB/s a direction", links_source},
+                {"18 NVLinks per GPU to 4 NVSwitches: 450 GB/s per direction", links_source},
                 {"each GPU shares a PCIe switch with a ConnectX-7 NIC of 400 Gb/s",
                  "NVIDIA DGX H100 user guide"},
                 pcie_fact(5),
                 {"0.35 us between GPU and NVSwitch",
-                 "TE-CCL (alpha of DGX-2), for want of one of this NVSwitch"},
+                 "TE-CCL (alpha of DGX-2): none is published for this NVSwitch"},
                 {"the NVSwitches copy and add (NVLink SHARP)", "NVIDIA H100 white paper"},
                 infiniband_latency_fact(),
                 {"32 servers share leaf switches", "NVIDIA DGX H100 SuperPOD (scalable unit)"}}};

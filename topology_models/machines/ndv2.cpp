@@ -8,8 +8,8 @@ namespace cclgym {
 
 namespace {
 
-// The NIC hangs on a PCIe switch of its own in this model: every PCIe switch of two GPUs reaches it
-// at the rate of a PCIe link, and what all of them send together is limited by the NIC alone.
+// In this model the NIC sits on a PCIe switch of its own: every PCIe switch of two GPUs reaches it
+// at the rate of a PCIe link, and the NIC alone limits their total.
 std::shared_ptr<const Fabric> build_ndv2(const FabricParameters& parameters) {
   return build_infiniband_cluster("ndv2",
                                   {.gpu_model = "V100",
@@ -30,16 +30,19 @@ FabricModel ndv2_model() {
       {.name = "ndv2",
        .description = "Azure NDv2: servers of 8 V100 as in a DGX-1, one EDR NIC, InfiniBand",
        // 0.7 us: the alpha that TE-CCL uses for NVLink (its NDv2 topology).
-       .options = {servers_option(kMostServers), gpus_per_server_option(8),
-                   bandwidth_option("25 GB/s"), latency_option("0.7us"),
-                   oversubscription_option("1"), servers_per_leaf_option(16)},
+       .options = {fabric_option("nodes", {.max = kMostServers}),
+                   fabric_option("gpus_per_node", {.max = 8, .default_text = "8"}),
+                   fabric_option("bandwidth", {.default_text = "25 GB/s"}),
+                   fabric_option("latency", {.default_text = "0.7us"}),
+                   fabric_option("oversubscription", {.default_text = "1"}),
+                   fabric_option("nodes_per_leaf", {.default_text = "16"})},
        .facts = {nvlink_fact(2),
-                 {"NVLinks as in a DGX-1, one NIC of 100 Gb/s (EDR) a server",
+                 {"NVLinks as in a DGX-1, one NIC of 100 Gb/s (EDR) per server",
                   "Azure NDv2 series page; TE-CCL (NDv2)"},
                  {"two GPUs share a PCIe switch; all PCIe switches reach the NIC",
-                  "DGX-1 white paper; where the NIC hangs is not published"},
+                  "DGX-1 white paper; the place of the NIC is not published"},
                  pcie_fact(3),
-                 {"0.7 us a traversal of NVLink", "TE-CCL (alpha of NDv2)"},
+                 {"0.7 us per traversal of NVLink", "TE-CCL (alpha of NDv2)"},
                  infiniband_latency_fact(),
                  {"16 servers share leaf switches", "a choice; no effect unless oversubscribed"}}},
       build_ndv2};

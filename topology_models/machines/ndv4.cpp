@@ -30,11 +30,15 @@ FabricModel ndv4_model() {
       {.name = "ndv4",
        .description = "Azure NDv4: servers of 8 A100 on NVSwitch, 8 HDR NICs, InfiniBand",
        // 0.35 us: the alpha that TE-CCL uses between a GPU and an NVSwitch (its DGX-2 topology).
-       .options = {servers_option(kMostServers), gpus_per_server_option(8),
-                   bandwidth_option("25 GB/s"), latency_option("0.35us"), nic_binding_option(),
-                   oversubscription_option("1"), servers_per_leaf_option(20), sharp_option()},
+       .options = {fabric_option("nodes", {.max = kMostServers}),
+                   fabric_option("gpus_per_node", {.max = 8, .default_text = "8"}),
+                   fabric_option("bandwidth", {.default_text = "25 GB/s"}),
+                   fabric_option("latency", {.default_text = "0.35us"}),
+                   fabric_option("nic_binding"),
+                   fabric_option("oversubscription", {.default_text = "1"}),
+                   fabric_option("nodes_per_leaf", {.default_text = "20"}), fabric_option("sharp")},
        .facts = {nvlink_fact(3),
-                 {"12 NVLinks a GPU to 6 NVSwitches; two GPUs and two HDR NICs (200 Gb/s) share "
+                 {"12 NVLinks per GPU to 6 NVSwitches; two GPUs and two HDR NICs (200 Gb/s) share "
                   "a PCIe switch",
                   "MSCCLang section 7"},
                  pcie_fact(4),

@@ -7,8 +7,8 @@ namespace cclgym {
 
 namespace {
 
-// Links between two groups: as many as give the ratio of Frontier, 57 % of what the NICs of a group
-// can send: 0.57 * 512 / 23.
+// Links between two groups: a choice. As in Frontier, the links of a group carry 57 % of its NICs'
+// bandwidth: 0.57 * 512 / 23.
 constexpr SlingshotDesign kPerlmutterNetwork{
     .groups = 24, .switches = 32, .servers_a_group = 128, .local_links = 1, .links_a_pair = 12};
 
@@ -30,19 +30,23 @@ FabricModel perlmutter_model() {
       {.name = "perlmutter",
        .description =
            "NERSC Perlmutter: servers of 4 A100, 4 Slingshot NICs, dragonfly of 24 groups",
-       .options = {servers_option(kPerlmutterNetwork.servers()), gpus_per_server_option(4),
-                   bandwidth_option("25 GB/s"), latency_option("0.7us"), nic_binding_option(),
-                   groups_option(kPerlmutterNetwork.groups), routing_option()},
+       .options = {fabric_option("nodes", {.max = kPerlmutterNetwork.servers()}),
+                   fabric_option("gpus_per_node", {.max = 4, .default_text = "4"}),
+                   fabric_option("bandwidth", {.default_text = "25 GB/s"}),
+                   fabric_option("latency", {.default_text = "0.7us"}),
+                   fabric_option("nic_binding"),
+                   fabric_option("groups", {.max = kPerlmutterNetwork.groups}),
+                   fabric_option("routing")},
        .facts = with_slingshot_facts(
            {nvlink_fact(3),
-            {"4 NVLinks between every two of the 4 A100, a NIC of 200 Gb/s for each",
+            {"4 NVLinks between every two of the 4 A100, one NIC of 200 Gb/s for each",
              "NERSC, Perlmutter architecture"},
             pcie_fact(4),
-            {"0.7 us a traversal of NVLink", "TE-CCL (alpha of NDv2 and DGX-1)"},
+            {"0.7 us per traversal of NVLink", "TE-CCL (alpha of NDv2 and DGX-1)"},
             {"a group is a cabinet: 8 chassis with 8 blades of 2 servers and 4 switches; 24 groups",
              "NERSC, Perlmutter architecture (its 1,792 servers would fill 14)"},
             {"12 links between every two groups",
-             "a choice: the 57 % of a group's NICs that Frontier has"}},
+             "a choice: 57 % of a group's NIC bandwidth, as in Frontier"}},
            "chassis")},
       build_perlmutter};
 }

@@ -7,9 +7,9 @@ namespace cclgym {
 
 namespace {
 
-// What ALCF publishes is 40 racks of 14 servers. The rest is a choice: two switches a rack, groups
-// of four racks, and links that do not make the group itself a bottleneck; between groups as many
-// as give the ratio of Frontier, 57 % of what the NICs of a group can send: 0.57 * 112 / 9.
+// ALCF publishes 40 racks of 14 servers. The rest is a choice: two switches per rack, groups of
+// four racks, and links that do not make the group itself a bottleneck. As in Frontier, the links
+// from a group to the others carry 57 % of its NICs' bandwidth: 0.57 * 112 / 9.
 constexpr SlingshotDesign kPolarisNetwork{
     .groups = 10, .switches = 8, .servers_a_group = 56, .local_links = 4, .links_a_pair = 7};
 
@@ -30,9 +30,13 @@ FabricModel polaris_model() {
   return {
       {.name = "polaris",
        .description = "ALCF Polaris: servers of 4 A100, 2 Slingshot NICs, dragonfly of 10 groups",
-       .options = {servers_option(kPolarisNetwork.servers()), gpus_per_server_option(4),
-                   bandwidth_option("25 GB/s"), latency_option("0.7us"), nic_binding_option(),
-                   groups_option(kPolarisNetwork.groups), routing_option()},
+       .options = {fabric_option("nodes", {.max = kPolarisNetwork.servers()}),
+                   fabric_option("gpus_per_node", {.max = 4, .default_text = "4"}),
+                   fabric_option("bandwidth", {.default_text = "25 GB/s"}),
+                   fabric_option("latency", {.default_text = "0.7us"}),
+                   fabric_option("nic_binding"),
+                   fabric_option("groups", {.max = kPolarisNetwork.groups}),
+                   fabric_option("routing")},
        .facts = with_slingshot_facts(
            {nvlink_fact(3),
             {"4 NVLinks between every two of the 4 A100, 2 NICs of 200 Gb/s; 40 racks of 14 "
@@ -41,11 +45,11 @@ FabricModel polaris_model() {
             {"GPUs 0 and 1 share a NIC, 2 and 3 the other",
              "ALCF, Polaris machine overview (affinity of GPUs 1 and 3); the others by NUMA"},
             pcie_fact(4),
-            {"0.7 us a traversal of NVLink", "TE-CCL (alpha of NDv2 and DGX-1)"},
+            {"0.7 us per traversal of NVLink", "TE-CCL (alpha of NDv2 and DGX-1)"},
             {"groups of 4 racks with 2 switches each, 4 links between two switches of a group",
              "a choice: not published"},
             {"7 links between every two groups",
-             "a choice: the 57 % of a group's NICs that Frontier has"}},
+             "a choice: 57 % of a group's NIC bandwidth, as in Frontier"}},
            "rack")},
       build_polaris};
 }

@@ -5,24 +5,11 @@
 #include <fmt/format.h>
 #include <utility>
 
-#include "core/units.hpp"
 #include "topology_models/fabric_file.hpp"
 #include "topology_models/machines/machines.hpp"
 #include "topology_models/text.hpp"
 
 namespace cclgym {
-
-std::string_view to_string(NicBinding binding) {
-  switch (binding) {
-    case NicBinding::PcieLocal:
-      return "pcie_local";
-    case NicBinding::RoundRobin:
-      return "round_robin";
-    case NicBinding::SingleNic:
-      break;
-  }
-  return "single_nic";
-}
 
 namespace {
 
@@ -62,106 +49,39 @@ bool is_fabric_file(const std::string& name) {
   return name.ends_with(".yaml") || name.ends_with(".yml");
 }
 
-// Calls `visit(name, value, text of a value)` for each option of a spec. The text reads back as
-// the same value.
-template <class Spec, class Visit>
-void for_each_option(Spec& spec, Visit visit) {
-  const auto whole = [](int value) { return std::to_string(value); };
-  visit("servers", spec.servers, whole);
-  visit("gpus", spec.gpus, whole);
-  visit("gpus_per_server", spec.gpus_per_server, whole);
-  visit("bandwidth", spec.bandwidth_Bps,
-        [](double value) { return format_double(value) + " B/s"; });
-  visit("latency", spec.latency_s, [](double value) { return format_double(value) + " s"; });
-  visit("nic_binding", spec.nic_binding,
-        [](NicBinding value) { return std::string(to_string(value)); });
-  visit("oversubscription", spec.oversubscription,
-        [](double value) { return format_double(value); });
-  visit("servers_per_leaf", spec.servers_per_leaf, whole);
-  visit("groups", spec.groups, whole);
-  visit("routing", spec.routing, [](Routing value) { return std::string(to_string(value)); });
-  const auto flag = [](bool value) { return std::string(value ? "true" : "false"); };
-  visit("nvls", spec.nvls, flag);
-  visit("sharp", spec.sharp, flag);
-}
-
-// Reads the value of an option, from text or YAML.
-template <class Source>
-void read_into(std::optional<int>& value, const Source& source, const OptionSpec& option) {
-  value = static_cast<int>(read_integer(source, option));
-}
-template <class Source>
-void read_into(std::optional<bool>& value, const Source& source, const OptionSpec& option) {
-  value = read_flag(source, option);
-}
-template <class Source>
-void read_into(std::optional<double>& value, const Source& source, const OptionSpec& option) {
-  value = option.kind == OptionKind::Rate   ? read_rate_Bps(source, option)
-          : option.kind == OptionKind::Time ? read_time_s(source, option)
-                                            : read_real(source, option);
-}
-template <class Source>
-void read_into(std::optional<NicBinding>& value, const Source& source, const OptionSpec& option) {
-  value = static_cast<NicBinding>(read_choice(source, option));
-}
-
-template <class Source>
-void read_into(std::optional<Routing>& value, const Source& source, const OptionSpec& option) {
-  value = static_cast<Routing>(read_choice(source, option));
-}
-
-std::vector<std::pair<std::string, std::string>> given_options(const FabricSpec& spec) {
-  std::vector<std::pair<std::string, std::string>> given;
-  for_each_option(spec, [&](const char* name, const auto& value, const auto& text) {
-    if (value) given.emplace_back(name, text(*value));
-  });
-  return given;
-}
-
-const OptionSpec* find(const std::vector<OptionSpec>& options, std::string_view name) {
-  const auto found = std::find_if(options.begin(), options.end(),
-                                  [&](const OptionSpec& option) { return option.name == name; });
-  return found == options.end() ? nullptr : &*found;
-}
-
 void refuse_foreign_options(const FabricSpec& spec, const std::vector<OptionSpec>& options) {
-  for (const auto& [name, text] : given_options(spec)) {
-    if (find(options, name) != nullptr) continue;
-    if (name == "servers") {
+  for (const FabricField& field : fabric_fields()) {
+    const std::optional<OptionValue> given = field.given.get(spec);
+    if (!given || try_find_option(options, field.key()) != nullptr) continue;
+    if (field.key() == "nodes") {
       if (spec.servers == 1) continue;
-      throw UserError(
-          fmt::format("fabric '{}' comes as 1 server only; found servers = {}", spec.name, text));
+      throw UserError(fmt::format("fabric '{}' has 1 node only; found nodes = {}", spec.name,
+                                  option_text(*given, field.spec())));
     }
     std::string all;
     for (const OptionSpec& option : options) all += (all.empty() ? "" : ", ") + option.name;
-    throw UserError(fmt::format("fabric '{}' has no option '{}'; it has {}", spec.name, name,
+    throw UserError(fmt::format("fabric '{}' has no option '{}'; it has {}", spec.name, field.key(),
                                 all.empty() ? "none" : all));
   }
 }
 
 FabricParameters parameters_of(const FabricSpec& spec, const std::vector<OptionSpec>& options) {
-  FabricSpec full;  // every option that the fabric has, checked
-  const auto given = given_options(spec);
-  for_each_option(full, [&](const char* name, auto& value, const auto&) {
-    const OptionSpec* option = find(options, name);
-    if (option == nullptr) return;
-    const auto stated = std::find_if(given.begin(), given.end(),
-                                     [&](const auto& item) { return item.first == name; });
-    read_into(value, stated == given.end() ? option->default_text : stated->second, *option);
-  });
-  return {.servers = full.servers.value_or(1),
-          .gpus = full.gpus.value_or(0),
-          .bandwidth_Bps = full.bandwidth_Bps.value_or(0),
-          .latency_s = full.latency_s.value_or(0),
-          .latency_stated = spec.latency_s.has_value(),
-          .gpus_per_server = full.gpus_per_server.value_or(0),
-          .nic_binding = full.nic_binding.value_or(NicBinding::PcieLocal),
-          .oversubscription = full.oversubscription.value_or(1),
-          .servers_per_leaf = full.servers_per_leaf.value_or(1),
-          .groups = full.groups.value_or(0),
-          .routing = full.routing.value_or(Routing::Minimal),
-          .nvls = full.nvls.value_or(false),
-          .sharp = full.sharp.value_or(false)};
+  FabricParameters parameters{.latency_stated = spec.latency_s.has_value()};
+  for (const FabricField& field : fabric_fields()) {
+    const OptionSpec* option = try_find_option(options, field.key());
+    if (option == nullptr) continue;
+    const std::optional<OptionValue> given = field.given.get(spec);
+    if (given) check_option(*given, *option);
+    field.resolved.set(parameters, given ? *given : read_option(option->default_text, *option));
+  }
+  return parameters;
+}
+
+// A value in a label of results: quantities as short as they can be.
+std::string label_text(const OptionValue& value, const OptionSpec& spec) {
+  if (spec.kind == OptionKind::Rate) return short_rate(std::get<double>(value));
+  if (spec.kind == OptionKind::Time) return short_time(std::get<double>(value));
+  return option_text(value, spec);
 }
 
 const OptionSpec& name_option() {
@@ -213,11 +133,9 @@ const FabricInfo* find_fabric_info(std::string_view name) {
 
 std::string fabric_label(const FabricSpec& spec) {
   std::string label = spec.name;
-  for (const auto& [name, text] : given_options(spec)) {
-    std::string brief = text;
-    if (name == "bandwidth") brief = short_rate(*spec.bandwidth_Bps);
-    if (name == "latency") brief = short_time(*spec.latency_s);
-    label += fmt::format(" {}={}", name, brief);
+  for (const FabricField& field : fabric_fields()) {
+    const std::optional<OptionValue> given = field.given.get(spec);
+    if (given) label += fmt::format(" {}={}", field.label, label_text(*given, field.spec()));
   }
   return label;
 }
@@ -261,11 +179,12 @@ FabricSpec read_fabric_spec(const YamlValue& value) {
     options.insert(options.end(), own.begin(), own.end());
   }
   check_keys(value, options, "fabric " + spec.name);
-  for_each_option(spec, [&](const char* option_name, auto& field, const auto&) {
-    const OptionSpec* option = find(options, option_name);
-    const YamlValue* given = option == nullptr ? nullptr : value.find(option_name);
-    if (given != nullptr && !given->is_null()) read_into(field, *given, *option);
-  });
+  for (const FabricField& field : fabric_fields()) {
+    const OptionSpec* option = try_find_option(options, field.key());
+    const YamlValue* given = option == nullptr ? nullptr : find_value(value, *option);
+    if (given == nullptr || given->is_null()) continue;
+    field.given.set(spec, read_option(*given, *option));
+  }
   return spec;
 }
 

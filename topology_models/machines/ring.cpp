@@ -27,8 +27,9 @@ FabricModel ring_model() {
   constexpr double kMostGpus = 65536;
   return {{.name = "ring",
            .description = "GPUs in a circle, a duplex link between neighbours",
-           .options = {gpus_option(2, kMostGpus), bandwidth_option("25 GB/s"),
-                       latency_option("0.7us")}},
+           .options = {fabric_option("gpus", {.min = 2, .max = kMostGpus}),
+                       fabric_option("bandwidth", {.default_text = "25 GB/s"}),
+                       fabric_option("latency", {.default_text = "0.7us"})}},
           build_ring};
 }
 

@@ -10,8 +10,8 @@ namespace {
 
 // SCCL section 5.1.2 and figure 3: two islands of three GPUs on xGMI, {0, 2, 3} with 2 in the
 // middle and {4, 6, 7}, and the lone GPUs 1 and 5, through which PCIe joins the islands. xGMI is
-// taken to be as fast as PCIe. That is a ring of eight, as the bounds of table 5 show (4 steps and
-// 7/2 rounds); which end of an island each lone GPU is next to is not published.
+// taken to be as fast as PCIe. This is a ring of eight, as the bounds of table 5 show (4 steps and
+// 7/2 rounds). The source does not say which end of an island each lone GPU is next to.
 struct Edge {
   int a;
   int b;
@@ -45,13 +45,14 @@ std::shared_ptr<const Fabric> build_z52(const FabricParameters& parameters) {
 FabricModel z52_model() {
   return {{.name = "z52",
            .description = "Gigabyte Z52: 8 MI50, islands of xGMI bridged by PCIe: a ring",
-           .options = {bandwidth_option("27 GB/s"), latency_option("0.7us")},
-           .facts = {{"27 GB/s a direction over PCIe Gen4 x16", "SCCL section 5.1.2"},
+           .options = {fabric_option("bandwidth", {.default_text = "27 GB/s"}),
+                       fabric_option("latency", {.default_text = "0.7us"})},
+           .facts = {{"27 GB/s per direction over PCIe Gen4 x16", "SCCL section 5.1.2"},
                      {"xGMI (33 GB/s, listed as nvlink) is as fast as PCIe here",
-                      "SCCL section 5.1.2: the model that its bounds hold for"},
+                      "SCCL section 5.1.2: its bounds hold for this model"},
                      {"islands 0-2-3 and 4-6-7, joined by PCIe through the lone GPUs 1 and 5",
                       "SCCL figure 3 and the bounds of its table 5"},
-                     {"0.7 us a traversal", "a choice: TE-CCL's alpha of a direct GPU link"}}},
+                     {"0.7 us per traversal", "a choice: TE-CCL's alpha of a direct GPU link"}}},
           build_z52};
 }
 

@@ -14,7 +14,7 @@ namespace cclgym {
 
 namespace {
 
-// Units a node can send to each of its neighbours, by neighbour: the network while it is folded.
+// Units that a node can send to each neighbour, by neighbour: the network during folding.
 using Neighbours = std::map<int, std::int64_t>;
 
 class Folding {
@@ -27,9 +27,9 @@ class Folding {
     in_[at(v)][u] += units;
   }
 
-  // Folds a node that is no GPU if it has at most two neighbours a and b: the least cut puts it on
-  // the side where it costs the lesser of a -> node and node -> b. Returns its neighbours; empty
-  // if it was not folded.
+  // Folds a node that is not a GPU if it has at most two neighbours a and b: the minimum cut puts
+  // it on the side where it costs the lesser of a -> node and node -> b. Returns its neighbours, or
+  // nothing if it was not folded.
   std::vector<int> fold(int node) {
     if (out_[at(node)].size() > 2 || in_[at(node)].size() > 2) return {};
     std::vector<int> around;
@@ -170,8 +170,8 @@ std::optional<Rational> CutNetwork::better_cut(int gpu, const Rational& bound) {
   return Rational(std::count(set.begin(), set.begin() + gpus_, true), capacity_out(set));
 }
 
-// Is the set of GPUs (by bit) one of the halves that have to be looked at? In a symmetric network
-// the cut back is as large, so that the half with GPU 0 will do.
+// True if the set of GPUs (by bit) is a half that has to be tried. In a symmetric network the cut
+// in the other direction is the same, so that only halves with GPU 0 are tried.
 bool CutNetwork::is_half(std::uint32_t set) const {
   const int size = std::popcount(set);
   return (size == gpus_ / 2 || size == gpus_ - gpus_ / 2) && (!symmetric_ || (set & 1U) != 0);

@@ -1,4 +1,4 @@
-// The cuts of a fabric in whole link units: what the bandwidth metrics are computed from.
+// Cuts of a fabric in whole link units, from which the bandwidth metrics are computed.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace cclgym {
 
 /// A fabric as a flow network: GPUs are nodes 0 .. ranks() - 1 by rank, parallel links are one
 /// edge, and switches and NICs that only join two neighbours are folded into the edge between
-/// them, which changes no least cut between GPUs.
+/// them, which changes no minimum cut between GPUs.
 class CutNetwork {
  public:
   /// The greatest common divisor of the links' unit bandwidths, B/s.
@@ -27,14 +27,14 @@ class CutNetwork {
   /// Sum of the capacities of all links, in units.
   [[nodiscard]] std::int64_t total_capacity() const { return total_; }
 
-  /// (GPUs in S) / (units out of S) of the set of all nodes but one GPU.
+  /// (GPUs in S) / (units out of S), where S is all nodes but one GPU.
   [[nodiscard]] Rational ratio_of_all_but(int gpu) const;
   /// The ratio of some S that leaves out the GPU if one exceeds `bound`, else nothing. Needs
   /// gpus() * total_capacity() < 2^61.
   [[nodiscard]] std::optional<Rational> better_cut(int gpu, const Rational& bound);
-  /// How many flows least_halving() takes.
+  /// Number of flows that least_halving() computes.
   [[nodiscard]] std::int64_t halvings() const;
-  /// The least capacity from one half of the GPUs to the other, in units.
+  /// Minimum capacity from one half of the GPUs to the other, in units.
   [[nodiscard]] std::int64_t least_halving() const;
 
  private:
@@ -53,7 +53,7 @@ class CutNetwork {
   std::size_t nodes_ = 0;
   std::int64_t total_ = 0;
   std::vector<Edge> edges_;
-  bool symmetric_ = false;       // is every edge as wide both ways?
+  bool symmetric_ = false;       // every edge has the same capacity in both directions
   std::optional<MaxFlow> feed_;  // every GPU fed from node nodes_; for better_cut
 };
 

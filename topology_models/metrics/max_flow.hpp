@@ -23,7 +23,7 @@ class MaxFlow {
 
   /// The value of a maximum flow (= minimum cut) from `source` to `sink`.
   [[nodiscard]] std::int64_t solve(int source, int sink);
-  /// By node: is it on the source's side of a minimum cut? Of the last solve().
+  /// Nodes on the source's side of a minimum cut of the last solve(), by node.
   [[nodiscard]] std::vector<bool> source_side() const;
 
  private:

@@ -15,11 +15,11 @@ namespace {
 
 constexpr std::int64_t kDiameterWork = 100'000'000;  // links looked at; some 0.2 s
 constexpr double kFlowWork = 1e9;                    // see too_dear(); about a second
-constexpr std::size_t kMostLinks = 300'000;          // of which a flow network is made
+constexpr std::size_t kMostLinks = 300'000;          // in a flow network
 constexpr int kBisectionGpus = 16;                   // C(16, 8) = 12,870 cuts
 
-// Steps from one GPU to the farthest, by a breadth-first search whose frontier is GPUs; the
-// switches between them are walked through within a step. Counts the links it looks at.
+// Steps from one GPU to the farthest, by a breadth-first search over GPUs; switches between them
+// are crossed within a step. Counts the links that it visits.
 class StepSearch {
  public:
   explicit StepSearch(const Fabric& fabric)
@@ -61,8 +61,8 @@ class StepSearch {
   std::int64_t work_ = 0;
 };
 
-// Roughly the nanoseconds that so many flows take (measured on rings, complete graphs and switched
-// clusters).
+// True if computing `flows` flows would take too long, by an estimate in nanoseconds (measured on
+// rings, complete graphs and switched clusters).
 bool too_dear(const CutNetwork& network, std::int64_t flows) {
   const auto nodes = static_cast<double>(network.nodes());
   const auto edges = static_cast<double>(network.edges());
@@ -106,9 +106,9 @@ Computed<Rational> inverse_bisection(const Fabric& fabric) {
 
   if (too_dear(network, gpus)) return {std::nullopt, too_many(fabric)};
 
-  // Dinkelbach's method: while some cut has (GPUs in S) / (units out of S) > best, take it.
-  // Whether one leaves out GPU v is a maximum flow into v, with best = p/q: every GPU is given q,
-  // every link may carry p per unit; all of it arrives iff there is no such cut.
+  // Dinkelbach's method: while some cut has (GPUs in S) / (units out of S) > best, take it. With
+  // best = p/q, a maximum flow into GPU v tests for a cut that leaves out v: every GPU supplies q,
+  // every link carries up to p per unit, and the whole supply arrives iff there is no such cut.
   Rational best(0);
   for (int rank = 0; rank < fabric.ranks(); ++rank) {
     best = std::max(best, network.ratio_of_all_but(rank));
@@ -123,8 +123,7 @@ Computed<double> bisection_Bps(const Fabric& fabric) {
   const int gpus = fabric.ranks();
   if (gpus == 1) return {std::nullopt, "one GPU has no halves"};
   if (gpus > kBisectionGpus) {
-    return {std::nullopt,
-            fmt::format("only up to {} GPUs, and these are {}", kBisectionGpus, gpus)};
+    return {std::nullopt, fmt::format("more than {} GPUs ({})", kBisectionGpus, gpus)};
   }
   const Computed<std::int64_t> unit = CutNetwork::unit_Bps(fabric);
   if (!unit.value) return {std::nullopt, unit.why_not};
@@ -137,7 +136,7 @@ Computed<double> bisection_Bps(const Fabric& fabric) {
 Computed<int> switch_hops(const Fabric& fabric) {
   const auto kind = [&](NodeId id) { return fabric.nodes()[at(id)].kind; };
   std::vector<std::vector<NodeId>> next(fabric.nodes().size());
-  std::vector<NodeId> edge;  // switches with a NIC, each once
+  std::vector<NodeId> edge;  // distinct switches with a NIC
   std::vector<bool> is_edge(fabric.nodes().size());
   for (const Link& link : fabric.links()) {
     if (kind(link.target) != NodeKind::NetworkSwitch) continue;

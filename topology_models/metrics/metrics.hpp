@@ -1,4 +1,4 @@
-// Exact figures of merit of a fabric: what no collective can beat on it.
+// Exact metrics of a fabric: bounds that no collective on it can beat.
 #pragma once
 
 #include <boost/rational.hpp>
@@ -12,7 +12,7 @@ namespace cclgym {
 
 using Rational = boost::rational<std::int64_t>;
 
-/// A value, or the reason why there is none (in words that fit after "not computed: ").
+/// A value, or the reason why there is none (as a text that follows "not computed: ").
 template <class T>
 struct Computed {
   std::optional<T> value;
@@ -20,8 +20,8 @@ struct Computed {
 };
 
 struct FabricMetrics {
-  /// The greatest number of steps from one GPU to another, where a step passes through any number
-  /// of switches and NICs but through no GPU: SCCL's a_l for AllGather.
+  /// Maximum number of steps from one GPU to another, where a step passes through any number of
+  /// switches and NICs but through no GPU: SCCL's a_l for AllGather.
   Computed<int> diameter;
   /// The link unit, B/s: the greatest common divisor of the unit bandwidths of all links, each
   /// rounded to whole B/s. One round moves one chunk over one such unit.
@@ -30,17 +30,17 @@ struct FabricMetrics {
   /// the maximum over all node sets S that leave out a GPU of (GPUs in S) / (units out of S).
   /// SCCL's b_l for AllGather; ForestColl (arXiv 2402.06787) shows that it can be reached.
   Computed<Rational> inverse_bisection;
-  /// The least capacity between two halves of the GPUs (of N/2 rounded down and up), B/s, one
+  /// Minimum capacity between two halves of the GPUs (N/2 rounded down and up), B/s, in one
   /// direction, the worse one. Switches may be on either side.
   Computed<double> bisection_Bps;
-  /// The greatest number of links from one network switch with a NIC to another, through network
-  /// switches alone: 3 in a dragonfly of several groups, 0 if all NICs share one switch or there is
+  /// Maximum number of links from one network switch with a NIC to another, through network
+  /// switches only: 3 in a dragonfly of several groups, 0 if all NICs share one switch or there is
   /// no network.
   Computed<int> switch_hops;
 };
 
-/// Every metric of a fabric. Those that would take more than about a second are left out, and say
-/// so: the bisection of more than 16 GPUs, the others of some thousand GPUs.
+/// All metrics of a fabric. A metric that would take more than about a second is not computed and
+/// has a reason instead: the bisection of more than 16 GPUs, the others for some thousand GPUs.
 [[nodiscard]] FabricMetrics fabric_metrics(const Fabric& fabric);
 
 [[nodiscard]] Computed<int> diameter(const Fabric& fabric);

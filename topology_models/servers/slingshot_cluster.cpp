@@ -81,8 +81,8 @@ std::shared_ptr<const Fabric> build_slingshot_cluster(const std::string& name,
   const int least = (servers + network.servers_a_group - 1) / network.servers_a_group;
   if (parameters.groups > 0 && parameters.groups < least) {
     throw UserError(fmt::format(
-        "groups is {}; expected at least {} on fabric '{}', whose groups hold {} servers each, for "
-        "servers = {}",
+        "groups is {}; expected at least {} on fabric '{}', whose groups hold {} nodes each, for "
+        "nodes = {}",
         parameters.groups, least, name, network.servers_a_group, servers));
   }
   const int used = parameters.groups > 0 ? std::min(parameters.groups, servers) : least;

@@ -11,7 +11,7 @@ namespace cclgym {
 
 namespace {
 
-std::vector<std::string> collective_names() {
+std::vector<std::string> measured_collectives() {
   return {kNcclCollectiveNames.begin(), kNcclCollectiveNames.end()};
 }
 
@@ -38,7 +38,7 @@ const std::vector<OptionSpec>& nccl_cell_options() {
        .shape = OptionShape::List,
        .description = "collectives to time",
        .default_text = "allreduce,allgather,reducescatter,broadcast,reduce",
-       .choices = collective_names()},
+       .choices = measured_collectives()},
       {.name = "sizes",
        .kind = OptionKind::Bytes,
        .shape = OptionShape::List,
@@ -80,7 +80,7 @@ CellTable nccl_cells(const OptionTexts& texts) {
   const std::vector<OptionSpec>& specs = nccl_cell_options();
   check_option_texts(texts, specs);
   const auto spec = [&](std::string_view name) -> const OptionSpec& {
-    return option_named(specs, name);
+    return find_option(specs, name);
   };
   const std::vector<std::uint64_t> sizes = listed_bytes(texts, spec("sizes"));
   for (const std::uint64_t size : sizes) {
@@ -181,7 +181,7 @@ void check_worker_options(const OptionTexts& texts) {
   const std::vector<OptionSpec>& specs = nccl_worker_options();
   check_option_texts(texts, specs);
   for (const auto& [name, text] : texts) {
-    const OptionSpec& spec = option_named(specs, name);
+    const OptionSpec& spec = find_option(specs, name);
     const SourceLocation where{.file = "--" + name};
     if (spec.kind == OptionKind::Choice) (void)read_choice(text, spec, where);
     if (spec.kind == OptionKind::Integer) (void)read_integer(text, spec, where);

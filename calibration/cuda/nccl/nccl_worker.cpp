@@ -23,6 +23,7 @@
 #include "core/error.hpp"
 #include "core/files/standard_streams.hpp"
 #include "core/files/text_file.hpp"
+#include "core/statistics.hpp"
 #include "core/units.hpp"
 #include "deploy/nccl_plugin/tuner_rows.hpp"
 #include "deploy/runtime/policy_file.hpp"
@@ -196,12 +197,6 @@ void add_log(WorkerAnswer& answer, const NcclTeam& team, const TeamConfig& confi
   }
 }
 
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2),
-                   values.end());
-  return values[values.size() / 2];
-}
-
 WorkerAnswer measure(NcclTeam& team, Watchdog& watchdog, LogTail& log,
                      const WorkerRequest& request) {
   watchdog.request(request.id);
@@ -219,11 +214,11 @@ WorkerAnswer measure(NcclTeam& team, Watchdog& watchdog, LogTail& log,
   WorkerAnswer answer;
   answer.samples_s = times.longest_s;
   const double factor = bus_factor(call.collective, team.options().ranks);
-  const double algorithm_Bps = static_cast<double>(call.bytes) / median(times.longest_s);
+  const double algorithm_Bps = static_cast<double>(call.bytes) / upper_median(times.longest_s);
   answer.extra = {
       {"algbw_GBps", fmt::format("{:.5g}", algorithm_Bps / 1e9)},
       {"busbw_GBps", fmt::format("{:.5g}", algorithm_Bps * factor / 1e9)},
-      {"shortest_rank_us_median", fmt::format("{:.5g}", median(times.shortest_s) * 1e6)},
+      {"shortest_rank_us_median", fmt::format("{:.5g}", upper_median(times.shortest_s) * 1e6)},
       {"verified", "yes"}};
   add_log(answer, team, config, log.decisions(true));
   return answer;
@@ -283,7 +278,7 @@ int run(std::vector<std::string> arguments) {
     return check_log(read_nccl_worker_arguments(arguments), log_to_check, nodes, version);
   }
   const OptionTexts texts = read_nccl_worker_arguments(arguments);
-  const OptionSpec& timeout = option_named(nccl_worker_options(), "timeout");
+  const OptionSpec& timeout = find_option(nccl_worker_options(), "timeout");
   Watchdog watchdog(read_time_s(texts.at("timeout"), timeout));
   watchdog.busy("starting");
   NcclTeam team(team_options(texts), [&](const std::string& what) { watchdog.busy(what); });

@@ -11,22 +11,12 @@ namespace cclgym {
 
 namespace {
 
-const OptionSpec& spec_of(const std::vector<OptionSpec>& specs, std::string_view name) {
-  return *std::ranges::find(specs, name, &OptionSpec::name);
-}
-
-std::vector<std::string> collective_names() {
-  std::vector<std::string> names;
-  for (const CollectiveKind kind : all_collectives()) names.emplace_back(to_string(kind));
-  return names;
-}
-
 // A mapping whose keys have been checked.
 struct Reader {
   const YamlValue& mapping;
   const std::vector<OptionSpec>& specs;
 
-  [[nodiscard]] const OptionSpec& spec(std::string_view key) const { return spec_of(specs, key); }
+  [[nodiscard]] const OptionSpec& spec(std::string_view key) const { return find_option(specs, key); }
   [[nodiscard]] YamlValue value(std::string_view key) const {
     return option_value(mapping, spec(key));
   }
@@ -274,11 +264,11 @@ std::unique_ptr<Workload> read_workload(const YamlValue& value, const WorkloadSi
   if (value.is_mapping()) {
     check_keys(value, workload_options(), "workload");
     mapping = value;
-    const YamlValue named = option_value(value, spec_of(workload_options(), "name"));
-    name = read_text(named, spec_of(workload_options(), "name"));
+    const YamlValue named = option_value(value, find_option(workload_options(), "name"));
+    name = read_text(named, find_option(workload_options(), "name"));
     where = named.location();
   } else {
-    name = read_text(value, spec_of(workload_options(), "name"));
+    name = read_text(value, find_option(workload_options(), "name"));
     mapping = parse_yaml("{}", where.file);
   }
   const Reader reader{mapping, workload_options()};

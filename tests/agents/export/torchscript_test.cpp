@@ -73,7 +73,7 @@ double log_probability(std::span<const float> logits, const PolicyShape& shape,
 }
 
 void compare(const PolicyShape& shape, std::uint64_t seed) {
-  const testing::TemporaryFolder folder("torchscript");
+  const testing::TemporaryFolder folder;
   const PolicyWeights weights = named_weights(shape, seed);
   Random random(seed);
   const std::vector<std::int32_t> actions = some_actions(random);
@@ -130,7 +130,7 @@ TEST_CASE("The TorchScript module and the network in plain loops agree") {
 
 TEST_CASE("Files that are not a policy's module are refused") {
   SKIP_UNLESS(training_available(), test::kNeedsTorch);
-  const testing::TemporaryFolder folder("torchscript-refused");
+  const testing::TemporaryFolder folder;
   const std::string path = folder.path() + "/p.pt";
   CHECK_THROWS_AS(run_torchscript(path, "m/allreduce", {}), UserError);
   write_text_file(path, "PK no archive");

@@ -140,7 +140,7 @@ TEST_CASE("Gradients of Q values agree with differences of the loss") {
 
 TEST_CASE("DQN learns to choose well, with the same bits for any number of threads") {
   SKIP_UNLESS(training_available(), test::kNeedsTorch);
-  const testing::TemporaryFolder folder("dqn");
+  const testing::TemporaryFolder folder;
   const TrainConfig config = read_train_config(
       "name: small\n"
       "train:\n"

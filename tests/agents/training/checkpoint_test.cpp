@@ -50,7 +50,7 @@ std::string sealed(std::string bytes) {
 }
 
 TEST_CASE("A checkpoint is read back bit for bit") {
-  const testing::TemporaryFolder folder("checkpoint");
+  const testing::TemporaryFolder folder;
   const Checkpoint written = make_checkpoint();
   CHECK(read_checkpoint(write_checkpoint(written), "x") == written);
   const std::string path = folder.path() + "/checkpoint.bin";

@@ -22,7 +22,7 @@ struct Told {
 };
 
 Told train(const std::string& text, const std::string& name, std::uint64_t seed = 1) {
-  const testing::TemporaryFolder folder(name);
+  const testing::TemporaryFolder folder;
   Told told;
   TrainerOptions options;
   options.report = [&](const IterationReport& report) {
@@ -133,7 +133,7 @@ struct Rates {
   std::vector<double> applied;
 };
 Rates rates(const std::string& text, const std::string& name) {
-  const testing::TemporaryFolder folder(name);
+  const testing::TemporaryFolder folder;
   const TrainConfig config = read_train_config(text, name + ".yaml");
   Rates found;
   Checkpoint before;

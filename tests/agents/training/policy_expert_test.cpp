@@ -72,7 +72,7 @@ TEST_CASE("Rollouts are labelled with the expert's choices for any number of thr
 
 TEST_CASE("A warm start from the SVM ends with the SVM's choices") {
   SKIP_UNLESS(training_available(), test::kNeedsTorch);
-  const testing::TemporaryFolder folder("svm-pupil");
+  const testing::TemporaryFolder folder;
   const TrainConfig config = read_train_config(
       "name: pupil\n"
       "train:\n"

@@ -56,7 +56,7 @@ TEST_CASE("A variant changes only the keys that it names") {
 }
 
 TEST_CASE("Choices of the command line are part of the training's text") {
-  const testing::TemporaryFolder folder("choices");
+  const testing::TemporaryFolder folder;
   const std::string path = folder.path() + "/t.yaml";
   write_text_file(path, kGood + "variants: {short: {ppo: {iterations: 3}}}");
   const TrainConfig config =

@@ -99,7 +99,7 @@ std::string bytes_of(const Numbers& numbers) {
 // without the file's hash, which changes with any text, and without CPU times.
 std::string outcome(const std::string& text, const std::string& name = "t.yaml") {
   static int count = 0;
-  const testing::TemporaryFolder folder("keys-" + std::to_string(count++));
+  const testing::TemporaryFolder folder;
   const TrainConfig config = read_train_config(text, name);
   std::string seen;
   for (const std::uint64_t seed : config.seeds) {
@@ -274,7 +274,7 @@ TEST_CASE("Every key of a training file has a probe") {
 
 TEST_CASE("Every key of a training file changes the results of the training") {
   SKIP_UNLESS(training_available(), test::kNeedsTorch);
-  const testing::TemporaryFolder folder("keys-before");
+  const testing::TemporaryFolder folder;
   (void)train_agent(read_train_config(training_file(usual()), "t.yaml"), 1, folder.path(), {});
   const std::string plain = outcome(training_file(usual()));
   // A comment is not a change of a key's value and must not change the results.

@@ -79,7 +79,7 @@ double excess_of(Policy& policy) {
 
 TEST_CASE("PPO learns to count in the minimum number of steps") {
   SKIP_UNLESS(training_available(), test::kNeedsTorch);
-  const testing::TemporaryFolder folder("counter");
+  const testing::TemporaryFolder folder;
   const TrainConfig config = counter(30);
   Random random(1);
   LearnedPolicy untrained(
@@ -92,7 +92,7 @@ TEST_CASE("PPO learns to count in the minimum number of steps") {
 
 TEST_CASE("The same seed gives the same weights for any number of threads, another one others") {
   SKIP_UNLESS(training_available(), test::kNeedsTorch);
-  const testing::TemporaryFolder folder("threads");
+  const testing::TemporaryFolder folder;
   const TrainConfig config = tuning();
   const Checkpoint one = train_agent(config, 1, folder.path() + "/a", {.threads = 1});
   const Checkpoint two = train_agent(config, 1, folder.path() + "/b", {.threads = 2});
@@ -105,7 +105,7 @@ TEST_CASE("The same seed gives the same weights for any number of threads, anoth
 
 TEST_CASE("An agent can be trained further in another training") {
   SKIP_UNLESS(training_available(), test::kNeedsTorch);
-  const testing::TemporaryFolder folder("further");
+  const testing::TemporaryFolder folder;
   const TrainConfig before = counter(4);
   const Checkpoint first = train_agent(before, 1, folder.path() + "/a", {});
   TrainConfig further = counter(2);
@@ -160,7 +160,7 @@ void train_and_be_killed(const std::string& folder, int iterations) {
 
 TEST_CASE("A training that is killed again and again ends with the same weights") {
   SKIP_UNLESS(training_available(), test::kNeedsTorch);
-  const testing::TemporaryFolder folder("killed");
+  const testing::TemporaryFolder folder;
   const TrainConfig config = tuning();
   const Checkpoint whole = train_agent(config, 1, folder.path() + "/whole", {});
   const std::string killed = folder.path() + "/killed";
@@ -182,7 +182,7 @@ TEST_CASE("A training that is killed again and again ends with the same weights"
 
 TEST_CASE("A checkpoint of another training is refused") {
   SKIP_UNLESS(training_available(), test::kNeedsTorch);
-  const testing::TemporaryFolder folder("other");
+  const testing::TemporaryFolder folder;
   (void)train_agent(counter(1), 1, folder.path(), {});
   std::string message;
   try {

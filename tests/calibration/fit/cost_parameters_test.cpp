@@ -20,16 +20,16 @@ TEST_CASE("every parameter can be set, is read back, and changes the model's ide
     CHECK(names.insert(parameter.name).second);
     CostModel model = shipped_cost_model("a100");
     const std::string before = model.canonical_text();
-    const double value = parameter.continuous()
-                             ? 0.77 * std::min(parameter.most, 2 * parameter.typical)
+    const double value = parameter.fit
+                             ? 0.77 * std::min(parameter.fit->max, 2 * parameter.fit->start)
                              : parameter.get(model).value_or(0) + 3;
     parameter.set(model, value);
     CHECK(*parameter.get(model) == value);
     CHECK(model.canonical_text() != before);
-    if (!parameter.continuous()) continue;
-    CHECK(parameter.least > 0);
-    CHECK(parameter.least < parameter.typical);
-    CHECK(parameter.typical <= parameter.most);
+    if (!parameter.fit) continue;
+    CHECK(parameter.fit->min > 0);
+    CHECK(parameter.fit->min < parameter.fit->start);
+    CHECK(parameter.fit->start <= parameter.fit->max);
   }
 }
 

@@ -10,6 +10,7 @@
 
 #include "support/catch.hpp"
 #include "support/needs.hpp"
+#include "support/temporary_folder.hpp"
 #include "support/thrown.hpp"
 
 namespace cclgym {
@@ -17,30 +18,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A folder of its own, removed with all that is in it.
-class Folder {
- public:
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "cclgym-text-file-XXXXXX").string();
-    REQUIRE(::mkdtemp(name.data()) != nullptr);
-    path_ = name;
-  }
-  ~Folder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  [[nodiscard]] std::string operator/(const std::string& name) const {
-    return (path_ / name).string();
-  }
-  [[nodiscard]] std::ptrdiff_t entries() const {
-    return std::distance(fs::directory_iterator(path_), fs::directory_iterator());
-  }
-
- private:
-  fs::path path_;
-};
+std::ptrdiff_t entries(const test::TemporaryFolder& folder) {
+  return std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator());
+}
 
 std::string contents(const std::string& path) {
   return read_text_file(path, std::size_t{1} << 20U);
@@ -53,7 +33,7 @@ unsigned mode_of(const std::string& path) {
 }
 
 TEST_CASE("a file is replaced as a whole, and nothing else is touched") {
-  const Folder folder;
+  const test::TemporaryFolder folder;
   const std::string path = folder / "a.txt";
   write_text_file(path + ".partial", "somebody's");
   write_text_file(path, "one");
@@ -61,14 +41,14 @@ TEST_CASE("a file is replaced as a whole, and nothing else is touched") {
   write_text_file(path, "");
   CHECK(contents(path).empty());
   CHECK(contents(path + ".partial") == "somebody's");
-  CHECK(folder.entries() == 2);
-  // The longest name that a file may have.
+  CHECK(entries(folder) == 2);
+  // Maximum length of a file name.
   write_text_file(folder / std::string(255, 'x'), "long");
   CHECK(contents(folder / std::string(255, 'x')) == "long");
 }
 
 TEST_CASE("a new file has the usual permissions, a replaced one keeps its own") {
-  const Folder folder;
+  const test::TemporaryFolder folder;
   const mode_t mask = ::umask(027);
   write_text_file(folder / "new", "x");
   ::umask(mask);
@@ -80,7 +60,7 @@ TEST_CASE("a new file has the usual permissions, a replaced one keeps its own") 
 }
 
 TEST_CASE("a symbolic link is followed") {
-  const Folder folder;
+  const test::TemporaryFolder folder;
   fs::create_directory(folder / "sub");
   fs::create_symlink("sub/target", folder / "relative");
   fs::create_symlink(folder / "relative", folder / "absolute");
@@ -99,7 +79,7 @@ TEST_CASE("a symbolic link is followed") {
 }
 
 TEST_CASE("a pipe is written to and stays a pipe") {
-  const Folder folder;
+  const test::TemporaryFolder folder;
   const std::string path = folder / "pipe";
   REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
   const std::string text(300'000, 'p');  // more than a pipe holds
@@ -109,11 +89,11 @@ TEST_CASE("a pipe is written to and stays a pipe") {
   reader.join();
   CHECK(got == text);
   CHECK(fs::is_fifo(path));
-  CHECK(folder.entries() == 1);
+  CHECK(entries(folder) == 1);
 }
 
 TEST_CASE("who must not wait reads regular files alone, and no more than their size") {
-  const Folder folder;
+  const test::TemporaryFolder folder;
   const auto refusal = [](const std::string& path, std::size_t most = 100) {
     return thrown([&] { return read_regular_file(path, most); });
   };
@@ -132,7 +112,7 @@ TEST_CASE("who must not wait reads regular files alone, and no more than their s
   CHECK(refusal(folder / "none") == "'" + (folder / "none") + "': no such file");
   CHECK(refusal(folder / ".").find("is a folder") != std::string::npos);
   CHECK(refusal("") == "an empty file name; expected the path of a file");
-  // The kernel tells no size of it.
+  // The kernel states no size for it.
   CHECK(read_regular_file("/proc/self/status", 1 << 20).empty());
 }
 
@@ -144,7 +124,7 @@ TEST_CASE("a full device is told, and stays a device") {
 }
 
 TEST_CASE("what cannot be a file is refused by name") {
-  const Folder folder;
+  const test::TemporaryFolder folder;
   fs::create_directory(folder / "sub");
   const auto refusal = [&](const std::string& path) {
     return thrown([&] { return write_text_file(path, "x"), 0; });
@@ -153,11 +133,11 @@ TEST_CASE("what cannot be a file is refused by name") {
   CHECK(refusal(std::string("a\0b", 3)).find("not a file name") != std::string::npos);
   CHECK(refusal(folder / "sub") == "'" + (folder / "sub") + "': is a folder; expected a file");
   CHECK(refusal(folder / "none/a").find("cannot be written: No such file") != std::string::npos);
-  CHECK(folder.entries() == 1);
+  CHECK(entries(folder) == 1);
 }
 
 TEST_CASE("threads that write one file at once leave one of their texts") {
-  const Folder folder;
+  const test::TemporaryFolder folder;
   std::vector<std::thread> writers;
   for (int i = 0; i < 4; ++i) {
     writers.emplace_back([&folder, i] {
@@ -169,7 +149,7 @@ TEST_CASE("threads that write one file at once leave one of their texts") {
   for (std::thread& writer : writers) writer.join();
   const std::string text = contents(folder / "shared");
   CHECK(text == std::string(5000, text[0]));
-  CHECK(folder.entries() == 1);
+  CHECK(entries(folder) == 1);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What the YAML reader refuses, and in which words.
+// Errors of the YAML reader and their messages.
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -9,6 +9,7 @@
 #include "core/yaml/yaml.hpp"
 #include "support/catch.hpp"
 #include "support/needs.hpp"
+#include "support/temporary_folder.hpp"
 #include "support/thrown.hpp"
 
 using namespace cclgym;
@@ -17,7 +18,7 @@ namespace {
 
 std::string refused(std::string_view text) {
   const std::string message = thrown([&] { return parse_yaml(text, "f"); });
-  // One short printable line, always.
+  // Messages are always one short printable line.
   CHECK(message.size() < 300);
   CHECK(message.find('\n') == std::string::npos);
   return message;
@@ -26,22 +27,6 @@ std::string refused(std::string_view text) {
 bool contains(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
-
-// A folder of its own for each test, removed at its end.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "cclgym-yaml-XXXXXX").string();
-    path_ = ::mkdtemp(name.data());
-  }
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  [[nodiscard]] std::string file(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
 
 }  // namespace
 
@@ -108,7 +93,7 @@ TEST_CASE("anchor bombs, cycles and depth") {
                            return "\n  " + text;
                          }()),
                  "nested more than 64 deep"));
-  // Depth by way of aliases counts as well.
+  // Nesting through aliases counts as well.
   std::string chain = "a0: &a0 [x]\n";
   for (int i = 1; i < 100; ++i) {
     chain += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [*a" + std::to_string(i - 1) +
@@ -197,30 +182,30 @@ TEST_CASE("hostile documents cost little time") {
 }
 
 TEST_CASE("files that cannot be read") {
-  const TemporaryFolder folder;
-  const std::string missing = folder.file("missing.yaml");
+  const test::TemporaryFolder folder;
+  const std::string missing = folder / "missing.yaml";
   CHECK(thrown([&] { return load_yaml_file(missing); }) == "'" + missing + "': no such file");
-  const std::string directory = folder.file("folder");
+  const std::string directory = folder / "folder";
   std::filesystem::create_directory(directory);
   CHECK(thrown([&] { return load_yaml_file(directory); }) ==
         "'" + directory + "': is a folder; expected a file");
   CHECK(thrown([&] { return load_yaml_file(""); }) ==
         "an empty file name; expected the path of a file");
-  const std::string large = folder.file("large.yaml");
+  const std::string large = folder / "large.yaml";
   std::ofstream(large) << std::string((std::size_t{4} << 20U) + 1, '\n');
   CHECK(thrown([&] { return load_yaml_file(large); }) ==
         "'" + large + "': too large; expected at most 4MiB");
   CHECK(thrown([&] { return load_yaml_file("/dev/zero"); }) ==
         "'/dev/zero': too large; expected at most 4MiB");
-  const std::string good = folder.file("good.yaml");
+  const std::string good = folder / "good.yaml";
   std::ofstream(good) << "a: 1\n";
   CHECK(load_yaml_file(good).find("a")->location().to_string() == good + ":1:4");
 }
 
 TEST_CASE("a file that may not be read is refused") {
   SKIP_UNLESS(::geteuid() != 0, test::kNeedsNoRoot);
-  const TemporaryFolder folder;
-  const std::string secret = folder.file("secret.yaml");
+  const test::TemporaryFolder folder;
+  const std::string secret = folder / "secret.yaml";
   std::ofstream(secret) << "a: 1\n";
   ::chmod(secret.c_str(), 0);
   CHECK(contains(thrown([&] { return load_yaml_file(secret); }), "cannot be opened: "));

@@ -1,4 +1,4 @@
-// The communicators that NCCL would make of the fabrics, and the choices that follow.
+// The communicators that NCCL would make from the fabrics, and the resulting choices.
 #include "cost_models/nccl/nccl_comm_for.hpp"
 
 #include <string>
@@ -22,7 +22,7 @@ NcclComm comm_of(const char* fabric, int servers, const char* version) {
 }
 
 struct Seen {
-  int channels;  // of the graph
+  int channels;  // channels of the graph
   double inside_GBps;
   double between_GBps;
 
@@ -107,7 +107,7 @@ TEST_CASE("LL128 over servers needs NICs behind the GPUs' PCIe switches") {
 
 namespace {
 
-// Sizes from which on AllReduce no longer runs LL.
+// Sizes from which on AllReduce no longer uses LL.
 std::vector<std::uint64_t> ends_of_ll(const char* fabric, int servers, const char* version) {
   const NcclDefault nccl(parse_nccl_version(version), comm_of(fabric, servers, version));
   std::vector<std::uint64_t> sizes;
@@ -157,8 +157,8 @@ TEST_CASE("fabrics that NCCL does not run on are refused") {
     return std::string();
   };
   CHECK(refusal("mi300x") ==
-        "NCCL's default choice is modelled for NVIDIA GPUs; fabric 'mi300x' has MI300X, where RCCL "
-        "runs, which chooses by tables of its own: name an algorithm");
+        "NCCL's default choice is modelled for NVIDIA GPUs; fabric 'mi300x' has MI300X, which uses "
+        "RCCL with tuning tables of its own: name an algorithm");
   CHECK(
       refusal("ring") ==
       "NCCL's default choice depends on the GPU, but fabric 'ring' does not say which it has; set "

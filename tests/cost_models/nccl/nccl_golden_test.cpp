@@ -1,4 +1,4 @@
-// NCCL's default choice against what real NCCL printed, and against an independent restatement.
+// NCCL's default choice against output of real NCCL, and against an independent reimplementation.
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -26,7 +26,7 @@ struct Printed {
 using PrintedRow = std::array<std::optional<Printed>, 3>;  // LL, LL128, Simple
 
 void check_row(const NcclDefault& nccl, C collective, A algorithm, const PrintedRow& row) {
-  constexpr double kRounding = .051;  // half of the last decimal, and single precision
+  constexpr double kRounding = .051;  // half of the last decimal, plus single precision
   for (std::size_t p = 0; p < row.size(); ++p) {
     if (!row[p]) continue;
     const auto protocol = static_cast<Protocol>(p);
@@ -143,8 +143,8 @@ TEST_CASE("estimates and choices of NCCL 2.29.7 over sockets") {
   }
 }
 
-// Two servers of 8 T4, NCCL 2.8.3 (github.com/NVIDIA/nccl-tests issue 89): Ring's latencies are
-// what can be read there.
+// Two servers of 8 T4, NCCL 2.8.3 (github.com/NVIDIA/nccl-tests issue 89), which has Ring's
+// latencies.
 TEST_CASE("estimates of NCCL 2.8 on T4") {
   NcclComm comm;
   comm.ranks = 16;
@@ -153,7 +153,7 @@ TEST_CASE("estimates of NCCL 2.8 on T4") {
   comm.channels = 1;
   set_graph(comm, A::Ring, nccl_graph(1, 9, 9, NcclLink::Pcie));
   set_graph(comm, A::Tree, nccl_graph(1, 9, 9, NcclLink::Pcie));
-  comm.ll128 = true;  // not there, but its latency is printed all the same
+  comm.ll128 = true;  // not supported there, but its latency is printed
   const NcclDefault nccl(parse_nccl_version("2.8.4"), comm);
   CHECK(nccl.latency_s(C::Broadcast, A::Ring, Protocol::LL) * 1e6 == Approx(6.3));
   CHECK(nccl.latency_s(C::Broadcast, A::Ring, Protocol::LL128) * 1e6 == Approx(14.0));

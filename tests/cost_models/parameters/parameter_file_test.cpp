@@ -1,9 +1,10 @@
 #include "cost_models/parameters/parameter_file.hpp"
 
 #include "core/error.hpp"
-#include "core/files/text_file.hpp"
+#include "cost_models/parameters/fitted_rows.hpp"
 #include "cost_models/parameters/shipped_sets.hpp"
 #include "support/catch.hpp"
+#include "support/doc_page.hpp"
 
 using namespace cclgym;
 
@@ -81,12 +82,11 @@ TEST_CASE("errors name the place, what was found and what was expected") {
 }
 
 TEST_CASE("docs/cost-models.md holds the tables of the option records") {
-  const std::string page =
-      read_text_file(std::string(CCLGYM_SOURCE_DIR) + "/docs/cost-models.md", 1 << 20);
-  for (const auto* specs :
-       {&cost_model_options(), &alpha_options(), &link_efficiency_options(), &protocol_options()}) {
-    const std::string table = markdown_table(*specs);
-    CAPTURE(table);
-    CHECK(page.find(table) != std::string::npos);
-  }
+  test::DocPage page("cost-models.md");
+  page.put("cost model", cost_model_options());
+  page.put("alpha", alpha_options());
+  page.put("link_efficiency", link_efficiency_options());
+  page.put("protocol", protocol_options());
+  page.put("fitted_to", fitted_rows_options());
+  page.check();
 }

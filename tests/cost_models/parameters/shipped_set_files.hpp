@@ -7,7 +7,7 @@
 
 namespace cclgym::test {
 
-/// Those that are built in, and those of the netlab.
+/// The built-in sets and the netlab's.
 inline std::vector<std::string> shipped_set_files() {
   std::vector<std::string> files;
   const std::filesystem::path root = CCLGYM_SOURCE_DIR;

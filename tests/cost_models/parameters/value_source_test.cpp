@@ -1,4 +1,4 @@
-// What `source` may say, and that every value of every shipped set says what it is.
+// The grammar of `source`, and the sources of all values of all shipped sets.
 #include "cost_models/parameters/value_source.hpp"
 
 #include <map>
@@ -50,7 +50,7 @@ TEST_CASE("a source is fitted, taken over, measured or set by hand") {
 }
 
 TEST_CASE("sources that say too little are refused with their place") {
-  // What the shipped sets said before.
+  // Former texts of the shipped sets.
   CHECK(refusal("set by hand, near the a100 set or as NCCL has it; these rows do not determine it")
             .starts_with("m.yaml:3:11: source: found 'set by hand, near the a100 set"));
   CHECK(refusal("as in the set a100, where the fit began") ==
@@ -83,7 +83,7 @@ TEST_CASE("sources are written so that they are read") {
   CHECK(fitted_source(rate, "3 rows of A", 2.5e9, 25e9, "") ==
         "fitted to 3 rows of A; 95 %: 2.5 GB/s to 25 GB/s, not determined");
   CHECK_NOTHROW(read_source(fitted_source(rate, "3 rows of A (a log; another)", 1e9, 2e9, "")));
-  // Rounded to the decade: the text counts.
+  // Rounded to a decade: the text decides.
   CHECK_NOTHROW(read_source(fitted_source(rate, "rows", 1e9, 9.99999e9, "")));
   CHECK(read_source(taken_over_source("a100", "set by hand: why")).set == "a100");
 }
@@ -97,7 +97,7 @@ TEST_CASE("every value of a shipped set says where it comes from") {
             check_sources(parse_yaml(text, file));
             return 0;
           }) == "(nothing thrown)");
-    // Any of its sources less, or any worse, is noticed.
+    // Any missing or malformed source is noticed.
     static const std::regex source_line("\n +source: [^\n]*");
     auto lines = std::sregex_iterator(text.begin(), text.end(), source_line);
     REQUIRE(lines != std::sregex_iterator());
@@ -121,7 +121,7 @@ TEST_CASE("every value of a shipped set says where it comes from") {
 }
 
 TEST_CASE("an interval of a shipped set says whether it determines the value") {
-  // Another reading than that of read_source.
+  // Independent of read_source.
   static const std::regex interval(
       "95 %: ([0-9.e-]+)(us| GB/s|) to ([0-9.e-]+)(us| GB/s|)(, not determined)?[;\"]");
   int seen = 0;
@@ -201,7 +201,7 @@ TEST_CASE("what a shipped set took over from another stands there") {
   CHECK(taken > 300);
 }
 
-// Whether a fit made the value, in this set or in the one that it was taken over from.
+// True if the value was fitted, in this set or in the one that it was taken over from.
 bool is_fitted(std::string source) {
   ValueSource read = read_source(source);
   while (!read.set.empty()) {

@@ -1,4 +1,4 @@
-// The profiler plugin: events as NCCL's threads send them, and the CSV that comes of it.
+// The profiler plugin: events as NCCL's threads send them, and the resulting CSV.
 #include "deploy/nccl_plugin/kernel_times.hpp"
 
 #include <algorithm>
@@ -100,13 +100,13 @@ TEST_CASE("a collective takes from its first channel's start to its last one's e
     profiler.stop(first);  // enqueued, not done
     void* a = profiler.start_channel(first, 0, 5'000);
     void* b = profiler.start_channel(first, 1, 4'000);
-    CHECK(profiler.start_channel(first, 1, 1) == nullptr);  // it runs
+    CHECK(profiler.start_channel(first, 1, 1) == nullptr);  // already running
     profiler.stop_channel(b, 7'000);
-    profiler.stop_channel(b, 99'000);  // it does not run any more
+    profiler.stop_channel(b, 99'000);  // no longer running
     void* second = profiler.start_collective(8, "AllGather", 10, 1, "ncclBfloat16");
     profiler.stop_channel(profiler.start_channel(second, 5, 10), 1'010);
     profiler.stop_channel(a, 6'500);
-    CHECK(profiler.start_channel(first, 0, 1) == nullptr);  // it is done
+    CHECK(profiler.start_channel(first, 0, 1) == nullptr);  // already done
     profiler.stop_channel(nullptr, 1);
     CHECK(profiler.start_collective(9, "AllReduce", 1, 0) == nullptr);
     cclgym_nccl_event other{};
@@ -164,7 +164,7 @@ TEST_CASE("many threads record at once") {
       while (phase == 0) std::this_thread::yield();
       for (std::uint64_t i = 0; i < kEach; ++i) {
         const std::uint64_t number = kEach * static_cast<std::uint64_t>(t) + i;
-        // Catch2's checks are for one thread.
+        // Catch2's checks are not thread-safe.
         const cclgym_nccl_profiler& table = profiler.table();
         cclgym_nccl_event event{};
         event.kind = CCLGYM_NCCL_EVENT_COLLECTIVE;

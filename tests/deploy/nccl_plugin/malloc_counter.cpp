@@ -15,7 +15,7 @@ std::atomic<long> count{0};
 
 long cclgym::test::malloc_calls() { return count; }
 
-// What a program defines itself is what its libraries call, too. glibc's own are behind these.
+// Libraries also call the functions that a program defines itself. These call glibc's.
 extern "C" {
 // NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): names of the C library
 void* __libc_malloc(std::size_t bytes);

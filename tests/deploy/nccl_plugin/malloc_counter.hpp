@@ -1,9 +1,10 @@
-// Counts what this program allocates by malloc and its kin, also in libraries that it loads.
+// Counts this program's allocations by malloc and related functions, also in loaded libraries.
 #pragma once
 
 namespace cclgym::test {
 
-/// Calls so far, in all threads; -1 under the sanitizers, which have allocators of their own.
+/// Number of calls so far, in all threads; -1 under the sanitizers, which have their own
+/// allocators.
 [[nodiscard]] long malloc_calls();
 
 }  // namespace cclgym::test

@@ -1,5 +1,5 @@
-// The plugin beside a real NCCL, where there is one ($NCCL, or what CMake found): as far as that
-// goes without a GPU.
+// The plugin with a real NCCL, if there is one ($NCCL, or the one that CMake found), as far as
+// possible without a GPU.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -28,7 +28,7 @@ std::string nccl_path() {
                                                                                           : "";
 }
 
-// The newest N for which the file has the text "PREFIXN"; 0: none.
+// The maximum N for which the file has the text "PREFIXN"; 0 if there is none.
 int newest_name(const std::string& path, const std::string& prefix) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   REQUIRE(file >= 0);
@@ -38,7 +38,7 @@ int newest_name(const std::string& path, const std::string& prefix) {
   int newest = 0;
   for (int version = 1; version <= 20; ++version) {
     const std::string name = prefix + std::to_string(version);
-    // With the zero behind it: v1 is no v12.
+    // Includes the terminating zero: v1 must not match v12.
     if (::memmem(bytes, size, name.c_str(), name.size() + 1) != nullptr) newest = version;
   }
   ::munmap(bytes, size);
@@ -46,7 +46,8 @@ int newest_name(const std::string& path, const std::string& prefix) {
   return newest;
 }
 
-// Runs `work` in a process of its own, as NCCL keeps threads; its exit code, or minus the signal.
+// Runs `work` in a child process, because NCCL keeps threads. Returns its exit code, or minus the
+// signal.
 template <class Work>
 int in_a_child(const std::string& log, const Work& work) {
   const pid_t child = ::fork();
@@ -75,7 +76,7 @@ TEST_CASE("the plugin has the newest tables that a real NCCL looks for") {
     const int newest = newest_name(nccl_path(), prefix);
     INFO(nccl_path() << ": " << prefix << newest);
     CHECK(newest >= 2);
-    // Newer releases fall back to ours, older ones find theirs.
+    // Newer releases fall back to the plugin's newest version, older ones find their own.
     const int ours = std::min(newest, 6);
     const bool had = prefix == "ncclTunerPlugin_v" || ours >= 5;
     CHECK((plugin.symbol(prefix + std::to_string(ours)) != nullptr) == had);

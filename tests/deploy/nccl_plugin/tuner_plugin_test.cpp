@@ -1,4 +1,4 @@
-// The plugin under load: every version's table of functions, with tables as NCCL has them.
+// The plugin under load: every version's table of functions, with cost tables like NCCL's.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -28,7 +28,7 @@ TEST_CASE("each release of NCCL finds the table that it looks for") {
     std::vector<int> tuners;  ///< versions, in the order in which they are looked for
     int found;
     std::vector<int> profilers;
-    int profiler;  ///< 0: none
+    int profiler;  ///< 0 if there is none
   };
   const std::vector<Release> releases{
       {"2.21.5", {2}, 2, {}, 0},
@@ -49,19 +49,18 @@ TEST_CASE("each release of NCCL finds the table that it looks for") {
     CHECK(first("ncclTunerPlugin_v", release.tuners) == release.found);
     CHECK(first("ncclProfiler_v", release.profilers) == release.profiler);
   }
-  // Nothing else gets out, least of all the C++ library inside.
+  // No other symbol is exported, in particular none of the C++ library inside.
   for (const char* name : {"_Znwm", "_ZTISt9exception", "cclgym_policy_load",
                            "_ZN6cclgym12parse_policyESt17basic_string_viewIcSt11char_traitsIcEERKN"
                            "St7__cxx1112basic_stringIcS2_SaIcEEE"}) {
     void* found = plugin.symbol(name);
-    // dlsym also looks into what the plugin depends on, which is not the plugin.
+    // dlsym also searches the plugin's dependencies.
     CHECK((found == nullptr || std::strncmp(name, "_Z", 2) == 0));
   }
   CHECK(std::string(plugin.table<cclgym_nccl_tuner_v5>("ncclTunerPlugin_v5")->name) == "cclgym");
 }
 
-// The network's greedy choice among the combinations that a table allows, by rules that have only
-// these.
+// The network's greedy choice among the combinations that a table allows, by rules with only these.
 TunerChoice by_the_network(const PolicyFile& file, const DeployedGrid& grid, std::size_t size,
                            const std::string& rules, const CostTable& costs) {
   const DeployedNetwork network(file, "test");
@@ -126,7 +125,8 @@ TEST_CASE("the choice is the network's, under whatever NCCL forbids") {
   CHECK(driven > 100);
 }
 
-// Wherever `before` and `after` differ, a legal entry became the cheapest; at most one did.
+// True if at most one entry of `before` and `after` differs: a legal one, which became the
+// cheapest.
 bool fair(const NcclTable& before, const NcclTable& after, int* taken) {
   *taken = -1;
   for (int i = 0; i < CCLGYM_NCCL_ALGORITHMS * CCLGYM_NCCL_PROTOCOLS; ++i) {
@@ -138,12 +138,12 @@ bool fair(const NcclTable& before, const NcclTable& after, int* taken) {
 }
 
 struct Tally {
-  std::uint64_t decisions = 0;  ///< a hash of them
+  std::uint64_t decisions = 0;  ///< hash of all decisions
   long wrong = 0;
   long taken = 0;
 };
 
-// The calls of one thread: the same for all, so that all must come to the same hash.
+// The calls of one thread. All threads make the same calls, so that their hashes must be equal.
 Tally call_often(const std::vector<std::unique_ptr<AnyTuner>>& tuners, int calls, int rank) {
   Random random(11);
   Tally tally;
@@ -154,7 +154,7 @@ Tally call_often(const std::vector<std::unique_ptr<AnyTuner>>& tuners, int calls
     const auto bytes = static_cast<std::size_t>(std::exp2(random.uniform(3, 34)));
     const auto& tuner = *tuners[static_cast<std::size_t>(i) % tuners.size()];
     int channels = 0;
-    // NCCL 2.22 has 6 algorithms; whether buffers are registered differs between ranks.
+    // NCCL 2.22 has 6 algorithms; the registration of buffers differs between ranks.
     const int algorithms = random.uniform() < 0.3 ? 6 : CCLGYM_NCCL_ALGORITHMS;
     const int status =
         tuner.decide(collective, bytes, after.entries, algorithms, (i + rank) % 2, &channels);
@@ -183,7 +183,7 @@ TEST_CASE("a million calls of 64 threads: legal, the same for all, without alloc
              format_policy(random_deployed_policy(5, random_machines(kSizes, 6), true)));
   const Plugin plugin;
   clear_lines();
-  // Half of the threads share the tuners of one rank, half those of another.
+  // Half of the threads share the tuners of one rank, the other half those of another.
   std::array<std::vector<std::unique_ptr<AnyTuner>>, 2> ranks;
   for (auto& tuners : ranks) {
     for (const auto& [n, nodes] : kSizes) {
@@ -226,7 +226,7 @@ TEST_CASE("a million calls of 64 threads: legal, the same for all, without alloc
     CHECK(tally.decisions == tallies.front().decisions);
   }
   CHECK(tallies.front().taken > kCalls / 5);
-  // What counts allocations counts those of the plugin, too.
+  // Checks that the counter includes the plugin's allocations.
   if (before >= 0) {
     const AnyTuner another(plugin, 5, 8, 1);
     CHECK(malloc_calls() > after + 10);

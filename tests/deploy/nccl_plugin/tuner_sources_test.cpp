@@ -1,4 +1,4 @@
-// Where the plugin's choices come from: policies, CSVs, constants; and what it does without.
+// Sources of the plugin's choices: policies, CSVs, constants; and its behaviour without them.
 #include <array>
 #include <cstring>
 
@@ -23,7 +23,7 @@ struct Chosen {
   friend bool operator==(const Chosen&, const Chosen&) = default;
 };
 
-// With everything allowed.
+// The choice with all combinations allowed.
 Chosen choice_of(const AnyTuner& tuner, int collective, std::size_t bytes) {
   Random random(1);
   NcclTable table(random, 0);
@@ -36,7 +36,7 @@ Chosen choice_of(const AnyTuner& tuner, int collective, std::size_t bytes) {
   return chosen;
 }
 
-// One line, and NCCL's own behaviour.
+// Checks that the plugin logs one line and leaves NCCL's behaviour unchanged.
 void check_stock(const Plugin& plugin, const std::string& part) {
   for (int version = 2; version <= 6; ++version) {
     INFO("v" << version << " " << part);
@@ -90,7 +90,7 @@ TEST_CASE("without a policy that can be used NCCL chooses for itself") {
   twice.push_back(machines.front());
   twice.back().label = "another";
   write_file(path, format_policy(random_deployed_policy(1, twice, false)));
-  check_stock(plugin, "two machines of as many ranks and nodes");
+  check_stock(plugin, "two machines have the same numbers of ranks and nodes");
   PolicyFile other = random_deployed_policy(1, machines, false);
   other.texts[3].text = "x\n";
   write_file(path, format_policy(other));
@@ -102,7 +102,7 @@ TEST_CASE("without a policy that can be used NCCL chooses for itself") {
     if (text.name == "knobs") text.text = "algorithm\nprotocol\nthreads\n";
   }
   write_file(path, format_policy(other));
-  check_stock(plugin, "turns knob 'threads'");
+  check_stock(plugin, "sets knob 'threads'");
   write_file(path, good);
   clear_lines();
   const AnyTuner tuner(plugin, 6, 8, 1);
@@ -122,14 +122,14 @@ TEST_CASE("damaged files are refused or decide legally, whatever is damaged") {
   constexpr int kFiles = 300;
   for (int i = 0; i < kFiles; ++i) {
     std::string bytes = good;
-    // Most of a file is numbers, which may be anything; what comes before says what they are.
+    // Most of a file is numbers, which may have any value; the part before describes them.
     const std::size_t end = i % 2 == 0 ? bytes.size() : std::size_t{6000};
     for (int changes = static_cast<int>(random.integer(1, 4)); changes > 0; --changes) {
       const auto at =
           static_cast<std::size_t>(random.integer(24, static_cast<std::int64_t>(end) - 1));
       bytes[at] = static_cast<char>(random.integer(0, 255));
     }
-    // Past the checksum, which would hide all else.
+    // With a correct checksum; otherwise it would hide all other faults.
     const std::uint32_t checksum = crc32_of(std::string_view(bytes).substr(16));
     for (std::size_t b = 0; b < 4; ++b) {
       bytes[12 + b] = static_cast<char>((checksum >> (8 * b)) & 0xffU);
@@ -195,7 +195,7 @@ TEST_CASE("a CSV: the first line that matches counts") {
   CHECK(choice_of(tuner, kAllReduce, 65536) == Chosen{});
   CHECK(choice_of(tuner, CCLGYM_NCCL_ALLGATHER, 1 << 30) == Chosen{12 + 2, 16});
   CHECK(choice_of(tuner, CCLGYM_NCCL_REDUCE, 8) == Chosen{});
-  // What NCCL cannot do is left to it.
+  // Combinations that NCCL does not support are left to NCCL.
   NcclTable table = [] {
     Random random(1);
     return NcclTable(random, 1);
@@ -289,7 +289,8 @@ TEST_CASE("constants of NCCL's own model") {
   CHECK(refusal("tree_bw,volta,3,1").find("unknown key '3'") != std::string::npos);
   CHECK(refusal("tree_bw,volta,2,nan").find("c:1: ") == 0);
   CHECK(refusal("tree_bw,volta,2,-1").find("negative") != std::string::npos);
-  CHECK(refusal("tree_bw,volta,2,1\ntree_bw,volta,2,1").find("c:2: a constant comes twice") == 0);
+  CHECK(refusal("tree_bw,volta,2,1\ntree_bw,volta,2,1").find("c:2: the constant is given twice") ==
+        0);
   CHECK(refusal("machine,0,1").find("expected 1 ..") != std::string::npos);
 }
 

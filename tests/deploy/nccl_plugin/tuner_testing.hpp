@@ -1,4 +1,4 @@
-// The plugin as NCCL loads it, tables as NCCL has them, and deployed policies with random weights.
+// The plugin as NCCL loads it, cost tables like NCCL's, and deployed policies with random weights.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class Plugin {
   ~Plugin();
   Plugin(const Plugin&) = delete;
   Plugin& operator=(const Plugin&) = delete;
-  /// Null: there is no such symbol.
+  /// The symbol; null if there is none.
   template <class Table>
   [[nodiscard]] const Table* table(const std::string& name) const {
     return static_cast<const Table*>(symbol(name));
@@ -33,13 +33,13 @@ class Plugin {
   void* library_;
 };
 
-/// A logger, and the lines that it was given since clear().
+/// A logger, and the lines that it received since clear().
 void record_line(int level, unsigned long flags, const char* file, int line, const char* format,
                  ...);
 [[nodiscard]] std::vector<std::string> recorded_lines();
 void clear_lines();
 
-/// An environment variable for the time of a test.
+/// An environment variable that is set during a test.
 class Variable {
  public:
   Variable(const char* name, const std::string& value);
@@ -51,7 +51,7 @@ class Variable {
   const char* name_;
 };
 
-/// A communicator's tuner of any version, behind one interface.
+/// A communicator's tuner of any version, with one interface.
 class AnyTuner {
  public:
   AnyTuner(const Plugin& plugin, int version, std::size_t ranks, std::size_t nodes,
@@ -62,7 +62,7 @@ class AnyTuner {
 
   [[nodiscard]] int status() const { return status_; }
   [[nodiscard]] void* context() const { return context_; }
-  /// Of v3 and newer. `table`: CCLGYM_NCCL_ALGORITHMS by CCLGYM_NCCL_PROTOCOLS, or fewer rows.
+  /// For v3 and newer. `table`: CCLGYM_NCCL_ALGORITHMS by CCLGYM_NCCL_PROTOCOLS, or fewer rows.
   int decide(int collective, std::size_t bytes, float* table, int algorithms, int registered,
              int* channels) const;
   int decide_v2(int collective, std::size_t bytes, int* algorithm, int* protocol,
@@ -74,13 +74,13 @@ class AnyTuner {
   int version_;
   cclgym_nccl_tuner_v2 v2_{};
   cclgym_nccl_tuner_v3 v3_{};
-  cclgym_nccl_tuner_v6 v6_{};  ///< also v4 and v5, as far as these go
+  cclgym_nccl_tuner_v6 v6_{};  ///< also for v4 and v5, which are prefixes of it
   int (*end_)(void*) = nullptr;
   void* context_ = nullptr;
   int status_ = 0;
 };
 
-/// What NCCL hands a tuner: predicted times, some combinations marked as impossible.
+/// NCCL's cost table for a tuner: predicted times, some combinations marked as impossible.
 struct NcclTable {
   float entries[CCLGYM_NCCL_ALGORITHMS * CCLGYM_NCCL_PROTOCOLS];
 
@@ -93,7 +93,7 @@ struct NcclTable {
 [[nodiscard]] PolicyFile random_deployed_policy(std::uint64_t seed,
                                                 const std::vector<DeployedMachine>& machines,
                                                 bool chunks);
-/// Their labels are "machine 16x2".
+/// Machines with labels like "machine 16x2".
 [[nodiscard]] std::vector<DeployedMachine> random_machines(
     const std::vector<std::pair<std::uint32_t, std::uint32_t>>& sizes, std::uint64_t seed);
 

@@ -1,4 +1,5 @@
-// A job's start never waits for a file that a variable of the environment names, nor for its size.
+// The start of a job never waits for a file that an environment variable names, nor for a large
+// one.
 #include <csignal>
 #include <fcntl.h>
 #include <functional>
@@ -20,9 +21,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr unsigned kPatience_s = 20;  // for what takes milliseconds
+constexpr unsigned kPatience_s = 20;  // the work takes milliseconds
 
-// Runs `work` in a process of its own, which is ended if it waits; the exit code, or minus the
+// Runs `work` in a child process, which is killed if it waits. Returns its exit code, or minus the
 // signal.
 int in_a_child(const std::function<bool()>& work) {
   const pid_t child = ::fork();
@@ -30,7 +31,7 @@ int in_a_child(const std::function<bool()>& work) {
   if (child == 0) {
     ::signal(SIGALRM, SIG_DFL);
     ::alarm(kPatience_s);
-    // What reads all of a file that is too large is out of memory first. (Sanitizers map more.)
+    // Reading a whole file that is too large would exceed this limit. (Sanitizers map more.)
     const rlimit memory{std::size_t{4} << 30, std::size_t{4} << 30};
     if (!kSanitized) (void)::setrlimit(RLIMIT_AS, &memory);
     ::_exit(work() ? 0 : 1);
@@ -45,7 +46,7 @@ struct Bad {
   std::string message;
 };
 
-// Things that are no files to read, made in a folder or found on any Linux.
+// Paths that are not readable files, made in a folder or found on any Linux.
 std::vector<Bad> bad_files(const TemporaryFolder& folder) {
   const std::string kind = ": not a regular file";
   REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
@@ -58,7 +59,7 @@ std::vector<Bad> bad_files(const TemporaryFolder& folder) {
   (folder / "socket").copy(address.sun_path, sizeof(address.sun_path) - 1);
   REQUIRE(::bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0);
   ::close(listener);
-  // Takes no room on the disk, but would take a terabyte of memory.
+  // A sparse file: it needs no space on disk, but would need a terabyte of memory.
   const int huge = ::open((folder / "huge").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
   REQUIRE(::ftruncate(huge, off_t{1} << 40) == 0);
   ::close(huge);
@@ -72,7 +73,7 @@ std::vector<Bad> bad_files(const TemporaryFolder& folder) {
                        {"/dev/null", kind},
                        {"/dev/tty", kind},
                        {"/dev/fd/0", kind}};
-  // Where there is the kernel's log, it is a file of no size, which only its reader waits for.
+  // The kernel's log, if present, is a file without a size, on which a reader waits.
   if (fs::exists("/proc/kmsg") && ::access("/proc/kmsg", R_OK) == 0) {
     bad.push_back({"/proc/kmsg", "/proc/kmsg"});
   }
@@ -85,7 +86,7 @@ TEST_CASE("the tuner refuses what is no file at once, and NCCL chooses") {
   for (const Bad& bad : bad_files(folder)) {
     for (const char* const name : {"CCLGYM_POLICY", "CCLGYM_TUNER_CSV", "CCLGYM_TUNER_CONSTANTS"}) {
       INFO(name << "=" << bad.path);
-      // A table without lines is an empty one, which decides nothing.
+      // A table without lines is empty and has no choices.
       const bool may_be_empty = bad.path == "/proc/kmsg" && name != std::string("CCLGYM_POLICY");
       CHECK(in_a_child([&] {
               int ends[2];

@@ -17,7 +17,7 @@ int main(int argc, char** argv) {
   cclgym_policy_state_init(policy, state, size);
 
   size_t n = cclgym_policy_observation_size(policy);
-  float* observation = calloc(n, sizeof(float)); /* docs/collective-tuning.md says what is in it */
+  float* observation = calloc(n, sizeof(float)); /* contents: docs/collective-tuning.md */
   int32_t action[16];
   size_t knobs = cclgym_policy_knobs(policy);
   int rules = cclgym_policy_rules(policy, "ndv4", "allreduce"); /* -1: all combinations are legal */

@@ -18,7 +18,7 @@ TEST_CASE("the example of docs/deploy.md is docs_example.c") {
   REQUIRE(from != std::string::npos);
   const std::size_t to = page.find("```", from + begin.size());
   CHECK(page.substr(from + begin.size(), to - from - begin.size()) ==
-        read_text_file(root + "/tests/deploy/docs_example.c", kMostBytes));
+        read_text_file(root + "/tests/deploy/runtime/docs_example.c", kMostBytes));
 }
 
 TEST_CASE("the example decides") {

@@ -1,4 +1,4 @@
-// The runtime against LibTorch: 100,000 random observations in sequences, with an LSTM's state.
+// Compares the runtime with LibTorch: 100,000 random observations in sequences, with an LSTM.
 #include <algorithm>
 #include <cmath>
 
@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kSequences = test::kSanitized ? 100 : 2000;
 constexpr std::size_t kSteps = 50;
 
-// What the runtime decided at every step: levels, their logits, the next likeliest level of each.
+// The runtime's decisions: levels, their logits, and the next likeliest level of each, by step.
 struct Decisions {
   std::vector<std::int32_t> levels;
   std::vector<std::int32_t> seconds;
@@ -80,7 +80,7 @@ void compare(const PolicyShape& shape, std::uint64_t seed) {
 
   double worst = 0;
   std::size_t other_argmax = 0;
-  // One dimension at a time, open to all its levels, then to the two likeliest only.
+  // One dimension at a time, with all its levels, then with the two likeliest only.
   std::size_t first = 0;
   for (std::size_t d = 0; d < dimensions; first += shape.levels[d], ++d) {
     for (const bool two : {false, true}) {
@@ -106,7 +106,7 @@ void compare(const PolicyShape& shape, std::uint64_t seed) {
           sum += std::exp(double{logits[v]} - logits[chosen]);
         }
         worst = std::max(worst, std::abs(outputs.log_probability[row] + std::log(sum)));
-        // log(1/2) is a tie; below it LibTorch prefers the other one.
+        // log(1/2) is a tie; below it LibTorch prefers the other level.
         if (two && outputs.log_probability[row] < std::log(0.5F) - 1e-7F) ++other_argmax;
       }
     }

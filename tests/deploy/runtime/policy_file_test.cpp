@@ -1,4 +1,4 @@
-// Policy files: what is written is read again to the bit; what is wrong is refused with a place.
+// Policy files are read back to the bit; errors name the place.
 #include "deploy/runtime/policy_file.hpp"
 
 #include <bit>
@@ -31,7 +31,7 @@ void put_u32(std::string& bytes, std::size_t at, std::uint32_t value) {
   }
 }
 
-// Makes size and checksum right again.
+// Corrects size and checksum.
 void seal(std::string& bytes) {
   put_u32(bytes, 16, static_cast<std::uint32_t>(bytes.size()));
   put_u32(bytes, 20, 0);
@@ -84,7 +84,7 @@ TEST_CASE("every file that was cut off is refused") {
     CHECK(message.starts_with("p.policy: byte "));
     if (size < 32) continue;
     CHECK(message.find("truncated") != std::string::npos);
-    // Also where size and checksum claim that it is whole.
+    // Also if size and checksum are those of the truncated file.
     std::string sealed = cut;
     seal(sealed);
     CHECK(message_of(sealed).starts_with("p.policy: byte "));
@@ -109,8 +109,9 @@ TEST_CASE("messages say what is wrong") {
   CHECK(message_of(other) == "p.policy: byte 8: version 2 of the format; expected version 1");
   other = bytes;
   other[40] = static_cast<char>(other[40] ^ 1);
-  CHECK(message_of(other) ==
-        "p.policy: byte 12: the checksum (CRC-32) is not that of the contents: corrupt");
+  CHECK(
+      message_of(other) ==
+      "p.policy: byte 12: the checksum (CRC-32) does not match the contents: the file is corrupt");
   CHECK(message_of(bytes + "x").find("more was appended") != std::string::npos);
 }
 
@@ -124,7 +125,7 @@ TEST_CASE("adversarial files with a right checksum are refused") {
     seal(other);
     return message_of(other);
   };
-  CHECK(changed(0, 0x474c4343U) == "accepted");  // the same magic: the layout is as assumed
+  CHECK(changed(0, 0x474c4343U) == "accepted");  // the same magic number: the layout is as assumed
   CHECK(changed(24, 2).find("a number of 4 bytes expected") != std::string::npos);
   CHECK(changed(24, 0xffffffffU).find("a number of 4 bytes expected") != std::string::npos);
   CHECK(changed(24, 0) == "p.policy: byte 32: bytes after the last record");
@@ -135,7 +136,7 @@ TEST_CASE("adversarial files with a right checksum are refused") {
   CHECK(changed(56, 5).find("has 5 dimensions; expected at most 4") != std::string::npos);
   CHECK(changed(60, 0xffffffffU).find("impossible shape") != std::string::npos);
   CHECK(changed(60, 0).find("impossible shape") != std::string::npos);
-  CHECK(changed(60, 0x100000U).find("no room for") != std::string::npos);
+  CHECK(changed(60, 0x100000U).find("its record has another size") != std::string::npos);
   CHECK(changed(68, 0x7fc00000U) ==
         "p.policy: byte 68: value 0 of tensor 'weights!' is not a finite number");
   CHECK(changed(72, 0xff800000U).find("value 1 of tensor") != std::string::npos);

@@ -1,4 +1,4 @@
-// The runtime: the network of the document, legal actions only, errors that change nothing.
+// The runtime: the documented network, only legal actions, errors without side effects.
 #include "deploy/runtime/policy_runtime.h"
 
 #include <cstring>
@@ -100,7 +100,7 @@ TEST_CASE("the state is all that a stream of calls depends on") {
     Stream third(policy.get());
     REQUIRE(first.decide(policy.get(), observation) == CCLGYM_POLICY_OK);
     REQUIRE(third.decide(policy.get(), other) == CCLGYM_POLICY_OK);
-    // A copy of the bytes is a copy of the state, wherever it lies.
+    // A copy of the bytes is a copy of the state, at any address.
     std::vector<unsigned char> moved(second.state.size() + 4);
     std::memcpy(moved.data() + 4, second.state.data(), second.state.size());
     REQUIRE(cclgym_policy_decide(policy.get(), moved.data() + 4, observation.data(), 93, -1,
@@ -183,7 +183,7 @@ TEST_CASE("errors are said, and change nothing") {
   bad.pop_back();
   CHECK(stream.decide(policy.get(), bad) == CCLGYM_POLICY_BAD_ARGUMENT);
   CHECK(stream.action == undisturbed.action);
-  // The next decision is as if nothing had been.
+  // The next decision is as if the error had not occurred.
   observation = draw_observation(7, random);
   REQUIRE(stream.decide(policy.get(), observation) == CCLGYM_POLICY_OK);
   REQUIRE(undisturbed.decide(policy.get(), observation) == CCLGYM_POLICY_OK);

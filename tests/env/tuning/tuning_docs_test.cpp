@@ -1,37 +1,16 @@
 // Compares docs/collective-tuning.md with the records from which the environment is made. With
 // CCLGYM_UPDATE_DOCS=1 in the environment, the test writes the tables into the page.
 #include <algorithm>
-#include <cstdlib>
-#include <fstream>
 #include <sstream>
 
 #include "env/tuning/tuning_testing.hpp"
+#include "support/doc_page.hpp"
 #include "topology_models/machines/registry.hpp"
 
 using namespace cclgym;
 using namespace cclgym::test;
 
 namespace {
-
-const std::string kPage = CCLGYM_SOURCE_DIR "/docs/collective-tuning.md";
-
-std::string page() {
-  std::ifstream file(kPage);
-  REQUIRE(file.good());
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-// Returns the page with the table between the marks of its name replaced.
-std::string with_table(const std::string& text, const std::string& name, const std::string& table) {
-  const std::string begin = "<!-- begin generated: " + name + " -->\n";
-  const std::size_t from = text.find(begin);
-  REQUIRE(from != std::string::npos);
-  const std::size_t to = text.find("<!-- end generated -->", from);
-  REQUIRE(to != std::string::npos);
-  return text.substr(0, from) + begin + table + text.substr(to);
-}
 
 std::string feature_table() {
   const CollectiveTuningEnv env(
@@ -85,23 +64,21 @@ std::string flat_action_table() {
 }  // namespace
 
 TEST_CASE("docs/collective-tuning.md has the tables of the records") {
-  std::string expected = page();
-  expected = with_table(expected, "collective-tuning", markdown_table(collective_tuning_options()));
-  expected = with_table(expected, "workload", markdown_table(workload_options()));
-  expected = with_table(expected, "trace-call", markdown_table(trace_call_options()));
-  expected = with_table(expected, "regimes", markdown_table(regimes_options()));
-  expected = with_table(expected, "regime", markdown_table(regime_options()));
-  expected = with_table(expected, "measurement", markdown_table(measurement_options()));
-  expected = with_table(expected, "reward", markdown_table(reward_options()));
-  expected = with_table(expected, "features", feature_table());
-  expected = with_table(expected, "flat-actions", flat_action_table());
-  if (std::getenv("CCLGYM_UPDATE_DOCS") != nullptr) std::ofstream(kPage) << expected;
-  INFO("CCLGYM_UPDATE_DOCS=1 build/tests/env/test_env writes the page");
-  CHECK(page() == expected);
+  DocPage page("collective-tuning.md");
+  page.put("collective-tuning", collective_tuning_options());
+  page.put("workload", workload_options());
+  page.put("trace-call", trace_call_options());
+  page.put("regimes", regimes_options());
+  page.put("regime", regime_options());
+  page.put("measurement", measurement_options());
+  page.put("reward", reward_options());
+  page.put("features", feature_table());
+  page.put("flat-actions", flat_action_table());
+  page.check();
 }
 
 TEST_CASE("docs/collective-tuning.md has the number of actions under knobs") {
-  const std::string text = page();
+  const std::string text = DocPage("collective-tuning.md").text();
   const auto flat = [](const std::string& knobs) {
     return std::to_string(setup_of("{fabric: ndv4" + knobs + "}")->flat_actions->count());
   };
@@ -113,7 +90,7 @@ TEST_CASE("docs/collective-tuning.md has the number of actions under knobs") {
 }
 
 TEST_CASE("docs/collective-tuning.md names all workloads, regimes, rewards and knobs") {
-  const std::string text = page();
+  const std::string text = DocPage("collective-tuning.md").text();
   for (const WorkloadInfo& info : workload_infos()) {
     CHECK(text.find("`" + info.name + "`") != std::string::npos);
   }

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "core/files/text_file.hpp"
+#include "core/report/page.hpp"
 #include "experiments/report/report.hpp"
 #include "experiments/report/report_sample.hpp"
 #include "support/catch.hpp"

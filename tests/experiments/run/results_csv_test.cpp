@@ -12,27 +12,12 @@
 #include "experiments/report/report_sample.hpp"
 #include "experiments/run/results.hpp"
 #include "support/catch.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace cclgym {
 namespace {
 
-// A file that is removed when the test ends.
-class TemporaryFile {
- public:
-  explicit TemporaryFile(const std::string& text)
-      : path_((std::filesystem::temp_directory_path() /
-               ("cclgym-results-" + std::to_string(std::random_device{}()) + ".csv"))
-                  .string()) {
-    write_text_file(path_, text);
-  }
-  ~TemporaryFile() { std::filesystem::remove(path_); }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
+using test::TemporaryFile;
 
 template <class Function>
 std::string message_of(Function function) {

@@ -14,6 +14,7 @@
 #include "sim/noise/noise_warning.hpp"
 #include "sim/sim_fixtures.hpp"
 #include "support/catch.hpp"
+#include "support/doc_page.hpp"
 #include "support/sanitized.hpp"
 
 using namespace cclgym;
@@ -24,14 +25,6 @@ namespace {
 constexpr auto kNetwork = static_cast<std::size_t>(LinkKind::Network);
 const std::string kProfile = CCLGYM_SOURCE_DIR "/sim/noise/profiles/cloud-ib.yaml";
 const std::string kPage = CCLGYM_SOURCE_DIR "/docs/noise.md";
-
-std::string read_file(const std::string& path) {
-  std::ifstream file(path);
-  REQUIRE(file);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 NoiseProfile parse(const std::string& text) {
   return read_noise_profile(parse_yaml(text, "p.yaml"));
@@ -279,26 +272,13 @@ TEST_CASE("the profile in docs/noise.md is valid") {
 }
 
 TEST_CASE("docs/noise.md has the tables of the option records") {
-  const std::string page = read_file(kPage);
-  std::string expected = page;
-  const std::vector<std::pair<std::string, const std::vector<OptionSpec>*>> tables{
-      {"noise", &noise_options()},
-      {"load", &noise_load_options()},
-      {"state", &noise_state_options()},
-      {"jitter", &noise_jitter_options()},
-      {"degraded", &noise_degraded_options()},
-      {"slow_gpus", &noise_slow_gpu_options()},
-      {"background", &noise_background_options()}};
-  for (const auto& [name, specs] : tables) {
-    const std::string begin = "<!-- begin generated: " + name + " -->\n";
-    const std::size_t from = expected.find(begin);
-    CAPTURE(name);
-    REQUIRE(from != std::string::npos);
-    const std::size_t to = expected.find("<!-- end generated -->", from);
-    REQUIRE(to != std::string::npos);
-    expected = expected.substr(0, from) + begin + markdown_table(*specs) + expected.substr(to);
-  }
-  if (std::getenv("CCLGYM_UPDATE_DOCS") != nullptr) std::ofstream(kPage) << expected;
-  INFO("CCLGYM_UPDATE_DOCS=1 build/tests/sim/test_noise writes the page");
-  CHECK(read_file(kPage) == expected);
+  DocPage page("noise.md");
+  page.put("noise", noise_options());
+  page.put("load", noise_load_options());
+  page.put("state", noise_state_options());
+  page.put("jitter", noise_jitter_options());
+  page.put("degraded", noise_degraded_options());
+  page.put("slow_gpus", noise_slow_gpu_options());
+  page.put("background", noise_background_options());
+  page.check();
 }

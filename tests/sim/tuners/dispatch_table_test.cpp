@@ -10,6 +10,7 @@
 #include "cost_models/parameters/shipped_sets.hpp"
 #include "sim/sim_fixtures.hpp"
 #include "support/catch.hpp"
+#include "support/temporary_folder.hpp"
 
 using namespace cclgym;
 using namespace cclgym::test;
@@ -35,21 +36,9 @@ std::string refusal(const std::string& text) {
   return "accepted";
 }
 
-// A table in a temporary file.
-class TableFile {
- public:
-  explicit TableFile(const std::string& text) {
-    std::string name = (std::filesystem::temp_directory_path() / "cclgym-XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
-    write_text_file(path(), text);
-  }
-  ~TableFile() { std::filesystem::remove_all(folder_); }
-  TableFile(const TableFile&) = delete;
-  TableFile& operator=(const TableFile&) = delete;
-  [[nodiscard]] std::string path() const { return (folder_ / "t.yaml").string(); }
-
- private:
-  std::filesystem::path folder_;
+// A table in a file.
+struct TableFile : TemporaryFile {
+  explicit TableFile(const std::string& text) : TemporaryFile(text, "t.yaml") {}
 };
 
 TunerSite site(const std::string& fabric_name, const std::string& label = "") {

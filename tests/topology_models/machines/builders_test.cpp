@@ -8,7 +8,7 @@ namespace cclgym {
 
 namespace {
 
-// Units out of and into each node, over all its links.
+// Total units out of and into each node.
 std::map<NodeId, std::pair<int, int>> units(const Fabric& fabric) {
   std::map<NodeId, std::pair<int, int>> result;
   for (const Link& link : fabric.links()) {
@@ -102,7 +102,7 @@ TEST_CASE("dgx2: 16 V100 on two boards, NVSwitches joined, one NIC a pair of GPU
     CHECK(link_between(*fabric, gpu, pcie).capacity_Bps() == 12e9);
     CHECK(link_between(*fabric, pcie, nic).capacity_Bps() == 12e9);
     CHECK(link_between(*fabric, nic, "network").capacity_Bps() == 25e9);
-    // 6 NVLinks and a PCIe link: nothing else at a GPU.
+    // A GPU has exactly 6 NVLinks and a PCIe link.
     CHECK(units(*fabric).at(fabric->gpu(k)) == std::pair(7, 7));
   }
   const Link boards = link_between(*fabric, "nvswitch0", "nvswitch1");
@@ -136,7 +136,7 @@ TEST_CASE("a latency is stated if it was given, for the links that it is given f
     FabricSpec spec;
     spec.name = info.name;
     const FabricPtr plain = make_fabric(spec);
-    // No alpha speaks of links between network switches.
+    // No alpha applies to links between network switches.
     const auto is_switch = [&](NodeId id) {
       return plain->nodes()[static_cast<std::size_t>(id)].kind == NodeKind::NetworkSwitch;
     };
@@ -219,7 +219,7 @@ TEST_CASE("ethernet: hosts with a port each on one switch, ranks of a host meet 
   CHECK(two_each->ranks_per_server() == 2);
   CHECK(two_each->gpu_model().empty());
   check_symmetric(*two_each);
-  CHECK(two_each->route(0, 1, 0).size() == 2);  // not by way of the port
+  CHECK(two_each->route(0, 1, 0).size() == 2);  // not through the port
   CHECK(link_between(*two_each, "server0/rank0", "server0/memory").capacity_Bps() == 5e9);
   const Link port = link_between(*two_each, "server3/nic", "network");
   CHECK(port.kind == LinkKind::Network);

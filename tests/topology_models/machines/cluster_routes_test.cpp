@@ -1,4 +1,4 @@
-// Routes on several servers of ndv4 and dgx2: which NICs they take, and how evenly.
+// Routes on several servers of ndv4 and dgx2: the NICs that they use, and their balance.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -11,12 +11,12 @@ namespace cclgym {
 
 namespace {
 
-// What the tests know of a server, from the papers rather than from the builders.
+// Facts about a server, from the papers rather than from the builders.
 struct Known {
   const char* fabric;
   int gpus;
   int nics_a_pair;
-  double nvlink_Bps;  // of a GPU
+  double nvlink_Bps;  // per GPU
   double pcie_Bps;
 };
 
@@ -24,11 +24,11 @@ constexpr std::array kKnown = {Known{"ndv4", 8, 2, 300e9, 24e9}, Known{"dgx2", 1
 constexpr double kHdr_Bps = 25e9;
 
 struct Hop {
-  const Node& node;  // that the link leads to
+  const Node& node;  // target of the link
   const Link& link;
 };
 
-// The hops of a route, whose links are checked to join up from GPU to GPU, each used once.
+// The hops of a route. Checks that its links form a path from GPU to GPU and are used once each.
 std::vector<Hop> hops(const Fabric& fabric, int source, int target, int channel) {
   std::vector<Hop> result;
   std::set<LinkId> seen;
@@ -46,7 +46,7 @@ std::vector<Hop> hops(const Fabric& fabric, int source, int target, int channel)
 
 std::string server_prefix(int server) { return "server" + std::to_string(server) + "/"; }
 
-// The numbers of the NICs, in their servers, that a route between servers sends and receives by.
+// Numbers, within their servers, of the NICs through which a route sends and receives.
 std::pair<int, int> nics(const Fabric& fabric, int source, int target, int channel) {
   const std::vector<Hop> route = hops(fabric, source, target, channel);
   REQUIRE(route.size() == 6);
@@ -120,7 +120,7 @@ TEST_CASE("on each channel a GPU has its own NIC on ndv4 and its pair's on dgx2,
   for (const Known& known : kKnown) {
     const FabricPtr fabric = fabric_of(known.fabric, 3);
     for (int channel = 0; channel < 5; ++channel) {
-      // By GPU: all NICs that it ever sends by and receives by, whoever is at the other end.
+      // By GPU: all NICs through which it sends and receives, over all peers.
       std::map<int, std::set<int>> sends;
       std::map<int, std::set<int>> receives;
       for (int a = 0; a < fabric->ranks(); ++a) {
@@ -154,7 +154,7 @@ TEST_CASE("any exchange of all GPUs between servers loads every NIC alike") {
     const FabricPtr fabric = fabric_of(known.fabric, kServers);
     const int flows_a_nic = 2 / known.nics_a_pair;
     for (int trial = 0; trial < 20; ++trial) {
-      // Each server sends to the next one, by a random permutation of its GPUs.
+      // Each server sends to the next one, with a random permutation of its GPUs.
       std::vector<int> order(static_cast<std::size_t>(known.gpus));
       std::iota(order.begin(), order.end(), 0);
       std::shuffle(order.begin(), order.end(), random);

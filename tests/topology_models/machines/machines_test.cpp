@@ -1,4 +1,4 @@
-// The machines that fabrics are named after: what their makers and operators publish of them.
+// The machines that fabrics are named after, against figures of their makers and operators.
 #include <array>
 #include <map>
 #include <set>
@@ -16,9 +16,9 @@ struct Known {
   int gpus;
   int nics;
   double nic_Bps;
-  double gpu_out_Bps;  // over GPU links, of each GPU; the least where they differ
+  double gpu_out_Bps;  // over GPU links, per GPU; the minimum if they differ
   double gpu_most_Bps;
-  int pairs;  // of GPUs with a link of their own
+  int pairs;  // pairs of GPUs with a direct link
   double pcie_Bps;
 };
 
@@ -136,7 +136,7 @@ TEST_CASE("z52 is the ring that SCCL's bounds are for") {
   CHECK(metrics.diameter.value == 4);
   CHECK(metrics.inverse_bisection.value == Rational(7, 2));
   CHECK(metrics.link_unit_Bps.value == 27e9);
-  // Two islands of three on xGMI; all else is PCIe.
+  // Two islands of three on xGMI; the rest is PCIe.
   std::map<int, int> xgmi;
   for (const Link& link : fabric->links()) {
     if (link.kind == LinkKind::NvLink) ++xgmi[link.source];
@@ -183,7 +183,7 @@ TEST_CASE("some of a server's GPUs: the first ones, and all NICs") {
       REQUIRE(node_at(*fabric, fabric->gpu(2 * gpus)).name == "server2/gpu0");
     }
   }
-  // An H100 has a NIC of its own.
+  // Each H100 has its own NIC.
   FabricSpec spec;
   spec.name = "hgx-h100";
   spec.servers = 10;
@@ -194,7 +194,7 @@ TEST_CASE("some of a server's GPUs: the first ones, and all NICs") {
 }
 
 TEST_CASE("a fat tree that is not oversubscribed is one switch; otherwise leaves share a spine") {
-  // ABCI: 34 servers of two NICs a rack, 24 links of 12.5 GB/s from a rack.
+  // ABCI: 34 servers with two NICs each per rack, 24 links of 12.5 GB/s from a rack.
   const FabricPtr rack = fabric_of("abci-v", 34);
   CHECK(through(*rack, 0, 4)[2] == "network");
   CHECK(switch_hops(*rack).value == 0);

@@ -1,4 +1,4 @@
-// Which NICs traffic between servers takes under each binding.
+// NICs of the traffic between servers under each binding.
 #include <map>
 #include <set>
 
@@ -18,7 +18,7 @@ FabricPtr bound(const std::string& name, NicBinding binding) {
   return make_fabric(spec);
 }
 
-// The numbers of the NICs, in their servers, that a route between servers sends and receives by.
+// Numbers, within their servers, of the NICs through which a route sends and receives.
 std::pair<int, int> nics_of(const Fabric& fabric, int source, int target, int channel) {
   std::vector<int> nics;
   for (const LinkId id : fabric.route(source, target, channel)) {
@@ -109,7 +109,7 @@ TEST_CASE("the binding changes nothing inside a server") {
   for (const std::string& name : fabrics_with_bindings()) {
     INFO(name);
     const FabricPtr local = bound(name, NicBinding::PcieLocal);
-    // Links of equal numbers may differ: compare the nodes that routes lead through.
+    // Links with equal ids may differ: compare the nodes on the routes.
     const auto names = [](const Fabric& fabric, int a, int b) {
       std::vector<std::string> result;
       for (const LinkId id : fabric.route(a, b, 0)) {

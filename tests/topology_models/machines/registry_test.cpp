@@ -47,22 +47,22 @@ TEST_CASE("every shipped fabric can be built with its defaults, as its options s
     FabricSpec explicit_spec = spec;
     for (const OptionSpec& option : info.options) {
       const std::string& text = option.default_text;
-      if (option.name == "servers") explicit_spec.servers = std::stoi(text);
+      if (option.name == "nodes") explicit_spec.servers = std::stoi(text);
       if (option.name == "gpus") explicit_spec.gpus = fabric->ranks();
       if (option.name == "bandwidth") explicit_spec.bandwidth_Bps = read_rate_Bps(text, option);
       if (option.name == "latency") explicit_spec.latency_s = read_time_s(text, option);
-      if (option.name == "gpus_per_server") {
+      if (option.name == "gpus_per_node") {
         explicit_spec.gpus_per_server = fabric->ranks() / fabric->servers();
       }
       if (option.name == "nic_binding") explicit_spec.nic_binding = NicBinding::PcieLocal;
       if (option.name == "oversubscription") explicit_spec.oversubscription = std::stod(text);
-      if (option.name == "servers_per_leaf") explicit_spec.servers_per_leaf = std::stoi(text);
+      if (option.name == "nodes_per_leaf") explicit_spec.servers_per_leaf = std::stoi(text);
       if (option.name == "groups") explicit_spec.groups = 0;
       if (option.name == "routing") explicit_spec.routing = Routing::Adaptive;
       if (option.name == "nvls") explicit_spec.nvls = true;
       if (option.name == "sharp") explicit_spec.sharp = false;
     }
-    // That the latency was stated is a difference of its own.
+    // The mark of a stated latency is a separate difference.
     const auto unmarked = [](std::string text) {
       const std::string mark = " stated";
       for (std::size_t at = 0; (at = text.find(mark)) != std::string::npos;) {
@@ -86,10 +86,10 @@ TEST_CASE("fabrics that cannot be built") {
         "unknown fabric 'fullyconnected'; expected one of " + all_names() +
             " (did you mean 'fully_connected'?); or the path of a fabric file (*.yaml)");
   CHECK(build_refusal({.name = "dgx1", .servers = 2}) ==
-        "fabric 'dgx1' comes as 1 server only; found servers = 2");
+        "fabric 'dgx1' has 1 node only; found nodes = 2");
   CHECK(build_refusal({.name = "dgx1", .gpus = 4}) ==
         "fabric 'dgx1' has no option 'gpus'; it has bandwidth, latency");
-  CHECK(build_refusal({.name = "ndv4", .servers = 0}).rfind("servers is '0'; expected", 0) == 0);
+  CHECK(build_refusal({.name = "ndv4", .servers = 0}).rfind("nodes is '0'; expected", 0) == 0);
   CHECK(build_refusal({.name = "ring", .gpus = 1}).rfind("gpus is '1'; expected", 0) == 0);
   CHECK(build_refusal({.name = "ring", .bandwidth_Bps = 0}) ==
         "bandwidth is '0 B/s'; expected >= 1.0 KB/s, <= 1000.0 TB/s");
@@ -99,13 +99,12 @@ TEST_CASE("fabrics that cannot be built") {
   CHECK(build_refusal({.name = "dgx1", .nic_binding = NicBinding::SingleNic}) ==
         "fabric 'dgx1' has no option 'nic_binding'; it has bandwidth, latency");
   CHECK(build_refusal({.name = "alps", .gpus_per_server = 5})
-            .rfind("gpus_per_server is '5'; expected", 0) == 0);
+            .rfind("gpus_per_node is '5'; expected", 0) == 0);
   CHECK(build_refusal({.name = "ndv4", .oversubscription = 0.5})
             .rfind("oversubscription is '0.5'; expected", 0) == 0);
-  CHECK(
-      build_refusal({.name = "frontier", .servers = 300, .groups = 2}) ==
-      "groups is 2; expected at least 3 on fabric 'frontier', whose groups hold 128 servers each, "
-      "for servers = 300");
+  CHECK(build_refusal({.name = "frontier", .servers = 300, .groups = 2}) ==
+        "groups is 2; expected at least 3 on fabric 'frontier', whose groups hold 128 nodes each, "
+        "for nodes = 300");
 }
 
 TEST_CASE("labels tell specs apart") {
@@ -151,11 +150,26 @@ TEST_CASE("specs from YAML") {
   const FabricSpec tree = read("{name: abci-v, oversubscription: 1.5, servers_per_leaf: 2}");
   CHECK(tree.oversubscription == 1.5);
   CHECK(tree.servers_per_leaf == 2);
-  // A file's path counts from the folder of the file that names it.
+  // A path is relative to the folder of the file that names it.
   const YamlValue value =
       parse_yaml("fabrics/two-islands.yaml", CCLGYM_SOURCE_DIR "/experiments/quickstart.yaml");
   CHECK(make_fabric(read_fabric_spec(value))->name() == "two-islands");
   CHECK(read("/abs/f.yaml").name == "/abs/f.yaml");
+}
+
+TEST_CASE("older names of options still work, and labels keep them") {
+  const FabricSpec now = read("{name: ndv4, nodes: 3, gpus_per_node: 2, nodes_per_leaf: 2}");
+  const FabricSpec before =
+      read("{name: ndv4, servers: 3, gpus_per_server: 2, servers_per_leaf: 2}");
+  CHECK(now.servers == 3);
+  CHECK(now.gpus_per_server == 2);
+  CHECK(now.servers_per_leaf == 2);
+  CHECK(fabric_label(now) == "ndv4 servers=3 gpus_per_server=2 servers_per_leaf=2");
+  CHECK(fabric_label(before) == fabric_label(now));
+  CHECK(refusal("{name: ndv4, servers: 3, nodes: 3}") ==
+        "e.yaml:1:26: fabric ndv4 has both 'servers' and 'nodes', which are two names of one key; "
+        "expected 'nodes' alone");
+  says(refusal("{name: ndv4, servers: 0}"), "e.yaml:1:23", "nodes is '0'");
 }
 
 TEST_CASE("mistakes in specs have their place") {
@@ -181,10 +195,9 @@ TEST_CASE("the options of specs are those of all fabrics") {
   std::vector<std::string> names;
   for (const OptionSpec& option : fabric_spec_options()) names.push_back(option.name);
   std::sort(names.begin(), names.end());
-  CHECK(names == std::vector<std::string>{"bandwidth", "gpus", "gpus_per_server", "groups",
-                                          "latency", "name", "nic_binding", "nvls",
-                                          "oversubscription", "routing", "servers",
-                                          "servers_per_leaf", "sharp"});
+  CHECK(names == std::vector<std::string>{"bandwidth", "gpus", "gpus_per_node", "groups", "latency",
+                                          "name", "nic_binding", "nodes", "nodes_per_leaf", "nvls",
+                                          "oversubscription", "routing", "sharp"});
 }
 
 }  // namespace cclgym

@@ -29,7 +29,7 @@ int gpus_in(const Fabric& fabric, std::uint32_t set) {
 }
 
 int steps_by_relaxation(const Fabric& fabric) {
-  // Entering a GPU costs a step, entering anything else nothing: Bellman-Ford.
+  // Bellman-Ford: entering a GPU costs a step, entering any other node nothing.
   int farthest = 0;
   for (int rank = 0; rank < fabric.ranks(); ++rank) {
     std::vector<int> steps(fabric.nodes().size(), 1000);
@@ -80,17 +80,17 @@ TEST_CASE("metrics: SCCL's bounds") {
 }
 
 TEST_CASE("metrics: ndv4, where NICs and switches carry data but are no steps") {
-  // One server: what enters a GPU is 12 NVLinks and a PCIe link.
+  // One server: the links into a GPU are 12 NVLinks and a PCIe link.
   const FabricMetrics one = fabric_metrics(*fabric_of("ndv4"));
   CHECK(one.diameter.value == 1);
   CHECK(one.link_unit_Bps.value == 1e9);
   CHECK(one.inverse_bisection.value == Rational(7, 324));
-  // Four servers: what enters a server is 8 NICs behind PCIe links.
+  // Four servers: the links into a server are 8 NICs behind PCIe links.
   const FabricMetrics four = fabric_metrics(*fabric_of("ndv4", 4));
   CHECK(four.diameter.value == 1);
   CHECK(four.inverse_bisection.value == Rational(24, 8 * 24));
   CHECK_FALSE(four.bisection_Bps.value);
-  CHECK(four.bisection_Bps.why_not == "only up to 16 GPUs, and these are 32");
+  CHECK(four.bisection_Bps.why_not == "more than 16 GPUs (32)");
   const auto start = std::chrono::steady_clock::now();
   const FabricMetrics two = fabric_metrics(*fabric_of("ndv4", 2));
   CHECK(two.bisection_Bps.value == 8 * 24e9);
@@ -98,14 +98,14 @@ TEST_CASE("metrics: ndv4, where NICs and switches carry data but are no steps") 
 }
 
 TEST_CASE("metrics: dgx2") {
-  // One server: what enters a GPU is 6 NVLinks and a PCIe link; between the boards are 48 NVLinks
-  // and the PCIe links of four NICs.
+  // One server: the links into a GPU are 6 NVLinks and a PCIe link; between the boards are 48
+  // NVLinks and the PCIe links of four NICs.
   const FabricMetrics one = fabric_metrics(*fabric_of("dgx2"));
   CHECK(one.diameter.value == 1);
   CHECK(one.link_unit_Bps.value == 1e9);
   CHECK(one.inverse_bisection.value == Rational(15, 6 * 25 + 12));
   CHECK(one.bisection_Bps.value == 48 * 25e9 + 4 * 12e9);
-  // Two servers: still a GPU; four: a server with its 8 NICs behind PCIe links.
+  // Two servers: a GPU still limits; four: a server with its 8 NICs behind PCIe links.
   CHECK(inverse_bisection(*fabric_of("dgx2", 2)).value == Rational(31, 162));
   CHECK(inverse_bisection(*fabric_of("dgx2", 4)).value == Rational(48, 8 * 12));
 }
@@ -185,7 +185,7 @@ TEST_CASE("metrics of fabrics too large to compute say so at once") {
   const FabricMetrics metrics = fabric_metrics(*fabric_of("ring", 1, 4096));
   CHECK(metrics.diameter.value == 2048);
   CHECK(metrics.inverse_bisection.why_not == "4096 GPUs and 8192 links are too many");
-  CHECK(metrics.bisection_Bps.why_not == "only up to 16 GPUs, and these are 4096");
+  CHECK(metrics.bisection_Bps.why_not == "more than 16 GPUs (4096)");
   CHECK(fabric_metrics(*fabric_of("ring", 1, 65536)).diameter.why_not ==
         "65536 GPUs and 131072 links are too many");
 }

@@ -9,13 +9,17 @@ const cclgymPage = (() => {
                    '#5b6472', '#d0458b', '#4c7a00'];
   const charts = [];
 
+  // element('td', {class: 'text'}, 'content', child, ...). Strings become text nodes, never markup.
   const element = (tag, attributes, ...children) => {
     const node = document.createElement(tag);
     for (const [name, value] of Object.entries(attributes || {})) {
-      if (name.startsWith('on')) node.addEventListener(name.slice(2), value);
-      else node.setAttribute(name, value);
+      if (name.startsWith('on')) {
+        node.addEventListener(name.slice(2), value);
+      } else if (value !== null && value !== undefined && value !== false) {
+        node.setAttribute(name, value === true ? '' : value);
+      }
     }
-    node.append(...children);
+    node.append(...children.filter(child => child !== null && child !== undefined));
     return node;
   };
 

@@ -1,0 +1,146 @@
+#include "topology_models/servers/fabric_fields.hpp"
+
+#include <initializer_list>
+#include <stdexcept>
+#include <utility>
+
+#include "core/magnitudes.hpp"
+
+namespace cclgym {
+
+std::string_view to_string(NicBinding binding) {
+  switch (binding) {
+    case NicBinding::PcieLocal:
+      return "pcie_local";
+    case NicBinding::RoundRobin:
+      return "round_robin";
+    case NicBinding::SingleNic:
+      break;
+  }
+  return "single_nic";
+}
+
+namespace {
+
+template <class Enum>
+std::vector<std::string> names_of(std::initializer_list<Enum> values) {
+  std::vector<std::string> names;
+  for (const Enum value : values) names.emplace_back(to_string(value));
+  return names;
+}
+
+template <class Value>
+FabricField fabric_field(OptionSpec spec, std::optional<Value> FabricSpec::*given,
+                         Value FabricParameters::*resolved, std::string argument,
+                         std::string label = {}) {
+  if (label.empty()) label = spec.name;
+  return {.given = {spec, given},
+          .resolved = {spec, resolved},
+          .label = std::move(label),
+          .argument = std::move(argument)};
+}
+
+}  // namespace
+
+const std::vector<FabricField>& fabric_fields() {
+  using Given = FabricSpec;
+  using Resolved = FabricParameters;
+  static const std::vector<FabricField> fields{
+      fabric_field({.name = "nodes",
+                    .kind = OptionKind::Integer,
+                    .description = "number of nodes (hosts with their GPUs)",
+                    .min = 1,
+                    .default_text = "1",
+                    .aliases = {"servers"}},
+                   &Given::servers, &Resolved::servers, "N", "servers"),
+      fabric_field({.name = "gpus",
+                    .kind = OptionKind::Integer,
+                    .description = "number of GPUs",
+                    .default_text = "8"},
+                   &Given::gpus, &Resolved::gpus, "N"),
+      fabric_field({.name = "gpus_per_node",
+                    .kind = OptionKind::Integer,
+                    .description = "number of GPUs of each node that are used, from its first on",
+                    .min = 1,
+                    .aliases = {"gpus_per_server"}},
+                   &Given::gpus_per_server, &Resolved::gpus_per_server, "N", "gpus_per_server"),
+      fabric_field({.name = "bandwidth",
+                    .kind = OptionKind::Rate,
+                    .description = "bandwidth of one GPU link unit in one direction",
+                    .min = kLeastRate_Bps,
+                    .max = kMostRate_Bps},
+                   &Given::bandwidth_Bps, &Resolved::bandwidth_Bps, ""),
+      fabric_field({.name = "latency",
+                    .kind = OptionKind::Time,
+                    .description = "latency of one traversal of a GPU link",
+                    .min = 0,
+                    .max = kMostLatency_s},
+                   &Given::latency_s, &Resolved::latency_s, ""),
+      fabric_field({.name = "nic_binding",
+                    .kind = OptionKind::Choice,
+                    .description =
+                        "NICs that a GPU uses: the nearest; number k mod n for GPU k; or, as in a "
+                        "fault of Cray MPICH, all GPUs the last to send and the first to receive",
+                    .default_text = std::string(to_string(NicBinding::PcieLocal)),
+                    .choices = names_of(
+                        {NicBinding::PcieLocal, NicBinding::RoundRobin, NicBinding::SingleNic})},
+                   &Given::nic_binding, &Resolved::nic_binding, "NAME"),
+      fabric_field({.name = "oversubscription",
+                    .kind = OptionKind::Real,
+                    .description = "bandwidth of a leaf switch to its NICs divided by that to the "
+                                   "spine; 1: one non-blocking network",
+                    .unit = "ratio",
+                    .min = 1,
+                    .max = 1000},
+                   &Given::oversubscription, &Resolved::oversubscription, "RATIO"),
+      fabric_field(
+          {.name = "nodes_per_leaf",
+           .kind = OptionKind::Integer,
+           .description = "number of nodes that share leaf switches, with no limit among them",
+           .min = 1,
+           .max = 65536,
+           .aliases = {"servers_per_leaf"}},
+          &Given::servers_per_leaf, &Resolved::servers_per_leaf, "N", "servers_per_leaf"),
+      fabric_field({.name = "groups",
+                    .kind = OptionKind::Integer,
+                    .description = "number of dragonfly groups over which the nodes are spread "
+                                   "evenly; 0: they fill one group after the other",
+                    .min = 0,
+                    .default_text = "0"},
+                   &Given::groups, &Resolved::groups, "N"),
+      fabric_field({.name = "routing",
+                    .kind = OptionKind::Choice,
+                    .description = "routes through the dragonfly: by load, minimal or a detour "
+                                   "(UGAL); always the same minimal one; always the same detour",
+                    .default_text = std::string(to_string(Routing::Adaptive)),
+                    .choices = names_of({Routing::Adaptive, Routing::Minimal, Routing::Valiant})},
+                   &Given::routing, &Resolved::routing, "NAME"),
+      fabric_field(
+          {.name = "nvls",
+           .kind = OptionKind::Flag,
+           .description = "whether NCCL may let the NVSwitches copy and add (NVLink SHARP)",
+           .default_text = "true"},
+          &Given::nvls, &Resolved::nvls, "true|false"),
+      fabric_field({.name = "sharp",
+                    .kind = OptionKind::Flag,
+                    .description = "whether NCCL may let the network switches copy and add (SHARP)",
+                    .default_text = "false"},
+                   &Given::sharp, &Resolved::sharp, "true|false"),
+  };
+  return fields;
+}
+
+OptionSpec fabric_option(std::string_view key, const FabricBounds& bounds) {
+  for (const FabricField& field : fabric_fields()) {
+    if (field.key() != key) continue;
+    OptionSpec spec = field.spec();
+    if (bounds.min) spec.min = bounds.min;
+    if (bounds.max) spec.max = bounds.max;
+    if (!bounds.default_text.empty()) spec.default_text = bounds.default_text;
+    if (!bounds.description.empty()) spec.description = bounds.description;
+    return spec;
+  }
+  throw std::logic_error("no fabric has an option '" + std::string(key) + "'");
+}
+
+}  // namespace cclgym
