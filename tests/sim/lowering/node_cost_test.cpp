@@ -192,14 +192,17 @@ TEST_CASE("each node of a small program has its record", "[sim][node-cost]") {
   NodeCost first_arrives = first;
   first_arrives.work = Work::Arrival;
   NodeCost second = first;
-  second.opcode = Opcode::RecvReduceCopySend;
+  second.reducing = false;
   NodeCost second_arrives = second;
   second_arrives.work = Work::Arrival;
-  const NodeCost last{.work = Work::Local, .opcode = Opcode::Recv, .chunks = 1};
+  const NodeCost reduce{.work = Work::Local, .opcode = Opcode::RecvReduceCopy, .chunks = 1};
+  const NodeCost receive{.work = Work::Local, .opcode = Opcode::Recv, .chunks = 1};
+  // Each rank sends a half, adds the other one to its own, sends the sum, and receives the other.
   const std::vector<std::pair<NodeCost, int>> expected{
-      {launch, 0}, {launch, 1},         {first, 0}, {first_arrives, 1},
-      {second, 0}, {second_arrives, 1}, {first, 1}, {first_arrives, 0},
-      {second, 1}, {second_arrives, 0}, {last, 0},  {last, 1}};
+      {launch, 0}, {launch, 1},         {first, 0},  {first_arrives, 1},
+      {second, 0}, {second_arrives, 1}, {first, 1},  {first_arrives, 0},
+      {second, 1}, {second_arrives, 0}, {reduce, 0}, {receive, 0},
+      {reduce, 1}, {receive, 1}};
   REQUIRE(lowered.graph->size() == static_cast<std::int32_t>(expected.size()));
   for (TransferId node = 0; node < lowered.graph->size(); ++node) {
     CAPTURE(node);
