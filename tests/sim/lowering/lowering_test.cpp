@@ -150,7 +150,7 @@ TEST_CASE("an explicit latency overrides the cost model's alpha, a fabric's defa
   const auto latency_s = [&](const FabricSpec& spec, int to) {
     const auto f = make_fabric(spec);
     return transfer_cost(model, *f, f->route(0, to, 0), config_of("ring", 1, Protocol::LL),
-                         Runtime::Nccl, 1000, false)
+                         {.runtime = Runtime::Nccl}, 1000, false)
         .arrival_s;
   };
   CHECK(latency_s({.name = "ndv4"}, 1) == Approx(2 * 0.15e-6 + rest_s).epsilon(1e-12));
@@ -192,7 +192,7 @@ TEST_CASE("protocol costs of one message") {
   REQUIRE(route.size() == 2);
   Config config = config_of("ring", 1, Protocol::LL);
   const auto cost_of = [&](double bytes, bool reducing, Runtime runtime = Runtime::Nccl) {
-    return transfer_cost(model, *f, route, config, runtime, bytes, reducing);
+    return transfer_cost(model, *f, route, config, {.runtime = runtime}, bytes, reducing);
   };
   CHECK(cost_of(1000, false).wire_bytes == 2000);  // 4 B of flag with every 4 B of data
   CHECK(cost_of(1000, false).latency_s == Approx(0.05e-6).epsilon(1e-12));
@@ -229,7 +229,8 @@ TEST_CASE("protocol costs of one message") {
   config.protocol = Protocol::LL;
   const auto two = make_fabric({.name = "ndv4", .servers = 2});
   const auto network_s = [&] {
-    return transfer_cost(model, *two, two->route(0, 8, 0), config, Runtime::Nccl, 8, false)
+    return transfer_cost(model, *two, two->route(0, 8, 0), config, {.runtime = Runtime::Nccl}, 8,
+                         false)
         .arrival_s;
   };
   const double with_s = network_s();
@@ -238,13 +239,15 @@ TEST_CASE("protocol costs of one message") {
 
   // And one connection is limited by the proxy's rate.
   model.protocols[static_cast<std::size_t>(Protocol::LL)].network_rate_Bps = 1e9;
-  CHECK(transfer_cost(model, *two, two->route(0, 8, 0), config, Runtime::Nccl, 8, false)
-            .rate_cap_Bps == 1e9);
+  CHECK(
+      transfer_cost(model, *two, two->route(0, 8, 0), config, {.runtime = Runtime::Nccl}, 8, false)
+          .rate_cap_Bps == 1e9);
   CHECK(cost_of(1000, false).rate_cap_Bps > 1e9);
 
   const CostModel hockney = shipped_cost_model("hockney");
   CHECK(local_cost_s(hockney, config, Runtime::Interpreter, Opcode::Reduce, 1e9) == 0);
-  const TransferCost plain = transfer_cost(hockney, *f, route, config, Runtime::Nccl, 1000, true);
+  const TransferCost plain =
+      transfer_cost(hockney, *f, route, config, {.runtime = Runtime::Nccl}, 1000, true);
   CHECK(plain.arrival_s == 0);
   CHECK(plain.latency_s > 0);
 }

@@ -83,8 +83,9 @@ TEST_CASE("NVLS: links carry copied or added data once") {
   CHECK(record.result.steps == 2);
   CHECK(verify(*record.lowered.program).ok);
   const Config config = config_of("nvls", 2);
-  const TransferCost cost = switched_cost(simulator.cost_model(), *hopper(4),
-                                          std::array<LinkId, 0>{}, config, Runtime::Nccl, 1 << 20);
+  const TransferCost cost =
+      switched_cost(simulator.cost_model(), *hopper(4), std::array<LinkId, 0>{}, config,
+                    {.runtime = Runtime::Nccl}, 1 << 20);
   CHECK(cost.wire_bytes == Approx((1 << 20) / simulator.cost_model().switch_efficiency));
   for (TransferId id = 0; id < record.graph->size(); ++id) {
     if (record.graph->route_of(id) < 0) continue;
