@@ -16,7 +16,7 @@ struct AlgorithmRequest {
   int root = 0;      ///< for rooted collectives
   /// Order of the ranks on each logical ring; channel k uses rings[k % rings.size()]. Empty: 0, 1,
   /// ….
-  std::vector<std::vector<int>> rings;
+  std::vector<std::vector<int>> rings{};
   /// Number of consecutive ranks on one node, for algorithms that distinguish nodes; must divide
   /// `ranks`. 0: all ranks are on one node (tree: each rank is on its own node).
   int ranks_per_server = 0;

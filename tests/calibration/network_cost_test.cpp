@@ -4,6 +4,7 @@
 
 #include "calibration/measure/measured_cells.hpp"
 #include "calibration/measure/repeated_calls.hpp"
+#include "collectives/library/algorithm_library.hpp"
 #include "collectives/verifier/verify.hpp"
 #include "cost_models/parameters/shipped_sets.hpp"
 #include "sim/call/tiles.hpp"
@@ -35,8 +36,8 @@ TEST_CASE("large messages over the network are copied, and larger ones announced
   model.rendezvous_latency_s = 20e-6;
   model.protocols[static_cast<std::size_t>(Protocol::LL)].network_rate_Bps = 1e9;
   const auto cost = [&](double payload_bytes) {
-    return transfer_cost(model, *fabric, route, {.protocol = Protocol::LL}, Runtime::Nccl,
-                         payload_bytes, false);
+    return transfer_cost(model, *fabric, route, {.protocol = Protocol::LL},
+                         {.runtime = Runtime::Nccl}, payload_bytes, false);
   };
   const TransferCost small = cost(2048);  // LL: twice the bytes on the wire
   const TransferCost copied = cost(2049);
@@ -51,9 +52,8 @@ TEST_CASE("a step of a tree costs more where it crosses the network, and only th
   const auto fabric = make_fabric({.name = "ndv4", .servers = 2});
   CostModel model = shipped_cost_model("a100");
   const auto arrival_s = [&](const char* algorithm, int to) {
-    return transfer_cost(model, *fabric, fabric->route(0, to, 0),
-                         {.algorithm = algorithm, .protocol = Protocol::LL}, Runtime::Nccl, 1024,
-                         true)
+    return transfer_cost(model, *fabric, fabric->route(0, to, 0), {.protocol = Protocol::LL},
+                         AlgorithmLibrary::shipped().at(algorithm).traits, 1024, true)
         .arrival_s;
   };
   CHECK(arrival_s("tree", 8) == arrival_s("ring", 8));

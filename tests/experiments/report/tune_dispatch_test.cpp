@@ -160,7 +160,7 @@ TEST_CASE("round trip: the table of a sweep is as fast as the sweep's best at ev
   const std::vector<ResultRow> rows = read_run_results(sweep, folder / "sweep").rows;
   const std::vector<TunedBlock> blocks = tune_dispatch(sweep, rows, 0.01);
   CHECK(blocks.size() == 4);
-  test::write_file(folder / "t.yaml", to_yaml(dispatch_table(blocks)));
+  test::write_file(folder / "t.yaml", to_yaml(dispatch_table(sweep, blocks)));
 
   lines = common;
   lines.emplace_back("algorithms", "'dispatch:t.yaml'");

@@ -1,0 +1,124 @@
+// The commands of docs/collectives.md, "A program of your own".
+#include <algorithm>
+#include <filesystem>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "cli/program.hpp"
+#include "experiments/sweep/bad_experiments.hpp"
+#include "support/catch.hpp"
+#include "support/needs.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace cclgym::test {
+namespace {
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+// The commands of the section, each as its arguments; paths in docs/ are those of the sources.
+std::vector<std::vector<std::string>> commands() {
+  const std::string root = CCLGYM_SOURCE_DIR;
+  const std::string page = read_file(root + "/docs/collectives.md");
+  const std::size_t section = page.find("\n## A program of your own\n");
+  REQUIRE(section != std::string::npos);
+  const std::size_t begin = page.find("```sh\n", section) + 6;
+  std::istringstream lines(page.substr(begin, page.find("```", begin) - begin));
+  std::vector<std::vector<std::string>> all;
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string word;
+    words >> word;
+    REQUIRE(word == "cclgym");
+    std::vector<std::string>& args = all.emplace_back();
+    while (words >> word) args.push_back(word.starts_with("docs/") ? root + "/" + word : word);
+  }
+  return all;
+}
+
+std::string lines_with(const std::string& text, const std::string& part) {
+  std::istringstream lines(text);
+  std::string kept;
+  for (std::string line; std::getline(lines, line);) {
+    if (contains(line, part)) kept += line + '\n';
+  }
+  return kept;
+}
+
+}  // namespace
+
+TEST_CASE("a user's program is swept, dispatched, and chosen by a trained agent",
+          "[cli][programs]") {
+  const TemporaryFolder folder;
+  const auto all = commands();
+  REQUIRE(all.size() == 4);
+  const auto run = [&](std::size_t number) {
+    const Ended ended = run_program(all[number], folder.path());
+    INFO(ended.err);
+    REQUIRE(ended.code == 0);
+    return ended;
+  };
+  (void)run(0);
+  const std::string results = read_file(folder / "results/own-program/results.csv");
+  const std::string rows = lines_with(results, ",scatter-pairs,");
+  // Three protocols and six sizes; its own two channels, whatever the axis says.
+  CHECK(std::count(rows.begin(), rows.end(), '\n') == 18);
+  CHECK(contains(rows, "/scatter-pairs/Simple/c2/t512/4MiB/"));
+
+  (void)run(1);
+  const std::string table = read_file(folder / "own-program-table.yaml");
+  CHECK(contains(table, "scatter_pairs.xml\", name: \"scatter-pairs\"}"));
+  CHECK(contains(table, "algorithm: scatter-pairs"));
+  const Ended dispatched =
+      run_program({"simulate", "--fabric", "ndv4", "--collective", "broadcast", "--size", "4MiB",
+                   "--algorithm", "dispatch:own-program-table.yaml", "--json"},
+                  folder.path());
+  INFO(dispatched.err);
+  CHECK(dispatched.code == 0);
+  CHECK(contains(dispatched.out, "scatter-pairs"));
+
+  const Ended trained = run_program(all[2], folder.path());
+  SKIP_UNLESS(!contains(trained.err, "cannot train"), kNeedsTorch);
+  INFO(trained.err);
+  REQUIRE(trained.code == 0);
+
+  (void)run(3);
+  const std::string evaluation = read_file(folder / "results/own-program-agent/evaluation.csv");
+  CHECK(contains(lines_with(evaluation, ",oracle,"), "scatter-pairs"));
+  CHECK(contains(lines_with(evaluation, ",lstm-ppo,"), "scatter-pairs"));
+  CHECK(contains(read_file(folder / "results/own-program-agent/choices.txt"), "scatter-pairs"));
+}
+
+TEST_CASE("what is wrong with a program is said at its place", "[cli][programs]") {
+  const TemporaryFolder folder;
+  const std::string xml =
+      std::string(CCLGYM_SOURCE_DIR) + "/docs/examples/own_program/scatter_pairs.xml";
+  const auto refused = [&](const std::string& algorithms, const std::string& part) {
+    write_file(folder / "e.yaml",
+               "name: e\nfabrics: ndv4\ncollectives: broadcast\nsizes: 1MiB\nalgorithms: [" +
+                   algorithms + "]\n");
+    const Ended ended = run_program({"run", "e.yaml"}, folder.path());
+    INFO(ended.err);
+    CHECK(ended.code == 2);
+    CHECK(contains(ended.err, part));
+  };
+  refused("ring, {file: gone.xml, name: p}", "e.yaml:5:27: program 'gone.xml' does not exist");
+  refused("{file: " + xml + ", name: ring}", "there is an algorithm 'ring' already");
+  refused("{file: " + xml + ", name: nccl-default}", "a tuner is called 'nccl-default'");
+  refused("{file: " + xml + ", name: 'a b'}", "e.yaml:5:14: an algorithm is called 'a b'");
+  refused("{file: " + xml + "}", "name");
+  write_file(folder / "bad.xml", "<algo name=\"x\"\n");
+  refused("{file: bad.xml, name: p}", "bad.xml:");
+  const Ended listed = run_program({"list", "algorithms", "--programs", "mine=" + xml});
+  CHECK(listed.code == 0);
+  CHECK(contains(lines_with(listed.out, "mine "), "program of 2 channels"));
+  const Ended other =
+      run_program({"simulate", "--fabric", "ndv4", "--collective", "broadcast", "--size", "4MiB",
+                   "--programs", "mine=" + xml, "--algorithm", "mine", "--channels", "3"});
+  CHECK(other.code == 2);
+  CHECK(contains(other.err, "program 'mine' has 2 channels, found channels 3"));
+}
+
+}  // namespace cclgym::test
