@@ -98,7 +98,6 @@ std::string bytes_of(const Numbers& numbers) {
 // All results of a training: weights, optimiser state, learning curves, checkpoints, triggers;
 // without the file's hash, which changes with any text, and without CPU times.
 std::string outcome(const std::string& text, const std::string& name = "t.yaml") {
-  static int count = 0;
   const testing::TemporaryFolder folder;
   const TrainConfig config = read_train_config(text, name);
   std::string seen;
