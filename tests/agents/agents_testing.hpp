@@ -13,7 +13,7 @@
 #include "core/random.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace cclgym::testing {
+namespace cclgym::test {
 
 using test::TemporaryFolder;
 
@@ -68,4 +68,4 @@ using test::TemporaryFolder;
   return rollout;
 }
 
-}  // namespace cclgym::testing
+}  // namespace cclgym::test
