@@ -25,5 +25,9 @@ if(CCLGYM_FUZZ)
 endif()
 find_program(CCACHE ccache)
 if(CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+  # ccache caches sources with precompiled headers (cmake/headers.cmake) only if it may take macros and
+  # times in them for unchanged, and if GCC names the header in what it preprocesses.
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+    ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
+  target_compile_options(cclgym_flags INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>)
 endif()

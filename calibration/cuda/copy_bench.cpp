@@ -4,6 +4,7 @@
 #include <set>
 
 #include "calibration/cuda/cuda_session.hpp"
+#include "core/statistics.hpp"
 
 namespace cclgym {
 

@@ -51,7 +51,7 @@ void NodeCostTable::grow() {
   }
 }
 
-std::int32_t NodeCostTable::record(const NodeCost& cost) {
+std::int32_t NodeCostTable::find_or_add(const NodeCost& cost) {
   const std::size_t mask = slots_.size() - 1;
   std::size_t slot = hash_of(cost) & mask;
   for (; slots_[slot] >= 0; slot = (slot + 1) & mask) {
@@ -66,22 +66,10 @@ std::int32_t NodeCostTable::record(const NodeCost& cost) {
   return fresh;
 }
 
-std::int32_t NodeCostTable::arrival_of(std::int32_t transfer) {
-  if (const std::int32_t known = arrival_[static_cast<std::size_t>(transfer)]; known >= 0) {
-    return known;
-  }
+std::int32_t NodeCostTable::add_arrival_of(std::int32_t transfer) {
   NodeCost cost = costs_.records[static_cast<std::size_t>(transfer)];
   cost.work = cost.work == Work::Transfer ? Work::Arrival : Work::SwitchedArrival;
-  const std::int32_t found = record(cost);
-  arrival_[static_cast<std::size_t>(transfer)] = found;
-  return found;
-}
-
-void NodeCostTable::add_node(std::int32_t record, double delay_s) {
-  if (delay_s != 0) {
-    costs_.delays.push_back({static_cast<TransferId>(costs_.record_of.size()), delay_s});
-  }
-  costs_.record_of.push_back(record);
+  return arrival_[static_cast<std::size_t>(transfer)] = find_or_add(cost);
 }
 
 }  // namespace cclgym

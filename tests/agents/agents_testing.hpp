@@ -13,9 +13,8 @@
 #include "core/random.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace cclgym::testing {
+namespace cclgym::test {
 
-using test::TemporaryFolder;
 
 /// A small network with every kind of layer.
 [[nodiscard]] inline PolicyShape small_shape() {
@@ -68,4 +67,4 @@ using test::TemporaryFolder;
   return rollout;
 }
 
-}  // namespace cclgym::testing
+}  // namespace cclgym::test

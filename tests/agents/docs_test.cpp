@@ -11,7 +11,7 @@
 namespace cclgym {
 namespace {
 
-TEST_CASE("docs/agents.md has the tables of the records") {
+TEST_CASE("docs/agents.md has the tables of the records", "[agents][docs]") {
   test::DocPage page("agents.md");
   page.put("train", train_options());
   page.put("training-part", training_part_options());
@@ -25,7 +25,7 @@ TEST_CASE("docs/agents.md has the tables of the records") {
   page.check();
 }
 
-TEST_CASE("The shipped training files are read") {
+TEST_CASE("The shipped training files are read", "[agents][docs]") {
   const std::set<std::string> expected{
       "train-ndv4",    "train-cloud-ib", "train-cloud-ib-dgx2", "train-cloud-ib-dgx2x2",
       "train-offline", "train-transfer", "train-fine-tune",     "train-netlab",

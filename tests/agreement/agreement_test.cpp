@@ -228,7 +228,7 @@ void judge_operations(const Program& mutant, const CompileOptions& options, Tall
 
 }  // namespace
 
-TEST_CASE("agreement: random programs and their defective copies") {
+TEST_CASE("agreement: random programs and their defective copies", "[agreement][agreement]") {
   const int programs = number_of_programs();
   Simulators simulators;
   std::map<std::string, Tally> tallies;  // by family, and by kind of defect

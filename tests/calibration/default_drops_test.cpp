@@ -77,7 +77,8 @@ class Site {
   Simulator simulator_;
 };
 
-TEST_CASE("NCCL's default gets faster at the sizes where it was measured to") {
+TEST_CASE("NCCL's default gets faster at the sizes where it was measured to",
+          "[calibration][default-drops]") {
   // Medians of boeschf/nccl-benchmark-on-alps-2025, argonne-lcf/alcf-nccl-tests and
   // aistabci/abci2.0benchmark.
   const std::vector<Drop> drops{
@@ -117,7 +118,8 @@ TEST_CASE("NCCL's default gets faster at the sizes where it was measured to") {
   if (!kSanitized) CHECK(counted == 4);
 }
 
-TEST_CASE("one drop on Alps depends on a value that was set for it") {
+TEST_CASE("one drop on Alps depends on a value that was set for it",
+          "[calibration][default-drops]") {
   // With the fitted value, 4.092 GB/s instead of 3.1 GB/s, no size is faster than the one before.
   const Drop drop{"alps", 8, "2.23.4", 512 * kKiB};
   Site set(drop);

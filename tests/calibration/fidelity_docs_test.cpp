@@ -59,7 +59,8 @@ Table printed_errors(const std::string& page) {
   return table;
 }
 
-TEST_CASE("docs/fidelity.md prints the errors of the rows that come with the project") {
+TEST_CASE("docs/fidelity.md prints the errors of the rows that come with the project",
+          "[calibration][fidelity-docs]") {
   const std::string root = CCLGYM_SOURCE_DIR;
   const Table printed = printed_errors(read_text_file(root + "/docs/fidelity.md", 1 << 20));
   const std::string file = root + "/experiments/measured/nccl-sample.csv";
@@ -98,7 +99,8 @@ ErrorSummary errors_of(const Comparison& comparison, Seen seen) {
   return summarise("", cells);
 }
 
-TEST_CASE("docs/calibration.md prints the errors of the sets of the netlab") {
+TEST_CASE("docs/calibration.md prints the errors of the sets of the netlab",
+          "[calibration][fidelity-docs]") {
   const std::string root = CCLGYM_SOURCE_DIR;
   std::istringstream lines(read_text_file(root + "/docs/calibration.md", 1 << 20));
   int checked = 0;

@@ -26,7 +26,8 @@ double all_to_all_s(const CostModel& model, int channels, std::uint64_t bytes) {
   return simulator.simulate({CollectiveKind::AllToAll, bytes, 0}, config).time_s;
 }
 
-TEST_CASE("large messages over the network are copied, and larger ones announced") {
+TEST_CASE("large messages over the network are copied, and larger ones announced",
+          "[calibration][network-cost]") {
   const auto fabric = servers_of_one_gpu(2);
   const auto route = fabric->route(0, 1, 0);
   CostModel model = shipped_cost_model("a100");
@@ -48,7 +49,8 @@ TEST_CASE("large messages over the network are copied, and larger ones announced
   CHECK(copied.rate_cap_Bps == 1e9);
 }
 
-TEST_CASE("a step of a tree costs more where it crosses the network, and only there") {
+TEST_CASE("a step of a tree costs more where it crosses the network, and only there",
+          "[calibration][network-cost]") {
   const auto fabric = make_fabric({.name = "ndv4", .servers = 2});
   CostModel model = shipped_cost_model("a100");
   const auto arrival_s = [&](const char* algorithm, int to) {
@@ -62,7 +64,8 @@ TEST_CASE("a step of a tree costs more where it crosses the network, and only th
   CHECK(arrival_s("tree", 1) == arrival_s("ring", 1));
 }
 
-TEST_CASE("a proxy's busy time depends on the protocol and on the message's route") {
+TEST_CASE("a proxy's busy time depends on the protocol and on the message's route",
+          "[calibration][network-cost]") {
   CostModel model = shipped_cost_model("a100");
   model.proxy_message_s = 1e-6;
   model.inline_limit_bytes = 256;
@@ -85,7 +88,8 @@ TEST_CASE("a proxy's busy time depends on the protocol and on the message's rout
   CHECK(busy_s(Protocol::LL, 4000) == Approx(7e-6));
 }
 
-TEST_CASE("a rank's proxy serves the messages of all its connections one after the other") {
+TEST_CASE("a rank's proxy serves the messages of all its connections one after the other",
+          "[calibration][network-cost]") {
   CostModel model = shipped_cost_model("a100");
   model.channel_overhead_s = 0;
   const double alone_s = all_to_all_s(model, 1, 8192);
@@ -97,7 +101,7 @@ TEST_CASE("a rank's proxy serves the messages of all its connections one after t
   CHECK(four_s - one_s == Approx(60e-6).margin(1e-9));
 }
 
-TEST_CASE("proxies are not links of the fabric") {
+TEST_CASE("proxies are not links of the fabric", "[calibration][network-cost]") {
   const auto fabric = servers_of_one_gpu(2);
   CostModel model = shipped_cost_model("a100");
   model.proxy_message_s = 10e-6;
@@ -113,7 +117,8 @@ TEST_CASE("proxies are not links of the fabric") {
   CHECK(without.graph->link_capacities_Bps().size() == fabric->links().size());
 }
 
-TEST_CASE("broadcasts that follow each other take as long as the busiest rank") {
+TEST_CASE("broadcasts that follow each other take as long as the busiest rank",
+          "[calibration][network-cost]") {
   const CostModel model = shipped_cost_model("a100");
   const Config config{.algorithm = "ring", .protocol = Protocol::LL, .channels = 1};
   double alone_s = 0;
@@ -137,7 +142,8 @@ TEST_CASE("broadcasts that follow each other take as long as the busiest rank") 
   }
 }
 
-TEST_CASE("a root runs ahead of its broadcasts as far as the FIFOs let it") {
+TEST_CASE("a root runs ahead of its broadcasts as far as the FIFOs let it",
+          "[calibration][network-cost]") {
   const CostModel model = shipped_cost_model("a100");
   const auto fabric = make_fabric({.name = "ndv4", .servers = 4});
   const Config config = with_protocol_tiles(
@@ -161,7 +167,7 @@ TEST_CASE("a root runs ahead of its broadcasts as far as the FIFOs let it") {
   CHECK(time_between_calls_s(eight, 64) > eight.result.time_s / 3);
 }
 
-TEST_CASE("rows of Alps called all_gather are of AllReduce") {
+TEST_CASE("rows of Alps called all_gather are of AllReduce", "[calibration][network-cost]") {
   std::vector<Measurement> rows(2);
   for (Measurement& row : rows) {
     row.system = "Alps-GH200";
@@ -194,7 +200,8 @@ double ethernet_s(CostModel model, CollectiveKind collective, const char* algori
   return simulator.simulate({collective, bytes, 0}, config).time_s;
 }
 
-TEST_CASE("a link's burst shortens its busy time, and nothing else") {
+TEST_CASE("a link's burst shortens its busy time, and nothing else",
+          "[calibration][network-cost]") {
   CostModel model = shipped_cost_model("openmpi-tcp");
   constexpr std::uint64_t kBytes = 1'000'000;
   // Rank 0 sends three times the data through its link.
@@ -210,7 +217,7 @@ TEST_CASE("a link's burst shortens its busy time, and nothing else") {
   CHECK(time_s(10'000'000, "flow") == Approx(3 * kBytes / 5e9));
 }
 
-TEST_CASE("the two directions of a connection share its rate") {
+TEST_CASE("the two directions of a connection share its rate", "[calibration][network-cost]") {
   CostModel model = shipped_cost_model("openmpi-tcp");
   constexpr std::uint64_t kBytes = 1'000'000;
   const auto time_s = [&](const char* algorithm, double rate_Bps, std::string_view engine) {

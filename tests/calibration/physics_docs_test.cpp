@@ -53,7 +53,7 @@ std::string value_table() {
   return table;
 }
 
-TEST_CASE("docs/physics.md has the values of the shipped sets") {
+TEST_CASE("docs/physics.md has the values of the shipped sets", "[calibration][physics-docs]") {
   const std::string page =
       read_text_file(std::string(CCLGYM_SOURCE_DIR) + "/docs/physics.md", 1 << 20);
   const std::string table = value_table();

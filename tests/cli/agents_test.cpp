@@ -19,7 +19,7 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-TEST_CASE("evaluate compares baselines in an environment") {
+TEST_CASE("evaluate compares baselines in an environment", "[cli][agents]") {
   const TemporaryFolder folder;
   write_file(folder / "small.yaml", kEnvironment);
   const Ended ended = run_program(
@@ -40,7 +40,7 @@ TEST_CASE("evaluate compares baselines in an environment") {
   CHECK(contains(read_file(folder / "o/report.html"), "\"policy\":\"oracle\""));
 }
 
-TEST_CASE("evaluate and export refuse invalid requests") {
+TEST_CASE("evaluate and export refuse invalid requests", "[cli][agents]") {
   const TemporaryFolder folder;
   write_file(folder / "small.yaml", kEnvironment);
   const auto refused = [&](const std::vector<std::string>& args, const std::string& part) {
@@ -60,7 +60,7 @@ TEST_CASE("evaluate and export refuse invalid requests") {
   refused({"export", ".", "--to", "x.policy"}, "not the folder of a training");
 }
 
-TEST_CASE("a trained agent is evaluated and exported") {
+TEST_CASE("a trained agent is evaluated and exported", "[cli][agents]") {
   const TemporaryFolder folder;
   const std::string options = kEnvironment;
   write_file(folder / "small-train.yaml",
@@ -109,7 +109,7 @@ TEST_CASE("a trained agent is evaluated and exported") {
   CHECK(read_file(folder / "a.pt").starts_with("PK"));
 }
 
-TEST_CASE("an agent with a trigger is evaluated with it and without") {
+TEST_CASE("an agent with a trigger is evaluated with it and without", "[cli][agents]") {
   const TemporaryFolder folder;
   const std::string options =
       "{fabric: {name: ring, gpus: 4}, actions: stock-nccl, noise: stragglers,\n"

@@ -54,7 +54,7 @@ std::vector<std::string> deploy(const std::vector<std::string>& more) {
   return args;
 }
 
-TEST_CASE("a policy becomes a folder that a job can use") {
+TEST_CASE("a policy becomes a folder that a job can use", "[cli][deploy]") {
   const TemporaryFolder folder;
   write_file(folder / "p.policy", policy_for("{name: ring, gpus: 4}", "stock-nccl", 1));
   const auto args = deploy({"--policy", "p.policy", "--for", "nccl-2.28", "-o", "it's here"});
@@ -121,7 +121,7 @@ TEST_CASE("a policy becomes a folder that a job can use") {
   CHECK(std::distance(begin(only), end(only)) == 3);  // nothing half-written is left
 }
 
-TEST_CASE("deploy refuses invalid requests, and then writes nothing") {
+TEST_CASE("deploy refuses invalid requests, and then writes nothing", "[cli][deploy]") {
   const TemporaryFolder folder;
   write_file(folder / "p.policy", policy_for("{name: ring, gpus: 4}", "stock-nccl", 1));
   write_file(folder / "chunks.policy", policy_for("ndv4", "nccl-2.30", 2, {"ring", "32KiB"}));
@@ -165,7 +165,7 @@ TEST_CASE("deploy refuses invalid requests, and then writes nothing") {
             .code == 0);
 }
 
-TEST_CASE("a dispatch table becomes lines") {
+TEST_CASE("a dispatch table becomes lines", "[cli][deploy]") {
   const TemporaryFolder folder;
   const std::string head = "description: a test\ntables:\n  - fabric: ndv4 servers=2\n";
   write_file(folder / "d.yaml",
@@ -193,7 +193,7 @@ TEST_CASE("a dispatch table becomes lines") {
   CHECK(contains(read_file(folder / "out/tuner.csv"), "tree,ll"));  // unchanged
 }
 
-TEST_CASE("constants are fitted to a machine") {
+TEST_CASE("constants are fitted to a machine", "[cli][deploy]") {
   const TemporaryFolder folder;
   const Ended ended =
       run_program(deploy({"--constants", "--machine", "dgx1", "--for", "nccl-2.28", "-o", "out"}),
@@ -213,7 +213,7 @@ TEST_CASE("constants are fitted to a machine") {
   CHECK(contains(read_file(folder / "out/env.sh"), "export CCLGYM_TUNER_CONSTANTS="));
 }
 
-TEST_CASE("export does not overwrite the training, nor its own other output") {
+TEST_CASE("export does not overwrite the training, nor its own other output", "[cli][deploy]") {
   const TemporaryFolder folder;
   const std::string options =
       "{fabric: {name: ring, gpus: 4}, actions: stock-nccl,\n"

@@ -15,7 +15,8 @@ const std::vector<std::string>& command_names() {
   return names;
 }
 
-TEST_CASE("--help names every command, and each command explains itself with examples") {
+TEST_CASE("--help names every command, and each command explains itself with examples",
+          "[cli][main]") {
   const Ended help = run_program({"--help"});
   CHECK(help.code == 0);
   CHECK(help.err.empty());
@@ -31,7 +32,7 @@ TEST_CASE("--help names every command, and each command explains itself with exa
   }
 }
 
-TEST_CASE("--version prints the version and the built-in libraries") {
+TEST_CASE("--version prints the version and the built-in libraries", "[cli][main]") {
   const Ended version = run_program({"--version"});
   CHECK(version.code == 0);
   CHECK(version.out.starts_with("cclgym 0."));
@@ -43,7 +44,7 @@ TEST_CASE("--version prints the version and the built-in libraries") {
   CHECK(version.out.find("\nbuild type: ") != std::string::npos);
 }
 
-TEST_CASE("mistakes on the command line: a message, exit code 2") {
+TEST_CASE("mistakes on the command line: a message, exit code 2", "[cli][main]") {
   const std::vector<std::pair<std::vector<std::string>, std::string>> mistakes{
       {{"rnu"},
        "unknown command 'rnu'; expected one of run, report, simulate, describe, list, compile, "
@@ -78,7 +79,7 @@ TEST_CASE("mistakes on the command line: a message, exit code 2") {
   CHECK(nothing.err.find("Usage: cclgym COMMAND") != std::string::npos);
 }
 
-TEST_CASE("lost output is not success") {
+TEST_CASE("lost output is not success", "[cli][main]") {
   for (const std::vector<std::string>& args :
        {std::vector<std::string>{"--help"}, {"list", "fabrics"}, {"describe", "fabric", "dgx1"}}) {
     const Ended ended = run_program(args, ".", "/dev/full");
@@ -87,7 +88,8 @@ TEST_CASE("lost output is not success") {
   }
 }
 
-TEST_CASE("a bad experiment: its message on standard error, exit code 2, nothing written") {
+TEST_CASE("a bad experiment: its message on standard error, exit code 2, nothing written",
+          "[cli][main]") {
   const TemporaryFolder folder;
   for (const BadExperiment& bad : bad_experiments()) {
     INFO(bad.what);
@@ -100,7 +102,7 @@ TEST_CASE("a bad experiment: its message on standard error, exit code 2, nothing
   CHECK_FALSE(std::filesystem::exists(folder / "results"));
 }
 
-TEST_CASE("options of run are checked like the experiment's keys") {
+TEST_CASE("options of run are checked like the experiment's keys", "[cli][main]") {
   const TemporaryFolder folder;
   write_file(folder / "e.yaml", experiment_with({}));
   const auto message = [&](std::vector<std::string> more) {

@@ -42,7 +42,7 @@ void refuses(const TemporaryFolder& folder, const std::vector<std::string>& args
   CHECK((files_of(folder.path()) == before));
 }
 
-TEST_CASE("calibrate leaves a file alone that is not a sweep's") {
+TEST_CASE("calibrate leaves a file alone that is not a sweep's", "[cli][nothing-lost]") {
   const TemporaryFolder folder;
   const std::vector<std::string> sweep{
       "calibrate",   "mpi",      "--launch",     CCLGYM_ACTING_WORKER,
@@ -88,7 +88,7 @@ TEST_CASE("calibrate leaves a file alone that is not a sweep's") {
   }
 }
 
-TEST_CASE("run leaves foreign files alone") {
+TEST_CASE("run leaves foreign files alone", "[cli][nothing-lost]") {
   const TemporaryFolder folder;
   write_file(folder / "e.yaml", kExperiment);
   SECTION("the experiment itself") {
@@ -125,7 +125,7 @@ TEST_CASE("run leaves foreign files alone") {
   }
 }
 
-TEST_CASE("no command overwrites its inputs") {
+TEST_CASE("no command overwrites its inputs", "[cli][nothing-lost]") {
   const TemporaryFolder folder;
   write_file(folder / "e.yaml", kExperiment);
   write_file(folder / "m.csv", kMeasured);
@@ -156,7 +156,7 @@ TEST_CASE("no command overwrites its inputs") {
   CHECK(run_program({"report", "o", "--out", "/dev/null"}, folder.path()).code == 0);
 }
 
-TEST_CASE("compare and evaluate leave foreign pages alone") {
+TEST_CASE("compare and evaluate leave foreign pages alone", "[cli][nothing-lost]") {
   const TemporaryFolder folder;
   write_file(folder / "m.csv", kMeasured);
   write_file(folder / "compare.html", "mine");
@@ -182,7 +182,7 @@ TEST_CASE("compare and evaluate leave foreign pages alone") {
   CHECK(run_program(evaluate, folder.path()).code == 0);
 }
 
-TEST_CASE("train starts over without deleting foreign files") {
+TEST_CASE("train starts over without deleting foreign files", "[cli][nothing-lost]") {
   const TemporaryFolder folder;
   const std::string options =
       "{fabric: {name: ring, gpus: 4}, actions: stock-nccl,\n"
@@ -207,7 +207,7 @@ TEST_CASE("train starts over without deleting foreign files") {
   CHECK(std::count(second.begin(), second.end(), '\n') == 3);
 }
 
-TEST_CASE("deploy does not replace its inputs") {
+TEST_CASE("deploy does not replace its inputs", "[cli][nothing-lost]") {
   const TemporaryFolder folder;
   const std::vector<std::string> first{"deploy", "--constants", "--machine", "dgx1",
                                        "--for",  "nccl-2.28",   "-o",        "out"};

@@ -22,7 +22,8 @@ std::size_t lines_of(const std::string& path) {
   return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
-TEST_CASE("run writes results, report, timeline and experiment, and prints their paths") {
+TEST_CASE("run writes results, report, timeline and experiment, and prints their paths",
+          "[cli][run]") {
   const TemporaryFolder folder;
   write_file(folder / "e.yaml", experiment_with({{"algorithms", "[ring, naive]"},
                                                  {"collectives", "[allreduce, alltoall]"},
@@ -64,7 +65,8 @@ TEST_CASE("run writes results, report, timeline and experiment, and prints their
   CHECK(read_file(folder / "results/bad/results.csv") == bytes);
 }
 
-TEST_CASE("a cost model of other GPUs gets one warning, and is named in all results") {
+TEST_CASE("a cost model of other GPUs gets one warning, and is named in all results",
+          "[cli][run]") {
   const TemporaryFolder folder;
   write_file(folder / "e.yaml", experiment_with({{"fabrics", "[frontier, mi300x]"},
                                                  {"noise", "[none, late.yaml]"},
@@ -88,7 +90,7 @@ TEST_CASE("a cost model of other GPUs gets one warning, and is named in all resu
   CHECK(report.err.starts_with(warning));
 }
 
-TEST_CASE("report refuses times that no simulation has") {
+TEST_CASE("report refuses times that no simulation has", "[cli][run]") {
   const TemporaryFolder folder;
   write_file(folder / "e.yaml", experiment_with({{"sizes", "[1KiB]"}}));
   REQUIRE(run_program({"run", "e.yaml", "--quiet"}, folder.path()).code == 0);
@@ -109,7 +111,7 @@ TEST_CASE("report refuses times that no simulation has") {
   }
 }
 
-TEST_CASE("published speedups are printed and written, whether they hold or not") {
+TEST_CASE("published speedups are printed and written, whether they hold or not", "[cli][run]") {
   const TemporaryFolder folder;
   write_file(folder / "p.csv",
              "fabric,servers,gpus,collective,size_from,size_to,variant,algorithm,protocol,channels,"
@@ -135,7 +137,7 @@ TEST_CASE("published speedups are printed and written, whether they hold or not"
   CHECK(read_file(folder / "results/bad/published.csv") == lines);
 }
 
-TEST_CASE("invalid requests to run end with exit code 2") {
+TEST_CASE("invalid requests to run end with exit code 2", "[cli][run]") {
   const TemporaryFolder folder;
   write_file(folder / "e.yaml", experiment_with({{"engine", "flow"}}));
   write_file(folder / "other.yaml", experiment_with({{"engine", "flow"}, {"sizes", "2KiB"}}));
@@ -210,7 +212,7 @@ void kill_and_resume(const std::string& jobs, int kills) {
   CHECK(std::filesystem::exists(out + "/report.html"));
 }
 
-TEST_CASE("an interrupt prints the progress of the run; the same command resumes") {
+TEST_CASE("an interrupt prints the progress of the run; the same command resumes", "[cli][run]") {
   const TemporaryFolder folder;
   write_file(folder / "e.yaml", experiment_with({{"fabrics", "[{name: ring, gpus: 32}]"},
                                                  {"channels", "1..8"},
@@ -241,11 +243,11 @@ TEST_CASE("an interrupt prints the progress of the run; the same command resumes
   CHECK(rows < 288);
 }
 
-TEST_CASE("killed 25 times at random moments, one job: the same bytes") {
+TEST_CASE("killed 25 times at random moments, one job: the same bytes", "[cli][run]") {
   kill_and_resume("1", 25);
 }
 
-TEST_CASE("killed 25 times at random moments, two jobs: the same bytes") {
+TEST_CASE("killed 25 times at random moments, two jobs: the same bytes", "[cli][run]") {
   kill_and_resume("2", 25);
 }
 

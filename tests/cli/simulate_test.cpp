@@ -34,7 +34,7 @@ std::vector<std::string> ring_with(const std::vector<std::string>& more) {
   return options;
 }
 
-TEST_CASE("simulate accepts the values that experiments accept") {
+TEST_CASE("simulate accepts the values that experiments accept", "[cli][simulate]") {
   CHECK(refusal(ring_with({"--channels", "65"})) ==
         "error: --channels: channels is '65'; expected >= 1, <= 64\n");
   CHECK(refusal(ring_with({"--threads", "31"})) ==
@@ -43,7 +43,7 @@ TEST_CASE("simulate accepts the values that experiments accept") {
   CHECK(simulate(ring_with({"--channels", "16", "--threads", "1024"})).code == 0);
 }
 
-TEST_CASE("simulate: sizes are multiples of the type's elements") {
+TEST_CASE("simulate: sizes are multiples of the type's elements", "[cli][simulate]") {
   const std::vector<std::string> odd{"--collective", "allreduce", "--algorithm",
                                      "ring",         "--size",    "1022B"};
   CHECK(refusal(odd).starts_with("error: --size: allreduce of 1022 B is not a multiple of 4 B"));
@@ -52,7 +52,7 @@ TEST_CASE("simulate: sizes are multiples of the type's elements") {
   CHECK(simulate(half).code == 0);
 }
 
-TEST_CASE("simulate: a root for collectives that have one") {
+TEST_CASE("simulate: a root for collectives that have one", "[cli][simulate]") {
   CHECK(refusal(ring_with({"--root", "1"})) ==
         "error: --root: allreduce has no root; leave --root out\n");
   CHECK(simulate(
@@ -60,7 +60,8 @@ TEST_CASE("simulate: a root for collectives that have one") {
             .code == 0);
 }
 
-TEST_CASE("simulate names the bottleneck: the spine before NICs that are busy for the same time") {
+TEST_CASE("simulate names the bottleneck: the spine before NICs that are busy for the same time",
+          "[cli][simulate]") {
   std::vector<std::string> options{"simulate", "--fabric",         "ndv4",     "--nodes",
                                    "4",        "--nodes-per-leaf", "2",        "--oversubscription",
                                    "4",        "--collective",     "alltoall", "--algorithm",
@@ -91,7 +92,7 @@ TEST_CASE("simulate names the bottleneck: the spine before NICs that are busy fo
   CHECK(links[4].at("busy_s").get<double>() == Approx(links[0].at("busy_s").get<double>()));
 }
 
-TEST_CASE("simulate warns of a cost model that is not of the fabric's GPUs") {
+TEST_CASE("simulate warns of a cost model that is not of the fabric's GPUs", "[cli][simulate]") {
   const auto of = [](const std::vector<std::string>& more) {
     std::vector<std::string> options{"simulate", "--collective", "allreduce", "--algorithm",
                                      "ring",     "--size",       "64KiB"};
@@ -113,7 +114,8 @@ TEST_CASE("simulate warns of a cost model that is not of the fabric's GPUs") {
   CHECK(of({"--fabric", "frontier", "--cost-model", "hockney"}).err.empty());
 }
 
-TEST_CASE("simulate --program: a compiled file takes the time of its algorithm") {
+TEST_CASE("simulate --program: a compiled file takes the time of its algorithm",
+          "[cli][simulate]") {
   const TemporaryFolder folder;
   // For an algorithm that MSCCL's interpreter runs, as it does with programs from files.
   REQUIRE(run_program(

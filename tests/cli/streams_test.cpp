@@ -176,7 +176,7 @@ void check_call(const WorkingCall& call, const std::string& prepared, int code) 
   }
 }
 
-TEST_CASE("the calls of this test match the table of commands") {
+TEST_CASE("the calls of this test match the table of commands", "[cli][streams]") {
   std::vector<std::string> names;
   for (const auto& [name, call] : working_calls()) names.push_back(name);
   std::vector<std::string> table = command_table();
@@ -184,7 +184,8 @@ TEST_CASE("the calls of this test match the table of commands") {
   CHECK(table == names);
 }
 
-TEST_CASE("every command ends properly with closed or full streams, and loses nothing") {
+TEST_CASE("every command ends properly with closed or full streams, and loses nothing",
+          "[cli][streams]") {
   SKIP_UNLESS(fs::is_character_file("/dev/full"), kNeedsDevFull);
   const TemporaryFolder folder;
   prepare(folder);
@@ -199,7 +200,7 @@ TEST_CASE("every command ends properly with closed or full streams, and loses no
   }
 }
 
-TEST_CASE("so do help, version and mistakes") {
+TEST_CASE("so do help, version and mistakes", "[cli][streams]") {
   SKIP_UNLESS(fs::is_character_file("/dev/full"), kNeedsDevFull);
   const TemporaryFolder folder;
   std::vector<std::vector<std::string>> calls{{}, {"--help"}, {"--version"}, {"no-such-command"}};
@@ -214,7 +215,7 @@ TEST_CASE("so do help, version and mistakes") {
   }
 }
 
-TEST_CASE("with standard error closed, results contain nothing else") {
+TEST_CASE("with standard error closed, results contain nothing else", "[cli][streams]") {
   const TemporaryFolder folder;
   prepare(folder);
   const Ended ended = run_with_streams({"run", "e.yaml", "--out", "o"}, folder.path(),
@@ -223,7 +224,7 @@ TEST_CASE("with standard error closed, results contain nothing else") {
   CHECK(read_file(folder / "o/results.csv") == read_file(folder / "done/results.csv"));
 }
 
-TEST_CASE("a command whose readers went away finishes its work and its files") {
+TEST_CASE("a command whose readers went away finishes its work and its files", "[cli][streams]") {
   const TemporaryFolder folder;
   prepare(folder);
   const Ended errors = run_with_streams({"run", "e.yaml", "--out", "o"}, folder.path(),
@@ -239,7 +240,7 @@ TEST_CASE("a command whose readers went away finishes its work and its files") {
 }
 
 // The exit code of a worker for a full output may differ from a command's: the driver sees its end.
-TEST_CASE("the workers guard their streams, too") {
+TEST_CASE("the workers guard their streams, too", "[cli][streams]") {
   struct Worker {
     std::string program;
     std::vector<std::string> args;

@@ -26,7 +26,8 @@ std::size_t lines_of(const std::string& text) {
   return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
-TEST_CASE("tune-dispatch runs the sweep, writes the table and prints its speedups") {
+TEST_CASE("tune-dispatch runs the sweep, writes the table and prints its speedups",
+          "[cli][tune-dispatch]") {
   const TemporaryFolder folder;
   write_file(folder / "sweep.yaml", sweep());
   const Ended tuned =
@@ -72,7 +73,7 @@ TEST_CASE("tune-dispatch runs the sweep, writes the table and prints its speedup
   CHECK(lines_of(read_file(folder / "results/bad/results.csv")) == 3);
 }
 
-TEST_CASE("tune-dispatch leaves no table if it cannot make one") {
+TEST_CASE("tune-dispatch leaves no table if it cannot make one", "[cli][tune-dispatch]") {
   const TemporaryFolder folder;
   write_file(folder / "sweep.yaml", sweep());
   const auto message = [&](const std::vector<std::string>& args) {
@@ -96,7 +97,7 @@ TEST_CASE("tune-dispatch leaves no table if it cannot make one") {
   CHECK(message({"tune-dispatch", "gone", "-o", "t.yaml"}) == "error: 'gone': no such file\n");
 }
 
-TEST_CASE("simulate: a tuner's choices are not options; instances are") {
+TEST_CASE("simulate: a tuner's choices are not options; instances are", "[cli][tune-dispatch]") {
   const std::vector<std::string> nccl{"simulate",           "--fabric",  "ndv4",
                                       "--collective",       "allreduce", "--algorithm",
                                       "nccl-default:2.8.4", "--size",    "1MiB"};

@@ -12,7 +12,7 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-TEST_CASE("validate --show prints earlier rows, and writes pages if asked to") {
+TEST_CASE("validate --show prints earlier rows, and writes pages if asked to", "[cli][validate]") {
   const TemporaryFolder folder;
   const Ended shown = run_program({"validate", "--show", kShipped}, folder.path());
   INFO(shown.err);
@@ -32,7 +32,8 @@ TEST_CASE("validate --show prints earlier rows, and writes pages if asked to") {
   CHECK(read_file(folder / "o/validation.csv") == "mine\n");
 }
 
-TEST_CASE("validate --show refuses options for measuring, and folders without rows") {
+TEST_CASE("validate --show refuses options for measuring, and folders without rows",
+          "[cli][validate]") {
   const TemporaryFolder folder;
   const auto refused = [&](std::vector<std::string> more, const std::string& part) {
     std::vector<std::string> args{"validate"};

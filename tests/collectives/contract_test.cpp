@@ -21,7 +21,8 @@ std::string message_of(const std::function<void()>& call) {
 
 }  // namespace
 
-TEST_CASE("contracts: AllReduce, Broadcast and Reduce cut the whole buffer") {
+TEST_CASE("contracts: AllReduce, Broadcast and Reduce cut the whole buffer",
+          "[collectives][contract]") {
   const Contract all = Contract::make(CollectiveKind::AllReduce, 3, 2);
   CHECK(all.name() == "allreduce");
   CHECK(all.input_chunks(1) == 2);
@@ -42,7 +43,7 @@ TEST_CASE("contracts: AllReduce, Broadcast and Reduce cut the whole buffer") {
   CHECK(Contract::make(CollectiveKind::Reduce, 3, 2, false, 2).output_chunks(0) == 0);
 }
 
-TEST_CASE("contracts: collectives with one slice per rank") {
+TEST_CASE("contracts: collectives with one slice per rank", "[collectives][contract]") {
   const Contract gather = Contract::make(CollectiveKind::AllGather, 3, 2);
   CHECK(gather.input_chunks(0) == 2);
   CHECK(gather.output_chunks(0) == 6);
@@ -70,14 +71,15 @@ TEST_CASE("contracts: collectives with one slice per rank") {
   CHECK_FALSE(from_root.precondition(0, 0));
 }
 
-TEST_CASE("contracts: AllToNext sends to the next rank, the first rank receives nothing") {
+TEST_CASE("contracts: AllToNext sends to the next rank, the first rank receives nothing",
+          "[collectives][contract]") {
   const Contract next = Contract::make(CollectiveKind::AllToNext, 3, 2);
   CHECK_FALSE(next.postcondition(0, 0));
   CHECK(next.postcondition(1, 1) == RequiredValue{{0, 1}});
   CHECK(next.postcondition(2, 0) == RequiredValue{{1, 0}});
 }
 
-TEST_CASE("contracts: in place, both names of a place resolve to one") {
+TEST_CASE("contracts: in place, both names of a place resolve to one", "[collectives][contract]") {
   const auto resolve = [](CollectiveKind kind, Buffer buffer, int index) {
     return Contract::make(kind, 4, 2, true).resolve({1, buffer, index});
   };
@@ -90,7 +92,8 @@ TEST_CASE("contracts: in place, both names of a place resolve to one") {
   CHECK(apart.resolve({1, Buffer::Output, 1}) == Location{1, Buffer::Output, 1});
 }
 
-TEST_CASE("memory layout: places are distinct, coincide in place, and map back to locations") {
+TEST_CASE("memory layout: places are distinct, coincide in place, and map back to locations",
+          "[collectives][contract]") {
   for (const CollectiveKind kind : all_collectives()) {
     for (const bool in_place : {false, true}) {
       if (in_place && (kind == CollectiveKind::Gather || kind == CollectiveKind::Scatter ||
@@ -117,7 +120,7 @@ TEST_CASE("memory layout: places are distinct, coincide in place, and map back t
   }
 }
 
-TEST_CASE("contracts: errors name the expected values") {
+TEST_CASE("contracts: errors name the expected values", "[collectives][contract]") {
   const auto make = [](CollectiveKind kind, int ranks, int chunks, bool in_place, int root) {
     return message_of([&] { (void)Contract::make(kind, ranks, chunks, in_place, root); });
   };
@@ -132,7 +135,7 @@ TEST_CASE("contracts: errors name the expected values") {
         std::string::npos);
 }
 
-TEST_CASE("contracts: user-defined") {
+TEST_CASE("contracts: user-defined", "[collectives][contract]") {
   // Rank 1 gets the sum of rank 0's two chunks; other ranks get nothing.
   const auto post = [](int rank, int) -> std::optional<RequiredValue> {
     if (rank != 1) return std::nullopt;
@@ -162,7 +165,7 @@ TEST_CASE("contracts: user-defined") {
         }) == "bad: chunk counts for 1 (input) and 2 (output) ranks; expected 2");
 }
 
-TEST_CASE("contracts: names, granularity, bus bandwidth") {
+TEST_CASE("contracts: names, granularity, bus bandwidth", "[collectives][contract]") {
   CHECK(parse_collective("allreduce") == CollectiveKind::AllReduce);
   CHECK(parse_collective("all_reduce") == CollectiveKind::AllReduce);
   CHECK(parse_collective("ReduceScatter") == CollectiveKind::ReduceScatter);

@@ -17,7 +17,8 @@ std::string text_of(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("docs: the example of docs/collectives.md is the one compiled here, and is correct") {
+TEST_CASE("docs: the example of docs/collectives.md is the one compiled here, and is correct",
+          "[collectives][docs-example]") {
   const std::string source = text_of("tests/collectives/docs_example.hpp");
   const std::string begin = "// --- example begins\n";
   const auto from = source.find(begin);

@@ -5,7 +5,8 @@
 
 using namespace cclgym;
 
-TEST_CASE("docs: every listing of docs/dsl.md is compiled here and works") {
+TEST_CASE("docs: every listing of docs/dsl.md is compiled here and works",
+          "[collectives][dsl-example]") {
   const std::string root = CCLGYM_SOURCE_DIR;
   const std::string source = read_text_file(root + "/tests/collectives/dsl_example.hpp", 1 << 20);
   const std::string page = read_text_file(root + "/docs/dsl.md", 1 << 20);

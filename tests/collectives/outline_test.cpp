@@ -73,7 +73,8 @@ std::vector<CompileOptions> ways() {
 
 }  // namespace
 
-TEST_CASE("a program written as an outline equals the compiler's result") {
+TEST_CASE("a program written as an outline equals the compiler's result",
+          "[collectives][outline]") {
   Random random = Random::stream(11, {});
   int compared = 0;
   for (const AlgorithmEntry& algorithm : shipped_algorithms()) {
@@ -107,7 +108,7 @@ TEST_CASE("a program written as an outline equals the compiler's result") {
   CHECK(compared > 250);
 }
 
-TEST_CASE("hierarchical outlines for many node shapes") {
+TEST_CASE("hierarchical outlines for many node shapes", "[collectives][outline]") {
   for (const int gpus : {3, 4, 8}) {
     for (const int servers : {3, 4, 7}) {
       for (const int channels : {1, 2, 3, 4, 8, 9}) {
@@ -126,7 +127,7 @@ TEST_CASE("hierarchical outlines for many node shapes") {
   }
 }
 
-TEST_CASE("loops are found, and unrolling them gives the program again") {
+TEST_CASE("loops are found, and unrolling them gives the program again", "[collectives][outline]") {
   for (const AlgorithmEntry& algorithm : shipped_algorithms()) {
     for (const CollectiveKind collective : algorithm.collectives) {
       for (const int ranks : {8, 16}) {
@@ -156,7 +157,8 @@ TEST_CASE("loops are found, and unrolling them gives the program again") {
   }
 }
 
-TEST_CASE("steps of an outline have the numbers under which the block runs them") {
+TEST_CASE("steps of an outline have the numbers under which the block runs them",
+          "[collectives][outline]") {
   AlgorithmRequest request = request_of(CollectiveKind::AllReduce, 12);
   request.compile = {.fuse = false, .share_blocks = false};
   const auto program = build_algorithm("ring", request);

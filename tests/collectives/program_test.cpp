@@ -31,7 +31,7 @@ const Contract kAllReduce = Contract::make(CollectiveKind::AllReduce, 3, 4);
 
 }  // namespace
 
-TEST_CASE("program: operations are traced as written") {
+TEST_CASE("program: operations are traced as written", "[collectives][program]") {
   ProgramBuilder p("test", kAllReduce);
   const ChunkRef c = p.chunk(0, kIn, 1, 2).copy(1, kScratch, 5, {.channel = 2});
   CHECK(c.rank() == 1);
@@ -52,7 +52,7 @@ TEST_CASE("program: operations are traced as written") {
         Operation{OperationKind::Reduce, kAutoChannel, 2, {1, kScratch, 5}, {2, kIn, 0}});
 }
 
-TEST_CASE("program: the freshness rule") {
+TEST_CASE("program: the freshness rule", "[collectives][program]") {
   CHECK(error_of(kAllReduce,
                  [](ProgramBuilder& p) {
                    const ChunkRef old = p.chunk(2, kIn, 3);
@@ -84,7 +84,8 @@ TEST_CASE("program: the freshness rule") {
         std::string::npos);
 }
 
-TEST_CASE("program: neither reads nor writes elsewhere make a reference stale") {
+TEST_CASE("program: neither reads nor writes elsewhere make a reference stale",
+          "[collectives][program]") {
   CHECK(error_of(kAllReduce, [](ProgramBuilder& p) {
           const ChunkRef c = p.chunk(0, kIn, 0);
           (void)c.copy(1, kOut, 0);
@@ -95,7 +96,7 @@ TEST_CASE("program: neither reads nor writes elsewhere make a reference stale") 
         }) == "no error");
 }
 
-TEST_CASE("program: every misuse is an error that names the operation") {
+TEST_CASE("program: every misuse is an error that names the operation", "[collectives][program]") {
   const auto expect = [](const std::function<void(ProgramBuilder&)>& body,
                          const std::string& text) {
     CHECK(error_of(kAllReduce, body) == "program 'test', operation " + text);
@@ -143,7 +144,8 @@ TEST_CASE("program: every misuse is an error that names the operation") {
          "0: copy of rank 0 input[0] to rank 1 output[0]: channel -2; expected at least 0");
 }
 
-TEST_CASE("program: a reference belongs to one builder, which can finish only once") {
+TEST_CASE("program: a reference belongs to one builder, which can finish only once",
+          "[collectives][program]") {
   ProgramBuilder a("a", kAllReduce);
   ProgramBuilder b("b", kAllReduce);
   CHECK_THROWS_AS(a.chunk(0, kIn, 0).reduce(b.chunk(1, kIn, 0)), UserError);
@@ -155,7 +157,8 @@ TEST_CASE("program: a reference belongs to one builder, which can finish only on
   CHECK_THROWS_AS(a.finish(), UserError);
 }
 
-TEST_CASE("program: a Broadcast's input is initialised at the root only") {
+TEST_CASE("program: a Broadcast's input is initialised at the root only",
+          "[collectives][program]") {
   const Contract broadcast = Contract::make(CollectiveKind::Broadcast, 3, 1, true, 1);
   CHECK(error_of(broadcast, [](ProgramBuilder& p) { (void)p.chunk(0, kIn, 0); }) ==
         "program 'test', operation 0: chunk of rank 0 input[0]: nothing has been written to rank 0 "

@@ -6,7 +6,7 @@
 
 using namespace cclgym;
 
-TEST_CASE("a location shows what is known of it") {
+TEST_CASE("a location shows what is known of it", "[core][error]") {
   CHECK(SourceLocation{"a.yaml", 3, 7}.to_string() == "a.yaml:3:7");
   CHECK(SourceLocation{"a.yaml", 3, 0}.to_string() == "a.yaml:3");
   CHECK(SourceLocation{"a.yaml", 0, 0}.to_string() == "a.yaml");
@@ -15,7 +15,7 @@ TEST_CASE("a location shows what is known of it") {
   CHECK(std::string(UserError(SourceLocation{}, "bad").what()) == "bad");
 }
 
-TEST_CASE("quoted text is short and printable") {
+TEST_CASE("quoted text is short and printable", "[core][error]") {
   CHECK(quoted("ring") == "'ring'");
   CHECK(quoted(std::string("a\nb\tc\x1b[0m\0", 10)) == "'a\\nb\\tc\\x1b[0m\\x00'");
   CHECK(quoted(std::string(100, 'x')) == "'" + std::string(60, 'x') + "…'");
@@ -25,7 +25,7 @@ TEST_CASE("quoted text is short and printable") {
   CHECK(quoted("abc\u00b5def", 5) == "'abc\u00b5…'");
 }
 
-TEST_CASE("the nearest name is a likely slip or nothing") {
+TEST_CASE("the nearest name is a likely slip or nothing", "[core][error]") {
   const std::vector<std::string> names{"fabric", "collective", "algorithm"};
   CHECK(nearest_name("fabrik", names) == "fabric");
   CHECK(nearest_name("FABRIC", names) == "fabric");

@@ -14,7 +14,7 @@ std::size_t count(const std::string& text, char wanted) {
   return found;
 }
 
-TEST_CASE("progress as a text") {
+TEST_CASE("progress as a text", "[core][progress]") {
   CHECK(progress_text(0, 100, 0, 0) == "0/100 cells  0 %");
   CHECK(progress_text(30, 100, 30, 0.5) == "30/100 cells  30 %");
   CHECK(progress_text(50, 100, 30, 4) == "50/100 cells  50 %  5.00 cells/s  10 s left");
@@ -25,7 +25,7 @@ TEST_CASE("progress as a text") {
   CHECK(progress_text(0, 0, 0, 1) == "0/0 cells  100 %");
 }
 
-TEST_CASE("not on a terminal: plain lines, at most one every 5 s") {
+TEST_CASE("not on a terminal: plain lines, at most one every 5 s", "[core][progress]") {
   std::ostringstream out;
   double now_s = 0;
   Progress progress(out, false, 1000, 0, [&] { return now_s; });
@@ -41,7 +41,7 @@ TEST_CASE("not on a terminal: plain lines, at most one every 5 s") {
   CHECK(text.ends_with("1000/1000 cells  100 %  50 cells/s  in 21 s\n"));
 }
 
-TEST_CASE("on a terminal: one line, drawn at most 10 times a second") {
+TEST_CASE("on a terminal: one line, drawn at most 10 times a second", "[core][progress]") {
   std::ostringstream out;
   double now_s = 0;
   Progress progress(out, true, 1000, 500, [&] { return now_s; });

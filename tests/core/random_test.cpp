@@ -41,7 +41,7 @@ struct Reference {
 
 }  // namespace
 
-TEST_CASE("the generator is xoshiro256** seeded by splitmix64") {
+TEST_CASE("the generator is xoshiro256** seeded by splitmix64", "[core][random]") {
   for (const std::uint64_t seed : {0ULL, 1ULL, 42ULL, ~0ULL}) {
     Reference reference(seed);
     Random random(seed);
@@ -52,7 +52,7 @@ TEST_CASE("the generator is xoshiro256** seeded by splitmix64") {
   CHECK(Reference(0).s[1] == 0x6e789e6aa1b965f4U);
 }
 
-TEST_CASE("golden values: the same bits everywhere, for ever") {
+TEST_CASE("golden values: the same bits everywhere, for ever", "[core][random]") {
   Random random(2024);
   CHECK(random() == 0xe48715a13d7772eU);
   CHECK(std::bit_cast<std::uint64_t>(random.uniform()) == 0x3fe906fe7dd14f42U);
@@ -63,7 +63,7 @@ TEST_CASE("golden values: the same bits everywhere, for ever") {
   CHECK(Random::stream(7, {})() == 0xbc5a7717fb71f109U);
 }
 
-TEST_CASE("streams differ for every key, order and count") {
+TEST_CASE("streams differ for every key, order and count", "[core][random]") {
   std::set<std::uint64_t> firsts;
   std::size_t streams = 0;
   const auto add = [&](Random random) {
@@ -83,7 +83,7 @@ TEST_CASE("streams differ for every key, order and count") {
   CHECK(Random::stream(9, {4, 5}) == Random::stream(9, {4, 5}));
 }
 
-TEST_CASE("neighbouring streams are uncorrelated") {
+TEST_CASE("neighbouring streams are uncorrelated", "[core][random]") {
   double sum = 0;
   constexpr int kSamples = 20'000;
   for (std::uint64_t i = 0; i < kSamples; ++i) {
@@ -93,7 +93,7 @@ TEST_CASE("neighbouring streams are uncorrelated") {
   CHECK(std::fabs(sum / kSamples) < 5.0 / 12 / std::sqrt(kSamples));
 }
 
-TEST_CASE("moments of the distributions") {
+TEST_CASE("moments of the distributions", "[core][random]") {
   Random random(11);
   constexpr int kSamples = 200'000;
   const double root = std::sqrt(kSamples);
@@ -121,7 +121,7 @@ TEST_CASE("moments of the distributions") {
   CHECK(std::fabs(normal4 / kSamples - 3) < 5 * std::sqrt(96.0) / root);
 }
 
-TEST_CASE("integers cover their range evenly, ends included") {
+TEST_CASE("integers cover their range evenly, ends included", "[core][random]") {
   Random random(5);
   std::vector<int> counts(7);
   for (int i = 0; i < 70'000; ++i) {
@@ -146,7 +146,7 @@ TEST_CASE("integers cover their range evenly, ends included") {
   CHECK(random.uniform(2, 2) == 2);
 }
 
-TEST_CASE("portable_log agrees with the C library's logarithm") {
+TEST_CASE("portable_log agrees with the C library's logarithm", "[core][random]") {
   Random random(17);
   CHECK(portable_log(1) == 0);
   for (int i = 0; i < 100'000; ++i) {

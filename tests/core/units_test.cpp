@@ -10,7 +10,7 @@
 
 using namespace cclgym;
 
-TEST_CASE("bytes") {
+TEST_CASE("bytes", "[core][units]") {
   CHECK(parse_bytes("64KiB") == 65536);
   CHECK(parse_bytes("1 MB") == 1'000'000);
   CHECK(parse_bytes("128 B") == 128);
@@ -30,7 +30,7 @@ TEST_CASE("bytes") {
   CHECK(parse_bytes("9007199254740993 B") == 9007199254740993U);
 }
 
-TEST_CASE("times and rates are correctly rounded") {
+TEST_CASE("times and rates are correctly rounded", "[core][units]") {
   CHECK(parse_time_s("1.5us") == 1.5e-6);
   CHECK(parse_time_s("0.7 \u00b5s") == 0.7e-6);
   CHECK(parse_time_s("0.7 \u03bcs") == 0.7e-6);
@@ -49,7 +49,7 @@ TEST_CASE("times and rates are correctly rounded") {
   CHECK(parse_rate_Bps("0.1 TB/s") == 0.1e12);
 }
 
-TEST_CASE("numbers and flags") {
+TEST_CASE("numbers and flags", "[core][units]") {
   CHECK(parse_integer("-3") == -3);
   CHECK(parse_integer(" 12 ") == 12);
   CHECK(parse_integer("-9223372036854775808") == std::numeric_limits<std::int64_t>::min());
@@ -59,7 +59,7 @@ TEST_CASE("numbers and flags") {
   CHECK_FALSE(parse_flag("false"));
 }
 
-TEST_CASE("what is refused, and how it is said") {
+TEST_CASE("what is refused, and how it is said", "[core][units]") {
   const SourceLocation where{"f.yaml", 2, 5};
   const auto rate = [&](std::string_view text) {
     return thrown([&] { return parse_rate_Bps(text, "bandwidth", where); });
@@ -110,7 +110,7 @@ TEST_CASE("what is refused, and how it is said") {
         "f.yaml:2:5: fresh is 'yes'; expected true or false");
 }
 
-TEST_CASE("formats for people") {
+TEST_CASE("formats for people", "[core][units]") {
   CHECK(format_bytes(0) == "0B");
   CHECK(format_bytes(65536) == "64KiB");
   CHECK(format_bytes(1048576) == "1MiB");
@@ -129,7 +129,7 @@ TEST_CASE("formats for people") {
   CHECK(format_rate(0) == "0.0 B/s");
 }
 
-TEST_CASE("formatted values read back as the same value") {
+TEST_CASE("formatted values read back as the same value", "[core][units]") {
   Random random(3);
   for (int i = 0; i < 20'000; ++i) {
     const std::uint64_t bytes = random() >> random.integer(0, 63);
@@ -143,7 +143,7 @@ TEST_CASE("formatted values read back as the same value") {
   CHECK(format_double(25e9) == "2.5e+10");
 }
 
-TEST_CASE("the locale changes nothing") {
+TEST_CASE("the locale changes nothing", "[core][units]") {
   // A locale with a decimal comma, if the system has it.
   const char* set = std::setlocale(LC_ALL, "de_DE.UTF-8");
   CHECK(parse_time_s("1.5us") == 1.5e-6);

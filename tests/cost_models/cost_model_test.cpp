@@ -9,7 +9,7 @@
 
 using namespace cclgym;
 
-TEST_CASE("shipped sets keep the order of the protocols' costs") {
+TEST_CASE("shipped sets keep the order of the protocols' costs", "[cost_models][cost-model]") {
   for (const std::string name : {"a100", "v100"}) {
     CAPTURE(name);
     const CostModel model = shipped_cost_model(name);
@@ -26,7 +26,8 @@ TEST_CASE("shipped sets keep the order of the protocols' costs") {
   }
 }
 
-TEST_CASE("a100's fitted steps are near NCCL's Ring latencies over NVSwitch") {
+TEST_CASE("a100's fitted steps are near NCCL's Ring latencies over NVSwitch",
+          "[cost_models][cost-model]") {
   // NCCL 2.28 src/graph/tuning.cc, hardware latencies of Ring over NVLink, us per step. The sets
   // are fitted to measured times, not to NCCL's model of them.
   const double nccl_us[] = {0.6, 1.9, 3.4};
@@ -40,7 +41,7 @@ TEST_CASE("a100's fitted steps are near NCCL's Ring latencies over NVSwitch") {
   }
 }
 
-TEST_CASE("FIFOs are NCCL's") {
+TEST_CASE("FIFOs are NCCL's", "[cost_models][cost-model]") {
   for (const std::string name : {"a100", "v100"}) {
     const auto& [ll, ll128, simple] = shipped_cost_model(name).protocols;
     CHECK(ll.tile_bytes() == 32 * 1024);
@@ -57,7 +58,7 @@ TEST_CASE("FIFOs are NCCL's") {
   }
 }
 
-TEST_CASE("every value of a shipped set names its source") {
+TEST_CASE("every value of a shipped set names its source", "[cost_models][cost-model]") {
   for (const std::string name : {"a100", "v100"}) {
     const std::string text = read_text_file(
         std::string(CCLGYM_SOURCE_DIR) + "/cost_models/parameters/" + name + ".yaml", 1 << 20);
@@ -70,7 +71,7 @@ TEST_CASE("every value of a shipped set names its source") {
   }
 }
 
-TEST_CASE("protocol names") {
+TEST_CASE("protocol names", "[cost_models][cost-model]") {
   for (const Protocol protocol : all_protocols()) {
     CHECK(parse_protocol(to_string(protocol)) == protocol);
   }
@@ -80,7 +81,7 @@ TEST_CASE("protocol names") {
   CHECK_FALSE(parse_protocol("LL1").has_value());
 }
 
-TEST_CASE("unknown cost model names the nearest") {
+TEST_CASE("unknown cost model names the nearest", "[cost_models][cost-model]") {
   try {
     (void)shipped_cost_model("a10");
     FAIL("accepted");
@@ -92,7 +93,7 @@ TEST_CASE("unknown cost model names the nearest") {
   }
 }
 
-TEST_CASE("canonical text tells models apart by every parameter") {
+TEST_CASE("canonical text tells models apart by every parameter", "[cost_models][cost-model]") {
   const CostModel base = shipped_cost_model("a100");
   const auto differs = [&base](auto change) {
     CostModel other = base;
@@ -135,7 +136,7 @@ TEST_CASE("canonical text tells models apart by every parameter") {
   CHECK_FALSE(differs([](CostModel& m) { m.name = "another"; }));
 }
 
-TEST_CASE("a fabric's GPU model chooses the parameter set") {
+TEST_CASE("a fabric's GPU model chooses the parameter set", "[cost_models][cost-model]") {
   const auto fabric_of = [](const std::string& gpu_model) {
     FabricBuilder builder("f");
     builder.set_gpu_model(gpu_model);
@@ -159,7 +160,7 @@ TEST_CASE("a fabric's GPU model chooses the parameter set") {
   CHECK_THROWS_AS(cost_model_for("autoo", *fabric_of("A100")), UserError);
 }
 
-TEST_CASE("a set that is not of the fabric's GPUs says so") {
+TEST_CASE("a set that is not of the fabric's GPUs says so", "[cost_models][cost-model]") {
   struct Case {
     std::string fabric;
     std::string model;
@@ -198,7 +199,8 @@ TEST_CASE("a set that is not of the fabric's GPUs says so") {
   }
 }
 
-TEST_CASE("every GPU model of a shipped fabric or set is in the table of GPU models") {
+TEST_CASE("every GPU model of a shipped fabric or set is in the table of GPU models",
+          "[cost_models][cost-model]") {
   for (const FabricInfo& info : fabric_infos()) {
     const std::string model = make_fabric({.name = info.name})->gpu_model();
     CAPTURE(info.name, model);

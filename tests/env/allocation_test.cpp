@@ -16,7 +16,7 @@ std::unique_ptr<Environment> make_in_all_wrappers() {
                  "test"));
 }
 
-TEST_CASE("Steps and resets in all wrappers allocate nothing") {
+TEST_CASE("Steps and resets in all wrappers allocate nothing", "[env][allocation]") {
   const auto environment = make_in_all_wrappers();
   OwnedBuffers buffers(environment->spec());
   std::vector<std::uint8_t> scratch(2);
@@ -33,7 +33,8 @@ TEST_CASE("Steps and resets in all wrappers allocate nothing") {
   CHECK(test::allocations() == before);
 }
 
-TEST_CASE("Steps of vector environments allocate nothing, with or without threads") {
+TEST_CASE("Steps of vector environments allocate nothing, with or without threads",
+          "[env][allocation]") {
   for (const Autoreset autoreset : {Autoreset::NextStep, Autoreset::SameStep}) {
     for (const std::size_t workers : {0U, 2U}) {
       std::unique_ptr<VectorEnv> env;

@@ -18,13 +18,13 @@ std::string text_of(const std::string& path) {
   return text.str();
 }
 
-TEST_CASE("docs/gym.md shows the examples that the tests run") {
+TEST_CASE("docs/gym.md shows the examples that the tests run", "[env][docs]") {
   const std::string page = text_of("docs/gym.md");
   CHECK(page.find("```cpp\n" + text_of("docs/examples/gym.cpp") + "```") != std::string::npos);
   CHECK(page.find("```python\n" + text_of("docs/examples/gym.py") + "```") != std::string::npos);
 }
 
-TEST_CASE("docs/gym.md names every environment, every wrapper and its options") {
+TEST_CASE("docs/gym.md names every environment, every wrapper and its options", "[env][docs]") {
   const std::string page = text_of("docs/gym.md");
   for (const EnvironmentEntry& entry : environment_entries()) {
     INFO(entry.name);

@@ -18,7 +18,7 @@ namespace {
 
 const std::string kPage = CCLGYM_SOURCE_DIR "/docs/experiments.md";
 
-TEST_CASE("docs/experiments.md has the tables of the option records") {
+TEST_CASE("docs/experiments.md has the tables of the option records", "[experiments][docs]") {
   test::DocPage page("experiments.md");
   page.put("experiment", experiment_options());
   page.put("fabric", fabric_spec_options());
@@ -33,7 +33,7 @@ TEST_CASE("docs/experiments.md has the tables of the option records") {
   page.check();
 }
 
-TEST_CASE("the dispatch table in docs/experiments.md is valid") {
+TEST_CASE("the dispatch table in docs/experiments.md is valid", "[experiments][docs]") {
   const std::string page = test::read_file(kPage);
   const std::size_t begin = page.find("description: NDv4, by hand");
   REQUIRE(begin != std::string::npos);
@@ -42,7 +42,8 @@ TEST_CASE("the dispatch table in docs/experiments.md is valid") {
   CHECK(table.blocks.at(0).ranges.size() == 3);
 }
 
-TEST_CASE("docs/library.md shows docs/examples/own_collective.cpp unchanged") {
+TEST_CASE("docs/library.md shows docs/examples/own_collective.cpp unchanged",
+          "[experiments][docs]") {
   const std::string page = test::read_file(CCLGYM_SOURCE_DIR "/docs/library.md");
   const std::string program =
       test::read_file(CCLGYM_SOURCE_DIR "/docs/examples/own_collective.cpp");
@@ -50,7 +51,7 @@ TEST_CASE("docs/library.md shows docs/examples/own_collective.cpp unchanged") {
   CHECK(page.find("\n```cpp\n" + program + "```\n") != std::string::npos);
 }
 
-TEST_CASE("docs/experiments.md names every column of results.csv") {
+TEST_CASE("docs/experiments.md names every column of results.csv", "[experiments][docs]") {
   const std::string page = test::read_file(kPage);
   const std::string header = result_header();
   for (std::size_t begin = 0; begin < header.size();) {

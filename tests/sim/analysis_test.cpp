@@ -22,7 +22,8 @@ SimulationRecord record_of(const std::string& fabric_name, const std::string& mo
 
 }  // namespace
 
-TEST_CASE("links of a ring carry 2(n-1)/n of the data and are busy except for the latencies") {
+TEST_CASE("links of a ring carry 2(n-1)/n of the data and are busy except for the latencies",
+          "[sim][analysis]") {
   const SimulationRecord record = record_of("ring", "hockney", "ring", 1 << 20);
   const std::vector<LinkUse> uses = link_use(record);
   const auto used =
@@ -36,7 +37,7 @@ TEST_CASE("links of a ring carry 2(n-1)/n of the data and are busy except for th
   }
 }
 
-TEST_CASE("link bytes add up to the bytes of the flows") {
+TEST_CASE("link bytes add up to the bytes of the flows", "[sim][analysis]") {
   for (const std::string algorithm : {"ring", "tree", "all-pairs", "recursive-doubling"}) {
     const SimulationRecord record = record_of("dgx1", "v100", algorithm, 1 << 20, 2);
     const TransferGraph& graph = *record.lowered.graph;
@@ -55,7 +56,8 @@ TEST_CASE("link bytes add up to the bytes of the flows") {
   }
 }
 
-TEST_CASE("links are ranked by the used share of their capacity, then by their busy time") {
+TEST_CASE("links are ranked by the used share of their capacity, then by their busy time",
+          "[sim][analysis]") {
   const auto use = [](double bytes, double rate_Bps, double capacity_Bps, double busy_s) {
     LinkUse one;
     one.bytes = bytes;
@@ -74,7 +76,8 @@ TEST_CASE("links are ranked by the used share of their capacity, then by their b
 
 // Two nodes of two GPUs with one NIC each, whose leaf switches share one spine: the GPUs' links are
 // always busy at an eighth of their rate, and those to the spine are the bottleneck.
-TEST_CASE("the link nearest to its capacity comes first, not the one with the longest busy time") {
+TEST_CASE("the link nearest to its capacity comes first, not the one with the longest busy time",
+          "[sim][analysis]") {
   FabricBuilder builder("spine");
   const auto gpu = [&](int server, int k) {
     return builder.add_node(
@@ -132,7 +135,7 @@ TEST_CASE("the link nearest to its capacity comes first, not the one with the lo
   }
 }
 
-TEST_CASE("the critical path reaches from the start to the end without a gap") {
+TEST_CASE("the critical path reaches from the start to the end without a gap", "[sim][analysis]") {
   for (const std::string algorithm : {"ring", "tree", "all-pairs", "recursive-doubling"}) {
     const SimulationRecord record = record_of("dgx1", "v100", algorithm, 1 << 22, 2);
     const std::vector<Firing> path = critical_path(record);
@@ -149,7 +152,7 @@ TEST_CASE("the critical path reaches from the start to the end without a gap") {
   }
 }
 
-TEST_CASE("steps of a thread block follow each other") {
+TEST_CASE("steps of a thread block follow each other", "[sim][analysis]") {
   const SimulationRecord record = record_of("ndv4", "a100", "all-pairs", 1 << 20);
   const std::vector<StepTime> steps = step_times(record);
   CHECK(static_cast<std::int64_t>(steps.size()) == record.lowered.program->instructions());

@@ -11,7 +11,7 @@
 using namespace cclgym;
 using namespace cclgym::test;
 
-TEST_CASE("times have the same bits in every build type") {
+TEST_CASE("times have the same bits in every build type", "[sim][golden-times]") {
   std::string text;
   for (const std::string name : {"dgx1", "ndv4"}) {
     const auto f = fabric(name);

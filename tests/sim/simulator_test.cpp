@@ -11,7 +11,7 @@
 using namespace cclgym;
 using namespace cclgym::test;
 
-TEST_CASE("bandwidths follow nccl-tests") {
+TEST_CASE("bandwidths follow nccl-tests", "[sim][simulator]") {
   Simulator simulator(fabric("ring", 4), shipped_cost_model("hockney"), engine_names()[0]);
   const Result result =
       simulator.simulate(call_of(CollectiveKind::AllReduce, 1 << 24), config_of("ring"));
@@ -22,7 +22,7 @@ TEST_CASE("bandwidths follow nccl-tests") {
   CHECK(*std::max_element(result.rank_time_s.begin(), result.rank_time_s.end()) == result.time_s);
 }
 
-TEST_CASE("no configuration beats the wire") {
+TEST_CASE("no configuration beats the wire", "[sim][simulator]") {
   // AllReduce moves at least 2(n-1)/n of the data out of every GPU: 150 GB/s on DGX-1 (six units),
   // 300 GB/s on NDv4.
   for (const auto& [name, wire_Bps] : {std::pair{"dgx1", 150e9}, std::pair{"ndv4", 300e9}}) {
@@ -49,7 +49,7 @@ TEST_CASE("no configuration beats the wire") {
   }
 }
 
-TEST_CASE("time grows with size and shrinks with threads") {
+TEST_CASE("time grows with size and shrinks with threads", "[sim][simulator]") {
   Simulator simulator(fabric("ndv4"), shipped_cost_model("a100"), "flow");
   double previous_s = 0;
   for (std::uint64_t bytes = 1024; bytes <= (1U << 30); bytes *= 4) {
@@ -65,7 +65,7 @@ TEST_CASE("time grows with size and shrinks with threads") {
         1.8 * previous_s);
 }
 
-TEST_CASE("start skew is seeded: same seed, same bits") {
+TEST_CASE("start skew is seeded: same seed, same bits", "[sim][simulator]") {
   CostModel model = shipped_cost_model("a100");
   model.start_skew_s = 5e-6;
   const Call call = call_of(CollectiveKind::AllReduce, 1 << 20);
@@ -83,7 +83,7 @@ TEST_CASE("start skew is seeded: same seed, same bits") {
   CHECK(without.simulate(call, config, 7, 3).time_s == without.simulate(call, config, 9, 1).time_s);
 }
 
-TEST_CASE("invalid configurations are refused with the reason") {
+TEST_CASE("invalid configurations are refused with the reason", "[sim][simulator]") {
   Simulator simulator(fabric("ring", 6), shipped_cost_model("hockney"), "flow");
   const auto message = [&simulator](const Call& call, const Config& config) -> std::string {
     try {
@@ -107,7 +107,8 @@ TEST_CASE("invalid configurations are refused with the reason") {
   CHECK(message(rooted, config_of("ring")) == "root must be a rank from 0 to 5, found 6");
 }
 
-TEST_CASE("programs that need more thread blocks than a GPU runs at once are refused") {
+TEST_CASE("programs that need more thread blocks than a GPU runs at once are refused",
+          "[sim][simulator]") {
   const auto f = fabric("ndv4");
   const Call call = call_of(CollectiveKind::AllReduce, 1 << 20);
   Simulator simulator(f, shipped_cost_model("a100"), "flow");
@@ -146,7 +147,7 @@ TEST_CASE("programs that need more thread blocks than a GPU runs at once are ref
   CHECK_NOTHROW(free.record_program(program, call, config_of("all-pairs", 8)));
 }
 
-TEST_CASE("rings over two nodes use all NICs") {
+TEST_CASE("rings over two nodes use all NICs", "[sim][simulator]") {
   FabricSpec spec;
   spec.name = "ndv4";
   spec.servers = 2;
@@ -166,7 +167,7 @@ TEST_CASE("rings over two nodes use all NICs") {
   }
 }
 
-TEST_CASE("unsuitable sizes are refused with the nearest suitable ones") {
+TEST_CASE("unsuitable sizes are refused with the nearest suitable ones", "[sim][simulator]") {
   CHECK(check_size(CollectiveKind::AllReduce, 128, 8).empty());
   CHECK(check_size(CollectiveKind::AllGather, 128, 8).empty());
   CHECK(check_size(CollectiveKind::AllGather, 100, 8) ==

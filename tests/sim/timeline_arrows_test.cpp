@@ -123,7 +123,8 @@ std::shared_ptr<const Fabric> spec_fabric(const FabricSpec& spec) { return make_
 
 }  // namespace
 
-TEST_CASE("every message of every shipped algorithm is an arrow with both ends") {
+TEST_CASE("every message of every shipped algorithm is an arrow with both ends",
+          "[sim][timeline-arrows]") {
   const std::vector<std::shared_ptr<const Fabric>> fabrics{
       fabric("ring", 4), fabric("dgx1"), spec_fabric({.name = "ndv4", .servers = 2}),
       spec_fabric({.name = "hgx-h100", .servers = 2, .sharp = true}), fabric("hgx-h100")};
@@ -153,7 +154,7 @@ TEST_CASE("every message of every shipped algorithm is an arrow with both ends")
   }
 }
 
-TEST_CASE("arrows of the simulated tiles") {
+TEST_CASE("arrows of the simulated tiles", "[sim][timeline-arrows]") {
   const auto f = fabric("ndv4");
   for (const std::uint64_t tile_bytes : {4096U, 128U}) {
     Simulator simulator(f, shipped_cost_model("a100"), "flow");

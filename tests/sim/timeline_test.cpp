@@ -73,13 +73,13 @@ void check_trace(std::uint64_t tile_bytes) {
 
 }  // namespace
 
-TEST_CASE("the timeline is a trace that viewers accept") {
+TEST_CASE("the timeline is a trace that viewers accept", "[sim][timeline]") {
   check_trace(0);     // whole messages
   check_trace(4096);  // a few tiles
   check_trace(128);   // the first of many
 }
 
-TEST_CASE("the timeline distinguishes a late start from the launch") {
+TEST_CASE("the timeline distinguishes a late start from the launch", "[sim][timeline]") {
   const auto f = fabric("ndv4");
   CostModel model = shipped_cost_model("a100");
   const double launch_us = launch_cost_s(model, Runtime::Nccl, 2, 2) * 1e6;

@@ -29,13 +29,13 @@ std::size_t count(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("descriptions are as agreed") {
+TEST_CASE("descriptions are as agreed", "[topology_models][describe]") {
   CHECK(describe_fabric(*fabric_of("dgx1")) == golden("dgx1.txt"));
   CHECK(describe_fabric(*fabric_of("dgx2")) == golden("dgx2.txt"));
   CHECK(describe_fabric(*fabric_of("ndv4", 4)) == golden("ndv4-4.txt"));
 }
 
-TEST_CASE("drawings are as agreed") {
+TEST_CASE("drawings are as agreed", "[topology_models][describe]") {
   CHECK(to_dot(*fabric_of("dgx1")) == golden("dgx1.dot"));
   CHECK(to_dot(*fabric_of("dgx2")) == golden("dgx2.dot"));
   const std::string cluster = to_dot(*fabric_of("ndv4", 2));
@@ -47,7 +47,7 @@ TEST_CASE("drawings are as agreed") {
   CHECK(count(cluster, "[label=\"network\", shape=octagon") == 1);
 }
 
-TEST_CASE("the boards of dgx2 are drawn side by side") {
+TEST_CASE("the boards of dgx2 are drawn side by side", "[topology_models][describe]") {
   const std::string cluster = to_dot(*fabric_of("dgx2", 2));
   CHECK(count(cluster, "subgraph cluster_") == 2);
   CHECK(count(cluster, " -> ") == 2 * 49);
@@ -57,7 +57,8 @@ TEST_CASE("the boards of dgx2 are drawn side by side") {
   CHECK(count(cluster, "label=\" 48 x 25 GB/s\", constraint=false, dir=none") == 2);
 }
 
-TEST_CASE("one-way links and unusual names survive a drawing and a description") {
+TEST_CASE("one-way links and unusual names survive a drawing and a description",
+          "[topology_models][describe]") {
   FabricBuilder builder("odd \"name\"");
   builder.add_node({.name = "a\\b"});
   builder.add_node({.name = "switch", .kind = NodeKind::NvSwitch});
@@ -81,7 +82,7 @@ TEST_CASE("one-way links and unusual names survive a drawing and a description")
   CHECK(count(text, "<->") == 1);  // in the heading only
 }
 
-TEST_CASE("a dense drawing of equal links has one label") {
+TEST_CASE("a dense drawing of equal links has one label", "[topology_models][describe]") {
   CHECK(count(to_dot(*fabric_of("fully_connected")), "25 GB/s") == 1);
   CHECK(count(to_dot(*fabric_of("ring")), "25 GB/s") == 8);
 }

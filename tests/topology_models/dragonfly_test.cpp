@@ -86,7 +86,8 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 
 }  // namespace
 
-TEST_CASE("dragonfly: links between groups are dealt to the switches evenly") {
+TEST_CASE("dragonfly: links between groups are dealt to the switches evenly",
+          "[topology_models][dragonfly]") {
   for (const auto& [groups, switches, links] :
        std::vector<std::tuple<int, int, int>>{{5, 4, 1}, {5, 4, 3}, {9, 8, 7}, {74, 32, 4}}) {
     const Dragonfly dragonfly({.groups = groups, .switches = switches, .links_a_pair = links});
@@ -103,7 +104,8 @@ TEST_CASE("dragonfly: links between groups are dealt to the switches evenly") {
   }
 }
 
-TEST_CASE("dragonfly: every minimal way and detour is a path of the length that it should have") {
+TEST_CASE("dragonfly: every minimal way and detour is a path of the length that it should have",
+          "[topology_models][dragonfly]") {
   for (const auto& [groups, switches, links] :
        std::vector<std::tuple<int, int, int>>{{1, 6, 1}, {2, 3, 2}, {4, 3, 2}, {5, 4, 3}}) {
     CAPTURE(groups, switches, links);
@@ -151,7 +153,8 @@ TEST_CASE("dragonfly: every minimal way and detour is a path of the length that 
   }
 }
 
-TEST_CASE("dragonfly: the pairs of switches of two groups share their links evenly") {
+TEST_CASE("dragonfly: the pairs of switches of two groups share their links evenly",
+          "[topology_models][dragonfly]") {
   const FabricPtr fabric = bare_dragonfly(3, 8, 4);
   std::map<LinkId, int> uses;
   const DragonflyShape& shape = fabric->dragonfly()->shape();
@@ -166,7 +169,8 @@ TEST_CASE("dragonfly: the pairs of switches of two groups share their links even
   for (const auto& [link, count] : uses) CHECK(count == 16);
 }
 
-TEST_CASE("dragonfly: links that are not where they should be are refused") {
+TEST_CASE("dragonfly: links that are not where they should be are refused",
+          "[topology_models][dragonfly]") {
   FabricBuilder builder("bad");
   for (const char* name : {"a", "b"}) builder.add_node({.name = name});
   builder.add_duplex_link({.source = 0, .target = 1, .unit_bandwidth_Bps = 1e9});
@@ -175,8 +179,8 @@ TEST_CASE("dragonfly: links that are not where they should be are refused") {
   CHECK_THROWS_AS(builder.set_dragonfly({.groups = 1, .switches = 3}), std::logic_error);
 }
 
-TEST_CASE(
-    "Slingshot machines: three hops at most, and the NICs of a server on different switches") {
+TEST_CASE("Slingshot machines: three hops at most, and the NICs of a server on different switches",
+          "[topology_models][dragonfly]") {
   struct Known {
     const char* name;
     int servers_a_group;
@@ -206,7 +210,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("servers are spread over dragonfly groups as asked") {
+TEST_CASE("servers are spread over dragonfly groups as asked", "[topology_models][dragonfly]") {
   FabricSpec spec;
   spec.name = "frontier";
   spec.servers = 8;
@@ -225,7 +229,7 @@ TEST_CASE("servers are spread over dragonfly groups as asked") {
   CHECK(make_fabric(spec)->ranks() == 64);
 }
 
-TEST_CASE("frontier at scale: building and routing are cheap") {
+TEST_CASE("frontier at scale: building and routing are cheap", "[topology_models][dragonfly]") {
   const auto start = std::chrono::steady_clock::now();
   const FabricPtr fabric = fabric_of("frontier", 256);
   const double build_s = seconds_since(start);

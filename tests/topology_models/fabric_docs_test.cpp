@@ -42,7 +42,8 @@ std::string section_of(const FabricInfo& info) {
 
 }  // namespace
 
-TEST_CASE("docs/fabrics.md holds the tables of all fabrics and keys, as the records give them") {
+TEST_CASE("docs/fabrics.md holds the tables of all fabrics and keys, as the records give them",
+          "[topology_models][fabric-docs]") {
   test::DocPage page("fabrics.md");
   page.put("fabrics", overview());
   for (const FabricInfo& info : fabric_infos()) {
@@ -57,7 +58,7 @@ TEST_CASE("docs/fabrics.md holds the tables of all fabrics and keys, as the reco
   page.check();
 }
 
-TEST_CASE("the example in docs/fabrics.md is the shipped file") {
+TEST_CASE("the example in docs/fabrics.md is the shipped file", "[topology_models][fabric-docs]") {
   const std::string example =
       test::read_file(CCLGYM_SOURCE_DIR "/experiments/fabrics/two-islands.yaml");
   REQUIRE_FALSE(example.empty());

@@ -22,7 +22,7 @@ std::string with_link(const std::string& link) {
 
 }  // namespace
 
-TEST_CASE("fabric file: every key") {
+TEST_CASE("fabric file: every key", "[topology_models][fabric-file]") {
   const FabricPtr fabric = read(R"(
 name: mine
 gpu_model: H100
@@ -73,7 +73,7 @@ links:
   CHECK(fabric->links()[10].kind == LinkKind::Generic);
 }
 
-TEST_CASE("fabric file: a mesh joins every two nodes") {
+TEST_CASE("fabric file: a mesh joins every two nodes", "[topology_models][fabric-file]") {
   const FabricPtr fabric =
       read("nodes: [{name: g0..3}]\nlinks: [{mesh: g0..3, bandwidth: 1 GB/s, latency: 1us}]\n");
   CHECK(fabric->name() == "f");
@@ -83,11 +83,11 @@ TEST_CASE("fabric file: a mesh joins every two nodes") {
   }
 }
 
-TEST_CASE("fabric file: a lone GPU needs no links") {
+TEST_CASE("fabric file: a lone GPU needs no links", "[topology_models][fabric-file]") {
   CHECK(read("nodes: [{name: a}]").get()->ranks() == 1);
 }
 
-TEST_CASE("name patterns") {
+TEST_CASE("name patterns", "[topology_models][fabric-file]") {
   CHECK(expand_names("gpu") == std::vector<std::string>{"gpu"});
   CHECK(expand_names("g9..11x") == std::vector<std::string>{"g9x", "g10x", "g11x"});
   CHECK(expand_names("s0..1/g2..3") ==
@@ -108,7 +108,7 @@ TEST_CASE("name patterns") {
         "a name of 1000000 bytes; expected at most 200");
 }
 
-TEST_CASE("fabric file: every mistake has its place") {
+TEST_CASE("fabric file: every mistake has its place", "[topology_models][fabric-file]") {
   const std::vector<std::pair<std::string, std::string>> mistakes = {
       {"nodes: [{name: a, server: -1}]\n",
        "f.yaml:1:27: server is -1 (in none); expected >= 0, because the node is a GPU"},
@@ -151,7 +151,8 @@ TEST_CASE("fabric file: every mistake has its place") {
         "f.yaml:2:16: unknown node 'gpx3' (did you mean 'gpu3'?)");
 }
 
-TEST_CASE("fabric file: mistakes that the records find have their place") {
+TEST_CASE("fabric file: mistakes that the records find have their place",
+          "[topology_models][fabric-file]") {
   says(refusal("nodse: []\n"), "f.yaml:1:1", "(did you mean 'nodes'?)");
   says(refusal("nodes: [{name: a}]\nlink: []\n"), "f.yaml:2:1", "(did you mean 'links'?)");
   says(refusal("name: x\n"), "f.yaml:1:1", "'nodes'");
@@ -172,7 +173,8 @@ TEST_CASE("fabric file: mistakes that the records find have their place") {
        "(did you mean 'nvlink'?)");
 }
 
-TEST_CASE("fabric file: magnitudes that no machine has are refused where they stand") {
+TEST_CASE("fabric file: magnitudes that no machine has are refused where they stand",
+          "[topology_models][fabric-file]") {
   const auto link = [](const std::string& bandwidth, const std::string& latency) {
     return refusal(
         with_link("{from: a, to: b, bandwidth: " + bandwidth + ", latency: " + latency + "}"));
@@ -188,7 +190,8 @@ TEST_CASE("fabric file: magnitudes that no machine has are refused where they st
   }
 }
 
-TEST_CASE("fabric file: GPU models that nobody knows are refused, with the nearest name") {
+TEST_CASE("fabric file: GPU models that nobody knows are refused, with the nearest name",
+          "[topology_models][fabric-file]") {
   const auto of = [](const std::string& model) {
     return refusal("gpu_model: " + model + "\nnodes: [{name: a}]\n");
   };
@@ -206,7 +209,7 @@ TEST_CASE("fabric file: GPU models that nobody knows are refused, with the neare
   CHECK_THROWS_AS(builder.set_gpu_model("A1000"), UserError);
 }
 
-TEST_CASE("fabric file: a few lines cannot ask for gigabytes") {
+TEST_CASE("fabric file: a few lines cannot ask for gigabytes", "[topology_models][fabric-file]") {
   const auto start = std::chrono::steady_clock::now();
   std::string nodes = "nodes:\n";
   for (int k = 0; k < 20; ++k) {
@@ -222,7 +225,7 @@ TEST_CASE("fabric file: a few lines cannot ask for gigabytes") {
   CHECK(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() < 60);
 }
 
-TEST_CASE("fabric file: the shipped example") {
+TEST_CASE("fabric file: the shipped example", "[topology_models][fabric-file]") {
   const FabricPtr fabric = load_fabric(CCLGYM_SOURCE_DIR "/experiments/fabrics/two-islands.yaml");
   CHECK(fabric->name() == "two-islands");
   CHECK(fabric->gpu_model() == "V100");
@@ -232,7 +235,7 @@ TEST_CASE("fabric file: the shipped example") {
   CHECK(fabric->route(0, 7, 0).size() == 3);
 }
 
-TEST_CASE("fabric file: one that is not there") {
+TEST_CASE("fabric file: one that is not there", "[topology_models][fabric-file]") {
   const std::string message = complaint([] { (void)load_fabric("/nowhere/at-all.yaml"); });
   CHECK(message.find("/nowhere/at-all.yaml") != std::string::npos);
 }

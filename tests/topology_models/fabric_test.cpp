@@ -18,7 +18,7 @@ FabricBuilder two_gpus() {
 
 }  // namespace
 
-TEST_CASE("a fabric numbers its ranks in the order of its GPUs") {
+TEST_CASE("a fabric numbers its ranks in the order of its GPUs", "[topology_models][fabric]") {
   FabricBuilder builder("mixed");
   builder.set_gpu_model("V100");
   builder.add_node({.name = "switch", .kind = NodeKind::NvSwitch, .server = -1});
@@ -46,7 +46,8 @@ TEST_CASE("a fabric numbers its ranks in the order of its GPUs") {
   CHECK(fabric->links()[3].capacity_Bps() == 3e9);
 }
 
-TEST_CASE("ranks per server: only if even and numbered server by server") {
+TEST_CASE("ranks per server: only if even and numbered server by server",
+          "[topology_models][fabric]") {
   const auto of = [](const std::vector<int>& server_of_gpu) {
     FabricBuilder builder("servers");
     for (std::size_t k = 0; k < server_of_gpu.size(); ++k) {
@@ -76,7 +77,7 @@ TEST_CASE("ranks per server: only if even and numbered server by server") {
   CHECK_FALSE(builder.build()->ranks_per_server());
 }
 
-TEST_CASE("a builder refuses links that cannot be") {
+TEST_CASE("a builder refuses links that cannot be", "[topology_models][fabric]") {
   FabricBuilder builder = two_gpus();
   const auto refusal = [&](auto change) {
     Link link = kLink;
@@ -102,7 +103,7 @@ TEST_CASE("a builder refuses links that cannot be") {
   }
 }
 
-TEST_CASE("a builder refuses nodes that cannot be") {
+TEST_CASE("a builder refuses nodes that cannot be", "[topology_models][fabric]") {
   FabricBuilder builder("f");
   const auto refusal = [&](const Node& node) { return complaint([&] { builder.add_node(node); }); };
   CHECK(refusal({.name = ""}) == "fabric 'f', node '': a node needs a name");
@@ -116,7 +117,7 @@ TEST_CASE("a builder refuses nodes that cannot be") {
         "fabric 'f', node 'x': a GPU has multiplicity 1: each is a rank of its own");
 }
 
-TEST_CASE("a builder refuses fabrics that cannot be") {
+TEST_CASE("a builder refuses fabrics that cannot be", "[topology_models][fabric]") {
   SECTION("no GPU") {
     FabricBuilder builder("empty");
     CHECK(complaint([&] { (void)builder.build(); }) ==
@@ -154,7 +155,8 @@ TEST_CASE("a builder refuses fabrics that cannot be") {
   }
 }
 
-TEST_CASE("canonical text tells apart every bit that a simulation sees") {
+TEST_CASE("canonical text tells apart every bit that a simulation sees",
+          "[topology_models][fabric]") {
   const auto text = [](auto change) {
     FabricBuilder builder("pair");
     Node node{.name = "b"};

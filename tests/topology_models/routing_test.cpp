@@ -83,7 +83,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 
 }  // namespace
 
-TEST_CASE("dgx1: direct links, else the widest way through one GPU") {
+TEST_CASE("dgx1: direct links, else the widest way through one GPU", "[topology_models][routing]") {
   const FabricPtr fabric = fabric_of("dgx1");
   for (int channel = 0; channel < 8; ++channel) {
     CHECK(nodes_on(*fabric, 0, 4, channel).size() == 2);
@@ -98,7 +98,7 @@ TEST_CASE("dgx1: direct links, else the widest way through one GPU") {
   }
 }
 
-TEST_CASE("dgx1: equally wide ways through a GPU are taken in turn") {
+TEST_CASE("dgx1: equally wide ways through a GPU are taken in turn", "[topology_models][routing]") {
   const FabricPtr fabric = fabric_of("dgx1");
   // 0 -> 7 has one unit through GPU 3 (1, 1) and through GPU 4 (2, 1).
   std::map<std::string, int> through;
@@ -106,7 +106,7 @@ TEST_CASE("dgx1: equally wide ways through a GPU are taken in turn") {
   CHECK(through == std::map<std::string, int>{{"gpu3", 4}, {"gpu4", 4}});
 }
 
-TEST_CASE("ndv4: within a server NVLink wins over PCIe") {
+TEST_CASE("ndv4: within a server NVLink wins over PCIe", "[topology_models][routing]") {
   const FabricPtr fabric = fabric_of("ndv4", 2);
   for (int a = 0; a < 16; ++a) {
     for (int b = 0; b < 16; ++b) {
@@ -121,7 +121,8 @@ TEST_CASE("ndv4: within a server NVLink wins over PCIe") {
   }
 }
 
-TEST_CASE("ndv4: between servers channels and ranks take the NICs in turn") {
+TEST_CASE("ndv4: between servers channels and ranks take the NICs in turn",
+          "[topology_models][routing]") {
   const FabricPtr fabric = fabric_of("ndv4", 2);
   CHECK(nodes_on(*fabric, 2, 12, 0) ==
         std::vector<std::string>{"server0/gpu2", "server0/pcie1", "server0/nic2", "network",
@@ -148,7 +149,8 @@ TEST_CASE("ndv4: between servers channels and ranks take the NICs in turn") {
   CHECK(receiving.size() == 8);
 }
 
-TEST_CASE("parallel links of equal width are taken in turn, narrower ones never") {
+TEST_CASE("parallel links of equal width are taken in turn, narrower ones never",
+          "[topology_models][routing]") {
   FabricBuilder builder("parallel");
   builder.add_node({.name = "a"});
   builder.add_node({.name = "b"});
@@ -164,7 +166,8 @@ TEST_CASE("parallel links of equal width are taken in turn, narrower ones never"
   }
 }
 
-TEST_CASE("a route goes round a GPU if it can, even if that is longer") {
+TEST_CASE("a route goes round a GPU if it can, even if that is longer",
+          "[topology_models][routing]") {
   // a - b - c in a row of GPUs, and the long way from a to c through three switches.
   FabricBuilder builder("detour");
   for (const char* name : {"a", "b", "c"}) builder.add_node({.name = name});
@@ -184,7 +187,8 @@ TEST_CASE("a route goes round a GPU if it can, even if that is longer") {
   CHECK(nodes_on(*fabric, 0, 2, 0) == std::vector<std::string>{"a", "s", "t", "u", "c"});
 }
 
-TEST_CASE("routes of random fabrics are exactly the best paths, each in its turn") {
+TEST_CASE("routes of random fabrics are exactly the best paths, each in its turn",
+          "[topology_models][routing]") {
   std::mt19937_64 random(1);
   for (int trial = 0; trial < 150; ++trial) {
     const FabricPtr fabric = random_fabric(random, 2 + trial % 4, trial / 4 % 4);
@@ -202,7 +206,7 @@ TEST_CASE("routes of random fabrics are exactly the best paths, each in its turn
   }
 }
 
-TEST_CASE("routes are found fast on large fabrics") {
+TEST_CASE("routes are found fast on large fabrics", "[topology_models][routing]") {
   // Bounds are at least 50 times the time on an idle machine, so that only a change of complexity
   // fails.
   const FabricPtr ring = fabric_of("ring", 1, 2048);

@@ -7,7 +7,7 @@
 namespace cclgym {
 namespace {
 
-TEST_CASE("UCB1 tries each arm once, then finds the best of ten") {
+TEST_CASE("UCB1 tries each arm once, then finds the best of ten", "[agents][bandit]") {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     Random random(seed);
     Ucb1 bandit(10);
@@ -30,7 +30,7 @@ TEST_CASE("UCB1 tries each arm once, then finds the best of ten") {
   }
 }
 
-TEST_CASE("UCB1's choices are the same however costs are scaled and shifted") {
+TEST_CASE("UCB1's choices are the same however costs are scaled and shifted", "[agents][bandit]") {
   Random random(3);
   Ucb1 one(5);
   Ucb1 other(5);

@@ -14,8 +14,8 @@
 namespace cclgym {
 namespace {
 
-using testing::setup_of;
-using testing::small_setup;
+using test::setup_of;
+using test::small_setup;
 
 // Plays `calls` calls and returns their times; checks that every action is legal.
 std::vector<double> play(Policy& policy, const std::shared_ptr<const TuningSetup>& setup, int calls,
@@ -41,7 +41,7 @@ std::vector<double> play(Policy& policy, const std::shared_ptr<const TuningSetup
   return times_us;
 }
 
-TEST_CASE("every baseline acts legally and reproducibly") {
+TEST_CASE("every baseline acts legally and reproducibly", "[agents][baselines]") {
   const auto setup = setup_of(
       "{fabric: {name: ring, gpus: 4}, actions: stock-nccl, noise: stragglers, workload: {name: "
       "sweep, collectives: [allreduce, allgather], sizes: 1KiB..16MiB x16}, episode: 20}");
@@ -58,7 +58,7 @@ TEST_CASE("every baseline acts legally and reproducibly") {
   }
 }
 
-TEST_CASE("the oracle is a lower bound of every baseline, call by call") {
+TEST_CASE("the oracle is a lower bound of every baseline, call by call", "[agents][baselines]") {
   for (const char* noise : {"none", "stragglers"}) {
     const auto setup = setup_of(std::string("{fabric: dgx1, actions: stock-nccl, noise: ") + noise +
                                 ", workload: {name: sweep, collectives: [allreduce], sizes: "
@@ -73,7 +73,8 @@ TEST_CASE("the oracle is a lower bound of every baseline, call by call") {
   }
 }
 
-TEST_CASE("a tuner's policy takes the tuner's choices; others keep their actions") {
+TEST_CASE("a tuner's policy takes the tuner's choices; others keep their actions",
+          "[agents][baselines]") {
   const auto setup = small_setup();
   const auto more = with_tuners(setup, {"nccl-default", "nccl-default:2.8.4"});
   CHECK(with_tuners(setup, {"nccl-default"}) == setup);
@@ -104,14 +105,15 @@ TEST_CASE("a tuner's policy takes the tuner's choices; others keep their actions
   CHECK_THROWS_AS(policy.begin_episode(without, 1), UserError);
 }
 
-TEST_CASE("table and oracle agree at the sizes of the table") {
+TEST_CASE("table and oracle agree at the sizes of the table", "[agents][baselines]") {
   const auto setup = small_setup();
   TablePolicy table;
   OraclePolicy oracle;
   CHECK(play(table, setup, 11) == play(oracle, setup, 11));
 }
 
-TEST_CASE("the SVM is within a few per cent of the oracle where it was trained") {
+TEST_CASE("the SVM is within a few per cent of the oracle where it was trained",
+          "[agents][baselines]") {
   const auto setup = small_setup();
   SvmPolicy svm;
   OraclePolicy oracle;
@@ -131,7 +133,7 @@ TEST_CASE("the SVM is within a few per cent of the oracle where it was trained")
   CHECK(std::isnan(svm.test_accuracy(CollectiveKind::AllGather)));
 }
 
-TEST_CASE("few classes cover every size within the tolerance") {
+TEST_CASE("few classes cover every size within the tolerance", "[agents][baselines]") {
   const OfflineSweep sweep{.sizes = {1, 2, 3, 4},
                            .time_s = {{1, 1.004, 9}, {2, 2.004, 9}, {9, 3, 9}, {9, 9, 4}}};
   const SweepClasses classes = classify(sweep, 0.01);
@@ -141,7 +143,8 @@ TEST_CASE("few classes cover every size within the tolerance") {
   CHECK(exact.actions == std::vector<std::size_t>{0, 1, 2});
 }
 
-TEST_CASE("coordinate descent settles, never worse than its start, and counts its search") {
+TEST_CASE("coordinate descent settles, never worse than its start, and counts its search",
+          "[agents][baselines]") {
   const auto setup = setup_of(
       "{fabric: dgx1, actions: stock-nccl, workload: {name: sweep, collectives: [allreduce], "
       "sizes: 4KiB}}");
@@ -156,7 +159,7 @@ TEST_CASE("coordinate descent settles, never worse than its start, and counts it
   CHECK(times[times.size() - 50] == times.back());
 }
 
-TEST_CASE("messages about unknown names suggest the nearest") {
+TEST_CASE("messages about unknown names suggest the nearest", "[agents][baselines]") {
   CHECK_THROWS_AS(make_baseline("nccl-default:1.0"), UserError);
   std::string message;
   try {

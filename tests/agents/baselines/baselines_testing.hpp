@@ -7,7 +7,7 @@
 #include "core/yaml/yaml.hpp"
 #include "env/tuning/collective_tuning.hpp"
 
-namespace cclgym::testing {
+namespace cclgym::test {
 
 [[nodiscard]] inline std::shared_ptr<const TuningSetup> setup_of(const std::string& yaml) {
   return read_tuning_setup(parse_yaml(yaml, "test.yaml"));
@@ -20,4 +20,4 @@ namespace cclgym::testing {
       "sizes: 1KiB..1GiB x4}}");
 }
 
-}  // namespace cclgym::testing
+}  // namespace cclgym::test

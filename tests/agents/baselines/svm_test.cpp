@@ -8,7 +8,7 @@
 namespace cclgym {
 namespace {
 
-TEST_CASE("three classes by size, shifted by the number of ranks, are learned") {
+TEST_CASE("three classes by size, shifted by the number of ranks, are learned", "[agents][svm]") {
   const auto label = [](double size, double ranks) {
     return size < 14 + ranks ? 0 : size < 22 + ranks ? 1 : 2;
   };
@@ -36,7 +36,7 @@ TEST_CASE("three classes by size, shifted by the number of ranks, are learned") 
   }
 }
 
-TEST_CASE("a ring around a disc needs the kernel") {
+TEST_CASE("a ring around a disc needs the kernel", "[agents][svm]") {
   std::vector<SvmSample> samples;
   for (int x = -6; x <= 6; ++x) {
     for (int y = -6; y <= 6; ++y)
@@ -51,7 +51,7 @@ TEST_CASE("a ring around a disc needs the kernel") {
   }
 }
 
-TEST_CASE("one class, few samples and one constant feature are accepted") {
+TEST_CASE("one class, few samples and one constant feature are accepted", "[agents][svm]") {
   const SvmClassifier one(std::vector<SvmSample>{{{10, 3}, 5}}, 1);
   CHECK(one.predict({30, 3}) == 5);
   std::vector<SvmSample> samples;

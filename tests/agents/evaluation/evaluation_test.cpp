@@ -13,8 +13,8 @@ EvaluatedPolicy entry(const std::string& name, std::vector<std::string> tuners =
   return {name, [name](std::uint64_t) { return make_baseline(name); }, std::move(tuners)};
 }
 
-TEST_CASE("the oracle has the oracle's time, the default the default's") {
-  const auto setup = testing::small_setup();
+TEST_CASE("the oracle has the oracle's time, the default the default's", "[agents][evaluation]") {
+  const auto setup = test::small_setup();
   const std::vector<EvaluatedPolicy> policies{
       entry("oracle"), entry("nccl-default", {"nccl-default"}), entry("random")};
   const auto runs = evaluate_policies(setup, policies, {.calls = 0, .seeds = {1, 2}, .notice = {}});
@@ -54,8 +54,8 @@ TEST_CASE("the oracle has the oracle's time, the default the default's") {
   }
 }
 
-TEST_CASE("cells of a stream without a list of calls are powers of two") {
-  const auto setup = testing::setup_of(
+TEST_CASE("cells of a stream without a list of calls are powers of two", "[agents][evaluation]") {
+  const auto setup = test::setup_of(
       "{fabric: {name: ring, gpus: 4}, actions: stock-nccl, workload: {name: curriculum, "
       "collectives: [allreduce], least: 1KiB, most: 16KiB}}");
   const std::vector<EvaluatedPolicy> policies{entry("random")};

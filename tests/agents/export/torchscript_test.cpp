@@ -16,7 +16,7 @@ namespace cclgym {
 namespace {
 
 PolicyWeights named_weights(const PolicyShape& shape, std::uint64_t seed) {
-  PolicyWeights weights = testing::random_weights(shape, seed);
+  PolicyWeights weights = test::random_weights(shape, seed);
   for (std::size_t i = 0; i < shape.observations; ++i) weights.features.push_back("o");
   for (const std::size_t n : shape.levels) {
     weights.knobs.push_back({"knob", std::vector<std::string>(n, "level")});
@@ -73,7 +73,7 @@ double log_probability(std::span<const float> logits, const PolicyShape& shape,
 }
 
 void compare(const PolicyShape& shape, std::uint64_t seed) {
-  const testing::TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   const PolicyWeights weights = named_weights(shape, seed);
   Random random(seed);
   const std::vector<std::int32_t> actions = some_actions(random);
@@ -119,23 +119,23 @@ void compare(const PolicyShape& shape, std::uint64_t seed) {
   CHECK(other_choices == 0);
 }
 
-TEST_CASE("The TorchScript module and the network in plain loops agree") {
+TEST_CASE("The TorchScript module and the network in plain loops agree", "[agents][torchscript]") {
   SKIP_UNLESS(training_available(), test::kNeedsTorch);
-  const PolicyShape whole = testing::small_shape();
+  const PolicyShape whole = test::small_shape();
   PolicyShape no_memory = whole;
   no_memory.lstm = 0;
   compare(whole, 21);
   compare(no_memory, 22);
 }
 
-TEST_CASE("Files that are not a policy's module are refused") {
+TEST_CASE("Files that are not a policy's module are refused", "[agents][torchscript]") {
   SKIP_UNLESS(training_available(), test::kNeedsTorch);
-  const testing::TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   const std::string path = folder.path() + "/p.pt";
   CHECK_THROWS_AS(run_torchscript(path, "m/allreduce", {}), UserError);
   write_text_file(path, "PK no archive");
   CHECK_THROWS_AS(run_torchscript(path, "m/allreduce", {}), UserError);
-  const PolicyWeights weights = named_weights(testing::small_shape(), 1);
+  const PolicyWeights weights = named_weights(test::small_shape(), 1);
   write_torchscript(weights, {{"m", "allreduce", {0, 0, 0}}}, path);
   CHECK(run_torchscript(path, "m/allreduce", {}).levels.empty());
   CHECK_THROWS_AS(run_torchscript(path, "m/allgather", {}), UserError);

@@ -57,7 +57,8 @@ PolicyWeights hand_made(const YamlValue& options, bool tuner) {
   return weights;
 }
 
-TEST_CASE("two size regimes become two lines; NCCL's default choice is left to NCCL") {
+TEST_CASE("two size regimes become two lines; NCCL's default choice is left to NCCL",
+          "[agents][tuner-csv]") {
   const YamlValue options = parse_yaml(
       "{fabric: ndv4, actions: stock-nccl, workload: {name: sweep, collectives: [allreduce], "
       "sizes: 1MiB}}",

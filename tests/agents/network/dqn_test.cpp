@@ -14,13 +14,13 @@ namespace cclgym {
 namespace {
 
 PolicyShape forgetful_shape() {
-  PolicyShape shape = testing::small_shape();
+  PolicyShape shape = test::small_shape();
   shape.lstm = 0;
   return shape;
 }
 
 Rollout some_rollout(std::uint64_t seed) {
-  Rollout rollout = testing::random_rollout(forgetful_shape(), 2, 8, seed);
+  Rollout rollout = test::random_rollout(forgetful_shape(), 2, 8, seed);
   Random random(seed + 1);
   for (std::size_t row = 0; row < rollout.rows(); ++row) {
     rollout.reward[row] = static_cast<float>(random.uniform(-1, 1));
@@ -36,7 +36,7 @@ std::vector<std::size_t> up_to(std::size_t count) {
   return all;
 }
 
-TEST_CASE("Transitions without a known end are not kept, and old ones make room") {
+TEST_CASE("Transitions without a known end are not kept, and old ones make room", "[agents][dqn]") {
   const Rollout rollout = some_rollout(1);
   ReplayMemory memory(100, rollout.shape);
   memory.add(rollout);
@@ -48,14 +48,14 @@ TEST_CASE("Transitions without a known end are not kept, and old ones make room"
   CHECK_THROWS_AS(ReplayMemory(10, with_memory), std::invalid_argument);
 }
 
-TEST_CASE(
-    "Targets are the best of the next head, and at the last one reward and what comes after") {
+TEST_CASE("Targets are the best of the next head, and at the last one reward and what comes after",
+          "[agents][dqn]") {
   const PolicyShape shape = forgetful_shape();
   const Rollout rollout = some_rollout(2);
   ReplayMemory memory(100, rollout.shape);
   memory.add(rollout);
-  const auto online = std::make_shared<const PolicyNetwork>(testing::random_weights(shape, 3));
-  const auto frozen = std::make_shared<const PolicyNetwork>(testing::random_weights(shape, 4));
+  const auto online = std::make_shared<const PolicyNetwork>(test::random_weights(shape, 3));
+  const auto frozen = std::make_shared<const PolicyNetwork>(test::random_weights(shape, 4));
   constexpr double kGamma = 0.5;
   const SequenceBatch batch = memory.batch(up_to(memory.size()), online, frozen, kGamma);
   const SequenceBatch without = memory.batch(up_to(memory.size()), online, frozen, 0);
@@ -81,7 +81,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "The online network chooses among the next levels, the frozen one says what they are worth") {
+    "The online network chooses among the next levels, the frozen one says what they are worth",
+    "[agents][dqn]") {
   const PolicyShape shape = forgetful_shape();
   Rollout rollout = some_rollout(8);
   std::ranges::fill(rollout.masks, std::uint8_t{1});
@@ -90,7 +91,7 @@ TEST_CASE(
   // All weights are zero except the first head's last biases, which are its Q values for any
   // observation.
   const auto network = [&](std::vector<float> first_head) {
-    PolicyWeights weights = testing::random_weights(shape, 9);
+    PolicyWeights weights = test::random_weights(shape, 9);
     for (PolicyTensor& tensor : weights.tensors) {
       std::ranges::fill(tensor.values, 0.0F);
       if (tensor.name == "head.0.out.bias") tensor.values = first_head;
@@ -109,10 +110,10 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("Gradients of Q values agree with differences of the loss") {
+TEST_CASE("Gradients of Q values agree with differences of the loss", "[agents][dqn]") {
   SKIP_UNLESS(training_available(), test::kNeedsTorch);
   const PolicyShape shape = forgetful_shape();
-  PolicyWeights weights = testing::random_weights(shape, 5);
+  PolicyWeights weights = test::random_weights(shape, 5);
   ReplayMemory memory(100, some_rollout(6).shape);
   memory.add(some_rollout(6));
   const auto network = std::make_shared<const PolicyNetwork>(weights);
@@ -138,9 +139,10 @@ TEST_CASE("Gradients of Q values agree with differences of the loss") {
   }
 }
 
-TEST_CASE("DQN learns to choose well, with the same bits for any number of threads") {
+TEST_CASE("DQN learns to choose well, with the same bits for any number of threads",
+          "[agents][dqn]") {
   SKIP_UNLESS(training_available(), test::kNeedsTorch);
-  const testing::TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   const TrainConfig config = read_train_config(
       "name: small\n"
       "train:\n"
@@ -173,7 +175,7 @@ TEST_CASE("DQN learns to choose well, with the same bits for any number of threa
   CHECK(ratios.back() - 1 < (ratios.front() - 1) / 2);
 }
 
-TEST_CASE("Options that dqn cannot have are reported with their location") {
+TEST_CASE("Options that dqn cannot have are reported with their location", "[agents][dqn]") {
   const auto fault_of = [](const std::string& rest) {
     try {
       (void)read_train_config(

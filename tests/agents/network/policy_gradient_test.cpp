@@ -16,9 +16,9 @@ struct Case {
 };
 
 Case make_case() {
-  const PolicyShape shape = testing::small_shape();
-  Case made{.weights = testing::random_weights(shape, 20), .batch = {}};
-  const Rollout rollout = testing::random_rollout(shape, 4, 6, 21);
+  const PolicyShape shape = test::small_shape();
+  Case made{.weights = test::random_weights(shape, 20), .batch = {}};
+  const Rollout rollout = test::random_rollout(shape, 4, 6, 21);
   std::vector<std::size_t> all(8);
   std::iota(all.begin(), all.end(), std::size_t{0});
   made.batch = gather_sequences(rollout, 3, all);
@@ -39,7 +39,7 @@ double loss_of(const PolicyWeights& weights, const SequenceBatch& batch, const L
          options.value_weight * statistics.value;
 }
 
-TEST_CASE("Gradients agree with differences of the loss") {
+TEST_CASE("Gradients agree with differences of the loss", "[agents][policy-gradient]") {
   SKIP_UNLESS(training_available(), test::kNeedsTorch);
   Case made = make_case();
   for (const bool clone : {false, true}) {
@@ -65,7 +65,7 @@ TEST_CASE("Gradients agree with differences of the loss") {
   }
 }
 
-TEST_CASE("Gradients have the same bits for any number of threads") {
+TEST_CASE("Gradients have the same bits for any number of threads", "[agents][policy-gradient]") {
   SKIP_UNLESS(training_available(), test::kNeedsTorch);
   const Case made = make_case();
   const PolicyGradient one = policy_gradient(made.weights, made.batch, {}, 1);
@@ -74,8 +74,9 @@ TEST_CASE("Gradients have the same bits for any number of threads") {
   CHECK(one.statistics.policy == two.statistics.policy);
 }
 
-TEST_CASE("Adam's first step is the learning rate against the gradient's sign") {
-  PolicyWeights weights = testing::random_weights(testing::small_shape(), 24);
+TEST_CASE("Adam's first step is the learning rate against the gradient's sign",
+          "[agents][policy-gradient]") {
+  PolicyWeights weights = test::random_weights(test::small_shape(), 24);
   const PolicyWeights before = weights;
   AdamState state = initial_adam_state(weights);
   PolicyGradient gradient;

@@ -31,15 +31,15 @@ class RowMasks : public ConditionalMasks {
   std::size_t row_;
 };
 
-TEST_CASE("The network in plain loops and in LibTorch agree") {
+TEST_CASE("The network in plain loops and in LibTorch agree", "[agents][policy-network]") {
   SKIP_UNLESS(training_available(), test::kNeedsTorch);
-  const PolicyShape whole = testing::small_shape();
+  const PolicyShape whole = test::small_shape();
   PolicyShape no_memory = whole;
   no_memory.lstm = 0;
   for (const PolicyShape& shape : {whole, no_memory}) {
-    const PolicyWeights weights = testing::random_weights(shape, 2);
+    const PolicyWeights weights = test::random_weights(shape, 2);
     constexpr std::size_t kSteps = 40;
-    Rollout rollout = testing::random_rollout(shape, 1, kSteps, 3);
+    Rollout rollout = test::random_rollout(shape, 1, kSteps, 3);
     std::fill_n(rollout.states.begin(), 2 * shape.lstm, 0.0F);
     const std::vector<std::size_t> all{0};
     const PolicyOutputs expected = policy_outputs(weights, gather_sequences(rollout, kSteps, all));
@@ -56,12 +56,13 @@ TEST_CASE("The network in plain loops and in LibTorch agree") {
   }
 }
 
-TEST_CASE("Probabilities of all legal actions of CollectiveTuning-v0 sum to one") {
+TEST_CASE("Probabilities of all legal actions of CollectiveTuning-v0 sum to one",
+          "[agents][policy-network]") {
   const TrainingEnvironment where(
       "CollectiveTuning-v0", parse_yaml("{fabric: {name: ring, gpus: 4}, actions: nccl-2.30}", "t"),
       {});
   const PolicyShape shape = where.network_shape({});
-  PolicyRunner runner(std::make_shared<const PolicyNetwork>(testing::random_weights(shape, 4)));
+  PolicyRunner runner(std::make_shared<const PolicyNetwork>(test::random_weights(shape, 4)));
   const auto environment = where.make();
   OwnedBuffers buffers(environment->spec());
   environment->reset(1, buffers.view());
@@ -89,10 +90,10 @@ TEST_CASE("Probabilities of all legal actions of CollectiveTuning-v0 sum to one"
   }
 }
 
-TEST_CASE("Draws follow the probabilities") {
+TEST_CASE("Draws follow the probabilities", "[agents][policy-network]") {
   const PolicyShape shape{
       .observations = 1, .encoder = {2}, .lstm = 0, .head = 2, .value = 1, .levels = {3}};
-  PolicyRunner runner(std::make_shared<const PolicyNetwork>(testing::random_weights(shape, 6)));
+  PolicyRunner runner(std::make_shared<const PolicyNetwork>(test::random_weights(shape, 6)));
   const Rollout rollout = [&] {
     Rollout all(
         RolloutShape{.environments = 1, .steps = 1, .observations = 1, .lstm = 0, .levels = {3}});
@@ -121,18 +122,18 @@ TEST_CASE("Draws follow the probabilities") {
   CHECK(drawn[0] == likeliest);
 }
 
-TEST_CASE("A mask without a level is an error") {
-  const PolicyShape shape = testing::small_shape();
-  PolicyRunner runner(std::make_shared<const PolicyNetwork>(testing::random_weights(shape, 8)));
-  Rollout rollout = testing::random_rollout(shape, 1, 1, 9);
+TEST_CASE("A mask without a level is an error", "[agents][policy-network]") {
+  const PolicyShape shape = test::small_shape();
+  PolicyRunner runner(std::make_shared<const PolicyNetwork>(test::random_weights(shape, 8)));
+  Rollout rollout = test::random_rollout(shape, 1, 1, 9);
   std::ranges::fill(rollout.masks, std::uint8_t{0});
   std::vector<std::int32_t> levels(3);
   runner.observe(rollout.observations);
   CHECK_THROWS_AS(runner.choose(RowMasks(rollout, 0), nullptr, levels, {}), InvalidMask);
 }
 
-TEST_CASE("Faults of weights are named") {
-  const PolicyWeights good = testing::random_weights(testing::small_shape(), 10);
+TEST_CASE("Faults of weights are named", "[agents][policy-network]") {
+  const PolicyWeights good = test::random_weights(test::small_shape(), 10);
   CHECK(policy_weights_fault(good).empty());
   const auto fault = [&](const std::function<void(PolicyWeights&)>& damage) {
     PolicyWeights weights = good;
@@ -153,8 +154,9 @@ TEST_CASE("Faults of weights are named") {
   CHECK(!fault([](auto& w) { w.shape.levels.clear(); }).empty());
 }
 
-TEST_CASE("A policy refuses an environment that it was not trained for") {
-  LearnedPolicy policy(testing::random_weights(testing::small_shape(), 11));
+TEST_CASE("A policy refuses an environment that it was not trained for",
+          "[agents][policy-network]") {
+  LearnedPolicy policy(test::random_weights(test::small_shape(), 11));
   const auto environment = make_environment("Counter-v0");
   CHECK_THROWS_AS(policy.begin_episode(*environment, 1), UserError);
 }

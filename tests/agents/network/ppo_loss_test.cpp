@@ -128,7 +128,7 @@ const std::vector<Case> kCases{
     {.ratio = 0.9, .advantage = 2, .objective = 1.8, .factor = -1.8, .clipped = 0},
 };
 
-TEST_CASE("PPO's objective and its gradient on single calls, by hand") {
+TEST_CASE("PPO's objective and its gradient on single calls, by hand", "[agents][ppo-loss]") {
   SKIP_UNLESS(training_available(), test::kNeedsTorch);
   const PolicyWeights weights = two_levels();
   for (const Case& one : kCases) {
@@ -148,7 +148,8 @@ TEST_CASE("PPO's objective and its gradient on single calls, by hand") {
   }
 }
 
-TEST_CASE("A batch's loss is the mean of its calls', and a wider clip lets more through") {
+TEST_CASE("A batch's loss is the mean of its calls', and a wider clip lets more through",
+          "[agents][ppo-loss]") {
   SKIP_UNLESS(training_available(), test::kNeedsTorch);
   const PolicyWeights weights = two_levels();
   std::vector<Row> rows;
@@ -176,7 +177,8 @@ TEST_CASE("A batch's loss is the mean of its calls', and a wider clip lets more 
   check_gradient(weights, wide, {.logits = {-1.5 * slope(0, 0), -1.5 * slope(0, 1)}});
 }
 
-TEST_CASE("The entropy bonus is taken off the loss, so that a step makes choices more alike") {
+TEST_CASE("The entropy bonus is taken off the loss, so that a step makes choices more alike",
+          "[agents][ppo-loss]") {
   SKIP_UNLESS(training_available(), test::kNeedsTorch);
   PolicyWeights weights = two_levels();
   const SequenceBatch batch = batch_of({{.level = 0}, {.level = 1}});
@@ -191,7 +193,7 @@ TEST_CASE("The entropy bonus is taken off the loss, so that a step makes choices
   CHECK(after > entropy_nat() + 1e-3);
 }
 
-TEST_CASE("The critic's loss is its squared error, including the prior") {
+TEST_CASE("The critic's loss is its squared error, including the prior", "[agents][ppo-loss]") {
   SKIP_UNLESS(training_available(), test::kNeedsTorch);
   const PolicyWeights weights = two_levels();
   const std::vector<Row> rows{{.prior = 0.4, .target = 1.5}, {.prior = -1, .target = 0}};
@@ -209,7 +211,8 @@ TEST_CASE("The critic's loss is its squared error, including the prior") {
   check_gradient(weights, gradient, expected);
 }
 
-TEST_CASE("Cloning goes towards what the expert chose, and looks at no advantage") {
+TEST_CASE("Cloning goes towards what the expert chose, and looks at no advantage",
+          "[agents][ppo-loss]") {
   SKIP_UNLESS(training_available(), test::kNeedsTorch);
   PolicyWeights weights = two_levels();
   const LossOptions options{.clone = true, .clip = 0.2, .entropy = 0, .value_weight = 0};
@@ -225,7 +228,7 @@ TEST_CASE("Cloning goes towards what the expert chose, and looks at no advantage
   }
 }
 
-TEST_CASE("A choice with one legal level is certain and has no gradient") {
+TEST_CASE("A choice with one legal level is certain and has no gradient", "[agents][ppo-loss]") {
   SKIP_UNLESS(training_available(), test::kNeedsTorch);
   const PolicyWeights weights = two_levels();
   SequenceBatch batch = batch_of({{.level = 0, .advantage = 2}});

@@ -12,7 +12,7 @@ Rollout line(std::size_t steps) {
   return Rollout({.environments = 1, .steps = steps, .observations = 1, .lstm = 0, .levels = {2}});
 }
 
-TEST_CASE("Advantages of a constant reward are a geometric sum") {
+TEST_CASE("Advantages of a constant reward are a geometric sum", "[agents][rollout]") {
   constexpr std::size_t kSteps = 6;
   constexpr double kGamma = 0.9;
   constexpr double kLambda = 0.8;
@@ -29,7 +29,8 @@ TEST_CASE("Advantages of a constant reward are a geometric sum") {
   }
 }
 
-TEST_CASE("With lambda 1 the target is the discounted return, cut off with the critic's value") {
+TEST_CASE("With lambda 1 the target is the discounted return, cut off with the critic's value",
+          "[agents][rollout]") {
   Rollout rollout = line(3);
   rollout.reward = {1, 2, 3};
   rollout.value = {10, 20, 30};
@@ -40,7 +41,7 @@ TEST_CASE("With lambda 1 the target is the discounted return, cut off with the c
   CHECK(rollout.advantage[0] == Approx(expected - 10));
 }
 
-TEST_CASE("With lambda 0 the advantage is the critic's error of one step") {
+TEST_CASE("With lambda 0 the advantage is the critic's error of one step", "[agents][rollout]") {
   Rollout rollout = line(2);
   rollout.reward = {1, 2};
   rollout.value = {3, 5};
@@ -50,7 +51,7 @@ TEST_CASE("With lambda 0 the advantage is the critic's error of one step") {
   CHECK(rollout.advantage[1] == Approx(2 + 0.5 * 7 - 5));
 }
 
-TEST_CASE("Nothing flows from one episode or environment to the one before") {
+TEST_CASE("Nothing flows from one episode or environment to the one before", "[agents][rollout]") {
   Rollout rollout({.environments = 2, .steps = 2, .observations = 1, .lstm = 0, .levels = {2}});
   rollout.done = {1, 0, 0, 0};
   rollout.reward = {1, 100, 1000, 0};
@@ -61,9 +62,9 @@ TEST_CASE("Nothing flows from one episode or environment to the one before") {
   CHECK(rollout.advantage[2] == 1000);
 }
 
-TEST_CASE("Sequences are steps of one environment, with their initial state") {
-  const PolicyShape shape = testing::small_shape();
-  const Rollout rollout = testing::random_rollout(shape, 3, 6, 1);
+TEST_CASE("Sequences are steps of one environment, with their initial state", "[agents][rollout]") {
+  const PolicyShape shape = test::small_shape();
+  const Rollout rollout = test::random_rollout(shape, 3, 6, 1);
   const std::vector<std::size_t> chosen{
       4, 1};  // sequences of length 2: environment 1 from step 2, environment 0 from step 2
   const SequenceBatch batch = gather_sequences(rollout, 2, chosen);
@@ -90,7 +91,8 @@ TEST_CASE("Sequences are steps of one environment, with their initial state") {
   CHECK_THROWS_AS(gather_sequences(rollout, 4, chosen), std::logic_error);
 }
 
-TEST_CASE("Normalised advantages have mean 0 and deviation 1; equal ones stay unchanged") {
+TEST_CASE("Normalised advantages have mean 0 and deviation 1; equal ones stay unchanged",
+          "[agents][rollout]") {
   std::vector<float> advantages{1, 2, 3, 6};
   normalise(advantages);
   double sum = 0;

@@ -17,7 +17,7 @@ Checkpoint make_checkpoint() {
   checkpoint.seed = 7;
   checkpoint.iteration = 12;
   checkpoint.cpu_s = 3.5;
-  checkpoint.weights = testing::random_weights(testing::small_shape(), 30);
+  checkpoint.weights = test::random_weights(test::small_shape(), 30);
   checkpoint.weights.environment = "Counter-v0";
   checkpoint.weights.features = {"a", "b", "c", "d", "e"};
   checkpoint.weights.knobs = {{"k", {"x", "y", "z"}}, {"l", {"0", "1"}}, {"m", {"", "", "", ""}}};
@@ -49,8 +49,8 @@ std::string sealed(std::string bytes) {
   return bytes;
 }
 
-TEST_CASE("A checkpoint is read back bit for bit") {
-  const testing::TemporaryFolder folder;
+TEST_CASE("A checkpoint is read back bit for bit", "[agents][checkpoint]") {
+  const test::TemporaryFolder folder;
   const Checkpoint written = make_checkpoint();
   CHECK(read_checkpoint(write_checkpoint(written), "x") == written);
   const std::string path = folder.path() + "/checkpoint.bin";
@@ -62,7 +62,7 @@ TEST_CASE("A checkpoint is read back bit for bit") {
   CHECK_THROWS_AS(load_checkpoint(folder.path() + "/none.bin"), UserError);
 }
 
-TEST_CASE("A checkpoint that is cut off anywhere is refused") {
+TEST_CASE("A checkpoint that is cut off anywhere is refused", "[agents][checkpoint]") {
   const std::string bytes = write_checkpoint(make_checkpoint());
   for (std::size_t length = 0; length < bytes.size(); ++length) {
     const std::string fault = fault_of(bytes.substr(0, length));
@@ -72,7 +72,7 @@ TEST_CASE("A checkpoint that is cut off anywhere is refused") {
   CHECK(fault_of(bytes + "x").find("bytes too many") != std::string::npos);
 }
 
-TEST_CASE("A checkpoint with any byte changed is refused") {
+TEST_CASE("A checkpoint with any byte changed is refused", "[agents][checkpoint]") {
   const std::string bytes = write_checkpoint(make_checkpoint());
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     std::string damaged = bytes;
@@ -85,7 +85,7 @@ TEST_CASE("A checkpoint with any byte changed is refused") {
   CHECK(fault_of("PNG" + bytes) == "'c.bin': not a checkpoint");
 }
 
-TEST_CASE("Invalid contents with a valid checksum are refused, too") {
+TEST_CASE("Invalid contents with a valid checksum are refused, too", "[agents][checkpoint]") {
   const std::string bytes = write_checkpoint(make_checkpoint());
   // Changes every byte of the contents in turn; only a UserError may result.
   for (std::size_t i = 20; i + 8 < bytes.size(); ++i) {

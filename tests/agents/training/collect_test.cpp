@@ -36,7 +36,7 @@ Rollout play(const TrainingEnvironment& where, std::size_t steps, bool prior,
   return rollout;
 }
 
-TEST_CASE("The critic uses its prior, and its initial estimate includes it") {
+TEST_CASE("The critic uses its prior, and its initial estimate includes it", "[agents][collect]") {
   const TrainingEnvironment where = four_calls();
   // As documented at value_prior, for one AllReduce of 64 KiB on eight ranks.
   const FabricFeatures& fabric = where.setup()->fabric;
@@ -59,7 +59,8 @@ TEST_CASE("The critic uses its prior, and its initial estimate includes it") {
   }
 }
 
-TEST_CASE("An episode that was cut off counts for what the critic expects after it") {
+TEST_CASE("An episode that was cut off counts for what the critic expects after it",
+          "[agents][collect]") {
   std::shared_ptr<const PolicyNetwork> network;
   const TrainingEnvironment where = four_calls();
   const Rollout rollout = play(where, 10, true, network);
@@ -76,7 +77,7 @@ TEST_CASE("An episode that was cut off counts for what the critic expects after 
   }
 }
 
-TEST_CASE("After a terminated episode no estimate counts") {
+TEST_CASE("After a terminated episode no estimate counts", "[agents][collect]") {
   const TrainingEnvironment where("Counter-v0", parse_yaml("{target: 3}", "t"), {});
   std::shared_ptr<const PolicyNetwork> network;
   const Rollout rollout = play(where, 40, true, network);

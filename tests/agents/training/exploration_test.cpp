@@ -39,7 +39,7 @@ const char* const kSweep =
     "workload: {name: sweep, collectives: [allreduce, alltoall], sizes: [4KiB, 1MiB, 64MiB], "
     "order: listed}";
 
-TEST_CASE("The first rule that matches a call gives its weight") {
+TEST_CASE("The first rule that matches a call gives its weight", "[agents][exploration]") {
   const std::string rules =
       "entropy: 0.5, exploration: [{collectives: alltoall, least: 1MiB, most: 1MiB, entropy: 1},"
       "{fabrics: dgx1, collectives: alltoall, entropy: 2}, {servers: several, entropy: 3},"
@@ -52,7 +52,7 @@ TEST_CASE("The first rule that matches a call gives its weight") {
   CHECK(exploration_weight({}, *TrainingEnvironment("Counter-v0", {}, {}).make(), 7) == 7);
 }
 
-TEST_CASE("Mistakes in a rule are reported with their location") {
+TEST_CASE("Mistakes in a rule are reported with their location", "[agents][exploration]") {
   const auto fault_of = [](const std::string& rule) {
     try {
       (void)training("{fabric: dgx1, actions: stock-nccl}", "exploration: [" + rule + "]");
@@ -70,7 +70,8 @@ TEST_CASE("Mistakes in a rule are reported with their location") {
   CHECK(fault_of("{entropi: 1}").find("entropy") != std::string::npos);
 }
 
-TEST_CASE("Rollouts and batches have weights where there are rules, and none without") {
+TEST_CASE("Rollouts and batches have weights where there are rules, and none without",
+          "[agents][exploration]") {
   const std::string dgx1 = std::string("{fabric: dgx1, actions: stock-nccl, ") + kSweep + "}";
   const TrainConfig config = training(dgx1, "exploration: [{least: 64MiB, entropy: 2}]");
   Random random(3);
@@ -98,13 +99,14 @@ TEST_CASE("Rollouts and batches have weights where there are rules, and none wit
   CHECK(gather_sequences(rollout, 4, second).entropy.empty());
 }
 
-TEST_CASE("Equal weights are one weight, and gradients add up over weights") {
+TEST_CASE("Equal weights are one weight, and gradients add up over weights",
+          "[agents][exploration]") {
   SKIP_UNLESS(training_available(), test::kNeedsTorch);
-  const PolicyShape shape = testing::small_shape();
-  const PolicyWeights weights = testing::random_weights(shape, 90);
+  const PolicyShape shape = test::small_shape();
+  const PolicyWeights weights = test::random_weights(shape, 90);
   std::vector<std::size_t> all(8);
   std::iota(all.begin(), all.end(), std::size_t{0});
-  SequenceBatch batch = gather_sequences(testing::random_rollout(shape, 4, 6, 91), 3, all);
+  SequenceBatch batch = gather_sequences(test::random_rollout(shape, 4, 6, 91), 3, all);
   const auto gradient = [&](std::vector<float> entropy, double factor) {
     batch.entropy = std::move(entropy);
     const LossOptions options{.clone = false, .clip = 0.2, .entropy = factor, .value_weight = 0.5};
@@ -133,7 +135,7 @@ TEST_CASE("Equal weights are one weight, and gradients add up over weights") {
   CHECK(differ);
 }
 
-TEST_CASE("The papers' regimes in docs/agents.md are rules") {
+TEST_CASE("The papers' regimes in docs/agents.md are rules", "[agents][exploration]") {
   std::ifstream file(CCLGYM_SOURCE_DIR "/docs/agents.md");
   std::ostringstream text;
   text << file.rdbuf();

@@ -22,7 +22,7 @@ struct Told {
 };
 
 Told train(const std::string& text, const std::string& name, std::uint64_t seed = 1) {
-  const testing::TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   Told told;
   TrainerOptions options;
   options.report = [&](const IterationReport& report) {
@@ -73,7 +73,8 @@ Arms arms() {
   return found;
 }
 
-TEST_CASE("On a bandit, PPO's reward rises to the best arm's, and its entropy falls") {
+TEST_CASE("On a bandit, PPO's reward rises to the best arm's, and its entropy falls",
+          "[agents][learning]") {
   SKIP_UNLESS(training_available(), test::kNeedsTorch);
   const Arms known = arms();
   REQUIRE(known.count > 5);
@@ -93,7 +94,7 @@ TEST_CASE("On a bandit, PPO's reward rises to the best arm's, and its entropy fa
   CHECK(last.evaluation.at(0).oracle_ratio <= 1.05);
 }
 
-TEST_CASE("A larger entropy bonus keeps more entropy") {
+TEST_CASE("A larger entropy bonus keeps more entropy", "[agents][learning]") {
   SKIP_UNLESS(training_available(), test::kNeedsTorch);
   const auto entropy = [](const std::string& weight) {
     return train(bandit("iterations: 4, entropy: " + weight), "bonus" + weight)
@@ -133,7 +134,7 @@ struct Rates {
   std::vector<double> applied;
 };
 Rates rates(const std::string& text, const std::string& name) {
-  const testing::TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   const TrainConfig config = read_train_config(text, name + ".yaml");
   Rates found;
   Checkpoint before;
@@ -149,7 +150,8 @@ Rates rates(const std::string& text, const std::string& name) {
   return found;
 }
 
-TEST_CASE("The learning rate falls to a tenth, in the warm start and in PPO") {
+TEST_CASE("The learning rate falls to a tenth, in the warm start and in PPO",
+          "[agents][learning]") {
   SKIP_UNLESS(training_available(), test::kNeedsTorch);
   const std::string text =
       "name: rates\ntrain: [{options: " + kBandit +
@@ -172,7 +174,7 @@ TEST_CASE("The learning rate falls to a tenth, in the warm start and in PPO") {
   }
 }
 
-TEST_CASE("DQN's learning rate falls to a tenth, too") {
+TEST_CASE("DQN's learning rate falls to a tenth, too", "[agents][learning]") {
   SKIP_UNLESS(training_available(), test::kNeedsTorch);
   const std::string text =
       "name: rates\ntrain: [{options: " + kBandit +
@@ -189,7 +191,7 @@ TEST_CASE("DQN's learning rate falls to a tenth, too") {
   }
 }
 
-TEST_CASE("Advantages have mean 0, so that PPO's loss begins at 0") {
+TEST_CASE("Advantages have mean 0, so that PPO's loss begins at 0", "[agents][learning]") {
   SKIP_UNLESS(training_available(), test::kNeedsTorch);
   // At rate 0 the policy does not change, so every ratio is 1.
   const Told told = train(
@@ -202,7 +204,8 @@ TEST_CASE("Advantages have mean 0, so that PPO's loss begins at 0") {
   CHECK(std::abs(told.reports.at(0).loss.policy) < 1e-5);
 }
 
-TEST_CASE("Without its prior the critic begins at nothing, with it at what alpha and beta say") {
+TEST_CASE("Without its prior the critic begins at nothing, with it at what alpha and beta say",
+          "[agents][learning]") {
   SKIP_UNLESS(training_available(), test::kNeedsTorch);
   const std::string ndv4 =
       "{fabric: ndv4, workload: {name: sweep, sizes: [64KiB]}, actions: stock-nccl, episode: 16}";
@@ -250,7 +253,8 @@ std::pair<double, double> rewards_of(const std::string& size) {
   return {-*most * 1e6, -*least * 1e6};
 }
 
-TEST_CASE("An environment is played from its first iteration on, and until its last") {
+TEST_CASE("An environment is played from its first iteration on, and until its last",
+          "[agents][learning]") {
   SKIP_UNLESS(training_available(), test::kNeedsTorch);
   const auto part = [](const std::string& size, const std::string& when) {
     return "  - {options: {fabric: {name: ring, gpus: 4}, actions: stock-nccl, reward: "
@@ -281,7 +285,8 @@ TEST_CASE("An environment is played from its first iteration on, and until its l
   }
 }
 
-TEST_CASE("The oracle's pupil is within 5 % of it after the warm start alone") {
+TEST_CASE("The oracle's pupil is within 5 % of it after the warm start alone",
+          "[agents][learning]") {
   SKIP_UNLESS(training_available(), test::kNeedsTorch);
   const std::string options =
       "{fabric: ndv4, workload: {name: sweep, sizes: 1KiB..1MiB x4}, actions: stock-nccl, "

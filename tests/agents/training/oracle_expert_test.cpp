@@ -9,7 +9,7 @@
 namespace cclgym {
 namespace {
 
-TEST_CASE("The expert draws good actions, better ones more often") {
+TEST_CASE("The expert draws good actions, better ones more often", "[agents][oracle-expert]") {
   const TrainingEnvironment where(
       "CollectiveTuning-v0",
       parse_yaml("{fabric: {name: ring, gpus: 4}, workload: {name: sweep, sizes: [64KiB]}, "
@@ -51,7 +51,8 @@ TEST_CASE("The expert draws good actions, better ones more often") {
   }
 }
 
-TEST_CASE("The critic's prior is the speedup over a ring that alpha and beta allow") {
+TEST_CASE("The critic's prior is the speedup over a ring that alpha and beta allow",
+          "[agents][oracle-expert]") {
   const TrainingEnvironment where("CollectiveTuning-v0",
                                   parse_yaml("{fabric: ndv4, workload: {name: sweep}}", "t"), {});
   const auto environment = where.make();

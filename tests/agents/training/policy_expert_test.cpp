@@ -22,7 +22,8 @@ TrainingEnvironment small() {
           {}};
 }
 
-TEST_CASE("A baseline as an expert answers with the baseline's choice, and draws nothing") {
+TEST_CASE("A baseline as an expert answers with the baseline's choice, and draws nothing",
+          "[agents][policy-expert]") {
   const TrainingEnvironment where = small();
   for (const auto& [name, kind] :
        {std::pair("svm", ExpertKind::Svm), {"table", ExpertKind::Table}}) {
@@ -45,7 +46,8 @@ TEST_CASE("A baseline as an expert answers with the baseline's choice, and draws
   }
 }
 
-TEST_CASE("Rollouts are labelled with the expert's choices for any number of threads") {
+TEST_CASE("Rollouts are labelled with the expert's choices for any number of threads",
+          "[agents][policy-expert]") {
   const TrainingEnvironment where = small();
   Random random(1);
   const PolicyShape shape = where.network_shape(
@@ -70,9 +72,9 @@ TEST_CASE("Rollouts are labelled with the expert's choices for any number of thr
   CHECK(std::ranges::any_of(labels[0], [](std::int32_t level) { return level != 0; }));
 }
 
-TEST_CASE("A warm start from the SVM ends with the SVM's choices") {
+TEST_CASE("A warm start from the SVM ends with the SVM's choices", "[agents][policy-expert]") {
   SKIP_UNLESS(training_available(), test::kNeedsTorch);
-  const testing::TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   const TrainConfig config = read_train_config(
       "name: pupil\n"
       "train:\n"

@@ -21,7 +21,7 @@ const std::string kGood =
     "name: t\n"
     "train: [{environment: Counter-v0}]\n";
 
-TEST_CASE("A training file of two lines has the defaults") {
+TEST_CASE("A training file of two lines has the defaults", "[agents][train-config]") {
   const TrainConfig config = read_train_config(kGood, "t.yaml");
   CHECK(config.name == "t");
   CHECK(config.parts.size() == 1);
@@ -32,7 +32,7 @@ TEST_CASE("A training file of two lines has the defaults") {
   CHECK(config.hash() != read_train_config(kGood + "seeds: 2\n", "t.yaml").hash());
 }
 
-TEST_CASE("A variant changes only the keys that it names") {
+TEST_CASE("A variant changes only the keys that it names", "[agents][train-config]") {
   const std::string text = kGood +
                            "agent: {lstm: 8, head: 4}\n"
                            "variants:\n"
@@ -55,8 +55,8 @@ TEST_CASE("A variant changes only the keys that it names") {
   CHECK(fault_of(text + "variant: short\nppo: {clip: 2}\n").starts_with("t.yaml:8:13: "));
 }
 
-TEST_CASE("Choices of the command line are part of the training's text") {
-  const testing::TemporaryFolder folder;
+TEST_CASE("Choices of the command line are part of the training's text", "[agents][train-config]") {
+  const test::TemporaryFolder folder;
   const std::string path = folder.path() + "/t.yaml";
   write_text_file(path, kGood + "variants: {short: {ppo: {iterations: 3}}}");
   const TrainConfig config =
@@ -72,7 +72,8 @@ TEST_CASE("Choices of the command line are part of the training's text") {
         "/elsewhere/a/b");
 }
 
-TEST_CASE("Mistakes in a training file are reported with their location") {
+TEST_CASE("Mistakes in a training file are reported with their location",
+          "[agents][train-config]") {
   CHECK(fault_of("name: t\n").find("train") != std::string::npos);
   CHECK(fault_of(kGood + "pppo: {}\n").starts_with("t.yaml:3:1: "));
   CHECK(fault_of(kGood + "ppo: {clip: 2}\n").starts_with("t.yaml:3:13: "));

@@ -98,8 +98,7 @@ std::string bytes_of(const Numbers& numbers) {
 // All results of a training: weights, optimiser state, learning curves, checkpoints, triggers;
 // without the file's hash, which changes with any text, and without CPU times.
 std::string outcome(const std::string& text, const std::string& name = "t.yaml") {
-  static int count = 0;
-  const testing::TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   const TrainConfig config = read_train_config(text, name);
   std::string seen;
   for (const std::uint64_t seed : config.seeds) {
@@ -256,7 +255,7 @@ std::vector<std::pair<std::string, const std::vector<OptionSpec>*>> groups() {
 const std::set<std::string> kGroups{"train", "evaluate", "agent",  "warm_start",
                                     "ppo",   "dqn",      "trigger"};
 
-TEST_CASE("Every key of a training file has a probe") {
+TEST_CASE("Every key of a training file has a probe", "[agents][train-keys]") {
   std::set<std::string> probed;
   for (const Probe& probe : probes("somewhere")) {
     INFO(probe.path);
@@ -272,9 +271,10 @@ TEST_CASE("Every key of a training file has a probe") {
   CHECK(known == probed);
 }
 
-TEST_CASE("Every key of a training file changes the results of the training") {
+TEST_CASE("Every key of a training file changes the results of the training",
+          "[agents][train-keys]") {
   SKIP_UNLESS(training_available(), test::kNeedsTorch);
-  const testing::TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   (void)train_agent(read_train_config(training_file(usual()), "t.yaml"), 1, folder.path(), {});
   const std::string plain = outcome(training_file(usual()));
   // A comment is not a change of a key's value and must not change the results.
@@ -297,7 +297,7 @@ TEST_CASE("Every key of a training file changes the results of the training") {
   }
 }
 
-TEST_CASE("A variant's keys have the same effect as in the file itself") {
+TEST_CASE("A variant's keys have the same effect as in the file itself", "[agents][train-keys]") {
   SKIP_UNLESS(training_available(), test::kNeedsTorch);
   const std::map<std::string, std::pair<std::string, std::string>> changes{
       {"agent", {"agent.lstm", "0"}},

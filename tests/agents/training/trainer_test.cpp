@@ -77,9 +77,9 @@ double excess_of(Policy& policy) {
   return needed / least;
 }
 
-TEST_CASE("PPO learns to count in the minimum number of steps") {
+TEST_CASE("PPO learns to count in the minimum number of steps", "[agents][trainer]") {
   SKIP_UNLESS(training_available(), test::kNeedsTorch);
-  const testing::TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   const TrainConfig config = counter(30);
   Random random(1);
   LearnedPolicy untrained(
@@ -90,9 +90,10 @@ TEST_CASE("PPO learns to count in the minimum number of steps") {
   CHECK(excess_of(policy) < excess_of(untrained));
 }
 
-TEST_CASE("The same seed gives the same weights for any number of threads, another one others") {
+TEST_CASE("The same seed gives the same weights for any number of threads, another one others",
+          "[agents][trainer]") {
   SKIP_UNLESS(training_available(), test::kNeedsTorch);
-  const testing::TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   const TrainConfig config = tuning();
   const Checkpoint one = train_agent(config, 1, folder.path() + "/a", {.threads = 1});
   const Checkpoint two = train_agent(config, 1, folder.path() + "/b", {.threads = 2});
@@ -103,9 +104,9 @@ TEST_CASE("The same seed gives the same weights for any number of threads, anoth
   CHECK_FALSE(one.weights.tensors == other.weights.tensors);
 }
 
-TEST_CASE("An agent can be trained further in another training") {
+TEST_CASE("An agent can be trained further in another training", "[agents][trainer]") {
   SKIP_UNLESS(training_available(), test::kNeedsTorch);
-  const testing::TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   const TrainConfig before = counter(4);
   const Checkpoint first = train_agent(before, 1, folder.path() + "/a", {});
   TrainConfig further = counter(2);
@@ -128,7 +129,7 @@ constexpr const char* kKilledFolder = "CCLGYM_TEST_KILLED_FOLDER";
 constexpr const char* kKilledAfter = "CCLGYM_TEST_KILLED_AFTER";
 
 // A helper that train_and_be_killed runs, not a test of its own.
-TEST_CASE("A training that kills itself", "[.killed]") {
+TEST_CASE("A training that kills itself", "[agents][trainer][.killed]") {
   const char* folder = std::getenv(kKilledFolder);
   const char* after = std::getenv(kKilledAfter);
   REQUIRE(folder != nullptr);
@@ -158,9 +159,10 @@ void train_and_be_killed(const std::string& folder, int iterations) {
   REQUIRE(WTERMSIG(status) == SIGKILL);
 }
 
-TEST_CASE("A training that is killed again and again ends with the same weights") {
+TEST_CASE("A training that is killed again and again ends with the same weights",
+          "[agents][trainer]") {
   SKIP_UNLESS(training_available(), test::kNeedsTorch);
-  const testing::TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   const TrainConfig config = tuning();
   const Checkpoint whole = train_agent(config, 1, folder.path() + "/whole", {});
   const std::string killed = folder.path() + "/killed";
@@ -180,9 +182,9 @@ TEST_CASE("A training that is killed again and again ends with the same weights"
   CHECK(train_agent(config, 1, killed, {}).weights == whole.weights);
 }
 
-TEST_CASE("A checkpoint of another training is refused") {
+TEST_CASE("A checkpoint of another training is refused", "[agents][trainer]") {
   SKIP_UNLESS(training_available(), test::kNeedsTorch);
-  const testing::TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   (void)train_agent(counter(1), 1, folder.path(), {});
   std::string message;
   try {

@@ -28,7 +28,7 @@ TrainingEnvironment four_sizes() {
 PolicyWeights agent_of(const TrainingEnvironment& where) {
   const PolicyShape shape = where.network_shape(
       {.observations = 0, .encoder = {12}, .lstm = 6, .head = 8, .value = 4, .levels = {}});
-  return testing::random_weights(shape, 70);
+  return test::random_weights(shape, 70);
 }
 
 std::vector<TriggerOf> some_trigger() {
@@ -65,7 +65,8 @@ Played play(Policy& policy, const TrainingEnvironment& where, std::size_t calls,
   return played;
 }
 
-TEST_CASE("Without a trigger, each class is decided once when the averages are full, then kept") {
+TEST_CASE("Without a trigger, each class is decided once when the averages are full, then kept",
+          "[agents][retuning-policy]") {
   const TrainingEnvironment where = four_sizes();
   RetuningPolicy frozen(agent_of(where), {}, "frozen");
   constexpr std::size_t kCalls = 100;
@@ -89,7 +90,8 @@ TEST_CASE("Without a trigger, each class is decided once when the averages are f
         2 * (kSettle + kSizes));
 }
 
-TEST_CASE("After an alarm calls are decided again, then each class once") {
+TEST_CASE("After an alarm calls are decided again, then each class once",
+          "[agents][retuning-policy]") {
   const TrainingEnvironment where = four_sizes();
   RetuningPolicy policy(agent_of(where), some_trigger(), "pair");
   constexpr std::size_t kChange = 60;
@@ -109,7 +111,7 @@ TEST_CASE("After an alarm calls are decided again, then each class once") {
   CHECK(play(calm, where, 200, [](std::size_t) { return 1; }).decisions.back() == kSettle + kSizes);
 }
 
-TEST_CASE("Evaluations report how many calls were decided") {
+TEST_CASE("Evaluations report how many calls were decided", "[agents][retuning-policy]") {
   const TrainingEnvironment where = four_sizes();
   const PolicyWeights weights = agent_of(where);
   const std::vector<EvaluatedPolicy> policies{
@@ -125,7 +127,8 @@ TEST_CASE("Evaluations report how many calls were decided") {
   }
 }
 
-TEST_CASE("Triggers are read back from their file, and the nearest one is found") {
+TEST_CASE("Triggers are read back from their file, and the nearest one is found",
+          "[agents][retuning-policy]") {
   const std::vector<TrainedTrigger> written{
       {.trigger = {"a", "jitter", {.sigma = 0.5, .drift = 1, .limit = 4, .threshold = 5}},
        .trained = {.calls = 10,

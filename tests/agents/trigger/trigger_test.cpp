@@ -33,7 +33,8 @@ std::vector<TriggerStream> streams(std::uint64_t first_seed, double factor) {
   return made;
 }
 
-TEST_CASE("A trained trigger finds changes soon and is rarely wrong, on unseen streams") {
+TEST_CASE("A trained trigger finds changes soon and is rarely wrong, on unseen streams",
+          "[agents][trigger]") {
   const auto learned = streams(100, 1.25);
   const TriggerParameters parameters = train_trigger(learned, 0.7);
   CHECK(parameters.sigma == Approx(0.02).epsilon(0.15));
@@ -46,14 +47,16 @@ TEST_CASE("A trained trigger finds changes soon and is rarely wrong, on unseen s
   CHECK(measure.found > measure.changes * 3 / 4);
 }
 
-TEST_CASE("Changes that no call shows are not found, and no alarms are invented") {
+TEST_CASE("Changes that no call shows are not found, and no alarms are invented",
+          "[agents][trigger]") {
   const TriggerParameters parameters = train_trigger(streams(100, 1.25), 0.7);
   const TriggerMeasure measure = measure_trigger(parameters, streams(900, 1.0));
   CHECK(measure.false_alarms_per_1000() < 1);
   CHECK(measure.found < measure.changes / 2);
 }
 
-TEST_CASE("One late call is no alarm; a lasting change is, in either direction") {
+TEST_CASE("One late call is no alarm; a lasting change is, in either direction",
+          "[agents][trigger]") {
   const TriggerParameters parameters{.sigma = 0.02, .drift = 1, .limit = 4, .threshold = 5};
   for (const double change : {0.3, -0.3}) {
     RegimeTrigger trigger(parameters);
@@ -67,7 +70,7 @@ TEST_CASE("One late call is no alarm; a lasting change is, in either direction")
   }
 }
 
-TEST_CASE("Delays, misses and false alarms are counted by their definitions") {
+TEST_CASE("Delays, misses and false alarms are counted by their definitions", "[agents][trigger]") {
   const TriggerParameters parameters{.sigma = 0.02, .drift = 1, .limit = 4, .threshold = 5};
   TriggerStream made;
   const auto add = [&](int calls, double log_ratio, std::uint32_t regime) {
@@ -90,7 +93,8 @@ TEST_CASE("Delays, misses and false alarms are counted by their definitions") {
   CHECK(measure.median_delay == 2);
 }
 
-TEST_CASE("A change that no call shows is silent, and not counted against the trigger") {
+TEST_CASE("A change that no call shows is silent, and not counted against the trigger",
+          "[agents][trigger]") {
   // Calls within one node do not use the network, so its links may be degraded.
   const TrainingEnvironment where(
       "CollectiveTuning-v0",

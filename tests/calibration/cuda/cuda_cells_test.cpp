@@ -27,7 +27,8 @@ std::set<std::string> values_of(const CellTable& table, const std::string& colum
 
 }  // namespace
 
-TEST_CASE("every benchmark of the backend cuda has cells, all different, with every column") {
+TEST_CASE("every benchmark of the backend cuda has cells, all different, with every column",
+          "[calibration][cuda-cells]") {
   const CellTable table = cuda_cells();
   CHECK(table.columns.size() == 7);
   for (const CudaBenchmark& benchmark : cuda_benchmarks()) {
@@ -48,7 +49,8 @@ TEST_CASE("every benchmark of the backend cuda has cells, all different, with ev
   CHECK(default_chunk_bytes("LL128") == 576000);
 }
 
-TEST_CASE("a user's lists replace the defaults of the benchmarks that use them") {
+TEST_CASE("a user's lists replace the defaults of the benchmarks that use them",
+          "[calibration][cuda-cells]") {
   const CellTable table = cuda_cells({{"benchmarks", "flag_step, ring_allreduce"},
                                       {"protocols", "LL"},
                                       {"threads", "64,128"},
@@ -67,7 +69,8 @@ TEST_CASE("a user's lists replace the defaults of the benchmarks that use them")
         std::set<std::string>{"0"});
 }
 
-TEST_CASE("lists that cannot be read are refused with the option and the nearest name") {
+TEST_CASE("lists that cannot be read are refused with the option and the nearest name",
+          "[calibration][cuda-cells]") {
   CHECK_THROWS_WITH(cuda_cells({{"benchmarks", "flag_stp"}}),
                     test::has_text("--benchmarks") && test::has_text("did you mean 'flag_step'?"));
   CHECK_THROWS_WITH(cuda_cells({{"thread", "64"}}), test::has_text("'threads'"));
@@ -78,7 +81,8 @@ TEST_CASE("lists that cannot be read are refused with the option and the nearest
   CHECK_THROWS_AS(read_nccl_worker_arguments({"--ranks"}), UserError);
 }
 
-TEST_CASE("cells of the backend nccl leave out what NCCL does not have") {
+TEST_CASE("cells of the backend nccl leave out what NCCL does not have",
+          "[calibration][cuda-cells]") {
   const CellTable table = nccl_cells({{"sizes", "1MiB"}, {"placement", "out"}, {"channels", "2"}});
   // Five collectives by default and ring x 3 protocols, and tree x 3 for AllReduce.
   CHECK(table.cells.size() == 5 + 5 * 3 + 3);
@@ -93,7 +97,8 @@ TEST_CASE("cells of the backend nccl leave out what NCCL does not have") {
   CHECK(values_of(nvls, "in_place") == std::set<std::string>{"0", "1"});
 }
 
-TEST_CASE("the worker's arguments are read back, with defaults for the rest") {
+TEST_CASE("the worker's arguments are read back, with defaults for the rest",
+          "[calibration][cuda-cells]") {
   const std::vector<std::string> arguments =
       nccl_worker_arguments({{"mode", "copies"}, {"ranks", "3"}});
   CHECK(arguments == std::vector<std::string>{"--mode=copies", "--ranks=3"});
@@ -104,7 +109,8 @@ TEST_CASE("the worker's arguments are read back, with defaults for the rest") {
   CHECK(texts.size() == nccl_worker_options().size());
 }
 
-TEST_CASE("the tuner plugin obeys the CSV of a configuration at every size") {
+TEST_CASE("the tuner plugin obeys the CSV of a configuration at every size",
+          "[calibration][cuda-cells]") {
   const RowChoices ring(tuner_csv_for("ring", "LL128", 4), "ring", 4, 4);
   const RowChoices tree(tuner_csv_for("tree", "Simple", 0), "tree", 2, 1);
   for (const std::uint64_t bytes : {std::uint64_t{0}, std::uint64_t{8}, std::uint64_t{1} << 36}) {
@@ -118,7 +124,7 @@ TEST_CASE("the tuner plugin obeys the CSV of a configuration at every size") {
   }
 }
 
-TEST_CASE("bus bandwidth is that of nccl-tests") {
+TEST_CASE("bus bandwidth is that of nccl-tests", "[calibration][cuda-cells]") {
   CHECK(bus_factor("allreduce", 4) == Approx(1.5));
   CHECK(bus_factor("allgather", 4) == Approx(0.75));
   CHECK(bus_factor("reducescatter", 8) == Approx(0.875));
@@ -126,7 +132,7 @@ TEST_CASE("bus bandwidth is that of nccl-tests") {
   CHECK_THROWS(bus_factor("alltoall", 8));
 }
 
-TEST_CASE("the build reports its libraries, or the missing ones") {
+TEST_CASE("the build reports its libraries, or the missing ones", "[calibration][cuda-cells]") {
   const CudaBuild& info = cuda_build_info();
   CHECK(info.built == info.missing.empty());
   CHECK(info.built == !info.toolkit.empty());

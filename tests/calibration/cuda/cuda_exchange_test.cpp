@@ -145,7 +145,8 @@ void check_given_up() {
 
 }  // namespace
 
-TEST_CASE("a ring of blocks reduces all their data, with each protocol") {
+TEST_CASE("a ring of blocks reduces all their data, with each protocol",
+          "[calibration][cuda-exchange]") {
   for (const unsigned int ranks : {2u, 3u, 5u}) {
     for (const unsigned int threads : {32u, 96u}) {
       // Cases: one chunk; more chunks than FIFO slots; a shorter last chunk; slices of LL128 that
@@ -161,7 +162,8 @@ TEST_CASE("a ring of blocks reduces all their data, with each protocol") {
   check_ring<FifoProtocol::LL128>(2, 64, 2 * 9600, 4800);
 }
 
-TEST_CASE("a stream through two or three blocks arrives, sums included") {
+TEST_CASE("a stream through two or three blocks arrives, sums included",
+          "[calibration][cuda-exchange]") {
   for (const unsigned int blocks : {2u, 3u}) {
     for (const std::size_t chunk_bytes : {std::size_t{1920}, std::size_t{2064}}) {
       check_pipe<FifoProtocol::LL>(blocks, 64, 40000, chunk_bytes);
@@ -171,7 +173,8 @@ TEST_CASE("a stream through two or three blocks arrives, sums included") {
   }
 }
 
-TEST_CASE("messages go back and forth between two of several blocks, and each round adds once") {
+TEST_CASE("messages go back and forth between two of several blocks, and each round adds once",
+          "[calibration][cuda-exchange]") {
   for (const std::size_t bytes : {std::size_t{16}, std::size_t{1024}, std::size_t{2000}}) {
     for (const unsigned int threads : {32u, 128u}) {
       check_flag_step<FifoProtocol::LL>(threads, bytes);
@@ -181,7 +184,7 @@ TEST_CASE("messages go back and forth between two of several blocks, and each ro
   }
 }
 
-TEST_CASE("a block that waits in vain gives up") {
+TEST_CASE("a block that waits in vain gives up", "[calibration][cuda-exchange]") {
   check_given_up<FifoProtocol::LL>();
   check_given_up<FifoProtocol::LL128>();
   check_given_up<FifoProtocol::Simple>();

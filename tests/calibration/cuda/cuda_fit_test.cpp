@@ -106,13 +106,14 @@ void check_all(const CudaFit& fit, double tolerance) {
 
 }  // namespace
 
-TEST_CASE("the parameters of a device come back from its times") {
+TEST_CASE("the parameters of a device come back from its times", "[calibration][cuda-fit]") {
   const CostModel start = shipped_cost_model("h100");
   check_all(fit_cuda(parse_cuda_measurements(measurements(0, 1), "m.csv"), start), 1e-6);
   check_all(fit_cuda(parse_cuda_measurements(measurements(0.02, 2), "m.csv"), start), 0.05);
 }
 
-TEST_CASE("intervals of 95 % hold the truth about as often as they say") {
+TEST_CASE("intervals of 95 % hold the truth about as often as they say",
+          "[calibration][cuda-fit]") {
   // A line with normally distributed errors, as the intervals assume.
   int held = 0;
   constexpr int kTrials = 400;
@@ -133,7 +134,7 @@ TEST_CASE("intervals of 95 % hold the truth about as often as they say") {
   CHECK(held <= kTrials * 98 / 100);
 }
 
-TEST_CASE("Student's quantiles are those of the tables") {
+TEST_CASE("Student's quantiles are those of the tables", "[calibration][cuda-fit]") {
   CHECK(student_t(1) == Approx(12.706));
   CHECK(student_t(7) == Approx(2.365).epsilon(0.005));
   CHECK(student_t(10) == Approx(2.228).epsilon(0.003));
@@ -141,7 +142,8 @@ TEST_CASE("Student's quantiles are those of the tables") {
   CHECK(student_t(100000) == Approx(1.960).epsilon(0.001));
 }
 
-TEST_CASE("the set states the source of each parameter, and reads back") {
+TEST_CASE("the set states the source of each parameter, and reads back",
+          "[calibration][cuda-fit]") {
   const CudaMeasurements measured = parse_cuda_measurements(measurements(0.01, 3), "m.csv");
   const ParameterSet start_set = shipped_parameter_set("h100");
   const CostModel& start = start_set.model;
@@ -160,7 +162,8 @@ TEST_CASE("the set states the source of each parameter, and reads back") {
   CHECK_THAT(cuda_fit_text(fit), has_text("protocols.LL128.step_latency"));
 }
 
-TEST_CASE("parameters that the rows do not determine keep their values and are reported") {
+TEST_CASE("parameters that the rows do not determine keep their values and are reported",
+          "[calibration][cuda-fit]") {
   const std::string text =
       "benchmark,protocol,flags,threads,blocks,bytes,chunk_bytes,time_us_median\n"
       "flag_step,LL,gpu,512,2,16,32768,1\n"
@@ -177,7 +180,8 @@ TEST_CASE("parameters that the rows do not determine keep their values and are r
   CHECK_THROWS_AS(fit.at("kernel_launch"), std::out_of_range);
 }
 
-TEST_CASE("a file of measurements that cannot be read is refused with its place") {
+TEST_CASE("a file of measurements that cannot be read is refused with its place",
+          "[calibration][cuda-fit]") {
   const std::string header =
       "benchmark,protocol,flags,threads,blocks,bytes,chunk_bytes,time_us_median,device\n";
   using test::has_text;

@@ -25,7 +25,8 @@ NcclAgreement agreement_of(const std::string& what) {
 
 }  // namespace
 
-TEST_CASE("NCCL's lines about its choices are read in the spelling of any release") {
+TEST_CASE("NCCL's lines about its choices are read in the spelling of any release",
+          "[calibration][cuda-nccl-log]") {
   const std::string text =
       "NCCL version 2.28.9+cuda13.0\n" +
       line("AllReduce: 1048576 Bytes -> Algo RING proto SIMPLE channel{Lo..Hi}={0..7}") +
@@ -50,7 +51,8 @@ TEST_CASE("NCCL's lines about its choices are read in the spelling of any releas
   CHECK(found[4].algorithm == 2);
 }
 
-TEST_CASE("names and numbers that NCCL does not have are errors with the line") {
+TEST_CASE("names and numbers that NCCL does not have are errors with the line",
+          "[calibration][cuda-nccl-log]") {
   const auto message = [](const std::string& what) {
     try {
       (void)read_nccl_log("\n" + line(what), "nccl.log");
@@ -73,7 +75,8 @@ TEST_CASE("names and numbers that NCCL does not have are errors with the line") 
              has_text("the size"));
 }
 
-TEST_CASE("calls are compared with the choices, and fewer channels are explained by the traffic") {
+TEST_CASE("calls are compared with the choices, and fewer channels are explained by the traffic",
+          "[calibration][cuda-nccl-log]") {
   using A = NcclAgreement;
   const std::string big = "AllReduce: 4194304 Bytes -> Algo ";
   CHECK(agreement_of(big + "RING proto SIMPLE channel{Lo..Hi}={0..7}") == A::Same);
@@ -96,7 +99,8 @@ TEST_CASE("calls are compared with the choices, and fewer channels are explained
         A::NotChosen);
 }
 
-TEST_CASE("shares count the calls for which the tuner made a choice") {
+TEST_CASE("shares count the calls for which the tuner made a choice",
+          "[calibration][cuda-nccl-log]") {
   std::string text;
   for (int i = 0; i < 98; ++i) {
     text += line("AllReduce: 4194304 Bytes -> Algo RING proto SIMPLE channel{Lo..Hi}={0..7}");
@@ -118,7 +122,7 @@ TEST_CASE("shares count the calls for which the tuner made a choice") {
   CHECK_THAT(report, test::has_text("nvls/Simple/8, chosen ring/Simple/8"));
 }
 
-TEST_CASE("an empty log has no share") {
+TEST_CASE("an empty log has no share", "[calibration][cuda-nccl-log]") {
   const RowChoices choices(kCsv, "p.csv", 4, 1);
   const NcclLogCheck check = check_nccl_log({}, choices, kFour);
   CHECK(check.chosen() == 0);

@@ -42,7 +42,8 @@ constexpr const char* kRequest =
 
 }  // namespace
 
-TEST_CASE("a worker answers each request with its samples, until the input ends") {
+TEST_CASE("a worker answers each request with its samples, until the input ends",
+          "[calibration][cuda-worker-lines]") {
   const Served result = served(std::string(kRequest) + "\n" + kRequest, constant);
   CHECK(result.code == 0);
   REQUIRE(result.lines.size() == 2);
@@ -50,7 +51,8 @@ TEST_CASE("a worker answers each request with its samples, until the input ends"
         json{{"id", 3}, {"samples_s", {2e-6, 2e-6}}, {"extra", {{"bytes", "64"}}}});
 }
 
-TEST_CASE("a cell that the device cannot run is refused, and the worker continues") {
+TEST_CASE("a cell that the device cannot run is refused, and the worker continues",
+          "[calibration][cuda-worker-lines]") {
   const Served result = served(std::string(kRequest) + kRequest, [](const WorkerRequest& request) {
     if (request.repeats == 2) throw CellRefused("too many blocks");
     return constant(request);
@@ -60,7 +62,7 @@ TEST_CASE("a cell that the device cannot run is refused, and the worker continue
   CHECK(result.lines[1] == json{{"id", 3}, {"refused", "too many blocks"}});
 }
 
-TEST_CASE("an error is answered and ends the worker") {
+TEST_CASE("an error is answered and ends the worker", "[calibration][cuda-worker-lines]") {
   const auto fails = [](const WorkerRequest&) -> WorkerAnswer {
     throw std::runtime_error("broke\xff");
   };
@@ -76,7 +78,7 @@ TEST_CASE("an error is answered and ends the worker") {
              test::has_text("no column bytes"));
 }
 
-TEST_CASE("invalid times, or too few of them, are errors") {
+TEST_CASE("invalid times, or too few of them, are errors", "[calibration][cuda-worker-lines]") {
   for (const std::vector<double>& samples :
        {std::vector<double>{1e-6}, {0, 1e-6}, {-1, 1}, {NAN, 1}}) {
     const Served result = served(kRequest, [&](const WorkerRequest&) {
@@ -87,7 +89,8 @@ TEST_CASE("invalid times, or too few of them, are errors") {
   }
 }
 
-TEST_CASE("the first line names the worker and its environment") {
+TEST_CASE("the first line names the worker and its environment",
+          "[calibration][cuda-worker-lines]") {
   CHECK(json::parse(environment_line("cuda", {{"device", "NVIDIA H200"}})) ==
         json{{"worker", "cuda"}, {"environment", {{"device", "NVIDIA H200"}}}});
   CHECK(json::parse(refused_line("nccl", "no GPU")) ==
@@ -109,7 +112,7 @@ std::vector<double> in_slices(double slice_s, const std::vector<int>& turns) {
 
 }  // namespace
 
-TEST_CASE("times in whole time slices are detected") {
+TEST_CASE("times in whole time slices are detected", "[calibration][cuda-worker-lines]") {
   // 2 and 3 ranks without MPS on an RTX 5090: 4.36 ms, and 8.7 to 17.4 ms.
   CHECK_FALSE(check_quantisation(in_slices(2.18e-3, {2})).passed);
   const Quantisation found = check_quantisation(in_slices(2.18e-3, {4, 5, 6, 8}));
@@ -118,7 +121,8 @@ TEST_CASE("times in whole time slices are detected") {
   CHECK_THAT(found.text(), test::has_text("time slices"));
 }
 
-TEST_CASE("times of tens of microseconds pass; slow, varying ones do not, but are not slices") {
+TEST_CASE("times of tens of microseconds pass; slow, varying ones do not, but are not slices",
+          "[calibration][cuda-worker-lines]") {
   Random random = Random::stream(8, {});
   std::vector<double> fast;
   std::vector<double> slow;

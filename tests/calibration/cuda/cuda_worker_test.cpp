@@ -35,7 +35,7 @@ Ended run_worker(const std::string& arguments) {
 
 }  // namespace
 
-TEST_CASE("a worker reports its build, and lists nothing") {
+TEST_CASE("a worker reports its build, and lists nothing", "[calibration][cuda-worker]") {
   for (const std::string name : {"cuda", "nccl"}) {
     const Ended version = run_worker(name + "-worker --version");
     CHECK(version.code == 0);
@@ -46,14 +46,15 @@ TEST_CASE("a worker reports its build, and lists nothing") {
   }
 }
 
-TEST_CASE("arguments that a worker does not know end it with 2") {
+TEST_CASE("arguments that a worker does not know end it with 2", "[calibration][cuda-worker]") {
   CHECK(run_worker("cuda-worker --fast").code == 2);
   const Ended mode = run_worker("nccl-worker --mode=copis");
   CHECK(mode.code == 2);
   CHECK_THAT(mode.out, test::has_text("did you mean 'copies'?"));
 }
 
-TEST_CASE("without a visible GPU, a worker refuses in one line of JSON and ends with 2") {
+TEST_CASE("without a visible GPU, a worker refuses in one line of JSON and ends with 2",
+          "[calibration][cuda-worker]") {
   // Hides any GPUs.
   ::setenv("CUDA_VISIBLE_DEVICES", "", 1);
   for (const std::string name : {"cuda", "nccl"}) {
@@ -68,7 +69,7 @@ TEST_CASE("without a visible GPU, a worker refuses in one line of JSON and ends 
   ::unsetenv("CUDA_VISIBLE_DEVICES");
 }
 
-TEST_CASE("a log of NCCL is checked against a policy without a GPU") {
+TEST_CASE("a log of NCCL is checked against a policy without a GPU", "[calibration][cuda-worker]") {
   const test::TemporaryFolder folder;
   test::write_file(folder / "p.csv", "allreduce,0,1000000,ring,ll,1,-1,-1\n");
   const std::string line = "h:1:2 [0] NCCL INFO AllReduce: 64 Bytes -> Algo ";
@@ -85,7 +86,7 @@ TEST_CASE("a log of NCCL is checked against a policy without a GPU") {
   CHECK_THAT(without.out, test::has_text("--ranks=N"));
 }
 
-TEST_CASE("parameters are fitted to measurements without a GPU") {
+TEST_CASE("parameters are fitted to measurements without a GPU", "[calibration][cuda-worker]") {
   const test::TemporaryFolder folder;
   std::string text = "benchmark,protocol,flags,threads,blocks,bytes,chunk_bytes,time_us_median\n";
   for (const int bytes : {16, 1024, 2048, 4096}) {

@@ -42,7 +42,7 @@ Comparison sample() {
   return comparison;
 }
 
-TEST_CASE("errors are summed up as logarithms") {
+TEST_CASE("errors are summed up as logarithms", "[calibration][compare]") {
   const Comparison comparison = sample();
   std::vector<const Compared*> all;
   for (const Compared& each : comparison.cells) all.push_back(&each);
@@ -59,14 +59,14 @@ TEST_CASE("errors are summed up as logarithms") {
   CHECK(worst[1]->cell.bytes == 4096);
 }
 
-TEST_CASE("the tables are as in the golden file") {
+TEST_CASE("the tables are as in the golden file", "[calibration][compare]") {
   const std::string path = CCLGYM_SOURCE_DIR "/tests/calibration/golden/compare.txt";
   const std::string text = comparison_text(sample(), 3);
   if (std::getenv("CCLGYM_UPDATE_GOLDEN") != nullptr) write_file(path, text);
   CHECK(text == read_file(path));
 }
 
-TEST_CASE("fitted and held-out cells are never in the same line") {
+TEST_CASE("fitted and held-out cells are never in the same line", "[calibration][compare]") {
   const Comparison comparison = sample();
   const std::vector<ErrorSummary> systems = by_system_and_seen(comparison.cells);
   REQUIRE(systems.size() == 3);
@@ -93,7 +93,7 @@ TEST_CASE("fitted and held-out cells are never in the same line") {
   CHECK(page.find("\"seen\":\"held out\"") != std::string::npos);
 }
 
-TEST_CASE("the CSV has one line per cell") {
+TEST_CASE("the CSV has one line per cell", "[calibration][compare]") {
   const std::string csv = comparison_csv(sample());
   CHECK(csv.starts_with("system,ranks,nodes,collective,nccl_version,size_bytes,rows,measured_us,"));
   CHECK(csv.find("\nA,16,2,allreduce,2.8.4,4096,2,40,40,40,10,0.25,") != std::string::npos);
@@ -101,7 +101,7 @@ TEST_CASE("the CSV has one line per cell") {
   CHECK(csv.find(",set-of-A,held out\n") != std::string::npos);
 }
 
-TEST_CASE("the page is self-contained, and user texts cannot break it") {
+TEST_CASE("the page is self-contained, and user texts cannot break it", "[calibration][compare]") {
   Comparison comparison = sample();
   comparison.file = "</script>{{data}}{{style}}";
   const std::string page = comparison_html(comparison);
@@ -113,7 +113,8 @@ TEST_CASE("the page is self-contained, and user texts cannot break it") {
 }
 
 TEST_CASE(
-    "cells are simulated with the set of their system, or with another; refusals are reported") {
+    "cells are simulated with the set of their system, or with another; refusals are reported",
+    "[calibration][compare]") {
   Measurement row;
   row.system = "Azure-NDv4";
   row.ranks = 8;

@@ -13,7 +13,8 @@
 namespace cclgym::test {
 namespace {
 
-TEST_CASE("every parameter can be set, is read back, and changes the model's identity") {
+TEST_CASE("every parameter can be set, is read back, and changes the model's identity",
+          "[calibration][cost-parameters]") {
   std::set<std::string> names;
   for (const CostParameter& parameter : cost_parameters()) {
     INFO(parameter.name);
@@ -33,7 +34,8 @@ TEST_CASE("every parameter can be set, is read back, and changes the model's ide
   }
 }
 
-TEST_CASE("the table has every number of a model: its identity is that of the parameters") {
+TEST_CASE("the table has every number of a model: its identity is that of the parameters",
+          "[calibration][cost-parameters]") {
   const CostModel a100 = shipped_cost_model("a100");
   CostModel copy = shipped_cost_model("v100");
   copy.alpha_s = a100.alpha_s;  // the table cannot remove an alpha
@@ -45,7 +47,8 @@ TEST_CASE("the table has every number of a model: its identity is that of the pa
   CHECK(copy.canonical_text() == a100.canonical_text());
 }
 
-TEST_CASE("a written parameter set reads back as the same model") {
+TEST_CASE("a written parameter set reads back as the same model",
+          "[calibration][cost-parameters]") {
   for (const char* name : {"a100", "v100"}) {
     CostModel model = shipped_cost_model(name);
     for (const CostParameter& parameter : cost_parameters()) {
@@ -63,7 +66,7 @@ TEST_CASE("a written parameter set reads back as the same model") {
   }
 }
 
-TEST_CASE("parameters are written as people write them") {
+TEST_CASE("parameters are written as people write them", "[calibration][cost-parameters]") {
   CHECK(parameter_text(cost_parameter("kernel_launch"), 6.6e-6) == "6.6us");
   CHECK(parameter_text(cost_parameter("kernel_launch"), 1.23456e-9) == "0.001235us");
   CHECK(parameter_text(cost_parameter("protocols.LL.reduce_rate"), 2.95e9) == "2.95 GB/s");

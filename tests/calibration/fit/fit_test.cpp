@@ -50,7 +50,7 @@ const FittedParameter& parameter_of(const FitResult& result, std::string_view na
   throw std::logic_error("not fitted");
 }
 
-TEST_CASE("a fit finds the parameters behind the times, with intervals") {
+TEST_CASE("a fit finds the parameters behind the times, with intervals", "[calibration][fit]") {
   CostModel truth = shipped_cost_model("v100");
   truth.kernel_launch_s *= 1.6;
   truth.protocols[0].network_latency_s = 2.2e-6;
@@ -144,7 +144,7 @@ TEST_CASE("a fit finds the parameters behind the times, with intervals") {
   CHECK(parameter_of(result, "kernel_launch").start == options.start.kernel_launch_s);
 }
 
-TEST_CASE("outliers do not drag a fit") {
+TEST_CASE("outliers do not drag a fit", "[calibration][fit]") {
   CostModel truth = shipped_cost_model("v100");
   truth.kernel_launch_s *= 1.5;
   std::vector<MeasuredCell> cells = cells_of(truth);
@@ -158,7 +158,7 @@ TEST_CASE("outliers do not drag a fit") {
         Approx(truth.kernel_launch_s).epsilon(0.25));
 }
 
-TEST_CASE("fits that make no sense are refused") {
+TEST_CASE("fits that make no sense are refused", "[calibration][fit]") {
   const std::vector<MeasuredCell> cells = cells_of(shipped_cost_model("v100"));
   FitOptions options{
       .start = shipped_cost_model("v100"), .parameters = {}, .held_out_ranks = {4, 8, 16}};

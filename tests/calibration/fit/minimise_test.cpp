@@ -11,7 +11,8 @@ namespace cclgym::test {
 namespace {
 
 TEST_CASE(
-    "the minimiser finds the minimum of a quadratic and of a function with a kink, within bounds") {
+    "the minimiser finds the minimum of a quadratic and of a function with a kink, within bounds",
+    "[calibration][minimise]") {
   const MinimiseOptions wide{.least = {-5, -5, -5}, .most = {5, 5, 5}};
   const Minimum bowl = minimise(
       [](const std::vector<double>& x) {
@@ -34,19 +35,20 @@ TEST_CASE(
   CHECK(kink.value < 0.02);
 }
 
-TEST_CASE("exceptions of the objective are passed on") {
+TEST_CASE("exceptions of the objective are passed on", "[calibration][minimise]") {
   CHECK_THROWS_AS(
       minimise([](const std::vector<double>&) -> double { throw std::invalid_argument("no"); },
                {0.0, 0.0}, {.least = {-1, -1}, .most = {1, 1}}),
       std::invalid_argument);
 }
 
-TEST_CASE("soft L1 is square where small and linear where large") {
+TEST_CASE("soft L1 is square where small and linear where large", "[calibration][minimise]") {
   CHECK(soft_l1(0.01, 0.3) == Approx(1e-4).epsilon(1e-3));
   CHECK(soft_l1(30, 0.3) == Approx(2 * 0.3 * 30).epsilon(0.02));
 }
 
-TEST_CASE("intervals of a line through noise are those of ordinary least squares") {
+TEST_CASE("intervals of a line through noise are those of ordinary least squares",
+          "[calibration][minimise]") {
   // y = x * slope + noise of sigma 0.05 at 400 points: the slope's standard error is
   // sigma / sqrt(sum of squares of x).
   Random random(7);

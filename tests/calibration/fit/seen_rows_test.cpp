@@ -19,7 +19,8 @@ MeasuredCell cell_of(const std::string& system, int ranks, CollectiveKind collec
   return cell;
 }
 
-TEST_CASE("a cell counts as fitted if a fit may have seen any of its rows") {
+TEST_CASE("a cell counts as fitted if a fit may have seen any of its rows",
+          "[calibration][seen-rows]") {
   ParameterSet set;
   CHECK(seen_by(set, cell_of("A", 8, CollectiveKind::AllReduce, 64)) == Seen::NotSaid);
   set.fitted_to.emplace();
@@ -46,7 +47,8 @@ TEST_CASE("a cell counts as fitted if a fit may have seen any of its rows") {
         }).starts_with("m.yaml:3:5: unknown collective 'all_reduce'; expected one of "));
 }
 
-TEST_CASE("the rows of a fit are those of its cells, and those of its start") {
+TEST_CASE("the rows of a fit are those of its cells, and those of its start",
+          "[calibration][seen-rows]") {
   std::vector<MeasuredCell> cells;
   std::vector<MeasuredCell> others;
   for (const int ranks : {2, 4, 8}) {
@@ -82,7 +84,7 @@ TEST_CASE("the rows of a fit are those of its cells, and those of its start") {
   }
 }
 
-TEST_CASE("shipped sets saw the rows that their docs state") {
+TEST_CASE("shipped sets saw the rows that their docs state", "[calibration][seen-rows]") {
   const auto seen = [](const char* set, const MeasuredCell& cell) {
     return seen_by(shipped_parameter_set(set), cell);
   };

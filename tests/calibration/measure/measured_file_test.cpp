@@ -25,7 +25,7 @@ std::string refusal(const std::string& text) {
   return place == std::string::npos ? message : message.substr(place);
 }
 
-TEST_CASE("a measured CSV is read, columns in any order") {
+TEST_CASE("a measured CSV is read, columns in any order", "[calibration][measured-file]") {
   const File file(
       "# a comment\n"
       "time_us_median,size_bytes,collective,gpus_per_node,ranks,config,nccl_version,system,source\n"
@@ -47,7 +47,8 @@ TEST_CASE("a measured CSV is read, columns in any order") {
   CHECK(rows[1].nodes == 1);
 }
 
-TEST_CASE("each fault of a measured CSV has one message with its place") {
+TEST_CASE("each fault of a measured CSV has one message with its place",
+          "[calibration][measured-file]") {
   const std::string header = kHeader;
   CHECK(refusal("system,ranks,nodes,collective,size_bytes\nP,8,2,all_reduce,64\n")
             .starts_with("m.csv:1:1: without column 'time_us_median'; expected ranks, collective, "
@@ -82,7 +83,7 @@ TEST_CASE("each fault of a measured CSV has one message with its place") {
   CHECK(refusal("").starts_with("m.csv: is neither CSV with the column time_us_median nor"));
 }
 
-TEST_CASE("options that every row contradicts are refused") {
+TEST_CASE("options that every row contradicts are refused", "[calibration][measured-file]") {
   const auto told = [](const std::string& text, const MeasuredFileContext& context) {
     const File file(text);
     const std::string message = thrown([&] { return read_measured_file(file.path, context); });
@@ -109,7 +110,8 @@ TEST_CASE("options that every row contradicts are refused") {
   CHECK(read_measured_file(same.path, context).size() == 2);
 }
 
-TEST_CASE("rows with the same question are one cell with their median") {
+TEST_CASE("rows with the same question are one cell with their median",
+          "[calibration][measured-file]") {
   const File file(std::string(kHeader) +
                   "Alps-GH200,8,2,all_reduce,64,10\nAlps-GH200,8,2,all_reduce,64,30\n"
                   "Alps-GH200,8,2,all_reduce,64,11\nAlps-GH200,4,1,all_reduce,64,5\n");
@@ -131,7 +133,8 @@ TEST_CASE("rows with the same question are one cell with their median") {
   CHECK(left.left_out == 3);
 }
 
-TEST_CASE("an empty filter result reports the file's names; unknown systems get the nearest name") {
+TEST_CASE("an empty filter result reports the file's names; unknown systems get the nearest name",
+          "[calibration][measured-file]") {
   const File file(std::string(kHeader) + "Polariss,8,2,all_reduce,64,10\n");
   const auto rows = read_measured_file(file.path);
   CellFilter none;
@@ -147,7 +150,8 @@ TEST_CASE("an empty filter result reports the file's names; unknown systems get 
   CHECK(make_cells(rows, own, "m.csv").cells.size() == 1);
 }
 
-TEST_CASE("rows of several systems are not fitted together by accident") {
+TEST_CASE("rows of several systems are not fitted together by accident",
+          "[calibration][measured-file]") {
   const File file(std::string(kHeader) +
                   "Alps-GH200,8,2,all_reduce,64,10\nPolaris,8,2,all_reduce,64,30\n");
   const auto rows = read_measured_file(file.path);

@@ -68,7 +68,8 @@ bool stop_a_rank(const std::string& rows) {
   return false;
 }
 
-TEST_CASE("OpenMPI's algorithms on this machine: every one is correct and has times") {
+TEST_CASE("OpenMPI's algorithms on this machine: every one is correct and has times",
+          "[calibration][mpi]") {
   const TemporaryFolder folder;
   const MeasurementBackend backend =
       mpi_backend(sweep_of({}, {64, 262144}), {"mpirun", "--allow-run-as-root", "--oversubscribe",
@@ -89,7 +90,8 @@ TEST_CASE("OpenMPI's algorithms on this machine: every one is correct and has ti
 
 TEST_CASE(
     "between hosts with links of 1 Gb/s nothing is faster than the wire, and a rank that "
-    "stops is noticed") {
+    "stops is noticed",
+    "[calibration][mpi]") {
   const Netlab netlab;
   SKIP_UNLESS(netlab.up(), kNeedsNamespaces);
   const TemporaryFolder folder;

@@ -43,7 +43,8 @@ std::string changed(const std::string& from, const std::string& to) {
   return text;
 }
 
-TEST_CASE("out-of-place times, ranks, nodes and the release are read") {
+TEST_CASE("out-of-place times, ranks, nodes and the release are read",
+          "[calibration][nccl-tests-text]") {
   MeasuredFileContext context;
   context.collective = CollectiveKind::AllReduce;
   const auto rows = read(kRun, context);
@@ -58,7 +59,8 @@ TEST_CASE("out-of-place times, ranks, nodes and the release are read") {
   CHECK(rows[1].where.line == 14);
 }
 
-TEST_CASE("the name of the program gives the collective; two runs may follow each other") {
+TEST_CASE("the name of the program gives the collective; two runs may follow each other",
+          "[calibration][nccl-tests-text]") {
   const std::string second = changed("nodeB device  0", "nodeA device  2");
   const auto rows = read("$ mpirun ./build/all_gather_perf -b 8\n" + kRun +
                          "# Collective test starting: reduce_scatter_perf\n" + second);
@@ -67,7 +69,7 @@ TEST_CASE("the name of the program gives the collective; two runs may follow eac
   CHECK(rows[3].collective == CollectiveKind::ReduceScatter);
 }
 
-TEST_CASE("in-place times are used if there are no others") {
+TEST_CASE("in-place times are used if there are no others", "[calibration][nccl-tests-text]") {
   MeasuredFileContext context;
   context.collective = CollectiveKind::AllToAll;
   const auto rows =
@@ -75,7 +77,8 @@ TEST_CASE("in-place times are used if there are no others") {
   CHECK(rows[0].time_s == Approx(14.95e-6));
 }
 
-TEST_CASE("each fault of nccl-tests' output has one message with its place") {
+TEST_CASE("each fault of nccl-tests' output has one message with its place",
+          "[calibration][nccl-tests-text]") {
   MeasuredFileContext context;
   context.collective = CollectiveKind::AllReduce;
   const auto refusal = [&](const std::string& text) {
@@ -107,7 +110,7 @@ TEST_CASE("each fault of nccl-tests' output has one message with its place") {
   CHECK(read(anonymous, context).front().ranks == 8);
 }
 
-TEST_CASE("options that contradict the output are refused") {
+TEST_CASE("options that contradict the output are refused", "[calibration][nccl-tests-text]") {
   const auto refusal = [](auto change) {
     MeasuredFileContext context;
     context.collective = CollectiveKind::AllReduce;

@@ -73,7 +73,7 @@ bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-TEST_CASE("a sweep records every outcome of a cell, and continues") {
+TEST_CASE("a sweep records every outcome of a cell, and continues", "[calibration][sweep]") {
   const TemporaryFolder folder;
   const std::string path = folder / "m.csv";
   const SweepOptions options{.path = path, .repeats = 10, .timeout_s = 0.5};
@@ -118,7 +118,7 @@ TEST_CASE("a sweep records every outcome of a cell, and continues") {
   }
 }
 
-TEST_CASE("a sweep that is killed loses at most the row in flight") {
+TEST_CASE("a sweep that is killed loses at most the row in flight", "[calibration][sweep]") {
   const TemporaryFolder folder;
   const std::string path = folder / "m.csv";
   std::vector<std::uint64_t> sizes;
@@ -152,7 +152,8 @@ TEST_CASE("a sweep that is killed loses at most the row in flight") {
   CHECK(keys.size() == 61);
 }
 
-TEST_CASE("the order of a sweep is random, the same for the same seed, and keeps blocks together") {
+TEST_CASE("the order of a sweep is random, the same for the same seed, and keeps blocks together",
+          "[calibration][sweep]") {
   std::vector<std::uint64_t> sizes;
   for (std::uint64_t i = 1; i <= 40; ++i) sizes.push_back(4 * i);
   const auto order = [&](std::uint64_t seed, bool blocks) {
@@ -182,7 +183,8 @@ TEST_CASE("the order of a sweep is random, the same for the same seed, and keeps
   }
 }
 
-TEST_CASE("a sweep refuses files and workers that it cannot use, with the reason") {
+TEST_CASE("a sweep refuses files and workers that it cannot use, with the reason",
+          "[calibration][sweep]") {
   const TemporaryFolder folder;
   const std::string path = folder / "m.csv";
   const SweepOptions options{.path = path, .repeats = 3, .timeout_s = 5, .start_s = 0.3};
@@ -245,7 +247,7 @@ std::string recorded(const TemporaryFolder& folder, const std::string& line) {
   return status;
 }
 
-TEST_CASE("an invalid answer fails the cell, whatever its content") {
+TEST_CASE("an invalid answer fails the cell, whatever its content", "[calibration][sweep]") {
   const TemporaryFolder folder;
   CHECK(recorded(folder, R"({"id":@,"samples_s":[1e-6]})") == "ok");
   for (const char* const id :
@@ -281,7 +283,8 @@ TEST_CASE("an invalid answer fails the cell, whatever its content") {
   }
 }
 
-TEST_CASE("an answer with bytes changed, left out or repeated never ends the sweep") {
+TEST_CASE("an answer with bytes changed, left out or repeated never ends the sweep",
+          "[calibration][sweep]") {
   const TemporaryFolder folder;
   const std::string good =
       R"({"extra":{"algorithm_used":"ring","n":[1,2.5e-3]},"id":@,"samples_s":[1e-6,2.5e-6]})";
@@ -310,7 +313,8 @@ TEST_CASE("an answer with bytes changed, left out or repeated never ends the swe
   CHECK(seen.size() >= 3);
 }
 
-TEST_CASE("a worker with a bad first line is refused by name, and no file is made") {
+TEST_CASE("a worker with a bad first line is refused by name, and no file is made",
+          "[calibration][sweep]") {
   const TemporaryFolder folder;
   const auto refusal = [&](const std::string& line, bool plans) {
     const std::string path = folder / "m.csv";
@@ -341,7 +345,8 @@ TEST_CASE("a worker with a bad first line is refused by name, and no file is mad
             "its number of nodes is '0'"));
 }
 
-TEST_CASE("OpenMPI's configurations for a call: its own choice, whole messages, smaller segments") {
+TEST_CASE("OpenMPI's configurations for a call: its own choice, whole messages, smaller segments",
+          "[calibration][sweep]") {
   const MpiSweep sweep{.system = "",
                        .config = "",
                        .collectives = {},

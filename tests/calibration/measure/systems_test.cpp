@@ -17,7 +17,8 @@ Measurement row_on(int ranks, int nodes, const std::string& config = "") {
   return row;
 }
 
-TEST_CASE("every system has a fabric that can be built and a release that is modelled") {
+TEST_CASE("every system has a fabric that can be built and a release that is modelled",
+          "[calibration][systems]") {
   for (const MeasuredSystem& system : measured_systems()) {
     INFO(system.name);
     const auto fabric = make_fabric({.name = system.fabric});
@@ -26,7 +27,7 @@ TEST_CASE("every system has a fabric that can be built and a release that is mod
   }
 }
 
-TEST_CASE("a row's fabric has its servers and its GPUs") {
+TEST_CASE("a row's fabric has its servers and its GPUs", "[calibration][systems]") {
   const FabricSpec slice = fabric_of_row(measured_system("H100-SXM-slice"), row_on(4, 1));
   CHECK(slice.gpus_per_server == 4);
   CHECK(slice.nvls == false);
@@ -44,7 +45,7 @@ TEST_CASE("a row's fabric has its servers and its GPUs") {
   CHECK(fabric_of_row(measured_system("Polaris"), row).nic_binding == NicBinding::SingleNic);
 }
 
-TEST_CASE("configs give a call's configuration, or mark it as unknown") {
+TEST_CASE("configs give a call's configuration, or mark it as unknown", "[calibration][systems]") {
   Measurement row = row_on(8, 1, "ag_ring_ll_8_2");
   const MeasuredSystem& mi300x = measured_system("MI300Xx8");
   REQUIRE(run_plan(mi300x, row).named);

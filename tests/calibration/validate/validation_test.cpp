@@ -30,7 +30,8 @@ struct Rows {
   }
 };
 
-TEST_CASE("the choice is compared with the default round by round, also in slow rounds") {
+TEST_CASE("the choice is compared with the default round by round, also in slow rounds",
+          "[calibration][validation]") {
   Rows rows;
   for (int round = 1; round <= 8; ++round) {
     // The machine is slower in some rounds; the choice always takes 0.8 of the default's time.
@@ -64,7 +65,7 @@ TEST_CASE("the choice is compared with the default round by round, also in slow 
   CHECK(part.ratio.high == Approx(1));
 }
 
-TEST_CASE("the interval of a ratio covers 1 for pure noise") {
+TEST_CASE("the interval of a ratio covers 1 for pure noise", "[calibration][validation]") {
   Rows rows;
   for (int call = 0; call < 12; ++call) {
     for (int round = 1; round <= 10; ++round) {
@@ -79,7 +80,8 @@ TEST_CASE("the interval of a ratio covers 1 for pure noise") {
   CHECK(part.ratio.high / part.ratio.low < 1.06);
 }
 
-TEST_CASE("the plan of a validation interleaves the configurations of a call") {
+TEST_CASE("the plan of a validation interleaves the configurations of a call",
+          "[calibration][validation]") {
   const MpiConfig by_default{std::string(kMpiDefault), 0, 0};
   const MpiConfig ring{"ring", 4, 0};
   const std::vector<ValidationCall> calls{
@@ -101,7 +103,8 @@ TEST_CASE("the plan of a validation interleaves the configurations of a call") {
   CHECK(plan.blocks == std::vector<std::size_t>{0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5});
 }
 
-TEST_CASE("the choice of a table of the sweep is shown beside the agent's choice") {
+TEST_CASE("the choice of a table of the sweep is shown beside the agent's choice",
+          "[calibration][validation]") {
   Rows rows;
   for (int round = 1; round <= 4; ++round) {
     rows.add("allreduce", 1024, "openmpi-default", round, "default", 100);
@@ -138,7 +141,8 @@ TEST_CASE("the choice of a table of the sweep is shown beside the agent's choice
         }).find("unknown role 'chosen+fastest'; expected chosen, default") != std::string::npos);
 }
 
-TEST_CASE("the shipped rows of the netlab have the sweep's fastest configuration of every call") {
+TEST_CASE("the shipped rows of the netlab have the sweep's fastest configuration of every call",
+          "[calibration][validation]") {
   // Figures printed in docs/calibration.md.
   const std::map<std::string, std::array<double, 2>> ratios{{"idle-1", {0.824, 0.809}},
                                                             {"traffic-1", {0.866, 0.879}},
@@ -155,7 +159,7 @@ TEST_CASE("the shipped rows of the netlab have the sweep's fastest configuration
   }
 }
 
-TEST_CASE("a file that is not a validation is refused at its place") {
+TEST_CASE("a file that is not a validation is refused at its place", "[calibration][validation]") {
   Rows rows;
   rows.add("allreduce", 1024, "ring", 1, "chosen", 80);
   CHECK(thrown([&] { (void)rows.read(); }).find("has no call with rows of the choice") !=
@@ -165,7 +169,7 @@ TEST_CASE("a file that is not a validation is refused at its place") {
         std::string::npos);
 }
 
-TEST_CASE("a validation as text, CSV and page") {
+TEST_CASE("a validation as text, CSV and page", "[calibration][validation]") {
   Rows rows;
   for (int round = 1; round <= 3; ++round) {
     rows.add("allreduce", 1024, "openmpi-default", round, "default", 100);

@@ -41,7 +41,8 @@ std::string error_of(std::string_view name, const AlgorithmRequest& request) {
 
 }  // namespace
 
-TEST_CASE("algorithms: every shipped program is right for 2 to 64 ranks") {
+TEST_CASE("algorithms: every shipped program is right for 2 to 64 ranks",
+          "[collectives][algorithms]") {
   int programs = 0;
   for (const AlgorithmEntry& algorithm : shipped_algorithms()) {
     for (const CollectiveKind kind : algorithm.collectives) {
@@ -68,7 +69,8 @@ TEST_CASE("algorithms: every shipped program is right for 2 to 64 ranks") {
   CHECK(programs > (test::kSanitized ? 400 : 1500));
 }
 
-TEST_CASE("algorithms: every collective has an algorithm, with the right counts") {
+TEST_CASE("algorithms: every collective has an algorithm, with the right counts",
+          "[collectives][algorithms]") {
   std::set<CollectiveKind> seen;
   for (const AlgorithmEntry& algorithm : shipped_algorithms()) {
     for (const CollectiveKind kind : algorithm.collectives) {
@@ -94,7 +96,7 @@ TEST_CASE("algorithms: every collective has an algorithm, with the right counts"
   CHECK(seen.size() == all_collectives().size());
 }
 
-TEST_CASE("algorithms: on several nodes, and in several instances") {
+TEST_CASE("algorithms: on several nodes, and in several instances", "[collectives][algorithms]") {
   for (const auto& [name, kind] : {std::pair("hierarchical", CollectiveKind::AllReduce),
                                    std::pair("hierarchical-composed", CollectiveKind::AllReduce),
                                    std::pair("two-step", CollectiveKind::AllToAll),
@@ -128,7 +130,7 @@ TEST_CASE("algorithms: on several nodes, and in several instances") {
         "6 ranks on servers of 4; expected the same number on each");
 }
 
-TEST_CASE("algorithms: messages between nodes") {
+TEST_CASE("algorithms: messages between nodes", "[collectives][algorithms]") {
   const auto crossing = [](const char* name, CollectiveKind kind, int servers) {
     auto request = request_for(kind, servers * 8, 1);
     request.ranks_per_server = 8;
@@ -154,7 +156,8 @@ TEST_CASE("algorithms: messages between nodes") {
   CHECK(crossing("hierarchical", CollectiveKind::AllReduce, 2).size() == 8 * 4);
 }
 
-TEST_CASE("algorithms: a ring moves size / (ranks * channels) per step and channel") {
+TEST_CASE("algorithms: a ring moves size / (ranks * channels) per step and channel",
+          "[collectives][algorithms]") {
   for (const int ranks : {2, 3, 8}) {
     for (const int channels : {1, 2, 3}) {
       const auto all =
@@ -178,7 +181,8 @@ TEST_CASE("algorithms: a ring moves size / (ranks * channels) per step and chann
   }
 }
 
-TEST_CASE("algorithms: recursive doubling and halving send one message per step and channel") {
+TEST_CASE("algorithms: recursive doubling and halving send one message per step and channel",
+          "[collectives][algorithms]") {
   for (const auto& [name, kind] : {std::pair("recursive-doubling", CollectiveKind::AllGather),
                                    std::pair("recursive-halving", CollectiveKind::ReduceScatter)}) {
     const auto program = build_algorithm(name, request_for(kind, 8, 3));
@@ -197,7 +201,8 @@ TEST_CASE("algorithms: recursive doubling and halving send one message per step 
   }
 }
 
-TEST_CASE("algorithms: PAT has one message per step, the largest to the nearest rank") {
+TEST_CASE("algorithms: PAT has one message per step, the largest to the nearest rank",
+          "[collectives][algorithms]") {
   for (const CollectiveKind kind : {CollectiveKind::AllGather, CollectiveKind::ReduceScatter}) {
     for (const int ranks : {2, 3, 5, 8, 11, 16, 37}) {
       const auto program = build_algorithm("pat", request_for(kind, ranks, 1));
@@ -223,7 +228,7 @@ TEST_CASE("algorithms: PAT has one message per step, the largest to the nearest 
   }
 }
 
-TEST_CASE("algorithms: requested rings are used, channel by channel") {
+TEST_CASE("algorithms: requested rings are used, channel by channel", "[collectives][algorithms]") {
   auto request = request_for(CollectiveKind::AllGather, 4, 3);
   request.rings = {{0, 1, 2, 3}, {2, 0, 3, 1}};
   const auto program = build_algorithm("ring", request);
@@ -236,7 +241,7 @@ TEST_CASE("algorithms: requested rings are used, channel by channel") {
   CHECK(error_of("ring", request) == "ring 0-1-2-2; expected each of the ranks 0 to 3 once");
 }
 
-TEST_CASE("algorithms: the double tree is NCCL's") {
+TEST_CASE("algorithms: the double tree is NCCL's", "[collectives][algorithms]") {
   using algorithms::double_tree;
   using algorithms::TreeNeighbours;
   // src/graph/trees.cc draws the tree of 14 ranks.
@@ -265,7 +270,8 @@ TEST_CASE("algorithms: the double tree is NCCL's") {
   }
 }
 
-TEST_CASE("algorithms: OpenMPI's trees are those drawn in its source") {
+TEST_CASE("algorithms: OpenMPI's trees are those drawn in its source",
+          "[collectives][algorithms]") {
   using algorithms::parents_in;
   using algorithms::RootedTree;
   using Parents = std::vector<int>;
@@ -279,7 +285,8 @@ TEST_CASE("algorithms: OpenMPI's trees are those drawn in its source") {
   CHECK(parents_in(RootedTree::Pipeline, 4, 2) == Parents{3, 0, -1, 2});
 }
 
-TEST_CASE("algorithms: Rabenseifner's sends the largest messages to the nearest ranks") {
+TEST_CASE("algorithms: Rabenseifner's sends the largest messages to the nearest ranks",
+          "[collectives][algorithms]") {
   for (const auto& [name, kind] : {std::pair("rabenseifner", CollectiveKind::AllReduce),
                                    std::pair("rabenseifner", CollectiveKind::Reduce),
                                    std::pair("butterfly", CollectiveKind::ReduceScatter)}) {
@@ -304,7 +311,8 @@ TEST_CASE("algorithms: Rabenseifner's sends the largest messages to the nearest 
   }
 }
 
-TEST_CASE("algorithms: thread blocks of the busiest GPU are known before compiling") {
+TEST_CASE("algorithms: thread blocks of the busiest GPU are known before compiling",
+          "[collectives][algorithms]") {
   // Fewer blocks suffice where runs are sent on: an upper bound that is not far off.
   const auto is_bound = [](const std::string& name, const AlgorithmRequest& request) {
     return name == "recursive-halving" || name == "pat" || name == "nvls-tree" ||
@@ -356,7 +364,7 @@ TEST_CASE("algorithms: thread blocks of the busiest GPU are known before compili
         std::numeric_limits<int>::max());
 }
 
-TEST_CASE("algorithms: errors") {
+TEST_CASE("algorithms: errors", "[collectives][algorithms]") {
   CHECK(error_of("rnig", request_for(CollectiveKind::AllReduce, 4, 1)) ==
         "unknown algorithm 'rnig'; expected one of ring, recursive-doubling, recursive-halving, "
         "halving-doubling, tree, all-pairs, naive, spread-ring, hierarchical, "

@@ -80,8 +80,8 @@ Program random_program(std::mt19937_64& random, int ranks, int operations) {
 
 }  // namespace
 
-TEST_CASE(
-    "kernels: composed programs run with any number of slots, and only with their boundaries") {
+TEST_CASE("kernels: composed programs run with any number of slots, and only with their boundaries",
+          "[collectives][composed-kernels]") {
   for (const auto& [name, kind] : {std::pair("hierarchical-composed", CollectiveKind::AllReduce),
                                    std::pair("two-step-composed", CollectiveKind::AllToAll)}) {
     for (const auto& [servers, gpus] : {std::pair(2, 2), std::pair(3, 4), std::pair(2, 8)}) {
@@ -107,7 +107,8 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("kernels: the composed hierarchical AllReduce consists of NCCL's three collectives") {
+TEST_CASE("kernels: the composed hierarchical AllReduce consists of NCCL's three collectives",
+          "[collectives][composed-kernels]") {
   const auto program =
       build_algorithm("hierarchical-composed", composed(CollectiveKind::AllReduce, 3, 4, 2));
   const auto ring = [](CollectiveKind kind, int ranks) {
@@ -127,7 +128,8 @@ TEST_CASE("kernels: the composed hierarchical AllReduce consists of NCCL's three
   }
 }
 
-TEST_CASE("kernels: hand-written Two-Step copies in a separate kernel") {
+TEST_CASE("kernels: hand-written Two-Step copies in a separate kernel",
+          "[collectives][composed-kernels]") {
   const auto program =
       build_algorithm("two-step-composed", composed(CollectiveKind::AllToAll, 3, 4, 2));
   for (int rank = 0; rank < 12; ++rank) {
@@ -155,7 +157,8 @@ TEST_CASE("kernels: hand-written Two-Step copies in a separate kernel") {
   }
 }
 
-TEST_CASE("kernels: random programs have the effect of their trace, with all their boundaries") {
+TEST_CASE("kernels: random programs have the effect of their trace, with all their boundaries",
+          "[collectives][composed-kernels]") {
   std::mt19937_64 random(3);
   int several = 0;
   int harmful = 0;
@@ -191,7 +194,8 @@ TEST_CASE("kernels: random programs have the effect of their trace, with all the
   CHECK(harmful > 20);
 }
 
-TEST_CASE("kernels: harmful mutants of composed programs are rejected") {
+TEST_CASE("kernels: harmful mutants of composed programs are rejected",
+          "[collectives][composed-kernels]") {
   std::mt19937_64 random(9);
   std::vector<std::shared_ptr<const ThreadBlockProgram>> programs;
   for (const int gpus : {2, 3}) {

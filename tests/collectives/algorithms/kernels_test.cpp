@@ -42,7 +42,8 @@ Instruction recv(Buffer buffer, int index) { return {Opcode::Recv, {}, {buffer, 
 
 TEST_CASE(
     "kernels: next_kernel begins a kernel for the following operations, if the current one has "
-    "any") {
+    "any",
+    "[collectives][kernels]") {
   ProgramBuilder p("test", anything(2, 2, 2));
   p.next_kernel();
   const ChunkRef c = p.chunk(0, kIn, 0).copy(1, kOut, 0);
@@ -66,7 +67,7 @@ TEST_CASE(
   CHECK(compile(ProgramBuilder("none", anything(2, 1, 1)).finish()).kernels() == 1);
 }
 
-TEST_CASE("kernels: each kernel is compiled separately") {
+TEST_CASE("kernels: each kernel is compiled separately", "[collectives][kernels]") {
   ProgramBuilder p("test", anything(3, 2, 2));
   const ChunkRef c = p.chunk(0, kIn, 0).copy(1, kScratch, 0).copy(2, kScratch, 0);
   p.next_kernel();
@@ -96,7 +97,7 @@ TEST_CASE("kernels: each kernel is compiled separately") {
         "rank 1, thread block 1 of kernel 1, step 0: send to rank 0 on channel 0");
 }
 
-TEST_CASE("kernels: a sum is stored if a later kernel needs it") {
+TEST_CASE("kernels: a sum is stored if a later kernel needs it", "[collectives][kernels]") {
   for (const bool needed : {false, true}) {
     ProgramBuilder p("test", anything(3, 1, 1));
     const ChunkRef sum = p.chunk(1, kIn, 0).reduce(p.chunk(0, kIn, 0));
@@ -111,7 +112,7 @@ TEST_CASE("kernels: a sum is stored if a later kernel needs it") {
   }
 }
 
-TEST_CASE("kernels: a kernel boundary prevents a race") {
+TEST_CASE("kernels: a kernel boundary prevents a race", "[collectives][kernels]") {
   // Copies the input of rank 0 to rank 1 through a scratch place that is reused.
   const Contract contract = Contract::custom("move", 2, {1, 1}, {1, 1},
                                              [](int rank, int) -> std::optional<RequiredValue> {
@@ -141,7 +142,7 @@ TEST_CASE("kernels: a kernel boundary prevents a race") {
   CHECK_FALSE(execute(without_boundary(program, 2), {.interleavings = 32}).ok);
 }
 
-TEST_CASE("kernels: a deadlock names the kernels that have begun") {
+TEST_CASE("kernels: a deadlock names the kernels that have begun", "[collectives][kernels]") {
   // In the first kernel each rank receives before it sends.
   const auto rank = [](int other) {
     return std::vector<ThreadBlock>{{other, other, 0, {recv(kOut, 0), send(kIn, 0)}},
@@ -166,7 +167,7 @@ TEST_CASE("kernels: a deadlock names the kernels that have begun") {
   CHECK(execute(free, {.slots = 1}).ok);
 }
 
-TEST_CASE("kernels: a message is sent and received in the same kernel") {
+TEST_CASE("kernels: a message is sent and received in the same kernel", "[collectives][kernels]") {
   const auto program = [](int sent_in, int received_in) {
     ThreadBlock sender{1, -1, 0, {send(kIn, 0)}, sent_in};
     ThreadBlock receiver{-1, 0, 0, {recv(kOut, 0)}, received_in};
@@ -188,7 +189,7 @@ TEST_CASE("kernels: a message is sent and received in the same kernel") {
             "1 messages from rank 0 to rank 1 on channel 0 in kernel 1 are never received"});
 }
 
-TEST_CASE("kernels: form") {
+TEST_CASE("kernels: form", "[collectives][kernels]") {
   const auto problems = [](ThreadBlock first, ThreadBlock second) {
     return verify(make(anything(2, 1, 1), {{std::move(first), std::move(second)}, {}})).to_string();
   };
@@ -211,7 +212,7 @@ TEST_CASE("kernels: form") {
   CHECK(problems({1, -1, 0, {}, 0}, {1, -1, 0, {}, 1}).empty());
 }
 
-TEST_CASE("kernels: MSCCL XML has only one kernel") {
+TEST_CASE("kernels: MSCCL XML has only one kernel", "[collectives][kernels]") {
   const auto program =
       build_algorithm("hierarchical-composed", composed(CollectiveKind::AllReduce, 2, 2, 1));
   std::string error;

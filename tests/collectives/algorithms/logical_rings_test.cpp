@@ -70,7 +70,8 @@ void check_disjoint(const Fabric& fabric, const Rings& rings) {
   }
 }
 
-TEST_CASE("logical rings: over nodes of linked GPUs, as many rings as NICs keep every NIC busy") {
+TEST_CASE("logical rings: over nodes of linked GPUs, as many rings as NICs keep every NIC busy",
+          "[collectives][logical-rings]") {
   struct Machine {
     const char* name;
     int nics;
@@ -118,7 +119,8 @@ TEST_CASE("logical rings: over nodes of linked GPUs, as many rings as NICs keep 
   }
 }
 
-TEST_CASE("logical rings: on rails, every other node is crossed backwards") {
+TEST_CASE("logical rings: on rails, every other node is crossed backwards",
+          "[collectives][logical-rings]") {
   FabricSpec spec;
   spec.name = "alps";
   spec.servers = 4;
@@ -133,7 +135,7 @@ TEST_CASE("logical rings: on rails, every other node is crossed backwards") {
 
 }  // namespace
 
-TEST_CASE("logical rings: DGX-1 has six, from two cycles") {
+TEST_CASE("logical rings: DGX-1 has six, from two cycles", "[collectives][logical-rings]") {
   const auto fabric = fabric_of(8, {{0, 1, 2},
                                     {0, 2, 1},
                                     {0, 3, 1},
@@ -159,7 +161,7 @@ TEST_CASE("logical rings: DGX-1 has six, from two cycles") {
   check_disjoint(*fabric, rings);
 }
 
-TEST_CASE("logical rings: a ring of any size, in both directions") {
+TEST_CASE("logical rings: a ring of any size, in both directions", "[collectives][logical-rings]") {
   for (const int gpus : {3, 8, 17, 3000}) {
     const Rings rings = logical_rings(*fabric_of(gpus, ring_edges(gpus)));
     REQUIRE(rings.size() == 2);
@@ -170,7 +172,8 @@ TEST_CASE("logical rings: a ring of any size, in both directions") {
   }
 }
 
-TEST_CASE("logical rings: two GPUs, one-way links, no cycle, complete graphs") {
+TEST_CASE("logical rings: two GPUs, one-way links, no cycle, complete graphs",
+          "[collectives][logical-rings]") {
   CHECK(logical_rings(*fabric_of(2, {{0, 1, 3}})) == Rings{{0, 1}, {0, 1}, {0, 1}});
   CHECK(logical_rings(*fabric_of(5, ring_edges(5), false)) == Rings{{0, 1, 2, 3, 4}});
   CHECK(logical_rings(*fabric_of(4, {{0, 1, 1}, {1, 2, 1}, {1, 3, 1}})) == Rings{{0, 1, 2, 3}});
@@ -188,7 +191,7 @@ TEST_CASE("logical rings: two GPUs, one-way links, no cycle, complete graphs") {
   }
 }
 
-TEST_CASE("logical rings: GPUs behind a switch keep their order") {
+TEST_CASE("logical rings: GPUs behind a switch keep their order", "[collectives][logical-rings]") {
   FabricBuilder builder("switched");
   Node hub;
   hub.name = "switch";
@@ -206,7 +209,8 @@ TEST_CASE("logical rings: GPUs behind a switch keep their order") {
   CHECK(logical_rings(*builder.build()) == Rings{{0, 1, 2, 3}});
 }
 
-TEST_CASE("logical rings: over nodes, each ring crosses from different GPUs") {
+TEST_CASE("logical rings: over nodes, each ring crosses from different GPUs",
+          "[collectives][logical-rings]") {
   for (const auto& [name, servers, each] :
        {std::tuple{"ndv4", 2, 8}, std::tuple{"ndv4", 3, 8}, std::tuple{"dgx2", 2, 16}}) {
     FabricSpec spec;
@@ -229,7 +233,8 @@ TEST_CASE("logical rings: over nodes, each ring crosses from different GPUs") {
   }
 }
 
-TEST_CASE("logical rings: eight channels on two NDv4 use every NIC once") {
+TEST_CASE("logical rings: eight channels on two NDv4 use every NIC once",
+          "[collectives][logical-rings]") {
   FabricSpec spec;
   spec.name = "ndv4";
   spec.servers = 2;

@@ -85,7 +85,7 @@ std::int64_t most_blocks(const ThreadBlockProgram& program) {
 
 }  // namespace
 
-TEST_CASE("size: no more steps and thread blocks than msccl-tools") {
+TEST_CASE("size: no more steps and thread blocks than msccl-tools", "[collectives][size]") {
   for (const Measured& measured : kMeasured) {
     const auto program = build_algorithm(measured.algorithm, request_of(measured));
     INFO(measured.program << ": " << program->channels << " channels, " << most_blocks(*program)
@@ -96,7 +96,7 @@ TEST_CASE("size: no more steps and thread blocks than msccl-tools") {
   }
 }
 
-TEST_CASE("size: programs without an algorithm in the library") {
+TEST_CASE("size: programs without an algorithm in the library", "[collectives][size]") {
   struct Custom {
     const char* program;  ///< its name in msccl-tools
     Program ours;
@@ -124,7 +124,7 @@ TEST_CASE("size: programs without an algorithm in the library") {
   }
 }
 
-TEST_CASE("size: compile time is near-linear") {
+TEST_CASE("size: compile time is near-linear", "[collectives][size]") {
   // The bound of 0.2 s is for a release build; sanitizers may take several times that.
   for (const char* name : {"hierarchical", "two-step"}) {
     AlgorithmRequest request;

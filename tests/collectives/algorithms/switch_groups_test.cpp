@@ -55,7 +55,7 @@ Instruction& grouped_send(ThreadBlockProgram& program, int number) {
 
 }  // namespace
 
-TEST_CASE("groups: all checks accept programs with switches") {
+TEST_CASE("groups: all checks accept programs with switches", "[collectives][switch-groups]") {
   const ThreadBlockProgram program = compile(three());
   CHECK(program.uses_switches());
   CHECK(verify(three()).ok);
@@ -79,7 +79,8 @@ TEST_CASE("groups: all checks accept programs with switches") {
   CHECK(execute(twice).ok);
 }
 
-TEST_CASE("groups: the DSL refuses transfers that are not between one rank and others") {
+TEST_CASE("groups: the DSL refuses transfers that are not between one rank and others",
+          "[collectives][switch-groups]") {
   using Ranks = std::array<int, 2>;
   CHECK(refusal([](ProgramBuilder&, const ChunkRef& c) {
           c.multicast(Ranks{1, 1}, Buffer::Input, 0);
@@ -100,7 +101,8 @@ TEST_CASE("groups: the DSL refuses transfers that are not between one rank and o
         }).find("stale reference") != std::string::npos);
 }
 
-TEST_CASE("groups: the verifier refuses groups that no switch can carry out") {
+TEST_CASE("groups: the verifier refuses groups that no switch can carry out",
+          "[collectives][switch-groups]") {
   const ThreadBlockProgram right = compile(three());
   {
     ThreadBlockProgram program = right;  // messages from two ranks to two ranks
@@ -128,7 +130,8 @@ TEST_CASE("groups: the verifier refuses groups that no switch can carry out") {
   }
 }
 
-TEST_CASE("groups: NVLS has two transfers per slice, NVLSTree two per slice and node") {
+TEST_CASE("groups: NVLS has two transfers per slice, NVLSTree two per slice and node",
+          "[collectives][switch-groups]") {
   const auto groups_of = [](const char* name, int ranks, int servers) {
     AlgorithmRequest request;
     request.ranks = ranks;

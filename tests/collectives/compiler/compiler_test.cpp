@@ -84,7 +84,8 @@ Program random_program(std::uint64_t seed, int ranks, int operations, Contract c
 
 }  // namespace
 
-TEST_CASE("chunk DAG: true, anti and output dependencies, each on its end") {
+TEST_CASE("chunk DAG: true, anti and output dependencies, each on its end",
+          "[collectives][compiler]") {
   ProgramBuilder p("test", anything(2, 2, 2));
   (void)p.chunk(0, kIn, 0).copy(1, kOut, 0);             // 0
   (void)p.chunk(1, kOut, 0).copy(0, kOut, 0);            // 1 reads the result of 0
@@ -112,7 +113,7 @@ TEST_CASE("chunk DAG: true, anti and output dependencies, each on its end") {
                           {4, OperationEnd::Source, True}});
 }
 
-TEST_CASE("schedule: levels match the closed forms") {
+TEST_CASE("schedule: levels match the closed forms", "[collectives][compiler]") {
   const auto levels = [](const char* name, CollectiveKind kind, int ranks, int channels) {
     AlgorithmRequest request;
     request.collective = kind;
@@ -141,7 +142,8 @@ TEST_CASE("schedule: levels match the closed forms") {
   CHECK(levels("all-pairs", CollectiveKind::AllReduce, 8, 2) == 1 + 7 + 1);
 }
 
-TEST_CASE("thread blocks: a ring has one block per rank and channel, without dependencies") {
+TEST_CASE("thread blocks: a ring has one block per rank and channel, without dependencies",
+          "[collectives][compiler]") {
   AlgorithmRequest request;
   request.ranks = 4;
   request.channels = 2;
@@ -168,7 +170,8 @@ TEST_CASE("thread blocks: a ring has one block per rank and channel, without dep
   }
 }
 
-TEST_CASE("thread blocks: local instructions go where their data is, or to a block without peers") {
+TEST_CASE("thread blocks: local instructions go where their data is, or to a block without peers",
+          "[collectives][compiler]") {
   ProgramBuilder p("test", anything(2, 4, 4));
   (void)p.chunk(0, kIn, 0).copy(1, kScratch, 0);                  // received by rank 1 ...
   (void)p.chunk(1, kScratch, 0).copy(1, kOut, 0);                 // ... and used by that block
@@ -192,7 +195,7 @@ TEST_CASE("thread blocks: local instructions go where their data is, or to a blo
   CHECK(seen.count({Copy}) == 2);
 }
 
-TEST_CASE("thread blocks: the two directions of a peer share a block") {
+TEST_CASE("thread blocks: the two directions of a peer share a block", "[collectives][compiler]") {
   ProgramBuilder p("test", anything(3, 1, 1));
   (void)p.chunk(0, kIn, 0).copy(1, kOut, 0);
   (void)p.chunk(1, kIn, 0).copy(0, kOut, 0);
@@ -207,7 +210,8 @@ TEST_CASE("thread blocks: the two directions of a peer share a block") {
   CHECK(blocks_of(false, 1) == 2);
 }
 
-TEST_CASE("thread blocks: a step waits once for the latest step of each other block") {
+TEST_CASE("thread blocks: a step waits once for the latest step of each other block",
+          "[collectives][compiler]") {
   ProgramBuilder p("test", anything(3, 4, 4));
   // Rank 0 receives two chunks from rank 1 (one block) and sends both on from another channel.
   (void)p.chunk(1, kIn, 0).copy(0, kScratch, 0, {.channel = 0});
@@ -223,7 +227,8 @@ TEST_CASE("thread blocks: a step waits once for the latest step of each other bl
   CHECK(blocks[1].steps[1].dependencies.empty());
 }
 
-TEST_CASE("compiler: any order of execution has the effect of the trace") {
+TEST_CASE("compiler: any order of execution has the effect of the trace",
+          "[collectives][compiler]") {
   for (std::uint64_t seed = 1; seed <= 150; ++seed) {
     const int ranks = 2 + static_cast<int>(seed % 4);
     const Program program =
@@ -244,7 +249,7 @@ TEST_CASE("compiler: any order of execution has the effect of the trace") {
   }
 }
 
-TEST_CASE("compiler: directives and fusion do not change the outputs") {
+TEST_CASE("compiler: directives and fusion do not change the outputs", "[collectives][compiler]") {
   int fused = 0;
   for (std::uint64_t seed = 1; seed <= 400; ++seed) {
     const int ranks = 2 + static_cast<int>(seed % 4);
@@ -288,7 +293,7 @@ TEST_CASE("compiler: directives and fusion do not change the outputs") {
   CHECK(fused > 100);
 }
 
-TEST_CASE("fusion: rings, and sums that are needed locally") {
+TEST_CASE("fusion: rings, and sums that are needed locally", "[collectives][compiler]") {
   AlgorithmRequest request;
   request.ranks = 4;
   request.compile = {};
@@ -308,7 +313,7 @@ TEST_CASE("fusion: rings, and sums that are needed locally") {
   CHECK(verify(*build_algorithm("ring", request), {.slots = 1}).ok);
 }
 
-TEST_CASE("fusion: of several sends, the one on the longest path") {
+TEST_CASE("fusion: of several sends, the one on the longest path", "[collectives][compiler]") {
   ProgramBuilder p("test", anything(5, 1, 1));
   const ChunkRef c = p.chunk(0, kIn, 0).copy(1, kOut, 0);
   (void)c.copy(2, kOut, 0);
@@ -323,7 +328,7 @@ TEST_CASE("fusion: of several sends, the one on the longest path") {
   CHECK(opcodes(program.gpus[3].thread_blocks.at(0)) == std::vector<Opcode>{RecvCopySend});
 }
 
-TEST_CASE("channels: the lowest one on which a chain stays together") {
+TEST_CASE("channels: the lowest one on which a chain stays together", "[collectives][compiler]") {
   // Rank 1 passes rank 0's data on to rank 2 and to rank 3: two pairs of peers, two channels.
   ProgramBuilder p("test", anything(4, 2, 2));
   for (const int to : {2, 3, 2})
@@ -337,7 +342,8 @@ TEST_CASE("channels: the lowest one on which a chain stays together") {
   CHECK(program.channels == 4);
 }
 
-TEST_CASE("directives: parallel scopes and instances get separate channels") {
+TEST_CASE("directives: parallel scopes and instances get separate channels",
+          "[collectives][compiler]") {
   ProgramBuilder p("test", Contract::make(CollectiveKind::AllToNext, 2, 1));
   {
     const auto scope = p.parallelize(2);
@@ -372,7 +378,7 @@ TEST_CASE("directives: parallel scopes and instances get separate channels") {
   CHECK_THROWS_AS(build_algorithm("ring", request), UserError);
 }
 
-TEST_CASE("waits: implied waits are removed") {
+TEST_CASE("waits: implied waits are removed", "[collectives][compiler]") {
   WaitReducer reducer(3);
   using Wait = WaitReducer::Wait;
   std::vector<Wait> waits;
@@ -388,7 +394,7 @@ TEST_CASE("waits: implied waits are removed") {
   CHECK(waits.empty());
 }
 
-TEST_CASE("compiler: same program, same bits") {
+TEST_CASE("compiler: same program, same bits", "[collectives][compiler]") {
   const Program program = random_program(7, 4, 60, anything(4, 4, 4));
   const ThreadBlockProgram a = compile(program);
   const ThreadBlockProgram b = compile(program);

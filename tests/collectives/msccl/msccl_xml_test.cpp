@@ -76,7 +76,8 @@ bool same_program(const ThreadBlockProgram& a, const ThreadBlockProgram& b) {
 
 }  // namespace
 
-TEST_CASE("msccl xml: every shipped program that the dialect supports survives a round trip") {
+TEST_CASE("msccl xml: every shipped program that the dialect supports survives a round trip",
+          "[collectives][msccl-xml]") {
   int files = 0;
   for (const AlgorithmEntry& algorithm : shipped_algorithms()) {
     for (const CollectiveKind kind : algorithm.collectives) {
@@ -114,7 +115,7 @@ TEST_CASE("msccl xml: every shipped program that the dialect supports survives a
   CHECK(files > 80);
 }
 
-TEST_CASE("msccl xml: the written file") {
+TEST_CASE("msccl xml: the written file", "[collectives][msccl-xml]") {
   const std::string text = xml_of("ring", request_for(CollectiveKind::AllReduce, 2, 1));
   CHECK(
       text.starts_with("<algo name=\"ring\" proto=\"Simple\" nchannels=\"1\" nchunksperloop=\"2\" "
@@ -127,7 +128,7 @@ TEST_CASE("msccl xml: the written file") {
                    "maxBytes=\"134217728\">") != std::string::npos);
 }
 
-TEST_CASE("msccl xml: extra dependencies become nops before the step") {
+TEST_CASE("msccl xml: extra dependencies become nops before the step", "[collectives][msccl-xml]") {
   // Rank 0 receives from three blocks, then sends all three chunks at once.
   ProgramBuilder p("nops",
                    Contract::custom("gather", 5, {0, 1, 1, 1, 0}, {0, 0, 0, 0, 3}, nullptr));
@@ -145,7 +146,7 @@ TEST_CASE("msccl xml: extra dependencies become nops before the step") {
   CHECK(to_msccl_xml(read.program, read.settings) == text);
 }
 
-TEST_CASE("msccl xml: roots are recovered") {
+TEST_CASE("msccl xml: roots are recovered", "[collectives][msccl-xml]") {
   for (const auto kind : {CollectiveKind::Broadcast, CollectiveKind::Reduce}) {
     auto request = request_for(kind, 5, 1);
     request.root = 3;
@@ -157,7 +158,7 @@ TEST_CASE("msccl xml: roots are recovered") {
   }
 }
 
-TEST_CASE("msccl xml: files of other tools") {
+TEST_CASE("msccl xml: files of other tools", "[collectives][msccl-xml]") {
   const XmlProgram plain = parse_msccl_xml(kAllGather, "t.xml");
   CHECK(verify(plain.program).ok);
   CHECK(plain.settings.protocol == "LL");
@@ -181,7 +182,7 @@ TEST_CASE("msccl xml: files of other tools") {
   CHECK_FALSE(report.ok);
 }
 
-TEST_CASE("msccl xml: one clear error per fault") {
+TEST_CASE("msccl xml: one clear error per fault", "[collectives][msccl-xml]") {
   const auto with = [](const std::string& from, const std::string& to) {
     return import_error(changed(kAllGather, from, to));
   };
@@ -252,7 +253,7 @@ TEST_CASE("msccl xml: one clear error per fault") {
         "t.xml: 67108865 bytes; expected at most 67108864");
 }
 
-TEST_CASE("msccl xml: invalid XML that parsers accept is refused") {
+TEST_CASE("msccl xml: invalid XML that parsers accept is refused", "[collectives][msccl-xml]") {
   const auto with = [](const std::string& from, const std::string& to) {
     return import_error(changed(kAllGather, from, to));
   };
@@ -270,14 +271,14 @@ TEST_CASE("msccl xml: invalid XML that parsers accept is refused") {
         "t.xml:1:13: byte 0xff is not UTF-8; expected XML text");
 }
 
-TEST_CASE("msccl xml: a buffer declared empty has no chunks") {
+TEST_CASE("msccl xml: a buffer declared empty has no chunks", "[collectives][msccl-xml]") {
   std::string text = changed(kAllGather, "inplace=\"1\"", "inplace=\"0\"");
   text = changed(text, "srcbuf=\"o\"", "srcbuf=\"i\"");
   CHECK(import_error(text) ==
         "t.xml:4:7: srcoff 0 with cnt 1 is out of the input buffer of 0 chunks");
 }
 
-TEST_CASE("msccl xml: a file for both forms is checked in both") {
+TEST_CASE("msccl xml: a file for both forms is checked in both", "[collectives][msccl-xml]") {
   const std::string both = "inplace=\"1\" outofplace=\"1\" minBytes=\"0\" maxBytes=\"4096\"";
   // Right in place; with separate buffers the GPU's own part is never written.
   const XmlProgram lacking = parse_msccl_xml(changed(kAllGather, "inplace=\"1\"", both), "t.xml");
@@ -301,7 +302,7 @@ TEST_CASE("msccl xml: a file for both forms is checked in both") {
         std::string::npos);
 }
 
-TEST_CASE("msccl xml: threads of a block, and ambiguous roots") {
+TEST_CASE("msccl xml: threads of a block, and ambiguous roots", "[collectives][msccl-xml]") {
   const XmlProgram read =
       parse_msccl_xml(changed(kAllGather, "inplace=\"1\"", "inplace=\"1\" nthreads=\"256\""), "t");
   CHECK(read.settings.threads == 256);
@@ -320,7 +321,8 @@ TEST_CASE("msccl xml: threads of a block, and ambiguous roots") {
             .root_assumed);
 }
 
-TEST_CASE("msccl xml: programs that executors cannot load are refused with the reason") {
+TEST_CASE("msccl xml: programs that executors cannot load are refused with the reason",
+          "[collectives][msccl-xml]") {
   const auto ring = [](int ranks, int channels) {
     return build_algorithm("ring", request_for(CollectiveKind::AllReduce, ranks, channels));
   };

@@ -26,7 +26,8 @@ AlgorithmRequest request_for(CollectiveKind kind, int ranks) {
 
 }  // namespace
 
-TEST_CASE("interpreter: shipped programs are right in every order and with any slots") {
+TEST_CASE("interpreter: shipped programs are right in every order and with any slots",
+          "[collectives][interpreter]") {
   for (const AlgorithmEntry& algorithm : shipped_algorithms()) {
     for (const CollectiveKind kind : algorithm.collectives) {
       for (const int ranks : {2, 3, 8}) {
@@ -48,7 +49,8 @@ TEST_CASE("interpreter: shipped programs are right in every order and with any s
   }
 }
 
-TEST_CASE("interpreter: finds and names deadlocks, races and wrong data") {
+TEST_CASE("interpreter: finds and names deadlocks, races and wrong data",
+          "[collectives][interpreter]") {
   const auto ring = build_algorithm("ring", request_for(CollectiveKind::AllReduce, 4));
   const ExecuteReport stuck = execute(*ring, {.slots = 1});
   CHECK_FALSE(stuck.ok);
@@ -97,7 +99,8 @@ TEST_CASE("interpreter: finds and names deadlocks, races and wrong data") {
   CHECK_THROWS_AS(execute(racy, {.interleavings = 0}), UserError);
 }
 
-TEST_CASE("interpreter: agrees with the tests' oracle, and the verifier finds the same errors") {
+TEST_CASE("interpreter: agrees with the tests' oracle, and the verifier finds the same errors",
+          "[collectives][interpreter]") {
   std::mt19937_64 random(11);
   int found = 0;
   for (int round = 0; round < 600; ++round) {

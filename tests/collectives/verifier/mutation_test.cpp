@@ -50,7 +50,7 @@ struct Tally {
 
 }  // namespace
 
-TEST_CASE("mutations: every harmful single mutation is rejected") {
+TEST_CASE("mutations: every harmful single mutation is rejected", "[collectives][mutation]") {
   const std::vector<Program> programs = correct_programs();
   std::mt19937_64 random(20240611);
   std::map<std::string, Tally> tallies;
@@ -94,7 +94,8 @@ TEST_CASE("mutations: every harmful single mutation is rejected") {
   CHECK(all.harmful >= 1000);
 }
 
-TEST_CASE("mutations: the unchanged programs are right in every order tried") {
+TEST_CASE("mutations: the unchanged programs are right in every order tried",
+          "[collectives][mutation]") {
   for (const Program& program : correct_programs()) {
     const ThreadBlockProgram compiled = compile(program);
     REQUIRE(verify(compiled).ok);

@@ -46,11 +46,11 @@ std::string problems(const ThreadBlockProgram& program, VerifyOptions options = 
 
 }  // namespace
 
-TEST_CASE("verify: accepts correct programs") {
+TEST_CASE("verify: accepts correct programs", "[collectives][verify]") {
   CHECK(problems(make(kNext, {{{1, -1, 0, {send(kIn, 0)}}}, {{-1, 0, 0, {recv(kOut, 0)}}}})) == "");
 }
 
-TEST_CASE("verify: fused instructions") {
+TEST_CASE("verify: fused instructions", "[collectives][verify]") {
   // A chain of sums: rank 2 must hold the sum of all three, rank 1 that of the first two.
   const auto post = [](int rank, int) -> std::optional<RequiredValue> {
     if (rank == 0) return std::nullopt;
@@ -74,7 +74,7 @@ TEST_CASE("verify: fused instructions") {
         "{input[0] of ranks 0-2}\n");
 }
 
-TEST_CASE("verify: double counting and foreign chunks") {
+TEST_CASE("verify: double counting and foreign chunks", "[collectives][verify]") {
   const Contract all = Contract::make(CollectiveKind::AllReduce, 2, 1, true);
   const auto program = make(all, {{{1, -1, 0, {send(kIn, 0), send(kIn, 0)}}},
                                   {{-1,
@@ -89,7 +89,7 @@ TEST_CASE("verify: double counting and foreign chunks") {
         "must hold {input[0] of ranks 0-1}\n");
 }
 
-TEST_CASE("verify: a deadlock names the waits, the cause first") {
+TEST_CASE("verify: a deadlock names the waits, the cause first", "[collectives][verify]") {
   // Rank 1's second block waits for the first, which waits for a message that is never sent.
   const auto program = make(kNext2, {{{1, -1, 0, {send(kIn, 0)}}},
                                      {{-1, -1, 0, {local(Opcode::Nop, {}, {}, {{1, 1}})}},
@@ -112,7 +112,7 @@ TEST_CASE("verify: a deadlock names the waits, the cause first") {
         "block 0, step 0, which is no earlier step of its own\n");
 }
 
-TEST_CASE("verify: unmatched sends and receives, and different counts") {
+TEST_CASE("verify: unmatched sends and receives, and different counts", "[collectives][verify]") {
   CHECK(problems(make(
             kNext, {{{1, -1, 0, {send(kIn, 0), send(kIn, 0)}}}, {{-1, 0, 0, {recv(kOut, 0)}}}})) ==
         "unmatched send: rank 0 sends 2 messages to rank 1 on channel 0, 1 are received\n");
@@ -125,7 +125,7 @@ TEST_CASE("verify: unmatched sends and receives, and different counts") {
         "rank has no sending thread block\n");
 }
 
-TEST_CASE("verify: room for messages on a connection") {
+TEST_CASE("verify: room for messages on a connection", "[collectives][verify]") {
   // Both send two messages before they receive: one slot is too few, two are enough.
   const Contract swap = Contract::make(CollectiveKind::AllReduce, 2, 2, true);
   const auto add = [](int index) {
@@ -142,7 +142,8 @@ TEST_CASE("verify: room for messages on a connection") {
         "the 1 slots of the connection\n");
 }
 
-TEST_CASE("verify: uninitialised data is reported once, where it is read") {
+TEST_CASE("verify: uninitialised data is reported once, where it is read",
+          "[collectives][verify]") {
   const auto program =
       make(kNext, {{{1, -1, 0, {send(kScratch, 0)}}}, {{-1, 0, 0, {recv(kOut, 0)}}}}, 1);
   CHECK(
@@ -151,7 +152,7 @@ TEST_CASE("verify: uninitialised data is reported once, where it is read") {
       "0 scratch[0], which holds nothing\n");
 }
 
-TEST_CASE("verify: races") {
+TEST_CASE("verify: races", "[collectives][verify]") {
   // Rank 0 prepares scratch in one block and sends it in another.
   const auto program = [](std::vector<StepRef> after) {
     return make(kNext,
@@ -166,7 +167,7 @@ TEST_CASE("verify: races") {
         "thread block 1, step 0: send to rank 1 on channel 0\n");
 }
 
-TEST_CASE("verify: a message there and back orders two blocks of a GPU") {
+TEST_CASE("verify: a message there and back orders two blocks of a GPU", "[collectives][verify]") {
   // Block 0 sends input[0] away; block 1 overwrites it, after rank 1 has answered.
   const Contract swap = Contract::custom("swap", 2, {1, 1}, {1, 1}, [](int rank, int) {
     return rank == 1 ? std::optional(RequiredValue{{0, 0}}) : std::nullopt;
@@ -182,7 +183,8 @@ TEST_CASE("verify: a message there and back orders two blocks of a GPU") {
   CHECK(text.find("race on rank 0 input[0]") == 0);
 }
 
-TEST_CASE("verify: two reads are not a race, and a dependency orders all earlier steps too") {
+TEST_CASE("verify: two reads are not a race, and a dependency orders all earlier steps too",
+          "[collectives][verify]") {
   const Contract two = Contract::custom("two", 1, {1}, {2}, [](int, int) {
     return std::optional(RequiredValue{{0, 0}});
   });
@@ -207,7 +209,7 @@ TEST_CASE("verify: two reads are not a race, and a dependency orders all earlier
   CHECK(text.find("race on rank 0 scratch[0]") != std::string::npos);
 }
 
-TEST_CASE("verify: harmless races are not reported") {
+TEST_CASE("verify: harmless races are not reported", "[collectives][verify]") {
   const Contract two = Contract::custom("two", 3, {1, 1, 1}, {1, 0, 0}, [](int, int) {
     return std::optional(RequiredValue{{1, 0}});
   });
@@ -290,7 +292,7 @@ TEST_CASE("verify: harmless races are not reported") {
             .find("race on rank 0 output[0]") == 0);
 }
 
-TEST_CASE("verify: form") {
+TEST_CASE("verify: form", "[collectives][verify]") {
   const auto blocks = [](ThreadBlock first) {
     return make(kNext, {{std::move(first)}, {{-1, 0, 0, {recv(kOut, 0)}}}});
   };
@@ -329,7 +331,7 @@ TEST_CASE("verify: form") {
         std::string::npos);
 }
 
-TEST_CASE("verify: problems beyond the limit are counted") {
+TEST_CASE("verify: problems beyond the limit are counted", "[collectives][verify]") {
   const Contract many = Contract::make(CollectiveKind::AllToNext, 2, 9);
   const VerifyReport report = verify(make(many, {{}, {}}), {.most_problems = 3});
   REQUIRE(report.problems.size() == 4);

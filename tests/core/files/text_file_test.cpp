@@ -32,7 +32,7 @@ unsigned mode_of(const std::string& path) {
   return status.st_mode & 07777U;
 }
 
-TEST_CASE("a file is replaced as a whole, and nothing else is touched") {
+TEST_CASE("a file is replaced as a whole, and nothing else is touched", "[core][text-file]") {
   const test::TemporaryFolder folder;
   const std::string path = folder / "a.txt";
   write_text_file(path + ".partial", "somebody's");
@@ -47,7 +47,8 @@ TEST_CASE("a file is replaced as a whole, and nothing else is touched") {
   CHECK(contents(folder / std::string(255, 'x')) == "long");
 }
 
-TEST_CASE("a new file has the usual permissions, a replaced one keeps its own") {
+TEST_CASE("a new file has the usual permissions, a replaced one keeps its own",
+          "[core][text-file]") {
   const test::TemporaryFolder folder;
   const mode_t mask = ::umask(027);
   write_text_file(folder / "new", "x");
@@ -59,7 +60,7 @@ TEST_CASE("a new file has the usual permissions, a replaced one keeps its own") 
   CHECK(contents(folder / "new") == "y");
 }
 
-TEST_CASE("a symbolic link is followed") {
+TEST_CASE("a symbolic link is followed", "[core][text-file]") {
   const test::TemporaryFolder folder;
   fs::create_directory(folder / "sub");
   fs::create_symlink("sub/target", folder / "relative");
@@ -78,7 +79,7 @@ TEST_CASE("a symbolic link is followed") {
   CHECK(fs::is_symlink(folder / "loop"));
 }
 
-TEST_CASE("a pipe is written to and stays a pipe") {
+TEST_CASE("a pipe is written to and stays a pipe", "[core][text-file]") {
   const test::TemporaryFolder folder;
   const std::string path = folder / "pipe";
   REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
@@ -92,7 +93,8 @@ TEST_CASE("a pipe is written to and stays a pipe") {
   CHECK(entries(folder) == 1);
 }
 
-TEST_CASE("who must not wait reads regular files alone, and no more than their size") {
+TEST_CASE("who must not wait reads regular files alone, and no more than their size",
+          "[core][text-file]") {
   const test::TemporaryFolder folder;
   const auto refusal = [](const std::string& path, std::size_t most = 100) {
     return thrown([&] { return read_regular_file(path, most); });
@@ -116,14 +118,14 @@ TEST_CASE("who must not wait reads regular files alone, and no more than their s
   CHECK(read_regular_file("/proc/self/status", 1 << 20).empty());
 }
 
-TEST_CASE("a full device is told, and stays a device") {
+TEST_CASE("a full device is told, and stays a device", "[core][text-file]") {
   SKIP_UNLESS(fs::is_character_file("/dev/full"), test::kNeedsDevFull);
   CHECK(thrown([] { return write_text_file("/dev/full", "text"), 0; }) ==
         "'/dev/full': cannot be written: No space left on device");
   CHECK(fs::is_character_file("/dev/full"));
 }
 
-TEST_CASE("what cannot be a file is refused by name") {
+TEST_CASE("what cannot be a file is refused by name", "[core][text-file]") {
   const test::TemporaryFolder folder;
   fs::create_directory(folder / "sub");
   const auto refusal = [&](const std::string& path) {
@@ -136,7 +138,7 @@ TEST_CASE("what cannot be a file is refused by name") {
   CHECK(entries(folder) == 1);
 }
 
-TEST_CASE("threads that write one file at once leave one of their texts") {
+TEST_CASE("threads that write one file at once leave one of their texts", "[core][text-file]") {
   const test::TemporaryFolder folder;
   std::vector<std::thread> writers;
   for (int i = 0; i < 4; ++i) {

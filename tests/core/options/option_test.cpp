@@ -36,7 +36,7 @@ const OptionSpec kEngine{.name = "engine",
 
 }  // namespace
 
-TEST_CASE("values inside the range are read, outside it refused") {
+TEST_CASE("values inside the range are read, outside it refused", "[core][option]") {
   CHECK(read_integer("1", kChannels) == 1);
   CHECK(read_integer("32", kChannels) == 32);
   const SourceLocation where{"f", 1, 2};
@@ -66,7 +66,7 @@ TEST_CASE("values inside the range are read, outside it refused") {
   CHECK(read_flag("true", OptionSpec{.name = "x", .kind = OptionKind::Flag}));
 }
 
-TEST_CASE("ranges expand to their values") {
+TEST_CASE("ranges expand to their values", "[core][option]") {
   using Bytes = std::vector<std::uint64_t>;
   using Integers = std::vector<std::int64_t>;
   CHECK(read_bytes_range("1KiB..8KiB x2", kSizes) == Bytes{1024, 2048, 4096, 8192});
@@ -102,7 +102,7 @@ TEST_CASE("ranges expand to their values") {
         "n is ''; expected a whole number");
 }
 
-TEST_CASE("records as words") {
+TEST_CASE("records as words", "[core][option]") {
   CHECK(type_text(kChannels) == "whole number or list of whole numbers");
   CHECK(type_text(kSizes) == "list of sizes");
   CHECK(type_text(kEngine) == "name");

@@ -30,13 +30,13 @@ bool contains(const std::string& text, std::string_view part) {
 
 }  // namespace
 
-TEST_CASE("duplicate keys") {
+TEST_CASE("duplicate keys", "[core][yaml-refusal]") {
   CHECK(refused("a: 1\nb: 2\na: 3\n") ==
         "f:3:1: found the key 'a' a second time; expected it once (first in line 1)");
   CHECK(contains(refused("x: {k: 1, 'k': 2}"), "f:1:11: found the key 'k' a second time"));
 }
 
-TEST_CASE("a quote that is not closed is named at its place") {
+TEST_CASE("a quote that is not closed is named at its place", "[core][yaml-refusal]") {
   CHECK(refused("a: \"b\n") == "f:1:4: quote not closed; expected another \"");
   CHECK(refused("a: 1\nb: 'c\n") == "f:2:4: quote not closed; expected another '");
   CHECK(refused("a: 1\nb: 'c''\n\n") == "f:2:4: quote not closed; expected another '");
@@ -54,7 +54,7 @@ TEST_CASE("a quote that is not closed is named at its place") {
   }
 }
 
-TEST_CASE("tabs as indentation are named") {
+TEST_CASE("tabs as indentation are named", "[core][yaml-refusal]") {
   CHECK(refused("a:\n\tb: 1\n") == "f:2:1: found a tab in the indentation; expected spaces only");
   CHECK(refused("a:\n  \tb: 1\n") == "f:2:3: found a tab in the indentation; expected spaces only");
   CHECK(refused("a: 1\n\t# comment\n") ==
@@ -63,7 +63,7 @@ TEST_CASE("tabs as indentation are named") {
   CHECK(parse_yaml("a:\t1\t# comment\n", "f").find("a")->as_text() == "1");
 }
 
-TEST_CASE("anchor bombs, cycles and depth") {
+TEST_CASE("anchor bombs, cycles and depth", "[core][yaml-refusal]") {
   std::string bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
   for (int i = 1; i <= 9; ++i) {
     const std::string n = std::to_string(i), alias = "*a" + std::to_string(i - 1);
@@ -102,7 +102,7 @@ TEST_CASE("anchor bombs, cycles and depth") {
   CHECK(contains(refused(chain), "nested more than 64 deep"));
 }
 
-TEST_CASE("things that are not one YAML document of names and values") {
+TEST_CASE("things that are not one YAML document of names and values", "[core][yaml-refusal]") {
   CHECK(refused("") == "f: found nothing; expected a YAML document");
   CHECK(refused("# only a comment\n") == "f: found nothing; expected a YAML document");
   CHECK(refused("---\n...\n") == "f: found nothing; expected a YAML document");
@@ -118,7 +118,7 @@ TEST_CASE("things that are not one YAML document of names and values") {
   CHECK(contains(refused("a: 'x"), "not valid YAML: "));
 }
 
-TEST_CASE("bytes that are not text") {
+TEST_CASE("bytes that are not text", "[core][yaml-refusal]") {
   using namespace std::string_view_literals;
   CHECK(refused("a: 1\nb: \0"sv) == "f:2:4: found byte 0x00; expected YAML text");
   CHECK(refused("\x7f"
@@ -141,7 +141,7 @@ TEST_CASE("bytes that are not text") {
   CHECK(refused("a: " + std::string(70'000, 'x')) == "f:1: line too long; expected at most 64KiB");
 }
 
-TEST_CASE("a garbage file of 10 MB is refused at once") {
+TEST_CASE("a garbage file of 10 MB is refused at once", "[core][yaml-refusal]") {
   Random random(1);
   std::string garbage(10'000'000, '\0');
   for (char& c : garbage) c = static_cast<char>(random() & 0xFFU);
@@ -157,7 +157,7 @@ TEST_CASE("a garbage file of 10 MB is refused at once") {
         "f: too large; expected at most 4MiB of YAML");
 }
 
-TEST_CASE("hostile documents cost little time") {
+TEST_CASE("hostile documents cost little time", "[core][yaml-refusal]") {
   const auto seconds = [](const std::string& text) {
     const auto start = std::chrono::steady_clock::now();
     refused(text);
@@ -181,7 +181,7 @@ TEST_CASE("hostile documents cost little time") {
   CHECK(slow.empty());
 }
 
-TEST_CASE("files that cannot be read") {
+TEST_CASE("files that cannot be read", "[core][yaml-refusal]") {
   const test::TemporaryFolder folder;
   const std::string missing = folder / "missing.yaml";
   CHECK(thrown([&] { return load_yaml_file(missing); }) == "'" + missing + "': no such file");
@@ -202,7 +202,7 @@ TEST_CASE("files that cannot be read") {
   CHECK(load_yaml_file(good).find("a")->location().to_string() == good + ":1:4");
 }
 
-TEST_CASE("a file that may not be read is refused") {
+TEST_CASE("a file that may not be read is refused", "[core][yaml-refusal]") {
   SKIP_UNLESS(::geteuid() != 0, test::kNeedsNoRoot);
   const test::TemporaryFolder folder;
   const std::string secret = folder / "secret.yaml";

@@ -16,7 +16,7 @@ std::string place(const YamlValue& value) { return value.location().to_string();
 
 }  // namespace
 
-TEST_CASE("every value has its kind and place") {
+TEST_CASE("every value has its kind and place", "[core][yaml]") {
   const YamlValue root = parse_yaml(
       "# a comment\n"
       "name: quickstart\n"
@@ -56,21 +56,21 @@ TEST_CASE("every value has its kind and place") {
   CHECK(YamlValue().location().to_string().empty());
 }
 
-TEST_CASE("null in its spellings, and texts that look like it") {
+TEST_CASE("null in its spellings, and texts that look like it", "[core][yaml]") {
   const YamlValue root = parse_yaml("[~, null, Null, NULL, '', 'null', nul]", "f");
   for (std::size_t i = 0; i < 4; ++i) CHECK(root.items()[i].is_null());
   for (std::size_t i = 4; i < 7; ++i) CHECK(root.items()[i].is_scalar());
   CHECK(root.items()[4].as_text().empty());
 }
 
-TEST_CASE("aliases share what they stand for") {
+TEST_CASE("aliases share what they stand for", "[core][yaml]") {
   const YamlValue root = parse_yaml("a: &x {k: [1, 2]}\nb: *x\nc: &s text\n*s : as a key\n", "f");
   CHECK(&root.find("a")->entries() == &root.find("b")->entries());
   CHECK(place(*root.find("b")) == place(*root.find("a")));
   CHECK(root.find("text")->as_text() == "as a key");
 }
 
-TEST_CASE("merge keys") {
+TEST_CASE("merge keys", "[core][yaml]") {
   const YamlValue root = parse_yaml(
       "base: &base {a: 1, b: 2}\n"
       "other: &other {b: 20, c: 30}\n"
@@ -92,7 +92,7 @@ TEST_CASE("merge keys") {
         "f:1:5: found a list under '<<'; expected a mapping or a list of mappings");
 }
 
-TEST_CASE("a random tree written as YAML reads back as itself") {
+TEST_CASE("a random tree written as YAML reads back as itself", "[core][yaml]") {
   Random random(23);
   const auto word = [&random] {
     std::string text;
@@ -160,7 +160,7 @@ TEST_CASE("a random tree written as YAML reads back as itself") {
   }
 }
 
-TEST_CASE("mappings are checked against their option records") {
+TEST_CASE("mappings are checked against their option records", "[core][yaml]") {
   const std::vector<OptionSpec> specs{
       {.name = "fabric", .required = true},
       {.name = "channels",
@@ -196,7 +196,7 @@ TEST_CASE("mappings are checked against their option records") {
   CHECK(read_integers(option_value(bare, specs[1]), specs[1]) == std::vector<std::int64_t>{1, 2});
 }
 
-TEST_CASE("typed reads") {
+TEST_CASE("typed reads", "[core][yaml]") {
   const YamlValue root = parse_yaml(
       "sizes: [1KiB..4KiB x2, 1 MB]\nflag: true\nx: 0.5\nt: [1us]\nr: 25\nempty: []\nnone:\nm: {}\n"
       "names: [ring, tree]\nreals: [1, 0.5]",

@@ -25,7 +25,7 @@ constexpr std::uint64_t kMiB = 1024 * kKiB;
 
 }  // namespace
 
-TEST_CASE("2.18 to 2.22 estimate by formulas of their own") {
+TEST_CASE("2.18 to 2.22 estimate by formulas of their own", "[cost_models][nccl-choice]") {
   // Two servers of 4 A100 with AMD CPUs and one NIC per two GPUs.
   NcclComm comm;
   comm.ranks = 8;
@@ -61,7 +61,7 @@ TEST_CASE("2.18 to 2.22 estimate by formulas of their own") {
       2);
 }
 
-TEST_CASE("2.18 to 2.22: NVLS, CollNet and Hopper's LL") {
+TEST_CASE("2.18 to 2.22: NVLS, CollNet and Hopper's LL", "[cost_models][nccl-choice]") {
   NcclComm comm;
   comm.ranks = 16;
   comm.nodes = 2;
@@ -102,7 +102,8 @@ TEST_CASE("2.18 to 2.22: NVLS, CollNet and Hopper's LL") {
   CHECK(ll_GBps("2.21.5") == Approx(141 * 8 / 14.0));
 }
 
-TEST_CASE("CollNet needs a network that reduces, Direct also NVSwitches") {
+TEST_CASE("CollNet needs a network that reduces, Direct also NVSwitches",
+          "[cost_models][nccl-choice]") {
   NcclComm comm = a100_comm(2);
   set_graph(comm, A::CollNetDirect, nccl_graph(8, 24, 24));
   set_graph(comm, A::CollNetChain, nccl_graph(8, 24, 24));
@@ -131,7 +132,7 @@ TEST_CASE("CollNet needs a network that reduces, Direct also NVSwitches") {
         0);
 }
 
-TEST_CASE("the choice is the fastest of what is allowed") {
+TEST_CASE("the choice is the fastest of what is allowed", "[cost_models][nccl-choice]") {
   Random random(7);
   for (int round = 0; round < 300; ++round) {
     const auto any = [&](std::uint64_t below) {
@@ -169,7 +170,8 @@ TEST_CASE("the choice is the fastest of what is allowed") {
                   UserError);
 }
 
-TEST_CASE("channels by traffic: 512 B, 16 KiB or 32 KiB make one worth having") {
+TEST_CASE("channels by traffic: 512 B, 16 KiB or 32 KiB make one worth having",
+          "[cost_models][nccl-choice]") {
   const NcclComm comm = a100_comm(1);
   const auto channels = [&](const char* version, std::uint64_t bytes) {
     return nccl_of(version, comm).plan(C::AllReduce, A::Tree, Protocol::LL128, bytes)->channels;
@@ -184,7 +186,7 @@ TEST_CASE("channels by traffic: 512 B, 16 KiB or 32 KiB make one worth having") 
   CHECK(channels("2.28.9", 64) == 1);
 }
 
-TEST_CASE("chunks and slices are those of NCCL's buffers") {
+TEST_CASE("chunks and slices are those of NCCL's buffers", "[cost_models][nccl-choice]") {
   const NcclComm one = a100_comm(1);
   const NcclDefault nccl = nccl_of("2.28.9", one);
   const auto chunk = [](const NcclDefault& by, C collective, A algorithm, Protocol protocol,
@@ -226,7 +228,7 @@ TEST_CASE("chunks and slices are those of NCCL's buffers") {
         2 * kMiB);
 }
 
-TEST_CASE("chunks of NVLS and PAT") {
+TEST_CASE("chunks of NVLS and PAT", "[cost_models][nccl-choice]") {
   NcclComm comm;
   comm.ranks = 8;
   comm.compute_capability = 90;
@@ -263,7 +265,7 @@ TEST_CASE("chunks of NVLS and PAT") {
                   .has_value());
 }
 
-TEST_CASE("sends: channels, protocol and chunks") {
+TEST_CASE("sends: channels, protocol and chunks", "[cost_models][nccl-choice]") {
   const NcclComm one = a100_comm(1);
   const NcclComm two = a100_comm(2);
   const auto p2p = [](const char* version, const NcclComm& comm, std::uint64_t bytes) {
@@ -297,7 +299,7 @@ TEST_CASE("sends: channels, protocol and chunks") {
   CHECK(p2p("2.18.3", two, kKiB).protocol == Protocol::Simple);
 }
 
-TEST_CASE("communicators that cannot be are refused") {
+TEST_CASE("communicators that cannot be are refused", "[cost_models][nccl-choice]") {
   const auto refused = [](auto change) {
     NcclComm comm = a100_comm(2);
     change(comm);

@@ -39,7 +39,7 @@ Seen seen(const NcclComm& comm, A algorithm) {
 
 }  // namespace
 
-TEST_CASE("rings, trees and channels of V100 and A100 servers") {
+TEST_CASE("rings, trees and channels of V100 and A100 servers", "[cost_models][nccl-comm-for]") {
   // Real NCCL has 12 channels on a DGX-1 and a DGX-2, 24 on 8 A100 with NVSwitch, 16 over servers
   // with 8 NICs.
   struct Case {
@@ -73,7 +73,7 @@ TEST_CASE("rings, trees and channels of V100 and A100 servers") {
   }
 }
 
-TEST_CASE("Hopper servers: the graphs that NCCL dumps") {
+TEST_CASE("Hopper servers: the graphs that NCCL dumps", "[cost_models][nccl-comm-for]") {
   // github.com/NVIDIA/nccl issue 1197, NCCL 2.19.4 on an H100 server: rings and trees 12 x 30, NVLS
   // 8 x 40/60.
   const NcclComm one = comm_of("hgx-h100", 1, "2.19.4");
@@ -96,7 +96,8 @@ TEST_CASE("Hopper servers: the graphs that NCCL dumps") {
   CHECK(alps.cpu == NcclCpu::Arm);
 }
 
-TEST_CASE("LL128 over servers needs NICs behind the GPUs' PCIe switches") {
+TEST_CASE("LL128 over servers needs NICs behind the GPUs' PCIe switches",
+          "[cost_models][nccl-comm-for]") {
   CHECK(comm_of("ndv4", 2, "2.28.9").ll128);
   CHECK(comm_of("dgx2", 2, "2.28.9").ll128);
   CHECK_FALSE(comm_of("polaris", 2, "2.18.3").ll128);
@@ -122,7 +123,8 @@ std::vector<std::uint64_t> ends_of_ll(const char* fabric, int servers, const cha
 
 }  // namespace
 
-TEST_CASE("the default leaves LL where measured runs get faster with size") {
+TEST_CASE("the default leaves LL where measured runs get faster with size",
+          "[cost_models][nccl-comm-for]") {
   // Measured: time drops when the size doubles to this one (public nccl-tests runs: Alps, NCCL
   // 2.23.4; Polaris, 2.18 and 2.21; ABCI V100, 2.8.4). Within one doubling.
   struct Drop {
@@ -147,7 +149,7 @@ TEST_CASE("the default leaves LL where measured runs get faster with size") {
   }
 }
 
-TEST_CASE("fabrics that NCCL does not run on are refused") {
+TEST_CASE("fabrics that NCCL does not run on are refused", "[cost_models][nccl-comm-for]") {
   const auto refusal = [](const char* fabric) {
     try {
       (void)comm_of(fabric, 1, "2.28.9");
@@ -165,7 +167,8 @@ TEST_CASE("fabrics that NCCL does not run on are refused") {
       "its gpu_model (e.g. A100)");
 }
 
-TEST_CASE("a fabric of one's own: GPUs on PCIe, one bundled NVLink") {
+TEST_CASE("a fabric of one's own: GPUs on PCIe, one bundled NVLink",
+          "[cost_models][nccl-comm-for]") {
   const auto pair_of = [](const char* gpu, Link link) {
     FabricBuilder builder("mine");
     builder.set_gpu_model(gpu);

@@ -56,7 +56,7 @@ NcclComm h100_slice(int gpus) {
 // The public logs of 2, 4 and 6 H100 SXM, NCCL 2.29.2 (github.com/waynehacking8,
 // results/scaling_attributed/g{2,4,6}_auto.log). The graphs are inferred from the same prints: they
 // are three numbers; the others are predictions.
-TEST_CASE("estimates of NCCL 2.29.2 on slices of an H100 server") {
+TEST_CASE("estimates of NCCL 2.29.2 on slices of an H100 server", "[cost_models][nccl-golden]") {
   const auto nccl_of = [](int gpus) {
     return NcclDefault(parse_nccl_version("2.29.2"), h100_slice(gpus));
   };
@@ -96,7 +96,7 @@ TEST_CASE("estimates of NCCL 2.29.2 on slices of an H100 server") {
 
 // Two ranks on one RTX 5090 over sockets, NCCL 2.29.7 (github.com, nccl-eBPF,
 // default-suboptimal-search.md).
-TEST_CASE("estimates and choices of NCCL 2.29.7 over sockets") {
+TEST_CASE("estimates and choices of NCCL 2.29.7 over sockets", "[cost_models][nccl-golden]") {
   NcclComm comm;
   comm.ranks = 2;
   comm.nodes = 2;
@@ -145,7 +145,7 @@ TEST_CASE("estimates and choices of NCCL 2.29.7 over sockets") {
 
 // Two servers of 8 T4, NCCL 2.8.3 (github.com/NVIDIA/nccl-tests issue 89), which has Ring's
 // latencies.
-TEST_CASE("estimates of NCCL 2.8 on T4") {
+TEST_CASE("estimates of NCCL 2.8 on T4", "[cost_models][nccl-golden]") {
   NcclComm comm;
   comm.ranks = 16;
   comm.nodes = 2;
@@ -252,7 +252,7 @@ GoldenRow golden_row(std::string_view line) {
 
 }  // namespace
 
-TEST_CASE("choices equal those of an independent restatement") {
+TEST_CASE("choices equal those of an independent restatement", "[cost_models][nccl-golden]") {
   const std::string text = read_text_file(
       std::string(CCLGYM_SOURCE_DIR) + "/tests/cost_models/data/nccl_choices.csv", 1 << 20);
   std::size_t rows = 0;

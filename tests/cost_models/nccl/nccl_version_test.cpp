@@ -20,7 +20,7 @@ std::string refusal(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("releases of NCCL and their families") {
+TEST_CASE("releases of NCCL and their families", "[cost_models][nccl-version]") {
   CHECK(parse_nccl_version("2.8.4") == NcclVersion{2, 8, 4});
   CHECK(parse_nccl_version("2.8.4-1") == NcclVersion{2, 8, 4});
   CHECK(parse_nccl_version("2.8") == NcclVersion{2, 8, 4});
@@ -39,7 +39,8 @@ TEST_CASE("releases of NCCL and their families") {
   CHECK(to_string(NcclFamily::V2_18) == "2.18-2.23");
 }
 
-TEST_CASE("releases that are not modelled name the nearest that is") {
+TEST_CASE("releases that are not modelled name the nearest that is",
+          "[cost_models][nccl-version]") {
   const std::string supported =
       " is not modelled; supported are 2.8.4 and 2.18 or newer (nearest: ";
   CHECK(refusal("2.9.6") == "the default choice of NCCL 2.9.6" + supported + "2.8.4)");

@@ -38,7 +38,8 @@ std::string replaced(const std::string& from, const std::string& to) {
 
 }  // namespace
 
-TEST_CASE("values are read plainly or with their source, others take defaults") {
+TEST_CASE("values are read plainly or with their source, others take defaults",
+          "[cost_models][parameter-file]") {
   const CostModel model = read_cost_model(parse_yaml(kSmall, "m.yaml"));
   CHECK(model.name == "mine");
   CHECK(model.kernel_launch_s == 5e-6);
@@ -58,7 +59,8 @@ TEST_CASE("values are read plainly or with their source, others take defaults") 
   CHECK(model.protocols[2].reduce_rate_Bps == 6e9);
 }
 
-TEST_CASE("errors name the place, what was found and what was expected") {
+TEST_CASE("errors name the place, what was found and what was expected",
+          "[cost_models][parameter-file]") {
   const std::string unknown = error_of(replaced("kernel_launch", "kernel_lunch"));
   CHECK(unknown.rfind("m.yaml:2:1: ", 0) == 0);
   CHECK(unknown.find("'kernel_launch'") != std::string::npos);
@@ -81,7 +83,8 @@ TEST_CASE("errors name the place, what was found and what was expected") {
   CHECK(error_of(replaced(", reduce_rate: 6 GB/s", "")).find("reduce_rate") != std::string::npos);
 }
 
-TEST_CASE("docs/cost-models.md holds the tables of the option records") {
+TEST_CASE("docs/cost-models.md holds the tables of the option records",
+          "[cost_models][parameter-file]") {
   test::DocPage page("cost-models.md");
   page.put("cost model", cost_model_options());
   page.put("alpha", alpha_options());

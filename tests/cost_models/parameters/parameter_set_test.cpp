@@ -36,7 +36,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return text.replace(at, from.size(), to);
 }
 
-TEST_CASE("a set says of its values where they are from") {
+TEST_CASE("a set says of its values where they are from", "[cost_models][parameter-set]") {
   const ParameterSet set = set_of(
       "", replaced(kValues, "{value: 100 GB/s, source: \"measured: by copies\"}", "100 GB/s"));
   CHECK(set.source_of("kernel_launch") == "set by hand: a guess");
@@ -45,7 +45,7 @@ TEST_CASE("a set says of its values where they are from") {
   CHECK(set.source_of("kernel_gap") == kDefaultSource);
 }
 
-TEST_CASE("a set says which rows it was fitted to") {
+TEST_CASE("a set says which rows it was fitted to", "[cost_models][parameter-set]") {
   const ParameterSet set = set_of(R"(fitted_to:
   - {system: A, ranks: [4, 8], collectives: allreduce, sizes: [64B..4KiB x4, 5000B], configs: [x, y]}
   - {system: B}
@@ -73,7 +73,8 @@ TEST_CASE("a set says which rows it was fitted to") {
   CHECK(error_of("fitted_to: Polaris\n").starts_with("m.yaml:2:12: "));
 }
 
-TEST_CASE("without the rows, a set has seen none only if all its values say so") {
+TEST_CASE("without the rows, a set has seen none only if all its values say so",
+          "[cost_models][parameter-set]") {
   REQUIRE(set_of("").fitted_to);
   CHECK(set_of("").fitted_to->empty());
   const auto with = [](const std::string& value) {
@@ -88,7 +89,8 @@ TEST_CASE("without the rows, a set has seen none only if all its values say so")
   CHECK(shipped_parameter_set("hockney").fitted_to->empty());
 }
 
-TEST_CASE("a set that is written reads back with its sources and rows") {
+TEST_CASE("a set that is written reads back with its sources and rows",
+          "[cost_models][parameter-set]") {
   for (const char* name : {"h100-cluster00", "gh200", "openmpi-tcp"}) {
     const ParameterSet set = shipped_parameter_set(name);
     const std::string text = to_yaml(set, "a comment");

@@ -29,7 +29,8 @@ std::map<std::string, ParameterSet> shipped_sets() {
   return sets;
 }
 
-TEST_CASE("a source is fitted, taken over, measured or set by hand") {
+TEST_CASE("a source is fitted, taken over, measured or set by hand",
+          "[cost_models][value-source]") {
   const ValueSource wide = read_source(
       "fitted to 3 rows of A; 95 %: 2.5 GB/s to 1000 GB/s, not "
       "determined; began at 11 GB/s");
@@ -50,7 +51,8 @@ TEST_CASE("a source is fitted, taken over, measured or set by hand") {
   CHECK_NOTHROW(read_source(kDefaultSource));
 }
 
-TEST_CASE("sources that say too little are refused with their place") {
+TEST_CASE("sources that say too little are refused with their place",
+          "[cost_models][value-source]") {
   // Former texts of the shipped sets.
   CHECK(refusal("set by hand, near the a100 set or as NCCL has it; these rows do not determine it")
             .starts_with("m.yaml:3:11: source: found 'set by hand, near the a100 set"));
@@ -77,7 +79,7 @@ TEST_CASE("sources that say too little are refused with their place") {
   }
 }
 
-TEST_CASE("sources are written so that they are read") {
+TEST_CASE("sources are written so that they are read", "[cost_models][value-source]") {
   const CostParameter& rate = cost_parameter("protocols.LL.thread_block_rate");
   CHECK(fitted_source(rate, "3 rows of A", 2.5e9, 24e9, "began at 11 GB/s") ==
         "fitted to 3 rows of A; 95 %: 2.5 GB/s to 24 GB/s; began at 11 GB/s");
@@ -89,7 +91,7 @@ TEST_CASE("sources are written so that they are read") {
   CHECK(read_source(taken_over_source("a100", "set by hand: why")).set == "a100");
 }
 
-TEST_CASE("every value of a shipped set says where it comes from") {
+TEST_CASE("every value of a shipped set says where it comes from", "[cost_models][value-source]") {
   REQUIRE(shipped_set_files().size() == 16);
   for (const std::string& file : shipped_set_files()) {
     INFO(file);
@@ -121,7 +123,8 @@ TEST_CASE("every value of a shipped set says where it comes from") {
   }
 }
 
-TEST_CASE("an interval of a shipped set says whether it determines the value") {
+TEST_CASE("an interval of a shipped set says whether it determines the value",
+          "[cost_models][value-source]") {
   // Independent of read_source.
   static const std::regex interval(
       "95 %: ([0-9.e-]+)(us| GB/s|) to ([0-9.e-]+)(us| GB/s|)(, not determined)?[;\"]");
@@ -150,7 +153,7 @@ TEST_CASE("an interval of a shipped set says whether it determines the value") {
   CHECK(undetermined > 50);
 }
 
-TEST_CASE("a fitted value of a shipped set lies in its interval") {
+TEST_CASE("a fitted value of a shipped set lies in its interval", "[cost_models][value-source]") {
   static const std::regex interval("95 %: ([0-9.e-]+)[^ ]*( GB/s)? to ([0-9.e-]+)");
   int fitted = 0;
   for (const auto& [name, set] : shipped_sets()) {
@@ -169,7 +172,7 @@ TEST_CASE("a fitted value of a shipped set lies in its interval") {
   CHECK(fitted > 150);
 }
 
-TEST_CASE("what a shipped set calls the default is the default") {
+TEST_CASE("what a shipped set calls the default is the default", "[cost_models][value-source]") {
   int defaults = 0;
   for (const auto& [name, set] : shipped_sets()) {
     for (const CostParameter& parameter : cost_parameters()) {
@@ -183,7 +186,7 @@ TEST_CASE("what a shipped set calls the default is the default") {
   CHECK(defaults > 100);
 }
 
-TEST_CASE("what a shipped set took over from another stands there") {
+TEST_CASE("what a shipped set took over from another stands there", "[cost_models][value-source]") {
   const std::map<std::string, ParameterSet> sets = shipped_sets();
   int taken = 0;
   for (const auto& [name, set] : sets) {
@@ -212,7 +215,8 @@ bool is_fitted(std::string source) {
   return read.kind == SourceKind::Fitted;
 }
 
-TEST_CASE("a shipped set with a fitted value lists the rows, its start's included") {
+TEST_CASE("a shipped set with a fitted value lists the rows, its start's included",
+          "[cost_models][value-source]") {
   const std::map<std::string, ParameterSet> sets = shipped_sets();
   for (const auto& [name, set] : sets) {
     INFO(name);

@@ -74,7 +74,7 @@ std::vector<std::string> lines_of(const std::string& path) {
   return lines;
 }
 
-TEST_CASE("nothing is recorded unless a file is named") {
+TEST_CASE("nothing is recorded unless a file is named", "[deploy][kernel-times]") {
   const Plugin plugin;
   clear_lines();
   Profiler off(plugin, 5);
@@ -89,7 +89,8 @@ TEST_CASE("nothing is recorded unless a file is named") {
   CHECK(recorded_lines()[0].find("/nonexistent/times.csv: No such file") != std::string::npos);
 }
 
-TEST_CASE("a collective takes from its first channel's start to its last one's end") {
+TEST_CASE("a collective takes from its first channel's start to its last one's end",
+          "[deploy][kernel-times]") {
   const TemporaryFolder folder;
   const Variable file("CCLGYM_PROFILE", folder / "times-%r-%c-%%.csv");
   const Plugin plugin;
@@ -125,7 +126,8 @@ TEST_CASE("a collective takes from its first channel's start to its last one's e
   }
 }
 
-TEST_CASE("where there is no room collectives are dropped, and that is said") {
+TEST_CASE("where there is no room collectives are dropped, and that is said",
+          "[deploy][kernel-times]") {
   const TemporaryFolder folder;
   const Variable file("CCLGYM_PROFILE", folder / "times.csv");
   const Plugin plugin;
@@ -148,7 +150,7 @@ TEST_CASE("where there is no room collectives are dropped, and that is said") {
   CHECK(lines.back() == "# communicator 000000000000abcd, rank 3: 50 collectives were dropped");
 }
 
-TEST_CASE("many threads record at once") {
+TEST_CASE("many threads record at once", "[deploy][kernel-times]") {
   constexpr int kThreads = 16;
   constexpr std::uint64_t kEach = 400;
   const TemporaryFolder folder;
@@ -203,7 +205,7 @@ TEST_CASE("many threads record at once") {
   CHECK(seen.size() + refused == kThreads * kEach);
 }
 
-TEST_CASE("recorded times are read back: of several ranks the longest") {
+TEST_CASE("recorded times are read back: of several ranks the longest", "[deploy][kernel-times]") {
   const std::string header(kTimesHeader);
   const std::string rows =
       "aa,0,8,1,1,allreduce,1048576,ring,simple,8,16,5,10.5\n"

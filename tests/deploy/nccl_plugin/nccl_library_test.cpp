@@ -69,7 +69,7 @@ int in_a_child(const std::string& log, const Work& work) {
 constexpr int kCannotLoad = 100;
 constexpr int kFailed = 101;
 
-TEST_CASE("the plugin has the newest tables that a real NCCL looks for") {
+TEST_CASE("the plugin has the newest tables that a real NCCL looks for", "[deploy][nccl-library]") {
   SKIP_UNLESS(!nccl_path().empty(), kNeedsNccl);
   const Plugin plugin;
   for (const std::string prefix : {"ncclTunerPlugin_v", "ncclProfiler_v"}) {
@@ -83,7 +83,8 @@ TEST_CASE("the plugin has the newest tables that a real NCCL looks for") {
   }
 }
 
-TEST_CASE("a real NCCL loads beside the plugin, and without a GPU fails cleanly") {
+TEST_CASE("a real NCCL loads beside the plugin, and without a GPU fails cleanly",
+          "[deploy][nccl-library]") {
   SKIP_UNLESS(!nccl_path().empty(), kNeedsNccl);
   const TemporaryFolder folder;
   write_file(folder / "t.csv", "allreduce,0,1000,ring,ll,2,-1,-1\n");

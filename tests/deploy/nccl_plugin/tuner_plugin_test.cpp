@@ -21,7 +21,7 @@ namespace {
 using Sizes = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 const Sizes kSizes{{8, 1}, {16, 2}, {32, 4}, {4, 4}};
 
-TEST_CASE("each release of NCCL finds the table that it looks for") {
+TEST_CASE("each release of NCCL finds the table that it looks for", "[deploy][tuner-plugin]") {
   const Plugin plugin;
   struct Release {
     const char* releases;
@@ -94,7 +94,7 @@ TunerChoice by_the_network(const PolicyFile& file, const DeployedGrid& grid, std
           kChannels[static_cast<std::size_t>(action[2])], 0};
 }
 
-TEST_CASE("the choice is the network's, under whatever NCCL forbids") {
+TEST_CASE("the choice is the network's, under whatever NCCL forbids", "[deploy][tuner-plugin]") {
   const auto machines = random_machines(kSizes, 3);
   Random random(4);
   std::set<int> algorithms;
@@ -170,7 +170,8 @@ Tally call_often(const std::vector<std::unique_ptr<AnyTuner>>& tuners, int calls
   return tally;
 }
 
-TEST_CASE("a million calls of 64 threads: legal, the same for all, without allocation") {
+TEST_CASE("a million calls of 64 threads: legal, the same for all, without allocation",
+          "[deploy][tuner-plugin]") {
   constexpr int kThreads = 64;
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
   constexpr int kCalls = 2'000;
@@ -233,7 +234,8 @@ TEST_CASE("a million calls of 64 threads: legal, the same for all, without alloc
   }
 }
 
-TEST_CASE("asking again changes nothing: NCCL also asks about calls that it does not make") {
+TEST_CASE("asking again changes nothing: NCCL also asks about calls that it does not make",
+          "[deploy][tuner-plugin]") {
   const TemporaryFolder folder;
   const Variable policy("CCLGYM_POLICY", folder / "test.policy");
   write_file(folder / "test.policy",

@@ -60,7 +60,7 @@ void check_stock(const Plugin& plugin, const std::string& part) {
   }
 }
 
-TEST_CASE("without a policy that can be used NCCL chooses for itself") {
+TEST_CASE("without a policy that can be used NCCL chooses for itself", "[deploy][tuner-sources]") {
   const TemporaryFolder folder;
   const std::string path = folder / "test.policy";
   const auto machines = random_machines({{8, 1}}, 1);
@@ -110,7 +110,8 @@ TEST_CASE("without a policy that can be used NCCL chooses for itself") {
   CHECK(recorded_lines()[0].find("machine 'machine 8x1', 625 sizes, CRC-32 ") != std::string::npos);
 }
 
-TEST_CASE("damaged files are refused or decide legally, whatever is damaged") {
+TEST_CASE("damaged files are refused or decide legally, whatever is damaged",
+          "[deploy][tuner-sources]") {
   const TemporaryFolder folder;
   const std::string path = folder / "test.policy";
   const std::string good =
@@ -153,7 +154,7 @@ TEST_CASE("damaged files are refused or decide legally, whatever is damaged") {
   CHECK(refused < kFiles);
 }
 
-TEST_CASE("null pointers do no harm") {
+TEST_CASE("null pointers do no harm", "[deploy][tuner-sources]") {
   const Plugin plugin;
   const auto& v6 = *plugin.table<cclgym_nccl_tuner_v6>("ncclTunerPlugin_v6");
   CHECK(v6.init(nullptr, 1, 8, 1, nullptr, nullptr, nullptr) == 0);
@@ -173,7 +174,7 @@ TEST_CASE("null pointers do no harm") {
   CHECK(v6.get_chunk_size(tuner.context(), 4, 8, 1, 1, 1, nullptr) == 0);
 }
 
-TEST_CASE("a CSV: the first line that matches counts") {
+TEST_CASE("a CSV: the first line that matches counts", "[deploy][tuner-sources]") {
   const TemporaryFolder folder;
   const Variable csv("CCLGYM_TUNER_CSV", folder / "t.csv");
   write_file(folder / "t.csv",
@@ -222,7 +223,7 @@ TEST_CASE("a CSV: the first line that matches counts") {
   }
 }
 
-TEST_CASE("v2 takes what NCCL can do for certain") {
+TEST_CASE("v2 takes what NCCL can do for certain", "[deploy][tuner-sources]") {
   const TemporaryFolder folder;
   const Variable csv("CCLGYM_TUNER_CSV", folder / "t.csv");
   write_file(folder / "t.csv",
@@ -246,7 +247,7 @@ TEST_CASE("v2 takes what NCCL can do for certain") {
   CHECK(decide(CCLGYM_NCCL_ALLREDUCE, 5) == Out{-1, -1, 0});
 }
 
-TEST_CASE("constants of NCCL's own model") {
+TEST_CASE("constants of NCCL's own model", "[deploy][tuner-sources]") {
   const TemporaryFolder folder;
   const Variable file("CCLGYM_TUNER_CONSTANTS", folder / "c.csv");
   write_file(folder / "c.csv",
@@ -294,7 +295,7 @@ TEST_CASE("constants of NCCL's own model") {
   CHECK(refusal("machine,0,1").find("expected 1 ..") != std::string::npos);
 }
 
-TEST_CASE("chunks of NCCL 2.30 go by the bytes of a channel") {
+TEST_CASE("chunks of NCCL 2.30 go by the bytes of a channel", "[deploy][tuner-sources]") {
   const TemporaryFolder folder;
   const Variable policy("CCLGYM_POLICY", folder / "test.policy");
   const PolicyFile file = random_deployed_policy(12, random_machines({{8, 1}}, 13), true);
@@ -327,7 +328,7 @@ TEST_CASE("chunks of NCCL 2.30 go by the bytes of a channel") {
   CHECK(chunk == 7);
 }
 
-TEST_CASE("the plugin and the CSV of a policy decide alike") {
+TEST_CASE("the plugin and the CSV of a policy decide alike", "[deploy][tuner-sources]") {
   const TemporaryFolder folder;
   const YamlValue options = parse_yaml(
       "{fabric: {name: ring, gpus: 4}, actions: stock-nccl, window: 2,\n"

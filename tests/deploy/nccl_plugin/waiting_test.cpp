@@ -80,7 +80,7 @@ std::vector<Bad> bad_files(const TemporaryFolder& folder) {
   return bad;
 }
 
-TEST_CASE("the tuner refuses what is no file at once, and NCCL chooses") {
+TEST_CASE("the tuner refuses what is no file at once, and NCCL chooses", "[deploy][waiting]") {
   const TemporaryFolder folder;
   const Plugin plugin;
   for (const Bad& bad : bad_files(folder)) {
@@ -106,7 +106,7 @@ TEST_CASE("the tuner refuses what is no file at once, and NCCL chooses") {
   }
 }
 
-TEST_CASE("the runtime in C refuses what is no file at once") {
+TEST_CASE("the runtime in C refuses what is no file at once", "[deploy][waiting]") {
   const TemporaryFolder folder;
   for (const Bad& bad : bad_files(folder)) {
     INFO(bad.path);
@@ -122,7 +122,7 @@ TEST_CASE("the runtime in C refuses what is no file at once") {
   }
 }
 
-TEST_CASE("the profiler writes to regular files alone") {
+TEST_CASE("the profiler writes to regular files alone", "[deploy][waiting]") {
   const TemporaryFolder folder;
   const Plugin plugin;
   const auto& table = *plugin.table<cclgym_nccl_profiler>("ncclProfiler_v6");

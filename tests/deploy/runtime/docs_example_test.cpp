@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kMostBytes = 1 << 20;
 
-TEST_CASE("the example of docs/deploy.md is docs_example.c") {
+TEST_CASE("the example of docs/deploy.md is docs_example.c", "[deploy][docs-example]") {
   const std::string root = CCLGYM_SOURCE_DIR;
   const std::string page = read_text_file(root + "/docs/deploy.md", kMostBytes);
   const std::string begin = "<!-- example -->\n```c\n";
@@ -21,7 +21,7 @@ TEST_CASE("the example of docs/deploy.md is docs_example.c") {
         read_text_file(root + "/tests/deploy/runtime/docs_example.c", kMostBytes));
 }
 
-TEST_CASE("the example decides") {
+TEST_CASE("the example decides", "[deploy][docs-example]") {
   const std::string folder = std::string(CCLGYM_BINARY_DIR) + "/tests/deploy";
   const std::string path = folder + "/example.policy";
   const std::string out = folder + "/example.txt";

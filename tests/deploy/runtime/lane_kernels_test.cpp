@@ -34,7 +34,8 @@ struct SampleLayer {
   AffineLayer layer;
 };
 
-TEST_CASE("a layer is W x + b, to the same bits with every instruction set") {
+TEST_CASE("a layer is W x + b, to the same bits with every instruction set",
+          "[deploy][lane-kernels]") {
   Random random(1);
   for (const std::size_t rows : {16U, 32U, 48U, 64U, 80U, 112U, 128U, 240U}) {
     for (const std::size_t inputs : {1U, 2U, 3U, 5U, 64U, 93U}) {
@@ -61,7 +62,7 @@ TEST_CASE("a layer is W x + b, to the same bits with every instruction set") {
   }
 }
 
-TEST_CASE("an LSTM's cell, to the same bits with every instruction set") {
+TEST_CASE("an LSTM's cell, to the same bits with every instruction set", "[deploy][lane-kernels]") {
   Random random(2);
   constexpr std::size_t kUnits = 32;
   std::vector<float> gates(4 * kUnits);
@@ -91,7 +92,7 @@ TEST_CASE("an LSTM's cell, to the same bits with every instruction set") {
   }
 }
 
-TEST_CASE("what is no number ends at a bound") {
+TEST_CASE("what is no number ends at a bound", "[deploy][lane-kernels]") {
   const float nan = std::nanf("");
   const float inf = INFINITY;
   const std::vector<float> o{nan, inf, -inf, 5, -5, 0.5F};

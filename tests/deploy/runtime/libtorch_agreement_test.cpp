@@ -117,7 +117,8 @@ void compare(const PolicyShape& shape, std::uint64_t seed) {
   CHECK(other_argmax == 0);
 }
 
-TEST_CASE("the runtime and LibTorch agree on 100,000 random observations") {
+TEST_CASE("the runtime and LibTorch agree on 100,000 random observations",
+          "[deploy][libtorch-agreement]") {
   SKIP_UNLESS(training_available(), test::kNeedsTorch);
   compare({.observations = 60, .levels = {6, 3, 7}}, 1);
   compare({.observations = 30, .encoder = {20, 12}, .lstm = 0, .head = 9, .levels = {4, 3}}, 2);

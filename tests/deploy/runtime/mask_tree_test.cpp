@@ -9,7 +9,7 @@ namespace {
 const std::vector<std::int32_t> kActions{0, 0, 0, 1, 0, 2, 1, 1, 0, 2, 0, 1};
 const std::vector<std::size_t> kLevels{3, 2, 3};
 
-TEST_CASE("a tree has each legal prefix as a node") {
+TEST_CASE("a tree has each legal prefix as a node", "[deploy][mask-tree]") {
   const MaskTree tree = make_mask_tree(kActions, 3);
   REQUIRE(tree.size() == 8);
   CHECK(tree[0].levels == 0b111);
@@ -27,7 +27,7 @@ TEST_CASE("a tree has each legal prefix as a node") {
   CHECK(mask_tree_values(read) == mask_tree_values(tree));
 }
 
-TEST_CASE("actions that are not ascending, or out of range, are refused") {
+TEST_CASE("actions that are not ascending, or out of range, are refused", "[deploy][mask-tree]") {
   CHECK_THROWS_AS(make_mask_tree(std::vector<std::int32_t>{}, 2), std::logic_error);
   CHECK_THROWS_AS(make_mask_tree(std::vector<std::int32_t>{0, 1, 0}, 2), std::logic_error);
   CHECK_THROWS_AS(make_mask_tree(std::vector<std::int32_t>{0, 1, 0, 1}, 2), std::logic_error);
@@ -36,7 +36,8 @@ TEST_CASE("actions that are not ascending, or out of range, are refused") {
   CHECK_THROWS_AS(make_mask_tree(std::vector<std::int32_t>{0, -1}, 2), std::logic_error);
 }
 
-TEST_CASE("a tree that was changed anywhere is refused or another whole tree") {
+TEST_CASE("a tree that was changed anywhere is refused or another whole tree",
+          "[deploy][mask-tree]") {
   const std::vector<std::uint32_t> values = mask_tree_values(make_mask_tree(kActions, 3));
   std::size_t refused = 0;
   for (std::size_t at = 0; at < values.size(); ++at) {

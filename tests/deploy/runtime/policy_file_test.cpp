@@ -44,9 +44,11 @@ PolicyFile sample_file() {
           .tensors = {{"w", {2, 3}, {0.5F, -0.0F, 1e-40F, 3e38F, -1, 2}}, {"scalar", {}, {7}}}};
 }
 
-TEST_CASE("CRC-32 is that of zlib") { CHECK(crc32_of("123456789") == 0xcbf43926U); }
+TEST_CASE("CRC-32 is that of zlib", "[deploy][policy-file]") {
+  CHECK(crc32_of("123456789") == 0xcbf43926U);
+}
 
-TEST_CASE("a file is read back to the bit") {
+TEST_CASE("a file is read back to the bit", "[deploy][policy-file]") {
   const PolicyFile file = sample_file();
   const std::string bytes = format_policy(file);
   CHECK(bytes.size() % 8 == 0);
@@ -62,7 +64,7 @@ TEST_CASE("a file is read back to the bit") {
   CHECK(format_policy({}).size() == 32);
 }
 
-TEST_CASE("what cannot be read back is not written") {
+TEST_CASE("what cannot be read back is not written", "[deploy][policy-file]") {
   CHECK_THROWS_AS(format_policy({.texts = {{"", "x"}}, .tables = {}, .tensors = {}}),
                   std::logic_error);
   CHECK_THROWS_AS(format_policy({.texts = {{"a", "x"}, {"a", "y"}}, .tables = {}, .tensors = {}}),
@@ -76,7 +78,7 @@ TEST_CASE("what cannot be read back is not written") {
                   std::logic_error);
 }
 
-TEST_CASE("every file that was cut off is refused") {
+TEST_CASE("every file that was cut off is refused", "[deploy][policy-file]") {
   const std::string bytes = format_policy(sample_file());
   for (std::size_t size = 0; size < bytes.size(); ++size) {
     const std::string cut = bytes.substr(0, size);
@@ -91,7 +93,7 @@ TEST_CASE("every file that was cut off is refused") {
   }
 }
 
-TEST_CASE("every changed byte is noticed") {
+TEST_CASE("every changed byte is noticed", "[deploy][policy-file]") {
   const std::string bytes = format_policy(sample_file());
   for (std::size_t at = 0; at < bytes.size(); ++at) {
     std::string changed = bytes;
@@ -100,7 +102,7 @@ TEST_CASE("every changed byte is noticed") {
   }
 }
 
-TEST_CASE("messages say what is wrong") {
+TEST_CASE("messages say what is wrong", "[deploy][policy-file]") {
   const std::string bytes = format_policy(sample_file());
   CHECK(message_of("PNG") ==
         "p.policy: byte 0: not a policy file: it does not begin with CCLGYMPO");
@@ -115,7 +117,7 @@ TEST_CASE("messages say what is wrong") {
   CHECK(message_of(bytes + "x").find("more was appended") != std::string::npos);
 }
 
-TEST_CASE("adversarial files with a right checksum are refused") {
+TEST_CASE("adversarial files with a right checksum are refused", "[deploy][policy-file]") {
   const std::string bytes = format_policy(
       {.texts = {}, .tables = {}, .tensors = {{"weights!", {2, 3}, std::vector<float>(6, 1)}}});
   // Header 32, record 16, name 8, dimensions 4, shape 8, values 24.
@@ -142,7 +144,7 @@ TEST_CASE("adversarial files with a right checksum are refused") {
   CHECK(changed(72, 0xff800000U).find("value 1 of tensor") != std::string::npos);
 }
 
-TEST_CASE("a file whose records do not make a network is refused") {
+TEST_CASE("a file whose records do not make a network is refused", "[deploy][policy-file]") {
   const PolicyFile whole = to_policy_file(sample_weights(small_shape(), 1), {});
   const auto refusal = [](const PolicyFile& file) {
     std::string message;

@@ -77,7 +77,7 @@ void compare_with_reference(const PolicyShape& shape, int calls) {
   CHECK(actions.size() > 4);
 }
 
-TEST_CASE("decisions are those of the network in double precision") {
+TEST_CASE("decisions are those of the network in double precision", "[deploy][policy-runtime]") {
   compare_with_reference(small_shape(), 4000);
   compare_with_reference(full_shape(), 1000);
   PolicyShape deep = small_shape();
@@ -88,7 +88,7 @@ TEST_CASE("decisions are those of the network in double precision") {
   compare_with_reference(no_lstm, 1000);
 }
 
-TEST_CASE("the state is all that a stream of calls depends on") {
+TEST_CASE("the state is all that a stream of calls depends on", "[deploy][policy-runtime]") {
   const LoadedPolicy policy =
       load(format_policy(to_policy_file(sample_weights(full_shape(), 1), {})));
   Random random(2);
@@ -111,7 +111,7 @@ TEST_CASE("the state is all that a stream of calls depends on") {
   }
 }
 
-TEST_CASE("rules and allowed levels are kept") {
+TEST_CASE("rules and allowed levels are kept", "[deploy][policy-runtime]") {
   const PolicyWeights weights = sample_weights(small_shape(), 5);
   const std::vector<std::int32_t> some{0, 0, 3, 0, 1, 1, 1, 0, 0, 1, 0, 2, 2, 1, 0};
   const LoadedPolicy policy = load(format_policy(
@@ -162,7 +162,7 @@ TEST_CASE("rules and allowed levels are kept") {
   CHECK(none > 10);
 }
 
-TEST_CASE("errors are said, and change nothing") {
+TEST_CASE("errors are said, and change nothing", "[deploy][policy-runtime]") {
   const LoadedPolicy policy =
       load(format_policy(to_policy_file(sample_weights(small_shape(), 1), {})));
   Random random(1);
@@ -202,7 +202,7 @@ TEST_CASE("errors are said, and change nothing") {
   cclgym_policy_free(nullptr);
 }
 
-TEST_CASE("names and provenance come with the policy") {
+TEST_CASE("names and provenance come with the policy", "[deploy][policy-runtime]") {
   const LoadedPolicy policy =
       load(format_policy(to_policy_file(sample_weights(small_shape(), 1), {})));
   CHECK(std::string(cclgym_policy_provenance(policy.get())) == "made by a test");
@@ -212,7 +212,7 @@ TEST_CASE("names and provenance come with the policy") {
   CHECK(std::string(cclgym_policy_feature_name(policy.get(), 6)) == "feature6");
 }
 
-TEST_CASE("files are loaded, and what is wrong with them is said") {
+TEST_CASE("files are loaded, and what is wrong with them is said", "[deploy][policy-runtime]") {
   cclgym_policy* policy = nullptr;
   char error[64] = "";
   const std::string path = std::string(CCLGYM_BINARY_DIR) + "/tests/deploy/sample.policy";
@@ -230,7 +230,7 @@ TEST_CASE("files are loaded, and what is wrong with them is said") {
   CHECK(cclgym_policy_load("x", nullptr, error, sizeof(error)) == CCLGYM_POLICY_BAD_ARGUMENT);
 }
 
-TEST_CASE("a decision allocates nothing") {
+TEST_CASE("a decision allocates nothing", "[deploy][policy-runtime]") {
   const LoadedPolicy policy = load(format_policy(to_policy_file(
       sample_weights(small_shape(), 1), {{"m", "allreduce", {0, 0, 0, 1, 1, 1, 2, 0, 3}}})));
   Random random(1);

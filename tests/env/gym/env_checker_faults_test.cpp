@@ -265,12 +265,12 @@ const std::vector<Fault>& faults() {
   return all;
 }
 
-TEST_CASE("EnvChecker finds nothing in Counter-v0") {
+TEST_CASE("EnvChecker finds nothing in Counter-v0", "[env][env-checker-faults]") {
   CHECK(problems([](Faulty&) {}).empty());
   CHECK(problems([](Faulty&) {}, 1).empty());
 }
 
-TEST_CASE("EnvChecker reports each fault") {
+TEST_CASE("EnvChecker reports each fault", "[env][env-checker-faults]") {
   for (const Fault& fault : faults()) {
     const std::string said = problems(fault.put_in, fault.target);
     INFO(fault.name << ": " << said);
@@ -278,14 +278,15 @@ TEST_CASE("EnvChecker reports each fault") {
   }
 }
 
-TEST_CASE("EnvChecker misses OrderEnforcing") {
+TEST_CASE("EnvChecker misses OrderEnforcing", "[env][env-checker-faults]") {
   std::string text;
   const EnvChecker checker([] { return std::make_unique<CounterEnv>(); });
   for (const std::string& problem : checker.check()) text += problem + "\n";
   CHECK(text.find("a step before the first reset is not refused") != std::string::npos);
 }
 
-TEST_CASE("EnvChecker detects that a vector environment differs from single ones") {
+TEST_CASE("EnvChecker detects that a vector environment differs from single ones",
+          "[env][env-checker-faults]") {
   static int calls = 0;
   const EnvChecker checker([] {
     auto faulty = std::make_unique<Faulty>(make_environment("Counter-v0"));

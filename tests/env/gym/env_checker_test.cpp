@@ -60,7 +60,7 @@ std::vector<Subject> subjects() {
   return result;
 }
 
-TEST_CASE("EnvChecker: environments in all wrappers") {
+TEST_CASE("EnvChecker: environments in all wrappers", "[env][env-checker]") {
   std::string covered;
   for (const Subject& subject : subjects()) {
     INFO(subject.name);
@@ -73,7 +73,8 @@ TEST_CASE("EnvChecker: environments in all wrappers") {
   }
 }
 
-TEST_CASE("EnvChecker: vector environments, sync and with 1..8 workers, in each mode") {
+TEST_CASE("EnvChecker: vector environments, sync and with 1..8 workers, in each mode",
+          "[env][env-checker]") {
   for (const Subject& subject : subjects()) {
     const EnvChecker checker(subject.maker, {.seed = 4, .steps = subject.steps / 2});
     for (const Autoreset autoreset :

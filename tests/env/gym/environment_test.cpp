@@ -24,7 +24,7 @@ std::string message_of(Function function) {
   return "nothing thrown";
 }
 
-TEST_CASE("Counter-v0 counts to its target") {
+TEST_CASE("Counter-v0 counts to its target", "[env][environment]") {
   CounterEnv counter(parse_yaml("{target: 7}", "test"));
   OwnedBuffers buffers(counter.spec());
   counter.reset(1, parse_yaml("{start: 1}", "test"), buffers.view());
@@ -39,7 +39,8 @@ TEST_CASE("Counter-v0 counts to its target") {
   CHECK(buffers.observation[1] == 0);
 }
 
-TEST_CASE("Legality may be joint: conditional masks narrow a dimension down by the earlier ones") {
+TEST_CASE("Legality may be joint: conditional masks narrow a dimension down by the earlier ones",
+          "[env][environment]") {
   CounterEnv counter(parse_yaml("{target: 7}", "test"));
   OwnedBuffers buffers(counter.spec());
   counter.reset(1, parse_yaml("{start: 4}", "test"), buffers.view());
@@ -65,7 +66,8 @@ TEST_CASE("Legality may be joint: conditional masks narrow a dimension down by t
   CHECK(drawn == std::set<Ints>{{1, 1}, {1, 2}, {2, 1}});
 }
 
-TEST_CASE("A seed starts the stream of random numbers, no seed continues it") {
+TEST_CASE("A seed starts the stream of random numbers, no seed continues it",
+          "[env][environment]") {
   const auto starts = [](std::vector<std::optional<std::uint64_t>> seeds) {
     CounterEnv counter(parse_yaml("{target: 1000000}", "test"));
     OwnedBuffers buffers(counter.spec());
@@ -87,7 +89,7 @@ TEST_CASE("A seed starts the stream of random numbers, no seed continues it") {
   CHECK(starts({std::nullopt, std::nullopt}) != starts({std::nullopt, std::nullopt}));
 }
 
-TEST_CASE("Options of reset are checked") {
+TEST_CASE("Options of reset are checked", "[env][environment]") {
   CounterEnv counter;
   OwnedBuffers buffers(counter.spec());
   const auto reset = [&](const char* options) {
@@ -100,7 +102,7 @@ TEST_CASE("Options of reset are checked") {
   CHECK(reset("{start: 10}").find("options:1:9") == 0);
 }
 
-TEST_CASE("Environments are made by name") {
+TEST_CASE("Environments are made by name", "[env][environment]") {
   const auto made = make_environment("Counter-v0", parse_yaml("{target: 5}", "test"));
   CHECK(made->spec().observation_space.text() == "Box(0.0, [1.0 5.0], (2,), float32)");
   CHECK(make_environment("Counter-v0")->spec().name == "Counter-v0");
@@ -117,7 +119,7 @@ TEST_CASE("Environments are made by name") {
   }
 }
 
-TEST_CASE("Steps out of order throw ResetNeeded") {
+TEST_CASE("Steps out of order throw ResetNeeded", "[env][environment]") {
   const auto environment = make_environment("Counter-v0", parse_yaml("{target: 1}", "test"));
   OwnedBuffers buffers(environment->spec());
   const auto step = [&] {
@@ -133,7 +135,7 @@ TEST_CASE("Steps out of order throw ResetNeeded") {
   CHECK(step() == "nothing thrown");
 }
 
-TEST_CASE("Infos are found by name") {
+TEST_CASE("Infos are found by name", "[env][environment]") {
   const CounterEnv counter;
   CHECK(info_index(counter.spec(), "steps") == 1);
   CHECK_THROWS_AS(info_index(counter.spec(), "step"), std::logic_error);

@@ -24,7 +24,7 @@ Space dict() {
       {{"load", Box({0, -1}, {1, 1})}, {"kind", Discrete{3, 1}}, {"more", MultiDiscrete({2, 4})}}};
 }
 
-TEST_CASE("Spaces print as Gymnasium's do") {
+TEST_CASE("Spaces print as Gymnasium's do", "[env][space]") {
   CHECK(Space(Box(-kInfinity, kInfinity, {17})).text() == "Box(-inf, inf, (17,), float32)");
   CHECK(Space(Box(0, 1, {2, 3})).text() == "Box(0.0, 1.0, (2, 3), float32)");
   CHECK(Space(Box(0, 1, {})).text() == "Box(0.0, 1.0, (), float32)");
@@ -41,7 +41,7 @@ TEST_CASE("Spaces print as Gymnasium's do") {
         "Dict('load': Box(0.0, 1.0, (1,), float32), 'kind': Discrete(2))");
 }
 
-TEST_CASE("Values of spaces are flat") {
+TEST_CASE("Values of spaces are flat", "[env][space]") {
   CHECK(Space(Box(0, 1, {2, 3})).size() == 6);
   CHECK(Space(Box(0, 1, {})).size() == 1);
   CHECK(Space(Box(0, 1, {0})).size() == 0);
@@ -55,7 +55,7 @@ TEST_CASE("Values of spaces are flat") {
   CHECK(Space(Dict{{{"a", Discrete{2}}, {"b", MultiDiscrete({2, 4})}}}).is_discrete());
 }
 
-TEST_CASE("Spaces are equal if they contain the same") {
+TEST_CASE("Spaces are equal if they contain the same", "[env][space]") {
   CHECK(Space(Discrete{5}) == Space(Discrete{5}));
   CHECK_FALSE(Space(Discrete{5}) == Space(Discrete{5, 1}));
   CHECK_FALSE(Space(Discrete{5}) == Space(MultiDiscrete({5})));
@@ -64,7 +64,7 @@ TEST_CASE("Spaces are equal if they contain the same") {
   CHECK_FALSE(Space(Box(0, 1, {2, 3})) == Space(Box(0, 1, {3, 2})));
 }
 
-TEST_CASE("Invalid spaces are refused") {
+TEST_CASE("Invalid spaces are refused", "[env][space]") {
   CHECK_THROWS_AS(Box(1, 0, {2}), std::invalid_argument);
   CHECK_THROWS_AS(Box(kNotANumber, 0, {2}), std::invalid_argument);
   CHECK_THROWS_AS(Box(Floats{0}, Floats{1, 1}), std::invalid_argument);
@@ -79,7 +79,7 @@ TEST_CASE("Invalid spaces are refused") {
   CHECK_THROWS_AS(Space(Dict{{{"a", Discrete{2}}, {"a", Discrete{3}}}}), std::invalid_argument);
 }
 
-TEST_CASE("A space contains the values within its bounds") {
+TEST_CASE("A space contains the values within its bounds", "[env][space]") {
   const Space box = Box({0, -kInfinity}, {1, kInfinity});
   CHECK(box.contains(Floats{0, 7e20F}));
   CHECK(box.contains(Floats{1, -kInfinity}));
@@ -104,7 +104,7 @@ TEST_CASE("A space contains the values within its bounds") {
   CHECK_FALSE(dict().contains(Floats{0.5F, -1, 3, 1, 4}));
 }
 
-TEST_CASE("Samples are in their space and depend only on the seed") {
+TEST_CASE("Samples are in their space and depend only on the seed", "[env][space]") {
   const Space boxes[] = {Box({0, -3, -kInfinity, 2, -kInfinity}, {1, -3, 5, kInfinity, kInfinity}),
                          dict(), Space(Discrete{7, -3})};
   for (const Space& space : boxes) {
@@ -137,7 +137,7 @@ TEST_CASE("Samples are in their space and depend only on the seed") {
   }
 }
 
-TEST_CASE("Samples of a Box follow its bounds: uniform, exponential, normal") {
+TEST_CASE("Samples of a Box follow its bounds: uniform, exponential, normal", "[env][space]") {
   const Space space = Box({2, 2, -kInfinity, -kInfinity}, {4, kInfinity, 2, kInfinity});
   Random random(11);
   std::array<double, 4> sum{};
@@ -163,7 +163,7 @@ TEST_CASE("Samples of a Box follow its bounds: uniform, exponential, normal") {
   CHECK(variance(3) == Approx(1).margin(0.04));
 }
 
-TEST_CASE("Masked samples are uniform among the allowed values") {
+TEST_CASE("Masked samples are uniform among the allowed values", "[env][space]") {
   const Space space = MultiDiscrete({3, 4}, {0, 10});
   const Mask mask{1, 0, 1, 0, 0, 1, 0};
   Random random(3);
@@ -182,7 +182,7 @@ TEST_CASE("Masked samples are uniform among the allowed values") {
   CHECK_FALSE(space.allows(mask, Ints{0, 14}));
 }
 
-TEST_CASE("Masks without a choice and malformed masks are refused by name") {
+TEST_CASE("Masks without a choice and malformed masks are refused by name", "[env][space]") {
   const Space space = MultiDiscrete({3, 4});
   Random random(3);
   Ints value(2);
@@ -206,7 +206,7 @@ TEST_CASE("Masks without a choice and malformed masks are refused by name") {
   CHECK_THROWS_AS(sample_index(random, Mask{}), InvalidMask);
 }
 
-TEST_CASE("Samples of the wrong kind or size are refused") {
+TEST_CASE("Samples of the wrong kind or size are refused", "[env][space]") {
   Random random(3);
   Ints integers(2);
   Floats floats(2);

@@ -30,7 +30,7 @@ std::vector<EnvironmentMaker> makers() {
 
 const Ints kActions{0, 0};
 
-TEST_CASE("Autoreset NextStep: the step after the end resets, with reward 0") {
+TEST_CASE("Autoreset NextStep: the step after the end resets, with reward 0", "[env][vector-env]") {
   SyncVectorEnv env(makers());
   CHECK(to_string(env.metadata().autoreset) == "NextStep");
   env.reset(1);
@@ -53,7 +53,8 @@ TEST_CASE("Autoreset NextStep: the step after the end resets, with reward 0") {
   CHECK(got.rewards == std::vector<double>{5, 0});
 }
 
-TEST_CASE("Autoreset SameStep: the last results of an episode are kept apart") {
+TEST_CASE("Autoreset SameStep: the last results of an episode are kept apart",
+          "[env][vector-env]") {
   SyncVectorEnv env(makers(), Autoreset::SameStep);
   CHECK(to_string(env.metadata().autoreset) == "SameStep");
   env.reset(1);
@@ -75,7 +76,7 @@ TEST_CASE("Autoreset SameStep: the last results of an episode are kept apart") {
   CHECK(got.final_observations[1] == 3);
 }
 
-TEST_CASE("Autoreset Disabled: the caller resets ended environments") {
+TEST_CASE("Autoreset Disabled: the caller resets ended environments", "[env][vector-env]") {
   SyncVectorEnv env(makers(), Autoreset::Disabled);
   CHECK(to_string(env.metadata().autoreset) == "Disabled");
   env.reset(1);
@@ -92,7 +93,7 @@ TEST_CASE("Autoreset Disabled: the caller resets ended environments") {
   CHECK_THROWS_AS(env.step(kActions), ResetNeeded);
 }
 
-TEST_CASE("Environment i of a vector gets seed + i, or its own") {
+TEST_CASE("Environment i of a vector gets seed + i, or its own", "[env][vector-env]") {
   const auto maker = [] {
     return make_environment("Counter-v0", parse_yaml("{target: 1000000}", "test"));
   };
@@ -121,7 +122,8 @@ TEST_CASE("Environment i of a vector gets seed + i, or its own") {
   CHECK_THROWS_AS(env.reset_some(Bytes{1}, 1), std::logic_error);
 }
 
-TEST_CASE("Errors come out of a vector environment: the first environment's, from any thread") {
+TEST_CASE("Errors come out of a vector environment: the first environment's, from any thread",
+          "[env][vector-env]") {
   for (const std::size_t workers : {0U, 1U, 2U}) {
     std::unique_ptr<VectorEnv> env;
     if (workers == 0) {
@@ -146,7 +148,7 @@ TEST_CASE("Errors come out of a vector environment: the first environment's, fro
   }
 }
 
-TEST_CASE("Vector environments need identical environments") {
+TEST_CASE("Vector environments need identical environments", "[env][vector-env]") {
   CHECK_THROWS_AS(SyncVectorEnv({}), std::invalid_argument);
   CHECK_THROWS_AS(ThreadedVectorEnv(makers(), 0), std::invalid_argument);
   auto different = makers();

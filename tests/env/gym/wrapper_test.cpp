@@ -18,7 +18,8 @@ using test::ProbeEnv;
 
 const std::vector<std::int32_t> kAction{1};
 
-TEST_CASE("TimeLimit truncates at its last step, whether or not the episode ends there") {
+TEST_CASE("TimeLimit truncates at its last step, whether or not the episode ends there",
+          "[env][wrapper]") {
   for (const std::size_t length : {3U, 2U, 10U}) {
     TimeLimit limited(
         std::make_unique<ProbeEnv>(std::vector<Floats>{{0}}, std::vector<double>{}, length), 3);
@@ -35,7 +36,7 @@ TEST_CASE("TimeLimit truncates at its last step, whether or not the episode ends
                   std::invalid_argument);
 }
 
-TEST_CASE("RecordEpisodeStatistics reports at the end of an episode") {
+TEST_CASE("RecordEpisodeStatistics reports at the end of an episode", "[env][wrapper]") {
   RecordEpisodeStatistics recorded(
       std::make_unique<ProbeEnv>(std::vector<Floats>{{0}}, std::vector<double>{1.5, -2, 4}, 3));
   CHECK(recorded.spec().info_names == std::vector<std::string>{"step", "episode.r", "episode.l"});
@@ -53,7 +54,7 @@ TEST_CASE("RecordEpisodeStatistics reports at the end of an episode") {
   }
 }
 
-TEST_CASE("FrameStack has the last observations, oldest first") {
+TEST_CASE("FrameStack has the last observations, oldest first", "[env][wrapper]") {
   FrameStack stacked(
       std::make_unique<ProbeEnv>(std::vector<Floats>{{0, 10}, {1, 11}, {2, 12}, {3, 13}}), 3);
   CHECK(stacked.spec().observation_space.text() == "Box(-100.0, 100.0, (3, 2), float32)");
@@ -71,7 +72,8 @@ TEST_CASE("FrameStack has the last observations, oldest first") {
                   std::invalid_argument);
 }
 
-TEST_CASE("NormalizeObservation: mean 0 and variance 1 of the observations so far") {
+TEST_CASE("NormalizeObservation: mean 0 and variance 1 of the observations so far",
+          "[env][wrapper]") {
   const std::vector<Floats> raw{{1, 5}, {3, 5}, {8, 5}, {-2, 5}};
   NormalizeObservation normalized(std::make_unique<ProbeEnv>(raw));
   CHECK(normalized.spec().observation_space.text() == "Box(-inf, inf, (2,), float32)");
@@ -105,7 +107,8 @@ TEST_CASE("NormalizeObservation: mean 0 and variance 1 of the observations so fa
         Approx((1 - mean[0]) / std::sqrt(normalized.moments().variance()[0] + 1e-8)).epsilon(1e-6));
 }
 
-TEST_CASE("NormalizeReward: rewards over the standard deviation of their discounted sum") {
+TEST_CASE("NormalizeReward: rewards over the standard deviation of their discounted sum",
+          "[env][wrapper]") {
   NormalizeReward normalized(
       std::make_unique<ProbeEnv>(std::vector<Floats>{{0}}, std::vector<double>{2, -1, 4}, 3), 0.5);
   OwnedBuffers buffers(normalized.spec());
@@ -129,7 +132,7 @@ TEST_CASE("NormalizeReward: rewards over the standard deviation of their discoun
                   std::invalid_argument);
 }
 
-TEST_CASE("Wrappers are added by name, the first one innermost") {
+TEST_CASE("Wrappers are added by name, the first one innermost", "[env][wrapper]") {
   const auto wrapped = [](const char* list) {
     return wrap_environment(make_environment("Counter-v0"), parse_yaml(list, "w.yaml"));
   };

@@ -39,7 +39,7 @@ double moved_by_next_to_nothing_s(Simulator& simulator, const Call& call, const 
 
 }  // namespace
 
-TEST_CASE("exact times are the simulator's, to the bit") {
+TEST_CASE("exact times are the simulator's, to the bit", "[env][call-timer]") {
   for (const char* const text : kSites) {
     CAPTURE(text);
     const auto setup = setup_of(text + kAllCollectives + "}");
@@ -63,7 +63,8 @@ TEST_CASE("exact times are the simulator's, to the bit") {
   }
 }
 
-TEST_CASE("symmetric times are the simulator's within 1e-9, except for chaotic pipelines") {
+TEST_CASE("symmetric times are the simulator's within 1e-9, except for chaotic pipelines",
+          "[env][call-timer]") {
   long quotients = 0;
   long cells = 0;
   long chaotic = 0;
@@ -110,7 +111,8 @@ TEST_CASE("symmetric times are the simulator's within 1e-9, except for chaotic p
   CHECK(chaotic <= cells / 20);
 }
 
-TEST_CASE("interpolated times have a small error, and the same bits in any order") {
+TEST_CASE("interpolated times have a small error, and the same bits in any order",
+          "[env][call-timer]") {
   double log_sum = 0;
   long cells = 0;
   long off = 0;
@@ -162,7 +164,8 @@ TEST_CASE("interpolated times have a small error, and the same bits in any order
   CHECK(log_sum / static_cast<double>(cells) < 0.001);
 }
 
-TEST_CASE("times with and without a cache have the same bits, whatever was timed before") {
+TEST_CASE("times with and without a cache have the same bits, whatever was timed before",
+          "[env][call-timer]") {
   const auto setup = setup_of("{fabric: ndv4, actions: offline, " + kAllCollectives + "}");
   CallTimer without(setup->site, std::size_t{0});
   CallTimer tiny(setup->site, std::size_t{16});  // nearly every time is evicted
@@ -186,7 +189,7 @@ TEST_CASE("times with and without a cache have the same bits, whatever was timed
   }
 }
 
-TEST_CASE("random noise has the requested number of moments, each exact") {
+TEST_CASE("random noise has the requested number of moments, each exact", "[env][call-timer]") {
   const auto setup = setup_of(
       "{fabric: {name: ndv4, servers: 2}, actions: stock-nccl, noise: {name: moments, regimes: "
       "[{noise: cloud-ib, moments: 4}]}, workload: {name: sweep, collectives: alltoall, sizes: "
@@ -208,7 +211,7 @@ TEST_CASE("random noise has the requested number of moments, each exact") {
   CHECK(std::adjacent_find(seen.begin(), seen.end()) == seen.end());
 }
 
-TEST_CASE("a bounded cache evicts only the least recently used entry") {
+TEST_CASE("a bounded cache evicts only the least recently used entry", "[env][call-timer]") {
   struct Identity {
     std::uint64_t operator()(std::uint64_t /*key*/) const { return 0; }  // one set for all
   };

@@ -59,7 +59,7 @@ std::string error_of(const std::string& yaml) {
 
 }  // namespace
 
-TEST_CASE("a step's time is the timer's, times the noise of the call") {
+TEST_CASE("a step's time is the timer's, times the noise of the call", "[env][collective-tuning]") {
   CollectiveTuningEnv env(setup_of(kCloud + ", oracle: true}"));
   OwnedBuffers buffers(env.spec());
   const StepBuffers view = buffers.view();
@@ -89,7 +89,8 @@ TEST_CASE("a step's time is the timer's, times the noise of the call") {
   }
 }
 
-TEST_CASE("same seed, same bits; another seed, another episode; with or without a cache") {
+TEST_CASE("same seed, same bits; another seed, another episode; with or without a cache",
+          "[env][collective-tuning]") {
   CollectiveTuningEnv env(setup_of(kCloud + "}"));
   CollectiveTuningEnv uncached(setup_of(kCloud + ", cache: 0}"));
   const Episode first = play(env, 5, 150);
@@ -98,7 +99,7 @@ TEST_CASE("same seed, same bits; another seed, another episode; with or without 
   CHECK_FALSE(play(env, 6, 150) == first);
 }
 
-TEST_CASE("the hidden state does not depend on the actions") {
+TEST_CASE("the hidden state does not depend on the actions", "[env][collective-tuning]") {
   CollectiveTuningEnv env(setup_of(kCloud + "}"));
   OwnedBuffers buffers(env.spec());
   const StepBuffers view = buffers.view();
@@ -125,7 +126,8 @@ TEST_CASE("the hidden state does not depend on the actions") {
   CHECK(hidden[0] == hidden[1]);
 }
 
-TEST_CASE("regimes have the frequencies and durations of their options") {
+TEST_CASE("regimes have the frequencies and durations of their options",
+          "[env][collective-tuning]") {
   NoiseRegimes regimes = read_noise_regimes(parse_yaml("cloud-ib", "test.yaml"));
   REQUIRE(regimes.regimes.size() == 4);
   RegimeChain chain(regimes);
@@ -146,7 +148,8 @@ TEST_CASE("regimes have the frequencies and durations of their options") {
   }
 }
 
-TEST_CASE("observations stay within their bounds, and distinguish machines") {
+TEST_CASE("observations stay within their bounds, and distinguish machines",
+          "[env][collective-tuning]") {
   std::set<std::vector<float>> machines;
   for (const std::string fabric :
        {"dgx1", "ndv4", "dgx2", "z52", "{name: ndv4, servers: 2}", "{name: dgx2, servers: 2}",
@@ -172,7 +175,7 @@ TEST_CASE("observations stay within their bounds, and distinguish machines") {
   CHECK(machines.size() == 9);
 }
 
-TEST_CASE("features have names of their own, a unit and a source") {
+TEST_CASE("features have names of their own, a unit and a source", "[env][collective-tuning]") {
   CollectiveTuningEnv env(setup_of(kCloud + "}"));
   std::set<std::string> names;
   for (const TuningFeature& feature : env.observation().features()) {
@@ -183,7 +186,7 @@ TEST_CASE("features have names of their own, a unit and a source") {
   }
 }
 
-TEST_CASE("variance of times shows as a shared network") {
+TEST_CASE("variance of times shows as a shared network", "[env][collective-tuning]") {
   CollectiveTuningEnv env(setup_of(
       "{fabric: {name: ndv4, servers: 2}, actions: stock-nccl, episode: 0, noise: {name: loud, "
       "measurement: {sigma: 0.4}, regimes: [{noise: none}]}, workload: ddp-resnet-50}"));
@@ -199,7 +202,7 @@ TEST_CASE("variance of times shows as a shared network") {
   }
 }
 
-TEST_CASE("a warm step does not allocate") {
+TEST_CASE("a warm step does not allocate", "[env][collective-tuning]") {
   CollectiveTuningEnv env(setup_of(
       "{fabric: {name: ndv4, servers: 2}, actions: stock-nccl, noise: cloud-ib, reward: tail, "
       "episode: 100, workload: {name: sweep, sizes: [1MiB, 4MiB, 16MiB]}}"));
@@ -222,7 +225,7 @@ TEST_CASE("a warm step does not allocate") {
   CHECK(allocations() == before);
 }
 
-TEST_CASE("an illegal action is refused, and changes nothing") {
+TEST_CASE("an illegal action is refused, and changes nothing", "[env][collective-tuning]") {
   CollectiveTuningEnv env(
       setup_of("{fabric: ndv4, actions: stock-nccl, workload: {name: sweep, "
                "collectives: alltoall, sizes: [1MiB]}}"));
@@ -236,7 +239,7 @@ TEST_CASE("an illegal action is refused, and changes nothing") {
   CHECK_NOTHROW(env.step(std::vector<std::int32_t>{0, 0, 0}, view));
 }
 
-TEST_CASE("an episode may stay in one regime") {
+TEST_CASE("an episode may stay in one regime", "[env][collective-tuning]") {
   CollectiveTuningEnv env(setup_of(kCloud + "}"));
   OwnedBuffers buffers(env.spec());
   const StepBuffers view = buffers.view();
@@ -250,7 +253,7 @@ TEST_CASE("an episode may stay in one regime") {
   CHECK_THROWS_AS(env.reset(1, parse_yaml("{regimes: 1}", "options"), view), UserError);
 }
 
-TEST_CASE("mistakes in the options are reported with their location") {
+TEST_CASE("mistakes in the options are reported with their location", "[env][collective-tuning]") {
   CHECK(error_of("{fabrik: dgx1}").find("test.yaml:1:2:") == 0);
   CHECK(error_of("{fabric: dgx3}").find("test.yaml:1:10:") == 0);
   CHECK(error_of("{actions: stock}").find("test.yaml:1:11:") == 0);

@@ -15,7 +15,8 @@ FabricFeatures hockney(const std::string& yaml) {
 
 constexpr double kLarge = 1e9;
 
-TEST_CASE("A bridge between two islands is crossed less by a chain than by a ring") {
+TEST_CASE("A bridge between two islands is crossed less by a chain than by a ring",
+          "[env][fabric-features]") {
   const FabricFeatures f = hockney("experiments/fabrics/two-islands.yaml");
   // Rings cross the bridge once in each direction, and so do chains, up and down.
   CHECK(f.ring_s_per_B == Approx(1 / 12e9));
@@ -28,7 +29,7 @@ TEST_CASE("A bridge between two islands is crossed less by a chain than by a rin
   CHECK(tree_s == Approx(kLarge / 12e9).epsilon(1e-3));
 }
 
-TEST_CASE("A prior has the steps of a ring and of a tree over nodes") {
+TEST_CASE("A prior has the steps of a ring and of a tree over nodes", "[env][fabric-features]") {
   const FabricFeatures f = hockney("{name: ndv4, servers: 4}");
   const ProtocolFeatures& p = f.protocols[static_cast<std::size_t>(Protocol::LL)];
   CHECK(p.alpha_s == f.alpha_s);

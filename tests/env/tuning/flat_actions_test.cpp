@@ -112,7 +112,8 @@ void check_draws(const std::shared_ptr<const TuningSetup>& setup, std::size_t ca
 
 }  // namespace
 
-TEST_CASE("FlatActions numbers what is legal in some state, by conditional masks") {
+TEST_CASE("FlatActions numbers what is legal in some state, by conditional masks",
+          "[env][flat-actions]") {
   FlatActions flat(std::make_unique<CounterEnv>(parse_yaml("{target: 7}", "test")));
   CHECK(flat.spec().action_space == Space(Discrete{4}));
   CHECK(flat.spec().name == "Counter-v0");
@@ -133,7 +134,7 @@ TEST_CASE("FlatActions numbers what is legal in some state, by conditional masks
   CHECK(flat.step(Ints{0}, buffers.view()).terminated);
 }
 
-TEST_CASE("FlatActions of an environment without masks, and of itself") {
+TEST_CASE("FlatActions of an environment without masks, and of itself", "[env][flat-actions]") {
   FlatActions once(std::make_unique<ProbeEnv>(std::vector<std::vector<float>>{{0}}));
   CHECK(once.spec().has_action_mask);
   OwnedBuffers buffers(once.spec());
@@ -149,7 +150,8 @@ TEST_CASE("FlatActions of an environment without masks, and of itself") {
 
 // The oracles are the list of factored actions with their conditional masks, and the simulator,
 // which refuses illegal configurations.
-TEST_CASE("flat actions: legal under the mask on every fabric, with every profile and collective") {
+TEST_CASE("flat actions: legal under the mask on every fabric, with every profile and collective",
+          "[env][flat-actions]") {
   for (const FabricInfo& fabric : fabric_infos()) {
     for (const std::string& profile : action_profile_names()) {
       CAPTURE(fabric.name, profile);
@@ -167,7 +169,8 @@ TEST_CASE("flat actions: legal under the mask on every fabric, with every profil
   }
 }
 
-TEST_CASE("flat actions: actions of other calls are refused, or replaced by the default") {
+TEST_CASE("flat actions: actions of other calls are refused, or replaced by the default",
+          "[env][flat-actions]") {
   const std::vector<CollectiveKind> kinds{CollectiveKind::AllReduce, CollectiveKind::AllGather};
   for (const bool refused : {true, false}) {
     const auto setup = setup_with("ndv4", "stock-nccl", kinds, refused ? "" : ", illegal: default");
@@ -191,7 +194,7 @@ TEST_CASE("flat actions: actions of other calls are refused, or replaced by the 
   }
 }
 
-TEST_CASE("knobs: only the named levels") {
+TEST_CASE("knobs: only the named levels", "[env][flat-actions]") {
   const auto setup = setup_with("ndv4", "offline", {CollectiveKind::AllReduce},
                                 ", knobs: {algorithm: [nccl-default, ring, all-pairs], threads: "
                                 "nccl, chunk: [protocol, 128KiB], channels: [8, 16]}");
@@ -225,7 +228,7 @@ TEST_CASE("knobs: only the named levels") {
         std::string::npos);
 }
 
-TEST_CASE("legal: nccl leaves NCCL's own choices on the machine") {
+TEST_CASE("legal: nccl leaves NCCL's own choices on the machine", "[env][flat-actions]") {
   const auto has = [](const std::string& fabric, CollectiveKind kind, const std::string& version) {
     const auto setup = setup_with(fabric, "stock-nccl", {kind},
                                   ", legal: nccl, tuners: ['nccl-default" + version + "']");
@@ -286,7 +289,8 @@ TEST_CASE("legal: nccl leaves NCCL's own choices on the machine") {
   }
 }
 
-TEST_CASE("the message about an illegal action names the knob and its legal levels") {
+TEST_CASE("the message about an illegal action names the knob and its legal levels",
+          "[env][flat-actions]") {
   const auto setup = setup_with("{name: ndv4, servers: 4, gpus_per_server: 1}", "nccl-2.30",
                                 {CollectiveKind::AllGather}, ", legal: nccl");
   const TuningActions& actions = *setup->actions;

@@ -25,7 +25,7 @@ const char* const kMachines[] = {
 
 }  // namespace
 
-TEST_CASE("every legal action simulates") {
+TEST_CASE("every legal action simulates", "[env][tuning-action]") {
   for (const char* const text : kMachines) {
     CAPTURE(text);
     const auto setup = setup_of(text + kAllCollectives + "}");
@@ -49,7 +49,8 @@ TEST_CASE("every legal action simulates") {
   }
 }
 
-TEST_CASE("an illegal action does not fit, or is equivalent to a legal one") {
+TEST_CASE("an illegal action does not fit, or is equivalent to a legal one",
+          "[env][tuning-action]") {
   const auto setup = setup_of("{fabric: dgx1, actions: offline, " + kAllCollectives + "}");
   const TuningActions& actions = *setup->actions;
   const Space space(actions.space());
@@ -82,7 +83,7 @@ TEST_CASE("an illegal action does not fit, or is equivalent to a legal one") {
   CHECK(legal > 0);
 }
 
-TEST_CASE("conditional masks lead to legal actions, and to all of them") {
+TEST_CASE("conditional masks lead to legal actions, and to all of them", "[env][tuning-action]") {
   const auto setup =
       setup_of("{fabric: {name: ndv4, servers: 2}, actions: offline, " + kAllCollectives + "}");
   const TuningActions& actions = *setup->actions;
@@ -120,7 +121,7 @@ TEST_CASE("conditional masks lead to legal actions, and to all of them") {
   }
 }
 
-TEST_CASE("an action has one configuration, which leads back to it") {
+TEST_CASE("an action has one configuration, which leads back to it", "[env][tuning-action]") {
   const auto setup = setup_of("{fabric: ndv4, actions: nccl-2.30, " + kAllCollectives + "}");
   const TuningActions& actions = *setup->actions;
   for (const CollectiveKind kind : kTuned) {
@@ -140,7 +141,7 @@ TEST_CASE("an action has one configuration, which leads back to it") {
   }
 }
 
-TEST_CASE("profiles have the knobs of their libraries") {
+TEST_CASE("profiles have the knobs of their libraries", "[env][tuning-action]") {
   const auto knobs = [](const std::string& profile) {
     return setup_of("{fabric: ndv4, actions: " + profile + ", " + kAllCollectives + "}")
         ->actions->knobs();
@@ -157,7 +158,8 @@ TEST_CASE("profiles have the knobs of their libraries") {
   CHECK(space("dgx1") == space("{name: frontier, servers: 2}"));
 }
 
-TEST_CASE("openmpi: OpenMPI's algorithms, and segments where it takes them") {
+TEST_CASE("openmpi: OpenMPI's algorithms, and segments where it takes them",
+          "[env][tuning-action]") {
   const auto setup = setup_of(
       "{fabric: {name: ethernet, servers: 6}, actions: openmpi, workload: {name: sweep, "
       "collectives: [allreduce, allgather, broadcast, alltoall]}}");
@@ -204,7 +206,8 @@ TEST_CASE("openmpi: OpenMPI's algorithms, and segments where it takes them") {
   CHECK(named->actions->levels(Knob::Algorithm).front() == "openmpi-default:4.1");
 }
 
-TEST_CASE("hierarchical programs and NIC bindings need several nodes; copies an interpreter") {
+TEST_CASE("hierarchical programs and NIC bindings need several nodes; copies an interpreter",
+          "[env][tuning-action]") {
   const auto uses = [](const std::string& fabric, Knob knob) {
     const auto setup =
         setup_of("{fabric: " + fabric + ", actions: offline, " + kAllCollectives + "}");
@@ -233,7 +236,8 @@ TEST_CASE("hierarchical programs and NIC bindings need several nodes; copies an 
   }
 }
 
-TEST_CASE("the oracle is at least as good as any legal action, and finds its time") {
+TEST_CASE("the oracle is at least as good as any legal action, and finds its time",
+          "[env][tuning-action]") {
   const auto setup = setup_of("{fabric: dgx1, actions: stock-nccl, " + kAllCollectives + "}");
   CallTimer timer(setup->site);
   TuningOracle oracle(setup->actions, timer);
@@ -248,7 +252,8 @@ TEST_CASE("the oracle is at least as good as any legal action, and finds its tim
   }
 }
 
-TEST_CASE("where NCCL does not run, its default is not an action, and a rule is the reference") {
+TEST_CASE("where NCCL does not run, its default is not an action, and a rule is the reference",
+          "[env][tuning-action]") {
   const auto setup = setup_of("{fabric: {name: frontier, servers: 2}, actions: stock-nccl, " +
                               kAllCollectives + "}");
   std::vector<std::uint8_t> mask(Space(setup->actions->space()).mask_size());

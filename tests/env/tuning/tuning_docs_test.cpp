@@ -63,7 +63,7 @@ std::string flat_action_table() {
 
 }  // namespace
 
-TEST_CASE("docs/collective-tuning.md has the tables of the records") {
+TEST_CASE("docs/collective-tuning.md has the tables of the records", "[env][tuning-docs]") {
   DocPage page("collective-tuning.md");
   page.put("collective-tuning", collective_tuning_options());
   page.put("workload", workload_options());
@@ -77,7 +77,7 @@ TEST_CASE("docs/collective-tuning.md has the tables of the records") {
   page.check();
 }
 
-TEST_CASE("docs/collective-tuning.md has the number of actions under knobs") {
+TEST_CASE("docs/collective-tuning.md has the number of actions under knobs", "[env][tuning-docs]") {
   const std::string text = DocPage("collective-tuning.md").text();
   const auto flat = [](const std::string& knobs) {
     return std::to_string(setup_of("{fabric: ndv4" + knobs + "}")->flat_actions->count());
@@ -89,7 +89,8 @@ TEST_CASE("docs/collective-tuning.md has the number of actions under knobs") {
   }
 }
 
-TEST_CASE("docs/collective-tuning.md names all workloads, regimes, rewards and knobs") {
+TEST_CASE("docs/collective-tuning.md names all workloads, regimes, rewards and knobs",
+          "[env][tuning-docs]") {
   const std::string text = DocPage("collective-tuning.md").text();
   for (const WorkloadInfo& info : workload_infos()) {
     CHECK(text.find("`" + info.name + "`") != std::string::npos);

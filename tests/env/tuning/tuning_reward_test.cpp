@@ -23,13 +23,14 @@ RewardInput call(double time_s, double default_s) {
 
 }  // namespace
 
-TEST_CASE("log-speedup and negative-time") {
+TEST_CASE("log-speedup and negative-time", "[env][tuning-reward]") {
   CHECK(reward_of("log-speedup").reward(call(1e-6, 4e-6)) == Approx(std::log(4.0)));
   CHECK(reward_of("log-speedup").reward(call(2e-6, 2e-6)) == 0);
   CHECK(reward_of("negative-time").reward(call(3e-6, 4e-6)) == Approx(-3));
 }
 
-TEST_CASE("rolling: the mean over W calls, only while the network is shared") {
+TEST_CASE("rolling: the mean over W calls, only while the network is shared",
+          "[env][tuning-reward]") {
   TuningReward reward = reward_of("{name: rolling, window: 3}");
   RewardInput input = call(1e-6, 1e-6);
   const double logs[] = {0.5, -1, 2, 0.25, 1};
@@ -51,7 +52,8 @@ TEST_CASE("rolling: the mean over W calls, only while the network is shared") {
   CHECK(reward.reward(input) == Approx(1));
 }
 
-TEST_CASE("tail: a p99 far above the median costs, a steady time does not") {
+TEST_CASE("tail: a p99 far above the median costs, a steady time does not",
+          "[env][tuning-reward]") {
   TuningReward reward = reward_of("{name: tail, tail_weight: 0.5}");
   RewardInput input = call(1e-6, 2e-6);
   for (int i = 0; i < 98; ++i) CHECK(reward.reward(input) == Approx(std::log(2.0)));
@@ -61,7 +63,7 @@ TEST_CASE("tail: a p99 far above the median costs, a steady time does not") {
   CHECK(reward.reward(input) == Approx(speedup - 0.5 * std::log(8.0)));
 }
 
-TEST_CASE("alpha-beta: SCCL's bonuses") {
+TEST_CASE("alpha-beta: SCCL's bonuses", "[env][tuning-reward]") {
   TuningReward reward = reward_of("{name: alpha-beta, alpha_weight: 2, beta_weight: 3}");
   RewardInput input = call(10e-6, 10e-6);
   input.steps = 4;
@@ -72,7 +74,8 @@ TEST_CASE("alpha-beta: SCCL's bonuses") {
   CHECK(reward.reward(input) == Approx(-10 + 2 * (2 - 4) + 3 * (5 - 6)));
 }
 
-TEST_CASE("step-time: only time that compute does not hide counts, at the end of the iteration") {
+TEST_CASE("step-time: only time that compute does not hide counts, at the end of the iteration",
+          "[env][tuning-reward]") {
   TuningReward reward = reward_of("step-time");
   RewardInput input = call(2e-3, 4e-3);
   input.context.overlaps = true;
@@ -86,7 +89,7 @@ TEST_CASE("step-time: only time that compute does not hide counts, at the end of
   CHECK(reward.reward(input) == Approx(std::log(7.0 / 5)));
 }
 
-TEST_CASE("mistakes in rewards are reported with their location") {
+TEST_CASE("mistakes in rewards are reported with their location", "[env][tuning-reward]") {
   CHECK_THROWS_AS(reward_of("speedup"), UserError);
   CHECK_THROWS_AS(reward_of("{window: 3}"), UserError);
   CHECK_THROWS_AS(reward_of("{name: tail, tail_weight: -1}"), UserError);

@@ -22,7 +22,7 @@ std::uint64_t sum(const std::vector<std::uint64_t>& values) {
 
 }  // namespace
 
-TEST_CASE("models have their published numbers of parameters") {
+TEST_CASE("models have their published numbers of parameters", "[env][workload]") {
   const std::map<std::string, std::pair<std::uint64_t, std::size_t>> published{
       {"resnet-50", {25'557'032, 161}},      // torchvision
       {"bert-large", {335'141'888, 391}},    // BertModel, uncased
@@ -35,7 +35,8 @@ TEST_CASE("models have their published numbers of parameters") {
   }
 }
 
-TEST_CASE("DDP: a bucket is closed once it has its limit, in the order of the gradients") {
+TEST_CASE("DDP: a bucket is closed once it has its limit, in the order of the gradients",
+          "[env][workload]") {
   // The last tensor's gradient is ready first; the first bucket's limit is smaller.
   CHECK(ddp_buckets({5, 4, 3, 2, 1}, 1, 3, 8) == std::vector<std::uint64_t>{3, 12});
   CHECK(ddp_buckets({5, 4, 3, 2, 1}, 1, 1, 100) == std::vector<std::uint64_t>{1, 14});
@@ -48,7 +49,7 @@ TEST_CASE("DDP: a bucket is closed once it has its limit, in the order of the gr
   }
 }
 
-TEST_CASE("jobs send every gradient, and gather every parameter twice") {
+TEST_CASE("jobs send every gradient, and gather every parameter twice", "[env][workload]") {
   for (const std::string model : {"resnet-50", "bert-large", "gpt2-1.5b"}) {
     std::uint64_t sent = 0;
     const auto job = workload("ddp-" + model);
@@ -76,7 +77,8 @@ TEST_CASE("jobs send every gradient, and gather every parameter twice") {
   }
 }
 
-TEST_CASE("tensor-parallel inference: two AllReduces of the activations per layer") {
+TEST_CASE("tensor-parallel inference: two AllReduces of the activations per layer",
+          "[env][workload]") {
   const auto inference = workload("tp-inference");
   const std::vector<WorkloadCall>& calls = inference->calls();
   REQUIRE(calls.size() == 2 * 48 * (1 + 16));
@@ -86,7 +88,8 @@ TEST_CASE("tensor-parallel inference: two AllReduces of the activations per laye
   CHECK(calls.back().context.ends_step);
 }
 
-TEST_CASE("every workload gives valid sizes of its collectives, for any number of ranks") {
+TEST_CASE("every workload gives valid sizes of its collectives, for any number of ranks",
+          "[env][workload]") {
   for (const WorkloadInfo& info : workload_infos()) {
     std::string yaml = info.name;
     if (info.name == "trace") yaml = "{name: trace, calls: [{collective: allgather, size: 1000B}]}";
@@ -109,7 +112,8 @@ TEST_CASE("every workload gives valid sizes of its collectives, for any number o
   }
 }
 
-TEST_CASE("a sweep visits every cell once per pass; held-out sizes differ from training sizes") {
+TEST_CASE("a sweep visits every cell once per pass; held-out sizes differ from training sizes",
+          "[env][workload]") {
   const std::string sweep =
       "{name: sweep, collectives: [allreduce, alltoall], sizes: 1KiB..1MiB x2";
   const auto train = workload(sweep + "}");
@@ -135,7 +139,7 @@ TEST_CASE("a sweep visits every cell once per pass; held-out sizes differ from t
   }
 }
 
-TEST_CASE("mistakes in workloads are reported with their location") {
+TEST_CASE("mistakes in workloads are reported with their location", "[env][workload]") {
   const auto message = [](const std::string& yaml) {
     try {
       (void)workload(yaml);

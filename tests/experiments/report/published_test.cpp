@@ -64,7 +64,7 @@ std::vector<PublishedBlock> compare(const std::string& lines,
   return compare_published(experiment_of(rows, false), rows, read(lines));
 }
 
-TEST_CASE("published rows are read with their ranges and variants") {
+TEST_CASE("published rows are read with their ranges and variants", "[experiments][published]") {
   const std::vector<PublishedRow> rows = read(
       "# a comment\n"
       "ndv4,2,16,all_reduce,1KiB,1MiB,ring,spread-ring,LL|LL128,4|8,,best,1,1.5,"
@@ -94,7 +94,7 @@ TEST_CASE("published rows are read with their ranges and variants") {
   CHECK(rows[1].where.line == 4);
 }
 
-TEST_CASE("wrong published rows are refused with their line") {
+TEST_CASE("wrong published rows are refused with their line", "[experiments][published]") {
   const std::string good = "ndv4,1,8,allreduce,1KiB,2KiB,v,ring,LL,1,1,best,1,2,ring,Fig 1";
   REQUIRE(read(good + "\n").size() == 1);
   const auto with = [&](const std::string& from, const std::string& to) {
@@ -126,7 +126,8 @@ TEST_CASE("wrong published rows are refused with their line") {
   CHECK(refusal("ndv4,1,8").starts_with(":2:1: found 3 fields; expected 16"));
 }
 
-TEST_CASE("a row holds if every simulated size of its range is within the tolerance") {
+TEST_CASE("a row holds if every simulated size of its range is within the tolerance",
+          "[experiments][published]") {
   // Best: 2.0 (all-pairs r=2), 2.5 (r=4), 1.0 (ring). Bounds: 0.75 and 1.25 times the published
   // value.
   const auto best = [](const std::string& rest) {
@@ -147,7 +148,8 @@ TEST_CASE("a row holds if every simulated size of its range is within the tolera
   CHECK(verdict_text(best("v,,,,,best,2.7,2.7")) == "low 1 %");
 }
 
-TEST_CASE("a row that holds has its margin, and the verdict of the null model") {
+TEST_CASE("a row that holds has its margin, and the verdict of the null model",
+          "[experiments][published]") {
   const auto row_of = [](const std::string& rest) {
     return compare(sample_line("1KiB,2KiB", rest)).at(0).rows.at(0);
   };
@@ -169,8 +171,8 @@ TEST_CASE("a row that holds has its margin, and the verdict of the null model") 
   CHECK(held == 18);
 }
 
-TEST_CASE(
-    "a variant is judged by its own configurations, and named ones are shown beside the best") {
+TEST_CASE("a variant is judged by its own configurations, and named ones are shown beside the best",
+          "[experiments][published]") {
   const std::vector<PublishedBlock> blocks =
       compare(sample_line("1KiB,4KiB", "r=2,all-pairs,LL,,2,variant,1,2") +
               sample_line("1KiB,4KiB", "r=2,all-pairs,LL,,2,best,1,2") +
@@ -192,7 +194,7 @@ TEST_CASE(
   CHECK(winner_text(blocks[0], rows[2]) == "-");
 }
 
-TEST_CASE("the baseline is used where nothing is faster") {
+TEST_CASE("the baseline is used where nothing is faster", "[experiments][published]") {
   const std::vector<ResultRow> all = sample_rows();
   // Ring only: 0.5, 1.6, 1.0.
   std::vector<ResultRow> rows(all.begin(), all.begin() + 3);
@@ -211,7 +213,8 @@ TEST_CASE("the baseline is used where nothing is faster") {
   CHECK(winner_text(alone.at(0), alone.at(0).rows.at(0)) == "the baseline");
 }
 
-TEST_CASE("a row belongs to its fabric, number of GPUs, collective and baseline") {
+TEST_CASE("a row belongs to its fabric, number of GPUs, collective and baseline",
+          "[experiments][published]") {
   const std::string rest = ",1KiB,2KiB,v,,,,,best,1,2,";
   const auto count = [&](const std::string& line) { return compare(line + "\n").size(); };
   CHECK(count("ndv4,1,8,allreduce" + rest + "nccl-default:2.8.4,f") == 1);
@@ -235,7 +238,8 @@ TEST_CASE("a row belongs to its fabric, number of GPUs, collective and baseline"
   CHECK(blocks[1].series[0].points[1].speedup == Approx(40 / 62.5));
 }
 
-TEST_CASE("speedups are medians over the seeds, each over the baseline of its seed") {
+TEST_CASE("speedups are medians over the seeds, each over the baseline of its seed",
+          "[experiments][published]") {
   std::vector<ResultRow> rows;
   for (const std::uint64_t seed : {1U, 2U, 3U}) {
     rows.push_back(row("ring", "Simple", 1, 1024, 100.0 * static_cast<double>(seed), seed));
@@ -246,7 +250,7 @@ TEST_CASE("speedups are medians over the seeds, each over the baseline of its se
   CHECK(blocks.at(0).best.at(0).speedup == Approx(2));
 }
 
-TEST_CASE("the printed comparison, exactly") {
+TEST_CASE("the printed comparison, exactly", "[experiments][published]") {
   const std::string lines = sample_line("1KiB,2KiB", "r=2 LL,all-pairs,LL,,2,best,1.5,1.8") +
                             sample_line("2KiB,4KiB", "r=2,all-pairs,,,2,variant,1,1") +
                             sample_line("4KiB,", "none,,,,,fallback,1,1") +
@@ -280,7 +284,8 @@ a speedup of 1 throughout would hold 2; of the 2 rows that it would miss, 0 hold
         "here\n");
 }
 
-TEST_CASE("each row of the MSCCL papers belongs to one of the shipped experiments") {
+TEST_CASE("each row of the MSCCL papers belongs to one of the shipped experiments",
+          "[experiments][published]") {
   const std::string folder = CCLGYM_SOURCE_DIR "/experiments/";
   const std::vector<PublishedRow> rows = read_published(folder + "published/msccl-speedups.csv");
   REQUIRE(rows.size() == 25);

@@ -58,7 +58,7 @@ std::vector<ResultRow> sweep(int sizes) {
   return rows;
 }
 
-TEST_CASE("the report holds every row, bit for bit") {
+TEST_CASE("the report holds every row, bit for bit", "[experiments][report-html]") {
   const std::vector<ResultRow> rows = sweep(20);
   const std::string html = report_html(experiment_of(rows), {.rows = rows});
   const nlohmann::json data = data_of(html);
@@ -81,7 +81,8 @@ TEST_CASE("the report holds every row, bit for bit") {
   CHECK(data["blocks"][0]["bus_factor"] == 1.75);
 }
 
-TEST_CASE("published speedups and their verdicts are in the report's data") {
+TEST_CASE("published speedups and their verdicts are in the report's data",
+          "[experiments][report-html]") {
   std::vector<ResultRow> rows;
   for (const std::uint64_t bytes : {1024U, 2048U}) {
     rows.push_back(row("ring", "Simple", 1, bytes, 100));
@@ -120,7 +121,7 @@ TEST_CASE("published speedups and their verdicts are in the report's data") {
   CHECK(data_of(report_html(experiment_of(rows), {.rows = rows}))["published"].empty());
 }
 
-TEST_CASE("measured speedups are in the report's data") {
+TEST_CASE("measured speedups are in the report's data", "[experiments][report-html]") {
   std::vector<ResultRow> rows{row("ring", "Simple", 1, 1024, 30), row("tree", "LL", 1, 1024, 10),
                               row("tree", "LL", 2, 1024, 20)};
   Experiment experiment = experiment_of(rows);
@@ -139,7 +140,7 @@ TEST_CASE("measured speedups are in the report's data") {
   CHECK(speedups[0]["points"][0]["config"] == "tree LL c1 r1");
 }
 
-TEST_CASE("the report is self-contained") {
+TEST_CASE("the report is self-contained", "[experiments][report-html]") {
   const std::vector<ResultRow> rows = sweep(3);
   const std::string html = report_html(experiment_of(rows), {.rows = rows});
   CHECK(html.find(" src=") == std::string::npos);
@@ -152,7 +153,7 @@ TEST_CASE("the report is self-contained") {
   CHECK(html == report_html(experiment_of(rows), {.rows = rows}));
 }
 
-TEST_CASE("names cannot break out of their place") {
+TEST_CASE("names cannot break out of their place", "[experiments][report-html]") {
   const std::string evil = "</script><script>alert(1)</script><!--<script> & \"{{data}}\" \xff";
   std::vector<ResultRow> rows = sweep(3);
   for (ResultRow& r : rows) r.fabric = evil;
@@ -178,7 +179,8 @@ TEST_CASE("names cannot break out of their place") {
   CHECK(data["blocks"][0]["measured"][0]["source"] == read);
 }
 
-TEST_CASE("values that are not finite are null, integers too large for JavaScript are texts") {
+TEST_CASE("values that are not finite are null, integers too large for JavaScript are texts",
+          "[experiments][report-html]") {
   std::vector<ResultRow> rows = sweep(3);
   rows[0].time_us = std::numeric_limits<double>::quiet_NaN();
   rows[1].busbw_GBps = std::numeric_limits<double>::infinity();
@@ -192,21 +194,22 @@ TEST_CASE("values that are not finite are null, integers too large for JavaScrip
   CHECK(data["rows"][3][column(data, "seed")] == 1);
 }
 
-TEST_CASE("the report of an experiment without results says so") {
+TEST_CASE("the report of an experiment without results says so", "[experiments][report-html]") {
   const nlohmann::json data = data_of(report_html(experiment_of(sweep(3)), {}));
   CHECK(data["rows"].empty());
   CHECK(data["blocks"].empty());
   CHECK(data["cells"] == 24);
 }
 
-TEST_CASE("scripts cannot end their own element") {
+TEST_CASE("scripts cannot end their own element", "[experiments][report-html]") {
   CHECK(javascript_for_script("a='</script>';b='<!--'") == "a='<\\/script>';b='<\\!--'");
   CHECK(javascript_for_script("x='</ScRiPt>'") == "x='<\\/ScRiPt>'");
   CHECK(json_for_script("[\"<&>\"]") == "[\"\\u003c\\u0026\\u003e\"]");
   CHECK(html_escaped("<a href=\"x\">&") == "&lt;a href=&quot;x&quot;&gt;&amp;");
 }
 
-TEST_CASE("a report is written atomically, with links to the files beside it") {
+TEST_CASE("a report is written atomically, with links to the files beside it",
+          "[experiments][report-html]") {
   const std::filesystem::path dir = std::filesystem::temp_directory_path() /
                                     ("cclgym report " + std::to_string(std::random_device{}()));
   std::filesystem::create_directories(dir / "timelines");

@@ -15,7 +15,7 @@ using test::experiment_of;
 using test::measured;
 using test::row;
 
-TEST_CASE("geometric-mean error") {
+TEST_CASE("geometric-mean error", "[experiments][report-summary]") {
   CHECK(std::isnan(geometric_mean_error({})));
   CHECK(geometric_mean_error(std::vector{1.0, 1.0}) == 0);
   // A factor 2 too slow and one too fast do not cancel.
@@ -25,7 +25,8 @@ TEST_CASE("geometric-mean error") {
         Approx(std::cbrt(1.1 * 1.25 * 1.6) - 1).epsilon(1e-14));
 }
 
-TEST_CASE("the best configuration, the best ring and the speedup of each size") {
+TEST_CASE("the best configuration, the best ring and the speedup of each size",
+          "[experiments][report-summary]") {
   const std::vector<ResultRow> rows{
       row("ring", "Simple", 1, 1024, 40),      row("ring", "LL", 4, 1024, 20),
       row("all-pairs", "LL", 2, 1024, 10),     row("ring", "Simple", 1, 4096, 50),
@@ -47,7 +48,8 @@ TEST_CASE("the best configuration, the best ring and the speedup of each size") 
   CHECK(summary.speedups[5].value() == 0.5);
 }
 
-TEST_CASE("speedups are against the same size and seed, times are medians over seeds") {
+TEST_CASE("speedups are against the same size and seed, times are medians over seeds",
+          "[experiments][report-summary]") {
   std::vector<ResultRow> rows;
   const double ring[3] = {40, 60, 80};
   const double pairs[3] = {20, 10, 40};
@@ -64,7 +66,7 @@ TEST_CASE("speedups are against the same size and seed, times are medians over s
   CHECK(summary.blocks.at(0).sizes.at(0).best.speedup.value() == 2);
 }
 
-TEST_CASE("the baseline and relayed pairs in words") {
+TEST_CASE("the baseline and relayed pairs in words", "[experiments][report-summary]") {
   const std::vector<ResultRow> rows{row("ring", "Simple", 1, 1024, 40),
                                     row("ring", "Simple", 2, 1024, 20),
                                     row("ring", "LL", 1, 2048, 20)};
@@ -86,7 +88,7 @@ TEST_CASE("the baseline and relayed pairs in words") {
   CHECK(relay_text(*make_fabric({.name = "ndv4", .servers = 2})).empty());
 }
 
-TEST_CASE("a size without a baseline cell has no speedup") {
+TEST_CASE("a size without a baseline cell has no speedup", "[experiments][report-summary]") {
   const std::vector<ResultRow> rows{row("ring", "Simple", 1, 1024, 40),
                                     row("ring", "LL", 1, 2048, 20)};
   const ResultSummary summary = summarize(experiment_of(rows), rows, {});
@@ -95,7 +97,8 @@ TEST_CASE("a size without a baseline cell has no speedup") {
   CHECK_FALSE(summarize(experiment_of(rows, false), rows, {}).speedups[0].has_value());
 }
 
-TEST_CASE("errors against measured times, at the sizes that have both") {
+TEST_CASE("errors against measured times, at the sizes that have both",
+          "[experiments][report-summary]") {
   const std::vector<ResultRow> rows{
       row("ring", "Simple", 1, 1024, 22), row("all-pairs", "LL", 1, 1024, 16),
       row("ring", "Simple", 1, 2048, 20), row("ring", "Simple", 1, 4096, 1)};
@@ -120,7 +123,7 @@ TEST_CASE("errors against measured times, at the sizes that have both") {
   CHECK_FALSE(block.sizes[2].measured_us[0].has_value());
 }
 
-TEST_CASE("rows without a positive time are ignored") {
+TEST_CASE("rows without a positive time are ignored", "[experiments][report-summary]") {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const std::vector<ResultRow> rows{row("ring", "Simple", 1, 1024, nan),
                                     row("ring", "LL", 1, 1024, 0),

@@ -26,7 +26,7 @@ std::size_t widest(const std::string& text) {
   return width;
 }
 
-TEST_CASE("table without measurements and baseline") {
+TEST_CASE("table without measurements and baseline", "[experiments][report-table]") {
   const std::vector<ResultRow> rows = sample_rows();
   CHECK(table_text(experiment_of(rows, false), rows, {}) ==
         R"(sample: best configuration by size, engine flow
@@ -40,7 +40,7 @@ ndv4, allreduce: 8 ranks on 1 server, cost model a100
 )");
 }
 
-TEST_CASE("table with baseline and one measured configuration") {
+TEST_CASE("table with baseline and one measured configuration", "[experiments][report-table]") {
   const std::vector<ResultRow> rows = sample_rows();
   const std::vector<MeasuredRow> beside{measured("nccl", 1024, 17.34),
                                         measured("nccl", 65536, 36.43)};
@@ -62,7 +62,8 @@ geometric-mean error against measured times, exp(mean |ln(simulated/measured)|) 
 )");
 }
 
-TEST_CASE("measurements that do not fit beside go below; nothing is wider than 100 columns") {
+TEST_CASE("measurements that do not fit beside go below; nothing is wider than 100 columns",
+          "[experiments][report-table]") {
   const std::vector<ResultRow> rows = sample_rows();
   std::vector<MeasuredRow> beside;
   for (const std::string config : {"nccl", "msccl", "msccl-inplace"}) {
@@ -98,7 +99,7 @@ geometric-mean error against measured times, exp(mean |ln(simulated/measured)|) 
   CHECK(widest(table_text(experiment_of(rows), rows, beside)) <= 100);
 }
 
-TEST_CASE("measured speedups beside the simulated ones") {
+TEST_CASE("measured speedups beside the simulated ones", "[experiments][report-table]") {
   // The baseline is not a candidate, however fast; sizes without both measurements are left out.
   const std::vector<ResultRow> rows{
       row("ring", "Simple", 4, 1024, 20),    row("all-pairs", "LL", 1, 1024, 10),
@@ -133,7 +134,7 @@ ndv4, allreduce: speedup of msccl over nccl measured on Azure-NDv4, and simulate
   }
 }
 
-TEST_CASE("an incomplete run and several seeds are mentioned") {
+TEST_CASE("an incomplete run and several seeds are mentioned", "[experiments][report-table]") {
   std::vector<ResultRow> rows{row("ring", "LL", 1, 1024, 10, 1), row("ring", "LL", 1, 1024, 20, 2)};
   const Experiment experiment = experiment_of(rows, false);
   CHECK(table_text(experiment, rows, {}) ==

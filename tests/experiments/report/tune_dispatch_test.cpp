@@ -30,7 +30,8 @@ std::string in_short(const TunedBlock& block) {
   return text;
 }
 
-TEST_CASE("the fastest at each size, merged where the loss is within the tolerance") {
+TEST_CASE("the fastest at each size, merged where the loss is within the tolerance",
+          "[experiments][tune-dispatch]") {
   const std::vector<ResultRow> rows{
       row("ring", "LL", 1, 1024, 10),     row("tree", "LL", 1, 1024, 20),
       row("ring", "LL", 1, 2048, 10.05),  row("tree", "LL", 1, 2048, 10),
@@ -69,7 +70,8 @@ ndv4, allreduce
 )");
 }
 
-TEST_CASE("of the tables with the min number of ranges, the one with the min loss") {
+TEST_CASE("of the tables with the min number of ranges, the one with the min loss",
+          "[experiments][tune-dispatch]") {
   // Both cover the middle; tree is closer to the best there.
   const std::vector<ResultRow> rows{
       row("ring", "LL", 1, 1024, 10),   row("ring", "LL", 1, 2048, 10.09),
@@ -80,7 +82,8 @@ TEST_CASE("of the tables with the min number of ranges, the one with the min los
   CHECK_FALSE(blocks[0].ranges[0].least_speedup);
 }
 
-TEST_CASE("seeds count by their median; a tuner's choice counts as the configuration that ran") {
+TEST_CASE("seeds count by their median; a tuner's choice counts as the configuration that ran",
+          "[experiments][tune-dispatch]") {
   std::vector<ResultRow> rows{row("ring", "LL", 1, 1024, 10, 1), row("ring", "LL", 1, 1024, 30, 2),
                               row("ring", "LL", 1, 1024, 31, 3), row("tree", "LL", 1, 1024, 29, 1),
                               row("tree", "LL", 1, 1024, 29, 2), row("tree", "LL", 1, 1024, 29, 3)};
@@ -92,7 +95,8 @@ TEST_CASE("seeds count by their median; a tuner's choice counts as the configura
         "..2KiB tree c2; 2KiB.. ring c1");
 }
 
-TEST_CASE("random sweeps: the min number of ranges, none slower than allowed") {
+TEST_CASE("random sweeps: the min number of ranges, none slower than allowed",
+          "[experiments][tune-dispatch]") {
   Random random = Random::stream(11, {});
   for (int trial = 0; trial < 200; ++trial) {
     constexpr int kSizes = 8;
@@ -140,7 +144,8 @@ TEST_CASE("random sweeps: the min number of ranges, none slower than allowed") {
   }
 }
 
-TEST_CASE("round trip: the table of a sweep is as fast as the sweep's best at every size") {
+TEST_CASE("round trip: the table of a sweep is as fast as the sweep's best at every size",
+          "[experiments][tune-dispatch]") {
   const test::TemporaryFolder folder;
   const std::vector<std::pair<std::string, std::string>> common{
       {"fabrics", "[ndv4, {name: ndv4, servers: 2}]"},

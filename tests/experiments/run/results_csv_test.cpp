@@ -55,7 +55,7 @@ bool contains(const std::string& text, const std::string& part) {
   return found;
 }
 
-TEST_CASE("results read back with the same bits") {
+TEST_CASE("results read back with the same bits", "[experiments][results-csv]") {
   std::mt19937_64 random(7);
   std::vector<ResultRow> rows;
   for (int i = 0; i < 2000; ++i) {
@@ -94,7 +94,8 @@ TEST_CASE("results read back with the same bits") {
   }
 }
 
-TEST_CASE("times and rates that no simulation has are refused, with their line") {
+TEST_CASE("times and rates that no simulation has are refused, with their line",
+          "[experiments][results-csv]") {
   const auto with = [](double ResultRow::*member, const std::string& value) {
     ResultRow row = test::row("ring", "LL", 2, 8, 3);
     row.*member = 0.125;  // a value found nowhere else
@@ -129,7 +130,8 @@ TEST_CASE("times and rates that no simulation has are refused, with their line")
             .starts_with(":2:1: unknown collective 'foo'"));
 }
 
-TEST_CASE("a results file cut at any byte gives the complete rows before the cut") {
+TEST_CASE("a results file cut at any byte gives the complete rows before the cut",
+          "[experiments][results-csv]") {
   const std::vector<ResultRow> rows{test::row("ring", "LL", 1, 1024, 12.5),
                                     test::row("ring", "LL", 2, 1024, 0.1),
                                     test::row("all-pairs", "Simple", 2, 1024, 1e-3)};
@@ -145,7 +147,7 @@ TEST_CASE("a results file cut at any byte gives the complete rows before the cut
   }
 }
 
-TEST_CASE("damaged results are refused with the place") {
+TEST_CASE("damaged results are refused with the place", "[experiments][results-csv]") {
   const std::string header = result_header() + "\n";
   const std::string good = to_csv(test::row("ring", "LL", 1, 1024, 12.5)) + "\n";
   const auto with = [&](const std::string& from, const std::string& to) {
@@ -172,7 +174,7 @@ TEST_CASE("damaged results are refused with the place") {
   contains(refusal(header + std::string(40, '\0') + "\n"), ":2:1: found 1 fields");
 }
 
-TEST_CASE("a wrong header is refused with the missing columns") {
+TEST_CASE("a wrong header is refused with the missing columns", "[experiments][results-csv]") {
   const std::string header = result_header();
   const auto with = [&](const std::string& from, const std::string& to) {
     std::string line = header;
@@ -190,7 +192,7 @@ TEST_CASE("a wrong header is refused with the missing columns") {
         std::string::npos);
 }
 
-TEST_CASE("a name that needs quotes is not written") {
+TEST_CASE("a name that needs quotes is not written", "[experiments][results-csv]") {
   for (const std::string name : {"a,b", "a\"b", "a\nb", "a\rb"}) {
     ResultRow row = test::row("ring", "LL", 1, 1024, 12.5);
     row.fabric = name;
@@ -198,7 +200,8 @@ TEST_CASE("a name that needs quotes is not written") {
   }
 }
 
-TEST_CASE("random damage to results never passes unnoticed or crashes") {
+TEST_CASE("random damage to results never passes unnoticed or crashes",
+          "[experiments][results-csv]") {
   const std::string text = lines(
       {test::row("ring", "LL", 1, 1024, 12.5), test::row("all-pairs", "Simple", 2, 1024, 1e-3)});
   std::mt19937_64 random(11);
@@ -230,7 +233,7 @@ TEST_CASE("random damage to results never passes unnoticed or crashes") {
   }
 }
 
-TEST_CASE("measured files") {
+TEST_CASE("measured files", "[experiments][results-csv]") {
   const std::string header = "system,config,fabric,collective,ranks,size_bytes,time_us,source\n";
   const std::string line = "Azure,nccl,ndv4,all_reduce,8,1024,17.34,me\n";
   SECTION("comments, empty lines, Windows line ends and a missing last line break are fine") {
@@ -265,7 +268,7 @@ TEST_CASE("measured files") {
   }
 }
 
-TEST_CASE("a measured file may begin with a byte order mark") {
+TEST_CASE("a measured file may begin with a byte order mark", "[experiments][results-csv]") {
   const std::string rows =
       "system,config,fabric,collective,ranks,size_bytes,time_us,source\r\n"
       "A,nccl,ndv4,allreduce,8,128,15.5,here\r\n";
@@ -279,7 +282,7 @@ TEST_CASE("a measured file may begin with a byte order mark") {
   CHECK_THROWS_AS(read_measured(later.path()), UserError);
 }
 
-TEST_CASE("the Azure NDv4 measurements") {
+TEST_CASE("the Azure NDv4 measurements", "[experiments][results-csv]") {
   const std::vector<MeasuredRow> rows =
       read_measured(std::string(CCLGYM_SOURCE_DIR) + "/experiments/measured/azure-ndv4.csv");
   REQUIRE(rows.size() == 57);  // 3 configurations, 128 B .. 32 MiB

@@ -63,7 +63,7 @@ std::string refusal(const Experiment& experiment, const std::string& folder) {
   return "accepted";
 }
 
-TEST_CASE("a row has the values of the simulator") {
+TEST_CASE("a row has the values of the simulator", "[experiments][run-experiment]") {
   const TemporaryFolder folder;
   const Experiment experiment = small_experiment();
   run(experiment, folder.path());
@@ -92,7 +92,8 @@ TEST_CASE("a row has the values of the simulator") {
   }
 }
 
-TEST_CASE("random cost models are repeated: median, min and max time") {
+TEST_CASE("random cost models are repeated: median, min and max time",
+          "[experiments][run-experiment]") {
   const TemporaryFolder folder;
   const Experiment experiment =
       parse_experiment(test::experiment_with({{"fabrics", "ndv4"},
@@ -125,7 +126,8 @@ TEST_CASE("random cost models are repeated: median, min and max time") {
   CHECK(rows[0].time_us != rows[1].time_us);
 }
 
-TEST_CASE("the same bytes with one, two and five jobs, with every engine") {
+TEST_CASE("the same bytes with one, two and five jobs, with every engine",
+          "[experiments][run-experiment]") {
   for (const EngineInfo& engine : engine_infos()) {
     INFO(engine.name);
     Experiment experiment = small_experiment();
@@ -140,7 +142,8 @@ TEST_CASE("the same bytes with one, two and five jobs, with every engine") {
   }
 }
 
-TEST_CASE("a run continues after the last complete row, wherever it was cut") {
+TEST_CASE("a run continues after the last complete row, wherever it was cut",
+          "[experiments][run-experiment]") {
   const Experiment experiment = small_experiment();
   const TemporaryFolder whole;
   const Started first = run(experiment, whole.path());
@@ -164,7 +167,8 @@ TEST_CASE("a run continues after the last complete row, wherever it was cut") {
   }
 }
 
-TEST_CASE("results of another experiment are refused, and deleted if asked to") {
+TEST_CASE("results of another experiment are refused, and deleted if asked to",
+          "[experiments][run-experiment]") {
   const TemporaryFolder folder;
   const Experiment experiment = small_experiment();
   const Experiment other = small_experiment({{"channels", "2"}});
@@ -182,7 +186,7 @@ TEST_CASE("results of another experiment are refused, and deleted if asked to") 
   CHECK(load_run_experiment(folder.path()).hash() == other.hash());
 }
 
-TEST_CASE("rows that are out of order or too many are refused") {
+TEST_CASE("rows that are out of order or too many are refused", "[experiments][run-experiment]") {
   const TemporaryFolder folder;
   const Experiment experiment = small_experiment();
   run(experiment, folder.path());
@@ -196,14 +200,14 @@ TEST_CASE("rows that are out of order or too many are refused") {
                   "t512/1KiB/s1'") != std::string::npos);
 }
 
-TEST_CASE("a file that has no results is refused and left alone") {
+TEST_CASE("a file that has no results is refused and left alone", "[experiments][run-experiment]") {
   const TemporaryFolder folder;
   write_file(results_path(folder.path()), "my precious notes\n");
   CHECK(refusal(small_experiment(), folder.path()).find("--fresh") != std::string::npos);
   CHECK(read_file(results_path(folder.path())) == "my precious notes\n");
 }
 
-TEST_CASE("two runs cannot write one folder") {
+TEST_CASE("two runs cannot write one folder", "[experiments][run-experiment]") {
   const TemporaryFolder folder;
   const Experiment experiment = small_experiment();
   const int held = ::open(results_path(folder.path()).c_str(), O_RDWR | O_CREAT, 0666);
@@ -216,7 +220,7 @@ TEST_CASE("two runs cannot write one folder") {
   CHECK(refusal(experiment, folder.path()) == "accepted");
 }
 
-TEST_CASE("a folder that cannot be made or written is refused") {
+TEST_CASE("a folder that cannot be made or written is refused", "[experiments][run-experiment]") {
   const TemporaryFolder folder;
   write_file(folder / "file", "");
   CHECK(refusal(small_experiment(), folder / "file/results") ==
@@ -227,7 +231,8 @@ TEST_CASE("a folder that cannot be made or written is refused") {
         (folder / "run/results.csv") + ": cannot be opened for writing: Is a directory");
 }
 
-TEST_CASE("a full disk: an error, only complete rows, and the run can be continued") {
+TEST_CASE("a full disk: an error, only complete rows, and the run can be continued",
+          "[experiments][run-experiment]") {
   const TemporaryFolder folder;
   const Experiment experiment = small_experiment();
   run(experiment, folder / "whole");
@@ -249,7 +254,8 @@ TEST_CASE("a full disk: an error, only complete rows, and the run can be continu
   CHECK(read_file(results_path(folder / "cut")) == bytes);
 }
 
-TEST_CASE("a run's folder has the experiment, including the engine") {
+TEST_CASE("a run's folder has the experiment, including the engine",
+          "[experiments][run-experiment]") {
   const TemporaryFolder folder;
   const std::string path = CCLGYM_SOURCE_DIR "/experiments/ndv4-allreduce-vs-measured.yaml";
   Experiment experiment = load_experiment(path);
@@ -264,7 +270,8 @@ TEST_CASE("a run's folder has the experiment, including the engine") {
   CHECK_THROWS_AS(load_run_experiment(folder.path()), UserError);
 }
 
-TEST_CASE("timelines are written for the first cell of each selector, and removed by a new run") {
+TEST_CASE("timelines are written for the first cell of each selector, and removed by a new run",
+          "[experiments][run-experiment]") {
   const TemporaryFolder folder;
   const Experiment experiment =
       small_experiment({{"timeline",

@@ -35,7 +35,7 @@ std::string failure(std::size_t jobs, const Task& task, std::vector<std::size_t>
   return "";
 }
 
-TEST_CASE("results come back in task order for any number of jobs") {
+TEST_CASE("results come back in task order for any number of jobs", "[experiments][worker-pool]") {
   for (const std::size_t jobs : {1U, 2U, 3U, 7U}) {
     std::vector<std::string> taken;
     const auto make_task = []() -> Task {
@@ -59,13 +59,14 @@ TEST_CASE("results come back in task order for any number of jobs") {
   }
 }
 
-TEST_CASE("no tasks: nothing happens") {
+TEST_CASE("no tasks: nothing happens", "[experiments][worker-pool]") {
   run_tasks(
       5, 5, 4, []() -> Task { throw std::logic_error("not called"); },
       [](std::size_t, const std::string&) { FAIL("not called"); }, name_of);
 }
 
-TEST_CASE("the first failing task is reported with its kind, after all before it are taken") {
+TEST_CASE("the first failing task is reported with its kind, after all before it are taken",
+          "[experiments][worker-pool]") {
   for (const std::size_t jobs : {1U, 2U, 4U}) {
     std::vector<std::size_t> taken;
     const auto failing = [](std::size_t index) -> std::string {
@@ -85,7 +86,7 @@ TEST_CASE("the first failing task is reported with its kind, after all before it
   }
 }
 
-TEST_CASE("a worker that dies names its task") {
+TEST_CASE("a worker that dies names its task", "[experiments][worker-pool]") {
   const std::string killed = failure(2, [](std::size_t index) -> std::string {
     if (index == 9) ::raise(SIGKILL);
     return "";
@@ -99,7 +100,7 @@ TEST_CASE("a worker that dies names its task") {
   CHECK(ended.find("ended with status 5 in task 9") != std::string::npos);
 }
 
-TEST_CASE("workers die with their parent") {
+TEST_CASE("workers die with their parent", "[experiments][worker-pool]") {
   // Each worker keeps the write end of a pipe open for its lifetime.
   std::array<int, 2> pipe_ends{};
   REQUIRE(::pipe(pipe_ends.data()) == 0);
@@ -130,7 +131,9 @@ TEST_CASE("workers die with their parent") {
   ::close(pipe_ends[0]);
 }
 
-TEST_CASE("there is at least one usable core") { CHECK(usable_cores() >= 1); }
+TEST_CASE("there is at least one usable core", "[experiments][worker-pool]") {
+  CHECK(usable_cores() >= 1);
+}
 
 }  // namespace
 }  // namespace cclgym

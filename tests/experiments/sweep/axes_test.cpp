@@ -57,7 +57,7 @@ class Beside {
   test::TemporaryFolder folder_;
 };
 
-TEST_CASE("instances, tiles and slots are axes") {
+TEST_CASE("instances, tiles and slots are axes", "[experiments][axes]") {
   const Experiment experiment =
       parse_experiment(experiment_with({{"channels", "[1, 4]"},
                                         {"instances", "1..4 x2"},
@@ -77,7 +77,7 @@ TEST_CASE("instances, tiles and slots are axes") {
   CHECK(experiment.cells.back().config.slots == 3);
 }
 
-TEST_CASE("a protocol's tile and the equal explicit size are one cell") {
+TEST_CASE("a protocol's tile and the equal explicit size are one cell", "[experiments][axes]") {
   // LL's tiles have 32KiB, Simple's 1MiB.
   const Experiment experiment = parse_experiment(
       experiment_with({{"protocols", "[LL, Simple]"}, {"tile", "[protocol, 32KiB]"}}), "e.yaml");
@@ -91,7 +91,8 @@ TEST_CASE("a protocol's tile and the equal explicit size are one cell") {
   CHECK(refusal({{"instances", "65"}}) == "e.yaml:6:12: instances is '65'; expected >= 1, <= 64");
 }
 
-TEST_CASE("selectors match instances, tiles and slots, also those of the protocol") {
+TEST_CASE("selectors match instances, tiles and slots, also those of the protocol",
+          "[experiments][axes]") {
   const auto with = [](const std::string& baseline) {
     return parse_experiment(experiment_with({{"protocols", "[LL, Simple]"},
                                              {"instances", "[1, 2]"},
@@ -124,7 +125,7 @@ TEST_CASE("selectors match instances, tiles and slots, also those of the protoco
         "e.yaml:6:19: unknown slots of the experiment '7'; expected one of 0 (did you mean '0'?)");
 }
 
-TEST_CASE("instances whose thread blocks do not fit are left out") {
+TEST_CASE("instances whose thread blocks do not fit are left out", "[experiments][axes]") {
   const Experiment experiment = parse_experiment(
       experiment_with({{"fabrics", "ndv4"}, {"channels", "[1, 16]"}, {"instances", "[1, 16]"}}),
       "e.yaml");
@@ -134,7 +135,7 @@ TEST_CASE("instances whose thread blocks do not fit are left out") {
       "on fabric 'ndv4', allreduce: ring with 16 channels and 16 instances needs "));
 }
 
-TEST_CASE("a tuner has one cell per size and seed, with its choice") {
+TEST_CASE("a tuner has one cell per size and seed, with its choice", "[experiments][axes]") {
   const Beside beside;
   const Experiment experiment = beside.load({{"fabrics", "ndv4"},
                                              {"algorithms", "[ring, 'dispatch:t.yaml']"},
@@ -198,7 +199,7 @@ TEST_CASE("a tuner has one cell per size and seed, with its choice") {
                   UserError);
 }
 
-TEST_CASE("every tuner of NCCL's releases can be named") {
+TEST_CASE("every tuner of NCCL's releases can be named", "[experiments][axes]") {
   const Experiment experiment =
       parse_experiment(experiment_with({{"fabrics", "[ndv4, {name: ndv4, servers: 2}]"},
                                         {"algorithms", "[ring, 'nccl-default:2.8.4']"},
@@ -218,7 +219,8 @@ TEST_CASE("every tuner of NCCL's releases can be named") {
   CHECK(chosen == 2 * 11);
 }
 
-TEST_CASE("a tuner is left out where it does not choose, and refused where it cannot") {
+TEST_CASE("a tuner is left out where it does not choose, and refused where it cannot",
+          "[experiments][axes]") {
   const Beside beside;
   const Experiment some = beside.load({{"fabrics", "[dgx1, ndv4]"},
                                        {"collectives", "[allreduce, allgather]"},
@@ -261,7 +263,7 @@ TEST_CASE("a tuner is left out where it does not choose, and refused where it ca
             "recursive-doubling does not run on 6 ranks: it needs a power of two >= 2");
 }
 
-TEST_CASE("results from before a column was added are refused") {
+TEST_CASE("results from before a column was added are refused", "[experiments][axes]") {
   const test::TemporaryFolder folder;
   const Experiment experiment = parse_experiment(experiment_with({{"engine", "flow"}}), "e.yaml");
   std::string header = result_header();

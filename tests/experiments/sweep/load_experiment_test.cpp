@@ -21,7 +21,7 @@ std::vector<std::string> keys_of(const Experiment& experiment) {
   return keys;
 }
 
-TEST_CASE("missing keys have their defaults") {
+TEST_CASE("missing keys have their defaults", "[experiments][load-experiment]") {
   const Experiment experiment = parse_experiment(experiment_with({}), "e.yaml");
   CHECK(experiment.name == "bad");
   CHECK(experiment.description.empty());
@@ -38,7 +38,8 @@ TEST_CASE("missing keys have their defaults") {
   CHECK(experiment.cells[0].call.root == 0);
 }
 
-TEST_CASE("cells are the cross product, sizes before seeds innermost") {
+TEST_CASE("cells are the cross product, sizes before seeds innermost",
+          "[experiments][load-experiment]") {
   const Experiment experiment = parse_experiment(experiment_with({{"fabrics", "[dgx1, ndv4]"},
                                                                   {"protocols", "[LL, simple]"},
                                                                   {"channels", "1..2"},
@@ -56,7 +57,8 @@ TEST_CASE("cells are the cross product, sizes before seeds innermost") {
   CHECK(std::set<std::string>(keys.begin(), keys.end()).size() == keys.size());
 }
 
-TEST_CASE("tiles and slots are the same in all cells, or each protocol's own") {
+TEST_CASE("tiles and slots are the same in all cells, or each protocol's own",
+          "[experiments][load-experiment]") {
   const Experiment fixed = parse_experiment(
       experiment_with({{"protocols", "[LL, Simple]"}, {"tile", "64KiB"}, {"slots", "2"}}),
       "e.yaml");
@@ -82,7 +84,8 @@ TEST_CASE("tiles and slots are the same in all cells, or each protocol's own") {
         std::vector<std::string>{"dgx1/allreduce/ring/LL/c1/t512/1KiB/s1/tile16KiB/slots2"});
 }
 
-TEST_CASE("only keeps some combinations of the algorithms that it names") {
+TEST_CASE("only keeps some combinations of the algorithms that it names",
+          "[experiments][load-experiment]") {
   const Experiment experiment = parse_experiment(
       experiment_with({{"algorithms", "[ring, all-pairs, tree]"},
                        {"protocols", "[LL, Simple]"},
@@ -106,7 +109,8 @@ TEST_CASE("only keeps some combinations of the algorithms that it names") {
   }));
 }
 
-TEST_CASE("combinations that `only` leaves out are not reported as too large for a GPU") {
+TEST_CASE("combinations that `only` leaves out are not reported as too large for a GPU",
+          "[experiments][load-experiment]") {
   const Experiment experiment =
       parse_experiment(experiment_with({{"fabrics", "ndv4"},
                                         {"algorithms", "[all-pairs]"},
@@ -117,7 +121,8 @@ TEST_CASE("combinations that `only` leaves out are not reported as too large for
   CHECK(experiment.cells.size() == 1);
 }
 
-TEST_CASE("an algorithm is left out where it does not have the collective") {
+TEST_CASE("an algorithm is left out where it does not have the collective",
+          "[experiments][load-experiment]") {
   const Experiment experiment = parse_experiment(
       experiment_with({{"collectives", "[all_reduce, alltoall]"}, {"algorithms", "[ring, naive]"}}),
       "e.yaml");
@@ -130,7 +135,8 @@ TEST_CASE("an algorithm is left out where it does not have the collective") {
 
 TEST_CASE(
     "combinations that do not fit on a GPU are left out, one line per fabric, collective, "
-    "algorithm, channels") {
+    "algorithm, channels",
+    "[experiments][load-experiment]") {
   // All-pairs has one block per peer and channel, ring one per channel.
   const auto with_limit = [](const std::string& limit,
                              const std::string& algorithms = "[ring, all-pairs]") {
@@ -159,7 +165,8 @@ TEST_CASE(
   CHECK_THROWS_AS(with_limit("1", "all-pairs"), UserError);
 }
 
-TEST_CASE("cost models: by GPU, by name, from a file, with overrides") {
+TEST_CASE("cost models: by GPU, by name, from a file, with overrides",
+          "[experiments][load-experiment]") {
   const auto model = [](const std::string& fabric, const std::string& cost_model,
                         const std::string& path = "e.yaml") {
     return parse_experiment(experiment_with({{"fabrics", fabric}, {"cost_model", cost_model}}),
@@ -214,7 +221,7 @@ TEST_CASE("cost models: by GPU, by name, from a file, with overrides") {
   CHECK(mine.canonical_text() == shipped_cost_model("v100").canonical_text());
 }
 
-TEST_CASE("baseline and timelines pick cells") {
+TEST_CASE("baseline and timelines pick cells", "[experiments][load-experiment]") {
   const Experiment experiment = parse_experiment(
       experiment_with({{"fabrics", "[dgx1, {name: ring, gpus: 16}]"},
                        {"algorithms", "[ring, tree]"},
@@ -239,7 +246,8 @@ TEST_CASE("baseline and timelines pick cells") {
   CHECK_FALSE(experiment.timelines[1].fabric);
 }
 
-TEST_CASE("labels: spaces do not matter to selectors, and are underscores in cell keys") {
+TEST_CASE("labels: spaces do not matter to selectors, and are underscores in cell keys",
+          "[experiments][load-experiment]") {
   const auto with = [](const std::string& fabric) {
     return parse_experiment(
         experiment_with({{"fabrics", "[dgx1, {name: ring, gpus: 4, bandwidth: 50 GB/s}]"},
@@ -258,7 +266,8 @@ TEST_CASE("labels: spaces do not matter to selectors, and are underscores in cel
   CHECK_THROWS_AS(with("ring gpus=4 bandwidth=51GB/s"), UserError);
 }
 
-TEST_CASE("the hash changes with everything that results depend on, and with nothing else") {
+TEST_CASE("the hash changes with everything that results depend on, and with nothing else",
+          "[experiments][load-experiment]") {
   const auto hash = [](const std::vector<std::pair<std::string, std::string>>& lines) {
     return parse_experiment(experiment_with(lines), "e.yaml").hash();
   };
@@ -289,7 +298,7 @@ TEST_CASE("the hash changes with everything that results depend on, and with not
         plain);
 }
 
-TEST_CASE("the shipped experiments load") {
+TEST_CASE("the shipped experiments load", "[experiments][load-experiment]") {
   std::size_t found = 0;
   for (const auto& entry : std::filesystem::directory_iterator(CCLGYM_SOURCE_DIR "/experiments")) {
     if (entry.path().extension() != ".yaml") continue;

@@ -42,7 +42,7 @@ void run(const Experiment& experiment, const std::string& folder, std::size_t jo
   run_experiment(experiment, {.folder = folder, .jobs = jobs, .fresh = false}, {});
 }
 
-TEST_CASE("every fabric is combined with every noise") {
+TEST_CASE("every fabric is combined with every noise", "[experiments][noise-experiment]") {
   const Experiment experiment = noisy();
   REQUIRE(experiment.fabrics.size() == 2);
   CHECK(experiment.fabrics[0].label == "ndv4 servers=2");
@@ -58,7 +58,8 @@ TEST_CASE("every fabric is combined with every noise") {
   CHECK(noisy({{"noise", "none"}}).hash() == noisy({{"noise", "[none]"}}).hash());
 }
 
-TEST_CASE("rows under noise: independent of the number of jobs; unchanged without noise") {
+TEST_CASE("rows under noise: independent of the number of jobs; unchanged without noise",
+          "[experiments][noise-experiment]") {
   const Experiment experiment = noisy();
   const TemporaryFolder one;
   const TemporaryFolder many;
@@ -87,7 +88,8 @@ TEST_CASE("rows under noise: independent of the number of jobs; unchanged withou
   for (std::size_t i = 0; i < without.size(); ++i) CHECK(without[i].time_us == rows[i].time_us);
 }
 
-TEST_CASE("repetitions under noise are different moments of the same machine") {
+TEST_CASE("repetitions under noise are different moments of the same machine",
+          "[experiments][noise-experiment]") {
   const TemporaryFolder folder;
   const Experiment experiment = noisy({{"repetitions", "5"}, {"seeds", "3"}, {"sizes", "4MiB"}});
   run(experiment, folder.path(), 1);
@@ -99,7 +101,8 @@ TEST_CASE("repetitions under noise are different moments of the same machine") {
   CHECK(rows[1].time_min_us < rows[1].time_max_us);
 }
 
-TEST_CASE("the path of a user's profile starts at the folder of the experiment") {
+TEST_CASE("the path of a user's profile starts at the folder of the experiment",
+          "[experiments][noise-experiment]") {
   const TemporaryFolder folder;
   write_file(folder / "mine.yaml", "name: mine\nstart_skew: 5us\n");
   write_file(folder / "e.yaml",
@@ -110,7 +113,7 @@ TEST_CASE("the path of a user's profile starts at the folder of the experiment")
   CHECK(experiment.fabrics[0].random());
 }
 
-TEST_CASE("wrong noise is refused with its place") {
+TEST_CASE("wrong noise is refused with its place", "[experiments][noise-experiment]") {
   CHECK(refusal("cloud-ibb")
             .find("unknown noise profile 'cloud-ibb'; expected one of none, cloud-ib (did you mean "
                   "'cloud-ib'?)") != std::string::npos);

@@ -18,18 +18,19 @@ std::string refusal(const std::string& text) {
   return "accepted";
 }
 
-TEST_CASE("bad experiments are refused with place, finding, expectation and nearest name") {
+TEST_CASE("bad experiments are refused with place, finding, expectation and nearest name",
+          "[experiments][refusal]") {
   for (const test::BadExperiment& bad : test::bad_experiments()) {
     INFO(bad.what << "\n" << bad.text);
     CHECK(refusal(bad.text) == "bad.yaml" + bad.message);
   }
 }
 
-TEST_CASE("the experiment behind the bad ones is valid") {
+TEST_CASE("the experiment behind the bad ones is valid", "[experiments][refusal]") {
   CHECK(refusal(test::experiment_with({})) == "accepted");
 }
 
-TEST_CASE("garbage and bombs are refused at once") {
+TEST_CASE("garbage and bombs are refused at once", "[experiments][refusal]") {
   const auto start = std::chrono::steady_clock::now();
   std::string garbage(10'000'000, '\0');
   for (std::size_t i = 0; i < garbage.size(); ++i) {
@@ -57,7 +58,7 @@ TEST_CASE("garbage and bombs are refused at once") {
   CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(30));
 }
 
-TEST_CASE("a missing experiment file is refused") {
+TEST_CASE("a missing experiment file is refused", "[experiments][refusal]") {
   CHECK_THROWS_AS(load_experiment("/nonexistent/experiment.yaml"), UserError);
 }
 

@@ -7,7 +7,8 @@
 namespace cclgym {
 namespace {
 
-TEST_CASE("neighbouring sizes with the same configuration are one range") {
+TEST_CASE("neighbouring sizes with the same configuration are one range",
+          "[experiments][choice-ranges]") {
   const EvaluatedPart part = test::sample_part();
   const std::vector<ChoiceRange> ranges = choice_ranges(part.runs[0], "allreduce");
   REQUIRE(ranges.size() == 2);
@@ -19,7 +20,7 @@ TEST_CASE("neighbouring sizes with the same configuration are one range") {
   CHECK(choice_ranges(part.runs[0], "allgather").empty());
 }
 
-TEST_CASE("choices and the papers' regimes as text") {
+TEST_CASE("choices and the papers' regimes as text", "[experiments][choice-ranges]") {
   std::vector<PublishedRow> regimes = published_regimes();
   std::erase_if(regimes, [](const PublishedRow& row) { return row.source != "GC3 Fig 7a"; });
   CHECK(
@@ -32,7 +33,7 @@ TEST_CASE("choices and the papers' regimes as text") {
       "512KiB..1MiB all-pairs r=4 LL128; 2MiB..8MiB ring ch=4 LL: about NCCL's\n");
 }
 
-TEST_CASE("the regimes built into the program") {
+TEST_CASE("the regimes built into the program", "[experiments][choice-ranges]") {
   const std::vector<PublishedRow> regimes = published_regimes();
   const auto count = [&](const std::string& fabric, const std::string& collective) {
     return std::ranges::count_if(regimes, [&](const PublishedRow& row) {

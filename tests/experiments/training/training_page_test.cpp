@@ -17,7 +17,7 @@ nlohmann::json data_of(const std::string& html) {
   return nlohmann::json::parse(html.substr(begin, html.find("</script", begin) - begin));
 }
 
-TEST_CASE("the page has curves, summaries, choices and regimes") {
+TEST_CASE("the page has curves, summaries, choices and regimes", "[experiments][training-page]") {
   const std::vector<EvaluatedPart> parts{test::sample_part()};
   const TrainingPage page{
       .title = "t",
@@ -42,7 +42,8 @@ TEST_CASE("the page has curves, summaries, choices and regimes") {
   CHECK(html == training_html(page, published_regimes()));
 }
 
-TEST_CASE("the page is self-contained, and names cannot break out") {
+TEST_CASE("the page is self-contained, and names cannot break out",
+          "[experiments][training-page]") {
   const std::string evil = "</script><script>alert(1)</script><!--{{data}} \xff";
   const TrainingPage plain{.title = "t", .curves = {{1, "iteration\n"}}};
   const std::string safe = training_html(plain, {});

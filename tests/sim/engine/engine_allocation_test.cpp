@@ -30,13 +30,13 @@ void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 using namespace cclgym;
 
-TEST_CASE("repeated runs of engine flow allocate nothing") {
+TEST_CASE("repeated runs of engine flow allocate nothing", "[sim][engine-allocation]") {
   std::vector<std::shared_ptr<const TransferGraph>> graphs = {
       bench::ring_allreduce_graph(8, 1e6, 0.7e-6, 25e9, false),
       bench::ring_allreduce_graph(8, 1e6, 0.7e-6, 25e9, true),
       bench::jittered_ring_graph(8, 8, 1e6, 0.7e-6, 25e9)};
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
-    graphs.push_back(testing::RandomGraph(seed).graph());
+    graphs.push_back(test::RandomGraph(seed).graph());
   }
   const auto engine = make_engine("flow");
   for (const auto& graph : graphs) {

@@ -9,7 +9,7 @@
 #include "support/catch.hpp"
 
 using namespace cclgym;
-using namespace cclgym::testing;
+using namespace cclgym::test;
 
 namespace {
 
@@ -53,7 +53,7 @@ std::shared_ptr<const TransferGraph> on_one_link(int flows, double cap_Bps = kNo
 
 }  // namespace
 
-TEST_CASE("a flow moves at the current capacity") {
+TEST_CASE("a flow moves at the current capacity", "[sim][engine-capacity]") {
   for (const std::string& name : engine_names()) {
     CAPTURE(name);
     // 0.25 GB at 1 GB/s, 0.25 GB at 0.5 GB/s, 0.5 GB at 2 GB/s.
@@ -74,7 +74,7 @@ TEST_CASE("a flow moves at the current capacity") {
   }
 }
 
-TEST_CASE("a link becomes a bottleneck, and stops being one") {
+TEST_CASE("a link becomes a bottleneck, and stops being one", "[sim][engine-capacity]") {
   for (const std::string& name : engine_names()) {
     CAPTURE(name);
     TransferGraph graph;
@@ -101,7 +101,7 @@ TEST_CASE("a link becomes a bottleneck, and stops being one") {
   }
 }
 
-TEST_CASE("a process may be endless: changes are drawn on demand") {
+TEST_CASE("a process may be endless: changes are drawn on demand", "[sim][engine-capacity]") {
   for (const std::string& name : engine_names()) {
     CAPTURE(name);
     const auto engine = make_engine(name);
@@ -116,7 +116,8 @@ TEST_CASE("a process may be endless: changes are drawn on demand") {
   }
 }
 
-TEST_CASE("capacity changes and a background leave no trace in later runs") {
+TEST_CASE("capacity changes and a background leave no trace in later runs",
+          "[sim][engine-capacity]") {
   for (const std::string& name : engine_names()) {
     CAPTURE(name);
     const auto engine = make_engine(name);
@@ -132,7 +133,7 @@ TEST_CASE("capacity changes and a background leave no trace in later runs") {
   }
 }
 
-TEST_CASE("invalid capacity changes are logic errors") {
+TEST_CASE("invalid capacity changes are logic errors", "[sim][engine-capacity]") {
   CHECK_THROWS_AS(CapacitySchedule({{1, 0, 1e9}, {0.5, 0, 1e9}}), std::logic_error);
   CHECK_THROWS_AS(CapacitySchedule({{-1, 0, 1e9}}), std::logic_error);
   CHECK_THROWS_AS(CapacitySchedule({{NAN, 0, 1e9}}), std::logic_error);
@@ -150,7 +151,8 @@ TEST_CASE("invalid capacity changes are logic errors") {
   }
 }
 
-TEST_CASE("a stalled graph is detected although capacities change forever") {
+TEST_CASE("a stalled graph is detected although capacities change forever",
+          "[sim][engine-capacity]") {
   for (const std::string& name : engine_names()) {
     TransferGraph graph;
     graph.set_link_capacities({1e9});
@@ -163,7 +165,7 @@ TEST_CASE("a stalled graph is detected although capacities change forever") {
   }
 }
 
-TEST_CASE("a flow shares its link with a background that never ends") {
+TEST_CASE("a flow shares its link with a background that never ends", "[sim][engine-capacity]") {
   for (const std::string& name : engine_names()) {
     CAPTURE(name);
     TransferGraph background;
@@ -189,7 +191,7 @@ TEST_CASE("a flow shares its link with a background that never ends") {
   }
 }
 
-TEST_CASE("a background that starts late, and ends") {
+TEST_CASE("a background that starts late, and ends", "[sim][engine-capacity]") {
   for (const std::string& name : engine_names()) {
     CAPTURE(name);
     TransferGraph background;
@@ -200,11 +202,12 @@ TEST_CASE("a background that starts late, and ends") {
     const auto both =
         std::make_shared<const TransferGraph>(on_one_link(1)->with_background(background));
     // Half the link is taken from 0.2 s to 0.6 s.
-    CHECK(testing::run_once(name, both).makespan_s == Approx(1.2).epsilon(1e-12));
+    CHECK(test::run_once(name, both).makespan_s == Approx(1.2).epsilon(1e-12));
   }
 }
 
-TEST_CASE("a stalled graph is detected although its background continues") {
+TEST_CASE("a stalled graph is detected although its background continues",
+          "[sim][engine-capacity]") {
   for (const std::string& name : engine_names()) {
     TransferGraph graph;
     graph.set_link_capacities({1e9});
@@ -226,7 +229,7 @@ TEST_CASE("a stalled graph is detected although its background continues") {
   }
 }
 
-TEST_CASE("misuse of a background is a logic error") {
+TEST_CASE("misuse of a background is a logic error", "[sim][engine-capacity]") {
   const auto job = on_one_link(1);
   const auto background = [](auto&& add) {
     TransferGraph graph;

@@ -16,7 +16,7 @@
 #include "sim/graph/capacity_process.hpp"
 #include "sim/graph/transfer_graph.hpp"
 
-namespace cclgym::testing {
+namespace cclgym::test {
 
 /// Random draws that are the same with every standard library.
 class Dice {
@@ -203,4 +203,4 @@ class RandomGraph {
   bool folded_ = false;
 };
 
-}  // namespace cclgym::testing
+}  // namespace cclgym::test

@@ -18,7 +18,7 @@
 #include "support/needs.hpp"
 
 using namespace cclgym;
-using namespace cclgym::testing;
+using namespace cclgym::test;
 
 namespace {
 
@@ -105,7 +105,8 @@ Comparison compare_engines(std::uint64_t graphs, Extras extras) {
 
 }  // namespace
 
-TEST_CASE("flow and simgrid agree on every firing of random graphs") {
+TEST_CASE("flow and simgrid agree on every firing of random graphs",
+          "[sim][engine-random-graphs]") {
   SKIP_UNLESS(engine_names().size() > 1, test::kNeedsTwoEngines);
   const Comparison result = compare_engines(kGraphs, {});
   INFO("worst relative difference " << result.worst << " over " << result.firings << " firings");
@@ -114,24 +115,24 @@ TEST_CASE("flow and simgrid agree on every firing of random graphs") {
   CHECK(result.firings > 10 * kGraphs);
 }
 
-TEST_CASE("engines agree on random graphs with alternative routes") {
+TEST_CASE("engines agree on random graphs with alternative routes", "[sim][engine-random-graphs]") {
   SKIP_UNLESS(engine_names().size() > 1, test::kNeedsTwoEngines);
   const Comparison result = compare_engines(1000, {.alternatives = true});
   CHECK(result.folded > 100);
   CHECK(result.detours > 1000);
 }
 
-TEST_CASE("engines agree on random graphs whose capacities change") {
+TEST_CASE("engines agree on random graphs whose capacities change", "[sim][engine-random-graphs]") {
   SKIP_UNLESS(engine_names().size() > 1, test::kNeedsTwoEngines);
   CHECK(compare_engines(1000, {.changes = true}).changes > 1000);
 }
 
-TEST_CASE("engines agree on random graphs with a background") {
+TEST_CASE("engines agree on random graphs with a background", "[sim][engine-random-graphs]") {
   SKIP_UNLESS(engine_names().size() > 1, test::kNeedsTwoEngines);
   CHECK(compare_engines(1000, {.background = true}).folded > 500);
 }
 
-TEST_CASE("engines agree on random graphs with all of these") {
+TEST_CASE("engines agree on random graphs with all of these", "[sim][engine-random-graphs]") {
   SKIP_UNLESS(engine_names().size() > 1, test::kNeedsTwoEngines);
   const Comparison result =
       compare_engines(1000, {.alternatives = true, .changes = true, .background = true});

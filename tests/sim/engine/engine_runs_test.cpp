@@ -17,7 +17,7 @@
 #include "support/needs.hpp"
 
 using namespace cclgym;
-using namespace cclgym::testing;
+using namespace cclgym::test;
 
 namespace {
 
@@ -37,7 +37,8 @@ std::vector<TransferId> waiting_nodes(Engine& engine) {
 
 }  // namespace
 
-TEST_CASE("a stalled graph names the waiting nodes, and the engine stays usable") {
+TEST_CASE("a stalled graph names the waiting nodes, and the engine stays usable",
+          "[sim][engine-runs]") {
   for (const std::string& name : engine_names()) {
     INFO("engine " << name);
     const auto engine = make_engine(name);
@@ -98,7 +99,7 @@ TEST_CASE("a stalled graph names the waiting nodes, and the engine stays usable"
   }
 }
 
-TEST_CASE("many waiting nodes are counted, not listed") {
+TEST_CASE("many waiting nodes are counted, not listed", "[sim][engine-runs]") {
   auto graph = std::make_shared<TransferGraph>();
   for (int i = 0; i < 1000; ++i) {
     graph->add_delay(1e-6);
@@ -119,7 +120,8 @@ TEST_CASE("many waiting nodes are counted, not listed") {
   }
 }
 
-TEST_CASE("the same graph gives the same bits in every run, whatever ran in between") {
+TEST_CASE("the same graph gives the same bits in every run, whatever ran in between",
+          "[sim][engine-runs]") {
   for (const std::string& name : engine_names()) {
     INFO("engine " << name);
     const auto engine = make_engine(name);
@@ -143,7 +145,7 @@ TEST_CASE("the same graph gives the same bits in every run, whatever ran in betw
   }
 }
 
-TEST_CASE("engine flow gives the same bits in every build") {
+TEST_CASE("engine flow gives the same bits in every build", "[sim][engine-runs]") {
   // FNV-1a over all dates. The graph is built without library functions, so that only the engine's
   // own arithmetic can change it: with another compiler, optimization level or run.
   const Times times = run_once("flow", bench::jittered_ring_graph(8, 8, 1048576, 0.7e-6, 25e9));
@@ -157,7 +159,7 @@ TEST_CASE("engine flow gives the same bits in every build") {
   CHECK(hash == 0xb002c69c2c19cf5aU);
 }
 
-TEST_CASE("a folded ring equals the unfolded ring") {
+TEST_CASE("a folded ring equals the unfolded ring", "[sim][engine-runs]") {
   for (const std::int32_t ranks : {2, 3, 8, 17}) {
     const auto folded = bench::ring_allreduce_graph(ranks, 1048576, 0.7e-6, 25e9, true);
     const auto plain = bench::ring_allreduce_graph(ranks, 1048576, 0.7e-6, 25e9, false);
@@ -185,7 +187,7 @@ TEST_CASE("a folded ring equals the unfolded ring") {
   }
 }
 
-TEST_CASE("an edge for the first firing only, and a truncated graph") {
+TEST_CASE("an edge for the first firing only, and a truncated graph", "[sim][engine-runs]") {
   auto graph = std::make_shared<TransferGraph>();
   graph->add_delay(10e-6);
   graph->add_delay(1e-6, 5);
@@ -206,7 +208,7 @@ TEST_CASE("an edge for the first firing only, and a truncated graph") {
   }
 }
 
-TEST_CASE("an edge that waits for the last firing, and a truncated graph") {
+TEST_CASE("an edge that waits for the last firing, and a truncated graph", "[sim][engine-runs]") {
   auto graph = std::make_shared<TransferGraph>();
   graph->add_delay(1e-6, 5);  // 5 us in total
   graph->add_delay(2e-6);
@@ -232,7 +234,7 @@ TEST_CASE("an edge that waits for the last firing, and a truncated graph") {
   }
 }
 
-TEST_CASE("firings of an overlapping delay are in flight together") {
+TEST_CASE("firings of an overlapping delay are in flight together", "[sim][engine-runs]") {
   auto graph = std::make_shared<TransferGraph>();
   graph->add_delay(1e-6, 5);         // done at 1, 2, 3, 4, 5 us
   graph->add_delay(10e-6, 5, true);  // 11, 12, …, 15
@@ -260,7 +262,8 @@ TEST_CASE("firings of an overlapping delay are in flight together") {
   }
 }
 
-TEST_CASE("an exception of the observer ends the run, and the engine stays usable") {
+TEST_CASE("an exception of the observer ends the run, and the engine stays usable",
+          "[sim][engine-runs]") {
   class Thrower : public FiringObserver {
    public:
     void on_firing(TransferId, std::int32_t, double, double) override {
@@ -286,7 +289,7 @@ TEST_CASE("an exception of the observer ends the run, and the engine stays usabl
   }
 }
 
-TEST_CASE("engines in several threads share one graph") {
+TEST_CASE("engines in several threads share one graph", "[sim][engine-runs]") {
   std::vector<std::shared_ptr<const TransferGraph>> graphs = {
       bench::ring_allreduce_graph(16, 1e6, 0.7e-6, 25e9, false),
       bench::ring_allreduce_graph(16, 1e6, 0.7e-6, 25e9, true)};
@@ -316,7 +319,7 @@ TEST_CASE("engines in several threads share one graph") {
   CHECK(different == 0);
 }
 
-TEST_CASE("only one engine simgrid may be alive, and the next one works") {
+TEST_CASE("only one engine simgrid may be alive, and the next one works", "[sim][engine-runs]") {
   SKIP_UNLESS(engine_infos().front().name == "simgrid", test::kNeedsTwoEngines);
   const auto graph = RandomGraph(3).graph();
   auto first = make_engine("simgrid");
@@ -332,7 +335,7 @@ TEST_CASE("only one engine simgrid may be alive, and the next one works") {
   }
 }
 
-TEST_CASE("engine simgrid leaves the program's signal handlers alone") {
+TEST_CASE("engine simgrid leaves the program's signal handlers alone", "[sim][engine-runs]") {
   SKIP_UNLESS(engine_infos().front().name == "simgrid", test::kNeedsTwoEngines);
   struct sigaction before {};
   struct sigaction after {};

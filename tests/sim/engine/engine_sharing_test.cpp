@@ -10,11 +10,11 @@
 #include "support/catch.hpp"
 
 using namespace cclgym;
-using cclgym::testing::add_route;
-using cclgym::testing::engine_names;
-using cclgym::testing::FiringLog;
-using cclgym::testing::run_once;
-using cclgym::testing::Times;
+using cclgym::test::add_route;
+using cclgym::test::engine_names;
+using cclgym::test::FiringLog;
+using cclgym::test::run_once;
+using cclgym::test::Times;
 
 namespace {
 
@@ -56,7 +56,7 @@ void check_ends(const Builder& builder, const std::vector<double>& expected_s) {
 
 }  // namespace
 
-TEST_CASE("one flow takes latency + bytes / bandwidth") {
+TEST_CASE("one flow takes latency + bytes / bandwidth", "[sim][engine-sharing]") {
   const double bandwidth = 25e9;
   for (const double latency_s : {0.0, 1e-9, 0.7e-6, 3e-3}) {
     for (double bytes = 1.0 / 64; bytes < 2e10; bytes *= 7.3) {
@@ -67,7 +67,7 @@ TEST_CASE("one flow takes latency + bytes / bandwidth") {
   }
 }
 
-TEST_CASE("two flows share a link") {
+TEST_CASE("two flows share a link", "[sim][engine-sharing]") {
   Builder builder({1e9});
   builder.flow({0}, 1e6);
   builder.flow({0}, 3e6);
@@ -75,7 +75,7 @@ TEST_CASE("two flows share a link") {
   check_ends(builder, {2e-3, 4e-3});
 }
 
-TEST_CASE("three flows on two links: the classic max-min case") {
+TEST_CASE("three flows on two links: the classic max-min case", "[sim][engine-sharing]") {
   // A over both links, B on the first (10), C on the second (4): A and C get 2, B gets 8.
   Builder builder({10e9, 4e9});
   builder.flow({0, 1}, 2e6);
@@ -85,14 +85,14 @@ TEST_CASE("three flows on two links: the classic max-min case") {
   check_ends(builder, {1e-3, 1e-3, 1.5e-3});
 }
 
-TEST_CASE("a cap leaves the rest of the capacity to other flows") {
+TEST_CASE("a cap leaves the rest of the capacity to other flows", "[sim][engine-sharing]") {
   Builder builder({10e9});
   builder.flow({0}, 1e6, 0, 1e9);
   builder.flow({0}, 9e6);
   check_ends(builder, {1e-3, 1e-3});
 }
 
-TEST_CASE("caps below, at and above the share") {
+TEST_CASE("caps below, at and above the share", "[sim][engine-sharing]") {
   // Capacity 12: caps 1 and 4 and 100 and none: 1, then 11/3 each for the others.
   Builder builder({12e9});
   builder.flow({0}, 1e6, 0, 1e9);
@@ -102,14 +102,14 @@ TEST_CASE("caps below, at and above the share") {
   check_ends(builder, {1e-3, 1e-3, 1e-3, 1e-3});
 }
 
-TEST_CASE("a cap alone, and caps that add up to less than the link") {
+TEST_CASE("a cap alone, and caps that add up to less than the link", "[sim][engine-sharing]") {
   Builder builder({10e9});
   builder.flow({0}, 1e6, 1e-6, 1e9);
   builder.flow({0}, 3e6, 0, 3e9);
   check_ends(builder, {1e-6 + 1e-3, 1e-3});
 }
 
-TEST_CASE("a flow holds no capacity before its latency has passed") {
+TEST_CASE("a flow holds no capacity before its latency has passed", "[sim][engine-sharing]") {
   Builder builder({1e9});
   builder.flow({0}, 2e6);
   builder.flow({0}, 2e6, 1e-3);
@@ -117,7 +117,7 @@ TEST_CASE("a flow holds no capacity before its latency has passed") {
   check_ends(builder, {3e-3, 4e-3});
 }
 
-TEST_CASE("latency does not affect the share") {
+TEST_CASE("latency does not affect the share", "[sim][engine-sharing]") {
   Builder builder({1e9});
   const TransferId gate = builder.graph->add_delay(5e-6);
   builder.graph->add_edge(gate, builder.flow({0}, 1e6, 1e-6));
@@ -127,7 +127,8 @@ TEST_CASE("latency does not affect the share") {
   check_ends(builder, {5e-6, 6e-6 + 2e-3, 3e-6, 6e-6 + 2e-3});
 }
 
-TEST_CASE("a link that stops being a bottleneck frees flows limited elsewhere") {
+TEST_CASE("a link that stops being a bottleneck frees flows limited elsewhere",
+          "[sim][engine-sharing]") {
   // Links of 6 and 8. A on both, B and C on the first, D on the second, short.
   Builder builder({6e9, 8e9});
   builder.flow({0, 1}, 8e6);  // A
@@ -139,7 +140,7 @@ TEST_CASE("a link that stops being a bottleneck frees flows limited elsewhere") 
   check_ends(builder, {3e-3, 1e-3, 3e-3, 1e-3});
 }
 
-TEST_CASE("ties: flows that end and begin at the same date") {
+TEST_CASE("ties: flows that end and begin at the same date", "[sim][engine-sharing]") {
   Builder builder({1e9, 1e9});
   const TransferId a = builder.flow({0}, 1e6);
   const TransferId b = builder.flow({1}, 1e6);
@@ -155,7 +156,7 @@ TEST_CASE("ties: flows that end and begin at the same date") {
   check_ends(builder, {3e-3, 1.5e-3, 3e-3, 4e-3, 4e-3});
 }
 
-TEST_CASE("flows of zero bytes take their latency and no capacity") {
+TEST_CASE("flows of zero bytes take their latency and no capacity", "[sim][engine-sharing]") {
   Builder builder({1e9});
   const TransferId first = builder.flow({0}, 0, 2e-6);
   const TransferId second = builder.flow({0}, 0);
@@ -166,7 +167,7 @@ TEST_CASE("flows of zero bytes take their latency and no capacity") {
   check_ends(builder, {2e-6, 2e-6, 4e-6, 1e-6});
 }
 
-TEST_CASE("delays form chains, also those of zero length") {
+TEST_CASE("delays form chains, also those of zero length", "[sim][engine-sharing]") {
   Builder builder({1e9});
   const TransferId a = builder.graph->add_delay(1e-6);
   const TransferId b = builder.graph->add_delay(0);
@@ -179,7 +180,7 @@ TEST_CASE("delays form chains, also those of zero length") {
   check_ends(builder, {1e-6, 1e-6, 3e-6, 3e-6});
 }
 
-TEST_CASE("a flow on an empty route is limited only by its cap") {
+TEST_CASE("a flow on an empty route is limited only by its cap", "[sim][engine-sharing]") {
   Builder builder({1e9});
   const TransferId a = builder.flow({}, 1e6, 1e-6, 1e9);
   const TransferId b = builder.flow({}, 1e6, 1e-6);
@@ -189,7 +190,7 @@ TEST_CASE("a flow on an empty route is limited only by its cap") {
   check_ends(builder, {1e-6 + 1e-3, 1e-6, 1e-6 + 1e-3});
 }
 
-TEST_CASE("an empty graph ends at once") {
+TEST_CASE("an empty graph ends at once", "[sim][engine-sharing]") {
   const auto graph = std::make_shared<TransferGraph>();
   graph->finish();
   for (const std::string& name : engine_names()) {
@@ -197,7 +198,7 @@ TEST_CASE("an empty graph ends at once") {
   }
 }
 
-TEST_CASE("a very long chain of instant firings") {
+TEST_CASE("a very long chain of instant firings", "[sim][engine-sharing]") {
   Builder builder({1e9});
   const std::int32_t length = 100000;
   for (std::int32_t i = 0; i < length; ++i) {
@@ -217,7 +218,7 @@ TEST_CASE("a very long chain of instant firings") {
   }
 }
 
-TEST_CASE("no flow is lost at large dates") {
+TEST_CASE("no flow is lost at large dates", "[sim][engine-sharing]") {
   // For these dates `event + (end - event)` is above `end`: a clock that adds differences, like
   // SimGrid's, passes the end of the flow without handling it.
   struct Dates {
@@ -238,7 +239,8 @@ TEST_CASE("no flow is lost at large dates") {
   }
 }
 
-TEST_CASE("a repeated node fires strictly in order, and reports each firing") {
+TEST_CASE("a repeated node fires strictly in order, and reports each firing",
+          "[sim][engine-sharing]") {
   Builder builder({1e9});
   const TransferId producer = builder.flow({0}, 1e6, 0, kNoRateCap, 3);
   const TransferId consumer = builder.graph->add_delay(3e-3, 3);
@@ -268,7 +270,7 @@ TEST_CASE("a repeated node fires strictly in order, and reports each firing") {
   }
 }
 
-TEST_CASE("two edges of different lag between the same nodes") {
+TEST_CASE("two edges of different lag between the same nodes", "[sim][engine-sharing]") {
   for (const bool short_first : {true, false}) {
     Builder builder({1e9});
     const TransferId a = builder.graph->add_delay(1e-3, 4);
@@ -280,7 +282,7 @@ TEST_CASE("two edges of different lag between the same nodes") {
   }
 }
 
-TEST_CASE("engines are found by name, and the nearest name is suggested") {
+TEST_CASE("engines are found by name, and the nearest name is suggested", "[sim][engine-sharing]") {
   REQUIRE_FALSE(engine_infos().empty());
   for (const EngineInfo& info : engine_infos()) {
     CHECK(make_engine(info.name)->name() == info.name);
@@ -294,7 +296,7 @@ TEST_CASE("engines are found by name, and the nearest name is suggested") {
   }
 }
 
-TEST_CASE("an engine refuses to run without a graph") {
+TEST_CASE("an engine refuses to run without a graph", "[sim][engine-sharing]") {
   for (const std::string& name : engine_names()) {
     const auto engine = make_engine(name);
     CHECK_THROWS_AS(engine->run(), std::logic_error);

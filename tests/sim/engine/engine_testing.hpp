@@ -10,7 +10,7 @@
 #include "sim/engine/engine.hpp"
 #include "sim/graph/transfer_graph.hpp"
 
-namespace cclgym::testing {
+namespace cclgym::test {
 
 inline std::vector<std::string> engine_names() {
   std::vector<std::string> names;
@@ -61,4 +61,4 @@ class FiringLog : public FiringObserver {
   std::vector<Firing> firings;
 };
 
-}  // namespace cclgym::testing
+}  // namespace cclgym::test

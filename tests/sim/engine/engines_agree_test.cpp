@@ -54,7 +54,7 @@ struct FiringDates final : FiringObserver {
 
 }  // namespace
 
-TEST_CASE("engines agree on every program, fabric, protocol and size") {
+TEST_CASE("engines agree on every program, fabric, protocol and size", "[sim][engines-agree]") {
   SKIP_UNLESS(engine_names().size() > 1, test::kNeedsTwoEngines);
   std::vector<std::unique_ptr<Engine>> engines;
   for (const std::string& name : engine_names()) engines.push_back(make_engine(name));
@@ -99,7 +99,7 @@ TEST_CASE("engines agree on every program, fabric, protocol and size") {
   CHECK(compared >= 1000);
 }
 
-TEST_CASE("engines agree on every tile of tiled graphs") {
+TEST_CASE("engines agree on every tile of tiled graphs", "[sim][engines-agree]") {
   SKIP_UNLESS(engine_names().size() > 1, test::kNeedsTwoEngines);
   std::vector<std::unique_ptr<Engine>> engines;
   for (const std::string& name : engine_names()) engines.push_back(make_engine(name));

@@ -12,7 +12,7 @@
 #include "support/catch.hpp"
 
 using namespace cclgym;
-using cclgym::testing::Dice;
+using cclgym::test::Dice;
 
 namespace {
 
@@ -151,7 +151,7 @@ class Traffic {
 
 }  // namespace
 
-TEST_CASE("the oracle itself solves the classic cases") {
+TEST_CASE("the oracle itself solves the classic cases", "[sim][flow-network]") {
   const auto rates = water_filling({10, 4}, {{{0, 1}, 1e9}, {{0}, 1e9}, {{1}, 1e9}, {{0}, 1}});
   CHECK(rates[0] == Approx(2));
   CHECK(rates[1] == Approx(7));
@@ -159,7 +159,7 @@ TEST_CASE("the oracle itself solves the classic cases") {
   CHECK(rates[3] == Approx(1));
 }
 
-TEST_CASE("rates of random traffic are max-min fair after every change") {
+TEST_CASE("rates of random traffic are max-min fair after every change", "[sim][flow-network]") {
   // All joined flows are solved again, or only those around a change.
   for (const std::size_t wide : {std::size_t{1000}, std::size_t{8}, std::size_t{0}}) {
     double worst = 0;
@@ -181,7 +181,8 @@ TEST_CASE("rates of random traffic are max-min fair after every change") {
   }
 }
 
-TEST_CASE("a link whose flows all cross another link that is not faster limits no flow") {
+TEST_CASE("a link whose flows all cross another link that is not faster limits no flow",
+          "[sim][flow-network]") {
   TransferGraph graph;
   graph.set_link_capacities({10e9, 10e9, 20e9, 25e9, 5e9});
   const std::vector<std::vector<std::int32_t>> routes{{0, 1, 2, 3}, {3, 2, 1, 0}, {2, 4}, {3}, {}};
@@ -205,7 +206,8 @@ TEST_CASE("a link whose flows all cross another link that is not faster limits n
   CHECK(limiting(0) == routes[0]);
 }
 
-TEST_CASE("solving around each change gives thousands of joined flows the rates of a full solve") {
+TEST_CASE("solving around each change gives thousands of joined flows the rates of a full solve",
+          "[sim][flow-network]") {
   // Nodes on a line: each has flows to nearby nodes, over the links of both.
   constexpr std::int32_t kServers = 150;
   TransferGraph graph;

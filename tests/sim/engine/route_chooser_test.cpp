@@ -9,7 +9,7 @@
 #include "support/catch.hpp"
 
 using namespace cclgym;
-using namespace cclgym::testing;
+using namespace cclgym::test;
 
 namespace {
 
@@ -63,7 +63,8 @@ std::vector<int> ways(const TransferGraph& unfinished) {
 
 }  // namespace
 
-TEST_CASE("an idle minimal route is taken, with the same dates as without a choice") {
+TEST_CASE("an idle minimal route is taken, with the same dates as without a choice",
+          "[sim][route-chooser]") {
   Detours choice(1);
   choice.add(0);
   CHECK(ways(choice.graph) == std::vector<int>{0});
@@ -73,18 +74,20 @@ TEST_CASE("an idle minimal route is taken, with the same dates as without a choi
   without.finish();
   choice.graph.finish();
   for (const std::string& name : engine_names()) {
-    CHECK(testing::run_once(name, std::make_shared<const TransferGraph>(choice.graph)) ==
-          testing::run_once(name, std::make_shared<const TransferGraph>(without)));
+    CHECK(test::run_once(name, std::make_shared<const TransferGraph>(choice.graph)) ==
+          test::run_once(name, std::make_shared<const TransferGraph>(without)));
   }
 }
 
-TEST_CASE("flows that start together take different routes, in the order of their nodes") {
+TEST_CASE("flows that start together take different routes, in the order of their nodes",
+          "[sim][route-chooser]") {
   Detours network(4);
   for (int nic = 0; nic < 4; ++nic) network.add(nic);
   CHECK(ways(network.graph) == std::vector<int>{0, 1, 2, 3});
 }
 
-TEST_CASE("with every route in use, the minimal one is taken until its queue is twice as long") {
+TEST_CASE("with every route in use, the minimal one is taken until its queue is twice as long",
+          "[sim][route-chooser]") {
   Detours network(9);
   for (int nic = 0; nic < 9; ++nic) network.add(nic);
   // Excess 1 on one link costs as much as 0.5 on two. Once all four routes have a flow, a second on
@@ -93,19 +96,19 @@ TEST_CASE("with every route in use, the minimal one is taken until its queue is 
   CHECK(ways(network.graph) == std::vector<int>{0, 1, 2, 3, 0, 0, 1, 2, 3});
 }
 
-TEST_CASE("flows that fit on the minimal route together stay there") {
+TEST_CASE("flows that fit on the minimal route together stay there", "[sim][route-chooser]") {
   Detours network(4);
   for (int nic = 0; nic < 4; ++nic) network.add(nic, kLink_Bps / 4);
   CHECK(ways(network.graph) == std::vector<int>{0, 0, 0, 0});
 }
 
-TEST_CASE("flows that wait at their NIC take no detour") {
+TEST_CASE("flows that wait at their NIC take no detour", "[sim][route-chooser]") {
   Detours network(1);
   for (int flow = 0; flow < 4; ++flow) network.add(0);
   CHECK(ways(network.graph) == std::vector<int>{0, 0, 0, 0});
 }
 
-TEST_CASE("a flow sees active flows, not finished ones") {
+TEST_CASE("a flow sees active flows, not finished ones", "[sim][route-chooser]") {
   Detours network(3);
   const TransferId first = network.add(0);
   const TransferId during = network.add(1);
@@ -117,14 +120,14 @@ TEST_CASE("a flow sees active flows, not finished ones") {
   CHECK(ways(network.graph)[static_cast<std::size_t>(after)] == 0);
 }
 
-TEST_CASE("flows without a choice count") {
+TEST_CASE("flows without a choice count", "[sim][route-chooser]") {
   Detours network(2);
   network.graph.add_flow(network.route(0), 25e6, 1e-6);
   const TransferId other = network.add(1);
   CHECK(ways(network.graph)[static_cast<std::size_t>(other)] == 1);
 }
 
-TEST_CASE("each firing makes its own choice") {
+TEST_CASE("each firing makes its own choice", "[sim][route-chooser]") {
   // The second flow has the direct route alone once the first is done.
   Detours network(2);
   network.add(0);
@@ -150,7 +153,7 @@ TEST_CASE("each firing makes its own choice") {
   }
 }
 
-TEST_CASE("a choice takes time only if the flow has no latency") {
+TEST_CASE("a choice takes time only if the flow has no latency", "[sim][route-chooser]") {
   Detours network(1);
   const TransferId flow = network.add(0);
   network.graph.add_flow(network.graph.route_of(flow), 25e6, 0);
@@ -161,7 +164,7 @@ TEST_CASE("a choice takes time only if the flow has no latency") {
   CHECK(network.graph.latency_s(2) == 0);
 }
 
-TEST_CASE("invalid alternatives are logic errors") {
+TEST_CASE("invalid alternatives are logic errors", "[sim][route-chooser]") {
   using Set = std::vector<std::vector<std::int32_t>>;
   TransferGraph graph;
   graph.set_link_capacities({1, 1, 1, 1});

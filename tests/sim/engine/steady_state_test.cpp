@@ -74,7 +74,8 @@ std::vector<std::shared_ptr<const Fabric>> fabrics() {
 
 }  // namespace
 
-TEST_CASE("extrapolated times are those of all tiles, for every program and fabric") {
+TEST_CASE("extrapolated times are those of all tiles, for every program and fabric",
+          "[sim][steady-state]") {
   // Small first runs, so that simulating every tile is affordable.
   constexpr TileBudget kBudget{.whole = 8, .first = 12, .firings = 2'000'000};
   const auto engine = make_engine("flow");
@@ -109,7 +110,7 @@ TEST_CASE("extrapolated times are those of all tiles, for every program and fabr
   CHECK(out_of_step <= compared / 100);
 }
 
-TEST_CASE("if the budget ends first, the error estimate covers the error") {
+TEST_CASE("if the budget ends first, the error estimate covers the error", "[sim][steady-state]") {
   const auto engine = make_engine("flow");
   int estimated = 0;
   for (const auto& f : fabrics()) {
@@ -148,7 +149,8 @@ std::shared_ptr<const TransferGraph> two_streams(double late_s) {
 
 }  // namespace
 
-TEST_CASE("flows that were not active together on a link are extrapolated without proof") {
+TEST_CASE("flows that were not active together on a link are extrapolated without proof",
+          "[sim][steady-state]") {
   constexpr TileBudget kBudget{.whole = 8, .first = 12, .firings = 2'000'000};
   const auto engine = make_engine("flow");
   const std::vector<TransferId> watched{0, 1};
@@ -176,7 +178,7 @@ TEST_CASE("flows that were not active together on a link are extrapolated withou
   CHECK(guessed.error_s > 0);
 }
 
-TEST_CASE("both engines extrapolate the same times") {
+TEST_CASE("both engines extrapolate the same times", "[sim][steady-state]") {
   SKIP_UNLESS(engine_names().size() > 1, test::kNeedsTwoEngines);
   const auto f = fabric("dgx1");
   std::vector<std::unique_ptr<Engine>> engines;
@@ -194,7 +196,7 @@ TEST_CASE("both engines extrapolate the same times") {
   }
 }
 
-TEST_CASE("a large call costs few tiles, and its result reports them") {
+TEST_CASE("a large call costs few tiles, and its result reports them", "[sim][steady-state]") {
   const auto f = fabric("ndv4");
   const CostModel model = shipped_cost_model("a100");
   Simulator simulator(f, model, "flow");

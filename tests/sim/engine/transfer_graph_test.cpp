@@ -10,9 +10,9 @@
 #include "support/catch.hpp"
 
 using namespace cclgym;
-using cclgym::testing::add_route;
+using cclgym::test::add_route;
 
-TEST_CASE("a transfer graph returns its input") {
+TEST_CASE("a transfer graph returns its input", "[sim][transfer-graph]") {
   TransferGraph graph;
   graph.set_link_capacities({1e9, 2e9, 3e9});
   const auto first = add_route(graph, {0, 2});
@@ -53,7 +53,7 @@ TEST_CASE("a transfer graph returns its input") {
   CHECK(graph.dependencies(flow) == 0);
 }
 
-TEST_CASE("routes are interned whatever their number") {
+TEST_CASE("routes are interned whatever their number", "[sim][transfer-graph]") {
   std::mt19937 random(1);
   TransferGraph graph;
   std::vector<std::vector<std::int32_t>> routes;
@@ -74,7 +74,7 @@ TEST_CASE("routes are interned whatever their number") {
   CHECK(graph.routes() == 2000);
 }
 
-TEST_CASE("a plain graph is not folded") {
+TEST_CASE("a plain graph is not folded", "[sim][transfer-graph]") {
   TransferGraph graph;
   const auto one = graph.add_delay(1);
   const auto two = graph.add_delay(1);
@@ -84,7 +84,7 @@ TEST_CASE("a plain graph is not folded") {
   CHECK(graph.flow_firings() == 0);
 }
 
-TEST_CASE("misuse of a transfer graph is a logic error") {
+TEST_CASE("misuse of a transfer graph is a logic error", "[sim][transfer-graph]") {
   TransferGraph graph;
   graph.set_link_capacities({1e9});
   const auto route = add_route(graph, {0});
@@ -119,7 +119,7 @@ TEST_CASE("misuse of a transfer graph is a logic error") {
   CHECK_THROWS_AS(off_the_map.finish(), std::logic_error);
 }
 
-TEST_CASE("a graph with other costs has the same structure") {
+TEST_CASE("a graph with other costs has the same structure", "[sim][transfer-graph]") {
   TransferGraph graph;
   graph.set_link_capacities({1e9});
   const std::int32_t route = graph.add_route(std::vector<std::int32_t>{0});

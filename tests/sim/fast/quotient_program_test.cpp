@@ -29,7 +29,8 @@ Config tiled(const char* algorithm, int channels, int slots) {
 
 }  // namespace
 
-TEST_CASE("a tile curve gives the time of a linear pipeline for any number and fill of tiles") {
+TEST_CASE("a tile curve gives the time of a linear pipeline for any number and fill of tiles",
+          "[sim][quotient-program]") {
   TileCurve curve(20);
   for (const std::int32_t tiles : {12, 13, 16, 17, 31, 32, 33, 64, 200, 5000, 1'000'000}) {
     for (const double part : {0.0, 0.5, 1.0}) {
@@ -41,7 +42,7 @@ TEST_CASE("a tile curve gives the time of a linear pipeline for any number and f
   }
 }
 
-TEST_CASE("a tile curve simulates few numbers of tiles, each once") {
+TEST_CASE("a tile curve simulates few numbers of tiles, each once", "[sim][quotient-program]") {
   std::vector<std::pair<std::int32_t, double>> simulated;
   const auto noted_s = [&](std::int32_t tiles, double fill) {
     simulated.emplace_back(tiles, fill);
@@ -66,7 +67,7 @@ TEST_CASE("a tile curve simulates few numbers of tiles, each once") {
   CHECK(simulated.back().first == 256);
 }
 
-TEST_CASE("times of a curve do not depend on earlier queries") {
+TEST_CASE("times of a curve do not depend on earlier queries", "[sim][quotient-program]") {
   const auto bent_s = [](std::int32_t tiles, double fill) {
     return std::sqrt(static_cast<double>(tiles)) + tiles * fill;
   };
@@ -82,7 +83,8 @@ TEST_CASE("times of a curve do not depend on earlier queries") {
   }
 }
 
-TEST_CASE("a quotient times all tiles as the simulator does, whatever call it was built from") {
+TEST_CASE("a quotient times all tiles as the simulator does, whatever call it was built from",
+          "[sim][quotient-program]") {
   FabricSpec spec;
   spec.name = "dgx1";
   const auto fabric = make_fabric(spec);
@@ -115,7 +117,8 @@ TEST_CASE("a quotient times all tiles as the simulator does, whatever call it wa
   }
 }
 
-TEST_CASE("with adaptive routes the whole graph is used, lowered once for all sizes") {
+TEST_CASE("with adaptive routes the whole graph is used, lowered once for all sizes",
+          "[sim][quotient-program]") {
   FabricSpec spec;
   spec.name = "frontier";
   spec.servers = 2;
@@ -140,7 +143,7 @@ TEST_CASE("with adaptive routes the whole graph is used, lowered once for all si
   }
 }
 
-TEST_CASE("programs that use switches have no quotient") {
+TEST_CASE("programs that use switches have no quotient", "[sim][quotient-program]") {
   FabricSpec spec;
   spec.name = "hgx-h100";
   const auto fabric = make_fabric(spec);
@@ -156,7 +159,7 @@ TEST_CASE("programs that use switches have no quotient") {
   }
 }
 
-TEST_CASE("whole messages with one slot each do not wait for slots") {
+TEST_CASE("whole messages with one slot each do not wait for slots", "[sim][quotient-program]") {
   const ProgramCut cut{.chunks_per_call = 8, .longest_message = 1, .max_messages = 4};
   Config config = config_of("ring");
   const Call call = call_of(CollectiveKind::AllReduce, 1 << 20);

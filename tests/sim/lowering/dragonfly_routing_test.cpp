@@ -59,7 +59,8 @@ bool is_switch(const Fabric& fabric, NodeId node) {
 
 }  // namespace
 
-TEST_CASE("messages between switches of a dragonfly can choose from all routes") {
+TEST_CASE("messages between switches of a dragonfly can choose from all routes",
+          "[sim][dragonfly-routing]") {
   for (const int groups : {0, 8}) {
     const auto fabric = dragonfly("alps", 8, std::nullopt, groups);
     const auto lowered = lowered_on(*fabric, CollectiveKind::AllReduce, "tree", 1 << 20, "gh200",
@@ -100,7 +101,7 @@ TEST_CASE("messages between switches of a dragonfly can choose from all routes")
   }
 }
 
-TEST_CASE("only adaptive dragonflies offer a choice") {
+TEST_CASE("only adaptive dragonflies offer a choice", "[sim][dragonfly-routing]") {
   for (const auto& fabric : {dragonfly("alps", 4, Routing::Minimal),
                              dragonfly("alps", 4, Routing::Valiant), dragonfly("ndv4", 4)}) {
     const auto lowered = lowered_on(*fabric, CollectiveKind::AllReduce, "tree", 1 << 20, "gh200",
@@ -109,7 +110,8 @@ TEST_CASE("only adaptive dragonflies offer a choice") {
   }
 }
 
-TEST_CASE("rings share no links: adaptive routes give the bits of minimal ones") {
+TEST_CASE("rings share no links: adaptive routes give the bits of minimal ones",
+          "[sim][dragonfly-routing]") {
   for (const std::string name : {"alps", "frontier", "polaris"}) {
     const auto time_s = [&](Routing routing) {
       Simulator simulator(dragonfly(name, 6, routing), shipped_cost_model("a100"), "flow");
@@ -121,7 +123,8 @@ TEST_CASE("rings share no links: adaptive routes give the bits of minimal ones")
   }
 }
 
-TEST_CASE("trees within a group: the links between two switches are not the bottleneck") {
+TEST_CASE("trees within a group: the links between two switches are not the bottleneck",
+          "[sim][dragonfly-routing]") {
   for (const int servers : {8, 16}) {
     const double adaptive_s = tree_s(dragonfly("alps", servers));
     // Nodes in different groups share no link.
@@ -131,7 +134,8 @@ TEST_CASE("trees within a group: the links between two switches are not the bott
   }
 }
 
-TEST_CASE("single_nic costs a factor of four for any placement of the nodes") {
+TEST_CASE("single_nic costs a factor of four for any placement of the nodes",
+          "[sim][dragonfly-routing]") {
   // PCCL section IV. With the default placement, 16 nodes have the same two switches for all their
   // traffic: with minimal routes only, their link makes it a factor of 50 and more.
   for (const int servers : {16, 32}) {
@@ -149,7 +153,7 @@ TEST_CASE("single_nic costs a factor of four for any placement of the nodes") {
   }
 }
 
-TEST_CASE("valiant: every message takes a detour") {
+TEST_CASE("valiant: every message takes a detour", "[sim][dragonfly-routing]") {
   const auto fabric = dragonfly("frontier", 4, Routing::Valiant);
   const auto minimal = dragonfly("frontier", 4, Routing::Minimal);
   std::set<std::vector<LinkId>> by_channel;
@@ -171,7 +175,7 @@ TEST_CASE("valiant: every message takes a detour") {
   CHECK(by_channel.size() == 4);
 }
 
-TEST_CASE("link use follows the chosen routes") {
+TEST_CASE("link use follows the chosen routes", "[sim][dragonfly-routing]") {
   const auto fabric = dragonfly("alps", 8);
   for (const std::uint64_t tile_bytes : {0ULL, 1ULL << 18}) {
     Simulator simulator(fabric, shipped_cost_model("gh200"), "flow");
@@ -203,7 +207,7 @@ TEST_CASE("link use follows the chosen routes") {
   }
 }
 
-TEST_CASE("engines agree if messages choose their routes") {
+TEST_CASE("engines agree if messages choose their routes", "[sim][dragonfly-routing]") {
   SKIP_UNLESS(engine_names().size() > 1, test::kNeedsTwoEngines);
   std::vector<std::unique_ptr<Engine>> engines;
   for (const std::string& name : engine_names()) engines.push_back(make_engine(name));

@@ -105,7 +105,8 @@ AlgorithmRequest request_of(CollectiveKind collective, const Fabric& on, int cha
 
 }  // namespace
 
-TEST_CASE("folded programs of the library have the dates of their unfolded steps") {
+TEST_CASE("folded programs of the library have the dates of their unfolded steps",
+          "[sim][folding]") {
   Tally tally;
   std::map<std::string, int> folded;
   for (const auto& [name, gpus] : std::vector<std::pair<std::string, std::optional<int>>>{
@@ -136,7 +137,7 @@ TEST_CASE("folded programs of the library have the dates of their unfolded steps
   CHECK(tally.folded > 60);
 }
 
-TEST_CASE("folded rings with late ranks, few slots and uneven messages") {
+TEST_CASE("folded rings with late ranks, few slots and uneven messages", "[sim][folding]") {
   Random random(5);
   Tally tally;
   for (int trial = 0; trial < 60; ++trial) {
@@ -190,7 +191,8 @@ TEST_CASE("folded rings with late ranks, few slots and uneven messages") {
   CHECK(tally.folded > 40);
 }
 
-TEST_CASE("a folded ring is a handful of graph nodes per rank, whatever its length") {
+TEST_CASE("a folded ring is a handful of graph nodes per rank, whatever its length",
+          "[sim][folding]") {
   for (const int ranks : {64, 128}) {
     const auto on = fabric("ring", ranks);
     for (const std::string model_name : {"hockney", "a100"}) {
@@ -209,7 +211,7 @@ TEST_CASE("a folded ring is a handful of graph nodes per rank, whatever its leng
   }
 }
 
-TEST_CASE("analyses of a folded run equal those of the unfolded steps") {
+TEST_CASE("analyses of a folded run equal those of the unfolded steps", "[sim][folding]") {
   for (const std::string model_name : {"hockney", "a100"}) {
     const CostModel model = shipped_cost_model(model_name);
     const auto on = fabric("ring", 192);  // large enough for the simulator to fold

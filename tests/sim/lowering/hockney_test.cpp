@@ -41,13 +41,13 @@ void check_closed_form(const std::shared_ptr<const Fabric>& fabric, CollectiveKi
 
 }  // namespace
 
-TEST_CASE("ring AllGather on DGX-1 is SCCL's (C,S,R) = (6,7,7)") {
+TEST_CASE("ring AllGather on DGX-1 is SCCL's (C,S,R) = (6,7,7)", "[sim][hockney]") {
   // L in SCCL's formula is a rank's input, an eighth of the call's bytes.
   check_closed_form(fabric("dgx1"), CollectiveKind::AllGather, config_of("ring", 6), 7,
                     7.0 / 6.0 / 8.0);
 }
 
-TEST_CASE("other rings on DGX-1") {
+TEST_CASE("other rings on DGX-1", "[sim][hockney]") {
   // Four channels: the cycle of double links, twice in both directions: (4,7,7).
   check_closed_form(fabric("dgx1"), CollectiveKind::AllGather, config_of("ring", 4), 7,
                     7.0 / 4.0 / 8.0);
@@ -61,7 +61,7 @@ TEST_CASE("other rings on DGX-1") {
                     14.0 / 48.0);
 }
 
-TEST_CASE("ring on ring fabrics") {
+TEST_CASE("ring on ring fabrics", "[sim][hockney]") {
   for (const int n : {2, 3, 5, 8, 13}) {
     const auto ring = fabric("ring", n);
     const double share = static_cast<double>(n - 1) / n;
@@ -73,7 +73,7 @@ TEST_CASE("ring on ring fabrics") {
   }
 }
 
-TEST_CASE("trees on fully connected fabrics") {
+TEST_CASE("trees on fully connected fabrics", "[sim][hockney]") {
   for (const int n : {2, 4, 8, 16}) {
     const auto full = fabric("fully_connected", n);
     int log2n = 0;
@@ -85,7 +85,7 @@ TEST_CASE("trees on fully connected fabrics") {
   }
 }
 
-TEST_CASE("recursive doubling and halving on fully connected fabrics") {
+TEST_CASE("recursive doubling and halving on fully connected fabrics", "[sim][hockney]") {
   for (const int n : {2, 4, 8, 16}) {
     const auto full = fabric("fully_connected", n);
     int log2n = 0;
@@ -100,7 +100,7 @@ TEST_CASE("recursive doubling and halving on fully connected fabrics") {
   }
 }
 
-TEST_CASE("PAT on fully connected fabrics") {
+TEST_CASE("PAT on fully connected fabrics", "[sim][hockney]") {
   for (const CollectiveKind kind : {CollectiveKind::AllGather, CollectiveKind::ReduceScatter}) {
     for (const int log2n : {1, 2, 3, 4}) {
       const int n = 1 << log2n;
@@ -121,7 +121,7 @@ TEST_CASE("PAT on fully connected fabrics") {
   }
 }
 
-TEST_CASE("all-pairs and naive on fully connected fabrics") {
+TEST_CASE("all-pairs and naive on fully connected fabrics", "[sim][hockney]") {
   for (const int n : {2, 3, 8, 12}) {
     const auto full = fabric("fully_connected", n);
     check_closed_form(full, CollectiveKind::AllReduce, config_of("all-pairs"), 2, 2.0 / n);

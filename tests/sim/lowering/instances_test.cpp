@@ -36,7 +36,8 @@ CostModel unlimited(const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("r instances have r times the channels, blocks and messages, and move the same bytes") {
+TEST_CASE("r instances have r times the channels, blocks and messages, and move the same bytes",
+          "[sim][instances]") {
   Simulator simulator(fabric("ndv4"), unlimited("a100"), "flow");
   for (const Combination& combination : combinations(8)) {
     const Call call = call_of(combination.collective, 1 << 20);
@@ -66,7 +67,8 @@ TEST_CASE("r instances have r times the channels, blocks and messages, and move 
   }
 }
 
-TEST_CASE("under Hockney's model, instances that share links take as long as one program") {
+TEST_CASE("under Hockney's model, instances that share links take as long as one program",
+          "[sim][instances]") {
   // Every flow of r instances has 1/r of the bytes at 1/r of the link's rate.
   Simulator simulator(fabric("ring", 6), shipped_cost_model("hockney"), "flow");
   for (const std::string algorithm : {"ring", "spread-ring"}) {
@@ -81,7 +83,8 @@ TEST_CASE("under Hockney's model, instances that share links take as long as one
   }
 }
 
-TEST_CASE("MSCCLang's Ring AllReduce, ch=4 r=8: 32 channels, faster at large sizes") {
+TEST_CASE("MSCCLang's Ring AllReduce, ch=4 r=8: 32 channels, faster at large sizes",
+          "[sim][instances]") {
   Simulator simulator(fabric("ndv4"), shipped_cost_model("a100"), "flow");
   const Config once = config_of("spread-ring", 4, Protocol::LL128);
   const Call large = call_of(CollectiveKind::AllReduce, 1 << 28);
@@ -90,7 +93,8 @@ TEST_CASE("MSCCLang's Ring AllReduce, ch=4 r=8: 32 channels, faster at large siz
   CHECK(simulator.simulate(large, once).time_s > 2 * record.result.time_s);
 }
 
-TEST_CASE("instances that are not all resident, or fewer than one, are refused") {
+TEST_CASE("instances that are not all resident, or fewer than one, are refused",
+          "[sim][instances]") {
   const auto f = fabric("ndv4");
   Simulator simulator(f, shipped_cost_model("a100"), "flow");
   const Call call = call_of(CollectiveKind::AllReduce, 1 << 20);
@@ -122,7 +126,7 @@ TEST_CASE("instances that are not all resident, or fewer than one, are refused")
         "instances must be >= 1, found 0");
 }
 
-TEST_CASE("programs with different instances are cached separately") {
+TEST_CASE("programs with different instances are cached separately", "[sim][instances]") {
   Simulator simulator(fabric("ndv4"), shipped_cost_model("a100"), "flow");
   const Call call = call_of(CollectiveKind::AllReduce, 1 << 24);
   const double one_s = simulator.simulate(call, config_of("ring")).time_s;

@@ -47,7 +47,7 @@ LoweredProgram lowered_of(const std::shared_ptr<ThreadBlockProgram>& program) {
 
 }  // namespace
 
-TEST_CASE("a ring costs one flow per step and peer") {
+TEST_CASE("a ring costs one flow per step and peer", "[sim][lowering]") {
   for (const int channels : {1, 4}) {
     AlgorithmRequest request;
     request.collective = CollectiveKind::AllReduce;
@@ -63,7 +63,7 @@ TEST_CASE("a ring costs one flow per step and peer") {
   }
 }
 
-TEST_CASE("an unmatched receive stalls the simulation and is named") {
+TEST_CASE("an unmatched receive stalls the simulation and is named", "[sim][lowering]") {
   const auto program = sender_receiver(2, 3);
   for (const std::string& engine : engine_names()) {
     Simulator simulator(fabric("ring", 2), shipped_cost_model("hockney"), engine);
@@ -86,7 +86,8 @@ TEST_CASE("an unmatched receive stalls the simulation and is named") {
   }
 }
 
-TEST_CASE("a dependency cycle stalls the simulation, which names the waiting steps") {
+TEST_CASE("a dependency cycle stalls the simulation, which names the waiting steps",
+          "[sim][lowering]") {
   // Each rank receives before it sends.
   auto program = sender_receiver(0, 0);
   for (int rank = 0; rank < 2; ++rank) {
@@ -114,7 +115,7 @@ TEST_CASE("a dependency cycle stalls the simulation, which names the waiting ste
   }
 }
 
-TEST_CASE("invalid programs are refused") {
+TEST_CASE("invalid programs are refused", "[sim][lowering]") {
   const auto message = [](const std::shared_ptr<ThreadBlockProgram>& program) -> std::string {
     try {
       (void)lowered_of(program);
@@ -142,7 +143,8 @@ TEST_CASE("invalid programs are refused") {
   CHECK(message(ranks).find("is for 3 ranks, but fabric 'ring' has 2") != std::string::npos);
 }
 
-TEST_CASE("an explicit latency overrides the cost model's alpha, a fabric's default does not") {
+TEST_CASE("an explicit latency overrides the cost model's alpha, a fabric's default does not",
+          "[sim][lowering]") {
   CostModel model = shipped_cost_model("a100");
   model.protocols[static_cast<std::size_t>(Protocol::LL)].network_latency_s = 0;
   model.alpha_s[static_cast<std::size_t>(LinkKind::NvLink)] = 0.15e-6;
@@ -168,7 +170,7 @@ TEST_CASE("an explicit latency overrides the cost model's alpha, a fabric's defa
   CHECK(latency_s({.name = "ndv4"}, 1) == Approx(2 * 0.35e-6 + rest_s).epsilon(1e-12));
 }
 
-TEST_CASE("protocol costs of one message") {
+TEST_CASE("protocol costs of one message", "[sim][lowering]") {
   const auto f = fabric("ndv4");
   CostModel model;
   model.alpha_s[static_cast<std::size_t>(LinkKind::NvLink)] = 0.15e-6;
@@ -252,7 +254,7 @@ TEST_CASE("protocol costs of one message") {
   CHECK(plain.latency_s > 0);
 }
 
-TEST_CASE("blocks of fewer threads share an SM") {
+TEST_CASE("blocks of fewer threads share an SM", "[sim][lowering]") {
   CostModel model;
   model.max_thread_blocks = 108;
   CHECK(model.resident_thread_blocks(512) == 108);

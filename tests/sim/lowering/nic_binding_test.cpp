@@ -25,7 +25,8 @@ double allgather_s(const std::string& name, int servers, NicBinding binding, int
 
 }  // namespace
 
-TEST_CASE("frontier: one NIC for all makes a large AllGather four times slower") {
+TEST_CASE("frontier: one NIC for all makes a large AllGather four times slower",
+          "[sim][nic-binding]") {
   for (const int servers : {4, 16}) {
     const auto time_s = [&](NicBinding binding) {
       return allgather_s("frontier", servers, binding, 4, 1ULL << 30, "hockney");
@@ -42,14 +43,14 @@ TEST_CASE("frontier: one NIC for all makes a large AllGather four times slower")
   }
 }
 
-TEST_CASE("small AllGathers are not affected by the binding") {
+TEST_CASE("small AllGathers are not affected by the binding", "[sim][nic-binding]") {
   const auto time_s = [](NicBinding binding) {
     return allgather_s("frontier", 4, binding, 1, 1 << 15, "hockney");
   };
   CHECK(time_s(NicBinding::SingleNic) / time_s(NicBinding::PcieLocal) < 1.1);
 }
 
-TEST_CASE("two NICs: the fault costs a factor of two") {
+TEST_CASE("two NICs: the fault costs a factor of two", "[sim][nic-binding]") {
   const auto time_s = [](NicBinding binding) {
     return allgather_s("polaris", 4, binding, 4, 1ULL << 30, "hockney");
   };

@@ -87,7 +87,7 @@ TEST_CASE("prices of cost records, by hand", "[sim][price]") {
   REQUIRE(routes[0].size() == 1);
   const LinkKind kind = f->links()[static_cast<std::size_t>(routes[0][0])].kind;
   const CostModel model = binary_model(kind);
-  PriceTerms terms{config_of("ring", 1, Protocol::LL), Runtime::Nccl, 1024};
+  PriceTerms terms{config_of("ring", 1, Protocol::LL), {.runtime = Runtime::Nccl}, 1024};
   terms.config.threads = 256;  // half of the rates
   const auto priced = [&](const NodeCost& cost) { return price(model, *f, terms, routes, cost); };
   const double infinity = kNoRateCap;
@@ -150,7 +150,7 @@ TEST_CASE("prices of cost records, by hand", "[sim][price]") {
 TEST_CASE("equal records and equal routes are kept once", "[sim][node-cost]") {
   const auto f = make_fabric({.name = "ndv4", .servers = 2});
   const CostModel model = shipped_cost_model("a100");
-  NodeCostTable table(model, *f, {config_of("ring"), Runtime::Nccl, 4096});
+  NodeCostTable table(model, *f, {config_of("ring"), {.runtime = Runtime::Nccl}, 4096});
   const std::int32_t inside = table.route_class(f->route(0, 1, 0));
   const std::int32_t between = table.route_class(f->route(0, 8, 0));
   CHECK(table.route_class(f->route(3, 6, 0)) == inside);
@@ -192,14 +192,17 @@ TEST_CASE("each node of a small program has its record", "[sim][node-cost]") {
   NodeCost first_arrives = first;
   first_arrives.work = Work::Arrival;
   NodeCost second = first;
-  second.opcode = Opcode::RecvReduceCopySend;
+  second.reducing = false;
   NodeCost second_arrives = second;
   second_arrives.work = Work::Arrival;
-  const NodeCost last{.work = Work::Local, .opcode = Opcode::Recv, .chunks = 1};
+  const NodeCost reduce{.work = Work::Local, .opcode = Opcode::RecvReduceCopy, .chunks = 1};
+  const NodeCost receive{.work = Work::Local, .opcode = Opcode::Recv, .chunks = 1};
+  // Each rank sends a half, adds the other one to its own, sends the sum, and receives the other.
   const std::vector<std::pair<NodeCost, int>> expected{
-      {launch, 0}, {launch, 1},         {first, 0}, {first_arrives, 1},
-      {second, 0}, {second_arrives, 1}, {first, 1}, {first_arrives, 0},
-      {second, 1}, {second_arrives, 0}, {last, 0},  {last, 1}};
+      {launch, 0}, {launch, 1},         {first, 0},  {first_arrives, 1},
+      {second, 0}, {second_arrives, 1}, {first, 1},  {first_arrives, 0},
+      {second, 1}, {second_arrives, 0}, {reduce, 0}, {receive, 0},
+      {reduce, 1}, {receive, 1}};
   REQUIRE(lowered.graph->size() == static_cast<std::int32_t>(expected.size()));
   for (TransferId node = 0; node < lowered.graph->size(); ++node) {
     CAPTURE(node);

@@ -39,7 +39,7 @@ std::string refusal(const std::shared_ptr<const Fabric>& fabric, const std::stri
 
 }  // namespace
 
-TEST_CASE("NVLS: a GPU's links carry its data once, plus a slice") {
+TEST_CASE("NVLS: a GPU's links carry its data once, plus a slice", "[sim][switch-groups]") {
   for (const int n : {2, 3, 4, 8}) {
     for (const std::string& engine : engine_names()) {
       Simulator simulator(hopper(n), shipped_cost_model("hockney"), engine);
@@ -58,7 +58,7 @@ TEST_CASE("NVLS: a GPU's links carry its data once, plus a slice") {
   }
 }
 
-TEST_CASE("NVLS: tiles of the two phases share the links") {
+TEST_CASE("NVLS: tiles of the two phases share the links", "[sim][switch-groups]") {
   const auto fabric = hopper(8);
   CostModel model = shipped_cost_model("h100");
   model.switch_latency_s = 0;
@@ -75,7 +75,7 @@ TEST_CASE("NVLS: tiles of the two phases share the links") {
   }
 }
 
-TEST_CASE("NVLS: links carry copied or added data once") {
+TEST_CASE("NVLS: links carry copied or added data once", "[sim][switch-groups]") {
   Simulator simulator(hopper(4), shipped_cost_model("h100"), "flow");
   const SimulationRecord record =
       simulator.record(call_of(CollectiveKind::AllReduce, 4 << 20), config_of("nvls", 2));
@@ -95,7 +95,7 @@ TEST_CASE("NVLS: links carry copied or added data once") {
   }
 }
 
-TEST_CASE("NVLS, NVLSTree: both engines agree") {
+TEST_CASE("NVLS, NVLSTree: both engines agree", "[sim][switch-groups]") {
   struct Case {
     const char* algorithm;
     int gpus;
@@ -121,7 +121,7 @@ TEST_CASE("NVLS, NVLSTree: both engines agree") {
   }
 }
 
-TEST_CASE("NVLS: unsupported fabrics are refused") {
+TEST_CASE("NVLS: unsupported fabrics are refused", "[sim][switch-groups]") {
   CHECK(refusal(fabric("ndv4"), "nvls") ==
         "nvls needs switches that copy and add, and fabric 'ndv4' has no such nvswitch");
   CHECK(refusal(fabric("dgx1"), "nvls-tree").find("has no such nvswitch") != std::string::npos);
@@ -147,7 +147,8 @@ TEST_CASE("NVLS: unsupported fabrics are refused") {
   }
 }
 
-TEST_CASE("SHARP: the network adds, each NIC sends and receives its data once, plus a part") {
+TEST_CASE("SHARP: the network adds, each NIC sends and receives its data once, plus a part",
+          "[sim][switch-groups]") {
   const auto fabric = hopper(1, 4, true);
   Simulator simulator(fabric, shipped_cost_model("hockney"), "flow");
   constexpr double kBytes = 1 << 30;

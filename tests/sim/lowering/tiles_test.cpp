@@ -65,7 +65,7 @@ std::string stall_of(const std::shared_ptr<const ThreadBlockProgram>& program,
 
 }  // namespace
 
-TEST_CASE("intra- and inter-server phases overlap across tiles") {
+TEST_CASE("intra- and inter-server phases overlap across tiles", "[sim][tiles]") {
   // MSCCLang's Fig 6: T tiles through two links take a + c + (T - 1) max(a, c), not T (a + c).
   constexpr std::uint64_t kBytes = 1 << 20;
   for (const auto& [first_Bps, second_Bps] :
@@ -94,7 +94,7 @@ TEST_CASE("intra- and inter-server phases overlap across tiles") {
   }
 }
 
-TEST_CASE("a sender runs ahead of a slow receiver by its slots") {
+TEST_CASE("a sender runs ahead of a slow receiver by its slots", "[sim][tiles]") {
   // Rank 1 receives over link 0, then works (receives from rank 2 over the slow link) before it
   // receives again: message k of rank 0 starts when message k - s has been received.
   constexpr int kMessages = 6;
@@ -134,7 +134,7 @@ TEST_CASE("a sender runs ahead of a slow receiver by its slots") {
   }
 }
 
-TEST_CASE("a deadlock through finite slots is found and named") {
+TEST_CASE("a deadlock through finite slots is found and named", "[sim][tiles]") {
   // Both ranks send three messages before they receive any.
   ProgramByHand program(2, 4);
   for (int rank = 0; rank < 2; ++rank) {
@@ -163,7 +163,7 @@ TEST_CASE("a deadlock through finite slots is found and named") {
   }
 }
 
-TEST_CASE("programs stop in the simulator if and only if their steps do") {
+TEST_CASE("programs stop in the simulator if and only if their steps do", "[sim][tiles]") {
   // find_deadlock executes steps without time or tiles; two implementations of one rule.
   const auto f = fabric("fully_connected", 8);
   Simulator simulator(f, shipped_cost_model("hockney"), "flow");
@@ -214,7 +214,7 @@ TEST_CASE("programs stop in the simulator if and only if their steps do") {
   CHECK(stops >= 20);
 }
 
-TEST_CASE("tiles are equal and lose no byte; a launch is paid once") {
+TEST_CASE("tiles are equal and lose no byte; a launch is paid once", "[sim][tiles]") {
   const auto f = fabric("ndv4");
   const CostModel model = shipped_cost_model("a100");
   AlgorithmRequest request;
@@ -250,7 +250,7 @@ TEST_CASE("tiles are equal and lose no byte; a launch is paid once") {
   CHECK_FALSE(same.graph->folded());
 }
 
-TEST_CASE("eight slots hardly slow down the shipped programs") {
+TEST_CASE("eight slots hardly slow down the shipped programs", "[sim][tiles]") {
   const auto f = fabric("dgx1");
   Simulator simulator(f, shipped_cost_model("v100"), "flow");
   for (const Combination& combination : combinations(8)) {
@@ -264,7 +264,7 @@ TEST_CASE("eight slots hardly slow down the shipped programs") {
   }
 }
 
-TEST_CASE("slots and tiles out of range are refused") {
+TEST_CASE("slots and tiles out of range are refused", "[sim][tiles]") {
   Simulator simulator(fabric("ring", 4), shipped_cost_model("hockney"), "flow");
   const auto message = [&simulator](const Config& config) -> std::string {
     try {
@@ -279,7 +279,7 @@ TEST_CASE("slots and tiles out of range are refused") {
   CHECK(message(tiled(1, 0)).find("more than 10^9") != std::string::npos);
 }
 
-TEST_CASE("a protocol's tiles come from the cost model") {
+TEST_CASE("a protocol's tiles come from the cost model", "[sim][tiles]") {
   const CostModel model = shipped_cost_model("a100");
   Config config = with_protocol_tiles(model, config_of("ring", 1, Protocol::LL));
   CHECK(config.tile_bytes == 32 * 1024);

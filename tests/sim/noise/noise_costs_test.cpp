@@ -68,7 +68,7 @@ TEST_CASE("a slow GPU changes the nodes at its rank, and no bit of the others", 
       REQUIRE(noisy.graph == after.graph);
       CHECK(same_structure(*before.graph, *after.graph));
       CHECK(before.graph->same_network(*after.graph));
-      const double instruction_s = instruction_cost_s(model, before.outline->runtime);
+      const double instruction_s = instruction_cost_s(model, before.outline->traits.runtime);
       std::size_t wrong = 0;
       std::size_t slow_flows = 0;
       std::size_t slow_steps = 0;

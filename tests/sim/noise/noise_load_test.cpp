@@ -61,7 +61,7 @@ std::vector<bool> all(const Fabric& fabric) {
 
 }  // namespace
 
-TEST_CASE("the load has the stated shares, dwell times and memory") {
+TEST_CASE("the load has the stated shares, dwell times and memory", "[sim][noise-load]") {
   const auto fabric = ndv4(2);
   const NoiseProfile profile = network_load(LoadScope::Link);
   const LinkLoad& load = profile.load[kNetwork];
@@ -137,7 +137,7 @@ TEST_CASE("the load has the stated shares, dwell times and memory") {
   CHECK(squares / windows - mean * mean == Approx(expected).epsilon(0.03));
 }
 
-TEST_CASE("load starts in its steady state") {
+TEST_CASE("load starts in its steady state", "[sim][noise-load]") {
   const auto fabric = ndv4(2);
   int free = 0;
   int total = 0;
@@ -156,7 +156,7 @@ TEST_CASE("load starts in its steady state") {
   CHECK(static_cast<double>(free) / total == Approx(0.5).epsilon(0.04));
 }
 
-TEST_CASE("load is the same after a restart, and for any set of used links") {
+TEST_CASE("load is the same after a restart, and for any set of used links", "[sim][noise-load]") {
   const auto fabric = ndv4(2);
   const NoiseProfile profile = network_load(LoadScope::Link);
   LoadProcess process(*fabric, profile, ones(*fabric), all(*fabric), {3, 1});
@@ -178,7 +178,7 @@ TEST_CASE("load is the same after a restart, and for any set of used links") {
   CHECK(same(changes_of(alone, 0.05), mine));
 }
 
-TEST_CASE("with scope server, all network links of a node change at once") {
+TEST_CASE("with scope server, all network links of a node change at once", "[sim][noise-load]") {
   const auto fabric = ndv4(3);
   LoadProcess process(*fabric, network_load(LoadScope::Server), ones(*fabric), all(*fabric),
                       {5, 0});
@@ -201,7 +201,7 @@ TEST_CASE("with scope server, all network links of a node change at once") {
   }
 }
 
-TEST_CASE("load with one state is only a fixed share of the capacity") {
+TEST_CASE("load with one state is only a fixed share of the capacity", "[sim][noise-load]") {
   const auto fabric = ndv4(2);
   NoiseProfile profile = network_load(LoadScope::Server);
   profile.load[kNetwork].states = {{0.25, 1}};

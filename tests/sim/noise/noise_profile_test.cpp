@@ -68,7 +68,7 @@ double quantile(std::vector<double> values, double p) {
 
 }  // namespace
 
-TEST_CASE("cloud-ib is shipped, and every value of it has a source") {
+TEST_CASE("cloud-ib is shipped, and every value of it has a source", "[sim][noise-profile]") {
   CHECK(noise_profile_names() == std::vector<std::string>{"none", "cloud-ib"});
   const NoiseProfile profile = noise_profile_for("cloud-ib");
   CHECK(profile.name == "cloud-ib");
@@ -126,7 +126,8 @@ std::vector<Spread> spreads_of(const std::string& algorithm) {
 
 }  // namespace
 
-TEST_CASE("AllToAll under cloud-ib varies most between 2 MB and 64 MB, and less on either side") {
+TEST_CASE("AllToAll under cloud-ib varies most between 2 MB and 64 MB, and less on either side",
+          "[sim][noise-profile]") {
   // GC3 section 7.3, MSCCLang section 7.3: large fluctuations between 2 MB and 64 MB.
   for (const auto& [algorithm, most_at_ends] : {std::pair{"two-step", 0.5}, {"naive", 0.9}}) {
     const std::vector<Spread> spreads = spreads_of(algorithm);
@@ -148,7 +149,7 @@ TEST_CASE("AllToAll under cloud-ib varies most between 2 MB and 64 MB, and less 
   }
 }
 
-TEST_CASE("a custom profile") {
+TEST_CASE("a custom profile", "[sim][noise-profile]") {
   const NoiseProfile profile = parse(R"(
 name: mine
 load:
@@ -184,7 +185,8 @@ start_skew: 2us
   CHECK(other.canonical_text() != profile.canonical_text());
 }
 
-TEST_CASE("slow GPUs that the fabric does not have are refused at their place in the profile") {
+TEST_CASE("slow GPUs that the fabric does not have are refused at their place in the profile",
+          "[sim][noise-profile]") {
   const auto f = make_fabric({.name = "ndv4"});
   const auto refusal = [&](const std::string& ranks) {
     const NoiseProfile profile =
@@ -204,7 +206,7 @@ TEST_CASE("slow GPUs that the fabric does not have are refused at their place in
   CHECK(refusal("[1, 8]").find("slow_gpus.ranks has 8; ") != std::string::npos);
 }
 
-TEST_CASE("noise without effect on a fabric is reported") {
+TEST_CASE("noise without effect on a fabric is reported", "[sim][noise-profile]") {
   const auto warning = [](const std::string& profile, const FabricSpec& spec) {
     return noise_warning(parse("name: mine\n" + profile), *make_fabric(spec));
   };
@@ -229,14 +231,14 @@ TEST_CASE("noise without effect on a fabric is reported") {
   CHECK(noise_warning({}, *make_fabric({.name = "dgx1"})).empty());
 }
 
-TEST_CASE("unrealistic times in profiles are refused") {
+TEST_CASE("unrealistic times in profiles are refused", "[sim][noise-profile]") {
   CHECK(message_of("name: x\nstart_skew: 11s\n") ==
         "p.yaml:2:13: start_skew is '11s'; expected <= 10 s");
   CHECK(message_of("name: x\nbackground: {jobs: 1, bytes: 1MiB, pause: 100000s}\n") ==
         "p.yaml:2:43: pause is '100000s'; expected <= 86400 s");
 }
 
-TEST_CASE("bad profiles are refused with the location of the error") {
+TEST_CASE("bad profiles are refused with the location of the error", "[sim][noise-profile]") {
   CHECK(message_of("name: x\nlaod: {}\n") ==
         "p.yaml:2:1: unknown key of noise profile 'laod'; expected one of name, description, load, "
         "jitter, degraded_links, slow_gpus, background, start_skew (did you mean 'load'?)");
@@ -258,7 +260,7 @@ TEST_CASE("bad profiles are refused with the location of the error") {
   CHECK(message_of("name: none\nstart_skew: 1us\n").find("p.yaml:1:7: ") == 0);
 }
 
-TEST_CASE("the profile in docs/noise.md is valid") {
+TEST_CASE("the profile in docs/noise.md is valid", "[sim][noise-profile]") {
   const std::string page = read_file(kPage);
   const std::size_t begin = page.find("name: my-noise");
   REQUIRE(begin != std::string::npos);
@@ -271,7 +273,7 @@ TEST_CASE("the profile in docs/noise.md is valid") {
   CHECK(profile.start_skew_s == 2e-6);
 }
 
-TEST_CASE("docs/noise.md has the tables of the option records") {
+TEST_CASE("docs/noise.md has the tables of the option records", "[sim][noise-profile]") {
   DocPage page("noise.md");
   page.put("noise", noise_options());
   page.put("load", noise_load_options());

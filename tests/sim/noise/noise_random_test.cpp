@@ -18,7 +18,8 @@ double quantile(std::vector<double> values, double p) {
 
 }  // namespace
 
-TEST_CASE("portable_exp is the exponential, within an ulp of the C library's") {
+TEST_CASE("portable_exp is the exponential, within an ulp of the C library's",
+          "[sim][noise-random]") {
   CHECK(portable_exp(0) == 1);
   CHECK(portable_exp(-746) == 0);
   CHECK(portable_exp(710) == std::numeric_limits<double>::infinity());
@@ -34,7 +35,7 @@ TEST_CASE("portable_exp is the exponential, within an ulp of the C library's") {
   CHECK(portable_exp(-720) == Approx(std::exp(-720.0)).epsilon(1e-9));
 }
 
-TEST_CASE("lognormal and Pareto have the right quantiles") {
+TEST_CASE("lognormal and Pareto have the right quantiles", "[sim][noise-random]") {
   Random random = Random::stream(2, {7});
   std::vector<double> normal;
   std::vector<double> tail;
@@ -52,7 +53,8 @@ TEST_CASE("lognormal and Pareto have the right quantiles") {
   CHECK(lognormal(random, 0, 2) == 0);
 }
 
-TEST_CASE("streams of noise: machines by seed, calls by seed and repetition") {
+TEST_CASE("streams of noise: machines by seed, calls by seed and repetition",
+          "[sim][noise-random]") {
   const auto of_machine = [](const NoiseSeed& seed, NoiseDraw draw, std::uint64_t thing) {
     return machine_stream(seed, draw, thing)();
   };

@@ -73,7 +73,7 @@ double worst_difference(const std::vector<double>& a, const std::vector<double>&
 
 }  // namespace
 
-TEST_CASE("without noise everything is as before, to the bit") {
+TEST_CASE("without noise everything is as before, to the bit", "[sim][noise]") {
   NoiseProfile nothing;  // every kind is present, and has no effect
   nothing.name = "nothing";
   nothing.jitter[kNetwork] = {.median_s = 0, .sigma = 1, .tail_probability = 0.5};
@@ -107,7 +107,8 @@ TEST_CASE("without noise everything is as before, to the bit") {
   }
 }
 
-TEST_CASE("same seed, same bits; the seed is the machine, the repetition the moment") {
+TEST_CASE("same seed, same bits; the seed is the machine, the repetition the moment",
+          "[sim][noise]") {
   Simulator first = simulator_of(ndv4(2), everything());
   Simulator second = simulator_of(ndv4(2), everything());
   const Config config = config_of("two-step");
@@ -133,7 +134,7 @@ TEST_CASE("same seed, same bits; the seed is the machine, the repetition the mom
         1.3 * *std::min_element(times.begin(), times.end()));
 }
 
-TEST_CASE("engines agree under noise: both see the same draws") {
+TEST_CASE("engines agree under noise: both see the same draws", "[sim][noise]") {
   SKIP_UNLESS(engine_names().size() > 1, test::kNeedsTwoEngines);
   double worst = 0;
   std::size_t compared = 0;
@@ -169,7 +170,7 @@ TEST_CASE("engines agree under noise: both see the same draws") {
   CHECK(compared > 100'000);
 }
 
-TEST_CASE("unfolding changes nothing but the number of nodes") {
+TEST_CASE("unfolding changes nothing but the number of nodes", "[sim][noise]") {
   for (const std::string algorithm : {"two-step", "hierarchical", "ring"}) {
     const CollectiveKind collective =
         algorithm == "two-step" ? CollectiveKind::AllToAll : CollectiveKind::AllReduce;
@@ -197,7 +198,7 @@ TEST_CASE("unfolding changes nothing but the number of nodes") {
   }
 }
 
-TEST_CASE("stragglers have the expected cost") {
+TEST_CASE("stragglers have the expected cost", "[sim][noise]") {
   const Call call = call_of(CollectiveKind::AllToAll, 16 << 20);
   const Config config = config_of("two-step", 2);
   const auto time_s = [&](const NoiseProfile& noise, const CostModel& model) {
@@ -248,7 +249,7 @@ TEST_CASE("stragglers have the expected cost") {
   }
 }
 
-TEST_CASE("jitter is latency of messages") {
+TEST_CASE("jitter is latency of messages", "[sim][noise]") {
   const Config config = config_of("two-step", 2);
   const CostModel a100 = shipped_cost_model("a100");
   for (const bool tiles : {false, true}) {
@@ -272,7 +273,8 @@ TEST_CASE("jitter is latency of messages") {
   }
 }
 
-TEST_CASE("other jobs take their share of the links, and the call does not wait for them") {
+TEST_CASE("other jobs take their share of the links, and the call does not wait for them",
+          "[sim][noise]") {
   const Call call = call_of(CollectiveKind::AllToAll, 16 << 20);
   const Config config = config_of("naive", 1);
   CostModel model = shipped_cost_model("a100");
@@ -299,7 +301,7 @@ TEST_CASE("other jobs take their share of the links, and the call does not wait 
   CHECK(time_s(noise, 1, 1) == time_s({}, 1, 1));
 }
 
-TEST_CASE("jitter of too many messages is refused") {
+TEST_CASE("jitter of too many messages is refused", "[sim][noise]") {
   NoiseProfile noise;
   noise.jitter[kNetwork] = {.median_s = 1e-6, .sigma = 1};
   Simulator simulator = simulator_of(ndv4(2), noise);

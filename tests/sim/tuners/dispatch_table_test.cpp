@@ -54,7 +54,7 @@ std::string algorithm_for(const Tuner& tuner, std::uint64_t bytes,
 
 }  // namespace
 
-TEST_CASE("a range includes its lower end and not its upper one") {
+TEST_CASE("a range includes its lower end and not its upper one", "[sim][dispatch-table]") {
   const TableFile file(kHead + range("1MiB..", "algorithm: tree") +
                        range("..64KiB", "algorithm: all-pairs, protocol: LL, instances: 2") +
                        range("64KiB .. 1MiB",
@@ -82,7 +82,8 @@ TEST_CASE("a range includes its lower end and not its upper one") {
   CHECK_FALSE(tuner->chooses_for(CollectiveKind::AllGather));
 }
 
-TEST_CASE("tile and slots of the protocol come from the site's cost model") {
+TEST_CASE("tile and slots of the protocol come from the site's cost model",
+          "[sim][dispatch-table]") {
   const TableFile file(
       kHead + range("..", "algorithm: ring, protocol: LL, tile: protocol, slots: protocol"));
   const auto tuner = make_tuner("dispatch:" + file.path(), site("ndv4"));
@@ -94,7 +95,8 @@ TEST_CASE("tile and slots of the protocol come from the site's cost model") {
   CHECK(config.slots == ll.tile_slots());
 }
 
-TEST_CASE("tables are per fabric and collective; missing ones use the fallback") {
+TEST_CASE("tables are per fabric and collective; missing ones use the fallback",
+          "[sim][dispatch-table]") {
   const std::string blocks = kHead + range("1KiB..64KiB") + range("128KiB..", "algorithm: tree") +
                              "  - fabric: ring gpus=16 bandwidth=50GB/s\n"
                              "    collective: all_gather\n"
@@ -123,7 +125,7 @@ TEST_CASE("tables are per fabric and collective; missing ones use the fallback")
   }
 }
 
-TEST_CASE("a call in no range is refused with the available ranges") {
+TEST_CASE("a call in no range is refused with the available ranges", "[sim][dispatch-table]") {
   const TableFile file(kHead + range("1KiB..64KiB"));
   const auto message = [&](const std::string& label, CollectiveKind collective,
                            std::uint64_t bytes) -> std::string {
@@ -156,7 +158,7 @@ TEST_CASE("a call in no range is refused with the available ranges") {
   CHECK_FALSE(is_tuner("ring"));
 }
 
-TEST_CASE("wrong tables are refused with the location of the error") {
+TEST_CASE("wrong tables are refused with the location of the error", "[sim][dispatch-table]") {
   CHECK(refusal(kHead + range("..")) == "accepted");
   CHECK(refusal(kHead + range("1KiB..32KiB") + range("64KiB..1MiB")) ==
         "t.yaml:6:9: no range has the sizes from 32KiB up to 64KiB: a range includes its lower end "
@@ -203,7 +205,7 @@ TEST_CASE("wrong tables are refused with the location of the error") {
   CHECK(refusal("").starts_with("t.yaml"));
 }
 
-TEST_CASE("a written table reads back the same") {
+TEST_CASE("a written table reads back the same", "[sim][dispatch-table]") {
   Random random(5);
   const auto draw = [&random](int most) {
     return static_cast<std::size_t>(random.uniform() * (most + 0.999));

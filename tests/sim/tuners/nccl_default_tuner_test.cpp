@@ -36,7 +36,7 @@ std::string refusal(const char* name, const TunerSite& site) {
 
 }  // namespace
 
-TEST_CASE("nccl-default is the model's choice of ring and tree") {
+TEST_CASE("nccl-default is the model's choice of ring and tree", "[sim][nccl-default-tuner]") {
   for (const char* version : {"2.8.4", "2.18.3", "2.28.9", "2.30.7"}) {
     for (const int servers : {1, 2}) {
       const TunerSite site = site_of("ndv4", servers);
@@ -71,7 +71,8 @@ TEST_CASE("nccl-default is the model's choice of ring and tree") {
   }
 }
 
-TEST_CASE("NVLS if NVSwitches copy and add; algorithms that are not allowed are not chosen") {
+TEST_CASE("NVLS if NVSwitches copy and add; algorithms that are not allowed are not chosen",
+          "[sim][nccl-default-tuner]") {
   const TunerSite site = site_of("hgx-h100", 1);
   const Call call{.collective = CollectiveKind::AllReduce, .bytes = 256 << 20};
   const auto tuner = make_tuner("nccl-default", site);
@@ -98,7 +99,7 @@ TEST_CASE("NVLS if NVSwitches copy and add; algorithms that are not allowed are 
   CHECK(make_tuner("nccl-default", without)->choose(call).algorithm == "ring");
 }
 
-TEST_CASE("PAT if each node has one GPU") {
+TEST_CASE("PAT if each node has one GPU", "[sim][nccl-default-tuner]") {
   FabricSpec spec{.name = "hgx-h100"};
   spec.servers = 32;
   spec.gpus_per_server = 1;
@@ -120,13 +121,13 @@ TEST_CASE("PAT if each node has one GPU") {
   CHECK(pat.simulate(call, config).time_s < pat.simulate(call, ring).time_s);
 }
 
-TEST_CASE("a tuner's name must be complete") {
+TEST_CASE("a tuner's name must be complete", "[sim][nccl-default-tuner]") {
   CHECK(refusal("nccl-default:", site_of("ndv4", 1)) ==
         "experiment.yaml:3:7: nothing after the colon of 'nccl-default:'; expected "
         "nccl-default:VERSION");
 }
 
-TEST_CASE("sends and receives run as naive") {
+TEST_CASE("sends and receives run as naive", "[sim][nccl-default-tuner]") {
   const TunerSite site = site_of("ndv4", 1);
   const auto tuner = make_tuner("nccl-default:2.28.9", site);
   const NcclVersion version = parse_nccl_version("2.28.9");
@@ -150,7 +151,7 @@ TEST_CASE("sends and receives run as naive") {
   }
 }
 
-TEST_CASE("configurations of the default can be simulated") {
+TEST_CASE("configurations of the default can be simulated", "[sim][nccl-default-tuner]") {
   const TunerSite site = site_of("ndv4", 1);
   Simulator simulator(site.fabric, site.cost_model, "flow");
   for (const char* name : {"nccl-default:2.8.4", "nccl-default"}) {
@@ -165,7 +166,7 @@ TEST_CASE("configurations of the default can be simulated") {
   }
 }
 
-TEST_CASE("invalid tuners are refused with their location") {
+TEST_CASE("invalid tuners are refused with their location", "[sim][nccl-default-tuner]") {
   const TunerSite site = site_of("ndv4", 1);
   CHECK(refusal("nccl-default:2.12", site) ==
         "experiment.yaml:3:7: the default choice of NCCL 2.12 is not modelled; supported are 2.8.4 "

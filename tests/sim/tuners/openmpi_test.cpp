@@ -40,7 +40,8 @@ std::string refusal(const char* name) {
 
 }  // namespace
 
-TEST_CASE("openmpi: the library has every program of the table, and numbers find their rows") {
+TEST_CASE("openmpi: the library has every program of the table, and numbers find their rows",
+          "[sim][openmpi]") {
   std::set<std::pair<CollectiveKind, int>> numbers;
   for (const OpenMpiAlgorithm& row : openmpi_algorithms()) {
     CAPTURE(to_string(row.collective), row.number, row.name);
@@ -59,7 +60,7 @@ TEST_CASE("openmpi: the library has every program of the table, and numbers find
   CHECK(find_openmpi_collective(CollectiveKind::Broadcast)->name == "bcast");
 }
 
-TEST_CASE("openmpi: segments are part of an algorithm's identity") {
+TEST_CASE("openmpi: segments are part of an algorithm's identity", "[sim][openmpi]") {
   const auto number = [](CollectiveKind collective, const char* algorithm, std::uint64_t segment) {
     const auto* found = find_openmpi_algorithm(collective, algorithm, segment);
     return found == nullptr ? 0 : found->number;
@@ -75,7 +76,7 @@ TEST_CASE("openmpi: segments are part of an algorithm's identity") {
   CHECK(find_openmpi_algorithm(CollectiveKind::AllReduce, 2) == nullptr);
 }
 
-TEST_CASE("openmpi-default: the thresholds of coll_tuned_decision_fixed.c") {
+TEST_CASE("openmpi-default: the thresholds of coll_tuned_decision_fixed.c", "[sim][openmpi]") {
   struct Case {
     CollectiveKind collective;
     int ranks;
@@ -133,7 +134,7 @@ TEST_CASE("openmpi-default: the thresholds of coll_tuned_decision_fixed.c") {
   }
 }
 
-TEST_CASE("openmpi-default: the program for each choice") {
+TEST_CASE("openmpi-default: the program for each choice", "[sim][openmpi]") {
   CHECK(chosen(CollectiveKind::AllReduce, 4, 1024) == "recursive-doubling");
   CHECK(chosen(CollectiveKind::AllReduce, 4, 1 << 20) == "rabenseifner");
   CHECK(chosen(CollectiveKind::AllReduce, 2, 65536) == "ring");  // segmented, without segments
@@ -152,7 +153,7 @@ TEST_CASE("openmpi-default: the program for each choice") {
   CHECK(chosen(CollectiveKind::AllReduce, 128, 1024) == "tree");
 }
 
-TEST_CASE("openmpi-default: every choice can be simulated") {
+TEST_CASE("openmpi-default: every choice can be simulated", "[sim][openmpi]") {
   for (const int ranks : {2, 3, 4, 6, 8}) {
     const TunerSite site = site_of(ranks);
     const auto tuner = make_tuner("openmpi-default:4.1.4", site);
@@ -168,7 +169,7 @@ TEST_CASE("openmpi-default: every choice can be simulated") {
   }
 }
 
-TEST_CASE("openmpi-default: releases, and collectives without a choice") {
+TEST_CASE("openmpi-default: releases, and collectives without a choice", "[sim][openmpi]") {
   for (const char* name : {"openmpi-default", "openmpi-default:5.0", "openmpi-default:5.0.7"}) {
     CHECK(is_tuner(name));
     CHECK(refusal(name).empty());

@@ -50,7 +50,7 @@ Link link_between(const Fabric& fabric, const std::string& from, const std::stri
 
 }  // namespace
 
-TEST_CASE("dgx1: 8 V100, 6 NVLink units in and out of each") {
+TEST_CASE("dgx1: 8 V100, 6 NVLink units in and out of each", "[topology_models][builders]") {
   const FabricPtr fabric = fabric_of("dgx1");
   CHECK(fabric->name() == "dgx1");
   CHECK(fabric->gpu_model() == "V100");
@@ -80,7 +80,8 @@ TEST_CASE("dgx1: 8 V100, 6 NVLink units in and out of each") {
   for (const auto& [ends, count] : left) CHECK(count == 0);
 }
 
-TEST_CASE("dgx2: 16 V100 on two boards, NVSwitches joined, one NIC a pair of GPUs") {
+TEST_CASE("dgx2: 16 V100 on two boards, NVSwitches joined, one NIC a pair of GPUs",
+          "[topology_models][builders]") {
   const FabricPtr fabric = fabric_of("dgx2");
   CHECK(fabric->name() == "dgx2");
   CHECK(fabric->gpu_model() == "V100");
@@ -117,7 +118,7 @@ TEST_CASE("dgx2: 16 V100 on two boards, NVSwitches joined, one NIC a pair of GPU
   }
 }
 
-TEST_CASE("dgx2: options change NVLink, between the boards, too") {
+TEST_CASE("dgx2: options change NVLink, between the boards, too", "[topology_models][builders]") {
   FabricSpec spec;
   spec.name = "dgx2";
   spec.bandwidth_Bps = 20e9;
@@ -131,7 +132,8 @@ TEST_CASE("dgx2: options change NVLink, between the boards, too") {
   CHECK(link_between(*fabric, "gpu0", "pcie0").capacity_Bps() == 12e9);
 }
 
-TEST_CASE("a latency is stated if it was given, for the links that it is given for") {
+TEST_CASE("a latency is stated if it was given, for the links that it is given for",
+          "[topology_models][builders]") {
   for (const FabricInfo& info : fabric_infos()) {
     FabricSpec spec;
     spec.name = info.name;
@@ -157,7 +159,8 @@ TEST_CASE("a latency is stated if it was given, for the links that it is given f
   }
 }
 
-TEST_CASE("ndv4: a server of 8 A100, NVSwitch and two NICs a PCIe switch") {
+TEST_CASE("ndv4: a server of 8 A100, NVSwitch and two NICs a PCIe switch",
+          "[topology_models][builders]") {
   const FabricPtr fabric = fabric_of("ndv4");
   CHECK(fabric->gpu_model() == "A100");
   CHECK(fabric->ranks() == 8);
@@ -177,7 +180,7 @@ TEST_CASE("ndv4: a server of 8 A100, NVSwitch and two NICs a PCIe switch") {
   CHECK(fabric->nodes()[static_cast<std::size_t>(node_named(*fabric, "network"))].server == -1);
 }
 
-TEST_CASE("ndv4 and dgx2: servers meet in the network only") {
+TEST_CASE("ndv4 and dgx2: servers meet in the network only", "[topology_models][builders]") {
   struct Known {
     const char* name;
     int gpus;
@@ -204,7 +207,8 @@ TEST_CASE("ndv4 and dgx2: servers meet in the network only") {
   }
 }
 
-TEST_CASE("ethernet: hosts with a port each on one switch, ranks of a host meet in memory") {
+TEST_CASE("ethernet: hosts with a port each on one switch, ranks of a host meet in memory",
+          "[topology_models][builders]") {
   FabricSpec spec;
   spec.name = "ethernet";
   const FabricPtr one_each = make_fabric(spec);
@@ -227,7 +231,7 @@ TEST_CASE("ethernet: hosts with a port each on one switch, ranks of a host meet 
   CHECK(port.latency_s == 12.5e-6);
 }
 
-TEST_CASE("ring and fully_connected") {
+TEST_CASE("ring and fully_connected", "[topology_models][builders]") {
   for (const int gpus : {2, 3, 8, 17}) {
     const FabricPtr ring = fabric_of("ring", 1, gpus);
     CHECK(ring->ranks() == gpus);

@@ -58,7 +58,8 @@ std::pair<int, int> nics(const Fabric& fabric, int source, int target, int chann
 
 }  // namespace
 
-TEST_CASE("between servers a route leads through PCIe, NIC and network, and nothing else") {
+TEST_CASE("between servers a route leads through PCIe, NIC and network, and nothing else",
+          "[topology_models][cluster-routes]") {
   for (const Known& known : kKnown) {
     const FabricPtr fabric = fabric_of(known.fabric, 3);
     for (int a = 0; a < fabric->ranks(); ++a) {
@@ -94,7 +95,8 @@ TEST_CASE("between servers a route leads through PCIe, NIC and network, and noth
   }
 }
 
-TEST_CASE("within a server a route stays on NVLink, on dgx2 across at most two switches") {
+TEST_CASE("within a server a route stays on NVLink, on dgx2 across at most two switches",
+          "[topology_models][cluster-routes]") {
   for (const Known& known : kKnown) {
     const FabricPtr fabric = fabric_of(known.fabric, 2);
     for (int a = 0; a < fabric->ranks(); ++a) {
@@ -116,7 +118,8 @@ TEST_CASE("within a server a route stays on NVLink, on dgx2 across at most two s
   }
 }
 
-TEST_CASE("on each channel a GPU has its own NIC on ndv4 and its pair's on dgx2, both ways") {
+TEST_CASE("on each channel a GPU has its own NIC on ndv4 and its pair's on dgx2, both ways",
+          "[topology_models][cluster-routes]") {
   for (const Known& known : kKnown) {
     const FabricPtr fabric = fabric_of(known.fabric, 3);
     for (int channel = 0; channel < 5; ++channel) {
@@ -147,7 +150,8 @@ TEST_CASE("on each channel a GPU has its own NIC on ndv4 and its pair's on dgx2,
   }
 }
 
-TEST_CASE("any exchange of all GPUs between servers loads every NIC alike") {
+TEST_CASE("any exchange of all GPUs between servers loads every NIC alike",
+          "[topology_models][cluster-routes]") {
   std::mt19937_64 random(3);
   for (const Known& known : kKnown) {
     constexpr int kServers = 3;
@@ -173,7 +177,8 @@ TEST_CASE("any exchange of all GPUs between servers loads every NIC alike") {
   }
 }
 
-TEST_CASE("two channels between two ndv4 GPUs use both NICs at both ends") {
+TEST_CASE("two channels between two ndv4 GPUs use both NICs at both ends",
+          "[topology_models][cluster-routes]") {
   const FabricPtr fabric = fabric_of("ndv4", 2);
   for (int a = 0; a < 8; ++a) {
     for (int b = 8; b < 16; ++b) {

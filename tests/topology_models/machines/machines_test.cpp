@@ -64,7 +64,8 @@ std::vector<std::string> through(const Fabric& fabric, int source, int target) {
 
 }  // namespace
 
-TEST_CASE("machines have the GPUs, NICs and bandwidths a direction that are published") {
+TEST_CASE("machines have the GPUs, NICs and bandwidths a direction that are published",
+          "[topology_models][machines]") {
   for (const Known& known : kKnown) {
     INFO(known.name);
     for (const int servers : {1, 3}) {
@@ -102,7 +103,7 @@ TEST_CASE("machines have the GPUs, NICs and bandwidths a direction that are publ
   }
 }
 
-TEST_CASE("machines: links of GPU pairs") {
+TEST_CASE("machines: links of GPU pairs", "[topology_models][machines]") {
   const FabricPtr frontier = fabric_of("frontier");
   // Within a package, and between packages.
   for (const int k : {0, 2, 4, 6}) {
@@ -129,7 +130,7 @@ TEST_CASE("machines: links of GPU pairs") {
   }
 }
 
-TEST_CASE("z52 is the ring that SCCL's bounds are for") {
+TEST_CASE("z52 is the ring that SCCL's bounds are for", "[topology_models][machines]") {
   const FabricPtr fabric = fabric_of("z52");
   CHECK(fabric->gpu_model() == "MI50");
   const FabricMetrics metrics = fabric_metrics(*fabric);
@@ -145,7 +146,8 @@ TEST_CASE("z52 is the ring that SCCL's bounds are for") {
   CHECK(xgmi == std::map<int, int>{{0, 1}, {2, 2}, {3, 1}, {4, 1}, {6, 2}, {7, 1}});
 }
 
-TEST_CASE("GPUs of a server without a common link reach each other through GPUs, not NICs") {
+TEST_CASE("GPUs of a server without a common link reach each other through GPUs, not NICs",
+          "[topology_models][machines]") {
   for (const char* name : {"frontier", "amd-mi250x", "ndv2"}) {
     INFO(name);
     for (const int servers : {1, 2}) {
@@ -165,7 +167,7 @@ TEST_CASE("GPUs of a server without a common link reach each other through GPUs,
   CHECK(through(*fabric_of("frontier"), 0, 7) == std::vector<std::string>{"gpu6"});
 }
 
-TEST_CASE("some of a server's GPUs: the first ones, and all NICs") {
+TEST_CASE("some of a server's GPUs: the first ones, and all NICs", "[topology_models][machines]") {
   for (const Known& known : kKnown) {
     INFO(known.name);
     for (int gpus = 1; gpus <= known.gpus; ++gpus) {
@@ -193,7 +195,8 @@ TEST_CASE("some of a server's GPUs: the first ones, and all NICs") {
                                  "server9/pcie0"});
 }
 
-TEST_CASE("a fat tree that is not oversubscribed is one switch; otherwise leaves share a spine") {
+TEST_CASE("a fat tree that is not oversubscribed is one switch; otherwise leaves share a spine",
+          "[topology_models][machines]") {
   // ABCI: 34 servers with two NICs each per rack, 24 links of 12.5 GB/s from a rack.
   const FabricPtr rack = fabric_of("abci-v", 34);
   CHECK(through(*rack, 0, 4)[2] == "network");

@@ -52,7 +52,8 @@ int count_nics(const Fabric& fabric) {
 
 }  // namespace
 
-TEST_CASE("pcie_local and round_robin: all NICs are used, by as many GPUs each") {
+TEST_CASE("pcie_local and round_robin: all NICs are used, by as many GPUs each",
+          "[topology_models][nic-binding]") {
   CHECK(fabrics_with_bindings().size() == 12);
   for (const std::string& name : fabrics_with_bindings()) {
     for (const NicBinding binding : {NicBinding::PcieLocal, NicBinding::RoundRobin}) {
@@ -75,7 +76,7 @@ TEST_CASE("pcie_local and round_robin: all NICs are used, by as many GPUs each")
   }
 }
 
-TEST_CASE("bindings of frontier") {
+TEST_CASE("bindings of frontier", "[topology_models][nic-binding]") {
   const FabricPtr local = bound("frontier", NicBinding::PcieLocal);
   const FabricPtr round = bound("frontier", NicBinding::RoundRobin);
   const FabricPtr single = bound("frontier", NicBinding::SingleNic);
@@ -91,7 +92,8 @@ TEST_CASE("bindings of frontier") {
   }
 }
 
-TEST_CASE("single_nic: one NIC sends, another receives, in every machine") {
+TEST_CASE("single_nic: one NIC sends, another receives, in every machine",
+          "[topology_models][nic-binding]") {
   for (const std::string& name : fabrics_with_bindings()) {
     INFO(name);
     const FabricPtr fabric = bound(name, NicBinding::SingleNic);
@@ -105,7 +107,7 @@ TEST_CASE("single_nic: one NIC sends, another receives, in every machine") {
   }
 }
 
-TEST_CASE("the binding changes nothing inside a server") {
+TEST_CASE("the binding changes nothing inside a server", "[topology_models][nic-binding]") {
   for (const std::string& name : fabrics_with_bindings()) {
     INFO(name);
     const FabricPtr local = bound(name, NicBinding::PcieLocal);

@@ -27,7 +27,8 @@ std::string build_refusal(const FabricSpec& spec) {
 
 }  // namespace
 
-TEST_CASE("every shipped fabric can be built with its defaults, as its options state them") {
+TEST_CASE("every shipped fabric can be built with its defaults, as its options state them",
+          "[topology_models][registry]") {
   std::vector<std::string> names;
   for (const FabricInfo& info : fabric_infos()) {
     names.push_back(info.name);
@@ -81,7 +82,7 @@ TEST_CASE("every shipped fabric can be built with its defaults, as its options s
   CHECK(find_fabric_info("my.yaml") == nullptr);
 }
 
-TEST_CASE("fabrics that cannot be built") {
+TEST_CASE("fabrics that cannot be built", "[topology_models][registry]") {
   CHECK(build_refusal({.name = "fullyconnected"}) ==
         "unknown fabric 'fullyconnected'; expected one of " + all_names() +
             " (did you mean 'fully_connected'?); or the path of a fabric file (*.yaml)");
@@ -107,7 +108,7 @@ TEST_CASE("fabrics that cannot be built") {
         "for nodes = 300");
 }
 
-TEST_CASE("labels tell specs apart") {
+TEST_CASE("labels tell specs apart", "[topology_models][registry]") {
   CHECK(fabric_label({.name = "dgx1"}) == "dgx1");
   CHECK(fabric_label({.name = "ndv4", .servers = 2, .bandwidth_Bps = 23.7e9, .latency_s = 5e-7}) ==
         "ndv4 servers=2 bandwidth=23.7 GB/s latency=0.5 us");
@@ -125,7 +126,7 @@ TEST_CASE("labels tell specs apart") {
         "h200 nvls=false sharp=true");
 }
 
-TEST_CASE("specs from YAML") {
+TEST_CASE("specs from YAML", "[topology_models][registry]") {
   CHECK(read("dgx1").name == "dgx1");
   const FabricSpec spec = read("{name: ring, gpus: 16, bandwidth: 50 GB/s, latency: 2us}");
   CHECK(spec.name == "ring");
@@ -157,7 +158,8 @@ TEST_CASE("specs from YAML") {
   CHECK(read("/abs/f.yaml").name == "/abs/f.yaml");
 }
 
-TEST_CASE("older names of options still work, and labels keep them") {
+TEST_CASE("older names of options still work, and labels keep them",
+          "[topology_models][registry]") {
   const FabricSpec now = read("{name: ndv4, nodes: 3, gpus_per_node: 2, nodes_per_leaf: 2}");
   const FabricSpec before =
       read("{name: ndv4, servers: 3, gpus_per_server: 2, servers_per_leaf: 2}");
@@ -172,7 +174,7 @@ TEST_CASE("older names of options still work, and labels keep them") {
   says(refusal("{name: ndv4, servers: 0}"), "e.yaml:1:23", "nodes is '0'");
 }
 
-TEST_CASE("mistakes in specs have their place") {
+TEST_CASE("mistakes in specs have their place", "[topology_models][registry]") {
   CHECK(refusal("frontir") == "e.yaml:1:1: unknown fabric 'frontir'; expected one of " +
                                   all_names() +
                                   " (did you mean 'frontier'?); or the path of a fabric file "
@@ -191,7 +193,7 @@ TEST_CASE("mistakes in specs have their place") {
   says(refusal("{name: my.yaml, gpus: 3}"), "e.yaml:1:17", "expected one of name");
 }
 
-TEST_CASE("the options of specs are those of all fabrics") {
+TEST_CASE("the options of specs are those of all fabrics", "[topology_models][registry]") {
   std::vector<std::string> names;
   for (const OptionSpec& option : fabric_spec_options()) names.push_back(option.name);
   std::sort(names.begin(), names.end());

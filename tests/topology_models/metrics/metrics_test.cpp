@@ -51,7 +51,7 @@ int steps_by_relaxation(const Fabric& fabric) {
 
 }  // namespace
 
-TEST_CASE("metrics: SCCL's bounds") {
+TEST_CASE("metrics: SCCL's bounds", "[topology_models][metrics]") {
   struct Known {
     const char* name;
     int gpus;
@@ -79,7 +79,8 @@ TEST_CASE("metrics: SCCL's bounds") {
   }
 }
 
-TEST_CASE("metrics: ndv4, where NICs and switches carry data but are no steps") {
+TEST_CASE("metrics: ndv4, where NICs and switches carry data but are no steps",
+          "[topology_models][metrics]") {
   // One server: the links into a GPU are 12 NVLinks and a PCIe link.
   const FabricMetrics one = fabric_metrics(*fabric_of("ndv4"));
   CHECK(one.diameter.value == 1);
@@ -97,7 +98,7 @@ TEST_CASE("metrics: ndv4, where NICs and switches carry data but are no steps") 
   CHECK(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() < 5);
 }
 
-TEST_CASE("metrics: dgx2") {
+TEST_CASE("metrics: dgx2", "[topology_models][metrics]") {
   // One server: the links into a GPU are 6 NVLinks and a PCIe link; between the boards are 48
   // NVLinks and the PCIe links of four NICs.
   const FabricMetrics one = fabric_metrics(*fabric_of("dgx2"));
@@ -110,7 +111,7 @@ TEST_CASE("metrics: dgx2") {
   CHECK(inverse_bisection(*fabric_of("dgx2", 4)).value == Rational(48, 8 * 12));
 }
 
-TEST_CASE("metrics: a lone GPU") {
+TEST_CASE("metrics: a lone GPU", "[topology_models][metrics]") {
   FabricBuilder builder("one");
   builder.add_node({.name = "a"});
   const FabricMetrics metrics = fabric_metrics(*builder.build());
@@ -121,7 +122,8 @@ TEST_CASE("metrics: a lone GPU") {
   CHECK(metrics.bisection_Bps.why_not == "one GPU has no halves");
 }
 
-TEST_CASE("metrics: bandwidths without a common unit are exact, too") {
+TEST_CASE("metrics: bandwidths without a common unit are exact, too",
+          "[topology_models][metrics]") {
   FabricBuilder builder("odd");
   for (const char* name : {"a", "b", "c"}) builder.add_node({.name = name});
   const auto join = [&](NodeId from, NodeId to, double rate_Bps) {
@@ -136,7 +138,8 @@ TEST_CASE("metrics: bandwidths without a common unit are exact, too") {
   CHECK(metrics.bisection_Bps.value == 12.8e9);
 }
 
-TEST_CASE("metrics: bandwidths beyond whole numbers are refused, not wrapped") {
+TEST_CASE("metrics: bandwidths beyond whole numbers are refused, not wrapped",
+          "[topology_models][metrics]") {
   for (const double rate_Bps : {1e-3, 1e300}) {
     FabricBuilder builder("extreme");
     builder.add_node({.name = "a"});
@@ -158,7 +161,7 @@ TEST_CASE("metrics: bandwidths beyond whole numbers are refused, not wrapped") {
         "the links' bandwidths have no large enough common divisor");
 }
 
-TEST_CASE("metrics agree with trying every cut of random fabrics") {
+TEST_CASE("metrics agree with trying every cut of random fabrics", "[topology_models][metrics]") {
   std::mt19937_64 random(7);
   for (int trial = 0; trial < 300; ++trial) {
     const int gpus = 2 + trial % 6;
@@ -181,7 +184,7 @@ TEST_CASE("metrics agree with trying every cut of random fabrics") {
   }
 }
 
-TEST_CASE("metrics of fabrics too large to compute say so at once") {
+TEST_CASE("metrics of fabrics too large to compute say so at once", "[topology_models][metrics]") {
   const FabricMetrics metrics = fabric_metrics(*fabric_of("ring", 1, 4096));
   CHECK(metrics.diameter.value == 2048);
   CHECK(metrics.inverse_bisection.why_not == "4096 GPUs and 8192 links are too many");
@@ -190,7 +193,7 @@ TEST_CASE("metrics of fabrics too large to compute say so at once") {
         "65536 GPUs and 131072 links are too many");
 }
 
-TEST_CASE("metrics of a cluster of 512 GPUs are computed") {
+TEST_CASE("metrics of a cluster of 512 GPUs are computed", "[topology_models][metrics]") {
   const FabricMetrics metrics = fabric_metrics(*fabric_of("ndv4", 64));
   CHECK(metrics.diameter.value == 1);
   CHECK(metrics.inverse_bisection.value == Rational(63 * 8, 8 * 24));
