@@ -83,8 +83,14 @@ std::shared_ptr<const TuningSetup> setup_of_label(const PolicyFile& policy,
   // Tuners are the first levels of knob algorithm.
   std::string tuners;
   for (const std::string& level : lines_of(policy, "levels.0")) {
-    if (!is_tuner(level)) break;
-    tuners += (tuners.empty() ? "" : ", ") + scalar(level);
+    if (is_tuner(level)) {
+      tuners += (tuners.empty() ? "" : ", ") + scalar(level);
+    } else if (level != "hierarchical" && AlgorithmLibrary::shipped().find(level) == nullptr) {
+      throw UserError(
+          fmt::format("the policy chooses program {}, whose steps are not in the policy; "
+                      "expected algorithms of the library",
+                      quoted(level)));
+    }
   }
   std::string collectives;
   for (const PolicyFileTable& table : policy.tables) {
