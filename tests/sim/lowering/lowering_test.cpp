@@ -124,7 +124,7 @@ TEST_CASE("invalid programs are refused") {
     return "accepted";
   };
   CHECK(message(sender_receiver(3, 2))
-            .find("step 2: send to rank 1 on channel 0 sends a message that nobody receives") !=
+            .find("step 2: send to rank 1 on channel 0 sends a message that is never received") !=
         std::string::npos);
 
   auto counts = sender_receiver(1, 1);
