@@ -1,4 +1,4 @@
-// cclgym compile: writes a shipped algorithm, or a program in MSCCL XML, as MSCCL XML.
+// cclgym compile: writes a shipped algorithm or a program in MSCCL XML as XML of either dialect.
 #include <fmt/core.h>
 #include <memory>
 #include <utility>
