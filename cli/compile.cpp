@@ -1,4 +1,4 @@
-// cclgym compile: a shipped algorithm, or a program in MSCCL XML, as MSCCL XML of either dialect.
+// cclgym compile: writes a shipped algorithm or a program in MSCCL XML as XML of either dialect.
 #include <fmt/core.h>
 #include <memory>
 #include <utility>
@@ -84,7 +84,7 @@ AlgorithmRequest request_of(const Arguments& arguments) {
   return request;
 }
 
-// A program from a file, with the settings that it has.
+// Program from a file, with the settings that it has.
 std::shared_ptr<const ThreadBlockProgram> program_of_file(const Arguments& arguments,
                                                           XmlSettings& settings) {
   for (const char* option :
@@ -98,7 +98,7 @@ std::shared_ptr<const ThreadBlockProgram> program_of_file(const Arguments& argum
   return std::make_shared<const ThreadBlockProgram>(std::move(file.program));
 }
 
-// What the options say overrides what a file said.
+// Overrides the settings of a file with those of the options.
 void read_settings(const Arguments& arguments, XmlSettings& settings) {
   if (arguments.has("protocol")) settings.protocol = arguments.text("protocol");
   if (arguments.has("dialect")) {
@@ -109,7 +109,7 @@ void read_settings(const Arguments& arguments, XmlSettings& settings) {
           unknown_name_message("dialect", arguments.text("dialect"), {"microsoft", "azure"}));
     }
     settings.dialect = *dialect;
-    // What the other dialect cannot say.
+    // Clears the settings that the other dialect cannot express.
     if (*dialect == XmlDialect::Microsoft) settings.also_in_place = false;
     if (*dialect == XmlDialect::Azure) settings.threads = 0;
   }
@@ -138,8 +138,8 @@ int compile_algorithm(const std::vector<std::string>& args) {
           .option(kRoot, "R")
           .option("protocol", "P", "Simple, LL or LL128 (default: Simple, or the file's)")
           .option("dialect", "D", "microsoft or azure (default: microsoft, or the file's)")
-          .option("min-bytes", "SIZE", "least size of a call that takes the program (default: 0B)")
-          .option("max-bytes", "SIZE", "greatest such size (default: 128MiB)")
+          .option("min-bytes", "SIZE", "minimum size of a call that uses the program (default: 0B)")
+          .option("max-bytes", "SIZE", "maximum size of such a call (default: 128MiB)")
           .output("out", "FILE", "the XML file to write")
           .read(args);
   if (!arguments) return 0;

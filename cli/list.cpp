@@ -54,7 +54,7 @@ Lines algorithms(const AlgorithmLibrary& library) {
 Lines protocols(const AlgorithmLibrary& /*library*/) {
   return {{"LL", "4 B of flag with every 4 B of data: lowest latency, half of the bandwidth"},
           {"LL128", "8 B of flag in every 128 B: low latency, 94 % of the bandwidth"},
-          {"Simple", "data without flags, a fence a step: highest bandwidth, dearest steps"}};
+          {"Simple", "data without flags, one fence per step: highest bandwidth, slowest steps"}};
 }
 
 Lines cost_models(const AlgorithmLibrary& /*library*/) {

@@ -36,10 +36,10 @@ struct Options {
   OptionSpec channels = one_of("channels", "channels", "channels");
   OptionSpec instances = one_of("instances", "instances",
                                 "copies of the whole program, each with its part of every chunk");
-  OptionSpec threads = one_of("threads", "threads", "threads a thread block");
+  OptionSpec threads = one_of("threads", "threads", "threads per thread block");
   OptionSpec size =
       one_of("sizes", "size", "size of the larger of a rank's send and receive buffer");
-  OptionSpec seed = one_of("seeds", "seed", "of what is drawn at random: noise, start skew");
+  OptionSpec seed = one_of("seeds", "seed", "seed of the random draws: noise, start skew");
   OptionSpec noise = one_of("noise", "noise",
                             "noise on the fabric: a profile's name (cclgym list noise) or a .yaml "
                             "file");
@@ -66,7 +66,7 @@ int element_bytes_of(const Arguments& arguments) {
   return data_types()[read_choice(name, options().datatype, argument_location("datatype"))].second;
 }
 
-// What is not said by a program's file: the collective and how it is carried out.
+// Reads the settings that a program's file does not give: the collective and how it is carried out.
 void read_configuration(const Arguments& arguments, const AlgorithmLibrary& library, Call& call,
                         Config& config) {
   call.collective =
@@ -86,7 +86,7 @@ void read_configuration(const Arguments& arguments, const AlgorithmLibrary& libr
   config.instances = static_cast<int>(arguments.integer(options().instances));
 }
 
-// Tiles and slots as the options say.
+// The configuration with the tiles and slots that the options give.
 Config with_tile_options(const Arguments& arguments, const CostModel& model, const Config& config) {
   const auto text_of = [&arguments](const OptionSpec& option) -> std::string {
     return arguments.has(option.name) ? arguments.text(option.name) : option.default_text;
@@ -97,8 +97,8 @@ Config with_tile_options(const Arguments& arguments, const CostModel& model, con
                     read_slots(text_of(all.slots), all.slots, argument_location(all.slots.name)));
 }
 
-// What a tuner says to the call.
-// Programs that the tuner names are added to the library.
+// Configuration that a tuner chooses for the call. Programs that the tuner names are added to the
+// library.
 Config chosen_config(const Arguments& arguments, const Call& call,
                      const std::shared_ptr<const Fabric>& fabric, const CostModel& model,
                      AlgorithmLibrary& library) {
@@ -119,7 +119,7 @@ Config chosen_config(const Arguments& arguments, const Call& call,
   return tuner->choose(call);
 }
 
-// A program from a file, with the settings that the file has where no option says otherwise.
+// Program from a file, with the settings of the file unless an option overrides them.
 std::shared_ptr<const ThreadBlockProgram> program_of(const Arguments& arguments,
                                                      const Fabric& fabric, Call& call,
                                                      Config& config) {

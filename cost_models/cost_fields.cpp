@@ -25,7 +25,7 @@ FitRange fit_range(double min, double max, FitStart start) {
   return {.min = min, .max = max, .start = start.value, .by_default = start.by_default};
 }
 
-// `member` is whatever Field takes.
+// `member` is anything that Field accepts.
 template <class Record, class Member>
 CostField<Record> field(OptionSpec spec, Member member, int hash_place,
                         std::optional<FitRange> fit = std::nullopt) {
@@ -44,7 +44,7 @@ CostField<Record> time(const char* key, double Record::*member, int hash_place, 
                        member, hash_place, fit_range(1e-9, 1e-3, start));
 }
 
-// Without limit if it is not given.
+// A rate that is without limit if it is not given.
 template <class Record>
 CostField<Record> rate(const char* key, double Record::*member, int hash_place, FitStart start,
                        const char* description, bool required = false) {
@@ -188,7 +188,7 @@ const std::vector<CostField<CostModel>>& cost_model_fields() {
             "share of the rate of GPU links that is left for data which switches copy or add, on "
             "top of link_efficiency"),
       time("switch_latency", &M::switch_latency_s, 15, fittable(10e-6),
-           "synchronisation of a step in which switches of a server copy or add, in place of the "
+           "synchronisation of a step in which switches of a node copy or add, in place of the "
            "protocol's step_latency"),
   };
   return fields;

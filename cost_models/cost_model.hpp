@@ -38,7 +38,7 @@ struct ProtocolCost {
   // (docs/physics.md), s:
   double proxy_message_s = 0;  ///< for each message
   double proxy_inline_s = 0;   ///< for a message of at most CostModel::inline_limit_bytes
-  double proxy_copy_s = 0;     ///< for a message that is copied, besides its bytes
+  double proxy_copy_s = 0;     ///< for a message that is copied, in addition to its bytes
   /// Wire rate at which a rank's proxy copies the messages that it sends and receives, all
   /// connections together, B/s.
   double proxy_rate_Bps = kUnlimited;
@@ -69,7 +69,7 @@ struct CostModel {
   std::string misfit{};
   bool hockney = false;  ///< true: only links' alpha and beta count
   /// alpha by link kind, s per traversal; nullopt: the latency of the fabric's link, which also
-  /// wins if the user stated it (Link::latency_stated). Index: LinkKind.
+  /// takes priority if the user stated it (Link::latency_stated). Index: LinkKind.
   std::array<std::optional<double>, 4> alpha_s;
   /// Share of a link's raw bandwidth that payload and protocol flags can use, by link kind.
   std::array<double, 4> link_efficiency{1, 1, 1, 1};
@@ -103,16 +103,16 @@ struct CostModel {
   double proxy_message_s = 0;
   /// Messages up to this size go inside the NIC's command (ProtocolCost::proxy_inline_s).
   std::uint64_t inline_limit_bytes = 0;
-  /// Larger messages are copied by the host: they take copy_latency_s more, and only they are held
-  /// to network_rate and proxy_rate.
+  /// Larger messages are copied by the host: they take copy_latency_s longer, and only they are
+  /// limited to network_rate and proxy_rate.
   std::uint64_t copy_limit_bytes = 0;
   double copy_latency_s = 0;
   /// Larger messages are announced before they are sent, which takes rendezvous_latency_s more and
-  /// keeps the proxies busy for proxy_rendezvous_s more.
+  /// keeps the proxies busy for proxy_rendezvous_s longer.
   std::uint64_t eager_limit_bytes = 0;
   double rendezvous_latency_s = 0;
   double proxy_rendezvous_s = 0;
-  /// Bytes that a network link passes at once before its rate holds: the token bucket of a rate
+  /// Bytes that a network link passes at once before its rate applies: the token bucket of a rate
   /// limiter, full when a call begins.
   std::uint64_t network_burst_bytes = 0;
   /// Wire rate of all messages over the network between two ranks, both directions together: one

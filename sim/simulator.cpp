@@ -14,7 +14,7 @@ namespace cclgym {
 
 namespace {
 
-// Names the operations that wait, the first few of them.
+// Error that names the first few of the operations that wait.
 SimulationStalled stalled(const LoweredProgram& lowered, const std::vector<TransferId>& waiting) {
   constexpr std::size_t kShown = 8;
   std::string message =
@@ -28,7 +28,7 @@ SimulationStalled stalled(const LoweredProgram& lowered, const std::vector<Trans
   return SimulationStalled(message);
 }
 
-// The nodes whose firings, numbered node by node, are given in ascending order.
+// Nodes of the given firings, which are numbered node by node and in ascending order.
 std::vector<TransferId> nodes_of_firings(const TransferGraph& graph,
                                          const std::vector<TransferId>& firings) {
   std::vector<TransferId> nodes;
@@ -45,10 +45,10 @@ std::vector<TransferId> nodes_of_firings(const TransferGraph& graph,
 
 bool limits_blocks(const CostModel& model) { return !model.hockney && model.max_thread_blocks > 0; }
 
-// Also programs that are not in the library must be resident.
+// Programs that are not in the library must be resident, too.
 void require_resident(const ProgramOutline& program, const CostModel& model, int threads) {
   if (!limits_blocks(model)) return;
-  // NCCL runs one block a channel, which divides its warps among the peers.
+  // NCCL runs one block per channel, which divides its warps among the peers.
   const std::int64_t blocks =
       program.traits.runtime == Runtime::Nccl ? program.channels : program.most_resident_blocks();
   const int limit = model.resident_thread_blocks(threads);
@@ -58,7 +58,7 @@ void require_resident(const ProgramOutline& program, const CostModel& model, int
       program.name, blocks, model.name, limit, threads));
 }
 
-// What the simulator asks the library for.
+// Request for the algorithm's program from the library.
 AlgorithmRequest request_of(const AlgorithmEntry& algorithm, const Call& call, const Config& config,
                             const Fabric& fabric, const CostModel& model,
                             const std::vector<std::vector<int>>& rings) {
@@ -68,22 +68,22 @@ AlgorithmRequest request_of(const AlgorithmEntry& algorithm, const Call& call, c
                            .root = call.root,
                            .rings = rings,
                            .ranks_per_server = fabric.ranks_per_server().value_or(0)};
-  // What is simulated is what would be deployed. Hockney's sender is busy until its message has
-  // arrived, so that a fused step would be done late for those that wait for its receive alone.
+  // The simulation covers what would be deployed. Hockney's sender is busy until its message has
+  // arrived, so that a fused step would end too late for steps that wait only for its receive.
   if (!model.hockney) request.compile = deployed_compile_options(algorithm);
   request.compile.instances = config.instances;
   if (config.slots == 1) request.compile.slots = 1;
   return request;
 }
 
-// Loops are looked for where they are worth folding.
+// Searches for loops only in programs that are large enough to be worth folding.
 std::shared_ptr<const ProgramOutline> outline_of_large(const ThreadBlockProgram& program) {
   return std::make_shared<const ProgramOutline>(
       outline_of(program, program.instructions() > kFoldedSteps));
 }
 
-// Keeps the dates of every firing of record.graph, and the way that it took. `unfolded`: the nodes
-// that it is told of are firings.
+// Keeps the dates of every firing of record.graph, and the alternative route that it took.
+// `unfolded`: the observed nodes are firings.
 class Recorder final : public FiringObserver {
  public:
   Recorder(SimulationRecord& record, bool unfolded) : record_(record), unfolded_(unfolded) {
@@ -174,7 +174,7 @@ std::string check_resident(const AlgorithmLibrary& library, const Call& call, co
   const int limit = cost_model.resident_thread_blocks(config.threads);
   AlgorithmRequest request = request_of(algorithm, call, config, fabric, cost_model, {});
   const bool nccl = algorithm.traits.runtime == Runtime::Nccl;
-  // Counted for blocks that join what passes on: others have between half and twice as many.
+  // Counted for blocks that join chunks they pass on: others have half to twice as many.
   const std::int64_t joined = std::int64_t{config.instances} *
                               (nccl ? config.channels : thread_blocks_per_gpu(algorithm, request));
   const bool exact = nccl || algorithm.fixed();
@@ -187,9 +187,8 @@ std::string check_resident(const AlgorithmLibrary& library, const Call& call, co
     if (needed <= limit) return {};
   }
   return fmt::format(
-      "{} with {} channel{}{} needs {}{} thread blocks a GPU; cost model {} runs {} of {} threads "
-      "at "
-      "once",
+      "{} with {} channel{}{} needs {}{} thread blocks per GPU; cost model {} runs {} of {} "
+      "threads at once",
       config.algorithm, config.channels, config.channels == 1 ? "" : "s",
       config.instances == 1 ? "" : fmt::format(" and {} instances", config.instances),
       at_least ? "at least " : "", needed, cost_model.name, limit, config.threads);
@@ -255,7 +254,7 @@ SimulationRecord Simulator::record_built(const BuiltProgram& program, const Call
     engine_->load(made.noisy.graph);
     (void)engine_->run(&recorder, made.noisy.capacities.get());
   } else {
-    // Nodes are firings, in the same order; those behind them are other jobs.
+    // Nodes are firings, in the same order; the nodes after them are other jobs.
     std::copy_n(made.only.start_s.begin(), record.start_s.size(), record.start_s.begin());
     std::copy_n(made.only.end_s.begin(), record.end_s.size(), record.end_s.begin());
   }
@@ -285,7 +284,7 @@ void Simulator::require_runnable(const BuiltProgram& program, const Call& call,
 
 NoisyProgram Simulator::noisy(const BuiltProgram& program, const Call& call, const Config& config,
                               std::span<const double> start_delays_s, const NoiseSeed& seed) const {
-  // Jitter is drawn message by message.
+  // Jitter is drawn per message.
   const Folding folding = noise_.any_jitter() ? Folding::Never : Folding::Large;
   return apply_noise(
       lower(program.outline, *fabric_, cost_model_, call, config, start_delays_s, folding),
@@ -317,7 +316,7 @@ Simulator::Run Simulator::run(const BuiltProgram& program, SimulationRecord& rec
                       tile_budget_, noisy.capacities.get(), recorder ? &*recorder : nullptr,
                       &tile_runs_);
   } catch (const GraphStalled& cause) {
-    if (lowered.folded) {  // nodes of single steps say better who waits
+    if (lowered.folded) {  // nodes of single steps give a better message
       const LoweredProgram each = lower(program.outline, *fabric_, cost_model_, call, record.config,
                                         record.start_delay_s, Folding::Never);
       try {

@@ -22,34 +22,34 @@
 
 namespace cclgym {
 
-/// A simulated call with the dates of every firing: what timelines and analyses are made from.
-/// Without tiles and folded loops, each node fires once, and the number of a firing is that of its
+/// A simulated call with the dates of every firing, for timelines and analyses. Without tiles and
+/// folded loops, each node fires once, and the number of a firing is that of its
 /// node.
 struct SimulationRecord {
   Call call;
   Config config;
   LoweredProgram lowered;
-  std::vector<double> start_delay_s;  ///< by rank, in front of its launch; empty: none
-  /// What was simulated: lowered.graph, or its first tiles (result.simulated_tiles of them).
+  std::vector<double> start_delay_s;  ///< by rank, before its launch; empty: none
+  /// The simulated graph: lowered.graph, or its first tiles (result.simulated_tiles of them).
   std::shared_ptr<const TransferGraph> graph;
   double simulated_s = 0;                 ///< date at which the simulated tiles were done
-  std::vector<std::size_t> first_firing;  ///< by node; one more at the end
+  std::vector<std::size_t> first_firing;  ///< by node, with one more at the end
   std::vector<double> start_s;            ///< by firing
   std::vector<double> end_s;              ///< by firing
-  std::vector<std::uint16_t> way;         ///< by firing: of its route; empty: there is no choice
+  std::vector<std::uint16_t> way;         ///< by firing: its alternative route; empty: no choice
   Result result;
 
   [[nodiscard]] std::size_t firing(TransferId node, std::int32_t tile) const {
     return first_firing[static_cast<std::size_t>(node)] + static_cast<std::size_t>(tile);
   }
-  /// Are the dates of the firings there? Not of more than kMostDated.
+  /// True if the dates of the firings are known; never for more than kMostDated firings.
   [[nodiscard]] bool dated() const { return !first_firing.empty(); }
   static constexpr std::int64_t kMostDated = 40'000'000;
 };
 
 /// Simulates calls on one fabric. Not thread-safe; any number may exist (with engine "simgrid", one
-/// a process). Programs are compiled once and kept; of very large ones for which the library can
-/// say it (outline_algorithm), only their outline.
+/// per process). Programs are compiled once and cached; for very large programs, only the outline
+/// is, if the library can write it (outline_algorithm).
 class Simulator {
  public:
   /// `library`: the algorithms that configurations name. Throws UserError on an unknown engine
@@ -60,22 +60,22 @@ class Simulator {
   [[nodiscard]] const Fabric& fabric() const { return *fabric_; }
   [[nodiscard]] const CostModel& cost_model() const { return cost_model_; }
   [[nodiscard]] const AlgorithmLibrary& library() const { return library_; }
-  /// Simulates under this cost model from now on. Programs that are compiled are kept.
+  /// Simulates under this cost model from now on. Compiled programs are kept.
   void set_cost_model(CostModel cost_model) {
     if (cost_model.hockney != cost_model_.hockney) programs_.clear();  // they are fused otherwise
     cost_model_ = std::move(cost_model);
   }
   [[nodiscard]] std::string_view engine_name() const { return engine_->name(); }
   [[nodiscard]] const NoiseProfile& noise() const { return noise_; }
-  /// Simulates under this noise from now on; at first there is none. Throws UserError if it names
-  /// ranks that the fabric has not.
+  /// Simulates under this noise from now on; initially there is none. Throws UserError if it names
+  /// ranks that the fabric does not have.
   void set_noise(NoiseProfile noise);
-  /// How many tiles may be simulated from now on, before the rest is carried on.
+  /// Maximum number of tiles to simulate from now on before the rest is extrapolated.
   void set_tile_budget(const TileBudget& budget) { tile_budget_ = budget; }
 
   /// Simulates one call. `seed` and `repetition` choose the random draws of the noise and of a cost
-  /// model that has any (start skew); otherwise they change nothing. The seed says which machine it
-  /// is (slow GPUs, degraded links), seed and repetition which moment. Throws UserError if the
+  /// model that has any (start skew); otherwise they change nothing. The seed selects the machine
+  /// (slow GPUs, degraded links), seed and repetition the moment. Throws UserError if the
   /// configuration does not fit the call or the fabric, SimulationStalled if the program cannot
   /// finish.
   [[nodiscard]] Result simulate(const Call& call, const Config& config, std::uint64_t seed = 0,
@@ -101,23 +101,23 @@ class Simulator {
  private:
   struct BuiltProgram {
     std::shared_ptr<const ProgramOutline> outline;
-    std::shared_ptr<const ThreadBlockProgram> program;  ///< null: never made
+    std::shared_ptr<const ThreadBlockProgram> program;  ///< null: not compiled
   };
   struct Run {
-    EngineResult only;   ///< the engine's own account of the run if there was only one
-    NoisyProgram noisy;  ///< but for its lowered program, which is in the record
-    bool dated = false;  ///< are the dates of the firings in the record?
+    EngineResult only;   ///< the engine's own result if there was only one run
+    NoisyProgram noisy;  ///< without its lowered program, which is in the record
+    bool dated = false;  ///< true if the record has the dates of the firings
   };
   [[nodiscard]] SimulationRecord record_built(const BuiltProgram& program, const Call& call,
                                               const Config& config, const NoiseSeed& seed);
-  /// Lowers and simulates; fills the record, also with the dates of the firings if `keep_dates` and
-  /// if it is no detour.
+  /// Lowers and simulates; fills the record, including the dates of the firings if `keep_dates` is
+  /// set and no extra run is needed for them.
   Run run(const BuiltProgram& program, SimulationRecord& record, const NoiseSeed& seed,
           bool keep_dates);
   using ProgramKey = std::tuple<std::string, CollectiveKind, int, int, bool, int>;
   [[nodiscard]] const BuiltProgram& program(const Call& call, const Config& config);
   [[nodiscard]] std::vector<double> start_delays(const NoiseSeed& seed) const;
-  /// Checks what depends on the call and the configuration alone.
+  /// Checks the conditions that depend only on the call and the configuration.
   void require_runnable(const BuiltProgram& program, const Call& call, const Config& config) const;
   [[nodiscard]] NoisyProgram noisy(const BuiltProgram& program, const Call& call,
                                    const Config& config, std::span<const double> start_delays_s,
@@ -134,8 +134,8 @@ class Simulator {
   TileRuns tile_runs_;
 };
 
-/// Reason why a configuration cannot carry out a call on so many ranks; empty if it can. The checks
-/// that Simulator makes, for callers that want to place the message themselves. Throws UserError if
+/// Reason why a configuration cannot carry out a call on `ranks` ranks; empty if it can. The checks
+/// that Simulator makes, for callers that locate the message themselves. Throws UserError if
 /// the algorithm is not in the library.
 [[nodiscard]] std::string check_config(const AlgorithmLibrary& library, const Call& call,
                                        const Config& config, int ranks);
@@ -148,8 +148,8 @@ class Simulator {
 [[nodiscard]] std::string check_resident(const AlgorithmLibrary& library, const Call& call,
                                          const Config& config, const Fabric& fabric,
                                          const CostModel& cost_model);
-/// Reason why a size cannot be that of a call of this collective (zero, or not a multiple of what
-/// it needs with `element_bytes` an element); empty if it can.
+/// Reason why a size is invalid for a call of this collective (zero, or not a multiple of the
+/// collective's unit with elements of `element_bytes`); empty if it is valid.
 [[nodiscard]] std::string check_size(CollectiveKind collective, std::uint64_t bytes, int ranks,
                                      int element_bytes = 4);
 

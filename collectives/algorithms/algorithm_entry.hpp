@@ -20,8 +20,8 @@ namespace cclgym {
 enum class SwitchUse : std::uint8_t {
   None,
   Everywhere,  ///< between any two ranks
-  InServers,   ///< between the ranks of each server
-  Network      ///< between servers
+  InServers,   ///< between the ranks of each node
+  Network      ///< between nodes
 };
 
 /// The numbers of ranks that an algorithm runs on; never fewer than 2.
@@ -46,19 +46,19 @@ struct AlgorithmEntry {
   std::string description{};  ///< one line
   std::vector<CollectiveKind> collectives{};
   RankRule ranks = RankRule::any();
-  CostTraits traits{};  ///< of its programs
+  CostTraits traits{};  ///< traits of its programs
   /// True if NCCL has the algorithm built in, so that a tuner of NCCL can choose it.
   bool in_nccl = false;
   /// True if one thread block serves both directions of a peer, as in MSCCL's own program.
   bool shares_blocks = false;
-  /// Switches that must be able to copy and to add (Node::computes).
+  /// Switches that must be able to copy and add (Node::computes).
   SwitchUse switches = SwitchUse::None;
   /// False if its reductions are local steps, apart from its messages.
   bool adds_while_receiving = true;
-  /// How servers exchange data ("pipelined", "composed", …) in an algorithm that works in each
-  /// server first; empty for one that treats all ranks alike.
+  /// Exchange between nodes ("pipelined", "composed", …) in an algorithm that works within each
+  /// node first; empty for one that treats all ranks equally.
   std::string across_servers{};
-  /// Ranks per server where no servers are known; 0: all ranks are on one.
+  /// Ranks per node if the nodes are not known; 0: all ranks are on one node.
   int ranks_per_unknown_server = 0;
   std::function<Program(const AlgorithmRequest&)> trace{};
   /// Maximum number of thread blocks on one GPU in one kernel of the program with default compile
@@ -69,7 +69,7 @@ struct AlgorithmEntry {
   /// ranks cost little; nullopt for requests that it cannot serve. May be empty.
   std::function<std::optional<ProgramOutline>(const AlgorithmRequest&)> outline{};
   std::shared_ptr<const ThreadBlockProgram> program{};
-  std::string file{};  ///< from which the program was read; empty: from none
+  std::string file{};  ///< file from which the program was read; empty: not from a file
   /// Messages that every connection must hold for the fixed program not to deadlock.
   int min_slots = 1;
 

@@ -47,25 +47,25 @@ namespace cclgym::algorithms {
 [[nodiscard]] AlgorithmEntry neighbor_exchange_entry();
 [[nodiscard]] AlgorithmEntry pairwise_entry();
 
-// Thread blocks of the busiest GPU that several algorithms have in common. On each channel a rank
+// Thread blocks of the busiest GPU, as several algorithms share them. On each channel a rank
 // has a block for each peer that it sends to and for each that it receives from, but one for both
-// where it sends on what it received (compiler/thread_blocks.hpp); copies inside a GPU that belong
-// to no message are on a block of their own.
+// if it passes on what it received (compiler/thread_blocks.hpp); copies inside a GPU that belong
+// to no message are on a separate block.
 
-/// Of a direct exchange with every other rank.
+/// Thread blocks of a direct exchange with every other rank.
 [[nodiscard]] std::int64_t all_pairs_blocks(const AlgorithmRequest& request);
-/// Of straight sends to where the chunks must be.
+/// Thread blocks of sends that go straight to the destinations of the chunks.
 [[nodiscard]] std::int64_t naive_blocks(const AlgorithmRequest& request);
-/// Two per partner at a distance of a power of two; a few less where a run is sent on.
+/// Two thread blocks per partner at a distance of a power of two; fewer if a run is passed on.
 [[nodiscard]] std::int64_t doubling_blocks(const AlgorithmRequest& request);
-/// Of log2(ranks) steps, rounded up, with another rank to send to and another to receive from.
+/// Thread blocks of log2(ranks) steps, rounded up, each with another destination and source.
 [[nodiscard]] std::int64_t pat_blocks(const AlgorithmRequest& request);
-/// Of a channel of the double tree over so many nodes, without what is inside the nodes.
+/// Thread blocks per channel of the double tree over `nodes` nodes, without those inside the nodes.
 [[nodiscard]] std::int64_t double_tree_blocks(int nodes);
 
 /// OpenMPI's trees (rooted_trees.cpp).
 enum class RootedTree : std::uint8_t { Pipeline, FourChains, Binary, Binomial, Knomial };
-/// The parent of every rank in such a tree; -1 for the root.
+/// Parent of every rank in this tree; -1 for the root.
 [[nodiscard]] std::vector<int> parents_in(RootedTree tree, int ranks, int root);
 
 /// A rank's neighbours in a binary tree; -1 for none.

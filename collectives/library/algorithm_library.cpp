@@ -53,7 +53,7 @@ AlgorithmRequest with_known_servers(const AlgorithmEntry& algorithm, AlgorithmRe
   return request;
 }
 
-// The request with its servers known. Throws UserError if the algorithm cannot serve it.
+// The request with its ranks per node filled in. Throws UserError if the algorithm cannot serve it.
 AlgorithmRequest checked(const AlgorithmEntry& algorithm, const AlgorithmRequest& request) {
   if (!supports(algorithm, request.collective)) {
     throw UserError(fmt::format("{} has no {}; expected one of {}", algorithm.name,
@@ -106,7 +106,7 @@ void AlgorithmLibrary::add_all(const AlgorithmLibrary& other) {
   if (entries_ == other.entries_) return;
   for (const AlgorithmEntry& entry : other.entries()) {
     const AlgorithmEntry* known = find(entry.name);
-    // Functions cannot be compared: traced algorithms of one name are taken to be the same.
+    // Functions cannot be compared: traced algorithms with the same name are taken to be equal.
     const bool traced = known != nullptr && !known->fixed() && !entry.fixed();
     if (!traced) add(entry);
   }

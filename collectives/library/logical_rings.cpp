@@ -17,18 +17,18 @@ namespace cclgym {
 
 namespace {
 
-/// Backtracking is exponential: give up a search after this many moves.
+/// Backtracking is exponential: a search ends after this many moves.
 constexpr std::int64_t kMostMoves = 200'000;
 constexpr int kMostBacktrackingRanks = 16;
 constexpr int kMostEvenRanks = 8;  // 2,520 cycles at most
 
-/// Ordering the rings over servers takes a route for each two of them.
+/// Ordering the rings over nodes takes a route for every two of them.
 constexpr int kMostOrderedRings = 32;
 
 /// Direct GPU-GPU links: free units by (source rank, target rank).
 class DirectLinks {
  public:
-  /// Of the first `ranks` ranks.
+  /// Takes the links of the first `ranks` ranks.
   DirectLinks(const Fabric& fabric, int ranks) : neighbours_(at(ranks)) {
     std::map<NodeId, int> rank_of;
     for (int rank = 0; rank < ranks; ++rank) rank_of[fabric.gpu(rank)] = rank;
@@ -48,7 +48,7 @@ class DirectLinks {
     const auto found = neighbours_[at(source)].find(target);
     return found == neighbours_[at(source)].end() ? 0 : found->second;
   }
-  /// Units that the two ranks can use: of the forward link, or of the narrower direction.
+  /// Units that the two ranks can use: those of the forward link, or of the narrower direction.
   [[nodiscard]] int width(int source, int target, bool both_ways) const {
     const int forward = units(source, target);
     return both_ways ? std::min(forward, units(target, source)) : forward;
@@ -59,7 +59,7 @@ class DirectLinks {
   std::vector<std::map<int, int>> neighbours_;
 };
 
-/// The first Hamiltonian cycle from rank 0 on, in lexicographic order, whose links all have at
+/// First Hamiltonian cycle from rank 0 on, in lexicographic order, whose links all have at
 /// least `width` units. Iterative: a ring of thousands of GPUs is one long path.
 std::optional<std::vector<int>> find_cycle(const DirectLinks& links, int width, bool both_ways) {
   const int ranks = links.ranks();
@@ -92,8 +92,8 @@ std::optional<std::vector<int>> find_cycle(const DirectLinks& links, int width, 
   return std::nullopt;
 }
 
-/// Calls visit(cycle, units) with every Hamiltonian cycle over links that are free both ways, once
-/// (rank 0 first, its lower neighbour next), and the sum of their free units.
+/// Calls visit(cycle, units) once for every Hamiltonian cycle over links that are free in both
+/// directions (rank 0 first, its lower neighbour next), with the sum of their free units.
 template <class Visit>
 void for_each_cycle(const DirectLinks& links, std::vector<int>& path, std::vector<bool>& used,
                     int units, Visit& visit) {
@@ -130,8 +130,8 @@ void take_cycle(DirectLinks& links, const std::vector<int>& cycle, int width, bo
   }
 }
 
-/// Takes cycles one unit at a time, each time that over the links with the most units left, so that
-/// none runs out before the others. For few ranks: all cycles are looked at.
+/// Takes cycles one unit at a time, each time the one over the links with the most units left, so
+/// that no link runs out before the others. For few ranks: examines all cycles.
 void take_cycles_evenly(DirectLinks& links, std::vector<std::vector<int>>& rings) {
   while (true) {
     std::vector<int> best;
@@ -150,7 +150,7 @@ void take_cycles_evenly(DirectLinks& links, std::vector<std::vector<int>>& rings
   }
 }
 
-/// Takes cycles, the widest first, until there is none.
+/// Takes cycles, the widest first, until there are no more.
 void take_cycles(DirectLinks& links, bool both_ways, std::vector<std::vector<int>>& rings) {
   std::set<int, std::greater<>> widths;
   const auto note_widths = [&] {
@@ -174,7 +174,7 @@ void take_cycles(DirectLinks& links, bool both_ways, std::vector<std::vector<int
   }
 }
 
-/// On many GPUs, is the search forced at every step, as on a ring?
+/// True if the search is forced at every step on many GPUs, as on a ring.
 bool is_sparse(const DirectLinks& links) {
   for (int rank = 0; rank < links.ranks(); ++rank) {
     if (links.neighbours(rank).size() > 2) return false;
@@ -182,8 +182,8 @@ bool is_sparse(const DirectLinks& links) {
   return true;
 }
 
-/// The cycles through the direct links of ranks 0 .. ranks - 1. `evenly`: also look for more of
-/// them (over servers the network, not these links, is what there is least of).
+/// The cycles through the direct links of ranks 0 .. ranks - 1. `evenly`: also searches for more
+/// cycles (over several nodes, the network is scarcer than these links).
 std::vector<std::vector<int>> direct_cycles(DirectLinks links, bool evenly) {
   std::vector<std::vector<int>> rings;
   // Two GPUs: the cycle there and back uses both directions already.
@@ -201,15 +201,15 @@ std::vector<std::vector<int>> direct_cycles(DirectLinks links, bool evenly) {
   return rings;
 }
 
-/// A way for a ring through the servers: the order in which it visits the ranks of one.
+/// Path of a ring through the nodes: the order in which it visits the ranks of one node.
 struct Passage {
   std::vector<int> order;
-  /// Every other server is passed through backwards, so that the ring crosses between equal ranks:
-  /// where the NICs of equal ranks are nearer to each other than those of others ("rails").
+  /// True if every other node is passed through backwards, so that the ring crosses between equal
+  /// ranks: if the NICs of equal ranks are nearer to each other than to others ("rails").
   bool turning = false;
 };
 
-/// Traffic between servers, by link.
+/// Traffic between nodes, by link.
 class Crossings {
  public:
   Crossings(const Fabric& fabric, int each)
@@ -222,7 +222,7 @@ class Crossings {
     return {std::move(order), turning};
   }
 
-  /// What the passage costs a new ring: the time a byte takes on its busiest link, then links.
+  /// Cost of the passage for a new ring: seconds per byte on its busiest link, then its links.
   [[nodiscard]] std::pair<double, std::size_t> cost(const Passage& passage, int channel) const {
     std::pair<double, std::size_t> most{0, 0};
     for (const LinkId link : links(passage, channel)) {
@@ -241,7 +241,7 @@ class Crossings {
     return 1 / fabric_.links()[at(link)].capacity_Bps();
   }
 
-  /// Of the crossings into the second server and, if they differ, out of it.
+  /// Links of the crossing into the second node and, if they differ, of the crossing out of it.
   [[nodiscard]] std::vector<LinkId> links(const Passage& passage, int channel) const {
     const int entry = passage.order.front();
     const int exit = passage.order.back();
@@ -255,13 +255,13 @@ class Crossings {
 
   const Fabric& fabric_;
   int each_;
-  std::vector<double> load_s_;  // s a byte
+  std::vector<double> load_s_;  // seconds per byte
 };
 
-/// Rings through server after server. Inside, they follow the cycles of direct links between the
-/// GPUs; where there are none, there is one for each rank of a server, number j through the ranks
-/// j, j + 1, … j - 1. Where a cycle is cut open decides which NICs its ring crosses by: channel
-/// after channel takes the cut whose crossing meets the least traffic of those before it.
+/// Rings through node after node. Inside, they follow the cycles of direct links between the
+/// GPUs; where there are none, there is one for each rank of a node, number j through the ranks
+/// j, j + 1, … j - 1. The place where a cycle is cut open decides which NICs its ring crosses by:
+/// each channel takes the cut whose crossing meets the least traffic of the channels before it.
 std::vector<std::vector<int>> rings_over_servers(const Fabric& fabric, int each) {
   const int servers = fabric.ranks() / each;
   std::vector<std::vector<int>> cycles;
@@ -272,7 +272,7 @@ std::vector<std::vector<int>> rings_over_servers(const Fabric& fabric, int each)
     std::iota(in_order.begin(), in_order.end(), 0);
     cycles.assign(at(each), in_order);
   }
-  std::vector<bool> cut(at(each), false);  // of the switched ranks: each place once
+  std::vector<bool> cut(at(each), false);  // switched ranks at which a ring is cut
   Crossings crossings(fabric, each);
   std::vector<std::vector<int>> rings;
   for (const std::vector<int>& cycle : cycles) {

@@ -11,13 +11,13 @@
 
 namespace cclgym {
 
-/// The entry of a program: its collective, exactly its ranks, its own channels and root, one
+/// Entry of a program: its collective, exactly its ranks, its own channels and root, one
 /// instance. Its traits are those of the program. Throws UserError if the program is wrong (verify)
-/// or deadlocks however many messages a connection holds.
+/// or deadlocks with any number of messages on a connection.
 [[nodiscard]] AlgorithmEntry program_entry(std::string name,
                                            std::shared_ptr<const ThreadBlockProgram> program);
-/// The entry of a program in an MSCCL XML file, carried out by the interpreter. Throws UserError
-/// with the place in the file, or `where` and the file if the program is wrong.
+/// Entry of a program in an MSCCL XML file, carried out by the interpreter. Throws UserError
+/// with the place in the file, or with `where` and the file if the program is wrong.
 [[nodiscard]] AlgorithmEntry read_program_entry(std::string name, const std::string& path,
                                                 const SourceLocation& where = {});
 
@@ -26,7 +26,7 @@ namespace cclgym {
 [[nodiscard]] std::optional<std::string> check_fixed_program(const AlgorithmEntry& algorithm,
                                                              int channels, int instances, int root);
 
-/// 16 hex digits over everything that a program does and requires, but not its name.
+/// Hash of everything that a program does and requires, without its name: 16 hex digits.
 [[nodiscard]] std::string program_hash(const ThreadBlockProgram& program);
 
 }  // namespace cclgym

@@ -1,5 +1,5 @@
-// Option records bound to the struct members that hold their values: what reads, writes, hashes,
-// documents or overrides the options of a struct loops over its fields.
+// Option records bound to the struct members that hold their values: code that reads, writes,
+// hashes, documents or overrides the options of a struct loops over its fields.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
 // One record for each option that a user can set. YAML validation, command line help and the
-// generated reference pages are made from these records, so that they cannot disagree.
+// generated reference pages are made from these records, so that they always agree.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ struct OptionSpec {
   OptionKind kind = OptionKind::Text;
   OptionShape shape = OptionShape::One;
   std::string description{};
-  /// Shown in the documentation; for Bytes, Time and Rate left empty (their kind says it).
+  /// Shown in the documentation; left empty for Bytes, Time and Rate (their kind says it).
   std::string unit{};
   /// Bounds of each value, in SI units for quantities (s, B, B/s). Quantities are never negative.
   std::optional<double> min{};
@@ -46,7 +46,7 @@ struct OptionSpec {
   bool exclusive_min = false;    ///< the value must be > min, not >= min
   std::int64_t multiple_of = 1;  ///< for Integer: each value is a multiple of this
   bool required = false;         ///< check_keys refuses a mapping without this key
-  /// The default as the user would write it in YAML, e.g. "64KiB" or "[1, 2]"; empty: none.
+  /// The default as the user would write it in YAML, e.g. "64KiB" or "[1, 2]"; empty: no default.
   std::string default_text{};
   std::vector<std::string> choices{};  ///< for Choice: the valid names
   std::vector<std::string> aliases{};  ///< older names of the key, which keep working
@@ -57,12 +57,12 @@ struct OptionSpec {
 /// The record of a key; nullptr if there is none.
 [[nodiscard]] const OptionSpec* try_find_option(const std::vector<OptionSpec>& specs,
                                                 std::string_view key);
-/// The record of a key that exists: throws std::logic_error if there is none.
+/// The record of a key that exists. Throws std::logic_error if there is none.
 [[nodiscard]] const OptionSpec& find_option(const std::vector<OptionSpec>& specs,
                                             std::string_view key);
 
 // Range-checked reads of one value from the text of a YAML scalar or a command line. The function
-// must be the one of the record's kind. Each throws UserError at `where` with the value that was
+// must match the record's kind. Each throws UserError at `where` with the value that was
 // found and the values that are valid.
 [[nodiscard]] bool read_flag(std::string_view text, const OptionSpec& spec,
                              const SourceLocation& where = {});
@@ -76,7 +76,7 @@ struct OptionSpec {
                                  const SourceLocation& where = {});
 [[nodiscard]] double read_rate_Bps(std::string_view text, const OptionSpec& spec,
                                    const SourceLocation& where = {});
-/// The text itself; refused if empty.
+/// The text itself. Throws if it is empty.
 [[nodiscard]] std::string read_text(std::string_view text, const OptionSpec& spec,
                                     const SourceLocation& where = {});
 /// Index into spec.choices; the message of a wrong name gives the nearest one.
@@ -100,7 +100,7 @@ void check_option(const OptionValue& value, const OptionSpec& spec,
 [[nodiscard]] double option_number(const OptionValue& value);
 
 /// A value or a range of values: "A..B xF" (A, A*F, A*F*F, … up to B), "A..B +S" (A, A+S, … up to
-/// B), for Integer also "A..B" (step 1). Each value is range-checked; at most 10,000 of them.
+/// B), for Integer also "A..B" (step 1). Each value is range-checked; at most 10,000 values.
 [[nodiscard]] std::vector<std::uint64_t> read_bytes_range(std::string_view text,
                                                           const OptionSpec& spec,
                                                           const SourceLocation& where = {});

@@ -40,7 +40,7 @@ KindWords words(OptionKind kind) {
   return {};
 }
 
-// A bound in the unit that makes it short.
+// A bound in the unit in which it is shortest.
 std::string bound_text(double value, const OptionSpec& spec) {
   switch (spec.kind) {
     case OptionKind::Bytes:

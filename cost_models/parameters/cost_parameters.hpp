@@ -1,5 +1,5 @@
-// The numeric parameters of a cost model as one flat list of names: what fits, writes, reads or
-// compares them need not know the structure that holds them.
+// The numeric parameters of a cost model as one flat list of names: code that fits, writes, reads
+// or compares them need not know the structure that holds them.
 #pragma once
 
 #include <functional>
@@ -27,7 +27,7 @@ struct CostParameter {
 
 /// All numeric parameters, in the order of a parameter set.
 [[nodiscard]] const std::vector<CostParameter>& cost_parameters();
-/// One of them. Throws UserError naming the nearest.
+/// One parameter by name. Throws UserError naming the nearest one.
 [[nodiscard]] const CostParameter& cost_parameter(std::string_view name);
 
 /// The value as a parameter set states it, with four significant digits if it is continuous:

@@ -33,8 +33,8 @@ struct FittedRows {
 /// Keys of an item of `fitted_to`.
 [[nodiscard]] const std::vector<OptionSpec>& fitted_rows_options();
 
-/// Reads the list, which may be empty: fitted to nothing. Throws UserError at the place of what is
-/// wrong. Collectives are not looked up here: this layer does not know them.
+/// Reads the list, which may be empty (fitted to nothing). Throws UserError at the place of the
+/// fault. Collectives are not looked up here: this layer does not know them.
 [[nodiscard]] std::vector<FittedRows> read_fitted_rows(const YamlValue& list);
 
 /// The key `fitted_to` with this list, as lines of a parameter set.

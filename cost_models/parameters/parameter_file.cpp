@@ -26,7 +26,7 @@ std::vector<OptionSpec> specs_of(const std::vector<CostField<Record>>& fields) {
   return specs;
 }
 
-// Looks through "{value: …, source: …}".
+// Returns the value inside "{value: …, source: …}", or a plain value as it is.
 YamlValue plain_value(const YamlValue& value, const OptionSpec& spec) {
   if (!value.is_mapping()) return value;
   check_keys(value, value_options(), spec.name);

@@ -24,7 +24,7 @@ namespace cclgym {
 /// its source; nullptr if the set does not state it.
 [[nodiscard]] const YamlValue* find_parameter(const YamlValue& document, std::string_view name);
 
-/// Reads a parameter set. Throws UserError with the place of what is wrong.
+/// Reads a parameter set. Throws UserError at the place of the fault.
 [[nodiscard]] CostModel read_cost_model(const YamlValue& document);
 
 }  // namespace cclgym

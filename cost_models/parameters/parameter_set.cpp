@@ -14,7 +14,7 @@ const YamlValue* find_source(const YamlValue& value) {
   return value.is_mapping() ? value.find("source") : nullptr;
 }
 
-// True if it says, in words that read_source knows, that no fit made it.
+// True if the source says, in words that read_source knows, that the value was not fitted.
 bool is_unfitted(const std::string& source) {
   try {
     ValueSource read = read_source(source);

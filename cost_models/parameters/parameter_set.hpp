@@ -1,5 +1,5 @@
 // A parameter set with the sources of its values and the measured rows that it was fitted to.
-// Simulations need the cost model alone (cost_model.hpp).
+// Simulations need only the cost model (cost_model.hpp).
 #pragma once
 
 #include <map>
@@ -17,14 +17,14 @@ namespace cclgym {
 struct ParameterSet {
   CostModel model{};
   /// The `source` of each value that the set states, by the parameter's name (cost_parameters);
-  /// empty where it states the value alone.
+  /// empty if it states only the value.
   std::map<std::string, std::string> sources{};
-  /// The rows that the values come from, those of a fit's start included. nullopt: the set does not
+  /// The rows that the values come from, with those of a fit's start. nullopt: the set does not
   /// say (it has no `fitted_to`, and not every value says that it was not fitted).
   std::optional<std::vector<FittedRows>> fitted_to{};
 
   /// The `source` of a parameter; kDefaultSource if the set leaves the parameter at its default,
-  /// kNoSource if it states the value alone.
+  /// kNoSource if it states only the value.
   [[nodiscard]] std::string source_of(const std::string& parameter) const;
 };
 
@@ -32,7 +32,7 @@ struct ParameterSet {
 [[nodiscard]] CostModel load_cost_model(const std::string& path);
 
 /// Reads a parameter set. Values need no source, and a source may be any text. Throws UserError
-/// with the place of what is wrong.
+/// at the place of the fault.
 [[nodiscard]] ParameterSet read_parameter_set(const YamlValue& document);
 /// The same from a file (docs/cost-models.md).
 [[nodiscard]] ParameterSet load_parameter_set(const std::string& path);

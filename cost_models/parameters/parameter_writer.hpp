@@ -8,7 +8,7 @@
 
 namespace cclgym {
 
-/// The text that read_parameter_set reads as `set`: every parameter of the model, with its source
+/// Text that read_parameter_set reads as `set`: every parameter of the model, with its source
 /// and the fitted rows if they are known. Continuous values are rounded to four significant digits.
 /// `comment` comes first, each line behind a "#". The model must not be "hockney".
 [[nodiscard]] std::string to_yaml(const ParameterSet& set, const std::string& comment);

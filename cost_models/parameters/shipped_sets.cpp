@@ -24,7 +24,7 @@ extern const std::string_view parameters_v100_abci;
 
 namespace {
 
-// Condition under which `auto` takes a set.
+// Condition under which `auto` selects a set.
 enum class Use : std::uint8_t { Gpu, Fabric, ByName };
 
 // A shipped parameter set and the machines that it describes.
@@ -67,7 +67,7 @@ bool describes(const std::vector<std::string>& gpu_models, const Fabric& fabric)
   return fabric.gpu_model().empty() ? gpu_models.empty() : among(gpu_models, fabric.gpu_model());
 }
 
-// The set for a fabric: one for this fabric if there is one, else the one for its GPU.
+// The set for a fabric: the one for this fabric if there is one, else the one for its GPU.
 const ShippedSet* set_of(const Fabric& fabric) {
   const ShippedSet* found = nullptr;
   for (const ShippedSet& set : shipped_sets()) {

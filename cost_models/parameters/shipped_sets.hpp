@@ -28,9 +28,9 @@ namespace cclgym {
 /// model has no misfit.
 [[nodiscard]] std::string cost_model_warning(const CostModel& model, const Fabric& fabric);
 
-/// A shipped model as a set; "hockney" has no sources. Throws UserError naming the nearest.
+/// A shipped model as a set; "hockney" has no sources. Throws UserError naming the nearest one.
 [[nodiscard]] ParameterSet shipped_parameter_set(std::string_view name);
-/// Same choice as cost_model_for, as a set.
+/// The choice of cost_model_for, as a set.
 [[nodiscard]] ParameterSet parameter_set_for(std::string_view name, const Fabric& fabric);
 
 }  // namespace cclgym

@@ -24,13 +24,13 @@ struct ValueSource {
   /// Fitted: its 95 % interval spans less than a decade. False without an interval ("no interval").
   bool determined = false;
   std::string set{};    ///< TakenOver: from this parameter set; empty: from something else
-  std::string there{};  ///< TakenOver from a set: what that set says of the value
+  std::string there{};  ///< TakenOver from a set: the source of the value in that set
 };
 
 /// Reads a `source`. A fitted value must have its interval or say "no interval", and say ", not
-/// determined" exactly where the interval's ends differ by a factor of 10 or more. What a set says
-/// of a value that was taken over from it must itself be such a line. Throws UserError at `where`
-/// with what was found and what was expected.
+/// determined" exactly if the interval's ends differ by a factor of 10 or more. The text that
+/// a set has for a value taken over from it must itself be a source. Throws UserError at `where`
+/// with the text that was found and the texts that were expected.
 [[nodiscard]] ValueSource read_source(std::string_view text, const SourceLocation& where = {});
 
 /// True if the interval determines the value: its ends (> 0) differ by a factor below 10.
@@ -40,10 +40,10 @@ struct ValueSource {
 [[nodiscard]] std::string interval_source(const CostParameter& parameter, double least,
                                           double most);
 /// The source of a value that was fitted to `rows` ("40 rows of H100-cluster on 2, 8 ranks"; its
-/// semicolons become commas), whose 95 % interval is this; `more` may say more, or be empty.
+/// semicolons become commas) with this 95 % interval; `more` is additional text, or empty.
 [[nodiscard]] std::string fitted_source(const CostParameter& parameter, std::string_view rows,
                                         double least, double most, std::string_view more);
-/// The source of a value that is the one of parameter set `set`, which says `there` of it.
+/// The source of a value taken over from parameter set `set`, in which its source is `there`.
 [[nodiscard]] std::string taken_over_source(std::string_view set, std::string_view there);
 
 /// Source of a value that a set leaves at the default of its parameter.

@@ -70,7 +70,7 @@ class AxisReader {
     return find_option(experiment_options(), key);
   }
 
-  // The name of an algorithm or a tuner, or of a program, which is added to the library.
+  // Reads the name of an algorithm or a tuner, or of a program, which is added to the library.
   std::string read_algorithm(const YamlValue& item) {
     if (item.is_mapping()) {
       const NamedProgram program = read_named_program(item);
@@ -83,8 +83,8 @@ class AxisReader {
                     unknown_name_message("algorithm", text, spec_of("algorithms").choices));
   }
 
-  // Reads a list; `read_item(item, values)` appends what one item stands for. A value may not come
-  // twice: it would be a cell that comes twice.
+  // Reads a list; `read_item(item, values)` appends the values of one item. A value may not occur
+  // twice, because its cells would occur twice.
   template <class Value, class ReadItem, class Text>
   Axis<Value> read_axis(std::string_view key, ReadItem read_item, Text text_of) {
     Axis<Value> axis;
@@ -102,7 +102,7 @@ class AxisReader {
     return axis;
   }
 
-  // A list whose items are "protocol" (nothing) or what `read_values` reads.
+  // Reads a list whose items are "protocol" (nullopt) or text that `read_values` reads.
   template <class Value, class ReadValues, class Text>
   Axis<Value> read_axis_or_protocol(std::string_view key, ReadValues read_values, Text text_of) {
     return read_axis<Value>(
@@ -135,7 +135,7 @@ class AxisReader {
         [](int value) { return std::to_string(value); });
   }
 
-  // A list of names; `parse` gives nullopt for an unknown one. `what` is one of them.
+  // Reads a list of names; `parse` returns nullopt for an unknown one. `what` is the word for one.
   template <class Value, class Parse>
   Axis<Value> read_name_axis(std::string_view key, std::string_view what, Parse parse) {
     return read_axis<Value>(

@@ -1,4 +1,4 @@
-// The axes of an experiment: the lists of which its cells are the cross product.
+// The axes of an experiment: the lists whose cross product its cells are.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace cclgym {
 
-/// A value with the place that named it.
+/// A value and the place that named it.
 template <class Value>
 struct Located {
   Value value{};
@@ -24,7 +24,7 @@ struct Located {
 template <class Value>
 using Axis = std::vector<Located<Value>>;
 
-/// Some combinations of an algorithm, an item of `only`: what is empty takes every value.
+/// Some combinations of an algorithm, an item of `only`: an empty list admits every value.
 struct Combinations {
   std::string algorithm;
   std::vector<Protocol> protocols{};
@@ -33,10 +33,10 @@ struct Combinations {
   std::vector<int> threads{};
 };
 
-/// Every axis has at least one value, and none twice.
+/// Every axis has at least one value, and no value twice.
 struct ExperimentAxes {
   Axis<CollectiveKind> collectives;
-  Axis<std::string> algorithms;  ///< and tuners, as they are named
+  Axis<std::string> algorithms;  ///< algorithms and tuners, by their names
   Axis<Protocol> protocols;
   Axis<int> channels;
   Axis<int> instances;
@@ -45,11 +45,11 @@ struct ExperimentAxes {
   Axis<Slots> slots;
   Axis<std::uint64_t> sizes;
   Axis<std::uint64_t> seeds;
-  std::vector<Combinations> only{};  ///< of the algorithms that it names, only these
+  std::vector<Combinations> only{};  ///< restricts the algorithms that it names to these
 };
 
-/// Reads the axes from an experiment whose keys have been checked. Throws UserError at the place of
-/// a value that is unknown, out of range or comes twice, and if an axis has over kMostCells values.
+/// Reads the axes of an experiment whose keys have been checked. Throws UserError at the place of
+/// a value that is unknown, out of range or repeated, and if an axis has over kMostCells values.
 [[nodiscard]] ExperimentAxes read_axes(const YamlValue& document, AlgorithmLibrary& library);
 
 /// Throws UserError at the first key of a mapping that has no value. `specs` are its keys.

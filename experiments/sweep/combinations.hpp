@@ -1,4 +1,4 @@
-// `only`: the combinations of the axes that an experiment keeps if it does not keep all.
+// `only`: the combinations of the axes to which an experiment is restricted.
 #pragma once
 
 #include <string>
@@ -21,7 +21,7 @@ namespace cclgym {
 /// True if the experiment keeps this configuration with some protocol. Algorithms that no item
 /// names are kept with all configurations.
 [[nodiscard]] bool wanted_with_any_protocol(const ExperimentAxes& axes, const Config& config);
-/// Same for the configuration's own protocol. Tiles and slots are ignored.
+/// Same as above, for the configuration's own protocol. Tiles and slots are ignored.
 [[nodiscard]] bool wanted(const ExperimentAxes& axes, const Config& config);
 
 }  // namespace cclgym

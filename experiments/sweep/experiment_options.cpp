@@ -14,7 +14,7 @@ namespace cclgym {
 
 namespace {
 
-// A key of a configuration as an axis of that name.
+// A key of a configuration, as an axis of this name.
 OptionSpec axis_of(std::string_view key, const std::string& name, const std::string& description) {
   OptionSpec spec = config_option(key);
   spec.name = name;
@@ -74,7 +74,7 @@ std::vector<OptionSpec> make_experiment_options() {
        .shape = OptionShape::OneOrList,
        .description = "sizes of a call as nccl-tests counts them (the larger of a rank's send and "
                       "receive buffer); also ranges, \"1KiB..1GiB x2\". Each must be a multiple of "
-                      "an element, times the ranks where a buffer has a slice a rank",
+                      "an element, times the ranks where a buffer has a slice per rank",
        .min = 1,
        .required = true},
       axis_of("tile", "tile",
@@ -85,7 +85,7 @@ std::vector<OptionSpec> make_experiment_options() {
       {.name = "only",
        .kind = OptionKind::Mapping,
        .shape = OptionShape::OneOrList,
-       .description = "of the algorithms named here only these combinations, see \"Not every "
+       .description = "restricts the algorithms named here to these combinations, see \"Not every "
                       "combination\""},
       {.name = "datatype",
        .kind = OptionKind::Choice,
@@ -108,7 +108,7 @@ std::vector<OptionSpec> make_experiment_options() {
        .default_text = "1"},
       {.name = "repetitions",
        .kind = OptionKind::Integer,
-       .description = "simulations of each cell, of which results give median, least and greatest "
+       .description = "simulations of each cell, of which results give median, minimum and maximum "
                       "time; one is made where nothing is drawn at random",
        .min = 1,
        .max = 1'000'000,
@@ -168,7 +168,7 @@ std::vector<OptionSpec> make_timeline_options() {
        .description = "one of the experiment's threads"},
       {.name = "tile",
        .kind = OptionKind::Bytes,
-       .description = "one of the experiment's tile, or protocol"},
+       .description = "one of the experiment's tiles, or protocol"},
       {.name = "slots",
        .kind = OptionKind::Integer,
        .description = "one of the experiment's slots, or protocol"},
@@ -194,7 +194,7 @@ std::vector<OptionSpec> make_cost_model_choice_options() {
   for (OptionSpec spec : cost_model_options()) {
     if (spec.name == "name" || spec.name == "description" || spec.name == "fitted_to") continue;
     spec.required = false;
-    spec.default_text.clear();  // what is not given stays as the base has it
+    spec.default_text.clear();  // a value that is not given stays as in the base
     specs.push_back(spec);
   }
   return specs;

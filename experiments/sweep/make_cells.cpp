@@ -63,7 +63,7 @@ class CellMaker {
     }
   }
 
-  // Cells name what tuners choose.
+  // Adds the programs that a tuner may choose: cells name them.
   void add_programs(const Tuner& tuner, const SourceLocation& where) {
     try {
       experiment_.library.add_all(tuner.library());
@@ -76,7 +76,7 @@ class CellMaker {
     return experiment_.library.at(axes_.algorithms[algorithm].value);
   }
 
-  // Paths that differ only in what keys write as '_'.
+  // Refuses paths that differ only in characters that keys write as '_'.
   void refuse_same_key(const Located<std::string>& tuner) const {
     for (const Located<std::string>& other : axes_.algorithms) {
       if (&other == &tuner) return;
@@ -102,7 +102,7 @@ class CellMaker {
     return false;
   }
 
-  // Which algorithm has which collective, and whether ranks fit.
+  // Checks that the algorithms have the collectives and that the ranks fit.
   void check_algorithms() {
     for (std::size_t i = 0; i < axes_.algorithms.size(); ++i) {
       const Located<std::string>& algorithm = axes_.algorithms[i];
@@ -133,7 +133,7 @@ class CellMaker {
     }
   }
 
-  // What a tuner has not on some of the fabrics.
+  // Skips the fabrics on which a tuner does not have a collective.
   void skip_fabrics(std::size_t algorithm) {
     for (std::size_t fabric = 0; fabric < experiment_.fabrics.size(); ++fabric) {
       for (const Located<CollectiveKind>& collective : axes_.collectives) {
@@ -187,7 +187,7 @@ class CellMaker {
                     having.empty() ? "nor has any other" : "these have it: " + having));
   }
 
-  // Before millions of cells are made.
+  // Checks the number of cells before millions of them are made.
   void check_number(const SourceLocation& where) const {
     std::size_t configs = 1;
     for (const std::size_t axis :
@@ -211,8 +211,8 @@ class CellMaker {
     experiment_.cells.reserve(cells);
   }
 
-  // The configurations, but for protocol and tiles, whose thread blocks fit on the fabric's GPUs;
-  // the others are left out.
+  // Configurations, without protocol and tiles, whose thread blocks fit on the fabric's GPUs;
+  // skips the others.
   std::vector<Config> launchable(std::size_t fabric, CollectiveKind collective,
                                  const std::string& algorithm) {
     const ExperimentFabric& on = experiment_.fabrics[fabric];
@@ -253,7 +253,7 @@ class CellMaker {
     }
   }
 
-  // The configuration with every tile and number of slots, those that are the same but once.
+  // Adds the configuration with every tile size and number of slots; equal ones are added once.
   void add_tilings(std::size_t fabric, CollectiveKind collective, const Config& config) {
     const CostModel& model = experiment_.fabrics[fabric].cost_model;
     std::vector<std::pair<std::uint64_t, int>> seen;
@@ -292,7 +292,7 @@ class CellMaker {
           reason = check_resident(experiment_.library, cell.call, cell.config, *on.fabric,
                                   on.cost_model);
         }
-        if (!reason.empty()) reason = "what it chooses cannot be run: " + reason;
+        if (!reason.empty()) reason = "its choice cannot run: " + reason;
       } catch (const UserError& error) {
         reason = error.what();
       }
@@ -331,7 +331,7 @@ class CellMaker {
   Experiment& experiment_;
   const ExperimentAxes& axes_;
   CellConstants constants_;
-  // By algorithm and fabric; none of an algorithm that is no tuner.
+  // By algorithm and fabric; empty for an algorithm that is not a tuner.
   std::vector<std::vector<std::unique_ptr<const Tuner>>> tuners_;
 };
 

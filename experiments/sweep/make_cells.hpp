@@ -1,4 +1,4 @@
-// From the axes of an experiment to its cells: every combination that there is.
+// From the axes of an experiment to its cells: every valid combination.
 #pragma once
 
 #include <string>
@@ -10,23 +10,23 @@
 
 namespace cclgym {
 
-/// What is the same in all cells.
+/// Settings that are the same in all cells.
 struct CellConstants {
-  int root = 0;           ///< of rooted collectives
+  int root = 0;           ///< for rooted collectives
   int element_bytes = 4;  ///< sizes must be multiples of it
 };
 
-/// Fills in experiment.cells and experiment.skipped; the fabrics are there already. Combinations
-/// that are left out: an algorithm or a tuner without the collective, and what needs more thread
+/// Fills in experiment.cells and experiment.skipped; the fabrics are there already. Leaves out
+/// algorithms and tuners without the collective, and configurations that need more thread
 /// blocks than a GPU runs at once. Equal configurations of one algorithm (tile `protocol` beside
 /// the same size) are one cell. Throws UserError at the place of an algorithm that does not fit a
-/// fabric, a size that does not fit a collective, a tuner that is wrong or chooses what cannot be
-/// run, and if there are no or too many cells; `where` is the experiment's place.
+/// fabric, a size that does not fit a collective, a tuner that is wrong or chooses a configuration
+/// that cannot run, and if there are no or too many cells; `where` is the experiment's place.
 void make_cells(Experiment& experiment, const ExperimentAxes& axes, const SourceLocation& where,
                 const CellConstants& constants);
 
 /// Throws UserError unless the label is text that a CSV field and a line of a table can hold.
-/// `what` has it: "the fabric".
+/// `what` names its owner in messages: "the fabric".
 void check_label(const std::string& label, std::string_view what, const SourceLocation& where);
 
 }  // namespace cclgym

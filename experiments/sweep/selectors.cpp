@@ -12,7 +12,7 @@ namespace cclgym {
 
 namespace {
 
-// The value of `key`, which must be on the axis; nullopt if it is not given. `parse` reads it,
+// Value of `key`, which must be on the axis; nullopt if it is not given. `parse` reads it, and
 // `text_of` writes an axis value for messages.
 template <class Value, class Parse, class Text>
 std::optional<Value> select(const YamlValue& selector, const std::string& key,
@@ -68,7 +68,7 @@ std::optional<std::size_t> select_fabric(const YamlValue& selector, const Experi
   return static_cast<std::size_t>(found - labels.begin());
 }
 
-// Throws UserError for a key that asks for a tuner's choice.
+// Throws UserError for a key that a tuner chooses.
 void refuse_choices_of_tuner(const YamlValue& selector) {
   const YamlValue* algorithm = selector.find("algorithm");
   if (algorithm == nullptr || !is_tuner(algorithm->as_text())) return;

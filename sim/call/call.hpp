@@ -22,7 +22,7 @@ struct Call {
 
 inline constexpr int kMostSlots = 8;  ///< NCCL_STEPS
 
-/// How the call is carried out: what a tuner chooses.
+/// Configuration of the call: the choice of a tuner.
 struct Config {
   std::string algorithm = "ring";  ///< name in the algorithm library
   Protocol protocol = Protocol::Simple;
@@ -30,8 +30,8 @@ struct Config {
   /// Copies of the whole program (MSCCL's parallelisation), each with its part of every chunk on
   /// channels of its own: the program has channels * instances of them.
   int instances = 1;
-  int threads = 512;  ///< threads a thread block
-  /// Chunks are moved in tiles of at most so many bytes of data; 0: whole.
+  int threads = 512;  ///< threads per thread block
+  /// Maximum payload of the tiles in which chunks are moved, B; 0: chunks move whole.
   std::uint64_t tile_bytes = 0;
   /// Messages that a connection's FIFO holds, 1 to kMostSlots; 0: any number.
   int slots = 0;
@@ -39,18 +39,18 @@ struct Config {
   friend bool operator==(const Config&, const Config&) = default;
 };
 
-/// What came of it.
+/// Outcome of a call.
 struct Result {
   double time_s = 0;                 ///< from the call to the last rank's last instruction, s
   double algbw_Bps = 0;              ///< bytes / time (nccl-tests)
   double busbw_Bps = 0;              ///< algbw times the collective's bus factor (nccl-tests)
   std::vector<double> rank_time_s;   ///< completion date by rank, s
   int steps = 0;                     ///< transfers on the longest chain of dependent transfers
-  std::int64_t flows = 0;            ///< transfers in all
-  std::int32_t tiles = 1;            ///< tiles of a chunk
+  std::int64_t flows = 0;            ///< total number of transfers
+  std::int32_t tiles = 1;            ///< tiles per chunk
   std::int32_t simulated_tiles = 1;  ///< fewer than `tiles`: the dates are extrapolated from these
-  /// Bound on the error of extrapolated dates, s; 0 where every tile was simulated. Where the tiles
-  /// never came to repeat exactly (`periodic` is false) it is an estimate, not a bound.
+  /// Bound on the error of extrapolated dates, s; 0 if every tile was simulated. If the tiles never
+  /// repeat exactly (`periodic` is false), it is an estimate, not a bound.
   double tile_error_s = 0;
   bool periodic = true;
 };

@@ -1,5 +1,5 @@
 // The keys of a configuration, one record each: experiments, dispatch tables and the command line
-// read configurations by these.
+// read configurations with these.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +23,11 @@ namespace cclgym {
 /// The record of the key algorithm, with the algorithms of a library.
 [[nodiscard]] OptionSpec algorithm_option(const AlgorithmLibrary& library);
 
-/// A tile size or a number of slots; nothing: what the cost model states for the protocol.
+/// A tile size or a number of slots; nullopt: as the cost model states it for the protocol.
 using TileBytes = std::optional<std::uint64_t>;
 using Slots = std::optional<int>;
 
-/// How `tile: protocol` and `slots: protocol` are written.
+/// Text of the value in `tile: protocol` and `slots: protocol`.
 inline constexpr std::string_view kOfProtocol = "protocol";
 
 /// Read "protocol" or a value in the record's range. Throw UserError at `where`.
@@ -36,11 +36,11 @@ inline constexpr std::string_view kOfProtocol = "protocol";
 [[nodiscard]] Slots read_slots(std::string_view text, const OptionSpec& spec,
                                const SourceLocation& where);
 
-/// `config` with these tiles and slots, its protocol's where they are not given.
+/// `config` with these tiles and slots; the protocol's own if they are not given.
 [[nodiscard]] Config with_tiles(const CostModel& model, Config config, TileBytes tile_bytes,
                                 Slots slots);
 
-/// A configuration as written down, before a cost model says what its protocol's tiles are.
+/// A configuration as written, before a cost model gives the tiles of its protocol.
 struct ConfigChoice {
   Config config;  ///< without tiles and slots
   TileBytes tile_bytes = 0;
@@ -51,13 +51,13 @@ struct ConfigChoice {
   }
 };
 
-/// Reads the configuration in a mapping whose keys have been checked; keys that are not those of a
-/// configuration are passed over. A fixed program has its own channels if the mapping does not say
-/// how many. Throws UserError at the place of a wrong value.
+/// Reads the configuration from a mapping whose keys have been checked; ignores keys that are not
+/// those of a configuration. A fixed program has its own channels if the mapping does not give a
+/// number. Throws UserError at the place of a wrong value.
 [[nodiscard]] ConfigChoice read_config(
     const YamlValue& mapping, const AlgorithmLibrary& library = AlgorithmLibrary::shipped());
 
-/// The configuration as the inside of a YAML flow mapping, one text a key, in the order of
+/// The configuration as the inside of a YAML flow mapping, one text per key, in the order of
 /// config_options(): "algorithm: ring"; tile and slots only if they are not 0.
 [[nodiscard]] std::vector<std::string> config_yaml(const ConfigChoice& choice);
 

@@ -1,4 +1,4 @@
-// A cache of fixed size for plain keys and values: no allocation but at its construction.
+// A cache of fixed size for plain keys and values; allocates only when constructed.
 #pragma once
 
 #include <atomic>
@@ -9,8 +9,8 @@
 
 namespace cclgym {
 
-/// Set-associative: a key has one set of kWays places; a full set gives up what was used longest
-/// ago. May be shared by any number of threads: a set has a lock of its own, held for some
+/// Set-associative: a key has one set of kWays places; a full set evicts the least recently used
+/// entry. May be shared by any number of threads: each set has its own lock, held for some
 /// nanoseconds. `Hash` mixes all bits of a key into 64.
 template <class Key, class Value, class Hash>
 class BoundedCache {
@@ -18,7 +18,7 @@ class BoundedCache {
   static_assert(std::is_trivially_copyable_v<Key> && std::is_trivially_copyable_v<Value>);
   static constexpr std::size_t kWays = 8;
 
-  /// Room for at least `entries`, in a power of two of sets; 0: none, and every find fails.
+  /// Room for at least `entries`, in a power of two of sets; 0: no room, and every find fails.
   explicit BoundedCache(std::size_t entries) {
     if (entries == 0) return;
     std::size_t sets = 1;
@@ -92,7 +92,7 @@ class BoundedCache {
    private:
     Set& set_;
   };
-  // The lower bits may be good for nothing in a weak hash; these are not of std::hash, but ours.
+  // Skips the low bits, which are poor in a weak hash; ours (not std::hash) mixes all of them.
   Set& set_of(std::uint64_t hash) { return sets_[(hash >> 20U) & mask_]; }
 
   std::unique_ptr<Set[]> sets_;

@@ -38,7 +38,7 @@ std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
 
 }  // namespace
 
-// Fields overlap here where their values are larger than usual: keys that differ may share a hash.
+// Fields overlap here if their values are larger than usual: different keys may share a hash.
 std::uint64_t TimeKeyHash::operator()(const TimeKey& key) const {
   const auto part = [](std::uint64_t value, unsigned shift) { return value << shift; };
   const PlainConfig& config = key.config;
@@ -130,7 +130,7 @@ const QuotientProgram* CallTimer::quotient(const ProgramCut& cut, const Call& ca
   Call lowered = call;
   Config cut_so = config;
   if (shape.tiled) {
-    // As many tiles as it takes for all waits for slots to be there, of the size they have.
+    // Enough tiles for all waits for slots to occur, of the size that tiles have.
     const std::int32_t tiles = tiles_of_call(cut, call, config);
     cut_so.tile_bytes = static_cast<std::uint64_t>(std::ceil(
         static_cast<double>(call.bytes) / cut.chunks_per_call / tiles * cut.longest_message));

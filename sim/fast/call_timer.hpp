@@ -1,4 +1,4 @@
-// How long a call takes with a configuration, on one machine in one condition: the simulator behind
+// Time of a call with a configuration, on one machine in one condition: the simulator behind
 // a bounded, exact cache.
 #pragma once
 
@@ -35,20 +35,20 @@ struct PlainConfig {
 
   friend bool operator==(const PlainConfig&, const PlainConfig&) = default;
 };
-/// Throws UserError if the algorithm is not in the library, std::logic_error on a number that does
-/// not fit.
+/// Throws UserError if the algorithm is not in the library, std::logic_error if a number does not
+/// fit.
 [[nodiscard]] PlainConfig plain_config(const AlgorithmLibrary& library, const Config& config,
                                        std::size_t binding = 0);
 [[nodiscard]] Config full_config(const AlgorithmLibrary& library, const PlainConfig& config);
 
-/// Where calls are timed: never changes, and may be shared by any number of timers.
+/// Setting in which calls are timed: immutable, and may be shared by any number of timers.
 struct CallSite {
-  /// The fabric under each of the NIC bindings that can be chosen; [0] as it is.
+  /// The fabric under each NIC binding that can be chosen; [0] is the fabric as given.
   std::vector<std::shared_ptr<const Fabric>> fabrics;
   CostModel cost_model;
   /// The conditions that the machine can be in (docs/collective-tuning.md); [0] is without noise.
   std::vector<NoiseProfile> conditions{NoiseProfile{}};
-  std::uint64_t machine_seed = 0;  ///< which links are degraded, which GPUs are slow
+  std::uint64_t machine_seed = 0;  ///< decides which links are degraded and which GPUs are slow
   /// The algorithms and programs that configurations name.
   AlgorithmLibrary library = AlgorithmLibrary::shipped();
 };
@@ -60,7 +60,7 @@ struct TimedCall {
   friend bool operator==(const TimedCall&, const TimedCall&) = default;
 };
 
-/// Everything that a time depends on, field by field: keys are equal iff all of it is.
+/// All inputs of a time, field by field: keys are equal iff all inputs are.
 struct TimeKey {
   std::uint64_t bytes = 0;
   PlainConfig config{};
@@ -75,39 +75,39 @@ struct TimeKeyHash {
 };
 using TimeCache = BoundedCache<TimeKey, TimedCall, TimeKeyHash>;
 
-/// Not thread-safe, but for the cache, which timers of the same CallSite and Timing may share.
+/// Not thread-safe, except for the cache, which timers of the same CallSite and Timing may share.
 ///
-/// Whether a time comes from the cache or not makes no difference to the bit: a time is a function
-/// of exactly what the key holds.
+/// A time from the cache is the same to the bit as a computed one: it is a function of exactly the
+/// fields of the key.
 class CallTimer {
  public:
   static constexpr std::size_t kDefaultEntries = std::size_t{1} << 18;
-  /// How near times are to those of Simulator::simulate with the condition's noise profile, the
+  /// Accuracy of times, compared with Simulator::simulate with the condition's noise profile, the
   /// machine's seed and repetition `moment`.
   enum class Timing : std::uint8_t {
-    /// To the bit.
+    /// Equal to the bit.
     Exact,
-    /// One node is simulated for all that are alike (sim/fast/quotient_program.hpp): within 1e-9;
-    /// where
-    /// tiles never come to repeat, within what Result::tile_error_s says; in chaotic pipelines,
-    /// within what rounding does to them.
+    /// Simulates one node per class of equal nodes (sim/fast/quotient_program.hpp).
+    /// Off by at most 1e-9;
+    /// by at most Result::tile_error_s if tiles never repeat exactly;
+    /// in chaotic pipelines, by the effect of rounding.
     Symmetric,
-    /// And calls of more than TileCurve::kWhole tiles are timed from a few dozens of tiles
-    /// (sim/fast/tile_curve.hpp): off by 0.02 % to 0.05 % on average, 99 of 100 by less than 1.5 %;
-    /// more
-    /// in chaotic pipelines, and where the pace changes late.
+    /// As Symmetric, but calls of over TileCurve::kWhole tiles are timed from a few dozen tiles
+    /// (sim/fast/tile_curve.hpp).
+    /// Off by 0.02 % to 0.05 % on average, 99 of 100 by less than 1.5 %;
+    /// by more in chaotic pipelines, and where the pace changes late.
     Interpolated,
   };
 
-  /// With a cache of its own.
+  /// Creates a cache of its own.
   explicit CallTimer(std::shared_ptr<const CallSite> site,
                      std::size_t cache_entries = kDefaultEntries,
                      Timing timing = Timing::Interpolated);
   CallTimer(std::shared_ptr<const CallSite> site, std::shared_ptr<TimeCache> cache,
             Timing timing = Timing::Interpolated);
 
-  /// Throws UserError where the configuration does not fit the call or the fabric. Does not
-  /// allocate where the time is in the cache.
+  /// Throws UserError if the configuration does not fit the call or the fabric. Does not allocate
+  /// if the time is in the cache.
   [[nodiscard]] TimedCall time(const Call& call, const PlainConfig& config,
                                std::size_t condition = 0, std::uint16_t moment = 0);
 
@@ -115,24 +115,24 @@ class CallTimer {
   [[nodiscard]] const Fabric& fabric() const { return *site_->fabrics.front(); }
   [[nodiscard]] const std::shared_ptr<TimeCache>& cache() const { return cache_; }
   [[nodiscard]] std::uint64_t hits() const { return hits_; }
-  /// Times that were not in the cache.
+  /// Number of times that were not in the cache.
   [[nodiscard]] std::uint64_t simulations() const { return simulations_; }
-  /// Of these, simulations of one node for all that are alike.
+  /// Number of these that were simulated with one node per class of equal nodes.
   [[nodiscard]] std::uint64_t quotients() const { return quotients_; }
-  /// Of these, times from a few dozens of tiles.
+  /// Number of these that were computed from a few dozen tiles.
   [[nodiscard]] std::uint64_t interpolations() const { return interpolations_; }
 
  private:
-  // Program, binding, collective, root, channels, instances, whether there is one slot.
+  // Program, binding, collective, root, channels, instances, true if there is one slot.
   using ProgramKey = std::tuple<int, int, CollectiveKind, int, int, int, bool>;
-  // And the condition, and the shape of the graph.
+  // The above, the condition, and the shape of the graph.
   using QuotientKey = std::tuple<ProgramKey, std::size_t, GraphShape>;
   /// A configuration for calls of all sizes, in one condition.
   struct Known {
     ProgramCut cut;
-    bool steady = false;  ///< the same in all moments, and the whole program is known
-    bool curved = false;  ///< is what follows there?
-    const QuotientProgram* of_tiles = nullptr;  ///< of full tiles; null: there is none
+    bool steady = false;  ///< the same at all moments, and the whole program is known
+    bool curved = false;  ///< true if the members below are set
+    const QuotientProgram* of_tiles = nullptr;  ///< quotient for full tiles; null: none
     TileCurve curve;
     std::int32_t steps = 0;
   };
@@ -144,7 +144,7 @@ class CallTimer {
   [[nodiscard]] Simulator& simulator(std::size_t binding, std::size_t condition);
   [[nodiscard]] Known& known_of(const Call& call, const PlainConfig& plain, const Config& config,
                                 std::size_t condition);
-  /// Null where there is none.
+  /// Returns null if there is none.
   [[nodiscard]] const QuotientProgram* quotient(const ProgramCut& cut, const Call& call,
                                                 const PlainConfig& plain, const Config& config,
                                                 std::size_t condition);
@@ -158,7 +158,7 @@ class CallTimer {
   std::shared_ptr<TimeCache> cache_;
   std::vector<Bound> bound_;  ///< by binding; made when first needed
   Timing timing_;
-  std::unique_ptr<Engine> engine_;                         ///< of the quotients
+  std::unique_ptr<Engine> engine_;                         ///< engine for the quotients
   std::unordered_map<TimeKey, Known, TimeKeyHash> known_;  ///< by keys without size and moment
   std::map<QuotientKey, std::unique_ptr<const QuotientProgram>> quotients_of_;
   std::uint64_t hits_ = 0;

@@ -37,9 +37,9 @@ class QuotientBuilder {
   }
 
  private:
-  // A cost record as far as it decides a price. Routes of different links are one if they add the
-  // same to the smallest message of the one protocol that all models have; launches are one if they
-  // take the same time.
+  // The part of a cost record that decides a price. Routes over different links are equal if they
+  // add the same to the smallest message of the one protocol that all models have; launches are
+  // equal if they take the same time.
   using Key = std::tuple<Work, Opcode, bool, std::int32_t, double, std::int32_t, double>;
 
   // Index of the first route that costs a message the same, by route.
@@ -64,7 +64,7 @@ class QuotientBuilder {
     return first;
   }
 
-  // Takes over the records of all nodes; of several with the same key, the first.
+  // Copies the records of all nodes; of several with the same key, the first.
   void take_records() {
     const NodeCosts& costs = lowered_.costs;
     const std::vector<std::int32_t> first_route = first_equal_routes();
@@ -92,7 +92,7 @@ class QuotientBuilder {
     }
   }
 
-  // Every node is a class.
+  // Makes every node a class of its own.
   void take_whole() {
     made_.graph_ = lowered_.graph;
     const std::size_t links = graph_.link_capacities_Bps().size();
@@ -101,7 +101,7 @@ class QuotientBuilder {
     }
   }
 
-  // Finds the classes of nodes and links, and makes their graph.
+  // Finds the classes of nodes and links, and builds their graph.
   bool divide() {
     std::optional<GraphSymmetry> found = find_symmetry(graph_, keys_);
     if (!found) return false;

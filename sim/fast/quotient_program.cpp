@@ -75,7 +75,7 @@ std::shared_ptr<const TransferGraph> QuotientProgram::graph_of(const Config& con
 QuotientProgram::Timed QuotientProgram::time(Engine& engine, const Call& call,
                                              const Config& config) const {
   const std::int32_t tiles = tiles_of_call(cut_, call, config);
-  // As many tiles as the simulator would simulate without classes.
+  // The number of tiles that the simulator would simulate without classes.
   TileBudget budget;
   budget.firings = static_cast<std::int64_t>(static_cast<double>(budget.firings) * share_);
   const TiledDates dates = run_tiles(

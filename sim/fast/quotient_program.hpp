@@ -18,28 +18,28 @@ namespace cclgym {
 ///
 /// Nodes with equal cost records and equal surroundings form a class (sim/graph/symmetry.hpp), as
 /// do links, and a graph of the classes is simulated, in which a flow stands for all of its class.
-/// The dates are those of the whole graph, but for rounding: within 1e-12 of it, and where tiles
-/// are carried on (sim/engine/steady_state.hpp), as exactly as that is. In pipelines that are
-/// chaotic (docs/architecture.md), rounding breaks the symmetry of the whole graph after some tiles
-/// and moves its dates by some 0.1 %; here it cannot. Where routes adapt, choices break ties by the
-/// number of a flow, and every node is a class of its own: the whole graph, lowered once. They
-/// depend on the program, the shape and the call, not on the size of the call that it was made
-/// from. Immutable.
+/// The dates are those of the whole graph except for rounding: within 1e-12 of it, and if tiles
+/// are extrapolated (sim/engine/steady_state.hpp), as exact as that is. In chaotic pipelines
+/// (docs/architecture.md), rounding breaks the symmetry of the whole graph after some tiles and
+/// moves its dates by about 0.1 %; here it cannot. Where routes adapt, choices break ties by the
+/// number of a flow, and every node is a class of its own: the whole graph, lowered once. Dates
+/// depend on the program, the shape and the timed call, not on the size of the call from which the
+/// quotient was made. Immutable.
 class QuotientProgram {
  public:
-  /// True if there can be one under this model and this noise: they are not random, and do not
+  /// True if a quotient can exist under this model and this noise: they are not random, and do not
   /// change during a call.
   [[nodiscard]] static bool possible(const CostModel& model, const NoiseProfile& noise);
-  /// Makes one from the program that Simulator::lowered returns for a call on `fabric` under
-  /// `model` and `noise`. With tiles there must be more than kMostSlots of them. Null where there
-  /// is none: for programs of which only the outline is known or that use switches (which send
-  /// groups of messages as one flow), and where possible() is false.
+  /// Builds one from the program that Simulator::lowered returns for a call on `fabric` under
+  /// `model` and `noise`. With tiles there must be more than kMostSlots of them. Returns null for
+  /// programs of which only the outline is known or that use switches (which send groups of
+  /// messages as one flow), and where possible() is false.
   [[nodiscard]] static std::unique_ptr<QuotientProgram> make(const LoweredProgram& lowered,
                                                              std::shared_ptr<const Fabric> fabric,
                                                              const CostModel& model,
                                                              const NoiseProfile& noise);
 
-  /// The classes of nodes.
+  /// Number of classes of nodes.
   [[nodiscard]] std::size_t size() const { return nodes_.size(); }
 
   struct Timed {
@@ -49,8 +49,8 @@ class QuotientProgram {
   };
   /// Transfers on the longest chain of dependent transfers of a tile.
   [[nodiscard]] int steps() const { return steps_; }
-  /// The call must have the collective and root that it was made from, the configuration its
-  /// algorithm, channels and instances, and both together its graph_shape().
+  /// The call must have the collective and root that the quotient was made from, the configuration
+  /// its algorithm, channels and instances, and both together its graph_shape().
   [[nodiscard]] Timed time(Engine& engine, const Call& call, const Config& config) const;
   /// Time of `tiles` tiles, s, all of them simulated, each with `fill` times the bytes that
   /// config.tile_bytes > 0 allow.

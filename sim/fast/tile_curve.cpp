@@ -6,7 +6,7 @@ namespace cclgym {
 
 namespace {
 
-// A little more than (n - 1) / n, so that rounding does not make it n - 1 tiles.
+// Slightly more than (n - 1) / n, so that rounding does not give n - 1 tiles.
 double min_fill(std::int32_t tiles) { return 1 - 0.9 / tiles; }
 
 }  // namespace
@@ -21,7 +21,7 @@ double TileCurve::full_s(std::size_t number, const Simulate& simulate) {
   return known_s;
 }
 
-// Time that a fill of 0 would save if the curve were linear down to there.
+// Time that a fill of 0 would save if the curve were linear all the way down.
 double TileCurve::less_s(std::size_t number, const Simulate& simulate) {
   const double fill = min_fill(kTiles[number]);
   double& known_s = less_full_s_[number];

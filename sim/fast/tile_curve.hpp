@@ -1,4 +1,4 @@
-// Time of a pipeline for any number of tiles, from a few numbers of them that are simulated.
+// Time of a pipeline for any number of tiles, from simulations of a few tile counts.
 #pragma once
 
 #include <array>
@@ -10,18 +10,18 @@ namespace cclgym {
 
 /// Time of a pipeline of equal tiles, as a function of their number and of how full they are.
 ///
-/// Full tiles are simulated for some numbers of them (kTiles), and between these the time is taken
-/// as linear; behind the largest one it grows as it did before. A pipeline that has filled is
-/// linear but for its period. The time that tiles save by being less than full is taken as linear,
-/// too, from one more simulation of each of the smaller numbers; of n tiles, all are at least
+/// Full tiles are simulated for a few tile counts (kTiles); between these, the time is interpolated
+/// linearly, and beyond the largest it continues with the last slope. A pipeline that has filled is
+/// linear except for its period. The time saved by tiles that are less than full is also taken as
+/// linear, from one more simulation of each of the smaller counts; of n tiles, all are at least
 /// (n - 1) / n full. So only a few dozen tiles are ever simulated, whatever the size of a call.
 ///
-/// Simulations are made when first needed, and a time depends on nothing but tiles and fill.
+/// Simulations run when first needed, and a time depends only on tiles and fill.
 class TileCurve {
  public:
-  /// Calls of at most so many tiles are better simulated.
+  /// Calls of at most this many tiles are better simulated.
   static constexpr std::int32_t kWhole = 12;
-  /// Maximum firings of one simulation, unless that is less than kMinLast tiles.
+  /// Maximum number of firings of one simulation, unless that is less than kMinLast tiles.
   static constexpr std::int64_t kFirings = 4000;
   static constexpr std::int32_t kMinLast = 32;
 
@@ -32,17 +32,17 @@ class TileCurve {
   /// `firings`: firings per tile.
   explicit TileCurve(std::int64_t firings);
 
-  /// `tiles` >= kWhole, `fill` at least about (tiles - 1) / tiles. `simulate` is always to be the
-  /// same function.
+  /// `tiles` >= kWhole, `fill` at least about (tiles - 1) / tiles. `simulate` must be the same
+  /// function in every call.
   [[nodiscard]] double time_s(std::int32_t tiles, double fill, const Simulate& simulate);
 
  private:
   static constexpr std::array<std::int32_t, 7> kTiles{kWhole, 16, kMinLast, 64, 128, 256, 512};
-  static constexpr std::size_t kLastFill = 1;  ///< the last number also simulated less full
+  static constexpr std::size_t kLastFill = 1;  ///< the last count also simulated less full
   [[nodiscard]] double full_s(std::size_t number, const Simulate& simulate);
   [[nodiscard]] double less_s(std::size_t number, const Simulate& simulate);
 
-  std::size_t last_ = 2;                             ///< index of the largest simulated number
+  std::size_t last_ = 2;                             ///< index of the largest simulated tile count
   std::array<double, kTiles.size()> full_s_{};       ///< times of full tiles; 0: not simulated yet
   std::array<double, kLastFill + 1> less_full_s_{};  ///< times of less full tiles, likewise
 };

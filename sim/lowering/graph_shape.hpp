@@ -29,8 +29,8 @@ struct ProgramCut {
 /// True if the program has transfers that switches copy or add.
 [[nodiscard]] bool uses_switches(const ThreadBlockProgram& program);
 
-/// Properties of a call and a configuration that shape the graph of a program: where all of them
-/// are equal, graphs differ in the prices of their nodes and the repeats alone.
+/// Properties of a call and a configuration that shape the graph of a program: if all of them
+/// are equal, graphs differ only in the prices of their nodes and in the repeats.
 struct GraphShape {
   bool tiled = false;
   bool proxies = false;  ///< the ranks' proxies limit messages over the network

@@ -43,15 +43,15 @@ struct LoweredProgram {
   std::shared_ptr<const ProgramOutline> outline;
   std::shared_ptr<const ThreadBlockProgram> program;  ///< null if only its outline is known
   std::shared_ptr<const TransferGraph> graph;
-  std::vector<NodeOrigin> origins;  ///< by node; the arrival of a flow is the node behind it
+  std::vector<NodeOrigin> origins;  ///< by node; the arrival of a flow is the node after it
   NodeCosts costs;  ///< cost records; their prices plus delays are the numbers of the graph
   /// Rank r is done when nodes rank_last[rank_last_offset[r] .. rank_last_offset[r + 1]) are done.
   std::vector<std::size_t> rank_last_offset;
   std::vector<TransferId> rank_last;
-  /// Links of the graph that are links of the fabric; those behind them are the ranks' proxies.
+  /// Links of the graph that are links of the fabric; those after them are the ranks' proxies.
   std::size_t fabric_links = 0;
-  int steps = 0;           ///< transfers on the longest chain of dependent transfers of a tile
-  std::int32_t tiles = 1;  ///< every node but the launches fires once per tile
+  int steps = 0;           ///< transfers on a tile's longest chain of dependent transfers
+  std::int32_t tiles = 1;  ///< every node except launches fires once per tile
   /// True if nodes fire once per iteration of the loop that their step is in; then there is one
   /// tile.
   bool folded = false;
@@ -59,7 +59,7 @@ struct LoweredProgram {
 };
 
 /// Conditions under which a step of a loop becomes one node that fires once per iteration, instead
-/// of one node per iteration. The dates are the same (but for rounding), the graph is small.
+/// of one node per iteration. The dates are the same except for rounding; the graph is small.
 enum class Folding : std::uint8_t {
   Large,   ///< programs of more than kFoldedSteps steps
   Always,  ///< if the loops allow it
@@ -72,10 +72,10 @@ inline constexpr std::int64_t kFoldedSteps = 1 << 16;
 /// is done when its message has arrived and its own work, after the block's previous step and the
 /// step's dependencies, is done. A fused step starts when its message has arrived.
 ///
-/// Kernel k of a rank starts when the host has launched it (launches are one after another, and
+/// Kernel k of a rank starts when the host has launched it (launches follow one after another, and
 /// wait for nothing) and, kernel_gap later, all thread blocks of kernel k - 1 of the rank are done.
 ///
-/// With config.tile_bytes, chunks are cut into `tiles` equal tiles, as few as make every message at
+/// With config.tile_bytes, chunks are cut into `tiles` equal tiles, as few as keep every message at
 /// most that large, and every node fires once per tile: a block runs all its steps on one tile,
 /// then all on the next, and dependencies between blocks hold tile by tile. With config.slots, a
 /// connection holds that many messages: a message starts only when the one `slots` before it has

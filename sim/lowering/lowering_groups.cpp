@@ -1,6 +1,6 @@
-// Lowering, groups: transfers of several messages that switches copy (one rank's to several others)
-// or add up (several ranks' to one). Such a transfer is one flow over the links of all its
-// messages, each of which carries it once, so that its rate is that of the busiest of them.
+// Lowering, groups: transfers of several messages that switches copy (from one rank to several
+// others) or add up (from several ranks to one). Such a transfer is one flow over the links of all
+// its messages, each of which carries it once, so that its rate is that of the busiest link.
 #include <algorithm>
 #include <fmt/core.h>
 #include <vector>
@@ -22,8 +22,8 @@ const Link& link_at(const Fabric& fabric, LinkId id) {
 
 }  // namespace
 
-// Throws unless there is a switch on the route and every one of GPU links or of the network can
-// copy and add.
+// Throws unless there is a switch on the route and every switch, among GPU links or in the network,
+// can copy and add.
 void Lowering::require_computing(std::span<const LinkId> route, const NodeOrigin& origin) const {
   const std::string* unable = nullptr;
   bool any = false;
@@ -35,14 +35,14 @@ void Lowering::require_computing(std::span<const LinkId> route, const NodeOrigin
   }
   if (any && unable == nullptr) return;
   throw UserError(fmt::format(
-      "program '{}' needs switches that copy and add, but on the way from rank {} to rank {} of "
+      "program '{}' needs switches that copy and add, but on the route from rank {} to rank {} of "
       "fabric '{}' {}",
       outline_.name, origin.rank, origin.peer_rank, fabric_.name(),
       any ? fmt::format("'{}' does not", *unable) : "there is no switch"));
 }
 
-// The routes of all messages, and the one between the switches and the rank that all of them have
-// in common: NVSwitches read that rank's memory like that of the others, and write it.
+// The routes of all messages, and the common one between the switches and the rank that they share:
+// NVSwitches read and write that rank's memory like that of the others.
 std::vector<std::vector<LinkId>> Lowering::routes_of_group(
     std::span<const GroupMember> members) const {
   std::vector<std::vector<LinkId>> routes;

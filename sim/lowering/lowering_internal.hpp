@@ -19,7 +19,7 @@ namespace cclgym {
 /// the number).
 inline constexpr int kAlternativeRoutes = 32;
 
-// Thrown when the loops of an outline do not fit nodes that fire many times: it has to be unrolled.
+// Thrown if the loops of an outline do not fit nodes that fire many times: it must be unrolled.
 struct CannotFold {};
 
 // One of the two things that must be done for a step to be done.
@@ -58,7 +58,7 @@ struct Requirement {
   Iterations iterations;
 };
 
-// One direction of a channel between two ranks; exactly one thread block at either end.
+// One direction of a channel between two ranks, with exactly one thread block at each end.
 struct Connection {
   std::int32_t source_block = -1;  // over all ranks
   std::int32_t target_block = -1;
@@ -74,7 +74,7 @@ inline std::uint64_t connection_key(int source, int target, int channel, int ker
 // iteration; with tiles there are no loops, and a step's node fires once per tile.
 //
 // The parts below decide the structure: nodes, their cost records, routes and edges. Numbers come
-// from `costs_` (sim/lowering/price.hpp) alone. All that the structure asks of a price is whether a
+// only from `costs_` (sim/lowering/price.hpp). The structure uses a price only to check whether a
 // node takes time, because a launch, an arrival or a receive that takes none needs no node.
 class Lowering {
  public:
@@ -111,11 +111,11 @@ class Lowering {
   };
   struct Message {
     TransferId flow;
-    TransferId arrival;  // when the receiver has it: the flow itself if flight takes no time
+    TransferId arrival;  // end: the receiver has it; the flow itself if flight takes no time
   };
   // A message that switches copy or add together with others.
   struct GroupMember {
-    std::uint32_t step;  // the sender's
+    std::uint32_t step;  // step of the sender
     NodeOrigin origin;
     int channel;
     Opcode opcode;  // opcode of the sender's step
@@ -225,17 +225,17 @@ class Lowering {
   // By step of the outline:
   std::vector<Completion> completions_;
   std::vector<TransferId> own_node_;           // -1: none
-  std::vector<TransferId> arrival_;            // by send: node that ends when its message is there
-  std::vector<std::uint32_t> first_incoming_;  // by receive: the sends that it meets
+  std::vector<TransferId> arrival_;            // by send: node at whose end its message has arrived
+  std::vector<std::uint32_t> first_incoming_;  // by receive: its first send in incoming_
   std::vector<IterationPiece> incoming_;
   std::map<std::int32_t, std::vector<GroupMember>> groups_;
   std::map<std::int32_t, TransferId> group_flow_;
   std::unordered_map<std::uint64_t, Connection> connections_;
-  bool proxies_ = false;               // messages over the network load the proxies of their ranks
+  bool proxies_ = false;               // true: messages over the network load proxies
   std::int32_t first_pair_ = -1;       // link of the connection of ranks 0 and 1; -1: no limit
-  std::vector<double> network_bytes_;  // by link; empty: links pass nothing at once
+  std::vector<double> network_bytes_;  // by link; empty: no link passes bursts
   std::unordered_map<std::uint64_t, Route> routes_;
-  // Set of alternative routes between two switches of the network; -1: there is none.
+  // Set of alternative routes between two switches of the network; -1: none.
   std::map<std::pair<NodeId, NodeId>, std::int32_t> alternatives_;
   std::vector<IterationPiece> scratch_pieces_;
   std::vector<Requirement> requirements_;  // requirements of the current step

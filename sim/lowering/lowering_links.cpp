@@ -1,4 +1,4 @@
-// Lowering, links: capacities, the routes that may replace others, and bursts.
+// Lowering, links: capacities, alternative routes, and bursts.
 #include <algorithm>
 #include <vector>
 
@@ -7,8 +7,8 @@
 
 namespace cclgym {
 
-// The links of the fabric; behind them, if they limit anything, one for the proxy of each rank, as
-// fast as it is with the largest message of the program; behind these one for each pair of ranks.
+// The links of the fabric; after them, if proxies are a limit, one for the proxy of each rank, as
+// fast as it is with the program's largest message; after these, one for each pair of ranks.
 void Lowering::set_links() {
   std::vector<double> capacities = link_capacities(fabric_, model_);
   const double proxy_Bps = proxy_capacity_Bps(model_, config_.protocol,
@@ -38,7 +38,7 @@ bool Lowering::crosses_network(std::span<const LinkId> links) const {
 }
 
 // Between its first and its last network switch, a message may take alternative routes instead of
-// `links`, which begin the route: the same ones for all messages between these switches.
+// `links`, which begin the route; all messages between these switches share the alternatives.
 void Lowering::add_alternatives(std::int32_t route, const NodeOrigin& origin, int channel,
                                 std::span<const LinkId> links) {
   if (fabric_.routing() != Routing::Adaptive) return;
@@ -77,7 +77,7 @@ void Lowering::count_bytes(const NodeOrigin& origin, std::span<const LinkId> rou
   network_bytes_[static_cast<std::size_t>(pair_link(origin.rank, origin.peer_rank))] += bytes;
 }
 
-// Raises the capacities of links that pass a burst before their rate holds.
+// Raises the capacities of links that pass a burst before their rate applies.
 void Lowering::pass_bursts() {
   if (network_bytes_.empty() || model_.hockney) return;
   const auto before = graph_->link_capacities_Bps();

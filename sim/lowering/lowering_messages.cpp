@@ -52,9 +52,9 @@ void Lowering::claim(std::int32_t& owner, int rank, std::uint32_t b, bool sendin
   owner = static_cast<std::int32_t>(b);
 }
 
-// Finds the sends that each receive meets; a receive may meet none.
+// Finds the sends that match each receive; a receive may have none.
 void Lowering::match_receives() {
-  constexpr std::size_t kMaxPieces = 4;  // pieces of a loop that is worth folding
+  constexpr std::size_t kMaxPieces = 4;  // maximum pieces of a loop that is worth folding
   first_incoming_.reserve(outline_.steps.size());
   for_each_site([this](const Site& site) {
     const std::size_t first = incoming_.size();
@@ -108,7 +108,7 @@ Lowering::Receiver Lowering::receiver_of(const Site& site) {
                                          index_.each(Of::Sends, site.loop), site.times, pieces)) {
     if (site.times > 1) throw CannotFold();
     throw UserError(
-        fmt::format("program '{}': {} sends a message that nobody receives", outline_.name,
+        fmt::format("program '{}': {} sends a message that is never received", outline_.name,
                     describe_step(outline_, site.rank, site.thread_block, site.number)));
   }
   const OutlineStep& send = step_of(site);
@@ -169,7 +169,7 @@ Lowering::Message Lowering::add_message(const NodeOrigin& origin, int channel,
   return add_flow(origin, route.id, record, times);
 }
 
-// A flow, and its arrival if that takes time.
+// Adds a flow, and a node for its arrival if that takes time.
 Lowering::Message Lowering::add_flow(const NodeOrigin& origin, std::int32_t route,
                                      std::int32_t record, std::int32_t times) {
   origins_.push_back(origin);

@@ -37,7 +37,7 @@ void Lowering::complete(const Site& site) {
         step.group == kNoGroup ? own : CompletionPart{CompletionPart::Kind::Group, step.group};
     return;
   }
-  // Data that switches copied or added is in its place when it arrives.
+  // Data that switches copied or added is in place when it arrives.
   const bool switched = step.group != kNoGroup;
   const std::int32_t record = costs_.record({.work = switched ? Work::InPlace : Work::Local,
                                              .opcode = step.opcode,
@@ -49,7 +49,7 @@ void Lowering::complete(const Site& site) {
   }
   own_node_[site.step] = add_delay(record, {site.rank, site.thread_block, site.number}, site.times);
   completions_[site.step].parts[0] = own;
-  // Taking a message out of the FIFO goes on while it arrives.
+  // A message is taken out of the FIFO while it arrives.
   if (takes_while_arriving(site.step)) completions_[site.step].parts[1] = arrival_at(site.step);
 }
 
@@ -59,9 +59,9 @@ bool Lowering::takes_while_arriving(std::uint32_t step) const {
          latency_s(costs_.record_of(own_node_[step])) > 0;
 }
 
-// The first step of a loop also waits for the last one of the iteration before, and with tiles the
-// first of a block for the last of the tile before, which takes a node of its own; but in a
-// block that only receives, the order of the flows says that already.
+// The first step of a loop also waits for the last step of the iteration before, and with tiles the
+// first step of a block for the last step of the tile before, which takes a node of its own; in a
+// block that only receives, the order of the flows implies that already.
 bool Lowering::may_merge(const Site& site) const {
   if (site.first_of_loop && site.times > 1) return false;
   return tiles_ == 1 || !site.first_of_block || only_receives(site);
@@ -78,7 +78,7 @@ bool Lowering::only_receives(const Site& site) const {
   return true;
 }
 
-// "Flow arrived and previous step done" as at most two parts; false if it takes more.
+// Writes "flow arrived and previous step done" as at most two parts; false if it takes more.
 bool Lowering::merge_receive(const Site& site) {
   Completion merged;
   merged.parts[0] = arrival_at(site.step);
@@ -130,7 +130,7 @@ void Lowering::connect(const Site& site) {
   add_edges(node, site.times);
 }
 
-// Iterations [begin, end) wait for the numbers first, first + stride, … of a block.
+// Makes iterations [begin, end) wait for the numbers first, first + stride, … of a block.
 void Lowering::require_each(Of what, std::uint32_t block, std::int32_t first, std::int32_t stride,
                             std::int32_t begin, std::int32_t end, std::int32_t tile_lag) {
   std::vector<IterationPiece>& pieces = scratch_pieces_;
@@ -146,7 +146,7 @@ void Lowering::require_each(Of what, std::uint32_t block, std::int32_t first, st
 void Lowering::require(const Completion& completion, std::int32_t tile_lag,
                        const Iterations& iterations) {
   for (const CompletionPart& part : completion.parts) {
-    // The first iteration alone waits for a fixed firing.
+    // Only the first iteration waits for a fixed firing.
     const bool fixed = part.iteration != CompletionPart::kSame;
     const Iterations of{iterations.begin, fixed ? iterations.begin + 1 : iterations.end,
                         fixed ? part.iteration - iterations.begin : iterations.shift};
@@ -191,7 +191,7 @@ void Lowering::require_slot(const Site& site) {
   std::int32_t freed = site.sent - config_.slots;
   std::int32_t begin = 0;
   std::int32_t lag = 0;
-  if (tiles_ == 1) {  // those before the first `slots` move into free ones
+  if (tiles_ == 1) {  // messages before the first `slots` move into free ones
     for (; freed < 0 && begin < site.times; freed += stride) ++begin;
     if (begin == site.times) return;
   }
@@ -200,8 +200,8 @@ void Lowering::require_slot(const Site& site) {
   require_each(Of::Receives, target, freed, stride, begin, site.times, lag);
 }
 
-// Adds the edges of the requirements; of several from one node, the one of the smallest lag implies
-// the others.
+// Adds the edges of the requirements; of several from one node, the edge with the smallest lag
+// implies the others.
 void Lowering::add_edges(TransferId node, std::int32_t times) {
   scratch_edges_.clear();
   for (const Requirement& requirement : requirements_) {
@@ -211,12 +211,12 @@ void Lowering::add_edges(TransferId node, std::int32_t times) {
   TransferId last = -1;
   std::int32_t least = TransferGraph::kAfterLast;  // lag of an edge from `last`
   for (const auto& [source, lag] : scratch_edges_) {
-    // kAfterLast concerns the first firing alone.
+    // kAfterLast concerns only the first firing.
     const bool implied = source == last && (least != TransferGraph::kAfterLast || lag == least);
     last = source;
     if (implied && (lag != TransferGraph::kFirstOnly || least == 0 || lag == least)) continue;
     least = lag;
-    // A node's firings are in order by themselves.
+    // A node's firings are ordered by themselves.
     if (source != node || lag <= 0) graph_->add_edge(source, node, lag);
   }
 }

@@ -8,8 +8,8 @@
 
 namespace cclgym {
 
-/// From `from` on to the next piece, iteration i of a step here meets iteration i + shift of step
-/// `step` (an index into ProgramOutline::steps) there.
+/// From `from` on until the next piece, iteration i of a step here matches iteration i + shift of
+/// step `step` (an index into ProgramOutline::steps) there.
 struct IterationPiece {
   std::int32_t from = 0;
   std::uint32_t step = 0;
@@ -37,7 +37,7 @@ class MessageIndex {
 
   /// Appends the pieces that cover the numbers `first`, `first` + stride, … (`times` of them) of a
   /// block: iteration i is number first + i * stride. Stops, and returns false, at the first that
-  /// the block does not have. Where iterations do not advance together, every one is a piece.
+  /// the block does not have. If iterations do not advance together, each is a piece of its own.
   bool find(Of what, std::uint32_t block, std::int32_t first, std::int32_t stride,
             std::int32_t times, std::vector<IterationPiece>& pieces) const;
 

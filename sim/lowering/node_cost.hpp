@@ -20,7 +20,7 @@ enum class Work : std::uint8_t {
   Transfer,          ///< a message between two ranks
   SwitchedTransfer,  ///< messages that switches copy or add, as one flow
   Arrival,           ///< flight of a Transfer after its last byte has left
-  SwitchedArrival    ///< the same of a SwitchedTransfer
+  SwitchedArrival    ///< flight of a SwitchedTransfer
 };
 
 /// Cost record of a node. Nodes with equal records cost the same under every cost model, whatever
@@ -56,8 +56,8 @@ struct NodeCosts {
   };
 
   PriceTerms terms;
-  /// One route of the fabric for all that have the same kinds and latencies of links in the same
-  /// order.
+  /// Routes of the fabric, one for all routes whose links have the same kinds and latencies in the
+  /// same order.
   std::vector<std::vector<LinkId>> routes;
   std::vector<NodeCost> records;        ///< distinct
   std::vector<std::int32_t> record_of;  ///< by node: index into `records`

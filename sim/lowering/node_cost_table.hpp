@@ -24,7 +24,7 @@ class NodeCostTable {
   [[nodiscard]] std::int32_t route_class(std::span<const LinkId> links);
   /// Index of a record.
   [[nodiscard]] std::int32_t record(const NodeCost& cost) {
-    // The steps of a thread block mostly have the record of the step before.
+    // Most steps of a thread block have the record of the step before.
     if (last_ >= 0 && costs_.records[static_cast<std::size_t>(last_)] == cost) return last_;
     return last_ = find_or_add(cost);
   }
@@ -38,7 +38,7 @@ class NodeCostTable {
   }
   [[nodiscard]] double tile_bytes() const { return costs_.terms.tile_bytes; }
 
-  /// The next node of the graph has this record, and is late by `delay_s`.
+  /// Gives this record, with a delay of `delay_s`, to the next node of the graph.
   void add_node(std::int32_t record, double delay_s = 0) {
     if (delay_s != 0) {
       costs_.delays.push_back({static_cast<TransferId>(costs_.record_of.size()), delay_s});
@@ -63,9 +63,9 @@ class NodeCostTable {
   const Fabric& fabric_;
   NodeCosts costs_;
   std::vector<Price> prices_;          ///< by record
-  std::vector<std::int32_t> arrival_;  ///< by record of a transfer; -1: not asked for yet
+  std::vector<std::int32_t> arrival_;  ///< by record of a transfer; -1: not requested yet
   std::vector<std::int32_t> slots_;    ///< open addressing, -1 is free
-  std::int32_t last_ = -1;             ///< record that was asked for last
+  std::int32_t last_ = -1;             ///< record that was requested last
   std::map<RouteKey, std::int32_t> route_classes_;
   RouteKey scratch_key_;
 };

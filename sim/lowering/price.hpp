@@ -14,14 +14,14 @@ namespace cclgym {
 /// Numbers of one firing of a node.
 struct Price {
   double wire_bytes = 0;             ///< bytes that load the links
-  double latency_s = 0;              ///< before the first byte; of a delay, all it takes
+  double latency_s = 0;              ///< before the first byte; of a delay, all of it
   double rate_cap_Bps = kNoRateCap;  ///< maximum wire rate
 
   friend bool operator==(const Price&, const Price&) = default;
 };
 
-/// Price of a cost record; `routes` are NodeCosts::routes. The only function that makes numbers of
-/// nodes: the lowering, noise and the symmetric quotient all call it.
+/// Price of a cost record; `routes` are NodeCosts::routes. The only function that computes numbers
+/// of nodes: the lowering, noise and the symmetric quotient all call it.
 [[nodiscard]] Price price(const CostModel& model, const Fabric& fabric, const PriceTerms& terms,
                           std::span<const std::vector<LinkId>> routes, const NodeCost& cost);
 

@@ -24,12 +24,12 @@ bool copied(const CostModel& model, double wire_bytes) {
   return wire_bytes > static_cast<double>(model.copy_limit_bytes);
 }
 
-// True if it is so large that it is announced before it is sent.
+// True if a message over the network is so large that it is announced before it is sent.
 bool announced(const CostModel& model, double wire_bytes) {
   return wire_bytes > static_cast<double>(model.eager_limit_bytes);
 }
 
-// Adds the costs that only messages between servers have.
+// Adds the costs that only messages between nodes (hosts) have.
 void add_network_cost(const CostModel& model, const Config& config, const CostTraits& traits,
                       TransferCost& cost) {
   const ProtocolCost& protocol = model.protocols[static_cast<std::size_t>(config.protocol)];
@@ -131,8 +131,8 @@ double connection_capacity_Bps(const CostModel& model) {
   return limited ? model.connection_rate_Bps : kNoRateCap;
 }
 
-// A token bucket would pass the first bytes at once instead; but then each later message would have
-// to know about all traffic before it.
+// A token bucket would instead pass the first bytes at once; but then each later message would
+// have to know about all traffic before it.
 double capacity_with_burst_Bps(const CostModel& model, double capacity_Bps, double bytes,
                                int buckets) {
   constexpr double kMinBurstShare = 1.0 / 64;

@@ -1,6 +1,6 @@
-// Formulas of the cost model: what a message, a local step, a launch and a link cost. Together with
-// price.hpp, which applies them to the nodes of a graph, the only place where protocol physics is
-// written down; the start skew of a model is drawn in sim/simulator.cpp.
+// Formulas of the cost model: costs of a message, a local step, a launch and a link. Together with
+// price.hpp, which applies them to the nodes of a graph, this is the only place that has protocol
+// physics; the start skew of a model is drawn in sim/simulator.cpp.
 #pragma once
 
 #include <span>
@@ -22,14 +22,14 @@ struct TransferCost {
   double rate_cap_Bps = 0;  ///< wire rate that the thread blocks at its ends can sustain
 };
 /// `reducing`: one of its ends adds the message to its own data. Model "hockney" has all of alpha
-/// in latency_s: its sender is busy until the message is there.
+/// in latency_s: its sender is busy until the message has arrived.
 [[nodiscard]] TransferCost transfer_cost(const CostModel& model, const Fabric& fabric,
                                          std::span<const LinkId> route, const Config& config,
                                          const CostTraits& traits, double payload_bytes,
                                          bool reducing);
 
 /// Cost of a transfer that switches copy or add (Instruction::group); `longest`: the longest route
-/// of its messages. The switches add, so that no thread block's reduce_rate counts.
+/// of its messages. The switches add, so no thread block's reduce_rate counts.
 [[nodiscard]] TransferCost switched_cost(const CostModel& model, const Fabric& fabric,
                                          std::span<const LinkId> longest, const Config& config,
                                          const CostTraits& traits, double payload_bytes);
@@ -39,7 +39,7 @@ struct TransferCost {
 
 /// Seconds that a step keeps its thread block busy with work other than sending: a local copy or
 /// reduction, or taking a message out of the FIFO (while it arrives, so that this only shows if the
-/// block comes to it late). 0 for steps that send and for nops.
+/// block reaches the step late). 0 for steps that send and for nops.
 [[nodiscard]] double local_cost_s(const CostModel& model, const Config& config, Runtime runtime,
                                   Opcode opcode, double bytes);
 
@@ -63,9 +63,9 @@ struct TransferCost {
 /// kNoRateCap if that is no limit.
 [[nodiscard]] double connection_capacity_Bps(const CostModel& model);
 
-/// Capacity of a link of the network that has `bytes` to pass in all and `buckets` full token
-/// buckets when the call begins. Bytes that pass at once are taken off all traffic in proportion,
-/// so that the link is busy as long in all; at most 64 times the capacity.
+/// Capacity of a link of the network that has `bytes` to pass in total and `buckets` full token
+/// buckets when the call begins. Bytes that pass at once are deducted from all traffic in
+/// proportion, so that the link's total busy time is the same; at most 64 times the capacity.
 [[nodiscard]] double capacity_with_burst_Bps(const CostModel& model, double capacity_Bps,
                                              double bytes, int buckets);
 

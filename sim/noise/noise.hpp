@@ -15,26 +15,26 @@
 namespace cclgym {
 
 struct NoisyProgram {
-  /// The given program with other cost records, delays and capacities, and the numbers of its graph
-  /// to match.
+  /// The given program with changed cost records, delays and capacities, and the numbers of its
+  /// graph to match.
   LoweredProgram lowered;
-  /// The graph that an engine runs: lowered.graph, perhaps unfolded, perhaps with other jobs behind
+  /// The graph that an engine runs: lowered.graph, perhaps unfolded, perhaps with other jobs after
   /// its nodes.
   std::shared_ptr<const TransferGraph> graph;
-  /// With jitter, every message has a latency of its own, so that every firing of a tiled graph is
-  /// a node of its own (see unfolded()). lowered.graph stays folded, without the jitter.
+  /// With jitter, every message has a latency of its own, so every firing of a tiled graph is a
+  /// separate node (see unfolded()). lowered.graph stays folded, without the jitter.
   bool unfolded = false;
   std::vector<TransferId> rank_last;            ///< lowered.rank_last, as nodes of `graph`
   std::unique_ptr<CapacityProcess> capacities;  ///< null: they do not change during the run
 
-  /// True if an engine runs lowered.graph and nothing else; then tiles may be carried on from the
+  /// True if an engine runs lowered.graph and nothing else; then tiles may be extrapolated from the
   /// first ones.
   [[nodiscard]] bool steady() const { return capacities == nullptr && graph == lowered.graph; }
 };
 
-/// Applies a profile (all but its start skew, which is part of the lowering). Same seed: same bits.
+/// Applies a profile (except its start skew, which is part of the lowering). Same seed: same bits.
 /// `lowered` must come from lower() with this fabric and model. Slow GPUs change the cost records
-/// of their nodes (NodeCost::gpu_rate), which are priced anew; jitter adds delays; degraded links
+/// of their nodes (NodeCost::gpu_rate), which are repriced; jitter adds delays; degraded links
 /// change capacities. Every other number of the graph keeps its bits. Throws UserError if jitter
 /// would unfold more than kMaxUnfolded firings.
 [[nodiscard]] NoisyProgram apply_noise(LoweredProgram lowered, const Fabric& fabric,
@@ -42,7 +42,7 @@ struct NoisyProgram {
                                        const NoiseSeed& seed);
 inline constexpr std::int64_t kMaxUnfolded = 20'000'000;
 
-/// The program with every firing of every node as a node of its own, in the order of nodes, then
+/// The program with every firing of every node as a separate node, in the order of nodes, then
 /// firings. It ends at the same dates. Throws UserError as apply_noise does.
 [[nodiscard]] LoweredProgram unfolded(const LoweredProgram& lowered);
 

@@ -9,7 +9,7 @@ namespace cclgym {
 
 namespace {
 
-// Ranks by host, without hosts that have none.
+// Ranks by host, without hosts that have no ranks.
 std::vector<std::vector<int>> ranks_of_servers(const Fabric& fabric) {
   std::vector<std::vector<int>> ranks(static_cast<std::size_t>(std::max(1, fabric.servers())));
   for (int rank = 0; rank < fabric.ranks(); ++rank) {
@@ -27,7 +27,7 @@ std::vector<std::int32_t> network_links(const Fabric& fabric, int source, int ta
   return links;
 }
 
-// One rank each of some hosts, in random order.
+// One rank from each of some hosts, in random order.
 std::vector<int> random_ring(const std::vector<std::vector<int>>& servers, std::size_t size,
                              Random& random) {
   const auto below = [&random](std::size_t first, std::size_t end) {

@@ -12,7 +12,7 @@ namespace cclgym {
 
 /// Graph of the background jobs. Each job is a ring of hosts drawn at random: in a round, all of
 /// them send `bytes` to the next host at once, over the network links that one GPU's traffic takes
-/// there; then the job pauses, and the next round begins, for ever. Jobs start at random moments of
+/// there; then the job pauses before the next round, forever. Jobs start at random moments of
 /// their periods. Empty if no two hosts of the fabric carry ranks.
 [[nodiscard]] TransferGraph background_graph(const Fabric& fabric, const BackgroundJobs& jobs,
                                              std::span<const double> capacities_Bps,

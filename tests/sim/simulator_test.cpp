@@ -120,10 +120,9 @@ TEST_CASE("programs that need more thread blocks than a GPU runs at once are ref
     }
     return "";
   };
-  CHECK(
-      refusal(config_of("all-pairs", 24)) ==
-      "all-pairs with 24 channels needs at least 168 thread blocks a GPU; cost model a100 runs 108 "
-      "of 512 threads at once");
+  CHECK(refusal(config_of("all-pairs", 24)) ==
+        "all-pairs with 24 channels needs at least 168 thread blocks per GPU; cost model a100 runs "
+        "108 of 512 threads at once");
   for (const int channels : {1, 15, 16, 24, 108, 109}) {
     for (const std::string algorithm : {"all-pairs", "ring"}) {
       const Config config = config_of(algorithm, channels);

@@ -10,14 +10,14 @@
 
 namespace cclgym {
 
-/// A shipped fabric: what it is, and how to build it from parameters that are in range.
+/// A shipped fabric: its description, and a function that builds it from parameters in range.
 struct FabricModel {
   FabricInfo info;
   std::shared_ptr<const Fabric> (*build)(const FabricParameters&);
 };
 
 // Facts that several fabrics share.
-[[nodiscard]] FabricFact nvlink_fact(int generation);  ///< 2, 3 or 4: its unit
+[[nodiscard]] FabricFact nvlink_fact(int generation);  ///< 2, 3 or 4: bandwidth of its unit
 [[nodiscard]] FabricFact infiniband_latency_fact();
 [[nodiscard]] FabricFact pcie_fact(int generation);  ///< 3, 4 or 5, of 16 lanes
 

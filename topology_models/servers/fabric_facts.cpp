@@ -8,11 +8,11 @@ namespace cclgym {
 FabricFact nvlink_fact(int generation) {
   switch (generation) {
     case 2:
-      return {"an NVLink2 unit carries 25 GB/s a direction", "NVIDIA V100 white paper"};
+      return {"an NVLink2 unit carries 25 GB/s per direction", "NVIDIA V100 white paper"};
     case 3:
-      return {"an NVLink3 unit carries 25 GB/s a direction", "NVIDIA A100 white paper"};
+      return {"an NVLink3 unit carries 25 GB/s per direction", "NVIDIA A100 white paper"};
     default:
-      return {"an NVLink4 unit carries 25 GB/s a direction", "NVIDIA H100 white paper"};
+      return {"an NVLink4 unit carries 25 GB/s per direction", "NVIDIA H100 white paper"};
   }
 }
 
@@ -22,7 +22,7 @@ FabricFact infiniband_latency_fact() {
 
 FabricFact pcie_fact(int generation) {
   const char* rate = generation == 3 ? "12" : generation == 4 ? "24" : "48";
-  return {std::string(rate) + " GB/s a direction over 16 lanes of PCIe Gen" +
+  return {std::string(rate) + " GB/s per direction over 16 lanes of PCIe Gen" +
               std::to_string(generation),
           "NCCL (graph/topo.h: what is left after packet headers and flow control)"};
 }

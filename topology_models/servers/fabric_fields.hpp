@@ -16,7 +16,7 @@ namespace cclgym {
 struct FabricField {
   Field<FabricSpec> given;
   Field<FabricParameters> resolved;
-  std::string label;     ///< its name in results ("ndv4 servers=2"), which never changes
+  std::string label;     ///< name in results ("ndv4 servers=2"), which never changes
   std::string argument;  ///< value name on the command line ("N"); empty: not an option there
 
   [[nodiscard]] const OptionSpec& spec() const { return given.spec(); }
@@ -26,7 +26,7 @@ struct FabricField {
 /// All options of fabrics, in the order of labels.
 [[nodiscard]] const std::vector<FabricField>& fabric_fields();
 
-/// How one fabric differs from the record of an option in fabric_fields().
+/// Differences of one fabric from the record of an option in fabric_fields().
 struct FabricBounds {
   std::optional<double> min{};
   std::optional<double> max{};

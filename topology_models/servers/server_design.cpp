@@ -110,7 +110,7 @@ class ServerBuilder {
         builder_.add_link(pcie(nic(0), port));
         continue;
       }
-      // All GPUs of the machine count, even if only some of them are used: the NICs stay in place.
+      // All GPUs of the node count, even if only some of them are used: the NICs stay in place.
       std::vector<int> bound;
       for (int k = first; k < std::min(first + gpus_a_port, design_.gpus); ++k) {
         for (const int number : nics_of_gpu(k)) {
@@ -119,7 +119,7 @@ class ServerBuilder {
       }
       for (const int number : bound) builder_.add_duplex_link(pcie(port, nic(number)));
     }
-    for (int number = 0; number < design_.nics; ++number) nic(number);  // those without a GPU
+    for (int number = 0; number < design_.nics; ++number) nic(number);  // NICs without a GPU
   }
 
   NodeId nic(int number) {

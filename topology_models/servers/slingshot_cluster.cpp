@@ -117,13 +117,13 @@ std::vector<FabricFact> with_slingshot_facts(std::vector<FabricFact> own,
                                              const std::string& block) {
   own.push_back(
       {"Slingshot: switches of 64 ports of 200 Gb/s; groups whose switches are all joined, "
-       "links between all groups, minimal ways of at most three links",
+       "links between all groups, minimal routes of at most three links",
        "De Sensi et al., SC20 (arXiv 2008.08886)"});
   own.push_back({"0.35 us through each further switch", "De Sensi et al., SC20: Rosetta"});
   own.push_back({"1.3 us from GPU memory to the first switch",
-                 "TE-CCL's alpha of InfiniBand, for want of one of Slingshot"});
-  own.push_back({"NIC k of a server on switch k of its " + block,
-                 "a choice, as blades and switches of a Cray EX cross each other"});
+                 "TE-CCL's alpha of InfiniBand, because cclgym knows none of Slingshot"});
+  own.push_back({"NIC k of a node on switch k of its " + block,
+                 "assumed, because blades and switches of a Cray EX cross each other"});
   return own;
 }
 

@@ -21,8 +21,8 @@ std::vector<Row> rows_of(const TuningActions& actions, CollectiveKind collective
   return rows;
 }
 
-// What an action means: which program for each collective (by the levels of algorithm and inter),
-// for which of them it is legal, and the rest of the configuration, which is the same for all.
+// Meaning of an action: its program for each collective (given by the levels of algorithm and
+// inter), the collectives for which it is legal, and the rest of its configuration.
 using Meaning = std::array<std::uint64_t, 5>;
 
 class Meanings {

@@ -1,4 +1,4 @@
-// The actions of one machine in a row, for policies that choose one number.
+// The actions of one machine as a flat list, for policies that choose a single number.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,19 @@
 
 namespace cclgym {
 
-/// Every action of TuningActions that is legal for some collective, once for each configuration
-/// that it stands for: of actions that mean the same (a chunk that is the protocol's own anyway)
-/// the first one stays. Immutable.
+/// Every action of TuningActions that is legal for some collective, one per configuration: of
+/// actions with the same meaning (such as a chunk level equal to the protocol's own chunk), the
+/// first one stays. Immutable.
 class FlatTuningActions {
  public:
   explicit FlatTuningActions(const TuningActions& actions);
 
-  /// knobs() numbers an action, in lexicographical order.
+  /// Actions in lexicographical order, knobs() numbers each.
   [[nodiscard]] const std::shared_ptr<const std::vector<std::int32_t>>& actions() const {
     return actions_;
   }
   [[nodiscard]] std::size_t count() const { return count_; }
-  /// Which of them are legal for a collective, a byte each: none, if it will not be called.
+  /// Mask of the actions that are legal for a collective, a byte per action; empty if not called.
   [[nodiscard]] std::span<const std::uint8_t> mask(CollectiveKind collective) const {
     return masks_[static_cast<std::size_t>(collective)];
   }

@@ -13,7 +13,7 @@ bool NcclOffer::has(CollectiveKind collective, std::string_view program, Protoco
   const auto tuned = nccl_collective(collective);
   if (!tuned) {
     if (program != "naive") return false;
-    // NCCL takes LL for the smallest messages if it takes it for any.
+    // NCCL uses LL for the smallest messages if it uses it at all.
     return protocol == Protocol::Simple ||
            protocol == nccl_p2p(nccl_.version(), nccl_.comm(), 1).protocol;
   }

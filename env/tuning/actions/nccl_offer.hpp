@@ -1,5 +1,5 @@
-// What NCCL itself can be told to do on a machine: of the programs and protocols that the library
-// simulates, those that NCCL has.
+// The choices that NCCL itself offers on a machine: those programs and protocols of the library
+// that NCCL has, too.
 #pragma once
 
 #include <string_view>
@@ -10,15 +10,15 @@
 
 namespace cclgym {
 
-/// Of one release of NCCL, on all GPUs of a fabric. Immutable.
+/// The offer of one NCCL release on all GPUs of a fabric. Immutable.
 class NcclOffer {
  public:
-  /// Throws UserError where NCCL does not run on the fabric.
+  /// Throws UserError if NCCL does not run on the fabric.
   NcclOffer(const NcclVersion& version, const Fabric& fabric);
 
-  /// Whether NCCL carries out the collective by a program of the algorithm library with a protocol.
-  /// Of the collectives that NCCL tunes: what a tuner plugin finds in NCCL's table of costs. Of the
-  /// others, which are grouped sends: "naive" with Simple, and with LL inside a server.
+  /// True if NCCL carries out the collective by this program of the library with this protocol. If
+  /// NCCL tunes the collective: what a tuner plugin finds in NCCL's cost table. For the
+  /// others, which are grouped sends: "naive" with Simple, and with LL within a node.
   [[nodiscard]] bool has(CollectiveKind collective, std::string_view program,
                          Protocol protocol) const;
 

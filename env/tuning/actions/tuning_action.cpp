@@ -21,8 +21,8 @@ namespace {
 constexpr std::string_view kFlat = "flat";
 constexpr std::string_view kHierarchical = "hierarchical";
 
-// The algorithms of the library that are levels of the action, in the order of the levels: new ones
-// go to the end.
+// Algorithms of the library that are levels of the action, in the order of the levels: append new
+// ones at the end.
 constexpr std::string_view kTunedAlgorithms[] = {"ring",
                                                  "tree",
                                                  "pat",
@@ -49,7 +49,7 @@ constexpr std::int32_t kChannels[] = {1, 2, 4, 8, 16, 24, 32};
 constexpr std::int32_t kInstances[] = {1, 2, 4, 8, 16, 24};
 // 0: NCCL's own number.
 constexpr std::int32_t kThreads[] = {0, 256, 128, 64};
-// What the protocol has; no chunks; bytes.
+// The protocol's own chunk; whole messages; bytes.
 constexpr std::uint64_t kOfProtocolChunk = 0;
 constexpr std::uint64_t kWholeChunk = 1;
 constexpr std::uint64_t kChunks[] = {kOfProtocolChunk, kWholeChunk, 32 << 10,
@@ -61,8 +61,8 @@ std::int32_t level_index(const std::vector<std::string>& levels, std::string_vie
   return found == levels.end() ? -1 : static_cast<std::int32_t>(found - levels.begin());
 }
 
-// Do programs that differ only in their threads and protocol fit the GPUs? What takes time is to
-// count the thread blocks; more of them fit the fewer threads they have.
+// Checks whether programs that differ only in threads and protocol fit on the GPUs. Counting the
+// thread blocks is slow, so results are reused: the fewer threads a block has, the more blocks fit.
 class ResidentCheck {
  public:
   ResidentCheck(const CallSite& site, CollectiveKind collective)
@@ -136,8 +136,8 @@ TuningActions::TuningActions(std::shared_ptr<const CallSite> site, const Options
     try {
       tuners_.push_back(make_tuner(name, where));
     } catch (const UserError&) {
-      // NCCL does not run on every fabric. A table that cannot be read is a mistake, and so is a
-      // release that is not modelled, wherever NCCL runs.
+      // NCCL does not run on every fabric. A table that cannot be read is an error, and so is a
+      // release that is not modelled if NCCL runs on the fabric.
       constexpr std::string_view kNewest = "nccl-default";
       if (!name.starts_with(kNewest) || runs_there(kNewest, where)) throw;
       tuners_.push_back(nullptr);
@@ -268,7 +268,7 @@ void TuningActions::add_program(CollectiveKind collective, const TunedProgram& p
   for (const Knob knob : {Knob::Algorithm, Knob::Inter}) {
     if (!allowed(knob, levels[at(knob)])) return;
   }
-  // Visits the levels that may be used; the first one alone where the program has no such knob.
+  // Visits the levels that may be used; only the first one if the program has no such knob.
   const auto each = [&](Knob knob, std::size_t count, const auto& visit) {
     if (count == 0) return visit(std::size_t{0});
     for (std::size_t level = 0; level < count; ++level) {
@@ -308,7 +308,7 @@ void TuningActions::add_program(CollectiveKind collective, const TunedProgram& p
 void TuningActions::add_openmpi_programs(CollectiveKind collective, Legal& legal) const {
   const int ranks = site_->fabrics.front()->ranks();
   for (const std::string& name : levels(Knob::Algorithm)) {
-    const AlgorithmEntry* entry = site_->library.find(name);  // tuners are none
+    const AlgorithmEntry* entry = site_->library.find(name);  // null for tuners
     if (entry == nullptr || !supports(*entry, collective) || check_ranks(*entry, ranks)) continue;
     Levels levels{};
     levels[at(Knob::Algorithm)] = level_index(this->levels(Knob::Algorithm), name);
@@ -330,8 +330,8 @@ void TuningActions::add_action(const Levels& levels, Legal& legal) const {
   for (const Knob knob : knobs_) legal.actions.push_back(levels[at(knob)]);
 }
 
-// Sorts the actions, and makes the tree of their prefixes: breadth first, so that the children of a
-// node lie together.
+// Sorts the actions and builds the tree of their prefixes: breadth first, so that the children of a
+// node are consecutive.
 void TuningActions::index(Legal& legal) const {
   const std::size_t n = knobs_.size();
   std::vector<std::span<const std::int32_t>> rows;
@@ -385,13 +385,13 @@ bool TuningActions::chunk_fits(std::size_t level, Protocol protocol) const {
   const std::uint64_t chunk = chunk_of(level);
   if (chunk == kOfProtocolChunk) return true;
   const ProtocolCost& cost = site_->cost_model.protocols[static_cast<std::size_t>(protocol)];
-  // Without slots, "protocol" is "whole".
+  // Without slots, the level "protocol" is the same as "whole".
   if (site_->cost_model.hockney || cost.slot_bytes == 0 || cost.slots == 0) return false;
   return chunk == kWholeChunk ||
          2 * chunk <= cost.slot_bytes * static_cast<std::uint64_t>(cost.slots);
 }
 
-// A connection's FIFO is as large as it is; smaller chunks are more of them.
+// The size of a connection's FIFO is fixed; with smaller chunks, it holds more of them.
 void TuningActions::set_chunk(PlainConfig& config, std::size_t level) const {
   const ProtocolCost& cost = site_->cost_model.protocols[static_cast<std::size_t>(config.protocol)];
   const std::uint64_t chunk = chunk_of(level);

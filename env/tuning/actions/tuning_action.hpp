@@ -1,5 +1,5 @@
-// What a tuner may choose: the knobs of a configuration as one MultiDiscrete action, and which
-// combinations are legal.
+// Choices of a tuner: the knobs of a configuration as one MultiDiscrete action, with the
+// combinations that are legal.
 #pragma once
 
 #include <array>
@@ -19,32 +19,32 @@
 
 namespace cclgym {
 
-/// The dimensions of the action, in the order in which a policy should decide: each is legal or not
-/// given the ones before.
+/// The dimensions of the action, in the order in which a policy should decide: whether a value is
+/// legal depends on the dimensions before.
 enum class Knob : std::uint8_t {
-  Algorithm,  ///< the program, or who chooses it (NCCL's default, a size-dispatch table)
-  Inter,      ///< of algorithm "hierarchical": how servers exchange data
+  Algorithm,  ///< the program, or the tuner that chooses it (NCCL's default, a size-dispatch table)
+  Inter,      ///< for algorithm "hierarchical": exchange between nodes
   Protocol,
   Channels,
   Instances,  ///< copies of the program: MSCCL's parallelisation factor r
-  Threads,    ///< of a thread block
-  Chunk,      ///< how much data moves as one message
-  Nic,        ///< which NIC each GPU uses
+  Threads,    ///< threads per thread block
+  Chunk,      ///< amount of data that moves as one message
+  Nic,        ///< binding of GPUs to NICs
 };
 inline constexpr std::size_t kKnobs = 8;
 [[nodiscard]] std::string_view to_string(Knob knob);
 
-/// Which knobs can be turned where the policy will run.
+/// Knobs that can be turned on the system that the policy will run on.
 enum class ActionProfile : std::uint8_t {
-  StockNccl,  ///< a tuner plugin of NCCL: algorithm, protocol, channels
-  Nccl230,    ///< of NCCL 2.30: the chunk size, too
+  StockNccl,  ///< tuner plugin of NCCL: algorithm, protocol, channels
+  Nccl230,    ///< tuner plugin of NCCL 2.30: the chunk size, too
   Offline,    ///< everything: programs of an interpreter, r, threads, NIC binding
   OpenMpi,    ///< OpenMPI's algorithms and segment sizes (sim/tuners/openmpi_algorithms.hpp)
 };
 [[nodiscard]] const std::vector<std::string>& action_profile_names();
 
-/// Which levels of a knob may be used. Tuners leave the other knobs at their first levels,
-/// whether these may be used or not.
+/// Levels of a knob that may be used. Tuners leave the other knobs at their first levels, even if
+/// these may not be used.
 struct KnobLimit {
   struct Level {
     std::string name;
@@ -61,15 +61,15 @@ struct TunedProgram {
   std::string algorithm;    ///< level of Knob::Algorithm
   std::string inter;        ///< level of Knob::Inter
 };
-/// The tuner that rewards compare with unless another is named: "nccl-default", and
-/// "openmpi-default" with the actions of OpenMPI.
+/// Default tuner for rewards to compare with: "nccl-default", or "openmpi-default" with the actions
+/// of OpenMPI.
 [[nodiscard]] std::vector<std::string> default_tuners(ActionProfile profile);
 
 /// The actions of one machine. Immutable; may be shared by threads, but tuners are asked through
 /// a cache of the caller (see choose).
 ///
-/// The space depends on the profile and the number of tuners alone, not on the fabric, so that a
-/// policy can be moved from machine to machine; the masks do.
+/// The space depends only on the profile and the number of tuners, not on the fabric, so that a
+/// policy can be moved from machine to machine; the masks depend on the fabric.
 class TuningActions {
  public:
   struct Options {
@@ -77,25 +77,25 @@ class TuningActions {
     /// The first levels of Knob::Algorithm: "nccl-default[:VERSION]", "dispatch:FILE",
     /// "openmpi-default".
     std::vector<std::string> tuners{"nccl-default"};
-    std::vector<CollectiveKind> collectives{};  ///< that will be called; empty: all
-    std::string fabric_label{};                 ///< of dispatch tables; empty: the fabric's name
-    SourceLocation where{};                     ///< where the tuners are named
-    std::vector<KnobLimit> limits{};            ///< of knobs that are not here, all levels
-    /// Of NCCL's programs, only what NCCL has there (env/tuning/actions/nccl_offer.hpp): the
-    /// release of the first tuner "nccl-default[:VERSION]", the newest without one. Of profiles
-    /// StockNccl and Nccl230 only.
+    std::vector<CollectiveKind> collectives{};  ///< collectives to be called; empty: all
+    std::string fabric_label{};                 ///< in dispatch tables; empty: the fabric's name
+    SourceLocation where{};                     ///< place that names the tuners
+    std::vector<KnobLimit> limits{};            ///< limits of knobs; others have all levels
+    /// Restricts NCCL's programs to those that NCCL has (env/tuning/actions/nccl_offer.hpp), in the
+    /// release of the first tuner "nccl-default[:VERSION]", or the newest without one. Only for
+    /// profiles StockNccl and Nccl230.
     bool as_nccl = false;
-    /// Names in the site's library that are levels of Knob::Algorithm, behind those of the profile.
-    /// A fixed program leaves channels and instances at their first levels, whether these may be
-    /// used or not, and runs with its own.
+    /// Names in the site's library that are levels of Knob::Algorithm, after the profile's own. A
+    /// fixed program leaves channels and instances at their first levels, even if these may not be
+    /// used, and runs with its own.
     std::vector<std::string> programs{};
     SourceLocation programs_where{};
-    SourceLocation as_nccl_where{};  ///< where that is asked for
+    SourceLocation as_nccl_where{};  ///< place that asks for as_nccl
   };
 
-  /// Throws UserError on an unknown tuner, a limit of a knob or level that the profile has not,
-  /// and as_nccl with another profile or where NCCL does not run. NCCL's default choice is masked
-  /// out where NCCL does not run.
+  /// Throws UserError on an unknown tuner, on a limit with a knob or level that the profile lacks,
+  /// and on as_nccl with another profile or if NCCL does not run on the fabric. NCCL's default
+  /// choice is masked out if NCCL does not run on the fabric.
   TuningActions(std::shared_ptr<const CallSite> site, const Options& options);
 
   [[nodiscard]] ActionProfile profile() const { return profile_; }
@@ -107,32 +107,32 @@ class TuningActions {
   [[nodiscard]] const std::vector<std::string>& levels(Knob knob) const {
     return levels_[static_cast<std::size_t>(knob)];
   }
-  /// A dimension a knob; values are indices into levels().
+  /// One dimension per knob; values are indices into levels().
   [[nodiscard]] const MultiDiscrete& space() const { return space_; }
 
-  /// All legal actions of a collective, knobs() numbers each, ascending; empty if nothing can carry
-  /// it out.
+  /// All legal actions of a collective, knobs() numbers each, ascending; empty if no action can
+  /// carry it out.
   [[nodiscard]] std::span<const std::int32_t> legal_actions(CollectiveKind collective) const;
   [[nodiscard]] std::size_t legal_count(CollectiveKind collective) const;
   [[nodiscard]] bool legal(CollectiveKind collective, std::span<const std::int32_t> action) const;
-  /// Which knob makes an action of the space illegal, and what it may be after the ones before:
-  /// "protocol LL: 'pat' has Simple alone". Empty if the action is legal.
+  /// Reason why an action of the space is illegal: the first illegal knob, and the values that are
+  /// legal after the knobs before it: "protocol LL: 'pat' has only Simple". Empty if it is legal.
   [[nodiscard]] std::string misfit(CollectiveKind collective,
                                    std::span<const std::int32_t> action) const;
-  /// Marginal masks of all dimensions, one behind the other: what some legal action has.
+  /// Marginal masks of all dimensions, concatenated: the values that occur in some legal action.
   void mask(CollectiveKind collective, std::span<std::uint8_t> out) const;
-  /// The mask of dimension prefix.size(), given the values of the ones before it. All zeros if no
-  /// legal action begins so.
+  /// The mask of dimension prefix.size(), given the values of the dimensions before. All zeros if
+  /// no legal action has this prefix.
   void conditional_mask(CollectiveKind collective, std::span<const std::int32_t> prefix,
                         std::span<std::uint8_t> out) const;
 
-  /// The tuner that an action leaves the call to; nullopt: it says the configuration itself.
+  /// Tuner that an action leaves the call to; nullopt if the action gives the configuration itself.
   [[nodiscard]] std::optional<std::size_t> tuner_of(std::span<const std::int32_t> action) const;
-  /// What rewards compare with: what the first tuner chooses; where it does not choose for the
-  /// collective or not on this fabric, a rule of thumb after TE-CCL: Tree with LL below
+  /// Configuration that rewards compare with: the first tuner's choice; if it cannot choose for the
+  /// collective or on this fabric, a rule of thumb after TE-CCL: Tree with LL below
   /// 16 KiB, Ring with LL128 below 1 MiB, then Ring with Simple on every logical ring. Allocates.
   [[nodiscard]] PlainConfig reference(const Call& call) const;
-  /// What a tuner chooses. Allocates: keep the answer. Throws UserError where it cannot choose.
+  /// Choice of a tuner. Allocates: keep the result. Throws UserError if it cannot choose.
   [[nodiscard]] PlainConfig choose(std::size_t tuner, const Call& call) const;
   /// The configuration of a legal action without a tuner.
   [[nodiscard]] PlainConfig config(CollectiveKind collective,
@@ -140,8 +140,8 @@ class TuningActions {
   /// The action that stands for a configuration, if there is one.
   [[nodiscard]] std::optional<std::vector<std::int32_t>> action_of(CollectiveKind collective,
                                                                    const PlainConfig& config) const;
-  /// "ring LL128 channels=8": the levels of an action, or of its beginning, but for those that are
-  /// first.
+  /// "ring LL128 channels=8": the levels of an action or of a prefix, without those that are the
+  /// first of their knob.
   [[nodiscard]] std::string describe(std::span<const std::int32_t> action) const;
 
  private:
@@ -183,14 +183,14 @@ class TuningActions {
 
   std::shared_ptr<const CallSite> site_;
   Options options_;
-  std::vector<std::unique_ptr<const Tuner>> tuners_;  ///< null: not on this fabric
+  std::vector<std::unique_ptr<const Tuner>> tuners_;  ///< null: does not run on this fabric
   std::vector<std::string> tuner_names_;
   ActionProfile profile_;
   std::vector<TunedProgram> programs_;  ///< in the order of their levels
   std::vector<Knob> knobs_;
   std::array<std::vector<std::string>, kKnobs> levels_;
   std::array<std::uint32_t, kKnobs> allowed_{};  ///< bit l: level l may be used
-  std::optional<NcclOffer> offer_;               ///< of what NCCL has; none: of the library
+  std::optional<NcclOffer> offer_;               ///< NCCL's offer; nullopt: the whole library
   MultiDiscrete space_;
   std::vector<Legal> legal_;  ///< by collective
 };

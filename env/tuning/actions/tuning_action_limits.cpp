@@ -1,5 +1,5 @@
-// What keeps actions out: levels that the user leaves out, what NCCL has not, and why a given
-// action is not legal.
+// Reasons that exclude actions: levels that the user leaves out, programs that NCCL does not have,
+// and the explanation of why a given action is not legal.
 #include <algorithm>
 #include <bit>
 #include <fmt/format.h>
@@ -18,9 +18,9 @@ std::string_view release_of(std::string_view tuner) {
                                             : std::string_view{};
 }
 
-// "Simple alone", "LL or Simple", "1, 2 or 4".
+// "only Simple", "LL or Simple", "1, 2 or 4".
 std::string alternatives(const std::vector<std::string>& names) {
-  if (names.size() == 1) return names.front() + " alone";
+  if (names.size() == 1) return "only " + names.front();
   std::string text;
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (i > 0) text += i + 1 < names.size() ? ", " : " or ";
@@ -59,8 +59,8 @@ std::optional<NcclOffer> TuningActions::offer(const Options& options) const {
   if (profile_ != ActionProfile::StockNccl && profile_ != ActionProfile::Nccl230) {
     throw UserError(
         options.as_nccl_where,
-        fmt::format("profile {} has programs that are not NCCL's; what NCCL has is known for "
-                    "stock-nccl and nccl-2.30",
+        fmt::format("profile {} has programs that are not NCCL's; expected profile stock-nccl "
+                    "or nccl-2.30",
                     action_profile_names()[static_cast<std::size_t>(profile_)]));
   }
   const auto named = std::ranges::find_if(
@@ -71,8 +71,9 @@ std::optional<NcclOffer> TuningActions::offer(const Options& options) const {
     const NcclVersion version = release.empty() ? kNewestNccl : parse_nccl_version(release);
     return NcclOffer(version, *site_->fabrics.front());
   } catch (const UserError& error) {
-    throw UserError(options.as_nccl_where, fmt::format("what NCCL has there is not known: {}",
-                                                       std::string_view(error.what())));
+    throw UserError(options.as_nccl_where,
+                    fmt::format("the programs of NCCL there are not known: {}",
+                                std::string_view(error.what())));
   }
 }
 
@@ -80,7 +81,7 @@ std::string TuningActions::misfit(CollectiveKind collective,
                                   std::span<const std::int32_t> action) const {
   const std::vector<Prefix>& prefixes = of(collective).prefixes;
   if (prefixes.empty() || prefixes.front().values == 0) {
-    return fmt::format("nothing carries out {}", to_string(collective));
+    return fmt::format("no action carries out {}", to_string(collective));
   }
   std::size_t node = 0;
   for (std::size_t depth = 0; depth < knobs_.size(); ++depth) {

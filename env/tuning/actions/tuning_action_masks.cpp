@@ -1,4 +1,4 @@
-// Actions at work: masks, and from actions to configurations and back.
+// Use of actions: masks, and the conversion between actions and configurations.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -20,7 +20,7 @@ bool has(std::uint32_t values, std::int32_t value) {
   return value >= 0 && value < 32 && ((values >> static_cast<unsigned>(value)) & 1U) != 0;
 }
 
-// How many legal values are smaller: which child a value is.
+// Number of legal values below this one: the index of its child.
 std::uint32_t rank_among(std::uint32_t values, std::int32_t value) {
   return static_cast<std::uint32_t>(
       std::popcount(values & ((1U << static_cast<unsigned>(value)) - 1U)));

@@ -62,7 +62,7 @@ class LegalTest(unittest.TestCase):
                                     "allgather has nccl-default or ring"):
             env.step([2, 0, 0])
         with self.assertRaisesRegex(cclgym.InvalidAction,
-                                    "protocol Simple: 'nccl-default' has LL alone"):
+                                    "protocol Simple: 'nccl-default' has only LL"):
             env.step([0, 2, 0])
 
     def test_default_instead_of_illegal(self):

@@ -267,7 +267,7 @@ TEST_CASE("legal: nccl leaves NCCL's own choices on the machine", "[env][flat-ac
     return std::string("nothing thrown");
   };
   CHECK(error("frontier", "stock-nccl").find("test.yaml:1:") == 0);
-  CHECK(error("frontier", "stock-nccl").find("what NCCL has there is not known") !=
+  CHECK(error("frontier", "stock-nccl").find("the programs of NCCL there are not known") !=
         std::string::npos);
   CHECK(error("ndv4", "offline").find("is known for stock-nccl and nccl-2.30") !=
         std::string::npos);
@@ -307,15 +307,14 @@ TEST_CASE("the message about an illegal action names the knob and its legal leve
     return actions.misfit(CollectiveKind::AllGather, action(std::move(names)));
   };
   CHECK(misfit({"pat", "Simple", "1", "protocol"}) == "");
-  CHECK(misfit({"pat", "LL", "1", "protocol"}) == "protocol LL: 'pat' has Simple alone");
+  CHECK(misfit({"pat", "LL", "1", "protocol"}) == "protocol LL: 'pat' has only Simple");
   CHECK(misfit({"tree", "LL", "1", "protocol"}) ==
         "algorithm tree: allgather has nccl-default, ring or pat");
-  CHECK(misfit({"nccl-default", "LL", "2", "protocol"}) ==
-        "channels 2: 'nccl-default' has 1 alone");
+  CHECK(misfit({"nccl-default", "LL", "2", "protocol"}) == "channels 2: 'nccl-default' has only 1");
   CHECK(misfit({"ring", "LL", "2", "whole"}) ==
         "chunk whole: 'ring LL channels=2' has protocol, 32KiB or 128KiB");
   CHECK(actions.misfit(CollectiveKind::AllToAll, action({"ring", "LL", "1", "protocol"})) ==
-        "nothing carries out alltoall");
+        "no action carries out alltoall");
   CollectiveTuningEnv env(setup);
   OwnedBuffers buffers(env.spec());
   env.reset(1, buffers.view());
@@ -327,5 +326,5 @@ TEST_CASE("the message about an illegal action names the knob and its legal leve
   }
   CHECK(message ==
         "CollectiveTuning-v0: 'pat LL' is not legal for allgather on ndv4 servers=4 "
-        "gpus_per_server=1: protocol LL: 'pat' has Simple alone");
+        "gpus_per_server=1: protocol LL: 'pat' has only Simple");
 }

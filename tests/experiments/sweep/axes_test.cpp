@@ -259,7 +259,7 @@ TEST_CASE("a tuner is left out where it does not choose, and refused where it ca
   CHECK(refusal({{"fabrics", "[{name: ring, gpus: 6}]"}, {"algorithms", "['dispatch:t.yaml']"}},
                 odd.path()) ==
         odd.path() +
-            ":4:14: on fabric 'ring gpus=6', allreduce of 1KiB: what it chooses cannot be run: "
+            ":4:14: on fabric 'ring gpus=6', allreduce of 1KiB: its choice cannot run: "
             "recursive-doubling does not run on 6 ranks: it needs a power of two >= 2");
 }
 

@@ -125,7 +125,7 @@ TEST_CASE("invalid programs are refused", "[sim][lowering]") {
     return "accepted";
   };
   CHECK(message(sender_receiver(3, 2))
-            .find("step 2: send to rank 1 on channel 0 sends a message that nobody receives") !=
+            .find("step 2: send to rank 1 on channel 0 sends a message that is never received") !=
         std::string::npos);
 
   auto counts = sender_receiver(1, 1);

@@ -142,7 +142,7 @@ TEST_CASE("NVLS: unsupported fabrics are refused", "[sim][switch-groups]") {
     FAIL("simulated");
   } catch (const UserError& error) {
     CHECK(std::string(error.what()) ==
-          "program 'nvls' needs switches that copy and add, but on the way from rank 1 to rank 0 "
+          "program 'nvls' needs switches that copy and add, but on the route from rank 1 to rank 0 "
           "of fabric 'ndv4' 'nvswitch' does not");
   }
 }
