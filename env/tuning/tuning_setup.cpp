@@ -82,7 +82,8 @@ const std::vector<OptionSpec>& collective_tuning_options() {
        .description = "tuners that are additional actions; the first is the default against "
                       "which rewards compare; openmpi-default if actions is openmpi and none is "
                       "named",
-       .default_text = "[nccl-default]"},
+       .default_text = "[nccl-default]",
+       .aliases = {"choosers"}},
       {.name = "programs",
        .kind = OptionKind::Mapping,
        .shape = OptionShape::OneOrList,
@@ -226,7 +227,7 @@ std::shared_ptr<const TuningSetup> read_tuning_setup(const YamlValue& options,
   }
   const auto profile =
       static_cast<ActionProfile>(read_choice(value("actions"), spec_of("actions")));
-  const std::vector<std::string> tuners = mapping.find("tuners") == nullptr
+  const std::vector<std::string> tuners = find_value(mapping, spec_of("tuners")) == nullptr
                                               ? default_tuners(profile)
                                               : read_texts(value("tuners"), spec_of("tuners"));
   site->library = library;

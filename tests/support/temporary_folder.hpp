@@ -30,7 +30,10 @@ class TemporaryFolder {
   std::string path_;
 };
 
+/// Writes a file, and makes its folder where there is none.
 inline void write_file(const std::string& path, const std::string& text) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (!folder.empty()) std::filesystem::create_directories(folder);
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
   file << text;
   if (!file.flush()) throw std::runtime_error("cannot write " + path);

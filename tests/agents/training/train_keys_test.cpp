@@ -222,7 +222,7 @@ std::vector<Probe> probes(const std::string& trained_before) {
 
       {"exploration.collectives", "alltoall", rule("collectives", "allreduce")},
       {"exploration.fabrics", "dgx1", rule("fabrics", "ring")},
-      {"exploration.servers", "several", rule("servers", "one")},
+      {"exploration.nodes", "several", rule("nodes", "one")},
       {"exploration.least", "8KiB", rule("least", "1KiB")},
       {"exploration.most", "8KiB", rule("most", "1GiB")},
       {"exploration.shared", "true", rule("shared", "false")},

@@ -342,7 +342,7 @@ TEST_CASE("a worker with a bad first line is refused by name, and no file is mad
   CHECK(has(refusal(R"({"worker":"mpi","environment":{"ranks":"many","nodes":"2"}})", true),
             "the worker reports 'many' ranks; expected a number >= 1"));
   CHECK(has(refusal(R"({"worker":"mpi","environment":{"ranks":4,"nodes":"0"}})", true),
-            "its number of nodes is '0'"));
+            "the worker reports '0' nodes; expected a number >= 1"));
 }
 
 TEST_CASE("OpenMPI's configurations for a call: its own choice, whole messages, smaller segments",

@@ -84,10 +84,10 @@ TEST_CASE("groups: the DSL refuses transfers that are not between one rank and o
   using Ranks = std::array<int, 2>;
   CHECK(refusal([](ProgramBuilder&, const ChunkRef& c) {
           c.multicast(Ranks{1, 1}, Buffer::Input, 0);
-        }).find("rank 1 twice") != std::string::npos);
+        }).find("rank 1 appears twice") != std::string::npos);
   CHECK(refusal([](ProgramBuilder&, const ChunkRef& c) {
           c.multicast(Ranks{1, 0}, Buffer::Input, 0);
-        }).find("rank 0 twice") != std::string::npos);
+        }).find("rank 0 appears twice") != std::string::npos);
   CHECK(refusal([](ProgramBuilder&, const ChunkRef& c) {
           (void)c.reduce_in_switch({});
         }).find("without other ranks") != std::string::npos);

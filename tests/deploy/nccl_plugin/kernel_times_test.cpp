@@ -230,7 +230,7 @@ TEST_CASE("recorded times are read back: of several ranks the longest", "[deploy
     }
     return std::string();
   };
-  CHECK(refusal("a,b\n").find("t:1: not the times") == 0);
+  CHECK(refusal("a,b\n").find("t:1: not a file of the profiler's times") == 0);
   CHECK(refusal(header + "aa,1\n").find("t:2: 2 columns; expected 13") == 0);
   CHECK(refusal(header + "aa,0,8,1,1,allreduce,1,ring,simple,8,16,5,-1\n").find("t:2: ") == 0);
   CHECK(refusal(header + "aa,0,8,1,1,sendrecv,1,ring,simple,8,16,5,1\n").find("t:2: ") == 0);

@@ -257,13 +257,15 @@ TEST_CASE("mistakes in the options are reported with their location", "[env][col
   CHECK(error_of("{fabrik: dgx1}").find("test.yaml:1:2:") == 0);
   CHECK(error_of("{fabric: dgx3}").find("test.yaml:1:10:") == 0);
   CHECK(error_of("{actions: stock}").find("test.yaml:1:11:") == 0);
-  CHECK(error_of("{tuners: nccl-defualt}").find("test.yaml:1:12:") == 0);
+  CHECK(error_of("{tuners: nccl-defualt}").find("test.yaml:1:10:") == 0);
   for (const char* release : {"9.9", "2.9", "foo"}) {
     const std::string mistake =
         error_of("{fabric: dgx1, tuners: ['nccl-default:" + std::string(release) + "']}");
     INFO(mistake);
-    CHECK(mistake.find("test.yaml:1:26:") == 0);
+    CHECK(mistake.find("test.yaml:1:24:") == 0);
   }
+  // The older key of `tuners`.
+  CHECK(error_of("{choosers: nccl-defualt}").find("test.yaml:1:12:") == 0);
   CHECK(error_of("{reward: speed}").find("test.yaml:1:10:") == 0);
   CHECK(error_of("{reward: {name: rolling, window: 0}}").find("test.yaml:1:34:") == 0);
   CHECK(error_of("{noise: cloud}").find("test.yaml:1:9:") == 0);
