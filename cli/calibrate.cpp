@@ -61,7 +61,7 @@ int calibrate(const std::vector<std::string>& args) {
   ArgumentReader reader(calibrate_command());
   reader
       .positional("backend",
-                  "backend: mpi (OpenMPI on any network), nccl (NCCL on the GPUs of this "
+                  "mpi (OpenMPI on any network), nccl (NCCL on the GPUs of this "
                   "machine), cuda (one GPU); `calibrate BACKEND --help` lists its options")
       .output("out,o", "FILE", "CSV file for the rows; an incomplete one is continued");
   add_backend_options(reader, name);

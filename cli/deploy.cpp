@@ -101,7 +101,7 @@ void add_policy(Deployment& deployment) {
     const TunerCsv lines = tuner_csv(choices, *setup);
     csv += lines.text;
     deployment.said.push_back(fmt::format(
-        "{}: {} ranks on {} nodes, {} lines of CSV{}{}", setup->fabric_label, ranks, nodes,
+        "{}: ranks {}, nodes {}, lines of CSV {}{}{}", setup->fabric_label, ranks, nodes,
         lines.lines,
         lines.left_out > 0 ? fmt::format(", {} ranges that it cannot express", lines.left_out) : "",
         times.calls() > 0

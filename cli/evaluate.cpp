@@ -131,7 +131,8 @@ int evaluate(const std::vector<std::string>& args) {
   const auto arguments =
       ArgumentReader(evaluate_command())
           .positional("RUN", "folder of a training, or a file with options of CollectiveTuning-v0")
-          .option("against", "NAMES", "baselines, separated by commas [default: all]")
+          .option("against", "NAMES",
+                  "baselines, separated by commas [default: those of the action profile]")
           .option(calls_option(), "N")
           .option(seeds_option(), "N")
           .option("out", "DIR",

@@ -87,14 +87,14 @@ int export_agent(const std::vector<std::string>& args) {
   if (torchscript) {
     write_torchscript(policy.weights, policy.rules, arguments->text("to"));
     if (!quiet) {
-      print_out("module    {} (TorchScript, {} machines)\n", arguments->text("to"),
+      print_out("module    {} (TorchScript; machines: {})\n", arguments->text("to"),
                 machines.size());
     }
   } else if (arguments->has("to")) {
     const std::string bytes = format_policy(file);
     write_text_file(arguments->text("to"), bytes);
     if (!quiet) {
-      print_out("policy    {} ({} bytes, {} machines)\n", arguments->text("to"), bytes.size(),
+      print_out("policy    {} ({} bytes; machines: {})\n", arguments->text("to"), bytes.size(),
                 machines.size());
     }
   }

@@ -130,16 +130,14 @@ std::optional<std::string> check_fixed_program(const AlgorithmEntry& algorithm, 
   if (!algorithm.fixed()) return std::nullopt;
   const ThreadBlockProgram& program = *algorithm.program;
   if (channels != program.channels) {
-    return fmt::format("program '{}' has {} channel{}, found channels {}; expected its own number",
-                       algorithm.name, program.channels, program.channels == 1 ? "" : "s",
-                       channels);
+    return fmt::format("channels of program '{}' must be {}, found {}", algorithm.name,
+                       program.channels, channels);
   }
   if (instances != 1) {
-    return fmt::format("program '{}' is compiled as it is, found instances {}; expected 1",
-                       algorithm.name, instances);
+    return fmt::format("instances of program '{}' must be 1, found {}", algorithm.name, instances);
   }
   if (is_rooted(program.contract.kind()) && root != program.contract.root()) {
-    return fmt::format("program '{}' has root {}, found root {}; expected its own", algorithm.name,
+    return fmt::format("root of program '{}' must be {}, found {}", algorithm.name,
                        program.contract.root(), root);
   }
   return std::nullopt;

@@ -256,6 +256,9 @@ std::vector<TunedBlock> tune_dispatch(const Experiment& experiment, std::span<co
       if (!collective) {
         throw UserError("results have the unknown collective " + quoted(row.collective));
       }
+      if (*collective == CollectiveKind::Custom) {
+        throw UserError("dispatch tables have no custom collectives, and the results have one");
+      }
       sweeps.emplace_back(row.fabric, *collective);
       sweep = sweeps.end() - 1;
     }

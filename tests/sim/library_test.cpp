@@ -87,7 +87,7 @@ TEST_CASE("a fixed program takes the time of the algorithm that it was made by",
           simulator.simulate(call, {.algorithm = "all-pairs", .channels = 2}).time_s);
   }
   CHECK(says([&] { return simulator.simulate({.bytes = 4096}, {.algorithm = "ap"}); },
-             "expected its own number"));
+             "channels of program 'ap' must be 2, found 1"));
   const auto site = std::make_shared<CallSite>();
   site->fabrics = {fabric};
   site->cost_model = model;
