@@ -1,3 +1,14 @@
+# cclgym_found_option(NAME TEXT FOUND): an option whose default is whether its libraries were found. If
+# they are installed later, the next configuration turns it on, unless the user has set it.
+macro(cclgym_found_option name text found)
+  if(DEFINED CACHE{${name}} AND DEFINED CACHE{${name}_default}
+      AND "$CACHE{${name}}" STREQUAL "$CACHE{${name}_default}")
+    set(${name} ${found} CACHE BOOL "${text}" FORCE)
+  endif()
+  option(${name} "${text}" ${found})
+  set(${name}_default ${found} CACHE INTERNAL "Default of ${name} at the last configuration")
+endmacro()
+
 # Compiler flags of all targets of the project.
 add_library(cclgym_flags INTERFACE)
 target_compile_options(cclgym_flags INTERFACE

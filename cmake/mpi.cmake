@@ -1,6 +1,10 @@
 # MPI, for the backend `mpi` of `cclgym calibrate`: on if it is found.
 find_package(MPI QUIET COMPONENTS CXX)
-option(CCLGYM_MPI "Build the worker that measures MPI" ${MPI_CXX_FOUND})
+set(mpi_found OFF)
+if(MPI_CXX_FOUND)
+  set(mpi_found ON)
+endif()
+cclgym_found_option(CCLGYM_MPI "Build the worker that measures MPI" ${mpi_found})
 if(CCLGYM_MPI AND NOT MPI_CXX_FOUND)
   message(FATAL_ERROR "CCLGYM_MPI is ON, but MPI is missing (install libopenmpi-dev)")
 endif()

@@ -19,7 +19,7 @@ if(NOT CCLGYM_SANITIZE AND NOT CCLGYM_FUZZ)
     endif()
   endif()
 endif()
-option(CCLGYM_PYTHON "Build the Python package" ${python_found})
+cclgym_found_option(CCLGYM_PYTHON "Build the Python package" ${python_found})
 if(CCLGYM_PYTHON AND NOT python_found)
   message(FATAL_ERROR "CCLGYM_PYTHON is ON, but Python's headers, pybind11 or numpy are missing (install "
     "python3-dev, pybind11-dev, python3-numpy), or the build is one with sanitizers")

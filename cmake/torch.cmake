@@ -13,7 +13,7 @@ if(CCLGYM_TORCH_INCLUDE AND CCLGYM_TORCH_API_INCLUDE AND CCLGYM_TORCH_CPU AND CC
     AND CCLGYM_OPENBLAS)
   set(torch_found ON)
 endif()
-option(CCLGYM_TORCH "Build what trains agents" ${torch_found})
+cclgym_found_option(CCLGYM_TORCH "Build what trains agents" ${torch_found})
 if(CCLGYM_TORCH AND NOT torch_found)
   message(FATAL_ERROR "CCLGYM_TORCH is ON, but LibTorch or OpenBLAS is missing (install libtorch-dev, "
     "libopenblas-dev)")
