@@ -105,7 +105,7 @@ TEST_CASE("a trained agent is evaluated and exported", "[cli][agents]") {
       run_program({"export", "run", "--format", "torchscript", "--to", "a.pt"}, folder.path());
   INFO(scripted.err);
   REQUIRE(scripted.code == 0);
-  CHECK(contains(scripted.out, "1 machines"));
+  CHECK(contains(scripted.out, "machines: 1"));
   CHECK(read_file(folder / "a.pt").starts_with("PK"));
 }
 

@@ -61,7 +61,7 @@ TEST_CASE("a policy becomes a folder that a job can use", "[cli][deploy]") {
   const Ended ended = run_program(args, folder.path());
   INFO(ended.err);
   REQUIRE(ended.code == 0);
-  CHECK(contains(ended.out, "ring gpus=4: 4 ranks on 1 nodes"));
+  CHECK(contains(ended.out, "ring gpus=4: ranks 4, nodes 1"));
   const std::string out = folder / "it's here";
   const PolicyFile file = parse_policy(read_file(out + "/tuner.policy"), "p");
   const PolicyChoices policy(file, "p", 4, 1);

@@ -118,7 +118,7 @@ TEST_CASE("what is wrong with a program is said at its place", "[cli][programs]"
       run_program({"simulate", "--fabric", "ndv4", "--collective", "broadcast", "--size", "4MiB",
                    "--programs", "mine=" + xml, "--algorithm", "mine", "--channels", "3"});
   CHECK(other.code == 2);
-  CHECK(contains(other.err, "program 'mine' has 2 channels, found channels 3"));
+  CHECK(contains(other.err, "channels of program 'mine' must be 2, found 3"));
 }
 
 }  // namespace cclgym::test

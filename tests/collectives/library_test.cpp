@@ -79,9 +79,8 @@ TEST_CASE("a fixed program has one collective, its ranks and its channels",
   CHECK_FALSE(check_ranks(entry, 6));
   CHECK(*check_ranks(entry, 8) == "ap does not run on 8 ranks: it needs exactly 6 ranks");
   CHECK_FALSE(check_fixed_program(entry, 2, 1, 0));
-  CHECK(check_fixed_program(entry, 3, 1, 0)->find("2 channels, found channels 3") !=
-        std::string::npos);
-  CHECK(check_fixed_program(entry, 2, 4, 0)->find("instances 4") != std::string::npos);
+  CHECK(check_fixed_program(entry, 3, 1, 0)->find("must be 2, found 3") != std::string::npos);
+  CHECK(check_fixed_program(entry, 2, 4, 0)->find("must be 1, found 4") != std::string::npos);
   const AlgorithmRequest request{
       .collective = CollectiveKind::AllReduce, .ranks = 6, .channels = 2};
   CHECK(build_algorithm(entry, request) == program);
@@ -95,7 +94,7 @@ TEST_CASE("a fixed program of a rooted collective has one root", "[collectives][
       "pipeline", {.collective = CollectiveKind::Broadcast, .ranks = 4, .channels = 1, .root = 2});
   const AlgorithmEntry entry = program_entry("from-2", program);
   CHECK_FALSE(check_fixed_program(entry, program->channels, 1, 2));
-  CHECK(check_fixed_program(entry, program->channels, 1, 0)->find("root 2, found root 0") !=
+  CHECK(check_fixed_program(entry, program->channels, 1, 0)->find("must be 2, found 0") !=
         std::string::npos);
 }
 
