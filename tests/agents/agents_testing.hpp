@@ -15,7 +15,6 @@
 
 namespace cclgym::test {
 
-
 /// A small network with every kind of layer.
 [[nodiscard]] inline PolicyShape small_shape() {
   return {
