@@ -59,7 +59,7 @@ class Simulator {
 
   [[nodiscard]] const Fabric& fabric() const { return *fabric_; }
   [[nodiscard]] const CostModel& cost_model() const { return cost_model_; }
-  [[nodiscard]] const AlgorithmLibrary& library() const { return library_; }
+  [[nodiscard]] const AlgorithmLibrary& algorithms() const { return library_; }
   /// Simulates under this cost model from now on. Compiled programs are kept.
   void set_cost_model(CostModel cost_model) {
     if (cost_model.hockney != cost_model_.hockney) programs_.clear();  // they are fused otherwise

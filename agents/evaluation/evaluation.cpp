@@ -41,8 +41,8 @@ struct Chosen {
 Config config_of(const TuningActions& actions, const Call& call,
                  std::span<const std::int32_t> action) {
   const std::optional<std::size_t> tuner = actions.tuner_of(action);
-  return full_config(actions.library(), tuner ? actions.choose(*tuner, call)
-                                              : actions.config(call.collective, action));
+  return full_config(actions.algorithms(), tuner ? actions.choose(*tuner, call)
+                                                 : actions.config(call.collective, action));
 }
 
 struct CellSums {

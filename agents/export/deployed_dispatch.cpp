@@ -87,7 +87,7 @@ TunerCsv dispatch_csv(const DispatchTable& table, const std::vector<std::string>
     const std::string choice = line_of(rest.choice, rest.where, pat);
     for (const CollectiveKind collective : all_collectives()) {
       if (nccl_collective_of(to_string(collective)) &&
-          supports(table.library.at(rest.choice.config.algorithm), collective)) {
+          supports(table.algorithms.at(rest.choice.config.algorithm), collective)) {
         line(to_string(collective), 0, kEnd, choice);
       }
     }

@@ -286,7 +286,7 @@ std::string TrainConfig::hash() const {
   std::string all = text;
   const auto add_programs = [&](const TrainingEnvironment& environment) {
     if (!environment.setup()) return;
-    for (const AlgorithmEntry& entry : environment.setup()->site->library.entries()) {
+    for (const AlgorithmEntry& entry : environment.setup()->site->algorithms.entries()) {
       if (entry.fixed()) all += entry.name + program_hash(*entry.program);
     }
   };

@@ -148,7 +148,7 @@ class Fit {
     const auto collective = *nccl_collective(call.collective);
     for (const NcclAlgorithm algorithm : kAlgorithms) {
       const char* program = algorithm == NcclAlgorithm::Tree ? "tree" : "ring";
-      if (!supports(timer.site().library.at(program), call.collective)) continue;
+      if (!supports(timer.site().algorithms.at(program), call.collective)) continue;
       for (const Protocol protocol : all_protocols()) {
         const auto plan = nccl.plan(collective, algorithm, protocol, call.bytes);
         if (!plan) continue;
@@ -158,7 +158,7 @@ class Fit {
                                                           .channels = plan->channels,
                                                           .threads = plan->threads});
         cells_.push_back({number, collective, algorithm, protocol, call.bytes,
-                          timer.time(call, plain_config(timer.site().library, config)).time_s});
+                          timer.time(call, plain_config(timer.site().algorithms, config)).time_s});
       }
     }
   }

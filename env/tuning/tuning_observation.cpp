@@ -104,7 +104,7 @@ TuningObservation::TuningObservation(const CallSite& site, const FabricFeatures&
       of_binding.push_back(static_cast<float>(nic_imbalance(*bound, channels)));
     }
   }
-  for (const AlgorithmEntry& entry : site.library.entries()) {
+  for (const AlgorithmEntry& entry : site.algorithms.entries()) {
     reduces_in_steps_.push_back(entry.adds_while_receiving ? 1 : 0);
   }
   Writer writer(features_);

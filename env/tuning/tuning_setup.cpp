@@ -180,11 +180,11 @@ std::vector<std::string> read_programs(const YamlValue& list, AlgorithmLibrary& 
 // Programs that dispatch tables name. What is wrong with a tuner is said where its action is made.
 void add_programs_of_tuners(const std::vector<std::string>& names, TunerSite site,
                             AlgorithmLibrary& library) {
-  site.library = library;
+  site.algorithms = library;
   for (const std::string& name : names) {
     if (!name.starts_with("dispatch:")) continue;
     try {
-      library.add_all(make_tuner(name, site)->library());
+      library.add_all(make_tuner(name, site)->algorithms());
     } catch (const UserError& error) {
       const std::string place = site.where.to_string();
       if (std::string_view(error.what()).starts_with(place) || place.empty()) throw;
@@ -230,8 +230,8 @@ std::shared_ptr<const TuningSetup> read_tuning_setup(const YamlValue& options,
   const std::vector<std::string> tuners = find_value(mapping, spec_of("tuners")) == nullptr
                                               ? default_tuners(profile)
                                               : read_texts(value("tuners"), spec_of("tuners"));
-  site->library = library;
-  const std::vector<std::string> programs = read_programs(value("programs"), site->library);
+  site->algorithms = library;
+  const std::vector<std::string> programs = read_programs(value("programs"), site->algorithms);
   if (!programs.empty() && profile != ActionProfile::Offline) {
     throw UserError(value("programs").location(),
                     fmt::format("profile {} has no programs of the user; expected actions offline",
@@ -242,7 +242,7 @@ std::shared_ptr<const TuningSetup> read_tuning_setup(const YamlValue& options,
                           .fabric_label = setup->fabric_label,
                           .cost_model = site->cost_model,
                           .where = value("tuners").location()},
-                         site->library);
+                         site->algorithms);
   setup->site = site;
   setup->fabric = fabric_features(*site->fabrics.front(), site->cost_model);
 

@@ -37,7 +37,7 @@ Simulator& CellRunner::simulator(std::size_t fabric) {
     simulator_.reset();  // first: engine simgrid allows one simulator at a time
     const ExperimentFabric& wanted = experiment_.fabrics[fabric];
     simulator_ = std::make_unique<Simulator>(wanted.fabric, wanted.cost_model, experiment_.engine,
-                                             experiment_.library);
+                                             experiment_.algorithms);
     simulator_->set_noise(wanted.noise);
     fabric_ = fabric;
   }

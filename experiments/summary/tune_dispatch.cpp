@@ -272,12 +272,12 @@ std::vector<TunedBlock> tune_dispatch(const Experiment& experiment, std::span<co
 DispatchTable dispatch_table(const Experiment& experiment, const std::vector<TunedBlock>& blocks,
                              const std::string& folder) {
   DispatchTable table;
-  table.library = experiment.library;
+  table.algorithms = experiment.algorithms;
   for (const TunedBlock& tuned : blocks) {
     DispatchBlock block{.fabric = tuned.fabric, .collective = tuned.collective};
     for (const TunedRange& range : tuned.ranges) {
       block.ranges.push_back(range.range);
-      name_program(experiment.library.at(range.range.choice.config.algorithm), folder, table);
+      name_program(experiment.algorithms.at(range.range.choice.config.algorithm), folder, table);
     }
     table.blocks.push_back(std::move(block));
   }

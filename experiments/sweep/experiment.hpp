@@ -82,7 +82,7 @@ struct Experiment {
   std::string text;                       ///< content of that file
   std::vector<ExperimentFabric> fabrics;  ///< each under every noise profile in turn
   /// The algorithms that cells name: ours, and the programs of the file and of its tuners.
-  AlgorithmLibrary library = AlgorithmLibrary::shipped();
+  AlgorithmLibrary algorithms = AlgorithmLibrary::shipped();
   std::vector<Cell> cells;  ///< in file order: fabric, collective, algorithm, protocol, channels,
                             ///< instances, threads, tile, slots, size, seed
   std::string engine;

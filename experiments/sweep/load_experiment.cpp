@@ -56,7 +56,7 @@ class Loader {
         spec_of("engine").choices[read_choice(value_of("engine"), spec_of("engine"))];
     experiment_.repetitions =
         static_cast<std::uint64_t>(read_integer(value_of("repetitions"), spec_of("repetitions")));
-    axes_ = read_axes(document_, experiment_.library);
+    axes_ = read_axes(document_, experiment_.algorithms);
     axes_.only = read_combinations(document_, axes_);
     read_single_values();
     read_fabrics();

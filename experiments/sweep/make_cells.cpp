@@ -53,11 +53,12 @@ class CellMaker {
       check_label(algorithm.value, "the tuner", algorithm.where);
       refuse_same_key(algorithm);
       for (const ExperimentFabric& on : experiment_.fabrics) {
-        tuners_.back().push_back(make_tuner(algorithm.value, {.fabric = on.fabric,
-                                                              .fabric_label = on.plain_label,
-                                                              .cost_model = on.cost_model,
-                                                              .where = algorithm.where,
-                                                              .library = experiment_.library}));
+        tuners_.back().push_back(
+            make_tuner(algorithm.value, {.fabric = on.fabric,
+                                         .fabric_label = on.plain_label,
+                                         .cost_model = on.cost_model,
+                                         .where = algorithm.where,
+                                         .algorithms = experiment_.algorithms}));
         add_programs(*tuners_.back().back(), algorithm.where);
       }
     }
@@ -66,14 +67,14 @@ class CellMaker {
   // Adds the programs that a tuner may choose: cells name them.
   void add_programs(const Tuner& tuner, const SourceLocation& where) {
     try {
-      experiment_.library.add_all(tuner.library());
+      experiment_.algorithms.add_all(tuner.algorithms());
     } catch (const UserError& error) {
       throw UserError(where, error.what());
     }
   }
 
   [[nodiscard]] const AlgorithmEntry& entry_of(std::size_t algorithm) const {
-    return experiment_.library.at(axes_.algorithms[algorithm].value);
+    return experiment_.algorithms.at(axes_.algorithms[algorithm].value);
   }
 
   // Refuses paths that differ only in characters that keys write as '_'.
@@ -178,7 +179,7 @@ class CellMaker {
 
   [[noreturn]] void refuse_collective(const Located<CollectiveKind>& collective) const {
     std::string having;
-    for (const AlgorithmEntry& entry : experiment_.library.entries()) {
+    for (const AlgorithmEntry& entry : experiment_.algorithms.entries()) {
       if (supports(entry, collective.value)) having += (having.empty() ? "" : ", ") + entry.name;
     }
     throw UserError(
@@ -216,7 +217,7 @@ class CellMaker {
   std::vector<Config> launchable(std::size_t fabric, CollectiveKind collective,
                                  const std::string& algorithm) {
     const ExperimentFabric& on = experiment_.fabrics[fabric];
-    const AlgorithmEntry& entry = experiment_.library.at(algorithm);
+    const AlgorithmEntry& entry = experiment_.algorithms.at(algorithm);
     // A fixed program has its own channels and one instance, whatever the axes say.
     const Axis<int> own_channels{{entry.fixed() ? entry.program->channels : 0, {}}};
     const Axis<int> one_instance{{1, {}}};
@@ -230,7 +231,7 @@ class CellMaker {
                         .threads = threads.value};
           if (!wanted_with_any_protocol(axes_, config)) continue;
           const std::string reason = check_resident(
-              experiment_.library, {.collective = collective, .root = constants_.root}, config,
+              experiment_.algorithms, {.collective = collective, .root = constants_.root}, config,
               *on.fabric, on.cost_model);
           if (reason.empty()) {
             fitting.push_back(std::move(config));
@@ -263,7 +264,7 @@ class CellMaker {
         const std::pair key(tiled.tile_bytes, tiled.slots);
         if (std::find(seen.begin(), seen.end(), key) != seen.end()) continue;
         seen.push_back(key);
-        const int min_slots = experiment_.library.at(tiled.algorithm).min_slots;
+        const int min_slots = experiment_.algorithms.at(tiled.algorithm).min_slots;
         if (tiled.slots > 0 && tiled.slots < min_slots) {
           skip_once(fmt::format("program '{}' deadlocks with slots {}; it needs at least {}",
                                 tiled.algorithm, tiled.slots, min_slots));
@@ -287,9 +288,9 @@ class CellMaker {
       std::string reason;
       try {
         cell.config = tuners_[algorithm][fabric]->choose(cell.call);
-        reason = check_config(experiment_.library, cell.call, cell.config, on.fabric->ranks());
+        reason = check_config(experiment_.algorithms, cell.call, cell.config, on.fabric->ranks());
         if (reason.empty()) {
-          reason = check_resident(experiment_.library, cell.call, cell.config, *on.fabric,
+          reason = check_resident(experiment_.algorithms, cell.call, cell.config, *on.fabric,
                                   on.cost_model);
         }
         if (!reason.empty()) reason = "its choice cannot run: " + reason;

@@ -107,7 +107,7 @@ Simulator& CallTimer::simulator(std::size_t binding, std::size_t condition) {
   Bound& bound = bound_.at(binding);
   if (!bound.simulator) {
     bound.simulator = std::make_unique<Simulator>(site_->fabrics[binding], site_->cost_model,
-                                                  "flow", site_->library);
+                                                  "flow", site_->algorithms);
     bound.simulator->set_noise(site_->conditions.front());
     bound.condition = 0;
   }
@@ -189,7 +189,7 @@ TimedCall CallTimer::interpolate(Known& known, const Call& call, const PlainConf
 TimedCall CallTimer::simulate(const Call& call, const PlainConfig& plain, std::size_t condition,
                               std::uint16_t moment) {
   ++simulations_;
-  const Config config = full_config(site_->library, plain);
+  const Config config = full_config(site_->algorithms, plain);
   if (timing_ != Timing::Exact && call.bytes > 0) {
     Known& known = known_of(call, plain, config, condition);
     if (known.steady && timing_ == Timing::Interpolated &&

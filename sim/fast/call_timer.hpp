@@ -50,7 +50,7 @@ struct CallSite {
   std::vector<NoiseProfile> conditions{NoiseProfile{}};
   std::uint64_t machine_seed = 0;  ///< decides which links are degraded and which GPUs are slow
   /// The algorithms and programs that configurations name.
-  AlgorithmLibrary library = AlgorithmLibrary::shipped();
+  AlgorithmLibrary algorithms = AlgorithmLibrary::shipped();
 };
 
 struct TimedCall {

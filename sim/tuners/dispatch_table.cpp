@@ -118,7 +118,7 @@ std::string sizes_text(std::uint64_t from, std::uint64_t to) {
 class Reader {
  public:
   Reader(const YamlValue& document, const AlgorithmLibrary& library) : document_(document) {
-    table_.library = library;
+    table_.algorithms = library;
   }
 
   DispatchTable read() {
@@ -129,7 +129,7 @@ class Reader {
       table_.description = read_text(description, dispatch_options()[0]);
     }
     table_.programs = read_named_programs(option_value(document_, dispatch_options()[3]));
-    for (const NamedProgram& program : table_.programs) add_program(table_.library, program);
+    for (const NamedProgram& program : table_.programs) add_program(table_.algorithms, program);
     const YamlValue fallback = option_value(document_, dispatch_options()[1]);
     if (!fallback.is_null()) read_fallback(fallback);
     const OptionSpec& tables = dispatch_options()[2];
@@ -146,12 +146,12 @@ class Reader {
     if (value.is_mapping()) {
       check_keys(value, config_options(), "fallback");
       refuse_empty_values(value);
-      fallback.choice = read_config(value, table_.library);
+      fallback.choice = read_config(value, table_.algorithms);
     } else if (const std::string& name = value.as_text(); !is_tuner(name)) {
       // An algorithm in its default configuration.
-      const OptionSpec algorithms = algorithm_option(table_.library);
+      const OptionSpec algorithms = algorithm_option(table_.algorithms);
       fallback.choice.config.algorithm = algorithms.choices[read_choice(value, algorithms)];
-      const AlgorithmEntry& algorithm = table_.library.at(fallback.choice.config.algorithm);
+      const AlgorithmEntry& algorithm = table_.algorithms.at(fallback.choice.config.algorithm);
       if (algorithm.fixed()) fallback.choice.config.channels = algorithm.program->channels;
     } else if (name.starts_with("dispatch")) {
       throw UserError(value.location(),
@@ -201,8 +201,8 @@ class Reader {
     DispatchRange range;
     range.where = value.location();
     read_sizes(option_value(value, dispatch_range_options()[0]), range);
-    range.choice = read_config(value, table_.library);
-    const AlgorithmEntry& algorithm = table_.library.at(range.choice.config.algorithm);
+    range.choice = read_config(value, table_.algorithms);
+    const AlgorithmEntry& algorithm = table_.algorithms.at(range.choice.config.algorithm);
     if (!supports(algorithm, collective)) {
       throw UserError(
           value.find("algorithm")->location(),
@@ -297,12 +297,12 @@ class DispatchTuner final : public Tuner {
     if (table_.find(fabric_, collective) != nullptr) return true;
     if (fallback_) return fallback_->chooses_for(collective);
     return table_.fallback &&
-           supports(table_.library.at(table_.fallback->choice.config.algorithm), collective);
+           supports(table_.algorithms.at(table_.fallback->choice.config.algorithm), collective);
   }
 
-  AlgorithmLibrary library() const override {
-    AlgorithmLibrary all = table_.library;
-    if (fallback_) all.add_all(fallback_->library());
+  AlgorithmLibrary algorithms() const override {
+    AlgorithmLibrary all = table_.algorithms;
+    if (fallback_) all.add_all(fallback_->algorithms());
     return all;
   }
 
@@ -412,7 +412,7 @@ std::unique_ptr<const Tuner> make_dispatch_tuner(std::string_view path, const Tu
                     fmt::format("dispatch table {} does not exist", quoted(seen.string(), 200)));
   }
   return std::make_unique<DispatchTuner>(seen.string(),
-                                         load_dispatch_table(seen.string(), site.library), site);
+                                         load_dispatch_table(seen.string(), site.algorithms), site);
 }
 
 }  // namespace cclgym

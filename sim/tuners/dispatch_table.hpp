@@ -48,7 +48,7 @@ struct DispatchTable {
   std::string description{};
   std::vector<NamedProgram> programs{};  ///< that its ranges name, beside algorithms
   /// The algorithms that its ranges may name: those of its reader, and the programs.
-  AlgorithmLibrary library = AlgorithmLibrary::shipped();
+  AlgorithmLibrary algorithms = AlgorithmLibrary::shipped();
   std::optional<DispatchFallback> fallback{};
   std::vector<DispatchBlock> blocks{};
 

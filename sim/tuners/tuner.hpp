@@ -32,7 +32,7 @@ class Tuner {
   [[nodiscard]] virtual bool chooses_for(CollectiveKind /*collective*/) const { return true; }
   /// The algorithms that its configurations name: those of its site, and programs that it reads
   /// itself.
-  [[nodiscard]] virtual AlgorithmLibrary library() const { return AlgorithmLibrary::shipped(); }
+  [[nodiscard]] virtual AlgorithmLibrary algorithms() const { return AlgorithmLibrary::shipped(); }
   /// One line that describes the basis of the choice.
   [[nodiscard]] virtual std::string description() const = 0;
 };
@@ -48,7 +48,7 @@ struct TunerSite {
   /// the folder of this file (if empty: to the working directory).
   SourceLocation where{};
   /// The algorithms that the tuner may choose from.
-  AlgorithmLibrary library = AlgorithmLibrary::shipped();
+  AlgorithmLibrary algorithms = AlgorithmLibrary::shipped();
 };
 
 /// A kind of tuner, for `list` and messages.

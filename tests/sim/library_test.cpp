@@ -91,7 +91,7 @@ TEST_CASE("a fixed program takes the time of the algorithm that it was made by",
   const auto site = std::make_shared<CallSite>();
   site->fabrics = {fabric};
   site->cost_model = model;
-  site->library = library;
+  site->algorithms = library;
   CallTimer timer(site, 64);
   const Config config{.algorithm = "ap", .channels = 2};
   const PlainConfig plain = plain_config(library, config);

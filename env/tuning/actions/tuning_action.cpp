@@ -73,9 +73,10 @@ class ResidentCheck {
     const int limit = site_.cost_model.resident_thread_blocks(plain.threads);
     if (limit != 0 && limit <= too_few_) return false;
     if (limit == 0 || limit >= enough_) return true;
-    const Config config = full_config(site_.library, plain);
-    const bool fit = check_config(site_.library, call_, config, fabric.ranks()).empty() &&
-                     check_resident(site_.library, call_, config, fabric, site_.cost_model).empty();
+    const Config config = full_config(site_.algorithms, plain);
+    const bool fit =
+        check_config(site_.algorithms, call_, config, fabric.ranks()).empty() &&
+        check_resident(site_.algorithms, call_, config, fabric, site_.cost_model).empty();
     (fit ? enough_ : too_few_) = limit;
     return fit;
   }
@@ -130,7 +131,7 @@ TuningActions::TuningActions(std::shared_ptr<const CallSite> site, const Options
                         .fabric_label = options.fabric_label,
                         .cost_model = site_->cost_model,
                         .where = options.where,
-                        .library = site_->library};
+                        .algorithms = site_->algorithms};
   for (const std::string& name : tuner_names_) {
     if (!is_tuner(name)) (void)make_tuner(name, where);  // says what is wrong
     try {
@@ -166,8 +167,8 @@ TuningActions::TuningActions(std::shared_ptr<const CallSite> site, const Options
 
 void TuningActions::list_programs(const Options& options) {
   const auto program_of = [&](std::string_view name) {
-    const std::size_t index = site_->library.index_of(name);
-    const AlgorithmEntry& entry = site_->library.entries()[index];
+    const std::size_t index = site_->algorithms.index_of(name);
+    const AlgorithmEntry& entry = site_->algorithms.entries()[index];
     const bool flat = entry.across_servers.empty();
     return TunedProgram{.index = static_cast<std::uint16_t>(index),
                         .algorithm = flat ? entry.name : std::string(kHierarchical),
@@ -193,7 +194,7 @@ void TuningActions::list_programs(const Options& options) {
 }
 
 const AlgorithmEntry& TuningActions::entry_of(const TunedProgram& program) const {
-  return site_->library.entries()[program.index];
+  return site_->algorithms.entries()[program.index];
 }
 
 void TuningActions::name_levels() {
@@ -308,11 +309,11 @@ void TuningActions::add_program(CollectiveKind collective, const TunedProgram& p
 void TuningActions::add_openmpi_programs(CollectiveKind collective, Legal& legal) const {
   const int ranks = site_->fabrics.front()->ranks();
   for (const std::string& name : levels(Knob::Algorithm)) {
-    const AlgorithmEntry* entry = site_->library.find(name);  // null for tuners
+    const AlgorithmEntry* entry = site_->algorithms.find(name);  // null for tuners
     if (entry == nullptr || !supports(*entry, collective) || check_ranks(*entry, ranks)) continue;
     Levels levels{};
     levels[at(Knob::Algorithm)] = level_index(this->levels(Knob::Algorithm), name);
-    const auto library = static_cast<std::uint16_t>(site_->library.index_of(name));
+    const auto library = static_cast<std::uint16_t>(site_->algorithms.index_of(name));
     for (std::size_t chunk = 0; chunk < this->levels(Knob::Chunk).size(); ++chunk) {
       levels[at(Knob::Chunk)] = static_cast<std::int32_t>(chunk);
       if (!allowed(Knob::Algorithm, levels[at(Knob::Algorithm)])) continue;
@@ -412,7 +413,7 @@ void TuningActions::set_chunk(PlainConfig& config, std::size_t level) const {
 
 PlainConfig TuningActions::config_of(std::uint16_t program, const Levels& levels) const {
   const auto level = [&](Knob knob) { return static_cast<std::size_t>(levels[at(knob)]); };
-  const AlgorithmEntry& entry = site_->library.entries()[program];
+  const AlgorithmEntry& entry = site_->algorithms.entries()[program];
   PlainConfig config;
   config.program = program;
   config.protocol = profile_ == ActionProfile::OpenMpi

@@ -101,7 +101,7 @@ class TuningActions {
   [[nodiscard]] ActionProfile profile() const { return profile_; }
   [[nodiscard]] const Options& options() const { return options_; }
   /// The algorithms and programs that configurations name.
-  [[nodiscard]] const AlgorithmLibrary& library() const { return site_->library; }
+  [[nodiscard]] const AlgorithmLibrary& algorithms() const { return site_->algorithms; }
   [[nodiscard]] const std::vector<Knob>& knobs() const { return knobs_; }
   /// Names of a knob's levels, in the order of the action's values.
   [[nodiscard]] const std::vector<std::string>& levels(Knob knob) const {

@@ -104,9 +104,9 @@ PlainConfig TuningActions::reference(const Call& call) const {
       call.bytes < kLatencyBound ? std::array<std::string_view, 3>{"tree", "ring", "naive"}
                                  : std::array<std::string_view, 3>{"ring", "tree", "naive"};
   for (const std::string_view name : by_preference) {
-    if (!supports(site_->library.at(name), call.collective)) continue;
+    if (!supports(site_->algorithms.at(name), call.collective)) continue;
     config.algorithm = std::string(name);
-    return plain_config(site_->library, with_protocol_tiles(site_->cost_model, config));
+    return plain_config(site_->algorithms, with_protocol_tiles(site_->cost_model, config));
   }
   throw UserError("the library has no program for " + std::string(to_string(call.collective)));
 }
@@ -116,7 +116,7 @@ PlainConfig TuningActions::choose(std::size_t tuner, const Call& call) const {
     throw UserError("tuner '" + tuner_names_[tuner] + "' does not run on fabric '" +
                     site_->fabrics.front()->name() + "'");
   }
-  return plain_config(site_->library, tuners_[tuner]->choose(call));
+  return plain_config(site_->algorithms, tuners_[tuner]->choose(call));
 }
 
 PlainConfig TuningActions::config(CollectiveKind collective,

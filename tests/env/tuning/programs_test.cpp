@@ -54,7 +54,7 @@ TEST_CASE("a program is a level behind those of the profile, with its own channe
     const PlainConfig config = actions.config(CollectiveKind::AllReduce, action);
     CHECK(config.channels == 3);
     CHECK(config.instances == 1);
-    CHECK(full_config(actions.library(), config).algorithm == "ap");
+    CHECK(full_config(actions.algorithms(), config).algorithm == "ap");
     CHECK(actions.describe(action).starts_with("ap "));
     // The first of the actions with this configuration: a chunk may be that of the protocol.
     const auto found = actions.action_of(CollectiveKind::AllReduce, config);

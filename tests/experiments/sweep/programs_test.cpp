@@ -52,7 +52,7 @@ TEST_CASE("a program in an experiment has its own channels and one instance",
     CHECK(cell.config.instances == 1);
   }
   CHECK(cells == 2 * 3 * 2);  // protocols, slots, sizes
-  CHECK(experiment.library.at("ap").fixed());
+  CHECK(experiment.algorithms.at("ap").fixed());
   CHECK(AlgorithmLibrary::shipped().find("ap") == nullptr);
   run_experiment(experiment, {.folder = folder / "run"});
   CHECK(read_run_results(experiment, folder / "run").rows.size() == experiment.cells.size());
@@ -125,7 +125,7 @@ TEST_CASE("a tuned table names the programs of its sweep and can be used again",
   test::write_file(folder / "tables/t.yaml", yaml);
   const DispatchTable table = load_dispatch_table(folder / "tables/t.yaml");
   REQUIRE(table.programs.size() == 1);
-  CHECK(table.library.at("ap").fixed());
+  CHECK(table.algorithms.at("ap").fixed());
 
   const Experiment again =
       parse_experiment(experiment_with({{"fabrics", "ndv4"},
