@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/hash.hpp"
 
 namespace cclgym {
 
@@ -31,11 +32,6 @@ TimeKey key_of(const Call& call, const PlainConfig& config, std::size_t conditio
           .collective = call.collective};
 }
 
-std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
-  hash = (hash ^ value) * 0x9e3779b97f4a7c15U;
-  return hash ^ (hash >> 29U);
-}
-
 }  // namespace
 
 // Fields overlap here if their values are larger than usual: different keys may share a hash.
@@ -49,7 +45,8 @@ std::uint64_t TimeKeyHash::operator()(const TimeKey& key) const {
                              part(static_cast<std::uint64_t>(config.protocol), 12) |
                              part(config.slots, 14) | part(config.channels, 18) |
                              part(config.instances, 34) | part(config.threads, 48);
-  return mixed(mixed(mixed(mixed(0x2545f4914f6cdd1dU, key.bytes), config.tile_bytes), call), rest);
+  return mix_hash(
+      mix_hash(mix_hash(mix_hash(0x2545f4914f6cdd1dU, key.bytes), config.tile_bytes), call), rest);
 }
 
 PlainConfig plain_config(const AlgorithmLibrary& library, const Config& config,
