@@ -65,7 +65,7 @@ std::string Experiment::hash() const {
     if (!cell.tuner.empty()) hash.add(config_key(cell.config) + config_suffix(cell.config));
     hash.add(static_cast<std::uint64_t>(cell.call.root));
   }
-  for (const AlgorithmEntry& entry : library.entries()) {
+  for (const AlgorithmEntry& entry : algorithms.entries()) {
     const auto names_it = [&](const Cell& cell) { return cell.config.algorithm == entry.name; };
     if (!entry.fixed() || std::ranges::none_of(cells, names_it)) continue;
     hash.add(entry.name);
