@@ -3,7 +3,7 @@
 find_package(fmt REQUIRED)
 option(CCLGYM_PCH "Precompile headers" ON)
 set(cclgym_common_headers
-  <algorithm> <array> <cmath> <cstddef> <cstdint> <fmt/format.h> <fmt/ranges.h> <fstream> <functional> <limits>
+  <algorithm> <array> <cmath> <cstddef> <cstdint> <filesystem> <fmt/format.h> <fmt/ranges.h> <fstream> <functional> <limits>
   <map> <memory> <numeric> <optional> <set> <span> <sstream> <stdexcept> <string> <string_view> <tuple>
   <unordered_map> <utility> <variant> <vector>)
 
@@ -14,14 +14,13 @@ function(cclgym_precompile name)
   add_library(${name} OBJECT ${source})
   target_link_libraries(${name} PRIVATE cclgym_flags fmt::fmt)
   if(CCLGYM_PYTHON)
-    set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
-    target_compile_options(${name} PRIVATE -fno-semantic-interposition)
+    cclgym_position_independent(${name})
   endif()
   target_compile_options(${name} PRIVATE ${ARGN})
   target_precompile_headers(${name} PRIVATE ${cclgym_common_headers})
 endfunction()
 
-# Layers whose speed does not matter (LAYER COLD, cmake/layer.cmake) are compiled with -O1 in a release,
+# Sources whose speed does not matter (COLD, cmake/layer.cmake) are compiled with -O1 in a release,
 # which takes two thirds of the compile time.
 set(cclgym_cold_flags $<$<CONFIG:Release>:-O1>)
 if(CCLGYM_PCH)
