@@ -1,5 +1,4 @@
-// Limits of physical quantities, so that a typo (a wrong unit or exponent) is not accepted as a
-// machine.
+// Limits of physical quantities, which reject typos (a wrong unit or exponent).
 #pragma once
 
 namespace cclgym {

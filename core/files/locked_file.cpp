@@ -69,7 +69,7 @@ void LockedFile::append(const std::string& text) {
     if (written < 0) {
       if (errno == EINTR) continue;
       const int error = errno;
-      // Disk full: keep whole rows only. If this also fails, the next run drops the partial row.
+      // Disk full: keep complete rows only. If this also fails, the next run drops the partial row.
       [[maybe_unused]] const int ignored = ::ftruncate(file_, start);
       fail("cannot be written", error);
     }

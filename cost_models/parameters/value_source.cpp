@@ -37,7 +37,7 @@ double quantity(std::string_view text) {
   return parse_real(text);
 }
 
-// "95 %: LOW to HIGH[, not determined]"
+// Reads "95 %: LOW to HIGH[, not determined]"; true if the interval determines the value.
 bool read_interval(std::string_view text, const SourceLocation& where) {
   constexpr std::string_view kExpected = "'95 %: LOW to HIGH', or 'no interval'";
   const auto interval = behind(text, kInterval);

@@ -67,7 +67,7 @@ class TunerChoices {
 [[nodiscard]] TunerChoice first_legal(std::span<const TunerChoice> wanted, const CostTable& costs);
 
 /// The choices of a policy on one machine: for every size of its grid, all choices in the network's
-/// order of preference, so that one is left whatever combinations NCCL does not support.
+/// order of preference, so that one remains no matter which combinations NCCL lacks.
 class PolicyChoices : public TunerChoices {
  public:
   /// `name` is used in messages. Throws UserError if the file has no machine with `ranks` ranks on
