@@ -1,4 +1,4 @@
-// Naive: each chunk goes directly from its source to its destination, in one step. The baseline.
+// Naive, the baseline: each chunk goes directly from its source to its destination, in one step.
 //
 // Broadcast, Reduce and AllToNext cut the buffer into one chunk per channel; the others cut each
 // slice that way. Broadcast and Reduce are in place, since they need only one buffer; the others
@@ -26,7 +26,7 @@ void move_slice(ProgramBuilder& p, const AlgorithmRequest& request, int from, in
 }
 
 void all_to_all(ProgramBuilder& p, const AlgorithmRequest& request) {
-  // In rotated order, so that not all ranks send to rank 0 first and then all to rank 1.
+  // The order is rotated: otherwise all ranks would send to rank 0 first and then to rank 1.
   for (int step = 0; step < request.ranks; ++step) {
     for (int rank = 0; rank < request.ranks; ++rank) {
       move_slice(p, request, rank, (rank + step) % request.ranks);

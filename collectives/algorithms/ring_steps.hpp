@@ -32,7 +32,7 @@ inline int all_reduce_steps(const CompileOptions& options, int ranks) {
 
 /// Writes the steps of one rank of a ring of n >= 3 ranks: it sends its own chunk, passes on the
 /// chunks that arrive, and keeps the last. With fusion these are one send, one fused step per
-/// message and one receive; without, a send and a receive alternate.
+/// message and one receive; without fusion, sends and receives alternate.
 class RingSteps {
  public:
   RingSteps(ProgramOutline& outline, const CompileOptions& options, int ranks)

@@ -18,9 +18,10 @@ struct BlockSharing {
 /// Every kernel has its own blocks. Within a kernel, on each rank and channel, each peer and
 /// direction has exactly one block. A block serves a receive peer and a send peer together if
 /// instructions are fused; then, as `sharing` allows, if both are the same peer; then if data
-/// received from one is sent to the other (of several, the pair with the most). Other peers have
-/// their own blocks. A local instruction runs on the block of its channel that produced its data,
-/// else on the one that uses its result, else on a block without peers.
+/// received from one is sent to the other (of several pairs, the pair with the highest number of
+/// messages). Other peers have their own blocks. A local instruction runs on the block of its
+/// channel that produced its data, else on the block that uses its result, else on a block without
+/// peers.
 ///
 /// A step waits only for steps whose completion does not follow from its block's order or earlier
 /// waits, and never for steps of other kernels.

@@ -1,5 +1,5 @@
-// Detects programs that can stop because a message, a slot or a step never comes. Looks only at the
-// order of the steps, not at the data: much cheaper than verify.
+// Detects programs that can stop because a message, a slot or a step never comes. It looks only at
+// the order of the steps, not at the data, and is much cheaper than verify.
 #pragma once
 
 #include <cstdint>

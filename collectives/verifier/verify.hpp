@@ -15,7 +15,7 @@ namespace cclgym {
 struct VerifyOptions {
   /// Number of messages that fit on a connection before its sender must wait; 0: no bound.
   std::int32_t slots = 0;
-  /// Max number of problems described; the rest are only counted, in a last line.
+  /// Maximum number of problems described; the rest are only counted, in a last line.
   std::size_t most_problems = 20;
 };
 

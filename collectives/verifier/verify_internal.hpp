@@ -100,8 +100,8 @@ std::vector<ExecutedStep> check_execution(const ThreadBlockProgram& program,
 struct ValueLog {
   std::vector<ValueId> initial;    ///< by place
   std::vector<std::size_t> first;  ///< row of executed step i: values [first[i], first[i + 1])
-  /// Per step: the values read from its source, those a Reduce read from its target, and those
-  /// written to its target; `count` values each, if the step does so.
+  /// For each step, the values read from its source, the values that a Reduce read from its target,
+  /// and the values written to its target: `count` values each, if the step has that access.
   std::vector<ValueId> values;
 };
 

@@ -23,10 +23,10 @@ void merge(Clock& into, const Clock& from) {
 }
 
 /// Happens-before on one GPU by vector clocks, over a sequence of executed steps: either the GPU's
-/// own steps (then messages order nothing) or those of all ranks (then they do). Each access of a
-/// place is compared with the last write and the reads since, as in FastTrack (Flanagan and Freund,
-/// PLDI 2009): without a race so far, the writes of a place are totally ordered, so older accesses
-/// need not be kept.
+/// own steps, where messages order nothing, or the steps of all ranks, where they do. Each access
+/// of a place is compared with the last write and the reads since, as in FastTrack (Flanagan and
+/// Freund, PLDI 2009): without a race so far, the writes of a place are totally ordered, so older
+/// accesses need not be kept.
 class RaceCheck {
  public:
   RaceCheck(const BlockIndex& blocks, const MemoryLayout& layout, std::int32_t rank,
@@ -81,11 +81,11 @@ class RaceCheck {
   bool follow_messages_;
   std::size_t first_;  ///< the rank's blocks are [first_, first_ + width_)
   std::size_t width_;
-  std::vector<Clock> clocks_;                          ///< empty: knows of nothing
+  std::vector<Clock> clocks_;                          ///< empty: no step is known
   std::vector<std::deque<Clock>> messages_;            ///< by connection: the senders' clocks
   Clock ended_;                                        ///< clock of the rank's completed kernels
   std::size_t ended_blocks_ = 0;                       ///< number of its blocks covered by ended_
-  std::unordered_map<std::uint64_t, Clock> released_;  ///< at steps that others wait for
+  std::unordered_map<std::uint64_t, Clock> released_;  ///< clocks of steps that others wait for
   std::vector<Access> last_write_;                     ///< by place of the rank
   std::vector<std::vector<Access>> reads_;             ///< by place, since the last write
   std::vector<bool> racy_;                             ///< by place of the rank

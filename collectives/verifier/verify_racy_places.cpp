@@ -37,8 +37,8 @@ class Place {
     last_ = writes_[at(by.block)].back();
   }
 
-  /// Two unordered accesses whose order changes a value that is read, the one executed first at the
-  /// front; null if there are none.
+  /// Two unordered accesses whose order changes a value that is read, in the order of this
+  /// execution; null if there are none.
   struct Conflict {
     const OrderedStep* earlier = nullptr;
     const OrderedStep* later = nullptr;
