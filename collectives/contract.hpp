@@ -124,7 +124,8 @@ class Contract {
 /// Accepts the names of to_string and nccl-tests' spellings ("all_reduce", "reduce_scatter", …).
 /// nullopt for any other name.
 [[nodiscard]] std::optional<CollectiveKind> parse_collective(std::string_view name);
-/// Reads the same names; throws UserError at `where`, naming the nearest collective, for any other.
+/// Like parse_collective, but throws UserError at `where`, naming the nearest collective, for any
+/// other name.
 [[nodiscard]] CollectiveKind collective_named(std::string_view name, const SourceLocation& where);
 /// The built-in collectives, without Custom, in the order of the enum.
 [[nodiscard]] const std::vector<CollectiveKind>& all_collectives();

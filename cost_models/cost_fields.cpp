@@ -10,7 +10,7 @@ namespace cclgym {
 
 namespace {
 
-// For `required`: a parameter set must state the value.
+// Value of `required` for parameters that a parameter set must state.
 constexpr bool kRequired = true;
 
 // Start of a fit. `fitted` parameters are fitted by default, `fittable` parameters on demand.

@@ -26,7 +26,7 @@ struct CostField {
   std::optional<FitRange> fit{};  ///< nullopt: a count or a size, which is not fitted
 };
 
-/// Parameters of the model as a unit, in the order of a parameter set.
+/// Parameters of the model itself, in the order of a parameter set.
 [[nodiscard]] const std::vector<CostField<CostModel>>& cost_model_fields();
 /// Parameters of each protocol.
 [[nodiscard]] const std::vector<CostField<ProtocolCost>>& protocol_fields();

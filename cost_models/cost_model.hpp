@@ -57,8 +57,8 @@ struct ProtocolCost {
   }
 };
 
-/// A complete set of cost parameters. Under model "hockney", a transfer of L bytes costs alpha + L
-/// * beta, and nothing else has a cost; under model "protocol", everything below applies.
+/// A complete set of cost parameters. Under model "hockney", a transfer of L bytes costs only alpha
+/// + L * beta; under model "protocol", everything below applies.
 struct CostModel {
   std::string name;         ///< e.g. "a100"
   std::string description;  ///< one line

@@ -16,8 +16,7 @@ struct DragonflyShape {
   int links_a_pair = 1;     ///< links between every two groups, in each direction
   NodeId first_switch = 0;  ///< switch s of group g is node first_switch + g * switches + s
   /// First link within a group. Such links are in the order of group, source and target (which
-  /// skips
-  /// the source).
+  /// skips the source).
   LinkId first_local = 0;
   /// First link between groups. Such links are in the order of source group, target group (which
   /// skips the source group) and number of the link.

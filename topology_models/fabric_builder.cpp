@@ -45,7 +45,7 @@ void check_names(const Fabric& fabric) {
   }
 }
 
-// Checks that every server number below servers() has a device: otherwise it is no count.
+// Checks that the numbers in Node::server have no gap, so that servers() is their count.
 void check_servers(const Fabric& fabric) {
   std::vector<bool> present(static_cast<std::size_t>(fabric.servers()));
   for (const Node& node : fabric.nodes()) {

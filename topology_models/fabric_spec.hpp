@@ -34,8 +34,7 @@ struct FabricSpec {
   std::optional<NicBinding> nic_binding{};
   std::optional<double> oversubscription{};  ///< ratio at the leaf switches of a fat tree, >= 1
   std::optional<int> servers_per_leaf{};     ///< nodes under one leaf of a fat tree
-  std::optional<int> groups{};       ///< dragonfly groups over which the nodes are spread; 0: as
-                                     ///< few as needed
+  std::optional<int> groups{};       ///< dragonfly groups that hold the nodes; 0: as few as needed
   std::optional<Routing> routing{};  ///< routing in a dragonfly
   std::optional<bool> nvls{};        ///< true: NVSwitches may copy and add
   std::optional<bool> sharp{};       ///< true: network switches may copy and add

@@ -1,6 +1,6 @@
 // Neighbor-exchange AllGather (Chen, Zhang, Wang and Yuan, HPC Asia 2005; OpenMPI 4.1,
-// ompi/mca/coll/base/coll_base_allgather.c: neighborexchange). An even number n of ranks takes n /
-// 2 steps.
+// ompi/mca/coll/base/coll_base_allgather.c: neighborexchange). The number n of ranks is even; there
+// are n / 2 steps.
 //
 // A rank exchanges its slice with one neighbour on the ring. Then, alternating between both
 // neighbours, it exchanges the two slices that it received last.

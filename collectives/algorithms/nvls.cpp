@@ -6,8 +6,8 @@
 // It runs in place with one chunk per rank and channel, size / (ranks * channels) bytes. The second
 // half has its own channels, because NCCL has separate warps for the two halves.
 //
-// nvls-tree runs NVLS in each node, then rank i of each node reduces and broadcasts its slice along
-// a double binary tree over the ranks i of all nodes, then NVLS again (NCCL 2.18, NVLSTree).
+// nvls-tree runs NVLS in each node; then rank i of each node reduces and broadcasts its slice along
+// a double binary tree over the ranks i of all nodes; then NVLS runs again (NCCL 2.18, NVLSTree).
 #include <array>
 #include <vector>
 

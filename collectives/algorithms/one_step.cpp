@@ -1,6 +1,6 @@
 // One-step AllReduce: every rank sends all its data to every other rank, and each rank adds up
-// everything. The single communication step moves n - 1 times the bytes, which suits the smallest
-// sizes.
+// everything. The single communication step moves n - 1 times the bytes, so the algorithm is meant
+// for the smallest sizes.
 //
 // It runs in place with one chunk and `channels` instances (parallelize). Arriving data waits in
 // scratch, since the rank's own data is still being sent.

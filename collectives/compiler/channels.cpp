@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::int32_t kNone = Fusion::kNone;
 
-/// For each operation, the operation that sends on its result, or kNone; no operation follows two.
+/// For each operation, the operation that sends on its result, or kNone. Each operation sends on at
+/// most one result.
 std::vector<std::int32_t> chain_links(const Program& program, const ChunkDag& dag) {
   const std::vector<std::int32_t> forwarded = forwarded_operations(program, dag);
   const std::vector<std::int32_t> reverse_depth = reverse_depths(dag);
@@ -105,8 +106,7 @@ class ChannelAssignment {
     for (std::int32_t i = head; i != kNone; i = next_[at(i)]) {
       const std::int32_t channel = operations_[at(i)].channel;
       if (channel != kAutoChannel && named_channel_ != kAutoChannel && channel != named_channel_) {
-        // Operations with two different named channels, and unnamed ones between: the chain ends
-        // here.
+        // Two operations of the chain name different channels, so it ends before the second.
         next_[at(chain_.back())] = kNone;
         has_previous_[at(i)] = false;
         return;

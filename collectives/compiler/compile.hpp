@@ -30,7 +30,7 @@ struct CompileOptions {
 };
 
 /// Compiles a program whose locations are all in range (ProgramBuilder ensures this; asserted).
-/// Does not check that the program fulfils its contract, as verify does. Checks that the result
+/// Unlike verify, it does not check that the program fulfils its contract. Checks that the result
 /// cannot deadlock with `slots` slots (otherwise std::logic_error: a compiler bug). Throws
 /// UserError on bad options.
 /// Cost: O(n log n) time for n operations, and about 300 bytes per operation at peak.

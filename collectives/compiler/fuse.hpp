@@ -15,8 +15,7 @@ namespace cclgym {
 /// needed where it was computed.
 struct Fusion {
   static constexpr std::int32_t kNone = -1;
-  std::vector<std::int32_t> sent_by;        ///< by operation: the operation whose send joins its
-                                            ///< receive
+  std::vector<std::int32_t> sent_by;        ///< by operation: operation whose send joins it
   std::vector<std::int32_t> received_from;  ///< the inverse
   std::vector<bool> stored;                 ///< by operation: true if its result is needed locally
 };
@@ -24,8 +23,8 @@ struct Fusion {
 /// The result if no operation is fused.
 [[nodiscard]] Fusion no_fusion(const Program& program);
 
-/// For each operation, the operation whose result it sends on: it sends exactly the chunks that
-/// this operation wrote, in one piece and from the same place. kNone if there is no such operation.
+/// For each operation A, the operation B whose result A sends on: A sends exactly the chunks that B
+/// wrote, in one piece and from the same place. kNone if there is no B.
 [[nodiscard]] std::vector<std::int32_t> forwarded_operations(const Program& program,
                                                              const ChunkDag& dag);
 

@@ -11,9 +11,9 @@ namespace cclgym {
 
 /// A list schedule in unit steps ("levels"): an operation runs at the first level after all its
 /// dependencies at which its connection is free; a connection carries one message per level. If
-/// several operations are ready, the first are those that send on data that arrived at the previous
-/// level (so that they can be fused with the receive), then those on the longest path, then those
-/// traced first.
+/// several operations are ready, priority goes to operations that send on data that arrived at the
+/// previous level (so that they can be fused with the receive), then to the longest path, then to
+/// the trace order.
 ///
 /// The trace order is unsuitable: a ring written chunk by chunk would send chunk 0 all the way
 /// around before chunk 1. (MSCCLang orders by depth in the DAG for the same reason.)

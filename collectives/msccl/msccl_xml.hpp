@@ -64,7 +64,8 @@ struct XmlProgram {
 /// receives. Does not check the program's result; verify does.
 [[nodiscard]] XmlProgram parse_msccl_xml(std::string_view text, const std::string& file);
 
-/// Reads a file of at most kMostXmlBytes, as above. Throws UserError also if it cannot be read.
+/// Reads a file of at most kMostXmlBytes. Throws UserError as parse_msccl_xml does, and if the file
+/// cannot be read.
 [[nodiscard]] XmlProgram read_msccl_xml_file(const std::string& path);
 inline constexpr std::size_t kMostXmlBytes = std::size_t{64} << 20;
 

@@ -253,9 +253,7 @@ class Execution {
     for (std::size_t i = 0; i < states_.size(); ++i) {
       if (finished(i)) continue;
       stuck = true;
-      if (!kernels_.begun(static_cast<std::int32_t>(i)))
-        continue;  // waits for a block that is
-                   // reported
+      if (!kernels_.begun(static_cast<std::int32_t>(i))) continue;  // waits for a reported block
       problems_.add([&] {
         return fmt::format("deadlock: {} cannot run", name(static_cast<std::int32_t>(i)));
       });

@@ -125,8 +125,8 @@ template <class Row, std::size_t N>
     begin = ended ? end + 1 : text.size();
     result.truncated = !ended;
     if (!ended && !options.keep_unended) {
-      // A prefix of the expected header: the file was still being written, not made by another
-      // program.
+      // A prefix of the expected header: the file was still being written. Any other text comes
+      // from another program.
       if (!header_seen && !csv_header(columns).starts_with(line)) {
         check_csv_header(line, csv_names(columns), {path, number, 1});
       }

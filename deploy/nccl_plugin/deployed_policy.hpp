@@ -46,8 +46,8 @@ void set_machines(PolicyFile& file, const std::vector<DeployedMachine>& machines
 /// the nearest byte.
 [[nodiscard]] std::vector<std::uint64_t> deployed_sizes();
 
-/// Index in ascending `sizes` of the size used for a call of `bytes`: the largest that is not above
-/// it, or the first.
+/// Index in ascending `sizes` of the size used for a call of `bytes`: the largest that does not
+/// exceed it, or the first if there is none.
 [[nodiscard]] std::size_t place_of_size(const std::vector<std::uint64_t>& sizes,
                                         std::uint64_t bytes);
 

@@ -13,8 +13,7 @@ namespace cclgym {
 
 namespace {
 
-constexpr std::uint64_t kLeastChunkBytes = 4096;  // at least two granules, of which NCCL's largest
-                                                  // has 1,920 B
+constexpr std::uint64_t kLeastChunkBytes = 4096;  // two granules (of up to 1,920 B)
 constexpr std::uint64_t kMostChunkBytes = std::uint64_t{64} << 20;
 constexpr std::string_view kNcclsChunk = "protocol";
 constexpr std::size_t kMostStateBytes = std::size_t{16} << 20;

@@ -23,8 +23,8 @@ using MaskTree = std::vector<MaskNode>;
 /// The node of the prefix of `node` followed by `level`, which is legal there.
 [[nodiscard]] std::size_t mask_child(const MaskNode& node, std::size_t level);
 
-/// The tree of actions of `knobs` levels each, ascending, distinct and concatenated. Throws
-/// std::logic_error if they are not, or if a level is outside 0 .. kMostLevels - 1.
+/// The tree of a list of actions, which are ascending, distinct and concatenated; each has `knobs`
+/// levels. Throws std::logic_error if they are not, or if a level is outside 0 .. kMostLevels - 1.
 [[nodiscard]] MaskTree make_mask_tree(std::span<const std::int32_t> actions, std::size_t knobs);
 
 /// A tree as in policy files: `levels` and `first_child` of each node in turn.

@@ -1,14 +1,16 @@
 // Hierarchical AllReduce (MSCCLang, figure 3a) on N nodes of G ranks, in four phases.
 //
-// It runs in place with one chunk per rank. 1. Each node runs a ring ReduceScatter on runs of N
-// chunks: its rank g has the node's sum of run g. 2. Across nodes, the ranks with the same position
-// in their nodes ReduceScatter the chunks of their run. 3. The same ranks AllGather these chunks.
+// It runs in place with one chunk per rank.
+// 1. Each node runs a ring ReduceScatter on runs of N chunks: its rank g has the node's sum of run
+//    g.
+// 2. Across nodes, the ranks with the same position in their nodes ReduceScatter the chunks of
+//    their run.
+// 3. The same ranks AllGather these chunks.
 // 4. Each node AllGathers the runs.
 //
 // Within nodes the runs take `channels` channels in turn. Phase 1 uses channels [0, channels) and
 // phase 4 [channels, 2 * channels); the phases across nodes use the next channel, so that the
 // phases overlap when the runtime streams tiles.
-// when the runtime streams tiles.
 #include <algorithm>
 
 #include "collectives/algorithms/algorithms.hpp"

@@ -1,7 +1,8 @@
 // Three-Step AllToAll: all data from one node to another crosses the network as one message. With N
-// nodes of G ranks, each node has a gate rank for each other node. 1. The ranks of node m send
-// their data for node k to m's gate for k. 2. This gate sends the G^2 chunks to k's gate for m. 3.
-// That gate distributes them.
+// nodes of G ranks, each node has a gate rank for each other node.
+// 1. The ranks of node m send their data for node k to m's gate for k.
+// 2. This gate sends the G^2 chunks to k's gate for m.
+// 3. That gate distributes them.
 //
 // It runs out of place with one chunk per pair of ranks and `channels` instances (parallelize).
 // Channels [0, channels) carry steps 1 and 2 and the traffic within a node, [channels, 2 *

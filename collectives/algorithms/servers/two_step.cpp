@@ -31,7 +31,7 @@ Program two_step(const AlgorithmRequest& request) {
 }
 
 // Blocks to and from the ranks of the node, to and from the counterparts, and inside the GPU; a few
-// less if a message is sent on.
+// fewer if a message is sent on.
 std::int64_t two_step_blocks(const AlgorithmRequest& request) {
   const std::int64_t inside = request.ranks_per_server;
   const std::int64_t servers = request.ranks / inside;

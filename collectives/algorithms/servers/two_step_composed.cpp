@@ -28,8 +28,7 @@ Program two_step_composed(const AlgorithmRequest& request) {
   const int n = request.ranks / g;
   const int lanes = copy_lanes(request);
   const auto arrived = [n](int from, int k) { return from * n + k; };           // in scratch
-  const auto leaving = [n, g](int k, int from) { return (n + k) * g + from; };  // after the arrived
-                                                                                // chunks
+  const auto leaving = [n, g](int k, int from) { return (n + k) * g + from; };  // behind `arrived`
   ProgramBuilder p("two-step-composed", Contract::make(CollectiveKind::AllToAll, request.ranks, 1));
   const auto parallel = p.parallelize(request.channels);
   for (const auto& [m, k, to] : grid(n, n, g)) {  // from node m to rank `to` of node k
