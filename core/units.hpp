@@ -10,7 +10,7 @@
 
 namespace cclgym {
 
-// Each parser reads the whole text (spaces around it and before the unit are ignored) and throws
+// Each parser reads the entire text (spaces around it and before the unit are ignored) and throws
 // UserError, located at `where`, if it does not parse. `what` names the value in the message
 // ("bandwidth needs a unit, e.g. '25 GB/s'; found '25'"). Quantities are never negative, infinite
 // or NaN, and need a unit, even zero.

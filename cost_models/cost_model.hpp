@@ -96,7 +96,7 @@ struct CostModel {
   /// Threads that fit on an SM (registers): smaller thread blocks share an SM. 0: they never share
   /// one.
   int resident_threads = 0;
-  // Steps in which switches of a node copy or add (docs/physics.md):
+  // Parameters of steps in which switches of a node copy or add (docs/physics.md):
   double switch_efficiency = 1;  ///< share of a link's rate, on top of link_efficiency
   double switch_latency_s = 0;   ///< replaces the protocol's step_latency, s
   double start_skew_s = 0;  ///< mean of the exponential per-rank start delay (seeded), s; 0: none

@@ -91,10 +91,10 @@ class Fabric {
   [[nodiscard]] std::vector<LinkId> route(int source, int target, int channel) const;
 
   /// Alternative routes that an adaptive network may take instead of route(source, target,
-  /// channel), with the same links up to the first network switch and from the last one on. First
-  /// the other minimal paths, then up to `most_detours` detours (Valiant), evenly spread over the
-  /// groups (or, within a group, the switches) that they can go through. Empty unless the network
-  /// is a dragonfly and the two NICs sit on different switches of it.
+  /// channel), with the same links up to the first network switch and from the last one on. The
+  /// other minimal paths come first, then up to `most_detours` detours (Valiant), evenly spread
+  /// over the groups (or, within a group, the switches) that they can go through. Empty unless the
+  /// network is a dragonfly and the two NICs sit on different switches of it.
   [[nodiscard]] std::vector<std::vector<LinkId>> alternative_routes(int source, int target,
                                                                     int channel,
                                                                     int most_detours = 4) const;

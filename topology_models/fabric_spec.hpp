@@ -68,7 +68,7 @@ struct FabricFact {
 struct FabricInfo {
   std::string name;
   std::string description;          ///< one line
-  std::vector<OptionSpec> options;  ///< the options that it has, with its bounds and defaults
+  std::vector<OptionSpec> options;  ///< the options of this fabric, with its bounds and defaults
   std::vector<FabricFact> facts{};
 };
 

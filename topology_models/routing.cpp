@@ -50,7 +50,8 @@ class RouteSearch {
         met = grow_behind(behind, ++levels_behind);
       }
     }
-    // Distances and widths to the target of the nodes that only the search ahead has seen.
+    // Sets distance and width to the target for nodes that only the search from the source has
+    // seen.
     const int length = static_cast<int>(ahead.size()) - 1 + levels_behind;
     for (int level = static_cast<int>(ahead.size()) - 2; level >= 0; --level) {
       for (const NodeId node : ahead[at(level)]) settle(node, length - level);
@@ -101,7 +102,7 @@ class RouteSearch {
 
  private:
   struct Touched {
-    int from_source = -1;      // hops; -1: not seen by the search ahead
+    int from_source = -1;      // hops; -1: not seen by the search from the source
     int to_target = -1;        // hops; -1: not known to reach the target
     double width_Bps = 0;      // widest bottleneck of the shortest paths to the target
     std::vector<LinkId> ways;  // links of shortest paths to the target, if found from there
@@ -144,7 +145,7 @@ class RouteSearch {
     return met;
   }
 
-  // Adds a level from the target, `hops` away from it; true if it meets the level ahead.
+  // Adds a level from the target, `hops` away from it; true if it meets a level from the source.
   bool grow_behind(std::vector<NodeId>& level, int hops) {
     std::vector<NodeId> next;
     bool met = false;

@@ -47,9 +47,9 @@ namespace cclgym::algorithms {
 [[nodiscard]] AlgorithmEntry neighbor_exchange_entry();
 [[nodiscard]] AlgorithmEntry pairwise_entry();
 
-// Thread blocks of the busiest GPU, as several algorithms share them. On each channel a rank has
-// one block for each peer that it sends to and one for each peer that it receives from. It has a
-// single block for both if it passes on the data that it received (compiler/thread_blocks.hpp).
+// Numbers of thread blocks on the busiest GPU, used by several algorithms. On each channel a rank
+// has one block for each peer that it sends to and one for each peer that it receives from. It has
+// a single block for both if it passes on the data that it received (compiler/thread_blocks.hpp).
 // Copies inside a GPU that belong to no message are on a separate block.
 
 /// Thread blocks of a direct exchange with every other rank.
@@ -61,7 +61,8 @@ namespace cclgym::algorithms {
 [[nodiscard]] std::int64_t doubling_blocks(const AlgorithmRequest& request);
 /// Thread blocks of log2(ranks) steps, rounded up, each with a different destination and source.
 [[nodiscard]] std::int64_t pat_blocks(const AlgorithmRequest& request);
-/// Thread blocks per channel of the double tree over `nodes` nodes, without those inside the nodes.
+/// Thread blocks per channel of the double tree over `nodes` nodes, without the blocks inside the
+/// nodes.
 [[nodiscard]] std::int64_t double_tree_blocks(int nodes);
 
 /// OpenMPI's trees (rooted_trees.cpp).

@@ -1,8 +1,9 @@
 // Naive, the baseline: each chunk goes directly from its source to its destination, in one step.
 //
-// Broadcast, Reduce and AllToNext cut the buffer into one chunk per channel; the others cut each
-// slice that way. Broadcast and Reduce are in place, since they need only one buffer; the others
-// are out of place, since their receive buffer differs from the send buffer.
+// Broadcast, Reduce and AllToNext cut the buffer into one chunk per channel; the other collectives
+// cut each slice into one chunk per channel. Broadcast and Reduce run in place, since they need
+// only one buffer; the others run out of place, since their receive buffer differs from the send
+// buffer.
 //
 // AllToAll and AllToNext are NCCL's grouped ncclSend and ncclRecv, with one thread block per peer
 // and direction (docs/collectives.md, "The shipped algorithms").

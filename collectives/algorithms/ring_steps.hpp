@@ -58,7 +58,8 @@ class RingSteps {
     loop(ranks_ - 2, opcodes.pass_on);
     loop(1, opcodes.keep);
   }
-  /// Passes `chunks` chunks from position 0 of the ring to its last; `place`: the rank's position.
+  /// Passes `chunks` chunks from position 0 of the ring to its last position; `place` is the rank's
+  /// position.
   void broadcast(int place, int chunks) {
     if (place == 0) return loop(chunks, Opcode::Send);
     if (place == ranks_ - 1) return loop(chunks, Opcode::Recv);

@@ -33,8 +33,8 @@ int parent_on_chains(int chains, int ranks, int rank) {
   return head ? 0 : rank - 1;
 }
 
-/// Levels are those of a heap, but the two children of a rank are one and two level widths further
-/// on: 1 has 3 and 5, and 2 has 4 and 6.
+/// The levels are those of a heap, but the two children of a rank are one and two level widths
+/// further on: 1 has 3 and 5, and 2 has 4 and 6.
 int parent_in_binary_tree(int rank) {
   const auto above = static_cast<int>(std::bit_floor(static_cast<unsigned>(rank + 1)) / 2);
   return (rank - (above - 1)) % above + above - 1;
@@ -89,7 +89,7 @@ Parents parents_in(RootedTree tree, int ranks, int root) {
 
 namespace {
 
-// Blocks to, or from, each child; one of them is shared with the parent.
+// Blocks to the children, or from them; the parent shares one of these blocks.
 std::int64_t blocks_on_tree(RootedTree tree, const AlgorithmRequest& request) {
   std::vector<std::int64_t> children(static_cast<std::size_t>(request.ranks), 0);
   for (const int parent : parents_in(tree, request.ranks, request.root)) {

@@ -6,7 +6,7 @@
 
 namespace cclgym {
 
-/// Gives every operation without a channel the lowest legal one.
+/// Gives every operation without a channel the lowest legal channel.
 ///
 /// A connection belongs to one thread block at either end, so on one channel, chunks received from
 /// one peer can be fused only with sends to one other peer. A chain is a sequence of operations,

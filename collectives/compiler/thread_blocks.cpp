@@ -188,8 +188,8 @@ void Assignment::place_messages() {
 }
 
 void Assignment::place_local_instructions() {
-  // Each goes to the block of its producer, in order, so that chains of local instructions stay
-  // together.
+  // Each local instruction goes to the block of its producer, in order, so that chains of local
+  // instructions stay together.
   for (std::size_t i = 0; i < dag_.nodes.size(); ++i) {
     if (!dag_.nodes[i].local()) continue;
     std::int32_t producer = kNone;
@@ -202,8 +202,8 @@ void Assignment::place_local_instructions() {
     }
     if (producer != kNone) block_of_[i] = block_of_[at(producer)];
   }
-  // Others go to the block of their first user, in reverse order, so that users are placed before
-  // producers and the first user decides.
+  // Other local instructions go to the block of their first user, in reverse order, so that users
+  // are placed before producers and the first user decides.
   std::vector<bool> unplaced(dag_.nodes.size());
   for (std::size_t i = 0; i < unplaced.size(); ++i) unplaced[i] = block_of_[i] == kNone;
   for (std::size_t i = dag_.nodes.size(); i-- > 0;) {

@@ -60,12 +60,12 @@ class AlgorithmLibrary {
 /// that it does not need.
 [[nodiscard]] CompileOptions deployed_compile_options(const AlgorithmEntry& algorithm);
 
-/// Maximum number of thread blocks on one GPU in one kernel of the program of a valid request
-/// with the default compile options, in closed form: exact, except for tree AllReduce,
+/// Maximum number of thread blocks on one GPU in one kernel of the program of a valid request with
+/// the default compile options, in closed form. It is exact, except for tree AllReduce,
 /// recursive-doubling AllGather, recursive-halving, halving-doubling, pat, nvls-tree, hierarchical,
 /// hierarchical-all-pairs, two-step, three-step, linear, rabenseifner, butterfly,
 /// scatter-allgather, bruck, neighbor-exchange and, on two ranks, spread-ring, where it is an upper
-/// bound a few blocks above. For a fixed program, the program's own number.
+/// bound a few blocks above. A fixed program is counted.
 [[nodiscard]] int thread_blocks_per_gpu(const AlgorithmEntry& algorithm,
                                         const AlgorithmRequest& request);
 
@@ -74,10 +74,10 @@ class AlgorithmLibrary {
 [[nodiscard]] Program trace_algorithm(const AlgorithmEntry& algorithm,
                                       const AlgorithmRequest& request);
 
-/// Traces, compiles and verifies the algorithm's program; returns a fixed program as it is.
-/// Throws UserError if the algorithm does not have the collective or does not fit the ranks, if
-/// channels < 1, if a ring is no permutation of the ranks, or if the request differs from a fixed
-/// program; std::logic_error if the program fails its own verification (a bug of the algorithm).
+/// Traces, compiles and verifies the algorithm's program; returns a fixed program as it is. Throws
+/// UserError if the algorithm does not have the collective or does not fit the ranks, if channels <
+/// 1, if a ring is not a permutation of the ranks, or if the request differs from a fixed program;
+/// std::logic_error if the program fails its own verification (a bug of the algorithm).
 [[nodiscard]] std::shared_ptr<const ThreadBlockProgram> build_algorithm(
     const AlgorithmEntry& algorithm, const AlgorithmRequest& request);
 

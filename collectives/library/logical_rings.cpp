@@ -48,7 +48,8 @@ class DirectLinks {
     const auto found = neighbours_[at(source)].find(target);
     return found == neighbours_[at(source)].end() ? 0 : found->second;
   }
-  /// Units that the two ranks can use: those of the forward link, or of the narrower direction.
+  /// Units that the two ranks can use: the units of the forward link or, if `both_ways`, of the
+  /// narrower direction.
   [[nodiscard]] int width(int source, int target, bool both_ways) const {
     const int forward = units(source, target);
     return both_ways ? std::min(forward, units(target, source)) : forward;

@@ -21,7 +21,7 @@ inline constexpr std::size_t kLongestName = 63;
 inline constexpr int kWarp = 32;           ///< nthreads is a multiple of it
 inline constexpr int kMostThreads = 1024;  ///< per thread block, CUDA's limit
 
-/// Larger programs are refused before they exhaust the machine's memory.
+/// Larger programs are refused before they exhaust the memory.
 inline constexpr int kMostChunks = 1 << 20;  ///< per buffer
 inline constexpr int kMostRanks = 1024;      ///< kMostChildren GPUs in one algo
 

@@ -14,8 +14,8 @@
 namespace cclgym {
 
 enum class XmlDialect : std::uint8_t {
-  Microsoft,  ///< has custom collectives; sizes are optional
-  Azure       ///< minBytes, maxBytes and outofplace are required; "reducescatter"
+  Microsoft,  ///< has custom collectives; sizes are optional; writes "reduce_scatter"
+  Azure       ///< needs minBytes, maxBytes and outofplace; writes "reducescatter"
 };
 
 [[nodiscard]] std::string_view to_string(XmlDialect dialect);  ///< "microsoft", "azure"

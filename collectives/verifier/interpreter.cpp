@@ -66,7 +66,7 @@ class NumberMemory {
   }
 
   /// Unconstrained outputs of a custom collective must at least be the same in every order: `first`
-  /// holds their values in the first order (empty: this is it).
+  /// holds their values in the first order (it is empty during that order).
   template <typename Report>
   void check_free_outputs(std::vector<double>& first, const Report& report) {
     if (contract_.kind() != CollectiveKind::Custom) return;
@@ -136,7 +136,7 @@ class Execution {
     std::int32_t next = 0;  ///< step
     bool loaded = false;    ///< true if the step has loaded its inputs
     bool awake = false;     ///< true if the block is in awake_
-    bool starved = false;   ///< true if it runs only when no other can
+    bool starved = false;   ///< true if it runs only when no other block can
     std::vector<double> registers;
     std::vector<std::int32_t> waiters;  ///< blocks that wait for steps of this one
   };

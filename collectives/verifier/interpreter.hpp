@@ -32,8 +32,8 @@ struct ExecuteReport {
 /// Every chunk is one integer-valued double, so that sums are exact in any order; an unwritten
 /// place is NaN. A step waits for its dependencies, its message and a free slot; then it loads its
 /// inputs, and stores and sends in a later turn. Any other block may run in between, so that races
-/// The orders are of several kinds: random blocks; one block as far as it can run; some blocks only
-/// when no other block can run.
+/// show. The orders are of several kinds: random blocks; one block as far as it can run; some
+/// blocks only when no other block can run.
 ///
 /// Reports deadlocks (and the waits behind them), messages whose count differs from their receive,
 /// messages left over, and outputs that differ from the contract's sum; for custom collectives also

@@ -50,8 +50,9 @@ struct VerifyReport {
 [[nodiscard]] VerifyReport verify(const ThreadBlockProgram& program,
                                   const VerifyOptions& options = {});
 
-/// Checks a traced program, its operations run one after another, before anything is compiled:
-/// reads of uninitialised data and wrong outputs. Names operations instead of steps.
+/// Checks a traced program before anything is compiled, by running its operations one after
+/// another. Reports reads of uninitialised data and wrong outputs, and names operations instead of
+/// steps.
 [[nodiscard]] VerifyReport verify(const Program& program, const VerifyOptions& options = {});
 
 }  // namespace cclgym

@@ -40,8 +40,8 @@ class Problems {
 };
 
 /// The thread blocks of all ranks in one numbering, with the connections between them. Messages
-/// that several kernels send on one connection are received by the same kernels, before those of
-/// later kernels, so each kernel has its own connection here.
+/// that several kernels send on one connection are received by the same kernels, before the
+/// messages of later kernels, so each kernel has its own connection here.
 class BlockIndex {
  public:
   explicit BlockIndex(const ThreadBlockProgram& program);

@@ -92,7 +92,7 @@ Place::Conflict Place::conflict_of(const OrderedStep* reader, ValueId found, con
 }
 
 Place::Conflict Place::find_conflict(ValueId initial, bool kept) {
-  // The writes in order of execution, to know which one a read found.
+  // The writes in order of execution, to know which write a read found.
   std::vector<Access> executed;
   for (const auto& writes : writes_) executed.insert(executed.end(), writes.begin(), writes.end());
   std::ranges::sort(executed, {}, [](const Access& write) { return write.by->executed; });

@@ -35,7 +35,7 @@ int write_and_close(int file, std::string_view text) {
   return error;
 }
 
-// The end of a chain of symbolic links, which need not exist.
+// The target at the end of a chain of symbolic links, which need not exist.
 std::filesystem::path end_of_links(std::filesystem::path path) {
   constexpr int kMostLinks = 40;  // as in Linux
   std::error_code error;

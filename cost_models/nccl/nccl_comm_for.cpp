@@ -186,7 +186,8 @@ class Search {
     return tree;
   }
 
-  // NVLS has one channel per GPU, its head; the head's link carries the channel twice.
+  // NVLS has one channel per GPU. This GPU is its head, and the head's link carries the channel
+  // twice.
   [[nodiscard]] Found nvls(int gpus) const {
     for (const double speed : speeds_) {
       if ((gpus + 1) * speed > width()) continue;

@@ -209,7 +209,7 @@ class Model218 {
     if (rooted(collective)) {
       return rooted_ring_latency_us(release_.hardware_us, graph, shape_.nodes, steps, protocol);
     }
-    // For AllReduce, NCCL counts one step too many between servers in each direction.
+    // For AllReduce, NCCL counts one step too many between nodes in each direction.
     const int between_steps = shape_.nodes == 1                         ? 0
                               : collective == NcclCollective::AllReduce ? 2 * shape_.nodes
                                                                         : shape_.nodes - 1;

@@ -33,7 +33,7 @@ struct CostParameter {
 /// The value as a parameter set states it, with four significant digits if it is continuous:
 /// "6.6us", "18.5 GB/s", "0.9375", "32KiB".
 [[nodiscard]] std::string parameter_text(const CostParameter& parameter, double value);
-/// The value that reading parameter_text gives.
+/// The value to which parameter_text rounds.
 [[nodiscard]] double rounded_parameter(const CostParameter& parameter, double value);
 
 }  // namespace cclgym

@@ -46,7 +46,7 @@ const std::vector<ShippedSet>& shipped_sets() {
        Use::Fabric,
        {"polaris", "perlmutter"}},
       {"gh200", &embedded::parameters_gh200, {"GH200"}},
-      // H200 is H100 with more memory.
+      // The H200 is an H100 with more memory.
       {"h100", &embedded::parameters_h100, {"H100", "H200"}},
       // One cluster whose network is slower than its NICs.
       {"h100-cluster00", &embedded::parameters_h100_cluster00, {"H100", "H200"}, Use::ByName},

@@ -18,7 +18,7 @@ namespace cclgym {
 /// The policy's observations of one collective on one machine.
 struct DeployedGrid {
   std::vector<std::uint64_t> sizes;  ///< ascending, B
-  std::uint32_t calls = 0;           ///< calls per size, including the one to decide
+  std::uint32_t calls = 0;           ///< calls per size, including the call to decide
   std::uint32_t features = 0;
   /// [sizes][calls][features]: the observation before each of the calls.
   std::vector<float> seen;

@@ -89,7 +89,7 @@ class ChoiceNames {
         refuse(knob, level);
       }
     } else if (knob == "chunk") {
-      // "whole" means no chunks, which NCCL does not support; no legal action there has it.
+      // "whole" means no chunks, which NCCL does not support, so no legal action has it.
       if (level == kNcclsChunk || level == "whole") return choice;
       const std::uint64_t bytes = parse_bytes(level, name_ + ": a chunk");
       if (bytes < kLeastChunkBytes || bytes > kMostChunkBytes) refuse(knob, level);

@@ -140,8 +140,8 @@ int init_v5(void** context, std::uint64_t /*communicator*/, std::size_t ranks, s
 }
 
 // v2 does not tell which combinations NCCL supports. Ring supports all collectives and Tree every
-// AllReduce, both with LL and Simple. It is unknown whether LL128 is safe on the machine and
-// whether switches can reduce.
+// AllReduce, both with LL and Simple. It is unknown whether LL128 is safe and whether switches can
+// reduce.
 int get_coll_info_v2(void* context, int collective, std::size_t bytes, int /*collnet_support*/,
                      int /*nvls_support*/, int pipe_ops, int* algorithm, int* protocol,
                      int* channels) {

@@ -90,7 +90,8 @@ class EdgeLines {
     }
   }
 
-  // In a dense graph of equal links the labels would hide the drawing, so all share one.
+  // In a dense graph of equal links the labels would hide the drawing, so all links share one
+  // label.
   [[nodiscard]] std::string common_label() const {
     const bool dense = pairs_.size() > 2 * fabric_.nodes().size();
     return dense && labels_.size() == 1 ? *labels_.begin() : "";
@@ -128,7 +129,7 @@ class EdgeLines {
   std::set<std::string> labels_;
 };
 
-// The devices; those of a cluster node are in a frame.
+// The devices, with a frame around the devices of each cluster node.
 std::string nodes_text(const Fabric& fabric, bool framed) {
   std::vector<std::string> servers(static_cast<std::size_t>(fabric.servers()));
   std::string text;

@@ -16,7 +16,7 @@ std::shared_ptr<const Fabric> build_dgx2(const FabricParameters& parameters) {
                                    .gpus = 16,
                                    .boards = 2,
                                    .nvswitches_a_board = kNvSwitches,
-                                   .nvlinks_a_gpu = kNvSwitches,  // one to each
+                                   .nvlinks_a_gpu = kNvSwitches,  // one to each NVSwitch
                                    .nvlinks_between_boards = 8 * kNvSwitches,
                                    .nics = 8,
                                    .nic_Bps = 25e9,  // HDR InfiniBand

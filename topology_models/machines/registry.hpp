@@ -22,8 +22,8 @@ namespace cclgym {
 [[nodiscard]] const FabricInfo* find_fabric_info(std::string_view name);
 
 /// Builds a shipped fabric or loads one from a file. Throws UserError if the fabric does not exist
-/// (the message names the nearest one), lacks an option that is given, or if a value is out of
-/// range.
+/// (the message names the nearest one), if it lacks an option that is given, or if a value is out
+/// of range.
 [[nodiscard]] std::shared_ptr<const Fabric> make_fabric(const FabricSpec& spec);
 
 /// Label of a fabric in results: its name and the options that were given, e.g. "ring" or

@@ -5,9 +5,9 @@
 //
 // AllGather runs in place: a rank holds consecutive slices starting with its own, and in step k
 // receives as many from the rank 2^k further on; at the end they are put in rank order. AllToAll
-// runs out of place: data destined i ranks further on moves 2^k ranks in step k if bit k of i is
-// set, as one message for all such i, packed by local copies. (OpenMPI copies the received data
-// once more, to its previous place.)
+// runs out of place: data for the rank i further on moves 2^k ranks in step k if bit k of i is set,
+// as one message for all such i, packed by local copies. (OpenMPI copies the received data once
+// more, to its previous place.)
 #include <algorithm>
 #include <numeric>
 #include <utility>

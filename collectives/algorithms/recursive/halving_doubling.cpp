@@ -16,8 +16,8 @@ Program halving_doubling(const AlgorithmRequest& request) {
   return p.finish();
 }
 
-// One block per channel fewer than doubling_blocks: the nearest partner is sent the sum that its
-// part went into.
+// One block per channel fewer than doubling_blocks: the sum that contains the nearest partner's
+// part goes back to that partner.
 std::int64_t halving_doubling_blocks(const AlgorithmRequest& request) {
   return doubling_blocks(request) - request.channels;
 }
