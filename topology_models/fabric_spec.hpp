@@ -26,7 +26,7 @@ enum class NicBinding : std::uint8_t {
 /// keys in servers/fabric_fields.cpp.
 struct FabricSpec {
   std::string name{};            ///< a shipped fabric, or a path that ends in ".yaml" or ".yml"
-  std::optional<int> servers{};  ///< number of nodes; every fabric takes 1
+  std::optional<int> servers{};  ///< number of nodes; every fabric accepts 1
   std::optional<int> gpus{};
   std::optional<double> bandwidth_Bps{};  ///< bandwidth of one link unit in one direction, B/s
   std::optional<double> latency_s{};      ///< latency of one traversal of a link, s

@@ -9,7 +9,7 @@
 
 namespace cclgym::algorithms {
 
-/// A tree as the parent of every rank; -1 for the root.
+/// Parent of every rank in a tree; -1 for the root.
 using Parents = std::vector<int>;
 
 /// All ranks of a tree, parents before children.

@@ -15,7 +15,7 @@ namespace cclgym {
 /// needed where it was computed.
 struct Fusion {
   static constexpr std::int32_t kNone = -1;
-  std::vector<std::int32_t> sent_by;        ///< by operation: operation whose send joins it
+  std::vector<std::int32_t> sent_by;        ///< by operation: send that joins its receive
   std::vector<std::int32_t> received_from;  ///< the inverse
   std::vector<bool> stored;                 ///< by operation: true if its result is needed locally
 };

@@ -23,7 +23,7 @@ namespace cclgym {
 struct Schedule {
   std::vector<std::int32_t> level;  ///< by operation, from 0; greater than the level of any
                                     ///< predecessor
-  std::vector<std::int32_t> order;  ///< operations by (level, trace order)
+  std::vector<std::int32_t> order;  ///< operations in the order of levels, then of tracing
 };
 
 /// Cost: O(n log n) for n operations.

@@ -60,8 +60,8 @@ class DirectLinks {
   std::vector<std::map<int, int>> neighbours_;
 };
 
-/// First Hamiltonian cycle from rank 0 on, in lexicographic order, whose links all have at
-/// least `width` units. Iterative: a ring of thousands of GPUs is one long path.
+/// First Hamiltonian cycle from rank 0 on, in lexicographic order, whose links all have at least
+/// `width` units. The search is iterative, because a ring of thousands of GPUs is one long path.
 std::optional<std::vector<int>> find_cycle(const DirectLinks& links, int width, bool both_ways) {
   const int ranks = links.ranks();
   std::vector<int> path{0};

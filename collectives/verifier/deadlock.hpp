@@ -16,7 +16,7 @@ struct StepPosition {
 };
 
 /// Executes the program with room for `slots` messages per connection (0: no bound). nullopt if all
-/// steps run; otherwise a step that cannot. Needs a well-formed program (see verify).
+/// steps run; otherwise a step that cannot run. Needs a well-formed program (see verify).
 ///
 /// One execution suffices: a step that can run stays able to run whatever other blocks do, so the
 /// order of execution does not matter. Cost: linear in the steps and their dependencies.

@@ -138,7 +138,7 @@ class Execution {
     bool awake = false;     ///< true if the block is in awake_
     bool starved = false;   ///< true if it runs only when no other block can
     std::vector<double> registers;
-    std::vector<std::int32_t> waiters;  ///< blocks that wait for steps of this one
+    std::vector<std::int32_t> waiters;  ///< blocks that wait for steps of this block
   };
 
   void wake(std::int32_t block) {
@@ -284,7 +284,7 @@ class Execution {
   std::vector<State> states_;                              ///< by block
   std::vector<std::deque<std::vector<double>>> messages_;  ///< by connection
   std::size_t picked_ = 0;              ///< index into the list of the picked block
-  std::vector<std::int32_t> awake_[2];  ///< blocks; [1]: the starved ones
+  std::vector<std::int32_t> awake_[2];  ///< blocks; [1]: starved blocks
   verifier::Problems problems_;
 };
 

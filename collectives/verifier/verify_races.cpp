@@ -174,7 +174,7 @@ void RaceCheck::access(const ExecutedStep& executed, const Instruction& step) {
     for (std::size_t k = 0; k < at(step.count); ++k) access_place(place + k, write, now);
   };
   if (reads_source(step.opcode)) each(step.source, false);
-  if (writes_target(step.opcode)) each(step.target, true);  // covers a reduction's read of it
+  if (writes_target(step.opcode)) each(step.target, true);  // covers a reduction's read
 }
 
 void RaceCheck::access_place(std::size_t place, bool write, const Access& now) {
@@ -206,7 +206,7 @@ void check_races(const ThreadBlockProgram& program, const BlockIndex& blocks,
   ValueLog log;
   const MemoryLayout layout(program.contract, scratch_chunks(program));
   const std::size_t ranks = program.gpus.size();
-  // The execution rank by rank, in order.
+  // Sorts the execution by rank; the steps of a rank stay in order.
   std::vector<std::size_t> first(ranks + 1, 0);
   for (const ExecutedStep& executed : execution) ++first[at(blocks[executed.block].rank) + 1];
   for (std::size_t rank = 0; rank < ranks; ++rank) first[rank + 1] += first[rank];

@@ -10,8 +10,8 @@
 
 namespace cclgym {
 
-/// In NCCL's units, us and GB/s, and order: protocols LL, LL128, Simple; links NVLink, PCIe,
-/// network; GPUs Volta, Ampere, Hopper, Blackwell; 1, 2, more nodes.
+/// Constants in NCCL's units (us and GB/s) and order: protocols LL, LL128, Simple; links NVLink,
+/// PCIe, network; GPUs Volta, Ampere, Hopper, Blackwell; 1, 2, more nodes.
 struct NcclConstants {
   using ByProtocol = std::array<double, 3>;
   using ByAlgorithm = std::array<ByProtocol, kNcclAlgorithms>;

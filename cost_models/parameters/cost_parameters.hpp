@@ -27,7 +27,7 @@ struct CostParameter {
 
 /// All numeric parameters, in the order of a parameter set.
 [[nodiscard]] const std::vector<CostParameter>& cost_parameters();
-/// One parameter by name. Throws UserError naming the nearest one.
+/// The parameter of this name. Throws UserError naming the nearest one.
 [[nodiscard]] const CostParameter& cost_parameter(std::string_view name);
 
 /// The value as a parameter set states it, with four significant digits if it is continuous:

@@ -29,7 +29,7 @@ inline constexpr std::array<NcclAlgorithmNames, CCLGYM_NCCL_ALGORITHMS> kNcclAlg
      {"nvls", "nvls"},
      {"nvls-tree", "nvls_tree"},
      {"pat", "pat"}}};
-/// In the order of NCCL's numbers; the CSV has them in lower case.
+/// Names of the protocols in the order of NCCL's numbers; the CSV has them in lower case.
 inline constexpr std::array<std::string_view, CCLGYM_NCCL_PROTOCOLS> kNcclProtocolNames{
     "LL", "LL128", "Simple"};
 

@@ -74,7 +74,7 @@ class ChoiceNames {
   [[nodiscard]] TunerChoice meaning(const std::string& knob, const std::string& level) const {
     TunerChoice choice;
     if (knob == "algorithm") {
-      // Algorithms that are not NCCL's (its own default, a program of an interpreter) leave the
+      // Levels that name no algorithm of NCCL (its default, a program of an interpreter) leave the
       // call to NCCL.
       choice.algorithm = static_cast<std::int8_t>(nccl_algorithm_of_ours(level).value_or(-1));
     } else if (knob == "protocol") {

@@ -98,7 +98,7 @@ class PolicyChoices : public TunerChoices {
   void add_chunks(std::size_t collective);
 
   std::array<Grid, kNcclCollectiveNames.size()> grids_;
-  /// By collective, algorithm and protocol; each ascending by channel_bytes.
+  /// Chunks by collective, algorithm and protocol; each list is ascending by channel_bytes.
   std::array<std::array<ChunksByProtocol, CCLGYM_NCCL_ALGORITHMS>, kNcclCollectiveNames.size()>
       chunks_;
   std::string machine_;

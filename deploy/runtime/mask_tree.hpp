@@ -20,7 +20,7 @@ struct MaskNode {
 };
 using MaskTree = std::vector<MaskNode>;
 
-/// The node of the prefix of `node` followed by `level`, which is legal there.
+/// The node for the prefix of `node` extended by `level`, which must be legal there.
 [[nodiscard]] std::size_t mask_child(const MaskNode& node, std::size_t level);
 
 /// The tree of a list of actions, which are ascending, distinct and concatenated; each has `knobs`

@@ -21,7 +21,8 @@ std::shared_ptr<const Fabric> build_dgx2(const FabricParameters& parameters) {
                                    .nics = 8,
                                    .nic_Bps = 25e9,  // HDR InfiniBand
                                    .gpus_a_pcie_switch = 2,
-                                   // Less than half of the bandwidth of the NIC behind it.
+                                   // This is less than half of the bandwidth of the NIC behind the
+                                   // link.
                                    .pcie_Bps = 12e9},
                                   parameters);
 }

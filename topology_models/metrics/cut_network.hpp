@@ -54,7 +54,7 @@ class CutNetwork {
   std::int64_t total_ = 0;
   std::vector<Edge> edges_;
   bool symmetric_ = false;       // every edge has the same capacity in both directions
-  std::optional<MaxFlow> feed_;  // every GPU fed from node nodes_; for better_cut
+  std::optional<MaxFlow> feed_;  // for better_cut: node nodes_ feeds every GPU
 };
 
 }  // namespace cclgym

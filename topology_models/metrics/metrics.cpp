@@ -14,7 +14,7 @@ namespace cclgym {
 namespace {
 
 constexpr std::int64_t kDiameterWork = 100'000'000;  // links visited; about 0.2 s
-constexpr double kFlowWork = 1e9;                    // see too_dear(); about a second
+constexpr double kFlowWork = 1e9;                    // estimated by too_dear(), ns; about a second
 constexpr std::size_t kMostLinks = 300'000;          // in a flow network
 constexpr int kBisectionGpus = 16;                   // C(16, 8) = 12,870 cuts
 
