@@ -47,9 +47,9 @@ struct OutlineBlock {
   std::uint32_t first_loop = 0;  ///< index into ProgramOutline::loops; those of the next follow
 };
 
-/// A program with its loops folded: the steps of a ring over n ranks are a handful for any n. It
-/// lists the steps with their message sizes and waits, but not the chunks and buffers that they
-/// touch. Every program has an outline (outline_of); the simulator lowers nothing else.
+/// A program with its loops folded: a ring over n ranks has a handful of steps for any n. It lists
+/// the steps with their message sizes and waits, but not the chunks and buffers that they touch.
+/// Every program has an outline (outline_of); the simulator lowers nothing else.
 ///
 /// Blocks are numbered, and added, rank by rank; finish() must be called at the end.
 class ProgramOutline {

@@ -20,7 +20,7 @@ namespace {
 
 std::string reason(int error) { return std::generic_category().message(error); }
 
-// Writes all and closes the descriptor. Returns 0 or the error's number.
+// Writes the entire text and closes the descriptor. Returns 0 or the error's number.
 int write_and_close(int file, std::string_view text) {
   int error = 0;
   while (error == 0 && !text.empty()) {
