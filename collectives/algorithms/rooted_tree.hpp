@@ -1,5 +1,5 @@
-// Trees as the parent of every rank, and the transfer of one chunk up or down them. Internal to the
-// algorithms.
+// Trees, given by the parent of every rank, and the transfer of one chunk up or down them. Internal
+// to the algorithms.
 #pragma once
 
 #include <cstddef>

@@ -13,7 +13,7 @@ namespace cclgym {
 
 struct ExecuteOptions {
   int interleavings = 16;  ///< orders of execution to try
-  std::uint64_t seed = 0;  ///< same seed, same orders and same numbers
+  std::uint64_t seed = 0;  ///< equal seeds give equal orders and numbers
   std::int32_t slots = 2;  ///< messages that fit on a connection, 1 to 8; FIFO slots of NCCL
   std::size_t most_problems = 20;  ///< maximum number described, of the first wrong interleaving
 };

@@ -22,11 +22,11 @@ void merge(Clock& into, const Clock& from) {
   for (std::size_t i = 0; i < into.size(); ++i) into[i] = std::max(into[i], from[i]);
 }
 
-/// Happens-before on one GPU by vector clocks, over a sequence of executed steps: either the GPU's
-/// own steps, where messages order nothing, or the steps of all ranks, where they do. Each access
-/// of a place is compared with the last write and the reads since, as in FastTrack (Flanagan and
-/// Freund, PLDI 2009): without a race so far, the writes of a place are totally ordered, so older
-/// accesses need not be kept.
+/// Computes happens-before on one GPU by vector clocks, over a sequence of executed steps: either
+/// the GPU's own steps, where messages order nothing, or the steps of all ranks, where they do.
+/// Each access of a place is compared with the last write and the reads since, as in FastTrack
+/// (Flanagan and Freund, PLDI 2009): without a race so far, the writes of a place are totally
+/// ordered, so older accesses need not be kept.
 class RaceCheck {
  public:
   RaceCheck(const BlockIndex& blocks, const MemoryLayout& layout, std::int32_t rank,
