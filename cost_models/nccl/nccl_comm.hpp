@@ -63,7 +63,7 @@ struct NcclComm {
   bool plain_tree = false;  ///< trees enter and leave a node at one GPU (NCCL: pattern TREE)
   bool nvswitch = false;
   bool collnet = false;     ///< the network can reduce, and NCCL may use it
-  int heads = 1;            ///< GPUs through which NVLS and CollNet enter a node
+  int heads = 1;            ///< number of GPUs through which NVLS and CollNet enter a node
   double nic_Bps = 0;       ///< bandwidth of the NIC that a GPU sends through, B/s; 0: unknown
   int nvlinks_to_peer = 1;  ///< minimum number of NVLinks from a GPU to a peer; 0: none
 
