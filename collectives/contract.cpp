@@ -49,7 +49,7 @@ bool is_sliced(CollectiveKind kind) {
   return false;
 }
 
-/// The same chunk index on every rank.
+/// The reduction of the chunks with the same index on every rank.
 RequiredValue reduction_over_ranks(int ranks, int index) {
   RequiredValue value;
   value.reserve(at(ranks));

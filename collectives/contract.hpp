@@ -49,19 +49,20 @@ using RequiredValue = std::vector<ChunkId>;
 
 /// Pre- and postcondition of a collective over `ranks` ranks.
 ///
-/// `chunks` is the chunk factor: AllReduce, Broadcast and Reduce cut the whole buffer into `chunks`
+/// `chunks` is the chunk factor: AllReduce, Broadcast and Reduce cut the buffer into `chunks`
 /// chunks; AllGather, ReduceScatter, AllToAll, Gather and Scatter cut each rank's slice into
-/// `chunks` chunks, slice r being chunks [r * chunks, (r + 1) * chunks). AllToNext sends the whole
+/// `chunks` chunks, slice r being chunks [r * chunks, (r + 1) * chunks). AllToNext sends the entire
 /// buffer of rank r to rank r + 1 (the last rank sends nothing, the first receives nothing).
 /// Buffers that a rank does not have (out of place: the input of Broadcast and Scatter except at
 /// the root, the output of Reduce and Gather except at the root) have no chunks.
-/// anywhere but at the root, the output of Reduce and Gather likewise) has no chunks.
+///
 /// In place (NCCL's convention): for AllReduce, Broadcast, Reduce and AllToNext the output is the
 /// input buffer; for AllGather the input is slice `rank` of the output; for ReduceScatter the
 /// output is slice `rank` of the input. The other collectives have no in-place form (UserError).
 class Contract {
  public:
-  /// Throws UserError on ranks < 1, chunks < 1, a root out of range, or no in-place form.
+  /// Throws UserError on ranks < 1, chunks < 1, a root out of range, or a collective that has no
+  /// in-place form.
   static Contract make(CollectiveKind kind, int ranks, int chunks, bool in_place = false,
                        int root = 0);
 
@@ -94,7 +95,7 @@ class Contract {
   [[nodiscard]] std::optional<RequiredValue> postcondition(int rank, int index) const;
 
   /// The location's canonical name: in an in-place collective, Input and Output share memory, and
-  /// both names of a place resolve to one. Otherwise unchanged.
+  /// both names of a place resolve to one. Other locations are unchanged.
   [[nodiscard]] Location resolve(const Location& location) const;
 
  private:
@@ -123,11 +124,12 @@ class Contract {
 /// Accepts the names of to_string and nccl-tests' spellings ("all_reduce", "reduce_scatter", …).
 /// nullopt for any other name.
 [[nodiscard]] std::optional<CollectiveKind> parse_collective(std::string_view name);
-/// The same; throws UserError at `where` that names the nearest collective if there is none.
+/// Like parse_collective, but throws UserError at `where`, naming the nearest collective, for any
+/// other name.
 [[nodiscard]] CollectiveKind collective_named(std::string_view name, const SourceLocation& where);
 /// The built-in collectives, without Custom, in the order of the enum.
 [[nodiscard]] const std::vector<CollectiveKind>& all_collectives();
-/// Their names, in the same order.
+/// Names of all_collectives(), in the same order.
 [[nodiscard]] const std::vector<std::string>& collective_names();
 /// True for AllReduce, ReduceScatter and Reduce.
 [[nodiscard]] bool is_reduction(CollectiveKind kind);

@@ -1,6 +1,6 @@
-// The thread-block IR: the steps that every GPU's thread blocks execute. The last of the three IRs
-// (chunk DAG -> instruction DAG -> thread blocks), the one that is verified, simulated, exported
-// and imported.
+// The thread-block IR: the steps that every GPU's thread blocks execute. It is the last of the
+// three IRs (chunk DAG -> instruction DAG -> thread blocks) and the one that is verified,
+// simulated, exported and imported.
 #pragma once
 
 #include <cstdint>
@@ -66,13 +66,14 @@ struct Instruction {
 /// Upper bound on the kernels of a program.
 inline constexpr std::int32_t kMostKernels = 256;
 
-/// At most one send peer and one receive peer, on one channel; steps run in order. Messages on a
-/// connection (source rank, target rank, channel) are received in the order in which they are sent.
+/// A thread block has at most one send peer and one receive peer, on one channel; its steps run in
+/// order. Messages on a connection (source rank, target rank, channel) are received in the order in
+/// which they are sent.
 ///
 /// A program may consist of several kernels, launched one after another on every GPU's stream: the
 /// blocks of kernel k of a GPU start when all blocks of kernels < k of the same GPU are done.
-/// Kernels do not wait across GPUs. A connection may be used by blocks of several kernels, within
-/// one kernel by at most one block at either end. A message is sent and received in the same
+/// Kernels do not wait across GPUs. A connection may be used by blocks of several kernels, but
+/// within one kernel by at most one block at either end. A message is sent and received in the same
 /// kernel.
 struct ThreadBlock {
   std::int32_t send_peer = -1;  ///< rank, -1: sends nothing
@@ -86,7 +87,7 @@ struct GpuProgram {
   std::int32_t input_chunks = 0;
   std::int32_t output_chunks = 0;
   std::int32_t scratch_chunks = 0;
-  /// A thread block's id is its index here. In order of kernels.
+  /// Blocks in the order of kernels. A thread block's id is its index here.
   std::vector<ThreadBlock> thread_blocks;
 };
 
@@ -97,10 +98,10 @@ enum class Runtime : std::uint8_t {
 };
 [[nodiscard]] std::string_view to_string(Runtime runtime);
 
-/// Properties of a program, beside its steps, that a cost model charges for.
+/// Properties of a program, besides its steps, that a cost model charges for.
 struct CostTraits {
   Runtime runtime = Runtime::Interpreter;
-  /// True if its messages between servers pay ProtocolCost::tree_latency_s, as NCCL's trees do.
+  /// True if its messages between nodes pay ProtocolCost::tree_latency_s, as NCCL's trees do.
   bool tree_latency = false;
   friend bool operator==(const CostTraits&, const CostTraits&) = default;
 };

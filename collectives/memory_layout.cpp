@@ -15,7 +15,7 @@ MemoryLayout::MemoryLayout(const Contract& contract, std::span<const std::int32_
     if (!scratch_chunks.empty()) {
       bases.scratch_chunks = scratch_chunks[static_cast<std::size_t>(rank)];
     }
-    // In place, one buffer lies inside the other: the canonical one gets the places.
+    // In place, one buffer lies inside the other, and the canonical buffer gets the places.
     const Location input = contract.resolve({rank, Buffer::Input, 0});
     const Location output = contract.resolve({rank, Buffer::Output, 0});
     const auto place_buffer = [&next](std::int32_t chunks) {
@@ -59,7 +59,7 @@ Location MemoryLayout::location(int rank, std::size_t place) const {
     return place >= base && place < base + static_cast<std::size_t>(chunks);
   };
   Location location{rank, Buffer::Scratch, 0};
-  // The larger of two buffers that share memory is the canonical one.
+  // The larger of two buffers that share memory is canonical.
   const bool input_first = bases.input_chunks >= bases.output_chunks;
   const Buffer first = input_first ? Buffer::Input : Buffer::Output;
   const Buffer second = input_first ? Buffer::Output : Buffer::Input;

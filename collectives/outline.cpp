@@ -12,8 +12,8 @@ namespace {
 constexpr std::size_t kLongestBody = 4;
 constexpr std::size_t kFewestTimes = 8;
 
-// Computes the advance of each wait of a step from `earlier` to `later`; false if the steps differ
-// otherwise.
+// Computes how far each wait advances from step `earlier` to step `later`; false if the steps
+// differ in anything else.
 bool strides(const Instruction& earlier, const Instruction& later,
              std::vector<std::int32_t>& result) {
   if (earlier.group != kNoGroup || later.group != kNoGroup) return false;

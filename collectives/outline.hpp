@@ -47,11 +47,11 @@ struct OutlineBlock {
   std::uint32_t first_loop = 0;  ///< index into ProgramOutline::loops; those of the next follow
 };
 
-/// A program with its loops folded: the steps of a ring over n ranks are a handful for any n. It
-/// lists the steps with their message sizes and waits, but not the chunks and buffers that they
-/// touch. Every program has an outline (outline_of); the simulator lowers nothing else.
+/// A program with its loops folded: a ring over n ranks has a handful of steps for any n. It lists
+/// the steps with their message sizes and waits, but not the chunks and buffers that they touch.
+/// Every program has an outline (outline_of); the simulator lowers nothing else.
 ///
-/// Blocks are numbered rank by rank. Built in that order; call finish() at the end.
+/// Blocks are numbered, and added, rank by rank; finish() must be called at the end.
 class ProgramOutline {
  public:
   ProgramOutline(std::string program_name, Contract program_contract,
@@ -108,9 +108,9 @@ class ProgramOutline {
   Contract contract;
   CostTraits traits;
   std::int32_t channels = 1;
-  std::vector<OutlineBlock> blocks;  ///< and an end marker for the last one's loops
+  std::vector<OutlineBlock> blocks;  ///< with an end marker for the loops of the last block
   std::vector<OutlineLoop> loops;
-  std::vector<OutlineStep> steps;  ///< and an end marker for the last one's waits
+  std::vector<OutlineStep> steps;  ///< with an end marker for the waits of the last step
   std::vector<OutlineWait> waits;
 
  private:

@@ -12,8 +12,8 @@ namespace cclgym {
 
 namespace {
 
-/// Limit on the scratch of one rank: more is probably an index computed wrongly, and would exhaust
-/// the machine's memory.
+/// Limit on the scratch of one rank: a higher index was probably computed wrongly, and would
+/// exhaust the memory.
 constexpr int kMostScratchChunks = 1 << 24;
 
 /// More than the channels of any runtime.

@@ -31,8 +31,8 @@ enum class OperationKind : std::uint8_t {
 
 [[nodiscard]] std::string_view to_string(OperationKind kind);
 
-/// One traced operation on `count` chunks starting at `source` and `target`. Remote (a message) if
-/// the two are on different ranks.
+/// One traced operation on `count` chunks starting at `source` and `target`. It is remote (a
+/// message) if the two are on different ranks.
 struct Operation {
   OperationKind kind = OperationKind::Copy;
   std::int32_t channel = 0;  ///< or kAutoChannel
@@ -177,7 +177,7 @@ class ProgramBuilder {
   void require_range(const Location& location, int count, const Operation* operation) const;
   void require_fresh(const ChunkRef& reference, const Operation& operation);
   void require_disjoint(const Operation& operation) const;
-  /// `operation` is the one being traced; nullptr for a call of chunk().
+  /// `operation` is the operation being traced; nullptr for a call of chunk().
   [[noreturn]] void fail(const Operation* operation, const std::string& reason) const;
   /// While it lives, operations between `rank` and `others`, which must be distinct, form one
   /// group.

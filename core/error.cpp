@@ -79,7 +79,7 @@ std::string Quoted::operator()(std::string_view text, std::size_t longest) const
 }
 
 std::string nearest_name(std::string_view found, const std::vector<std::string>& candidates) {
-  // A garbage "name" of megabytes must not need a quadratic table.
+  // Bounds the quadratic table: a garbage "name" may be megabytes long.
   if (found.size() > 64) return {};
   const std::string wanted = lower(found);
   std::string best;

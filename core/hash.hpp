@@ -7,8 +7,8 @@
 
 namespace cclgym {
 
-/// FNV-1a, 64 bits (Fowler, Noll, Vo), of the bytes of a text after those that made `state`. Tells
-/// accidental differences apart; not for security.
+/// FNV-1a hash, 64 bits (Fowler, Noll, Vo), of a text; `state` is the hash of the text before it.
+/// Detects accidental differences; not for security.
 [[nodiscard]] constexpr std::uint64_t fnv1a(std::string_view bytes,
                                             std::uint64_t state = 0xcbf29ce484222325ULL) {
   for (const char c : bytes) state = (state ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
@@ -25,7 +25,7 @@ namespace cclgym {
   return text;
 }
 
-/// 2^64 over the golden ratio: an odd number whose bits show no pattern.
+/// 2^64 divided by the golden ratio: an odd number whose bits show no pattern.
 inline constexpr std::uint64_t kGoldenRatio = 0x9e3779b97f4a7c15U;
 
 /// The finaliser of splitmix64 (Steele, Lea, Flood 2014; Vigna's public-domain code): every bit of
@@ -42,7 +42,7 @@ inline constexpr std::uint64_t kGoldenRatio = 0x9e3779b97f4a7c15U;
   return hash ^ (hash >> 29U);
 }
 
-/// FNV-1a of texts, each with its length.
+/// FNV-1a hash of a sequence of texts, each followed by its length.
 class TextHash {
  public:
   /// Adds a text and its length, so that ("ab", "c") and ("a", "bc") differ.

@@ -1,5 +1,4 @@
-// Limits of physical quantities, so that a typo (a wrong unit or exponent) is not accepted as a
-// machine.
+// Limits of physical quantities, which reject typos (a wrong unit or exponent).
 #pragma once
 
 namespace cclgym {
@@ -8,9 +7,9 @@ namespace cclgym {
 // moves 8 TB/s. A factor of 100 above that leaves room for future hardware.
 inline constexpr double kLeastRate_Bps = 1e3;
 inline constexpr double kMostRate_Bps = 1e15;
-/// Latencies and overheads, s: a message to a satellite and back takes 0.6 s.
+/// Maximum latency or overhead, s; a message to a satellite and back takes 0.6 s.
 inline constexpr double kMostLatency_s = 10;
-/// Correlation time of other tenants' load, and pauses between their calls, s: one day.
+/// Maximum correlation time of other tenants' load, and pause between their calls, s: one day.
 inline constexpr double kMostPause_s = 86'400;
 
 }  // namespace cclgym

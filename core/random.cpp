@@ -87,7 +87,7 @@ double portable_log(double x) {
                            w * (2.857142874366239149e-01 +
                                 w * (1.818357216161805012e-01 + w * 1.479819860511658591e-01)));
   const double half_square = 0.5 * f * f;
-  constexpr double kLn2High = 6.93147180369123816490e-01;  // k times it is exact
+  constexpr double kLn2High = 6.93147180369123816490e-01;  // its product with k is exact
   constexpr double kLn2Low = 1.90821492927058770002e-10;
   return k * kLn2High - ((half_square - (s * (half_square + (odd + even)) + k * kLn2Low)) - f);
 }
@@ -97,7 +97,7 @@ double portable_exp(double x) {
   if (x < -745.1332191019412) return 0;
   // fdlibm's e_exp.c (Sun Microsystems, 2004): x = k ln 2 + r with |r| <= ln 2 / 2, and
   // exp(r) = 1 + 2 r / (R - r) with R = r (exp(r) + 1) / (exp(r) - 1), a polynomial in r^2.
-  constexpr double kLn2High = 6.93147180369123816490e-01;  // k times it is exact
+  constexpr double kLn2High = 6.93147180369123816490e-01;  // its product with k is exact
   constexpr double kLn2Low = 1.90821492927058770002e-10;
   constexpr double kInverseLn2 = 1.44269504088896338700e+00;
   const double k = std::floor(kInverseLn2 * x + 0.5);

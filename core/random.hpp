@@ -14,7 +14,7 @@
 namespace cclgym {
 
 /// xoshiro256** 1.0 (Blackman and Vigna, "Scrambled linear pseudorandom number generators", 2021),
-/// with its state from splitmix64 of a 64-bit seed. A UniformRandomBitGenerator.
+/// with its state from splitmix64 of a 64-bit seed. It is a UniformRandomBitGenerator.
 class Random {
  public:
   using result_type = std::uint64_t;

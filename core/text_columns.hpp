@@ -26,9 +26,9 @@ struct Column {
 /// number of cells.
 [[nodiscard]] std::string format_columns(const std::vector<Column>& columns);
 
-/// A column of values with the same number of decimals, so that their points are aligned: the
-/// number that the smallest value needs for three significant digits, from `fewest` to `most`. A
-/// missing value is "-".
+/// A column of values with the same number of decimals, so that their points are aligned: as many
+/// as the smallest value needs for three significant digits, but at least `fewest` and at most
+/// `most`. A missing value is "-".
 [[nodiscard]] Column number_column(std::string heading, std::string unit,
                                    const std::vector<std::optional<double>>& values, int fewest,
                                    int most);

@@ -175,7 +175,7 @@ std::uint64_t exact_product(const Decimal& number, std::uint64_t factor, std::st
     if (__builtin_mul_overflow(value, std::uint64_t{10}, &value)) refuse_large(where, what, text);
   }
   for (; exponent < 0; ++exponent) {
-    // Divide by 10 = 2 * 5, taking each prime from whichever factor has it.
+    // Divide by 10 = 2 * 5: remove each prime from the factor that contains it.
     for (const std::uint64_t prime : {std::uint64_t{2}, std::uint64_t{5}}) {
       if (value % prime == 0) {
         value /= prime;

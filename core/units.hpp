@@ -10,7 +10,7 @@
 
 namespace cclgym {
 
-// Each parser reads the whole text (spaces around it and before the unit are ignored) and throws
+// Each parser reads the entire text (spaces around it and before the unit are ignored) and throws
 // UserError, located at `where`, if it does not parse. `what` names the value in the message
 // ("bandwidth needs a unit, e.g. '25 GB/s'; found '25'"). Quantities are never negative, infinite
 // or NaN, and need a unit, even zero.
@@ -22,7 +22,7 @@ namespace cclgym {
 /// Time in seconds: ns, us (µs), ms, s. Correctly rounded: "0.7us" is the double 0.7e-6.
 [[nodiscard]] double parse_time_s(std::string_view text, std::string_view what = "time",
                                   const SourceLocation& where = {});
-/// Rate in bytes/second: any unit of bytes, or of bits (b, Kb, Mb, Gb, Tb, decimal), "/s".
+/// Rate in bytes/second: any unit of bytes, or of bits (b, Kb, Mb, Gb, Tb, decimal), then "/s".
 [[nodiscard]] double parse_rate_Bps(std::string_view text, std::string_view what = "rate",
                                     const SourceLocation& where = {});
 /// A whole number, e.g. "-3". No unit, no fraction, no exponent.
@@ -35,8 +35,8 @@ namespace cclgym {
 [[nodiscard]] bool parse_flag(std::string_view text, std::string_view what = "flag",
                               const SourceLocation& where = {});
 
-/// The largest binary unit that divides the value: "64KiB", "1MiB", "1000B". parse_bytes gives the
-/// value back.
+/// The value in the largest binary unit that divides it: "64KiB", "1MiB", "1000B". parse_bytes
+/// reads the same value back.
 [[nodiscard]] std::string format_bytes(std::uint64_t bytes);
 /// Four significant digits in a suitable unit: "12.34 us", "1.500 s". For people, not for files.
 [[nodiscard]] std::string format_time(double seconds);

@@ -10,10 +10,10 @@ namespace cclgym {
 
 namespace {
 
-// True in `required`: a parameter set must state the value.
+// Value of `required` for parameters that a parameter set must state.
 constexpr bool kRequired = true;
 
-// Starts of a fit: `fitted` parameters are fitted by default, `fittable` ones on demand.
+// Start of a fit. `fitted` parameters are fitted by default, `fittable` parameters on demand.
 struct FitStart {
   double value;
   bool by_default;
@@ -44,7 +44,7 @@ CostField<Record> time(const char* key, double Record::*member, int hash_place, 
                        member, hash_place, fit_range(1e-9, 1e-3, start));
 }
 
-// A rate that is without limit if it is not given.
+// A rate; unlimited if it is not given.
 template <class Record>
 CostField<Record> rate(const char* key, double Record::*member, int hash_place, FitStart start,
                        const char* description, bool required = false) {

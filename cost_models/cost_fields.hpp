@@ -10,7 +10,7 @@
 
 namespace cclgym {
 
-/// Bounds within which a fit looks for a parameter, and its start; SI units, all > 0.
+/// Bounds within which a fit searches for a parameter, and its start; SI units, all > 0.
 struct FitRange {
   double min = 0;
   double max = 0;
@@ -26,7 +26,7 @@ struct CostField {
   std::optional<FitRange> fit{};  ///< nullopt: a count or a size, which is not fitted
 };
 
-/// Parameters of the whole model, in the order of a parameter set.
+/// Parameters of the model itself, in the order of a parameter set.
 [[nodiscard]] const std::vector<CostField<CostModel>>& cost_model_fields();
 /// Parameters of each protocol.
 [[nodiscard]] const std::vector<CostField<ProtocolCost>>& protocol_fields();

@@ -44,10 +44,10 @@ struct ProtocolCost {
   double proxy_rate_Bps = kUnlimited;
   std::uint64_t slot_bytes = 0;  ///< data in one slot of a connection's FIFO, B; 0: not stated
   int slots = 0;                 ///< slots of the FIFO; 0: any number
-  int message_slots = 1;         ///< slots that are filled before the receiver is told
+  int message_slots = 1;         ///< slots that are filled before the receiver is notified
   static constexpr double kUnlimited = 1e30;
 
-  /// Size of a tile, which is passed on as one message, B; 0: messages move whole.
+  /// Size of a tile, which is passed on as one message, B; 0: messages are not divided.
   [[nodiscard]] std::uint64_t tile_bytes() const {
     return slot_bytes * static_cast<std::uint64_t>(message_slots);
   }
@@ -57,8 +57,8 @@ struct ProtocolCost {
   }
 };
 
-/// A complete set of cost parameters. Under model "hockney", a transfer of L bytes costs
-/// alpha + L * beta and nothing else; under model "protocol", everything below counts.
+/// A complete set of cost parameters. Under model "hockney", a transfer of L bytes costs only alpha
+/// + L * beta; under model "protocol", everything below applies.
 struct CostModel {
   std::string name;         ///< e.g. "a100"
   std::string description;  ///< one line
@@ -67,7 +67,7 @@ struct CostModel {
   /// Reason why this set does not describe the fabric's GPUs, as found by cost_model_for: "no set
   /// for MI250X", "not of MI300X"; empty if it does or if that is unknown.
   std::string misfit{};
-  bool hockney = false;  ///< true: only links' alpha and beta count
+  bool hockney = false;  ///< true: only the links' alpha and beta apply
   /// alpha by link kind, s per traversal; nullopt: the latency of the fabric's link, which also
   /// takes priority if the user stated it (Link::latency_stated). Index: LinkKind.
   std::array<std::optional<double>, 4> alpha_s;
@@ -75,7 +75,8 @@ struct CostModel {
   std::array<double, 4> link_efficiency{1, 1, 1, 1};
   std::array<ProtocolCost, kProtocols> protocols;  ///< index: Protocol
   int full_threads = 512;  ///< threads at which a thread block reaches its rates
-  /// h, where t threads scale rates as t / (t + h), relative to full_threads; 0: linearly.
+  /// h, where t threads scale rates as t / (t + h), relative to full_threads; 0: rates scale
+  /// linearly.
   int half_rate_threads = 0;
   double instruction_overhead_s = 0;  ///< fixed cost of every instruction, s
   /// Rates of a copy and of a reduction inside a GPU by one full thread block, B/s.
@@ -83,17 +84,19 @@ struct CostModel {
   double local_reduce_rate_Bps = ProtocolCost::kUnlimited;
   double kernel_launch_s = 0;     ///< time from the call to the first instruction, s
   double channel_overhead_s = 0;  ///< Runtime::Nccl: additional launch cost per channel, s
-  // Runtime::Interpreter, s:
+  // Costs under Runtime::Interpreter, s:
   double interpreter_launch_s = 0;  ///< launch cost on top of kernel_launch_s
   double interpreter_block_s = 0;   ///< launch cost per thread block of a GPU
   double interpreter_step_s = 0;    ///< cost per step on top of instruction_overhead_s
   double kernel_gap_s = 0;          ///< time between two kernels of one program on a GPU, s
-  /// SMs of a GPU: thread blocks that it can run at once if each fills an SM. A program whose GPU
-  /// needs more cannot be launched, because its thread blocks wait for each other. 0: any number.
+  /// Number of SMs of a GPU, and so of thread blocks that it can run at once if each fills an SM. A
+  /// program whose GPU needs more cannot be launched, because its thread blocks wait for each
+  /// other. 0: any number.
   int max_thread_blocks = 0;
-  /// Threads that fit on an SM (registers): smaller thread blocks share an SM. 0: they do not.
+  /// Threads that fit on an SM (registers): smaller thread blocks share an SM. 0: they never share
+  /// one.
   int resident_threads = 0;
-  // Steps in which switches of a node copy or add (docs/physics.md):
+  // Parameters of steps in which switches of a node copy or add (docs/physics.md):
   double switch_efficiency = 1;  ///< share of a link's rate, on top of link_efficiency
   double switch_latency_s = 0;   ///< replaces the protocol's step_latency, s
   double start_skew_s = 0;  ///< mean of the exponential per-rank start delay (seeded), s; 0: none
@@ -121,7 +124,7 @@ struct CostModel {
 
   /// Number of thread blocks with `threads` threads that a GPU can run at once; 0: any number.
   [[nodiscard]] int resident_thread_blocks(int threads) const;
-  /// Name of the model in results, with the misfit if there is one: "hockney (no set for MI250X)".
+  /// Name of the model in results, with `misfit` if it is not empty: "hockney (no set for MI250X)".
   [[nodiscard]] std::string label() const;
   /// Every parameter with all its bits: two models with the same text give the same times.
   [[nodiscard]] std::string canonical_text() const;

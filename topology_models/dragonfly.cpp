@@ -64,7 +64,7 @@ void Dragonfly::append_detour(NodeId source, NodeId target, int n, int k,
                               std::vector<LinkId>& path) const {
   const int from = group_of(source);
   const int to = group_of(target);
-  // Number n of all but the two ends, in ascending order.
+  // Number n, in ascending order, of all numbers except a and b.
   const auto other = [n](int a, int b) {
     int result = n;
     if (result >= (a < b ? a : b)) ++result;

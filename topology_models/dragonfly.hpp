@@ -1,5 +1,5 @@
-// A dragonfly network: groups of switches, all joined to all within a group, and links between
-// every two groups (Kim et al., ISCA 2008). HPE Slingshot is built this way.
+// A dragonfly network: groups of fully connected switches, and links between every two groups (Kim
+// et al., ISCA 2008). HPE Slingshot is built this way.
 #pragma once
 
 #include <vector>
@@ -15,10 +15,11 @@ struct DragonflyShape {
   int switches = 1;         ///< switches per group
   int links_a_pair = 1;     ///< links between every two groups, in each direction
   NodeId first_switch = 0;  ///< switch s of group g is node first_switch + g * switches + s
-  /// First of the links within groups: by group, by source, by target (without the source itself).
+  /// First link within a group. Such links are in the order of group, source and target (which
+  /// skips the source).
   LinkId first_local = 0;
-  /// First of the links between groups: by source group, by target group (without the source's
-  /// own), by number of the link.
+  /// First link between groups. Such links are in the order of source group, target group (which
+  /// skips the source group) and number of the link.
   LinkId first_global = 0;
 };
 

@@ -67,7 +67,7 @@ std::optional<int> Fabric::ranks_per_server() const {
 std::string Fabric::canonical_text() const {
   std::string text;
   const auto out = std::back_inserter(text);
-  // Names may hold any character: their length in front makes the text unambiguous.
+  // Names may hold any character: the length before each makes the text unambiguous.
   const auto named = [](const std::string& name) {
     return fmt::format("{}:{}", name.size(), name);
   };

@@ -1,4 +1,4 @@
-// A fabric: the GPUs, switches and NICs of a machine or cluster, the directed links between them,
+// A fabric: the GPUs, switches and NICs of a node or a cluster, the directed links between them,
 // and the route that each channel's traffic takes from one rank to another.
 #pragma once
 
@@ -17,8 +17,8 @@
 namespace cclgym {
 
 enum class NodeKind : std::uint8_t { Gpu, NvSwitch, PcieSwitch, Nic, NetworkSwitch, Generic };
-/// NvLink: between GPUs, and between GPUs and NVSwitches; AMD's xGMI between GPUs counts as such.
-/// Network: between a NIC and a network switch, and between network switches.
+/// NvLink: between GPUs, and between GPUs and NVSwitches; also AMD's xGMI between GPUs. Network:
+/// between a NIC and a network switch, and between network switches.
 enum class LinkKind : std::uint8_t { NvLink, Pcie, Network, Generic };
 inline constexpr std::array<LinkKind, 4> kLinkKinds{LinkKind::NvLink, LinkKind::Pcie,
                                                     LinkKind::Network, LinkKind::Generic};
@@ -38,8 +38,7 @@ enum class Routing : std::uint8_t {
 struct Node {
   std::string name;  ///< unique in the fabric, e.g. "gpu3" or "node1/nic0"
   NodeKind kind = NodeKind::Gpu;
-  int server =
-      0;  ///< index of the server (cluster node) that holds it; -1: none (a network switch)
+  int server = 0;  ///< index of the cluster node that holds the device; -1: none (a network switch)
   int multiplicity = 1;  ///< identical chips that the hardware interleaves, so that they act as one
   /// True for a switch that copies data to several links and reduces data from several links
   /// (NVLink SHARP; SHARP of InfiniBand).
@@ -73,34 +72,34 @@ class Fabric {
   /// Number of ranks: one per GPU, numbered in the order in which the GPUs were added.
   [[nodiscard]] int ranks() const { return static_cast<int>(gpus_.size()); }
   [[nodiscard]] int servers() const { return servers_; }
-  /// The node that carries a rank. Unit: index into nodes().
+  /// The device that carries a rank. Unit: index into nodes().
   [[nodiscard]] NodeId gpu(int rank) const { return gpus_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] int server_of(int rank) const;
-  /// Number of ranks n per server, if all servers have the same number and ranks are numbered
-  /// server by server, so that rank r is number r % n of server r / n, as hierarchical programs
-  /// expect. Empty otherwise, also if some server has no GPU. Takes time linear in ranks().
+  /// Number of ranks n per cluster node, if all have the same number and ranks are numbered node by
+  /// node, so that rank r is number r % n of cluster node r / n, as hierarchical programs expect.
+  /// Empty otherwise, also if some cluster node has no GPU. Takes time linear in ranks().
   [[nodiscard]] std::optional<int> ranks_per_server() const;
   /// The GPU model that cost parameters are keyed by ("V100", "A100"); empty if generic.
   [[nodiscard]] const std::string& gpu_model() const { return gpu_model_; }
 
   /// The links that channel `channel` uses from rank `source` to rank `target`, in order; empty iff
-  /// the ranks are equal. The path is a shortest one by hops, then by widest bottleneck, and
-  /// channels take equally good paths in turn; docs/fabrics.md, "Routes", has all the rules.
-  /// Throws UserError if the ranks are not connected.
+  /// the ranks are equal. The path has the fewest hops and, among such paths, the widest
+  /// bottleneck; channels take equally good paths in turn. docs/fabrics.md, "Routes", has all the
+  /// rules. Throws UserError if the ranks are not connected.
   ///
   /// Computes the route on every call: cache it in loops.
   [[nodiscard]] std::vector<LinkId> route(int source, int target, int channel) const;
 
   /// Alternative routes that an adaptive network may take instead of route(source, target,
-  /// channel), with the same links up to the first network switch and from the last one on. First
-  /// the other minimal paths, then up to `most_detours` detours (Valiant), evenly spread over the
-  /// groups (or, within a group, the switches) that they can go through. Empty unless the network
-  /// is a dragonfly and the two NICs sit on different switches of it.
+  /// channel), with the same links up to the first network switch and from the last one on. The
+  /// other minimal paths come first, then up to `most_detours` detours (Valiant), evenly spread
+  /// over the groups (or, within a group, the switches) that they can go through. Empty unless the
+  /// network is a dragonfly and the two NICs sit on different switches of it.
   [[nodiscard]] std::vector<std::vector<LinkId>> alternative_routes(int source, int target,
                                                                     int channel,
                                                                     int most_detours = 4) const;
   [[nodiscard]] Routing routing() const { return routing_; }
-  /// The network between the servers, if it is a dragonfly.
+  /// The network between the cluster nodes, if it is a dragonfly.
   [[nodiscard]] const std::optional<Dragonfly>& dragonfly() const { return dragonfly_; }
 
   /// Byte-exact description for hashing: two fabrics with the same text give the same simulation.

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kGreatestServer = 999'999;  // a typo must not allocate gigabytes
 
-// Node indices that a walk from `start` reaches along `adjacent` (links_out or links_in).
+// True for the nodes that a walk from `start` reaches along `adjacent` (links_out or links_in).
 std::vector<bool> reachable(const std::vector<std::vector<LinkId>>& adjacent,
                             const std::vector<Link>& links, NodeId start, bool forwards) {
   std::vector<bool> seen(adjacent.size());
@@ -45,7 +45,7 @@ void check_names(const Fabric& fabric) {
   }
 }
 
-// Servers are numbered from 0 without a gap, so that servers() is their number.
+// Checks that the numbers in Node::server have no gap, so that servers() is their count.
 void check_servers(const Fabric& fabric) {
   std::vector<bool> present(static_cast<std::size_t>(fabric.servers()));
   for (const Node& node : fabric.nodes()) {

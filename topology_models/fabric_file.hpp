@@ -12,9 +12,9 @@
 
 namespace cclgym {
 
-/// Loads a fabric from a YAML file. Throws UserError with file:line:column: unknown key or value,
-/// unknown or duplicate node, self-link, quantity without a unit, GPUs that no links connect, no
-/// GPU at all, a file that cannot be read.
+/// Loads a fabric from a YAML file. Throws UserError with file:line:column for an unknown key or
+/// value, an unknown or duplicate node, a self-link, a quantity without a unit, GPUs that no links
+/// connect, a fabric without a GPU, or a file that cannot be read.
 [[nodiscard]] std::shared_ptr<const Fabric> load_fabric(const std::string& path);
 
 /// Reads a fabric from a parsed document. `default_name` is its name if the document gives none.

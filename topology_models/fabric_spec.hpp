@@ -1,4 +1,4 @@
-// A fabric as a user asks for it: its name and options.
+// The name and options with which a user selects a fabric.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +14,19 @@ namespace cclgym {
 
 /// NICs that the GPUs of a node use.
 enum class NicBinding : std::uint8_t {
-  PcieLocal,   ///< those nearest to them in the machine
-  RoundRobin,  ///< GPU k of a server with n NICs uses NIC k mod n
-  SingleNic,   ///< all GPUs send by the last NIC and receive by the first: a fault of Cray MPICH
+  PcieLocal,   ///< the NICs nearest to the GPU in its node
+  RoundRobin,  ///< GPU k of a node with n NICs uses NIC k mod n
+  SingleNic,   ///< all GPUs send by the last NIC and receive by the first: a bug of Cray MPICH
 };
 
 [[nodiscard]] std::string_view to_string(NicBinding binding);
 
-/// A fabric and how it differs from its defaults. An option that is not given takes the default of
-/// its fabric; one that its fabric does not have is an error. The options are bound to their keys
-/// in servers/fabric_fields.cpp.
+/// A fabric and the options that a user sets. An option that is not given takes the fabric's
+/// default; an option that the fabric does not have is an error. The options are bound to their
+/// keys in servers/fabric_fields.cpp.
 struct FabricSpec {
   std::string name{};            ///< a shipped fabric, or a path that ends in ".yaml" or ".yml"
-  std::optional<int> servers{};  ///< number of nodes; every fabric takes 1
+  std::optional<int> servers{};  ///< number of nodes; every fabric accepts 1
   std::optional<int> gpus{};
   std::optional<double> bandwidth_Bps{};  ///< bandwidth of one link unit in one direction, B/s
   std::optional<double> latency_s{};      ///< latency of one traversal of a link, s
@@ -34,14 +34,14 @@ struct FabricSpec {
   std::optional<NicBinding> nic_binding{};
   std::optional<double> oversubscription{};  ///< ratio at the leaf switches of a fat tree, >= 1
   std::optional<int> servers_per_leaf{};     ///< nodes under one leaf of a fat tree
-  std::optional<int> groups{};       ///< dragonfly groups over which the nodes are spread; 0: few
+  std::optional<int> groups{};       ///< dragonfly groups that hold the nodes; 0: as few as needed
   std::optional<Routing> routing{};  ///< routing in a dragonfly
   std::optional<bool> nvls{};        ///< true: NVSwitches may copy and add
   std::optional<bool> sharp{};       ///< true: network switches may copy and add
 };
 
-/// Every option of FabricSpec with its value: given, or the fabric's default, or the neutral value
-/// below where the fabric does not have the option.
+/// Value of every option of FabricSpec: the given value, otherwise the fabric's default, or the
+/// neutral value below if the fabric does not have the option.
 struct FabricParameters {
   int servers = 1;
   int gpus = 0;
@@ -68,7 +68,7 @@ struct FabricFact {
 struct FabricInfo {
   std::string name;
   std::string description;          ///< one line
-  std::vector<OptionSpec> options;  ///< the options that it has, with its bounds and defaults
+  std::vector<OptionSpec> options;  ///< the options of this fabric, with its bounds and defaults
   std::vector<FabricFact> facts{};
 };
 

@@ -14,7 +14,7 @@ struct GpuModel {
   std::string_view name;  ///< as in Fabric::gpu_model(): "A100"
   GpuVendor vendor = GpuVendor::Nvidia;
   int compute_capability = 0;  ///< NVIDIA's compute capability times 10; 0 for AMD
-  double peak_flops = 0;  ///< dense half-precision matrix peak by the vendor's data sheet, FLOP/s
+  double peak_flops = 0;  ///< peak of dense half-precision matrix math in the data sheet, FLOP/s
 };
 
 [[nodiscard]] const std::vector<GpuModel>& gpu_models();

@@ -50,7 +50,8 @@ class RouteSearch {
         met = grow_behind(behind, ++levels_behind);
       }
     }
-    // Distances and widths to the target of the nodes that only the search ahead has seen.
+    // Sets distance and width to the target for nodes that only the search from the source has
+    // seen.
     const int length = static_cast<int>(ahead.size()) - 1 + levels_behind;
     for (int level = static_cast<int>(ahead.size()) - 2; level >= 0; --level) {
       for (const NodeId node : ahead[at(level)]) settle(node, length - level);
@@ -60,8 +61,8 @@ class RouteSearch {
 
   // The channel's path. Where the best paths fork for the first time, the channel number picks the
   // branch; later forks repeat that pick until the channels have taken every branch once, so that
-  // few channels already use all branches at both ends. Branches count from the rank at whose
-  // server the paths fork: docs/fabrics.md, "Routes".
+  // few channels already use all branches at both ends. Branches count from the rank on whose
+  // cluster node the paths fork: docs/fabrics.md, "Routes".
   [[nodiscard]] std::vector<LinkId> pick(int source_rank, int target_rank, int channel) const {
     const double best_Bps = touched_.at(source_).width_Bps;
     const int far_server = nodes_[at(target_)].server;
@@ -101,7 +102,7 @@ class RouteSearch {
 
  private:
   struct Touched {
-    int from_source = -1;      // hops; -1: not seen by the search ahead
+    int from_source = -1;      // hops; -1: not seen by the search from the source
     int to_target = -1;        // hops; -1: not known to reach the target
     double width_Bps = 0;      // widest bottleneck of the shortest paths to the target
     std::vector<LinkId> ways;  // links of shortest paths to the target, if found from there
@@ -144,7 +145,7 @@ class RouteSearch {
     return met;
   }
 
-  // Adds a level from the target, `hops` away from it; true if it meets the level ahead.
+  // Adds a level from the target, `hops` away from it; true if it meets a level from the source.
   bool grow_behind(std::vector<NodeId>& level, int hops) {
     std::vector<NodeId> next;
     bool met = false;
@@ -196,18 +197,19 @@ class RouteSearch {
 
 }  // namespace
 
-// A channel's path to the dragonfly and from it, and its choice there.
+// A channel's path to and from the dragonfly, and its choice of a path through it.
 struct Fabric::NetworkWay {
   std::vector<LinkId> out;  // from the source to a switch
   std::vector<LinkId> in;   // from a switch to the target
-  NodeId first = -1;        // the two switches
+  NodeId first = -1;        // the first and the last switch in the dragonfly
   NodeId last = -1;
   int k = 0;  // number of the minimal path between them
   // Number of the first detour of a channel, out of `all` detours.
   [[nodiscard]] int detour(int all, int channel) const;
 };
 
-// All widest shortest paths from a GPU through no other GPU to a network switch, or back from one.
+// All widest shortest paths from a GPU through no other GPU to a network switch; if not `outwards`,
+// from a network switch to the GPU.
 std::vector<std::vector<LinkId>> Fabric::ways_to_network(int rank, bool outwards) const {
   struct Way {
     std::vector<LinkId> links;
@@ -274,8 +276,8 @@ std::optional<Fabric::NetworkWay> Fabric::network_way(int source, int target, in
   way.in = pick(ins, target);
   way.first = links_[at(way.out.back())].target;
   way.last = links_[at(way.in.front())].source;
-  // Neighbouring switches, which the NICs of one server sit on, take different links; so do blocks
-  // of switches at the other end.
+  // Neighbouring switches, which serve the NICs of one cluster node, take different links; so do
+  // blocks of switches at the other end.
   const int ways = dragonfly_->minimal_ways(way.first, way.last);
   way.k = (dragonfly_->index_of(way.first) + dragonfly_->index_of(way.last) / ways) % ways;
   return way;
@@ -320,7 +322,7 @@ std::vector<LinkId> Fabric::route(int source, int target, int channel) const {
   const NodeId from = gpu(source);
   const NodeId to = gpu(target);
 
-  // A direct link needs no search: the widest; equally wide ones are taken in turn.
+  // Direct links need no search: the widest is taken, and equally wide links in turn.
   std::vector<LinkId> direct;
   for (const LinkId id : links_out_[at(from)]) {
     const Link& link = links_[at(id)];
@@ -342,7 +344,7 @@ std::vector<LinkId> Fabric::route(int source, int target, int channel) const {
     path.insert(path.end(), way->in.begin(), way->in.end());
     return path;
   }
-  // Data between GPUs of one server leaves it through a NIC only if there is no other path.
+  // Data between GPUs of one cluster node leaves it through a NIC only if there is no other path.
   const bool same_server = server_of(source) == server_of(target);
   for (const bool nics : {false, true}) {
     if (!nics && !same_server) continue;

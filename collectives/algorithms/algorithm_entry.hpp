@@ -53,10 +53,10 @@ struct AlgorithmEntry {
   bool shares_blocks = false;
   /// Switches that must be able to copy and add (Node::computes).
   SwitchUse switches = SwitchUse::None;
-  /// False if its reductions are local steps, apart from its messages.
+  /// False if its reductions are local steps, separate from its messages.
   bool adds_while_receiving = true;
   /// Exchange between nodes ("pipelined", "composed", …) in an algorithm that works within each
-  /// node first; empty for one that treats all ranks equally.
+  /// node first; empty for an algorithm that treats all ranks equally.
   std::string across_servers{};
   /// Ranks per node if the nodes are not known; 0: all ranks are on one node.
   int ranks_per_unknown_server = 0;

@@ -8,7 +8,6 @@
 
 namespace cclgym {
 
-/// Request for the program of an algorithm.
 struct AlgorithmRequest {
   CollectiveKind collective = CollectiveKind::AllReduce;
   int ranks = 1;
@@ -20,8 +19,9 @@ struct AlgorithmRequest {
   /// Number of consecutive ranks on one node, for algorithms that distinguish nodes; must divide
   /// `ranks`. 0: all ranks are on one node (tree: each rank is on its own node).
   int ranks_per_server = 0;
-  /// No fusion and no shared blocks by default: the simulation of whole messages counts a step as
-  /// done when its send is done, so a step that only waits for the receive would start late.
+  /// By default nothing is fused and no blocks are shared: in the simulation of complete messages,
+  /// a step is done when its send is done, so a step that only waits for the receive would start
+  /// late.
   CompileOptions compile{.fuse = false, .share_blocks = false};
 };
 

@@ -47,20 +47,22 @@ namespace cclgym::algorithms {
 [[nodiscard]] AlgorithmEntry neighbor_exchange_entry();
 [[nodiscard]] AlgorithmEntry pairwise_entry();
 
-// Thread blocks of the busiest GPU, as several algorithms share them. On each channel a rank
-// has a block for each peer that it sends to and for each that it receives from, but one for both
-// if it passes on what it received (compiler/thread_blocks.hpp); copies inside a GPU that belong
-// to no message are on a separate block.
+// Numbers of thread blocks on the busiest GPU, used by several algorithms. On each channel a rank
+// has one block for each peer that it sends to and one for each peer that it receives from. It has
+// a single block for both if it passes on the data that it received (compiler/thread_blocks.hpp).
+// Copies inside a GPU that belong to no message are on a separate block.
 
 /// Thread blocks of a direct exchange with every other rank.
 [[nodiscard]] std::int64_t all_pairs_blocks(const AlgorithmRequest& request);
 /// Thread blocks of sends that go straight to the destinations of the chunks.
 [[nodiscard]] std::int64_t naive_blocks(const AlgorithmRequest& request);
-/// Two thread blocks per partner at a distance of a power of two; fewer if a run is passed on.
+/// Two thread blocks per partner at a distance of a power of two; fewer if a run of slices is
+/// passed on.
 [[nodiscard]] std::int64_t doubling_blocks(const AlgorithmRequest& request);
-/// Thread blocks of log2(ranks) steps, rounded up, each with another destination and source.
+/// Thread blocks of log2(ranks) steps, rounded up, each with a different destination and source.
 [[nodiscard]] std::int64_t pat_blocks(const AlgorithmRequest& request);
-/// Thread blocks per channel of the double tree over `nodes` nodes, without those inside the nodes.
+/// Thread blocks per channel of the double tree over `nodes` nodes, without the blocks inside the
+/// nodes.
 [[nodiscard]] std::int64_t double_tree_blocks(int nodes);
 
 /// OpenMPI's trees (rooted_trees.cpp).

@@ -1,9 +1,9 @@
 // All-Pairs (MSCCLang, section 7.1): every rank exchanges data directly with every other rank, so
-// AllReduce takes two communication steps for any number of ranks. Meant for small sizes.
+// AllReduce takes two communication steps for any number of ranks. It is meant for small sizes.
 //
-// In place. One chunk per rank and channel, size / (ranks * channels) bytes; rank r owns slice r.
-// The slices of the other ranks are gathered in scratch instead of being added on arrival, so that
-// all of them can arrive at once.
+// It runs in place with one chunk per rank and channel, size / (ranks * channels) bytes; rank r
+// owns slice r. The slices of the other ranks are gathered in scratch instead of being added on
+// arrival, so that all of them can arrive at once.
 #include "collectives/algorithms/algorithms.hpp"
 
 namespace cclgym::algorithms {

@@ -2,7 +2,7 @@
 // only links between neighbours: GPUs that are connected in pairs share the work with two chains
 // over different neighbours. Latency grows with the number of ranks.
 //
-// In place, one chunk per channel; channel k visits the ranks in the order of its ring.
+// It runs in place with one chunk per channel; channel k visits the ranks in the order of its ring.
 #include "collectives/algorithms/algorithms.hpp"
 
 namespace cclgym::algorithms {
@@ -27,7 +27,7 @@ Program chain(const AlgorithmRequest& request) {
   return p.finish();
 }
 
-// Up and down; the far end sends back what it receives.
+// One block up and one down; the far end sends back the data that it receives.
 std::int64_t chain_blocks(const AlgorithmRequest& request) {
   return std::int64_t{request.channels} * 2;
 }

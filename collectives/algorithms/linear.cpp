@@ -1,10 +1,10 @@
-// Linear: everything goes directly to rank 0, and from there directly to its destination. This is
-// OpenMPI's basic_linear AllReduce (4.1, ompi/mca/coll/base/coll_base_allreduce.c). Its linear
-// AllGather and ReduceScatter also go through rank 0, but use the Gather, Broadcast, Reduce and
-// Scatter that OpenMPI selects for the size; these are the direct ones.
+// Linear algorithms: all data goes directly to rank 0, and from there directly to its destination.
+// This is OpenMPI's basic_linear AllReduce (4.1, ompi/mca/coll/base/coll_base_allreduce.c). Its
+// linear AllGather and ReduceScatter also go through rank 0, but use the Gather, Broadcast, Reduce
+// and Scatter that OpenMPI selects for the size; the versions here are the direct ones.
 //
-// In place, one chunk per slice; `channels` instances (parallelize). Rank 0 adds in descending
-// order of ranks, as OpenMPI does.
+// They run in place with one chunk per slice and `channels` instances (parallelize). Rank 0 adds in
+// descending order of ranks, as OpenMPI does.
 #include "collectives/algorithms/algorithms.hpp"
 
 namespace cclgym::algorithms {

@@ -1,8 +1,9 @@
-// Naive: each chunk goes directly from its source to its destination, in one step. The baseline.
+// Naive, the baseline: each chunk goes directly from its source to its destination, in one step.
 //
-// Broadcast, Reduce and AllToNext cut the buffer into one chunk per channel; the others cut each
-// slice that way. Broadcast and Reduce are in place, since they need only one buffer; the others
-// are out of place, since their receive buffer differs from the send buffer.
+// Broadcast, Reduce and AllToNext cut the buffer into one chunk per channel; the other collectives
+// cut each slice into one chunk per channel. Broadcast and Reduce run in place, since they need
+// only one buffer; the others run out of place, since their receive buffer differs from the send
+// buffer.
 //
 // AllToAll and AllToNext are NCCL's grouped ncclSend and ncclRecv, with one thread block per peer
 // and direction (docs/collectives.md, "The shipped algorithms").
@@ -26,7 +27,7 @@ void move_slice(ProgramBuilder& p, const AlgorithmRequest& request, int from, in
 }
 
 void all_to_all(ProgramBuilder& p, const AlgorithmRequest& request) {
-  // In rotated order, so that not all ranks send to rank 0 first and then all to rank 1.
+  // The order is rotated: otherwise all ranks would send to rank 0 first and then to rank 1.
   for (int step = 0; step < request.ranks; ++step) {
     for (int rank = 0; rank < request.ranks; ++rank) {
       move_slice(p, request, rank, (rank + step) % request.ranks);

@@ -1,10 +1,11 @@
 // Neighbor-exchange AllGather (Chen, Zhang, Wang and Yuan, HPC Asia 2005; OpenMPI 4.1,
-// ompi/mca/coll/base/coll_base_allgather.c: neighborexchange). Even number of ranks, n / 2 steps.
+// ompi/mca/coll/base/coll_base_allgather.c: neighborexchange). The number n of ranks is even; there
+// are n / 2 steps.
 //
 // A rank exchanges its slice with one neighbour on the ring. Then, alternating between both
 // neighbours, it exchanges the two slices that it received last.
 //
-// In place, one chunk per slice; `channels` instances (parallelize).
+// It runs in place with one chunk per slice and `channels` instances (parallelize).
 #include <vector>
 
 #include "collectives/algorithms/algorithms.hpp"
@@ -38,7 +39,7 @@ Program neighbor_exchange(const AlgorithmRequest& request) {
   return p.finish();
 }
 
-// To and from a neighbour on either side.
+// Blocks to and from the neighbour on either side.
 std::int64_t neighbor_exchange_blocks(const AlgorithmRequest& request) {
   return std::int64_t{request.channels} * (request.ranks == 2 ? 2 : 4);
 }

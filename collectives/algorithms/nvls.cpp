@@ -3,11 +3,11 @@
 // from the switches (multimem.ld_reduce) and stores it to all ranks (multimem.st). ReduceScatter is
 // the first half, AllGather the second.
 //
-// In place. One chunk per rank and channel, size / (ranks * channels) bytes. The second half has
-// its own channels, because NCCL has separate warps for the two halves.
+// It runs in place with one chunk per rank and channel, size / (ranks * channels) bytes. The second
+// half has its own channels, because NCCL has separate warps for the two halves.
 //
-// nvls-tree: NVLS in each node, then rank i of each node reduces and broadcasts its slice along a
-// double binary tree over the ranks i of all nodes, then NVLS again (NCCL 2.18, NVLSTree).
+// nvls-tree runs NVLS in each node; then rank i of each node reduces and broadcasts its slice along
+// a double binary tree over the ranks i of all nodes; then NVLS runs again (NCCL 2.18, NVLSTree).
 #include <array>
 #include <vector>
 
@@ -109,13 +109,13 @@ Program nvls_tree(const AlgorithmRequest& request) {
   return p.finish();
 }
 
-// To and from each other rank, for both halves.
+// Blocks to and from each other rank, for both halves.
 std::int64_t nvls_blocks(const AlgorithmRequest& request) {
   const std::int64_t halves = request.collective == CollectiveKind::AllReduce ? 2 : 1;
   return request.channels * halves * 2 * (request.ranks - 1);
 }
 
-// As above in the server, and a node of the tree.
+// Blocks of NVLS in the node, for both halves, and blocks of a vertex of the tree.
 std::int64_t nvls_tree_blocks(const AlgorithmRequest& request) {
   const std::int64_t inside = request.ranks_per_server;
   const int servers = request.ranks / request.ranks_per_server;

@@ -1,8 +1,9 @@
 // One-step AllReduce: every rank sends all its data to every other rank, and each rank adds up
-// everything. A single communication step at n - 1 times the bytes, for the smallest sizes.
+// everything. The single communication step moves n - 1 times the bytes, so the algorithm is meant
+// for the smallest sizes.
 //
-// In place, one chunk; `channels` instances (parallelize). Arriving data waits in scratch, since
-// the rank's own data is still being sent.
+// It runs in place with one chunk and `channels` instances (parallelize). Arriving data waits in
+// scratch, since the rank's own data is still being sent.
 #include "collectives/algorithms/algorithms.hpp"
 
 namespace cclgym::algorithms {

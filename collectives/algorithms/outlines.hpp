@@ -8,7 +8,7 @@
 
 namespace cclgym::algorithms {
 
-// Outlines equal to those that outline_of makes of the compiled program. The request has been
+// Outlines that equal the result of outline_of for the compiled program. The request has been
 // checked as for the tracing functions (algorithms.hpp). nullopt for the cases not covered: rings
 // of fewer than three ranks or nodes, and blocks that neither fuse nor join the chunks they pass
 // on. The caller sets the traits.

@@ -1,10 +1,10 @@
 // Pairwise AllToAll (OpenMPI 4.1, ompi/mca/coll/base/coll_base_alltoall.c: pairwise): in step k a
 // rank sends to the k-th rank after it, receives from the k-th rank before it, and continues when
-// both are done. Any ranks >= 2, n - 1 steps.
+// both are done. Any number n >= 2 of ranks takes n - 1 steps.
 //
-// Out of place, one chunk per slice; `channels` instances (parallelize). Kernels separate the steps
-// of a rank: its next step begins when the last one is done, independently of the other ranks.
-// Beyond kMostKernels ranks some steps share a kernel.
+// It runs out of place with one chunk per slice and `channels` instances (parallelize). Kernels
+// separate the steps of a rank: its next step begins when the previous one is done, independently
+// of the other ranks. Beyond kMostKernels ranks some steps share a kernel.
 #include "collectives/algorithms/algorithms.hpp"
 
 namespace cclgym::algorithms {
@@ -16,7 +16,7 @@ Program pairwise(const AlgorithmRequest& request) {
   ProgramBuilder p("pairwise", Contract::make(CollectiveKind::AllToAll, n, 1));
   const auto parallel = p.parallelize(request.channels);
   const int steps_a_kernel = (n + kMostKernels - 1) / kMostKernels;
-  for (int step = 1; step <= n; ++step) {  // the last one is the copy to itself
+  for (int step = 1; step <= n; ++step) {  // the last step is the copy to itself
     if (step % steps_a_kernel == 0) p.next_kernel();
     for (int rank = 0; rank < n; ++rank) {
       const int to = (rank + step) % n;
@@ -26,7 +26,7 @@ Program pairwise(const AlgorithmRequest& request) {
   return p.finish();
 }
 
-// In each kernel, to a rank and from one.
+// Each kernel has a block to one rank and a block from another.
 std::int64_t pairwise_blocks(const AlgorithmRequest& request) {
   return std::int64_t{request.channels} * 2;
 }

@@ -1,10 +1,10 @@
-// Ring: every chunk travels once around the ring of each channel.
+// Ring algorithms: every chunk travels once around the ring of its channel.
 //
-// In place, as NCCL's users run it; the reducing collectives then need no local copy. The data is
-// cut into one chunk per rank and channel; channel k has the chunks k, k + channels, … and the ring
-// rings[k % rings]. Steps, each of size / (ranks * channels) bytes per channel: AllReduce 2 (n -
-// 1), AllGather and ReduceScatter n - 1. Broadcast sends `ranks` chunks per channel one after the
-// other: 2 n - 2 steps.
+// They run in place, as NCCL's users run them; the reducing collectives then need no local copy.
+// The data is cut into one chunk per rank and channel; channel k has the chunks k, k + channels, …
+// and the ring rings[k % rings]. AllReduce takes 2 (n - 1) steps, and AllGather and ReduceScatter
+// take n - 1, each step of size / (ranks * channels) bytes per channel. Broadcast sends `ranks`
+// chunks per channel one after the other in 2 n - 2 such steps.
 #include <numeric>
 #include <utility>
 

@@ -32,7 +32,7 @@ inline int all_reduce_steps(const CompileOptions& options, int ranks) {
 
 /// Writes the steps of one rank of a ring of n >= 3 ranks: it sends its own chunk, passes on the
 /// chunks that arrive, and keeps the last. With fusion these are one send, one fused step per
-/// message and one receive; without, a send and a receive alternate.
+/// message and one receive; without fusion, sends and receives alternate.
 class RingSteps {
  public:
   RingSteps(ProgramOutline& outline, const CompileOptions& options, int ranks)
@@ -58,7 +58,8 @@ class RingSteps {
     loop(ranks_ - 2, opcodes.pass_on);
     loop(1, opcodes.keep);
   }
-  /// Passes `chunks` chunks from position 0 of the ring to its last; `place`: the rank's position.
+  /// Passes `chunks` chunks from position 0 of the ring to its last position; `place` is the rank's
+  /// position.
   void broadcast(int place, int chunks) {
     if (place == 0) return loop(chunks, Opcode::Send);
     if (place == ranks_ - 1) return loop(chunks, Opcode::Recv);

@@ -1,5 +1,5 @@
-// Trees as the parent of every rank, and the transfer of one chunk up or down them. Internal to the
-// algorithms.
+// Trees, given by the parent of every rank, and the transfer of one chunk up or down them. Internal
+// to the algorithms.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace cclgym::algorithms {
 
-/// A tree as the parent of every rank; -1 for the root.
+/// Parent of every rank in a tree; -1 for the root.
 using Parents = std::vector<int>;
 
 /// All ranks of a tree, parents before children.

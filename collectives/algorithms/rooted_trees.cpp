@@ -1,10 +1,10 @@
-// Broadcast and Reduce on OpenMPI's trees (4.1, ompi/mca/coll/base/coll_base_topo.c): data goes
-// down from parents to children, or sums go up. Any ranks >= 2.
+// Broadcast and Reduce on OpenMPI's trees (4.1, ompi/mca/coll/base/coll_base_topo.c), for any
+// number >= 2 of ranks: data goes down from parents to children, or sums go up.
 //
-// In place, one chunk; `channels` instances (parallelize). Segments are tiles: a rank passes one on
-// as soon as it has it (coll_base_bcast.c, coll_base_reduce.c: it sends to all its children at once
-// and receives the next segment meanwhile). Ranks are counted from the root, as in OpenMPI, so
-// trees of different roots differ only in the numbering of their ranks.
+// They run in place with one chunk and `channels` instances (parallelize). Segments are tiles: a
+// rank passes a tile on as soon as it has it (coll_base_bcast.c, coll_base_reduce.c: it sends to
+// all its children at once and receives the next segment meanwhile). Ranks are counted from the
+// root, as in OpenMPI, so trees of different roots differ only in the numbering of their ranks.
 #include <algorithm>
 #include <bit>
 #include <utility>
@@ -21,8 +21,8 @@ namespace {
 constexpr int kChains = 4;
 constexpr int kRadix = 4;
 
-/// The ranks other than 0, in order, form `chains` chains of equal length, the first ones longer by
-/// one where needed; the chain heads are children of 0.
+/// The ranks other than 0, in order, form `chains` chains of equal length, the first chains longer
+/// by one rank where needed; the chain heads are children of 0.
 int parent_on_chains(int chains, int ranks, int rank) {
   const int count = std::min(chains, ranks - 1);
   const int length = (ranks - 1) / count;
@@ -33,8 +33,8 @@ int parent_on_chains(int chains, int ranks, int rank) {
   return head ? 0 : rank - 1;
 }
 
-/// Levels are those of a heap, but the two children of a rank are one and two level widths further
-/// on: 1 has 3 and 5, and 2 has 4 and 6.
+/// The levels are those of a heap, but the two children of a rank are one and two level widths
+/// further on: 1 has 3 and 5, and 2 has 4 and 6.
 int parent_in_binary_tree(int rank) {
   const auto above = static_cast<int>(std::bit_floor(static_cast<unsigned>(rank + 1)) / 2);
   return (rank - (above - 1)) % above + above - 1;
@@ -89,7 +89,7 @@ Parents parents_in(RootedTree tree, int ranks, int root) {
 
 namespace {
 
-// To each child, or from each; one of them is shared with the parent.
+// Blocks to the children, or from them; the parent shares one of these blocks.
 std::int64_t blocks_on_tree(RootedTree tree, const AlgorithmRequest& request) {
   std::vector<std::int64_t> children(static_cast<std::size_t>(request.ranks), 0);
   for (const int parent : parents_in(tree, request.ranks, request.root)) {

@@ -1,7 +1,7 @@
 // Ring AllReduce with one logical ring spread over several channels (MSCCLang, section 7.1.1): the
 // chunks around the ring take the channels in turn, so that a rank's sends and receives overlap.
 //
-// In place; the data is cut into one chunk per rank (more if there are more channels than ranks).
+// It runs in place with one chunk per rank (more if there are more channels than ranks).
 #include <vector>
 
 #include "collectives/algorithms/algorithms.hpp"
@@ -33,7 +33,7 @@ Program spread_ring(const AlgorithmRequest& request) {
 }
 
 std::int64_t spread_ring_blocks(const AlgorithmRequest& request) {
-  // With two ranks, what one channel receives another sends on.
+  // With two ranks, the data that one channel receives is sent on by another.
   return std::int64_t{request.channels} * (request.ranks == 2 && request.channels > 1 ? 2 : 1);
 }
 

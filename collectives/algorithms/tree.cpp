@@ -1,14 +1,14 @@
 // Double binary tree AllReduce (Sanders, Speck and Träff, 2009) in NCCL's shape, and Broadcast and
-// Reduce on one binary tree. Any ranks >= 2.
+// Reduce on one binary tree, for any number >= 2 of ranks.
 //
-// In place. AllReduce: the first half of the channels carries tree 0, the second half tree 1 (one
-// channel: one tree); one chunk per channel is reduced to the tree's root and copied down again.
-// The vertices of the trees are nodes; the ranks of a node form a chain, in the order of the
-// channel's ring, and only its head crosses the network (NCCL, src/graph/connect.cc; NCCL's latency
-// of a tree is 2 * ((ranks per node - 1) * alpha inside + log2(nodes) * alpha across)). Without
-// known nodes, each rank is a vertex. Broadcast and Reduce: tree 0 over all ranks, renumbered so
-// that its root is the call's root; one chunk per channel. Chunks are not cut further for
-// pipelining: the runtime streams them in tiles.
+// They run in place. In AllReduce, the first half of the channels carries tree 0 and the second
+// half tree 1 (a single channel has one tree); one chunk per channel is reduced to the tree's root
+// and copied down again. The vertices of the trees are nodes; the ranks of a node form a chain, in
+// the order of the channel's ring, and only its head crosses the network (NCCL,
+// src/graph/connect.cc; NCCL's latency of a tree is 2 * ((ranks per node - 1) * alpha inside +
+// log2(nodes) * alpha across)). Without known nodes, each rank is a vertex. Broadcast and Reduce
+// use tree 0 over all ranks, renumbered so that its root is the call's root, with one chunk per
+// channel. Chunks are not cut further for pipelining: the runtime streams them in tiles.
 #include <algorithm>
 #include <vector>
 
@@ -119,8 +119,8 @@ std::int64_t tree_blocks(const AlgorithmRequest& request) {
   if (request.collective != CollectiveKind::AllReduce) {
     return std::int64_t{request.channels} * (n <= 3 ? 1 : 2);
   }
-  // Up and down, for each neighbour; a chain's step sends on what it received. A head has its chain
-  // beside the neighbours of its node.
+  // Each neighbour has a block up and a block down; a block of a chain sends on the data it
+  // received. The head of a chain has its chain in addition to the neighbours of its node.
   const int inside = std::max(1, request.ranks_per_server);
   const int chain = inside > 1 ? 2 : 0;
   return std::int64_t{request.channels} * (double_tree_blocks(n / inside) + chain);

@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::int32_t kNone = Fusion::kNone;
 
-/// For each operation, the one that sends on its result; at most one in each direction.
+/// For each operation, the operation that sends on its result, or kNone. Each operation sends on at
+/// most one result.
 std::vector<std::int32_t> chain_links(const Program& program, const ChunkDag& dag) {
   const std::vector<std::int32_t> forwarded = forwarded_operations(program, dag);
   const std::vector<std::int32_t> reverse_depth = reverse_depths(dag);
@@ -105,7 +106,7 @@ class ChannelAssignment {
     for (std::int32_t i = head; i != kNone; i = next_[at(i)]) {
       const std::int32_t channel = operations_[at(i)].channel;
       if (channel != kAutoChannel && named_channel_ != kAutoChannel && channel != named_channel_) {
-        // Two named channels with unnamed operations between them: the chain ends here.
+        // Two operations of the chain name different channels, so it ends before the second.
         next_[at(chain_.back())] = kNone;
         has_previous_[at(i)] = false;
         return;
@@ -146,7 +147,7 @@ class ChannelAssignment {
   Pairings pairings_;
   std::vector<std::int32_t> next_;
   std::vector<bool> has_previous_;
-  std::vector<std::int32_t> chain_;  ///< the current one
+  std::vector<std::int32_t> chain_;  ///< the current chain
   std::int32_t named_channel_ = kAutoChannel;
 };
 

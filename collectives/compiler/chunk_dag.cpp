@@ -57,7 +57,7 @@ class AccessHistory {
   std::vector<Read> reads_;
 };
 
-/// Keeps one edge per operation and end, the strongest dependence first.
+/// Keeps one edge per operation and end, with the strongest dependence.
 void drop_duplicates(std::vector<ChunkEdge>& edges) {
   if (edges.size() < 2) return;
   const auto key = [](const ChunkEdge& edge) {

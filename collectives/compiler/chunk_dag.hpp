@@ -27,10 +27,10 @@ struct ChunkEdge {
   DependenceKind kind = DependenceKind::True;
 };
 
-/// Vertices: the operations. Edges: rows of predecessors, each lower than the vertex. Edges that
-/// follow from others on the same rank (write after write with a read between) are left out. So are
-/// edges between kernels, whose order needs no edge: operations of different kernels are in
-/// different components.
+/// The vertices are the operations; the edges are rows of predecessors, each lower than the vertex.
+/// Edges that follow from others on the same rank (write after write with a read between) are left
+/// out. So are edges between kernels, whose order needs no edge: operations of different kernels
+/// are in different components.
 struct ChunkDag {
   std::vector<std::size_t> first;  ///< row of operation i: edges [first[i], first[i + 1])
   std::vector<ChunkEdge> edges;

@@ -74,7 +74,7 @@ std::vector<Traffic> traffic_between(const std::vector<Candidate>& candidates,
   return result;
 }
 
-/// By operation: true if an operation other than `sent_by` needs its result.
+/// For each operation i, true if an operation other than sent_by[i] needs its result.
 std::vector<bool> needed_locally(const Program& program, const ChunkDag& dag,
                                  const std::vector<std::int32_t>& sent_by) {
   std::vector<bool> needed(program.operations.size(), false);

@@ -15,16 +15,16 @@ namespace cclgym {
 /// needed where it was computed.
 struct Fusion {
   static constexpr std::int32_t kNone = -1;
-  std::vector<std::int32_t> sent_by;        ///< by operation: the one whose send joins its receive
+  std::vector<std::int32_t> sent_by;        ///< by operation: send that joins its receive
   std::vector<std::int32_t> received_from;  ///< the inverse
   std::vector<bool> stored;                 ///< by operation: true if its result is needed locally
 };
 
-/// No operation fused.
+/// The result if no operation is fused.
 [[nodiscard]] Fusion no_fusion(const Program& program);
 
-/// For each operation, the one whose result it sends on: it sends exactly the chunks that operation
-/// wrote, in one piece and from the same place. kNone if there is no such operation.
+/// For each operation A, the operation B whose result A sends on: A sends exactly the chunks that B
+/// wrote, in one piece and from the same place. kNone if there is no B.
 [[nodiscard]] std::vector<std::int32_t> forwarded_operations(const Program& program,
                                                              const ChunkDag& dag);
 
@@ -34,11 +34,11 @@ struct Fusion {
 
 /// Fuses (MSCCLang, section 4.3) a receive at one level with a send of the same chunks at the next,
 /// on one channel. If several sends could be fused with a receive, the pairs of connections that
-/// pass on the most chunks stay together, since a connection belongs to one thread block; ties go
-/// to the longest path. Halves that are levels apart are not fused: as one instruction, either the
-/// receive would be late or the send would overtake other messages of its connection.
-/// receive would come late or the send overtake other messages of its connection.
-/// One pass suffices: an operation has two halves, each of which is fused or not. Cost: O(n log n).
+/// pass on the largest number of chunks stay together, since a connection belongs to one thread
+/// block; ties go to the longest path. Halves that are levels apart are not fused: as one
+/// instruction, either the receive would be late or the send would overtake other messages of its
+/// connection. One pass suffices: an operation has two halves, each of which is fused or not. Cost:
+/// O(n log n).
 [[nodiscard]] Fusion fuse(const Program& program, const ChunkDag& dag, const Schedule& schedule);
 
 }  // namespace cclgym

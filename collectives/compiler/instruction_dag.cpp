@@ -58,7 +58,7 @@ InstructionNode fused_node(const Operation& received, const Operation& sent, boo
   return node;
 }
 
-/// The one or two instructions of an operation; equal for a local one.
+/// The instructions of an operation, one on each rank; a local operation has only one.
 struct Instructions {
   std::int32_t at_source = -1;
   std::int32_t at_target = -1;

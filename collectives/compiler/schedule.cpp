@@ -69,7 +69,7 @@ Schedule make_schedule(const Program& program, const ChunkDag& dag) {
   std::vector<std::int32_t> missing(count);
   std::vector<std::vector<std::int32_t>> ready;  // by level
   std::int32_t levels = 0;
-  std::size_t entered = 0;  // operations of the kernels begun
+  std::size_t entered = 0;  // operations of the kernels that have begun
   const auto enter_kernel = [&] {
     const std::int32_t kernel = program.operations[entered].kernel;
     ready.resize(static_cast<std::size_t>(levels) + 1);

@@ -77,7 +77,7 @@ class Assignment {
   std::vector<Endpoint> endpoints_;     ///< in the order of their first use
   std::vector<std::int32_t> sends_on_;  ///< by instruction: endpoint; kNone: sends nothing
   std::vector<std::int32_t> receives_on_;
-  std::vector<std::int32_t> partner_;  ///< by endpoint: the one with which it shares a block
+  std::vector<std::int32_t> partner_;  ///< by endpoint: the endpoint with which it shares a block
   std::vector<Block> blocks_;
   std::vector<std::int32_t> block_of_;  ///< by instruction
 };
@@ -138,7 +138,7 @@ void Assignment::pair_forwarding() {
     pairs.push_back({static_cast<std::int32_t>(key >> 32U),
                      static_cast<std::int32_t>(key & 0xffffffffU), messages});
   }
-  // The busiest pair first; ties in order of first use, not of the hash table.
+  // The busiest pair comes first; ties are in order of first use, not of the hash table.
   std::sort(pairs.begin(), pairs.end(), [](const Pair& a, const Pair& b) {
     return std::tie(b.messages, a.receive, a.send) < std::tie(a.messages, b.receive, b.send);
   });
@@ -188,7 +188,8 @@ void Assignment::place_messages() {
 }
 
 void Assignment::place_local_instructions() {
-  // With the producer, in order, so that chains of local instructions stay together.
+  // Each local instruction goes to the block of its producer, in order, so that chains of local
+  // instructions stay together.
   for (std::size_t i = 0; i < dag_.nodes.size(); ++i) {
     if (!dag_.nodes[i].local()) continue;
     std::int32_t producer = kNone;
@@ -201,8 +202,8 @@ void Assignment::place_local_instructions() {
     }
     if (producer != kNone) block_of_[i] = block_of_[at(producer)];
   }
-  // With the first user: in reverse order, so that users are placed before producers and the first
-  // user decides.
+  // Other local instructions go to the block of their first user, in reverse order, so that users
+  // are placed before producers and the first user decides.
   std::vector<bool> unplaced(dag_.nodes.size());
   for (std::size_t i = 0; i < unplaced.size(); ++i) unplaced[i] = block_of_[i] == kNone;
   for (std::size_t i = dag_.nodes.size(); i-- > 0;) {

@@ -13,24 +13,19 @@ struct BlockSharing {
   bool forwarding = true;       ///< two peers between which chunks pass
 };
 
-/// Assigns the instructions to thread blocks, in the global order of the DAG.
+/// Assigns the instructions to thread blocks, in the global order of the DAG. docs/collectives.md,
+/// "The three IRs", explains why the result cannot deadlock.
 ///
 /// Every kernel has its own blocks. Within a kernel, on each rank and channel, each peer and
-/// direction has exactly one block. A block serves a receive peer and a send peer together if
-/// instructions are fused; then, as `sharing` allows, if both are the same peer; then if data
-/// received from one is sent to the other (of several, the pair with the most). Other peers have
-/// their own blocks. A local instruction runs on the block of its channel that produced its data,
-/// else on the one that uses its result, else on a block without peers.
+/// direction has exactly one block. A receive peer and a send peer share a block if instructions
+/// are fused; then, as `sharing` allows, if both are the same peer; then if data received from one
+/// is sent to the other (of several pairs, the pair with the highest number of messages). A local
+/// instruction runs on the block of its channel that produced its data, else on the block that uses
+/// its result, else on a block without peers.
 ///
-/// A step waits only for steps whose completion does not follow from its block's order or earlier
-/// waits, and never for steps of other kernels.
-///
-/// The result cannot deadlock with room for two messages on each connection, or one if nothing is
-/// fused; both ends see the messages of a connection in the same order (docs/collectives.md, "The
-/// three IRs").
-///
-/// Cost: O(n) expected time for n instructions and edges, times the logarithm of the waits per
-/// step.
+/// A step waits only for steps of the same kernel, and only if their completion does not follow
+/// from its block's order or earlier waits. Cost: O(n) expected time for n instructions and edges,
+/// times the logarithm of the waits per step.
 [[nodiscard]] ThreadBlockProgram assign_thread_blocks(const Program& program,
                                                       const InstructionDag& dag,
                                                       const BlockSharing& sharing);

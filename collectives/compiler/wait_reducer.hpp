@@ -8,8 +8,8 @@
 namespace cclgym {
 
 /// Tracks, for each thread block, the steps of its GPU's other blocks that are known to be done
-/// because it has waited for them, or for steps that had. Blocks are numbered over all GPUs. Steps
-/// must be added in an order in which every wait points back.
+/// because the block has waited for them, or for steps that had waited for them. Blocks are
+/// numbered over all GPUs. Steps must be added in an order in which every wait points back.
 ///
 /// Cost: linear in the waits times the number of blocks that a block knows of.
 class WaitReducer {

@@ -106,7 +106,7 @@ void AlgorithmLibrary::add_all(const AlgorithmLibrary& other) {
   if (entries_ == other.entries_) return;
   for (const AlgorithmEntry& entry : other.entries()) {
     const AlgorithmEntry* known = find(entry.name);
-    // Functions cannot be compared: traced algorithms with the same name are taken to be equal.
+    // Functions cannot be compared: traced algorithms with the same name are assumed to be equal.
     const bool traced = known != nullptr && !known->fixed() && !entry.fixed();
     if (!traced) add(entry);
   }

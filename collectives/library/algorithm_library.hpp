@@ -18,21 +18,21 @@
 
 namespace cclgym {
 
-/// A list of entries with different names. A value: copies are cheap and independent of each other.
-/// References to entries are valid until `add` is called on the library, and while it lives.
+/// A list of entries with different names. It is a value: copies are cheap and independent of each
+/// other. References to entries are valid while the library lives, until `add` is called on it.
 class AlgorithmLibrary {
  public:
   AlgorithmLibrary() : entries_(std::make_shared<const std::vector<AlgorithmEntry>>()) {}
   /// The algorithms that come with cclgym, in the order in which `list` shows them.
   [[nodiscard]] static const AlgorithmLibrary& shipped();
 
-  /// Registers an algorithm or a program at the end. An entry with the same name and the same
-  /// program (program_hash) as one that is there already is not added again. Throws
-  /// UserError if another entry has the name, or if it is not a valid name: letters, digits, '.',
-  /// '_' and '-', at most 100, beginning with a letter or a digit.
+  /// Registers an algorithm or a program at the end. An entry with the same name and program
+  /// (program_hash) as an existing entry is not added again. Throws UserError if another entry has
+  /// the name, or if the name is not valid: letters, digits, '.', '_' and '-', at most 100,
+  /// beginning with a letter or a digit.
   void add(AlgorithmEntry entry);
   /// Adds the entries of another library that are not in this one; traced algorithms with the same
-  /// name are taken to be equal. Throws UserError as add() does.
+  /// name are assumed to be equal. Throws UserError as add() does.
   void add_all(const AlgorithmLibrary& other);
 
   [[nodiscard]] const std::vector<AlgorithmEntry>& entries() const { return *entries_; }
@@ -54,18 +54,18 @@ class AlgorithmLibrary {
 /// Reason why the algorithm cannot run on this many ranks; nullopt if it can.
 [[nodiscard]] std::optional<std::string> check_ranks(const AlgorithmEntry& algorithm, int ranks);
 
-/// Options with which the algorithm is compiled for a runtime, and for simulations of that runtime:
-/// fused; blocks serve both directions of a peer if shares_blocks says so, and otherwise one peer
-/// each except for fused steps, so that no block waits for a message that it does not
-/// need.
+/// Options with which the algorithm is compiled for a runtime, and for simulations of that runtime.
+/// Instructions are fused. If shares_blocks is set, blocks serve both directions of a peer;
+/// otherwise a block serves one peer, except for fused steps, so that no block waits for a message
+/// that it does not need.
 [[nodiscard]] CompileOptions deployed_compile_options(const AlgorithmEntry& algorithm);
 
-/// Maximum number of thread blocks on one GPU in one kernel of the program of a valid request
-/// with the default compile options, in closed form: exact, except for tree AllReduce,
+/// Maximum number of thread blocks on one GPU in one kernel of the program of a valid request with
+/// the default compile options, in closed form. It is exact, except for tree AllReduce,
 /// recursive-doubling AllGather, recursive-halving, halving-doubling, pat, nvls-tree, hierarchical,
 /// hierarchical-all-pairs, two-step, three-step, linear, rabenseifner, butterfly,
 /// scatter-allgather, bruck, neighbor-exchange and, on two ranks, spread-ring, where it is an upper
-/// bound a few blocks above. For a fixed program, the program's own number.
+/// bound a few blocks above. A fixed program is counted.
 [[nodiscard]] int thread_blocks_per_gpu(const AlgorithmEntry& algorithm,
                                         const AlgorithmRequest& request);
 
@@ -74,17 +74,18 @@ class AlgorithmLibrary {
 [[nodiscard]] Program trace_algorithm(const AlgorithmEntry& algorithm,
                                       const AlgorithmRequest& request);
 
-/// Traces, compiles and verifies the algorithm's program; returns a fixed program as it is.
-/// Throws UserError if the algorithm does not have the collective or does not fit the ranks, if
-/// channels < 1, if a ring is no permutation of the ranks, or if the request differs from a fixed
-/// program; std::logic_error if the program fails its own verification (a bug of the algorithm).
+/// Traces, compiles and verifies the algorithm's program; returns a fixed program as it is. Throws
+/// UserError if the algorithm does not have the collective or does not fit the ranks, if channels <
+/// 1, if a ring is not a permutation of the ranks, or if the request differs from a fixed program;
+/// std::logic_error if the program fails its own verification (a bug of the algorithm).
 [[nodiscard]] std::shared_ptr<const ThreadBlockProgram> build_algorithm(
     const AlgorithmEntry& algorithm, const AlgorithmRequest& request);
 
 /// The outline (outline.hpp) of the program that build_algorithm would make, written without
-/// tracing, compiling and verifying it, which takes time and memory in proportion to the blocks of
-/// all ranks, not to their steps; nullopt for programs for which the library cannot do that. Tests
-/// compare it with the compiled program for many requests. Throws UserError as build_algorithm.
+/// tracing, compiling and verifying that program. It takes time and memory in proportion to the
+/// blocks of all ranks, not to their steps. nullopt for programs for which the library cannot do
+/// that. Tests compare it with the compiled program for many requests. Throws UserError as
+/// build_algorithm does.
 [[nodiscard]] std::optional<ProgramOutline> outline_algorithm(const AlgorithmEntry& algorithm,
                                                               const AlgorithmRequest& request);
 

@@ -22,7 +22,7 @@ constexpr std::int64_t kMostMoves = 200'000;
 constexpr int kMostBacktrackingRanks = 16;
 constexpr int kMostEvenRanks = 8;  // 2,520 cycles at most
 
-/// Ordering the rings over nodes takes a route for every two of them.
+/// The order of the rings over nodes needs a route for every two of them.
 constexpr int kMostOrderedRings = 32;
 
 /// Direct GPU-GPU links: free units by (source rank, target rank).
@@ -48,7 +48,8 @@ class DirectLinks {
     const auto found = neighbours_[at(source)].find(target);
     return found == neighbours_[at(source)].end() ? 0 : found->second;
   }
-  /// Units that the two ranks can use: those of the forward link, or of the narrower direction.
+  /// Units that the two ranks can use: the units of the forward link or, if `both_ways`, of the
+  /// narrower direction.
   [[nodiscard]] int width(int source, int target, bool both_ways) const {
     const int forward = units(source, target);
     return both_ways ? std::min(forward, units(target, source)) : forward;
@@ -59,8 +60,8 @@ class DirectLinks {
   std::vector<std::map<int, int>> neighbours_;
 };
 
-/// First Hamiltonian cycle from rank 0 on, in lexicographic order, whose links all have at
-/// least `width` units. Iterative: a ring of thousands of GPUs is one long path.
+/// First Hamiltonian cycle from rank 0 on, in lexicographic order, whose links all have at least
+/// `width` units. The search is iterative, because a ring of thousands of GPUs is one long path.
 std::optional<std::vector<int>> find_cycle(const DirectLinks& links, int width, bool both_ways) {
   const int ranks = links.ranks();
   std::vector<int> path{0};
@@ -130,8 +131,9 @@ void take_cycle(DirectLinks& links, const std::vector<int>& cycle, int width, bo
   }
 }
 
-/// Takes cycles one unit at a time, each time the one over the links with the most units left, so
-/// that no link runs out before the others. For few ranks: examines all cycles.
+/// Takes cycles one unit at a time, each time the cycle over the links with the largest number of
+/// units left, so that no link runs out before the others. Examines all cycles, so it is meant for
+/// few ranks.
 void take_cycles_evenly(DirectLinks& links, std::vector<std::vector<int>>& rings) {
   while (true) {
     std::vector<int> best;
@@ -174,7 +176,8 @@ void take_cycles(DirectLinks& links, bool both_ways, std::vector<std::vector<int
   }
 }
 
-/// True if the search is forced at every step on many GPUs, as on a ring.
+/// True if no GPU has more than two neighbours: the search is then forced at every step, as on a
+/// ring.
 bool is_sparse(const DirectLinks& links) {
   for (int rank = 0; rank < links.ranks(); ++rank) {
     if (links.neighbours(rank).size() > 2) return false;
@@ -186,7 +189,7 @@ bool is_sparse(const DirectLinks& links) {
 /// cycles (over several nodes, the network is scarcer than these links).
 std::vector<std::vector<int>> direct_cycles(DirectLinks links, bool evenly) {
   std::vector<std::vector<int>> rings;
-  // Two GPUs: the cycle there and back uses both directions already.
+  // With two GPUs, the cycle there and back already uses both directions.
   if (links.ranks() > 2) {
     DirectLinks others = links;
     take_cycles(links, true, rings);
@@ -205,7 +208,8 @@ std::vector<std::vector<int>> direct_cycles(DirectLinks links, bool evenly) {
 struct Passage {
   std::vector<int> order;
   /// True if every other node is passed through backwards, so that the ring crosses between equal
-  /// ranks: if the NICs of equal ranks are nearer to each other than to others ("rails").
+  /// ranks. This is for nodes where the NICs of equal ranks are nearer to each other than to others
+  /// ("rails").
   bool turning = false;
 };
 
@@ -222,7 +226,8 @@ class Crossings {
     return {std::move(order), turning};
   }
 
-  /// Cost of the passage for a new ring: seconds per byte on its busiest link, then its links.
+  /// Cost of the passage for a new ring: seconds per byte on its busiest link, then its number of
+  /// links.
   [[nodiscard]] std::pair<double, std::size_t> cost(const Passage& passage, int channel) const {
     std::pair<double, std::size_t> most{0, 0};
     for (const LinkId link : links(passage, channel)) {
@@ -258,10 +263,10 @@ class Crossings {
   std::vector<double> load_s_;  // seconds per byte
 };
 
-/// Rings through node after node. Inside, they follow the cycles of direct links between the
-/// GPUs; where there are none, there is one for each rank of a node, number j through the ranks
-/// j, j + 1, … j - 1. The place where a cycle is cut open decides which NICs its ring crosses by:
-/// each channel takes the cut whose crossing meets the least traffic of the channels before it.
+/// Rings through node after node. Inside a node, they follow the cycles of direct links between the
+/// GPUs. Without such cycles, there is one ring for each rank of a node; ring j visits the ranks j,
+/// j + 1, … j - 1. The place where a cycle is cut open decides by which NICs its ring crosses: each
+/// channel takes the cut whose crossing meets the smallest traffic of the channels before it.
 std::vector<std::vector<int>> rings_over_servers(const Fabric& fabric, int each) {
   const int servers = fabric.ranks() / each;
   std::vector<std::vector<int>> cycles;

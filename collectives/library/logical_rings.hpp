@@ -7,21 +7,9 @@
 
 namespace cclgym {
 
-/// Logical rings for a fabric: link-disjoint Hamiltonian cycles over direct GPU-GPU links, each
-/// once per unit of its narrowest link and in both directions (DGX-1: six rings from two cycles);
-/// where GPUs are joined by switches, the one ring 0, 1, …, n - 1.
-///
-/// Over several nodes of G ranks, rings go through node after node. Inside each, they follow
-/// the cycles of its direct links, or, where switches join the GPUs, one ring for each rank follows
-/// the order of the ranks. They are cut open so that channel after channel crosses by the NICs
-/// least used. Where NICs of equal ranks are nearer to each other than those of others ("rails":
-/// NICs on different network switches), every other node is passed through backwards, and the
-/// rings cross between equal ranks.
-///
-/// Greedy: takes the widest cycle left (of equals, the first in the order of the ranks) until there
-/// is none, or, on up to eight GPUs of one node, the cycle over the most free links one unit at a
-/// time if that leaves room for more; on larger dense fabrics another choice might. Backtracking
-/// with a step limit on up to 16 GPUs; with more, a ring of any size is found in linear time.
+/// Logical rings for a fabric (docs/collectives.md, "Logical rings"): cycles over direct GPU-GPU
+/// links (DGX-1: six rings from two cycles); where GPUs are joined by switches, the single ring 0,
+/// 1, …, n - 1. Over several nodes, rings go through node after node.
 [[nodiscard]] std::vector<std::vector<int>> logical_rings(const Fabric& fabric);
 
 }  // namespace cclgym

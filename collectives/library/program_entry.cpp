@@ -13,7 +13,7 @@ namespace cclgym {
 
 namespace {
 
-/// Slots of NCCL's connections: no runtime has more.
+/// Slots of NCCL's connections; no runtime has more.
 constexpr int kMaxSlots = 8;
 
 int min_slots_of(const ThreadBlockProgram& program) {

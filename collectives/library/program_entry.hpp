@@ -11,9 +11,9 @@
 
 namespace cclgym {
 
-/// Entry of a program: its collective, exactly its ranks, its own channels and root, one
-/// instance. Its traits are those of the program. Throws UserError if the program is wrong (verify)
-/// or deadlocks with any number of messages on a connection.
+/// Entry of a program, with the program's collective, ranks, channels, root and traits, and one
+/// instance. Throws UserError if the program is wrong (verify) or deadlocks with any number of
+/// messages on a connection.
 [[nodiscard]] AlgorithmEntry program_entry(std::string name,
                                            std::shared_ptr<const ThreadBlockProgram> program);
 /// Entry of a program in an MSCCL XML file, carried out by the interpreter. Throws UserError

@@ -225,7 +225,7 @@ class Exporter {
   void write_step(std::int32_t number, const Instruction& step, int rank, const StepRef* wait,
                   bool awaited) {
     const bool nop = step.opcode == Opcode::Nop;
-    // The buffer that a step does not use is informative only: it repeats the one that is used.
+    // The buffer that a step does not use is informative only: it repeats the buffer that is used.
     const BufferSlice& from = reads_source(step.opcode) ? step.source : step.target;
     const BufferSlice& to = writes_target(step.opcode) ? step.target : step.source;
     const Location source = contract_.resolve({rank, from.buffer, from.index});

@@ -72,7 +72,7 @@ class Importer {
   ThreadBlockProgram& program_ = result_.program;
   std::vector<std::vector<std::vector<xml_node>>> step_nodes_;  ///< by rank, block and step
   std::set<std::tuple<std::int32_t, std::int32_t, bool>>
-      ends_;  ///< the current GPU's: channel, peer, sends
+      ends_;  ///< for the current GPU: channel, peer, sends
 };
 
 XmlProgram Importer::run() {
@@ -314,7 +314,7 @@ BufferSlice Importer::read_slice(const xml_node& node, const char* buffer, const
                           : name == "o" ? Buffer::Output
                                         : Buffer::Scratch,
                           document_.small(node, offset, {-1, msccl::kMostChunks})};
-  if (!used) return {};  // informative: it belongs to another GPU
+  if (!used) return {};  // informative: the buffer belongs to another GPU
   const std::int32_t size = chunks(rank, slice.buffer);
   if (slice.index < 0 || slice.index > size - count) {
     document_.fail(node, fmt::format("{} {} with cnt {} is out of the {} buffer of {} chunks",

@@ -25,11 +25,11 @@ struct ImportedSteps {
 
 // Each of these throws UserError with the place of the first faulty step.
 
-/// Every step that a step of this GPU waits for exists and publishes its completion.
+/// Checks that every step that a step of this GPU waits for exists and publishes its completion.
 void check_dependencies(const ImportedSteps& steps, int rank);
-/// Every message that is sent is received, with the same number of chunks, and vice versa.
+/// Checks that every message sent is received, with the same number of chunks, and vice versa.
 void check_messages(const ImportedSteps& steps);
-/// The steps have no cyclic waits, given connections of unlimited capacity.
+/// Checks that there are no cyclic waits, given connections of unlimited capacity.
 void check_order(const ImportedSteps& steps);
 
 }  // namespace cclgym::msccl

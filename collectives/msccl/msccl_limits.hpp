@@ -14,14 +14,14 @@ inline constexpr int kMostBlocksMicrosoft = 216;
 inline constexpr int kMostBlocksAzure = 1024;
 inline constexpr int kMostSteps = 256;           ///< per thread block
 inline constexpr int kMostCount = 71;            ///< chunks per step
-inline constexpr int kMostPeersPerChannel = 32;  ///< send and receive blocks of a GPU, each
+inline constexpr int kMostPeersPerChannel = 32;  ///< per GPU, for each direction
 inline constexpr int kMostNodes = 4096;          ///< XML elements per GPU
 inline constexpr int kMostChildren = 1024;       ///< per XML element
 inline constexpr std::size_t kLongestName = 63;
 inline constexpr int kWarp = 32;           ///< nthreads is a multiple of it
 inline constexpr int kMostThreads = 1024;  ///< per thread block, CUDA's limit
 
-/// Larger programs are refused before they exhaust the machine's memory.
+/// Larger programs are refused before they exhaust the memory.
 inline constexpr int kMostChunks = 1 << 20;  ///< per buffer
 inline constexpr int kMostRanks = 1024;      ///< kMostChildren GPUs in one algo
 

@@ -14,8 +14,8 @@
 namespace cclgym {
 
 enum class XmlDialect : std::uint8_t {
-  Microsoft,  ///< has custom collectives; sizes are optional
-  Azure       ///< minBytes, maxBytes and outofplace are required; "reducescatter"
+  Microsoft,  ///< has custom collectives; sizes are optional; writes "reduce_scatter"
+  Azure       ///< needs minBytes, maxBytes and outofplace; writes "reducescatter"
 };
 
 [[nodiscard]] std::string_view to_string(XmlDialect dialect);  ///< "microsoft", "azure"
@@ -36,8 +36,8 @@ struct XmlSettings {
 };
 
 /// The program in a dialect. Each extra dependency of a step becomes a `nop` step before it. Places
-/// with two names in place get the one that msccl-tools writes. Throws UserError with the reason if
-/// the executor would refuse or misread the program: an unsupported collective, more than 32
+/// with two names (in place) get the name that msccl-tools writes. Throws UserError with the reason
+/// if the executor would refuse or misread the program: an unsupported collective, more than 32
 /// channels, too many thread blocks, steps, peers per channel or chunks per message, or a name that
 /// is too long.
 [[nodiscard]] std::string to_msccl_xml(const ThreadBlockProgram& program,
@@ -64,7 +64,8 @@ struct XmlProgram {
 /// receives. Does not check the program's result; verify does.
 [[nodiscard]] XmlProgram parse_msccl_xml(std::string_view text, const std::string& file);
 
-/// The same for a file of at most kMostXmlBytes. Throws UserError if it cannot be read.
+/// Reads a file of at most kMostXmlBytes. Throws UserError as parse_msccl_xml does, and if the file
+/// cannot be read.
 [[nodiscard]] XmlProgram read_msccl_xml_file(const std::string& path);
 inline constexpr std::size_t kMostXmlBytes = std::size_t{64} << 20;
 

@@ -103,7 +103,7 @@ pugi::xml_node XmlDocument::root(const char* name) const {
 }
 
 void XmlDocument::fail(const pugi::xml_node& node, const std::string& message) const {
-  // The offset of an element is that of its name; the column is that of its '<'.
+  // pugixml's offset of an element points to its name; the message gives the position of the '<'.
   throw UserError(location(node.offset_debug() - 1), message);
 }
 

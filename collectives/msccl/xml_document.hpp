@@ -11,7 +11,7 @@
 
 namespace cclgym::msccl {
 
-/// Numbers that make sense in an attribute.
+/// The numbers that are valid in an attribute.
 struct Range {
   std::int64_t least;
   std::int64_t most;

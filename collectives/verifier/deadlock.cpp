@@ -101,7 +101,7 @@ class OrderExecutor {
   /// Messages copied or added by switches move when all messages of the group can.
   struct Group {
     std::vector<std::int32_t> senders;  ///< blocks
-    std::vector<std::int32_t> waiting;  ///< those of them that are ready to send
+    std::vector<std::int32_t> waiting;  ///< senders that are ready
   };
   bool all_could_send(std::int32_t block, Group& group) {
     if (std::ranges::find(group.waiting, block) != group.waiting.end()) {

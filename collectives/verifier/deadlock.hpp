@@ -1,5 +1,5 @@
-// Detects programs that can stop because a message, a slot or a step never comes. Looks only at the
-// order of the steps, not at the data: much cheaper than verify.
+// Detects programs that can stop because a message, a slot or a step never comes. It looks only at
+// the order of the steps, not at the data, and is much cheaper than verify.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct StepPosition {
 };
 
 /// Executes the program with room for `slots` messages per connection (0: no bound). nullopt if all
-/// steps run; otherwise a step that cannot. Needs a well-formed program (see verify).
+/// steps run; otherwise a step that cannot run. Needs a well-formed program (see verify).
 ///
 /// One execution suffices: a step that can run stays able to run whatever other blocks do, so the
 /// order of execution does not matter. Cost: linear in the steps and their dependencies.

@@ -66,7 +66,7 @@ class NumberMemory {
   }
 
   /// Unconstrained outputs of a custom collective must at least be the same in every order: `first`
-  /// holds their values in the first order (empty: this is it).
+  /// holds their values in the first order (it is empty during that order).
   template <typename Report>
   void check_free_outputs(std::vector<double>& first, const Report& report) {
     if (contract_.kind() != CollectiveKind::Custom) return;
@@ -136,9 +136,9 @@ class Execution {
     std::int32_t next = 0;  ///< step
     bool loaded = false;    ///< true if the step has loaded its inputs
     bool awake = false;     ///< true if the block is in awake_
-    bool starved = false;   ///< true if it runs only when no other can
+    bool starved = false;   ///< true if it runs only when no other block can
     std::vector<double> registers;
-    std::vector<std::int32_t> waiters;  ///< blocks that wait for steps of this one
+    std::vector<std::int32_t> waiters;  ///< blocks that wait for steps of this block
   };
 
   void wake(std::int32_t block) {
@@ -253,7 +253,7 @@ class Execution {
     for (std::size_t i = 0; i < states_.size(); ++i) {
       if (finished(i)) continue;
       stuck = true;
-      if (!kernels_.begun(static_cast<std::int32_t>(i))) continue;  // waits for one that is named
+      if (!kernels_.begun(static_cast<std::int32_t>(i))) continue;  // waits for a reported block
       problems_.add([&] {
         return fmt::format("deadlock: {} cannot run", name(static_cast<std::int32_t>(i)));
       });
@@ -284,7 +284,7 @@ class Execution {
   std::vector<State> states_;                              ///< by block
   std::vector<std::deque<std::vector<double>>> messages_;  ///< by connection
   std::size_t picked_ = 0;              ///< index into the list of the picked block
-  std::vector<std::int32_t> awake_[2];  ///< blocks; [1]: the starved ones
+  std::vector<std::int32_t> awake_[2];  ///< blocks; [1]: starved blocks
   verifier::Problems problems_;
 };
 

@@ -13,9 +13,9 @@ namespace cclgym {
 
 struct ExecuteOptions {
   int interleavings = 16;  ///< orders of execution to try
-  std::uint64_t seed = 0;  ///< same seed, same orders and same numbers
+  std::uint64_t seed = 0;  ///< equal seeds give equal orders and numbers
   std::int32_t slots = 2;  ///< messages that fit on a connection, 1 to 8; FIFO slots of NCCL
-  std::size_t most_problems = 20;  ///< max number described, of the first wrong interleaving
+  std::size_t most_problems = 20;  ///< maximum number described, of the first wrong interleaving
 };
 
 struct ExecuteReport {
@@ -33,7 +33,7 @@ struct ExecuteReport {
 /// place is NaN. A step waits for its dependencies, its message and a free slot; then it loads its
 /// inputs, and stores and sends in a later turn. Any other block may run in between, so that races
 /// show. The orders are of several kinds: random blocks; one block as far as it can run; some
-/// blocks only when no other can.
+/// blocks only when no other block can run.
 ///
 /// Reports deadlocks (and the waits behind them), messages whose count differs from their receive,
 /// messages left over, and outputs that differ from the contract's sum; for custom collectives also

@@ -10,10 +10,10 @@
 namespace cclgym::verifier {
 
 /// The blocks of a kernel begin when all blocks of the same GPU's earlier kernels are done. Cost:
-/// linear in the blocks, over a whole execution.
+/// linear in the blocks, over an entire execution.
 class KernelOrder {
  public:
-  /// Begins the first kernel of every GPU. `blocks` must outlive this.
+  /// Begins the first kernel of every GPU. `blocks` must outlive this object.
   explicit KernelOrder(const BlockIndex& blocks) : blocks_(blocks) {
     for (std::size_t rank = 0; rank < blocks.ranks(); ++rank) {
       begun_end_.push_back(blocks.first(rank));

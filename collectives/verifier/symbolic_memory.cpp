@@ -159,8 +159,8 @@ ValueId SymbolicMemory::required(const RequiredValue& chunks) {
 
 std::size_t SymbolicMemory::check_outputs(std::vector<std::string>& problems, std::size_t limit) {
   std::size_t wrong = 0;
-  // All ranks of an AllReduce must hold the same value, a list as long as the number of ranks:
-  // build each value once.
+  // All ranks of an AllReduce must hold the same value, a list with one entry per rank, so each
+  // value is built once.
   std::vector<ValueId> of_index;
   for (int rank = 0; rank < contract_.ranks(); ++rank) {
     for (int index = 0; index < contract_.output_chunks(rank); ++index) {

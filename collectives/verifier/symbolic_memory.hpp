@@ -29,8 +29,8 @@ struct ValueTerm {
   friend bool operator==(const ValueTerm&, const ValueTerm&) = default;
 };
 
-/// Hash-consed multisets of input chunks, each a sorted list of disjoint, maximal intervals. Cost
-/// of a sum: linear in the intervals of its operands (rings and trees have only a few).
+/// Hash-consed multisets of input chunks, each a sorted list of disjoint, maximal intervals. The
+/// cost of a sum is linear in the intervals of its operands (rings and trees have only a few).
 class ValueTable {
  public:
   [[nodiscard]] ValueId single(std::int64_t chunk);
@@ -58,7 +58,7 @@ class SymbolicMemory {
   [[nodiscard]] const MemoryLayout& layout() const { return layout_; }
   [[nodiscard]] ValueId read(std::size_t place) const { return values_[place]; }
   void write(std::size_t place, ValueId value) { values_[place] = value; }
-  /// Poisoned if either operand holds no value.
+  /// The sum of two values, poisoned if either operand holds no value.
   [[nodiscard]] ValueId sum(ValueId a, ValueId b);
 
   /// Adds one line for each output location that does not hold the required value, at most `limit`

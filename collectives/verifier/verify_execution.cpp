@@ -22,7 +22,7 @@ struct Queue {
 
 class Executor {
  public:
-  /// `log`: null if no values are to be recorded.
+  /// `log` is null if values need not be recorded.
   Executor(const ThreadBlockProgram& program, const BlockIndex& blocks, std::int32_t slots,
            Problems& problems, ValueLog* log)
       : program_(program),
@@ -42,7 +42,7 @@ class Executor {
  private:
   struct Waiter {
     std::int32_t block;
-    std::int32_t step;  ///< that the block waited for must finish
+    std::int32_t step;  ///< step that the awaited block must finish
   };
 
   void wake(std::int32_t block) {
@@ -78,7 +78,7 @@ class Executor {
   std::vector<Queue> queues_;                 ///< by connection
   std::vector<std::int32_t> next_step_;       ///< by block
   std::vector<bool> queued_;                  ///< by block: true if it is in runnable_
-  std::vector<std::vector<Waiter>> waiters_;  ///< by block: those that wait for its steps
+  std::vector<std::vector<Waiter>> waiters_;  ///< by block: the blocks that wait for its steps
   KernelOrder kernels_;
   std::deque<std::int32_t> runnable_;
   std::vector<ExecutedStep> execution_;
@@ -248,8 +248,8 @@ std::pair<std::string, bool> Executor::reason(std::int32_t block) const {
 }
 
 void Executor::report_deadlock() {
-  // First the blocks whose event can never happen, which are the cause; then those that wait for
-  // each other. Kernels that have not begun only wait for those.
+  // Report first the blocks whose event can never happen, which are the cause, then the blocks that
+  // wait for each other. Kernels that have not begun only wait for these.
   for (const bool hopeless : {true, false}) {
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
       const auto block = static_cast<std::int32_t>(i);

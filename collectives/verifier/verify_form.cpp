@@ -54,7 +54,8 @@ class FormCheck {
   std::map<int, Group> groups_;
 };
 
-// A group is one rank's messages to several others, or several ranks' to one, of equal counts.
+// A group has one rank's messages to several others, or the messages of several ranks to one rank,
+// all with equal counts.
 void FormCheck::check_groups() {
   for (const auto& [name, group] : groups_) {
     const std::size_t ends = group.sources.size() + group.targets.size();

@@ -40,8 +40,8 @@ class Problems {
 };
 
 /// The thread blocks of all ranks in one numbering, with the connections between them. Messages
-/// that several kernels send on one connection are received by the same kernels, before those of
-/// later kernels, so each kernel has its own connection here.
+/// that several kernels send on one connection are received by the same kernels, before the
+/// messages of later kernels, so each kernel has its own connection here.
 class BlockIndex {
  public:
   explicit BlockIndex(const ThreadBlockProgram& program);
@@ -100,8 +100,8 @@ std::vector<ExecutedStep> check_execution(const ThreadBlockProgram& program,
 struct ValueLog {
   std::vector<ValueId> initial;    ///< by place
   std::vector<std::size_t> first;  ///< row of executed step i: values [first[i], first[i + 1])
-  /// Per step: the values read from its source, those a Reduce read from its target, and those
-  /// written to its target; `count` values each, if the step does so.
+  /// For each step, the values read from its source, the values that a Reduce read from its target,
+  /// and the values written to its target: `count` values each, if the step has that access.
   std::vector<ValueId> values;
 };
 

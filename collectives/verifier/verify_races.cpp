@@ -22,11 +22,11 @@ void merge(Clock& into, const Clock& from) {
   for (std::size_t i = 0; i < into.size(); ++i) into[i] = std::max(into[i], from[i]);
 }
 
-/// Happens-before on one GPU by vector clocks, over a sequence of executed steps: either the GPU's
-/// own steps (then messages order nothing) or those of all ranks (then they do). Each access of a
-/// place is compared with the last write and the reads since, as in FastTrack (Flanagan and Freund,
-/// PLDI 2009): without a race so far, the writes of a place are totally ordered, so older accesses
-/// need not be kept.
+/// Computes happens-before on one GPU by vector clocks, over a sequence of executed steps: either
+/// the GPU's own steps, where messages order nothing, or the steps of all ranks, where they do.
+/// Each access of a place is compared with the last write and the reads since, as in FastTrack
+/// (Flanagan and Freund, PLDI 2009): without a race so far, the writes of a place are totally
+/// ordered, so older accesses need not be kept.
 class RaceCheck {
  public:
   RaceCheck(const BlockIndex& blocks, const MemoryLayout& layout, std::int32_t rank,
@@ -81,11 +81,11 @@ class RaceCheck {
   bool follow_messages_;
   std::size_t first_;  ///< the rank's blocks are [first_, first_ + width_)
   std::size_t width_;
-  std::vector<Clock> clocks_;                          ///< empty: knows of nothing
+  std::vector<Clock> clocks_;                          ///< empty: no step is known
   std::vector<std::deque<Clock>> messages_;            ///< by connection: the senders' clocks
   Clock ended_;                                        ///< clock of the rank's completed kernels
   std::size_t ended_blocks_ = 0;                       ///< number of its blocks covered by ended_
-  std::unordered_map<std::uint64_t, Clock> released_;  ///< at steps that others wait for
+  std::unordered_map<std::uint64_t, Clock> released_;  ///< clocks of steps that others wait for
   std::vector<Access> last_write_;                     ///< by place of the rank
   std::vector<std::vector<Access>> reads_;             ///< by place, since the last write
   std::vector<bool> racy_;                             ///< by place of the rank
@@ -174,7 +174,7 @@ void RaceCheck::access(const ExecutedStep& executed, const Instruction& step) {
     for (std::size_t k = 0; k < at(step.count); ++k) access_place(place + k, write, now);
   };
   if (reads_source(step.opcode)) each(step.source, false);
-  if (writes_target(step.opcode)) each(step.target, true);  // covers a reduction's read of it
+  if (writes_target(step.opcode)) each(step.target, true);  // covers a reduction's read
 }
 
 void RaceCheck::access_place(std::size_t place, bool write, const Access& now) {
@@ -206,7 +206,7 @@ void check_races(const ThreadBlockProgram& program, const BlockIndex& blocks,
   ValueLog log;
   const MemoryLayout layout(program.contract, scratch_chunks(program));
   const std::size_t ranks = program.gpus.size();
-  // The execution rank by rank, in order.
+  // Sorts the execution by rank; the steps of a rank stay in order.
   std::vector<std::size_t> first(ranks + 1, 0);
   for (const ExecutedStep& executed : execution) ++first[at(blocks[executed.block].rank) + 1];
   for (std::size_t rank = 0; rank < ranks; ++rank) first[rank + 1] += first[rank];

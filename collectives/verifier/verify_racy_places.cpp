@@ -37,8 +37,8 @@ class Place {
     last_ = writes_[at(by.block)].back();
   }
 
-  /// Two unordered accesses whose order changes a value that is read, the one executed first at the
-  /// front; null if there are none.
+  /// Two unordered accesses whose order changes a value that is read, in the order of this
+  /// execution; null if there are none.
   struct Conflict {
     const OrderedStep* earlier = nullptr;
     const OrderedStep* later = nullptr;
@@ -92,7 +92,7 @@ Place::Conflict Place::conflict_of(const OrderedStep* reader, ValueId found, con
 }
 
 Place::Conflict Place::find_conflict(ValueId initial, bool kept) {
-  // The writes in order of execution, to know which one a read found.
+  // The writes in order of execution, to know which write a read found.
   std::vector<Access> executed;
   for (const auto& writes : writes_) executed.insert(executed.end(), writes.begin(), writes.end());
   std::ranges::sort(executed, {}, [](const Access& write) { return write.by->executed; });

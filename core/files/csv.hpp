@@ -107,8 +107,8 @@ struct CsvOptions {
   bool keep_unended = true;  ///< treat a last line without a line break like the others
 };
 
-/// Parses the text of a whole file; messages name it by `path`. Throws UserError with the place of
-/// the error.
+/// Parses the text of a complete file; messages name it by `path`. Throws UserError with the place
+/// of the error.
 template <class Row, std::size_t N>
 [[nodiscard]] CsvRows<Row> parse_csv(std::string_view text, const std::string& path,
                                      const std::array<CsvColumn<Row>, N>& columns,
@@ -125,7 +125,8 @@ template <class Row, std::size_t N>
     begin = ended ? end + 1 : text.size();
     result.truncated = !ended;
     if (!ended && !options.keep_unended) {
-      // A prefix of the expected header is a file that was being written, not another program's.
+      // A prefix of the expected header: the file was still being written. Any other text comes
+      // from another program.
       if (!header_seen && !csv_header(columns).starts_with(line)) {
         check_csv_header(line, csv_names(columns), {path, number, 1});
       }
@@ -162,7 +163,7 @@ template <class Row, std::size_t N>
   return result;
 }
 
-/// Reads and parses a file.
+/// Reads and parses a file of at most 4 GiB.
 template <class Row, std::size_t N>
 [[nodiscard]] CsvRows<Row> read_csv(const std::string& path,
                                     const std::array<CsvColumn<Row>, N>& columns,

@@ -36,7 +36,7 @@ LockedFile::~LockedFile() { ::close(file_); }
 bool LockedFile::empty() const { return ::lseek(file_, 0, SEEK_END) == 0; }
 
 void LockedFile::lock() {
-  // Workers of a run that was just killed may still hold the file for some milliseconds.
+  // Workers of a run that was just killed may still hold the file for a few milliseconds.
   constexpr int kTries = 25;
   for (int i = 0; i < kTries; ++i) {
     if (::flock(file_, LOCK_EX | LOCK_NB) == 0) return;
@@ -69,7 +69,7 @@ void LockedFile::append(const std::string& text) {
     if (written < 0) {
       if (errno == EINTR) continue;
       const int error = errno;
-      // Disk full: keep whole rows only. If this also fails, the next run drops the partial row.
+      // Disk full: keep complete rows only. If this also fails, the next run drops the partial row.
       [[maybe_unused]] const int ignored = ::ftruncate(file_, start);
       fail("cannot be written", error);
     }

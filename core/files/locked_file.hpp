@@ -1,4 +1,4 @@
-// A file that one process at a time appends whole lines to.
+// A file to which one process at a time appends complete lines.
 #pragma once
 
 #include <cstddef>

@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// True if the file begins with the text. Reads no more than that.
+// True if the file begins with the text. Reads only as many bytes as the text has.
 bool begins_with(const fs::path& path, const std::string& text) {
   std::error_code error;
   if (!fs::is_regular_file(path, error)) return false;

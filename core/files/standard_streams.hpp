@@ -6,7 +6,7 @@
 namespace cclgym {
 
 /// Opens /dev/null for each of the descriptors 0 to 2 that is closed. Otherwise the next file that
-/// the program opens would get this number, and output for a standard stream would end up in the
+/// the program opens would get its number, and output for a standard stream would end up in the
 /// file. Each main() calls it first.
 void open_closed_standard_streams() noexcept;
 

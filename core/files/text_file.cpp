@@ -20,7 +20,7 @@ namespace {
 
 std::string reason(int error) { return std::generic_category().message(error); }
 
-// Writes all and closes the descriptor. Returns 0 or the error's number.
+// Writes the entire text and closes the descriptor. Returns 0 or the error's number.
 int write_and_close(int file, std::string_view text) {
   int error = 0;
   while (error == 0 && !text.empty()) {
@@ -35,21 +35,21 @@ int write_and_close(int file, std::string_view text) {
   return error;
 }
 
-// The end of a chain of symbolic links, which need not exist.
+// The target at the end of a chain of symbolic links, which need not exist.
 std::filesystem::path end_of_links(std::filesystem::path path) {
   constexpr int kMostLinks = 40;  // as in Linux
   std::error_code error;
   for (int link = 0; link < kMostLinks; ++link) {
     const std::filesystem::path next = std::filesystem::read_symlink(path, error);
     if (error) break;
-    path = path.parent_path() / next;  // an absolute `next` replaces all
+    path = path.parent_path() / next;  // an absolute `next` replaces the entire path
   }
   return path;
 }
 
 // Creates a file with an unused name in the folder of `target`. Returns its descriptor and path; -1
-// and errno if it cannot be created. The length of the name does not depend on that of `target`,
-// which may already be the maximum.
+// and errno if it cannot be created. The length of the name does not depend on `target`, whose name
+// may already have the maximum length.
 std::pair<int, std::string> create_beside(const std::filesystem::path& target) {
   constexpr int kMostAttempts = 10'000;
   std::string temporary;
@@ -64,7 +64,7 @@ std::pair<int, std::string> create_beside(const std::filesystem::path& target) {
   return {file, temporary};
 }
 
-// The path for messages. Throws UserError if it cannot be the path of a file.
+// The path as shown in messages. Throws UserError if it cannot be the path of a file.
 std::string checked_name(const std::string& path) {
   std::string shown = quoted(path, 200);
   if (path.empty()) throw UserError("an empty file name; expected the path of a file");
@@ -146,7 +146,7 @@ std::string read_regular_file(const std::string& path, std::size_t max_bytes) {
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) refuse_kind();
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   if (file.number() < 0) throw UserError(shown + ": cannot be opened: " + reason(errno));
-  // Another file may have replaced it meanwhile.
+  // Another file may have replaced this one since the check.
   struct stat found {};
   if (::fstat(file.number(), &found) != 0) {
     throw UserError(shown + ": cannot be read: " + reason(errno));
@@ -160,7 +160,7 @@ std::string read_regular_file(const std::string& path, std::size_t max_bytes) {
     const ssize_t got = ::read(file.number(), contents.data() + used, size - used);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) throw UserError(shown + ": cannot be read: " + reason(errno));
-    if (got == 0) break;  // it was shortened meanwhile
+    if (got == 0) break;  // the file was shortened while it was read
     used += static_cast<std::size_t>(got);
   }
   contents.resize(used);

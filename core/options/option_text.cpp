@@ -60,7 +60,7 @@ std::string bound_text(double value, const OptionSpec& spec) {
   }
 }
 
-// Older names of a key: "; also `servers`".
+// Older names of a key, as in "; also `servers`".
 std::string aliases_text(const OptionSpec& spec) {
   std::string text;
   for (const std::string& alias : spec.aliases) {

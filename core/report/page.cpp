@@ -39,7 +39,8 @@ std::string json_for_script(std::string_view json) {
 }
 
 std::string javascript_for_script(std::string_view source) {
-  // In strings and regular expressions \/ is / and \! is !. HTML ignores the case of "script".
+  // In strings and regular expressions \/ means / and \! means !. HTML ignores the case of
+  // "script".
   constexpr std::string_view kEnd = "</script";
   const auto same = [](char a, char b) { return a == b || a == b - 'a' + 'A'; };
   std::string result;

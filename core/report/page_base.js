@@ -36,7 +36,7 @@ const cclgymPage = (() => {
       us >= 1e3 ? (us / 1e3).toPrecision(4) + ' ms' : us.toPrecision(4) + ' µs';
   const fixed = value => value.toFixed(3);
 
-  // A table that its headings sort.
+  // A table that a click on a heading sorts.
   const table = (headings, rows) => {
     const body = element('tbody');
     const fill = sorted => body.replaceChildren(...sorted.map(cells => element('tr', {},

@@ -20,7 +20,8 @@ std::string found_text(const YamlValue& value) {
                   "found " + found_text(value) + "; expected " + std::string(expected));
 }
 
-// A copy with all values at one place: a default has the place of the mapping that lacks its key.
+// A copy whose values all have one place: a default gets the place of the mapping that lacks its
+// key.
 YamlValue relocated(const YamlValue& value, const SourceLocation& place,
                     const std::shared_ptr<const std::string>& file) {
   auto node = std::make_shared<YamlValue::Node>();
@@ -42,7 +43,7 @@ YamlValue relocated(const YamlValue& value, const SourceLocation& place,
   return YamlValue(std::move(node));
 }
 
-// An option must not be there under two of its names.
+// An option must not appear under two of its names.
 void refuse_second_name(const YamlValue& mapping, const OptionSpec& spec, std::string_view what) {
   const YamlEntry* first = nullptr;
   for (const YamlEntry& entry : mapping.entries()) {

@@ -78,9 +78,9 @@ struct YamlLimits {
 /// Reads and parses a file. Throws UserError, also if the file does not exist or cannot be read.
 [[nodiscard]] YamlValue load_yaml_file(const std::string& path, const YamlLimits& limits = {});
 
-/// Throws UserError unless the value is a mapping that has all required keys of `specs`, none under
-/// two of its names, and no other keys (the message suggests the nearest one). `what` names the
-/// mapping: "experiment", "link 3".
+/// Throws UserError unless the value is a mapping that has all required keys of `specs`, no key
+/// under two of its names, and no other keys (the message suggests the nearest one). `what` names
+/// the mapping: "experiment", "link 3".
 void check_keys(const YamlValue& mapping, const std::vector<OptionSpec>& specs,
                 std::string_view what);
 

@@ -11,7 +11,7 @@ namespace cclgym {
 
 struct YamlValue::Node {
   YamlKind kind = YamlKind::Null;
-  std::shared_ptr<const std::string> file;  ///< one copy for the whole document
+  std::shared_ptr<const std::string> file;  ///< one copy for the entire document
   std::size_t line = 0;
   std::size_t column = 0;
   std::string text;                ///< text of a scalar

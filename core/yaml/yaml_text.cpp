@@ -10,7 +10,7 @@ namespace cclgym {
 
 namespace {
 
-// yaml-cpp keeps the tokens of a whole line of flow style in memory.
+// yaml-cpp keeps the tokens of an entire line of flow style in memory.
 constexpr std::size_t kLongestLine = std::size_t{64} << 10;
 
 unsigned byte_at(std::string_view text, std::size_t i) {

@@ -9,7 +9,7 @@ namespace {
 // "Trees are not perfectly sticking to the model for medium sizes").
 constexpr std::size_t kCorrections = 24;
 using Corrections = std::array<std::array<double, kCorrections>, kProtocols>;
-constexpr int kTreeCorrections = 23;  // Tree does not use the last one
+constexpr int kTreeCorrections = 23;  // Tree does not use the last entry
 constexpr Corrections kTree{
     {{1, 1, 1, 1, .9, .8, .7, .7, .7, .7, .6, .5, .4, .4, .5, .6, .7, .8, .9, 1, 1, 1, 1, 1},
      {1, 1, 1, 1, 1, .9, .8, .8, .8, .7, .6, .6, .6, .6, .6, .6, .8, .9, .9, .9, .9, 1, 1, 1},
@@ -27,7 +27,8 @@ double correction(const NcclVersion& version, Protocol protocol, int power) {
   return kTree[index(protocol)][at];
 }
 
-// True from the size on at which Ring Simple over servers reaches a plateau and its latency grows.
+// True from the size at which Ring Simple over several nodes reaches a plateau and its latency
+// grows.
 bool plateau(const NcclVersion& version, const NcclComm& comm, std::uint64_t bytes) {
   if (family(version) == NcclFamily::V2_8) {
     return static_cast<double>(bytes) >= comm.ranks / 16.0 * 65536;

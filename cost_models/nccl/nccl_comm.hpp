@@ -39,9 +39,9 @@ enum class NcclLink : std::uint8_t { NvLink, Pcie };
 /// Result of the search for one algorithm, before the channels are doubled.
 struct NcclGraph {
   int channels = 0;                  ///< >= 1
-  double intra_Bps = 0;              ///< bandwidth of a channel inside a server, B/s
-  double inter_Bps = 0;              ///< bandwidth of a channel between servers, B/s
-  NcclLink link = NcclLink::NvLink;  ///< slowest kind of link inside a server
+  double intra_Bps = 0;              ///< bandwidth of a channel inside a node, B/s
+  double inter_Bps = 0;              ///< bandwidth of a channel between nodes, B/s
+  NcclLink link = NcclLink::NvLink;  ///< slowest kind of link inside a node
   double inter_latency_s = 0;        ///< latency that the network plugin states, s
   bool same_channels = true;         ///< all channels have the GPUs in the same order
 };
@@ -51,19 +51,19 @@ enum class NcclCpu : std::uint8_t { Intel, Amd, Arm, Mixed };
 /// A communicator. `graphs` has the algorithms that the topology supports.
 struct NcclComm {
   int ranks = 2;                ///< >= 2
-  int nodes = 1;                ///< servers; 1 to ranks
+  int nodes = 1;                ///< 1 to ranks
   int compute_capability = 80;  ///< minimum over all GPUs: 70, 80, 90, 100, …
   NcclCpu cpu = NcclCpu::Intel;
   std::array<std::optional<NcclGraph>, kNcclAlgorithms> graphs;  ///< index: NcclAlgorithm
   int channels = 1;        ///< channels of the communicator, after doubling
   int nvls_channels = 16;  ///< channels of NVLS and NVLSTree
-  /// True if NCCL trusts 128-byte stores on every connection (NVLink inside, at most PCIe switches
-  /// between GPU and NIC, a single compute capability).
+  /// True if NCCL trusts 128-byte stores on every connection (NVLink inside a node, at most PCIe
+  /// switches between GPU and NIC, a single compute capability).
   bool ll128 = true;
-  bool plain_tree = false;  ///< trees enter and leave a server at one GPU (NCCL: pattern TREE)
+  bool plain_tree = false;  ///< trees enter and leave a node at one GPU (NCCL: pattern TREE)
   bool nvswitch = false;
   bool collnet = false;     ///< the network can reduce, and NCCL may use it
-  int heads = 1;            ///< GPUs per server through which NVLS and CollNet enter it
+  int heads = 1;            ///< number of GPUs through which NVLS and CollNet enter a node
   double nic_Bps = 0;       ///< bandwidth of the NIC that a GPU sends through, B/s; 0: unknown
   int nvlinks_to_peer = 1;  ///< minimum number of NVLinks from a GPU to a peer; 0: none
 

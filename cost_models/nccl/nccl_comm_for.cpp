@@ -16,10 +16,11 @@ namespace cclgym {
 
 namespace {
 
-// --- the host -------------------------------------------------------------------------------
+// --- the CPU --------------------------------------------------------------------------------
 
-// DGX-1, DGX-2, DGX and HGX H100 and H200, NDv2, ABCI: Xeon. NDv4: EPYC 7V12 (Microsoft's page of
-// the series). Perlmutter and Polaris: EPYC Milan (NERSC's and ALCF's pages). Alps: Grace.
+// DGX-1, DGX-2, DGX and HGX H100 and H200, NDv2 and ABCI have Xeons, NDv4 has EPYC 7V12
+// (Microsoft's page of the series), Perlmutter and Polaris have EPYC Milan (NERSC's and ALCF's
+// pages), and Alps has Grace.
 NcclCpu cpu_of(const Fabric& fabric) {
   for (const std::string_view amd : {"ndv4", "perlmutter", "polaris"}) {
     if (fabric.name() == amd) return NcclCpu::Amd;
@@ -28,9 +29,9 @@ NcclCpu cpu_of(const Fabric& fabric) {
                                                                         : NcclCpu::Intel;
 }
 
-// True if measurements show that NCCL did not trust LL128 over servers although the NICs sit behind
-// PCIe switches. ABCI: on 128 V100, NCCL 2.8.4's AllReduce gets faster from 512 KiB to 1 MiB (730
-// to 507 us), which fits a change from LL to Simple at this size.
+// True if measurements show that NCCL did not trust LL128 between nodes although the NICs sit
+// behind PCIe switches. On 128 V100 of ABCI, NCCL 2.8.4's AllReduce gets faster from 512 KiB to 1
+// MiB (730 to 507 us), which fits a change from LL to Simple at this size.
 bool distrusts_ll128(const Fabric& fabric) { return fabric.name() == "abci-v"; }
 
 int compute_capability_of(const Fabric& fabric) {
@@ -71,7 +72,7 @@ int nvlinks_of(const Link& link, int compute_capability) {
 }
 
 struct Server {
-  std::vector<int> nvlinks;  // NVLinks of a GPU by neighbour; all switches count as one neighbour
+  std::vector<int> nvlinks;  // NVLinks of a GPU by neighbour; all switches form one neighbour
   bool nvswitch = false;
   bool nvls = false;              // the NVSwitches can copy and reduce
   std::vector<double> nics_GBps;  // each limited by its PCIe path
@@ -158,20 +159,20 @@ class Search {
         speeds_(speeds(compute_capability, one_server)),
         most_channels_(version < NcclVersion{2, 23, 0} ? 16 : 32) {}  // MAXCHANNELS / 2
 
-  // Rings inside one server: the maximum number that the GPU's links carry at a bandwidth.
+  // Rings inside one node, as many as the GPU's links can carry at the best bandwidth.
   [[nodiscard]] Found ring_inside() const {
     const Found found = best([this](double speed) { return channels_inside(speed); });
     return doubled(found, most_channels_);
   }
 
-  // Rings over servers: the maximum number that both the NICs and the links inside carry.
+  // Rings over several nodes, as many as both the NICs and the links inside a node can carry.
   [[nodiscard]] Found ring_between() const {
     const Found found = best(
         [this](double speed) { return std::min(channels_between(speed), channels_inside(speed)); });
     return doubled(found, most_channels_);
   }
 
-  // Trees over servers may run faster inside, up to twice as fast: with two servers each link
+  // Trees over several nodes may run up to twice as fast inside a node: with two nodes, each link
   // between them carries half.
   [[nodiscard]] Found tree_between(const Found& ring) const {
     Found tree = ring;
@@ -185,7 +186,8 @@ class Search {
     return tree;
   }
 
-  // NVLS: each GPU is the head of one channel; the head's link carries the channel twice.
+  // NVLS has one channel per GPU. This GPU is its head, and the head's link carries the channel
+  // twice.
   [[nodiscard]] Found nvls(int gpus) const {
     for (const double speed : speeds_) {
       if ((gpus + 1) * speed > width()) continue;
@@ -214,7 +216,7 @@ class Search {
     return all;
   }
 
-  // A channel needs its whole bandwidth on one link.
+  // A channel needs its full bandwidth on one link.
   [[nodiscard]] int channels_inside(double speed) const {
     if (server_.nvlinks.empty()) return speed <= server_.pcie_GBps ? 1 : 0;
     int channels = 0;
@@ -236,8 +238,8 @@ class Search {
     return *std::min_element(server_.nics_GBps.begin(), server_.nics_GBps.end());
   }
 
-  // The maximum total bandwidth; among equals, the fastest channels. Speeds below half of the best
-  // one are not tried.
+  // Finds the maximum total bandwidth; among equals, the fastest channels. Speeds below half of the
+  // best speed are not tried.
   template <class Channels>
   [[nodiscard]] Found best(const Channels& channels_at) const {
     Found best;
@@ -329,7 +331,8 @@ NcclComm nccl_comm_for(const Fabric& fabric, const NcclVersion& version) {
   }
   const bool near_nics = server.nics_at_switches && !distrusts_ll128(fabric);
   comm.ll128 = (nvlink || *gpus == 1) && (comm.nodes == 1 || near_nics);
-  // Each channel is doubled (connect.cc); on Hopper over servers quadrupled if few and fast.
+  // Each channel is doubled (connect.cc); on Hopper over several nodes it is quadrupled if channels
+  // are few and fast.
   const int most = family(version) == NcclFamily::V2_8 || version < NcclVersion{2, 23, 0} ? 32 : 64;
   comm.channels = std::min(2 * ring.channels, most);
   if (comm.compute_capability >= 90 && comm.nodes > 1 && ring.inside_GBps > 45 &&

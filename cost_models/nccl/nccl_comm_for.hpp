@@ -7,12 +7,12 @@
 
 namespace cclgym {
 
-/// Follows NCCL's topology search as far as fabrics of equal servers need it: from the links of
-/// each GPU inside its server and the NICs of a server, the maximum number of channels for each
+/// Follows NCCL's topology search as far as fabrics of equal nodes need it: from the links of each
+/// GPU inside its node and the NICs of a node, it derives the maximum number of channels for each
 /// bandwidth that the search tries (docs/cost-models.md, "What it reads from a fabric"). A fabric
-/// does not state the CPU vendor: it is known by name for shipped fabrics; others count as Intel
-/// (GH200: Arm). Throws UserError if the GPUs are not NVIDIA's or have no known model, or if
-/// servers differ.
+/// does not state the CPU vendor: shipped fabrics are known by name, and others are assumed to have
+/// Intel CPUs (GH200: Arm). Throws UserError if the GPUs are not NVIDIA's or have no known model,
+/// or if the nodes differ.
 [[nodiscard]] NcclComm nccl_comm_for(const Fabric& fabric, const NcclVersion& version);
 
 }  // namespace cclgym

@@ -10,8 +10,8 @@
 
 namespace cclgym {
 
-/// In NCCL's units, us and GB/s, and order: protocols LL, LL128, Simple; links NVLink, PCIe,
-/// network; GPUs Volta, Ampere, Hopper, Blackwell; 1, 2, more servers.
+/// Constants in NCCL's units (us and GB/s) and order: protocols LL, LL128, Simple; links NVLink,
+/// PCIe, network; GPUs Volta, Ampere, Hopper, Blackwell; 1, 2, more nodes.
 struct NcclConstants {
   using ByProtocol = std::array<double, 3>;
   using ByAlgorithm = std::array<ByProtocol, kNcclAlgorithms>;
@@ -20,7 +20,7 @@ struct NcclConstants {
 
   ByAlgorithm base_us;
   std::array<ByAlgorithm, 3> hardware_us;
-  ByGpu ll_most_GBps;  ///< LL; on several servers row Ampere for AMD or mixed CPUs, else row Volta
+  ByGpu ll_most_GBps;  ///< LL; on several nodes, row Ampere for AMD or mixed CPUs, else row Volta
   // Maximum bandwidth per channel.
   ByGpu ring_ll128_GBps;
   ByGpu tree_ll128_GBps;

@@ -35,7 +35,7 @@ class NcclDefault {
   /// Throws UserError if the communicator is not valid (check), or its GPUs are newer than the
   /// release.
   NcclDefault(const NcclVersion& version, const NcclComm& comm);
-  /// With other constants than the release's own, as a tuner plugin may set them. Throws UserError
+  /// Uses other constants than the release's own, as a tuner plugin may set them. Throws UserError
   /// also for a release before 2.23.
   NcclDefault(const NcclVersion& version, const NcclComm& comm, const NcclConstants& constants);
   ~NcclDefault();

@@ -21,7 +21,7 @@ namespace cclgym::nccl {
 using ByProtocol = std::array<double, kProtocols>;  ///< LL, LL128, Simple
 using ByAlgorithm = std::array<ByProtocol, kNcclAlgorithms>;
 using ByLink = std::array<ByAlgorithm, 3>;  ///< NVLink, PCIe, network
-using ByNodes = std::array<double, 3>;      ///< 1, 2, more servers
+using ByNodes = std::array<double, 3>;      ///< 1, 2, more nodes
 using ByGpu = std::array<ByNodes, 4>;       ///< Volta, Ampere, Hopper, Blackwell
 
 inline constexpr std::size_t kNetworkRow = 2;  ///< row of ByLink
@@ -48,7 +48,7 @@ using Table =
                                             NcclAlgorithm algorithm, Protocol protocol,
                                             std::uint64_t bytes);
 
-/// Releases from 2.23 on share one set of formulas; 2.18 to 2.22 another.
+/// Releases from 2.23 on share one set of formulas; 2.18 to 2.22 share another.
 inline constexpr NcclVersion kNewFormulas{2, 23, 0};
 
 // Parts that the formulas of all releases share.
@@ -107,8 +107,8 @@ struct Shape {
   return collective == NcclCollective::Broadcast || collective == NcclCollective::Reduce;
 }
 
-/// Latency of Ring Broadcast and Reduce beyond the base, us: one step if all channels have the GPUs
-/// in the same order, otherwise all steps; steps of Simple take Tree's latency.
+/// Latency of Ring Broadcast and Reduce beyond the base, us. It is one step if all channels have
+/// the GPUs in the same order, otherwise all steps; a step of Simple then has Tree's latency.
 [[nodiscard]] inline double rooted_ring_latency_us(const ByLink& latency, const NcclGraph& graph,
                                                    int nodes, int steps, Protocol protocol) {
   const std::size_t link = nodes == 1 ? index(graph.link) : kNetworkRow;
@@ -118,7 +118,7 @@ struct Shape {
   return steps * latency[link][index(chunk)][index(protocol)];
 }
 
-/// Cost of posting to the network for a step inside a server, us; Simple pays three times.
+/// Cost of posting to the network for a step inside a node, us; three times as much for Simple.
 [[nodiscard]] constexpr double network_overhead_us(const NcclComm& comm, Protocol protocol) {
   if (comm.nodes == 1) return 0;
   return (comm.cpu == NcclCpu::Amd ? 2.0 : 1.0) * (protocol == Protocol::Simple ? 3 : 1);

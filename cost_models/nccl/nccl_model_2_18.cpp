@@ -42,8 +42,8 @@ constexpr Release218 kRelease2_19{.base_us = kBase2_19_us,
                                   .collnet_gathers = true,
                                   .collnet_arity_us = .4};
 
-// These releases assume better LL than 2.20. Their latencies were not available: they are those of
-// 2.20.
+// These releases assume better LL than 2.20. Their latencies were not available, so they have the
+// latencies of 2.20.
 constexpr Release218 kRelease2_21{.base_us = kBase2_19_us,
                                   .hardware_us = kHardware2_19_us,
                                   .ll_most_GBps = {kVoltaLl_GBps, kAmpereLl_GBps, {141, 45, 35}},
@@ -209,7 +209,7 @@ class Model218 {
     if (rooted(collective)) {
       return rooted_ring_latency_us(release_.hardware_us, graph, shape_.nodes, steps, protocol);
     }
-    // For AllReduce, NCCL counts one step too many between servers in each direction.
+    // For AllReduce, NCCL counts one step too many between nodes in each direction.
     const int between_steps = shape_.nodes == 1                         ? 0
                               : collective == NcclCollective::AllReduce ? 2 * shape_.nodes
                                                                         : shape_.nodes - 1;

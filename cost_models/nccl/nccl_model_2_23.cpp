@@ -35,7 +35,7 @@ constexpr NcclConstants kConstants{
     .nvls_tree_GBps = {{{26.5, 18.5, 10}, {24, 23.6, 17.8}, {0, 57.7, 45.5}, {0, 96, 43.8}}}};
 constexpr NcclConstants::ByNodes kBlackwellRingLl128Of2_29_GBps{34.5, 34.6, 34.5};
 constexpr NcclConstants::ByNodes kBlackwellRingLl128Of2_30_GBps{40, 40, 40};
-constexpr double kBlackwellNvlsTreeOf2_30_GBps = 80;  // three servers or more
+constexpr double kBlackwellNvlsTreeOf2_30_GBps = 80;  // three nodes or more
 constexpr std::array<double, 4> kNvlsEfficiency{0, 0, .85, .74};
 constexpr std::size_t kBlackwell = 3;
 
@@ -157,7 +157,7 @@ class Model223 {
     const std::size_t p = index(protocol);
     const double base = constants_.base_us[a][p];
     const double inside = constants_.hardware_us[index(graph.link)][a][p];
-    // With one GPU per server nothing hides the network: all algorithms have Tree's latency. Simple
+    // With one GPU per node nothing hides the network: all algorithms have Tree's latency. Simple
     // also pays for the flush after the data.
     const std::size_t exposed = shape_.ranks == shape_.nodes ? index(NcclAlgorithm::Tree) : a;
     const double between = constants_.hardware_us[kNetworkRow][exposed][p] +
@@ -224,7 +224,7 @@ NcclConstants nccl_constants(const NcclVersion& version) {
 
 NcclConstantsPlace nccl_constants_place(const NcclVersion& version, const NcclComm& comm) {
   NcclConstantsPlace place;
-  // Blackwell is supported from 2.24 on; before, its GPUs count as Hopper.
+  // Blackwell is supported from 2.24 on; older releases treat its GPUs as Hopper.
   place.gpu_row = nccl::gpu_row(comm.compute_capability,
                                 version < NcclVersion{2, 24, 0} ? 2 : nccl::kBlackwell);
   place.ll_row = comm.nodes == 1 ? nccl::gpu_row(comm.compute_capability, nccl::kBlackwell)

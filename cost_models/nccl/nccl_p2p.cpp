@@ -11,7 +11,7 @@ namespace {
 constexpr NcclVersion kFirstLl{2, 14, 0};          // sends may use LL
 constexpr NcclVersion kLlByChannel{2, 22, 0};      // threshold applies per existing channel
 constexpr NcclVersion kLlByUsedChannel{2, 28, 0};  // threshold applies per used channel
-constexpr NcclVersion kChannelsByNic{2, 28, 0};    // channels to other servers by the NIC's speed
+constexpr NcclVersion kChannelsByNic{2, 28, 0};    // channels to other nodes by the NIC's speed
 constexpr std::uint64_t kLlMost = 16 * 1024;       // NCCL_P2P_LL_THRESHOLD, B
 constexpr std::uint64_t kLlSlot = 64 * 1024;       // half of it are flags
 constexpr int kPeersABatch = 8;                    // NCCL_MAX_DEV_WORK_P2P_PER_BATCH
@@ -34,7 +34,7 @@ Channels channels_of(const NcclVersion& version, const NcclComm& comm) {
     channels.peer = std::min(channels.peer, 2 * std::max(1, comm.nvlinks_to_peer));
   }
   if (comm.nodes > 1) {
-    // 2.8.4 has one channel to a peer on another server; later releases have two.
+    // 2.8.4 has one channel to a peer on another node; later releases have two.
     int over_network = family(version) == NcclFamily::V2_8 ? 1 : 2;
     if (version >= kChannelsByNic) {
       over_network =

@@ -22,8 +22,8 @@ struct NcclP2pChoice {
 
 /// NCCL's choice for a send of `bytes_to_peer` bytes while every rank sends to every other, as in
 /// AllToAll (src/graph/paths.cc, ncclTopoComputeP2pChannels; src/enqueue.cc, addP2pToPlan). The
-/// choice is the same for all peers: the minimum number of channels over all pairs, as in NCCL, and
-/// LL, which NCCL uses only inside a server, only if all ranks are on one server.
+/// choice is the same for all peers. As in NCCL, the number of channels is the minimum over all
+/// pairs. NCCL uses LL only inside a node; here LL requires that all ranks are on one node.
 [[nodiscard]] NcclP2pChoice nccl_p2p(const NcclVersion& version, const NcclComm& comm,
                                      std::uint64_t bytes_to_peer);
 

@@ -44,7 +44,7 @@ std::uint64_t product(int a, int b) {
   return static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b);
 }
 
-// CollNetDirect drops channels more reluctantly the fewer are left.
+// The fewer channels are left, the more reluctantly CollNetDirect drops one.
 int collnet_channels(const Task& task, int threads, std::uint64_t threshold) {
   int channels = task.comm.channels;
   bool few = true;
@@ -108,7 +108,7 @@ std::uint64_t tree_simple_chunk_2_8(const Task& task, std::uint64_t chunk, std::
 std::uint64_t collnet_chunk(const Task& task, std::uint64_t chunk, std::uint64_t channels) {
   const bool direct = task.algorithm == NcclAlgorithm::CollNetDirect;
   if (!direct) chunk = std::min<std::uint64_t>(256 * 1024, chunk);
-  // A chain passes every GPU of the server; Direct has two levels (taken as 2, not checked).
+  // A chain passes every GPU of the node; Direct has two levels (an assumption, not checked).
   const double depth = direct ? 2 : Shape(task.comm).whole_ranks_per_node;
   const std::uint64_t ways = channels * (direct ? static_cast<std::uint64_t>(task.comm.heads) : 1);
   chunk = halved(chunk, task.bytes, ways, depth * 64, 131072);
@@ -154,7 +154,7 @@ std::uint64_t pat_chunk(const Task& task, std::uint64_t chunk, std::uint64_t byt
   return chunk;
 }
 
-// Slices of a ring's chunk: of equal size, but at least 1/32 of the largest slice.
+// Data of a slice of a ring's chunk: slices are equal, and at least 1/32 of the largest slice.
 std::uint64_t ring_slice(const Task& task, const Share& share, std::uint64_t chunk,
                          std::uint64_t largest) {
   constexpr std::uint64_t kLine = 16;
@@ -201,7 +201,7 @@ Share schedule(const Task& task, int channels) {
   const std::uint64_t traffic = count * traffic_a_byte;
   const std::uint64_t a_channel = std::max(
       least, std::max(least, traffic) / static_cast<std::uint64_t>(std::min(channels, most)));
-  // The scheduler assigns whole cells.
+  // The scheduler assigns complete cells.
   constexpr std::uint64_t kLine = 16;
   const std::uint64_t cell = ceil_div(ceil_div(least, traffic_a_byte), kLine) * kLine;
   const std::uint64_t cells = std::max<std::uint64_t>(1, ceil_div(count, cell));

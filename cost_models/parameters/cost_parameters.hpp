@@ -27,13 +27,13 @@ struct CostParameter {
 
 /// All numeric parameters, in the order of a parameter set.
 [[nodiscard]] const std::vector<CostParameter>& cost_parameters();
-/// One parameter by name. Throws UserError naming the nearest one.
+/// The parameter of this name. Throws UserError naming the nearest one.
 [[nodiscard]] const CostParameter& cost_parameter(std::string_view name);
 
 /// The value as a parameter set states it, with four significant digits if it is continuous:
 /// "6.6us", "18.5 GB/s", "0.9375", "32KiB".
 [[nodiscard]] std::string parameter_text(const CostParameter& parameter, double value);
-/// The value that reading parameter_text gives.
+/// The value to which parameter_text rounds.
 [[nodiscard]] double rounded_parameter(const CostParameter& parameter, double value);
 
 }  // namespace cclgym

@@ -1,4 +1,4 @@
-// The measured rows that a parameter set was fitted to: its key `fitted_to`.
+// The key `fitted_to` of a parameter set: the measured rows that the set was fitted to.
 #pragma once
 
 #include <cstdint>

@@ -19,8 +19,8 @@ struct ParameterSet {
   /// The `source` of each value that the set states, by the parameter's name (cost_parameters);
   /// empty if it states only the value.
   std::map<std::string, std::string> sources{};
-  /// The rows that the values come from, with those of a fit's start. nullopt: the set does not
-  /// say (it has no `fitted_to`, and not every value says that it was not fitted).
+  /// The rows that the values come from, including the rows of a fit's start. nullopt: the set does
+  /// not say (it has no `fitted_to`, and not every value says that it was not fitted).
   std::optional<std::vector<FittedRows>> fitted_to{};
 
   /// The `source` of a parameter; kDefaultSource if the set leaves the parameter at its default,
@@ -34,6 +34,6 @@ struct ParameterSet {
 /// Reads a parameter set. Values need no source, and a source may be any text. Throws UserError
 /// at the place of the fault.
 [[nodiscard]] ParameterSet read_parameter_set(const YamlValue& document);
-/// The same from a file (docs/cost-models.md).
+/// Reads a parameter set from a file (docs/cost-models.md).
 [[nodiscard]] ParameterSet load_parameter_set(const std::string& path);
 }  // namespace cclgym

@@ -27,7 +27,7 @@ namespace {
 // Condition under which `auto` selects a set.
 enum class Use : std::uint8_t { Gpu, Fabric, ByName };
 
-// A shipped parameter set and the machines that it describes.
+// A shipped parameter set and the GPUs or fabrics that it describes.
 struct ShippedSet {
   std::string_view name;
   const std::string_view* text;
@@ -46,7 +46,7 @@ const std::vector<ShippedSet>& shipped_sets() {
        Use::Fabric,
        {"polaris", "perlmutter"}},
       {"gh200", &embedded::parameters_gh200, {"GH200"}},
-      // H200 is H100 with more memory.
+      // The H200 is an H100 with more memory.
       {"h100", &embedded::parameters_h100, {"H100", "H200"}},
       // One cluster whose network is slower than its NICs.
       {"h100-cluster00", &embedded::parameters_h100_cluster00, {"H100", "H200"}, Use::ByName},
@@ -67,7 +67,7 @@ bool describes(const std::vector<std::string>& gpu_models, const Fabric& fabric)
   return fabric.gpu_model().empty() ? gpu_models.empty() : among(gpu_models, fabric.gpu_model());
 }
 
-// The set for a fabric: the one for this fabric if there is one, else the one for its GPU.
+// The set for a fabric: the set for this fabric by name if there is one, else the set for its GPU.
 const ShippedSet* set_of(const Fabric& fabric) {
   const ShippedSet* found = nullptr;
   for (const ShippedSet& set : shipped_sets()) {

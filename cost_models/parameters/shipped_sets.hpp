@@ -24,8 +24,8 @@ namespace cclgym {
 /// UserError naming the nearest model.
 [[nodiscard]] CostModel cost_model_for(std::string_view name, const Fabric& fabric);
 
-/// One sentence that warns of times under a model that does not describe this fabric; empty if the
-/// model has no misfit.
+/// One sentence that warns of times under a model that does not describe this fabric; empty if
+/// CostModel::misfit is empty.
 [[nodiscard]] std::string cost_model_warning(const CostModel& model, const Fabric& fabric);
 
 /// A shipped model as a set; "hockney" has no sources. Throws UserError naming the nearest one.

@@ -20,7 +20,7 @@ constexpr std::string_view kNoInterval = "no interval";
 constexpr std::string_view kNotDetermined = ", not determined";
 constexpr double kDecade = 10;
 
-// Rest of the text after `begin`; nullopt if it does not begin with that or ends there.
+// Rest of the text after `begin`; nullopt if the text does not begin so or has no rest.
 std::optional<std::string_view> behind(std::string_view text, std::string_view begin) {
   if (!text.starts_with(begin) || text.size() == begin.size()) return std::nullopt;
   return text.substr(begin.size());
@@ -37,7 +37,7 @@ double quantity(std::string_view text) {
   return parse_real(text);
 }
 
-// "95 %: LOW to HIGH[, not determined]"
+// Reads "95 %: LOW to HIGH[, not determined]"; true if the interval determines the value.
 bool read_interval(std::string_view text, const SourceLocation& where) {
   constexpr std::string_view kExpected = "'95 %: LOW to HIGH', or 'no interval'";
   const auto interval = behind(text, kInterval);

@@ -18,7 +18,7 @@ enum class SourceKind : std::uint8_t {
   SetByHand,  ///< "set by hand: WHY"
 };
 
-/// A `source` that was understood.
+/// A parsed `source`.
 struct ValueSource {
   SourceKind kind = SourceKind::SetByHand;
   /// Fitted: its 95 % interval spans less than a decade. False without an interval ("no interval").
@@ -28,8 +28,8 @@ struct ValueSource {
 };
 
 /// Reads a `source`. A fitted value must have its interval or say "no interval", and say ", not
-/// determined" exactly if the interval's ends differ by a factor of 10 or more. The text that
-/// a set has for a value taken over from it must itself be a source. Throws UserError at `where`
+/// determined" exactly if the interval's ends differ by a factor of 10 or more. If a value is taken
+/// over from a set, the source that it has there must itself be valid. Throws UserError at `where`
 /// with the text that was found and the texts that were expected.
 [[nodiscard]] ValueSource read_source(std::string_view text, const SourceLocation& where = {});
 

@@ -1,5 +1,6 @@
 // A policy file for NCCL's tuner: in addition to the policy, the machines of a job and the policy's
-// observations there at a grid of sizes. `cclgym deploy` writes it; docs/deploy.md has the records.
+// observations there at a grid of sizes. `cclgym deploy` writes it; docs/deploy.md describes the
+// records.
 #pragma once
 
 #include <array>
@@ -17,7 +18,7 @@ namespace cclgym {
 /// The policy's observations of one collective on one machine.
 struct DeployedGrid {
   std::vector<std::uint64_t> sizes;  ///< ascending, B
-  std::uint32_t calls = 0;           ///< calls per size, including the one to decide
+  std::uint32_t calls = 0;           ///< calls per size, including the call to decide
   std::uint32_t features = 0;
   /// [sizes][calls][features]: the observation before each of the calls.
   std::vector<float> seen;
@@ -27,7 +28,7 @@ struct DeployedMachine {
   std::string label;  ///< machine whose mask rules apply: "ndv4 servers=2"
   std::uint32_t ranks = 0;
   std::uint32_t nodes = 0;
-  /// By NCCL's number of the collective; empty if the collective is left to NCCL.
+  /// Indexed by NCCL's number of the collective; empty if the collective is left to NCCL.
   std::array<std::optional<DeployedGrid>, kNcclCollectiveNames.size()> grids;
 };
 
@@ -45,8 +46,8 @@ void set_machines(PolicyFile& file, const std::vector<DeployedMachine>& machines
 /// the nearest byte.
 [[nodiscard]] std::vector<std::uint64_t> deployed_sizes();
 
-/// Index in ascending `sizes` of the size used for a call of `bytes`: the last that is not larger,
-/// or the first.
+/// Index in ascending `sizes` of the size used for a call of `bytes`: the largest that does not
+/// exceed it, or the first if there is none.
 [[nodiscard]] std::size_t place_of_size(const std::vector<std::uint64_t>& sizes,
                                         std::uint64_t bytes);
 

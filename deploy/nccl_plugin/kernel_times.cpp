@@ -24,7 +24,8 @@ std::string hex(std::uint64_t value) {
   return text;
 }
 
-// Bytes of an element, from the first number in "ncclFloat8e4m3", "ncclBfloat16", which is in bits.
+// Bytes of an element: the first number in a name such as "ncclFloat8e4m3" or "ncclBfloat16" is its
+// size in bits.
 std::uint64_t element_bytes(const char* datatype) {
   if (datatype == nullptr) return 0;
   while (*datatype != '\0' && (*datatype < '0' || *datatype > '9')) ++datatype;
@@ -130,7 +131,7 @@ void* KernelTimes::start_collective(const cclgym_nccl_collective_event& event) n
     slot.row.algorithm = lower_name(event.algorithm);
     slot.row.protocol = lower_name(event.protocol);
     slot.row.bytes = event.count * element_bytes(event.datatype);
-    // NCCL's count is per rank; a tuner's size is that of the larger of the two buffers.
+    // NCCL's count is per rank; a tuner's size is the size of the larger of the two buffers.
     const std::string_view name = slot.row.collective.data();
     if (name == "allgather" || name == "reducescatter") {
       slot.row.bytes *= static_cast<std::uint64_t>(std::max(of_.ranks, 1));

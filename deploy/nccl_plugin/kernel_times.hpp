@@ -49,14 +49,14 @@ class KernelTimes {
   [[nodiscard]] void* start_collective(const cclgym_nccl_collective_event& event) noexcept;
   [[nodiscard]] static void* start_channel(void* collective,
                                            const cclgym_nccl_kernel_channel_event& event) noexcept;
-  /// `handle` is any handle that start_* returned; only a channel's has an effect.
+  /// `handle` is any handle that start_* returned; only the handle of a channel has an effect.
   static void stop_channel(void* handle, std::uint64_t stop_ns) noexcept;
 
-  /// Number of collectives in the file or queued for it, and of those dropped for lack of room.
+  /// Number of collectives in the file or queued for it, and number dropped for lack of room.
   [[nodiscard]] std::uint64_t recorded() const { return recorded_; }
   [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
 
-  /// Maximum number of collectives with running kernels, and of those waiting to be written.
+  /// Maximum number of collectives with running kernels, and maximum number waiting to be written.
   static constexpr std::size_t kSlots = 1024;
   static constexpr std::size_t kWaiting = 8192;
 

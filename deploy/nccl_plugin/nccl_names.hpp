@@ -11,11 +11,12 @@
 
 namespace cclgym {
 
-/// The collectives that NCCL tunes, by its numbers; cclgym and the CSV have the same names.
+/// The collectives that NCCL tunes, in the order of its numbers, by the names in cclgym and the
+/// CSV.
 inline constexpr std::array<std::string_view, 5> kNcclCollectiveNames{
     "broadcast", "reduce", "allgather", "reducescatter", "allreduce"};
 
-/// An algorithm, by NCCL's number.
+/// Names of an algorithm.
 struct NcclAlgorithmNames {
   std::string_view ours;  ///< level of the knob "algorithm"; empty if there is none
   std::string_view csv;
@@ -28,7 +29,7 @@ inline constexpr std::array<NcclAlgorithmNames, CCLGYM_NCCL_ALGORITHMS> kNcclAlg
      {"nvls", "nvls"},
      {"nvls-tree", "nvls_tree"},
      {"pat", "pat"}}};
-/// By NCCL's numbers; in the CSV they are lower case.
+/// Names of the protocols in the order of NCCL's numbers; the CSV has them in lower case.
 inline constexpr std::array<std::string_view, CCLGYM_NCCL_PROTOCOLS> kNcclProtocolNames{
     "LL", "LL128", "Simple"};
 

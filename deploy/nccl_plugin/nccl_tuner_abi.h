@@ -37,7 +37,7 @@ enum {
   CCLGYM_NCCL_PROTOCOLS = 3,
   CCLGYM_NCCL_LINKS = 3,        /* NVLink, PCIe, network */
   CCLGYM_NCCL_GENERATIONS = 4,  /* Volta, Ampere, Hopper, Blackwell */
-  CCLGYM_NCCL_NODE_COLUMNS = 3, /* 1, 2, more servers */
+  CCLGYM_NCCL_NODE_COLUMNS = 3, /* 1, 2, more nodes */
 };
 
 /* 2.21 */

@@ -13,7 +13,7 @@ namespace cclgym {
 
 namespace {
 
-constexpr std::uint64_t kLeastChunkBytes = 4096;  // two of NCCL's largest granules, 1,920 B
+constexpr std::uint64_t kLeastChunkBytes = 4096;  // two granules (of up to 1,920 B)
 constexpr std::uint64_t kMostChunkBytes = std::uint64_t{64} << 20;
 constexpr std::string_view kNcclsChunk = "protocol";
 constexpr std::size_t kMostStateBytes = std::size_t{16} << 20;
@@ -35,7 +35,7 @@ std::vector<std::string> lines_of(const PolicyFile& file, const std::string& rec
   return lines;
 }
 
-// Meanings of an action's knobs as NCCL's numbers.
+// Translates the knobs of an action into NCCL's numbers.
 class ChoiceNames {
  public:
   ChoiceNames(const PolicyFile& file, const DeployedNetwork& network, const std::string& name)
@@ -74,7 +74,7 @@ class ChoiceNames {
   [[nodiscard]] TunerChoice meaning(const std::string& knob, const std::string& level) const {
     TunerChoice choice;
     if (knob == "algorithm") {
-      // Algorithms that are not NCCL's (its own default, a program of an interpreter) leave the
+      // Levels that name no algorithm of NCCL (its default, a program of an interpreter) leave the
       // call to NCCL.
       choice.algorithm = static_cast<std::int8_t>(nccl_algorithm_of_ours(level).value_or(-1));
     } else if (knob == "protocol") {
@@ -89,7 +89,7 @@ class ChoiceNames {
         refuse(knob, level);
       }
     } else if (knob == "chunk") {
-      // "whole" means no chunks, which NCCL does not support; no action that is legal there has it.
+      // "whole" means no chunks, which NCCL does not support, so no legal action has it.
       if (level == kNcclsChunk || level == "whole") return choice;
       const std::uint64_t bytes = parse_bytes(level, name_ + ": a chunk");
       if (bytes < kLeastChunkBytes || bytes > kMostChunkBytes) refuse(knob, level);
@@ -129,9 +129,9 @@ TunerChoice first_legal(std::span<const TunerChoice> wanted, const CostTable& co
   return {};
 }
 
-// Evaluates the network. Its order of preference is that of its algorithms by likelihood, and for
-// each that of its protocols: its preference among protocols depends on the choices before them,
-// not on which others are forbidden.
+// Evaluates the network. It orders algorithms by likelihood, and the protocols of each algorithm by
+// likelihood: the preference among protocols depends on the choices before them, not on which
+// others are forbidden.
 class PolicyChoices::Asking {
  public:
   Asking(const DeployedNetwork& network, const ChoiceNames& names, const MaskTree* rules)

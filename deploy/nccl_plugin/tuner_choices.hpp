@@ -67,7 +67,7 @@ class TunerChoices {
 [[nodiscard]] TunerChoice first_legal(std::span<const TunerChoice> wanted, const CostTable& costs);
 
 /// The choices of a policy on one machine: for every size of its grid, all choices in the network's
-/// order of preference, so that one is left whatever combinations NCCL does not support.
+/// order of preference, so that one remains no matter which combinations NCCL lacks.
 class PolicyChoices : public TunerChoices {
  public:
   /// `name` is used in messages. Throws UserError if the file has no machine with `ranks` ranks on
@@ -98,7 +98,7 @@ class PolicyChoices : public TunerChoices {
   void add_chunks(std::size_t collective);
 
   std::array<Grid, kNcclCollectiveNames.size()> grids_;
-  /// By collective, algorithm and protocol; each ascending by channel_bytes.
+  /// Chunks by collective, algorithm and protocol; each list is ascending by channel_bytes.
   std::array<std::array<ChunksByProtocol, CCLGYM_NCCL_ALGORITHMS>, kNcclCollectiveNames.size()>
       chunks_;
   std::string machine_;

@@ -15,7 +15,8 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-// A table of the structure: its keys, the last varying fastest, and its first place.
+// A table in cclgym_nccl_constants: its keys, the last varying fastest, and its first number's
+// place.
 struct TableOfConstants {
   std::string name;
   std::vector<Names> keys;

@@ -10,7 +10,7 @@
 
 namespace cclgym {
 
-/// A constant, by its place in cclgym_nccl_constants.
+/// A constant and its place in cclgym_nccl_constants.
 struct TunerConstant {
   std::string table;      ///< "base_latency", …
   std::size_t place = 0;  ///< index among all numbers of the tables
@@ -32,7 +32,7 @@ struct TunerConstants {
   [[nodiscard]] bool fits(std::size_t of_ranks, std::size_t of_nodes) const {
     return ranks == 0 || (ranks == of_ranks && nodes == of_nodes);
   }
-  /// Overwrites the constants that the file has.
+  /// Overwrites the constants that the file gives.
   void apply(cclgym_nccl_constants& constants) const;
 };
 

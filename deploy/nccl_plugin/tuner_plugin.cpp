@@ -1,7 +1,7 @@
 // NCCL's tuner plugin: all exported tables, v2 to v6. No function throws, and all return success:
-// NCCL treats an error of a tuner as one of the collective. In case of doubt the cost table stays
-// as it is, and NCCL chooses. init computes the state of a communicator's tuner, which never
-// changes: NCCL 2.30 also asks about calls that it does not make.
+// NCCL treats an error of a tuner as an error of the collective. When in doubt, the plugin leaves
+// the cost table unchanged, and NCCL chooses. init computes the state of a communicator's tuner,
+// which never changes: NCCL 2.30 also asks about calls that it does not make.
 #include <cstdlib>
 #include <exception>
 #include <memory>
@@ -140,8 +140,8 @@ int init_v5(void** context, std::uint64_t /*communicator*/, std::size_t ranks, s
 }
 
 // v2 does not tell which combinations NCCL supports. Ring supports all collectives and Tree every
-// AllReduce, both with LL and Simple. It is unknown whether LL128 is safe on the machine and
-// whether switches can reduce.
+// AllReduce, both with LL and Simple. It is unknown whether LL128 is safe and whether switches can
+// reduce.
 int get_coll_info_v2(void* context, int collective, std::size_t bytes, int /*collnet_support*/,
                      int /*nvls_support*/, int pipe_ops, int* algorithm, int* protocol,
                      int* channels) {
@@ -176,7 +176,7 @@ int get_coll_info_v3(void* context, int collective, std::size_t bytes, int pipe_
   return CCLGYM_NCCL_SUCCESS;
 }
 
-// `registered_buffers` is not used: each rank knows it only for itself, and all ranks must make the
+// `registered_buffers` is not used: each rank knows only its own value, and all ranks must make the
 // same decision.
 int get_coll_info_v4(void* context, int collective, std::size_t bytes, int pipe_ops, float** costs,
                      int algorithms, int protocols, int /*registered_buffers*/, int* channels) {

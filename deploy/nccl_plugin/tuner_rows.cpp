@@ -26,7 +26,7 @@ std::string_view trim(std::string_view text) {
   return text;
 }
 
-// The fields of a line, with their checks.
+// Reads and checks the fields of a line.
 class Fields {
  public:
   Fields(std::string_view line, SourceLocation where) : where_(std::move(where)) {

@@ -31,7 +31,7 @@ class RowChoices : public TunerChoices {
     int pipe_ops = -1;
     TunerChoice choice;
   };
-  /// By collective. A look-up is a linear search, because tables are short.
+  /// Rows by collective. A look-up is a linear search, because tables are short.
   std::array<std::vector<Row>, kNcclCollectiveNames.size()> rows_;
   std::string description_;
 };

@@ -76,7 +76,7 @@ DecisionFault DeployedNetwork::decide(const LaneKernels& kernels, float* state,
     if (!std::isfinite(observation[i])) return DecisionFault::Observation;
   }
   const std::size_t knobs = heads_.size();
-  // Checked first: otherwise the search below would try all combinations of the knobs before.
+  // Checked first: otherwise the search below would try all combinations of the earlier knobs.
   for (std::size_t knob = 0; knob < knobs; ++knob) {
     if (allowed_levels(knob, allowed) == 0) return DecisionFault::NoLegalAction;
   }
@@ -103,7 +103,7 @@ DecisionFault DeployedNetwork::decide(const LaneKernels& kernels, float* state,
   enter(0);
   for (std::size_t knob = 0; knob < knobs;) {
     if (left[knob] == 0) {
-      // `allowed` forbids all levels that the rules allow here: back to the previous choice.
+      // `allowed` forbids all levels that the rules allow here: return to the previous choice.
       if (knob == 0) return DecisionFault::NoLegalAction;
       --knob;
       left[knob] &= ~(std::uint32_t{1} << static_cast<std::size_t>(chosen[knob]));

@@ -167,7 +167,7 @@ class DeployedNetwork::Builder {
     net_.input_ = take(net_.observations_);
     net_.buffer_size_ = padded_to_lane(*std::ranges::max_element(encoder));
     net_.buffer_ = take(2 * net_.buffer_size_);
-    // The encoder writes whole lanes; h then overwrites the padding.
+    // The encoder writes complete lanes; h then overwrites the padding.
     net_.recurrent_ = take(padded_to_lane(encoded) + net_.lstm_);
     net_.gate_ = take(4 * net_.units_);
     net_.start_ = take(head);

@@ -48,7 +48,7 @@ CCLGYM_INLINE void exponential(Lane& x) {
 }
 
 CCLGYM_INLINE void hyperbolic_tangent(Lane& x) {
-  clamp(x, -9.5F, 9.5F);  // beyond, tanh rounds to 1 in a float
+  clamp(x, -9.5F, 9.5F);  // beyond these bounds, tanh rounds to 1 or -1 in a float
   Lane e = x + x;
   exponential(e);
   x = 1.0F - 2.0F / (e + 1.0F);

@@ -1,8 +1,8 @@
 // The arithmetic of a small network in vectors of 16 floats, compiled for several instruction sets.
 //
 // Results are the same bits everywhere: the order of each sum depends only on the layer, never on
-// the width of the machine's vectors, and nothing is contracted to fused multiply-add. Ranks of a
-// job on machines of different kinds must make the same decisions; otherwise the job hangs.
+// the width of the CPU's vectors, and nothing is contracted to fused multiply-add. Ranks of a job
+// on nodes with different CPUs must make the same decisions; otherwise the job hangs.
 #pragma once
 
 #include <cstddef>
@@ -58,9 +58,9 @@ struct LaneKernels {
   void (*cell)(const float* gates, const float* c, float* c_next, float* h_next, std::size_t units);
 };
 
-/// The functions for the widest vectors of this machine.
+/// The functions for the widest vectors of this CPU.
 [[nodiscard]] const LaneKernels& lane_kernels();
-/// All instruction sets that this machine can run, for tests.
+/// All instruction sets that this CPU can run, for tests.
 [[nodiscard]] std::size_t lane_kernel_count();
 [[nodiscard]] const LaneKernels& lane_kernels_at(std::size_t index);
 

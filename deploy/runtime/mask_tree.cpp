@@ -79,7 +79,7 @@ MaskTree read_mask_tree(std::span<const std::uint32_t> values, std::span<const s
     return MaskTree{};
   };
   if (values.size() % 2 != 0 || tree.empty()) return failed(0, "is not there");
-  // Layer by layer: the children of one layer are exactly the next one, in order.
+  // Layer by layer: the children of one layer are exactly the next layer, in order.
   Range layer{0, 1};
   for (std::size_t knob = 0; knob < levels.size(); ++knob) {
     const std::uint64_t all = (std::uint64_t{1} << levels[knob]) - 1;

@@ -12,7 +12,7 @@ namespace cclgym {
 inline constexpr std::size_t kMostKnobs = 16;
 inline constexpr std::size_t kMostLevels = 32;
 
-/// A node stands for a prefix of choices; the first node for the empty one. Nodes are in
+/// A node stands for a prefix of choices; the first node stands for the empty prefix. Nodes are in
 /// breadth-first order: the children of a node are adjacent, in ascending order of their level.
 struct MaskNode {
   std::uint32_t levels = 0;  ///< bit v: level v is legal next; at least one bit is set
@@ -20,11 +20,11 @@ struct MaskNode {
 };
 using MaskTree = std::vector<MaskNode>;
 
-/// The node of the prefix of `node` followed by `level`, which is legal there.
+/// The node for the prefix of `node` extended by `level`, which must be legal there.
 [[nodiscard]] std::size_t mask_child(const MaskNode& node, std::size_t level);
 
-/// The tree of some actions of `knobs` levels each, ascending, distinct and concatenated. Throws
-/// std::logic_error if they are not, or if a level is outside 0 .. kMostLevels - 1.
+/// The tree of a list of actions, which are ascending, distinct and concatenated; each has `knobs`
+/// levels. Throws std::logic_error if they are not, or if a level is outside 0 .. kMostLevels - 1.
 [[nodiscard]] MaskTree make_mask_tree(std::span<const std::int32_t> actions, std::size_t knobs);
 
 /// A tree as in policy files: `levels` and `first_child` of each node in turn.

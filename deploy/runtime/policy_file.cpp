@@ -281,7 +281,7 @@ PolicyFile parse_policy(std::string_view bytes, const std::string& name) {
     }
     if (!names.emplace(kind, record).second) in.fail(at, "a second record '" + record + "'");
     in.pad();
-    // Checked before any allocation by it.
+    // Checked before memory of this size is allocated.
     if (payload > in.left()) {
       in.fail(at + 8, "record '" + record + "' of " + std::to_string(payload) +
                           " bytes, but the file has only " + std::to_string(in.left()) + " more");

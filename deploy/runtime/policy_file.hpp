@@ -10,7 +10,7 @@
 
 namespace cclgym {
 
-/// A text, e.g. how the policy was trained. UTF-8.
+/// A text in UTF-8, e.g. about the training of the policy.
 struct PolicyFileText {
   std::string name;
   std::string text;

@@ -38,11 +38,11 @@ int cclgym_policy_parse(const void* bytes, size_t size, cclgym_policy** policy, 
                         size_t error_bytes);
 void cclgym_policy_free(cclgym_policy* policy);
 
-/* Number of features in an observation; their names (null: no such feature). */
+/* Number of features in an observation, and the name of each (null: no such feature). */
 size_t cclgym_policy_observation_size(const cclgym_policy* policy);
 const char* cclgym_policy_feature_name(const cclgym_policy* policy, size_t feature);
-/* Number of knobs of an action, and of levels of each; their names (null: no such knob or level).
- */
+/* Number of knobs of an action and of levels of each knob, and their names (null: no such knob or
+ * level). */
 size_t cclgym_policy_knobs(const cclgym_policy* policy);
 size_t cclgym_policy_levels(const cclgym_policy* policy, size_t knob);
 const char* cclgym_policy_knob_name(const cclgym_policy* policy, size_t knob);

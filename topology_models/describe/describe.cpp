@@ -86,7 +86,7 @@ std::string links_text(const Fabric& fabric) {
   const bool by_class = pairs.size() > kMostListedLinks;
   std::string text;
   for (const LinkKind kind : kLinkKinds) {
-    // If there are many links, rows of equal text become one row with their number.
+    // If there are many links, identical rows become one row with their number.
     std::vector<std::pair<Row, std::size_t>> rows;
     std::map<Row, std::size_t> row_of;
     std::size_t count = 0;

@@ -19,8 +19,8 @@ namespace cclgym {
 /// description. Empty if there are no facts.
 [[nodiscard]] std::string describe_facts(const std::vector<FabricFact>& facts);
 
-/// A drawing for Graphviz (`dot -Tsvg`). Servers are frames, a duplex link is one edge, each kind
-/// of node has its own shape and each kind of link its own colour.
+/// A drawing for Graphviz (`dot -Tsvg`). Cluster nodes are frames, a duplex link is one edge, each
+/// kind of device has its own shape and each kind of link its own colour.
 [[nodiscard]] std::string to_dot(const Fabric& fabric);
 
 }  // namespace cclgym

@@ -66,7 +66,7 @@ std::string node_line(const Node& node) {
   const Look look = look_of(node.kind);
   const std::size_t slash = node.name.rfind('/');
   std::string label = node.server >= 0 && slash != std::string::npos
-                          ? node.name.substr(slash + 1)  // the frame names the server
+                          ? node.name.substr(slash + 1)  // the frame names the cluster node
                           : node.name;
   if (node.multiplicity > 1) label += fmt::format(" x {}", node.multiplicity);
   return fmt::format("{} [label={}, shape={}, fillcolor=\"{}\"];\n", dot_string(node.name),
@@ -78,9 +78,9 @@ std::string label_of(const Link& link) {
   return link.multiplicity > 1 ? fmt::format("{} x {}", link.multiplicity, unit) : unit;
 }
 
-// Edges: wide links are drawn thicker. dot puts the tail of an edge above its head, so NVSwitches
-// are tails: they appear above the GPUs, and links out of the server below. Links between
-// NVSwitches must not put one above the other.
+// The edges; wide links are drawn thicker. dot puts the tail of an edge above its head, so
+// NVSwitches are tails: they appear above the GPUs, and links out of the cluster node below. Links
+// between NVSwitches must not put one above the other.
 class EdgeLines {
  public:
   explicit EdgeLines(const Fabric& fabric) : fabric_(fabric), pairs_(link_pairs(fabric)) {
@@ -90,7 +90,8 @@ class EdgeLines {
     }
   }
 
-  // In a dense graph of equal links the labels would hide the drawing, so all share one.
+  // In a dense graph of equal links the labels would hide the drawing, so all links share one
+  // label.
   [[nodiscard]] std::string common_label() const {
     const bool dense = pairs_.size() > 2 * fabric_.nodes().size();
     return dense && labels_.size() == 1 ? *labels_.begin() : "";
@@ -128,7 +129,7 @@ class EdgeLines {
   std::set<std::string> labels_;
 };
 
-// The nodes; those of a server are in a frame.
+// The devices, with a frame around the devices of each cluster node.
 std::string nodes_text(const Fabric& fabric, bool framed) {
   std::vector<std::string> servers(static_cast<std::size_t>(fabric.servers()));
   std::string text;

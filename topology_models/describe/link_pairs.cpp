@@ -11,7 +11,7 @@ std::vector<LinkPair> link_pairs(const Fabric& fabric) {
                       link.kind, link.latency_s, link.unit_bandwidth_Bps, link.multiplicity);
   };
   std::vector<LinkPair> pairs;
-  // Links without a twin so far, by the twin's key: indices into pairs.
+  // Indices into pairs of the links without a twin so far, by the twin's key.
   std::map<decltype(key(Link{}, false)), std::vector<std::size_t>> waiting;
   for (const Link& link : fabric.links()) {
     if (const auto twin = waiting.find(key(link, false));

@@ -8,11 +8,11 @@
 namespace cclgym {
 
 struct LinkPair {
-  Link link;            ///< the one with the lower id
+  Link link;            ///< the link with the lower id
   bool duplex = false;  ///< true if there is an equal link in the other direction
 };
 
-/// The fabric's links in the order of their ids, equal links of opposite directions paired.
+/// The fabric's links in the order of their ids, with equal links of opposite directions paired.
 [[nodiscard]] std::vector<LinkPair> link_pairs(const Fabric& fabric);
 
 }  // namespace cclgym

@@ -28,7 +28,7 @@ FabricModel abci_a_model() {
   return {
       {.name = "abci-a",
        .description = "ABCI 2.0 compute nodes (A): servers of 8 A100 on NVSwitch, 4 HDR NICs",
-       // 0.35 us: the alpha that TE-CCL uses between a GPU and an NVSwitch (its DGX-2 topology).
+       // 0.35 us is the alpha that TE-CCL uses between a GPU and an NVSwitch (its DGX-2 topology).
        .options = {fabric_option("nodes", {.max = kMostServers}),
                    fabric_option("gpus_per_node", {.max = 8, .default_text = "8"}),
                    fabric_option("bandwidth", {.default_text = "25 GB/s"}),

@@ -26,7 +26,7 @@ FabricModel abci_v_model() {
   return {{.name = "abci-v",
            .description =
                "ABCI compute nodes (V): servers of 4 V100, 2 EDR NICs, oversubscribed fat tree",
-           // 2.83: the 68 NICs of a rack share 24 links to the spine.
+           // 2.83 because the 68 NICs of a rack share 24 links to the spine.
            .options = {fabric_option("nodes", {.max = kMostServers}),
                        fabric_option("gpus_per_node", {.max = 4, .default_text = "4"}),
                        fabric_option("bandwidth", {.default_text = "25 GB/s"}),

@@ -7,8 +7,8 @@ namespace cclgym {
 
 namespace {
 
-// Links between two groups: a choice. As in Frontier, the links of a group carry 57 % of its NICs'
-// bandwidth: 0.57 * 448 / 23.
+// The number of links between two groups is a choice. As in Frontier, a group's links carry 57 % of
+// its NICs' bandwidth: 0.57 * 448 / 23.
 constexpr SlingshotDesign kAlpsNetwork{
     .groups = 24, .switches = 32, .servers_a_group = 112, .local_links = 1, .links_a_pair = 11};
 

@@ -7,7 +7,7 @@ namespace cclgym {
 
 namespace {
 
-// TE-CCL's AMD topology: 16 GPUs (dies of 8 MI250X), 28 pairs of them linked by 1, 2 or 4 units.
+// TE-CCL's AMD topology: 16 GPUs (dies of 8 MI250X), 28 pairs of which have 1, 2 or 4 link units.
 std::vector<GpuPair> xgmi() {
   return {{0, 1, 4},   {0, 4, 2},   {0, 8, 1},   {1, 5, 1},   {1, 9, 1},   {1, 10, 1},
           {2, 3, 4},   {2, 6, 1},   {2, 9, 1},   {2, 10, 1},  {3, 7, 2},   {3, 11, 1},

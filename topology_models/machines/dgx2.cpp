@@ -7,8 +7,8 @@ namespace cclgym {
 
 namespace {
 
-// Counts: MSCCLang section 7 (GC3 section 7 has the same). The latency between the boards is a
-// choice, and likely an upper estimate: docs/fabrics.md, `dgx2`.
+// The counts are from MSCCLang section 7 (GC3 section 7 has the same). The latency between the
+// boards is a choice, and likely an upper estimate: docs/fabrics.md, `dgx2`.
 std::shared_ptr<const Fabric> build_dgx2(const FabricParameters& parameters) {
   constexpr int kNvSwitches = 6;  // per board
   return build_infiniband_cluster("dgx2",
@@ -16,12 +16,13 @@ std::shared_ptr<const Fabric> build_dgx2(const FabricParameters& parameters) {
                                    .gpus = 16,
                                    .boards = 2,
                                    .nvswitches_a_board = kNvSwitches,
-                                   .nvlinks_a_gpu = kNvSwitches,  // one to each
+                                   .nvlinks_a_gpu = kNvSwitches,  // one to each NVSwitch
                                    .nvlinks_between_boards = 8 * kNvSwitches,
                                    .nics = 8,
                                    .nic_Bps = 25e9,  // HDR InfiniBand
                                    .gpus_a_pcie_switch = 2,
-                                   // Less than half of the bandwidth of the NIC behind it.
+                                   // This is less than half of the bandwidth of the NIC behind the
+                                   // link.
                                    .pcie_Bps = 12e9},
                                   parameters);
 }
@@ -34,7 +35,7 @@ FabricModel dgx2_model() {
       {.name = "dgx2",
        .description =
            "NVIDIA DGX-2: servers of 16 V100 on two boards of NVSwitches, 8 HDR NICs, InfiniBand",
-       // 0.35 us: the alpha that TE-CCL uses between a GPU and an NVSwitch (its DGX-2 topology).
+       // 0.35 us is the alpha that TE-CCL uses between a GPU and an NVSwitch (its DGX-2 topology).
        .options = {fabric_option("nodes", {.max = kMostServers}),
                    fabric_option("gpus_per_node", {.max = 16, .default_text = "16"}),
                    fabric_option("bandwidth", {.default_text = "25 GB/s"}),

@@ -1,5 +1,5 @@
-// Hosts with one Ethernet port each, on one switch, for MPI over TCP. The ranks are processes, not
-// GPUs; those of a host talk through its memory.
+// Nodes with one Ethernet port each, on one switch, for MPI over TCP. The ranks are processes, not
+// GPUs; the processes of a node communicate through its memory.
 #include <fmt/format.h>
 
 #include "topology_models/machines/machines.hpp"

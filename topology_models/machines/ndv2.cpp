@@ -29,7 +29,7 @@ FabricModel ndv2_model() {
   return {
       {.name = "ndv2",
        .description = "Azure NDv2: servers of 8 V100 as in a DGX-1, one EDR NIC, InfiniBand",
-       // 0.7 us: the alpha that TE-CCL uses for NVLink (its NDv2 topology).
+       // 0.7 us is the alpha that TE-CCL uses for NVLink (its NDv2 topology).
        .options = {fabric_option("nodes", {.max = kMostServers}),
                    fabric_option("gpus_per_node", {.max = 8, .default_text = "8"}),
                    fabric_option("bandwidth", {.default_text = "25 GB/s"}),

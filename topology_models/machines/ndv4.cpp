@@ -7,7 +7,7 @@ namespace cclgym {
 
 namespace {
 
-// Counts: MSCCLang section 7.
+// The counts are from MSCCLang section 7.
 std::shared_ptr<const Fabric> build_ndv4(const FabricParameters& parameters) {
   return build_infiniband_cluster("ndv4",
                                   {.gpu_model = "A100",
@@ -29,7 +29,7 @@ FabricModel ndv4_model() {
   return {
       {.name = "ndv4",
        .description = "Azure NDv4: servers of 8 A100 on NVSwitch, 8 HDR NICs, InfiniBand",
-       // 0.35 us: the alpha that TE-CCL uses between a GPU and an NVSwitch (its DGX-2 topology).
+       // 0.35 us is the alpha that TE-CCL uses between a GPU and an NVSwitch (its DGX-2 topology).
        .options = {fabric_option("nodes", {.max = kMostServers}),
                    fabric_option("gpus_per_node", {.max = 8, .default_text = "8"}),
                    fabric_option("bandwidth", {.default_text = "25 GB/s"}),

@@ -7,9 +7,9 @@ namespace cclgym {
 
 namespace {
 
-// ALCF publishes 40 racks of 14 servers. The rest is a choice: two switches per rack, groups of
-// four racks, and links that do not make the group itself a bottleneck. As in Frontier, the links
-// from a group to the others carry 57 % of its NICs' bandwidth: 0.57 * 112 / 9.
+// ALCF publishes 40 racks of 14 nodes. The rest is a choice: two switches per rack, groups of four
+// racks, and links that do not make the group itself a bottleneck. As in Frontier, the links from a
+// group to the others carry 57 % of its NICs' bandwidth: 0.57 * 112 / 9.
 constexpr SlingshotDesign kPolarisNetwork{
     .groups = 10, .switches = 8, .servers_a_group = 56, .local_links = 4, .links_a_pair = 7};
 

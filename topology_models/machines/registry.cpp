@@ -91,7 +91,8 @@ const OptionSpec& name_option() {
   return option;
 }
 
-// The name of a fabric that exists; the path of a file as seen from the working directory.
+// Reads the name of a shipped fabric, or the path of a file, relative to the YAML file that names
+// it.
 std::string read_fabric_name(const YamlValue& value) {
   std::string name = read_text(value, name_option());
   if (!is_fabric_file(name)) {

@@ -21,8 +21,9 @@ namespace cclgym {
 /// The shipped fabric of this name, or null (a fabric file).
 [[nodiscard]] const FabricInfo* find_fabric_info(std::string_view name);
 
-/// Builds a shipped fabric or loads one from a file. Throws UserError if there is no such fabric
-/// (naming the nearest), it does not have an option that is given, or a value is out of range.
+/// Builds a shipped fabric or loads one from a file. Throws UserError if the fabric does not exist
+/// (the message names the nearest one), if it lacks an option that is given, or if a value is out
+/// of range.
 [[nodiscard]] std::shared_ptr<const Fabric> make_fabric(const FabricSpec& spec);
 
 /// Label of a fabric in results: its name and the options that were given, e.g. "ring" or
@@ -34,7 +35,7 @@ namespace cclgym {
 
 /// Reads a FabricSpec: a name ("dgx1") or a mapping ({name: ring, gpus: 16}). A relative path of a
 /// fabric file is taken from the folder of the YAML file that names it. Throws UserError at the
-/// place of the mistake; of the options, it checks all that make_fabric checks.
+/// place of the mistake; it checks the options as make_fabric does.
 [[nodiscard]] FabricSpec read_fabric_spec(const YamlValue& value);
 
 }  // namespace cclgym

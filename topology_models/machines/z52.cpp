@@ -10,8 +10,8 @@ namespace {
 
 // SCCL section 5.1.2 and figure 3: two islands of three GPUs on xGMI, {0, 2, 3} with 2 in the
 // middle and {4, 6, 7}, and the lone GPUs 1 and 5, through which PCIe joins the islands. xGMI is
-// taken to be as fast as PCIe. This is a ring of eight, as the bounds of table 5 show (4 steps and
-// 7/2 rounds). The source does not say which end of an island each lone GPU is next to.
+// assumed to be as fast as PCIe. This is a ring of eight, as the bounds of table 5 show (4 steps
+// and 7/2 rounds). The source does not say which end of an island each lone GPU is next to.
 struct Edge {
   int a;
   int b;

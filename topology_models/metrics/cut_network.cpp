@@ -14,7 +14,7 @@ namespace cclgym {
 
 namespace {
 
-// Units that a node can send to each neighbour, by neighbour: the network during folding.
+// Units that a node can send to each neighbour, while the network is folded.
 using Neighbours = std::map<int, std::int64_t>;
 
 class Folding {
@@ -28,8 +28,8 @@ class Folding {
   }
 
   // Folds a node that is not a GPU if it has at most two neighbours a and b: the minimum cut puts
-  // it on the side where it costs the lesser of a -> node and node -> b. Returns its neighbours, or
-  // nothing if it was not folded.
+  // it on the side where it costs the smaller of a -> node and node -> b. Returns its neighbours,
+  // or nothing if it was not folded.
   std::vector<int> fold(int node) {
     if (out_[at(node)].size() > 2 || in_[at(node)].size() > 2) return {};
     std::vector<int> around;
@@ -170,8 +170,8 @@ std::optional<Rational> CutNetwork::better_cut(int gpu, const Rational& bound) {
   return Rational(std::count(set.begin(), set.begin() + gpus_, true), capacity_out(set));
 }
 
-// True if the set of GPUs (by bit) is a half that has to be tried. In a symmetric network the cut
-// in the other direction is the same, so that only halves with GPU 0 are tried.
+// True if the set of GPUs (by bit) is a half to try. In a symmetric network the cut in the other
+// direction is the same, so that only halves with GPU 0 are tried.
 bool CutNetwork::is_half(std::uint32_t set) const {
   const int size = std::popcount(set);
   return (size == gpus_ / 2 || size == gpus_ - gpus_ / 2) && (!symmetric_ || (set & 1U) != 0);
@@ -184,7 +184,7 @@ std::int64_t CutNetwork::halvings() const {
 }
 
 std::int64_t CutNetwork::least_halving() const {
-  // Nodes nodes_ and nodes_ + 1 hold the halves together.
+  // The source, node nodes_, feeds one half; the other half drains into the sink, nodes_ + 1.
   const int source = static_cast<int>(nodes_);
   const int sink = source + 1;
   const int first_hold = static_cast<int>(edges_.size());

@@ -29,8 +29,8 @@ class CutNetwork {
 
   /// (GPUs in S) / (units out of S), where S is all nodes but one GPU.
   [[nodiscard]] Rational ratio_of_all_but(int gpu) const;
-  /// The ratio of some S that leaves out the GPU if one exceeds `bound`, else nothing. Needs
-  /// gpus() * total_capacity() < 2^61.
+  /// The ratio of a node set S that leaves out the GPU, if some ratio exceeds `bound`; otherwise
+  /// nullopt. Needs gpus() * total_capacity() < 2^61.
   [[nodiscard]] std::optional<Rational> better_cut(int gpu, const Rational& bound);
   /// Number of flows that least_halving() computes.
   [[nodiscard]] std::int64_t halvings() const;
@@ -54,7 +54,7 @@ class CutNetwork {
   std::int64_t total_ = 0;
   std::vector<Edge> edges_;
   bool symmetric_ = false;       // every edge has the same capacity in both directions
-  std::optional<MaxFlow> feed_;  // every GPU fed from node nodes_; for better_cut
+  std::optional<MaxFlow> feed_;  // for better_cut: node nodes_ feeds every GPU
 };
 
 }  // namespace cclgym

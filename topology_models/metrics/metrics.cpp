@@ -13,8 +13,8 @@ namespace cclgym {
 
 namespace {
 
-constexpr std::int64_t kDiameterWork = 100'000'000;  // links looked at; some 0.2 s
-constexpr double kFlowWork = 1e9;                    // see too_dear(); about a second
+constexpr std::int64_t kDiameterWork = 100'000'000;  // links visited; about 0.2 s
+constexpr double kFlowWork = 1e9;                    // estimated by too_dear(), ns; about a second
 constexpr std::size_t kMostLinks = 300'000;          // in a flow network
 constexpr int kBisectionGpus = 16;                   // C(16, 8) = 12,870 cuts
 
@@ -108,7 +108,7 @@ Computed<Rational> inverse_bisection(const Fabric& fabric) {
 
   // Dinkelbach's method: while some cut has (GPUs in S) / (units out of S) > best, take it. With
   // best = p/q, a maximum flow into GPU v tests for a cut that leaves out v: every GPU supplies q,
-  // every link carries up to p per unit, and the whole supply arrives iff there is no such cut.
+  // every link carries up to p per unit, and the entire supply arrives iff there is no such cut.
   Rational best(0);
   for (int rank = 0; rank < fabric.ranks(); ++rank) {
     best = std::max(best, network.ratio_of_all_but(rank));

@@ -27,11 +27,11 @@ struct FabricMetrics {
   /// rounded to whole B/s. One round moves one chunk over one such unit.
   Computed<double> link_unit_Bps;
   /// Rounds per chunk of a bandwidth-optimal AllGather in which every GPU starts with one chunk:
-  /// the maximum over all node sets S that leave out a GPU of (GPUs in S) / (units out of S).
+  /// the maximum over all node sets S that leave out a GPU of (GPUs in S) / (units out of S). It is
   /// SCCL's b_l for AllGather; ForestColl (arXiv 2402.06787) shows that it can be reached.
   Computed<Rational> inverse_bisection;
-  /// Minimum capacity between two halves of the GPUs (N/2 rounded down and up), B/s, in one
-  /// direction, the worse one. Switches may be on either side.
+  /// Minimum capacity between two halves of the GPUs (N/2 rounded down and up) in the worse
+  /// direction, B/s. Switches may be on either side.
   Computed<double> bisection_Bps;
   /// Maximum number of links from one network switch with a NIC to another, through network
   /// switches only: 3 in a dragonfly of several groups, 0 if all NICs share one switch or there is
@@ -40,7 +40,8 @@ struct FabricMetrics {
 };
 
 /// All metrics of a fabric. A metric that would take more than about a second is not computed and
-/// has a reason instead: the bisection of more than 16 GPUs, the others for some thousand GPUs.
+/// has a reason instead: the bisection of more than 16 GPUs, the other metrics of a few thousand
+/// GPUs.
 [[nodiscard]] FabricMetrics fabric_metrics(const Fabric& fabric);
 
 [[nodiscard]] Computed<int> diameter(const Fabric& fabric);

@@ -17,8 +17,9 @@ struct FabricModel {
 };
 
 // Facts that several fabrics share.
-[[nodiscard]] FabricFact nvlink_fact(int generation);  ///< 2, 3 or 4: bandwidth of its unit
+[[nodiscard]] FabricFact nvlink_fact(int generation);  ///< bandwidth of an NVLink; generation 2, 3
+                                                       ///< or 4
 [[nodiscard]] FabricFact infiniband_latency_fact();
-[[nodiscard]] FabricFact pcie_fact(int generation);  ///< 3, 4 or 5, of 16 lanes
+[[nodiscard]] FabricFact pcie_fact(int generation);  ///< generation 3, 4 or 5, with 16 lanes
 
 }  // namespace cclgym

@@ -26,7 +26,7 @@ struct FabricField {
 /// All options of fabrics, in the order of labels.
 [[nodiscard]] const std::vector<FabricField>& fabric_fields();
 
-/// Differences of one fabric from the record of an option in fabric_fields().
+/// Differences between one fabric and the record of an option in fabric_fields().
 struct FabricBounds {
   std::optional<double> min{};
   std::optional<double> max{};

@@ -8,7 +8,7 @@
 namespace cclgym {
 
 /// Two fully connected quads of GPUs, and one edge from each GPU to the other quad; one or two
-/// units per pair, six per GPU. In ascending order of GPUs.
+/// units per pair, six per GPU. The pairs are in ascending order of GPUs.
 [[nodiscard]] std::vector<GpuPair> hybrid_cube_mesh();
 
 }  // namespace cclgym

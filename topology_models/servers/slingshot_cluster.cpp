@@ -39,7 +39,7 @@ Dragonfly add_dragonfly(FabricBuilder& builder, const SlingshotDesign& network, 
       if (group == 0 && s == 0) shape.first_switch = id;
     }
   }
-  // Adds links in the order in which Dragonfly numbers them, and notes the ids of the first ones.
+  // Adds links in the order in which Dragonfly numbers them, and notes the ids of the first links.
   const Dragonfly unplaced(shape);
   bool first = true;
   for (int group = 0; group < groups; ++group) {

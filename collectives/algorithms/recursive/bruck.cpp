@@ -1,12 +1,13 @@
 // Bruck's AllGather and AllToAll (Bruck, Ho, Kipnis, Upfal and Weathersby, IEEE TPDS 1997) as in
-// OpenMPI (4.1, ompi/mca/coll/base/coll_base_allgather.c, coll_base_alltoall.c: bruck). Any ranks
-// >= 2, ceil(log2 n) steps. One chunk per slice; `channels` instances (parallelize).
+// OpenMPI (4.1, ompi/mca/coll/base/coll_base_allgather.c, coll_base_alltoall.c: bruck). Any number
+// n >= 2 of ranks takes ceil(log2 n) steps, with one chunk per slice and `channels` instances
+// (parallelize).
 //
-// AllGather, in place: a rank holds consecutive slices starting with its own, and in step k
-// receives as many from the rank 2^k further on; at the end they are put in rank order. AllToAll,
-// out of place: data destined i ranks further on moves 2^k ranks in step k if bit k of i is set, as
-// one message for all such i, packed by local copies. (OpenMPI copies the received data once more,
-// to its previous place.)
+// AllGather runs in place: a rank holds consecutive slices starting with its own, and in step k
+// receives as many from the rank 2^k further on; at the end they are put in rank order. AllToAll
+// runs out of place: data for the rank i further on moves 2^k ranks in step k if bit k of i is set,
+// as one message for all such i, packed by local copies. (OpenMPI copies the received data once
+// more, to its previous place.)
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -123,7 +124,7 @@ Program bruck(const AlgorithmRequest& request) {
   return p.finish();
 }
 
-// To and from a rank in each step, and inside the GPU.
+// Blocks to and from a rank in each step, and one block inside the GPU.
 std::int64_t bruck_blocks(const AlgorithmRequest& request) {
   return pat_blocks(request) + request.channels;
 }

@@ -1,5 +1,6 @@
 // Rabenseifner's AllReduce (Thakur, Rabenseifner and Gropp, IJHPCA 2005): recursive-halving
-// ReduceScatter, then recursive-doubling AllGather. Power-of-two ranks, 2 log2 n steps. In place.
+// ReduceScatter, then recursive-doubling AllGather. It runs in place; a power-of-two number n of
+// ranks takes 2 log2 n steps.
 #include "collectives/algorithms/algorithms.hpp"
 #include "collectives/algorithms/recursive/recursive_phases.hpp"
 
@@ -15,7 +16,8 @@ Program halving_doubling(const AlgorithmRequest& request) {
   return p.finish();
 }
 
-// As doubling_blocks, but the nearest partner is sent the sum that its part went into.
+// One block per channel fewer than doubling_blocks: the sum that contains the nearest partner's
+// part goes back to that partner.
 std::int64_t halving_doubling_blocks(const AlgorithmRequest& request) {
   return doubling_blocks(request) - request.channels;
 }

@@ -2,9 +2,9 @@
 // src/include/collectives.h): AllGather and ReduceScatter in ceil(log2 n) steps on any number of
 // ranks. docs/collectives.md, "PAT", describes the steps and the differences from NCCL.
 //
-// In place; channel k has chunk k of each rank's slice. Messages are contiguous in scratch, which
-// stands for NCCL's FIFOs, not in the user's buffer; n local copies per rank and channel gather and
-// scatter them.
+// It runs in place; channel k has chunk k of each rank's slice. Messages are contiguous in scratch,
+// which stands for NCCL's FIFOs, not in the user's buffer; n local copies per rank and channel
+// gather and scatter them.
 #include <algorithm>
 #include <bit>
 #include <vector>
@@ -15,9 +15,9 @@ namespace cclgym::algorithms {
 
 namespace {
 
-/// One message of a step. In AllGather, the places [first, first + count) of the sender go to the
-/// places from `target` on of the rank `distance` further on; in ReduceScatter they come from
-/// there.
+/// One message of a step. In AllGather it goes from the places [first, first + count) of the sender
+/// to the places from `target` on of the rank `distance` further on; ReduceScatter reverses the
+/// direction.
 struct PatStep {
   int distance;
   int first;
@@ -26,13 +26,13 @@ struct PatStep {
 };
 
 struct Pat {
-  std::vector<int> offsets;    ///< by place: o if it has the slice of rank r - o
+  std::vector<int> offsets;    ///< by place: o if the place has the slice of rank r - o
   std::vector<PatStep> steps;  ///< in the order of AllGather
 };
 
 /// Chooses places such that each step's message is contiguous: of the offsets that a rank has, only
 /// the largest may have nothing to send, and it stays in the last place. `first` counts from the
-/// final first place; places are added in front where that keeps the largest last.
+/// final first place; places are added in front if that keeps the largest offset last.
 Pat plan_of(int ranks) {
   int distance = 1;
   while (2 * distance < ranks) distance *= 2;
@@ -142,7 +142,7 @@ Program pat(const AlgorithmRequest& request) {
 
 }  // namespace
 
-// To and from a rank in each step; these blocks make the copies inside the GPU, too.
+// Blocks to and from a rank in each step, which also make the copies inside the GPU.
 std::int64_t pat_blocks(const AlgorithmRequest& request) {
   const auto steps = static_cast<int>(std::bit_width(static_cast<unsigned>(request.ranks - 1)));
   return std::int64_t{request.channels} * 2 * steps;

@@ -1,13 +1,13 @@
 // Rabenseifner's AllReduce and Reduce as in OpenMPI (4.1, ompi/mca/coll/base/coll_base_allreduce.c:
 // redscat_allgather; coll_base_reduce.c: redscat_gather), and its butterfly ReduceScatter
-// (coll_base_reduce_scatter.c). Power-of-two ranks.
+// (coll_base_reduce_scatter.c). The number of ranks is a power of two.
 //
 // All begin with a ReduceScatter whose partners are at distance 1, 2, 4, … and exchange halves of
 // the window that they still reduce; a rank ends with the slice whose number is its own with the
 // bits reversed. AllReduce then runs the same steps backwards, Reduce gathers along the binomial
 // tree of these partners, and ReduceScatter sends each slice to its owner.
 //
-// In place, one chunk per rank; `channels` instances (parallelize).
+// They run in place with one chunk per rank and `channels` instances (parallelize).
 #include "collectives/algorithms/algorithms.hpp"
 
 namespace cclgym::algorithms {
@@ -58,7 +58,7 @@ Program rabenseifner(const AlgorithmRequest& request) {
   reduce_scatter(p, n);
   for (int step = steps_of(n) - 1; step >= 0; --step) {
     for (int rank = 0; rank < n; ++rank) {
-      // Reduce: only the ranks send that have the slices missing on the root's side of this step.
+      // In Reduce, a rank sends only if it has the slices missing on the root's side of this step.
       const int apart = rank ^ request.root;
       if (request.collective == CollectiveKind::Reduce && apart >> step != 1) continue;
       hand_back(p, rank, step, n);
@@ -79,7 +79,7 @@ Program butterfly(const AlgorithmRequest& request) {
   return p.finish();
 }
 
-// As doubling_blocks, and to and from the owners of slices.
+// Blocks of doubling_blocks, and blocks to and from the owners of slices.
 std::int64_t butterfly_blocks(const AlgorithmRequest& request) {
   return doubling_blocks(request) + std::int64_t{request.channels} * 2;
 }

@@ -1,8 +1,8 @@
 // Recursive doubling (Thakur, Rabenseifner and Gropp, IJHPCA 2005): partners at distance 1, 2, 4, …
-// exchange all their data. Power-of-two ranks, log2 n steps.
+// exchange all their data. A power-of-two number n of ranks takes log2 n steps.
 //
-// In place. AllReduce sends the whole vector, size / channels bytes per step and channel; AllGather
-// sends size / n, 2 size / n, … size / 2 bytes over all channels together.
+// It runs in place. AllReduce sends the entire vector, size / channels bytes per step and channel;
+// AllGather sends size / n, 2 size / n, … size / 2 bytes over all channels together.
 #include <bit>
 
 #include "collectives/algorithms/algorithms.hpp"
@@ -12,9 +12,9 @@ namespace cclgym::algorithms {
 
 namespace {
 
-/// Partners swap whole vectors. Each reads the other's old sum, so the sum goes through scratch.
-/// Each step has its own part of the scratch, so that it need not wait for the places of the
-/// previous step.
+/// Partners exchange entire vectors. Each reads the other's old sum, so the sum goes through
+/// scratch. Each step has its own part of the scratch, so that it need not wait for the places of
+/// the previous step.
 void exchange_vectors(ProgramBuilder& p, int ranks, int channels) {
   int scratch = 0;
   for (int distance = 1; distance < ranks; distance *= 2, scratch += channels) {

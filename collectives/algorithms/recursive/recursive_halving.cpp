@@ -1,7 +1,8 @@
 // Recursive-halving ReduceScatter (Thakur, Rabenseifner and Gropp, IJHPCA 2005): partners at
-// distance n / 2, …, 2, 1 exchange halves and add. Power-of-two ranks, log2 n steps.
+// distance n / 2, …, 2, 1 exchange halves and add. A power-of-two number n of ranks takes log2 n
+// steps.
 //
-// In place; size / 2, … 2 size / n, size / n bytes over all channels together.
+// It runs in place and sends size / 2, … 2 size / n, size / n bytes over all channels together.
 #include "collectives/algorithms/algorithms.hpp"
 #include "collectives/algorithms/recursive/recursive_phases.hpp"
 

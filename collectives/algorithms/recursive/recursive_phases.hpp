@@ -1,6 +1,6 @@
 // The two phases of recursive doubling and halving: partners at power-of-two distances (Thakur,
-// Rabenseifner and Gropp, IJHPCA 2005). Power-of-two ranks, log2 n steps. Internal to the
-// algorithms.
+// Rabenseifner and Gropp, IJHPCA 2005). A power-of-two number n of ranks takes log2 n steps.
+// Internal to the algorithms.
 //
 // A run of slices that a step exchanges is cut into `channels` equal parts, so that every channel
 // sends one message per step: size / n, 2 size / n, … size / 2 bytes over all channels together in

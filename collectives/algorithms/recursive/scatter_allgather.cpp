@@ -1,11 +1,11 @@
 // Broadcast as a Scatter and an AllGather (van de Geijn; OpenMPI 4.1,
 // ompi/mca/coll/base/coll_base_bcast.c: scatter_allgather and scatter_allgather_ring). The Scatter
 // runs along a binomial tree: a rank sends half of its slices, then a quarter, …, one message after
-// the other. The AllGather uses recursive doubling (here power-of-two ranks) or a ring (any ranks
-// >= 2).
+// the other. The AllGather uses recursive doubling (here for a power-of-two number of ranks) or a
+// ring (for any number >= 2).
 //
-// In place, one chunk per rank; `channels` instances (parallelize). Ranks are counted from the
-// root. Kernels separate the sends of a rank.
+// It runs in place with one chunk per rank and `channels` instances (parallelize). Ranks are
+// counted from the root. Kernels separate the sends of a rank.
 #include <algorithm>
 #include <bit>
 
@@ -16,7 +16,7 @@ namespace cclgym::algorithms {
 
 namespace {
 
-/// One kernel per step; the operations traced afterwards are in the next kernel.
+/// Traces one kernel per step; the operations traced afterwards are in the next kernel.
 void scatter(ProgramBuilder& p, int ranks, int root) {
   const auto half = static_cast<int>(std::bit_ceil(static_cast<unsigned>(ranks)) / 2);
   for (int distance = half; distance > 0; distance /= 2) {

@@ -2,7 +2,7 @@
 // is on the next node, the buffer is cut into one chunk per rank of the node, and each rank sends
 // its chunk across the network.
 //
-// Out of place; `channels` instances (parallelize).
+// It runs out of place with `channels` instances (parallelize).
 #include "collectives/algorithms/algorithms.hpp"
 
 namespace cclgym::algorithms {

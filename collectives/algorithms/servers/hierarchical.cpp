@@ -1,13 +1,16 @@
-// Hierarchical AllReduce (MSCCLang, figure 3a): N nodes of G ranks, four phases.
+// Hierarchical AllReduce (MSCCLang, figure 3a) on N nodes of G ranks, in four phases.
 //
-// In place, one chunk per rank. 1. Each node runs a ring ReduceScatter on runs of N chunks: its
-// rank g has the node's sum of run g. 2. Across nodes, the ranks with the same position in their
-// nodes ReduceScatter the chunks of their run and 3. AllGather them; 4. each node AllGathers the
-// runs.
+// It runs in place with one chunk per rank.
+// 1. Each node runs a ring ReduceScatter on runs of N chunks: its rank g has the node's sum of run
+//    g.
+// 2. Across nodes, the ranks with the same position in their nodes ReduceScatter the chunks of
+//    their run.
+// 3. The same ranks AllGather these chunks.
+// 4. Each node AllGathers the runs.
 //
-// Within nodes the runs take `channels` channels in turn. These phases use channels [0, channels)
-// and [channels, 2 * channels), those across nodes the next channel, so that the phases overlap
-// when the runtime streams tiles.
+// Within nodes the runs take `channels` channels in turn. Phase 1 uses channels [0, channels) and
+// phase 4 [channels, 2 * channels); the phases across nodes use the next channel, so that the
+// phases overlap when the runtime streams tiles.
 #include <algorithm>
 
 #include "collectives/algorithms/algorithms.hpp"
@@ -39,7 +42,7 @@ std::int64_t hierarchical_blocks(const AlgorithmRequest& request) {
   const int inside = request.ranks_per_server;
   const std::int64_t across = request.ranks > inside ? 1 : 0;
   if (inside == 1) return across;
-  // A run stays on one channel; where it begins and ends, a block does one thing only.
+  // A run stays on one channel; at its first and last rank, a block only sends or only receives.
   const std::int64_t spread = std::min(request.channels, inside);
   return 2 * spread + (inside == 2 || spread > 1 ? 2 : 0) + across;
 }

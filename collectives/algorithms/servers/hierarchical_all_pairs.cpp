@@ -1,10 +1,14 @@
 // Hierarchical All-Pairs AllReduce: All-Pairs (MSCCLang, section 7.1) in each node of G ranks, with
-// one step across the nodes between its two steps. Three communication steps, for small sizes.
+// one step across the nodes between its two steps. It has three communication steps and is meant
+// for small sizes.
 //
-// In place, one chunk per rank of a node; `channels` instances (parallelize). 1. Rank g of a node
-// sums chunk g of its node. 2. Ranks with the same position in their nodes exchange and add these
-// sums. 3. Each rank sends the total to the other ranks of its node. Arriving chunks wait in
-// scratch, so that all can arrive at once; a single chunk is added as it arrives.
+// It runs in place with one chunk per rank of a node and `channels` instances (parallelize).
+// 1. Rank g of a node sums chunk g of its node.
+// 2. Ranks with the same position in their nodes exchange and add these sums.
+// 3. Each rank sends the total to the other ranks of its node.
+//
+// Arriving chunks wait in scratch, so that all can arrive at once; a single chunk is added as it
+// arrives.
 #include "collectives/algorithms/algorithms.hpp"
 
 namespace cclgym::algorithms {
@@ -38,8 +42,8 @@ Program hierarchical_all_pairs(const AlgorithmRequest& request) {
   return p.finish();
 }
 
-// To and from the ranks of its server, and those of its place in the others; a few less if a sum is
-// sent on.
+// Blocks to and from the other ranks of the node, and to and from the ranks with the same position
+// in the other nodes; a few fewer if a sum is sent on.
 std::int64_t hierarchical_all_pairs_blocks(const AlgorithmRequest& request) {
   const std::int64_t inside = request.ranks_per_server;
   const std::int64_t servers = request.ranks / inside;

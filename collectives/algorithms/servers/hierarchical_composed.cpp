@@ -1,12 +1,12 @@
 // Hierarchical AllReduce composed of NCCL's collectives, a baseline of MSCCLang (section 7.2): N
 // nodes of G ranks, three launches one after another.
 //
-// In place, N chunks per rank. Kernel 0: each node runs a ring ReduceScatter on runs of N chunks.
-// Kernel 1: across nodes, the ranks with the same position AllReduce their run on a ring. Kernel 2:
-// each node AllGathers the runs. Every kernel has `channels` parallel rings, each with an equal
-// part of the data. A kernel of a GPU waits for the whole previous kernel of that GPU: phases do
-// not overlap, and the data that arrives last in one kernel is stored before the next one passes it
-// on.
+// It runs in place with N chunks per rank. In kernel 0, each node runs a ring ReduceScatter on runs
+// of N chunks. In kernel 1, across nodes, the ranks with the same position AllReduce their run on a
+// ring. In kernel 2, each node AllGathers the runs. Every kernel has `channels` parallel rings,
+// each with an equal part of the data. A kernel of a GPU waits for the entire previous kernel of
+// that GPU: phases do not overlap, and the data that arrives last in one kernel is stored before
+// the next kernel passes it on.
 #include <algorithm>
 
 #include "collectives/algorithms/algorithms.hpp"

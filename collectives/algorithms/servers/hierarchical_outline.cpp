@@ -92,7 +92,7 @@ class RankOutline {
     }
   }
 
-  // Adds one block for both directions, or one each, the first used first.
+  // Adds one block for both directions, or one block for each direction in the order of first use.
   void add_blocks(const std::vector<RunStep>& steps, int channel) {
     if (steps.empty()) return;
     const bool joined = passes_on(steps);
@@ -111,9 +111,9 @@ class RankOutline {
     }
   }
 
-  // A receive of the AllGather waits for the ReduceScatter's send of the same run; the ring across
-  // nodes for the sum of the GPU's own run; the GPU's send of its own run for the end of that ring.
-  // Only waits that do not follow from others are kept.
+  // A receive of the AllGather waits for the ReduceScatter's send of the same run. The ring across
+  // nodes waits for the sum of the GPU's own run, and the GPU's send of its own run waits for the
+  // end of that ring. Only waits that do not follow from others are kept.
   void find_waits() {
     std::vector<WaitReducer::Wait> sent(at(gpus_));  // by run
     WaitReducer::Wait own{};
@@ -162,7 +162,7 @@ class RankOutline {
 std::optional<ProgramOutline> hierarchical_outline(const AlgorithmRequest& request) {
   const int gpus = request.ranks_per_server;
   if (gpus < 3 || request.ranks / gpus < 3 || !joins(request.compile)) return std::nullopt;
-  // Instances cut runs and single chunks differently, so each wait would cover all of them.
+  // Instances cut runs and single chunks differently, so each wait would cover all instances.
   if (request.compile.instances > 1) return std::nullopt;
   ProgramOutline outline(
       "hierarchical", Contract::make(CollectiveKind::AllReduce, request.ranks, request.ranks, true),

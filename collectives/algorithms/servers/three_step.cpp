@@ -1,10 +1,12 @@
 // Three-Step AllToAll: all data from one node to another crosses the network as one message. With N
-// nodes of G ranks, each node has a gate rank for each other node. 1. The ranks of node m send
-// their data for node k to m's gate for k; 2. it sends the G^2 chunks to k's gate for m; 3. which
-// distributes them.
+// nodes of G ranks, each node has a gate rank for each other node.
+// 1. The ranks of node m send their data for node k to m's gate for k.
+// 2. This gate sends the G^2 chunks to k's gate for m.
+// 3. That gate distributes them.
 //
-// Out of place, one chunk per pair of ranks; `channels` instances (parallelize). Channels [0,
-// channels) carry steps 1 and 2 and the traffic within a node, [channels, 2 * channels) step 3.
+// It runs out of place with one chunk per pair of ranks and `channels` instances (parallelize).
+// Channels [0, channels) carry steps 1 and 2 and the traffic within a node, [channels, 2 *
+// channels) step 3.
 #include <algorithm>
 
 #include "collectives/algorithms/algorithms.hpp"
@@ -48,8 +50,9 @@ Program three_step(const AlgorithmRequest& request) {
   return p.finish();
 }
 
-// To and from the ranks of its server for what stays there, on other channels for what arrived; to
-// and from the gates of the servers that it serves; and inside the GPU on both.
+// Blocks to and from the ranks of the node, on the first channels for data that stays there and on
+// the others for data that arrived; blocks to and from the gates of the nodes that the GPU serves;
+// and blocks inside the GPU on all channels.
 std::int64_t three_step_blocks(const AlgorithmRequest& request) {
   const std::int64_t inside = request.ranks_per_server;
   const std::int64_t others = request.ranks / inside - 1;

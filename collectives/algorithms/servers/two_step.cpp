@@ -2,9 +2,9 @@
 // first collected in the scratch of that rank's counterpart, then crosses the network as one
 // message.
 //
-// Out of place, one chunk per pair of ranks; `channels` instances (parallelize). A rank sends one
-// message per destination node to each rank of its own node, and one message of G chunks to its
-// counterpart in each other node.
+// It runs out of place with one chunk per pair of ranks and `channels` instances (parallelize). A
+// rank sends one message per destination node to each rank of its own node, and one message of G
+// chunks to its counterpart in each other node.
 #include "collectives/algorithms/algorithms.hpp"
 #include "collectives/algorithms/servers/grid.hpp"
 
@@ -30,8 +30,8 @@ Program two_step(const AlgorithmRequest& request) {
   return p.finish();
 }
 
-// To and from the ranks of its server, to and from its counterparts, and inside the GPU; a few less
-// if a message is sent on.
+// Blocks to and from the ranks of the node, to and from the counterparts, and inside the GPU; a few
+// fewer if a message is sent on.
 std::int64_t two_step_blocks(const AlgorithmRequest& request) {
   const std::int64_t inside = request.ranks_per_server;
   const std::int64_t servers = request.ranks / inside;

@@ -1,13 +1,13 @@
 // Two-Step AllToAll written by hand on NCCL's point-to-point calls, a baseline of MSCCLang (section
 // 7.3; GC3, figure 8): N nodes of G ranks, three launches one after another.
 //
-// Out of place, one chunk per pair of ranks. Kernel 0: within each node, grouped sends and receives
-// bring every chunk to the rank with its target's position in the node; chunks for other nodes
-// arrive sorted by sender. Kernel 1: a copy kernel makes the chunks for one node contiguous. Kernel
-// 2: one message of G chunks to the counterpart in each other node.
+// It runs out of place with one chunk per pair of ranks. In kernel 0, within each node, grouped
+// sends and receives bring every chunk to the rank with its target's position in the node; chunks
+// for other nodes arrive sorted by sender. In kernel 1, a copy kernel makes the chunks for one node
+// contiguous. Kernel 2 sends one message of G chunks to the counterpart in each other node.
 //
-// `channels` instances (parallelize). The copies, which need no connections, are spread over as
-// many thread blocks as it takes to copy at about the memory rate of an A100.
+// There are `channels` instances (parallelize). The copies, which need no connections, are spread
+// over as many thread blocks as it takes to copy at about the memory rate of an A100.
 #include <algorithm>
 
 #include "collectives/algorithms/algorithms.hpp"
@@ -28,7 +28,7 @@ Program two_step_composed(const AlgorithmRequest& request) {
   const int n = request.ranks / g;
   const int lanes = copy_lanes(request);
   const auto arrived = [n](int from, int k) { return from * n + k; };           // in scratch
-  const auto leaving = [n, g](int k, int from) { return (n + k) * g + from; };  // after those
+  const auto leaving = [n, g](int k, int from) { return (n + k) * g + from; };  // behind `arrived`
   ProgramBuilder p("two-step-composed", Contract::make(CollectiveKind::AllToAll, request.ranks, 1));
   const auto parallel = p.parallelize(request.channels);
   for (const auto& [m, k, to] : grid(n, n, g)) {  // from node m to rank `to` of node k
@@ -58,8 +58,9 @@ Program two_step_composed(const AlgorithmRequest& request) {
   return p.finish();
 }
 
-// Thread blocks of the busiest kernel: to and from the ranks of its server, and inside the GPU; the
-// copies; to and from its counterparts.
+// Thread blocks of the busiest of the three kernels. Kernel 0 has blocks to and from the ranks of
+// the node and one inside the GPU, kernel 1 has copies, and kernel 2 has blocks to and from the
+// counterparts.
 std::int64_t two_step_composed_blocks(const AlgorithmRequest& request) {
   const std::int64_t inside = request.ranks_per_server;
   const std::int64_t servers = request.ranks / inside;
