@@ -35,7 +35,7 @@ class FiringObserver {
 };
 
 /// Runs transfer graphs. One engine belongs to one thread; any number of engines may exist, within
-/// the limits that `EngineInfo` states. Runs are independent and reproducible to the bit.
+/// the limits that `EngineInfo` states. Runs are independent and reproducible bit for bit.
 class Engine {
  public:
   virtual ~Engine() = default;

@@ -31,9 +31,9 @@ struct CapacityChange {
 class CapacityProcess {
  public:
   virtual ~CapacityProcess() = default;
-  /// Returns to before the first change.
+  /// Returns to the state before the first change.
   virtual void restart() = 0;
-  /// The next change; nullopt if there are no more.
+  /// Returns the next change; nullopt if there are no more.
   virtual std::optional<CapacityChange> next() = 0;
 };
 
@@ -57,7 +57,7 @@ class CapacityReader {
   /// Restarts the process (may be null) for a run with `links` links.
   void start(CapacityProcess* process, std::size_t links);
   [[nodiscard]] bool any() const { return pending_.has_value(); }
-  /// Only if any().
+  /// Requires any().
   [[nodiscard]] const CapacityChange& pending() const { return *pending_; }
   /// Advances to the next change. Throws std::logic_error if it is not valid.
   void advance();

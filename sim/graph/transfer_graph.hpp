@@ -81,7 +81,7 @@ class TransferGraph {
   TransferId add_flow(std::int32_t route, double bytes, double latency_s,
                       double rate_cap_Bps = kNoRateCap, std::int32_t repeat = 1);
   TransferId add_delay(double delay_s, std::int32_t repeat = 1, bool overlapping = false);
-  /// `target` waits for `source` (firing i for firing i - lag; kFirstOnly, kAfterLast: see above).
+  /// `target` waits for `source`; see above for the meaning of `lag`, kFirstOnly and kAfterLast.
   void add_edge(TransferId source, TransferId target, std::int32_t lag = 0);
   /// `target` waits for an event that never happens (an unmatched receive): the engine reports it.
   void add_unsatisfiable_dependency(TransferId target);

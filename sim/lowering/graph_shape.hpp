@@ -22,8 +22,8 @@ struct ProgramCut {
                                          const Config& config);
 /// Payload of a chunk's tile, B.
 [[nodiscard]] double tile_bytes_of(const ProgramCut& cut, const Call& call, std::int32_t tiles);
-/// The call that is cut into `tiles` tiles (config.tile_bytes > 0), each of `fill` times the bytes
-/// that a tile may have, fill > (tiles - 1) / tiles; smaller by less than a byte.
+/// A call that is cut into `tiles` tiles (config.tile_bytes > 0), each with `fill` times the bytes
+/// that a tile may have, less than a byte fewer in total; fill > (tiles - 1) / tiles.
 [[nodiscard]] Call call_of_tiles(const ProgramCut& cut, Call call, const Config& config,
                                  std::int32_t tiles, double fill);
 /// True if the program has transfers that switches copy or add.
