@@ -26,7 +26,8 @@ struct EnvironmentEntry {
 
 /// Maker of the environment, wrapped in OrderEnforcing. `options` is null or a mapping of the
 /// entry's records. Throws UserError for an unknown name (suggesting the nearest one, at `where`)
-/// or wrong options. For vector environments: options are read once, and constant data exists once.
+/// or wrong options. Vector environments use it because it reads options and makes constant data
+/// only once.
 [[nodiscard]] EnvironmentMaker environment_maker(std::string_view name,
                                                  const YamlValue& options = {},
                                                  const SourceLocation& where = {});
