@@ -49,7 +49,7 @@ class TuningPolicy : public Policy {
                                                             std::string_view policy);
 
 /// The legal action nearest to a configuration: first by program, then by protocol, then by
-/// channels, then by all else. Ties go to the first.
+/// channels, then by all other knobs. Ties go to the first action.
 [[nodiscard]] std::vector<std::int32_t> nearest_action(const TuningActions& actions,
                                                        CollectiveKind collective,
                                                        const PlainConfig& config);
