@@ -14,7 +14,7 @@ namespace cclgym {
 
 /// An environment that can be made by name: one row of the table in registry.cpp.
 struct EnvironmentEntry {
-  std::string name;  ///< "Counter-v0"
+  std::string name;  ///< name, such as "Counter-v0"
   std::string description;
   std::vector<OptionSpec> options;
   /// Reads the options (null or a mapping of the records above) once and returns a maker of bare

@@ -47,7 +47,7 @@ std::vector<StepTime> step_times(const SimulationRecord& record) {
       }
       continue;
     }
-    if (origin.role == NodeRole::Arrival) continue;  // recorded with its flow
+    if (origin.role == NodeRole::Arrival) continue;  // an arrival is recorded with its flow
     const bool arrives =
         origin.peer_rank >= 0 && id + 1 < record.graph->size() &&
         record.lowered.origins[static_cast<std::size_t>(id) + 1].role == NodeRole::Arrival;
@@ -130,7 +130,7 @@ std::vector<LinkUse> link_use(const SimulationRecord& record, bool intervals) {
       if (intervals) use.intervals.push_back(interval);
     }
   }
-  uses.resize(record.lowered.fabric_links);  // without the ranks' proxies
+  uses.resize(record.lowered.fabric_links);  // drops the ranks' proxies
   const bool all_tiles = record.result.simulated_tiles == record.result.tiles;
   const double scale = all_tiles ? 1 : record.result.time_s / record.simulated_s;
   const double time_s = record.result.time_s;

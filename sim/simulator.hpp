@@ -1,4 +1,4 @@
-// From a call and a configuration to a result, on one fabric under one cost model.
+// Simulation of a call with a configuration, on one fabric under one cost model.
 #pragma once
 
 #include <cstdint>
@@ -104,7 +104,7 @@ class Simulator {
   };
   struct Run {
     EngineResult only;   ///< the engine's result if there was only one run
-    NoisyProgram noisy;  ///< without its lowered program, which is moved into the record
+    NoisyProgram noisy;  ///< all but its lowered program, which is moved into the record
     bool dated = false;  ///< true if the record has the dates of the firings
   };
   [[nodiscard]] SimulationRecord record_built(const BuiltProgram& program, const Call& call,

@@ -12,7 +12,7 @@
 namespace cclgym {
 
 struct BaselineInfo {
-  std::string name;         ///< "oracle", "nccl-default:VERSION"
+  std::string name;         ///< name, such as "oracle" or "nccl-default:VERSION"
   std::string description;  ///< one line
 };
 [[nodiscard]] const std::vector<BaselineInfo>& baseline_infos();

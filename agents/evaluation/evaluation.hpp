@@ -51,7 +51,7 @@ struct PolicyRun {
 };
 
 struct EvaluationOptions {
-  std::uint64_t calls = 0;  ///< per policy and seed; 0: one pass over the workload, or an episode
+  std::uint64_t calls = 0;  ///< calls of a run; 0: one pass over the workload, or an episode
   std::vector<std::uint64_t> seeds{1, 2, 3};
   std::size_t threads = 2;  ///< threads for the simulation of the oracle's table
   /// Called before each run.

@@ -23,8 +23,8 @@ struct DeployedChoices {
 
 /// Queries the policy at deployed_sizes() of each NCCL collective for which it has rules on the
 /// machine of `setup`. At each size, the call is first repeated without noise, once for every call
-/// that the observation remembers. Its times are the last recorded times in order if there are any,
-/// otherwise the simulator's.
+/// that the observation remembers. If there are recorded times, the repetitions take the last of
+/// them in order; otherwise, the simulator's times are used.
 ///
 /// Throws UserError if the policy has no rules for this machine, or if its observations or actions
 /// differ.

@@ -11,7 +11,7 @@
 namespace cclgym {
 
 struct DeployedRelease {
-  std::string name;        ///< "nccl-2.28"
+  std::string name;        ///< name, such as "nccl-2.28"
   int tuner = 0;           ///< version of the tuner plugin interface
   int profiler = 0;        ///< version of the profiler plugin interface; 0 if the plugin lacks it
   bool pat = false;        ///< true if the release has algorithm PAT

@@ -39,7 +39,7 @@ struct LossStatistics {
 };
 
 struct PolicyGradient {
-  std::vector<std::vector<float>> gradients;  ///< in the order of weights.tensors
+  std::vector<std::vector<float>> gradients;  ///< gradients in the order of weights.tensors
   LossStatistics statistics;
 };
 

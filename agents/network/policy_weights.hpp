@@ -40,8 +40,8 @@ struct PolicyTensor {
 
 /// A dimension of the action and its levels.
 struct PolicyKnob {
-  std::string name;                 ///< "algorithm"
-  std::vector<std::string> levels;  ///< "nccl-default", "ring", …
+  std::string name;                 ///< name, such as "algorithm"
+  std::vector<std::string> levels;  ///< names, such as "nccl-default" or "ring"
 
   friend bool operator==(const PolicyKnob&, const PolicyKnob&) = default;
 };
@@ -55,9 +55,9 @@ struct PolicyWeights {
   float input_limit = 10;
   std::vector<PolicyTensor> tensors;  ///< named as in policy_tensors(shape)
   // Meaning of the actions.
-  std::string environment;  ///< "CollectiveTuning-v0"
+  std::string environment;  ///< name of the environment: "CollectiveTuning-v0"
   std::string
-      action_profile;  ///< "stock-nccl", "nccl-2.30", "offline"; empty for other environments
+      action_profile;  ///< for example "stock-nccl" or "offline"; empty for other environments
   std::vector<PolicyKnob> knobs;  ///< [dimensions]
   // Origin of the weights.
   std::string provenance;  ///< text: the training file, its hash, seed, steps, version

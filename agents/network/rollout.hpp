@@ -14,10 +14,10 @@ namespace cclgym {
 /// Sizes of a rollout.
 struct RolloutShape {
   std::size_t environments = 0;
-  std::size_t steps = 0;         ///< per environment
+  std::size_t steps = 0;         ///< steps per environment
   std::size_t observations = 0;  ///< numbers per observation
   std::size_t lstm = 0;
-  std::vector<std::size_t> levels{};  ///< per dimension of the action
+  std::vector<std::size_t> levels{};  ///< number of levels by dimension of the action
 
   [[nodiscard]] std::size_t mask_size() const;
 };

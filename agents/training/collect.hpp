@@ -29,7 +29,7 @@ struct CollectOptions {
   /// levels. Negative without DQN: levels are drawn.
   double epsilon = -1;
   bool prior = true;  ///< true if the critic has value_prior; otherwise the prior is 0
-  /// If there are rules, they fill rollout.entropy; calls that match none get `entropy`.
+  /// Rules that fill rollout.entropy; calls that match none of them get `entropy`. May be empty.
   std::span<const ExplorationRule> exploration{};
   double entropy = 0;
   std::size_t threads = 1;

@@ -50,10 +50,10 @@ struct PpoOptions {
   double gamma = 0;
   double lambda = 0;
   double clip = 0;
-  double entropy = 0;                          ///< at the beginning; decreases linearly to 0
+  double entropy = 0;                          ///< weight at the beginning; decreases linearly to 0
   std::vector<ExplorationRule> exploration{};  ///< rules for calls that need another weight
   double value_weight = 0;
-  double learning_rate = 0;  ///< at the beginning; decreases linearly to a tenth
+  double learning_rate = 0;  ///< rate at the beginning; decreases linearly to a tenth
   double largest_norm = 0;
 };
 

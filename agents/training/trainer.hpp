@@ -18,7 +18,7 @@ namespace cclgym {
 struct IterationReport {
   int iteration = 0;  ///< counted from 1
   bool warm_start = false;
-  std::uint64_t calls = 0;  ///< since the beginning of the training
+  std::uint64_t calls = 0;  ///< number of calls since the beginning of the training
   double mean_reward = 0;   ///< mean over the rollout
   LossStatistics loss;      ///< means over the minibatches of the iteration
   double gradient_norm = 0;

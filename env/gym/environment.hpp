@@ -27,7 +27,7 @@ namespace cclgym {
 
 /// Description of an environment; fixed at construction.
 struct EnvironmentSpec {
-  std::string name;  ///< "Counter-v0": the name in the registry
+  std::string name;  ///< name in the registry, such as "Counter-v0"
   Space observation_space;
   Space action_space;  ///< integers only
   /// True if `info` has an action mask. Otherwise the owner of buffers.action_mask leaves it all

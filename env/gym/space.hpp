@@ -54,7 +54,7 @@ struct Discrete {
 
 /// Several Discrete side by side.
 struct MultiDiscrete {
-  std::vector<Discrete> dimensions;  ///< at least one
+  std::vector<Discrete> dimensions;  ///< not empty
 
   MultiDiscrete() = default;
   /// Dimension i has the integers 0 .. nvec[i] - 1.
@@ -69,7 +69,7 @@ class Space;
 
 /// Named sub-spaces, in the given order.
 struct Dict {
-  std::vector<std::pair<std::string, Space>> entries;  ///< at least one; names are distinct
+  std::vector<std::pair<std::string, Space>> entries;  ///< not empty; names are distinct
 };
 [[nodiscard]] bool operator==(const Dict& a, const Dict& b);
 
@@ -77,8 +77,8 @@ class Space {
  public:
   using Kind = std::variant<Box, Discrete, MultiDiscrete, Dict>;
 
-  // Not explicit: a Space is any one of the four. Each throws std::invalid_argument if the
-  // description is invalid (n < 1, no dimension, a duplicate name).
+  // The constructors are implicit, because a Space is any one of the four. Each throws
+  // std::invalid_argument if the description is invalid (n < 1, no dimension, a duplicate name).
   Space(Box box);                      // NOLINT(google-explicit-constructor)
   Space(Discrete discrete);            // NOLINT(google-explicit-constructor)
   Space(MultiDiscrete multidiscrete);  // NOLINT(google-explicit-constructor)

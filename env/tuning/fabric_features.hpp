@@ -34,7 +34,7 @@ struct FabricFeatures {
   NetworkShape network = NetworkShape::None;
   int ranks = 1;
   int servers = 1;
-  int nics = 0;              ///< per node; 0: none, or a single node
+  int nics = 0;              ///< NICs per node; 0: none, or a single node
   double nics_per_pair = 0;  ///< NICs per two GPUs (GC3: 1 on 16 V100 with 8 NICs, 2 on 8 A100)
   double diameter = 0;       ///< steps (SCCL's a_l); 0: not computed
   /// SCCL's b_l for AllGather, s per byte of chunk: a lower bound of the time to bring a GPU's

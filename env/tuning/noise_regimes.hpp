@@ -40,7 +40,7 @@ struct NoiseRegimes {
   std::string name = "none";
   std::string description;
   MeasurementNoise measurement;
-  std::vector<NoiseRegime> regimes{NoiseRegime{}};  ///< at least one
+  std::vector<NoiseRegime> regimes{NoiseRegime{}};  ///< not empty
 };
 
 /// Keys of a list of regimes, of a single regime, and of `measurement`.

@@ -79,7 +79,7 @@ class TuningObservation {
   std::vector<std::uint8_t> reduces_in_steps_;     ///< by program
   std::vector<TuningFeature> features_;
   std::vector<float> fabric_values_;  ///< constant first part of the observation
-  /// ln(alpha-beta time / min) by PlanShape and Protocol, and log10 of the min, us.
+  /// ln(alpha-beta time / minimum) by PlanShape and Protocol, and log10 of the minimum, us.
   struct Estimates {
     CollectiveKind collective = CollectiveKind::AllReduce;
     std::uint64_t bytes = 0;

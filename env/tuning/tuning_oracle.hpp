@@ -22,8 +22,8 @@ class TuningOracle {
                std::shared_ptr<OracleTable> table = nullptr);
 
   /// If the table does not have the result, simulates every legal action that has not been timed
-  /// before: several thousand for profile offline. `condition` and `moment` as in CallTimer::time.
-  /// Throws std::logic_error if no action is legal.
+  /// before: several thousand for profile offline. `condition` and `moment` are those of
+  /// CallTimer::time. Throws std::logic_error if no action is legal.
   [[nodiscard]] BestAction best(const Call& call, std::size_t condition = 0,
                                 std::uint16_t moment = 0);
   /// Times of all legal actions in their order, s.

@@ -19,7 +19,7 @@ enum class RewardKind : std::uint8_t {
   Rolling,       ///< LogSpeedup; its mean over the last W calls while the network is shared
   Tail,       ///< LogSpeedup minus weight * ln(p99 / median) of the last 100 calls' time / expected
   AlphaBeta,  ///< -time with SCCL's bonuses for few steps and little data, us
-  StepTime,   ///< at the end of an iteration ln(its time with the defaults / its time), else 0
+  StepTime,   ///< ln(default time / time) of an iteration at its end, else 0
 };
 
 struct RewardOptions {

@@ -17,7 +17,7 @@ struct Call {
   /// Collective size as nccl-tests defines it: the larger of a rank's send and receive buffers,
   /// bytes. Positive.
   std::uint64_t bytes = 0;
-  int root = 0;  ///< for rooted collectives
+  int root = 0;  ///< root rank, for rooted collectives
 };
 
 inline constexpr int kMostSlots = 8;  ///< NCCL_STEPS
@@ -41,7 +41,7 @@ struct Config {
 
 /// Outcome of a call.
 struct Result {
-  double time_s = 0;                 ///< from the call to the last rank's last instruction, s
+  double time_s = 0;                 ///< time from the call to the last rank's last instruction, s
   double algbw_Bps = 0;              ///< bytes / time (nccl-tests)
   double busbw_Bps = 0;              ///< algbw times the collective's bus factor (nccl-tests)
   std::vector<double> rank_time_s;   ///< completion date by rank, s

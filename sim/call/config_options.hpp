@@ -42,7 +42,7 @@ inline constexpr std::string_view kOfProtocol = "protocol";
 
 /// A configuration as written, before a cost model gives the tiles of its protocol.
 struct ConfigChoice {
-  Config config;  ///< without tiles and slots
+  Config config;  ///< configuration without tiles and slots
   TileBytes tile_bytes = 0;
   Slots slots = 0;
 

@@ -23,7 +23,7 @@ struct EngineResult {
   std::span<const double> end_s;    ///< by node: date at which its last firing was done
 };
 
-/// Notified of every firing except background ones, in the order in which they finish (ties in an
+/// Receives every firing except background ones, in the order in which they finish (ties in an
 /// engine-specific fixed order).
 class FiringObserver {
  public:

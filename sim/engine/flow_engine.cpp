@@ -251,7 +251,7 @@ class FlowEngine final : public Engine {
   bool adaptive_ = false;             ///< true if routes have alternatives
   bool extras_ = false;               ///< true if adaptive_ or if there is a background
   CapacityReader changes_;
-  std::vector<TransferId> instant_;  ///< started and done at now_s_, not reported yet
+  std::vector<TransferId> instant_;  ///< nodes done at now_s_, not yet reported
   std::vector<double> start_s_;
   std::vector<double> end_s_;
   FiringObserver* observer_ = nullptr;

@@ -258,7 +258,7 @@ class SimgridEngine final : public Engine, private SimgridListener {
   std::vector<Timer> timers_;
   std::vector<std::int32_t> free_timers_;
   std::int32_t open_timer_ = kNoTimer;  ///< the timer used last
-  std::vector<TransferId> instant_;     ///< started and done now, not reported yet
+  std::vector<TransferId> instant_;     ///< nodes that started and finished now, not yet reported
   std::vector<double> start_s_;
   std::vector<double> end_s_;
   FiringObserver* observer_ = nullptr;

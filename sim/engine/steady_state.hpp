@@ -15,7 +15,7 @@ namespace cclgym {
 /// Limits on the simulated tiles.
 struct TileBudget {
   std::int32_t whole = 64;           ///< all tiles are simulated up to this number
-  std::int32_t first = 24;           ///< otherwise: tiles of the first run
+  std::int32_t first = 24;           ///< tiles of the first run, if there are more
   std::int64_t firings = 2'000'000;  ///< maximum for one run, unless `whole` requires more
 };
 

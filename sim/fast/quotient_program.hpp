@@ -41,7 +41,7 @@ class QuotientProgram {
 
   struct Timed {
     double time_s = 0;
-    double tile_error_s = 0;  ///< as in Result
+    double tile_error_s = 0;  ///< see Result::tile_error_s
     bool periodic = true;
   };
   /// Transfers on the longest chain of dependent transfers of a tile.

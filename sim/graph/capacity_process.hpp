@@ -20,8 +20,8 @@ struct CapacityChange {
 ///
 /// `engine.run(observer, &process)` (or run_tiles) calls restart(), then next() before the first
 /// event and each time the clock reaches the pending change. All changes of one date take effect at
-/// that date, before new rates are computed. Every run starts from the graph's own capacities,
-/// which adaptive routes are always chosen by (RouteChooser).
+/// that date, before new rates are computed. Every run starts from the graph's own capacities, with
+/// which adaptive routes are always chosen (RouteChooser).
 ///
 /// Contract: after restart(), next() returns the same changes again, so that all engines and runs
 /// see the same draws: keep the random stream (core/random) in the process and reseed it in

@@ -66,7 +66,7 @@ class RouteChooser {
   std::vector<Link> links_;
   std::vector<Route> routes_;
   std::vector<std::uint16_t> way_;   ///< by node
-  std::vector<TransferId> waiting_;  ///< started in the open window
+  std::vector<TransferId> waiting_;  ///< nodes that started in the open window
 };
 
 template <class OnChoice>

@@ -58,7 +58,7 @@ class TransferGraph {
   /// index. A flow on an empty route crosses no link: only its rate cap bounds it, and without one
   /// its bytes take no time.
   std::int32_t add_route(std::span<const std::int32_t> links);
-  /// Adds a route on which one flow stands for several identical ones: it loads link i like
+  /// Adds a route on which one flow represents several identical flows: it loads link i like
   /// `loads[i]` (>= 1) flows at its rate. Not interned. Graphs with such routes have no
   /// alternatives and no background, and engine simgrid refuses them.
   std::int32_t add_loaded_route(std::span<const std::int32_t> links,
@@ -139,9 +139,9 @@ class TransferGraph {
     const auto begin = route_offset_[at(route)];
     return {route_links_.data() + begin, route_offset_[at(route) + 1] - begin};
   }
-  /// True if some flow stands for several.
+  /// True if some flow represents several flows.
   [[nodiscard]] bool loaded() const { return !route_loads_.empty(); }
-  /// Number of flows for which a flow on a route loads each link; empty: one each.
+  /// Number of flows that a flow on a route represents on each link; empty if 1 everywhere.
   [[nodiscard]] std::span<const std::int32_t> route_loads(std::int32_t route) const {
     if (!loaded()) return {};
     const auto begin = route_offset_[at(route)];
@@ -181,8 +181,7 @@ class TransferGraph {
     const auto begin = edge_offset_[at(id)];
     return {edges_.data() + begin, edge_offset_[at(id) + 1] - begin};
   }
-  /// Index of the first successor edge of a node in the whole edge array: edge ids for per-edge
-  /// state.
+  /// Index of a node's first successor edge in the array of all edges, for state per edge.
   [[nodiscard]] std::size_t first_edge(TransferId id) const { return edge_offset_[at(id)]; }
   [[nodiscard]] std::size_t edges() const { return edges_.size(); }
   /// Number of incoming edges, unsatisfiable ones included.
@@ -218,7 +217,7 @@ class TransferGraph {
   std::vector<std::int32_t> way_links_;
   std::vector<std::size_t> edge_offset_;
   std::vector<Edge> edges_;
-  std::vector<TransferId> edge_sources_;   ///< only while building
+  std::vector<TransferId> edge_sources_;   ///< used only while building
   std::vector<std::int32_t> route_table_;  ///< open addressing, -1 is free; only while building
   std::vector<double> link_capacity_Bps_;
   std::int64_t firings_ = 0;

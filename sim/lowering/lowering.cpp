@@ -151,7 +151,7 @@ void Lowering::add_starts() {
   }
 }
 
-// A kernel waits for the last tile of all thread blocks of the kernel before it on its rank.
+// A kernel waits for the last tile of all thread blocks of the previous kernel on its rank.
 void Lowering::connect_kernels() {
   for (int rank = 0; rank < fabric_.ranks() && kernels_ > 1; ++rank) {
     for (int kernel = 1; kernel < kernels_; ++kernel) {

@@ -99,7 +99,7 @@ class Lowering {
     bool first_of_block = false;
   };
   struct Route {
-    std::int32_t id;          // in the graph
+    std::int32_t id;          // index in the graph
     std::int32_t cost_class;  // NodeCost::route
     std::vector<LinkId> links;
     bool crosses_network;

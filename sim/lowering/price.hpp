@@ -14,7 +14,7 @@ namespace cclgym {
 /// Price of one firing of a node.
 struct Price {
   double wire_bytes = 0;             ///< bytes that load the links
-  double latency_s = 0;              ///< before the first byte; for a delay, its total time
+  double latency_s = 0;              ///< time before the first byte; for a delay, its total time
   double rate_cap_Bps = kNoRateCap;  ///< maximum wire rate
 
   friend bool operator==(const Price&, const Price&) = default;

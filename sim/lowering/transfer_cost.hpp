@@ -17,8 +17,8 @@ namespace cclgym {
 /// left; it reaches the receiver arrival_s later.
 struct TransferCost {
   double wire_bytes = 0;    ///< bytes that load the links: payload / protocol efficiency
-  double latency_s = 0;     ///< before the first byte
-  double arrival_s = 0;     ///< after the last byte: flight and the receiver's synchronisation
+  double latency_s = 0;     ///< time before the first byte
+  double arrival_s = 0;     ///< time after the last byte: flight and the receiver's synchronisation
   double rate_cap_Bps = 0;  ///< wire rate that the thread blocks at its ends can sustain
 };
 /// `reducing`: one end adds the message to its own data. Under model "hockney", latency_s contains

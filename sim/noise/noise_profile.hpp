@@ -53,7 +53,7 @@ struct MessageJitter {
 
 /// Links that stay partly broken as long as the machine (the seed) is the same.
 struct DegradedLinks {
-  double probability = 0;  ///< per link (both its directions)
+  double probability = 0;  ///< probability per link (both its directions)
   double capacity = 1;     ///< remaining share of the capacity
 
   [[nodiscard]] bool any() const { return probability > 0 && capacity < 1; }
@@ -61,7 +61,7 @@ struct DegradedLinks {
 
 /// GPUs that stay slow as long as the machine (the seed) is the same.
 struct SlowGpus {
-  double probability = 0;  ///< per GPU
+  double probability = 0;  ///< probability per GPU
   std::vector<int> ranks;  ///< ranks that are always slow
   double rate = 1;         ///< remaining share of their thread blocks' rates
   SourceLocation where{};  ///< location of `ranks`, if read from a file

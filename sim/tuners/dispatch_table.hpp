@@ -39,7 +39,7 @@ struct DispatchBlock {
 
 /// Tuner or configuration for calls outside all ranges.
 struct DispatchFallback {
-  std::string tuner{};  ///< "nccl-default:2.8.4"; if empty, `choice` applies
+  std::string tuner{};  ///< name, such as "nccl-default:2.8.4"; if empty, `choice` applies
   ConfigChoice choice{};
   SourceLocation where{};
 };
@@ -73,8 +73,7 @@ struct DispatchTable {
 
 /// Notation of a range: "64KiB..1MiB", "..64KiB", "1MiB..".
 [[nodiscard]] std::string range_text(const DispatchRange& range);
-/// The table as YAML that parse_dispatch_table can read. `comment`: lines at the top, each after "#
-/// ".
+/// The table as YAML that parse_dispatch_table can read, with the lines of `comment` at the top.
 [[nodiscard]] std::string to_yaml(const DispatchTable& table, std::string_view comment = {});
 
 /// The tuner "dispatch:PATH". Throws UserError if the table cannot be read or is wrong.

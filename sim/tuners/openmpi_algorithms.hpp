@@ -14,7 +14,7 @@ namespace cclgym {
 /// A collective with its names in MPI and in OpenMPI's parameters.
 struct OpenMpiCollective {
   CollectiveKind collective;
-  std::string_view function;  ///< "MPI_Allreduce"
+  std::string_view function;  ///< name in MPI: "MPI_Allreduce"
   /// Name in coll_tuned_<name>_algorithm and coll_tuned_<name>_algorithm_segmentsize: "allreduce".
   std::string_view name;
 };

@@ -59,8 +59,8 @@ struct TunerInfo {
 
 /// All kinds of tuners.
 [[nodiscard]] const std::vector<TunerInfo>& tuner_infos();
-/// True if the name has the form of a tuner ("dispatch:table.yaml"), well-formed or not, rather
-/// than of an algorithm.
+/// True if the name has the form of a tuner ("dispatch:table.yaml") rather than of an algorithm; it
+/// need not be well-formed.
 [[nodiscard]] bool is_tuner(std::string_view name);
 /// Creates the tuner of that name. Throws UserError at site.where if there is none, or if its input
 /// is wrong.

@@ -23,7 +23,7 @@ namespace cclgym {
 /// legal depends on the earlier dimensions.
 enum class Knob : std::uint8_t {
   Algorithm,  ///< the program, or the tuner that chooses it (NCCL's default, a size-dispatch table)
-  Inter,      ///< for algorithm "hierarchical": exchange between nodes
+  Inter,      ///< exchange between nodes, for algorithm "hierarchical"
   Protocol,
   Channels,
   Instances,  ///< copies of the program: MSCCL's parallelisation factor r
@@ -78,7 +78,7 @@ class TuningActions {
     /// "openmpi-default".
     std::vector<std::string> tuners{"nccl-default"};
     std::vector<CollectiveKind> collectives{};  ///< collectives of the workload; empty: all
-    std::string fabric_label{};                 ///< in dispatch tables; empty: the fabric's name
+    std::string fabric_label{};                 ///< label in dispatch tables; empty: fabric name
     SourceLocation where{};                     ///< place that names the tuners
     std::vector<KnobLimit> limits{};            ///< limits of knobs; others have all levels
     /// Restricts NCCL's programs to those that NCCL has (env/tuning/actions/nccl_offer.hpp), in the
@@ -189,7 +189,7 @@ class TuningActions {
   std::vector<std::unique_ptr<const Tuner>> tuners_;  ///< null: does not run on the fabric
   std::vector<std::string> tuner_names_;
   ActionProfile profile_;
-  std::vector<TunedProgram> programs_;  ///< in the order of their levels
+  std::vector<TunedProgram> programs_;  ///< programs in the order of their levels
   std::vector<Knob> knobs_;
   std::array<std::vector<std::string>, kKnobs> levels_;
   std::array<std::uint32_t, kKnobs> allowed_{};  ///< bit l: level l may be used

@@ -11,7 +11,7 @@ namespace cclgym {
 
 /// A model, described as far as its communication needs it.
 struct ModelShape {
-  std::string name;  ///< "resnet-50"
+  std::string name;  ///< name, such as "resnet-50"
   /// Elements of each parameter tensor, in the order in which PyTorch registers them.
   std::vector<std::uint64_t> tensors;
   /// Parameters of each layer that is sharded and gathered as one unit (FSDP); the remaining
@@ -19,12 +19,13 @@ struct ModelShape {
   std::vector<std::uint64_t> layers;
   std::uint64_t hidden = 0;         ///< width of an activation; 0: not a transformer
   double forward_flop_per_sample;   ///< a sample is an image or a token
-  std::uint64_t samples_per_batch;  ///< on one GPU
+  std::uint64_t samples_per_batch;  ///< samples per GPU
 
   [[nodiscard]] std::uint64_t parameters() const;
 };
 
-/// "resnet-50" (25,557,032 parameters), "bert-large" (335,141,888), "gpt2-1.5b" (1,557,611,200).
+/// Models: "resnet-50" (25,557,032 parameters), "bert-large" (335,141,888), "gpt2-1.5b"
+/// (1,557,611,200).
 [[nodiscard]] const std::vector<ModelShape>& model_shapes();
 /// Throws std::logic_error if there is no such model.
 [[nodiscard]] const ModelShape& model_shape(std::string_view name);

@@ -126,8 +126,8 @@ std::vector<WorkloadCall> tensor_parallel(const ModelShape& model, const Workloa
 // Mixture of experts, one expert per GPU, two experts per token: tokens go to their experts and
 // back, in the forward and in the backward pass.
 std::vector<WorkloadCall> mixture_of_experts(const ModelShape& model, const WorkloadSite& site) {
-  constexpr double kTokens = 4096;  // on one GPU
-  constexpr double kExperts = 2;    // per token
+  constexpr double kTokens = 4096;  // tokens per GPU
+  constexpr double kExperts = 2;    // experts per token
   constexpr int kLayers = 24;       // every second layer of 48
   Iteration iteration(site);
   const auto hidden = static_cast<double>(model.hidden);
@@ -147,7 +147,7 @@ std::vector<WorkloadCall> mixture_of_experts(const ModelShape& model, const Work
 // A pipeline over all GPUs: the activations of each micro-batch go to the next GPU.
 std::vector<WorkloadCall> pipeline_parallel(const ModelShape& model, const WorkloadSite& site) {
   constexpr int kMicroBatches = 16;
-  constexpr double kTokens = 1024;  // per micro-batch
+  constexpr double kTokens = 1024;  // tokens per micro-batch
   Iteration iteration(site);
   const CallContext context{
       .local_batch = static_cast<int>(kTokens), .overlaps = true, .pipeline = true};
