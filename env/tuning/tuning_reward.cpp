@@ -127,8 +127,8 @@ double TuningReward::alpha_beta(const RewardInput& input) const {
                 options_.beta_weight * (input.least_beta_s - beta_s));
 }
 
-// A call starts when its data has been computed and the previous call has ended. Computing that
-// does not overlap the call resumes when it ends.
+// A call starts when its data has been computed and the previous call has ended. If the job does
+// not compute during the call, it resumes when the call ends.
 void TuningReward::Streams::call(const CallContext& context, double time_s) {
   compute_s += context.compute_s;
   communication_s = std::max(communication_s, compute_s) + time_s;

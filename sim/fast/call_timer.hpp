@@ -88,8 +88,8 @@ class CallTimer {
     /// Equal bit for bit.
     Exact,
     /// Simulates one node per class of equal nodes (sim/fast/quotient_program.hpp). The relative
-    /// error is at most 1e-9, or the error at most Result::tile_error_s if tiles never repeat
-    /// exactly; in chaotic pipelines, it is the effect of rounding.
+    /// error is at most 1e-9; if tiles never repeat exactly, the error is at most
+    /// Result::tile_error_s. In chaotic pipelines, it is the effect of rounding.
     Symmetric,
     /// Differs from Symmetric for calls of more than TileCurve::kWhole tiles, which are timed from
     /// a few dozen tiles (sim/fast/tile_curve.hpp). The error is 0.02 % to 0.05 % on average, and
@@ -143,7 +143,7 @@ class CallTimer {
   [[nodiscard]] Simulator& simulator(std::size_t binding, std::size_t condition);
   [[nodiscard]] Known& known_of(const Call& call, const PlainConfig& plain, const Config& config,
                                 std::size_t condition);
-  /// Returns null if there is none.
+  /// Quotient for a call; null if there is none.
   [[nodiscard]] const QuotientProgram* quotient(const ProgramCut& cut, const Call& call,
                                                 const PlainConfig& plain, const Config& config,
                                                 std::size_t condition);

@@ -58,7 +58,7 @@ class QuotientProgram {
   struct Node {
     std::int32_t record = 0;            ///< index into records_
     bool once = false;                  ///< fires once, not once per tile
-    std::int32_t class_of_bounds = -1;  ///< index into bounds_ for a flow that stands for several
+    std::int32_t class_of_bounds = -1;  ///< index into bounds_; -1 for delays
   };
   /// Limits of a class of flows, which all move at once: none is faster than its share of a link.
   struct Bound {

@@ -18,9 +18,9 @@ inline constexpr double kNoRateCap = std::numeric_limits<double>::infinity();
 /// shared max-min fairly with all other active flows, never faster than `rate_cap_Bps`) or a
 /// *delay* (a flow with an empty route and zero bytes: only its latency).
 ///
-/// Timing of one firing: it starts at the date s at which all its dependencies are done; it uses no
-/// link capacity until s + latency_s; then it moves `bytes` at its fair rate; it is done when the
-/// last byte has moved. A flow of zero bytes is done at s + latency_s.
+/// A firing starts at the date s at which all its dependencies are done. It uses no link capacity
+/// until s + latency_s; then it moves `bytes` at its fair rate. It is done when the last byte has
+/// moved. A flow of zero bytes is done at s + latency_s.
 ///
 /// Nodes may fire several times (`repeat`), which folds a regular structure (the steps of a ring,
 /// the tiles of a pipeline) into one copy of it. An edge u -> v with lag k makes firing i of v wait
@@ -28,8 +28,8 @@ inline constexpr double kNoRateCap = std::numeric_limits<double>::infinity();
 /// i is done, except for an *overlapping* delay (messages in flight), whose firings start as soon
 /// as their dependencies are done. With repeat == 1 and lag == 0 this is a plain dependency DAG. An
 /// edge of lag kFirstOnly holds back only firing 0 of v, until firing 0 of u is done (a launch
-/// before the first tile of a pipeline); one of lag kAfterLast holds it back until the last firing
-/// of u is done (the last tile before the next launch).
+/// before the first tile of a pipeline); an edge of lag kAfterLast holds it back until the last
+/// firing of u is done (the last tile before the next launch).
 ///
 /// *Adaptive routes*: a part of a route may have alternatives (set_alternatives). Each firing of a
 /// flow on such a route takes one alternative, chosen shortly after the firing starts by the rule
@@ -68,7 +68,7 @@ class TransferGraph {
   std::int32_t add_ways(std::span<const std::vector<std::int32_t>> ways);
   /// Flows on `route` may take an alternative of the set `ways` instead of its links number `first`
   /// to first + count - 1, which are alternative 0; the others are 1, 2, ... in the order of the
-  /// set. List short ones first: ties go to the earlier. No alternative may be empty or cross a
+  /// set. List short ones first, as ties go to the first. No alternative may be empty or cross a
   /// link that the rest of the route crosses. A second call for a route must have the same
   /// arguments. finish() raises the latency of a flow with a choice to at least kRouteChoice_s.
   void set_alternatives(std::int32_t route, std::int32_t first, std::int32_t count,

@@ -13,7 +13,7 @@ namespace cclgym {
 /// Properties of a program that decide how a call is cut into messages.
 struct ProgramCut {
   int chunks_per_call = 1;
-  int longest_message = 1;  ///< chunks
+  int longest_message = 1;  ///< size of the largest message, chunks
   int max_messages = 0;     ///< maximum number that one thread block sends per tile
 };
 [[nodiscard]] ProgramCut program_cut(const ThreadBlockProgram& program);

@@ -102,8 +102,8 @@ inline constexpr std::int64_t kFoldedSteps = 1 << 16;
                                    std::span<const double> start_delays_s = {},
                                    Folding folding = Folding::Large);
 
-/// Step of its thread block that a firing of a node stands for; for an arrival, the step that
-/// receives. With tiles, the same for every firing.
+/// Step that a firing of a node stands for, counted within its thread block; for an arrival, the
+/// receiving step. With tiles it is the same for every firing.
 [[nodiscard]] std::int32_t step_of_firing(const LoweredProgram& lowered, TransferId node,
                                           std::int32_t firing);
 /// Step of the peer's thread block that receives the message of a firing of a flow.

@@ -60,7 +60,7 @@ struct Requirement {
 
 // One direction of a channel between two ranks, with exactly one thread block at each end.
 struct Connection {
-  std::int32_t source_block = -1;  // over all ranks
+  std::int32_t source_block = -1;  // index over all ranks
   std::int32_t target_block = -1;
 };
 
@@ -88,7 +88,7 @@ class Lowering {
   struct Site {
     int rank = 0;
     int thread_block = 0;
-    std::uint32_t block = 0;    // over all ranks
+    std::uint32_t block = 0;    // index over all ranks
     std::uint32_t loop = 0;     // index into ProgramOutline::loops
     std::uint32_t step = 0;     // index into ProgramOutline::steps
     std::int32_t times = 1;     // runs per tile
@@ -105,7 +105,7 @@ class Lowering {
     bool crosses_network;
   };
   struct Receiver {
-    std::int32_t block = -1;  // over all ranks
+    std::int32_t block = -1;  // index over all ranks
     std::int32_t number = 0;  // step of the block that receives the first message
     bool reduces = false;
   };

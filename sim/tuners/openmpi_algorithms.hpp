@@ -18,8 +18,8 @@ struct OpenMpiCollective {
   /// Name in coll_tuned_<name>_algorithm and coll_tuned_<name>_algorithm_segmentsize: "allreduce".
   std::string_view name;
 };
-/// The collectives of the table below. ReduceScatter is MPI_Reduce_scatter with equal counts, not
-/// MPI_Reduce_scatter_block, whose algorithms have other numbers and include no ring.
+/// The collectives of openmpi_algorithms(). ReduceScatter is MPI_Reduce_scatter with equal counts,
+/// not MPI_Reduce_scatter_block, whose algorithms have other numbers and include no ring.
 [[nodiscard]] std::span<const OpenMpiCollective> openmpi_collectives();
 /// Entry of a collective; nullptr if there is none.
 [[nodiscard]] const OpenMpiCollective* find_openmpi_collective(CollectiveKind collective);

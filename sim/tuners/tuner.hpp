@@ -37,7 +37,7 @@ class Tuner {
   [[nodiscard]] virtual std::string description() const = 0;
 };
 
-/// Fabric, cost model and place in a file that a tuner is made for.
+/// Fabric, cost model and place in a file for which a tuner is made.
 struct TunerSite {
   std::shared_ptr<const Fabric> fabric;
   /// The fabric's label in experiments ("ndv4 servers=2"); empty: the fabric's name.

@@ -424,7 +424,8 @@ PlainConfig TuningActions::config_of(std::uint16_t program, const Levels& levels
   config.threads = static_cast<std::uint16_t>(kThreads[level(Knob::Threads)]);
   if (entry.fixed()) config.channels = static_cast<std::uint16_t>(entry.program->channels);
   if (config.threads == 0) {
-    // NCCL_LL128_MAX_NTHREADS and NCCL_SIMPLE_MAX_NTHREADS (src/include/device.h).
+    // Numbers for NCCL: NCCL_LL128_MAX_NTHREADS and NCCL_SIMPLE_MAX_NTHREADS
+    // (src/include/device.h).
     const bool nccl = entry.traits.runtime == Runtime::Nccl;
     config.threads = nccl && config.protocol == Protocol::LL128 ? 640 : 512;
   }

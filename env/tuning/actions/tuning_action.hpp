@@ -87,7 +87,7 @@ class TuningActions {
     bool as_nccl = false;
     /// Names in the site's library that are levels of Knob::Algorithm, after the profile's own. A
     /// fixed program leaves channels and instances at their first levels, even if these may not be
-    /// used, and runs with its own.
+    /// used, and runs with channels and instances of its own.
     std::vector<std::string> programs{};
     SourceLocation programs_where{};
     SourceLocation as_nccl_where{};  ///< place that asks for as_nccl
@@ -115,13 +115,13 @@ class TuningActions {
   [[nodiscard]] std::span<const std::int32_t> legal_actions(CollectiveKind collective) const;
   [[nodiscard]] std::size_t legal_count(CollectiveKind collective) const;
   [[nodiscard]] bool legal(CollectiveKind collective, std::span<const std::int32_t> action) const;
-  /// Reason why an action of the space is illegal: the first illegal knob, and the values that are
-  /// legal after the knobs before it: "protocol LL: 'pat' has only Simple". Empty if it is legal.
+  /// Reason why an action of the space is illegal, which names the first illegal knob and its legal
+  /// values after the earlier knobs: "protocol LL: 'pat' has only Simple". Empty if it is legal.
   [[nodiscard]] std::string misfit(CollectiveKind collective,
                                    std::span<const std::int32_t> action) const;
   /// Marginal masks of all dimensions, concatenated: the values that occur in some legal action.
   void mask(CollectiveKind collective, std::span<std::uint8_t> out) const;
-  /// The mask of dimension prefix.size(), given the values of the dimensions before. All zeros if
+  /// The mask of dimension prefix.size(), given the values of the earlier dimensions. All zeros if
   /// no legal action has this prefix.
   void conditional_mask(CollectiveKind collective, std::span<const std::int32_t> prefix,
                         std::span<std::uint8_t> out) const;

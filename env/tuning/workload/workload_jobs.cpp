@@ -56,7 +56,7 @@ class Iteration {
   std::vector<WorkloadCall> calls_;
 };
 
-// AllReduces one bucket of gradients after the other, overlapping the backward pass.
+// Runs an AllReduce for each bucket of gradients in turn, overlapping the backward pass.
 std::vector<WorkloadCall> ddp(const ModelShape& model, const WorkloadSite& site) {
   Iteration iteration(site);
   const double forward =
