@@ -16,7 +16,7 @@
 
 namespace cclgym {
 
-/// A policy to be measured.
+/// A policy to measure.
 struct EvaluatedPolicy {
   std::string name;
   /// Makes a fresh policy for a seed: a learning baseline starts from scratch, and an agent has the

@@ -60,10 +60,10 @@ struct FabricFeatures {
 enum class PlanShape : std::uint8_t { Ring, Tree };
 
 /// Time of a call by T = S alpha + bytes beta (SCCL section 2.4), s. Alpha and the bytes on the
-/// wire are those of a protocol, and beta is that of the busiest link. S is that of NCCL's ring, or
-/// of its trees (AllReduce: a chain within a node, a binary tree between nodes) and PAT (AllGather,
-/// ReduceScatter); S = 1 for other collectives. Ignores channels and thread blocks: a prior, not a
-/// prediction.
+/// wire depend on a protocol, and beta on the busiest link. S is the number of steps of NCCL's
+/// ring, or of its trees (AllReduce: a chain within a node, a binary tree between nodes) and PAT
+/// (AllGather, ReduceScatter); S = 1 for other collectives. Ignores channels and thread blocks: a
+/// prior, not a prediction.
 [[nodiscard]] double alpha_beta_time_s(const FabricFeatures& fabric, CollectiveKind collective,
                                        double bytes, PlanShape shape, Protocol protocol);
 

@@ -67,7 +67,7 @@ class DependencyTracker {
   std::int64_t left_ = 0;
   TransferId first_background_ = 0;
   std::vector<std::int32_t> missing_;        ///< by node: unmet dependencies of its next firing
-  std::vector<std::int32_t> missing_first_;  ///< the same before the first firing
+  std::vector<std::int32_t> missing_first_;  ///< initial value of missing_
   // Folded graphs only.
   std::vector<std::int64_t> fired_;    ///< by node: firings done
   std::vector<std::int64_t> waiting_;  ///< by node: index of the next firing to start

@@ -53,8 +53,7 @@ struct LoweredProgram {
   std::size_t fabric_links = 0;
   int steps = 0;           ///< transfers on a tile's longest chain of dependent transfers
   std::int32_t tiles = 1;  ///< every node except launches fires once per tile
-  /// True if nodes fire once per iteration of the loop that contains their step; there is one tile
-  /// then.
+  /// True if nodes fire once per iteration of the loop that contains their step; `tiles` is 1 then.
   bool folded = false;
   std::shared_ptr<const MessageIndex> messages;  ///< index of the outline's messages, if folded
 };

@@ -22,7 +22,7 @@ inline constexpr int kAlternativeRoutes = 32;
 // Thrown if the loops of an outline do not fit nodes that fire many times: it must be unrolled.
 struct CannotFold {};
 
-// One of the at most two things that must be done for a step to be done.
+// One of at most two things that complete a step.
 struct CompletionPart {
   enum class Kind : std::uint8_t {
     None,
