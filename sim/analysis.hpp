@@ -36,8 +36,8 @@ struct StepTime {
 struct LinkInterval {
   TransferId flow = -1;
   int tile = 0;
-  double start_s = 0;  ///< first byte
-  double end_s = 0;    ///< last byte
+  double start_s = 0;  ///< date of the first byte
+  double end_s = 0;    ///< date of the last byte
 };
 
 /// Use of one link.

@@ -82,8 +82,8 @@ struct TrainConfig {
   PpoOptions ppo;
   DqnOptions dqn;  ///< used by Dqn beside iterations, rollouts, gamma and Adam of `ppo`
   TriggerOptions trigger;
-  int evaluate_every = 0;    ///< iterations
-  int checkpoint_every = 0;  ///< iterations
+  int evaluate_every = 0;    ///< iterations between evaluations
+  int checkpoint_every = 0;  ///< iterations between checkpoints
   std::vector<std::uint64_t> seeds;
 
   /// Name of the algorithm: "ppo", "dqn".

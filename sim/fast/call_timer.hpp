@@ -93,7 +93,7 @@ class CallTimer {
     Symmetric,
     /// Differs from Symmetric for calls of more than TileCurve::kWhole tiles, which are timed from
     /// a few dozen tiles (sim/fast/tile_curve.hpp). The error is 0.02 % to 0.05 % on average, and
-    /// less than 1.5 % for 99 times in 100; it is larger in chaotic pipelines, and where the pace
+    /// less than 1.5 % for 99 of 100 times; it is larger in chaotic pipelines, and where the pace
     /// changes late.
     Interpolated,
   };

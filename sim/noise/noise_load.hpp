@@ -38,7 +38,7 @@ class LoadProcess final : public CapacityProcess {
  private:
   struct Chain {
     std::size_t kind = 0;     ///< index of its LinkLoad in the profile
-    std::uint64_t thing = 0;  ///< key of its stream
+    std::uint64_t thing = 0;  ///< key of its random stream
     std::vector<std::int32_t> links;
     Random random{0};
     std::size_t state = 0;

@@ -1,4 +1,4 @@
-// Distributions of the noise, bit-identical on every machine (core/random.hpp says why and how).
+// Distributions of the noise, bit-identical on every platform (core/random.hpp says why and how).
 #pragma once
 
 #include <cstdint>

@@ -24,7 +24,7 @@ ModelShape resnet_50() {
   const auto convolution = [&](std::uint64_t in, std::uint64_t out, std::uint64_t kernel) {
     add(in * out * kernel * kernel);
     add(out);  // batch normalisation: weight
-    add(out);  // and bias
+    add(out);  // batch normalisation: bias
   };
   const auto close = [&] {
     model.layers.push_back(layer);

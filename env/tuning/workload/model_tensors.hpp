@@ -19,7 +19,7 @@ struct ModelShape {
   std::vector<std::uint64_t> layers;
   std::uint64_t hidden = 0;         ///< width of an activation; 0: not a transformer
   double forward_flop_per_sample;   ///< a sample is an image or a token
-  std::uint64_t samples_per_batch;  ///< samples per GPU
+  std::uint64_t samples_per_batch;  ///< samples on one GPU
 
   [[nodiscard]] std::uint64_t parameters() const;
 };
