@@ -1,5 +1,5 @@
 // Interface of everything that chooses an environment's next action: a trained agent, a baseline,
-// the oracle. One loop runs and measures them all (docs/agents.md).
+// the oracle. The same loop runs and measures all of them (docs/agents.md).
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace cclgym {
 struct PolicyFeedback {
   double reward = 0;
   bool done = false;  ///< true if the action ended the episode
-  /// spec().info_names.size() numbers as written by the step. Some (oracle_time_us, regime) are
-  /// hidden in a real job: a policy that reads them returns true from reads_hidden().
+  /// As many numbers as spec().info_names, as written by the step. Some (oracle_time_us, regime)
+  /// are hidden in a real job: a policy that reads them returns true from reads_hidden().
   std::span<const double> info;
 };
 
@@ -31,7 +31,7 @@ class Policy {
   Policy& operator=(const Policy&) = delete;
   virtual ~Policy() = default;
 
-  /// Name in tables: "lstm-ppo", "nccl-default:2.18", "oracle".
+  /// Name in tables, such as "lstm-ppo", "nccl-default:2.18" or "oracle".
   [[nodiscard]] virtual std::string_view name() const = 0;
   /// True if the policy uses information that a tuner on a real machine cannot have.
   [[nodiscard]] virtual bool reads_hidden() const { return false; }
@@ -50,13 +50,13 @@ class Policy {
   /// Receives the result of the last action.
   virtual void observe(const PolicyFeedback& /*feedback*/) {}
 
-  /// Number of calls with a new decision since construction, for a policy that also keeps earlier
-  /// choices; nothing if it decides every call.
+  /// Number of calls with a new decision since construction, for a policy that reuses earlier
+  /// choices; nullopt if it decides every call.
   [[nodiscard]] virtual std::optional<std::uint64_t> decisions() const { return std::nullopt; }
 };
 
 /// True if `action` is legal in the current state, dimension by dimension under conditional_mask.
-/// `scratch` needs the bytes of the largest dimension.
+/// `scratch` needs the mask bytes of the largest dimension.
 [[nodiscard]] bool is_legal_action(const Environment& environment,
                                    std::span<const std::uint8_t> action_mask,
                                    std::span<const std::int32_t> action,

@@ -14,7 +14,7 @@ namespace cclgym {
 
 /// An environment that can be made by name: one row of the table in registry.cpp.
 struct EnvironmentEntry {
-  std::string name;  ///< "Counter-v0"
+  std::string name;  ///< name, such as "Counter-v0"
   std::string description;
   std::vector<OptionSpec> options;
   /// Reads the options (null or a mapping of the records above) once and returns a maker of bare
@@ -26,7 +26,8 @@ struct EnvironmentEntry {
 
 /// Maker of the environment, wrapped in OrderEnforcing. `options` is null or a mapping of the
 /// entry's records. Throws UserError for an unknown name (suggesting the nearest one, at `where`)
-/// or wrong options. For vector environments: options are read once, and constant data exists once.
+/// or wrong options. Vector environments use it because it reads options and makes constant data
+/// only once.
 [[nodiscard]] EnvironmentMaker environment_maker(std::string_view name,
                                                  const YamlValue& options = {},
                                                  const SourceLocation& where = {});

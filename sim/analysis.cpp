@@ -47,7 +47,7 @@ std::vector<StepTime> step_times(const SimulationRecord& record) {
       }
       continue;
     }
-    if (origin.role == NodeRole::Arrival) continue;  // recorded with its flow
+    if (origin.role == NodeRole::Arrival) continue;  // an arrival is recorded with its flow
     const bool arrives =
         origin.peer_rank >= 0 && id + 1 < record.graph->size() &&
         record.lowered.origins[static_cast<std::size_t>(id) + 1].role == NodeRole::Arrival;
@@ -94,7 +94,7 @@ std::vector<StepTime> step_times(const SimulationRecord& record) {
 std::vector<LinkUse> link_use(const SimulationRecord& record, bool intervals) {
   const TransferGraph& graph = *record.graph;
   std::vector<LinkUse> uses(graph.link_capacities_Bps().size());
-  // Messages by the date at which their first byte moves.
+  // Messages in the order in which their first bytes move.
   std::vector<Firing> messages;
   messages.reserve(static_cast<std::size_t>(graph.flow_firings()));
   for (TransferId id = 0; id < graph.size(); ++id) {
@@ -118,7 +118,7 @@ std::vector<LinkUse> link_use(const SimulationRecord& record, bool intervals) {
     const std::int32_t route = graph.route_of(flow);
     const bool chose = !record.way.empty() && graph.choice(route).ways >= 0;
     graph.links_on_way(route, chose ? record.way[firing] : 0, links);
-    // Tiles that were not simulated move the same bytes as those that were.
+    // Tiles that were not simulated move as many bytes as those that were.
     const double bytes = graph.bytes(flow) * record.lowered.graph->repeat(flow);
     for (const std::int32_t id : links) {
       LinkUse& use = uses[static_cast<std::size_t>(id)];
@@ -130,7 +130,7 @@ std::vector<LinkUse> link_use(const SimulationRecord& record, bool intervals) {
       if (intervals) use.intervals.push_back(interval);
     }
   }
-  uses.resize(record.lowered.fabric_links);  // without the ranks' proxies
+  uses.resize(record.lowered.fabric_links);  // drops the ranks' proxies
   const bool all_tiles = record.result.simulated_tiles == record.result.tiles;
   const double scale = all_tiles ? 1 : record.result.time_s / record.simulated_s;
   const double time_s = record.result.time_s;
@@ -199,7 +199,7 @@ std::vector<Firing> critical_path(const SimulationRecord& record) {
   firing.tile = static_cast<std::int32_t>(last - record.firing(firing.node, 0));
   while (firing.node >= 0) {
     path.push_back(firing);
-    // The one that finished last; ties go to the lowest node.
+    // Predecessor that finished last; ties go to the node with the lowest index.
     Firing before;
     const auto consider = [&](TransferId node, std::int32_t tile) {
       if (tile < 0 || tile >= graph.repeat(node)) return;

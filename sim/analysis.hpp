@@ -9,9 +9,9 @@
 
 namespace cclgym {
 
-/// Dates of one step of a thread block. A send runs while its message moves; a receive from the end
-/// of the block's previous step until its message has arrived; a step that receives and sends from
-/// the arrival of the one message until the departure of the other.
+/// Dates of one step of a thread block. A send runs while its message moves. A receive runs from
+/// the end of the block's previous step until its message has arrived. A step that receives and
+/// sends runs from the arrival of the received message until the sent message has left.
 struct StepTime {
   int rank = 0;
   int thread_block = 0;
@@ -19,8 +19,8 @@ struct StepTime {
   int step = 0;
   double start_s = 0;
   double end_s = 0;
-  /// One message: its flow (-1 for none) and the firing of it, which is the tile or the iteration
-  /// of a folded loop.
+  /// One message: its flow (-1 if there is no message) and the index of the flow's firing, which is
+  /// the tile or the iteration of a folded loop.
   struct Message {
     TransferId flow = -1;
     std::int32_t firing = 0;
@@ -36,30 +36,31 @@ struct StepTime {
 struct LinkInterval {
   TransferId flow = -1;
   int tile = 0;
-  double start_s = 0;  ///< first byte
-  double end_s = 0;    ///< last byte
+  double start_s = 0;  ///< date of the first byte
+  double end_s = 0;    ///< date of the last byte
 };
 
 /// Use of one link.
 struct LinkUse {
   double bytes = 0;         ///< bytes on the wire, protocol flags included
-  double rate_Bps = 0;      ///< these bytes over the time of the whole call
+  double rate_Bps = 0;      ///< these bytes / time of the entire call
   double capacity_Bps = 0;  ///< bandwidth after the cost model's efficiency and constant noise
-  /// Time with at least one message moving; scaled up to the whole call where not all tiles were
-  /// simulated.
+  /// Time during which at least one message moves, scaled up to the entire call if not all tiles
+  /// were simulated.
   double busy_s = 0;
   std::vector<LinkInterval> intervals;  ///< by start date; simulated tiles only
 
-  /// Share of the bytes that it could have moved during the call, 0 to 1.
+  /// Bytes moved as a share of those that the link could have moved during the call, 0 to 1.
   [[nodiscard]] double share() const { return capacity_Bps > 0 ? rate_Bps / capacity_Bps : 0; }
 };
-/// Use by link of the fabric. `intervals`: also record every message on every link.
+/// Use of each link of the fabric; with `intervals`, also every message on every link.
 [[nodiscard]] std::vector<LinkUse> link_use(const SimulationRecord& record, bool intervals = true);
 
 /// Indices of the links that moved any bytes, sorted by LinkUse::share, descending; ties go to the
-/// one that was busy longer, then to the lower index. Shares that differ only by rounding are ties.
+/// link that was busy longer, then to the lower index. Shares that differ only by rounding are
+/// ties.
 [[nodiscard]] std::vector<std::size_t> busiest_links(const std::vector<LinkUse>& uses);
-/// "nic0 -> leaf3": the name of a link of the fabric.
+/// Name of a link of the fabric: "nic0 -> leaf3".
 [[nodiscard]] std::string link_name(const Fabric& fabric, std::size_t link);
 
 /// One firing of a graph node: a tile, or an iteration of a folded loop.

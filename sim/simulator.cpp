@@ -14,7 +14,7 @@ namespace cclgym {
 
 namespace {
 
-// Error that names the first few of the operations that wait.
+// Error that names the first few operations that are waiting.
 SimulationStalled stalled(const LoweredProgram& lowered, const std::vector<TransferId>& waiting) {
   constexpr std::size_t kShown = 8;
   std::string message =
@@ -28,7 +28,7 @@ SimulationStalled stalled(const LoweredProgram& lowered, const std::vector<Trans
   return SimulationStalled(message);
 }
 
-// Nodes of the given firings, which are numbered node by node and in ascending order.
+// Nodes of the given firings, which are numbered node by node in ascending order.
 std::vector<TransferId> nodes_of_firings(const TransferGraph& graph,
                                          const std::vector<TransferId>& firings) {
   std::vector<TransferId> nodes;
@@ -45,7 +45,7 @@ std::vector<TransferId> nodes_of_firings(const TransferGraph& graph,
 
 bool limits_blocks(const CostModel& model) { return !model.hockney && model.max_thread_blocks > 0; }
 
-// Programs that are not in the library must be resident, too.
+// Throws unless all blocks of a program from outside the library can be resident at once.
 void require_resident(const ProgramOutline& program, const CostModel& model, int threads) {
   if (!limits_blocks(model)) return;
   // NCCL runs one block per channel, which divides its warps among the peers.
@@ -68,8 +68,9 @@ AlgorithmRequest request_of(const AlgorithmEntry& algorithm, const Call& call, c
                            .root = call.root,
                            .rings = rings,
                            .ranks_per_server = fabric.ranks_per_server().value_or(0)};
-  // The simulation covers what would be deployed. Hockney's sender is busy until its message has
-  // arrived, so that a fused step would end too late for steps that wait only for its receive.
+  // The simulation covers the program that would be deployed. Under model "hockney" a sender is
+  // busy until its message has arrived, so that a fused step would end too late for steps that wait
+  // only for its receive.
   if (!model.hockney) request.compile = deployed_compile_options(algorithm);
   request.compile.instances = config.instances;
   if (config.slots == 1) request.compile.slots = 1;
@@ -83,7 +84,7 @@ std::shared_ptr<const ProgramOutline> outline_of_large(const ThreadBlockProgram&
 }
 
 // Keeps the dates of every firing of record.graph, and the alternative route that it took.
-// `unfolded`: the observed nodes are firings.
+// `unfolded`: true if the observed nodes are firings.
 class Recorder final : public FiringObserver {
  public:
   Recorder(SimulationRecord& record, bool unfolded) : record_(record), unfolded_(unfolded) {
@@ -174,7 +175,8 @@ std::string check_resident(const AlgorithmLibrary& library, const Call& call, co
   const int limit = cost_model.resident_thread_blocks(config.threads);
   AlgorithmRequest request = request_of(algorithm, call, config, fabric, cost_model, {});
   const bool nccl = algorithm.traits.runtime == Runtime::Nccl;
-  // Counted for blocks that join chunks they pass on: others have half to twice as many.
+  // Number of blocks if they join the chunks that they pass on; otherwise there are half to twice
+  // as many.
   const std::int64_t joined = std::int64_t{config.instances} *
                               (nccl ? config.channels : thread_blocks_per_gpu(algorithm, request));
   const bool exact = nccl || algorithm.fixed();
@@ -254,7 +256,7 @@ SimulationRecord Simulator::record_built(const BuiltProgram& program, const Call
     engine_->load(made.noisy.graph);
     (void)engine_->run(&recorder, made.noisy.capacities.get());
   } else {
-    // Nodes are firings, in the same order; the nodes after them are other jobs.
+    // Nodes are firings, in the same order; the nodes after them belong to other jobs.
     std::copy_n(made.only.start_s.begin(), record.start_s.size(), record.start_s.begin());
     std::copy_n(made.only.end_s.begin(), record.end_s.size(), record.end_s.begin());
   }
@@ -316,7 +318,7 @@ Simulator::Run Simulator::run(const BuiltProgram& program, SimulationRecord& rec
                       tile_budget_, noisy.capacities.get(), recorder ? &*recorder : nullptr,
                       &tile_runs_);
   } catch (const GraphStalled& cause) {
-    if (lowered.folded) {  // nodes of single steps give a better message
+    if (lowered.folded) {  // nodes of single steps give a better error message
       const LoweredProgram each = lower(program.outline, *fabric_, cost_model_, call, record.config,
                                         record.start_delay_s, Folding::Never);
       try {

@@ -1,4 +1,4 @@
-// From a call and a configuration to a result, on one fabric under one cost model.
+// Simulation of a call with a configuration, on one fabric under one cost model.
 #pragma once
 
 #include <cstdint>
@@ -23,17 +23,16 @@
 namespace cclgym {
 
 /// A simulated call with the dates of every firing, for timelines and analyses. Without tiles and
-/// folded loops, each node fires once, and the number of a firing is that of its
-/// node.
+/// folded loops, each node fires once, and firings have the numbers of their nodes.
 struct SimulationRecord {
   Call call;
   Config config;
   LoweredProgram lowered;
-  std::vector<double> start_delay_s;  ///< by rank, before its launch; empty: none
+  std::vector<double> start_delay_s;  ///< by rank, before its launch; empty if there are none
   /// The simulated graph: lowered.graph, or its first tiles (result.simulated_tiles of them).
   std::shared_ptr<const TransferGraph> graph;
   double simulated_s = 0;                 ///< date at which the simulated tiles were done
-  std::vector<std::size_t> first_firing;  ///< by node, with one more at the end
+  std::vector<std::size_t> first_firing;  ///< by node, with one more entry at the end
   std::vector<double> start_s;            ///< by firing
   std::vector<double> end_s;              ///< by firing
   std::vector<std::uint16_t> way;         ///< by firing: its alternative route; empty: no choice
@@ -42,14 +41,14 @@ struct SimulationRecord {
   [[nodiscard]] std::size_t firing(TransferId node, std::int32_t tile) const {
     return first_firing[static_cast<std::size_t>(node)] + static_cast<std::size_t>(tile);
   }
-  /// True if the dates of the firings are known; never for more than kMostDated firings.
+  /// True if the dates of the firings are known, which needs at most kMostDated firings.
   [[nodiscard]] bool dated() const { return !first_firing.empty(); }
   static constexpr std::int64_t kMostDated = 40'000'000;
 };
 
 /// Simulates calls on one fabric. Not thread-safe; any number may exist (with engine "simgrid", one
-/// per process). Programs are compiled once and cached; for very large programs, only the outline
-/// is, if the library can write it (outline_algorithm).
+/// per process). Programs are compiled once and cached. Of a very large program only the outline is
+/// made, if the library can write it (outline_algorithm).
 class Simulator {
  public:
   /// `library`: the algorithms that configurations name. Throws UserError on an unknown engine
@@ -60,9 +59,10 @@ class Simulator {
   [[nodiscard]] const Fabric& fabric() const { return *fabric_; }
   [[nodiscard]] const CostModel& cost_model() const { return cost_model_; }
   [[nodiscard]] const AlgorithmLibrary& algorithms() const { return library_; }
-  /// Simulates under this cost model from now on. Compiled programs are kept.
+  /// Simulates under this cost model from now on. Compiled programs are kept unless their fusion
+  /// differs.
   void set_cost_model(CostModel cost_model) {
-    if (cost_model.hockney != cost_model_.hockney) programs_.clear();  // they are fused otherwise
+    if (cost_model.hockney != cost_model_.hockney) programs_.clear();  // fused differently
     cost_model_ = std::move(cost_model);
   }
   [[nodiscard]] std::string_view engine_name() const { return engine_->name(); }
@@ -70,14 +70,13 @@ class Simulator {
   /// Simulates under this noise from now on; initially there is none. Throws UserError if it names
   /// ranks that the fabric does not have.
   void set_noise(NoiseProfile noise);
-  /// Maximum number of tiles to simulate from now on before the rest is extrapolated.
+  /// Sets the maximum number of tiles that are simulated before the rest is extrapolated.
   void set_tile_budget(const TileBudget& budget) { tile_budget_ = budget; }
 
-  /// Simulates one call. `seed` and `repetition` choose the random draws of the noise and of a cost
-  /// model that has any (start skew); otherwise they change nothing. The seed selects the machine
-  /// (slow GPUs, degraded links), seed and repetition the moment. Throws UserError if the
-  /// configuration does not fit the call or the fabric, SimulationStalled if the program cannot
-  /// finish.
+  /// Simulates one call. `seed` and `repetition` choose the random draws of the noise and of the
+  /// cost model's start skew, if there are any. The seed selects the machine (slow GPUs, degraded
+  /// links); seed and repetition together select the moment. Throws UserError if the configuration
+  /// does not fit the call or the fabric, SimulationStalled if the program cannot finish.
   [[nodiscard]] Result simulate(const Call& call, const Config& config, std::uint64_t seed = 0,
                                 std::uint64_t repetition = 0);
   [[nodiscard]] SimulationRecord record(const Call& call, const Config& config,
@@ -101,11 +100,11 @@ class Simulator {
  private:
   struct BuiltProgram {
     std::shared_ptr<const ProgramOutline> outline;
-    std::shared_ptr<const ThreadBlockProgram> program;  ///< null: not compiled
+    std::shared_ptr<const ThreadBlockProgram> program;  ///< null if not compiled
   };
   struct Run {
-    EngineResult only;   ///< the engine's own result if there was only one run
-    NoisyProgram noisy;  ///< without its lowered program, which is in the record
+    EngineResult only;   ///< the engine's result if there was only one run
+    NoisyProgram noisy;  ///< all but its lowered program, which is moved into the record
     bool dated = false;  ///< true if the record has the dates of the firings
   };
   [[nodiscard]] SimulationRecord record_built(const BuiltProgram& program, const Call& call,
@@ -134,17 +133,18 @@ class Simulator {
   TileRuns tile_runs_;
 };
 
-/// Reason why a configuration cannot carry out a call on `ranks` ranks; empty if it can. The checks
-/// that Simulator makes, for callers that locate the message themselves. Throws UserError if
-/// the algorithm is not in the library.
+/// Reason why a configuration cannot carry out a call on `ranks` ranks; empty if it can. Simulator
+/// makes the same checks; this function is for callers that locate the message themselves. Throws
+/// UserError if the algorithm is not in the library.
 [[nodiscard]] std::string check_config(const AlgorithmLibrary& library, const Call& call,
                                        const Config& config, int ranks);
 /// Reason why the algorithm cannot run on the fabric's switches (AlgorithmEntry::switches); empty
 /// if it can.
 [[nodiscard]] std::string check_switches(const AlgorithmEntry& algorithm, const Fabric& fabric);
 /// Reason why the configuration, which fits the call (check_config), cannot be launched on the
-/// fabric's GPUs: it needs more thread blocks than the cost model says run at once
-/// (thread_blocks_per_gpu). Empty if it can; checks switches first. Takes time linear in the ranks.
+/// fabric's GPUs: it needs more thread blocks than can run at once under the cost model
+/// (thread_blocks_per_gpu). Empty if it can be launched. Checks switches first. Takes time linear
+/// in the ranks.
 [[nodiscard]] std::string check_resident(const AlgorithmLibrary& library, const Call& call,
                                          const Config& config, const Fabric& fabric,
                                          const CostModel& cost_model);

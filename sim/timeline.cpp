@@ -22,8 +22,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr double kMicroseconds = 1e6;
 
-// Dates on a grid of whole nanoseconds: viewers round dates and durations to it, so that adjacent
-// slices would appear to overlap if each were rounded separately.
+// Date in whole nanoseconds. Viewers round dates and durations to nanoseconds, so that adjacent
+// slices would appear to overlap if both were rounded separately.
 std::int64_t whole_ns(double seconds) {
   return static_cast<std::int64_t>(std::floor(seconds * 1e9));
 }
@@ -83,7 +83,7 @@ class TimelineWriter {
   void slice(int pid, int tid, const std::string& name, std::int64_t start_ns, std::int64_t end_ns,
              Json args) {
     if (start_ns == end_ns) {
-      // Viewers would nest a zero-length slice wrongly in another one that starts at its date.
+      // Viewers would nest a slice of length zero wrongly in another slice that starts at its date.
       event({{"ph", "i"},
              {"pid", pid},
              {"tid", tid},
@@ -132,9 +132,9 @@ class TimelineWriter {
   }
 
   // Draws every message as an arrow from the step that sends it to the step that receives it; a
-  // step that does both has an end of two arrows. Viewers attach an arrow's end to the slice at its
-  // date, so these steps have slices of at least one nanosecond, and a step after a lengthened one
-  // starts later by the same amount.
+  // step that does both has two arrows. Viewers attach an arrow's end to the slice at its date, so
+  // these steps have slices of at least one nanosecond, and a step after a lengthened one starts
+  // later by the same amount.
   void write_steps() {
     const std::vector<StepTime> steps = step_times(record_);
     std::vector<Slot> slots(steps.size());
@@ -246,7 +246,7 @@ class TimelineWriter {
     }
   }
 
-  // The links that are nearest to their capacity.
+  // The links with the largest shares of their capacity in use.
   [[nodiscard]] Json busiest_links_json() const {
     constexpr std::size_t kMost = 8;
     const std::vector<LinkUse> uses = link_use(record_, false);

@@ -12,16 +12,16 @@
 namespace cclgym {
 
 /// UCB1 (Auer, Cesa-Bianchi and Fischer, "Finite-time analysis of the multiarmed bandit problem",
-/// Machine Learning 47, 2002) for costs of unknown range: each arm once, then the arm with the max
-/// of m + sqrt(2 ln t / n), where m is its mean cost on a scale from the max mean of all arms (0)
-/// to the min (1). Deterministic: ties go to the first arm.
+/// Machine Learning 47, 2002) for costs of unknown range. It pulls each arm once, then the arm with
+/// the maximum of m + sqrt(2 ln t / n), where m is the arm's mean cost on a scale from the maximum
+/// mean of all arms (0) to the minimum (1). Deterministic: ties go to the first arm.
 class Ucb1 {
  public:
   explicit Ucb1(std::size_t arms) : arms_(arms) {}
 
   [[nodiscard]] std::size_t choose() const;
   void learn(std::size_t arm, double cost);
-  /// The arm with the min mean cost so far; the first one before any pull.
+  /// Arm with the minimum mean cost so far; the first arm before any pull.
   [[nodiscard]] std::size_t best() const;
   [[nodiscard]] std::size_t pulls(std::size_t arm) const { return arms_[arm].pulls; }
 
@@ -36,8 +36,8 @@ class Ucb1 {
 
 /// "bandit": one Ucb1 per collective and power of two of the size, on the logarithm of the time. It
 /// keeps what it has learned across episodes. Its arms are the legal actions with NCCL's instances,
-/// threads, chunk and NIC; with all knobs there would be thousands per cell, each of which UCB1
-/// tries at least once.
+/// threads, chunk and NIC: with all knobs there would be thousands of arms per cell, and UCB1 tries
+/// every arm at least once.
 class BanditPolicy : public TuningPolicy {
  public:
   BanditPolicy() : TuningPolicy("bandit") {}

@@ -28,7 +28,7 @@ std::vector<CoordinateDescentPolicy::Action> CoordinateDescentPolicy::neighbours
     const auto action = all.subspan(i, n);
     if (std::ranges::equal(action, cell.best)) continue;
     bool held = true;
-    // A tuner decides all knobs, so from or to its action, only the algorithm is compared.
+    // A tuner decides all knobs, so an action of a tuner is compared only in its algorithm.
     const bool chooses = actions().tuner_of(action).has_value();
     for (std::size_t d = 0; d < n && held; ++d) {
       held = chooses || std::ranges::find(moving, d) != moving.end() || action[d] == cell.best[d];

@@ -14,16 +14,16 @@ namespace cclgym {
 /// "autoccl": coordinate descent over the knobs while the job runs, separately for each collective
 /// and size (Xu et al., "AutoCCL: Automated Collective Communication Tuning for Accelerating
 /// Distributed and Parallel DNN Training", NSDI 2025). Starting from NCCL's own choice, it tries
-/// one knob after the other at all its legal levels, the others fixed, and keeps the level with the
-/// min median time of `repeats` calls, until a round over all knobs changes nothing. Algorithm and
-/// inter count as one knob, since few of their combinations are legal. Search calls are calls of
-/// the job. docs/baselines.md lists the parts of AutoCCL that are left out.
+/// one knob after another at all its legal levels while the others are fixed. It keeps the level
+/// with the minimum median time of `repeats` calls, until a round over all knobs changes nothing.
+/// Algorithm and inter are one knob here, since few of their combinations are legal. Search calls
+/// are calls of the job. docs/baselines.md lists the parts of AutoCCL that are left out.
 class CoordinateDescentPolicy : public TuningPolicy {
  public:
   explicit CoordinateDescentPolicy(std::size_t repeats = 1)
       : TuningPolicy("autoccl"), repeats_(repeats) {}
 
-  /// Number of calls so far that searched, and that did not.
+  /// Number of calls so far during the search, and of calls after it.
   [[nodiscard]] std::uint64_t searching() const { return searching_; }
   [[nodiscard]] std::uint64_t settled() const { return settled_; }
 
@@ -40,7 +40,7 @@ class CoordinateDescentPolicy : public TuningPolicy {
     double best_us = 0;
     std::size_t knob = 0;              ///< index into coordinates_
     std::size_t unchanged = 0;         ///< consecutive knobs that changed nothing
-    std::vector<Action> candidates{};  ///< untried candidates, the next one last
+    std::vector<Action> candidates{};  ///< untried candidates, in reverse order
     std::vector<double> times_us{};    ///< times of the current candidate
     bool started = false;              ///< true once best_us is known
     bool settled = false;

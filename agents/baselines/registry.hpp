@@ -12,7 +12,7 @@
 namespace cclgym {
 
 struct BaselineInfo {
-  std::string name;         ///< "oracle", "nccl-default:VERSION"
+  std::string name;         ///< name, such as "oracle" or "nccl-default:VERSION"
   std::string description;  ///< one line
 };
 [[nodiscard]] const std::vector<BaselineInfo>& baseline_infos();
@@ -21,8 +21,8 @@ struct BaselineInfo {
 /// unknown name, suggesting the nearest.
 [[nodiscard]] std::unique_ptr<Policy> make_baseline(const std::string& name);
 
-/// Baselines of a comparison if none are named: the default choices that are possible under the
-/// profile, and all others except tables.
+/// Baselines of a comparison if none are named: the default choices that the profile allows, and
+/// all others except tables.
 [[nodiscard]] std::vector<std::string> default_baselines(ActionProfile profile);
 
 }  // namespace cclgym

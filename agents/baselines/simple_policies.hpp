@@ -14,8 +14,8 @@
 namespace cclgym {
 
 /// "nccl-default:2.8.4", "dispatch:FILE": leaves every call to a tuner, which must be one of the
-/// environment's (with_tuners). If it has no choice for a collective or fabric, takes the action
-/// nearest to TuningActions::reference.
+/// environment's (with_tuners). If the tuner has no choice for a collective or fabric, the policy
+/// takes the action nearest to TuningActions::reference.
 class TunerPolicy : public TuningPolicy {
  public:
   explicit TunerPolicy(const std::string& tuner) : TuningPolicy(tuner) {}
@@ -28,7 +28,7 @@ class TunerPolicy : public TuningPolicy {
   std::vector<std::int32_t> action_;  ///< action of the tuner
 };
 
-/// "random": each dimension uniform among its legal levels, given the ones before.
+/// "random": draws each dimension uniformly from its legal levels, given the earlier dimensions.
 class RandomPolicy : public Policy {
  public:
   [[nodiscard]] std::string_view name() const override { return "random"; }
@@ -41,9 +41,9 @@ class RandomPolicy : public Policy {
   std::vector<std::uint8_t> scratch_;
 };
 
-/// "oracle": the best action in the machine's current regime and moment, found by trying all. It is
-/// clairvoyant; the noise of the measurement, which cannot be known in advance, multiplies all
-/// actions equally.
+/// "oracle": the best action in the machine's current regime and moment, found by trying all
+/// actions. It is clairvoyant except for measurement noise, which cannot be known in advance and
+/// multiplies the times of all actions equally.
 class OraclePolicy : public TuningPolicy {
  public:
   OraclePolicy() : TuningPolicy("oracle") {}

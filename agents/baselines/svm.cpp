@@ -26,7 +26,7 @@ Row row_of(const SvmPoint& point) {
 
 }  // namespace
 
-// A libsvm model with the samples to which it points.
+// A libsvm model together with the samples to which it points.
 class SvmClassifier::Model {
  public:
   Model(std::span<const SvmSample> samples, double cost, double gamma) {
@@ -105,7 +105,7 @@ SvmClassifier::SvmClassifier(std::span<const SvmSample> samples, std::uint64_t s
   const std::span<const SvmSample> all(shuffled);
   const std::span<const SvmSample> train = all.first(training);
 
-  // Fold f holds out every fifth sample from f on.
+  // Fold f holds out every fifth sample, beginning with sample f.
   double best = -1;
   for (int c = -1; c <= 15 && training >= kFolds; c += 2) {
     for (int g = -5; g <= 5; g += 2) {

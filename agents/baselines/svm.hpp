@@ -9,7 +9,7 @@
 
 namespace cclgym {
 
-inline constexpr std::size_t kSvmFeatures = 2;  ///< PCCL: (message size, number of GPUs)
+inline constexpr std::size_t kSvmFeatures = 2;  ///< message size and number of GPUs, as in PCCL
 using SvmPoint = std::array<double, kSvmFeatures>;
 
 struct SvmSample {
@@ -18,10 +18,10 @@ struct SvmSample {
 };
 
 /// libsvm's C-SVC with the kernel exp(-gamma |x - y|^2), one against one, on features of mean 0 and
-/// variance 1. 80 % of the samples, drawn with `seed`, are for training: C in 2^-1, 2^1, ... 2^15
-/// and gamma in 2^-5, 2^-3, ... 2^5 maximise the accuracy of a 5-fold cross-validation (ties: min
-/// C, then min gamma). The other 20 % are for testing. The same samples and seed give the same
-/// classifier.
+/// variance 1. 80 % of the samples, drawn with `seed`, are for training, and the other 20 % for
+/// testing. C in 2^-1, 2^1, ... 2^15 and gamma in 2^-5, 2^-3, ... 2^5 maximise the accuracy of a
+/// 5-fold cross-validation on the training samples (ties: minimum C, then minimum gamma). The same
+/// samples and seed give the same classifier.
 class SvmClassifier {
  public:
   /// Throws std::invalid_argument if there are no samples.

@@ -21,9 +21,10 @@ struct OfflineSweep {
 [[nodiscard]] OfflineSweep sweep_offline(const TuningSetup& setup, CollectiveKind collective,
                                          std::size_t sizes);
 
-/// A small set of actions such that at every size of a sweep one of them is at most 1 + tolerance
-/// times slower than the best, and the index of the fastest of them at each size. Chosen greedily:
-/// first the action that covers most sizes; ties go to the min total time there.
+/// A small set of actions such that at every size of a sweep, at least one of them takes at most
+/// (1 + tolerance) times as long as the best action; and the fastest of them at each size. Chosen
+/// greedily: first the action that covers the largest number of sizes; ties go to the minimum total
+/// time at these sizes.
 struct SweepClasses {
   std::vector<std::size_t> actions;   ///< positions in legal_actions
   std::vector<std::size_t> class_of;  ///< by size: index into actions
@@ -31,7 +32,8 @@ struct SweepClasses {
 [[nodiscard]] SweepClasses classify(const OfflineSweep& sweep, double tolerance);
 
 /// "table": takes the fastest action of a sweep of the powers of two from 1 KiB to 1 GiB of the
-/// collective; sizes in between take that of the next smaller one, as in tune-dispatch's tables.
+/// collective. A size in between takes the action of the next smaller size, as in tune-dispatch's
+/// tables.
 class TablePolicy : public TuningPolicy {
  public:
   static constexpr std::size_t kSizes = 21;
@@ -42,15 +44,15 @@ class TablePolicy : public TuningPolicy {
   void choose(const CollectiveTuningEnv& environment, std::span<std::int32_t> action) override;
 
  private:
-  /// Best position in legal_actions from a size on.
+  /// Best action (position in legal_actions) by the size from which it applies.
   std::map<CollectiveKind, std::map<std::uint64_t, std::size_t>> tables_;
 };
 
 /// "svm": PCCL's dispatcher (Singh et al. 2025, section IV-C): one support vector machine per
 /// collective on (log2 size, log2 ranks), trained on the best action of each cell.
 ///
-/// Its classes are those of classify with 1 % at the powers of two from 1 KiB to 1 GiB, since among
-/// thousands of actions few are best twice; PCCL chooses among five libraries.
+/// PCCL chooses among five libraries. Among thousands of actions few are the best twice, so the
+/// classes here come from classify() with tolerance 1 % at the powers of two from 1 KiB to 1 GiB.
 class SvmPolicy : public TuningPolicy {
  public:
   static constexpr std::size_t kSizes = 21;

@@ -63,7 +63,7 @@ std::vector<std::int32_t> nearest_action(const TuningActions& actions, Collectiv
     }
   }
   if (found.empty()) {
-    // The actions consist of tuners only.
+    // All actions are tuners.
     if (all.empty()) throw std::logic_error("nearest_action: no legal action");
     found = all.first(n);
   }

@@ -26,7 +26,7 @@ class TuningPolicy : public Policy {
  protected:
   explicit TuningPolicy(std::string name) : name_(std::move(name)) {}
 
-  /// Called for the first set of actions and whenever it changes.
+  /// Called before the first call and whenever the set of actions changes.
   virtual void begin_setup(const TuningSetup& /*setup*/) {}
   /// Chooses the action of the next call of `environment`.
   virtual void choose(const CollectiveTuningEnv& environment, std::span<std::int32_t> action) = 0;
@@ -49,7 +49,7 @@ class TuningPolicy : public Policy {
                                                             std::string_view policy);
 
 /// The legal action nearest to a configuration: first by program, then by protocol, then by
-/// channels, then by all else. Ties go to the first.
+/// channels, then by all other knobs. Ties go to the first action.
 [[nodiscard]] std::vector<std::int32_t> nearest_action(const TuningActions& actions,
                                                        CollectiveKind collective,
                                                        const PlainConfig& config);

@@ -12,7 +12,7 @@ namespace cclgym {
 
 namespace {
 
-// Part of a call's record that does not depend on the policy.
+// Part of the record of a call that does not depend on the policy.
 struct StreamCall {
   CollectiveKind collective = CollectiveKind::AllReduce;
   std::uint64_t bytes = 0;
@@ -37,7 +37,7 @@ struct Chosen {
   Config config;
 };
 
-// Configuration that an action gives a call.
+// Configuration that an action selects for a call.
 Config config_of(const TuningActions& actions, const Call& call,
                  std::span<const std::int32_t> action) {
   const std::optional<std::size_t> tuner = actions.tuner_of(action);

@@ -16,13 +16,13 @@
 
 namespace cclgym {
 
-/// A policy to be measured.
+/// A policy to measure.
 struct EvaluatedPolicy {
   std::string name;
-  /// Makes a fresh policy for a seed: learning baselines start over, an agent is the one trained
-  /// with that seed.
+  /// Makes a fresh policy for a seed: a learning baseline starts from scratch, and an agent has the
+  /// weights trained with that seed.
   std::function<std::unique_ptr<Policy>(std::uint64_t seed)> make;
-  /// Tuners that the environment must have.
+  /// Tuners that the environment must offer as actions.
   std::vector<std::string> tuners{};
 };
 
@@ -33,10 +33,10 @@ struct EvaluatedCell {
   std::uint64_t bytes = 0;
   std::uint64_t calls = 0;
   double time_us = 0;        ///< geometric mean
-  double oracle_ratio = 0;   ///< geometric mean of time / the oracle's time
-  double default_ratio = 0;  ///< geometric mean of time / the default's time
+  double oracle_ratio = 0;   ///< geometric mean of time / time of the oracle
+  double default_ratio = 0;  ///< geometric mean of time / time of the default
   std::string choice;        ///< the action taken most often
-  Config config{};           ///< configuration of that action; for tuners, the one they chose
+  Config config{};           ///< configuration of that action; for a tuner, the one that it chose
 };
 
 /// Results of one policy with one seed.
@@ -45,15 +45,15 @@ struct PolicyRun {
   std::uint64_t seed = 0;
   std::uint64_t calls = 0;
   double oracle_ratio = 0;        ///< geometric mean over all calls
-  double default_ratio = 0;       ///< as above
+  double default_ratio = 0;       ///< geometric mean over all calls
   double decisions_per_call = 1;  ///< fraction of calls with a new decision
   std::vector<EvaluatedCell> cells;
 };
 
 struct EvaluationOptions {
-  std::uint64_t calls = 0;  ///< per policy and seed; 0: one pass over the workload, or an episode
+  std::uint64_t calls = 0;  ///< calls of a run; 0: one pass over the workload, or an episode
   std::vector<std::uint64_t> seeds{1, 2, 3};
-  std::size_t threads = 2;  ///< for the simulation of the oracle's table
+  std::size_t threads = 2;  ///< threads for the simulation of the oracle's table
   /// Called before each run.
   std::function<void(const std::string& policy, std::uint64_t seed)> notice{};
 };
@@ -69,22 +69,22 @@ struct PolicySummary {
   std::string policy;
   std::size_t seeds = 0;
   double oracle_ratio = 0;        ///< geometric mean over the seeds
-  double least_oracle_ratio = 0;  ///< min over the seeds
+  double least_oracle_ratio = 0;  ///< minimum over the seeds
   double most_oracle_ratio = 0;
-  double worst_cell = 0;          ///< max ratio of a cell, over all seeds
-  double p90_cell = 0;            ///< ratio that nine of ten cells do not exceed
-  double default_speedup = 0;     ///< the default's time / its time, geometric mean
+  double worst_cell = 0;          ///< maximum ratio of a cell, over all seeds
+  double p90_cell = 0;            ///< 90th percentile of the ratios of cells
+  double default_speedup = 0;     ///< geometric mean of time of the default / time
   double decisions_per_call = 1;  ///< mean over the seeds
 };
 [[nodiscard]] std::vector<PolicySummary> summarize_runs(std::span<const PolicyRun> runs);
 
-/// Summaries in aligned columns, best first.
+/// Table of summaries in aligned columns, best first.
 [[nodiscard]] std::string evaluation_table(std::span<const PolicySummary> summaries);
 /// Results of one environment.
 struct EvaluatedPart {
   std::string label;
   std::vector<PolicyRun> runs;
-  std::string fabric{};      ///< its label: "ndv4 servers=2"
+  std::string fabric{};      ///< label of the fabric: "ndv4 servers=2"
   std::string cost_model{};  ///< CostModel::label(): "hockney (no set for MI250X)"
 };
 

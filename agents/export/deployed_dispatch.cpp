@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t kEnd = std::uint64_t{1} << 40U;
 
-// "ring,ll128,8"
+// Configuration as it appears in a line: "ring,ll128,8".
 std::string line_of(const ConfigChoice& choice, const SourceLocation& where, bool pat) {
   const Config& config = choice.config;
   const auto algorithm = nccl_algorithm_of_ours(config.algorithm);

@@ -10,9 +10,9 @@
 namespace cclgym {
 
 /// Lines for the blocks of the machines with these labels (empty: all machines of the table); a
-/// range ends at the next one's first byte. A fallback that is a configuration becomes the last
-/// lines of the collectives it supports; NCCL's own choice needs no line. Collectives that NCCL
-/// does not pass to its tuner are counted as left out.
+/// range ends at the first byte of the next range. If the fallback is a configuration, it becomes
+/// the last lines of the collectives it supports; NCCL's own choice needs no line. Collectives that
+/// NCCL does not pass to its tuner are counted as left out.
 ///
 /// Throws UserError for a configuration that a line cannot express, a label that is not in the
 /// table, a machine that does not exist, or two machines with equal numbers of ranks and nodes.

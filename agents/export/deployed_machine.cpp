@@ -56,8 +56,8 @@ class Distiller {
   [[nodiscard]] int calls() const { return setup_.window + 1; }
   [[nodiscard]] int recorded_calls() const { return recorded_calls_; }
 
-  // Repeats a call calls() times, appends the observation before each to `seen`, and returns the
-  // last action; empty if the policy cannot decide.
+  // Repeats a call calls() times, appends the observation before each call to `seen`, and returns
+  // the last action; empty if the policy cannot decide.
   std::span<const std::int32_t> choose(std::size_t collective, std::uint64_t bytes, int rules,
                                        std::vector<float>& seen) {
     (void)cclgym_policy_state_init(policy_.get(), state_.data(), state_.size());
@@ -91,7 +91,7 @@ class Distiller {
     observation_.observe(done);
   }
 
-  // Time of the call recorded in a job, at this position among the last times.
+  // Recorded time of the call in a job: number `again` among its last times.
   [[nodiscard]] std::optional<double> recorded(std::size_t collective, const Call& call,
                                                int again) const {
     const TuningActions& actions = *setup_.actions;

@@ -15,18 +15,19 @@ namespace cclgym {
 
 struct DeployedChoices {
   DeployedMachine machine;
-  /// By NCCL's number of the collective, then by size of the machine's grid.
+  /// Actions by NCCL's number of the collective, then by size of the machine's grid.
   std::array<std::vector<std::vector<std::int32_t>>, kNcclCollectiveNames.size()> actions;
   /// Observed calls with a recorded time.
   int recorded_calls = 0;
 };
 
 /// Queries the policy at deployed_sizes() of each NCCL collective for which it has rules on the
-/// machine of `setup`. At each size, the call is first repeated as often as the observation
-/// remembers calls, without noise. Its times are the last recorded ones in order if there are any,
-/// otherwise the simulator's.
+/// machine of `setup`. At each size, the call is first repeated without noise, once for every call
+/// that the observation remembers. If there are recorded times, the repetitions take the last of
+/// them in order; otherwise, the simulator's times are used.
 ///
-/// Throws UserError if the policy has no rules for this machine, or other observations or actions.
+/// Throws UserError if the policy has no rules for this machine, or if its observations or actions
+/// differ.
 [[nodiscard]] DeployedChoices deployed_choices(const PolicyFile& policy, const TuningSetup& setup,
                                                const RecordedTimes& times = {});
 

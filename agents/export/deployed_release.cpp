@@ -22,8 +22,8 @@ std::string first_with(bool DeployedRelease::*what) {
   return found->name;
 }
 
-// Missing capability of an action, "a chunk size, which nccl-2.30 has"; empty if the release has
-// all.
+// Text of the missing capability for an action: "a chunk size, which nccl-2.30 has". Empty if the
+// release has all capabilities.
 std::string misfit(std::span<const std::int32_t> action, const TuningActions& actions,
                    const DeployedRelease& release) {
   if (actions.tuner_of(action)) return {};

@@ -11,10 +11,10 @@
 namespace cclgym {
 
 struct DeployedRelease {
-  std::string name;  ///< "nccl-2.28"
-  int tuner = 0;     ///< version of the tuner plugin interface
-  int profiler = 0;  ///< version of the profiler plugin interface; 0: none that the plugin supports
-  bool pat = false;  ///< true if it has algorithm PAT
+  std::string name;        ///< name, such as "nccl-2.28"
+  int tuner = 0;           ///< version of the tuner plugin interface
+  int profiler = 0;        ///< version of the profiler plugin interface; 0 if the plugin lacks it
+  bool pat = false;        ///< true if the release has algorithm PAT
   bool constants = false;  ///< true if a tuner can set the constants of its model
   bool chunks = false;     ///< true if a tuner can also set the chunk size
 };
@@ -27,13 +27,13 @@ struct DeployedRelease {
 [[nodiscard]] const DeployedRelease& deployed_release(std::string_view name,
                                                       const SourceLocation& where);
 
-/// Throws UserError "PLACE: MACHINE COLLECTIVE from SIZE: ..." if a choice of the policy is beyond
-/// the release's capabilities.
+/// Throws UserError "PLACE: MACHINE COLLECTIVE from SIZE: ..." if a choice of the policy needs a
+/// capability that the release lacks.
 void check_release(const DeployedChoices& choices, const TuningSetup& setup,
                    const DeployedRelease& release, const std::string& place);
 
 /// Number of sizes at which the policy chooses an algorithm and protocol that NCCL, by its known
-/// rules, does not offer on the machine (e.g. PAT with several ranks per node): the plugin then
+/// rules, does not offer on the machine (e.g. PAT with several ranks per node); the plugin then
 /// takes the policy's next choice. 0 if NCCL does not run on the machine.
 [[nodiscard]] int choices_not_offered(const DeployedChoices& choices, const TuningSetup& setup,
                                       const DeployedRelease& release);

@@ -29,7 +29,7 @@ std::string scalar(std::string_view text) {
   return quoted_text + "'";
 }
 
-// "{name: 'ndv4', 'servers': '2'}"
+// Label of a fabric as a YAML mapping: "{name: 'ndv4', 'servers': '2'}".
 std::string fabric_yaml(std::string_view label) {
   std::string yaml;
   for (const std::string& word : words_of(label, ' ')) {

@@ -45,7 +45,7 @@ struct RecordedCall {
 RecordedTimes::RecordedTimes(std::string_view text, const std::string& name, std::uint32_t ranks,
                              std::uint32_t nodes) {
   static const std::vector<std::uint64_t> sizes = deployed_sizes();
-  // Keyed by communicator and number of the call in it.
+  // The key is the communicator and the number of the call in it.
   std::map<std::pair<std::string, std::int64_t>, RecordedCall> calls;
   for (std::size_t number = 1; !text.empty(); ++number) {
     const std::size_t end = std::min(text.find('\n'), text.size());

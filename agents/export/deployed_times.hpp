@@ -12,8 +12,8 @@
 
 namespace cclgym {
 
-/// Recorded times of communicators of one size, in the order of the calls. A call recorded by
-/// several ranks has the max of their times.
+/// Recorded times of communicators of one size, in the order of the calls. If several ranks
+/// recorded a call, its time is the maximum of theirs.
 class RecordedTimes {
  public:
   RecordedTimes() = default;

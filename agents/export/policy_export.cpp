@@ -17,7 +17,7 @@ std::vector<std::uint32_t> narrow(const std::vector<std::size_t>& values) {
   return narrowed;
 }
 
-// One text per line; characters that would break a line become spaces.
+// The texts on one line each; characters that would break a line become spaces.
 std::string lines(const std::vector<std::string>& texts) {
   std::string all;
   for (std::string text : texts) {

@@ -14,16 +14,16 @@ namespace cclgym {
 /// Legal actions of a collective on a machine.
 struct PolicyRules {
   std::string machine;                ///< label of the fabric: "ndv4 servers=2"
-  std::string collective;             ///< "allreduce"
+  std::string collective;             ///< name, such as "allreduce"
   std::vector<std::int32_t> actions;  ///< concatenated, in ascending order
 };
 
-/// Rules of a machine's actions, for every collective with legal ones.
+/// Rules of a machine, one for every collective with legal actions.
 [[nodiscard]] std::vector<PolicyRules> policy_rules(const TuningActions& actions,
                                                     const std::string& machine);
 
-/// Policy file with everything needed for decisions, i.e. all but the critic. Throws
-/// std::logic_error if policy_weights_fault finds a fault, or names or rules do not match the
+/// Policy file with everything that decisions need, which is all except the critic. Throws
+/// std::logic_error if policy_weights_fault finds a fault, or if names or rules do not match the
 /// shape.
 [[nodiscard]] PolicyFile to_policy_file(const PolicyWeights& weights,
                                         const std::vector<PolicyRules>& rules);

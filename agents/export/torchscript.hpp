@@ -1,15 +1,15 @@
 // Converts trained weights to a TorchScript module, for programs that have LibTorch or PyTorch
 // (docs/deploy.md). The critic is left out, since it does not affect decisions.
 //
-// N numbers per observation, B calls side by side, D dimensions of the action, L_d levels of
-// dimension d; floats have 32 bits, integers 64:
+// Shapes: N numbers per observation, B calls side by side, D dimensions of the action, L_d levels
+// of dimension d. Floats have 32 bits, integers 64. Methods:
 //
 // * forward(observation [B, N], h [B, lstm], c [B, lstm]) -> (logits: D times [B, L_d], h', c'):
-//   without masks; each head is given the likeliest levels of the heads before
-// * logits(observation, h, c, levels [B, D]) -> (logits, h', c'): each head is given `levels` of
-//   the heads before
-// * decide(observation, h, c, legal [A, D]) -> (levels [B, D], h', c'): the likeliest level of each
-//   head among those that some row of `legal` has together with the choices before
+//   works without masks; each head is given the likeliest levels of the earlier heads
+// * logits(observation, h, c, levels [B, D]) -> (logits, h', c'): gives each head the `levels` of
+//   the earlier heads
+// * decide(observation, h, c, legal [A, D]) -> (levels [B, D], h', c'): takes for each head the
+//   likeliest level that some row of `legal` has together with the earlier choices
 // * initial_state(B) -> (h, c)
 //
 // Attributes: rules (Dict[str, Tensor]: the legal actions by "MACHINE/COLLECTIVE"), feature_names,
@@ -26,20 +26,20 @@
 
 namespace cclgym {
 
-/// Methods of the module as TorchScript: Python that LibTorch compiles. Tensors are attributes
-/// named like them with '_' for '.'.
+/// Methods of the module as TorchScript: Python that LibTorch compiles. Tensors are attributes with
+/// the tensors' names, in which '_' replaces '.'.
 [[nodiscard]] std::string torchscript_source(const PolicyShape& shape, float input_limit);
 
 /// Writes the file atomically. Throws UserError if it cannot be written or LibTorch is missing, and
-/// std::logic_error as to_policy_file does.
+/// std::logic_error for the reasons of to_policy_file.
 void write_torchscript(const PolicyWeights& weights, const std::vector<PolicyRules>& rules,
                        const std::string& path);
 
-/// Decisions of a module, for tests.
+/// Results of a module, for tests.
 struct ScriptedCalls {
-  std::vector<std::int64_t> levels;  ///< [calls x D], of decide
-  std::vector<float> logits;         ///< [calls x sum of L_d], of logits, given these levels
-  std::vector<float> forward;        ///< [calls x sum of L_d], of forward
+  std::vector<std::int64_t> levels;  ///< [calls x D], from decide
+  std::vector<float> logits;         ///< [calls x sum of L_d], from logits, given these levels
+  std::vector<float> forward;        ///< [calls x sum of L_d], from forward
   std::vector<float> states;         ///< [calls x 2 lstm]: h, then c, after each call
 };
 /// Loads a file with torch::jit::load and plays `observations` ([calls x N]) in sequence from the

@@ -1,4 +1,4 @@
-// The equations of policy_weights.hpp as TorchScript.
+// Writes the equations of the network (docs/agents.md) as TorchScript.
 #include <fmt/format.h>
 
 #include "agents/export/torchscript.hpp"

@@ -1,4 +1,4 @@
-// Makes and loads the module of torchscript.hpp with LibTorch.
+// Makes the module of torchscript.hpp, and loads it, with LibTorch.
 #include <algorithm>
 #include <sstream>
 #include <stdexcept>

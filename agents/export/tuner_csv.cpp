@@ -9,7 +9,7 @@ namespace cclgym {
 
 namespace {
 
-// "ring,ll128,8"; nothing if a line cannot express the configuration.
+// Configuration as it appears in a line: "ring,ll128,8"; nullopt if a line cannot express it.
 std::optional<std::string> sayable(const TuningActions& actions,
                                    std::span<const std::int32_t> action) {
   std::string algorithm;

@@ -16,10 +16,10 @@ struct TunerCsv {
 };
 
 /// Lines "collective_type,min_bytes,max_bytes,algorithm,protocol,channels,nNodes,nRanks" for the
-/// machine of `setup`: the policy's choices at the sizes of `choices`, with equal neighbours
-/// merged. A range extends to the next tested size. A line can express only NCCL's own algorithms
-/// (tree, ring, pat, nvls, nvls_tree) without instances, threads, chunks or NICs, and NCCL's five
-/// collectives; other choices are left to NCCL and noted in a comment.
+/// machine of `setup`: the policy's choices at the sizes of `choices`, where neighbours with equal
+/// choices are merged. A range extends to the next tested size. A line can express only NCCL's own
+/// algorithms (tree, ring, pat, nvls, nvls_tree) without instances, threads, chunks or NICs, and
+/// NCCL's five collectives; other choices are left to NCCL and noted in a comment.
 [[nodiscard]] TunerCsv tuner_csv(const DeployedChoices& choices, const TuningSetup& setup);
 /// Lines for the result of deployed_choices(policy, setup).
 [[nodiscard]] TunerCsv tuner_csv(const PolicyFile& policy, const TuningSetup& setup);

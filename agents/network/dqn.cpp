@@ -13,7 +13,7 @@ std::span<const Number> row_of(const std::vector<Number>& rows, std::size_t row,
   return std::span(rows).subspan(row * width, width);
 }
 
-// The masks met on the way to `levels`, concatenated.
+// Conditional masks along the path to a row's levels, which were stored concatenated.
 class PathMasks : public ConditionalMasks {
  public:
   PathMasks(std::span<const std::uint8_t> masks, const std::vector<std::size_t>& levels)
@@ -96,7 +96,7 @@ SequenceBatch ReplayMemory::batch(std::span<const std::size_t> chosen,
       std::ranges::copy(row_of(after_.levels, at, dimensions), greedy.begin());
       now.observe(later);
       now.head_outputs(path, greedy, heads);
-      // Before the first head with a choice, levels are forced: its mask is that of the path.
+      // Levels before the first head with a choice are forced, so its mask is the stored one.
       const auto first =
           std::ranges::find_if(heads, &PolicyRunner::HeadOutput::decided) - heads.begin();
       if (const auto d = static_cast<std::size_t>(first); d < dimensions) {

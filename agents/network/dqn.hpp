@@ -1,14 +1,6 @@
-// Deep Q-learning for the network of PPO: a head's output for a level is its Q value.
-//
-// Dimensions of the action are decided in turn, each knowing the ones before, so that a head's Q
-// value is that of the best continuation (Metz et al. 2017, "Discrete sequential prediction of
-// continuous actions"). With theta the weights, and theta' those at the beginning of the iteration:
-//
-// * target of head d = max over the legal levels of head d + 1 of Q_theta'(o, a_0 .. a_d, .)
-// * target of the last head = r + gamma Q_theta'(o', argmax Q_theta(o', .)) (first head; 0 if over)
-//
-// which is double Q-learning (van Hasselt et al. 2016). Heads with a single legal level are
-// skipped. An LSTM is not supported, since transitions are replayed one by one.
+// Deep Q-learning for the network of PPO: a head's output for a level is its Q value
+// (docs/agents.md, "Deep Q-learning", has the targets). An LSTM is not supported, since transitions
+// are replayed one by one.
 #pragma once
 
 #include <cstddef>
@@ -25,23 +17,23 @@ namespace cclgym {
 struct DqnOptions {
   int replay = 0;      ///< transitions that are kept
   int batch = 0;       ///< transitions per update
-  int updates = 0;     ///< per iteration
-  double epsilon = 0;  ///< fraction of random actions from the middle of training on
+  int updates = 0;     ///< updates per iteration
+  double epsilon = 0;  ///< fraction of random actions in the second half of training
 };
 
-/// Transitions (o, a, r, o') with the conditional masks of a and of the next action; the oldest
-/// make room for new ones.
+/// Transitions (o, a, r, o') with the conditional masks of a and of the next action; new
+/// transitions replace the oldest ones.
 class ReplayMemory {
  public:
   /// Throws std::invalid_argument if the policy has an LSTM.
   ReplayMemory(std::size_t capacity, const RolloutShape& shape);
 
-  /// Adds all transitions of a rollout except those without o': at its last step, and at the end of
-  /// truncated episodes.
+  /// Adds all transitions of a rollout except those without o', which are its last step and the
+  /// ends of truncated episodes.
   void add(const Rollout& rollout);
   [[nodiscard]] std::size_t size() const { return size_; }
 
-  /// The transitions `chosen` as sequences of one step, with the targets of every head.
+  /// Batch of the transitions `chosen`, as sequences of one step, with the targets of every head.
   [[nodiscard]] SequenceBatch batch(std::span<const std::size_t> chosen,
                                     const std::shared_ptr<const PolicyNetwork>& online,
                                     const std::shared_ptr<const PolicyNetwork>& frozen,

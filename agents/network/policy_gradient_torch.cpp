@@ -1,4 +1,4 @@
-// The network of policy_weights.hpp in LibTorch.
+// The network of policy_weights.hpp, implemented with LibTorch.
 #include <algorithm>
 #include <exception>
 #include <fmt/core.h>
@@ -26,7 +26,7 @@ void use_one_thread() {
   openblas_set_num_threads(1);
 }
 
-// Rows of a batch's sequences `first` .. `first + count - 1`, copied to a tensor.
+// Copies the sequences `first` .. `first + count - 1` of a batch to a tensor.
 template <class Number>
 Tensor slice(const std::vector<Number>& numbers, const SequenceBatch& batch, std::size_t first,
              std::size_t count, std::size_t width, torch::Dtype type) {
@@ -64,7 +64,7 @@ class Network {
     Tensor log_probability;  ///< [rows]
     Tensor entropy;          ///< [rows]
     Tensor value;            ///< [rows]
-    Tensor head_loss;        ///< [rows], if the batch has targets for heads
+    Tensor head_loss;        ///< [rows]; empty if the batch has no targets for heads
   };
 
   /// Outputs for the sequences `first` .. `first + count - 1`; rows are [steps x count].
@@ -139,7 +139,7 @@ class Network {
     for (std::size_t d = 0; d < levels.size(); ++d) {
       const Tensor mask = masks.narrow(1, offset, as_int64(levels[d]));
       offset += as_int64(levels[d]);
-      // With one legal level, its probability is 1 for any logits.
+      // If only one level is legal, its probability is 1 for any logits.
       if (mask.sum(1).max().item<std::int64_t>() <= 1) continue;
       const std::string name = fmt::format("head.{}", d);
       Tensor hidden = linear(name, features);

@@ -1,4 +1,4 @@
-// The network of policy_weights.hpp in plain loops, for rollouts and evaluation: a decision costs
+// The network of policy_weights.hpp in plain loops, for rollouts and evaluation: a decision takes
 // microseconds, and every environment can have its own thread.
 #pragma once
 
@@ -23,7 +23,8 @@ class PolicyNetwork {
 
  private:
   friend class PolicyRunner;
-  /// W x + b. W is stored by column, so that the inner loop adds to a row of W x.
+  /// The map W x + b. W is stored by column, so that the inner loop adds a multiple of a column to
+  /// W x.
   struct Linear {
     std::size_t rows = 0;
     std::size_t columns = 0;
@@ -37,7 +38,7 @@ class PolicyNetwork {
   };
   struct Head {
     Linear hidden;
-    std::vector<std::vector<float>> choices;  ///< per earlier dimension: [levels x hidden rows]
+    std::vector<std::vector<float>> choices;  ///< by earlier dimension: [levels x hidden rows]
     Linear out;
   };
   [[nodiscard]] static Linear read(const PolicyWeights& weights, const std::string& name);
@@ -55,7 +56,7 @@ class PolicyNetwork {
   float value_prior_ = 0;
 };
 
-/// Source of the conditional mask of dimension prefix.size(); `out` has one byte per level.
+/// Provides the conditional mask of dimension prefix.size(); `out` has one byte per level.
 class ConditionalMasks {
  public:
   virtual ~ConditionalMasks() = default;
@@ -67,38 +68,38 @@ class PolicyRunner {
  public:
   explicit PolicyRunner(std::shared_ptr<const PolicyNetwork> network);
 
-  /// Sets the state to zero, for the beginning of an episode.
+  /// Sets the state to zero at the beginning of an episode.
   void start();
-  /// [2 x lstm]: h, then c.
+  /// State of the LSTM, [2 x lstm]: h, then c.
   [[nodiscard]] std::span<const float> state() const { return state_; }
 
-  /// Feeds an observation to encoder and LSTM, as required before choose() and value().
+  /// Feeds an observation to encoder and LSTM, which must be done before choose() and value().
   void observe(std::span<const float> observation);
 
-  /// Chooses an action, dimension by dimension: drawn with `random`, or without it the likeliest
-  /// level of each. Levels count from 0. `masks_out` (may be empty) receives the conditional masks,
-  /// concatenated. Returns the logarithm of the action's probability.
+  /// Chooses an action, dimension by dimension: with `random`, levels are drawn; without it, each
+  /// dimension takes its likeliest level. Levels count from 0. `masks_out` (may be empty) receives
+  /// the conditional masks, concatenated. Returns the logarithm of the action's probability.
   double choose(const ConditionalMasks& masks, Random* random, std::span<std::int32_t> levels,
                 std::span<std::uint8_t> masks_out);
-  /// Log probability of a given action, whose levels must be legal.
+  /// Log probability of a given action, all of whose levels must be legal.
   double log_probability(const ConditionalMasks& masks, std::span<const std::int32_t> levels,
                          std::span<std::uint8_t> masks_out);
   /// Output of a head.
   struct HeadOutput {
-    bool decided = false;   ///< true if more than one level is legal; otherwise the rest is 0
+    bool decided = false;   ///< true if more than one level is legal; if false, the rest is 0
     float given = 0;        ///< logit (DQN: Q value) of the given level
-    std::int32_t best = 0;  ///< the legal level with the max logit, the first of equals
+    std::int32_t best = 0;  ///< legal level with the maximum logit, the first of equals
     float most = 0;         ///< logit of that level
   };
-  /// Outputs for each dimension, given the levels of those before. The levels must be legal up to
-  /// the last dimension that is used.
+  /// Outputs for each dimension, given the levels of the earlier dimensions. The levels must be
+  /// legal up to the last dimension that is used.
   void head_outputs(const ConditionalMasks& masks, std::span<const std::int32_t> levels,
                     std::span<HeadOutput> out);
   /// Estimate of the critic, including its prior.
   [[nodiscard]] float value(float prior);
 
  private:
-  /// Draw from the probabilities, take the likeliest level, or look up a given one.
+  /// Draws from the probabilities, takes the likeliest level, or looks up a given level.
   enum class Choice : std::uint8_t { Draw, Likeliest, Given };
   double run_heads(const ConditionalMasks& masks, Choice choice, Random* random,
                    std::span<std::int32_t> levels, std::span<std::uint8_t> masks_out,

@@ -74,7 +74,7 @@ SequenceBatch gather_sequences(const Rollout& rollout, std::size_t length,
   }
   batch.entropy.resize(rollout.entropy.empty() ? 0 : count);
   for (std::size_t s = 0; s < chosen.size(); ++s) {
-    // Environments are contiguous, and therefore sequences are, too.
+    // Environments are contiguous, and so are sequences.
     const std::size_t first = chosen[s] * length;
     const auto state = rollout.states.begin() + static_cast<std::ptrdiff_t>(first * 2 * shape.lstm);
     const auto at = static_cast<std::ptrdiff_t>(s * shape.lstm);

@@ -54,7 +54,7 @@ class Writer {
   std::string bytes_;
 };
 
-// Every length is checked against the remaining bytes.
+// Reads the file; checks every length against the remaining bytes.
 class Reader {
  public:
   Reader(std::string_view bytes, const std::string& file) : bytes_(bytes), file_(file) {}
@@ -95,7 +95,7 @@ class Reader {
     std::vector<std::size_t> values(count(8));
     for (std::size_t& value : values) {
       value = static_cast<std::size_t>(number<std::uint64_t>());
-      // No layer is larger, and products of smaller sizes cannot overflow.
+      // No layer has more units, and products of smaller sizes cannot overflow.
       if (value > (1U << 20U)) fail(fmt::format("damaged: a layer of {} units", value));
     }
     return values;

@@ -1,4 +1,4 @@
-// State of a training between two iterations, on which alone the next one depends.
+// State of a training between two iterations. The next iteration depends on nothing else.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ struct Checkpoint {
 
 /// The bytes of a file: "CCLGYMCK", version, length, contents, FNV-1a checksum; all little-endian.
 [[nodiscard]] std::string write_checkpoint(const Checkpoint& checkpoint);
-/// Throws UserError "FILE: ..." if the bytes are not a checkpoint of this version, are truncated or
-/// damaged, or its weights cannot run (policy_weights_fault).
+/// Throws UserError "FILE: ..." if the bytes are not a checkpoint of this version, if they are
+/// truncated or damaged, or if the weights cannot run (policy_weights_fault).
 [[nodiscard]] Checkpoint read_checkpoint(std::string_view bytes, const std::string& file);
 
 /// Writes a temporary file, flushes it to disk and renames it: after a crash at any moment, either

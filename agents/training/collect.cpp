@@ -14,7 +14,7 @@ std::span<Number> row_of(std::vector<Number>& rows, std::size_t row, std::size_t
   return std::span<Number>(rows).subspan(row * width, width);
 }
 
-// One slot's part of a rollout.
+// Plays one slot's part of a rollout.
 class Player {
  public:
   Player(const std::shared_ptr<const PolicyNetwork>& network, CollectSlot& slot,
@@ -112,7 +112,7 @@ class Player {
     return runner_.log_probability(masks_, levels, masks);
   }
 
-  // Draws each dimension uniformly among its legal levels, given the ones before.
+  // Draws each dimension uniformly from its legal levels, given the earlier dimensions.
   void draw_levels(std::span<std::int32_t> levels) {
     for (std::size_t d = 0; d < levels.size(); ++d) {
       legal_.resize(rollout_.shape.levels[d]);

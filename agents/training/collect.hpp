@@ -21,21 +21,21 @@ struct CollectSlot {
 
 struct CollectOptions {
   std::uint64_t seed = 0;  ///< seed of this rollout: slot i uses streams (seed, i)
-  /// Behaviour cloning: rows are labelled with the expert's choice, and the environment is stepped
-  /// with it in this fraction of the calls, otherwise with the policy's own (DAgger, Ross et al.
-  /// 2011). Negative: no expert; rows have the policy's own draws.
+  /// Behaviour cloning: rows are labelled with the expert's choice. The environment is stepped with
+  /// it in this fraction of the calls, and otherwise with the policy's own choice (DAgger, Ross et
+  /// al. 2011). Negative without an expert; rows then have the policy's own draws.
   double expert_share = -1;
-  /// DQN: takes the policy's likeliest levels, but random legal ones in this fraction of the calls.
-  /// Negative: draws.
+  /// DQN: fraction of the calls with random legal levels; the others take the policy's likeliest
+  /// levels. Negative without DQN: levels are drawn.
   double epsilon = -1;
-  bool prior = true;  ///< true if the critic has value_prior; else the prior is 0
-  /// If there are rules, they fill rollout.entropy; calls that match none get `entropy`.
+  bool prior = true;  ///< true if the critic has value_prior; otherwise the prior is 0
+  /// Rules that fill rollout.entropy; calls that match none of them get `entropy`. May be empty.
   std::span<const ExplorationRule> exploration{};
   double entropy = 0;
   std::size_t threads = 1;
 };
 
-/// Resets every slot and plays rollout.shape.steps steps; ended episodes are followed by new ones.
+/// Resets every slot and plays rollout.shape.steps steps; after an episode ends, a new one begins.
 /// The result depends on the weights and the seed, not on `threads`.
 ///
 /// A vector environment (env/gym/vector_env.hpp) would step all environments between two decisions

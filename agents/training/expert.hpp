@@ -32,11 +32,11 @@ struct ExpertOptions {
   ExpertKind kind = ExpertKind::Oracle;
   double temperature = 0;   ///< temperature of the oracle (agents/training/oracle_expert.hpp)
   double margin = 0;        ///< margin of the oracle
-  std::size_t threads = 1;  ///< for the simulation of the oracle's table
+  std::size_t threads = 1;  ///< threads for the simulation of the oracle's table
 };
 
-/// An expert for environments of this setup. `notice` (may be empty) receives messages about slow
-/// parts.
+/// Makes an expert for environments of this setup. `notice` (may be empty) receives messages about
+/// slow parts.
 [[nodiscard]] std::unique_ptr<Expert> make_expert(
     const std::shared_ptr<const TuningSetup>& setup, const ExpertOptions& options,
     const std::function<void(const std::string&)>& notice);

@@ -41,7 +41,7 @@ const std::vector<OptionSpec>& exploration_options() {
         {.name = "fabrics",
          .shape = OptionShape::OneOrList,
          .description = "names of machines; all if not given"},
-        // In the order of ExplorationRule::Servers.
+        // The names are in the order of ExplorationRule::Servers.
         {.name = "nodes",
          .kind = OptionKind::Choice,
          .description = "number of nodes of the machine",

@@ -1,5 +1,5 @@
 // Amount of exploration by regime: SCCL (12.4), GC3 (12.4), MSCCLang (11.3) and TE-CCL name cells
-// in which NCCL is near the best, and cells with much to gain (docs/agents.md).
+// in which NCCL is nearly optimal, and cells with much to gain (docs/agents.md).
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace cclgym {
 
-/// A set of calls, and PPO's weight of the entropy of their choices.
+/// A set of calls, and the weight that PPO gives to the entropy of their choices.
 struct ExplorationRule {
   enum class Servers : std::uint8_t { Any, One, Several };
 
@@ -23,7 +23,8 @@ struct ExplorationRule {
   Servers servers = Servers::Any;
   std::uint64_t least_bytes = 0;
   std::uint64_t most_bytes = std::numeric_limits<std::uint64_t>::max();
-  /// Match only while the observation shows a shared network (TuningObservation::shared_network).
+  /// True if the rule matches only while the observation shows a shared network
+  /// (TuningObservation::shared_network).
   bool shared = false;
   double entropy = 0;
 
@@ -33,8 +34,8 @@ struct ExplorationRule {
 
 /// Keys of a rule.
 [[nodiscard]] const std::vector<OptionSpec>& exploration_options();
-/// Reads a rule for machines of `fabrics` or with shipped names. Throws UserError at the location
-/// of the mistake.
+/// Reads a rule for machines that are in `fabrics` or have shipped names. Throws UserError at the
+/// location of the mistake.
 [[nodiscard]] ExplorationRule read_exploration_rule(const YamlValue& mapping,
                                                     std::vector<std::string> fabrics);
 

@@ -21,7 +21,7 @@ class LearnedPolicy : public Policy {
   void act(std::span<const float> observation, std::span<const std::uint8_t> action_mask,
            const Environment& environment, std::span<std::int32_t> action) override;
 
-  // The two halves of act, for callers that do not decide at every call.
+  // The two halves of act(), for callers that do not decide at every call.
   /// Feeds an observation.
   void look(std::span<const float> observation) { runner_.observe(observation); }
   /// Chooses the action for the last observation.

@@ -8,8 +8,8 @@
 
 namespace cclgym {
 
-/// The header line with its newline: iteration, phase, calls, mean_reward, ..., and for each
-/// evaluation part LABEL:mean_reward, LABEL:oracle_ratio, LABEL:worst_cell, LABEL:default_ratio.
+/// The header line with its newline: iteration, phase, calls, mean_reward, …; then, for each
+/// evaluation part, LABEL:mean_reward, LABEL:oracle_ratio, LABEL:worst_cell, LABEL:default_ratio.
 [[nodiscard]] std::string metrics_header(const TrainConfig& config);
 /// A row with its newline; fields that were not measured are empty.
 [[nodiscard]] std::string metrics_row(const TrainConfig& config, const IterationReport& report);

@@ -24,7 +24,8 @@ OracleExpert::Cell OracleExpert::cell_of(std::span<const double> times_s) const 
 }
 
 OracleExpert::Cell OracleExpert::make_cell(const Call& call, std::size_t condition) const {
-  // A separate timer, since timers are not thread-safe; the shared cache is.
+  // Timers are not thread-safe, so each call has its own. They share the cache, which is
+  // thread-safe.
   CallTimer timer(setup_->site, setup_->cache);
   TuningOracle oracle(setup_->actions, timer);
   std::vector<double> times_s(setup_->actions->legal_count(call.collective));

@@ -16,9 +16,8 @@
 namespace cclgym {
 
 /// Draws among the good actions of a call: action a with time t(a) has a probability proportional
-/// to exp(-ln(t(a) / t(best)) / temperature), if t(a) <= (1 + margin) t(best). Where many actions
-/// are as good as the best, the policy can thus prefer those that are also good at neighbouring
-/// sizes.
+/// to exp(-ln(t(a) / t(best)) / temperature), if t(a) <= (1 + margin) t(best). If many actions are
+/// as good as the best, the policy can thus prefer those that are also good at neighbouring sizes.
 ///
 /// The expert knows the machine's hidden regime; a policy has to infer it. Thread-safe; its answers
 /// do not depend on earlier calls.
@@ -26,12 +25,12 @@ class OracleExpert : public Expert {
  public:
   OracleExpert(std::shared_ptr<const TuningSetup> setup, double temperature, double margin);
 
-  /// Levels of an action for the environment's next call, in its regime (random profiles: at their
-  /// first moment).
+  /// Levels of an action for the environment's next call in its regime. Regimes with random
+  /// profiles are taken at their first moment.
   void choose(const CollectiveTuningEnv& environment, Random& random,
               std::span<std::int32_t> levels) override;
   /// Simulates the table for every call of a finite workload in every regime, in `threads` threads.
-  /// Returns the number of cells.
+  /// Returns the number of pairs of call and condition.
   std::size_t fill(std::size_t threads);
 
  private:

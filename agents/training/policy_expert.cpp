@@ -11,7 +11,7 @@ void PolicyExpert::choose(const CollectiveTuningEnv& environment, Random& /*rand
   if (choices_.empty()) policy_->begin_episode(environment, 0);
   auto [found, is_new] = choices_.try_emplace({call.collective, call.root, call.bytes});
   if (is_new) {
-    // Baselines that depend on the call alone ignore the observation.
+    // A baseline that depends on the call alone ignores the observation.
     policy_->act({}, {}, environment, levels);
     found->second.assign(levels.begin(), levels.end());
   }

@@ -13,8 +13,8 @@
 
 namespace cclgym {
 
-/// Answers with a baseline's choice, which must depend on the call alone (table, svm, tuners): it
-/// is requested once per call. All environments passed to choose() share one setup.
+/// Answers with a baseline's choice, which must depend on the call alone (table, svm, tuners): the
+/// choice is requested once per call. All environments passed to choose() share one setup.
 class PolicyExpert : public Expert {
  public:
   explicit PolicyExpert(std::unique_ptr<TuningPolicy> policy) : policy_(std::move(policy)) {}

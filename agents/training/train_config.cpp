@@ -14,7 +14,7 @@ namespace cclgym {
 
 namespace {
 
-// A mapping with checked keys, overridden by a variant; missing keys have their defaults.
+// A mapping with checked keys that a variant may override; missing keys have their defaults.
 class Reader {
  public:
   Reader(const YamlValue& mapping, const std::vector<OptionSpec>& specs, std::string_view what,
@@ -66,7 +66,7 @@ std::shared_ptr<const TrainingEnvironment> read_environment(const Reader& reader
                                                      reader.value("options"), where);
 }
 
-// A policy supports one kind of observation and action.
+// Throws unless two environments have the same observations and actions, as a policy needs.
 void check_alike(const TrainingEnvironment& first, const TrainingEnvironment& other,
                  const YamlValue& where) {
   if (first.spec().observation_space == other.spec().observation_space &&
@@ -118,7 +118,7 @@ void read_warm_start(const Reader& reader, TrainConfig& config) {
                        .temperature = warm.real("temperature"),
                        .margin = warm.real("margin"),
                        .learning_rate = warm.real("learning_rate")};
-  // Environments without an oracle have no expert, and need no explicit iterations: 0.
+  // In environments without an oracle there is no expert, so iterations default to 0.
   const bool given = !reader.value("warm_start").is_null();
   if (config.algorithm == Algorithm::Dqn) {
     if (given && config.warm_start.iterations > 0) {
@@ -269,7 +269,7 @@ TrainConfig load_train_config(const std::string& path, const TrainChoices& choic
   constexpr std::size_t kLargestFile = std::size_t{4} << 20;
   std::string text = read_text_file(path, kLargestFile);
   if (!text.ends_with('\n')) text += '\n';
-  // Written as JSON strings, which YAML reads: any name is one scalar.
+  // Names are written as JSON strings, so that YAML reads each as one scalar.
   const auto add = [&](const char* key, const std::string& value) {
     if (!value.empty()) text += fmt::format("{}: {}\n", key, nlohmann::json(value).dump());
   };
@@ -281,8 +281,7 @@ TrainConfig load_train_config(const std::string& path, const TrainChoices& choic
 }
 
 std::string TrainConfig::hash() const {
-  // Any change of the text makes it a different training, and so does another program in a file
-  // that it names.
+  // Any change of the text, or of a program in a file that it names, makes it a different training.
   std::string all = text;
   const auto add_programs = [&](const TrainingEnvironment& environment) {
     if (!environment.setup()) return;

@@ -17,7 +17,7 @@
 
 namespace cclgym {
 
-/// A training environment for part of the iterations: the curriculum.
+/// An environment that is used for training in part of the iterations (curriculum).
 struct TrainingPart {
   std::shared_ptr<const TrainingEnvironment> environment;
   int from = 0;   ///< first iteration in which it is used
@@ -50,19 +50,19 @@ struct PpoOptions {
   double gamma = 0;
   double lambda = 0;
   double clip = 0;
-  double entropy = 0;                          ///< at the beginning; 0 at the end, linearly
-  std::vector<ExplorationRule> exploration{};  ///< for calls that need another weight
+  double entropy = 0;                          ///< weight at the beginning; decreases linearly to 0
+  std::vector<ExplorationRule> exploration{};  ///< rules for calls that need another weight
   double value_weight = 0;
-  double learning_rate = 0;  ///< at the beginning; a tenth of it at the end, linearly
+  double learning_rate = 0;  ///< rate at the beginning; decreases linearly to a tenth
   double largest_norm = 0;
 };
 
 enum class Algorithm : std::uint8_t { Ppo, Dqn };
 
-/// The trigger, trained after the agent on streams in which the agent acts.
+/// Options of the trigger, which is trained after the agent on streams in which the agent acts.
 struct TriggerOptions {
-  int streams = 0;          ///< number of training streams, and of held-out ones; 0: no trigger
-  int calls = 0;            ///< per stream, at most an episode
+  int streams = 0;          ///< number of training streams, and of held-out streams; 0: no trigger
+  int calls = 0;            ///< calls per stream, at most an episode
   double false_alarms = 0;  ///< upper bound per 1,000 calls of the training streams
 };
 
@@ -80,17 +80,17 @@ struct TrainConfig {
   WarmStartOptions warm_start;
   Algorithm algorithm = Algorithm::Ppo;
   PpoOptions ppo;
-  DqnOptions dqn;  ///< for Dqn, in addition to iterations, rollouts, gamma and Adam of `ppo`
+  DqnOptions dqn;  ///< used by Dqn beside iterations, rollouts, gamma and Adam of `ppo`
   TriggerOptions trigger;
-  int evaluate_every = 0;    ///< iterations
-  int checkpoint_every = 0;  ///< iterations
+  int evaluate_every = 0;    ///< iterations between evaluations
+  int checkpoint_every = 0;  ///< iterations between checkpoints
   std::vector<std::uint64_t> seeds;
 
-  /// "ppo", "dqn"
+  /// Name of the algorithm: "ppo", "dqn".
   [[nodiscard]] std::string_view algorithm_name() const {
     return algorithm == Algorithm::Dqn ? "dqn" : "ppo";
   }
-  /// Name of its agents in evaluations: "lstm-ppo", "dqn".
+  /// Name of the agents in evaluations: "lstm-ppo", "dqn".
   [[nodiscard]] std::string agent_name() const {
     return algorithm == Algorithm::Dqn ? "dqn" : "lstm-ppo";
   }
@@ -110,7 +110,7 @@ struct TrainConfig {
 [[nodiscard]] const std::vector<OptionSpec>& dqn_options();
 [[nodiscard]] const std::vector<OptionSpec>& trigger_options();
 
-/// Additions of a command line to a training file, as keys of the same names.
+/// Keys that a command line adds to a training file.
 struct TrainChoices {
   std::string variant{};
   std::string start_from{};  ///< relative to the working directory
@@ -118,7 +118,8 @@ struct TrainChoices {
 /// Reads a training file. Throws UserError at the location of the mistake.
 [[nodiscard]] TrainConfig load_train_config(const std::string& path,
                                             const TrainChoices& choices = {});
-/// `file` is the base of relative paths and the name in messages.
+/// Reads the text of a training file; `file` is the base of relative paths and the name in
+/// messages.
 [[nodiscard]] TrainConfig read_train_config(const std::string& text, const std::string& file);
 
 }  // namespace cclgym

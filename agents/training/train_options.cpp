@@ -52,7 +52,7 @@ const std::vector<OptionSpec>& train_options() {
        .kind = OptionKind::Flag,
        .description = "true if the critic starts from the alpha-beta estimate",
        .default_text = "true"},
-      // In the order of Algorithm.
+      // The names are in the order of Algorithm.
       {.name = "algorithm",
        .kind = OptionKind::Choice,
        .description = "algorithm of reinforcement learning",
@@ -144,7 +144,7 @@ const std::vector<OptionSpec>& agent_options() {
 
 const std::vector<OptionSpec>& warm_start_options() {
   static const std::vector<OptionSpec> specs{
-      // In the order of ExpertKind.
+      // The names are in the order of ExpertKind.
       {.name = "expert",
        .kind = OptionKind::Choice,
        .description = "expert whose choices are learned",

@@ -18,7 +18,7 @@ namespace cclgym {
 namespace {
 
 // Purposes of a seed's random streams. A stream depends only on the seed, its purpose and the
-// iteration, so checkpoints need not store any.
+// iteration, so checkpoints need not store streams.
 constexpr std::uint64_t kInitialWeights = 0;
 constexpr std::uint64_t kRollout = 1;
 constexpr std::uint64_t kOrder = 2;
@@ -95,7 +95,8 @@ class Trainer {
     set_normalisation(seed);
   }
 
-  // The agent to train further. It keeps its normalisation, so that its inputs stay the same.
+  // Weights of the agent to train further. They keep their normalisation, so that inputs stay the
+  // same.
   [[nodiscard]] PolicyWeights trained_before(std::uint64_t seed) const {
     std::string path = checkpoint_path(config_.start_from, seed);
     std::error_code error;
@@ -108,8 +109,8 @@ class Trainer {
     return weights;
   }
 
-  // Mean and deviation of every number of the observation, over calls with random actions in all
-  // environments: computed before training, constant afterwards.
+  // Computes mean and deviation of every number of the observation, over calls with random actions
+  // in all environments. This happens before training; they are constant afterwards.
   void set_normalisation(std::uint64_t seed) {
     std::vector<CollectSlot> slots;
     for (const TrainingPart& part : config_.parts) {
@@ -173,7 +174,7 @@ class Trainer {
     return expert.get();
   }
 
-  // Environments of this iteration: those of the active parts in turn.
+  // Environments of this iteration, which belong to the active parts in turn.
   std::vector<CollectSlot> take_slots(std::vector<const TrainingPart*>& taken) {
     std::vector<const TrainingPart*> active;
     const auto iteration = static_cast<int>(state_.iteration);
@@ -197,13 +198,13 @@ class Trainer {
     IterationReport report;
     report.warm_start = cloning();
     if (state_.iteration == static_cast<std::uint64_t>(config_.warm_start.iterations)) {
-      state_.adam = initial_adam_state(state_.weights);  // other losses have other moments
+      state_.adam = initial_adam_state(state_.weights);  // moments differ between losses
     }
     std::vector<const TrainingPart*> taken;
     std::vector<CollectSlot> slots = take_slots(taken);
     const auto steps = static_cast<std::size_t>(config_.ppo.steps);
     Rollout rollout(rollout_shape(slots.size(), steps));
-    // The policy's own calls take over by the middle of the warm start.
+    // The share of the expert's calls falls to 0 by the middle of the warm start.
     const double share = report.warm_start ? std::max(0.0, 1 - 2 * progress()) : -1;
     collect(std::make_shared<const PolicyNetwork>(state_.weights), slots,
             {.seed = Random::stream(state_.seed, {kRollout, state_.iteration})(),
@@ -234,7 +235,7 @@ class Trainer {
   void learn(const Rollout& rollout, IterationReport& report) {
     const PpoOptions& ppo = config_.ppo;
     const double left = 1 - progress();
-    const double entropy = rollout.entropy.empty() ? ppo.entropy : 1;  // or the rollout has weights
+    const double entropy = rollout.entropy.empty() ? ppo.entropy : 1;  // 1: the rollout has weights
     LossOptions loss{.clone = report.warm_start,
                      .clip = ppo.clip,
                      .entropy = report.warm_start ? 0 : entropy * left,

@@ -1,4 +1,4 @@
-// Trains one agent: warm start, then PPO; checkpoints, metrics, progress.
+// Trains one agent: warm start, then PPO or DQN, with checkpoints, metrics and progress reports.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@ namespace cclgym {
 struct IterationReport {
   int iteration = 0;  ///< counted from 1
   bool warm_start = false;
-  std::uint64_t calls = 0;  ///< since the beginning of the training
+  std::uint64_t calls = 0;  ///< number of calls since the beginning of the training
   double mean_reward = 0;   ///< mean over the rollout
-  LossStatistics loss;      ///< means over its minibatches
+  LossStatistics loss;      ///< means over the minibatches of the iteration
   double gradient_norm = 0;
   double learning_rate = 0;
   double cpu_s = 0;  ///< total of all threads since the beginning
@@ -36,9 +36,9 @@ struct TrainerOptions {
   std::function<void(const std::string&)> notice{};
 };
 
-/// DIR/seed-N
+/// Folder of one seed: DIR/seed-N.
 [[nodiscard]] std::string seed_folder(const std::string& folder, std::uint64_t seed);
-/// DIR/seed-N/checkpoint.bin
+/// Path of the checkpoint of one seed: DIR/seed-N/checkpoint.bin.
 [[nodiscard]] std::string checkpoint_path(const std::string& folder, std::uint64_t seed);
 /// Throws UserError if a training of this file and seed cannot continue from the checkpoint at
 /// `path`.

@@ -16,7 +16,7 @@ namespace cclgym {
 
 class TrainingEnvironment {
  public:
-  /// `options` as in make_environment. Throws UserError at the location of the mistake.
+  /// `options` are those of make_environment. Throws UserError at the location of the mistake.
   TrainingEnvironment(std::string name, const YamlValue& options, const SourceLocation& where);
 
   [[nodiscard]] const std::string& name() const { return name_; }
@@ -49,18 +49,18 @@ class EnvironmentMasks : public ConditionalMasks {
  private:
   const Environment& environment_;
   std::span<const std::uint8_t> action_mask_;
-  std::vector<std::int32_t> start_;  ///< value of each dimension at level 0
+  std::vector<std::int32_t> start_;  ///< value of each dimension for level 0
   mutable std::vector<std::int32_t> values_;
 };
 
-/// Converts levels, from 0, to the values of an action space, in place.
+/// Converts levels, which count from 0, to the values of an action space, in place.
 void levels_to_action(const Space& space, std::span<std::int32_t> levels);
 
-/// Prior of the critic, in units of the reward: ln of the time of NCCL's ring over that of the best
-/// program for the next call, both by SCCL's T = S alpha + (R / C) L beta (SCCL sections 2.4,
-/// 12.3). The ring has p - 1 steps and (p - 1) / p of the data per pass (AllReduce has two); the
-/// best a_l steps and b_l L. For rewards that are times, it is -T of the best, us. 0 for other
-/// environments, or if a figure is missing.
+/// Prior of the critic, in units of the reward: ln(time of NCCL's ring / time of the best program)
+/// for the next call. Both times are given by SCCL's T = S alpha + (R / C) L beta (SCCL sections
+/// 2.4, 12.3). The ring takes p - 1 steps and moves (p - 1) / p of the data per pass (AllReduce has
+/// two passes); the best program takes a_l steps and b_l L. For rewards that are times, the prior
+/// is -T of the best program, us. It is 0 for other environments, or if a figure is missing.
 [[nodiscard]] float value_prior(const Environment& environment);
 
 }  // namespace cclgym

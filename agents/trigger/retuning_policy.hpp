@@ -1,5 +1,5 @@
-// The two agents as deployed: Config decides for a class of calls, Trigger determines when to
-// decide again.
+// The two agents as deployed: Config decides for a class of calls, and Trigger determines when
+// Config decides again.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@
 namespace cclgym {
 
 /// Keeps the Config agent's choice for a class of calls (collective, root, exact size) until the
-/// trigger raises an alarm. The beginning of an episode counts as an alarm, since the agent knows
-/// nothing of the machine yet. For kCallsToSettle calls after an alarm each call is decided, and
-/// each class once more at its first call after these. The LSTM is fed every call, decided or not.
+/// trigger raises an alarm. An episode begins with an alarm, since the agent knows nothing of the
+/// machine yet. Each of the kCallsToSettle calls after an alarm is decided, and each class is
+/// decided once more at its first call after these. The LSTM is fed every call, decided or not.
 class RetuningPolicy : public Policy {
  public:
-  /// The number of calls covered by the observation's averages, so that afterwards these contain
-  /// only calls after the alarm.
+  /// Number of calls covered by the observation's averages: after so many calls, the averages
+  /// contain no call from before the alarm.
   static constexpr std::uint64_t kCallsToSettle = TuningObservation::kLoadWindow;
 
   /// `triggers` are passed to nearest_trigger; without any there are no alarms after the beginning.
@@ -54,8 +54,8 @@ class RetuningPolicy : public Policy {
   std::map<std::tuple<CollectiveKind, int, std::uint64_t>, Kept> kept_;
   Call call_{};
   std::vector<std::int32_t> action_;
-  std::uint64_t calls_ = 0;       ///< number in the episode
-  std::uint64_t settled_at_ = 0;  ///< choices of earlier calls have expired
+  std::uint64_t calls_ = 0;       ///< number of calls in the episode
+  std::uint64_t settled_at_ = 0;  ///< choices made before this call have expired
   std::uint64_t decisions_ = 0;
   std::uint64_t alarms_ = 0;
 };

@@ -14,7 +14,7 @@ namespace cclgym {
 
 namespace {
 
-// Quantile of numbers; sorts them.
+// Quantile of some numbers, which are sorted in place.
 double quantile(std::vector<double>& numbers, double share) {
   if (numbers.empty()) return std::numeric_limits<double>::infinity();
   const auto place = static_cast<std::size_t>(share * static_cast<double>(numbers.size() - 1));
@@ -23,13 +23,13 @@ double quantile(std::vector<double>& numbers, double share) {
   return numbers[place];
 }
 
-// A call and the action that was taken for it.
+// A call and the action taken for it.
 struct MadeCall {
   Call call;
   std::vector<std::int32_t> action;
 };
 
-// For each regime, the first regime that no call distinguishes from it.
+// For each regime, the first regime that no call can distinguish from it.
 std::vector<std::uint32_t> told_apart(CollectiveTuningEnv& environment,
                                       const std::map<std::uint64_t, MadeCall>& made) {
   const std::vector<std::size_t>& condition_of = environment.setup().condition_of;
@@ -81,7 +81,7 @@ bool RegimeTrigger::observe(const TriggerInput& call) {
     start();
     return true;
   }
-  // Clipped, so that an outlier moves the mean no further than an ordinary call can.
+  // The deviation is clipped, so that an outlier moves the mean no further than a usual call can.
   ++own.count;
   own.mean += z * parameters_.sigma / (n + 1);
   return false;
@@ -106,10 +106,10 @@ TriggerStream record_stream(const TrainingEnvironment& where, Policy& policy, st
   const std::size_t expected = info_index(spec, CollectiveTuningEnv::kExpected);
   const std::size_t regime = info_index(spec, CollectiveTuningEnv::kRegime);
   TriggerStream stream;
-  std::map<std::uint64_t, MadeCall> made;  // one of each kind
+  std::map<std::uint64_t, MadeCall> made;  // one call of each kind
   bool done = true;
   while (stream.calls.size() < calls) {
-    if (done && !stream.calls.empty()) break;  // an episode is a stream; the machine starts over
+    if (done && !stream.calls.empty()) break;  // an episode is a stream; the machine starts anew
     if (done) {
       environment.reset(seed, buffers.view());
       policy.begin_episode(environment, seed);
@@ -168,8 +168,8 @@ TriggerMeasure measure_trigger(const TriggerParameters& parameters,
 
 TriggerParameters train_trigger(std::span<const TriggerStream> streams,
                                 double false_alarms_per_1000) {
-  // Deviations of calls from the median of their kind and regime; 1.4826 times the median deviation
-  // estimates sigma (exact for normal numbers).
+  // Deviations of calls from the median of their kind and regime. 1.4826 times the median absolute
+  // deviation estimates sigma (exactly for normal numbers).
   std::vector<double> apart;
   for (const TriggerStream& stream : streams) {
     std::map<std::pair<std::uint64_t, std::uint32_t>, std::vector<double>> groups;
@@ -183,7 +183,7 @@ TriggerParameters train_trigger(std::span<const TriggerStream> streams,
       for (const double ratio : ratios) apart.push_back(std::abs(ratio - middle));
     }
   }
-  constexpr double kLeastSigma = 1e-3;  // if there is no jitter
+  constexpr double kLeastSigma = 1e-3;  // lower bound, for streams without jitter
   const double spread = apart.empty() ? 0 : 1.4826 * quantile(apart, 0.5);
   TriggerParameters best;
   best.sigma = std::max(kLeastSigma, spread);
@@ -199,7 +199,7 @@ TriggerParameters train_trigger(std::span<const TriggerStream> streams,
         if (measure.false_alarms_per_1000() >= false_alarms_per_1000) continue;
         const double missed = static_cast<double>(measure.changes - measure.found) /
                               static_cast<double>(std::max<std::size_t>(1, measure.changes));
-        // A change that is never found costs as much as about twenty calls.
+        // A change that is never found is weighted like about twenty calls of delay.
         const double score = std::min(measure.median_delay, 1e3) + 20 * missed;
         if (score < best_score) {
           best_score = score;

@@ -1,16 +1,5 @@
 // The trigger agent: detects from the times of calls that the machine has changed, so that tuning
-// again is worthwhile.
-//
-// For every kind of call (collective, power of two of its size, configuration) it keeps the mean of
-// x = ln(time / expected) since the last alarm, and sums the deviations of new calls from it,
-// upwards and downwards (Page's CUSUM, 1954):
-//
-// * z = (x - mean) / (sigma sqrt(1 + 1 / n)), clipped to +-limit; n: calls in the mean
-// * up = max(0, up + z - drift), down = max(0, down - z - drift)
-// * alarm if up or down > threshold; means and sums are then forgotten
-//
-// A single late call adds at most limit - drift, so a lone outlier raises no alarm if threshold is
-// larger. sigma, drift, limit and threshold are learned from streams with known regimes.
+// again is worthwhile. docs/agents.md, "The Trigger agent", has the equations and their parameters.
 #pragma once
 
 #include <cstddef>
@@ -33,9 +22,9 @@ struct TriggerParameters {
   friend bool operator==(const TriggerParameters&, const TriggerParameters&) = default;
 };
 
-/// A call as its caller can measure it.
+/// Kind and time of a call, as its caller can measure them.
 struct TriggerInput {
-  std::uint64_t kind = 0;  ///< calls of equal kind take the same time unless the machine changes
+  std::uint64_t kind = 0;  ///< calls of the same kind take the same time unless the machine changes
   double log_ratio = 0;    ///< ln(time / expected)
 };
 /// Input for a call with an action of CollectiveTuning-v0.
@@ -53,7 +42,7 @@ class RegimeTrigger {
   bool observe(const TriggerInput& call);
 
  private:
-  /// Mean of a kind; kept in a table of fixed size, in which colliding kinds replace each other.
+  /// Mean of a kind, in a table of fixed size in which colliding kinds replace each other.
   struct Mean {
     std::uint64_t kind = 0;
     std::uint32_t count = 0;
@@ -70,9 +59,9 @@ class RegimeTrigger {
 /// Calls with information that only a simulator has.
 struct TriggerStream {
   std::vector<TriggerInput> calls;
-  /// Regime of each call; regimes in which all of these calls take equally long share a number.
+  /// Regime of each call; regimes in which all of these calls take the same time share a number.
   std::vector<std::uint32_t> regimes;
-  std::size_t silent_changes = 0;  ///< changes between such regimes
+  std::size_t silent_changes = 0;  ///< number of changes between such regimes
 };
 
 /// Two regimes are equal for a stream if the times of all of its calls differ by at most this
@@ -87,11 +76,11 @@ inline constexpr double kSilentShare = 0.05;
 struct TriggerMeasure {
   std::size_t calls = 0;
   std::size_t changes = 0;
-  std::size_t silent_changes = 0;  ///< changes of the regime that no call shows; not in `changes`
+  std::size_t silent_changes = 0;  ///< changes that no call shows; excluded from `changes`
   std::size_t found = 0;           ///< changes with an alarm before the next change
-  std::size_t false_alarms = 0;    ///< alarms beyond the first after a change
-  double median_delay = 0;  ///< calls from a change to its alarm, 1: at once; of all changes,
-                            ///< those not found as infinitely many
+  std::size_t false_alarms = 0;    ///< alarms after the first alarm since a change
+  double median_delay = 0;  ///< median of the calls from a change to its alarm (1: at once), which
+                            ///< are infinitely many if there is no alarm
 
   [[nodiscard]] double false_alarms_per_1000() const {
     return calls > 0 ? 1000.0 * static_cast<double>(false_alarms) / static_cast<double>(calls) : 0;
@@ -100,19 +89,19 @@ struct TriggerMeasure {
 [[nodiscard]] TriggerMeasure measure_trigger(const TriggerParameters& parameters,
                                              std::span<const TriggerStream> streams);
 
-/// The parameters that find most changes soonest with fewer than `false_alarms_per_1000`: sigma is
-/// fitted to the spread of calls within regimes, the others by grid search. Deterministic.
+/// Parameters with which most changes are found soonest, with fewer than `false_alarms_per_1000`.
+/// Sigma is fitted to the spread of calls within regimes, the others by grid search. Deterministic.
 [[nodiscard]] TriggerParameters train_trigger(std::span<const TriggerStream> streams,
                                               double false_alarms_per_1000);
 
-/// A trigger and the environment in which it was trained.
+/// A trigger together with the environment in which it was trained.
 struct TriggerOf {
   std::string fabric;  ///< TuningSetup::fabric_label
   std::string noise;   ///< name of the regimes
   TriggerParameters parameters;
 };
 
-/// A trigger with its results on the training streams and on held-out ones.
+/// A trigger with its results on training streams and on held-out streams.
 struct TrainedTrigger {
   TriggerOf trigger;
   TriggerMeasure trained;

@@ -11,7 +11,7 @@
 
 namespace cclgym {
 
-/// DIR/seed-N/trigger.yaml
+/// Path of the file: DIR/seed-N/trigger.yaml.
 [[nodiscard]] std::string trigger_path(const std::string& folder, std::uint64_t seed);
 
 /// Keys of an item.
@@ -19,15 +19,15 @@ namespace cclgym {
 
 /// Text of the file: parameters and measured results.
 [[nodiscard]] std::string triggers_text(std::span<const TrainedTrigger> triggers);
-/// Parameters in a file, in order; an empty list gives none. Throws UserError at the location of
-/// the mistake.
+/// Reads the triggers of a file in order; an empty list gives none. Throws UserError at the
+/// location of the mistake.
 [[nodiscard]] std::vector<TriggerOf> read_triggers(const std::string& text,
                                                    const std::string& file);
 [[nodiscard]] std::vector<TriggerOf> load_triggers(const std::string& path);
 
-/// The trigger for a machine: that of the same fabric and noise, else of the same noise, else the
-/// first one (parameters are ratios of times and therefore transfer between machines). `triggers`
-/// must not be empty.
+/// The trigger for a machine: the one for the same fabric and noise, else one for the same noise,
+/// else the first one (parameters are ratios of times and therefore transfer between machines).
+/// `triggers` must not be empty.
 [[nodiscard]] const TriggerOf& nearest_trigger(std::span<const TriggerOf> triggers,
                                                const std::string& fabric, const std::string& noise);
 

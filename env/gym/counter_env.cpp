@@ -4,7 +4,7 @@ namespace cclgym {
 
 namespace {
 
-// One record per option, from which reading, checking and documentation follow.
+// Each option has one record, from which reading, checking and documentation follow.
 const OptionSpec kTarget{.name = "target",
                          .kind = OptionKind::Integer,
                          .description = "the number to count to",
@@ -23,8 +23,8 @@ const std::vector<OptionSpec>& CounterEnv::option_specs() {
   return specs;
 }
 
-// The spec is complete when the constructor returns: vector environments, wrappers and agents size
-// their buffers by it.
+// The spec is complete when the constructor returns, because vector environments, wrappers and
+// agents take the sizes of their buffers from it.
 CounterEnv::CounterEnv(const YamlValue& options)
     : target_([&] {
         if (options.is_null()) return std::int32_t{10};
@@ -32,9 +32,9 @@ CounterEnv::CounterEnv(const YamlValue& options)
         return static_cast<std::int32_t>(read_integer(option_value(options, kTarget), kTarget));
       }()),
       spec_{.name = "Counter-v0",
-            // The fraction of the distance covered, and the remaining count.
+            // Fraction of the distance covered, and the remaining count.
             .observation_space = Box({0, 0}, {1, static_cast<float>(target_)}),
-            // The summand, 1 or 2, and its multiplicity, once or twice.
+            // Summand, 1 or 2, and its multiplicity, once or twice.
             .action_space = MultiDiscrete({2, 2}, {1, 1}),
             .has_action_mask = true,
             .info_names = {"count", "steps"},
@@ -81,8 +81,8 @@ void CounterEnv::write(const StepBuffers& out) const {
   const std::int32_t remaining = target_ - count_;
   out.observation[0] = static_cast<float>(count_) / static_cast<float>(target_);
   out.observation[1] = static_cast<float>(remaining);
-  // Never all zeros, even at the end, where no action is legal: a policy that is asked anyway must
-  // have a choice.
+  // The mask is never all zeros, even at the end, where no action is legal: a policy that is asked
+  // anyway must have a choice.
   const std::uint8_t two = remaining >= 2 ? 1 : 0;
   out.action_mask[0] = 1;
   out.action_mask[1] = two;

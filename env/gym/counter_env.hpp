@@ -2,8 +2,8 @@
 // wrappers, vector environments and the checker run.
 //
 // A counter starts at a random number and has to reach its target exactly. Each step adds 1 or 2
-// (dimension 0) once or twice (dimension 1) and must not overshoot; the mask tells which choices do
-// not.
+// (dimension 0) once or twice (dimension 1) and must not overshoot; the mask allows only choices
+// that do not.
 #pragma once
 
 #include <cstdint>

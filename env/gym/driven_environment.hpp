@@ -15,7 +15,7 @@ struct StepRecord {
   std::vector<double> info;
   StepOutcome outcome;
 };
-/// First difference between two records, "observation 3: 0.5, not 0.25"; "" if all bits agree.
+/// Text of the first difference, such as "observation 3: 0.5, not 0.25"; empty if all bits agree.
 [[nodiscard]] std::string difference(const StepRecord& found, const StepRecord& expected);
 
 /// List of problems without repetitions, since a fault shows at every step.

@@ -41,8 +41,7 @@ struct Trajectory {
   std::vector<std::vector<std::int32_t>> actions;  ///< empty for a reset
 };
 
-/// The choices that are part of some legal action, found by trying all; in the form of an action
-/// mask.
+/// The choices that are part of some legal action, as an action mask; found by trying all actions.
 class LegalChoices {
  public:
   LegalChoices(DrivenEnvironment& driven, Problems& problems)
@@ -127,7 +126,7 @@ Trajectory run(DrivenEnvironment& driven, const EnvChecker::Options& options, Pr
   return seen;
 }
 
-/// Tries actions that the environment must refuse, before each step.
+/// Before each step, tries actions that the environment must refuse.
 void try_wrong_actions(DrivenEnvironment& driven, Random& random) {
   const Space& space = driven.spec().action_space;
   std::vector<std::int32_t> action(space.size());

@@ -24,8 +24,8 @@ class EnvChecker {
 
   /// Checks a single environment:
   /// * its spec: names, spaces, no duplicate info;
-  /// * reset and step write all of their buffers, wherever these are: observations in their space,
-  ///   masks of zeros and ones with a choice in every dimension, finite rewards;
+  /// * reset and step write all of their buffers, wherever these are in memory: observations in
+  ///   their space, masks of zeros and ones with a choice in every dimension, finite rewards;
   /// * conditional masks stay within the marginal mask and always leave a choice; each choice that
   ///   the marginal mask allows is part of a legal action (if there are few enough to try all);
   /// * actions outside the space, of the wrong size, or illegal (unless the spec says that these

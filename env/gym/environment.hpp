@@ -27,7 +27,7 @@ namespace cclgym {
 
 /// Description of an environment; fixed at construction.
 struct EnvironmentSpec {
-  std::string name;  ///< "Counter-v0": the name in the registry
+  std::string name;  ///< name in the registry, such as "Counter-v0"
   Space observation_space;
   Space action_space;  ///< integers only
   /// True if `info` has an action mask. Otherwise the owner of buffers.action_mask leaves it all
@@ -39,7 +39,8 @@ struct EnvironmentSpec {
   /// Options of reset().
   std::vector<OptionSpec> reset_options{};
   /// True if statistics are kept over episodes, as NormalizeObservation does: a reset with the same
-  /// seed then gives other numbers. Two new environments driven by the same actions still agree.
+  /// seed then gives different numbers. Two new environments driven by the same actions still
+  /// agree.
   bool keeps_statistics = false;
   /// True if step() throws InvalidAction for an action of the space that is illegal in the current
   /// state. Otherwise the environment documents its fallback.
@@ -79,8 +80,8 @@ class Environment {
   [[nodiscard]] virtual const EnvironmentSpec& spec() const = 0;
 
   /// Starts an episode. With a seed, everything that follows depends on it alone; without one, the
-  /// random stream continues (at the first reset: from a seed of the operating system). `options`
-  /// is null or a mapping of spec().reset_options; throws UserError if they are wrong.
+  /// random stream continues (the first reset takes a seed from the operating system). `options` is
+  /// null or a mapping of spec().reset_options; throws UserError if they are wrong.
   virtual void reset(std::optional<std::uint64_t> seed, const YamlValue& options,
                      const StepBuffers& out) = 0;
   void reset(std::optional<std::uint64_t> seed, const StepBuffers& out) {
@@ -116,7 +117,7 @@ class Environment {
   [[nodiscard]] virtual std::string describe_action(std::span<const std::int32_t> action) const;
 };
 
-/// Makes one of any number of identical environments per call.
+/// Makes one environment per call; all of them are identical.
 using EnvironmentMaker = std::function<std::unique_ptr<Environment>()>;
 
 /// Buffers for one environment, allocated once; masks are initially all ones.
@@ -135,14 +136,14 @@ class OwnedBuffers {
 [[nodiscard]] std::size_t info_index(const EnvironmentSpec& spec, std::string_view name);
 
 /// Throws InvalidAction, naming the environment and the action, unless the action is in the action
-/// space. The first line of an environment's step().
+/// space. Every step() of an environment should call it first.
 void check_action(const EnvironmentSpec& spec, std::span<const std::int32_t> action);
 
 /// Throws InvalidAction: "NAME: action [1 2] WHY".
 [[noreturn]] void throw_invalid_action(const EnvironmentSpec& spec,
                                        std::span<const std::int32_t> action, std::string_view why);
-/// Throws UserError unless `options` is null or a mapping of spec.reset_options. The first line of
-/// an environment's reset().
+/// Throws UserError unless `options` is null or a mapping of spec.reset_options. Every reset() of
+/// an environment should call it first.
 void check_reset_options(const EnvironmentSpec& spec, const YamlValue& options);
 
 /// Draws each dimension in turn under conditional_mask: uniform among the dimension's legal

@@ -26,10 +26,10 @@ class Box {
   /// The same bounds for every element. An empty shape is a single number. Throws
   /// std::invalid_argument if low > high or a bound is NaN.
   Box(float low, float high, std::vector<std::size_t> shape);
-  /// Bounds per element, in row-major order. Throws std::invalid_argument as above, and if the
-  /// sizes differ from the shape's.
+  /// Bounds per element, in row-major order. Throws std::invalid_argument for the same reasons, and
+  /// if the sizes differ from the shape's.
   Box(std::vector<float> low, std::vector<float> high, std::vector<std::size_t> shape);
-  /// A vector: shape (low.size(),).
+  /// Bounds of a vector; the shape is (low.size(),).
   Box(std::vector<float> low, std::vector<float> high);
 
   [[nodiscard]] const std::vector<float>& low() const { return low_; }
@@ -54,7 +54,7 @@ struct Discrete {
 
 /// Several Discrete side by side.
 struct MultiDiscrete {
-  std::vector<Discrete> dimensions;  ///< at least one
+  std::vector<Discrete> dimensions;  ///< not empty
 
   MultiDiscrete() = default;
   /// Dimension i has the integers 0 .. nvec[i] - 1.
@@ -69,7 +69,7 @@ class Space;
 
 /// Named sub-spaces, in the given order.
 struct Dict {
-  std::vector<std::pair<std::string, Space>> entries;  ///< at least one; names are distinct
+  std::vector<std::pair<std::string, Space>> entries;  ///< not empty; names are distinct
 };
 [[nodiscard]] bool operator==(const Dict& a, const Dict& b);
 
@@ -77,15 +77,15 @@ class Space {
  public:
   using Kind = std::variant<Box, Discrete, MultiDiscrete, Dict>;
 
-  // Not explicit: a Space is any one of the four. Each throws std::invalid_argument if the
-  // description is invalid (n < 1, no dimension, a duplicate name).
+  // The constructors are implicit, because a Space is any one of the four. Each throws
+  // std::invalid_argument if the description is invalid (n < 1, no dimension, a duplicate name).
   Space(Box box);                      // NOLINT(google-explicit-constructor)
   Space(Discrete discrete);            // NOLINT(google-explicit-constructor)
   Space(MultiDiscrete multidiscrete);  // NOLINT(google-explicit-constructor)
   Space(Dict dict);                    // NOLINT(google-explicit-constructor)
 
   [[nodiscard]] const Kind& kind() const { return kind_; }
-  /// Count of numbers in a value.
+  /// Number of elements of a value.
   [[nodiscard]] std::size_t size() const { return elements_.size(); }
   /// The integers among the numbers of a value, in order: all of a MultiDiscrete, none of a Box.
   [[nodiscard]] std::span<const Discrete> dimensions() const { return dimensions_; }
@@ -125,11 +125,11 @@ class Space {
   friend bool operator==(const Space& a, const Space& b) { return a.kind_ == b.kind_; }
 
  private:
-  /// A number of a flat value.
+  /// One element of a flat value.
   struct Element {
     float low = 0;
     float high = 0;
-    std::int32_t first = 0;  ///< for an integer: first .. last
+    std::int32_t first = 0;  ///< integers are first .. last
     std::int32_t last = 0;
     bool integer = false;
   };

@@ -8,7 +8,7 @@
 namespace cclgym {
 
 /// Divides the environments into one contiguous block per worker: the caller's thread and threads
-/// that live as long as the object. The results have the same bits as SyncVectorEnv's, for any
+/// that live as long as the object. The results are bit-identical to those of SyncVectorEnv for any
 /// number of workers.
 class ThreadedVectorEnv : public VectorEnv {
  public:

@@ -129,7 +129,7 @@ void VectorEnv::run_one(Command command, std::size_t environment) noexcept {
     if (command == Command::Step) {
       step_one(environment);
     } else if (selected_[environment] != 0) {
-      states_[environment] = State::Fresh;  // in case the reset throws
+      states_[environment] = State::Fresh;  // stays Fresh if the reset throws
       environments_[environment]->reset(seeds_[environment], options_, row(environment));
       begin_episode(environment);
     }

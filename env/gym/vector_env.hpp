@@ -20,13 +20,13 @@ namespace cclgym {
 enum class Autoreset : std::uint8_t {
   /// At the following step, which ignores its action and returns the reset's result with reward 0.
   NextStep,
-  /// In the same step: observation, mask and info are those of the new episode's reset; those of
+  /// In the same step: observation, mask and info come from the new episode's reset. The results of
   /// the old episode's last step are in final_observations etc. where `finished` is 1.
   SameStep,
   /// Never: the caller resets ended environments (reset_some), or step throws ResetNeeded.
   Disabled,
 };
-/// "NextStep", "SameStep", "Disabled": the values of Gymnasium's AutoresetMode.
+/// Names of the values of Gymnasium's AutoresetMode: "NextStep", "SameStep", "Disabled".
 [[nodiscard]] std::string_view to_string(Autoreset autoreset);
 
 /// Properties that a vector environment advertises.
@@ -62,29 +62,30 @@ class VectorEnv {
   [[nodiscard]] const VectorMetadata& metadata() const { return metadata_; }
   [[nodiscard]] const VectorBuffers& results() const { return buffers_; }
 
-  /// Resets all; environment i gets seed + i. Rethrows the exception of the first environment whose
-  /// reset threw.
+  /// Resets all environments; environment i gets seed + i. Rethrows the exception of the first
+  /// environment whose reset threw.
   void reset(std::optional<std::uint64_t> seed, const YamlValue& options = {});
-  /// Resets all, each with its own seed or none. `seeds` has one entry per environment.
+  /// Resets all environments, each with its own seed or none. `seeds` has one entry per
+  /// environment.
   void reset(std::span<const std::optional<std::uint64_t>> seeds, const YamlValue& options = {});
-  /// Resets those whose byte in `mask` is not 0, at any time; environment i gets seed + i. The
-  /// other rows stay unchanged.
+  /// Resets the environments whose byte in `mask` is not 0, at any time; environment i gets
+  /// seed + i. The rows of the others stay unchanged.
   void reset_some(std::span<const std::uint8_t> mask, std::optional<std::uint64_t> seed,
                   const YamlValue& options = {});
-  /// As above, each with its own seed or none. `seeds` has one entry per environment.
+  /// Resets environments by mask, each with its own seed or none; `seeds` covers all environments.
   void reset_some(std::span<const std::uint8_t> mask,
                   std::span<const std::optional<std::uint64_t>> seeds,
                   const YamlValue& options = {});
 
-  /// Steps all; `actions` is [environments x action size]. Rethrows the exception of the first
-  /// environment whose step threw (the others have stepped); throws ResetNeeded before the first
-  /// reset.
+  /// Steps all environments; `actions` is [environments x action size]. Rethrows the exception of
+  /// the first environment whose step threw (the others have stepped); throws ResetNeeded before
+  /// the first reset.
   void step(std::span<const std::int32_t> actions);
 
-  /// Environment::conditional_mask of one environment in its current state.
+  /// Calls Environment::conditional_mask of one environment in its current state.
   void conditional_mask(std::size_t environment, std::span<const std::int32_t> prefix,
                         std::span<std::uint8_t> out) const;
-  /// Environment::describe_action, which is the same for all.
+  /// Calls Environment::describe_action, which is the same for all environments.
   [[nodiscard]] std::string describe_action(std::span<const std::int32_t> action) const {
     return environments_.front()->describe_action(action);
   }
@@ -129,7 +130,7 @@ class SyncVectorEnv : public VectorEnv {
   void run_all(Command command) override;
 };
 
-/// sample_legal_action for one environment of a vector.
+/// Draws a legal action of one environment of a vector.
 void sample_legal_action(const VectorEnv& envs, std::size_t environment, Random& random,
                          std::span<std::uint8_t> scratch, std::span<std::int32_t> out);
 

@@ -4,7 +4,7 @@ namespace cclgym {
 
 void OrderEnforcing::reset(std::optional<std::uint64_t> seed, const YamlValue& options,
                            const StepBuffers& out) {
-  state_ = State::Fresh;  // in case the reset throws
+  state_ = State::Fresh;  // stays Fresh if the reset throws
   inner().reset(seed, options, out);
   state_ = State::Running;
 }

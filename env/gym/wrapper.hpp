@@ -11,7 +11,7 @@
 namespace cclgym {
 
 /// Forwards every call. A wrapper overrides the calls it changes; if it changes the spec, it keeps
-/// its own.
+/// a spec of its own.
 class Wrapper : public Environment {
  public:
   explicit Wrapper(std::unique_ptr<Environment> inner) : inner_(std::move(inner)) {}

@@ -41,7 +41,8 @@ struct TuningSetup {
   std::shared_ptr<OracleTable> oracle_table;  ///< results of the oracles of all copies
 
   /// Finds the best action of every call of a workload with finitely many calls, in every regime
-  /// (OracleTable::fill). Returns the number of cells; 0 if the workload has no list.
+  /// (OracleTable::fill). Returns the number of pairs of a call and a condition; 0 if the workload
+  /// has no list.
   std::size_t fill_oracle(std::size_t threads, const OracleTable::Visitor& visit = {}) const;
   /// The calls for which fill_oracle finds actions; empty if the workload has no list.
   [[nodiscard]] std::vector<Call> listed_calls() const;

@@ -86,8 +86,8 @@ ProtocolFeatures protocol_features(const Fabric& fabric, const CostModel& model,
 }
 
 // Seconds per byte on the busiest link if every pair of neighbours on the logical rings passes on
-// its ring's share of the bytes. With `both_ways`, data also flows back, and not from the last GPU
-// of a ring to its first.
+// its ring's share of the bytes. With `both_ways`, data flows in both directions, but not between
+// the last and the first GPU of a ring.
 double busiest_s_per_B(const Fabric& fabric, const CostModel& model, bool both_ways) {
   const std::vector<double> capacities = link_capacities(fabric, model);
   const std::vector<std::vector<int>> rings = logical_rings(fabric);

@@ -12,8 +12,8 @@
 namespace cclgym {
 
 enum class ServerShape : std::uint8_t {
-  Flat,  ///< every two GPUs of a node are one hop apart, through switches (NVSwitch) or directly
-  TwoBoard,  ///< several NVSwitches, and not every GPU at each (DGX-2)
+  Flat,      ///< any two GPUs of a node are one hop apart, through switches (NVSwitch) or directly
+  TwoBoard,  ///< several NVSwitches, each connected to only some GPUs (DGX-2)
   Mesh,      ///< some GPUs reach others only through a third GPU or over PCIe (DGX-1, Z52)
 };
 enum class NetworkShape : std::uint8_t {
@@ -34,7 +34,7 @@ struct FabricFeatures {
   NetworkShape network = NetworkShape::None;
   int ranks = 1;
   int servers = 1;
-  int nics = 0;              ///< per node; 0: none, or a single node
+  int nics = 0;              ///< NICs per node; 0: none, or a single node
   double nics_per_pair = 0;  ///< NICs per two GPUs (GC3: 1 on 16 V100 with 8 NICs, 2 on 8 A100)
   double diameter = 0;       ///< steps (SCCL's a_l); 0: not computed
   /// SCCL's b_l for AllGather, s per byte of chunk: a lower bound of the time to bring a GPU's
@@ -42,16 +42,16 @@ struct FabricFeatures {
   double inverse_bisection_s_per_B = 0;
   double alpha_s = 0;          ///< latency of one step between ranks 0 and 1, protocol LL
   double network_alpha_s = 0;  ///< latency between nodes; 0: there is one node
-  double rank_rate_Bps = 0;    ///< min rate at which a GPU sends and receives over its own links
+  double rank_rate_Bps = 0;    ///< lower of a GPU's send and receive rates over its own links
   /// Size at which the bytes of one step take as long as its latency, B: alpha times the rate of
   /// the slower direction.
   double crossover_bytes = 0;
   /// True if switches copy and add (NVLink SHARP, SHARP of InfiniBand).
   bool sharp = false;
   std::array<ProtocolFeatures, 3> protocols{};  ///< by Protocol
-  /// Seconds per byte on the busiest link if all of NCCL's rings are used equally: for bytes that
-  /// go once around the rings, and for an AllReduce on its trees (within a node, up and down a
-  /// chain; between nodes, double binary trees).
+  /// Seconds per byte on the busiest link if all of NCCL's rings are used equally: ring_s_per_B for
+  /// bytes that go once around the rings, tree_s_per_B for an AllReduce on its trees (within a
+  /// node, up and down a chain; between nodes, double binary trees).
   double ring_s_per_B = 0;
   double tree_s_per_B = 0;
 };
@@ -59,18 +59,19 @@ struct FabricFeatures {
 /// Alternative shapes of a call: along a ring, or in a logarithmic number of steps.
 enum class PlanShape : std::uint8_t { Ring, Tree };
 
-/// Time of a call by T = S alpha + bytes beta (SCCL section 2.4), s, with alpha and bytes on the
-/// wire of a protocol, beta of the busiest link, and S of NCCL's ring or of its trees (AllReduce: a
-/// chain within a node, a binary tree between nodes) and PAT (AllGather, ReduceScatter); S = 1 for
-/// other collectives. Ignores channels and thread blocks: a prior, not a prediction.
+/// Time of a call by T = S alpha + bytes beta (SCCL section 2.4), s. Alpha and the bytes on the
+/// wire depend on a protocol, and beta on the busiest link. S is the number of steps of NCCL's
+/// ring, or of its trees (AllReduce: a chain within a node, a binary tree between nodes) and PAT
+/// (AllGather, ReduceScatter); S = 1 for other collectives. Ignores channels and thread blocks: a
+/// prior, not a prediction.
 [[nodiscard]] double alpha_beta_time_s(const FabricFeatures& fabric, CollectiveKind collective,
                                        double bytes, PlanShape shape, Protocol protocol);
 
 [[nodiscard]] FabricFeatures fabric_features(const Fabric& fabric, const CostModel& cost_model);
 
 /// Share of the network traffic on a node's busiest NIC, relative to an equal share: 1 if all NICs
-/// carry the same, the number of NICs if one carries everything. Computed for rings over `channels`
-/// channels under the fabric's binding; 1 for one node.
+/// carry the same, the number of NICs if a single NIC carries everything. Computed for rings over
+/// `channels` channels under the fabric's binding; 1 if there is one node.
 [[nodiscard]] double nic_imbalance(const Fabric& fabric, int channels);
 
 }  // namespace cclgym

@@ -1,5 +1,5 @@
 // The hidden state of a machine: conditions that come and go while a job runs, and the variation of
-// a call's time within one.
+// a call's time under one condition.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +31,8 @@ struct NoiseRegime {
   NoiseProfile profile;
   double weight = 1;      ///< probability of being the next regime, relative to the others
   double mean_calls = 0;  ///< mean duration in calls; 0: unlimited
-  /// Number of simulated moments of a profile with random parts; each call meets one of them by
-  /// chance. Finite, so that times can be cached.
+  /// Number of simulated moments of a profile with random parts; each call meets one of them at
+  /// random. It is finite so that times can be cached.
   int moments = 1;
 };
 
@@ -40,7 +40,7 @@ struct NoiseRegimes {
   std::string name = "none";
   std::string description;
   MeasurementNoise measurement;
-  std::vector<NoiseRegime> regimes{NoiseRegime{}};  ///< at least one
+  std::vector<NoiseRegime> regimes{NoiseRegime{}};  ///< not empty
 };
 
 /// Keys of a list of regimes, of a single regime, and of `measurement`.
@@ -48,24 +48,24 @@ struct NoiseRegimes {
 [[nodiscard]] const std::vector<OptionSpec>& regime_options();
 [[nodiscard]] const std::vector<OptionSpec>& measurement_options();
 
-/// "none", "jitter", "cloud-ib", "stragglers".
+/// Names of the shipped lists: "none", "jitter", "cloud-ib", "stragglers".
 [[nodiscard]] const std::vector<std::string>& noise_regimes_names();
 /// Reads one of these names, the path of a YAML file, or a mapping. Throws UserError at the
 /// location of the mistake.
 [[nodiscard]] NoiseRegimes read_noise_regimes(const YamlValue& value);
 
 /// A Markov chain over the regimes: after each call, regime i is left with probability 1 /
-/// mean_calls, for another one drawn by weight. The draws do not depend on the actions taken.
+/// mean_calls for another regime, drawn by weight. The draws do not depend on the actions taken.
 class RegimeChain {
  public:
   explicit RegimeChain(const NoiseRegimes& regimes) : regimes_(&regimes) {}
 
   /// Draws the first regime of an episode by weight.
   void start(Random& random);
-  /// Advances the chain; called before each call but the first.
+  /// Advances the chain; called before every call except the first.
   void advance(Random& random);
 
-  /// Fixes the regime of an episode, in place of start and advance.
+  /// Fixes the regime of an episode; replaces start and advance.
   void hold(std::size_t regime, Random& random);
   void stay(Random& random) { draw_call(random); }
 

@@ -55,7 +55,7 @@ void OracleTable::fill_collective(CollectiveKind collective, std::span<const Cal
   const std::size_t legal = actions_->legal_count(collective);
   std::vector<double> times_s(wanted.size() * legal);
   // Neighbouring actions differ only in their last knobs, so a block compiles few programs. Its
-  // timer is destroyed with it, so that not all programs are in memory at once.
+  // timer is destroyed at its end, so that not all programs are in memory at once.
   constexpr std::size_t kBlocksPerThread = 8;
   const std::size_t blocks = std::min(legal, kBlocksPerThread * std::max<std::size_t>(threads, 1));
   for_each_index(blocks, threads, [&](std::size_t block) {

@@ -1,4 +1,4 @@
-// The best actions found by trying all, shared by all users of one machine.
+// The best actions, found by trying all of them; shared by all users of one machine.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ namespace cclgym {
 
 /// The best action of a call in a condition.
 struct BestAction {
-  std::uint32_t index = 0;  ///< index in legal_actions(); the first of equal ones
+  std::uint32_t index = 0;  ///< index in legal_actions(); the first if several are equal
   double time_s = 0;
 };
 
@@ -34,13 +34,13 @@ class OracleTable {
                           BestAction& best) const;
   void keep(const Call& call, std::size_t condition, std::uint16_t moment, BestAction best);
 
-  /// Reports from fill: the index of the call and the condition, and the time of every legal action
-  /// in their order, s. Called from several threads.
+  /// Receives results of fill(): the index of the call and the condition, and the times of all
+  /// legal actions in their order, s. Called from several threads.
   using Visitor =
       std::function<void(std::size_t call, std::size_t condition, std::span<const double> times_s)>;
   /// Simulates every legal action of all calls in all conditions (random ones: at moment 0) in
   /// `threads` threads; without a visitor, calls that are known are skipped. A program is compiled
-  /// once for all sizes. Returns the number of cells, including known ones.
+  /// once for all sizes. Returns the number of pairs of call and condition, including known ones.
   std::size_t fill(std::span<const Call> calls, std::span<const std::size_t> conditions,
                    std::size_t threads, const Visitor& visit = {});
 

@@ -24,7 +24,7 @@ constexpr std::size_t kSizeClasses = 40;  // powers of two up to a terabyte
 constexpr double kMostLogRatio = 4;
 constexpr double kMiB = 1024.0 * 1024.0;
 
-// Gives the same bits on every machine, unlike the C library.
+// Gives the same bits on every platform, unlike the C library.
 double log2_of(double value) {
   constexpr double kLog2 = 0.69314718055994530942;
   return value > 0 ? portable_log(value) / kLog2 : 0;
@@ -77,7 +77,7 @@ class TuningObservation::Writer {
   void flag(const char* name, const char* source, bool value) {
     put(name, "0 or 1", 0, 1, source, value ? 1 : 0);
   }
-  /// Prefix of the names that follow; costs nothing where values are written.
+  /// Sets the prefix of the names that follow; costs nothing while values are written.
   void prefix(const char* text, std::size_t number) {
     if (features_ != nullptr) prefix_ = text + std::to_string(number) + "_";
   }

@@ -17,10 +17,10 @@ namespace cclgym {
 /// One number of the observation, for the documentation and for agents.
 struct TuningFeature {
   std::string name;
-  std::string unit;  ///< unit of the number as scaled
+  std::string unit;  ///< unit of the number after scaling
   double low = 0;    ///< values are clamped to low .. high
   double high = 1;
-  std::string source;  ///< paper and section that name it
+  std::string source;  ///< paper and section that name the feature
 };
 
 /// Result of a call, as its caller can measure it.
@@ -35,14 +35,15 @@ struct ObservedCall {
   void set_knobs(const TuningActions& actions, std::span<const std::int32_t> action);
 };
 
-/// Features of the machine, of the current call, of the recent calls, and a window of these. Does
-/// not allocate after construction.
+/// Features of the machine, of the current call and of recent calls, and a window of single recent
+/// calls. Does not allocate after construction.
 class TuningObservation {
  public:
   static constexpr std::size_t kLoadWindow =
       16;  ///< number of calls that describe the machine's load
 
-  /// `window` is the number of recent calls described one by one; `knobs` are those of the actions.
+  /// `window` is the number of recent calls described one by one; `knobs` are the knobs of the
+  /// actions.
   TuningObservation(const CallSite& site, const FabricFeatures& fabric,
                     const std::vector<Knob>& knobs, std::size_t window);
 
@@ -78,7 +79,7 @@ class TuningObservation {
   std::vector<std::uint8_t> reduces_in_steps_;     ///< by program
   std::vector<TuningFeature> features_;
   std::vector<float> fabric_values_;  ///< constant first part of the observation
-  /// ln(alpha-beta time / min) by PlanShape and Protocol, and log10 of the min, us.
+  /// ln(alpha-beta time / minimum) by PlanShape and Protocol, and log10 of the minimum, us.
   struct Estimates {
     CollectiveKind collective = CollectiveKind::AllReduce;
     std::uint64_t bytes = 0;
@@ -86,7 +87,7 @@ class TuningObservation {
     double log10_least_us = 0;
   };
   [[nodiscard]] const Estimates& estimates(const Call& call) const;
-  /// Jobs repeat their calls, and logarithms are expensive, so estimates are kept in a table of
+  /// Jobs repeat their calls, and logarithms are expensive, so estimates are cached in a table of
   /// fixed size.
   mutable std::array<Estimates, 64> estimates_{};
   double log2_ranks_ = 0;
@@ -98,10 +99,10 @@ class TuningObservation {
     double log2_bytes = 0;
     double utilisation = 0;
   };
-  std::vector<Past> past_;  ///< a ring of max(window, kLoadWindow) calls
-  std::size_t calls_ = 0;   ///< number observed since start()
-  /// Moving averages over the calls of one collective and size (in powers of two): of log(time /
-  /// expected), and of the deviation from that average.
+  std::vector<Past> past_;  ///< ring buffer of max(window, kLoadWindow) calls
+  std::size_t calls_ = 0;   ///< number of calls observed since start()
+  /// Moving averages over the calls of one collective and size (in powers of two): the average of
+  /// log(time / expected), and that of the deviation from it.
   struct SizeClass {
     float mean = 0;
     float deviation = 0;

@@ -1,4 +1,4 @@
-// The best legal action, found by trying all.
+// The best legal action, found by trying all of them.
 #pragma once
 
 #include <cstddef>
@@ -16,17 +16,17 @@ namespace cclgym {
 /// Times actions and finds the best one. Not thread-safe.
 class TuningOracle {
  public:
-  /// `timer` must outlive this object. `table`, of the same actions on the same site, has results
-  /// of other oracles; may be null.
+  /// `timer` must outlive this object. `table` has results of other oracles for the same actions on
+  /// the same site; may be null.
   TuningOracle(std::shared_ptr<const TuningActions> actions, CallTimer& timer,
                std::shared_ptr<OracleTable> table = nullptr);
 
   /// If the table does not have the result, simulates every legal action that has not been timed
-  /// before: several thousand for profile offline. `condition` and `moment` as in CallTimer::time.
-  /// Throws std::logic_error if no action is legal.
+  /// before: several thousand for profile offline. `condition` and `moment` are those of
+  /// CallTimer::time. Throws std::logic_error if no action is legal.
   [[nodiscard]] BestAction best(const Call& call, std::size_t condition = 0,
                                 std::uint16_t moment = 0);
-  /// Time of every legal action, in their order, s.
+  /// Times of all legal actions in their order, s.
   void all_times(const Call& call, std::span<double> time_s, std::size_t condition = 0,
                  std::uint16_t moment = 0);
 

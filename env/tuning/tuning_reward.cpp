@@ -101,7 +101,7 @@ double TuningReward::rolling(double log_speedup, bool shared) {
   return sum / static_cast<double>(n);
 }
 
-// ln(p99 / median) of the last calls; computed from 20 calls on.
+// ln(p99 / median) of the last calls; 0 before there are 20 calls.
 double TuningReward::tail(double ratio) {
   constexpr std::size_t kLeastCalls = 20;
   ratios_[ratio_count_ % kTailCalls] = ratio;
@@ -118,7 +118,8 @@ double TuningReward::tail(double ratio) {
   return std::max(0.0, portable_log(*high / median));
 }
 
-// us. The part of the noiseless time that is not latency is attributed to the data: (R / C) L beta.
+// Reward AlphaBeta, us. The part of the noiseless time that is not latency is attributed to the
+// data: (R / C) L beta.
 double TuningReward::alpha_beta(const RewardInput& input) const {
   const double alpha_s = input.steps * input.alpha_s;
   const double beta_s = std::max(0.0, input.expected_s - alpha_s);
@@ -126,8 +127,8 @@ double TuningReward::alpha_beta(const RewardInput& input) const {
                 options_.beta_weight * (input.least_beta_s - beta_s));
 }
 
-// A call starts when its data has been computed and the previous call has ended. Computing that
-// does not overlap the call resumes when it ends.
+// A call starts when its data has been computed and the previous call has ended. If the job does
+// not compute during the call, it resumes when the call ends.
 void TuningReward::Streams::call(const CallContext& context, double time_s) {
   compute_s += context.compute_s;
   communication_s = std::max(communication_s, compute_s) + time_s;

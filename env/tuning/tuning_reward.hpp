@@ -19,7 +19,7 @@ enum class RewardKind : std::uint8_t {
   Rolling,       ///< LogSpeedup; its mean over the last W calls while the network is shared
   Tail,       ///< LogSpeedup minus weight * ln(p99 / median) of the last 100 calls' time / expected
   AlphaBeta,  ///< -time with SCCL's bonuses for few steps and little data, us
-  StepTime,   ///< at the end of an iteration ln(its time with the defaults / its time), else 0
+  StepTime,   ///< ln(default time / time) of an iteration at its end, else 0
 };
 
 struct RewardOptions {
@@ -43,8 +43,8 @@ struct RewardInput {
   double expected_s = 0;    ///< time of the same configuration without noise
   int steps = 0;            ///< S of the configuration
   double alpha_s = 0;       ///< latency of a step
-  double least_steps = 0;   ///< a_l: min number of steps of any program
-  double least_beta_s = 0;  ///< b_l L: min time of any program to move its data
+  double least_steps = 0;   ///< a_l: minimum number of steps of any program
+  double least_beta_s = 0;  ///< b_l L: minimum time of any program to move its data
   bool shared_network = false;
   CallContext context{};
 };
@@ -68,9 +68,9 @@ class TuningReward {
   [[nodiscard]] double step_time(const RewardInput& input);
 
   RewardOptions options_;
-  std::vector<double> recent_;  ///< log speedups, a ring
+  std::vector<double> recent_;  ///< ring buffer of log speedups
   std::size_t recent_count_ = 0;
-  std::array<double, kTailCalls> ratios_{};  ///< time / expected, a ring
+  std::array<double, kTailCalls> ratios_{};  ///< ring buffer of time / expected
   std::array<double, kTailCalls> sorted_{};
   std::size_t ratio_count_ = 0;
   /// Time reached by the compute and communication streams in the iteration, s.

@@ -18,7 +18,7 @@ const OptionSpec& spec_of(std::string_view name) {
   return find_option(collective_tuning_options(), name);
 }
 
-// The fabric under each NIC binding: its own first and, if bindings can be chosen, the others.
+// The fabric under each NIC binding: first its own and then, if bindings can be chosen, the others.
 std::vector<std::shared_ptr<const Fabric>> fabrics_of(const FabricSpec& spec) {
   std::vector<std::shared_ptr<const Fabric>> fabrics{make_fabric(spec)};
   const FabricInfo* info = find_fabric_info(spec.name);
@@ -160,7 +160,7 @@ std::vector<KnobLimit> read_limits(const YamlValue& knobs) {
 }
 
 // Names of the programs that are actions. Programs in files are added to the library; a name alone
-// stands for an algorithm that is there.
+// refers to an algorithm that is already in the library.
 std::vector<std::string> read_programs(const YamlValue& list, AlgorithmLibrary& library) {
   std::vector<std::string> names;
   if (list.is_null()) return names;
@@ -177,7 +177,8 @@ std::vector<std::string> read_programs(const YamlValue& list, AlgorithmLibrary& 
   return names;
 }
 
-// Programs that dispatch tables name. What is wrong with a tuner is said where its action is made.
+// Adds the programs that dispatch tables name. Errors of a tuner are reported at the place that
+// names it.
 void add_programs_of_tuners(const std::vector<std::string>& names, TunerSite site,
                             AlgorithmLibrary& library) {
   site.algorithms = library;

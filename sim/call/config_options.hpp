@@ -1,5 +1,5 @@
-// The keys of a configuration, one record each: experiments, dispatch tables and the command line
-// read configurations with these.
+// The keys of a configuration, each with its record. Experiments, dispatch tables and the command
+// line read configurations with these records.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace cclgym {
 
-/// algorithm, protocol, channels, instances, threads, tile and slots, in this order.
+/// Records of algorithm, protocol, channels, instances, threads, tile and slots, in this order.
 [[nodiscard]] const std::vector<OptionSpec>& config_options();
 /// The record of one of these keys.
 [[nodiscard]] const OptionSpec& config_option(std::string_view name);
@@ -23,7 +23,7 @@ namespace cclgym {
 /// The record of the key algorithm, with the algorithms of a library.
 [[nodiscard]] OptionSpec algorithm_option(const AlgorithmLibrary& library);
 
-/// A tile size or a number of slots; nullopt: as the cost model states it for the protocol.
+/// A tile size or a number of slots; nullopt if the cost model's value for the protocol applies.
 using TileBytes = std::optional<std::uint64_t>;
 using Slots = std::optional<int>;
 
@@ -36,13 +36,13 @@ inline constexpr std::string_view kOfProtocol = "protocol";
 [[nodiscard]] Slots read_slots(std::string_view text, const OptionSpec& spec,
                                const SourceLocation& where);
 
-/// `config` with these tiles and slots; the protocol's own if they are not given.
+/// `config` with this tile size and number of slots; a missing value is taken from the protocol.
 [[nodiscard]] Config with_tiles(const CostModel& model, Config config, TileBytes tile_bytes,
                                 Slots slots);
 
 /// A configuration as written, before a cost model gives the tiles of its protocol.
 struct ConfigChoice {
-  Config config;  ///< without tiles and slots
+  Config config;  ///< configuration without tiles and slots
   TileBytes tile_bytes = 0;
   Slots slots = 0;
 
@@ -51,9 +51,9 @@ struct ConfigChoice {
   }
 };
 
-/// Reads the configuration from a mapping whose keys have been checked; ignores keys that are not
-/// those of a configuration. A fixed program has its own channels if the mapping does not give a
-/// number. Throws UserError at the place of a wrong value.
+/// Reads the configuration from a mapping whose keys have been checked; ignores keys that do not
+/// belong to a configuration. If the mapping gives no number of channels, a fixed program keeps its
+/// own. Throws UserError at the place of a wrong value.
 [[nodiscard]] ConfigChoice read_config(
     const YamlValue& mapping, const AlgorithmLibrary& library = AlgorithmLibrary::shipped());
 

@@ -8,13 +8,13 @@
 
 namespace cclgym {
 
-/// Number of equal tiles per chunk such that a message has at most config.tile_bytes per tile;
-/// 1 if tile_bytes is 0. `message_bytes`: size of the largest message, untiled.
-/// Throws UserError if config.slots is not 0 to 8 or there are more than a billion tiles.
+/// Minimum number of equal tiles per chunk such that a message has at most config.tile_bytes per
+/// tile; 1 if tile_bytes is 0. `message_bytes`: size of the largest message, untiled. Throws
+/// UserError if config.slots is not 0 to 8 or there are more than a billion tiles.
 [[nodiscard]] std::int32_t tiles_of(double message_bytes, const Config& config);
 
-/// `config` with the tile size and slots that the cost model states for its protocol (both 0,
-/// whole messages and unbounded slots, if it states none).
+/// `config` with the tile size and slots that the cost model states for its protocol. If it states
+/// none, both are 0: messages are not divided, and slots are unlimited.
 [[nodiscard]] Config with_protocol_tiles(const CostModel& model, Config config);
 
 }  // namespace cclgym

@@ -23,7 +23,7 @@ struct EngineResult {
   std::span<const double> end_s;    ///< by node: date at which its last firing was done
 };
 
-/// Notified of every firing except background ones, in the order in which they finish (ties in an
+/// Receives every firing except background ones, in the order in which they finish (ties in an
 /// engine-specific fixed order).
 class FiringObserver {
  public:
@@ -35,7 +35,7 @@ class FiringObserver {
 };
 
 /// Runs transfer graphs. One engine belongs to one thread; any number of engines may exist, within
-/// the limits that `EngineInfo` states. Runs are independent and reproducible to the bit.
+/// the limits that `EngineInfo` states. Runs are independent and reproducible bit for bit.
 class Engine {
  public:
   virtual ~Engine() = default;

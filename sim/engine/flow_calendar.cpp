@@ -106,7 +106,7 @@ void FlowCalendar::move(FlowSlotId slot, double date_s) {
     add(slot, date_s);
     return;
   }
-  // The only flow in its bucket, the common case when every flow has its own date: move the bucket.
+  // This is the only flow in its bucket (usual if every flow has its own date): move the bucket.
   const auto position = static_cast<std::size_t>(bucket(own).heap_position);
   const bool earlier = date_s < bucket(own).date_s;
   bucket(own).date_s = date_s;

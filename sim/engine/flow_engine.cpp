@@ -112,7 +112,7 @@ class FlowEngine final : public Engine {
     slots_.release(slot);
   }
 
-  /// The same for a flow on an alternative route.
+  /// Starts the transfer of a flow on an alternative route.
   void begin_detour(FlowSlotId slot) {
     FlowSlot& flow = slots_[slot];
     const std::int32_t route = graph_->route_of(flow.node);
@@ -142,13 +142,13 @@ class FlowEngine final : public Engine {
         slots_.release(slot);
         finish(node);
       }
-      // At once, so that firings are reported in the order in which they finish.
+      // Called for each event, so that firings are reported in the order in which they finish.
       finish_instant_firings();
       slot = next;
     }
   }
 
-  /// For graphs with extras.
+  /// Starts a node of a graph with extras.
   void start_noted(TransferId node) {
     in_flight_ += in_background(node) ? 0 : 1;
     if (adaptive_ && route_chooser_.started(node)) {
@@ -158,7 +158,7 @@ class FlowEngine final : public Engine {
     start(node);
   }
 
-  /// For graphs with extras, or with an observer.
+  /// Finishes a node of a graph with extras or with an observer.
   void finish_noted(TransferId node) {
     const bool background = in_background(node);
     if (adaptive_) route_chooser_.done(node);
@@ -208,7 +208,8 @@ class FlowEngine final : public Engine {
     tracker_.done(node, [this](TransferId ready) { start(ready); });
   }
 
-  /// A queue instead of recursion: chains of instant firings can be as long as the graph.
+  /// Uses a queue instead of recursion, because chains of instant firings can be as long as the
+  /// graph.
   void finish_instant_firings() {
     if (instant_.empty()) {
       return;
@@ -248,17 +249,17 @@ class FlowEngine final : public Engine {
   RouteChooser route_chooser_;
   std::vector<std::int32_t> detour_;  ///< used only in begin_detour
   bool adaptive_ = false;             ///< true if routes have alternatives
-  bool extras_ = false;               ///< adaptive, or with a background
+  bool extras_ = false;               ///< true if adaptive_ or if there is a background
   CapacityReader changes_;
-  std::vector<TransferId> instant_;  ///< started and done at now_s_, not reported yet
+  std::vector<TransferId> instant_;  ///< nodes done at now_s_, not yet reported
   std::vector<double> start_s_;
   std::vector<double> end_s_;
   FiringObserver* observer_ = nullptr;
-  bool noted_ = false;  ///< with extras, or with an observer
+  bool noted_ = false;  ///< true with extras or with an observer
   double now_s_ = 0;
   double choice_s_ = kNever;  ///< next date at which routes are chosen
-  double other_s_ = kNever;   ///< date of the next event that is not a node's
-  /// With extras: started but unfinished firings, without the background.
+  double other_s_ = kNever;   ///< date of the next route choice or capacity change
+  /// Started but unfinished firings, without the background; counted only with extras.
   std::int64_t in_flight_ = 0;
 };
 

@@ -8,7 +8,8 @@ namespace cclgym {
 
 namespace {
 
-// Gathering flows in vain costs as much as solving around one of them.
+// Settlings for which a wide link is solved by solve_around() before its flows are gathered again.
+// Gathering them in vain costs as much as solving around one of them.
 constexpr std::uint8_t kStaysWide = 200;
 
 }  // namespace
@@ -51,7 +52,7 @@ void FlowNetwork::find_limiting_links() {
     limiting_begin_.clear();
     return;
   }
-  // Links that all routes over a link also cross and that are not faster: a few are enough.
+  // Links that all routes over a link also cross and that are not faster. A few are enough.
   struct Stricter {
     std::array<std::int32_t, 4> links{};
     std::size_t count = 0;
@@ -179,7 +180,7 @@ void FlowNetwork::remove(FlowSlotId slot) {
     const bool could_saturate = left.can_saturate();
     left.load -= gone.load;
     if (--left.flows == 0) {
-      left.demand_Bps = 0;  // ends the drift of adding and subtracting
+      left.demand_Bps = 0;  // discards the rounding errors of earlier sums
     } else {
       left.demand_Bps -= flow.bound_Bps * gone.load;
       if (could_saturate) {
@@ -213,7 +214,7 @@ const std::vector<FlowSlotId>& FlowNetwork::settle() {
   return touched_;
 }
 
-// For flows that no link constrains and that have no new rate yet.
+// Gives a flow its bound as rate unless it has a new rate already; no link constrains the flow.
 void FlowNetwork::give_bound(FlowSlotId slot) {
   FlowSlot& flow = slots_[slot];
   if (flow.mark != epoch_) {
@@ -233,7 +234,7 @@ void FlowNetwork::visit_dirty(std::int32_t id) {
     solve_component(id);
     return;
   }
-  // It no longer constrains its flows; each of them may still be constrained elsewhere.
+  // The link no longer constrains its flows; other links may still constrain each of them.
   for (std::int32_t on = link(id).first_hop; on != kNone; on = hop(on).next) {
     const FlowSlotId slot = hop(on).slot;
     FlowSlot& flow = slots_[slot];
@@ -300,8 +301,8 @@ void FlowNetwork::solve_component(std::int32_t start) {
   }
 }
 
-// `first_flow`: the flows from this index on in touched_, and all of component_, were gathered in
-// vain.
+// Undoes the gathering of flows: those from index `first_flow` on in touched_, and the links of
+// component_.
 void FlowNetwork::leave_wide(std::int32_t start, std::size_t first_flow) {
   for (const std::int32_t id : component_) {
     link(id).mark = epoch_ - 1;
@@ -359,7 +360,7 @@ void FlowNetwork::fill() {
 }
 
 void FlowNetwork::fill_link(std::int32_t id, double share_Bps) {
-  // Flows that cannot use their share leave more to the others: serve them first, then look again.
+  // Flows that cannot use their share leave more to the others, so they are served first.
   bool bounded = false;
   for (std::int32_t on = link(id).first_hop; on != kNone; on = hop(on).next) {
     const FlowSlot& flow = slots_[hop(on).slot];

@@ -13,14 +13,9 @@
 
 namespace cclgym {
 
-/// Shares link capacities among flows max-min fairly, each flow bounded by its cap: no flow can get
-/// more without taking from a flow that has no more than it (Bertsekas and Gallager, Data Networks,
-/// section 6.5.2). Computed by progressive filling.
-///
-/// A flow can never exceed its bound min(cap, narrowest link). A link whose flows' bounds add up to
-/// at most its capacity therefore constrains no flow: it is left out of every solve and propagates
-/// no change. When a flow comes or goes, only the flows joined to it by links that can saturate are
-/// solved again; where very many flows are joined, only those whose rate changes (solve_around).
+/// Shares link capacities among flows max-min fairly, each flow bounded by its cap. Links that
+/// cannot saturate are left out of every solve, and a change solves only the flows that it can
+/// affect (docs/architecture.md, "Max-min rates").
 class FlowNetwork {
  public:
   /// `wide`: max number of joined flows that are all solved again when one of them changes.
@@ -28,7 +23,7 @@ class FlowNetwork {
 
   /// `graph` must outlive the runs.
   void load(const TransferGraph& graph);
-  /// Forgets all flows; every link has the graph's capacity again. `capacities_change`:
+  /// Forgets all flows; every link has the graph's capacity again. `capacities_change`: true if
   /// set_capacity will be called.
   void reset(bool capacities_change = false);
 
@@ -46,10 +41,10 @@ class FlowNetwork {
     return rate_cap_Bps < narrowest ? rate_cap_Bps : narrowest;
   }
 
-  /// The same for a flow on these links.
+  /// Rate of a flow on these links when nothing is shared.
   [[nodiscard]] double bound_Bps(std::span<const std::int32_t> links, double rate_cap_Bps) const;
 
-  /// The flow in `slot` (with bound_Bps set) begins to move bytes. `loads`: as
+  /// The flow in `slot` (with bound_Bps set) begins to move bytes. `loads` has the format of
   /// TransferGraph::route_loads.
   void add(FlowSlotId slot, std::span<const std::int32_t> route_links,
            std::span<const std::int32_t> loads = {});
@@ -66,14 +61,14 @@ class FlowNetwork {
   struct Link {
     double capacity_Bps;
     double demand_Bps;  ///< sum of the bounds of its flows, weighted by load
-    double left_Bps;    ///< while filling: unassigned capacity
-    std::int32_t open;  ///< while filling: load of the flows without a rate yet
+    double left_Bps;    ///< unassigned capacity while filling
+    std::int32_t open;  ///< load of the flows without a rate yet, while filling
     std::int32_t flows;
     std::int32_t load;  ///< total load of its flows
     std::int32_t first_hop;
     std::uint32_t mark;
     bool dirty;
-    std::uint8_t known_wide = 0;  ///< settlements for which it still counts as wide
+    std::uint8_t known_wide = 0;  ///< number of settlings for which the link stays wide
     [[nodiscard]] bool can_saturate() const { return demand_Bps > capacity_Bps; }
   };
   /// One flow on one link, in the link's list of flows.
@@ -84,7 +79,7 @@ class FlowNetwork {
     FlowSlotId slot;
     std::int32_t load;
   };
-  static constexpr std::int32_t kFresh = -2;  ///< in limit_: has a new bound
+  static constexpr std::int32_t kFresh = -2;  ///< value in limit_ for flows with a new bound
   Link& link(std::int32_t id) { return links_[at(id)]; }
   Hop& hop(std::int32_t id) { return hops_[at(id)]; }
   [[nodiscard]] std::int32_t first_hop_of(FlowSlotId slot) const { return slot * hops_per_slot_; }
@@ -103,7 +98,7 @@ class FlowNetwork {
   bool fill_single_link(std::span<const FlowSlotId> flows);
   void fill_link(std::int32_t id, double share_Bps);
   void fix(FlowSlotId slot, double rate_Bps, std::int32_t limit);
-  // sim/engine/flow_network_wide.cpp:
+  // Defined in sim/engine/flow_network_wide.cpp:
   /// Solves the flows limited by wide_links_, and those affected in turn.
   void solve_around();
   void activate(FlowSlotId slot);
@@ -128,9 +123,9 @@ class FlowNetwork {
   std::vector<FlowSlotId> fresh_;  ///< flows with a new bound since the last settling
   std::vector<FlowSlotId> touched_;
   std::vector<std::int32_t> component_;
-  std::vector<std::int32_t> limit_;  ///< by slot: link that limits the flow; kNone: its own bound
+  std::vector<std::int32_t> limit_;  ///< by slot: limiting link; kNone if only its bound limits it
   std::vector<std::int32_t> wide_links_;  ///< dirty links that join more than wide_ flows
-  std::vector<FlowSlotId> wide_flows_;    ///< flows that a link may have limited and no longer does
+  std::vector<FlowSlotId> wide_flows_;    ///< flows whose limiting link may no longer limit them
   std::vector<FlowSlotId> concerned_;
   std::vector<std::pair<double, std::int32_t>> heap_;  ///< (fair share, link), smallest first
 };

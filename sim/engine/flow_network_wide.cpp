@@ -1,10 +1,5 @@
-// Max-min rates where links join very many flows: solves only what changes.
-//
-// *Active* flows get new rates by progressive filling of the capacity that the other flows, which
-// keep their rates, leave free. The result is max-min fair for all if every other flow still has
-// its limit: its bound, or a full link on which no flow is faster (Bertsekas and Gallager, section
-// 6.5.2: exactly one allocation has this property). A flow without a limit becomes active too, and
-// all active flows are filled again. A change of one flow usually affects only its neighbours.
+// Max-min rates of flows on links that join very many of them: solves only the flows whose rates
+// change (docs/architecture.md, "Max-min rates").
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -15,8 +10,8 @@ namespace cclgym {
 
 namespace {
 
-// Rates whose relative difference is below this are equal; a link with less than this share of its
-// capacity left is full.
+// Rates whose relative difference is below this are treated as equal; a link with less than this
+// share of its capacity left is treated as full.
 constexpr double kAlike = 1e-13;
 
 }  // namespace
@@ -57,7 +52,7 @@ void FlowNetwork::solve_around() {
     }
     settled = concerned_.empty();
   }
-  // Otherwise rounding would move the events of unaffected flows.
+  // Keeps rates that changed only by rounding, so that the events of unaffected flows do not move.
   for (std::size_t i = first_flow; i < touched_.size(); ++i) {
     FlowSlot& flow = slots_[touched_[i]];
     if (std::abs(flow.target_Bps - flow.rate_Bps) <= 0.1 * kAlike * flow.rate_Bps) {
@@ -72,7 +67,7 @@ void FlowNetwork::activate(FlowSlotId slot) {
     return;
   }
   flow.mark = epoch_;
-  flow.target_Bps = flow.bound_Bps;  // if no link constrains it
+  flow.target_Bps = flow.bound_Bps;  // remains the rate if no link constrains it
   limit_[at(slot)] = kNone;
   touched_.push_back(slot);
   const std::int32_t first = first_hop_of(slot);
@@ -85,8 +80,8 @@ void FlowNetwork::activate(FlowSlotId slot) {
   }
 }
 
-/// Computes the capacity that the other flows leave on each link. If they exceed it, they become
-/// active.
+/// Computes the capacity that the other flows leave on each link. Where they exceed the link's
+/// capacity, they become active too.
 void FlowNetwork::open_active_links() {
   for (std::size_t i = 0; i < component_.size(); ++i) {
     Link& shared = link(component_[i]);
@@ -108,14 +103,15 @@ void FlowNetwork::open_active_links() {
       for (std::int32_t on = shared.first_hop; on != kNone; on = hop(on).next) {
         activate(hop(on).slot);
       }
-      i = static_cast<std::size_t>(-1);  // from the beginning
+      i = static_cast<std::size_t>(-1);  // restarts the loop
       continue;
     }
     shared.left_Bps = 0;
   }
 }
 
-/// Flows of a link that have lost their limit, or are faster than flows that the link now limits.
+/// Finds the flows of a link that have lost their limit, or are faster than flows that the link now
+/// limits.
 void FlowNetwork::find_concerned(std::int32_t id) {
   const Link& shared = link(id);
   double most_Bps = 0;  // maximum rate of an active flow

@@ -14,8 +14,8 @@ inline constexpr std::int32_t kNone = -1;
 
 /// A started, unfinished firing: waiting for its latency to pass, or moving bytes.
 struct alignas(64) FlowSlot {
-  double bytes_left = 0;  ///< at the date `since_s`
-  double rate_Bps = 0;    ///< since `since_s`; 0 during its latency
+  double bytes_left = 0;  ///< bytes left at the date `since_s`
+  double rate_Bps = 0;    ///< rate since `since_s`; 0 during its latency
   double since_s = 0;     ///< date of the last change of rate
   double bound_Bps = 0;   ///< rate when nothing is shared: min(cap, narrowest link)
   double target_Bps = 0;  ///< rate from the last settling; negative while undecided

@@ -15,7 +15,7 @@
 #include <xbt/log.h>
 
 // Two symbols that SimGrid exports but does not declare in its public headers. The build checks
-// that both link (sim/CMakeLists.txt).
+// that both can be linked (sim/CMakeLists.txt).
 namespace simgrid::kernel::activity {
 class CommImpl {
  public:
@@ -24,7 +24,7 @@ class CommImpl {
 };
 }  // namespace simgrid::kernel::activity
 /// SimGrid's clock, EngineImpl::now_. It survives the engine and affects the low bits of every
-/// date; reset to 0 between runs, all runs give the same bits.
+/// date, so it is reset to 0 between runs, which makes them bit-identical.
 extern double cclgym_simgrid_clock_s asm("_ZN7simgrid6kernel10EngineImpl4now_E");
 
 namespace cclgym {
@@ -38,8 +38,8 @@ using DoneActivity = sg::Comm;
 using DoneActivity = sg::Activity;
 
 /// The private signal of a finished activity. (An explicit instantiation may name private members.)
-/// Before 3.34 each SimGrid engine adds a callback for virtual machines to it that is never
-/// removed: after 1,000 platforms each flow would run 1,000 of them.
+/// Before version 3.34, every SimGrid engine adds to it a callback for virtual machines and never
+/// removes it: after 1,000 platforms, each flow would run 1,000 callbacks.
 using DoneSignal = simgrid::xbt::signal<void(const sg::Activity&)>;
 DoneSignal& done_signal();
 template <DoneSignal* Signal>
@@ -178,7 +178,7 @@ class SimgridPlatform::Impl {
     const auto& [source, target] =
         hosts_[first_way_[static_cast<std::size_t>(route)] + static_cast<std::size_t>(way)];
     sg::CommPtr comm = sg::Comm::sendto_init();
-    comm->set_payload_size(1);  // anything but 0, otherwise it would not start
+    comm->set_payload_size(1);  // with size 0 it would not start
     auto* kernel = reinterpret_cast<simgrid::kernel::activity::CommImpl*>(comm->get_impl());
     kernel->set_size(bytes);
     if (std::isfinite(rate_cap_Bps)) {
@@ -191,7 +191,7 @@ class SimgridPlatform::Impl {
   }
 
   void cancel_flows() {
-    // SimGrid signals a cancelled communication twice, so each must stay alive.
+    // SimGrid signals a cancelled communication twice, so cancelled communications must stay alive.
     cancelled_ = true;
     for (const Flow& flow : flows_) {
       if (flow.comm) flow.comm->cancel();
@@ -264,8 +264,8 @@ class SimgridPlatform::Impl {
       }
       links.emplace_back(links_.back()->seal());
     }
-    // The smallest number of hosts with enough ordered pairs: SimGrid's route table is hosts x
-    // hosts.
+    // The minimum number of hosts with enough ordered pairs, because SimGrid's route table has
+    // hosts x hosts entries.
     std::size_t ways = 0;
     for (std::int32_t route = 0; route < graph.routes(); ++route) {
       first_way_.push_back(ways);
@@ -296,7 +296,7 @@ class SimgridPlatform::Impl {
         }
       }
     }
-    // Explicitly: SimGrid seals only the first platform of a process by itself.
+    // By itself, SimGrid seals only the first platform of a process.
     zone->seal();
 #if SIMGRID_VERSION >= 40000
     engine_->get_netzone_root()->seal();
@@ -318,7 +318,7 @@ class SimgridPlatform::Impl {
   const TransferGraph& graph_;
   SimgridListener& listener_;
   const bool elastic_;
-  std::vector<double> capacity_Bps_;  ///< by link: current
+  std::vector<double> capacity_Bps_;  ///< current capacity by link
   std::vector<sg::Link*> links_;
   std::unique_ptr<sg::Engine> engine_;
   std::vector<std::size_t> first_way_;                  ///< by route
@@ -326,7 +326,7 @@ class SimgridPlatform::Impl {
   std::vector<Flow> flows_;
   std::vector<std::size_t> free_;
   std::size_t timers_ = 0;
-  bool cancelled_ = false;  ///< since the run began
+  bool cancelled_ = false;  ///< true if flows were cancelled in this run
   sg::CommPtr grave_;
 };
 

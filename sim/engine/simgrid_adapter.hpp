@@ -18,23 +18,11 @@ class SimgridListener {
 };
 
 /// One SimGrid simulation with the links and routes of a transfer graph. The caller ensures that at
-/// most one is alive in a process.
-///
-/// The mapping makes SimGrid's network model compute exactly latency + bytes / rate with pure
-/// max-min fairness:
-/// * model CM02 without cross traffic and TCP window, with tight precision;
-/// * links have latency 0, because SimGrid weighs flows by 1 / latency; a timer before each flow
-///   adds its latency;
-/// * SimGrid's routes belong to host pairs, so each alternative of a route has its own ordered pair
-///   of hosts; hosts are shared between pairs and have no other meaning;
-/// * a flow keeps the bound that SimGrid gives it at its start, the narrowest bandwidth on its
-///   route; links whose capacity may change (`elastic`) therefore have an unreachable bandwidth,
-///   and a callback sets the shared capacity;
-/// * sizes and rate caps are set on the kernel object of a communication: the public size is a
-///   whole number of bytes, and the public rate is ignored for host-to-host communications.
+/// most one is alive in a process. SimGrid's network model computes exactly latency + bytes / rate
+/// with pure max-min fairness (docs/architecture.md, "The mapping to SimGrid").
 class SimgridPlatform {
  public:
-  /// `elastic`: set_capacity will be called.
+  /// `elastic`: true if set_capacity will be called.
   SimgridPlatform(const TransferGraph& graph, SimgridListener& listener, bool elastic);
   ~SimgridPlatform();
   SimgridPlatform(const SimgridPlatform&) = delete;
@@ -44,7 +32,7 @@ class SimgridPlatform {
   [[nodiscard]] bool elastic() const;
   /// Resets the clock to 0 and the capacities to those of the graph. Nothing may be in flight.
   void reset();
-  /// Changes the capacity of a link from now on. Only if elastic().
+  /// Changes the capacity of a link from now on. Requires elastic().
   void set_capacity(std::int32_t link, double capacity_Bps);
   /// Starts moving bytes > 0 now over alternative `way` of a route with at least one link.
   void start_flow(std::int32_t route, std::int32_t way, double bytes, double rate_cap_Bps,

@@ -131,7 +131,7 @@ class SimgridEngine final : public Engine, private SimgridListener {
       if (open_timer_ == tag) {
         open_timer_ = kNoTimer;
       }
-      // By index: started nodes may set further timers.
+      // Indexed, because started nodes may set further timers.
       for (std::size_t i = 0; i < timers_[at(tag)].nodes.size(); ++i) {
         begin_transfer(timers_[at(tag)].nodes[i]);
         finish_instant_firings();
@@ -257,8 +257,8 @@ class SimgridEngine final : public Engine, private SimgridListener {
   std::optional<SimgridPlatform> platform_;
   std::vector<Timer> timers_;
   std::vector<std::int32_t> free_timers_;
-  std::int32_t open_timer_ = kNoTimer;  ///< the one used last
-  std::vector<TransferId> instant_;     ///< started and done now, not reported yet
+  std::int32_t open_timer_ = kNoTimer;  ///< the timer used last
+  std::vector<TransferId> instant_;     ///< nodes that started and finished now, not yet reported
   std::vector<double> start_s_;
   std::vector<double> end_s_;
   FiringObserver* observer_ = nullptr;

@@ -12,7 +12,7 @@ namespace cclgym {
 namespace {
 
 constexpr double kTolerance = 1e-9;
-constexpr std::int32_t kPeriods = 4;  // minimum number in the middle half of a run
+constexpr std::int32_t kPeriods = 4;  // minimum number of periods in the middle half of a run
 
 // The tiles of a run that its beginning and end hardly affect.
 struct Middle {
@@ -78,12 +78,12 @@ class Watcher final : public FiringObserver {
   }
 
   [[nodiscard]] bool repeats() const { return repeats_; }
-  // True if a flow left its first route.
+  // True if a flow took an alternative route.
   [[nodiscard]] bool detoured() const { return detoured_; }
   [[nodiscard]] double deviation_s() const { return deviation_s_; }
   // Seconds by which each node advances per period.
   [[nodiscard]] const std::vector<double>& advance_s() const { return advance_s_; }
-  // Seconds per tile, in the middle.
+  // Seconds per tile in the middle of the run.
   [[nodiscard]] double pace_s(TransferId node) const {
     return (end_s(node) - begin_s(node)) / std::max(1, middle_.last - middle_.first - 1);
   }
@@ -164,7 +164,8 @@ class SteadyState {
         capacities_(capacities),
         observer_(observer),
         kept_(kept == nullptr ? own_kept_ : *kept->kept_) {
-    // Nodes spread over the graph, to find periods that the watched ones do not show.
+    // Nodes spread over the graph are sampled too: they may show periods that the watched nodes
+    // hide.
     sample_.assign(watched.begin(), watched.end());
     const std::int32_t stride = std::max(1, graph->size() / 64);
     for (TransferId node = 0; node < graph->size(); node += stride) sample_.push_back(node);
@@ -262,7 +263,7 @@ class SteadyState {
       const double measured_s = (run.end_s[i] - base.end_s[i]) / between;
       const double deviation_s = std::abs(measured_s - advance_s);
       if (deviation_s > kTolerance * advance_s) return std::nullopt;
-      // Measured over the longer time, so with the smaller rounding error.
+      // measured_s spans more tiles than advance_s, so its rounding error is smaller.
       dates.end_s[i] += left * measured_s;
       dates.error_s = std::max(dates.error_s, left * deviation_s);
     }
@@ -280,7 +281,7 @@ class SteadyState {
 
   static bool slower(double a_s, double b_s) { return a_s > b_s * (1 + 4 * kTolerance); }
 
-  // True if a node advances faster than one that it waits for. It cannot do so forever: its head
+  // True if a node advances faster than a node that it waits for. It cannot do so forever: its head
   // start (or the free slots) will be used up.
   [[nodiscard]] bool outrun(const std::vector<double>& advance_s) const {
     for (TransferId id = 0; id < graph_->size(); ++id) {
@@ -293,7 +294,7 @@ class SteadyState {
     return false;
   }
 
-  // True if the flows on each link were active together, all at one speed.
+  // True if the flows on each link were active together, all at the same speed.
   [[nodiscard]] bool alike_on_links(const Watcher& watcher) const {
     if (watcher.detoured()) return false;  // flows may meet others later
     struct LinkSeen {
@@ -318,14 +319,14 @@ class SteadyState {
     });
   }
 
-  // Extrapolates the slope of the last two runs, when the budget is used up and nothing repeats.
+  // Extrapolates the slope of the last two runs, if the budget is used up and nothing repeats.
   [[nodiscard]] TiledDates carried_on(const std::vector<Ends>& history, const TileRun& last) const {
     TiledDates dates{last.graph, last.tiles, last.makespan_s, last.end_s, {}};
     dates.periodic = false;
     const double left = tiles_ - last.tiles;
     const Ends& before = history.back();
-    // A node that runs ahead of one that it waits for must eventually adopt its pace, or the
-    // reverse.
+    // If a node runs ahead of another that it waits for, one of them must eventually adopt the pace
+    // of the other.
     double unsettled_s = 0;
     for (TransferId id = 0; id < graph_->size(); ++id) {
       if (graph_->repeat(id) != tiles_) continue;

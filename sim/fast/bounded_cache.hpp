@@ -18,7 +18,8 @@ class BoundedCache {
   static_assert(std::is_trivially_copyable_v<Key> && std::is_trivially_copyable_v<Value>);
   static constexpr std::size_t kWays = 8;
 
-  /// Room for at least `entries`, in a power of two of sets; 0: no room, and every find fails.
+  /// Reserves room for at least `entries` values; the number of sets is a power of two. With 0,
+  /// every find fails.
   explicit BoundedCache(std::size_t entries) {
     if (entries == 0) return;
     std::size_t sets = 1;
@@ -29,7 +30,7 @@ class BoundedCache {
 
   [[nodiscard]] std::size_t capacity() const { return sets_ ? (mask_ + 1) * kWays : 0; }
 
-  /// Copies the value of a key to `value` if it is there.
+  /// If the key is in the cache, copies its value to `value`.
   bool find(const Key& key, Value& value) {
     if (!sets_) return false;
     const std::uint64_t hash = Hash{}(key);

@@ -34,7 +34,7 @@ TimeKey key_of(const Call& call, const PlainConfig& config, std::size_t conditio
 
 }  // namespace
 
-// Fields overlap here if their values are larger than usual: different keys may share a hash.
+// Fields overlap here if their values are unusually large: different keys may share a hash.
 std::uint64_t TimeKeyHash::operator()(const TimeKey& key) const {
   const auto part = [](std::uint64_t value, unsigned shift) { return value << shift; };
   const PlainConfig& config = key.config;
@@ -127,7 +127,7 @@ const QuotientProgram* CallTimer::quotient(const ProgramCut& cut, const Call& ca
   Call lowered = call;
   Config cut_so = config;
   if (shape.tiled) {
-    // Enough tiles for all waits for slots to occur, of the size that tiles have.
+    // Uses tiles of the call's size, and enough of them for all waits for slots to occur.
     const std::int32_t tiles = tiles_of_call(cut, call, config);
     cut_so.tile_bytes = static_cast<std::uint64_t>(std::ceil(
         static_cast<double>(call.bytes) / cut.chunks_per_call / tiles * cut.longest_message));

@@ -77,25 +77,24 @@ using TimeCache = BoundedCache<TimeKey, TimedCall, TimeKeyHash>;
 
 /// Not thread-safe, except for the cache, which timers of the same CallSite and Timing may share.
 ///
-/// A time from the cache is the same to the bit as a computed one: it is a function of exactly the
-/// fields of the key.
+/// A time from the cache is bit-identical to a computed one: it is a function of exactly the fields
+/// of the key.
 class CallTimer {
  public:
   static constexpr std::size_t kDefaultEntries = std::size_t{1} << 18;
   /// Accuracy of times, compared with Simulator::simulate with the condition's noise profile, the
   /// machine's seed and repetition `moment`.
   enum class Timing : std::uint8_t {
-    /// Equal to the bit.
+    /// Equal bit for bit.
     Exact,
-    /// Simulates one node per class of equal nodes (sim/fast/quotient_program.hpp).
-    /// Off by at most 1e-9;
-    /// by at most Result::tile_error_s if tiles never repeat exactly;
-    /// in chaotic pipelines, by the effect of rounding.
+    /// Simulates one node per class of equal nodes (sim/fast/quotient_program.hpp). The relative
+    /// error is at most 1e-9; if tiles never repeat exactly, the error is at most
+    /// Result::tile_error_s. In chaotic pipelines, it is the effect of rounding.
     Symmetric,
-    /// As Symmetric, but calls of over TileCurve::kWhole tiles are timed from a few dozen tiles
-    /// (sim/fast/tile_curve.hpp).
-    /// Off by 0.02 % to 0.05 % on average, 99 of 100 by less than 1.5 %;
-    /// by more in chaotic pipelines, and where the pace changes late.
+    /// Differs from Symmetric for calls of more than TileCurve::kWhole tiles, which are timed from
+    /// a few dozen tiles (sim/fast/tile_curve.hpp). The error is 0.02 % to 0.05 % on average, and
+    /// less than 1.5 % for 99 of 100 times; it is larger in chaotic pipelines, and where the pace
+    /// changes late.
     Interpolated,
   };
 
@@ -115,24 +114,24 @@ class CallTimer {
   [[nodiscard]] const Fabric& fabric() const { return *site_->fabrics.front(); }
   [[nodiscard]] const std::shared_ptr<TimeCache>& cache() const { return cache_; }
   [[nodiscard]] std::uint64_t hits() const { return hits_; }
-  /// Number of times that were not in the cache.
+  /// Number of times that were not in the cache and had to be simulated.
   [[nodiscard]] std::uint64_t simulations() const { return simulations_; }
-  /// Number of these that were simulated with one node per class of equal nodes.
+  /// Number of simulations with one node per class of equal nodes.
   [[nodiscard]] std::uint64_t quotients() const { return quotients_; }
-  /// Number of these that were computed from a few dozen tiles.
+  /// Number of simulations of only a few dozen tiles, with interpolation.
   [[nodiscard]] std::uint64_t interpolations() const { return interpolations_; }
 
  private:
-  // Program, binding, collective, root, channels, instances, true if there is one slot.
+  // Program, binding, collective, root, channels, instances, and whether there is one slot.
   using ProgramKey = std::tuple<int, int, CollectiveKind, int, int, int, bool>;
-  // The above, the condition, and the shape of the graph.
+  // Program key, condition, and shape of the graph.
   using QuotientKey = std::tuple<ProgramKey, std::size_t, GraphShape>;
-  /// A configuration for calls of all sizes, in one condition.
+  /// Facts about a configuration in one condition that hold for calls of all sizes.
   struct Known {
     ProgramCut cut;
-    bool steady = false;  ///< the same at all moments, and the whole program is known
+    bool steady = false;  ///< true if moments do not differ and the entire program is known
     bool curved = false;  ///< true if the members below are set
-    const QuotientProgram* of_tiles = nullptr;  ///< quotient for full tiles; null: none
+    const QuotientProgram* of_tiles = nullptr;  ///< quotient for full tiles; null if there is none
     TileCurve curve;
     std::int32_t steps = 0;
   };
@@ -144,7 +143,7 @@ class CallTimer {
   [[nodiscard]] Simulator& simulator(std::size_t binding, std::size_t condition);
   [[nodiscard]] Known& known_of(const Call& call, const PlainConfig& plain, const Config& config,
                                 std::size_t condition);
-  /// Returns null if there is none.
+  /// Quotient for a call; null if there is none.
   [[nodiscard]] const QuotientProgram* quotient(const ProgramCut& cut, const Call& call,
                                                 const PlainConfig& plain, const Config& config,
                                                 std::size_t condition);
@@ -156,7 +155,7 @@ class CallTimer {
   };
   std::shared_ptr<const CallSite> site_;
   std::shared_ptr<TimeCache> cache_;
-  std::vector<Bound> bound_;  ///< by binding; made when first needed
+  std::vector<Bound> bound_;  ///< by binding; created on first use
   Timing timing_;
   std::unique_ptr<Engine> engine_;                         ///< engine for the quotients
   std::unordered_map<TimeKey, Known, TimeKeyHash> known_;  ///< by keys without size and moment

@@ -38,11 +38,11 @@ class QuotientBuilder {
 
  private:
   // The part of a cost record that decides a price. Routes over different links are equal if they
-  // add the same to the smallest message of the one protocol that all models have; launches are
+  // add the same time to the smallest message of the protocol that every model has; launches are
   // equal if they take the same time.
   using Key = std::tuple<Work, Opcode, bool, std::int32_t, double, std::int32_t, double>;
 
-  // Index of the first route that costs a message the same, by route.
+  // By route, the index of the first route on which a message costs the same.
   [[nodiscard]] std::vector<std::int32_t> first_equal_routes() const {
     std::map<std::tuple<bool, double, double>, std::int32_t> known;
     std::vector<std::int32_t> first;
@@ -64,7 +64,7 @@ class QuotientBuilder {
     return first;
   }
 
-  // Copies the records of all nodes; of several with the same key, the first.
+  // Copies the records of all nodes, but only the first of those with the same key.
   void take_records() {
     const NodeCosts& costs = lowered_.costs;
     const std::vector<std::int32_t> first_route = first_equal_routes();
@@ -128,8 +128,7 @@ class QuotientBuilder {
     return true;
   }
 
-  // Number of flows of a class that one link of a class carries, by class of links and class of
-  // flows.
+  // Number of flows that one link carries, by class of links and class of flows.
   [[nodiscard]] std::vector<std::vector<std::int32_t>> loads() const {
     std::vector<std::vector<std::int32_t>> load(symmetry_.link.size(),
                                                 std::vector<std::int32_t>(made_.nodes_.size(), 0));
@@ -143,8 +142,8 @@ class QuotientBuilder {
     return load;
   }
 
-  // A class of links carries each class of flows as often as its first link does. Links of the
-  // fabric are left out if another link on the routes of all their flows binds before they do.
+  // A class of links carries as many flows of each class as its first link does. Links of the
+  // fabric are left out if another link on the routes of all their flows limits these flows first.
   void add_links(TransferGraph& classes) {
     const std::vector<std::vector<std::int32_t>> load = loads();
     const auto all_Bps = graph_.link_capacities_Bps();
@@ -212,8 +211,8 @@ class QuotientBuilder {
     for (const auto& [ends, lag] : edges) classes.add_edge(ends.first, ends.second, lag);
   }
 
-  // True if the records give the numbers of the graph, to the bit. Choices of routes raise
-  // latencies.
+  // True if the records give exactly the bytes, latencies, rate caps and repeats of the graph. Only
+  // choices of routes may have raised a latency.
   bool agrees() {
     const PriceTerms& terms = lowered_.costs.terms;
     const std::vector<Price> prices = made_.prices(terms.config, terms.tile_bytes);

@@ -44,7 +44,7 @@ std::shared_ptr<const TransferGraph> QuotientProgram::graph_of(const Config& con
   const auto capacities = graph_->link_capacities_Bps();
   costs.capacity_Bps.assign(capacities.begin(), capacities.end());
   for (std::size_t link = 0; link < is_proxy_.size(); ++link) {
-    // Proxies may not limit tiles that are less full.
+    // Even if proxies limit full tiles, they may not limit tiles that are less full.
     if (is_proxy_[link] != 0) {
       costs.capacity_Bps[link] = std::min(proxy_Bps, std::numeric_limits<double>::max());
     }

@@ -14,26 +14,23 @@
 
 namespace cclgym {
 
-/// Times of one program on one machine whose condition does not change during a call.
+/// Times of one program on one machine whose condition does not change during a call. Immutable.
 ///
 /// Nodes with equal cost records and equal surroundings form a class (sim/graph/symmetry.hpp), as
 /// do links, and a graph of the classes is simulated, in which a flow stands for all of its class.
-/// The dates are those of the whole graph except for rounding: within 1e-12 of it, and if tiles
-/// are extrapolated (sim/engine/steady_state.hpp), as exact as that is. In chaotic pipelines
-/// (docs/architecture.md), rounding breaks the symmetry of the whole graph after some tiles and
-/// moves its dates by about 0.1 %; here it cannot. Where routes adapt, choices break ties by the
-/// number of a flow, and every node is a class of its own: the whole graph, lowered once. Dates
-/// depend on the program, the shape and the timed call, not on the size of the call from which the
-/// quotient was made. Immutable.
+/// The dates are those of the full graph except for rounding (docs/collective-tuning.md). Where
+/// routes adapt, every node is a class of its own, because choices break ties by the number of a
+/// flow. Dates depend on the program, the shape and the timed call, not on the size of the call
+/// from which the quotient was made.
 class QuotientProgram {
  public:
   /// True if a quotient can exist under this model and this noise: they are not random, and do not
   /// change during a call.
   [[nodiscard]] static bool possible(const CostModel& model, const NoiseProfile& noise);
   /// Builds one from the program that Simulator::lowered returns for a call on `fabric` under
-  /// `model` and `noise`. With tiles there must be more than kMostSlots of them. Returns null for
-  /// programs of which only the outline is known or that use switches (which send groups of
-  /// messages as one flow), and where possible() is false.
+  /// `model` and `noise`. With tiles there must be more than kMostSlots of them. Returns null if
+  /// possible() is false, if only the program's outline is known, or if the program uses switches
+  /// (which send groups of messages as one flow).
   [[nodiscard]] static std::unique_ptr<QuotientProgram> make(const LoweredProgram& lowered,
                                                              std::shared_ptr<const Fabric> fabric,
                                                              const CostModel& model,
@@ -44,13 +41,13 @@ class QuotientProgram {
 
   struct Timed {
     double time_s = 0;
-    double tile_error_s = 0;  ///< as Result has it
+    double tile_error_s = 0;  ///< see Result::tile_error_s
     bool periodic = true;
   };
   /// Transfers on the longest chain of dependent transfers of a tile.
   [[nodiscard]] int steps() const { return steps_; }
-  /// The call must have the collective and root that the quotient was made from, the configuration
-  /// its algorithm, channels and instances, and both together its graph_shape().
+  /// The call must have the collective and root of the quotient's own call, and the configuration
+  /// its algorithm, channels and instances; both together must have its graph_shape().
   [[nodiscard]] Timed time(Engine& engine, const Call& call, const Config& config) const;
   /// Time of `tiles` tiles, s, all of them simulated, each with `fill` times the bytes that
   /// config.tile_bytes > 0 allow.
@@ -61,9 +58,9 @@ class QuotientProgram {
   struct Node {
     std::int32_t record = 0;            ///< index into records_
     bool once = false;                  ///< fires once, not once per tile
-    std::int32_t class_of_bounds = -1;  ///< index into bounds_ for a flow that stands for several
+    std::int32_t class_of_bounds = -1;  ///< index into bounds_; -1 for delays
   };
-  /// All flows of a class move at once, so that none is faster than its share of a link.
+  /// Limits of a class of flows, which all move at once: none is faster than its share of a link.
   struct Bound {
     double narrowest_Bps = kNoRateCap;  ///< minimum of capacity / load, without proxies
     std::int32_t max_proxy_load = 0;
@@ -72,7 +69,7 @@ class QuotientProgram {
   QuotientProgram(const LoweredProgram& lowered, std::shared_ptr<const Fabric> fabric,
                   const CostModel& model);
   friend class QuotientBuilder;
-  /// By record.
+  /// Prices by record.
   [[nodiscard]] std::vector<Price> prices(const Config& config, double tile_bytes) const;
   [[nodiscard]] std::shared_ptr<const TransferGraph> graph_of(const Config& config,
                                                               std::int32_t tiles,
@@ -88,7 +85,7 @@ class QuotientProgram {
   std::vector<NodeCost> records_;
   std::vector<Bound> bounds_;
   std::vector<Node> nodes_;                     ///< by class
-  std::shared_ptr<const TransferGraph> graph_;  ///< graph of the classes; its numbers do not count
+  std::shared_ptr<const TransferGraph> graph_;  ///< graph of the classes, with placeholder costs
   std::vector<std::uint8_t> is_proxy_;          ///< by class of links
   std::vector<TransferId> watched_;             ///< classes of the last nodes of ranks
 };

@@ -21,7 +21,7 @@ double TileCurve::full_s(std::size_t number, const Simulate& simulate) {
   return known_s;
 }
 
-// Time that a fill of 0 would save if the curve were linear all the way down.
+// Time that tiles of fill 0 would save if the curve were linear down to there.
 double TileCurve::less_s(std::size_t number, const Simulate& simulate) {
   const double fill = min_fill(kTiles[number]);
   double& known_s = less_full_s_[number];

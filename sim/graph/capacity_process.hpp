@@ -20,8 +20,8 @@ struct CapacityChange {
 ///
 /// `engine.run(observer, &process)` (or run_tiles) calls restart(), then next() before the first
 /// event and each time the clock reaches the pending change. All changes of one date take effect at
-/// that date, before new rates are computed. Every run starts from the graph's own capacities,
-/// which adaptive routes are always chosen by (RouteChooser).
+/// that date, before new rates are computed. Every run starts from the graph's own capacities, with
+/// which adaptive routes are always chosen (RouteChooser).
 ///
 /// Contract: after restart(), next() returns the same changes again, so that all engines and runs
 /// see the same draws: keep the random stream (core/random) in the process and reseed it in
@@ -31,9 +31,9 @@ struct CapacityChange {
 class CapacityProcess {
  public:
   virtual ~CapacityProcess() = default;
-  /// Returns to before the first change.
+  /// Returns to the state before the first change.
   virtual void restart() = 0;
-  /// The next change; nullopt if there are no more.
+  /// Returns the next change; nullopt if there are no more.
   virtual std::optional<CapacityChange> next() = 0;
 };
 
@@ -57,7 +57,7 @@ class CapacityReader {
   /// Restarts the process (may be null) for a run with `links` links.
   void start(CapacityProcess* process, std::size_t links);
   [[nodiscard]] bool any() const { return pending_.has_value(); }
-  /// Only if any().
+  /// Requires any().
   [[nodiscard]] const CapacityChange& pending() const { return *pending_; }
   /// Advances to the next change. Throws std::logic_error if it is not valid.
   void advance();

@@ -67,7 +67,7 @@ class DependencyTracker {
   std::int64_t left_ = 0;
   TransferId first_background_ = 0;
   std::vector<std::int32_t> missing_;        ///< by node: unmet dependencies of its next firing
-  std::vector<std::int32_t> missing_first_;  ///< the same before the first firing
+  std::vector<std::int32_t> missing_first_;  ///< initial value of missing_
   // Folded graphs only.
   std::vector<std::int64_t> fired_;    ///< by node: firings done
   std::vector<std::int64_t> waiting_;  ///< by node: index of the next firing to start
@@ -116,13 +116,13 @@ void DependencyTracker::done(TransferId node, OnReady&& ready) {
       freed = --missing_[at(edge.target)] == 0 || freed;
     }
   }
-  // The implicit edge of lag 1 from the node to itself: firings are strictly in order.
+  // Implicit edge of lag 1 from the node to itself: firings are strictly in order.
   const bool overlapping = graph_->overlapping(node);
   if (!overlapping && iteration + 1 < graph_->repeat(node)) {
     --missing_[at(node)];
   }
-  // A second pass, because two edges may join the same two nodes with different lags: `begin` must
-  // not read the firings done before every edge has been counted.
+  // This is a second pass, because two edges may join the same two nodes with different lags:
+  // `begin` must not read the firings done before every edge has been counted.
   if (freed) {
     for (const TransferGraph::Edge& edge : successors) {
       while (missing_[at(edge.target)] == 0) {
@@ -139,8 +139,8 @@ void DependencyTracker::done(TransferId node, OnReady&& ready) {
 
 inline void DependencyTracker::begin(TransferId node) {
   const std::int64_t next = ++waiting_[at(node)];
-  // The node itself: an overlapping node does not wait for its last firing; the count of 1 after
-  // its final firing keeps it from starting again.
+  // Implicit edge from the node to itself: an overlapping node does not wait for its previous
+  // firing. The count of 1 after its final firing keeps it from starting again.
   std::int32_t missing = graph_->overlapping(node) && next < graph_->repeat(node) ? 0 : 1;
   for (std::size_t i = incoming_offset_[at(node)]; i < incoming_offset_[at(node) + 1]; ++i) {
     if (holds_back_once(incoming_[i].lag)) continue;

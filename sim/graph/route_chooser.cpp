@@ -44,7 +44,7 @@ void RouteChooser::reset() {
   waiting_.clear();
 }
 
-// Rounded down: flows that together just fit do not overload a link.
+// Rounded down, so that flows that together just fit do not overload a link.
 std::int64_t RouteChooser::demand_Bps(TransferId node) const {
   return static_cast<std::int64_t>(std::floor(
       std::min(graph_->rate_cap_Bps(node), routes_[at(graph_->route_of(node))].narrowest_Bps)));

@@ -12,40 +12,23 @@
 namespace cclgym {
 
 /// Adaptive routing in the manner of UGAL (Universal Globally Adaptive Load-balancing; Singh,
-/// Load-Balanced Routing in Interconnection Networks, 2005): a packet takes a detour if queue times
-/// hops is smaller there than on its minimal route. A queue grows where more flows onto a link than
-/// it carries. Here:
-/// carries, so that here:
-/// * The *demand* of a flow is its rate alone on its own route (alternative 0). It counts on every
-///   link that the flow takes, from the choice (without a choice: from the start of the firing)
-///   until the firing is done.
-/// * The *load* of a link, as seen by a flow, is the demand on it, including the flow's own, over
-///   its capacity.
-/// * The links that all alternatives have in common (to the first switch, from the last) cannot be
-///   avoided. Their allowance is the maximum of 1 and their loads: a flow that waits there has no
-///   queue elsewhere.
-/// * The *cost* of an alternative is max(0, maximum load of its links - allowance) x number of its
-///   links. The flow takes the cheapest; ties go to the first.
-///
-/// The first firing with a choice opens a window of kWindow_s. All that start within it choose when
-/// it closes, one after another in the order of their nodes, each seeing the choices before it. No
-/// flow moves bytes before (TransferGraph::kRouteChoice_s). Flows that start or end at one date are
-/// therefore on the same side of every choice even if rounding separates their dates, so engines
-/// agree. Capacities and demands are those of the graph, regardless of changes during the run, and
-/// demands are whole bytes per second, so that sums do not depend on their order.
+/// Load-Balanced Routing in Interconnection Networks, 2005). A firing with a choice waits for the
+/// end of a window of kWindow_s; then all firings in the window choose, one after another in the
+/// order of their nodes, the alternative with the minimum cost. docs/fabrics.md, "The rule of
+/// adaptive routes", defines demand, load and cost, and gives the reasons for the window.
 class RouteChooser {
  public:
-  /// Between round values, which latencies and their differences usually have.
+  /// Lies between the round values that latencies and their differences usually have.
   static constexpr double kWindow_s = 0.4873e-9;
   static_assert(kWindow_s < TransferGraph::kRouteChoice_s);
 
-  /// `graph` must outlive the runs. Only for graphs that are adaptive().
+  /// `graph` must be adaptive() and outlive the runs.
   void load(const TransferGraph& graph);
   void reset();
 
-  /// A firing of `node` starts. True if that opens a window: choose() is due kWindow_s later.
+  /// Reports the start of a firing. True if it opens a window: choose() is due kWindow_s later.
   [[nodiscard]] bool started(TransferId node) { return counts(node) && count(node); }
-  /// The firing of `node` is done.
+  /// Reports the end of a firing.
   void done(TransferId node) {
     if (counts(node)) leave(node);
   }
@@ -83,7 +66,7 @@ class RouteChooser {
   std::vector<Link> links_;
   std::vector<Route> routes_;
   std::vector<std::uint16_t> way_;   ///< by node
-  std::vector<TransferId> waiting_;  ///< started in the open window
+  std::vector<TransferId> waiting_;  ///< nodes that started in the open window
 };
 
 template <class OnChoice>

@@ -113,13 +113,14 @@ class Refinement {
     }
   }
 
-  // One round: sums of hashes do not depend on the order of their terms.
+  // Does one round of refinement. Colours are sums of hashes, which do not depend on the order of
+  // terms.
   void refine() {
     before_ = colour_;
     for (const TransferId id : order_) {
       std::uint64_t sum = 0;
       for (const auto& [source, lag] : incoming(id)) {
-        // Edges without a lag use the colours of this round: a chain takes one round.
+        // Edges without a lag use the colours of this round, so that a chain takes one round.
         const std::uint64_t colour = lag == 0 ? colour_[at(source)] : before_[at(source)];
         sum += mixed(mixed(3, colour), static_cast<std::uint64_t>(static_cast<std::uint32_t>(lag)));
       }

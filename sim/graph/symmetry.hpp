@@ -22,11 +22,11 @@ struct GraphSymmetry {
   std::vector<std::int32_t> link;        ///< by class: its first link
 };
 
-/// The coarsest such partition in which nodes of a class have the same key, repeat and kind, and
-/// links of a class the same capacity. `node_key`: by node; nodes with the same key must have the
-/// same bytes, latency and rate cap. Uses colour refinement by 64-bit hashes and checks the result;
-/// nullopt if the check fails (a hash collision), or if the graph has route choices, a background,
-/// or nodes that can never fire.
+/// Finds the coarsest such partition in which nodes of a class have the same key, repeat and kind,
+/// and links of a class the same capacity. `node_key`: by node; nodes with the same key must have
+/// the same bytes, latency and rate cap. Uses colour refinement by 64-bit hashes and checks the
+/// result. Returns nullopt if the check fails (a hash collision), or if the graph has route
+/// choices, a background, or nodes that can never fire.
 [[nodiscard]] std::optional<GraphSymmetry> find_symmetry(const TransferGraph& graph,
                                                          std::span<const std::uint64_t> node_key);
 

@@ -18,7 +18,7 @@ std::size_t hash_route(std::span<const std::int32_t> links) {
   return static_cast<std::size_t>(hash);
 }
 
-/// `describe` formats the message, only on failure: graphs have millions of nodes.
+/// `describe` formats the message; it is called only on failure, as graphs have millions of nodes.
 template <class Describe>
 void require(bool condition, Describe&& describe) {
   if (!condition) {
@@ -293,7 +293,7 @@ TransferGraph TransferGraph::with_background(const TransferGraph& background) co
   if (background.size() == 0) return copy;
   copy.finished_ = false;
   copy.first_background_ = size();
-  copy.folded_ = true;  // plain graphs are counted down as a whole
+  copy.folded_ = true;  // makes the tracker count the firings of each node
   copy.append_background(background);
   copy.finish();
   copy.firings_ = firings_;
@@ -302,7 +302,7 @@ TransferGraph TransferGraph::with_background(const TransferGraph& background) co
 }
 
 void TransferGraph::append_background(const TransferGraph& background) {
-  // Restores the state before finish(): edges with their sources.
+  // Restores the state before finish(), in which edges have their sources.
   for (TransferId node = 0; node < size(); ++node) {
     edge_sources_.insert(edge_sources_.end(), edge_offset_[at(node) + 1] - first_edge(node), node);
   }
@@ -337,7 +337,7 @@ void TransferGraph::append_background(const TransferGraph& background) {
     }
   }
   for (TransferId node = 0; node < background.size(); ++node) {
-    // Includes those that can never be satisfied.
+    // The count includes dependencies that can never be satisfied.
     dependencies_[at(first + node)] = background.dependencies(node);
   }
   check_background();

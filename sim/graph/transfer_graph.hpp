@@ -18,9 +18,9 @@ inline constexpr double kNoRateCap = std::numeric_limits<double>::infinity();
 /// shared max-min fairly with all other active flows, never faster than `rate_cap_Bps`) or a
 /// *delay* (a flow with an empty route and zero bytes: only its latency).
 ///
-/// Timing of one firing: it starts at the date s at which all its dependencies are done; it uses no
-/// link capacity until s + latency_s; then it moves `bytes` at its fair rate; it is done when the
-/// last byte has moved. A flow of zero bytes is done at s + latency_s.
+/// A firing starts at the date s at which all its dependencies are done. It uses no link capacity
+/// until s + latency_s; then it moves `bytes` at its fair rate. It is done when the last byte has
+/// moved. A flow of zero bytes is done at s + latency_s.
 ///
 /// Nodes may fire several times (`repeat`), which folds a regular structure (the steps of a ring,
 /// the tiles of a pipeline) into one copy of it. An edge u -> v with lag k makes firing i of v wait
@@ -28,8 +28,8 @@ inline constexpr double kNoRateCap = std::numeric_limits<double>::infinity();
 /// i is done, except for an *overlapping* delay (messages in flight), whose firings start as soon
 /// as their dependencies are done. With repeat == 1 and lag == 0 this is a plain dependency DAG. An
 /// edge of lag kFirstOnly holds back only firing 0 of v, until firing 0 of u is done (a launch
-/// before the first tile of a pipeline); one of lag kAfterLast holds it back until the last firing
-/// of u is done (the last tile before the next launch).
+/// before the first tile of a pipeline); an edge of lag kAfterLast holds it back until the last
+/// firing of u is done (the last tile before the next launch).
 ///
 /// *Adaptive routes*: a part of a route may have alternatives (set_alternatives). Each firing of a
 /// flow on such a route takes one alternative, chosen shortly after the firing starts by the rule
@@ -58,7 +58,7 @@ class TransferGraph {
   /// index. A flow on an empty route crosses no link: only its rate cap bounds it, and without one
   /// its bytes take no time.
   std::int32_t add_route(std::span<const std::int32_t> links);
-  /// Adds a route on which one flow stands for several identical ones: it loads link i like
+  /// Adds a route on which one flow represents several identical flows: it loads link i like
   /// `loads[i]` (>= 1) flows at its rate. Not interned. Graphs with such routes have no
   /// alternatives and no background, and engine simgrid refuses them.
   std::int32_t add_loaded_route(std::span<const std::int32_t> links,
@@ -68,7 +68,7 @@ class TransferGraph {
   std::int32_t add_ways(std::span<const std::vector<std::int32_t>> ways);
   /// Flows on `route` may take an alternative of the set `ways` instead of its links number `first`
   /// to first + count - 1, which are alternative 0; the others are 1, 2, ... in the order of the
-  /// set. List short ones first: ties go to the earlier. No alternative may be empty or cross a
+  /// set. List short ones first, as ties go to the first. No alternative may be empty or cross a
   /// link that the rest of the route crosses. A second call for a route must have the same
   /// arguments. finish() raises the latency of a flow with a choice to at least kRouteChoice_s.
   void set_alternatives(std::int32_t route, std::int32_t first, std::int32_t count,
@@ -81,7 +81,7 @@ class TransferGraph {
   TransferId add_flow(std::int32_t route, double bytes, double latency_s,
                       double rate_cap_Bps = kNoRateCap, std::int32_t repeat = 1);
   TransferId add_delay(double delay_s, std::int32_t repeat = 1, bool overlapping = false);
-  /// `target` waits for `source` (firing i for firing i - lag; kFirstOnly, kAfterLast: see above).
+  /// `target` waits for `source`; see above for the meaning of `lag`, kFirstOnly and kAfterLast.
   void add_edge(TransferId source, TransferId target, std::int32_t lag = 0);
   /// `target` waits for an event that never happens (an unmatched receive): the engine reports it.
   void add_unsatisfiable_dependency(TransferId target);
@@ -139,9 +139,9 @@ class TransferGraph {
     const auto begin = route_offset_[at(route)];
     return {route_links_.data() + begin, route_offset_[at(route) + 1] - begin};
   }
-  /// True if some flow stands for several.
+  /// True if some flow represents several flows.
   [[nodiscard]] bool loaded() const { return !route_loads_.empty(); }
-  /// Number of flows for which a flow on a route loads each link; empty: one each.
+  /// Number of flows that a flow on a route represents on each link; empty if 1 everywhere.
   [[nodiscard]] std::span<const std::int32_t> route_loads(std::int32_t route) const {
     if (!loaded()) return {};
     const auto begin = route_offset_[at(route)];
@@ -181,8 +181,7 @@ class TransferGraph {
     const auto begin = edge_offset_[at(id)];
     return {edges_.data() + begin, edge_offset_[at(id) + 1] - begin};
   }
-  /// Index of the first successor edge of a node in the whole edge array: edge ids for per-edge
-  /// state.
+  /// Index of a node's first successor edge in the array of all edges, for state per edge.
   [[nodiscard]] std::size_t first_edge(TransferId id) const { return edge_offset_[at(id)]; }
   [[nodiscard]] std::size_t edges() const { return edges_.size(); }
   /// Number of incoming edges, unsatisfiable ones included.
@@ -218,7 +217,7 @@ class TransferGraph {
   std::vector<std::int32_t> way_links_;
   std::vector<std::size_t> edge_offset_;
   std::vector<Edge> edges_;
-  std::vector<TransferId> edge_sources_;   ///< only while building
+  std::vector<TransferId> edge_sources_;   ///< used only while building
   std::vector<std::int32_t> route_table_;  ///< open addressing, -1 is free; only while building
   std::vector<double> link_capacity_Bps_;
   std::int64_t firings_ = 0;

@@ -56,7 +56,7 @@ GraphShape graph_shape(const ProgramCut& cut, const CostModel& model, const Call
   GraphShape shape;
   shape.tiled = tiles > 1;
   shape.proxies = proxy_capacity_Bps(model, config.protocol, message_bytes) < kNoRateCap;
-  // Messages that move whole and have one slot each do not wait for a slot.
+  // Untiled messages with one slot each do not wait for a slot.
   shape.slots = !shape.tiled && cut.max_messages <= config.slots ? 0 : config.slots;
   return shape;
 }

@@ -13,7 +13,7 @@ namespace cclgym {
 /// Properties of a program that decide how a call is cut into messages.
 struct ProgramCut {
   int chunks_per_call = 1;
-  int longest_message = 1;  ///< chunks
+  int longest_message = 1;  ///< size of the largest message, chunks
   int max_messages = 0;     ///< maximum number that one thread block sends per tile
 };
 [[nodiscard]] ProgramCut program_cut(const ThreadBlockProgram& program);
@@ -22,8 +22,8 @@ struct ProgramCut {
                                          const Config& config);
 /// Payload of a chunk's tile, B.
 [[nodiscard]] double tile_bytes_of(const ProgramCut& cut, const Call& call, std::int32_t tiles);
-/// The call that is cut into `tiles` tiles (config.tile_bytes > 0), each of `fill` times the bytes
-/// that a tile may have, fill > (tiles - 1) / tiles; smaller by less than a byte.
+/// A call that is cut into `tiles` tiles (config.tile_bytes > 0), each with `fill` times the bytes
+/// that a tile may have, less than a byte fewer in total; fill > (tiles - 1) / tiles.
 [[nodiscard]] Call call_of_tiles(const ProgramCut& cut, Call call, const Config& config,
                                  std::int32_t tiles, double fill);
 /// True if the program has transfers that switches copy or add.

@@ -99,7 +99,7 @@ LoweredProgram Lowering::run() {
   return lowered;
 }
 
-// A node that moves nothing over links; `start_delay_s` goes on top of its price.
+// Adds a node that moves nothing over links; `start_delay_s` is added to the latency in its price.
 TransferId Lowering::add_delay(std::int32_t record, const NodeOrigin& origin, std::int32_t times,
                                double start_delay_s) {
   origins_.push_back(origin);
@@ -109,7 +109,7 @@ TransferId Lowering::add_delay(std::int32_t record, const NodeOrigin& origin, st
                            origin.role == NodeRole::Arrival);
 }
 
-// Number of channels that connect GPUs, by kernel: a kernel that only copies has none.
+// Number of channels that connect GPUs, by kernel; a kernel that only copies has none.
 std::vector<int> Lowering::channels_by_kernel() const {
   std::vector<int> channels(static_cast<std::size_t>(kernels_), 0);
   for (const OutlineBlock& block : outline_.blocks) {
@@ -151,7 +151,7 @@ void Lowering::add_starts() {
   }
 }
 
-// A kernel waits for the last tile of all thread blocks of the kernel before it on its rank.
+// A kernel waits for the last tile of all thread blocks of the previous kernel on its rank.
 void Lowering::connect_kernels() {
   for (int rank = 0; rank < fabric_.ranks() && kernels_ > 1; ++rank) {
     for (int kernel = 1; kernel < kernels_; ++kernel) {

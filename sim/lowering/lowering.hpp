@@ -26,8 +26,8 @@ enum class NodeRole : std::uint8_t {
   Start,    ///< a kernel after the first starts on the rank (`step` is the kernel)
 };
 
-/// The step of a program that a node of the graph stands for; of a folded loop, its first iteration
-/// (step_of_firing).
+/// Step of a program that a graph node stands for. For the node of a folded loop, this is the step
+/// in the first iteration (see step_of_firing).
 struct NodeOrigin {
   std::int32_t rank = -1;
   std::int32_t thread_block = -1;  ///< -1: a kernel of the rank
@@ -44,47 +44,48 @@ struct LoweredProgram {
   std::shared_ptr<const ThreadBlockProgram> program;  ///< null if only its outline is known
   std::shared_ptr<const TransferGraph> graph;
   std::vector<NodeOrigin> origins;  ///< by node; the arrival of a flow is the node after it
-  NodeCosts costs;  ///< cost records; their prices plus delays are the numbers of the graph
+  NodeCosts costs;  ///< cost records; prices plus delays give the latencies of the graph
   /// Rank r is done when nodes rank_last[rank_last_offset[r] .. rank_last_offset[r + 1]) are done.
   std::vector<std::size_t> rank_last_offset;
   std::vector<TransferId> rank_last;
-  /// Links of the graph that are links of the fabric; those after them are the ranks' proxies.
+  /// Number of the graph's links that belong to the fabric; the links after them are the ranks'
+  /// proxies.
   std::size_t fabric_links = 0;
   int steps = 0;           ///< transfers on a tile's longest chain of dependent transfers
   std::int32_t tiles = 1;  ///< every node except launches fires once per tile
-  /// True if nodes fire once per iteration of the loop that their step is in; then there is one
-  /// tile.
+  /// True if nodes fire once per iteration of the loop that contains their step; `tiles` is 1 then.
   bool folded = false;
   std::shared_ptr<const MessageIndex> messages;  ///< index of the outline's messages, if folded
 };
 
-/// Conditions under which a step of a loop becomes one node that fires once per iteration, instead
-/// of one node per iteration. The dates are the same except for rounding; the graph is small.
+/// Condition under which each step of a loop becomes one node that fires once per iteration,
+/// instead of one node per iteration. The dates are the same except for rounding; the graph is
+/// small.
 enum class Folding : std::uint8_t {
   Large,   ///< programs of more than kFoldedSteps steps
-  Always,  ///< if the loops allow it
+  Always,  ///< whenever the loops allow it
   Never
 };
 inline constexpr std::int64_t kFoldedSteps = 1 << 16;
 
-/// Lowers a program. Each message is one flow, and a delay in which it arrives if the cost model
-/// has one; a thread block runs its steps in order; a send is done when its flow is done; a receive
-/// is done when its message has arrived and its own work, after the block's previous step and the
-/// step's dependencies, is done. A fused step starts when its message has arrived.
+/// Lowers a program. Each message is one flow, followed by a delay until it arrives if the cost
+/// model has one. A thread block runs its steps in order. A send is done when its flow is done. A
+/// receive is done when its message has arrived and its own work, after the block's previous step
+/// and the step's dependencies, is done. A fused step starts when its message has arrived.
 ///
 /// Kernel k of a rank starts when the host has launched it (launches follow one after another, and
 /// wait for nothing) and, kernel_gap later, all thread blocks of kernel k - 1 of the rank are done.
 ///
-/// With config.tile_bytes, chunks are cut into `tiles` equal tiles, as few as keep every message at
-/// most that large, and every node fires once per tile: a block runs all its steps on one tile,
-/// then all on the next, and dependencies between blocks hold tile by tile. With config.slots, a
-/// connection holds that many messages: a message starts only when the one `slots` before it has
-/// been received (docs/cost-models.md).
+/// With config.tile_bytes, chunks are cut into the minimum number of equal tiles that keeps every
+/// message at most that large, and every node fires once per tile: a block runs all its steps on
+/// one tile, then all on the next, and dependencies between blocks hold tile by tile. With
+/// config.slots, a connection holds that many messages: message i starts only when message
+/// i - slots has been received (docs/cost-models.md).
 ///
 /// Loops are folded, as `folding` says, if there is one tile and the steps that an iteration waits
 /// for advance from each to the next as the iterations do; otherwise they are unrolled.
 ///
-/// `start_delays_s`: seconds by which each rank starts late; empty: none.
+/// `start_delays_s`: seconds by which each rank starts late; empty if none does.
 /// An unmatched receive becomes a node that can never fire, so that engines report it by name.
 /// Throws UserError if slots are not 0 to 8, if there are too many tiles, if the program does not
 /// fit the fabric's ranks, if two thread blocks share a direction of a connection, or if a send has
@@ -100,8 +101,8 @@ inline constexpr std::int64_t kFoldedSteps = 1 << 16;
                                    std::span<const double> start_delays_s = {},
                                    Folding folding = Folding::Large);
 
-/// Step of its thread block that a firing of a node stands for; for an arrival, the step that
-/// receives. With tiles, the same for every firing.
+/// Step that a firing of a node stands for, counted within its thread block; for an arrival, the
+/// receiving step. With tiles it is the same for every firing.
 [[nodiscard]] std::int32_t step_of_firing(const LoweredProgram& lowered, TransferId node,
                                           std::int32_t firing);
 /// Step of the peer's thread block that receives the message of a firing of a flow.

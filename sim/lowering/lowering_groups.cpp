@@ -41,8 +41,8 @@ void Lowering::require_computing(std::span<const LinkId> route, const NodeOrigin
       any ? fmt::format("'{}' does not", *unable) : "there is no switch"));
 }
 
-// The routes of all messages, and the common one between the switches and the rank that they share:
-// NVSwitches read and write that rank's memory like that of the others.
+// The routes of all messages, and one more between the switches and the rank that all messages
+// share: NVSwitches read and write the memory of that rank like that of the others.
 std::vector<std::vector<LinkId>> Lowering::routes_of_group(
     std::span<const GroupMember> members) const {
   std::vector<std::vector<LinkId>> routes;
@@ -53,12 +53,12 @@ std::vector<std::vector<LinkId>> Lowering::routes_of_group(
   const NodeOrigin& first = members.front().origin;
   std::vector<LinkId> back = fabric_.route(first.peer_rank, first.rank, members.front().channel);
   const auto computes = [this](NodeId id) { return node_at(fabric_, id).computes; };
-  if (!members.front().reducing) {  // from the last switch on the route back to the sender
+  if (!members.front().reducing) {  // keeps the part from the last switch to the sender
     const auto last = std::find_if(back.rbegin(), back.rend(), [&](LinkId id) {
       return computes(link_at(fabric_, id).source);
     });
     back.erase(back.begin(), last == back.rend() ? back.end() : std::prev(last.base()));
-  } else {  // from the receiver to the first switch
+  } else {  // keeps the part from the receiver to the first switch
     const auto until = std::find_if(
         back.begin(), back.end(), [&](LinkId id) { return computes(link_at(fabric_, id).target); });
     back.erase(until == back.end() ? back.begin() : std::next(until), back.end());

@@ -15,14 +15,14 @@
 
 namespace cclgym {
 
-/// Alternative routes of a message where routing is adaptive (docs/fabrics.md gives the reason for
-/// the number).
+/// Maximum number of detours of a message where routing is adaptive (docs/fabrics.md gives the
+/// reason for the number).
 inline constexpr int kAlternativeRoutes = 32;
 
 // Thrown if the loops of an outline do not fit nodes that fire many times: it must be unrolled.
 struct CannotFold {};
 
-// One of the two things that must be done for a step to be done.
+// One of at most two things that complete a step.
 struct CompletionPart {
   enum class Kind : std::uint8_t {
     None,
@@ -35,7 +35,7 @@ struct CompletionPart {
 
   Kind kind = Kind::None;
   std::int32_t id = -1;
-  std::int32_t iteration = kSame;  // iteration of step `id`; kSame: that of the completed step
+  std::int32_t iteration = kSame;  // iteration of step `id`; kSame: the completed step's iteration
 };
 
 // Nodes that are done when a step is done. A receive needs no node of its own as long as two parts
@@ -60,7 +60,7 @@ struct Requirement {
 
 // One direction of a channel between two ranks, with exactly one thread block at each end.
 struct Connection {
-  std::int32_t source_block = -1;  // over all ranks
+  std::int32_t source_block = -1;  // index over all ranks
   std::int32_t target_block = -1;
 };
 
@@ -88,7 +88,7 @@ class Lowering {
   struct Site {
     int rank = 0;
     int thread_block = 0;
-    std::uint32_t block = 0;    // over all ranks
+    std::uint32_t block = 0;    // index over all ranks
     std::uint32_t loop = 0;     // index into ProgramOutline::loops
     std::uint32_t step = 0;     // index into ProgramOutline::steps
     std::int32_t times = 1;     // runs per tile
@@ -99,21 +99,21 @@ class Lowering {
     bool first_of_block = false;
   };
   struct Route {
-    std::int32_t id;          // in the graph
+    std::int32_t id;          // index in the graph
     std::int32_t cost_class;  // NodeCost::route
     std::vector<LinkId> links;
     bool crosses_network;
   };
   struct Receiver {
-    std::int32_t block = -1;  // over all ranks
+    std::int32_t block = -1;  // index over all ranks
     std::int32_t number = 0;  // step of the block that receives the first message
     bool reduces = false;
   };
   struct Message {
     TransferId flow;
-    TransferId arrival;  // end: the receiver has it; the flow itself if flight takes no time
+    TransferId arrival;  // node at whose end the message has arrived; flow if flight takes no time
   };
-  // A message that switches copy or add together with others.
+  // A message of a group that switches copy or add.
   struct GroupMember {
     std::uint32_t step;  // step of the sender
     NodeOrigin origin;
@@ -233,7 +233,7 @@ class Lowering {
   std::unordered_map<std::uint64_t, Connection> connections_;
   bool proxies_ = false;               // true: messages over the network load proxies
   std::int32_t first_pair_ = -1;       // link of the connection of ranks 0 and 1; -1: no limit
-  std::vector<double> network_bytes_;  // by link; empty: no link passes bursts
+  std::vector<double> network_bytes_;  // by link; empty if no link passes bursts
   std::unordered_map<std::uint64_t, Route> routes_;
   // Set of alternative routes between two switches of the network; -1: none.
   std::map<std::pair<NodeId, NodeId>, std::int32_t> alternatives_;

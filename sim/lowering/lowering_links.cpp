@@ -7,8 +7,9 @@
 
 namespace cclgym {
 
-// The links of the fabric; after them, if proxies are a limit, one for the proxy of each rank, as
-// fast as it is with the program's largest message; after these, one for each pair of ranks.
+// Sets the links: first those of the fabric; then, if proxies limit messages, one per rank for its
+// proxy, at the proxy's rate for the program's largest message; then, if connections are limited,
+// one per pair of ranks.
 void Lowering::set_links() {
   std::vector<double> capacities = link_capacities(fabric_, model_);
   const double proxy_Bps = proxy_capacity_Bps(model_, config_.protocol,
@@ -24,7 +25,7 @@ void Lowering::set_links() {
   graph_->set_link_capacities(std::move(capacities));
 }
 
-// The link that stands for the connection of two ranks.
+// Link of the connection between two ranks.
 std::int32_t Lowering::pair_link(std::int32_t a, std::int32_t b) const {
   const std::int32_t low = std::min(a, b);
   const std::int32_t high = std::max(a, b);
@@ -38,7 +39,8 @@ bool Lowering::crosses_network(std::span<const LinkId> links) const {
 }
 
 // Between its first and its last network switch, a message may take alternative routes instead of
-// `links`, which begin the route; all messages between these switches share the alternatives.
+// `links`, the first links of its route. All messages between these switches share the
+// alternatives.
 void Lowering::add_alternatives(std::int32_t route, const NodeOrigin& origin, int channel,
                                 std::span<const LinkId> links) {
   if (fabric_.routing() != Routing::Adaptive) return;
@@ -86,7 +88,7 @@ void Lowering::pass_bursts() {
     const bool connection = link >= fabric_.links().size();
     if (network_bytes_[link] <= 0) continue;
     if (!connection && fabric_.links()[link].kind != LinkKind::Network) continue;
-    // A connection has the buckets of two hosts, one per direction.
+    // A connection has the token buckets of both its nodes, one per direction.
     capacities[link] =
         capacity_with_burst_Bps(model_, capacities[link], network_bytes_[link], connection ? 2 : 1);
   }

@@ -54,7 +54,7 @@ void Lowering::claim(std::int32_t& owner, int rank, std::uint32_t b, bool sendin
 
 // Finds the sends that match each receive; a receive may have none.
 void Lowering::match_receives() {
-  constexpr std::size_t kMaxPieces = 4;  // maximum pieces of a loop that is worth folding
+  constexpr std::size_t kMaxPieces = 4;  // maximum number of pieces in a loop that is worth folding
   first_incoming_.reserve(outline_.steps.size());
   for_each_site([this](const Site& site) {
     const std::size_t first = incoming_.size();
@@ -133,7 +133,7 @@ Lowering::Receiver Lowering::receiver_of(const Site& site) {
   return receiver;
 }
 
-// Route of a message, which is looked up for the first message of a connection.
+// Route of a message. The first message of a connection looks it up.
 const Lowering::Route& Lowering::route_of(const NodeOrigin& origin, int channel) {
   const std::uint64_t key = connection_key(origin.rank, origin.peer_rank, channel, 0);
   if (const auto found = routes_.find(key); found != routes_.end()) return found->second;
@@ -169,7 +169,7 @@ Lowering::Message Lowering::add_message(const NodeOrigin& origin, int channel,
   return add_flow(origin, route.id, record, times);
 }
 
-// Adds a flow, and a node for its arrival if that takes time.
+// Adds a flow, and a node for the arrival of its message if that takes time.
 Lowering::Message Lowering::add_flow(const NodeOrigin& origin, std::int32_t route,
                                      std::int32_t record, std::int32_t times) {
   origins_.push_back(origin);

@@ -8,7 +8,7 @@ namespace cclgym {
 using Kind = CompletionPart::Kind;
 using Of = MessageIndex::Of;
 
-// The end of the last iteration of a loop.
+// Completion of the last iteration of a loop.
 Completion Lowering::last_of_loop(std::uint32_t loop) const {
   const OutlineLoop& own = outline_.loops[loop];
   Completion last = completions_[own.first + static_cast<std::uint32_t>(own.body) - 1];
@@ -59,16 +59,17 @@ bool Lowering::takes_while_arriving(std::uint32_t step) const {
          latency_s(costs_.record_of(own_node_[step])) > 0;
 }
 
-// The first step of a loop also waits for the last step of the iteration before, and with tiles the
-// first step of a block for the last step of the tile before, which takes a node of its own; in a
-// block that only receives, the order of the flows implies that already.
+// The first step of a loop also waits for the last step of the previous iteration. With tiles, the
+// first step of a block also waits for the last step of the previous tile. Both take a node of
+// their own, except that in a block that only receives, the order of the flows implies the wait
+// between tiles.
 bool Lowering::may_merge(const Site& site) const {
   if (site.first_of_loop && site.times > 1) return false;
   return tiles_ == 1 || !site.first_of_block || only_receives(site);
 }
 
 bool Lowering::only_receives(const Site& site) const {
-  const OutlineLoop& all = outline_.loops[site.loop];  // with tiles there is only one
+  const OutlineLoop& all = outline_.loops[site.loop];  // with tiles there is only one loop
   for (std::uint32_t step = all.first; step < all.first + static_cast<std::uint32_t>(all.body);
        ++step) {
     if (outline_.steps[step].opcode != Opcode::Recv || !outline_.waits_of(step).empty()) {
@@ -78,18 +79,18 @@ bool Lowering::only_receives(const Site& site) const {
   return true;
 }
 
-// Writes "flow arrived and previous step done" as at most two parts; false if it takes more.
+// Writes "flow arrived and previous step done" as at most two parts; false if two are not enough.
 bool Lowering::merge_receive(const Site& site) {
   Completion merged;
   merged.parts[0] = arrival_at(site.step);
   for (const CompletionPart& part : before(site).parts) {
     if (part.kind == Kind::None) continue;
-    // An earlier message of the same connection is done before this one starts, because the sending
-    // block runs its steps in order.
+    // An earlier message of the same connection is done before this message starts, because the
+    // sending block runs its steps in order.
     const std::uint32_t sent = incoming(site.step).front().step;
     if (part.kind == Kind::Arrival && arrival_[sent] == own_node_[sent]) continue;
-    // A launch is done once, not once per tile: a sender short of slots could not tell for which
-    // tile it waits.
+    // A launch is done once, not once per tile, so a sender that is short of slots could not tell
+    // for which tile it waits.
     if (tiles_ > 1 && config_.slots > 0 && part.kind == Kind::Launch) return false;
     if (merged.parts[1].kind != Kind::None) return false;
     merged.parts[1] = part;
@@ -130,7 +131,7 @@ void Lowering::connect(const Site& site) {
   add_edges(node, site.times);
 }
 
-// Makes iterations [begin, end) wait for the numbers first, first + stride, … of a block.
+// Makes iterations [begin, end) wait for items first, first + stride, … of a block.
 void Lowering::require_each(Of what, std::uint32_t block, std::int32_t first, std::int32_t stride,
                             std::int32_t begin, std::int32_t end, std::int32_t tile_lag) {
   std::vector<IterationPiece>& pieces = scratch_pieces_;
@@ -146,7 +147,7 @@ void Lowering::require_each(Of what, std::uint32_t block, std::int32_t first, st
 void Lowering::require(const Completion& completion, std::int32_t tile_lag,
                        const Iterations& iterations) {
   for (const CompletionPart& part : completion.parts) {
-    // Only the first iteration waits for a fixed firing.
+    // Only the first iteration has to wait for a fixed firing.
     const bool fixed = part.iteration != CompletionPart::kSame;
     const Iterations of{iterations.begin, fixed ? iterations.begin + 1 : iterations.end,
                         fixed ? part.iteration - iterations.begin : iterations.shift};
@@ -182,8 +183,8 @@ void Lowering::require_arrival(std::uint32_t step, std::int32_t tile_lag,
   }
 }
 
-// A message moves into the slot that the receive of an earlier message frees: the one `slots`
-// messages before it, counted over all tiles.
+// A message moves into the slot that is freed when the message `slots` before it, counted over all
+// tiles, is received.
 void Lowering::require_slot(const Site& site) {
   const std::int32_t messages = index_.count(Of::Sends, site.block);
   const std::int32_t stride = index_.each(Of::Sends, site.loop);
@@ -191,7 +192,7 @@ void Lowering::require_slot(const Site& site) {
   std::int32_t freed = site.sent - config_.slots;
   std::int32_t begin = 0;
   std::int32_t lag = 0;
-  if (tiles_ == 1) {  // messages before the first `slots` move into free ones
+  if (tiles_ == 1) {  // the first `slots` messages move into free slots
     for (; freed < 0 && begin < site.times; freed += stride) ++begin;
     if (begin == site.times) return;
   }
@@ -200,7 +201,7 @@ void Lowering::require_slot(const Site& site) {
   require_each(Of::Receives, target, freed, stride, begin, site.times, lag);
 }
 
-// Adds the edges of the requirements; of several from one node, the edge with the smallest lag
+// Adds the edges of the requirements. Among edges from one node, the one with the smallest lag
 // implies the others.
 void Lowering::add_edges(TransferId node, std::int32_t times) {
   scratch_edges_.clear();
@@ -216,12 +217,12 @@ void Lowering::add_edges(TransferId node, std::int32_t times) {
     last = source;
     if (implied && (lag != TransferGraph::kFirstOnly || least == 0 || lag == least)) continue;
     least = lag;
-    // A node's firings are ordered by themselves.
+    // Firings of one node are always in order.
     if (source != node || lag <= 0) graph_->add_edge(source, node, lag);
   }
 }
 
-// Lag of the edge that means exactly the requirement of a node that fires `times` times.
+// Lag of the edge that expresses exactly this requirement of a node that fires `times` times.
 std::int32_t Lowering::lag_of(const Requirement& requirement, std::int32_t times) const {
   if (tiles_ > 1) return requirement.tile_lag;
   const auto [begin, end, shift] = requirement.iterations;

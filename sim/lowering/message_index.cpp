@@ -47,8 +47,8 @@ bool MessageIndex::find(Of what, std::uint32_t block, std::int32_t first, std::i
   for (std::int32_t i = 0; i < times;) {
     const std::int32_t number = first + i * stride;
     if (number >= numbers) return false;
-    // The number is in the last loop that begins at or before it: later loops begin later, and
-    // loops without any begin where the next one does.
+    // The number is in the last loop that begins at or before it: later loops begin later, and a
+    // loop without any numbers begins where the next loop does.
     const auto loop = std::prev(
         std::upper_bound(begin, end, number, [](std::int32_t searched, const Numbers& candidate) {
           return searched < candidate.first;

@@ -8,8 +8,9 @@
 
 namespace cclgym {
 
-/// From `from` on until the next piece, iteration i of a step here matches iteration i + shift of
-/// step `step` (an index into ProgramOutline::steps) there.
+/// A piece of a match between two blocks: from `from` until the next piece, iteration i of a step
+/// in one block matches iteration i + shift of step `step` (an index into ProgramOutline::steps) in
+/// the other.
 struct IterationPiece {
   std::int32_t from = 0;
   std::uint32_t step = 0;
@@ -24,20 +25,21 @@ class MessageIndex {
 
   explicit MessageIndex(const ProgramOutline& outline);
 
-  /// Number of the first one in a loop (an index into ProgramOutline::loops).
+  /// Number of the first step, send or receive in a loop (an index into ProgramOutline::loops).
   [[nodiscard]] std::int32_t first(Of what, std::uint32_t loop) const {
     return table(what).loops[loop].first;
   }
-  /// Count in one iteration of a loop.
+  /// Number of steps, sends or receives in one iteration of a loop.
   [[nodiscard]] std::int32_t each(Of what, std::uint32_t loop) const {
     return table(what).loops[loop].each;
   }
-  /// Count over the whole block.
+  /// Number of steps, sends or receives in a block.
   [[nodiscard]] std::int32_t count(Of what, std::uint32_t block) const;
 
   /// Appends the pieces that cover the numbers `first`, `first` + stride, … (`times` of them) of a
-  /// block: iteration i is number first + i * stride. Stops, and returns false, at the first that
-  /// the block does not have. If iterations do not advance together, each is a piece of its own.
+  /// block: iteration i is number first + i * stride. Stops, and returns false, at the first number
+  /// that the block does not have. If iterations do not advance together, each becomes a separate
+  /// piece.
   bool find(Of what, std::uint32_t block, std::int32_t first, std::int32_t stride,
             std::int32_t times, std::vector<IterationPiece>& pieces) const;
 
@@ -49,7 +51,7 @@ class MessageIndex {
   };
   struct Table {
     std::vector<Numbers> loops;
-    std::vector<std::uint32_t> members;  // the numbered steps, loop by loop; empty: all
+    std::vector<std::uint32_t> members;  // the numbered steps, loop by loop; empty if all are
   };
   [[nodiscard]] const Table& table(Of what) const {
     return tables_[static_cast<std::size_t>(what)];

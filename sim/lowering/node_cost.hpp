@@ -24,23 +24,23 @@ enum class Work : std::uint8_t {
 };
 
 /// Cost record of a node. Nodes with equal records cost the same under every cost model, whatever
-/// the size of the call and the protocol. Ranks and connections are not part of it (NodeOrigin and
+/// the collective size and the protocol. Ranks and connections are not part of it (NodeOrigin and
 /// the node's route have them), so that a graph of millions of nodes has a handful of records.
 struct NodeCost {
   Work work = Work::InPlace;
-  Opcode opcode = Opcode::Nop;     ///< step's opcode; for transfers and arrivals, the sender's
+  Opcode opcode = Opcode::Nop;     ///< opcode of the step; transfers and arrivals have the sender's
   bool reducing = false;           ///< transfers: one end adds the message to its own data
-  std::int32_t chunks = 0;         ///< payload of a firing, in chunks of the tile
+  std::int32_t chunks = 0;         ///< payload of a firing, in chunks (of one tile)
   std::int32_t route = -1;         ///< transfers and arrivals: index into NodeCosts::routes
   std::int32_t channels = 0;       ///< launches: channels of the kernel
   std::int32_t thread_blocks = 0;  ///< launches: thread blocks of the kernel on this GPU
-  /// Share of their rates that the slowest GPU at the ends of the node has left (noise).
+  /// Share of its rates that the slower GPU at the ends of the node has left (noise).
   double gpu_rate = 1;
 
   friend bool operator==(const NodeCost&, const NodeCost&) = default;
 };
 
-/// The part of a price that the call and its configuration decide.
+/// Part of a price that depends on the call and its configuration.
 struct PriceTerms {
   Config config;
   CostTraits traits;      ///< traits of the algorithm
@@ -49,20 +49,19 @@ struct PriceTerms {
 
 /// Cost records of a lowered program.
 struct NodeCosts {
-  /// Seconds by which one node is later than its price says.
+  /// Delay of one node in addition to the latency in its price.
   struct Delay {
     TransferId node = -1;
     double seconds = 0;
   };
 
   PriceTerms terms;
-  /// Routes of the fabric, one for all routes whose links have the same kinds and latencies in the
-  /// same order.
+  /// Routes of the fabric, without repetition: routes whose links have the same kinds and latencies
+  /// in the same order are equal.
   std::vector<std::vector<LinkId>> routes;
   std::vector<NodeCost> records;        ///< distinct
   std::vector<std::int32_t> record_of;  ///< by node: index into `records`
-  /// Seconds on top of the latency, in ascending order of nodes: start delays of launches, jitter
-  /// of messages.
+  /// Delays in ascending order of nodes: start delays of launches, and jitter of messages.
   std::vector<Delay> delays;
 
   [[nodiscard]] const NodeCost& of(TransferId node) const {

@@ -1,4 +1,4 @@
-// Cost records while a program is lowered: each distinct one is kept and priced once.
+// Cost records while a program is lowered: each distinct record is kept and priced once.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class NodeCostTable {
   [[nodiscard]] std::int32_t route_class(std::span<const LinkId> links);
   /// Index of a record.
   [[nodiscard]] std::int32_t record(const NodeCost& cost) {
-    // Most steps of a thread block have the record of the step before.
+    // Most steps of a thread block have the same record as the previous step.
     if (last_ >= 0 && costs_.records[static_cast<std::size_t>(last_)] == cost) return last_;
     return last_ = find_or_add(cost);
   }
@@ -38,7 +38,7 @@ class NodeCostTable {
   }
   [[nodiscard]] double tile_bytes() const { return costs_.terms.tile_bytes; }
 
-  /// Gives this record, with a delay of `delay_s`, to the next node of the graph.
+  /// Assigns this record, with a delay of `delay_s`, to the next node of the graph.
   void add_node(std::int32_t record, double delay_s = 0) {
     if (delay_s != 0) {
       costs_.delays.push_back({static_cast<TransferId>(costs_.record_of.size()), delay_s});
@@ -49,7 +49,7 @@ class NodeCostTable {
   [[nodiscard]] std::int32_t record_of(TransferId node) const {
     return costs_.record_of[static_cast<std::size_t>(node)];
   }
-  /// Ends the use of the table.
+  /// Hands over the records; the table must not be used afterwards.
   [[nodiscard]] NodeCosts take() { return std::move(costs_); }
 
  private:

@@ -11,7 +11,7 @@ std::span<const LinkId> route_of(std::span<const std::vector<LinkId>> routes,
   return routes[static_cast<std::size_t>(cost.route)];
 }
 
-// A slow GPU takes longer for its work, but not for decoding the instruction.
+// A slow GPU takes longer for its work, but not for the instruction's fixed cost.
 double local_latency_s(const CostModel& model, const PriceTerms& terms, const NodeCost& cost) {
   const double latency_s = local_cost_s(model, terms.config, terms.traits.runtime, cost.opcode,
                                         terms.tile_bytes * cost.chunks);

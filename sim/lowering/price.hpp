@@ -11,17 +11,18 @@
 
 namespace cclgym {
 
-/// Numbers of one firing of a node.
+/// Price of one firing of a node.
 struct Price {
   double wire_bytes = 0;             ///< bytes that load the links
-  double latency_s = 0;              ///< before the first byte; of a delay, all of it
+  double latency_s = 0;              ///< time before the first byte; for a delay, its total time
   double rate_cap_Bps = kNoRateCap;  ///< maximum wire rate
 
   friend bool operator==(const Price&, const Price&) = default;
 };
 
-/// Price of a cost record; `routes` are NodeCosts::routes. The only function that computes numbers
-/// of nodes: the lowering, noise and the symmetric quotient all call it.
+/// Price of a cost record; `routes` are NodeCosts::routes. This is the only function that computes
+/// bytes, latencies and rate caps of nodes: the lowering, noise and the symmetric quotient all call
+/// it.
 [[nodiscard]] Price price(const CostModel& model, const Fabric& fabric, const PriceTerms& terms,
                           std::span<const std::vector<LinkId>> routes, const NodeCost& cost);
 

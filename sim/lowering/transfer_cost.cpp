@@ -131,8 +131,8 @@ double connection_capacity_Bps(const CostModel& model) {
   return limited ? model.connection_rate_Bps : kNoRateCap;
 }
 
-// A token bucket would instead pass the first bytes at once; but then each later message would
-// have to know about all traffic before it.
+// A real token bucket passes the first bytes at once, but then each later message would have to
+// know about all traffic before it.
 double capacity_with_burst_Bps(const CostModel& model, double capacity_Bps, double bytes,
                                int buckets) {
   constexpr double kMinBurstShare = 1.0 / 64;

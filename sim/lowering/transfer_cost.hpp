@@ -13,23 +13,23 @@
 
 namespace cclgym {
 
-/// Costs of one message. It holds its sender for latency_s and then until the last byte has left;
-/// the receiver has it arrival_s later.
+/// Costs of one message. It occupies its sender for latency_s and then until the last byte has
+/// left; it reaches the receiver arrival_s later.
 struct TransferCost {
   double wire_bytes = 0;    ///< bytes that load the links: payload / protocol efficiency
-  double latency_s = 0;     ///< before the first byte
-  double arrival_s = 0;     ///< after the last byte: flight and the receiver's synchronisation
+  double latency_s = 0;     ///< time before the first byte
+  double arrival_s = 0;     ///< time after the last byte: flight and the receiver's synchronisation
   double rate_cap_Bps = 0;  ///< wire rate that the thread blocks at its ends can sustain
 };
-/// `reducing`: one of its ends adds the message to its own data. Model "hockney" has all of alpha
-/// in latency_s: its sender is busy until the message has arrived.
+/// `reducing`: one end adds the message to its own data. Under model "hockney", latency_s contains
+/// all of alpha: the sender is busy until the message has arrived.
 [[nodiscard]] TransferCost transfer_cost(const CostModel& model, const Fabric& fabric,
                                          std::span<const LinkId> route, const Config& config,
                                          const CostTraits& traits, double payload_bytes,
                                          bool reducing);
 
-/// Cost of a transfer that switches copy or add (Instruction::group); `longest`: the longest route
-/// of its messages. The switches add, so no thread block's reduce_rate counts.
+/// Cost of a transfer that switches copy or add (Instruction::group); `longest` is the longest
+/// route of its messages. The switches do the adding, so no thread block's reduce_rate limits it.
 [[nodiscard]] TransferCost switched_cost(const CostModel& model, const Fabric& fabric,
                                          std::span<const LinkId> longest, const Config& config,
                                          const CostTraits& traits, double payload_bytes);
@@ -43,8 +43,8 @@ struct TransferCost {
 [[nodiscard]] double local_cost_s(const CostModel& model, const Config& config, Runtime runtime,
                                   Opcode opcode, double bytes);
 
-/// Seconds that the host takes to launch a kernel with this many channels, and thread blocks on
-/// this GPU: from the call to a rank's first instruction.
+/// Seconds that the host takes to launch a kernel with this many channels and thread blocks on this
+/// GPU, from the call to a rank's first instruction.
 [[nodiscard]] double launch_cost_s(const CostModel& model, Runtime runtime, int channels,
                                    int thread_blocks);
 
@@ -54,18 +54,18 @@ struct TransferCost {
 /// Capacity of every link of the fabric under a cost model, B/s, in the order of fabric.links().
 [[nodiscard]] std::vector<double> link_capacities(const Fabric& fabric, const CostModel& model);
 
-/// Wire rate at which a rank's proxy serves messages of this size over the network, all of the
-/// rank's connections together; kNoRateCap if that is no limit.
+/// Wire rate at which a rank's proxy serves messages of this size over the network, for all of the
+/// rank's connections together; kNoRateCap if the proxy is no limit.
 [[nodiscard]] double proxy_capacity_Bps(const CostModel& model, Protocol protocol,
                                         double payload_bytes);
 
-/// Wire rate of all messages over the network between two ranks, both directions together;
-/// kNoRateCap if that is no limit.
+/// Maximum wire rate of all messages over the network between two ranks, in both directions
+/// together; kNoRateCap if there is no limit.
 [[nodiscard]] double connection_capacity_Bps(const CostModel& model);
 
-/// Capacity of a link of the network that has `bytes` to pass in total and `buckets` full token
-/// buckets when the call begins. Bytes that pass at once are deducted from all traffic in
-/// proportion, so that the link's total busy time is the same; at most 64 times the capacity.
+/// Capacity of a network link that passes `bytes` in total and starts the call with `buckets` full
+/// token buckets. Bytes that pass at once are deducted from all traffic in proportion, so that the
+/// link's total busy time is the same. The result is at most 64 times the capacity.
 [[nodiscard]] double capacity_with_burst_Bps(const CostModel& model, double capacity_Bps,
                                              double bytes, int buckets);
 

@@ -14,7 +14,7 @@ namespace cclgym {
 
 namespace {
 
-// The present numbers of a graph.
+// The current costs of a graph.
 TransferGraph::Costs numbers_of(const TransferGraph& graph) {
   TransferGraph::Costs numbers;
   const std::size_t nodes = at(graph.size());
@@ -62,8 +62,8 @@ std::vector<double> rates_of(const Fabric& fabric, const SlowGpus& slow, const N
   return rates;
 }
 
-// Edits the cost records of the nodes at slow GPUs, and reprices these nodes. Where no GPU rate
-// counts, a record keeps its price, and the node its record.
+// Edits the cost records of the nodes at slow GPUs, and reprices these nodes. A node whose price
+// does not depend on GPU rates keeps its record.
 class SlowDown {
  public:
   SlowDown(NodeCosts& costs, const Fabric& fabric, const CostModel& model)
@@ -107,7 +107,7 @@ class SlowDown {
   std::map<std::pair<std::int32_t, double>, std::int32_t> slowed_;
 };
 
-// Kind of the links that decide the jitter of a route's messages.
+// Link kind that decides the jitter of a route's messages.
 LinkKind jitter_kind(const Fabric& fabric, std::span<const std::int32_t> route) {
   bool pcie = false;
   bool nvlink = false;
@@ -129,8 +129,8 @@ double draw_jitter_s(const MessageJitter& jitter, Random& random) {
   return late_s;
 }
 
-// Adds jitter to the messages of a program that is not folded. The arrival of a message is late;
-// if the model has no separate arrival, the flow is late.
+// Adds jitter to the messages of a program that is not folded. The jitter delays the arrival of a
+// message, or the flow if the model has no separate arrival.
 void add_jitter(LoweredProgram& lowered, const Fabric& fabric, const NoiseProfile& profile,
                 const NoiseSeed& seed) {
   const TransferGraph& graph = *lowered.graph;

@@ -15,28 +15,27 @@
 namespace cclgym {
 
 struct NoisyProgram {
-  /// The given program with changed cost records, delays and capacities, and the numbers of its
-  /// graph to match.
+  /// The given program with changed cost records, delays and capacities, and a graph to match.
   LoweredProgram lowered;
-  /// The graph that an engine runs: lowered.graph, perhaps unfolded, perhaps with other jobs after
-  /// its nodes.
+  /// The graph that an engine runs: lowered.graph, possibly unfolded, possibly followed by nodes of
+  /// other jobs.
   std::shared_ptr<const TransferGraph> graph;
   /// With jitter, every message has a latency of its own, so every firing of a tiled graph is a
   /// separate node (see unfolded()). lowered.graph stays folded, without the jitter.
   bool unfolded = false;
   std::vector<TransferId> rank_last;            ///< lowered.rank_last, as nodes of `graph`
-  std::unique_ptr<CapacityProcess> capacities;  ///< null: they do not change during the run
+  std::unique_ptr<CapacityProcess> capacities;  ///< null if they do not change during the run
 
-  /// True if an engine runs lowered.graph and nothing else; then tiles may be extrapolated from the
-  /// first ones.
+  /// True if an engine runs lowered.graph as it is; then tiles may be extrapolated from the first
+  /// ones.
   [[nodiscard]] bool steady() const { return capacities == nullptr && graph == lowered.graph; }
 };
 
-/// Applies a profile (except its start skew, which is part of the lowering). Same seed: same bits.
-/// `lowered` must come from lower() with this fabric and model. Slow GPUs change the cost records
-/// of their nodes (NodeCost::gpu_rate), which are repriced; jitter adds delays; degraded links
-/// change capacities. Every other number of the graph keeps its bits. Throws UserError if jitter
-/// would unfold more than kMaxUnfolded firings.
+/// Applies a profile (except its start skew, which is part of the lowering). The same seed gives
+/// the same bits. `lowered` must come from lower() with this fabric and model. Slow GPUs change the
+/// cost records of their nodes (NodeCost::gpu_rate), which are repriced; jitter adds delays;
+/// degraded links change capacities. Everything else in the graph stays bit-identical. Throws
+/// UserError if jitter would unfold more than kMaxUnfolded firings.
 [[nodiscard]] NoisyProgram apply_noise(LoweredProgram lowered, const Fabric& fabric,
                                        const CostModel& model, const NoiseProfile& profile,
                                        const NoiseSeed& seed);

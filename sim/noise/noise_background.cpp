@@ -9,7 +9,7 @@ namespace cclgym {
 
 namespace {
 
-// Ranks by host, without hosts that have no ranks.
+// Ranks by node of the fabric, without nodes that have no ranks.
 std::vector<std::vector<int>> ranks_of_servers(const Fabric& fabric) {
   std::vector<std::vector<int>> ranks(static_cast<std::size_t>(std::max(1, fabric.servers())));
   for (int rank = 0; rank < fabric.ranks(); ++rank) {
@@ -27,7 +27,7 @@ std::vector<std::int32_t> network_links(const Fabric& fabric, int source, int ta
   return links;
 }
 
-// One rank from each of some hosts, in random order.
+// One rank from each of some nodes, in random order.
 std::vector<int> random_ring(const std::vector<std::vector<int>>& servers, std::size_t size,
                              Random& random) {
   const auto below = [&random](std::size_t first, std::size_t end) {
@@ -49,7 +49,7 @@ void add_job(TransferGraph& graph, const Fabric& fabric, const std::vector<int>&
              const BackgroundJobs& jobs, std::span<const double> capacities_Bps, Random& random) {
   const auto bytes = static_cast<double>(jobs.bytes);
   std::vector<std::int32_t> routes;
-  double round_s = 0;  // if no other job shares the links
+  double round_s = 0;  // time if no other job shares the links
   for (std::size_t i = 0; i < ring.size(); ++i) {
     const auto links = network_links(fabric, ring[i], ring[(i + 1) % ring.size()]);
     if (links.empty()) continue;

@@ -10,10 +10,10 @@
 
 namespace cclgym {
 
-/// Graph of the background jobs. Each job is a ring of hosts drawn at random: in a round, all of
-/// them send `bytes` to the next host at once, over the network links that one GPU's traffic takes
-/// there; then the job pauses before the next round, forever. Jobs start at random moments of
-/// their periods. Empty if no two hosts of the fabric carry ranks.
+/// Graph of the background jobs. Each job is a ring of nodes (hosts) drawn at random. In a round,
+/// each of them sends `bytes` to the next at the same time, over the network links that the traffic
+/// of one GPU takes there; then the job pauses before the next round, forever. Jobs start at random
+/// moments of their periods. The graph is empty if fewer than two nodes carry ranks.
 [[nodiscard]] TransferGraph background_graph(const Fabric& fabric, const BackgroundJobs& jobs,
                                              std::span<const double> capacities_Bps,
                                              const NoiseSeed& seed);

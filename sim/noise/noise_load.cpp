@@ -8,7 +8,7 @@ namespace cclgym {
 
 namespace {
 
-// Stream key of the object that a chain belongs to: a directed link, a node, or a pair of switches
+// Stream key of the object to which a chain belongs: a directed link, a node, or a pair of switches
 // (both directions).
 std::uint64_t thing_of(const Fabric& fabric, const LinkLoad& load, std::int32_t id) {
   constexpr std::uint64_t kServer = std::uint64_t{1} << 62U;
@@ -71,7 +71,7 @@ void LoadProcess::schedule(std::size_t index, double now_s) {
   changes_.push({now_s + chain.random.exponential(mean_s), index});
 }
 
-// Moves to another state, drawn by the shares of the others.
+// Moves to another state, drawn with the shares of the other states as weights.
 void LoadProcess::leave(Chain& chain) {
   const std::vector<LinkLoad::State>& states = load_of(chain).states;
   double left = chain.random.uniform() * (1 - states[chain.state].share);

@@ -19,12 +19,12 @@
 namespace cclgym {
 
 /// The capacity changes of one call. Each chain starts at date 0 in a state drawn by the shares.
-/// Its random stream is keyed by the link (or group of links) it belongs to, so that a link's load
-/// does not depend on which other links are used.
+/// Its random stream is keyed by its link (or group of links), so that a link's load does not
+/// depend on which other links are used.
 class LoadProcess final : public CapacityProcess {
  public:
-  /// `capacities_Bps`: of the fabric's links without load; `used`: links that some flow crosses
-  /// (changes of others are left out). `profile` is copied.
+  /// `capacities_Bps`: capacities of the fabric's links without load. `used`: true for links that
+  /// some flow crosses; changes of other links are left out. `profile` is copied.
   LoadProcess(const Fabric& fabric, const NoiseProfile& profile,
               std::span<const double> capacities_Bps, const std::vector<bool>& used,
               const NoiseSeed& seed);
@@ -37,8 +37,8 @@ class LoadProcess final : public CapacityProcess {
 
  private:
   struct Chain {
-    std::size_t kind = 0;     ///< index of its load in the profile
-    std::uint64_t thing = 0;  ///< key of its stream
+    std::size_t kind = 0;     ///< index of its LinkLoad in the profile
+    std::uint64_t thing = 0;  ///< key of its random stream
     std::vector<std::int32_t> links;
     Random random{0};
     std::size_t state = 0;
@@ -56,7 +56,7 @@ class LoadProcess final : public CapacityProcess {
   NoiseSeed seed_;
   std::vector<double> capacities_Bps_;
   std::vector<Chain> chains_;
-  /// Date at which each chain leaves its state, and its index; the earliest on top.
+  /// Date at which each chain leaves its state, and the chain's index; the earliest is on top.
   std::priority_queue<std::pair<double, std::size_t>, std::vector<std::pair<double, std::size_t>>,
                       std::greater<>>
       changes_;

@@ -21,9 +21,9 @@ enum class LoadScope : std::uint8_t {
 };
 
 /// Slow load by other tenants on the links of one kind: a continuous-time Markov chain whose states
-/// are remaining shares of the capacity. It redraws its state at rate 1 / correlation_s, state i
-/// with probability share_i, so its memory is exp(-t / correlation_s). On average it stays in state
-/// i for correlation_s / (1 - share_i) at a time, and for share_i of all time.
+/// are remaining shares of the capacity. It redraws its state at rate 1 / correlation_s and picks
+/// state i with probability share_i, so its autocorrelation is exp(-t / correlation_s). On average
+/// it stays in state i for correlation_s / (1 - share_i), and spends share_i of all time there.
 struct LinkLoad {
   struct State {
     double capacity = 1;  ///< share of the link's capacity, 0 < capacity <= 1
@@ -51,17 +51,17 @@ struct MessageJitter {
   }
 };
 
-/// Links that are partly broken for as long as the machine (the seed) stays the same.
+/// Links that stay partly broken as long as the machine (the seed) is the same.
 struct DegradedLinks {
-  double probability = 0;  ///< per link (both its directions)
-  double capacity = 1;     ///< remaining share of it
+  double probability = 0;  ///< probability per link (both its directions)
+  double capacity = 1;     ///< remaining share of the capacity
 
   [[nodiscard]] bool any() const { return probability > 0 && capacity < 1; }
 };
 
-/// GPUs that are slow for as long as the machine stays the same.
+/// GPUs that stay slow as long as the machine (the seed) is the same.
 struct SlowGpus {
-  double probability = 0;  ///< per GPU
+  double probability = 0;  ///< probability per GPU
   std::vector<int> ranks;  ///< ranks that are always slow
   double rate = 1;         ///< remaining share of their thread blocks' rates
   SourceLocation where{};  ///< location of `ranks`, if read from a file
@@ -72,7 +72,7 @@ struct SlowGpus {
 /// Other jobs: each repeatedly sends around a ring of some nodes, then waits.
 struct BackgroundJobs {
   int jobs = 0;
-  int servers = 2;  ///< nodes per job, drawn anew for each; at most those of the fabric
+  int servers = 2;  ///< nodes per job, drawn separately for each job; at most those of the fabric
   std::uint64_t bytes = 0;
   double pause_s = 0;  ///< mean of the exponential time between two rounds, drawn once per job
 
@@ -87,7 +87,7 @@ struct NoiseProfile {
   std::array<DegradedLinks, 4> degraded;  ///< index: LinkKind
   SlowGpus slow_gpus;
   BackgroundJobs background;
-  /// Mean of the exponential per-rank start delay, s; nullopt: the cost model's.
+  /// Mean of the exponential start delay per rank, s; nullopt if the cost model's applies.
   std::optional<double> start_skew_s;
 
   /// True if nothing is set: simulations are bit-identical to those without a profile.
@@ -96,7 +96,7 @@ struct NoiseProfile {
   [[nodiscard]] bool random() const;
   [[nodiscard]] bool any_jitter() const;
   [[nodiscard]] bool any_load() const;
-  /// Every parameter with all its bits: profiles with the same text make the same noise.
+  /// Every parameter at full precision: profiles with the same text make the same noise.
   [[nodiscard]] std::string canonical_text() const;
 };
 
@@ -117,7 +117,7 @@ struct NoiseProfile {
 /// fabric does not have.
 void require_ranks(const NoiseProfile& profile, const Fabric& fabric);
 
-/// "none" and the shipped profiles.
+/// Names of the built-in profiles: "none" and the shipped ones.
 [[nodiscard]] const std::vector<std::string>& noise_profile_names();
 /// The profile that a user names: one of noise_profile_names(), or the path of a file (ends in
 /// .yaml or .yml). Throws UserError at `where`, naming the nearest profile.

@@ -79,7 +79,7 @@ LoweredProgram unfolded(const LoweredProgram& lowered) {
   copy_unsatisfiable(graph, base, *copy);
   copy->finish();
   result.graph = std::move(copy);
-  // Only launches are late, and they fire once.
+  // Only launches are delayed, and they fire once.
   for (NodeCosts::Delay& delay : result.costs.delays) delay.node = base[at(delay.node)];
   for (TransferId& node : result.rank_last) node = base[at(node)] + graph.repeat(node) - 1;
   return result;

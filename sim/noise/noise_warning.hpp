@@ -8,8 +8,8 @@
 namespace cclgym {
 
 /// One sentence if no part of the profile can change anything on this fabric, because it concerns
-/// kinds of links that the fabric does not have, or jobs on other nodes where there is only one;
-/// empty if some part can, or if the profile is empty.
+/// kinds of links that the fabric does not have, or jobs on other nodes of a fabric with one node.
+/// Empty if some part has an effect, or if the profile is empty.
 [[nodiscard]] std::string noise_warning(const NoiseProfile& profile, const Fabric& fabric);
 
 }  // namespace cclgym

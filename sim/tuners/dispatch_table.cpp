@@ -69,7 +69,7 @@ std::string without_spaces(std::string_view text) {
   return kept;
 }
 
-// A double-quoted YAML scalar; JSON strings are valid ones.
+// A double-quoted YAML scalar; every JSON string is valid YAML.
 std::string yaml_quoted(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
@@ -99,7 +99,7 @@ std::string ranges_yaml(const std::vector<DispatchRange>& ranges) {
   return text;
 }
 
-// A key without a value would silently get its default.
+// Refuses keys without a value, which would silently get their defaults.
 void refuse_empty_values(const YamlValue& mapping) {
   for (const YamlEntry& entry : mapping.entries()) {
     if (entry.value.is_null()) {
@@ -108,7 +108,7 @@ void refuse_empty_values(const YamlValue& mapping) {
   }
 }
 
-// "from A", "from A up to B", …: sizes in a message.
+// Range of sizes as it appears in a message: "from A", "from A up to B", ….
 std::string sizes_text(std::uint64_t from, std::uint64_t to) {
   if (to == DispatchRange::kNoEnd) return fmt::format("of {} and more", format_bytes(from));
   if (from == 0) return fmt::format("below {}", format_bytes(to));
@@ -148,7 +148,7 @@ class Reader {
       refuse_empty_values(value);
       fallback.choice = read_config(value, table_.algorithms);
     } else if (const std::string& name = value.as_text(); !is_tuner(name)) {
-      // An algorithm in its default configuration.
+      // The value is an algorithm in its default configuration.
       const OptionSpec algorithms = algorithm_option(table_.algorithms);
       fallback.choice.config.algorithm = algorithms.choices[read_choice(value, algorithms)];
       const AlgorithmEntry& algorithm = table_.algorithms.at(fallback.choice.config.algorithm);
@@ -274,7 +274,7 @@ class DispatchTuner final : public Tuner {
   Config choose(const Call& call) const override {
     const DispatchBlock* block = table_.find(fabric_, call.collective);
     if (block != nullptr) {
-      // The first range that ends after the size.
+      // First range that ends after the size.
       const auto range = std::partition_point(
           block->ranges.begin(), block->ranges.end(),
           [&](const DispatchRange& candidate) { return candidate.to_bytes <= call.bytes; });

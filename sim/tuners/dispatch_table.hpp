@@ -37,17 +37,17 @@ struct DispatchBlock {
   SourceLocation where{};
 };
 
-/// Tuner or configuration for the calls that are in no range.
+/// Tuner or configuration for calls outside all ranges.
 struct DispatchFallback {
-  std::string tuner{};  ///< "nccl-default:2.8.4"; empty: `choice`
+  std::string tuner{};  ///< name, such as "nccl-default:2.8.4"; if empty, `choice` applies
   ConfigChoice choice{};
   SourceLocation where{};
 };
 
 struct DispatchTable {
   std::string description{};
-  std::vector<NamedProgram> programs{};  ///< that its ranges name, beside algorithms
-  /// The algorithms that its ranges may name: those of its reader, and the programs.
+  std::vector<NamedProgram> programs{};  ///< programs that its ranges may name, beside algorithms
+  /// The algorithms that its ranges may name: those of its reader, and `programs`.
   AlgorithmLibrary algorithms = AlgorithmLibrary::shipped();
   std::optional<DispatchFallback> fallback{};
   std::vector<DispatchBlock> blocks{};
@@ -57,7 +57,7 @@ struct DispatchTable {
   [[nodiscard]] const DispatchBlock* find(std::string_view fabric, CollectiveKind collective) const;
 };
 
-/// Keys of a table, of an item of its `tables`, and of an item of their `ranges`.
+/// Keys of a table, of an item of `tables`, and of an item of `ranges`.
 [[nodiscard]] const std::vector<OptionSpec>& dispatch_options();
 [[nodiscard]] const std::vector<OptionSpec>& dispatch_block_options();
 [[nodiscard]] const std::vector<OptionSpec>& dispatch_range_options();
@@ -71,10 +71,9 @@ struct DispatchTable {
 [[nodiscard]] DispatchTable load_dispatch_table(
     const std::string& path, const AlgorithmLibrary& library = AlgorithmLibrary::shipped());
 
-/// "64KiB..1MiB", "..64KiB", "1MiB..": the notation of ranges.
+/// Notation of a range: "64KiB..1MiB", "..64KiB", "1MiB..".
 [[nodiscard]] std::string range_text(const DispatchRange& range);
-/// The table as YAML that parse_dispatch_table can read. `comment`: lines at the top, each after "#
-/// ".
+/// The table as YAML that parse_dispatch_table can read, with the lines of `comment` at the top.
 [[nodiscard]] std::string to_yaml(const DispatchTable& table, std::string_view comment = {});
 
 /// The tuner "dispatch:PATH". Throws UserError if the table cannot be read or is wrong.

@@ -1,4 +1,4 @@
-// Programs that a document names: `{file: ap.xml, name: ap}` stands where an algorithm's name can.
+// Programs that a document names: `{file: ap.xml, name: ap}` may replace an algorithm's name.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace cclgym {
 
 /// A program in MSCCL XML and the name under which a document uses it.
 struct NamedProgram {
-  std::string file{};  ///< path as seen from the working directory
+  std::string file{};  ///< path relative to the working directory
   std::string name{};
   SourceLocation where{};
   friend bool operator==(const NamedProgram& one, const NamedProgram& other) {
@@ -24,15 +24,15 @@ struct NamedProgram {
 /// Keys of a program: file and name.
 [[nodiscard]] const std::vector<OptionSpec>& program_options();
 
-/// Reads `{file:, name:}`; a relative path is seen from the folder of the document. Throws
+/// Reads `{file:, name:}`; a relative path is relative to the folder of the document. Throws
 /// UserError at the place of a wrong key, and if the file does not exist.
 [[nodiscard]] NamedProgram read_named_program(const YamlValue& item);
-/// The programs of a list, which may be null.
+/// Reads the programs of a list, which may be null.
 [[nodiscard]] std::vector<NamedProgram> read_named_programs(const YamlValue& list);
 
 /// Reads the file, verifies the program and adds it to the library. Throws UserError at the place
-/// in the XML file of what is wrong there, otherwise at program.where: the name is taken (also by a
-/// tuner) or not valid, or the program is wrong.
+/// of an error in the XML file, and at program.where if the name is taken (also by a tuner) or not
+/// valid, or if the program is wrong.
 void add_program(AlgorithmLibrary& library, const NamedProgram& program);
 
 }  // namespace cclgym

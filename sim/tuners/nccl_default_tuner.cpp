@@ -64,8 +64,8 @@ class NcclDefaultTuner : public Tuner {
  private:
   [[nodiscard]] Config tuned(const Call& call, NcclCollective collective) const {
     const NcclChoice choice = nccl_.choose(collective, call.bytes, allowed_);
-    // NCCL runs all steps of a chunk before the next; the slices of a chunk follow each other so
-    // closely that a step's latency is paid once per chunk.
+    // NCCL runs all steps of a chunk before the next chunk. The slices of a chunk follow each other
+    // so closely that a step's latency is paid once per chunk.
     const std::uint64_t slices_a_chunk =
         std::max<std::uint64_t>(1, (choice.chunk_bytes + choice.slice_bytes - 1) /
                                        std::max<std::uint64_t>(1, choice.slice_bytes));

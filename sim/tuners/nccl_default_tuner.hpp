@@ -10,22 +10,22 @@
 
 namespace cclgym {
 
-/// NCCL's algorithms that the library has programs for: Ring is simulated as "ring", Tree as
+/// NCCL's algorithms for which the library has programs: Ring is simulated as "ring", Tree as
 /// "tree".
 [[nodiscard]] NcclAlgorithmSet simulated_nccl_algorithms();
 
 /// NCCL's algorithm for a program of the library; nullopt for other programs.
 [[nodiscard]] std::optional<NcclAlgorithm> nccl_algorithm(std::string_view program);
 
-/// The collective as NCCL tunes it; nullopt for those that it runs as grouped sends and receives
-/// (AllToAll, AllToNext, Gather, Scatter) and for custom ones.
+/// The collective as NCCL tunes it; nullopt for custom collectives and for those that NCCL runs as
+/// grouped sends and receives (AllToAll, AllToNext, Gather, Scatter).
 [[nodiscard]] std::optional<NcclCollective> nccl_collective(CollectiveKind kind);
 
 /// Configures each call as a release of NCCL would, on all GPUs of the fabric. `argument` is the
-/// release, empty for the newest; `allowed` the algorithms that it may choose from. Collectives for
-/// which NCCL has no algorithm run as "naive", with the channels and protocol of NCCL's sends.
-/// Throws UserError at site.where on an unknown release, or a fabric that NCCL does not run on;
-/// choose() throws one if the library has no program (Reduce along a ring).
+/// release, empty for the newest; `allowed` are the algorithms that it may choose from. Collectives
+/// for which NCCL has no algorithm run as "naive", with the channels and protocol of NCCL's sends.
+/// Throws UserError at site.where on an unknown release, or on a fabric that NCCL does not run on.
+/// choose() throws UserError if the library has no program (Reduce along a ring).
 [[nodiscard]] std::unique_ptr<const Tuner> make_nccl_default_tuner(std::string_view argument,
                                                                    const TunerSite& site,
                                                                    const NcclAlgorithmSet& allowed);

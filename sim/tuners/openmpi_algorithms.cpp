@@ -19,7 +19,7 @@ constexpr OpenMpiCollective kCollectives[] = {
     {Kind::AllToAll, "MPI_Alltoall", "alltoall"},
 };
 
-// ompi/mca/coll/tuned/coll_tuned_*_decision.c of OpenMPI 4.1.4 and 5.0.7.
+// Table of ompi/mca/coll/tuned/coll_tuned_*_decision.c of OpenMPI 4.1.4 and 5.0.7.
 constexpr OpenMpiAlgorithm kAlgorithms[] = {
     {Kind::AllReduce, 1, "basic_linear", "linear", kNone},
     {Kind::AllReduce, 3, "recursive_doubling", "recursive-doubling", kNone},

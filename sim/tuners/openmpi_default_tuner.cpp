@@ -14,7 +14,7 @@ namespace cclgym {
 
 namespace {
 
-// The algorithm for fewer ranks and fewer bytes than these; the first matching rule applies.
+// A rule for calls with fewer ranks and fewer bytes than these; the first matching rule applies.
 struct Rule {
   std::int64_t ranks_below;
   std::int64_t bytes_below;
@@ -23,8 +23,8 @@ struct Rule {
 constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
 
 // Thresholds of ompi/mca/coll/tuned/coll_tuned_decision_fixed.c, the same in OpenMPI 4.1.4 and
-// 5.0.7, for commutative operations. Bytes are those of the call; for AllGather and AllToAll those
-// of a slice.
+// 5.0.7, for commutative operations. Bytes are Call::bytes, except that for AllGather and AllToAll
+// they are the bytes of a slice.
 constexpr Rule kAllReduce[] = {
     {4, 8, 4},        {4, 4096, 3},    {4, 8192, 4},     {4, 16384, 3},    {4, 65536, 4},
     {4, 262144, 5},   {4, kAny, 6},    {8, 16, 4},       {8, 8192, 3},     {8, kAny, 6},
@@ -108,8 +108,8 @@ std::span<const Rule> rules_of(CollectiveKind collective) {
   }
 }
 
-// The library's substitutes for algorithms that it does not have, or not for these ranks; the first
-// that runs.
+// The library's substitutes for algorithms that it does not have at all or not for this number of
+// ranks. The first substitute that can run is used.
 struct Nearest {
   CollectiveKind collective;
   int number;
@@ -118,7 +118,7 @@ struct Nearest {
 constexpr Nearest kNearest[] = {
     {CollectiveKind::AllReduce, 2, "tree"},
     {CollectiveKind::AllReduce, kRecursiveDoubling, "tree"},
-    {CollectiveKind::AllReduce, 5, "ring"},  // without segments
+    {CollectiveKind::AllReduce, 5, "ring"},  // the library's ring has no segments
     {CollectiveKind::AllReduce, 6, "ring"},
     {CollectiveKind::AllGather, 3, "bruck"},
     {CollectiveKind::AllGather, 5, "ring"},

@@ -38,7 +38,7 @@ const std::vector<TunerKind>& kinds() {
   return all;
 }
 
-// "dispatch" for "dispatch:table.yaml".
+// Prefix of a tuner's name: "dispatch" for "dispatch:table.yaml".
 std::string_view prefix_of(std::string_view name) { return name.substr(0, name.find(':')); }
 
 }  // namespace

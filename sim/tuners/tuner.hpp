@@ -1,4 +1,4 @@
-// Tuners: choose the configuration of a call where the user does not.
+// Tuners: choose the configuration of a call if the user does not.
 #pragma once
 
 #include <memory>
@@ -27,8 +27,8 @@ class Tuner {
   /// The configuration for a call. Equal calls get equal configurations. Throws UserError if the
   /// tuner has none for this call.
   [[nodiscard]] virtual Config choose(const Call& call) const = 0;
-  /// True if it chooses for calls of this collective. Otherwise experiments leave it out, as they
-  /// do with an algorithm that lacks the collective.
+  /// True if it chooses for calls of this collective. Experiments skip other collectives, as they
+  /// do for an algorithm that lacks the collective.
   [[nodiscard]] virtual bool chooses_for(CollectiveKind /*collective*/) const { return true; }
   /// The algorithms that its configurations name: those of its site, and programs that it reads
   /// itself.
@@ -37,7 +37,7 @@ class Tuner {
   [[nodiscard]] virtual std::string description() const = 0;
 };
 
-/// Fabric, cost model and place in a file that a tuner is made for.
+/// Fabric, cost model and place in a file for which a tuner is made.
 struct TunerSite {
   std::shared_ptr<const Fabric> fabric;
   /// The fabric's label in experiments ("ndv4 servers=2"); empty: the fabric's name.
@@ -59,11 +59,11 @@ struct TunerInfo {
 
 /// All kinds of tuners.
 [[nodiscard]] const std::vector<TunerInfo>& tuner_infos();
-/// True if the name has the form of a tuner ("dispatch:table.yaml"), well-formed or not, and not of
-/// an algorithm.
+/// True if the name has the form of a tuner ("dispatch:table.yaml") rather than of an algorithm; it
+/// need not be well-formed.
 [[nodiscard]] bool is_tuner(std::string_view name);
-/// The tuner of that name. Throws UserError at site.where if there is none, or if its input is
-/// wrong.
+/// Creates the tuner of that name. Throws UserError at site.where if there is none, or if its input
+/// is wrong.
 [[nodiscard]] std::unique_ptr<const Tuner> make_tuner(std::string_view name, const TunerSite& site);
 
 }  // namespace cclgym

@@ -16,7 +16,7 @@ class RunningMoments {
   explicit RunningMoments(std::size_t size) : mean_(size, 0.0), variance_(size, 1.0) {}
 
   void update(std::span<const float> value);
-  void update(double value);  ///< for size 1
+  void update(double value);  ///< requires size 1
   [[nodiscard]] const std::vector<double>& mean() const { return mean_; }
   [[nodiscard]] const std::vector<double>& variance() const { return variance_; }
 

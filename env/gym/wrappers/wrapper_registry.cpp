@@ -91,13 +91,13 @@ Inner wrap(Inner inner, const YamlValue& item) {
     try {
       check_keys(options, keys, "wrapper " + entry.name);
     } catch (const UserError&) {
-      // A bare name has no location of its own in the mapping made up above.
+      // The error of a bare name would point into the mapping made up above.
       if (named_only) throw UserError(item.location(), "wrapper " + entry.name + " needs options");
       throw;
     }
     try {
       return entry.wrap(std::move(inner), options);
-    } catch (const std::invalid_argument& error) {  // does not fit this environment
+    } catch (const std::invalid_argument& error) {  // the wrapper does not fit this environment
       throw UserError(name.location(), error.what());
     }
   }

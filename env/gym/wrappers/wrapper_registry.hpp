@@ -13,7 +13,7 @@ namespace cclgym {
 
 /// A wrapper with a name: one row of the table in wrapper_registry.cpp.
 struct WrapperEntry {
-  std::string name;  ///< "TimeLimit"
+  std::string name;  ///< name, such as "TimeLimit"
   std::string description;
   std::vector<OptionSpec> options;
   /// `options` is a mapping whose keys are among the records above and "name".

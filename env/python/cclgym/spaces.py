@@ -231,7 +231,7 @@ def batch(space, count):
     if isinstance(space, Discrete):
         nvec, start = [space.n] * count, [space.start] * count
         return MultiDiscrete(nvec, start=start) if space.start else MultiDiscrete(nvec)
-    if isinstance(space, MultiDiscrete):  # as Gymnasium has it
+    if isinstance(space, MultiDiscrete):  # as in Gymnasium
         low = np.stack([space.start] * count)
         return Box(low, low + np.stack([space.nvec] * count) - 1, dtype=space.dtype)
     return Dict({name: batch(entry, count) for name, entry in space.spaces.items()})

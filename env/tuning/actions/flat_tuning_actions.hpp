@@ -11,8 +11,8 @@
 namespace cclgym {
 
 /// Every action of TuningActions that is legal for some collective, one per configuration: of
-/// actions with the same meaning (such as a chunk level equal to the protocol's own chunk), the
-/// first one stays. Immutable.
+/// several actions with the same meaning (such as a chunk level equal to the protocol's own chunk),
+/// only the first is kept. Immutable.
 class FlatTuningActions {
  public:
   explicit FlatTuningActions(const TuningActions& actions);
@@ -22,7 +22,8 @@ class FlatTuningActions {
     return actions_;
   }
   [[nodiscard]] std::size_t count() const { return count_; }
-  /// Mask of the actions that are legal for a collective, a byte per action; empty if not called.
+  /// Mask of the legal actions of a collective, one byte each; empty if the workload has no such
+  /// calls.
   [[nodiscard]] std::span<const std::uint8_t> mask(CollectiveKind collective) const {
     return masks_[static_cast<std::size_t>(collective)];
   }

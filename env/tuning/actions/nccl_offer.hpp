@@ -1,5 +1,5 @@
-// The choices that NCCL itself offers on a machine: those programs and protocols of the library
-// that NCCL has, too.
+// The choices that NCCL itself offers on a machine: the programs and protocols of the library that
+// NCCL has too.
 #pragma once
 
 #include <string_view>
@@ -16,9 +16,9 @@ class NcclOffer {
   /// Throws UserError if NCCL does not run on the fabric.
   NcclOffer(const NcclVersion& version, const Fabric& fabric);
 
-  /// True if NCCL carries out the collective by this program of the library with this protocol. If
-  /// NCCL tunes the collective: what a tuner plugin finds in NCCL's cost table. For the
-  /// others, which are grouped sends: "naive" with Simple, and with LL within a node.
+  /// True if NCCL carries out the collective by this program of the library with this protocol. For
+  /// collectives that NCCL tunes, this is what a tuner plugin finds in NCCL's cost table. The
+  /// others are grouped sends and have "naive" with Simple, and with LL within a node.
   [[nodiscard]] bool has(CollectiveKind collective, std::string_view program,
                          Protocol protocol) const;
 

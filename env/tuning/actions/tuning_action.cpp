@@ -47,9 +47,9 @@ constexpr std::size_t kMaxLevels = 32;  // bits of Prefix::values
 
 constexpr std::int32_t kChannels[] = {1, 2, 4, 8, 16, 24, 32};
 constexpr std::int32_t kInstances[] = {1, 2, 4, 8, 16, 24};
-// 0: NCCL's own number.
+// Threads per thread block; 0 is NCCL's own number.
 constexpr std::int32_t kThreads[] = {0, 256, 128, 64};
-// The protocol's own chunk; whole messages; bytes.
+// Chunk sizes in bytes; 0 is the protocol's own chunk, 1 an undivided message.
 constexpr std::uint64_t kOfProtocolChunk = 0;
 constexpr std::uint64_t kWholeChunk = 1;
 constexpr std::uint64_t kChunks[] = {kOfProtocolChunk, kWholeChunk, 32 << 10,
@@ -133,7 +133,7 @@ TuningActions::TuningActions(std::shared_ptr<const CallSite> site, const Options
                         .where = options.where,
                         .algorithms = site_->algorithms};
   for (const std::string& name : tuner_names_) {
-    if (!is_tuner(name)) (void)make_tuner(name, where);  // says what is wrong
+    if (!is_tuner(name)) (void)make_tuner(name, where);  // throws UserError
     try {
       tuners_.push_back(make_tuner(name, where));
     } catch (const UserError&) {
@@ -377,7 +377,7 @@ void TuningActions::index(Legal& legal) const {
   }
 }
 
-// OpenMPI's levels begin with whole messages.
+// OpenMPI's levels begin with undivided messages.
 std::uint64_t TuningActions::chunk_of(std::size_t level) const {
   return kChunks[level + (profile_ == ActionProfile::OpenMpi ? 1 : 0)];
 }
@@ -392,7 +392,7 @@ bool TuningActions::chunk_fits(std::size_t level, Protocol protocol) const {
          2 * chunk <= cost.slot_bytes * static_cast<std::uint64_t>(cost.slots);
 }
 
-// The size of a connection's FIFO is fixed; with smaller chunks, it holds more of them.
+// The size of a connection's FIFO is fixed; it holds more chunks if they are smaller.
 void TuningActions::set_chunk(PlainConfig& config, std::size_t level) const {
   const ProtocolCost& cost = site_->cost_model.protocols[static_cast<std::size_t>(config.protocol)];
   const std::uint64_t chunk = chunk_of(level);
@@ -424,7 +424,8 @@ PlainConfig TuningActions::config_of(std::uint16_t program, const Levels& levels
   config.threads = static_cast<std::uint16_t>(kThreads[level(Knob::Threads)]);
   if (entry.fixed()) config.channels = static_cast<std::uint16_t>(entry.program->channels);
   if (config.threads == 0) {
-    // NCCL_LL128_MAX_NTHREADS and NCCL_SIMPLE_MAX_NTHREADS (src/include/device.h).
+    // Numbers for NCCL: NCCL_LL128_MAX_NTHREADS and NCCL_SIMPLE_MAX_NTHREADS
+    // (src/include/device.h).
     const bool nccl = entry.traits.runtime == Runtime::Nccl;
     config.threads = nccl && config.protocol == Protocol::LL128 ? 640 : 512;
   }

@@ -20,10 +20,10 @@
 namespace cclgym {
 
 /// The dimensions of the action, in the order in which a policy should decide: whether a value is
-/// legal depends on the dimensions before.
+/// legal depends on the earlier dimensions.
 enum class Knob : std::uint8_t {
   Algorithm,  ///< the program, or the tuner that chooses it (NCCL's default, a size-dispatch table)
-  Inter,      ///< for algorithm "hierarchical": exchange between nodes
+  Inter,      ///< exchange between nodes, for algorithm "hierarchical"
   Protocol,
   Channels,
   Instances,  ///< copies of the program: MSCCL's parallelisation factor r
@@ -37,8 +37,8 @@ inline constexpr std::size_t kKnobs = 8;
 /// Knobs that can be turned on the system that the policy will run on.
 enum class ActionProfile : std::uint8_t {
   StockNccl,  ///< tuner plugin of NCCL: algorithm, protocol, channels
-  Nccl230,    ///< tuner plugin of NCCL 2.30: the chunk size, too
-  Offline,    ///< everything: programs of an interpreter, r, threads, NIC binding
+  Nccl230,    ///< tuner plugin of NCCL 2.30: StockNccl's knobs, and the chunk size
+  Offline,    ///< everything: programs of an interpreter, instances, threads, NIC binding
   OpenMpi,    ///< OpenMPI's algorithms and segment sizes (sim/tuners/openmpi_algorithms.hpp)
 };
 [[nodiscard]] const std::vector<std::string>& action_profile_names();
@@ -55,9 +55,9 @@ struct KnobLimit {
   SourceLocation where{};
 };
 
-/// Levels of Knob::Algorithm and Knob::Inter that stand for an algorithm.
+/// Levels of Knob::Algorithm and Knob::Inter that together name an algorithm.
 struct TunedProgram {
-  std::uint16_t index = 0;  ///< in the site's library
+  std::uint16_t index = 0;  ///< index in the site's library
   std::string algorithm;    ///< level of Knob::Algorithm
   std::string inter;        ///< level of Knob::Inter
 };
@@ -65,11 +65,11 @@ struct TunedProgram {
 /// of OpenMPI.
 [[nodiscard]] std::vector<std::string> default_tuners(ActionProfile profile);
 
-/// The actions of one machine. Immutable; may be shared by threads, but tuners are asked through
-/// a cache of the caller (see choose).
+/// The actions of one machine. Immutable; may be shared by threads. Callers cache the choices of
+/// tuners (see choose).
 ///
 /// The space depends only on the profile and the number of tuners, not on the fabric, so that a
-/// policy can be moved from machine to machine; the masks depend on the fabric.
+/// policy can be moved to another machine; the masks depend on the fabric.
 class TuningActions {
  public:
   struct Options {
@@ -77,17 +77,17 @@ class TuningActions {
     /// The first levels of Knob::Algorithm: "nccl-default[:VERSION]", "dispatch:FILE",
     /// "openmpi-default".
     std::vector<std::string> tuners{"nccl-default"};
-    std::vector<CollectiveKind> collectives{};  ///< collectives to be called; empty: all
-    std::string fabric_label{};                 ///< in dispatch tables; empty: the fabric's name
+    std::vector<CollectiveKind> collectives{};  ///< collectives of the workload; empty: all
+    std::string fabric_label{};                 ///< label in dispatch tables; empty: fabric name
     SourceLocation where{};                     ///< place that names the tuners
     std::vector<KnobLimit> limits{};            ///< limits of knobs; others have all levels
     /// Restricts NCCL's programs to those that NCCL has (env/tuning/actions/nccl_offer.hpp), in the
-    /// release of the first tuner "nccl-default[:VERSION]", or the newest without one. Only for
-    /// profiles StockNccl and Nccl230.
+    /// release of the first tuner "nccl-default[:VERSION]", or in the newest release if there is no
+    /// such tuner. Only for profiles StockNccl and Nccl230.
     bool as_nccl = false;
     /// Names in the site's library that are levels of Knob::Algorithm, after the profile's own. A
     /// fixed program leaves channels and instances at their first levels, even if these may not be
-    /// used, and runs with its own.
+    /// used, and runs with channels and instances of its own.
     std::vector<std::string> programs{};
     SourceLocation programs_where{};
     SourceLocation as_nccl_where{};  ///< place that asks for as_nccl
@@ -115,33 +115,36 @@ class TuningActions {
   [[nodiscard]] std::span<const std::int32_t> legal_actions(CollectiveKind collective) const;
   [[nodiscard]] std::size_t legal_count(CollectiveKind collective) const;
   [[nodiscard]] bool legal(CollectiveKind collective, std::span<const std::int32_t> action) const;
-  /// Reason why an action of the space is illegal: the first illegal knob, and the values that are
-  /// legal after the knobs before it: "protocol LL: 'pat' has only Simple". Empty if it is legal.
+  /// Reason why an action of the space is illegal, which names the first illegal knob and its legal
+  /// values after the earlier knobs: "protocol LL: 'pat' has only Simple". Empty if it is legal.
   [[nodiscard]] std::string misfit(CollectiveKind collective,
                                    std::span<const std::int32_t> action) const;
   /// Marginal masks of all dimensions, concatenated: the values that occur in some legal action.
   void mask(CollectiveKind collective, std::span<std::uint8_t> out) const;
-  /// The mask of dimension prefix.size(), given the values of the dimensions before. All zeros if
+  /// The mask of dimension prefix.size(), given the values of the earlier dimensions. All zeros if
   /// no legal action has this prefix.
   void conditional_mask(CollectiveKind collective, std::span<const std::int32_t> prefix,
                         std::span<std::uint8_t> out) const;
 
-  /// Tuner that an action leaves the call to; nullopt if the action gives the configuration itself.
+  /// Tuner to which an action leaves the call; nullopt if the action gives the configuration
+  /// itself.
   [[nodiscard]] std::optional<std::size_t> tuner_of(std::span<const std::int32_t> action) const;
-  /// Configuration that rewards compare with: the first tuner's choice; if it cannot choose for the
-  /// collective or on this fabric, a rule of thumb after TE-CCL: Tree with LL below
-  /// 16 KiB, Ring with LL128 below 1 MiB, then Ring with Simple on every logical ring. Allocates.
+  /// Configuration with which rewards compare: the first tuner's choice. If that tuner cannot
+  /// choose for the collective or on this fabric, it is a rule of thumb after TE-CCL: Tree with LL
+  /// below 16 KiB, Ring with LL128 below 1 MiB, then Ring with Simple on every logical ring.
+  /// Allocates.
   [[nodiscard]] PlainConfig reference(const Call& call) const;
-  /// Choice of a tuner. Allocates: keep the result. Throws UserError if it cannot choose.
+  /// Choice of a tuner. Allocates, so callers keep the result. Throws UserError if it cannot
+  /// choose.
   [[nodiscard]] PlainConfig choose(std::size_t tuner, const Call& call) const;
   /// The configuration of a legal action without a tuner.
   [[nodiscard]] PlainConfig config(CollectiveKind collective,
                                    std::span<const std::int32_t> action) const;
-  /// The action that stands for a configuration, if there is one.
+  /// The action for a configuration, if there is one.
   [[nodiscard]] std::optional<std::vector<std::int32_t>> action_of(CollectiveKind collective,
                                                                    const PlainConfig& config) const;
-  /// "ring LL128 channels=8": the levels of an action or of a prefix, without those that are the
-  /// first of their knob.
+  /// Text of an action or of a prefix: its levels, without those that are the first of their knob
+  /// ("ring LL128 channels=8").
   [[nodiscard]] std::string describe(std::span<const std::int32_t> action) const;
 
  private:
@@ -183,14 +186,14 @@ class TuningActions {
 
   std::shared_ptr<const CallSite> site_;
   Options options_;
-  std::vector<std::unique_ptr<const Tuner>> tuners_;  ///< null: does not run on this fabric
+  std::vector<std::unique_ptr<const Tuner>> tuners_;  ///< null: does not run on the fabric
   std::vector<std::string> tuner_names_;
   ActionProfile profile_;
-  std::vector<TunedProgram> programs_;  ///< in the order of their levels
+  std::vector<TunedProgram> programs_;  ///< programs in the order of their levels
   std::vector<Knob> knobs_;
   std::array<std::vector<std::string>, kKnobs> levels_;
   std::array<std::uint32_t, kKnobs> allowed_{};  ///< bit l: level l may be used
-  std::optional<NcclOffer> offer_;               ///< NCCL's offer; nullopt: the whole library
+  std::optional<NcclOffer> offer_;               ///< NCCL's offer; nullopt: no restriction
   MultiDiscrete space_;
   std::vector<Legal> legal_;  ///< by collective
 };

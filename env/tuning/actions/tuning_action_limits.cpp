@@ -18,7 +18,7 @@ std::string_view release_of(std::string_view tuner) {
                                             : std::string_view{};
 }
 
-// "only Simple", "LL or Simple", "1, 2 or 4".
+// Text for a list of names: "only Simple", "LL or Simple", "1, 2 or 4".
 std::string alternatives(const std::vector<std::string>& names) {
   if (names.size() == 1) return "only " + names.front();
   std::string text;

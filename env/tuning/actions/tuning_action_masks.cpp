@@ -20,7 +20,7 @@ bool has(std::uint32_t values, std::int32_t value) {
   return value >= 0 && value < 32 && ((values >> static_cast<unsigned>(value)) & 1U) != 0;
 }
 
-// Number of legal values below this one: the index of its child.
+// Number of legal values below `value`, which is the index of its child.
 std::uint32_t rank_among(std::uint32_t values, std::int32_t value) {
   return static_cast<std::uint32_t>(
       std::popcount(values & ((1U << static_cast<unsigned>(value)) - 1U)));
@@ -39,7 +39,7 @@ std::size_t TuningActions::legal_count(CollectiveKind collective) const {
 bool TuningActions::legal(CollectiveKind collective, std::span<const std::int32_t> action) const {
   if (action.size() != knobs_.size()) return false;
   const std::vector<Prefix>& prefixes = of(collective).prefixes;
-  if (prefixes.empty()) return false;  // it will not be called
+  if (prefixes.empty()) return false;  // the workload has no such calls
   std::size_t node = 0;
   for (std::size_t depth = 0; depth < action.size(); ++depth) {
     const Prefix& prefix = prefixes[node];

@@ -24,7 +24,7 @@ ModelShape resnet_50() {
   const auto convolution = [&](std::uint64_t in, std::uint64_t out, std::uint64_t kernel) {
     add(in * out * kernel * kernel);
     add(out);  // batch normalisation: weight
-    add(out);  // and bias
+    add(out);  // batch normalisation: bias
   };
   const auto close = [&] {
     model.layers.push_back(layer);
@@ -60,7 +60,7 @@ ModelShape bert_large() {
                    .tensors = {30522 * h, 512 * h, 2 * h, h, h},
                    .layers = {30522 * h + 512 * h + 2 * h + 2 * h},
                    .hidden = h,
-                   .forward_flop_per_sample = 2 * 302.3e6,  // per token: the layers
+                   .forward_flop_per_sample = 2 * 302.3e6,  // the layers, per token
                    .samples_per_batch = 8 * 512};
   for (int layer = 0; layer < 24; ++layer) {
     const std::vector<std::uint64_t> tensors{
@@ -84,7 +84,7 @@ ModelShape gpt2_1_5b() {
                    .tensors = {50257 * h, 1024 * h},
                    .layers = {50257 * h + 1024 * h},
                    .hidden = h,
-                   .forward_flop_per_sample = 2 * 1.5576e9,  // per token: every parameter once
+                   .forward_flop_per_sample = 2 * 1.5576e9,  // every parameter once, per token
                    .samples_per_batch = 1024};
   for (int layer = 0; layer < 48; ++layer) {
     const std::vector<std::uint64_t> tensors{h,         h,                     // normalisation

@@ -11,28 +11,29 @@ namespace cclgym {
 
 /// A model, described as far as its communication needs it.
 struct ModelShape {
-  std::string name;  ///< "resnet-50"
+  std::string name;  ///< name, such as "resnet-50"
   /// Elements of each parameter tensor, in the order in which PyTorch registers them.
   std::vector<std::uint64_t> tensors;
-  /// Parameters of each layer that is sharded and gathered as one unit (FSDP); the remaining ones
-  /// first.
+  /// Parameters of each layer that is sharded and gathered as one unit (FSDP); the remaining
+  /// parameters come first.
   std::vector<std::uint64_t> layers;
   std::uint64_t hidden = 0;         ///< width of an activation; 0: not a transformer
   double forward_flop_per_sample;   ///< a sample is an image or a token
-  std::uint64_t samples_per_batch;  ///< on one GPU
+  std::uint64_t samples_per_batch;  ///< samples on one GPU
 
   [[nodiscard]] std::uint64_t parameters() const;
 };
 
-/// "resnet-50" (25,557,032 parameters), "bert-large" (335,141,888), "gpt2-1.5b" (1,557,611,200).
+/// Models: "resnet-50" (25,557,032 parameters), "bert-large" (335,141,888), "gpt2-1.5b"
+/// (1,557,611,200).
 [[nodiscard]] const std::vector<ModelShape>& model_shapes();
 /// Throws std::logic_error if there is no such model.
 [[nodiscard]] const ModelShape& model_shape(std::string_view name);
 
 /// Sizes of the AllReduces of one backward pass in order, bytes, by the rule of PyTorch's
 /// DistributedDataParallel (torch/csrc/distributed/c10d/reducer.cpp,
-/// compute_bucket_assignment_by_size): gradients become ready in the opposite order of the
-/// parameters, and each goes into the open bucket, which is closed once it has at least its limit:
+/// compute_bucket_assignment_by_size). Gradients become ready in the opposite order of the
+/// parameters. Each goes into the open bucket, which is closed once it has at least its limit:
 /// `first_bytes` for the first bucket, `bucket_bytes` for the others.
 [[nodiscard]] std::vector<std::uint64_t> ddp_buckets(const std::vector<std::uint64_t>& tensors,
                                                      std::uint64_t element_bytes = 4,

@@ -15,9 +15,9 @@
 
 namespace cclgym {
 
-/// Knowledge of a tuner about a call besides its collective and size.
+/// Facts about a call that a tuner knows besides its collective and size.
 struct CallContext {
-  double compute_s = 0;    ///< compute between the call before and this one, on one GPU, s
+  double compute_s = 0;    ///< compute between the previous call and this one, on one GPU, s
   double intensity = 0;    ///< FLOP per communicated byte of the model (I = C / D); 0: no model
   int pipe_ops = 1;        ///< operations that NCCL launches together (numPipeOps)
   int local_batch = 0;     ///< samples on one GPU; 0: no model
@@ -31,10 +31,10 @@ struct WorkloadCall {
   CallContext context;
 };
 
-/// Site of a workload.
+/// Properties of a fabric on which a workload depends.
 struct WorkloadSite {
   int ranks = 1;
-  std::string gpu_model{};  ///< determines how long it computes; Fabric::gpu_model()
+  std::string gpu_model{};  ///< determines how long the workload computes; Fabric::gpu_model()
 };
 [[nodiscard]] WorkloadSite workload_site(const Fabric& fabric);
 
@@ -47,7 +47,7 @@ class Workload {
   Workload& operator=(const Workload&) = delete;
 
   [[nodiscard]] const std::string& name() const { return name_; }
-  /// Collectives that the workload calls.
+  /// Collectives of the workload's calls.
   [[nodiscard]] const std::vector<CollectiveKind>& collectives() const { return collectives_; }
   /// The calls of the workload if there are finitely many: one iteration, or the cells of a sweep.
   [[nodiscard]] virtual const std::vector<WorkloadCall>& calls() const = 0;
@@ -77,12 +77,12 @@ struct WorkloadInfo {
 [[nodiscard]] const std::vector<OptionSpec>& workload_options();
 [[nodiscard]] const std::vector<OptionSpec>& trace_call_options();
 
-/// Reads a workload: a name ("ddp-resnet-50") or a mapping ({name: sweep, collectives:
+/// Reads a workload, which is a name ("ddp-resnet-50") or a mapping ({name: sweep, collectives:
 /// [allreduce]}) of workload_options(). Throws UserError at the location of the mistake.
 [[nodiscard]] std::unique_ptr<Workload> read_workload(const YamlValue& value,
                                                       const WorkloadSite& site);
 
-/// The smallest valid size of a collective's call that has at least `bytes`.
+/// Minimum valid size of a collective's call that has at least `bytes`.
 [[nodiscard]] std::uint64_t fitting_bytes(CollectiveKind collective, std::uint64_t bytes,
                                           int ranks);
 

@@ -14,9 +14,9 @@ namespace {
 
 // Model assumed for a GPU without a name.
 constexpr std::string_view kUnnamed = "A100";
-// Fraction of the peak that training reaches. An assumption: large models are reported between 0.3
-// and 0.5 (Narayanan et al., "Efficient large-scale language model training on GPU clusters",
-// 2021).
+// Fraction of the peak that training reaches. This is an assumption: large models are reported
+// between 0.3 and 0.5 (Narayanan et al., "Efficient large-scale language model training on GPU
+// clusters", 2021).
 constexpr double kUtilisation = 0.35;
 constexpr double kHalfBytes = 2;
 
@@ -41,7 +41,7 @@ class Iteration {
     calls_.push_back(one);
   }
 
-  /// Completes the calls of the iteration with figures of the whole iteration.
+  /// Completes the calls of the iteration with figures that depend on all of them.
   std::vector<WorkloadCall> finish() {
     for (WorkloadCall& one : calls_) one.context.intensity = flop_ / bytes_;
     calls_.back().context.ends_step = true;
@@ -56,7 +56,7 @@ class Iteration {
   std::vector<WorkloadCall> calls_;
 };
 
-// AllReduces one bucket of gradients after the other, overlapping the backward pass.
+// Runs an AllReduce for each bucket of gradients in turn, overlapping the backward pass.
 std::vector<WorkloadCall> ddp(const ModelShape& model, const WorkloadSite& site) {
   Iteration iteration(site);
   const double forward =
@@ -103,7 +103,7 @@ std::vector<WorkloadCall> fsdp(const ModelShape& model, const WorkloadSite& site
 }
 
 // Tensor-parallel inference of a language model (Megatron-LM): two AllReduces of the activations
-// per layer, for a prompt, then for one token after the other. Nothing overlaps.
+// per layer, for a prompt, then token by token. Nothing overlaps.
 std::vector<WorkloadCall> tensor_parallel(const ModelShape& model, const WorkloadSite& site) {
   constexpr int kSequences = 8;
   constexpr int kPrompt = 512;
@@ -126,9 +126,9 @@ std::vector<WorkloadCall> tensor_parallel(const ModelShape& model, const Workloa
 // Mixture of experts, one expert per GPU, two experts per token: tokens go to their experts and
 // back, in the forward and in the backward pass.
 std::vector<WorkloadCall> mixture_of_experts(const ModelShape& model, const WorkloadSite& site) {
-  constexpr double kTokens = 4096;  // on one GPU
-  constexpr double kExperts = 2;    // per token
-  constexpr int kLayers = 24;       // every other one of 48
+  constexpr double kTokens = 4096;  // tokens per GPU
+  constexpr double kExperts = 2;    // experts per token
+  constexpr int kLayers = 24;       // every second layer of 48
   Iteration iteration(site);
   const auto hidden = static_cast<double>(model.hidden);
   const double bytes = kHalfBytes * kTokens * kExperts * hidden;
@@ -136,7 +136,7 @@ std::vector<WorkloadCall> mixture_of_experts(const ModelShape& model, const Work
   const CallContext context{.local_batch = static_cast<int>(kTokens)};
   for (const double passes : {1.0, 2.0}) {
     for (int layer = 0; layer < kLayers; ++layer) {
-      // Attention and the dense layer before it are followed by the expert.
+      // Attention and a dense layer precede the first call, the experts precede the second.
       iteration.add(CollectiveKind::AllToAll, bytes, passes * 1.5 * expert_flop, context);
       iteration.add(CollectiveKind::AllToAll, bytes, passes * expert_flop, context);
     }
@@ -147,7 +147,7 @@ std::vector<WorkloadCall> mixture_of_experts(const ModelShape& model, const Work
 // A pipeline over all GPUs: the activations of each micro-batch go to the next GPU.
 std::vector<WorkloadCall> pipeline_parallel(const ModelShape& model, const WorkloadSite& site) {
   constexpr int kMicroBatches = 16;
-  constexpr double kTokens = 1024;  // per micro-batch
+  constexpr double kTokens = 1024;  // tokens per micro-batch
   Iteration iteration(site);
   const CallContext context{
       .local_batch = static_cast<int>(kTokens), .overlaps = true, .pipeline = true};

@@ -26,8 +26,8 @@ class IterationWorkload : public Workload {
   std::size_t position_ = 0;
 };
 
-/// All cells of a sweep in random order, then in a new random order, and so on; or always in their
-/// listed order.
+/// All cells of a sweep in random order, then in a new random order, and so on; or always in the
+/// order in which they are listed.
 class SweepWorkload : public Workload {
  public:
   SweepWorkload(std::vector<WorkloadCall> cells, bool shuffled);
