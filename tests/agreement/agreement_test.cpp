@@ -33,7 +33,7 @@ namespace {
 
 constexpr std::size_t kMostStates = 2000;
 
-/// CCLGYM_RANDOM_PROGRAMS, or a number that an ordinary run of the tests has time for.
+/// Value of CCLGYM_RANDOM_PROGRAMS; by default, a number that suits an ordinary run of the tests.
 int number_of_programs() {
   const char* wanted = std::getenv("CCLGYM_RANDOM_PROGRAMS");
   return wanted != nullptr ? std::atoi(wanted) : test::kSanitized ? 300 : 1500;
@@ -73,7 +73,8 @@ std::int64_t messages(const ThreadBlockProgram& program) {
   return count;
 }
 
-/// Requires that the program runs to its end with this many slots and sends all its messages.
+/// Requires that the program completes in the simulator with this many slots and sends all its
+/// messages.
 void require_simulates(const std::shared_ptr<const ThreadBlockProgram>& program, int slots,
                        Simulators& simulators, std::mt19937_64& random) {
   Call call;
@@ -109,7 +110,7 @@ struct Tally {
   int interpreter_caught = 0;  ///< harmful mutants
   int proven_harmless = 0;     ///< accepted by both, and explored exhaustively
   int accepted = 0;            ///< accepted by both
-  int strict = 0;              ///< rejected, although no order ends wrong
+  int strict = 0;              ///< rejected, although every order gives the right result
 };
 
 test::Outcome run_once(const ThreadBlockProgram& program, std::uint64_t seed) {
@@ -133,7 +134,8 @@ void require_right(const test::RandomProgram& random_program, const ThreadBlockP
     INFO("compiled, " << slots << " slots: " << report.to_string());
     REQUIRE(report.ok);
   }
-  // With fewer slots than it was compiled for it may or may not run; all checks must agree.
+  // With fewer slots than it was compiled for, the program may deadlock. All checks must agree on
+  // that.
   const auto slots = static_cast<std::int32_t>(1 + random() % 8);
   const bool enough = !find_deadlock(program, slots);
   INFO("executed with " << slots << " slots");
@@ -156,7 +158,7 @@ void judge_mutant(const ThreadBlockProgram& mutant, std::mt19937_64& random, Tal
   const VerifyReport report = verify(mutant);
   for (const char* form : {"out of range", "peer", "overlap", "does not exist"}) {
     if (!has(report, form)) continue;
-    ++tally.ill_formed;  // no interpreter could run it
+    ++tally.ill_formed;  // no interpreter can run it
     return;
   }
   INFO("verifier: " << report.to_string());
@@ -184,7 +186,7 @@ void judge_mutant(const ThreadBlockProgram& mutant, std::mt19937_64& random, Tal
     return;
   }
   tally.strict += harmful ? 0 : 1;
-  // The verifier's findings about every order must hold in the orders tried.
+  // Findings of the verifier that apply to every order must hold in the orders tried.
   if (has(report, "deadlock") || has(report, "unmatched") || has(report, "count mismatch")) {
     REQUIRE(harmful);
     REQUIRE_FALSE(executed.ok);
@@ -197,7 +199,7 @@ void judge_mutant(const ThreadBlockProgram& mutant, std::mt19937_64& random, Tal
   }
 }
 
-/// The same for a mutant of the traced program, whose operations have only one order.
+/// Judges a mutant of the traced program, whose operations have only one order.
 void judge_operations(const Program& mutant, const CompileOptions& options, Tally& tally) {
   ++tally.mutants;
   const VerifyReport report = verify(mutant);
@@ -291,7 +293,7 @@ TEST_CASE("agreement: random programs and their defective copies", "[agreement][
       all.interpreter_caught, all.accepted, all.proven_harmless, all.strict);
   INFO(table);
   if (std::getenv("CCLGYM_RANDOM_PROGRAMS") != nullptr) WARN(table);
-  // The test must have found something.
+  // Ensures that the test found enough harmful and harmless mutants.
   CHECK(all.mutants == programs);
   CHECK(all.verifier_caught == all.harmful);
   CHECK(all.harmful > programs / 2);
