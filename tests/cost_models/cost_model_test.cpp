@@ -165,7 +165,7 @@ TEST_CASE("a set that is not of the fabric's GPUs says so", "[cost_models][cost-
     std::string fabric;
     std::string model;
     std::string label;
-    std::string warning;  // part of the warning; empty if there is none
+    std::string warning;  // text that the warning contains; empty if there is no warning
   };
   const std::vector<Case> cases{
       {"ndv4", "auto", "a100", ""},

@@ -18,7 +18,7 @@ namespace {
 
 std::string refused(std::string_view text) {
   const std::string message = thrown([&] { return parse_yaml(text, "f"); });
-  // Messages are always one short printable line.
+  // Every message is one short printable line.
   CHECK(message.size() < 300);
   CHECK(message.find('\n') == std::string::npos);
   return message;
