@@ -52,7 +52,7 @@ TEST_CASE("the boards of dgx2 are drawn side by side", "[topology_models][descri
   CHECK(count(cluster, "subgraph cluster_") == 2);
   CHECK(count(cluster, " -> ") == 2 * 49);
   CHECK(count(cluster, "label=\"nvswitch0 x 6\"") == 2);
-  // Only the links between the boards do not affect the layers.
+  // Only the links between the boards are drawn without an effect on the layers.
   CHECK(count(cluster, "constraint=false") == 2);
   CHECK(count(cluster, "label=\" 48 x 25 GB/s\", constraint=false, dir=none") == 2);
 }

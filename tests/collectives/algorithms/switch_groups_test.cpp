@@ -148,5 +148,5 @@ TEST_CASE("groups: NVLS has two transfers per slice, NVLSTree two per slice and 
   };
   CHECK(groups_of("nvls", 8, 1) == 2 * 8 * 2);
   CHECK(groups_of("nvls-tree", 12, 3) == 2 * 4 * 3 * 2);
-  CHECK(groups_of("nvls-tree", 3, 3) == 0);  // the tree algorithm is not used
+  CHECK(groups_of("nvls-tree", 3, 3) == 0);  // with one GPU per node, only the trees remain
 }

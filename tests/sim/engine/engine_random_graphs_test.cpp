@@ -41,7 +41,7 @@ struct Comparison {
   std::int64_t firings = 0;
   int folded = 0;
   std::int64_t detours = 0;  ///< firings that did not take their first route
-  std::int64_t changes = 0;  ///< before the end of the run
+  std::int64_t changes = 0;  ///< capacity changes before the end of the run
 };
 
 class ChoiceLog final : public FiringLog {
