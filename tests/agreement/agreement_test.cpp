@@ -1,5 +1,5 @@
-// The verifier, the data-level interpreter and the simulator agree on random programs, and the
-// verifier rejects a defective copy of each whenever it does harm.
+// Checks that the verifier, the data-level interpreter and the simulator agree on random programs,
+// and that the verifier rejects every defective copy of a program that does harm.
 //
 // "Harm" is defined independently of the verifier: by an exhaustive exploration of the orders of
 // execution, the interpreter or the tests' own numeric oracle.
@@ -152,7 +152,7 @@ void require_right(const test::RandomProgram& random_program, const ThreadBlockP
   tally.explored += explored.complete ? 1 : 0;
 }
 
-/// Requires that the verifier rejects every harmful mutant, and harmless ones only where it may.
+/// Requires that the verifier rejects every harmful mutant, and harmless mutants only where it may.
 void judge_mutant(const ThreadBlockProgram& mutant, std::mt19937_64& random, Tally& tally) {
   ++tally.mutants;
   const VerifyReport report = verify(mutant);

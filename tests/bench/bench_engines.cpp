@@ -94,7 +94,7 @@ void throughput(int rounds) {
   std::vector<ThroughputCase> cases;
   const auto add = [&](const std::string& what, const std::shared_ptr<const TransferGraph>& graph,
                        double expected_s) {
-    // About 30 ms per round with engine flow, and with simgrid.
+    // A round takes about 30 ms with each engine.
     const auto flows = static_cast<double>(graph->flow_firings());
     for (const EngineInfo& info : engine_infos()) {
       const double ns_a_flow = info.name == "flow" ? 40 : 900;

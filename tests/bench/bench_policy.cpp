@@ -1,5 +1,6 @@
-// Latency of a policy's decisions: bench_policy [FILE.policy]. The default is networks with random
-// weights. Uses one core and times each decision separately, including the clock's own time.
+// Latency of a policy's decisions: bench_policy [FILE.policy]. Without a file, it measures networks
+// with random weights. It uses one core and times each decision separately, including the clock's
+// own time.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

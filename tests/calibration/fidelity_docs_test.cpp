@@ -1,4 +1,5 @@
-// max change of |ln(simulated / measured)|
+// docs/fidelity.md and docs/calibration.md print errors of simulated times. This test computes the
+// figures for rows that come with the project again, from those rows.
 #include <cmath>
 #include <map>
 #include <sstream>
@@ -13,7 +14,7 @@
 namespace cclgym::test {
 namespace {
 
-constexpr double kTolerance = 0.01;  // largest change of |ln(simulated / measured)|
+constexpr double kTolerance = 0.01;  // max change of |ln(simulated / measured)|
 
 // A row of the table: the number of cells, and their errors as printed on the page.
 struct PrintedErrors {

@@ -41,7 +41,7 @@ TEST_CASE("large messages over the network are copied, and larger ones announced
     return transfer_cost(model, *fabric, route, {.protocol = Protocol::LL},
                          {.runtime = Runtime::Nccl}, payload_bytes, false);
   };
-  const TransferCost small = cost(2048);  // LL: twice the bytes on the wire
+  const TransferCost small = cost(2048);  // LL doubles the bytes on the wire
   const TransferCost copied = cost(2049);
   const TransferCost announced = cost(8193);
   CHECK(copied.arrival_s - small.arrival_s == Approx(3e-6));

@@ -1,4 +1,4 @@
-// Checks that docs/physics.md has the values of the shipped sets, with the kind of each.
+// Checks that docs/physics.md has the values of the shipped sets, and the kind of each value.
 #include <fmt/format.h>
 #include <string>
 

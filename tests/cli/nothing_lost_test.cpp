@@ -1,4 +1,4 @@
-// Commands leave foreign files and their own inputs unchanged.
+// Checks that commands leave foreign files and their own inputs unchanged.
 #include <algorithm>
 #include <map>
 #include <sys/stat.h>
@@ -152,7 +152,7 @@ TEST_CASE("no command overwrites its inputs", "[cli][nothing-lost]") {
   refuses(folder, {"describe", "fabric", "f.yaml", "--dot", "f.yaml"}, also + "NAME");
   // Two outputs are the same file, even before it exists.
   refuses(folder, {"export", "o", "--to", "new", "--csv", "./new"}, "--csv: './new'" + also);
-  // A device may be both.
+  // A device may be both outputs.
   CHECK(run_program({"report", "o", "--out", "/dev/null"}, folder.path()).code == 0);
 }
 

@@ -14,8 +14,8 @@ struct Ended {
   std::string err;  ///< standard error
 };
 
-/// Runs build/cclgym in a folder and waits for its end. Standard output goes to `out` if that is
-/// not empty.
+/// Runs build/cclgym in a folder and waits for its end. Standard output goes to `out` unless it is
+/// empty.
 [[nodiscard]] Ended run_program(const std::vector<std::string>& args,
                                 const std::string& folder = ".", const std::string& out = "");
 

@@ -143,7 +143,7 @@ const std::vector<Disturbed>& disturbances() {
 void check_call(const WorkingCall& call, const std::string& prepared, int code) {
   const auto in_copy = [&](const std::array<Stream, 3>& streams,
                            std::map<std::string, std::string>& files) {
-    // Always the same path, because some files contain it.
+    // The path is always the same, because some files contain it.
     const std::string work = prepared + "-work";
     fs::copy(prepared, work, fs::copy_options::recursive);
     const Ended ended = run_with_streams(call.args, work, streams);

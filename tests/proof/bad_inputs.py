@@ -4,7 +4,7 @@
 those of the tests of the readers; a text here need not be the same as one there.
 """
 
-# Stands for the case's file in command lines.
+# Placeholder for the case's file in command lines.
 FILE = "@FILE@"
 
 

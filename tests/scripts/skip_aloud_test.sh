@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Checks that no test ends early in silence: a test that cannot run reports it with SKIP_UNLESS
 # (tests/support/catch.hpp).
-# skip_aloud_test.sh FOLDER
+#   skip_aloud_test.sh FOLDER
 set -euo pipefail
 # Lines in the body of a TEST_CASE, not of a function below it, are indented by two.
 found=$(find "$1" -name '*_test.cpp' -print0 | sort -z | xargs -0 awk '

@@ -72,7 +72,7 @@ TEST_CASE("one-way links and unusual names survive a drawing and a description",
   const FabricPtr fabric = builder.build();
   const std::string dot = to_dot(*fabric);
   CHECK(dot.find("digraph \"odd \\\"name\\\"\" {") == 0);
-  // Switches are drawn above: the edge and its arrow are reversed.
+  // Switches are drawn above, so the edge and its arrow are reversed.
   CHECK(count(dot, "\"switch\" -> \"a\\\\b\"") == 1);
   CHECK(count(dot, "dir=back") == 1);
   CHECK(count(dot, "\"switch\" -> \"c\\\"d\"") == 1);

@@ -231,7 +231,7 @@ TEST_CASE("fabric file: the shipped example", "[topology_models][fabric-file]") 
   CHECK(fabric->gpu_model() == "V100");
   CHECK(fabric->ranks() == 8);
   CHECK(fabric->route(0, 3, 0).size() == 1);
-  // The route crosses the bridge and no other GPU.
+  // The route crosses the bridge, but no other GPU.
   CHECK(fabric->route(0, 7, 0).size() == 3);
 }
 

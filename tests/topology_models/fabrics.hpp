@@ -35,7 +35,7 @@ std::string complaint(Call call) {
   return {};
 }
 
-/// True if the message starts with the place and contains the words. For messages from core.
+/// True if the message starts with the place and contains the words. Used for messages from core.
 inline bool says(const std::string& message, const std::string& place, const std::string& words) {
   INFO(message);
   const bool yes = message.rfind(place + ": ", 0) == 0 && message.find(words) != std::string::npos;

@@ -1,4 +1,4 @@
-// Baselines act legally and reproducibly, and meet bounds on their times.
+// Checks that baselines act legally and reproducibly, and meet bounds on their times.
 #include <algorithm>
 #include <cmath>
 
@@ -100,7 +100,7 @@ TEST_CASE("a tuner's policy takes the tuner's choices; others keep their actions
   policy.begin_episode(environment, 1);
   policy.act(buffers.observation, buffers.action_mask, environment, action);
   CHECK(more->actions->describe(action) == "nccl-default:2.8.4");
-  // The environment without the tuner.
+  // An environment without the tuner.
   CollectiveTuningEnv without(setup);
   CHECK_THROWS_AS(policy.begin_episode(without, 1), UserError);
 }

@@ -161,7 +161,7 @@ TEST_CASE("The learning rate falls to a tenth, in the warm start and in PPO",
       "ppo: {iterations: 5, environments: 2, steps: 16, sequence: 4, epochs: 1, minibatches: 1, "
       "learning_rate: 0.01}\ncheckpoint_every: 1\n";
   const Rates found = rates(text, "rates");
-  // From the second iteration on: rate x (0.1 + 0.9 x remaining fraction), restarting in PPO.
+  // Rates from the second iteration on: rate x (0.1 + 0.9 x remaining fraction), restarting in PPO.
   const std::vector<double> expected{0.02 * (0.1 + 0.9 * 3 / 4), 0.02 * (0.1 + 0.9 * 2 / 4),
                                      0.02 * (0.1 + 0.9 * 1 / 4), 0.01,
                                      0.01 * (0.1 + 0.9 * 4 / 5), 0.01 * (0.1 + 0.9 * 3 / 5),

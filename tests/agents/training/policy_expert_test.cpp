@@ -1,4 +1,4 @@
-// Experts by name, and baselines used as experts.
+// Tests of experts by name, and of baselines used as experts.
 #include "agents/training/policy_expert.hpp"
 
 #include <algorithm>

@@ -60,7 +60,7 @@ Keys usual() {
           {"checkpoint_every", "1"}};
 }
 
-// "{from: 1, options: {...}}" from the keys of a group.
+// Formats the keys of a group like "{from: 1, options: {...}}".
 std::string mapping_of(const Keys& keys, const std::string& group) {
   std::string text;
   for (const auto& [path, value] : keys) {

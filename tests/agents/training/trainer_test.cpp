@@ -128,7 +128,7 @@ TEST_CASE("An agent can be trained further in another training", "[agents][train
 constexpr const char* kKilledFolder = "CCLGYM_TEST_KILLED_FOLDER";
 constexpr const char* kKilledAfter = "CCLGYM_TEST_KILLED_AFTER";
 
-// Not a test of its own: train_and_be_killed runs it.
+// A helper, not a test: train_and_be_killed runs it.
 TEST_CASE("A training that kills itself", "[agents][trainer][.killed]") {
   const char* folder = std::getenv(kKilledFolder);
   const char* after = std::getenv(kKilledAfter);
@@ -166,7 +166,7 @@ TEST_CASE("A training that is killed again and again ends with the same weights"
   const TrainConfig config = tuning();
   const Checkpoint whole = train_agent(config, 1, folder.path() + "/whole", {});
   const std::string killed = folder.path() + "/killed";
-  // Kills before the first checkpoint, just after it, during the warm start and during PPO.
+  // Kills come before the first checkpoint, just after it, during the warm start and during PPO.
   for (const int iteration : {1, 4, 6, 8}) train_and_be_killed(killed, iteration);
   const Checkpoint resumed = train_agent(config, 1, killed, {});
   CHECK(resumed.weights == whole.weights);

@@ -42,7 +42,7 @@ struct Played {
   std::vector<std::uint64_t> decisions;  ///< count after each call
 };
 
-// Plays calls with reported times of `factor(call)` times the expected ones.
+// Plays calls whose reported times are `factor(call)` times the expected times.
 template <class Factor>
 Played play(Policy& policy, const TrainingEnvironment& where, std::size_t calls, Factor factor) {
   CollectiveTuningEnv environment(where.setup());

@@ -149,8 +149,8 @@ TEST_CASE("a ring of blocks reduces all their data, with each protocol",
           "[calibration][cuda-exchange]") {
   for (const unsigned int ranks : {2u, 3u, 5u}) {
     for (const unsigned int threads : {32u, 96u}) {
-      // Cases: one chunk; more chunks than FIFO slots; a shorter last chunk; slices of LL128 that
-      // are not full.
+      // The cases are one chunk, more chunks than FIFO slots, a shorter last chunk, and slices of
+      // LL128 that are not full.
       for (const std::size_t chunk_bytes : {std::size_t{16}, std::size_t{208}, std::size_t{4096}}) {
         const std::size_t bytes = 16 * ranks * 31;
         check_ring<FifoProtocol::LL>(ranks, threads, bytes, chunk_bytes);

@@ -3,7 +3,7 @@
 // warp follow each other, so that everything a warp stores between two waits appears at once, as
 // LL128 requires.
 //
-// Include before the headers of kernels.
+// Include this header before the headers of kernels.
 #pragma once
 
 #define CCLGYM_EMULATED_DEVICE

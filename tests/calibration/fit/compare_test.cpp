@@ -1,4 +1,4 @@
-// The tables of a comparison, compared with a golden text, and its page.
+// Tests of a comparison's tables against a golden text, and of its page.
 #include "calibration/compare/compare.hpp"
 
 #include <cmath>

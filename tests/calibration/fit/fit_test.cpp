@@ -1,4 +1,4 @@
-// Fits to times from the simulator itself, which must recover its parameters.
+// Tests of fits to times from the simulator itself, which must recover its parameters.
 #include "calibration/fit/fit.hpp"
 
 #include "calibration/fit/predict.hpp"

@@ -1,4 +1,4 @@
-// The minimiser on functions with a known minimum, and intervals on a linear problem.
+// Tests of the minimiser on functions with a known minimum, and of intervals on a linear problem.
 #include "calibration/fit/minimise.hpp"
 
 #include <cmath>

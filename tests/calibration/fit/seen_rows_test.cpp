@@ -1,4 +1,5 @@
-// Cells that a fit saw, according to its set, and the `fitted_to` that a fit writes.
+// Tests of the cells that a fit saw, according to its set, and of the `fitted_to` that a fit
+// writes.
 #include "calibration/fit/seen_rows.hpp"
 
 #include "cost_models/parameters/shipped_sets.hpp"

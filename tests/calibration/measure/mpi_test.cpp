@@ -52,7 +52,7 @@ MpiSweep sweep_of(const std::vector<CollectiveKind>& collectives,
           .algorithms = {}};
 }
 
-// Stops one rank of a running sweep. Returns true if there was one.
+// Stops one rank of a running sweep. Returns true if it found such a rank.
 bool stop_a_rank(const std::string& rows) {
   for (int tries = 0; tries < 400; ++tries) {
     ::usleep(50'000);

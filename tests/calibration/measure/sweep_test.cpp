@@ -366,7 +366,7 @@ TEST_CASE("OpenMPI's configurations for a call: its own choice, whole messages, 
     REQUIRE(found != nullptr);
     CHECK(found->number == config.number);
   }
-  // The segmented ring is the ring with another number.
+  // The segmented ring is the ring under another number.
   const auto ring = mpi_configs({.system = "",
                                  .config = "",
                                  .collectives = {},

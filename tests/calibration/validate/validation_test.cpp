@@ -1,5 +1,5 @@
-// Ratios and intervals of a policy relative to the default and the best, for rows with known
-// results.
+// Tests of ratios and intervals of a policy relative to the default and the best, for rows with
+// known results.
 #include "calibration/validate/validation.hpp"
 
 #include <array>

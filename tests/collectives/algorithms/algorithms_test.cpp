@@ -112,7 +112,7 @@ TEST_CASE("algorithms: on several nodes, and in several instances", "[collective
           auto request = request_for(kind, servers * gpus, channels);
           request.ranks_per_server = gpus;
           INFO(name << " " << servers << " x " << gpus << " channels " << channels);
-          REQUIRE(build_algorithm(name, request) != nullptr);  // verifies
+          REQUIRE(build_algorithm(name, request) != nullptr);  // the build verifies the program
           request.compile = {.instances = 1 + channels % 2};
           const auto program = build_algorithm(name, request);
           if (servers * gpus > (test::kSanitized ? 9 : 16)) continue;

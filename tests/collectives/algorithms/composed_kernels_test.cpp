@@ -89,7 +89,7 @@ TEST_CASE("kernels: composed programs run with any number of slots, and only wit
       for (const bool fuse : {false, true}) {
         auto request = composed(kind, servers, gpus, 2);
         request.compile = {.fuse = fuse, .share_blocks = fuse};
-        const auto program = build_algorithm(name, request);  // build_algorithm verifies
+        const auto program = build_algorithm(name, request);  // the build verifies the program
         REQUIRE(program->kernels() == 3);
         REQUIRE(program->traits.runtime == Runtime::Nccl);
         INFO(name << " " << servers << " x " << gpus);

@@ -10,7 +10,7 @@
 namespace cclgym::test {
 
 /// The sum over the first half of the ranks, at each rank of the second half: a pipeline stage of
-/// `g` ranks passes its sum to the next stage. Cut into g chunks.
+/// `g` ranks passes its sum to the next stage. The data is cut into g chunks.
 inline Contract stage_contract(int g) {
   const std::vector<int> chunks(static_cast<std::size_t>(2 * g), g);
   return Contract::custom("stage", 2 * g, chunks, chunks,

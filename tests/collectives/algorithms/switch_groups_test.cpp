@@ -1,4 +1,4 @@
-// Copies and sums by switches: groups of messages in the DSL, the IR and the verifier.
+// Tests of copies and sums by switches: groups of messages in the DSL, the IR and the verifier.
 #include <algorithm>
 #include <array>
 #include <stdexcept>

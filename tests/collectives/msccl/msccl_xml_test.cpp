@@ -86,7 +86,7 @@ TEST_CASE("msccl xml: every shipped program that the dialect supports survives a
         if (check_ranks(algorithm.name, ranks)) continue;
         const auto request = request_for(kind, ranks, 2, ranks % 2 == 0 ? ranks / 2 : 0);
         const auto program = build_algorithm(algorithm.name, request);
-        if (program->kernels() > 1) continue;  // refused: kernels_test.cpp
+        if (program->kernels() > 1) continue;  // refused, see kernels_test.cpp
         if (program->uses_switches()) {
           CHECK(export_error(*program).find("switches that copy or add") != std::string::npos);
           continue;
@@ -245,7 +245,7 @@ TEST_CASE("msccl xml: one clear error per fault", "[collectives][msccl-xml]") {
         "t.xml:11:7: unmatched receive: message 0 from GPU 0 to GPU 1 on channel 0, of which 0 are "
         "sent");
   CHECK(with("type=\"r\"", "type=\"s\"").find("unmatched send") != std::string::npos);
-  // A step that waits for a later one of its own thread block.
+  // A step waits for a later step of its own thread block.
   std::string cycle = changed(kAllGather, "depid=\"-1\" deps=\"-1\"", "depid=\"0\" deps=\"1\"");
   cycle = changed(cycle, "dstoff=\"1\" cnt=\"1\" depid=\"-1\" deps=\"-1\" hasdep=\"0\"",
                   "dstoff=\"1\" cnt=\"1\" depid=\"-1\" deps=\"-1\" hasdep=\"1\"");

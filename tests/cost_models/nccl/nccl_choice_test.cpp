@@ -50,7 +50,8 @@ TEST_CASE("2.18 to 2.22 estimate by formulas of their own", "[cost_models][nccl-
   CHECK(latency_us("2.18.3", A::Tree, Protocol::Simple) == Approx(0 + 2 * (3 * 4 + 14)));
   CHECK(latency_us("2.20.5", A::Tree, Protocol::Simple) == Approx(0 + 2 * (3 * 28 + 28)));
   CHECK(latency_us("2.28.9", A::Tree, Protocol::Simple) == Approx(8.4 + 2 * (3 * 4 + 14)));
-  // LL gets a quarter of 48 GB/s, in later versions a half, but at most 22.5 GB/s over two nodes.
+  // LL gets a quarter of 48 GB/s, and in later versions a half, but at most 22.5 GB/s over two
+  // nodes.
   CHECK(bandwidth_GBps("2.18.3", A::Ring, Protocol::LL) == Approx(12 * 8 / 14.0));
   CHECK(bandwidth_GBps("2.20.5", A::Ring, Protocol::LL) == Approx(12 * 8 / 14.0));
   CHECK(bandwidth_GBps("2.21.5", A::Ring, Protocol::LL) == Approx(22.5 * 8 / 14.0));
@@ -213,10 +214,10 @@ TEST_CASE("chunks and slices are those of NCCL's buffers", "[cost_models][nccl-c
   // them. A chunk consists of lines of 1920 B.
   CHECK(chunk(nccl, C::AllReduce, A::Tree, Protocol::LL128, kMiB)[0] == 17280);
   CHECK(chunk(nccl, C::AllReduce, A::Tree, Protocol::LL128, kBig)[0] == 576000);
-  // Tree Simple: only 2.8.4 makes chunks smaller.
+  // With Tree Simple, only 2.8.4 makes chunks smaller.
   const NcclDefault old = nccl_of("2.8.4", one);
   CHECK(chunk(old, C::AllReduce, A::Tree, Protocol::Simple, kMiB)[0] == 32 * kKiB);
-  // With Tree Simple, only 2.8.4 makes chunks smaller.
+  // With depth 7, 256 MiB are 21 chunks of 512 KiB per channel, and 85 of 128 KiB.
   CHECK(chunk(old, C::AllReduce, A::Tree, Protocol::Simple, 256 * kMiB)[0] == 128 * kKiB);
   CHECK(chunk(old, C::AllReduce, A::Tree, Protocol::Simple, kBig)[0] == 512 * kKiB);
   CHECK(chunk(nccl, C::AllReduce, A::Tree, Protocol::Simple, kMiB)[0] == 512 * kKiB);

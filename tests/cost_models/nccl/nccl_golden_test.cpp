@@ -1,4 +1,4 @@
-// NCCL's default choice against output of real NCCL, and against an independent reimplementation.
+// Compares NCCL's default choice with output of real NCCL and with an independent reimplementation.
 #include <array>
 #include <charconv>
 #include <cmath>

@@ -50,7 +50,7 @@ TEST_CASE("each release of NCCL finds the table that it looks for", "[deploy][tu
     CHECK(first("ncclTunerPlugin_v", release.tuners) == release.found);
     CHECK(first("ncclProfiler_v", release.profilers) == release.profiler);
   }
-  // No other symbol is exported, in particular none of the C++ library inside.
+  // No other symbol is exported, in particular none from the C++ library that the plugin contains.
   for (const char* name : {"_Znwm", "_ZTISt9exception", "cclgym_policy_load",
                            "_ZN6cclgym12parse_policyESt17basic_string_viewIcSt11char_traitsIcEERKN"
                            "St7__cxx1112basic_stringIcS2_SaIcEEE"}) {

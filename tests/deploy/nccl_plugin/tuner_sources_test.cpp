@@ -124,14 +124,15 @@ TEST_CASE("damaged files are refused or decide legally, whatever is damaged",
   constexpr int kFiles = 300;
   for (int i = 0; i < kFiles; ++i) {
     std::string bytes = good;
-    // Most of a file is numbers, which may have any value. The part before them describes them.
+    // Most of a file is numbers, which may have any value. The part before the numbers describes
+    // them.
     const std::size_t end = i % 2 == 0 ? bytes.size() : std::size_t{6000};
     for (int changes = static_cast<int>(random.integer(1, 4)); changes > 0; --changes) {
       const auto at =
           static_cast<std::size_t>(random.integer(24, static_cast<std::int64_t>(end) - 1));
       bytes[at] = static_cast<char>(random.integer(0, 255));
     }
-    // With a correct checksum; otherwise it would hide all other faults.
+    // The checksum is corrected; otherwise it would hide all other faults.
     const std::uint32_t checksum = crc32_of(std::string_view(bytes).substr(16));
     for (std::size_t b = 0; b < 4; ++b) {
       bytes[12 + b] = static_cast<char>((checksum >> (8 * b)) & 0xffU);

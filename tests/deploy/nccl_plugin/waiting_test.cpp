@@ -31,7 +31,7 @@ int in_a_child(const std::function<bool()>& work) {
   if (child == 0) {
     ::signal(SIGALRM, SIG_DFL);
     ::alarm(kPatience_s);
-    // Reading a file that is too large to its end would exceed this limit. (Sanitizers map more.)
+    // Reading an oversized file to its end would exceed this limit. (Sanitizers map more.)
     const rlimit memory{std::size_t{4} << 30, std::size_t{4} << 30};
     if (!kSanitized) (void)::setrlimit(RLIMIT_AS, &memory);
     ::_exit(work() ? 0 : 1);

@@ -363,7 +363,7 @@ class SpacesTest(unittest.TestCase):
 
 
 if not OWN_SPACES:
-    del SpacesTest  # Gymnasium tests its own
+    del SpacesTest  # Gymnasium tests its own spaces
 
 
 if __name__ == "__main__":

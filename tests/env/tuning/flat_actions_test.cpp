@@ -1,5 +1,5 @@
-// Flat actions: every draw under the mask is legal, and each legal configuration has exactly one
-// number.
+// Tests of flat actions: every draw under the mask is legal, and each legal configuration has
+// exactly one number.
 #include "env/gym/wrappers/flat_actions.hpp"
 
 #include <algorithm>

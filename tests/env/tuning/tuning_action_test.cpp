@@ -199,7 +199,7 @@ TEST_CASE("openmpi: OpenMPI's algorithms, and segments where it takes them",
     CAPTURE(actions.describe(legal.subspan(i, 2)));
     REQUIRE(oracle.time(call, legal.subspan(i, 2)).time_s > 0);
   }
-  // A tuner that is named replaces the default.
+  // A tuner given by name replaces the default.
   const auto named = setup_of(
       "{fabric: {name: ethernet, servers: 6}, actions: openmpi, tuners: [openmpi-default:4.1], "
       "workload: {name: sweep, collectives: [allreduce]}}");

@@ -10,7 +10,7 @@
 
 namespace cclgym::test {
 
-/// Eight GPUs, each with a link to every other one.
+/// Eight GPUs, each with a link to every other GPU.
 inline std::shared_ptr<const Fabric> eight_gpus() {
   FabricBuilder builder("eight");
   std::vector<NodeId> gpus;

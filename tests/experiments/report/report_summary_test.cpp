@@ -1,4 +1,4 @@
-// Best configurations, speedups and errors against hand-computed values.
+// Compares best configurations, speedups and errors with values computed by hand.
 #include "experiments/summary/report_summary.hpp"
 
 #include <cmath>

@@ -89,8 +89,8 @@ TEST_CASE("a link becomes a bottleneck, and stops being one", "[sim][engine-capa
                    }())
                        .makespan_s -
                    1) < 1e-12);
-    // From 0.5 s on link 1 has 1 GB/s: half a gigabyte and one and a half are left, each at 0.5
-    // GB/s until the first is done at 1.5 s; then 1 GB at 1 GB/s.
+    // From 0.5 s on, link 1 has 1 GB/s. The flows have 0.5 GB and 1.5 GB left and move at 0.5 GB/s
+    // each until the first is done at 1.5 s. The second then moves 1 GB at 1 GB/s.
     const Times halved = run_once(name, both, {{0.5, 1, 1e9}});
     CHECK(std::abs(halved.end_s[0] - 1.5) < 1e-12);
     CHECK(std::abs(halved.end_s[1] - 2.5) < 1e-12);

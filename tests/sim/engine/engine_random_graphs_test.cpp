@@ -78,7 +78,8 @@ Comparison compare_engines(std::uint64_t graphs, Extras extras) {
                            [](const auto& a, const auto& b) { return a.end_s < b.end_s; }));
     sort_by_firing(of_flow.firings);
     sort_by_firing(of_simgrid.firings);
-    // Plain comparisons in the inner loop: a Catch2 assertion costs more than a simulated flow.
+    // The inner loop uses plain comparisons, because a Catch2 assertion costs more than a simulated
+    // flow.
     double of_graph = difference(makespan_s, reference_s);
     bool same_firings = true;
     for (std::size_t i = 0; i < count; ++i) {

@@ -130,7 +130,8 @@ TEST_CASE("latency does not affect the share", "[sim][engine-sharing]") {
 
 TEST_CASE("a link that stops being a bottleneck frees flows limited elsewhere",
           "[sim][engine-sharing]") {
-  // The links have 6 and 8. A crosses both, B and C the first; D is short and crosses the second.
+  // The links have 6 and 8 GB/s. A crosses both, B and C the first; D is short and crosses the
+  // second.
   Builder builder({6e9, 8e9});
   builder.flow({0, 1}, 8e6);  // A
   builder.flow({0}, 2e6);     // B

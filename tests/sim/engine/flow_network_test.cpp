@@ -31,7 +31,7 @@ std::vector<double> water_filling(const std::vector<double>& capacities,
   std::vector<bool> frozen(demands.size(), false);
   double level = 0;
   for (std::size_t left = demands.size(); left > 0;) {
-    // The level at which each link would be full, and the lowest of these and of the caps.
+    // The levels at which the links would be full, and the lowest of these levels and of the caps.
     std::vector<double> full_at(capacities.size(), infinity);
     double next = infinity;
     for (std::size_t link = 0; link < capacities.size(); ++link) {

@@ -125,7 +125,7 @@ TEST_CASE("if the budget ends first, the error estimate covers the error", "[sim
       ++estimated;
       CHECK(c.stated > 0);
       CHECK(c.worst <= 4 * c.stated + 1e-6);
-      // Branches of unequal load (binary-tree's Reduce) take long to come into step.
+      // Branches of unequal load (binary-tree's Reduce) take a long time to fall into step.
       CHECK(c.worst < 0.2);
     }
   }
@@ -155,7 +155,7 @@ TEST_CASE("flows that were not active together on a link are extrapolated withou
   constexpr TileBudget kBudget{.whole = 8, .first = 12, .firings = 2'000'000};
   const auto engine = make_engine("flow");
   const std::vector<TransferId> watched{0, 1};
-  // Together from the beginning: each has half of the link, to the end.
+  // The streams begin together, so each has half of the link to the end.
   const auto together = two_streams(0);
   const TiledDates proved = run_tiles(*engine, together, kTiles, watched, kBudget);
   CHECK(proved.simulated < kTiles);

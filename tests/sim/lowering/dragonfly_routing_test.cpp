@@ -138,7 +138,7 @@ TEST_CASE("trees within a group: the links between two switches are not the bott
 TEST_CASE("single_nic costs a factor of four for any placement of the nodes",
           "[sim][dragonfly-routing]") {
   // PCCL section IV. With the default placement, all traffic of 16 nodes passes through the same
-  // two switches. With minimal routes only, the link between these makes the factor 50 and more.
+  // two switches. With minimal routes only, the link between these makes the factor 50 or more.
   for (const int servers : {16, 32}) {
     const auto time_s = [&](NicBinding binding, Routing routing) {
       Simulator simulator(dragonfly("frontier", servers, routing, std::nullopt, binding),

@@ -173,7 +173,7 @@ TEST_CASE("folded rings with late ranks, few slots and uneven messages", "[sim][
         }
       }
       const std::size_t message = random() % sent.size();
-      // A step that passes data on sends as much as it receives: choose one that does not.
+      // A step that forwards data sends as much as it receives, so choose a step that does not.
       if (receives(sent[message]->opcode) || sends(received[message]->opcode)) continue;
       sent[message]->count = received[message]->count = 3;
     }

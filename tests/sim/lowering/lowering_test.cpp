@@ -12,7 +12,8 @@ using namespace cclgym::test;
 
 namespace {
 
-// Two ranks; rank 0 sends `sends` single chunks to rank 1, which receives `receives`.
+// A program of two ranks. Rank 0 sends `sends` single chunks to rank 1, which receives `receives`
+// chunks.
 std::shared_ptr<ThreadBlockProgram> sender_receiver(int sends, int receives) {
   const Contract contract = Contract::make(CollectiveKind::Broadcast, 2, 4);
   auto program = std::make_shared<ThreadBlockProgram>(

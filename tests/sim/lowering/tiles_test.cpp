@@ -179,7 +179,7 @@ TEST_CASE("programs stop in the simulator if and only if their steps do", "[sim]
       programs.push_back(build_algorithm(combination.algorithm, request));
     }
   }
-  // Ranks send a messages, then receive b, then send and receive the rest of five.
+  // Ranks send `a` messages, receive `b`, then send and receive the rest of five messages.
   for (int a = 0; a <= 5; ++a) {
     for (int b = 0; b <= a; ++b) {
       ProgramByHand program(8, 8);

@@ -71,7 +71,7 @@ TEST_CASE("openmpi: segments are part of an algorithm's identity", "[sim][openmp
   CHECK(number(CollectiveKind::AllGather, "ring", 1024) == 0);
   CHECK(number(CollectiveKind::Broadcast, "pipeline", 0) == 3);
   CHECK(number(CollectiveKind::Broadcast, "pipeline", 1024) == 3);
-  CHECK(number(CollectiveKind::AllToAll, "naive", 0) == 1);  // it is also 4
+  CHECK(number(CollectiveKind::AllToAll, "naive", 0) == 1);  // also number 4
   CHECK(number(CollectiveKind::AllReduce, "tree", 0) == 0);
   CHECK(find_openmpi_algorithm(CollectiveKind::AllReduce, 2) == nullptr);
 }
