@@ -233,7 +233,7 @@ void judge_operations(const Program& mutant, const CompileOptions& options, Tall
 TEST_CASE("agreement: random programs and their defective copies", "[agreement][agreement]") {
   const int programs = number_of_programs();
   Simulators simulators;
-  std::map<std::string, Tally> tallies;  // by family, and by kind of defect
+  std::map<std::string, Tally> tallies;  // by family of programs, and by kind of defect
   for (int seed = 0; seed < programs; ++seed) {
     const test::RandomProgram random_program =
         test::random_program(static_cast<std::uint64_t>(seed));

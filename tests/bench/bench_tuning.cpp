@@ -121,7 +121,7 @@ void warm(const std::string& fabric, const std::string& actions, const std::stri
   const StepBuffers view = buffers.view();
   Random random(1);
   std::vector<std::uint8_t> scratch(64);
-  // For each collective, several actions that are legal for both.
+  // Several actions of each kind that are legal for both collectives.
   std::vector<std::vector<std::int32_t>> choices;
   std::vector<std::int32_t> action(env.spec().action_space.size());
   env.reset(1, view);

@@ -23,8 +23,8 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-// A policy for a fabric, with random weights, that always chooses from NCCL. `wanted` is a level to
-// choose wherever it is legal, for all knobs that have it.
+// A policy with random weights for a fabric. It only makes choices that NCCL has. `wanted` is a
+// level to choose wherever it is legal, for all knobs that have it.
 std::string policy_for(const std::string& fabric, const std::string& profile, std::uint64_t seed,
                        const std::vector<std::string>& wanted = {}) {
   const YamlValue options =

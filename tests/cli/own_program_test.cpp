@@ -18,8 +18,8 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-// The commands of the section, each as a list of arguments. Paths in docs/ are those of the source
-// tree.
+// The commands of the section, each as a list of arguments. Paths that start with docs/ refer to
+// the source tree.
 std::vector<std::vector<std::string>> commands() {
   const std::string root = CCLGYM_SOURCE_DIR;
   const std::string page = read_file(root + "/docs/collectives.md");

@@ -59,7 +59,7 @@ void check_trace(std::uint64_t tile_bytes) {
   for (const GpuProgram& gpu : record.lowered.program->gpus) blocks += gpu.thread_blocks.size();
   CHECK(tracks.size() > blocks + 8 + 16);
   for (auto& [track, slices] : tracks) {
-    // Slices of a track do not overlap: viewers draw overlapping ones wrongly.
+    // Slices of a track do not overlap, because viewers draw overlapping slices wrongly.
     std::sort(slices.begin(), slices.end());
     for (std::size_t i = 1; i < slices.size(); ++i) {
       CHECK(std::llround(slices[i].first * 1e3) >= std::llround(slices[i - 1].second * 1e3));

@@ -233,7 +233,7 @@ class StepMutation {
 std::optional<Mutant<Program>> mutate(const Program& program, std::mt19937_64& random) {
   Mutant<Program> mutant{"", program};
   auto& operations = mutant.program.operations;
-  // A group of switch operations can only change as a whole, so dissolve it first.
+  // A group of switch operations cannot change in part, so dissolve it first.
   for (Operation& each : operations) each.group = kNoGroup;
   const int chosen = below(random, static_cast<int>(operations.size()));
   Operation& operation = operations[ix(chosen)];

@@ -1,4 +1,4 @@
-// Tests of choices by size as text, beside published choices.
+// Tests of choices by size as text, next to published choices.
 #include "experiments/training/choice_ranges.hpp"
 
 #include "experiments/training/sample_part.hpp"

@@ -147,8 +147,8 @@ TEST_CASE("the same graph gives the same bits in every run, whatever ran in betw
 }
 
 TEST_CASE("engine flow gives the same bits in every build", "[sim][engine-runs]") {
-  // FNV-1a over all dates. The graph is built without library functions, so that the hash depends
-  // on the compiler, the optimization level or the run only if the engine's own arithmetic does.
+  // FNV-1a over all dates. The graph is built without library functions, so that every compiler,
+  // optimization level and run gives the same hash unless the engine's own arithmetic differs.
   const Times times = run_once("flow", bench::jittered_ring_graph(8, 8, 1048576, 0.7e-6, 25e9));
   std::uint64_t hash = 0xcbf29ce484222325U;
   for (const auto* dates : {&times.start_s, &times.end_s}) {

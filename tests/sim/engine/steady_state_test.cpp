@@ -163,8 +163,8 @@ TEST_CASE("flows that were not active together on a link are extrapolated withou
   for (const double end_s : proved.end_s) CHECK(end_s == Approx(2e-3 * kTiles));
 
   // The second stream begins 100 ms late. With few tiles, one stream is done before the other
-  // begins, so each has the entire link. With all tiles, 103 tiles of each stream meet the other
-  // stream's.
+  // begins, so each has the entire link. With all tiles, 103 tiles of each stream meet tiles of the
+  // other.
   const auto apart = two_streams(0.1);
   engine->load(apart);
   const std::vector<double> whole_s = [&] {

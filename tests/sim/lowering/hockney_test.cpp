@@ -52,7 +52,8 @@ TEST_CASE("other rings on DGX-1", "[sim][hockney]") {
   // (4,7,7).
   check_closed_form(fabric("dgx1"), CollectiveKind::AllGather, config_of("ring", 4), 7,
                     7.0 / 4.0 / 8.0);
-  // With one channel, a chunk has double links to itself and takes half a round: SCCL's (1,7,7/2).
+  // With one channel, a chunk does not share its double links and takes half a round: SCCL's
+  // (1,7,7/2).
   check_closed_form(fabric("dgx1"), CollectiveKind::AllGather, config_of("ring", 1), 7,
                     7.0 / 2.0 / 8.0);
   check_closed_form(fabric("dgx1"), CollectiveKind::ReduceScatter, config_of("ring", 6), 7,

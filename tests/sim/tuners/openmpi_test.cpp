@@ -144,7 +144,7 @@ TEST_CASE("openmpi-default: the program for each choice", "[sim][openmpi]") {
   CHECK(chosen(CollectiveKind::AllToAll, 4, 1024) == "naive");
   CHECK(chosen(CollectiveKind::AllToAll, 2, 4) == "naive");
   CHECK(chosen(CollectiveKind::AllGather, 2, 1024) == "ring");
-  // If the library lacks the choice, at all or for these ranks, the nearest program is used.
+  // If the library lacks the choice, for these ranks or for any, the nearest program is used.
   CHECK(chosen(CollectiveKind::AllReduce, 6, 1024) == "tree");
   CHECK(chosen(CollectiveKind::AllReduce, 6, 1 << 20) == "ring");
   CHECK(chosen(CollectiveKind::AllGather, 6, 1024) == "bruck");

@@ -65,7 +65,7 @@ TEST_CASE("dgx1: 8 V100, 6 NVLink units in and out of each", "[topology_models][
     CHECK(link.unit_bandwidth_Bps == 25e9);
     CHECK(link.latency_s == 0.7e-6);
   }
-  // Its two disjoint Hamiltonian cycles, of 2 units and of 1 unit, use up every unit.
+  // The DGX-1's two disjoint Hamiltonian cycles, of 2 units and of 1 unit, use up every unit.
   std::map<std::pair<int, int>, int> left;
   for (const Link& link : fabric->links()) left[{link.source, link.target}] = link.multiplicity;
   const std::vector<std::vector<int>> cycles = {{0, 1, 3, 2, 6, 7, 5, 4}, {0, 2, 1, 5, 6, 4, 7, 3}};
