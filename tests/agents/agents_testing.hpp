@@ -33,7 +33,7 @@ namespace cclgym::test {
   return weights;
 }
 
-/// A rollout of random numbers; every dimension has a legal level, namely that of `levels`.
+/// A rollout of random numbers, in which the level in `levels` is legal in every dimension.
 [[nodiscard]] inline Rollout random_rollout(const PolicyShape& shape, std::size_t environments,
                                             std::size_t steps, std::uint64_t seed) {
   Rollout rollout({.environments = environments,

@@ -1,5 +1,5 @@
-// The verifier, the data-level interpreter and the simulator agree on random programs, and the
-// verifier rejects a defective copy of each whenever it does harm.
+// Checks that the verifier, the data-level interpreter and the simulator agree on random programs,
+// and that the verifier rejects every defective copy of a program that does harm.
 //
 // "Harm" is defined independently of the verifier: by an exhaustive exploration of the orders of
 // execution, the interpreter or the tests' own numeric oracle.
@@ -33,7 +33,7 @@ namespace {
 
 constexpr std::size_t kMostStates = 2000;
 
-/// CCLGYM_RANDOM_PROGRAMS, or a number that an ordinary run of the tests has time for.
+/// Value of CCLGYM_RANDOM_PROGRAMS; by default, a number that suits an ordinary run of the tests.
 int number_of_programs() {
   const char* wanted = std::getenv("CCLGYM_RANDOM_PROGRAMS");
   return wanted != nullptr ? std::atoi(wanted) : test::kSanitized ? 300 : 1500;
@@ -73,7 +73,8 @@ std::int64_t messages(const ThreadBlockProgram& program) {
   return count;
 }
 
-/// Requires that the program runs to its end with this many slots and sends all its messages.
+/// Requires that the program completes in the simulator with this many slots and sends all its
+/// messages.
 void require_simulates(const std::shared_ptr<const ThreadBlockProgram>& program, int slots,
                        Simulators& simulators, std::mt19937_64& random) {
   Call call;
@@ -109,7 +110,7 @@ struct Tally {
   int interpreter_caught = 0;  ///< harmful mutants
   int proven_harmless = 0;     ///< accepted by both, and explored exhaustively
   int accepted = 0;            ///< accepted by both
-  int strict = 0;              ///< rejected, although no order ends wrong
+  int strict = 0;              ///< rejected, although every order gives the right result
 };
 
 test::Outcome run_once(const ThreadBlockProgram& program, std::uint64_t seed) {
@@ -133,7 +134,8 @@ void require_right(const test::RandomProgram& random_program, const ThreadBlockP
     INFO("compiled, " << slots << " slots: " << report.to_string());
     REQUIRE(report.ok);
   }
-  // With fewer slots than it was compiled for it may or may not run; all checks must agree.
+  // With fewer slots than it was compiled for, the program may deadlock. All checks must agree on
+  // that.
   const auto slots = static_cast<std::int32_t>(1 + random() % 8);
   const bool enough = !find_deadlock(program, slots);
   INFO("executed with " << slots << " slots");
@@ -150,13 +152,13 @@ void require_right(const test::RandomProgram& random_program, const ThreadBlockP
   tally.explored += explored.complete ? 1 : 0;
 }
 
-/// Requires that the verifier rejects every harmful mutant, and harmless ones only where it may.
+/// Requires that the verifier rejects every harmful mutant, and harmless mutants only where it may.
 void judge_mutant(const ThreadBlockProgram& mutant, std::mt19937_64& random, Tally& tally) {
   ++tally.mutants;
   const VerifyReport report = verify(mutant);
   for (const char* form : {"out of range", "peer", "overlap", "does not exist"}) {
     if (!has(report, form)) continue;
-    ++tally.ill_formed;  // no interpreter could run it
+    ++tally.ill_formed;  // no interpreter can run it
     return;
   }
   INFO("verifier: " << report.to_string());
@@ -184,7 +186,7 @@ void judge_mutant(const ThreadBlockProgram& mutant, std::mt19937_64& random, Tal
     return;
   }
   tally.strict += harmful ? 0 : 1;
-  // The verifier's findings about every order must hold in the orders tried.
+  // Findings of the verifier that apply to every order must hold in the orders tried.
   if (has(report, "deadlock") || has(report, "unmatched") || has(report, "count mismatch")) {
     REQUIRE(harmful);
     REQUIRE_FALSE(executed.ok);
@@ -197,7 +199,7 @@ void judge_mutant(const ThreadBlockProgram& mutant, std::mt19937_64& random, Tal
   }
 }
 
-/// The same for a mutant of the traced program, whose operations have only one order.
+/// Judges a mutant of the traced program, whose operations have only one order.
 void judge_operations(const Program& mutant, const CompileOptions& options, Tally& tally) {
   ++tally.mutants;
   const VerifyReport report = verify(mutant);
@@ -231,7 +233,7 @@ void judge_operations(const Program& mutant, const CompileOptions& options, Tall
 TEST_CASE("agreement: random programs and their defective copies", "[agreement][agreement]") {
   const int programs = number_of_programs();
   Simulators simulators;
-  std::map<std::string, Tally> tallies;  // by family, and by kind of defect
+  std::map<std::string, Tally> tallies;  // by family of programs, and by kind of defect
   for (int seed = 0; seed < programs; ++seed) {
     const test::RandomProgram random_program =
         test::random_program(static_cast<std::uint64_t>(seed));
@@ -291,7 +293,7 @@ TEST_CASE("agreement: random programs and their defective copies", "[agreement][
       all.interpreter_caught, all.accepted, all.proven_harmless, all.strict);
   INFO(table);
   if (std::getenv("CCLGYM_RANDOM_PROGRAMS") != nullptr) WARN(table);
-  // The test must have found something.
+  // Ensures that the test found enough harmful and harmless mutants.
   CHECK(all.mutants == programs);
   CHECK(all.verifier_caught == all.harmful);
   CHECK(all.harmful > programs / 2);

@@ -26,7 +26,7 @@ Number mixed(Number a, Number b) {
   return hash ^ (hash >> 32U);
 }
 
-/// A message: the send that fills it, and its position in a state's data.
+/// A message: the send that fills it, and its position in the data of a state.
 struct Message {
   std::size_t block = 0;  ///< the sender
   std::size_t step = 0;
@@ -36,11 +36,10 @@ struct Message {
 
 struct Step {
   const Instruction* instruction = nullptr;
-  bool contended = false;  ///< a place of it is shared with another block, at least one of them
-                           ///< writing
-  const Message* in = nullptr;   ///< received message; null: none, or one that is never sent
+  bool contended = false;        ///< true if another block uses one of its places and either writes
+  const Message* in = nullptr;   ///< received message; null if there is none or it is never sent
   const Message* out = nullptr;  ///< sent message
-  std::optional<Number> seen;    ///< hash of the values that it read the first time
+  std::optional<Number> seen;    ///< hash of the values that it read the first time it ran
 };
 
 struct Block {
@@ -52,8 +51,8 @@ struct Block {
 
 /// The complete state of an execution at one moment.
 struct State {
-  std::vector<Number> data;          ///< by place, then the registers, then the messages
-  std::vector<std::uint32_t> turns;  ///< by block: two per step, loading and storing
+  std::vector<Number> data;          ///< places, then registers, then messages
+  std::vector<std::uint32_t> turns;  ///< by block: two turns per step, loading and storing
   Number hash = 0;                   ///< hash of data and turns, updated incrementally
 };
 
@@ -67,7 +66,7 @@ class Explorer {
   }
 
   Exploration run() {
-    std::vector<State> stack{initial()};  // states from `height` on only keep their memory
+    std::vector<State> stack{initial()};  // from `height` on: free states, kept for their memory
     std::size_t height = 1;
     State state;
     std::unordered_set<Number> visited;
@@ -134,7 +133,7 @@ class Explorer {
         }
       }
     }
-    messages_.reserve(messages);  // steps point to them
+    messages_.reserve(messages);  // because steps point to messages
     for (std::size_t b = 0; b < blocks_.size(); ++b) {
       for (std::size_t s = 0; s < blocks_[b].steps.size(); ++s) {
         Step& step = blocks_[b].steps[s];
@@ -151,7 +150,7 @@ class Explorer {
       }
     }
     for (const auto& [connection, sending] : sends_of) {
-      if (sending.size() > receives_of[connection].size()) result_.wrong = true;  // left over
+      if (sending.size() > receives_of[connection].size()) result_.wrong = true;  // never received
     }
   }
 
@@ -174,8 +173,8 @@ class Explorer {
 
   void find_contended() {
     struct Users {
-      int one = -1;          ///< a block that touches the place
-      bool several = false;  ///< true if other blocks touch it too
+      int one = -1;          ///< one of the blocks that touch the place
+      bool several = false;  ///< true if several blocks touch it
       bool written = false;
     };
     std::vector<Users> users(layout_.size());
@@ -259,9 +258,9 @@ class Explorer {
     }
   }
 
-  /// The blocks of which one takes the next turn: those of one GPU on which no block waits for a
-  /// message, since other GPUs cannot change the state of its blocks; or all runnable blocks if
-  /// there is no such GPU.
+  /// Finds the blocks that may take the next turn: the runnable blocks of one GPU on which no block
+  /// waits for a message, since other GPUs cannot change the state of its blocks. If there
+  /// is no such GPU, finds all runnable blocks.
   void find_branches(const State& state, std::vector<std::size_t>& branches) {
     branches.clear();
     for (std::size_t rank = 0; rank + 1 < first_.size(); ++rank) {
@@ -363,7 +362,7 @@ class Explorer {
   MemoryLayout layout_;
   std::size_t most_states_;
   std::vector<Block> blocks_;
-  std::vector<std::size_t> first_;  ///< by rank: its first block; and the number of blocks
+  std::vector<std::size_t> first_;  ///< first block of each rank, then the number of blocks
   std::vector<Message> messages_;
   std::size_t data_size_ = 0;
   std::vector<Number> start_;      ///< initial contents of the places

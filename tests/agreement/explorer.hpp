@@ -9,7 +9,7 @@ namespace cclgym::test {
 
 struct Exploration {
   bool complete = false;         ///< true if all orders were covered
-  bool wrong = false;            ///< true if an order ends with a wrong output, or stops
+  bool wrong = false;            ///< true if an order deadlocks or ends with a wrong output
   bool order_dependent = false;  ///< true if a value read, or a final output, depends on the order
   std::size_t states = 0;        ///< number of visited states
 };

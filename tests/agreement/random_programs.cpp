@@ -22,9 +22,9 @@ std::size_t ix(int index) { return static_cast<std::size_t>(index); }
 class Dice {
  public:
   explicit Dice(std::uint64_t seed) : random_(seed) {}
-  /// 0 to limit - 1.
+  /// A number from 0 to limit - 1.
   int below(int limit) { return static_cast<int>(random_() % static_cast<std::uint64_t>(limit)); }
-  /// low to high.
+  /// A number from low to high, both included.
   int between(int low, int high) { return low + below(high - low + 1); }
   bool chance(int percent) { return below(100) < percent; }
   template <typename T>
@@ -46,7 +46,7 @@ class Dice {
   std::mt19937_64 random_;
 };
 
-/// An independent model of the DSL's operations: the input chunks that each place is the sum of.
+/// An independent model of the DSL's operations: the sum of input chunks that each place holds.
 class Model {
  public:
   using Sum = std::map<ChunkId, int>;  ///< number of occurrences of each chunk
@@ -63,7 +63,7 @@ class Model {
     }
     return true;
   }
-  /// True if a chunk would be in one of the sums twice.
+  /// True if one of the sums would contain a chunk twice.
   [[nodiscard]] bool overlap(const Location& a, const Location& b, int count) const {
     for (int k = 0; k < count; ++k) {
       for (const auto& term : *find(a, k)) {
@@ -85,7 +85,7 @@ class Model {
       set({target.rank, target.buffer, target.index + k}, std::move(sums[ix(k)]));
     }
   }
-  /// nullopt: no value, or a sum that a contract cannot require.
+  /// Empty if the place has no value, or a sum that no contract can require.
   [[nodiscard]] std::optional<RequiredValue> required(int rank, int index) const {
     const Sum* sum = find({rank, Buffer::Output, index});
     if (sum == nullptr) return std::nullopt;
@@ -103,7 +103,7 @@ class Model {
   std::map<Key, Sum> places_;
 };
 
-/// Family "operations".
+/// Generates the programs of the family "operations".
 class RandomOperations {
  public:
   explicit RandomOperations(Dice& dice) : dice_(dice), ranks_(dice.ranks()) {
@@ -135,7 +135,7 @@ class RandomOperations {
       const auto scope = p.parallelize(dice_.chance(15) ? dice_.between(2, 3) : 1);
       Location source{};
       int count = dice_.chance(70) ? 1 : dice_.between(2, 3);
-      if (last && dice_.chance(60)) {  // continue from the target of the last operation: a chain
+      if (last && dice_.chance(60)) {  // continue from the target of the last operation
         source = *last;
         if (dice_.chance(80)) count = last_count;
       } else {
@@ -150,7 +150,7 @@ class RandomOperations {
       }
       const bool reduce = dice_.chance(50) && model->holds(target, count) &&
                           (!model->overlap(source, target, count) || dice_.chance(doubled));
-      // A sum is rarely overwritten.
+      // Most sums are kept.
       if (!reduce && model->holds(target, count) && dice_.chance(70)) continue;
       const ChunkRef from = p.chunk(source.rank, source.buffer, source.index, count);
       if (reduce) {
@@ -196,7 +196,7 @@ class RandomOperations {
   std::vector<int> outputs_;
 };
 
-/// Family "routes". Works in units of `unit_` chunks, which move together.
+/// Generates the programs of the family "routes", in units of `unit_` chunks that move together.
 class RandomRoutes {
  public:
   explicit RandomRoutes(Dice& dice)
@@ -210,7 +210,7 @@ class RandomRoutes {
   }
 
   Program make() {
-    // Outputs of one value are spread together.
+    // Outputs with the same value are spread together.
     std::map<RequiredValue, std::vector<Location>> outputs;
     for (int rank = 0; rank < contract_.ranks(); ++rank) {
       for (int index = 0; index < contract_.output_chunks(rank); index += unit_) {
@@ -221,7 +221,7 @@ class RandomRoutes {
     std::vector<std::pair<RequiredValue, std::vector<Location>>> groups(outputs.begin(),
                                                                         outputs.end());
     dice_.shuffle(groups);
-    // In place, outputs may overwrite inputs: then all values are copied to scratch before any is
+    // In place, outputs may overwrite inputs, so all values are copied to scratch before any is
     // spread.
     const bool staged = contract_.in_place() || dice_.chance(20);
     std::vector<ChunkRef> made;
@@ -256,7 +256,8 @@ class RandomRoutes {
     return from.copy(rank, Buffer::Scratch, index, dice_.channel());
   }
 
-  /// The sum of the chunks: in scratch if `staged` or if there are several, otherwise in its place.
+  /// The sum of the chunks. It is in scratch if `staged` or if there are several chunks, otherwise
+  /// in the chunk's own place.
   ChunkRef make_value(const RequiredValue& value, bool staged) {
     const int rank = dice_.below(contract_.ranks());
     if (value.size() == 1) {
@@ -285,10 +286,10 @@ class RandomRoutes {
   Contract contract_;
   ProgramBuilder p_;
   int unit_ = 1;
-  std::vector<int> scratch_;  ///< by rank: chunks in use
+  std::vector<int> scratch_;  ///< number of used chunks, by rank
 };
 
-/// Family "library".
+/// Generates a program of the family "library".
 Program library_program(Dice& dice) {
   for (;;) {
     const AlgorithmEntry& algorithm = dice.pick(shipped_algorithms());
@@ -309,7 +310,7 @@ Program library_program(Dice& dice) {
       dice.shuffle(ring);
     }
     Program program = trace_algorithm(algorithm.name, request);
-    // The fabrics here have no switches that copy and add.
+    // The fabrics of these tests have no switches that copy and add.
     for (Operation& operation : program.operations) operation.group = kNoGroup;
     return program;
   }

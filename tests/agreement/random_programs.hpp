@@ -16,7 +16,7 @@ struct RandomProgram {
   CompileOptions options;
 };
 
-/// One of three families, with random compiler options:
+/// A program of one of three families, compiled with random options:
 /// * operations: random valid operations; the contract requires the outputs that a model of the DSL
 ///   computes;
 /// * routes: a random implementation of a collective: partial sums at random ranks in random order,

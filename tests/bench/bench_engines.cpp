@@ -1,8 +1,8 @@
 // Cost of a simulated collective in each engine: ring AllReduce of 1 MiB, alpha 0.7 us, links of 25
 // GB/s, one flow per step and peer, on one core. See docs/performance.md.
 //
-// Times are processor times, medians over rounds that visit all cases in turn, so that a slow
-// period of the machine affects all of them and ratios hold. Memory is that of a forked child above
+// Times are medians of processor times over rounds that visit all cases in turn, so that a slow
+// period of the computer affects all of them equally. Memory is the growth of a forked child from
 // its start.
 
 #include <algorithm>
@@ -94,7 +94,7 @@ void throughput(int rounds) {
   std::vector<ThroughputCase> cases;
   const auto add = [&](const std::string& what, const std::shared_ptr<const TransferGraph>& graph,
                        double expected_s) {
-    // About 30 ms per round with engine flow, and with simgrid.
+    // A round takes about 30 ms with each engine.
     const auto flows = static_cast<double>(graph->flow_firings());
     for (const EngineInfo& info : engine_infos()) {
       const double ns_a_flow = info.name == "flow" ? 40 : 900;

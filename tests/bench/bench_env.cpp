@@ -1,5 +1,5 @@
-// Environment steps per second on one core: the cost of the interface itself, shown by Counter-v0,
-// whose step does almost nothing. See docs/gym.md.
+// Environment steps per second on one core. The cost of the interface itself is measured with
+// Counter-v0, whose step does almost nothing. See docs/gym.md.
 #include <chrono>
 #include <fmt/format.h>
 #include <memory>

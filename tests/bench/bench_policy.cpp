@@ -1,5 +1,6 @@
-// Latency of a policy's decisions: bench_policy [FILE.policy]. Without a file, networks with random
-// weights. One core; each decision is timed separately, including the clock's own time.
+// Latency of a policy's decisions: bench_policy [FILE.policy]. Without a file, it measures networks
+// with random weights. It uses one core and times each decision separately, including the clock's
+// own time.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -96,7 +97,8 @@ int main(int argc, char** argv) {
     cclgym_policy_free(policy);
     return 0;
   }
-  // Profiles offline, nccl-2.30 and stock-nccl, with the layers of agents and smaller ones.
+  // Networks for profiles offline, nccl-2.30 and stock-nccl, with the agents' layers and with
+  // smaller layers.
   const std::vector<std::size_t> offline{13, 5, 3, 7, 6, 4, 6, 3};
   const std::vector<std::size_t> nccl{6, 3, 7, 5};
   const std::vector<std::size_t> stock{6, 3, 7};

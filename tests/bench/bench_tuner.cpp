@@ -1,5 +1,5 @@
 // Latency of the tuner plugin as NCCL sees it: bench_tuner PLUGIN FILE.policy|FILE.csv RANKS NODES.
-// One core; each call is timed separately, including the clock's own time.
+// It uses one core and times each call separately, including the clock's own time.
 #include <algorithm>
 #include <chrono>
 #include <cmath>

@@ -1,5 +1,5 @@
-// Steps per second of CollectiveTuning-v0 on one core, in processor time of the one working thread:
-// cold, where every step is simulated, and warm, where times come from the cache. See
+// Steps per second of CollectiveTuning-v0 on one core, in processor time of the one working thread.
+// In cold runs every step is simulated; in warm runs times come from the cache. See
 // docs/collective-tuning.md.
 #include <cstdio>
 #include <ctime>
@@ -22,7 +22,7 @@ double processor_s() {
 struct Case {
   std::string fabric;
   std::string actions;
-  std::string most;  ///< sizes are log-uniform from 1 KiB to this
+  std::string most;  ///< max of the log-uniform sizes; the min is 1 KiB
 };
 
 std::string options(const Case& one, const std::string& cache) {
@@ -32,9 +32,9 @@ std::string options(const Case& one, const std::string& cache) {
       one.fabric, one.actions, cache, one.most);
 }
 
-// Several hundred random legal actions on a stream of random sizes, without a cache. First, each is
-// timed for a few sizes, which compiles its program and finds the classes of its graphs and the
-// pace of its tiles; the time of these first simulations is reported, too.
+// Times several hundred random legal actions on a stream of random sizes, without a cache. Before
+// that, each action is timed for a few sizes, which compiles its program and finds the classes of
+// its graphs and the pace of its tiles. The time of these first simulations is also reported.
 void cold(const Case& one) {
   const auto setup = read_tuning_setup(parse_yaml(options(one, "0"), "bench"));
   CallTimer timer(setup->site, std::size_t{0});
@@ -79,8 +79,8 @@ void cold(const Case& one) {
   std::fflush(stdout);
 }
 
-// Times every legal action four times with a timer that has seen none of them: the total cost of
-// learning about all actions.
+// Times every legal action four times with a timer that has seen none of them. This is the total
+// cost of learning about all actions.
 void all_actions(const std::string& fabric, const std::string& actions) {
   const auto setup =
       read_tuning_setup(parse_yaml(options({fabric, actions, "1GiB"}, "0"), "bench"));
@@ -110,7 +110,7 @@ void all_actions(const std::string& fabric, const std::string& actions) {
   std::fflush(stdout);
 }
 
-// Steps of the environment, on a sweep whose times are all cached.
+// Times steps of the environment on a sweep whose times are all cached.
 void warm(const std::string& fabric, const std::string& actions, const std::string& noise) {
   CollectiveTuningEnv env(parse_yaml(
       fmt::format("{{fabric: {}, actions: {}, noise: {}, workload: {{name: sweep, collectives: "
@@ -158,7 +158,7 @@ int main() {
   const std::vector<std::string> fabrics{"dgx1", "ndv4", "dgx2", "{name: frontier, servers: 2}"};
   for (const std::string& fabric : fabrics) {
     for (const std::string actions : {"stock-nccl", "nccl-2.30", "offline"}) {
-      // Frontier's GPUs are not NVIDIA's.
+      // NCCL does not run on Frontier's AMD GPUs.
       if (fabric.find("frontier") != std::string::npos && actions == "nccl-2.30") continue;
       for (const std::string most : {"1MiB", "16MiB", "1GiB"}) cold({fabric, actions, most});
     }

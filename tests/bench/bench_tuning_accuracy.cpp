@@ -1,5 +1,5 @@
-// Error of the times that CollectiveTuning-v0 interpolates from a few dozen tiles, against those of
-// all tiles. See docs/collective-tuning.md.
+// Error of the times that CollectiveTuning-v0 interpolates from a few dozen tiles, relative to the
+// times of all tiles. See docs/collective-tuning.md.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -18,7 +18,7 @@ struct Case {
   std::string noise;
 };
 
-// Compares both times for random legal actions on random sizes, in random conditions.
+// Compares interpolated and full times for random legal actions, sizes and conditions.
 void compare(const Case& one) {
   constexpr std::size_t kCalls = 250;
   const auto setup = read_tuning_setup(parse_yaml(

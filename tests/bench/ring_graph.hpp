@@ -10,9 +10,9 @@
 namespace cclgym::bench {
 
 /// Ring AllReduce of `bytes` over `ranks` ranks: 2 * (ranks - 1) steps; in each step each rank
-/// sends bytes / ranks to its right neighbour over its own link. A send waits for the chunk from
-/// the left of the previous step, and for the rank's own previous send. If `folded`, there is one
-/// node per rank that fires once per step, instead of one node per rank and step.
+/// sends bytes / ranks to its right neighbour over its own link. A send waits for the chunk that
+/// came from the left in the previous step, and for the rank's own previous send. If `folded`, one
+/// graph node per rank fires once per step, instead of one node per rank and step.
 inline std::shared_ptr<const TransferGraph> ring_allreduce_graph(std::int32_t ranks, double bytes,
                                                                  double alpha_s,
                                                                  double bandwidth_Bps,
@@ -48,9 +48,9 @@ inline std::shared_ptr<const TransferGraph> ring_allreduce_graph(std::int32_t ra
   return graph;
 }
 
-/// Harder variant of the above: `channels` rings in the same direction share each link, and every
-/// chunk is up to 5 % longer or shorter (by a fixed sequence), so that few events coincide and
-/// every event changes rates.
+/// Harder variant of ring_allreduce_graph: `channels` rings in the same direction share each link,
+/// and every chunk is up to 5 % longer or shorter (by a fixed sequence), so that few events
+/// coincide and every event changes rates.
 inline std::shared_ptr<const TransferGraph> jittered_ring_graph(std::int32_t ranks,
                                                                 std::int32_t channels, double bytes,
                                                                 double alpha_s,

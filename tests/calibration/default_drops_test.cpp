@@ -1,4 +1,5 @@
-// NCCL's default gets faster where it leaves LL too late, at the sizes where public runs show it.
+// Simulated times of NCCL's default drop where it leaves LL too late, at the sizes where public
+// runs show the drop.
 #include <algorithm>
 #include <fmt/core.h>
 #include <map>
@@ -26,14 +27,14 @@ struct Drop {
   std::string nccl;
   /// The largest measured size before the drop: the call of twice this size took less time.
   std::uint64_t measured_bytes = 0;
-  /// False if a value or a rule was set so that this drop appears: then the drop says nothing about
+  /// False if a value or a rule was set so that this drop appears. Such a drop says nothing about
   /// the simulator (docs/fidelity.md, "The default's own mistakes").
   bool counts = true;
 };
 
 class Site {
  public:
-  /// `ll_proxy_rate_Bps` replaces the set's value; 0: the set's value.
+  /// A nonzero `ll_proxy_rate_Bps` replaces the value of the parameter set.
   explicit Site(const Drop& drop, double ll_proxy_rate_Bps = 0)
       : fabric_(make_fabric({.name = drop.fabric, .servers = drop.servers})),
         model_(model_for(*fabric_, ll_proxy_rate_Bps)),
@@ -79,7 +80,7 @@ class Site {
 
 TEST_CASE("NCCL's default gets faster at the sizes where it was measured to",
           "[calibration][default-drops]") {
-  // Medians of boeschf/nccl-benchmark-on-alps-2025, argonne-lcf/alcf-nccl-tests and
+  // Medians of the runs in boeschf/nccl-benchmark-on-alps-2025, argonne-lcf/alcf-nccl-tests and
   // aistabci/abci2.0benchmark.
   const std::vector<Drop> drops{
       {"alps", 2, "2.23.4", 1024 * kKiB},         {"alps", 4, "2.23.4", 1024 * kKiB},
@@ -120,7 +121,8 @@ TEST_CASE("NCCL's default gets faster at the sizes where it was measured to",
 
 TEST_CASE("one drop on Alps depends on a value that was set for it",
           "[calibration][default-drops]") {
-  // With the fitted value, 4.092 GB/s instead of 3.1 GB/s, no size is faster than the one before.
+  // With the fitted value, 4.092 GB/s instead of 3.1 GB/s, no size takes less time than the size
+  // before it.
   const Drop drop{"alps", 8, "2.23.4", 512 * kKiB};
   Site set(drop);
   Site fitted(drop, 4.092e9);

@@ -1,5 +1,5 @@
-// docs/fidelity.md and docs/calibration.md print errors of simulated times. The figures for rows
-// that come with the project are computed again here, from those rows.
+// docs/fidelity.md and docs/calibration.md print errors of simulated times. This test computes the
+// figures for rows that come with the project again, from those rows.
 #include <cmath>
 #include <map>
 #include <sstream>
@@ -14,9 +14,9 @@
 namespace cclgym::test {
 namespace {
 
-constexpr double kTolerance = 0.01;  // largest change of |ln(simulated / measured)|
+constexpr double kTolerance = 0.01;  // max change of |ln(simulated / measured)|
 
-// A line of the table: its cells, and their errors as printed on the page.
+// A row of the table: the number of cells, and their errors as printed on the page.
 struct PrintedErrors {
   int cells = 0;
   double mean = 0;
@@ -24,7 +24,8 @@ struct PrintedErrors {
   double p90 = 0;
 };
 
-// Keyed by system, set, servers and rows, as on the page: "H100-cluster|h100|several|held out".
+// The keys have the page's columns system, set, servers and rows: "H100-cluster|h100|several|held
+// out".
 using Table = std::map<std::string, PrintedErrors>;
 
 std::vector<std::string> fields_of(const std::string& line) {
@@ -66,7 +67,7 @@ TEST_CASE("docs/fidelity.md prints the errors of the rows that come with the pro
   const std::string file = root + "/experiments/measured/nccl-sample.csv";
   const std::vector<Measurement> rows = read_measured_file(file);
   CellFilter filter;
-  if (kSanitized) {  // H100-cluster takes most of the time
+  if (kSanitized) {  // because H100-cluster takes most of the time
     filter.systems = {"ABCI-V100", "Alps-GH200", "Azure-NDv4", "H100-SXM-slice", "MI300Xx8"};
   }
   const Comparison comparison = compare(file, make_cells(rows, filter, file), std::nullopt, 2);
@@ -83,14 +84,14 @@ TEST_CASE("docs/fidelity.md prints the errors of the rows that come with the pro
     REQUIRE(printed.contains(name));
     const PrintedErrors& page = printed.at(name);
     const ErrorSummary computed = summarise(name, cells);
-    CHECK(computed.cells == page.cells);  // the sample has all cells of the line
+    CHECK(computed.cells == page.cells);  // the sample has all cells of the row
     CHECK(std::abs(computed.mean - page.mean) <= kTolerance);
     CHECK(std::abs(computed.median - page.median) <= kTolerance);
     CHECK(std::abs(computed.p90 - page.p90) <= kTolerance);
   }
 }
 
-// Errors of the cells that a fit saw, or of those that it did not.
+// Errors of the cells that a fit saw, or of the cells that it did not see.
 ErrorSummary errors_of(const Comparison& comparison, Seen seen) {
   std::vector<const Compared*> cells;
   for (const Compared& each : comparison.cells) {

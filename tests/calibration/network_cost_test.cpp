@@ -1,4 +1,5 @@
-// Extra costs of messages between nodes (proxy, copies, rendezvous), and back-to-back calls.
+// Tests of the extra costs of messages between nodes (proxy, copies, rendezvous), and of
+// back-to-back calls.
 #include <cstdint>
 #include <string_view>
 
@@ -40,7 +41,7 @@ TEST_CASE("large messages over the network are copied, and larger ones announced
     return transfer_cost(model, *fabric, route, {.protocol = Protocol::LL},
                          {.runtime = Runtime::Nccl}, payload_bytes, false);
   };
-  const TransferCost small = cost(2048);  // LL: twice the bytes on the wire
+  const TransferCost small = cost(2048);  // LL doubles the bytes on the wire
   const TransferCost copied = cost(2049);
   const TransferCost announced = cost(8193);
   CHECK(copied.arrival_s - small.arrival_s == Approx(3e-6));
@@ -94,7 +95,8 @@ TEST_CASE("a rank's proxy serves the messages of all its connections one after t
   model.channel_overhead_s = 0;
   const double alone_s = all_to_all_s(model, 1, 8192);
   model.proxy_message_s = 10e-6;
-  // Each channel has a message of 4 KiB out and one in at either rank; the blocks are far faster.
+  // On each channel, each rank sends and receives a message of 4 KiB. Thread blocks are far faster
+  // than the proxy.
   const double one_s = all_to_all_s(model, 1, 8192);
   const double four_s = all_to_all_s(model, 4, 4 * 8192);
   CHECK(one_s - alone_s == Approx(20e-6).margin(1e-6));
@@ -132,8 +134,8 @@ TEST_CASE("broadcasts that follow each other take as long as the busiest rank",
         simulator.record_program(chain, {CollectiveKind::Broadcast, 1024, 0}, config);
     const double between = time_between_calls_s(record);
     if (servers == 16) {
-      CHECK(record.result.time_s > 5 * alone_s / 2);  // one call goes through the chain
-      CHECK(between < 1.2 * between_s);               // the next one does not wait for that
+      CHECK(record.result.time_s > 5 * alone_s / 2);  // one call passes through the entire chain
+      CHECK(between < 1.2 * between_s);               // the next call does not wait for it
     }
     CHECK(between < record.result.time_s);
     CHECK(between > model.kernel_launch_s);
@@ -155,13 +157,13 @@ TEST_CASE("a root runs ahead of its broadcasts as far as the FIFOs let it",
     with.channels = channels;
     return simulator.record_program(broadcast_chain(*fabric, channels, 0), call, with);
   };
-  // One chain: with any number of calls, each takes as long as the root needs to send.
+  // With one chain, each of any number of calls takes as long as the root needs to send.
   const SimulationRecord one = record_of(1);
   const double first_s = time_between_calls_s(one, 1);
   CHECK(time_between_calls_s(one, 64) == Approx(first_s).epsilon(0.2));
   CHECK(time_between_calls_s(one, 64) < one.result.time_s / 4);
-  // Eight chains that visit the nodes in different orders: ranks wait in one chain for data that
-  // comes early in another, which delays the root once the slots on the way are full.
+  // Eight chains visit the nodes in different orders. Ranks wait in one chain for data that comes
+  // early in another, which delays the root once the slots of a chain are full.
   const SimulationRecord eight = record_of(8);
   CHECK(time_between_calls_s(eight, 8) < time_between_calls_s(eight, 64) / 2);
   CHECK(time_between_calls_s(eight, 64) > eight.result.time_s / 3);
@@ -184,7 +186,7 @@ TEST_CASE("rows of Alps called all_gather are of AllReduce", "[calibration][netw
   CHECK(cells.cells[0].time_s == Approx(21e-6));
 }
 
-// Hosts with one rank each, whose links cost nothing but their rate of 125 MB/s.
+// Time on nodes with one rank each, whose links have no cost except their rate of 125 MB/s.
 double ethernet_s(CostModel model, CollectiveKind collective, const char* algorithm,
                   std::uint64_t bytes, std::string_view engine, std::uint64_t tile_bytes = 0) {
   model.hockney = false;
@@ -204,7 +206,7 @@ TEST_CASE("a link's burst shortens its busy time, and nothing else",
           "[calibration][network-cost]") {
   CostModel model = shipped_cost_model("openmpi-tcp");
   constexpr std::uint64_t kBytes = 1'000'000;
-  // Rank 0 sends three times the data through its link.
+  // Rank 0 sends the data three times through its link.
   const auto time_s = [&](std::uint64_t burst, std::string_view engine, std::uint64_t tiles = 0) {
     model.network_burst_bytes = burst;
     return ethernet_s(model, CollectiveKind::Broadcast, "naive", kBytes, engine, tiles);
@@ -213,7 +215,7 @@ TEST_CASE("a link's burst shortens its busy time, and nothing else",
   CHECK(time_s(300'000, "flow") == Approx((3 * kBytes - 300'000) / 125e6));
   CHECK(time_s(300'000, "simgrid") == Approx(time_s(300'000, "flow")));
   CHECK(time_s(300'000, "flow", 50'000) == Approx((3 * kBytes - 300'000) / 125e6));
-  // A bucket that holds everything: then the host's memory, 5 GB/s, is the bottleneck.
+  // If the bucket holds everything, the node's memory, at 5 GB/s, is the bottleneck.
   CHECK(time_s(10'000'000, "flow") == Approx(3 * kBytes / 5e9));
 }
 
@@ -225,10 +227,10 @@ TEST_CASE("the two directions of a connection share its rate", "[calibration][ne
     return ethernet_s(model, CollectiveKind::AllGather, algorithm, kBytes, engine);
   };
   for (const std::string_view engine : {"flow", "simgrid"}) {
-    // Each rank sends three quarters to one rank and receives them from another: each connection
-    // has one direction.
+    // Each rank sends three quarters of the data to one rank and receives as much from another, so
+    // each connection is used in one direction.
     CHECK(time_s("ring", 125e6, engine) == Approx(0.75 * kBytes / 125e6));
-    // Both directions of a pair at once.
+    // Each pair uses both directions of its connection at once.
     CHECK(time_s("recursive-doubling", 250e6, engine) == Approx(0.75 * kBytes / 125e6));
     CHECK(time_s("recursive-doubling", 125e6, engine) == Approx(2 * 0.75 * kBytes / 125e6));
     CHECK(time_s("ring", 50e6, engine) == Approx(0.75 * kBytes / 50e6));

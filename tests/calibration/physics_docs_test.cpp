@@ -1,4 +1,4 @@
-// Checks that docs/physics.md has the values of the shipped sets, with the kind of each.
+// Checks that docs/physics.md has the values of the shipped sets, and the kind of each value.
 #include <fmt/format.h>
 #include <string>
 
@@ -12,7 +12,7 @@
 namespace cclgym::test {
 namespace {
 
-// " f": the kind of value, in the letters of the page.
+// Suffix for the kind of a value, with the page's letters, for example " f".
 std::string mark(const ParameterSet& set, const std::string& parameter) {
   const auto source = set.sources.find(parameter);
   if (source == set.sources.end() || source->second.ends_with(kDefaultSource)) return "";

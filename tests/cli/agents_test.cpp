@@ -90,7 +90,7 @@ TEST_CASE("a trained agent is evaluated and exported", "[cli][agents]") {
                       folder.path())
               .code == 2);
   }
-  // Nothing is left to train: the page with the evaluation stays.
+  // Nothing is left to train, so the page with the evaluation stays.
   CHECK(run_program({"train", "small-train.yaml", "--out", "run", "--quiet"}, folder.path()).code ==
         0);
   CHECK(read_file(folder / "run/report.html") == page);
@@ -130,7 +130,7 @@ TEST_CASE("an agent with a trigger is evaluated with it and without", "[cli][age
   INFO(ended.err);
   REQUIRE(ended.code == 0);
   CHECK(contains(ended.out, "\nlstm-ppo+trigger"));
-  // Two episodes of three sizes each, after 16 calls that are all decided.
+  // The report counts two episodes of three sizes each, after 16 calls that are all decided.
   CHECK(contains(ended.out, "lstm-ppo frozen 0.095"));
   write_file(folder / "run/seed-1/trigger.yaml", "- {sigma: none}\n");
   const Ended damaged = run_program({"evaluate", "run", "--against", "table"}, folder.path());

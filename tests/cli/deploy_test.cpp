@@ -23,8 +23,8 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-// Random weights for a machine, where every choice is one of NCCL's. `wanted`: a level to choose
-// wherever it is legal, for all knobs that have it.
+// A policy with random weights for a fabric. It only makes choices that NCCL has. `wanted` is a
+// level to choose wherever it is legal, for all knobs that have it.
 std::string policy_for(const std::string& fabric, const std::string& profile, std::uint64_t seed,
                        const std::vector<std::string>& wanted = {}) {
   const YamlValue options =
@@ -87,13 +87,13 @@ TEST_CASE("a policy becomes a folder that a job can use", "[cli][deploy]") {
   CHECK(std::system(shell.c_str()) == 0);
   CHECK(contains(read_file(out + "/env.sh"), "# export NCCL_PROFILER_PLUGIN="));
 
-  // Its own folder is rewritten; other files there stay.
+  // A second call rewrites the files of deploy and keeps other files in the folder.
   write_file(out + "/times.csv", "mine");
   write_file(out + "/constants.csv", "old");
   CHECK(run_program(args, folder.path()).code == 0);
   CHECK(read_file(out + "/times.csv") == "mine");
   CHECK_FALSE(std::filesystem::exists(out + "/constants.csv"));
-  // Recorded times change the policy's observations.
+  // The recorded times change the policy's observations.
   const std::string plain = read_file(out + "/tuner.policy");
   std::string times =
       "communicator,rank,ranks,nodes,sequence,collective,bytes,algorithm,protocol,channels,warps,"
@@ -158,7 +158,8 @@ TEST_CASE("deploy refuses invalid requests, and then writes nothing", "[cli][dep
   forced.emplace_back("--force");
   CHECK(run_program(deploy(forced), folder.path()).code == 0);
   CHECK(read_file(folder / "other/mine") == "mine");
-  CHECK(run_program(deploy(other), folder.path()).code == 0);  // now it is a folder of deploy
+  CHECK(run_program(deploy(other), folder.path()).code ==
+        0);  // now it is a folder that deploy wrote
   refused({"--policy", "p.policy", "--for", "nccl-2.28", "-o", "p.policy"}, "not a folder");
   CHECK(run_program(deploy({"--policy", "chunks.policy", "--for", "nccl-2.30", "-o", "new"}),
                     folder.path())

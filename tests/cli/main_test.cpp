@@ -1,4 +1,4 @@
-// The command line: help, version, mistakes, exit codes.
+// Tests of the command line: help, version, mistakes, exit codes.
 #include "cli/program.hpp"
 #include "experiments/sweep/bad_experiments.hpp"
 #include "sim/engine/engine.hpp"

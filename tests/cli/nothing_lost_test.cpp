@@ -1,4 +1,4 @@
-// Commands leave foreign files and their own inputs unchanged.
+// Checks that commands leave foreign files and their own inputs unchanged.
 #include <algorithm>
 #include <map>
 #include <sys/stat.h>
@@ -20,7 +20,7 @@ const char* const kMeasured =
     "system,ranks,nodes,collective,size_bytes,time_us_median\nlab,8,1,all_reduce,1024,30\n"
     "lab,8,1,all_reduce,65536,40\n";
 
-// All files except the log, in which a sweep keeps its worker's output.
+// All files except the log, which holds the output of a sweep's worker.
 std::map<std::string, std::string> files_of(const std::string& folder) {
   std::map<std::string, std::string> files;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
@@ -30,8 +30,8 @@ std::map<std::string, std::string> files_of(const std::string& folder) {
   return files;
 }
 
-// Checks that the command ends with 2 and this message, and that every file in the folder stays as
-// it is.
+// Checks that the command ends with exit code 2 and this message, and leaves every file in the
+// folder as it is.
 void refuses(const TemporaryFolder& folder, const std::vector<std::string>& args,
              const std::string& part) {
   const auto before = files_of(folder.path());
@@ -71,7 +71,7 @@ TEST_CASE("calibrate leaves a file alone that is not a sweep's", "[cli][nothing-
       INFO(size);
       write_file(folder / "mine", whole.substr(0, size));
       CHECK(run_program(sweep, folder.path()).code == 0);
-      // The times differ: rows have the time of their measurement.
+      // The rows differ, because each has the time of its measurement.
       const std::string again = read_file(folder / "mine");
       CHECK(std::count(again.begin(), again.end(), '\n') == 3);
       CHECK(again.starts_with(whole.substr(0, header + 1)));
@@ -115,7 +115,7 @@ TEST_CASE("run leaves foreign files alone", "[cli][nothing-lost]") {
     CHECK(run_program({"run", "e.yaml", "--out", "o", "--quiet", "--fresh"}, folder.path()).code ==
           0);
     CHECK(read_file(folder / "o/results.csv") == results);
-    // A run that was killed while writing the header.
+    // A run was killed while it wrote the header.
     fs::remove(folder / "o/experiment.yaml");
     fs::remove(folder / "o/report.html");
     write_file(folder / "o/results.csv", "experiment_ha");
@@ -150,9 +150,9 @@ TEST_CASE("no command overwrites its inputs", "[cli][nothing-lost]") {
           also + "--program");
   write_file(folder / "f.yaml", "name: f\n");
   refuses(folder, {"describe", "fabric", "f.yaml", "--dot", "f.yaml"}, also + "NAME");
-  // Two outputs that are the same file, even before it exists.
+  // Two outputs are the same file, even before it exists.
   refuses(folder, {"export", "o", "--to", "new", "--csv", "./new"}, "--csv: './new'" + also);
-  // A device may be both.
+  // A device may be both outputs.
   CHECK(run_program({"report", "o", "--out", "/dev/null"}, folder.path()).code == 0);
 }
 

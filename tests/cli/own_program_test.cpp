@@ -18,7 +18,8 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-// The commands of the section, each as its arguments; paths in docs/ are those of the sources.
+// The commands of the section, each as a list of arguments. Paths that start with docs/ refer to
+// the source tree.
 std::vector<std::vector<std::string>> commands() {
   const std::string root = CCLGYM_SOURCE_DIR;
   const std::string page = read_file(root + "/docs/collectives.md");
@@ -63,7 +64,8 @@ TEST_CASE("a user's program is swept, dispatched, and chosen by a trained agent"
   (void)run(0);
   const std::string results = read_file(folder / "results/own-program/results.csv");
   const std::string rows = lines_with(results, ",scatter-pairs,");
-  // Three protocols and six sizes; its own two channels, whatever the axis says.
+  // There are three protocols and six sizes. The program has its own two channels, regardless of
+  // the axis.
   CHECK(std::count(rows.begin(), rows.end(), '\n') == 18);
   CHECK(contains(rows, "/scatter-pairs/Simple/c2/t512/4MiB/"));
 

@@ -23,7 +23,7 @@ namespace {
 
 const std::string kProgram = CCLGYM_BINARY_DIR "/cclgym";
 
-// Same with files for output and errors.
+// Becomes cclgym, with files for output and errors. Never returns.
 [[noreturn]] void become_program(const std::vector<std::string>& args, const std::string& folder,
                                  const std::string& out, const std::string& err) {
   const int to_out = ::open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);

@@ -9,13 +9,13 @@
 namespace cclgym::test {
 
 struct Ended {
-  int code = -1;    ///< exit code; minus the signal if one ended it
+  int code = -1;    ///< exit code; negative signal number if a signal ended it
   std::string out;  ///< standard output
   std::string err;  ///< standard error
 };
 
-/// Runs build/cclgym in a folder and waits for its end. Standard output goes to `out` if that is
-/// not empty.
+/// Runs build/cclgym in a folder and waits for its end. Standard output goes to `out` unless it is
+/// empty.
 [[nodiscard]] Ended run_program(const std::vector<std::string>& args,
                                 const std::string& folder = ".", const std::string& out = "");
 
@@ -23,11 +23,11 @@ struct Ended {
 enum class Stream {
   Kept,    ///< input: /dev/null; output and errors: kept in Ended
   Closed,  ///< the descriptor is not open
-  Full,    ///< /dev/full
-  Unread   ///< a pipe without a reader
+  Full,    ///< opened on /dev/full
+  Unread   ///< opened on a pipe without a reader
 };
 
-/// Runs a program (default: build/cclgym) with these streams.
+/// Runs a program (default: build/cclgym) with these standard streams.
 [[nodiscard]] Ended run_with_streams(const std::vector<std::string>& args,
                                      const std::string& folder,
                                      const std::array<Stream, 3>& streams,

@@ -1,4 +1,4 @@
-// Tests of cclgym run as a process: output, files, refusals, kills.
+// Tests of cclgym run as a process: output, files, errors, kills.
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -31,7 +31,7 @@ TEST_CASE("run writes results, report, timeline and experiment, and prints their
                                                  {"timeline", "{size: 1MiB}"}}));
   const Ended ended = run_program({"run", "e.yaml", "--jobs", "2"}, folder.path());
   CHECK(ended.code == 0);
-  // Not a terminal: plain lines.
+  // Standard error is not a terminal, so progress is plain lines.
   CHECK(
       ended.err.starts_with("left out: algorithm 'ring' has no alltoall\n"
                             "left out: algorithm 'naive' has no allreduce\n"
@@ -77,7 +77,8 @@ TEST_CASE("a cost model of other GPUs gets one warning, and is named in all resu
   const std::string warning =
       "warning: no parameter set was fitted to the MI250X of fabric 'frontier'";
   CHECK(ended.err.starts_with(warning));
-  CHECK(ended.err.find("warning: ", 1) == std::string::npos);  // under both noises, once
+  CHECK(ended.err.find("warning: ", 1) ==
+        std::string::npos);  // once, although there are two noises
   CHECK(ended.out.find("cost model hockney (no set for MI250X)\n") != std::string::npos);
   CHECK(ended.out.find("cost model mi300x\n") != std::string::npos);
   const std::string results = folder / "results/bad/results.csv";
@@ -106,7 +107,7 @@ TEST_CASE("report refuses times that no simulation has", "[cli][run]") {
     CHECK(ended.code == 2);
     CHECK(ended.err == "error: results/bad/results.csv:2:1: time_us is " + time +
                            "; expected a finite number >= 0\n");
-    // A run refuses to continue it, too.
+    // A run does not continue these results, either.
     CHECK(run_program({"run", "e.yaml"}, folder.path()).code == 2);
   }
 }
@@ -165,7 +166,7 @@ TEST_CASE("invalid requests to run end with exit code 2", "[cli][run]") {
 }
 
 // Kills a run at random moments and restarts it until it has been killed `kills` times; then lets
-// it finish. A run that ends early is deleted and started anew.
+// it finish. A run that ends early is deleted and started again.
 void kill_and_resume(const std::string& jobs, int kills) {
   const TemporaryFolder folder;
   write_file(folder / "e.yaml", experiment_with({{"fabrics", "[dgx1, ndv4]"},
@@ -186,7 +187,7 @@ void kill_and_resume(const std::string& jobs, int kills) {
   const std::vector<std::string> args{"run", folder / "e.yaml", "--out", out, "--jobs",
                                       jobs,  "--quiet"};
   Random random(20260);
-  std::size_t in_the_middle = 0;  // kills that found some rows, but not all
+  std::size_t in_the_middle = 0;  // number of kills that found some rows, but not all
   for (int killed = 0; killed < kills;) {
     const pid_t program = start_program(args);
     std::this_thread::sleep_for(std::chrono::duration<double>(random.uniform(0, 0.4 * whole_s)));
@@ -226,7 +227,7 @@ TEST_CASE("an interrupt prints the progress of the run; the same command resumes
     REQUIRE(::waitpid(program, nullptr, WNOHANG) == 0);
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
-  // Like a terminal: to the whole process group.
+  // The signal goes to the entire process group, as from a terminal.
   REQUIRE(::kill(-program, SIGINT) == 0);
   int status = 0;
   REQUIRE(::waitpid(program, &status, 0) == program);
@@ -236,7 +237,7 @@ TEST_CASE("an interrupt prints the progress of the run; the same command resumes
     return "interrupted: " + std::to_string(done) +
            " of 288 cells done; the same command resumes\n";
   };
-  // The interrupt may come between a row and its count.
+  // The interrupt may come after a row is written and before it is counted.
   const std::size_t rows = lines_of(results) - 1;
   const std::string err = read_file(folder / "err");
   CHECK((err == message(rows) || err == message(rows - 1)));

@@ -87,7 +87,8 @@ TEST_CASE("simulate names the bottleneck: the spine before NICs that are busy fo
     CHECK(links[i].at("share").get<double>() == Approx(links[i].at("rate_Bps").get<double>() /
                                                        links[i].at("capacity_Bps").get<double>()));
   }
-  // Half of the traffic of a leaf's NICs goes up, over a quarter of their rate.
+  // The links to the spine have a quarter of the NICs' capacity, so the NICs are less than half
+  // used.
   CHECK(links[4].at("share") < 0.5);
   CHECK(links[4].at("busy_s").get<double>() == Approx(links[0].at("busy_s").get<double>()));
 }
@@ -117,7 +118,7 @@ TEST_CASE("simulate warns of a cost model that is not of the fabric's GPUs", "[c
 TEST_CASE("simulate --program: a compiled file takes the time of its algorithm",
           "[cli][simulate]") {
   const TemporaryFolder folder;
-  // For an algorithm that MSCCL's interpreter runs, as it does with programs from files.
+  // MSCCL's interpreter runs this algorithm, as it runs programs from files.
   REQUIRE(run_program(
               {"compile", "spread-ring", "--collective", "allreduce", "--gpus", "8", "--channels",
                "2", "--instances", "3", "--protocol", "LL128", "--out", "ring.xml"},

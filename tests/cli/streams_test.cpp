@@ -1,5 +1,5 @@
-// Every command with closed or full standard streams: it ends with an exit code that the help
-// lists, and its files are those of an undisturbed run.
+// Runs every command with closed or full standard streams. It must end with an exit code that the
+// help lists, and write the same files as an undisturbed run.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Names in the program's table of commands.
+// Commands listed by the program's help.
 std::vector<std::string> command_table() {
   std::istringstream help(run_program({"--help"}).out);
   std::vector<std::string> names;
@@ -32,7 +32,7 @@ const std::string kMpiWorker = CCLGYM_BINARY_DIR "/cclgym-mpi-worker";
 
 struct WorkingCall {
   std::vector<std::string> args;
-  /// Files that differ between two undisturbed calls: they hold measured times.
+  /// Files that differ between two undisturbed calls, because they hold measured times.
   std::set<std::string> changing{};
   bool needs_torch = false;
   bool needs_mpi = false;
@@ -138,11 +138,12 @@ const std::vector<Disturbed>& disturbances() {
   return all;
 }
 
-// Calls the program in copies of a folder, with undisturbed and disturbed streams; compares.
+// Runs a call in copies of a folder, with undisturbed and disturbed streams, and compares the
+// files.
 void check_call(const WorkingCall& call, const std::string& prepared, int code) {
   const auto in_copy = [&](const std::array<Stream, 3>& streams,
                            std::map<std::string, std::string>& files) {
-    // Always the same path, because some files contain it.
+    // The path is always the same, because some files contain it.
     const std::string work = prepared + "-work";
     fs::copy(prepared, work, fs::copy_options::recursive);
     const Ended ended = run_with_streams(call.args, work, streams);
@@ -239,7 +240,8 @@ TEST_CASE("a command whose readers went away finishes its work and its files", "
   CHECK(fs::exists(folder / "p/report.html"));
 }
 
-// The exit code of a worker for a full output may differ from a command's: the driver sees its end.
+// With a full output, a worker's exit code may differ from a command's, because the driver notices
+// the worker's end.
 TEST_CASE("the workers guard their streams, too", "[cli][streams]") {
   struct Worker {
     std::string program;
@@ -247,7 +249,7 @@ TEST_CASE("the workers guard their streams, too", "[cli][streams]") {
     const char* needs;
   };
   const std::string folder = CCLGYM_BINARY_DIR "/";
-  // The MPI worker finds its input at the end: it reports its name and ends.
+  // The MPI worker's input is empty, so it prints its name and ends.
   for (const Worker& worker : {Worker{kMpiWorker, {}, kNeedsMpi},
                                Worker{folder + "cclgym-cuda-worker", {"--version"}, kNeedsCuda},
                                Worker{folder + "cclgym-nccl-worker", {"--version"}, kNeedsCuda}}) {

@@ -43,7 +43,7 @@ TEST_CASE("tune-dispatch runs the sweep, writes the table and prints its speedup
   CHECK(table.find("  - fabric: \"ndv4\"\n    collective: allreduce\n    ranges:\n      - {sizes: "
                    "..256MiB, algorithm: all-pairs, protocol: LL,") != std::string::npos);
 
-  // The folder of the run gives the same table; the run already exists.
+  // The folder of a completed run gives the same table.
   const Ended again = run_program(
       {"tune-dispatch", "results/sweep", "--out", "again.yaml", "--quiet"}, folder.path());
   CHECK(again.code == 0);

@@ -1,4 +1,4 @@
-// Tests of cclgym validate --show: tables of earlier rows, without a measurement.
+// Tests of cclgym validate --show, which prints tables of earlier rows without measuring.
 #include "cli/program.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_folder.hpp"

@@ -1,4 +1,4 @@
-// Outlines: loops found in programs, and programs written directly as outlines.
+// Tests of outlines: loops found in programs, and programs written directly as outlines.
 #include "collectives/outline.hpp"
 
 #include <fmt/format.h>
@@ -145,7 +145,7 @@ TEST_CASE("loops are found, and unrolling them gives the program again", "[colle
       }
     }
   }
-  // The steps of a ring are a handful, whatever its length.
+  // A ring has only a handful of steps, regardless of its number of ranks.
   for (const int ranks : {16, 48}) {
     for (const CompileOptions& way : ways()) {
       AlgorithmRequest request = request_of(CollectiveKind::AllReduce, ranks);

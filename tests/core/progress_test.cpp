@@ -1,4 +1,4 @@
-// The progress display of a run, on a simulated clock.
+// Tests of the progress display of a run, on a simulated clock.
 #include "core/progress.hpp"
 
 #include <sstream>
@@ -34,7 +34,7 @@ TEST_CASE("not on a terminal: plain lines, at most one every 5 s", "[core][progr
     progress.update(done);
   }
   const std::string text = out.str();
-  CHECK(count(text, '\n') == 1 + 4 + 1);  // first, every 5 s of 20, last
+  CHECK(count(text, '\n') == 1 + 4 + 1);  // first line, one per 5 s of 20 s, last line
   CHECK(count(text, '\r') == 0);
   CHECK(count(text, '\x1b') == 0);
   CHECK(text.starts_with("0/1000 cells  0 %\n"));

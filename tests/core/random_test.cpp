@@ -12,7 +12,7 @@ using namespace cclgym;
 namespace {
 
 // A second implementation of xoshiro256**, from the paper's figure, with plain shifts and seeded by
-// splitmix64: an oracle for the generator.
+// splitmix64. It is an oracle for the generator.
 struct Reference {
   std::uint64_t s[4];
 
@@ -89,7 +89,7 @@ TEST_CASE("neighbouring streams are uncorrelated", "[core][random]") {
   for (std::uint64_t i = 0; i < kSamples; ++i) {
     sum += (Random::stream(3, {i}).uniform() - 0.5) * (Random::stream(3, {i + 1}).uniform() - 0.5);
   }
-  // Mean 0, standard deviation 1/12 / sqrt(n).
+  // The mean is 0 and its standard deviation 1/12 / sqrt(n).
   CHECK(std::fabs(sum / kSamples) < 5.0 / 12 / std::sqrt(kSamples));
 }
 
@@ -136,7 +136,8 @@ TEST_CASE("integers cover their range evenly, ends included", "[core][random]") 
   bool negative = false, positive = false;
   for (int i = 0; i < 100; ++i) (random.integer(kLow, kHigh) < 0 ? negative : positive) = true;
   CHECK((negative && positive));
-  // Three quarters of 2^64 values: without rejection the lower part would be twice as frequent.
+  // A range of three quarters of 2^64 values: without rejection, the lower part would be twice as
+  // frequent.
   const std::int64_t top = (1LL << 62) - 1;
   int low_third = 0;
   for (int i = 0; i < 30'000; ++i) {

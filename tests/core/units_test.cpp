@@ -20,13 +20,13 @@ TEST_CASE("bytes", "[core][units]") {
   CHECK(parse_bytes("0B") == 0);
   CHECK(parse_bytes("+7 B") == 7);
   CHECK(parse_bytes("1.5KiB") == 1536);
-  CHECK(parse_bytes("0.29 KB") == 290);  // 0.29 * 1000 is not whole in doubles
+  CHECK(parse_bytes("0.29 KB") == 290);  // 0.29 * 1000 is not an integer in doubles
   CHECK(parse_bytes("0.0009765625 MiB") == 1024);
   CHECK(parse_bytes("1.000 B") == 1);
   CHECK(parse_bytes("1e6 B") == 1'000'000);
   CHECK(parse_bytes("18446744073709551615 B") == 18446744073709551615U);
   CHECK(parse_bytes("18.446744073709551615e18 B") == 18446744073709551615U);
-  // Not exactly representable as a double.
+  // This number is not exactly representable as a double.
   CHECK(parse_bytes("9007199254740993 B") == 9007199254740993U);
 }
 
@@ -144,7 +144,7 @@ TEST_CASE("formatted values read back as the same value", "[core][units]") {
 }
 
 TEST_CASE("the locale changes nothing", "[core][units]") {
-  // A locale with a decimal comma, if the system has it.
+  // Uses a locale with a decimal comma, if the system has it.
   const char* set = std::setlocale(LC_ALL, "de_DE.UTF-8");
   CHECK(parse_time_s("1.5us") == 1.5e-6);
   CHECK(format_double(1.5) == "1.5");

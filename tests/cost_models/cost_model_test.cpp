@@ -28,8 +28,8 @@ TEST_CASE("shipped sets keep the order of the protocols' costs", "[cost_models][
 
 TEST_CASE("a100's fitted steps are near NCCL's Ring latencies over NVSwitch",
           "[cost_models][cost-model]") {
-  // NCCL 2.28 src/graph/tuning.cc, hardware latencies of Ring over NVLink, us per step. The sets
-  // are fitted to measured times, not to NCCL's model of them.
+  // Hardware latencies of Ring over NVLink in NCCL 2.28 (src/graph/tuning.cc), us per step. The
+  // sets are fitted to measured times, not to NCCL's model of them.
   const double nccl_us[] = {0.6, 1.9, 3.4};
   const CostModel model = shipped_cost_model("a100");
   for (const Protocol protocol : all_protocols()) {
@@ -165,7 +165,7 @@ TEST_CASE("a set that is not of the fabric's GPUs says so", "[cost_models][cost-
     std::string fabric;
     std::string model;
     std::string label;
-    std::string warning;  // part of the warning; empty if there is none
+    std::string warning;  // text that the warning contains; empty if there is no warning
   };
   const std::vector<Case> cases{
       {"ndv4", "auto", "a100", ""},

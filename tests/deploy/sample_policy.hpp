@@ -23,7 +23,7 @@ inline PolicyShape full_shape() {
   return {.observations = 93, .levels = {13, 5, 3, 7, 6, 4, 6, 3}};
 }
 
-/// Weights for which all choices differ.
+/// Random weights that differ enough for the choices to vary.
 inline PolicyWeights sample_weights(const PolicyShape& shape, std::uint64_t seed) {
   Random random(seed);
   PolicyWeights weights = initial_policy_weights(shape, random);
@@ -75,7 +75,7 @@ class ReferenceNetwork {
 
   using Vector = std::vector<double>;
 
-  /// Advances, and computes z.
+  /// Advances the state by one observation, and computes z.
   void see(const std::vector<float>& observation) {
     Vector x;
     for (std::size_t i = 0; i < observation.size(); ++i) {

@@ -1,4 +1,4 @@
-// Steps allocate nothing in warm environments, since training makes billions of them.
+// Checks that steps allocate nothing in warm environments, since training makes billions of steps.
 #include "env/gym/threaded_vector_env.hpp"
 #include "env/gym/wrappers/wrapper_registry.hpp"
 #include "env/registry.hpp"

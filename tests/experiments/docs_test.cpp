@@ -1,4 +1,4 @@
-// Checks docs/experiments.md against the records that the loader uses. With CCLGYM_UPDATE_DOCS=1 in
+// Compares docs/experiments.md with the records that the loader uses. With CCLGYM_UPDATE_DOCS=1 in
 // the environment, the test writes the tables into the page.
 #include <algorithm>
 

@@ -15,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const Experiment experiment = parse_experiment(text, "fuzz.yaml");
     if (experiment.cells.empty() || experiment.cells.size() > kMostCells) std::abort();
     if (experiment.name.empty() || experiment.fabrics.empty()) std::abort();
-    // The first runs are representative of the others.
+    // The first cells are representative of the others.
     constexpr std::size_t kLookedAt = 200;
     std::set<std::string> keys;
     for (std::size_t i = 0; i < experiment.cells.size() && i < kLookedAt; ++i) {

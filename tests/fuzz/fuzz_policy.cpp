@@ -1,5 +1,5 @@
 // Feeds arbitrary bytes to the policy reader and its runtime. Files are tried unchanged and, since
-// a checksum would hide the rest from a fuzzer, once more with size and checksum corrected. An
+// the checksum would hide the rest from a fuzzer, again with size and checksum corrected. An
 // accepted file must be written to the same bytes again and give only legal decisions, without
 // memory errors.
 #include <algorithm>

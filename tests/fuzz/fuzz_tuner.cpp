@@ -1,7 +1,7 @@
-// Feeds arbitrary bytes to the tuner plugin's initialisation for a communicator: a deployed policy
-// (also with size and checksum corrected, which would hide the rest from a fuzzer), a CSV of
-// choices, a file of constants. An accepted input must only choose combinations that a table
-// allows.
+// Feeds arbitrary bytes to the tuner plugin's initialisation for a communicator: a deployed policy,
+// a CSV of choices, a file of constants. Policies are tried again with size and checksum corrected,
+// since the checksum would hide the rest from a fuzzer. An accepted input must only choose
+// combinations that a table allows.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

@@ -4,7 +4,7 @@
 those of the tests of the readers; a text here need not be the same as one there.
 """
 
-# Replaced in command lines by the file of the case.
+# Placeholder for the case's file in command lines.
 FILE = "@FILE@"
 
 
@@ -314,7 +314,7 @@ TRAININGS = {
 
 SIMULATE = "simulate --engine flow --fabric ndv4 --collective allreduce --algorithm ring --size 1MiB"
 
-# Command lines that take a file of the list, by the name of the list.
+# Command lines that take a file of a list, by the name of the list.
 FILES = {
     "experiment": (EXPERIMENTS, ".yaml", f"run {FILE} --out out --jobs 1 --quiet"),
     "fabric": (FABRICS, ".yaml", f"describe fabric {FILE}"),

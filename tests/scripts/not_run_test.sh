@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Tests scripts/not-run on a log of ctest: grouped by reason, each test once, names and reasons with
-# colons.
+# Tests scripts/not-run on a log of ctest: tests are grouped by reason, each test appears once,
+# names and reasons may have colons.
 set -euo pipefail
 tool=$1
 log=$(mktemp)

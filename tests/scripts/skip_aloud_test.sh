@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# No test ends early in silence: a test that cannot run reports it with SKIP_UNLESS
+# Checks that no test ends early in silence: a test that cannot run reports it with SKIP_UNLESS
 # (tests/support/catch.hpp).
 #   skip_aloud_test.sh FOLDER
 set -euo pipefail

@@ -74,8 +74,8 @@ TEST_CASE("links are ranked by the used share of their capacity, then by their b
   CHECK(uses[1].share() == 0);
 }
 
-// Two nodes of two GPUs with one NIC each, whose leaf switches share one spine: the GPUs' links are
-// always busy at an eighth of their rate, and those to the spine are the bottleneck.
+// Two nodes of two GPUs with one NIC each, whose leaf switches share one spine. The GPUs' links are
+// always busy at an eighth of their rate, and the links to the spine are the bottleneck.
 TEST_CASE("the link nearest to its capacity comes first, not the one with the longest busy time",
           "[sim][analysis]") {
   FabricBuilder builder("spine");
@@ -103,7 +103,8 @@ TEST_CASE("the link nearest to its capacity comes first, not the one with the lo
         {.source = leaf, .target = spine, .kind = LinkKind::Network, .unit_bandwidth_Bps = 25e9});
   }
   const auto f = builder.build();
-  // Every rank sends 100 MB / 4 to each of three others; 2 x 2 of these cross to the other side.
+  // Every rank sends 100 MB / 4 to each of three others; 2 x 2 of these messages cross to the other
+  // side.
   constexpr double kPiece = 25e6;
   for (const std::string& engine : engine_names()) {
     CAPTURE(engine);

@@ -1,5 +1,5 @@
-// Same bits in every build: compares times of engine "flow" in hexadecimal floating point with a
-// file. CCLGYM_UPDATE_GOLDEN=1 rewrites it.
+// Compares times of engine "flow", in hexadecimal floating point, with a file: every build must
+// give the same bits. CCLGYM_UPDATE_GOLDEN=1 rewrites the file.
 #include <cstdlib>
 #include <fmt/core.h>
 

@@ -1,4 +1,4 @@
-// The algorithms of a simulator are those of its library, and no name decides a time.
+// Checks that a simulator's algorithms are those of its library, and that no name decides a time.
 #include <vector>
 
 #include "collectives/library/program_entry.hpp"
@@ -33,7 +33,7 @@ AlgorithmLibrary with_renamed(const std::vector<std::string>& algorithms) {
 }  // namespace
 
 TEST_CASE("an algorithm under another name takes the same time", "[sim][library]") {
-  // gh200 has a latency of trees; without servers, a tree's nodes are its ranks.
+  // Set gh200 has a latency for trees. Fabric ring is a single node, in which a tree is a chain.
   for (const auto& [fabric, model] : {std::pair<FabricSpec, const char*>{{.name = "ndv4"}, "a100"},
                                       {{.name = "ndv4", .servers = 4}, "a100-abci"},
                                       {{.name = "alps", .servers = 4}, "gh200"},
@@ -122,7 +122,8 @@ TEST_CASE("a custom collective is simulated under the name of its program", "[si
 }
 
 TEST_CASE("keys of times that packed into the same bits differ", "[sim][cache]") {
-  // Instances were shifted by 34 bits and threads by 48, programs by 0 and bindings by 8.
+  // The hashes of these keys are equal, because they shift instances by 34 bits and threads by 48,
+  // programs by 0 and bindings by 8.
   const PlainConfig few{.instances = 1, .threads = 513};
   const PlainConfig many{.instances = 1 | 1 << 14, .threads = 512};
   const TimeKey one{.bytes = 1024, .config = few};

@@ -51,7 +51,7 @@ inline std::vector<std::string> engine_names() {
   return names;
 }
 
-/// The combinations of collective and algorithm that fit a number of ranks, on any fabric.
+/// A combination of collective and algorithm that fits a number of ranks, on any fabric.
 struct Combination {
   CollectiveKind collective;
   std::string algorithm;

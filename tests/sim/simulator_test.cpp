@@ -134,7 +134,7 @@ TEST_CASE("programs that need more thread blocks than a GPU runs at once are ref
                 .empty());
     }
   }
-  // An external program is counted as it is.
+  // A program from outside the library is counted as it is.
   AlgorithmRequest request;
   request.ranks = 8;
   request.channels = 8;
@@ -161,7 +161,7 @@ TEST_CASE("rings over two nodes use all NICs", "[sim][simulator]") {
     const double one = busbw(1);
     CAPTURE(model, one);
     CHECK(busbw(8) >= 6 * one);
-    // No ring is faster than its NIC's 24 GB/s of PCIe.
+    // No ring is faster than the 24 GB/s of PCIe at its NIC.
     if (model == "hockney") CHECK(one == Approx(24e9).epsilon(0.01));
   }
 }

@@ -1,5 +1,5 @@
-// Arrows of timelines, for every shipped algorithm: each message starts in the slice of the step
-// that sends it and ends in the slice of the step that receives it.
+// Checks the arrows of timelines for every shipped algorithm: each message starts in the slice of
+// the step that sends it and ends in the slice of the step that receives it.
 #include <cmath>
 #include <cstdint>
 #include <map>
@@ -20,20 +20,20 @@ using namespace cclgym::test;
 
 namespace {
 
-using Track = std::pair<int, int>;  // rank, number of the track
+using Track = std::pair<int, int>;  // rank and number of the track
 
 struct ArrowEnd {
   Track track;
   std::int64_t at_ns = 0;
 };
 
-// The arrows of a trace, dates in whole nanoseconds.
+// The arrows of a trace, with dates in integer nanoseconds.
 struct Arrows {
   std::map<std::size_t, std::vector<ArrowEnd>> starts;    // by id
   std::map<std::size_t, std::vector<ArrowEnd>> finishes;  // by id
   std::map<Track, std::map<std::int64_t, std::pair<std::int64_t, std::string>>> slices;
 
-  // Name of the track's slice that contains the date; empty if none does.
+  // Name of the track's slice that contains the date; empty if there is no such slice.
   [[nodiscard]] std::string slice_around(const ArrowEnd& end) const {
     const auto track = slices.find(end.track);
     if (track == slices.end()) return {};
@@ -63,14 +63,14 @@ Arrows arrows_of(const SimulationRecord& record, const Fabric& fabric) {
     } else if (phase == "s") {
       arrows.starts[event["id"]].push_back({track, at_ns});
     } else if (phase == "f") {
-      CHECK(event["bp"] == "e");  // the slice around the date, not the next one
+      CHECK(event["bp"] == "e");  // the slice around the date, not the next slice
       arrows.finishes[event["id"]].push_back({track, at_ns});
     }
   }
   return arrows;
 }
 
-// The peer that a step's name sends to or receives from; -1 if it does neither.
+// The peer that a step's name sends to or receives from; -1 if it has no peer.
 int peer_of(const std::string& name, const std::string& word) {
   const std::size_t place = name.find(word);
   return place == std::string::npos ? -1 : std::stoi(name.substr(place + word.size()));

@@ -40,7 +40,7 @@ void check_trace(std::uint64_t tile_bytes) {
     if (phase == "X") {
       const double start_us = event["ts"];
       const double end_us = start_us + event["dur"].get<double>();
-      // Whole nanoseconds, so that rounding in viewers does not make slices overlap.
+      // Dates are in integer nanoseconds, so that rounding in viewers does not make slices overlap.
       CHECK(std::abs(start_us * 1e3 - std::round(start_us * 1e3)) < 1e-6);
       CHECK(event["dur"].get<double>() > 0);  // steps that take no time are instants
       tracks[{event["pid"].get<int>(), event["tid"].get<int>()}].emplace_back(start_us, end_us);
@@ -54,12 +54,12 @@ void check_trace(std::uint64_t tile_bytes) {
     }
   }
   CHECK(last_us == Approx(record.simulated_s * 1e6).margin(2e-3));
-  // A track for each rank's launch and thread blocks, at least one for each used link.
+  // There is a track for each rank's launch and thread blocks, and for each used link.
   std::size_t blocks = 0;
   for (const GpuProgram& gpu : record.lowered.program->gpus) blocks += gpu.thread_blocks.size();
   CHECK(tracks.size() > blocks + 8 + 16);
   for (auto& [track, slices] : tracks) {
-    // Slices of a track do not overlap: viewers draw overlapping ones wrongly.
+    // Slices of a track do not overlap, because viewers draw overlapping slices wrongly.
     std::sort(slices.begin(), slices.end());
     for (std::size_t i = 1; i < slices.size(); ++i) {
       CHECK(std::llround(slices[i].first * 1e3) >= std::llround(slices[i - 1].second * 1e3));
@@ -74,9 +74,9 @@ void check_trace(std::uint64_t tile_bytes) {
 }  // namespace
 
 TEST_CASE("the timeline is a trace that viewers accept", "[sim][timeline]") {
-  check_trace(0);     // whole messages
+  check_trace(0);     // no tiles
   check_trace(4096);  // a few tiles
-  check_trace(128);   // the first of many
+  check_trace(128);   // the first of many tiles
 }
 
 TEST_CASE("the timeline distinguishes a late start from the launch", "[sim][timeline]") {

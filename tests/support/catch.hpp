@@ -1,4 +1,4 @@
-// Catch2 in the system's version: 2 (Debian 12) or 3 (Debian 13, Ubuntu 24.04).
+// Includes Catch2 in the system's version: 2 (Debian 12) or 3 (Debian 13, Ubuntu 24.04).
 #pragma once
 
 #include <cstdio>
@@ -19,7 +19,7 @@ inline int& tests_not_run() {
   return count;
 }
 
-/// Prints that a test, or a part of one, does not run here, with the reason, in a line that
+/// Prints that a test, or a part of it, does not run here, with the reason, in a line that
 /// scripts/test collects from all test programs: "not run: TEST [REASON]".
 inline void say_not_run(const std::string& reason) {
   const std::string test = Catch::getResultCapture().getCurrentTestName();
@@ -30,8 +30,8 @@ inline void say_not_run(const std::string& reason) {
 
 }  // namespace cclgym::test
 
-// Ends a test that cannot run here. Catch2 counts it as skipped from 3.3 on; before, only the
-// printed line shows it.
+// Ends a test that cannot run here. Catch2 counts the test as skipped from version 3.3 on; before
+// that, only the printed line shows it.
 #ifdef SKIP
 #define SKIP_UNLESS(condition, reason)   \
   do {                                   \

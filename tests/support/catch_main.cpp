@@ -1,5 +1,5 @@
-// main() for Catch2 2, which Catch2 3 provides itself. Catch2 3 counts skipped tests; Catch2 2
-// counts them as passed.
+// main() for Catch2 2; Catch2 3 has its own. Catch2 3 counts skipped tests; Catch2 2 counts them as
+// passed.
 #define CATCH_CONFIG_RUNNER
 #include "support/catch.hpp"
 

@@ -1,4 +1,4 @@
-// Pages of docs/ whose tables a test compares with the records from which they are generated.
+// Pages of docs/ with tables that a test compares with the records from which they are generated.
 #pragma once
 
 #include <cstdlib>
@@ -14,16 +14,16 @@ namespace cclgym::test {
 /// A page with parts between "<!-- begin generated: NAME -->" and "<!-- end generated -->".
 class DocPage {
  public:
-  /// `name`: "fabrics.md".
+  /// Reads a page by its file name, for example "fabrics.md".
   explicit DocPage(const std::string& name)
       : path_(std::string(CCLGYM_SOURCE_DIR "/docs/") + name),
         text_(read_file(path_)),
         expected_(text_) {}
 
-  /// The page as it is.
+  /// The page as it is in the file.
   [[nodiscard]] const std::string& text() const { return text_; }
 
-  /// Replaces the part called `name` of the page as it should be.
+  /// Replaces the generated part `name` in the expected page.
   void put(const std::string& name, const std::string& part) {
     const std::string begin = "<!-- begin generated: " + name + " -->\n";
     INFO(path_ << ", " << name);
@@ -37,8 +37,8 @@ class DocPage {
     put(name, markdown_table(specs));
   }
 
-  /// Checks that the page is as it should be. With CCLGYM_UPDATE_DOCS=1 in the environment, writes
-  /// it first.
+  /// Checks that the page equals the expected page. With CCLGYM_UPDATE_DOCS=1 in the environment,
+  /// writes the expected page first.
   void check() const {
     if (std::getenv("CCLGYM_UPDATE_DOCS") != nullptr) write_file(path_, expected_);
     INFO("this test writes " << path_ << " if CCLGYM_UPDATE_DOCS=1");

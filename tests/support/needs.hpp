@@ -1,4 +1,4 @@
-// Requirements of some tests that not every machine or build meets, and how to meet them: reasons
+// Requirements of some tests that not every computer or build meets, and how to meet them: reasons
 // for SKIP_UNLESS of catch.hpp.
 #pragma once
 

@@ -1,5 +1,5 @@
-// True if the tests are built with a sanitizer. Then they run 5 to 20 times slower, and some of the
-// largest cases are left out: sanitizers find faults in any case, not at one number of ranks.
+// True if the tests are built with a sanitizer. They then run 5 to 20 times slower, so some of the
+// largest cases are left out: sanitizers find the same faults with fewer ranks.
 #pragma once
 
 namespace cclgym::test {

@@ -30,7 +30,7 @@ class TemporaryFolder {
   std::string path_;
 };
 
-/// Writes a file, and makes its folder where there is none.
+/// Writes a file, and makes its folder if there is none.
 inline void write_file(const std::string& path, const std::string& text) {
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   if (!folder.empty()) std::filesystem::create_directories(folder);
@@ -47,7 +47,7 @@ inline void write_file(const std::string& path, const std::string& text) {
   return text.str();
 }
 
-/// A file with a text, in a folder of its own.
+/// A file with a given text, in a folder of its own.
 class TemporaryFile {
  public:
   explicit TemporaryFile(const std::string& text, const std::string& name = "file.csv")

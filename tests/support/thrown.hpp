@@ -1,4 +1,5 @@
-// The message of the UserError that a call throws, for tests that compare the whole message.
+// Returns the message of the UserError that a call throws, for tests that compare the entire
+// message.
 #pragma once
 
 #include <string>

@@ -52,7 +52,7 @@ TEST_CASE("the boards of dgx2 are drawn side by side", "[topology_models][descri
   CHECK(count(cluster, "subgraph cluster_") == 2);
   CHECK(count(cluster, " -> ") == 2 * 49);
   CHECK(count(cluster, "label=\"nvswitch0 x 6\"") == 2);
-  // Only the links between the boards do not affect the layers.
+  // Only the links between the boards are drawn without an effect on the layers.
   CHECK(count(cluster, "constraint=false") == 2);
   CHECK(count(cluster, "label=\" 48 x 25 GB/s\", constraint=false, dir=none") == 2);
 }
@@ -72,7 +72,7 @@ TEST_CASE("one-way links and unusual names survive a drawing and a description",
   const FabricPtr fabric = builder.build();
   const std::string dot = to_dot(*fabric);
   CHECK(dot.find("digraph \"odd \\\"name\\\"\" {") == 0);
-  // Switches are drawn above: the edge and its arrow are reversed.
+  // Switches are drawn above, so the edge and its arrow are reversed.
   CHECK(count(dot, "\"switch\" -> \"a\\\\b\"") == 1);
   CHECK(count(dot, "dir=back") == 1);
   CHECK(count(dot, "\"switch\" -> \"c\\\"d\"") == 1);

@@ -1,4 +1,5 @@
-// Dragonflies: their links, their minimal paths and detours, and the machines that use them.
+// Tests of dragonflies: their links, their minimal paths and detours, and the systems that use
+// them.
 #include "topology_models/dragonfly.hpp"
 
 #include <algorithm>
@@ -13,8 +14,8 @@ namespace cclgym {
 
 namespace {
 
-// A fabric of a dragonfly only, with one GPU and one NIC per switch. Ranks are numbered like the
-// switches.
+// A fabric that is only a dragonfly, with one GPU and one NIC per switch. Ranks are numbered like
+// the switches.
 FabricPtr bare_dragonfly(int groups, int switches, int links_a_pair) {
   FabricBuilder builder("bare");
   const int count = groups * switches;
@@ -39,7 +40,7 @@ FabricPtr bare_dragonfly(int groups, int switches, int links_a_pair) {
     join(count + k, 2 * count + k);
     join(2 * count + k, count + k);
   }
-  // In the order stated in the header.
+  // Links are added in the order stated in the header.
   const Dragonfly plan(shape);
   shape.first_local = 4 * count;
   for (int g = 0; g < groups; ++g) {
@@ -197,7 +198,7 @@ TEST_CASE("Slingshot machines: three hops at most, and the NICs of a server on d
     CHECK(switch_hops(*two).value == 3);
     // Each switch has 64 ports for all kinds of links.
     std::map<NodeId, int> ports;
-    std::map<std::pair<int, NodeId>, int> nics_on;  // by server and switch
+    std::map<std::pair<int, NodeId>, int> nics_on;  // by node and switch
     for (const Link& link : two->links()) {
       const Node& source = two->nodes()[static_cast<std::size_t>(link.source)];
       if (link.kind != LinkKind::Network) continue;
@@ -225,7 +226,7 @@ TEST_CASE("servers are spread over dragonfly groups as asked", "[topology_models
   }
   CHECK(servers_in ==
         std::map<int, std::set<int>>{{0, {0, 1}}, {1, {2, 3}}, {2, {4, 5}}, {3, {6, 7}}});
-  spec.groups = 74;  // more than the number of servers
+  spec.groups = 74;  // more than the number of nodes
   CHECK(make_fabric(spec)->ranks() == 64);
 }
 
@@ -244,7 +245,7 @@ TEST_CASE("frontier at scale: building and routing are cheap", "[topology_models
   const double route_s = seconds_since(routing) / kRoutes;
   CHECK(links > kRoutes);
   INFO("build " << build_s << " s, route " << route_s * 1e6 << " us");
-  // A generous bound: sanitizers are slow, and the machine may be loaded.
+  // A generous bound, because sanitizers are slow, and the computer may be busy.
   CHECK(build_s < 6);
   CHECK(route_s < 400e-6);
 }

@@ -15,7 +15,7 @@ std::string refusal(std::string_view text) {
   return complaint([&] { (void)read(text); });
 }
 
-// Two GPUs, a and b, and a link.
+// A fabric file with two GPUs, a and b, and a link.
 std::string with_link(const std::string& link) {
   return "nodes:\n  - {name: a}\n  - {name: b}\nlinks:\n  - " + link + "\n";
 }
@@ -231,7 +231,7 @@ TEST_CASE("fabric file: the shipped example", "[topology_models][fabric-file]") 
   CHECK(fabric->gpu_model() == "V100");
   CHECK(fabric->ranks() == 8);
   CHECK(fabric->route(0, 3, 0).size() == 1);
-  // Across the bridge, through no other GPU.
+  // The route crosses the bridge, but no other GPU.
   CHECK(fabric->route(0, 7, 0).size() == 3);
 }
 

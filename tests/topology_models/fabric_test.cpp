@@ -68,7 +68,7 @@ TEST_CASE("ranks per server: only if even and numbered server by server",
   CHECK_FALSE(of({0, 1, 0, 1}));  // equal numbers, but not in blocks
   CHECK_FALSE(of({1, 1, 0, 0}));  // in blocks, but not in order
   CHECK_FALSE(of({0, 0, 0, 1, 1, 2}));
-  // A server of switches only.
+  // A node that has only switches.
   FabricBuilder builder("storage");
   builder.add_node({.name = "a"});
   builder.add_node({.name = "b"});

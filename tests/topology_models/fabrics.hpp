@@ -35,7 +35,7 @@ std::string complaint(Call call) {
   return {};
 }
 
-/// True if the message starts with the place and contains the words. For messages from core.
+/// True if the message starts with the place and contains the words. Used for messages from core.
 inline bool says(const std::string& message, const std::string& place, const std::string& words) {
   INFO(message);
   const bool yes = message.rfind(place + ": ", 0) == 0 && message.find(words) != std::string::npos;
@@ -43,9 +43,9 @@ inline bool says(const std::string& message, const std::string& place, const std
   return yes;
 }
 
-/// A connected random fabric: GPUs first, then switches, in random order of kinds; links of 1..4
-/// units of 5 GB/s, some of them in one direction only. A duplex ring through all nodes keeps it
-/// connected.
+/// A connected random fabric: GPUs first, then switches, in random order of kinds. Links have 1..4
+/// units of 5 GB/s, some of them in one direction only. A duplex ring through all vertices keeps
+/// the fabric connected.
 inline FabricPtr random_fabric(std::mt19937_64& random, int gpus, int switches) {
   const auto below = [&](int bound) {
     return static_cast<int>(random() % static_cast<std::uint64_t>(bound));

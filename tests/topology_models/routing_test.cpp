@@ -18,7 +18,7 @@ const Node& node_at(const Fabric& fabric, NodeId id) {
   return fabric.nodes()[static_cast<std::size_t>(id)];
 }
 
-// The names of the nodes on a route, ends included; fails if the links do not form a path.
+// Names of the vertices on a route, including its ends; fails if the links do not form a path.
 std::vector<std::string> nodes_on(const Fabric& fabric, int source, int target, int channel) {
   NodeId at = fabric.gpu(source);
   std::vector<std::string> names{node_at(fabric, at).name};
@@ -44,7 +44,7 @@ class AllBestPaths {
   std::set<std::vector<LinkId>> paths;
 
  private:
-  // (whether GPUs are on the path, hops, negative width): less is better.
+  // (true if GPUs are on the path, hops, negative width): smaller is better.
   using Rank = std::tuple<bool, std::size_t, double>;
 
   void walk(NodeId node, double width, int gpus) {
@@ -87,7 +87,7 @@ TEST_CASE("dgx1: direct links, else the widest way through one GPU", "[topology_
   const FabricPtr fabric = fabric_of("dgx1");
   for (int channel = 0; channel < 8; ++channel) {
     CHECK(nodes_on(*fabric, 0, 4, channel).size() == 2);
-    // Through GPU 4 at 2 units, not through GPU 1, whose link to 5 has one unit.
+    // The route crosses GPU 4 with 2 units, not GPU 1, whose link to GPU 5 has one unit.
     CHECK(nodes_on(*fabric, 0, 5, channel) == std::vector<std::string>{"gpu0", "gpu4", "gpu5"});
   }
   for (int a = 0; a < 8; ++a) {
@@ -100,7 +100,7 @@ TEST_CASE("dgx1: direct links, else the widest way through one GPU", "[topology_
 
 TEST_CASE("dgx1: equally wide ways through a GPU are taken in turn", "[topology_models][routing]") {
   const FabricPtr fabric = fabric_of("dgx1");
-  // 0 -> 7 has one unit through GPU 3 (1, 1) and through GPU 4 (2, 1).
+  // Two paths from GPU 0 to GPU 7 have one unit: through GPU 3 (1, 1) and through GPU 4 (2, 1).
   std::map<std::string, int> through;
   for (int channel = 0; channel < 8; ++channel) ++through[nodes_on(*fabric, 0, 7, channel)[1]];
   CHECK(through == std::map<std::string, int>{{"gpu3", 4}, {"gpu4", 4}});
@@ -136,7 +136,7 @@ TEST_CASE("ndv4: between servers channels and ranks take the NICs in turn",
   CHECK(nodes_on(*fabric, 2, 12, 3)[2] == "server0/nic3");
   CHECK(nodes_on(*fabric, 2, 12, 3)[4] == "server1/nic4");
   CHECK(fabric->route(2, 12, 4) == fabric->route(2, 12, 0));
-  // GPU k of a server starts with NIC k: with one channel all NICs are in use, each once.
+  // GPU k of a node starts with NIC k, so with one channel each NIC is used once.
   std::set<std::string> sending;
   std::set<std::string> receiving;
   for (int gpu = 0; gpu < 8; ++gpu) {
@@ -168,7 +168,7 @@ TEST_CASE("parallel links of equal width are taken in turn, narrower ones never"
 
 TEST_CASE("a route goes round a GPU if it can, even if that is longer",
           "[topology_models][routing]") {
-  // a - b - c in a row of GPUs, and the long way from a to c through three switches.
+  // a - b - c is a row of GPUs; a second path from a to c has three switches.
   FabricBuilder builder("detour");
   for (const char* name : {"a", "b", "c"}) builder.add_node({.name = name});
   for (const char* name : {"s", "t", "u"}) {
@@ -196,8 +196,8 @@ TEST_CASE("routes of random fabrics are exactly the best paths, each in its turn
       for (int b = 0; b < fabric->ranks(); ++b) {
         if (a == b) continue;
         const AllBestPaths best(*fabric, a, b);
-        // The product of the branches at each fork is at least the number of paths; these fabrics
-        // have few enough for 256 channels to cover all.
+        // The product of the branches at all forks is at least the number of paths. In these
+        // fabrics it is small enough for 256 channels to cover all paths.
         std::set<std::vector<LinkId>> taken;
         for (int channel = 0; channel < 256; ++channel) taken.insert(fabric->route(a, b, channel));
         CHECK(taken == best.paths);
@@ -207,8 +207,8 @@ TEST_CASE("routes of random fabrics are exactly the best paths, each in its turn
 }
 
 TEST_CASE("routes are found fast on large fabrics", "[topology_models][routing]") {
-  // Bounds are at least 50 times the time on an idle machine, so that only a change of complexity
-  // fails.
+  // Bounds are at least 50 times the time on an idle computer, so that only a change of complexity
+  // exceeds them.
   const FabricPtr ring = fabric_of("ring", 1, 2048);
   auto start = std::chrono::steady_clock::now();
   std::size_t links = 0;

@@ -19,7 +19,7 @@ TEST_CASE("UCB1 tries each arm once, then finds the best of ten", "[agents][band
       bandit.learn(arm, random.normal(mean, 0.3));
     }
     CHECK(bandit.best() == 6);
-    // Regret is logarithmic: most pulls are of the best arm.
+    // Regret is logarithmic, so the best arm gets most of the pulls.
     CHECK(bandit.pulls(6) > 3000);
     std::size_t all = 0;
     for (std::size_t arm = 0; arm < 10; ++arm) {

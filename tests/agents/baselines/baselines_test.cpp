@@ -1,4 +1,4 @@
-// Baselines act legally and reproducibly, and meet bounds on their times.
+// Checks that baselines act legally and reproducibly, and meet bounds on their times.
 #include <algorithm>
 #include <cmath>
 
@@ -81,7 +81,7 @@ TEST_CASE("a tuner's policy takes the tuner's choices; others keep their actions
   CHECK(more->actions->levels(Knob::Algorithm).size() ==
         setup->actions->levels(Knob::Algorithm).size() + 1);
   CHECK_THROWS_AS(with_tuners(setup, {"dispatch:no-such.yaml"}), UserError);
-  // Limits of the environment's actions also apply to the extended ones, except to the added
+  // Limits on the environment's actions also apply to the extended actions, except to the added
   // tuners.
   const auto limited = setup_of(
       "{fabric: ndv4, actions: stock-nccl, legal: nccl, knobs: {algorithm: [ring], channels: [4, "
@@ -100,7 +100,7 @@ TEST_CASE("a tuner's policy takes the tuner's choices; others keep their actions
   policy.begin_episode(environment, 1);
   policy.act(buffers.observation, buffers.action_mask, environment, action);
   CHECK(more->actions->describe(action) == "nccl-default:2.8.4");
-  // The environment without the tuner.
+  // An environment without the tuner.
   CollectiveTuningEnv without(setup);
   CHECK_THROWS_AS(policy.begin_episode(without, 1), UserError);
 }

@@ -1,4 +1,4 @@
-// A small machine for the tests of baselines.
+// A small setup for the tests of baselines.
 #pragma once
 
 #include <memory>

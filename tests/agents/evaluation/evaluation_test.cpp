@@ -1,4 +1,4 @@
-// Evaluations: all policies get the same stream, the oracle's ratio is one, and sums are
+// Tests of evaluations. All policies get the same stream, the oracle's ratio is 1, and sums are
 // consistent.
 #include "agents/evaluation/evaluation.hpp"
 
@@ -45,7 +45,7 @@ TEST_CASE("the oracle has the oracle's time, the default the default's", "[agent
   CHECK(csv.ends_with(",hockney (no set for X)\n"));
   for (const PolicyRun& run : runs) {
     for (const EvaluatedCell& cell : run.cells) {
-      // For a tuner, the configuration is the one it chose.
+      // The cell of a tuner has the configuration that the tuner chose.
       CHECK(cell.config.channels >= 1);
       const bool by_name = cell.choice.starts_with(cell.config.algorithm + " " +
                                                    std::string(to_string(cell.config.protocol)));

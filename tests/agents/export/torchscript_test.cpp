@@ -24,7 +24,7 @@ PolicyWeights named_weights(const PolicyShape& shape, std::uint64_t seed) {
   return weights;
 }
 
-// All actions of levels {3, 2, 4} except those that a draw leaves out.
+// A random subset of the actions with 3, 2 and 4 levels.
 std::vector<std::int32_t> some_actions(Random& random) {
   std::vector<std::int32_t> actions;
   for (std::int32_t code = 0; code < 24; ++code) {

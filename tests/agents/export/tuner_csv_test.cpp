@@ -1,4 +1,4 @@
-// The CSV for NCCL's stock tuner, from a policy with hand-set heads.
+// Tests of the CSV for NCCL's stock tuner, written from a policy with hand-set heads.
 #include "agents/export/tuner_csv.hpp"
 
 #include <sstream>
@@ -12,8 +12,8 @@
 namespace cclgym {
 namespace {
 
-// Chooses tree LL with 4 channels below a size and ring Simple with 8 from it on; or the first
-// level of every knob, which is NCCL's default.
+// Weights that choose tree, LL and 4 channels below a size, and ring, Simple and 8 channels from
+// that size on. If `tuner`, they choose the first level of every knob, which is NCCL's default.
 PolicyWeights hand_made(const YamlValue& options, bool tuner) {
   const TrainingEnvironment where("CollectiveTuning-v0", options, {});
   Random random(1);
@@ -29,7 +29,7 @@ PolicyWeights hand_made(const YamlValue& options, bool tuner) {
       if (tensor.name == name) tensor.values.at(at) = value;
     }
   };
-  // The encoder's unit is -1 below 2^20 bytes and 1 above: "size" is log2 / 30.
+  // The encoder's only unit is -1 below 2^20 bytes and 1 above, because "size" is log2(bytes) / 30.
   for (std::size_t i = 0; i < weights.features.size(); ++i) {
     if (weights.features[i] == "size") set("encoder.0.weight", i, 3000);
   }

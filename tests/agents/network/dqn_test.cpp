@@ -40,7 +40,7 @@ TEST_CASE("Transitions without a known end are not kept, and old ones make room"
   const Rollout rollout = some_rollout(1);
   ReplayMemory memory(100, rollout.shape);
   memory.add(rollout);
-  CHECK(memory.size() == 16 - 3);  // two last steps, one that was cut off
+  CHECK(memory.size() == 16 - 3);  // two last steps and a truncated one
   for (int i = 0; i < 9; ++i) memory.add(rollout);
   CHECK(memory.size() == 100);
   RolloutShape with_memory = rollout.shape;
@@ -67,7 +67,7 @@ TEST_CASE("Targets are the best of the next head, and at the last one reward and
     CHECK(without.head_target[i * dimensions + dimensions - 1] == rollout.reward[row]);
     const float next = batch.head_target[i * dimensions + dimensions - 1] - rollout.reward[row];
     CHECK((next == 0) == (row == 10));
-    // The target of a head does not depend on gamma if a later head decides.
+    // A head's target does not depend on gamma if a later head decides.
     const auto masks = std::span(batch.masks).subspan(i * rollout.shape.mask_size());
     if (std::count(masks.begin() + 5, masks.begin() + 9, 1) > 1) {
       ++chained;

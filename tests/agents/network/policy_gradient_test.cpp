@@ -22,7 +22,7 @@ Case make_case() {
   std::vector<std::size_t> all(8);
   std::iota(all.begin(), all.end(), std::size_t{0});
   made.batch = gather_sequences(rollout, 3, all);
-  // Ratios near one, some of them beyond the clip.
+  // Ratios near 1, some of them outside the clip range.
   const PolicyOutputs outputs = policy_outputs(made.weights, made.batch);
   Random random(22);
   for (std::size_t i = 0; i < outputs.log_probability.size(); ++i) {

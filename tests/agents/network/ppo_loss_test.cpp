@@ -58,8 +58,8 @@ PolicyWeights two_levels() {
   return weights;
 }
 
-// A call: the chosen level, the ratio of its probability now to that when it was chosen, and the
-// result.
+// One call: the chosen level, the ratio of its current probability to its probability when it was
+// chosen, and the result.
 struct Row {
   std::size_t level = 0;
   double ratio = 1;
@@ -86,7 +86,7 @@ SequenceBatch batch_of(const std::vector<Row>& rows) {
   return batch;
 }
 
-// Expected gradients by tensor; those of tensors without a name here must be zero.
+// Expected gradients by tensor. The gradients of all other tensors must be zero.
 struct Expected {
   std::array<double, 2> logits{};
   double value = 0;
@@ -108,7 +108,7 @@ void check_gradient(const PolicyWeights& weights, const PolicyGradient& gradient
   }
 }
 
-// A single call: its objective, and the factor of d ln p(chosen) in the gradient of the loss.
+// A single call with its objective and the factor of d ln p(chosen) in the gradient of the loss.
 struct Case {
   double ratio;
   double advantage;
@@ -116,8 +116,8 @@ struct Case {
   double factor;
   double clipped;
 };
-// With clip 0.2, by equation 7: the min of ratio x advantage and of the same with the ratio clamped
-// to 0.8 .. 1.2. Where the latter is smaller, the gradient is zero.
+// Equation 7 with clip 0.2: the min of ratio x advantage and clamp(ratio, 0.8, 1.2) x advantage.
+// Where the second is smaller, the gradient is zero.
 const std::vector<Case> kCases{
     {.ratio = 1.5, .advantage = 1, .objective = 1.2, .factor = 0, .clipped = 1},
     {.ratio = 1.5, .advantage = -1, .objective = -1.5, .factor = 1.5, .clipped = 1},
@@ -202,7 +202,7 @@ TEST_CASE("The critic's loss is its squared error, including the prior", "[agent
   for (const Row& row : rows) {
     const double error = kValue + kPriorWeight * row.prior - row.target;
     loss += error * error / 2;
-    expected.value += 0.25 * error;  // weight 0.25, twice the error, half of the batch
+    expected.value += 0.25 * error;  // weight 0.25 x 2 error / batch of 2
     expected.prior_weight += 0.25 * error * row.prior;
   }
   const PolicyGradient gradient = policy_gradient(

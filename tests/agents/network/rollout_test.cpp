@@ -21,7 +21,7 @@ TEST_CASE("Advantages of a constant reward are a geometric sum", "[agents][rollo
   rollout.done[kSteps - 1] = 1;
   estimate_advantages(rollout, kGamma, kLambda);
   for (std::size_t t = 0; t < kSteps; ++t) {
-    // delta = 1 everywhere: 1 + x + x^2 + … with x = gamma lambda.
+    // With delta = 1 everywhere, the expected sum is 1 + x + x^2 + … with x = gamma lambda.
     const double x = kGamma * kLambda;
     const double expected = (1 - std::pow(x, static_cast<double>(kSteps - t))) / (1 - x);
     CHECK(rollout.advantage[t] == Approx(expected).epsilon(1e-6));
@@ -34,7 +34,7 @@ TEST_CASE("With lambda 1 the target is the discounted return, cut off with the c
   Rollout rollout = line(3);
   rollout.reward = {1, 2, 3};
   rollout.value = {10, 20, 30};
-  rollout.next_value = {20, 30, 40};  // the last: estimate after the rollout
+  rollout.next_value = {20, 30, 40};  // 40: estimate after the rollout
   estimate_advantages(rollout, 0.5, 1);
   const double expected = 1 + 0.5 * 2 + 0.25 * 3 + 0.125 * 40;
   CHECK(rollout.target[0] == Approx(expected));
@@ -65,8 +65,7 @@ TEST_CASE("Nothing flows from one episode or environment to the one before", "[a
 TEST_CASE("Sequences are steps of one environment, with their initial state", "[agents][rollout]") {
   const PolicyShape shape = test::small_shape();
   const Rollout rollout = test::random_rollout(shape, 3, 6, 1);
-  const std::vector<std::size_t> chosen{
-      4, 1};  // sequences of length 2: environment 1 from step 2, environment 0 from step 2
+  const std::vector<std::size_t> chosen{4, 1};  // steps 2 and 3 of environments 1 and 0
   const SequenceBatch batch = gather_sequences(rollout, 2, chosen);
   REQUIRE(batch.sequences == 2);
   REQUIRE(batch.steps == 2);

@@ -1,4 +1,4 @@
-// Rollouts and the critic: its prior, and its estimate after the end of an episode.
+// Tests of rollouts and of the critic's prior and its estimate after the end of an episode.
 #include "agents/training/collect.hpp"
 
 #include <algorithm>
@@ -38,7 +38,7 @@ Rollout play(const TrainingEnvironment& where, std::size_t steps, bool prior,
 
 TEST_CASE("The critic uses its prior, and its initial estimate includes it", "[agents][collect]") {
   const TrainingEnvironment where = four_calls();
-  // As documented at value_prior, for one AllReduce of 64 KiB on eight ranks.
+  // The prior documented at value_prior, for one AllReduce of 64 KiB on eight ranks.
   const FabricFeatures& fabric = where.setup()->fabric;
   const double chunk = 64.0 * 1024 / 8;
   const double ring_s = 14 * (fabric.alpha_s + chunk / fabric.rank_rate_Bps);

@@ -1,4 +1,4 @@
-// Tests from the outside that training follows its file: learning curves with a known answer, the
+// Checks from the outside that training follows its file: learning curves with a known result, the
 // learning rate of each update, the schedule of environments.
 #include <algorithm>
 #include <cmath>
@@ -15,7 +15,7 @@
 namespace cclgym {
 namespace {
 
-// All reports of a training, and its final state.
+// All reports of a training run, and its final state.
 struct Told {
   std::vector<IterationReport> reports;
   Checkpoint end;
@@ -107,8 +107,8 @@ TEST_CASE("A larger entropy bonus keeps more entropy", "[agents][learning]") {
   CHECK(some > none + 0.5);
 }
 
-// Learning rate of an update: the total movement of the weights over that of Adam's direction with
-// rate 1, from its state after the update; weights with almost no gradient are left out.
+// Learning rate of an update: the distance that the weights moved, relative to the distance for
+// rate 1 computed from Adam's state after the update. Weights with almost no gradient are left out.
 double rate_of(const Checkpoint& before, const Checkpoint& after) {
   const double count = static_cast<double>(after.adam.steps);
   const double mean_correction = 1 - std::pow(0.9, count);
@@ -128,7 +128,7 @@ double rate_of(const Checkpoint& before, const Checkpoint& after) {
   return moved / direction;
 }
 
-// Reported and actual rate of each iteration with one update per iteration.
+// Reported and actual rate of each iteration, with one update per iteration.
 struct Rates {
   std::vector<double> said;
   std::vector<double> applied;
@@ -161,7 +161,7 @@ TEST_CASE("The learning rate falls to a tenth, in the warm start and in PPO",
       "ppo: {iterations: 5, environments: 2, steps: 16, sequence: 4, epochs: 1, minibatches: 1, "
       "learning_rate: 0.01}\ncheckpoint_every: 1\n";
   const Rates found = rates(text, "rates");
-  // From the second iteration on: rate x (0.1 + 0.9 x remaining fraction), restarting in PPO.
+  // Rates from the second iteration on: rate x (0.1 + 0.9 x remaining fraction), restarting in PPO.
   const std::vector<double> expected{0.02 * (0.1 + 0.9 * 3 / 4), 0.02 * (0.1 + 0.9 * 2 / 4),
                                      0.02 * (0.1 + 0.9 * 1 / 4), 0.01,
                                      0.01 * (0.1 + 0.9 * 4 / 5), 0.01 * (0.1 + 0.9 * 3 / 5),
@@ -229,7 +229,8 @@ TEST_CASE("Without its prior the critic begins at nothing, with it at what alpha
     return environment;
   }()));
   REQUIRE(prior > 0.5);
-  // With gamma 0, targets are the rewards r: mean (p - r)^2 - mean (0 - r)^2 = p^2 - 2 p mean r.
+  // With gamma 0, the targets are the rewards r: mean (p - r)^2 - mean (0 - r)^2 = p^2 - 2 p mean
+  // r.
   CHECK(with.loss.value - without.loss.value ==
         Approx(prior * prior - 2 * prior * with.mean_reward).epsilon(0.15));
 }
@@ -272,7 +273,8 @@ TEST_CASE("An environment is played from its first iteration on, and until its l
   const auto [slowest_small, fastest_small] = rewards_of("1KiB");
   REQUIRE(fastest_large / 2 < 10 * slowest_small);
   const auto reward = [&](std::size_t i) { return told.reports[i].mean_reward; };
-  // Only large calls, then both in turn, only small ones, and both again.
+  // The iterations have only large calls, then both sizes in turn, then only small calls, then both
+  // again.
   CHECK(reward(0) <= fastest_large);
   CHECK(reward(0) >= slowest_large);
   for (const std::size_t mixed : {1U, 4U}) {

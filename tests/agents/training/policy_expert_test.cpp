@@ -1,4 +1,4 @@
-// Experts by name, and baselines used as experts.
+// Tests of experts by name, and of baselines used as experts.
 #include "agents/training/policy_expert.hpp"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ TEST_CASE("A baseline as an expert answers with the baseline's choice, and draws
     Random random(5);
     std::vector<std::int32_t> action(environment.spec().action_space.size());
     std::vector<std::int32_t> levels(action.size());
-    for (int call = 0; call < 24; ++call) {  // every call twice
+    for (int call = 0; call < 24; ++call) {  // each call twice
       baseline->act(buffers.observation, buffers.action_mask, environment, action);
       expert->choose(environment, random, levels);
       CHECK(levels == action);

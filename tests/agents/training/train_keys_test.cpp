@@ -1,5 +1,5 @@
-// Checks that every key of a training file has an effect: each gets two values in a tiny training,
-// whose results must differ. A key without a probe here fails the test.
+// Checks that every key of a training file has an effect: each key gets two values in tiny training
+// runs, whose results must differ. A key without a probe here fails the test.
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -20,7 +20,7 @@
 namespace cclgym {
 namespace {
 
-// Keys by their path ("ppo.clip") with their values as YAML; missing keys are not given.
+// Values of keys as YAML, by path ("ppo.clip"). A training file has only the keys in the map.
 using Keys = std::map<std::string, std::string>;
 
 const std::string kMachine =
@@ -38,7 +38,7 @@ const std::string kNoisy =
     "mean_calls: 40}, {noise: {name: slow, slow_gpus: {ranks: [1], rate: 0.05}}, mean_calls: "
     "40}]}}";
 
-// Keys from which every probe starts.
+// Keys that every probe starts from.
 Keys usual() {
   return {{"name", "keys"},
           {"part.options", kSmall + "}"},
@@ -60,7 +60,7 @@ Keys usual() {
           {"checkpoint_every", "1"}};
 }
 
-// "{from: 1, options: {...}}" from the keys of a group.
+// Formats the keys of a group like "{from: 1, options: {...}}".
 std::string mapping_of(const Keys& keys, const std::string& group) {
   std::string text;
   for (const auto& [path, value] : keys) {
@@ -78,7 +78,7 @@ std::string training_file(const Keys& keys) {
   Keys ppo = keys;
   const std::string rule = mapping_of(keys, "exploration");
   if (rule != "{}") ppo["ppo.exploration"] = "[" + rule + "]";
-  // The second environment is always used, so that the first one need not be.
+  // The second environment is always used, so the first can be optional.
   top.try_emplace("train", "[" + mapping_of(keys, "part") + ", {options: " + kOther + "}]");
   top.try_emplace("evaluate", "[" + mapping_of(keys, "evaluation") + "]");
   for (const char* group : {"agent", "warm_start", "ppo", "dqn", "trigger"}) {
@@ -95,8 +95,8 @@ std::string bytes_of(const Numbers& numbers) {
   return {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(numbers[0])};
 }
 
-// All results of a training: weights, optimiser state, learning curves, checkpoints, triggers;
-// without the file's hash, which changes with any text, and without CPU times.
+// All results of a training run: weights, optimiser state, learning curves, checkpoints, triggers.
+// The file's hash, which changes with any text, and CPU times are left out.
 std::string outcome(const std::string& text, const std::string& name = "t.yaml") {
   const test::TemporaryFolder folder;
   const TrainConfig config = read_train_config(text, name);
@@ -105,7 +105,7 @@ std::string outcome(const std::string& text, const std::string& name = "t.yaml")
     const std::string checkpoint = checkpoint_path(folder.path(), seed);
     TrainerOptions options;
     options.report = [&](const IterationReport&) {
-      // Iteration from which a training that is killed now would continue.
+      // Iteration from which a run that is killed now would continue.
       const bool kept = std::filesystem::exists(checkpoint);
       seen += kept ? "kept " + std::to_string(load_checkpoint(checkpoint).iteration) + "\n" : "";
       return true;
@@ -141,8 +141,8 @@ std::string outcome(const std::string& text, const std::string& name = "t.yaml")
   return seen;
 }
 
-// A key, its other value, and the keys of both trainings that differ from usual(). A key whose
-// other value is refused is marked; it selects the other records that are read.
+// A key, its other value, and the keys of both runs that differ from usual(). `refused` marks a key
+// whose other value is refused, because it changes which records are read.
 struct Probe {
   std::string path;
   std::string other;
@@ -239,7 +239,7 @@ std::vector<Probe> probes(const std::string& trained_before) {
   };
 }
 
-// Mappings of a training file with keys of their own, by the names used here.
+// Groups of keys (mappings in a training file), by the names used here.
 std::vector<std::pair<std::string, const std::vector<OptionSpec>*>> groups() {
   return {{"", &train_options()},
           {"part", &training_part_options()},
@@ -251,7 +251,7 @@ std::vector<std::pair<std::string, const std::vector<OptionSpec>*>> groups() {
           {"dqn", &dqn_options()},
           {"trigger", &trigger_options()}};
 }
-// Keys that are such mappings, or lists of them; their own keys are probed instead.
+// Keys whose values are groups or lists of groups. The keys of the groups are probed instead.
 const std::set<std::string> kGroups{"train", "evaluate", "agent",  "warm_start",
                                     "ppo",   "dqn",      "trigger"};
 
@@ -277,7 +277,7 @@ TEST_CASE("Every key of a training file changes the results of the training",
   const test::TemporaryFolder folder;
   (void)train_agent(read_train_config(training_file(usual()), "t.yaml"), 1, folder.path(), {});
   const std::string plain = outcome(training_file(usual()));
-  // A comment is not a change of a key's value and must not change the results.
+  // A comment does not change a key's value and must not change the results.
   const bool again = outcome("# again\n" + training_file(usual())) == plain;
   CHECK(again);
   for (const Probe& probe : probes(folder.path())) {

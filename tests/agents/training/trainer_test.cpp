@@ -54,7 +54,7 @@ TrainConfig tuning() {
       "small.yaml");
 }
 
-// Calls that a policy needs to count to the target, relative to the minimum.
+// Number of calls that a policy needs to count to the target, relative to the minimum.
 double excess_of(Policy& policy) {
   const TrainingEnvironment where("Counter-v0", parse_yaml("{target: 12}", "t"), {});
   const auto environment = where.make();
@@ -65,7 +65,7 @@ double excess_of(Policy& policy) {
   for (std::uint64_t episode = 0; episode < 100; ++episode) {
     environment->reset(episode, buffers.view());
     policy.begin_episode(*environment, episode);
-    // A step adds 1, 2 or 4; the minimum uses fours as long as they fit.
+    // A step adds 1, 2 or 4; the minimum uses 4 as long as it fits.
     constexpr std::array<int, 4> kOfRest{0, 1, 1, 2};
     const int remaining = static_cast<int>(buffers.observation[1]);
     least += remaining / 4 + kOfRest[static_cast<std::size_t>(remaining % 4)];
@@ -118,7 +118,7 @@ TEST_CASE("An agent can be trained further in another training", "[agents][train
   CHECK(same.weights.input_shift == first.weights.input_shift);
   CHECK(same.weights.provenance.starts_with(first.weights.provenance + "; then "));
   further.ppo.learning_rate = 0.001;
-  // Seed 2 has no agent there, so seed 1's is trained further, with other draws.
+  // There is no agent of seed 2, so the agent of seed 1 is trained further, with different draws.
   const Checkpoint other = train_agent(further, 2, folder.path() + "/c", {});
   CHECK_FALSE(other.weights.tensors == first.weights.tensors);
   further.layers.head = 5;
@@ -128,7 +128,7 @@ TEST_CASE("An agent can be trained further in another training", "[agents][train
 constexpr const char* kKilledFolder = "CCLGYM_TEST_KILLED_FOLDER";
 constexpr const char* kKilledAfter = "CCLGYM_TEST_KILLED_AFTER";
 
-// A helper that train_and_be_killed runs, not a test of its own.
+// A helper, not a test: train_and_be_killed runs it.
 TEST_CASE("A training that kills itself", "[agents][trainer][.killed]") {
   const char* folder = std::getenv(kKilledFolder);
   const char* after = std::getenv(kKilledAfter);
@@ -166,7 +166,7 @@ TEST_CASE("A training that is killed again and again ends with the same weights"
   const TrainConfig config = tuning();
   const Checkpoint whole = train_agent(config, 1, folder.path() + "/whole", {});
   const std::string killed = folder.path() + "/killed";
-  // Before the first checkpoint, just after one, within the warm start and within PPO.
+  // Kills come before the first checkpoint, just after it, during the warm start and during PPO.
   for (const int iteration : {1, 4, 6, 8}) train_and_be_killed(killed, iteration);
   const Checkpoint resumed = train_agent(config, 1, killed, {});
   CHECK(resumed.weights == whole.weights);
@@ -178,7 +178,7 @@ TEST_CASE("A training that is killed again and again ends with the same weights"
   for (int i = 1; i <= 10; ++i) {
     CHECK(text.find("\n" + std::to_string(i) + ",") != std::string::npos);
   }
-  // A finished training is left unchanged.
+  // A finished run is left unchanged.
   CHECK(train_agent(config, 1, killed, {}).weights == whole.weights);
 }
 

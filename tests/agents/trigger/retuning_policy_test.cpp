@@ -1,4 +1,4 @@
-// The deployed pair of agents, and the file with the trigger.
+// Tests of the deployed pair of agents and of the file with the trigger.
 #include "agents/trigger/retuning_policy.hpp"
 
 #include <algorithm>
@@ -42,7 +42,7 @@ struct Played {
   std::vector<std::uint64_t> decisions;  ///< count after each call
 };
 
-// Plays calls with reported times of `factor(call)` times the expected ones.
+// Plays calls whose reported times are `factor(call)` times the expected times.
 template <class Factor>
 Played play(Policy& policy, const TrainingEnvironment& where, std::size_t calls, Factor factor) {
   CollectiveTuningEnv environment(where.setup());
@@ -78,14 +78,15 @@ TEST_CASE("Without a trigger, each class is decided once when the averages are f
   for (std::size_t call = kSettle + kSizes; call < kCalls; ++call) {
     CHECK(kept.actions[call] == kept.actions[call - kSizes]);
   }
-  // While it decides every call, it equals the agent itself: the LSTM has the same inputs.
+  // As long as the policy decides every call, it acts like the agent itself, since the LSTM has the
+  // same inputs.
   LearnedPolicy agent(agent_of(where));
   const Played every = play(agent, where, kCalls, [](std::size_t) { return 1; });
   for (std::size_t call = 0; call < kSettle + kSizes; ++call) {
     CHECK(kept.actions[call] == every.actions[call]);
   }
   CHECK(every.decisions.back() == kCalls);
-  // A new episode counts as a new machine.
+  // A new episode is treated as a new cluster, so everything is decided again.
   CHECK(play(frozen, where, kCalls, [](std::size_t) { return 1; }).decisions.back() ==
         2 * (kSettle + kSizes));
 }
@@ -99,7 +100,7 @@ TEST_CASE("After an alarm calls are decided again, then each class once",
       play(policy, where, 200, [](std::size_t call) { return call < kChange ? 1.0 : 1.5; });
   CHECK(policy.alarms() == 1);
   CHECK(played.decisions[kChange - 1] == kSettle + kSizes);
-  // Two late calls raise the alarm (see trigger_test.cpp); decisions after it take the change into
+  // Two late calls raise the alarm (see trigger_test.cpp). Later decisions take the change into
   // account.
   const std::size_t alarm = kChange + 1;
   CHECK(played.decisions[alarm] == kSettle + kSizes);

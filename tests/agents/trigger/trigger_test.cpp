@@ -9,7 +9,7 @@
 namespace cclgym {
 namespace {
 
-// Calls of `kinds` kinds with jitter; in regime 1 those of even kinds take `factor` times as long.
+// Calls of `kinds` kinds with jitter. In regime 1, calls of even kinds take `factor` times as long.
 TriggerStream stream(std::size_t calls, std::uint64_t kinds, double factor, std::uint64_t seed) {
   TriggerStream made;
   Random random(seed);
@@ -65,7 +65,7 @@ TEST_CASE("One late call is no alarm; a lasting change is, in either direction",
     for (int i = 0; i < 20; ++i) CHECK_FALSE(trigger.observe({.kind = 1, .log_ratio = 0}));
     CHECK_FALSE(trigger.observe({.kind = 1, .log_ratio = change}));
     CHECK(trigger.observe({.kind = 1, .log_ratio = change}));
-    // The new level is learned again.
+    // The trigger has learned the new level.
     for (int i = 0; i < 20; ++i) CHECK_FALSE(trigger.observe({.kind = 1, .log_ratio = change}));
   }
 }
@@ -80,10 +80,10 @@ TEST_CASE("Delays, misses and false alarms are counted by their definitions", "[
     }
   };
   add(20, 0, 0);
-  add(20, 0.5, 1);  // found with its second call
-  add(20, 0.5, 2);  // not visible
-  add(20, 0.0, 2);  // a change of times but not of the regime while one is pending: counts for it
-  add(20, 0.5, 2);  // another one: false alarm
+  add(20, 0.5, 1);  // found at its second call
+  add(20, 0.5, 2);  // no visible change
+  add(20, 0.0, 2);  // times change, not the regime: an alarm for the pending change
+  add(20, 0.5, 2);  // times change again: a false alarm
   const TriggerMeasure measure = measure_trigger(parameters, std::vector<TriggerStream>{made});
   CHECK(measure.calls == 100);
   CHECK(measure.changes == 2);

@@ -41,7 +41,7 @@ TEST_CASE("every benchmark of the backend cuda has cells, all different, with ev
   }
   CHECK(std::set<CalibrationCell>(table.cells.begin(), table.cells.end()).size() ==
         table.cells.size());
-  // Blocks of 64 to 640 threads, and NCCL's slots.
+  // Blocks have 64 to 640 threads, and chunks have the size of NCCL's slots.
   const CellTable copies = cuda_cells({{"benchmarks", "copy_block"}});
   CHECK(values_of(copies, "threads").contains("64"));
   CHECK(values_of(copies, "threads").contains("640"));
@@ -64,7 +64,7 @@ TEST_CASE("a user's lists replace the defaults of the benchmarks that use them",
   CHECK(count_of(table, "benchmark", "flag_step") == 2 * 2 * 3);
   CHECK(count_of(table, "benchmark", "ring_allreduce") == 2 * 3);
   CHECK(values_of(table, "blocks") == std::set<std::string>{"2", "4"});
-  // Launches move nothing.
+  // Launches move no bytes.
   CHECK(values_of(cuda_cells({{"benchmarks", "launch_sync"}, {"sizes", "1MiB"}}), "bytes") ==
         std::set<std::string>{"0"});
 }
@@ -84,7 +84,8 @@ TEST_CASE("lists that cannot be read are refused with the option and the nearest
 TEST_CASE("cells of the backend nccl leave out what NCCL does not have",
           "[calibration][cuda-cells]") {
   const CellTable table = nccl_cells({{"sizes", "1MiB"}, {"placement", "out"}, {"channels", "2"}});
-  // Five collectives by default and ring x 3 protocols, and tree x 3 for AllReduce.
+  // There are five collectives with NCCL's default, five with ring and 3 protocols, and AllReduce
+  // with tree and 3 protocols.
   CHECK(table.cells.size() == 5 + 5 * 3 + 3);
   for (const CalibrationCell& cell : table.cells) {
     if (cell.at("algorithm") == "tree") CHECK(cell.at("collective") == "allreduce");

@@ -1,6 +1,6 @@
 // Tests of the kernels that exchange messages, on the host.
 #include "calibration/cuda/emulated_device.hpp"
-// (first: the kernel headers below are compiled for it)
+// (This header comes first, because the kernel headers below are compiled for it.)
 #include "calibration/cuda/kernels/copy_kernels.hpp"
 #include "calibration/cuda/kernels/exchange_kernels.cuh"
 #include "support/catch.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 using namespace device;
 
-// FIFOs and reports of one launch.
+// FIFOs and reports of a launch.
 struct Setting {
   Setting(FifoProtocol protocol, unsigned int blocks, std::size_t chunk_bytes)
       : slot_bytes(protocol == FifoProtocol::LL ? 2 * chunk_bytes
@@ -120,10 +120,10 @@ void check_flag_step(unsigned int threads, std::size_t bytes) {
     CHECK(data[i] == pattern(i, 0) + (kWarm + kRounds) * pattern(i, 1));
   }
   CHECK(setting.times[0].end_ns > setting.times[0].begin_ns);
-  CHECK(setting.times[1].done == 0);  // took no part
+  CHECK(setting.times[1].done == 0);  // did not take part
 }
 
-// A sender alone, whose FIFO fills up.
+// Checks that a sender whose FIFO fills up stops the kernel.
 template <FifoProtocol kProtocol>
 void check_given_up() {
   INFO(name_of(kProtocol));
@@ -131,7 +131,7 @@ void check_given_up() {
   const std::vector<float> inputs = patterns(256, 2);
   std::vector<float> output(256);
   emulated::Device device;
-  // The other block meets the first one, and then never receives.
+  // The other block arrives at the barrier, and then never receives.
   setting.arrived = 1;
   device.run(
       2, 32,
@@ -149,8 +149,8 @@ TEST_CASE("a ring of blocks reduces all their data, with each protocol",
           "[calibration][cuda-exchange]") {
   for (const unsigned int ranks : {2u, 3u, 5u}) {
     for (const unsigned int threads : {32u, 96u}) {
-      // Cases: one chunk; more chunks than FIFO slots; a shorter last chunk; slices of LL128 that
-      // are not full.
+      // The cases are one chunk, more chunks than FIFO slots, a shorter last chunk, and slices of
+      // LL128 that are not full.
       for (const std::size_t chunk_bytes : {std::size_t{16}, std::size_t{208}, std::size_t{4096}}) {
         const std::size_t bytes = 16 * ranks * 31;
         check_ring<FifoProtocol::LL>(ranks, threads, bytes, chunk_bytes);

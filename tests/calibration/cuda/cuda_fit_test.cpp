@@ -44,10 +44,10 @@ double true_time_s(const CalibrationCell& cell) {
   const double threads = std::stod(cell.at("threads"));
   if (benchmark == "launch_first") return kLaunch_s + kFlagWay_s + blocks * kBlockLaunch_s;
   if (benchmark == "host_flag") return 2 * kFlagWay_s;
-  // Ten times as long through host memory: these rows must not count.
+  // Steps through host memory take ten times as long. The fit must ignore their rows.
   if (benchmark == "flag_step" && cell.at("flags") == "host") return 10 * step_s(protocol);
   if (benchmark == "flag_step") return step_s(protocol) + bytes / 5e9;
-  // Other chunks are slower: they must not count either.
+  // Other chunk sizes are slower. The fit must ignore them, too.
   const double chunk = std::stod(cell.at("chunk_bytes"));
   const double waste = chunk == static_cast<double>(default_chunk_bytes(protocol)) ? 1 : 2;
   if (benchmark == "pipe_copy") return 3e-6 + waste * bytes / pipe_Bps(protocol, false);

@@ -84,15 +84,16 @@ TEST_CASE("calls are compared with the choices, and fewer channels are explained
   CHECK(agreement_of(big + "TREE proto SIMPLE channel{Lo..Hi}={0..7}") == A::Different);
   // 4 MiB is enough for all 8 channels, so 4 are not explained.
   CHECK(agreement_of(big + "RING proto SIMPLE channel{Lo..Hi}={0..3}") == A::Channels);
-  // 2.28: at least 16 KiB of traffic per channel, where AllReduce counts twice and LL four times.
-  // So 1 KiB counts as 8 KiB, one channel; 8 KiB as 64 KiB, two.
+  // NCCL 2.28 gives each channel at least 16 KiB of traffic, and counts AllReduce twice and LL four
+  // times. So 1 KiB counts as 8 KiB, too little for a second channel, and 8 KiB as 64 KiB, enough
+  // for two channels.
   CHECK(agreement_of("AllReduce: 1024 Bytes -> Algo TREE proto LL channel{Lo..Hi}={0..0}") ==
         A::FewerByModel);
   CHECK(agreement_of("AllReduce: 8192 Bytes -> Algo TREE proto LL channel{Lo..Hi}={0..1}") ==
         A::Same);
   CHECK(agreement_of("AllReduce: 8192 Bytes -> Algo TREE proto LL channel{Lo..Hi}={0..0}") ==
         A::Channels);
-  // -1: any number of channels.
+  // The tuner chose -1 for Broadcast, which allows any number of channels.
   CHECK(agreement_of("Broadcast: 8 Bytes -> Algo RING proto LL128 channel{Lo..Hi}={0..4}") ==
         A::Same);
   CHECK(agreement_of("AllGather: 8 Bytes -> Algo RING proto LL128 channel{Lo..Hi}={0..4}") ==

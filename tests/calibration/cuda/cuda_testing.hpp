@@ -1,4 +1,4 @@
-// Matchers by the names of both versions of Catch2.
+// Matchers that have different names in the two versions of Catch2.
 #pragma once
 
 #include <string>

@@ -99,7 +99,7 @@ TEST_CASE("the first line names the worker and its environment",
 
 namespace {
 
-// Multiples of a slice with some jitter, as for ranks that share a GPU in turns.
+// Multiples of a time slice with some jitter, as measured when ranks take turns on a GPU.
 std::vector<double> in_slices(double slice_s, const std::vector<int>& turns) {
   Random random = Random::stream(7, {});
   std::vector<double> times;
@@ -113,7 +113,7 @@ std::vector<double> in_slices(double slice_s, const std::vector<int>& turns) {
 }  // namespace
 
 TEST_CASE("times in whole time slices are detected", "[calibration][cuda-worker-lines]") {
-  // 2 and 3 ranks without MPS on an RTX 5090: 4.36 ms, and 8.7 to 17.4 ms.
+  // Measured on an RTX 5090 without MPS: 4.36 ms with 2 ranks, 8.7 to 17.4 ms with 3 ranks.
   CHECK_FALSE(check_quantisation(in_slices(2.18e-3, {2})).passed);
   const Quantisation found = check_quantisation(in_slices(2.18e-3, {4, 5, 6, 8}));
   CHECK_FALSE(found.passed);

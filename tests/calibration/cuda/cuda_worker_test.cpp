@@ -1,4 +1,4 @@
-// The workers as programs, as far as possible without a GPU.
+// Runs the workers as programs, as far as possible without a GPU.
 #include <array>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -55,7 +55,7 @@ TEST_CASE("arguments that a worker does not know end it with 2", "[calibration][
 
 TEST_CASE("without a visible GPU, a worker refuses in one line of JSON and ends with 2",
           "[calibration][cuda-worker]") {
-  // Hides any GPUs.
+  // Hides all GPUs.
   ::setenv("CUDA_VISIBLE_DEVICES", "", 1);
   for (const std::string name : {"cuda", "nccl"}) {
     const Ended ended = run_worker(name + "-worker");

@@ -3,7 +3,7 @@
 // warp follow each other, so that everything a warp stores between two waits appears at once, as
 // LL128 requires.
 //
-// Include before the headers of kernels.
+// Include this header before the headers of kernels.
 #pragma once
 
 #define CCLGYM_EMULATED_DEVICE
@@ -21,7 +21,7 @@
 
 namespace cclgym::emulated {
 
-/// Threads that meet at a barrier: all of a block, or of a warp.
+/// Threads that meet at a barrier: all threads of a block or of a warp.
 struct Group {
   unsigned int members = 0;
   unsigned int arrived = 0;
@@ -146,7 +146,7 @@ inline void Device::run(unsigned int block_count, unsigned int thread_count,
 
 }  // namespace cclgym::emulated
 
-// CUDA's names.
+// Names defined by CUDA.
 // NOLINTBEGIN
 #define threadIdx (cclgym::emulated::Index{cclgym::emulated::device()->current().thread})
 #define blockIdx (cclgym::emulated::Index{cclgym::emulated::device()->current().block->index})

@@ -1,4 +1,4 @@
-// The tables of a comparison, against a golden text, and its page.
+// Tests of a comparison's tables against a golden text, and of its page.
 #include "calibration/compare/compare.hpp"
 
 #include <cmath>
@@ -82,7 +82,7 @@ TEST_CASE("fitted and held-out cells are never in the same line", "[calibration]
   CHECK(parts[1].cells.size() == 2);
   const std::string text = comparison_text(comparison, 3);
   CHECK(text.find("no key fitted_to in set-of-B tells") != std::string::npos);
-  // If cells of one system have different sets, these are apart, too.
+  // Cells of one system with different sets are on separate lines, too.
   Comparison two = comparison;
   two.cells[2].prediction.cost_model = "another";
   CHECK(text.find("set set-of-A") == std::string::npos);

@@ -1,4 +1,4 @@
-// The table of parameters, and parameter sets written and read again.
+// Tests of the table of parameters, and of parameter sets that are written and read again.
 #include "cost_models/parameters/cost_parameters.hpp"
 
 #include <set>

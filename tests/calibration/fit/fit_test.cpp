@@ -1,4 +1,4 @@
-// Fits to times from the simulator itself, which must find the parameters behind them.
+// Tests of fits to times from the simulator itself, which must recover its parameters.
 #include "calibration/fit/fit.hpp"
 
 #include "calibration/fit/predict.hpp"
@@ -110,13 +110,13 @@ TEST_CASE("a fit finds the parameters behind the times, with intervals", "[calib
       CHECK(text == "taken over from set v100: " + start.source_of(parameter.name));
     }
   }
-  // The set states its fitted rows: those of this fit, those of v100, and no others.
+  // The set states the rows of this fit and of v100's fit, and no others.
   for (const Compared& each : result.fitted) CHECK(seen_by(again, each.cell) == Seen::Fitted);
   MeasuredCell other = result.held_out.back().cell;
   REQUIRE(other.bytes == 64U << 20);
   CHECK(seen_by(again, other) == Seen::HeldOut);
   other.bytes = 16 << 20;
-  CHECK(seen_by(again, other) == Seen::Fitted);  // by v100's fit, although held out here
+  CHECK(seen_by(again, other) == Seen::Fitted);  // seen by v100's fit, although held out here
   other.collective = CollectiveKind::AllGather;
   CHECK(seen_by(again, other) == Seen::HeldOut);
   for (const FittedRows& rows : *start.fitted_to) {
@@ -137,7 +137,7 @@ TEST_CASE("a fit finds the parameters behind the times, with intervals", "[calib
   CHECK_FALSE(read_parameter_set(parse_yaml(unsaid, "set.yaml")).fitted_to);
   CHECK(unsaid.find("\"taken over from set v100: not said there\"") != std::string::npos);
 
-  // Any number of threads, and another run, give the same bits.
+  // Any number of threads, and a repeated fit, give the same bits.
   options.threads = 1;
   options.folds = 0;
   CHECK(fit(cells, options).model.canonical_text() == result.model.canonical_text());

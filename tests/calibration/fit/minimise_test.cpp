@@ -1,4 +1,4 @@
-// The minimiser on functions with a known minimum, and intervals on a linear problem.
+// Tests of the minimiser on functions with a known minimum, and of intervals on a linear problem.
 #include "calibration/fit/minimise.hpp"
 
 #include <cmath>
@@ -62,7 +62,7 @@ TEST_CASE("intervals of a line through noise are those of ordinary least squares
     squares += x * x;
     gradient += x * fit.residuals.back();
   }
-  // The residuals at the optimum: those without the best slope.
+  // Residuals at the optimum, that is, without the part explained by the best slope.
   for (std::size_t i = 0; i < 400; ++i) fit.residuals[i] -= gradient / squares * fit.slopes[i][0];
   const double half = 1.96 * 0.05 / std::sqrt(squares);
   const Interval linearised = linearised_intervals(fit).front();

@@ -1,4 +1,5 @@
-// Cells that a fit saw, according to its set, and the `fitted_to` that a fit writes.
+// Tests of the cells that a fit saw, according to its set, and of the `fitted_to` that a fit
+// writes.
 #include "calibration/fit/seen_rows.hpp"
 
 #include "cost_models/parameters/shipped_sets.hpp"
@@ -54,7 +55,7 @@ TEST_CASE("the rows of a fit are those of its cells, and those of its start",
   for (const int ranks : {2, 4, 8}) {
     for (const CollectiveKind kind : {CollectiveKind::AllReduce, CollectiveKind::AllGather}) {
       for (std::uint64_t bytes = 64; bytes <= 4096; bytes *= 2) {
-        // Without AllGather of 8 ranks, and with another config on 2 ranks.
+        // `cells` lacks AllGather on 8 ranks, and its config on 2 ranks differs from the others.
         const bool inside = ranks < 8 || kind == CollectiveKind::AllReduce;
         (inside ? cells : others)
             .push_back(cell_of("A", ranks, kind, bytes, {ranks == 2 ? "one" : "two"}));
@@ -69,13 +70,13 @@ TEST_CASE("the rows of a fit are those of its cells, and those of its start",
   const std::vector<FittedRows> start{{.system = "C", .ranks = {16}}};
   ParameterSet set;
   set.fitted_to = fitted_rows_of(places, start);
-  CHECK(set.fitted_to->size() == 4);  // A on 2, on 4, AllReduce on 8; C
+  CHECK(set.fitted_to->size() == 4);  // A on 2, A on 4, A's AllReduce on 8, and C
   for (const MeasuredCell& cell : cells) CHECK(seen_by(set, cell) == Seen::Fitted);
   for (const MeasuredCell& cell : others) CHECK(seen_by(set, cell) == Seen::HeldOut);
   CHECK(seen_by(set, cell_of("C", 16, CollectiveKind::AllToAll, 5)) == Seen::Fitted);
-  // Fitting once more from that set adds nothing twice.
+  // Fitting again from that set adds no row twice.
   CHECK(fitted_rows_of(places, *set.fitted_to).size() == set.fitted_to->size());
-  // Written as lines of a set and read back.
+  // Rows written as lines of a set are read back.
   const std::vector<FittedRows> again =
       read_fitted_rows(*parse_yaml(fitted_rows_yaml(*set.fitted_to), "m.yaml").find("fitted_to"));
   REQUIRE(again.size() == set.fitted_to->size());
@@ -89,7 +90,8 @@ TEST_CASE("shipped sets saw the rows that their docs state", "[calibration][seen
     return seen_by(shipped_parameter_set(set), cell);
   };
   using enum CollectiveKind;
-  // cluster00 of H100-cluster: fitted on 2 and 8 ranks, held out on 16 (its set), all of it (h100).
+  // Rows of cluster00 in H100-cluster: h100-cluster00 was fitted on 2 and 8 ranks and holds out 16;
+  // h100 holds out all of them.
   const std::uint64_t size = 1ULL << 30;
   for (const int ranks : {2, 8, 16}) {
     const MeasuredCell cell =

@@ -1,9 +1,9 @@
 // A worker for tests of the driver. It speaks the protocol of
-// calibration/measure/worker_process.hpp, and the size of a call selects its behaviour. It measures
-// nothing: its times are made up, 1 us per byte. In mode `recite` it answers the first request with
-// the line in the file named by its second argument (with `@` replaced by the request's id) and
-// ends; in mode `introduce` that line is its first.
-//   1004 B: never answers   1008 B: ends   1012 B: an error   1016 B: refuses   1020 B: no samples
+// calibration/measure/worker_process.hpp but measures nothing: its times are made up, 1 us per
+// byte, and the size of a call selects its behaviour. In mode `recite` it answers the first request
+// with the line in the file named by its second argument (with `@` replaced by the request's id)
+// and ends. In mode `introduce` that line is the first line that it prints.
+// 1004 B: never answers   1008 B: ends   1012 B: an error   1016 B: refuses   1020 B: no samples
 #include <csignal>
 #include <cstdlib>
 #include <fstream>

@@ -1,4 +1,4 @@
-// Valid and invalid measured CSVs.
+// Tests of valid and invalid measured CSVs.
 #include "calibration/measure/measured_file.hpp"
 
 #include "calibration/measure/measured_cells.hpp"
@@ -100,7 +100,7 @@ TEST_CASE("options that every row contradicts are refused", "[calibration][measu
   context = {};
   context.nodes = 1;
   CHECK(told(rows, context).starts_with("m.csv:2:1: nodes is 2, but --nodes says 1"));
-  // The option is for rows without a value, of which this is one.
+  // The option applies to rows without a value, like the one added here.
   const File file(rows + "P,2,,all_reduce,128,10\n");
   const std::vector<Measurement> read = read_measured_file(file.path, context);
   CHECK(read.back().nodes == 1);

@@ -1,5 +1,5 @@
-// The backend `mpi` with a real OpenMPI, on this machine and between hosts that are network
-// namespaces.
+// Tests of the backend `mpi` with a real OpenMPI, on this computer and between nodes that are
+// network namespaces.
 #include <cstdlib>
 #include <fstream>
 #include <set>
@@ -21,7 +21,7 @@ bool succeeds(const std::string& command) {
   return std::system((command + " >/dev/null 2>&1").c_str()) == 0;
 }
 
-// A network of the test's own, removed at the end.
+// A network that belongs to the test and is removed at its end.
 class Netlab {
  public:
   Netlab() : up_(succeeds(kNetlab + " up --hosts 3")) {}
@@ -52,7 +52,7 @@ MpiSweep sweep_of(const std::vector<CollectiveKind>& collectives,
           .algorithms = {}};
 }
 
-// Stops one rank of a running sweep. Returns true if there was one.
+// Stops one rank of a running sweep. Returns true if it found such a rank.
 bool stop_a_rank(const std::string& rows) {
   for (int tries = 0; tries < 400; ++tries) {
     ::usleep(50'000);
@@ -108,7 +108,8 @@ TEST_CASE(
     for (const Measurement& row : rows) {
       CHECK(row.ranks == 3);
       CHECK(row.nodes == 3);
-      // Min bytes that each host receives, less what the links let through at once.
+      // Minimum number of bytes that each node receives, minus the burst that links let through at
+      // once.
       const double received = row.collective == CollectiveKind::Broadcast ? 1.0 : 2.0 / 3;
       CHECK(row.time_s > (received * kBytes - 2 * 40'960) / 125e6);
     }

@@ -1,4 +1,4 @@
-// Parsing the output of nccl-tests.
+// Tests of parsing the output of nccl-tests.
 #include "calibration/measure/nccl_tests_text.hpp"
 
 #include "support/catch.hpp"

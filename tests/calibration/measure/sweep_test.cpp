@@ -1,5 +1,5 @@
-// The driver of measurements: every outcome of a cell, killed and continued sweeps, and reading the
-// file.
+// Tests of the driver of measurements: every outcome of a cell, killed and continued sweeps, and
+// reading the file.
 #include "calibration/measure/sweep.hpp"
 
 #include <algorithm>
@@ -96,7 +96,7 @@ TEST_CASE("a sweep records every outcome of a cell, and continues", "[calibratio
 
   SECTION("outliers are kept and marked, the environment stands in each row") {
     const std::string row = row_of(path, "64");
-    // 64 us, 1 % longer each time, and once 100 times as long.
+    // Samples of 64 us that grow by 1 % each, and an outlier of 100 times.
     CHECK(has(row, ",ok,67.5200,66.0800,68.9600,64.0000,6400.0000,10,1,64.000 64.640 6400.000! "));
     CHECK(has(row, ",library=acting; 1;nodes=2;ranks=4,used=ring,"));
   }
@@ -366,7 +366,7 @@ TEST_CASE("OpenMPI's configurations for a call: its own choice, whole messages, 
     REQUIRE(found != nullptr);
     CHECK(found->number == config.number);
   }
-  // The segmented ring is the ring with another number.
+  // The segmented ring is the ring under another number.
   const auto ring = mpi_configs({.system = "",
                                  .config = "",
                                  .collectives = {},

@@ -1,4 +1,4 @@
-// Meaning of the names in measured files.
+// Tests of the meaning of names in measured files.
 #include "calibration/measure/systems.hpp"
 
 #include "cost_models/nccl/nccl_version.hpp"

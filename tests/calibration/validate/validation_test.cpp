@@ -1,4 +1,5 @@
-// Ratios and intervals of a policy against the default and the best, for rows with known answers.
+// Tests of ratios and intervals of a policy relative to the default and the best, for rows with
+// known results.
 #include "calibration/validate/validation.hpp"
 
 #include <array>
@@ -34,7 +35,8 @@ TEST_CASE("the choice is compared with the default round by round, also in slow 
           "[calibration][validation]") {
   Rows rows;
   for (int round = 1; round <= 8; ++round) {
-    // The machine is slower in some rounds; the choice always takes 0.8 of the default's time.
+    // All calls are slower in some rounds. The choice always takes 0.8 times as long as the
+    // default.
     const double slow = round % 3 == 0 ? 5 : 1;
     rows.add("allreduce", 1024, "openmpi-default", round, "default", 100 * slow);
     rows.add("allreduce", 1024, "ring", round, "chosen", 80 * slow, "ok", 32768);
@@ -42,7 +44,7 @@ TEST_CASE("the choice is compared with the default round by round, also in slow 
     rows.add("allreduce", 4096, "openmpi-default", round, "chosen+default", 200 * slow);
     rows.add("allreduce", 4096, "ring", round, "other", 190 * slow);
   }
-  rows.add("broadcast", 64, "naive", 1, "other", 10);  // neither choice nor default: no call
+  rows.add("broadcast", 64, "naive", 1, "other", 10);  // neither choice nor default, so no call
   rows.add("broadcast", 128, "naive", 1, "chosen", 10, "hung");
   const Validation part = rows.read();
   REQUIRE(part.calls.size() == 2);
@@ -60,7 +62,7 @@ TEST_CASE("the choice is compared with the default round by round, also in slow 
   CHECK(part.within_tenth == Approx(0.5));
   CHECK(part.over_best == Approx(std::sqrt(80.0 / 60 * 200 / 190)));
   CHECK(part.default_over_best == Approx(std::sqrt(100.0 / 60 * 200 / 190)));
-  // Two calls, 0.8 and 1: a resample may take the same call twice.
+  // The two calls have ratios 0.8 and 1, and a resample may take the same call twice.
   CHECK(part.ratio.low == Approx(0.8));
   CHECK(part.ratio.high == Approx(1));
 }
@@ -114,14 +116,14 @@ TEST_CASE("the choice of a table of the sweep is shown beside the agent's choice
     rows.add("allreduce", 4096, "ring", round, "chosen+swept", 150);
     rows.add("allreduce", 8192, "openmpi-default", round, "default+swept", 300);
     rows.add("allreduce", 8192, "ring", round, "chosen", 450);
-    rows.add("broadcast", 64, "openmpi-default", round, "chosen+default", 10);  // no sweep
+    rows.add("broadcast", 64, "openmpi-default", round, "chosen+default", 10);  // not in the sweep
   }
   const Validation part = rows.read();
   REQUIRE(part.calls.size() == 4);
   CHECK(part.swept_calls == 3);
   REQUIRE(part.swept_ratio);
   CHECK(part.swept_ratio->mean == Approx(std::cbrt(0.6 * 0.75 * 1)));
-  CHECK(part.swept_ratio->low == Approx(0.6));  // the same call, three times
+  CHECK(part.swept_ratio->low == Approx(0.6));  // a resample with the same call three times
   CHECK(part.swept_ratio->high == Approx(1));
   REQUIRE(part.chosen_over_swept);
   CHECK(part.chosen_over_swept->mean == Approx(std::cbrt(1.5 * 1 * 1.5)));

@@ -54,7 +54,7 @@ TEST_CASE("algorithms: every shipped program is right for 2 to 64 ranks",
           INFO(algorithm.name << " " << to_string(kind) << " ranks " << ranks << " channels "
                               << channels);
           REQUIRE(verify(traced).ok);
-          // Slots that the compiler promises to suffice: one, or two if instructions are fused.
+          // The compiler promises that one slot is enough, or two if instructions are fused.
           for (const bool fuse : {false, true}) {
             const VerifyReport report =
                 verify(compile(traced, {.fuse = fuse}), {.slots = fuse ? 2 : 1});
@@ -112,7 +112,7 @@ TEST_CASE("algorithms: on several nodes, and in several instances", "[collective
           auto request = request_for(kind, servers * gpus, channels);
           request.ranks_per_server = gpus;
           INFO(name << " " << servers << " x " << gpus << " channels " << channels);
-          REQUIRE(build_algorithm(name, request) != nullptr);  // verifies
+          REQUIRE(build_algorithm(name, request) != nullptr);  // the build verifies the program
           request.compile = {.instances = 1 + channels % 2};
           const auto program = build_algorithm(name, request);
           if (servers * gpus > (test::kSanitized ? 9 : 16)) continue;
@@ -134,7 +134,7 @@ TEST_CASE("algorithms: messages between nodes", "[collectives][algorithms]") {
   const auto crossing = [](const char* name, CollectiveKind kind, int servers) {
     auto request = request_for(kind, servers * 8, 1);
     request.ranks_per_server = 8;
-    std::multiset<int> counts;  // chunks of each message
+    std::multiset<int> counts;  // number of chunks of each message
     const auto program = build_algorithm(name, request);
     for (int rank = 0; const GpuProgram& gpu : program->gpus) {
       for (const ThreadBlock& block : gpu.thread_blocks) {
@@ -150,9 +150,9 @@ TEST_CASE("algorithms: messages between nodes", "[collectives][algorithms]") {
   const auto two_step = crossing("two-step", CollectiveKind::AllToAll, 3);
   CHECK(two_step.size() == 24 * 2);
   CHECK(two_step.count(8) == two_step.size());
-  // Each rank of a node sends an eighth.
+  // Each rank of a node sends an eighth of the data.
   CHECK(crossing("all-to-next", CollectiveKind::AllToNext, 3).size() == 16);
-  // A ring AllReduce of two chunks in each of eight pairs.
+  // There is a ring AllReduce of two chunks in each of eight pairs.
   CHECK(crossing("hierarchical", CollectiveKind::AllReduce, 2).size() == 8 * 4);
 }
 
@@ -196,7 +196,7 @@ TEST_CASE("algorithms: recursive doubling and halving send one message per step 
         }
       }
     }
-    // Every rank, on every channel, once with each size.
+    // Each rank sends one message of each size on each channel.
     CHECK(chunks_sent == std::vector<int>{24, 24, 24, 0});
   }
 }
@@ -219,7 +219,7 @@ TEST_CASE("algorithms: PAT has one message per step, the largest to the nearest 
         }
         int steps = 0;
         for (int distance = 1; distance < ranks; distance *= 2, ++steps) {
-          // The multiples of 2 d for which there is a rank d further on.
+          // Number of multiples m of 2 * distance for which there is a rank m + distance.
           REQUIRE(chunks_to[distance] == (ranks - distance + 2 * distance - 1) / (2 * distance));
         }
         CHECK(std::ssize(chunks_to) == steps);
@@ -244,7 +244,7 @@ TEST_CASE("algorithms: requested rings are used, channel by channel", "[collecti
 TEST_CASE("algorithms: the double tree is NCCL's", "[collectives][algorithms]") {
   using algorithms::double_tree;
   using algorithms::TreeNeighbours;
-  // src/graph/trees.cc draws the tree of 14 ranks.
+  // The tree of 14 ranks that is drawn in src/graph/trees.cc.
   CHECK(double_tree(0, 14, 0) == TreeNeighbours{-1, {-1, 8}});
   CHECK(double_tree(0, 14, 8) == TreeNeighbours{0, {4, 12}});
   CHECK(double_tree(0, 14, 12) == TreeNeighbours{8, {10, 13}});
@@ -275,11 +275,11 @@ TEST_CASE("algorithms: OpenMPI's trees are those drawn in its source",
   using algorithms::parents_in;
   using algorithms::RootedTree;
   using Parents = std::vector<int>;
-  // ompi/mca/coll/base/coll_base_topo.c, in the comments.
+  // Trees drawn in the comments of ompi/mca/coll/base/coll_base_topo.c.
   CHECK(parents_in(RootedTree::Binary, 7, 0) == Parents{-1, 0, 0, 1, 2, 1, 2});
   CHECK(parents_in(RootedTree::Binomial, 8, 0) == Parents{-1, 0, 0, 1, 0, 1, 2, 3});
   CHECK(parents_in(RootedTree::Knomial, 10, 0) == Parents{-1, 0, 0, 0, 0, 4, 4, 4, 0, 8});
-  // build_chain: 1-2-3, 4-5-6, 7-8, 9-10.
+  // The chains of build_chain: 1-2-3, 4-5-6, 7-8, 9-10.
   CHECK(parents_in(RootedTree::FourChains, 11, 0) == Parents{-1, 0, 1, 2, 0, 4, 5, 0, 7, 0, 9});
   CHECK(parents_in(RootedTree::FourChains, 4, 1) == Parents{1, -1, 1, 1});
   CHECK(parents_in(RootedTree::Pipeline, 4, 2) == Parents{3, 0, -1, 2});
@@ -291,7 +291,7 @@ TEST_CASE("algorithms: Rabenseifner's sends the largest messages to the nearest 
                                    std::pair("rabenseifner", CollectiveKind::Reduce),
                                    std::pair("butterfly", CollectiveKind::ReduceScatter)}) {
     const auto program = build_algorithm(name, request_for(kind, 8, 1, 0));
-    std::map<std::pair<int, int>, int> messages;  // by distance and chunks
+    std::map<std::pair<int, int>, int> messages;  // number of messages by distance and chunks
     for (int rank = 0; rank < 8; ++rank) {
       for (const ThreadBlock& block : program->gpus[ix(rank)].thread_blocks) {
         for (const Instruction& step : block.steps) {
@@ -300,20 +300,21 @@ TEST_CASE("algorithms: Rabenseifner's sends the largest messages to the nearest 
       }
     }
     INFO(name << " " << to_string(kind));
-    // The way back: all ranks; for Reduce, half of them, a quarter, one.
+    // In the second phase of AllReduce all ranks send; in Reduce, four ranks, then two, then one.
     const bool all = kind == CollectiveKind::AllReduce;
     const bool root = kind == CollectiveKind::Reduce;
     CHECK(messages[{1, 4}] == 8 + (all ? 8 : 0) + (root ? 1 : 0));
     CHECK(messages[{2, 2}] == 8 + (all ? 8 : 0) + (root ? 2 : 0));
     CHECK(messages[{4, 1}] == 8 + (all ? 8 : 0) + (root ? 4 : 0));
-    // Slices 1, 3, 4 and 6 end at the ranks with the reversed bits.
+    // Slices 1, 3, 4 and 6 end at the ranks whose bits are reversed.
     CHECK(messages[{5, 1}] == (kind == CollectiveKind::ReduceScatter ? 4 : 0));
   }
 }
 
 TEST_CASE("algorithms: thread blocks of the busiest GPU are known before compiling",
           "[collectives][algorithms]") {
-  // Fewer blocks suffice where runs are sent on: an upper bound that is not far off.
+  // Fewer blocks suffice where runs are forwarded, so the number is an upper bound that is not far
+  // off.
   const auto is_bound = [](const std::string& name, const AlgorithmRequest& request) {
     return name == "recursive-halving" || name == "pat" || name == "nvls-tree" ||
            name == "halving-doubling" || name == "two-step" || name == "hierarchical" ||

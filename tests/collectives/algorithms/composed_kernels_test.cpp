@@ -1,4 +1,5 @@
-// Complete programs of several kernels: those of the library, random ones, and mutants of them.
+// Tests of complete programs of several kernels: those of the library, random ones, and mutants of
+// them.
 #include <map>
 #include <optional>
 #include <random>
@@ -29,7 +30,7 @@ constexpr Buffer kIn = Buffer::Input;
 constexpr Buffer kOut = Buffer::Output;
 constexpr Buffer kScratch = Buffer::Scratch;
 
-using Chunks = std::set<std::pair<int, int>>;  ///< rank and index of the inputs of a sum
+using Chunks = std::set<std::pair<int, int>>;  ///< ranks and indices of the inputs in a sum
 
 /// Operations on buffers of four chunks, with an occasional new kernel. The contract requires the
 /// outputs that the operations produce.
@@ -88,7 +89,7 @@ TEST_CASE("kernels: composed programs run with any number of slots, and only wit
       for (const bool fuse : {false, true}) {
         auto request = composed(kind, servers, gpus, 2);
         request.compile = {.fuse = fuse, .share_blocks = fuse};
-        const auto program = build_algorithm(name, request);  // verifies
+        const auto program = build_algorithm(name, request);  // the build verifies the program
         REQUIRE(program->kernels() == 3);
         REQUIRE(program->traits.runtime == Runtime::Nccl);
         INFO(name << " " << servers << " x " << gpus);
@@ -133,7 +134,7 @@ TEST_CASE("kernels: hand-written Two-Step copies in a separate kernel",
   const auto program =
       build_algorithm("two-step-composed", composed(CollectiveKind::AllToAll, 3, 4, 2));
   for (int rank = 0; rank < 12; ++rank) {
-    std::vector<std::vector<int>> counts(3);  // by kernel: of the chunks sent
+    std::vector<std::vector<int>> counts(3);  // chunks of each message, by kernel
     int copies = 0;
     for (const ThreadBlock& block : program->gpus[ix(rank)].thread_blocks) {
       for (const Instruction& step : block.steps) {
@@ -141,7 +142,7 @@ TEST_CASE("kernels: hand-written Two-Step copies in a separate kernel",
           REQUIRE(step.opcode == Opcode::Copy);
           CHECK(step.source.buffer != kOut);
           CHECK(step.target.buffer == kScratch);
-          CHECK(block.steps.size() == 1);  // each copy on a block of its own
+          CHECK(block.steps.size() == 1);  // each copy has its own block
           ++copies;
         } else if (sends(step.opcode)) {
           CHECK((block.send_peer / 4 == rank / 4) == (block.kernel == 0));
@@ -150,7 +151,8 @@ TEST_CASE("kernels: hand-written Two-Step copies in a separate kernel",
         }
       }
     }
-    // Every chunk of other ranks, to each of three others; four at a time to two nodes.
+    // Kernel 0 sends single chunks, one for each of three nodes to each of three peers, on each
+    // channel. Kernel 2 sends four chunks at a time to each of two other nodes, on each channel.
     CHECK(counts[0] == std::vector<int>(3 * 3 * 2, 1));
     CHECK(copies == 2 * 4 * 2);
     CHECK(counts[2] == std::vector<int>(2 * 2, 4));

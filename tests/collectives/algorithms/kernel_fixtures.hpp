@@ -14,7 +14,8 @@ namespace cclgym::test {
 
 inline std::size_t ix(int index) { return static_cast<std::size_t>(index); }
 
-/// Requires nothing, so that the verifier only checks that every order gives the same result.
+/// A contract without requirements, for which the verifier only checks that every order gives the
+/// same result.
 inline Contract anything(int ranks, int input, int output) {
   return Contract::custom("anything", ranks, std::vector<int>(ix(ranks), input),
                           std::vector<int>(ix(ranks), output),
@@ -37,7 +38,7 @@ inline std::vector<Opcode> opcodes(const ThreadBlock& block) {
   return result;
 }
 
-/// True if the program goes wrong in one of a few random orders.
+/// True if the program fails in one of a few random orders.
 inline bool is_harmful(const ThreadBlockProgram& program, std::uint64_t seed, int orders) {
   for (int i = 0; i < orders; ++i) {
     const std::uint64_t order = seed * 64 + static_cast<std::uint64_t>(i);

@@ -1,4 +1,5 @@
-// Programs of several kernels: on every GPU a kernel begins when the previous one is done.
+// Tests of programs of several kernels: on every GPU a kernel begins when the previous kernel is
+// done.
 #include <optional>
 #include <string>
 #include <tuple>
@@ -49,7 +50,7 @@ TEST_CASE(
   const ChunkRef c = p.chunk(0, kIn, 0).copy(1, kOut, 0);
   p.next_kernel();
   p.next_kernel();
-  (void)c.copy(0, kOut, 0);  // references stay valid
+  (void)c.copy(0, kOut, 0);  // references stay valid in later kernels
   p.next_kernel();
   (void)p.chunk(0, kOut, 0).copy(1, kOut, 1);
   p.next_kernel();
@@ -71,8 +72,8 @@ TEST_CASE("kernels: each kernel is compiled separately", "[collectives][kernels]
   ProgramBuilder p("test", anything(3, 2, 2));
   const ChunkRef c = p.chunk(0, kIn, 0).copy(1, kScratch, 0).copy(2, kScratch, 0);
   p.next_kernel();
-  // A single kernel would fuse the send with the receive, and could not do so from rank 1 on
-  // channel 0.
+  // In a single kernel, this send would be fused with the receive before it, and rank 1 could not
+  // send to rank 0 on channel 0.
   (void)c.copy(0, kScratch, 0).copy(1, kOut, 0);
   (void)p.chunk(1, kScratch, 0).copy(0, kOut, 0);
   const Program program = p.finish();
@@ -91,8 +92,8 @@ TEST_CASE("kernels: each kernel is compiled separately", "[collectives][kernels]
       for (const Instruction& step : block.steps) CHECK(step.dependencies.empty());
     }
   }
-  CHECK(compiled.gpus[2].thread_blocks.size() == 2);  // to and from: not fused
-  CHECK(compiled.most_resident_blocks() == 2);        // rank 0 in kernel 1: two senders
+  CHECK(compiled.gpus[2].thread_blocks.size() == 2);  // sends and receives are not fused
+  CHECK(compiled.most_resident_blocks() == 2);        // in kernel 1, rank 0 has two senders
   CHECK(describe_step(compiled, 1, 1, 0) ==
         "rank 1, thread block 1 of kernel 1, step 0: send to rank 0 on channel 0");
 }

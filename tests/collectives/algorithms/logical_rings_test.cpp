@@ -53,7 +53,8 @@ std::vector<Edge> ring_edges(int gpus) {
   return edges;
 }
 
-/// Checks that every ring visits each GPU once and that no directed link is used beyond its units.
+/// Checks that every ring visits each GPU once and that no directed link carries more rings than it
+/// has units.
 void check_disjoint(const Fabric& fabric, const Rings& rings) {
   std::map<std::pair<int, int>, int> free;
   std::map<NodeId, int> rank_of;
@@ -92,7 +93,7 @@ TEST_CASE("logical rings: over nodes of linked GPUs, as many rings as NICs keep 
       const Rings rings = logical_rings(*fabric);
       REQUIRE(std::ssize(rings) >= (std::string(machine.name) == "amd-mi250x" ? 4 : machine.nics));
       const int used = std::min(machine.nics, static_cast<int>(rings.size()));
-      // All rings at the rate of a NIC: no link carries more than its capacity.
+      // With all rings at the rate of a NIC, no link carries more than its capacity.
       std::map<LinkId, double> load_Bps;
       for (int channel = 0; channel < used; ++channel) {
         const std::vector<int>& ring = rings[static_cast<std::size_t>(channel)];
@@ -186,7 +187,7 @@ TEST_CASE("logical rings: two GPUs, one-way links, no cycle, complete graphs",
     const Rings rings = logical_rings(*fabric);
     check_disjoint(*fabric, rings);
     CHECK(std::ssize(rings) >= gpus - 2);
-    // Up to eight GPUs, no unit is left over where possible: 2 (gpus - 1) at each GPU.
+    // With up to eight GPUs, the rings use all 2 (gpus - 1) units of each GPU where possible.
     if (gpus == 4 || gpus == 5) CHECK(std::ssize(rings) == 2 * (gpus - 1));
   }
 }

@@ -1,5 +1,5 @@
-// Programs of msccl-tools' examples for which the library has no algorithm, because they implement
-// a custom collective or leave the channels to the compiler. Written for size_test.cpp.
+// Programs of msccl-tools' examples that the library has no algorithm for, because they implement a
+// custom collective or leave the channels to the compiler. Written for size_test.cpp.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 namespace cclgym::test {
 
 /// The sum over the first half of the ranks, at each rank of the second half: a pipeline stage of
-/// `g` ranks passes its sum to the next stage. Cut into g chunks.
+/// `g` ranks passes its sum to the next stage. The data is cut into g chunks.
 inline Contract stage_contract(int g) {
   const std::vector<int> chunks(static_cast<std::size_t>(2 * g), g);
   return Contract::custom("stage", 2 * g, chunks, chunks,
@@ -36,7 +36,8 @@ inline Program pipeline_all_pairs(int g) {
   return p.finish();
 }
 
-/// A ring in each stage: ReduceScatter, to the counterparts, AllGather.
+/// A ring ReduceScatter in the first stage, sends to the counterparts, and a ring AllGather in the
+/// second stage.
 inline Program pipeline_ring(int g) {
   ProgramBuilder p("pipeline-ring", stage_contract(g));
   for (int r = 0; r < g; ++r) {
@@ -48,8 +49,8 @@ inline Program pipeline_ring(int g) {
   return p.finish();
 }
 
-/// AllToNext in the other direction: rank r's buffer goes to rank r - 1. If that is on another of
-/// the nodes of `g` ranks, every rank of the node sends a chunk across.
+/// AllToNext in the other direction: rank r's buffer goes to rank r - 1. If that rank is on another
+/// node (of `g` ranks), every rank of the node sends a chunk to the other node.
 inline Program all_to_previous(int servers, int g) {
   const int ranks = servers * g;
   const std::vector<int> chunks(static_cast<std::size_t>(ranks), g);

@@ -1,6 +1,5 @@
-// Size of the compiler's results, compared with figures measured with the public msccl-tools
-// compiler (2023-04): steps of MSCCL XML (nops included) of all GPUs, and thread blocks of the
-// busiest GPU.
+// Size of the compiler's results, compared with the public msccl-tools compiler (2023-04): steps of
+// MSCCL XML (nops included) of all GPUs, and thread blocks of the busiest GPU.
 #include <algorithm>
 #include <chrono>
 
@@ -17,16 +16,16 @@ using namespace cclgym;
 namespace {
 
 struct Measured {
-  const char* program;  ///< its name in msccl-tools
+  const char* program;  ///< name in msccl-tools
   const char* algorithm;
   CollectiveKind collective;
   int ranks;
   int ranks_per_server;
-  int channels;  ///< requested
+  int channels;  ///< requested channels
   int instances;
   int most_channels;
   std::int64_t most_blocks;  ///< max on one GPU
-  std::int64_t most_steps;   ///< max over all GPUs together
+  std::int64_t most_steps;   ///< max of the sum over all GPUs
 };
 
 constexpr CollectiveKind kReduce = CollectiveKind::AllReduce;
@@ -98,11 +97,11 @@ TEST_CASE("size: no more steps and thread blocks than msccl-tools", "[collective
 
 TEST_CASE("size: programs without an algorithm in the library", "[collectives][size]") {
   struct Custom {
-    const char* program;  ///< its name in msccl-tools
+    const char* program;  ///< name in msccl-tools
     Program ours;
     int most_channels;
     std::int64_t most_blocks;  ///< max on one GPU
-    std::int64_t most_steps;   ///< max over all GPUs together
+    std::int64_t most_steps;   ///< max of the sum over all GPUs
   };
   const Custom customs[] = {
       {"pipeline_allpairs_8_i1", test::pipeline_all_pairs(8), 2, 9, 1072},
@@ -125,7 +124,7 @@ TEST_CASE("size: programs without an algorithm in the library", "[collectives][s
 }
 
 TEST_CASE("size: compile time is near-linear", "[collectives][size]") {
-  // The bound of 0.2 s is for a release build; sanitizers may take several times that.
+  // The bound of 0.2 s is for a release build; with sanitizers it may take several times longer.
   for (const char* name : {"hierarchical", "two-step"}) {
     AlgorithmRequest request;
     request.collective = name[0] == 'h' ? kReduce : kToAll;

@@ -1,4 +1,4 @@
-// Copies and sums by switches: groups of messages in the DSL, the IR and the verifier.
+// Tests of copies and sums by switches: groups of messages in the DSL, the IR and the verifier.
 #include <algorithm>
 #include <array>
 #include <stdexcept>
@@ -41,7 +41,7 @@ std::string refusal(Write write) {
   return {};
 }
 
-// A step of the program that sends in a group.
+// The grouped send with this number, counted from 0.
 Instruction& grouped_send(ThreadBlockProgram& program, int number) {
   for (GpuProgram& gpu : program.gpus) {
     for (ThreadBlock& block : gpu.thread_blocks) {
@@ -105,13 +105,13 @@ TEST_CASE("groups: the verifier refuses groups that no switch can carry out",
           "[collectives][switch-groups]") {
   const ThreadBlockProgram right = compile(three());
   {
-    ThreadBlockProgram program = right;  // messages from two ranks to two ranks
+    ThreadBlockProgram program = right;  // a group of messages from two ranks to two ranks
     grouped_send(program, 0).group = grouped_send(program, 11).group;
     CHECK(verify(program).to_string().find("is neither one rank's messages to several others") !=
           std::string::npos);
   }
   {
-    ThreadBlockProgram program = right;  // one message of a multicast after the other
+    ThreadBlockProgram program = right;  // a multicast with a message that waits for another
     const auto& blocks = right.gpus[0].thread_blocks;
     for (std::size_t b = 0; b < blocks.size(); ++b) {
       if (blocks[b].steps.front().opcode != Opcode::Send || blocks[b].channel != 1) continue;
@@ -148,5 +148,5 @@ TEST_CASE("groups: NVLS has two transfers per slice, NVLSTree two per slice and 
   };
   CHECK(groups_of("nvls", 8, 1) == 2 * 8 * 2);
   CHECK(groups_of("nvls-tree", 12, 3) == 2 * 4 * 3 * 2);
-  CHECK(groups_of("nvls-tree", 3, 3) == 0);  // only trees
+  CHECK(groups_of("nvls-tree", 3, 3) == 0);  // with one GPU per node, only the trees remain
 }

@@ -40,7 +40,8 @@ std::vector<Opcode> opcodes(const ThreadBlock& block) {
   return result;
 }
 
-/// `parallel`: some operations in parallel scopes, some on compiler-chosen channels.
+/// If `parallel`, some operations are in parallel scopes and some on channels that the compiler
+/// chooses.
 Program random_program(std::uint64_t seed, int ranks, int operations, Contract contract,
                        bool parallel = false) {
   std::mt19937_64 random(seed);
@@ -133,12 +134,14 @@ TEST_CASE("schedule: levels match the closed forms", "[collectives][compiler]") 
       CHECK(levels("naive", CollectiveKind::AllToAll, n, channels) == 1);
     }
   }
-  // One step each: communication and (for the exchange of whole vectors) the local addition.
+  // Each step has a level for communication and, if entire vectors are exchanged, one for the local
+  // addition.
   CHECK(levels("recursive-doubling", CollectiveKind::AllReduce, 16, 2) == 8);
   CHECK(levels("recursive-doubling", CollectiveKind::AllGather, 16, 2) == 4);
   CHECK(levels("recursive-halving", CollectiveKind::ReduceScatter, 16, 2) == 4);
   CHECK(levels("halving-doubling", CollectiveKind::AllReduce, 16, 2) == 8);
-  // To the others, n - 1 local additions, and back.
+  // One level of sends to the other ranks, n - 1 levels of local additions, one level of sends
+  // back.
   CHECK(levels("all-pairs", CollectiveKind::AllReduce, 8, 2) == 1 + 7 + 1);
 }
 
@@ -160,7 +163,7 @@ TEST_CASE("thread blocks: a ring has one block per rank and channel, without dep
     CHECK(blocks[1].send_peer == (rank + 3) % 4);
     CHECK(blocks[1].recv_peer == (rank + 1) % 4);
     for (const ThreadBlock& block : blocks) {
-      // It sends before it waits for the neighbour's message of the same step.
+      // The block sends before it waits for the neighbour's message of the same step.
       using enum Opcode;
       CHECK(opcodes(block) == std::vector<Opcode>{Send, RecvReduceCopy, Send, RecvReduceCopy, Send,
                                                   RecvReduceCopy, Send, Recv, Send, Recv, Send,
@@ -173,11 +176,11 @@ TEST_CASE("thread blocks: a ring has one block per rank and channel, without dep
 TEST_CASE("thread blocks: local instructions go where their data is, or to a block without peers",
           "[collectives][compiler]") {
   ProgramBuilder p("test", anything(2, 4, 4));
-  (void)p.chunk(0, kIn, 0).copy(1, kScratch, 0);                  // received by rank 1 ...
-  (void)p.chunk(1, kScratch, 0).copy(1, kOut, 0);                 // ... and used by that block
-  const ChunkRef prepared = p.chunk(1, kIn, 1).copy(1, kOut, 1);  // used by the send of rank 1
+  (void)p.chunk(0, kIn, 0).copy(1, kScratch, 0);   // received by a block of rank 1 ...
+  (void)p.chunk(1, kScratch, 0).copy(1, kOut, 0);  // ... and used by that block
+  const ChunkRef prepared = p.chunk(1, kIn, 1).copy(1, kOut, 1);  // used by a send of rank 1
   (void)prepared.copy(0, kOut, 1);
-  (void)p.chunk(1, kIn, 2).copy(1, kOut, 2);  // not used
+  (void)p.chunk(1, kIn, 2).copy(1, kOut, 2);  // result not used
   (void)p.chunk(1, kIn, 3).copy(1, kOut, 3, {.channel = 1});
   const ThreadBlockProgram program = compile(p.finish(), {.share_blocks = false});
   CHECK(verify(program).ok);
@@ -274,7 +277,7 @@ TEST_CASE("compiler: directives and fusion do not change the outputs", "[collect
     for (const std::string& problem : report.problems) {
       REQUIRE((problem.starts_with("wrong output") || problem.starts_with("… and")));
     }
-    // The trace itself, with its chunks cut as by the compiler.
+    // The expected result is from the trace, with its chunks cut as the compiler cuts them.
     const Program whole = replicate(expand_parallel(program), instances, {});
     const std::vector<int> scratch = test::scratch_of(compiled);
     REQUIRE(whole.contract.input_chunks(0) == compiled.contract.input_chunks(0));
@@ -305,7 +308,7 @@ TEST_CASE("fusion: rings, and sums that are needed locally", "[collectives][comp
                                                                RecvReduceCopySend, RecvCopySend,
                                                                RecvCopySend, Recv});
   }
-  // Needs two slots: with one, all ranks would wait for each other.
+  // The program needs two slots: with one, all ranks would wait for each other.
   CHECK(verify(*all_reduce, {.slots = 2}).ok);
   CHECK_FALSE(verify(*all_reduce, {.slots = 1}).ok);
   CHECK(find_deadlock(*all_reduce, 1).has_value());

@@ -86,7 +86,7 @@ TEST_CASE("msccl xml: every shipped program that the dialect supports survives a
         if (check_ranks(algorithm.name, ranks)) continue;
         const auto request = request_for(kind, ranks, 2, ranks % 2 == 0 ? ranks / 2 : 0);
         const auto program = build_algorithm(algorithm.name, request);
-        if (program->kernels() > 1) continue;  // refused: kernels_test.cpp
+        if (program->kernels() > 1) continue;  // refused, see kernels_test.cpp
         if (program->uses_switches()) {
           CHECK(export_error(*program).find("switches that copy or add") != std::string::npos);
           continue;
@@ -163,7 +163,8 @@ TEST_CASE("msccl xml: files of other tools", "[collectives][msccl-xml]") {
   CHECK(verify(plain.program).ok);
   CHECK(plain.settings.protocol == "LL");
   CHECK(to_msccl_xml(plain.program, plain.settings) == kAllGather);
-  // GPUs and thread blocks in any order, comments, declaration, copies, unknown attributes.
+  // The file may have GPUs and thread blocks in any order, comments, a declaration, copies and
+  // unknown attributes.
   std::string other = changed(kAllGather, "inplace=\"1\">",
                               "inplace=\"1\" redop=\"nop\" nthreads=\"256\"><!-- note -->");
   other = "<?xml version=\"1.0\"?>\n" + changed(other, "    <tb id=\"0\" send=\"1\"",
@@ -175,7 +176,7 @@ TEST_CASE("msccl xml: files of other tools", "[collectives][msccl-xml]") {
                                 "minBytes=\"0\" maxBytes=\"64\""),
                         "t.xml")
             .settings.dialect == XmlDialect::Azure);
-  // It does not compute its declared collective: legal, but wrong.
+  // A program that does not compute its declared collective is legal, but wrong.
   const std::string wrong = changed(kAllGather, "srcoff=\"0\" dstbuf=\"o\" dstoff=\"0\"",
                                     "srcoff=\"1\" dstbuf=\"o\" dstoff=\"1\"");
   const VerifyReport report = verify(parse_msccl_xml(wrong, "t.xml").program);
@@ -244,7 +245,7 @@ TEST_CASE("msccl xml: one clear error per fault", "[collectives][msccl-xml]") {
         "t.xml:11:7: unmatched receive: message 0 from GPU 0 to GPU 1 on channel 0, of which 0 are "
         "sent");
   CHECK(with("type=\"r\"", "type=\"s\"").find("unmatched send") != std::string::npos);
-  // A step that waits for a later one of its own thread block.
+  // A step waits for a later step of its own thread block.
   std::string cycle = changed(kAllGather, "depid=\"-1\" deps=\"-1\"", "depid=\"0\" deps=\"1\"");
   cycle = changed(cycle, "dstoff=\"1\" cnt=\"1\" depid=\"-1\" deps=\"-1\" hasdep=\"0\"",
                   "dstoff=\"1\" cnt=\"1\" depid=\"-1\" deps=\"-1\" hasdep=\"1\"");
@@ -280,13 +281,13 @@ TEST_CASE("msccl xml: a buffer declared empty has no chunks", "[collectives][msc
 
 TEST_CASE("msccl xml: a file for both forms is checked in both", "[collectives][msccl-xml]") {
   const std::string both = "inplace=\"1\" outofplace=\"1\" minBytes=\"0\" maxBytes=\"4096\"";
-  // Right in place; with separate buffers the GPU's own part is never written.
+  // The program is correct in place; with separate buffers the GPU's own part is never written.
   const XmlProgram lacking = parse_msccl_xml(changed(kAllGather, "inplace=\"1\"", both), "t.xml");
   CHECK(lacking.settings.also_in_place);
   CHECK_FALSE(lacking.program.contract.in_place());
   CHECK_FALSE(verify(lacking.program).ok);
   CHECK(verify(in_place_form(lacking.program)).ok);
-  // Export gives the same file back.
+  // Export writes the same file again.
   const std::string written = to_msccl_xml(lacking.program, lacking.settings);
   CHECK(written.find(both) != std::string::npos);
   const XmlProgram again = parse_msccl_xml(written, "t.xml");
@@ -314,7 +315,7 @@ TEST_CASE("msccl xml: threads of a block, and ambiguous roots", "[collectives][m
   }
   CHECK(export_error(read.program, {.dialect = XmlDialect::Azure, .threads = 256})
             .find("its executor has no nthreads") != std::string::npos);
-  // A ring AllReduce performs a Reduce too, but its root cannot be determined.
+  // A ring AllReduce also performs a Reduce, but its root cannot be determined.
   const std::string ring = xml_of("ring", request_for(CollectiveKind::AllReduce, 3, 1));
   CHECK_FALSE(parse_msccl_xml(ring, "t.xml").root_assumed);
   CHECK(parse_msccl_xml(changed(ring, "coll=\"allreduce\"", "coll=\"reduce\""), "t.xml")
@@ -332,7 +333,7 @@ TEST_CASE("msccl xml: programs that executors cannot load are refused with the r
         std::string::npos);
   CHECK(export_error(*ring(130, 1)).find("259 steps of thread block 0 on rank 0; at most 256") !=
         std::string::npos);
-  // Like msccl-tools' hier_allreduce_8x16 (34 channels).
+  // This is like msccl-tools' hier_allreduce_8x16 (34 channels).
   const auto wide =
       build_algorithm("hierarchical", request_for(CollectiveKind::AllReduce, 128, 16, 8));
   CHECK(wide->channels == 33);

@@ -66,7 +66,7 @@ TEST_CASE("interpreter: finds and names deadlocks, races and wrong data",
   CHECK_FALSE(data.ok);
   CHECK(data.to_string().find("wrong output: rank") != std::string::npos);
 
-  // Two blocks add to one place: right only if one is done before the other begins.
+  // Two blocks add to one place, which is correct only if one is done before the other begins.
   ThreadBlockProgram racy;
   racy.name = "racy";
   racy.contract = Contract::make(CollectiveKind::Reduce, 3, 1, true);

@@ -32,7 +32,7 @@ std::vector<Program> correct_programs() {
   return programs;
 }
 
-/// True if one of a few random orders of execution ends wrong.
+/// True if the program fails in one of a few random orders of execution.
 bool is_harmful(const ThreadBlockProgram& program, int orders, std::uint64_t seed) {
   for (int i = 0; i < orders; ++i) {
     const std::uint64_t order = seed * 16 + static_cast<std::uint64_t>(i);
@@ -84,7 +84,7 @@ TEST_CASE("mutations: every harmful single mutation is rejected", "[collectives]
     INFO(what << ": " << tally.mutants << " mutants, " << tally.harmful << " harmful, "
               << tally.rejected << " rejected");
     CHECK(tally.mutants >= 60);
-    if (what == "operation: copied twice") {  // changes nothing, and must pass
+    if (what == "operation: copied twice") {  // this mutation changes nothing, and must pass
       CHECK(tally.rejected == 0);
     } else {
       CHECK(tally.harmful >= 40);

@@ -157,7 +157,7 @@ class StepMutation {
     }
   }
   bool drop_dependency() {
-    // Most steps have none: take the next one that has.
+    // Most steps have no dependencies, so take the next step that has some.
     for (std::size_t k = 0; k < steps().size(); ++k) {
       auto& waits = steps()[(ix(step_) + k) % steps().size()].dependencies;
       if (waits.empty()) continue;
@@ -233,7 +233,7 @@ class StepMutation {
 std::optional<Mutant<Program>> mutate(const Program& program, std::mt19937_64& random) {
   Mutant<Program> mutant{"", program};
   auto& operations = mutant.program.operations;
-  // A group of switch operations can only change as a whole: dissolve it.
+  // A group of switch operations cannot change in part, so dissolve it first.
   for (Operation& each : operations) each.group = kNoGroup;
   const int chosen = below(random, static_cast<int>(operations.size()));
   Operation& operation = operations[ix(chosen)];

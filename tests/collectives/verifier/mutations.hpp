@@ -1,5 +1,5 @@
 // Random single mutations of correct programs, for the test that the verifier finds the harmful
-// ones.
+// mutations.
 #pragma once
 
 #include <optional>
@@ -17,8 +17,8 @@ struct Mutant {
   Mutated program;
 };
 
-/// Drops, repeats, redirects or changes one traced operation. nullopt if the randomly chosen
-/// mutation does not apply to this program.
+/// Drops, repeats, redirects or changes one traced operation. Empty if the randomly chosen mutation
+/// does not apply to this program.
 std::optional<Mutant<Program>> mutate(const Program& program, std::mt19937_64& random);
 
 /// Drops, repeats, redirects, swaps or changes one step, a dependency or a peer of the thread-block

@@ -55,7 +55,8 @@ class Run {
   }
 
  private:
-  /// The first runnable cursor, by priority or from a random one on; null if none can run.
+  /// The first runnable cursor, in order of priority or from a random cursor on; null if none can
+  /// run.
   Cursor* next_able() {
     const std::size_t first = by_priority_ || cursors_.empty() ? 0 : random_() % cursors_.size();
     for (std::size_t i = 0; i < cursors_.size(); ++i) {
@@ -166,7 +167,7 @@ class Run {
   std::mt19937_64 random_;
   bool by_priority_;
   std::vector<Cursor> cursors_;
-  std::vector<std::map<int, int>> unfinished_;  ///< by rank: blocks, by kernel
+  std::vector<std::map<int, int>> unfinished_;  ///< by rank: number of unfinished blocks, by kernel
   std::map<Connection, std::deque<Message>> messages_;
   bool wrong_ = false;
 };

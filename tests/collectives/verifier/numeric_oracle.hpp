@@ -29,8 +29,8 @@ class NumericMemory {
  private:
   using Buffers = std::array<std::vector<std::uint64_t>, 3>;
   const Contract* contract_;
-  std::vector<Buffers> buffers_;  ///< by rank; a buffer inside another one stays empty
-  std::vector<std::vector<std::uint64_t>> inputs_;  ///< the input chunks, by rank
+  std::vector<Buffers> buffers_;  ///< by rank; a buffer that lies inside another one stays empty
+  std::vector<std::vector<std::uint64_t>> inputs_;  ///< input chunks by rank
 };
 
 enum class Outcome : std::uint8_t {
@@ -39,9 +39,9 @@ enum class Outcome : std::uint8_t {
   Stuck,      ///< not all steps ran, or a message was left over
 };
 
-/// Runs the program once. Half of the seeds choose each next block at random; the others give the
-/// blocks random priorities and always run the first that can continue, which lets some blocks run
-/// as far ahead of the others as the program allows.
+/// Runs the program once. Half of the seeds choose each next block at random. The others give the
+/// blocks random priorities and always run the first block that can continue, so that some blocks
+/// run as far ahead of the others as the program allows.
 Outcome interpret(const ThreadBlockProgram& program, NumericMemory& memory, std::uint64_t seed);
 
 /// Executes the operations one after another.

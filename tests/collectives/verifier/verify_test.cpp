@@ -34,7 +34,7 @@ ThreadBlockProgram make(const Contract& contract, std::vector<std::vector<Thread
   return program;
 }
 
-/// Rank 0's one chunk must get to rank 1.
+/// Rank 0's only chunk must reach rank 1.
 const Contract kNext = Contract::make(CollectiveKind::AllToNext, 2, 1);
 const Contract kNext2 = Contract::make(CollectiveKind::AllToNext, 2, 2);
 
@@ -51,7 +51,7 @@ TEST_CASE("verify: accepts correct programs", "[collectives][verify]") {
 }
 
 TEST_CASE("verify: fused instructions", "[collectives][verify]") {
-  // A chain of sums: rank 2 must hold the sum of all three, rank 1 that of the first two.
+  // A chain of sums: rank 2 must hold the sum of all three inputs, rank 1 the sum of the first two.
   const auto post = [](int rank, int) -> std::optional<RequiredValue> {
     if (rank == 0) return std::nullopt;
     RequiredValue value{{0, 0}, {1, 0}};
@@ -126,7 +126,8 @@ TEST_CASE("verify: unmatched sends and receives, and different counts", "[collec
 }
 
 TEST_CASE("verify: room for messages on a connection", "[collectives][verify]") {
-  // Both send two messages before they receive: one slot is too few, two are enough.
+  // Both ranks send two messages before they receive any, so one slot is too few and two are
+  // enough.
   const Contract swap = Contract::make(CollectiveKind::AllReduce, 2, 2, true);
   const auto add = [](int index) {
     return local(Opcode::RecvReduceCopy, {kIn, index}, {kIn, index});
@@ -168,7 +169,7 @@ TEST_CASE("verify: races", "[collectives][verify]") {
 }
 
 TEST_CASE("verify: a message there and back orders two blocks of a GPU", "[collectives][verify]") {
-  // Block 0 sends input[0] away; block 1 overwrites it, after rank 1 has answered.
+  // Block 0 sends input[0]; block 1 overwrites it after rank 1 has answered.
   const Contract swap = Contract::custom("swap", 2, {1, 1}, {1, 1}, [](int rank, int) {
     return rank == 1 ? std::optional(RequiredValue{{0, 0}}) : std::nullopt;
   });
@@ -265,8 +266,8 @@ TEST_CASE("verify: harmless races are not reported", "[collectives][verify]") {
   CHECK(problems(again(1)) ==
         "race on rank 0 scratch[0]: not ordered: rank 0, thread block 0, step 0: copy; and rank 0, "
         "thread block 1, step 1: copy\n");
-  // The second of two ordered writes hides the first, even if another block writes the second's
-  // value too.
+  // The second of two ordered writes hides the first, even if another block also writes the value
+  // of the second.
   const auto hidden = [&](bool ordered) {
     const std::vector<StepRef> after =
         ordered ? std::vector<StepRef>{{0, 0}} : std::vector<StepRef>{};

@@ -83,7 +83,7 @@ TEST_CASE("a pipe is written to and stays a pipe", "[core][text-file]") {
   const test::TemporaryFolder folder;
   const std::string path = folder / "pipe";
   REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
-  const std::string text(300'000, 'p');  // more than a pipe holds
+  const std::string text(300'000, 'p');  // more than a pipe can hold
   std::string got;
   std::thread reader([&] { got = contents(path); });
   write_text_file(path, text);
@@ -114,7 +114,7 @@ TEST_CASE("who must not wait reads regular files alone, and no more than their s
   CHECK(refusal(folder / "none") == "'" + (folder / "none") + "': no such file");
   CHECK(refusal(folder / ".").find("is a folder") != std::string::npos);
   CHECK(refusal("") == "an empty file name; expected the path of a file");
-  // The kernel states no size for it.
+  // The kernel reports size 0 for this file.
   CHECK(read_regular_file("/proc/self/status", 1 << 20).empty());
 }
 

@@ -1,4 +1,4 @@
-// Options bound to members: values set, got, written and read again.
+// Tests of options bound to members: values are set, read, written and read again.
 #include "core/options/field.hpp"
 
 #include <array>

@@ -79,7 +79,7 @@ TEST_CASE("ranges expand to their values", "[core][option]") {
   CHECK(read_integer_range("2..32 +10", kChannels) == Integers{2, 12, 22, 32});
   const OptionSpec any{.name = "n", .kind = OptionKind::Integer};
   CHECK(read_integer_range("-2..1", any) == Integers{-2, -1, 0, 1});
-  // The step past the end overflows: the range still ends.
+  // The step past the end overflows, but the range still ends.
   CHECK(read_integer_range("9223372036854775806..9223372036854775807", any).size() == 2);
 
   const auto bytes = [](const char* text) {

@@ -1,4 +1,4 @@
-// Errors of the YAML reader and their messages.
+// Tests of the YAML reader's errors and their messages.
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -18,7 +18,7 @@ namespace {
 
 std::string refused(std::string_view text) {
   const std::string message = thrown([&] { return parse_yaml(text, "f"); });
-  // Messages are always one short printable line.
+  // Every message is one short printable line.
   CHECK(message.size() < 300);
   CHECK(message.find('\n') == std::string::npos);
   return message;
@@ -59,7 +59,7 @@ TEST_CASE("tabs as indentation are named", "[core][yaml-refusal]") {
   CHECK(refused("a:\n  \tb: 1\n") == "f:2:3: found a tab in the indentation; expected spaces only");
   CHECK(refused("a: 1\n\t# comment\n") ==
         "f:2:1: found a tab in the indentation; expected spaces only");
-  // Elsewhere tabs are harmless.
+  // Tabs elsewhere are harmless.
   CHECK(parse_yaml("a:\t1\t# comment\n", "f").find("a")->as_text() == "1");
 }
 
@@ -93,7 +93,7 @@ TEST_CASE("anchor bombs, cycles and depth", "[core][yaml-refusal]") {
                            return "\n  " + text;
                          }()),
                  "nested more than 64 deep"));
-  // Nesting through aliases counts as well.
+  // Nesting through aliases also counts.
   std::string chain = "a0: &a0 [x]\n";
   for (int i = 1; i < 100; ++i) {
     chain += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [*a" + std::to_string(i - 1) +

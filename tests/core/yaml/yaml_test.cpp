@@ -99,7 +99,7 @@ TEST_CASE("a random tree written as YAML reads back as itself", "[core][yaml]") 
     for (int i = 0; i < 6; ++i) text += static_cast<char>('a' + random.integer(0, 25));
     return text;
   };
-  // Writes a random tree in flow or block style, and its plain form.
+  // Writes a random tree in flow or block style, and in its plain form.
   const std::function<void(int, int, std::string&, std::string&)> write =
       [&](int depth, int indent, std::string& yaml, std::string& plain) {
         const std::int64_t kind = depth == 0 ? 0 : random.integer(0, 2);

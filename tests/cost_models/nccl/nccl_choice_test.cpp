@@ -1,4 +1,4 @@
-// NCCL's default choice: closed forms, chunks, the traffic scheduler, sends.
+// Tests of NCCL's default choice: closed forms, chunks, the traffic scheduler, sends.
 #include <array>
 #include <string>
 #include <vector>
@@ -26,7 +26,7 @@ constexpr std::uint64_t kMiB = 1024 * kKiB;
 }  // namespace
 
 TEST_CASE("2.18 to 2.22 estimate by formulas of their own", "[cost_models][nccl-choice]") {
-  // Two servers of 4 A100 with AMD CPUs and one NIC per two GPUs.
+  // Two nodes of 4 A100 with AMD CPUs and one NIC per two GPUs.
   NcclComm comm;
   comm.ranks = 8;
   comm.nodes = 2;
@@ -41,19 +41,21 @@ TEST_CASE("2.18 to 2.22 estimate by formulas of their own", "[cost_models][nccl-
   const auto bandwidth_GBps = [&](const char* version, A algorithm, Protocol protocol) {
     return nccl_of(version, comm).bandwidth_Bps(C::AllReduce, algorithm, protocol) / 1e9;
   };
-  // 14 steps, 2 * 2 of them counted between the servers; inside, AMD's overhead of 2 us dominates.
+  // There are 14 steps, and 2 * 2 of them count as steps between the nodes. Inside a node, AMD's
+  // overhead of 2 us dominates.
   CHECK(latency_us("2.18.3", A::Ring, Protocol::LL) == Approx(6.6 + 10 * 2 + 4 * 2.7));
   CHECK(latency_us("2.18.3", A::Ring, Protocol::Simple) == Approx(8.4 + 10 * 6 + 4 * 14));
   CHECK(latency_us("2.28.9", A::Ring, Protocol::LL) == Approx(6.6 + 12 * 2 + 2 * 2.7));
-  // 3 peers and log2(2) levels, up and down.
+  // A tree has 3 peers and log2(2) levels, up and down.
   CHECK(latency_us("2.18.3", A::Tree, Protocol::Simple) == Approx(0 + 2 * (3 * 4 + 14)));
   CHECK(latency_us("2.20.5", A::Tree, Protocol::Simple) == Approx(0 + 2 * (3 * 28 + 28)));
   CHECK(latency_us("2.28.9", A::Tree, Protocol::Simple) == Approx(8.4 + 2 * (3 * 4 + 14)));
-  // LL: a quarter of 48 GB/s, then half, but at most 22.5 GB/s over two servers.
+  // LL gets a quarter of 48 GB/s, and in later versions a half, but at most 22.5 GB/s over two
+  // nodes.
   CHECK(bandwidth_GBps("2.18.3", A::Ring, Protocol::LL) == Approx(12 * 8 / 14.0));
   CHECK(bandwidth_GBps("2.20.5", A::Ring, Protocol::LL) == Approx(12 * 8 / 14.0));
   CHECK(bandwidth_GBps("2.21.5", A::Ring, Protocol::LL) == Approx(22.5 * 8 / 14.0));
-  // Tree: 92 % of 96 GB/s, but at most 2 * 23.6.
+  // Tree gets 92 % of 96 GB/s, but at most 2 * 23.6 GB/s.
   CHECK(bandwidth_GBps("2.18.3", A::Tree, Protocol::Simple) == Approx(2 * 23.6 * .5));
   // Without a scheduler the bytes per thread determine the number of channels.
   CHECK(
@@ -122,7 +124,7 @@ TEST_CASE("CollNet needs a network that reduces, Direct also NVSwitches",
     CHECK(offered(version, A::CollNetDirect) == (std::string(version) == "2.8.4"));
     comm.nvswitch = true;
   }
-  // 2.28.9: 8 GPUs with 8 NICs reach half of 8 * 24 GB/s; AllGather 90 % of each GPU's NIC.
+  // In 2.28.9, 8 GPUs with 8 NICs reach half of 8 * 24 GB/s, and AllGather 90 % of each GPU's NIC.
   const NcclDefault nccl = nccl_of("2.28.9", comm);
   CHECK(nccl.bandwidth_Bps(C::AllReduce, A::CollNetDirect, Protocol::Simple) == Approx(96e9));
   CHECK(nccl.bandwidth_Bps(C::AllGather, A::CollNetDirect, Protocol::Simple) ==
@@ -159,7 +161,7 @@ TEST_CASE("the choice is the fastest of what is allowed", "[cost_models][nccl-ch
     CHECK(choice.threads <= 640);
     CHECK(choice.chunk_bytes >= choice.slice_bytes);
     CHECK(choice.slice_bytes > 0);
-    // The prediction for Ring alone is never below that for all algorithms.
+    // The predicted time for Ring alone is never below the prediction for all algorithms.
     NcclAlgorithmSet ring;
     ring.set(static_cast<std::size_t>(A::Ring));
     const NcclChoice ring_choice = nccl.choose(collective, bytes, ring);
@@ -176,7 +178,7 @@ TEST_CASE("channels by traffic: 512 B, 16 KiB or 32 KiB make one worth having",
   const auto channels = [&](const char* version, std::uint64_t bytes) {
     return nccl_of(version, comm).plan(C::AllReduce, A::Tree, Protocol::LL128, bytes)->channels;
   };
-  // 64 KiB are 128 KiB of AllReduce's traffic; the threads alone would justify 12 channels.
+  // AllReduce of 64 KiB has 128 KiB of traffic. The threads alone would justify 12 channels.
   CHECK(channels("2.18.3", 64 * kKiB) == 12);
   CHECK(channels("2.22.3", 64 * kKiB) == 12);
   CHECK(channels("2.23.4", 64 * kKiB) == 8);
@@ -204,22 +206,22 @@ TEST_CASE("chunks and slices are those of NCCL's buffers", "[cost_models][nccl-c
         Chunk{512 * kKiB, 512 * kKiB, 8});
   CHECK(chunk(nccl, C::AllReduce, A::Ring, Protocol::LL, kBig) == Chunk{32 * kKiB, 32 * kKiB, 8});
   CHECK(chunk(nccl, C::AllReduce, A::Ring, Protocol::LL128, kBig) == Chunk{576000, 576000, 8});
-  // 24 MiB over 24 channels and 8 ranks: 128 KiB per chunk, in two slices.
+  // 24 MiB over 24 channels and 8 ranks give 128 KiB per chunk, in two slices.
   CHECK(chunk(nccl, C::AllReduce, A::Ring, Protocol::Simple, 24 * kMiB)[1] == 64 * kKiB);
-  // A slice is at least 1/32 of the largest.
+  // A slice is at least 1/32 of the largest slice.
   CHECK(chunk(nccl, C::AllReduce, A::Ring, Protocol::Simple, 24 * kKiB)[1] == 32 * kKiB);
-  // Tree LL128 halves its chunks until there are enough: below 131072 and 32768 B, in lines of
-  // 1920.
+  // Tree LL128 halves chunks above 131072 B, and later above 32768 B, until there are enough of
+  // them. A chunk consists of lines of 1920 B.
   CHECK(chunk(nccl, C::AllReduce, A::Tree, Protocol::LL128, kMiB)[0] == 17280);
   CHECK(chunk(nccl, C::AllReduce, A::Tree, Protocol::LL128, kBig)[0] == 576000);
-  // Tree Simple: only 2.8.4 makes chunks smaller.
+  // With Tree Simple, only 2.8.4 makes chunks smaller.
   const NcclDefault old = nccl_of("2.8.4", one);
   CHECK(chunk(old, C::AllReduce, A::Tree, Protocol::Simple, kMiB)[0] == 32 * kKiB);
-  // Depth 7: 256 MiB are 21 chunks of 512 KiB per channel, and 85 of 128 KiB.
+  // With depth 7, 256 MiB are 21 chunks of 512 KiB per channel, and 85 of 128 KiB.
   CHECK(chunk(old, C::AllReduce, A::Tree, Protocol::Simple, 256 * kMiB)[0] == 128 * kKiB);
   CHECK(chunk(old, C::AllReduce, A::Tree, Protocol::Simple, kBig)[0] == 512 * kKiB);
   CHECK(chunk(nccl, C::AllReduce, A::Tree, Protocol::Simple, kMiB)[0] == 512 * kKiB);
-  // Arm had smaller buffers.
+  // On Arm, buffers were smaller.
   NcclComm arm = one;
   arm.cpu = NcclCpu::Arm;
   CHECK(chunk(nccl_of("2.8.4", arm), C::AllReduce, A::Ring, Protocol::Simple, kBig) ==
@@ -241,7 +243,7 @@ TEST_CASE("chunks of NVLS and PAT", "[cost_models][nccl-choice]") {
   const auto nvls = [&](std::uint64_t bytes) {
     return nccl.plan(C::AllReduce, A::Nvls, Protocol::Simple, bytes)->chunk_bytes;
   };
-  // 16 channels and 8 heads: 64 chunks of 128 KiB each are 1 GiB.
+  // With 16 channels and 8 heads, 64 chunks of 128 KiB each are 1 GiB.
   CHECK(nvls(1 << 30) == 128 * kKiB);
   CHECK(nvls(1023 << 20) == 64 * kKiB);
   CHECK(nvls(63 * kMiB) == 32 * kKiB);
@@ -271,26 +273,27 @@ TEST_CASE("sends: channels, protocol and chunks", "[cost_models][nccl-choice]") 
   const auto p2p = [](const char* version, const NcclComm& comm, std::uint64_t bytes) {
     return nccl_p2p(parse_nccl_version(version), comm, bytes);
   };
-  // 32 channels for 8 peers: 4 per send; smaller sends take one per 64 KiB.
+  // 32 channels for 8 peers allow 4 per send; smaller sends use one per 64 KiB.
   CHECK(p2p("2.8.4", one, 16 * kMiB) == NcclP2pChoice{Protocol::Simple, 4, 640, 512 * kKiB, 8});
   CHECK(p2p("2.8.4", one, kKiB) == NcclP2pChoice{Protocol::Simple, 1, 640, 512 * kKiB, 8});
   CHECK(p2p("2.8.4", one, 128 * kKiB).channels == 2);
-  // More than 16 MiB per channel: twice as many.
+  // The number of channels doubles while each has more than 16 MiB.
   CHECK(p2p("2.8.4", one, 100 * kMiB).channels == 8);
   CHECK(p2p("2.8.4", one, 4096 * kMiB).channels == 32);
-  // Over the network one channel (src/graph/paths.cc, ncclTopoGetNchannels), in chunks of 128 KiB;
-  // later smaller ones for small sends.
+  // Sends over the network use one channel (src/graph/paths.cc, ncclTopoGetNchannels) and chunks of
+  // 128 KiB. Later versions use smaller chunks for small sends.
   CHECK(p2p("2.8.4", two, 16 * kMiB) == NcclP2pChoice{Protocol::Simple, 1, 640, 128 * kKiB, 8});
   CHECK(p2p("2.18.3", two, 16 * kMiB).chunk_bytes == 128 * kKiB);
   CHECK(p2p("2.18.3", two, 256 * kKiB).chunk_bytes == 64 * kKiB);
   CHECK(p2p("2.18.3", two, 4 * kKiB).chunk_bytes == 32 * kKiB);
-  // One channel if many peers share few; in 2.28 by the speed of the NIC, eight peers per batch.
+  // A send uses one channel if many peers share few channels. In 2.28 the number depends on the
+  // speed of the NIC, with eight peers per batch.
   CHECK(p2p("2.18.3", a100_comm(16), kMiB).channels == 1);
   NcclComm fast = a100_comm(4);
   fast.nic_Bps = 48e9;
   CHECK(p2p("2.27.3", fast, kMiB).channels == 2);
   CHECK(p2p("2.28.9", fast, kMiB).channels == 4);
-  // LL, inside a server, up to 16 KiB per channel.
+  // Sends inside a node use LL up to 16 KiB per channel.
   CHECK(p2p("2.18.3", one, 16 * kKiB).protocol == Protocol::LL);
   CHECK(p2p("2.18.3", one, 16 * kKiB).chunk_bytes == 32 * kKiB);
   CHECK(p2p("2.18.3", one, 64 * kKiB).protocol == Protocol::Simple);

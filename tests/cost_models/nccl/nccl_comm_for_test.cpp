@@ -1,4 +1,4 @@
-// The communicators that NCCL would make from the fabrics, and the resulting choices.
+// Tests of the communicators that NCCL would make from the fabrics, and of the resulting choices.
 #include "cost_models/nccl/nccl_comm_for.hpp"
 
 #include <string>
@@ -40,7 +40,7 @@ Seen seen(const NcclComm& comm, A algorithm) {
 }  // namespace
 
 TEST_CASE("rings, trees and channels of V100 and A100 servers", "[cost_models][nccl-comm-for]") {
-  // Real NCCL has 12 channels on a DGX-1 and a DGX-2, 24 on 8 A100 with NVSwitch, 16 over servers
+  // Real NCCL has 12 channels on a DGX-1 and a DGX-2, 24 on 8 A100 with NVSwitch, 16 across nodes
   // with 8 NICs.
   struct Case {
     const char* fabric;
@@ -74,8 +74,8 @@ TEST_CASE("rings, trees and channels of V100 and A100 servers", "[cost_models][n
 }
 
 TEST_CASE("Hopper servers: the graphs that NCCL dumps", "[cost_models][nccl-comm-for]") {
-  // github.com/NVIDIA/nccl issue 1197, NCCL 2.19.4 on an H100 server: rings and trees 12 x 30, NVLS
-  // 8 x 40/60.
+  // github.com/NVIDIA/nccl issue 1197, NCCL 2.19.4 on an H100 node: rings and trees 12 x 30, NVLS 8
+  // x 40/60.
   const NcclComm one = comm_of("hgx-h100", 1, "2.19.4");
   CHECK(seen(one, A::Ring) == Seen{12, 30, 30});
   CHECK(seen(one, A::Tree) == Seen{12, 30, 30});
@@ -88,7 +88,7 @@ TEST_CASE("Hopper servers: the graphs that NCCL dumps", "[cost_models][nccl-comm
   CHECK(seen(four, A::Ring) == Seen{8, 45, 45});
   CHECK(four.channels == 16);
   CHECK(four.ll128);
-  // GH200: no NVSwitch, so no NVLS; one NIC of 200 Gb/s for each.
+  // GH200 has no NVSwitch and thus no NVLS; each has one NIC of 200 Gb/s.
   const NcclComm alps = comm_of("alps", 4, "2.23.4");
   CHECK(seen(alps, A::Ring) == Seen{4, 24, 24});
   CHECK(alps.channels == 8);
@@ -108,7 +108,7 @@ TEST_CASE("LL128 over servers needs NICs behind the GPUs' PCIe switches",
 
 namespace {
 
-// Sizes from which on AllReduce no longer uses LL.
+// Sizes at which AllReduce stops using LL.
 std::vector<std::uint64_t> ends_of_ll(const char* fabric, int servers, const char* version) {
   const NcclDefault nccl(parse_nccl_version(version), comm_of(fabric, servers, version));
   std::vector<std::uint64_t> sizes;
@@ -125,8 +125,9 @@ std::vector<std::uint64_t> ends_of_ll(const char* fabric, int servers, const cha
 
 TEST_CASE("the default leaves LL where measured runs get faster with size",
           "[cost_models][nccl-comm-for]") {
-  // Measured: time drops when the size doubles to this one (public nccl-tests runs: Alps, NCCL
-  // 2.23.4; Polaris, 2.18 and 2.21; ABCI V100, 2.8.4). Within one doubling.
+  // Sizes at which the measured time drops although the size has doubled, in public nccl-tests
+  // runs: Alps, NCCL 2.23.4; Polaris, 2.18 and 2.21; ABCI V100, 2.8.4. The model may be off by one
+  // doubling.
   struct Drop {
     const char* fabric;
     int servers;
@@ -183,7 +184,7 @@ TEST_CASE("a fabric of one's own: GPUs on PCIe, one bundled NVLink",
   CHECK(slow.graph(A::Ring)->link == NcclLink::Pcie);
   CHECK_FALSE(slow.ll128);
   CHECK(slow.nvlinks_to_peer == 0);
-  // 300 GB/s in one link are 12 NVLinks.
+  // 300 GB/s in one link equal 12 NVLinks.
   const auto bundle = pair_of("A100", {.kind = LinkKind::NvLink, .unit_bandwidth_Bps = 300e9});
   CHECK(seen(nccl_comm_for(*bundle, parse_nccl_version("2.28.9")), A::Ring) == Seen{12, 20, 20});
 }

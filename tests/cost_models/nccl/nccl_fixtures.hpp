@@ -1,11 +1,11 @@
-// Communicators for the tests of NCCL's default choice, in NCCL's own units.
+// Communicators in NCCL's own units, for the tests of NCCL's default choice.
 #pragma once
 
 #include "cost_models/nccl/nccl_default.hpp"
 
 namespace cclgym {
 
-/// `inside` and `between` in GB/s.
+/// A graph with bandwidths `inside` and `between` nodes, in GB/s.
 inline NcclGraph nccl_graph(int channels, double inside, double between,
                             NcclLink link = NcclLink::NvLink) {
   return {
@@ -16,7 +16,7 @@ inline void set_graph(NcclComm& comm, NcclAlgorithm algorithm, const NcclGraph& 
   comm.graphs[static_cast<std::size_t>(algorithm)] = graph;
 }
 
-/// Servers of A100 on NVSwitch with 8 NICs, as NCCL 2.18 and newer sees them.
+/// Nodes of A100 on NVSwitch with 8 NICs, as NCCL 2.18 and newer see them.
 inline NcclComm a100_comm(int nodes) {
   NcclComm comm;
   comm.ranks = 8 * nodes;

@@ -1,4 +1,4 @@
-// NCCL's default choice against output of real NCCL, and against an independent reimplementation.
+// Compares NCCL's default choice with output of real NCCL and with an independent reimplementation.
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -18,7 +18,7 @@ using A = NcclAlgorithm;
 
 namespace {
 
-// A cell of the table that NCCL prints with NCCL_DEBUG_SUBSYS=TUNING: us / GB/s, to one decimal.
+// A cell of the table that NCCL prints with NCCL_DEBUG_SUBSYS=TUNING: us / GB/s, with one decimal.
 struct Printed {
   double latency_us;
   double bandwidth_GBps;
@@ -53,9 +53,9 @@ NcclComm h100_slice(int gpus) {
 
 }  // namespace
 
-// The public logs of 2, 4 and 6 H100 SXM, NCCL 2.29.2 (github.com/waynehacking8,
-// results/scaling_attributed/g{2,4,6}_auto.log). The graphs are inferred from the same prints: they
-// are three numbers; the others are predictions.
+// Public logs of 2, 4 and 6 H100 SXM with NCCL 2.29.2 (github.com/waynehacking8,
+// results/scaling_attributed/g{2,4,6}_auto.log). The three numbers of the graphs are inferred from
+// the logs; all others are predictions.
 TEST_CASE("estimates of NCCL 2.29.2 on slices of an H100 server", "[cost_models][nccl-golden]") {
   const auto nccl_of = [](int gpus) {
     return NcclDefault(parse_nccl_version("2.29.2"), h100_slice(gpus));
@@ -79,7 +79,7 @@ TEST_CASE("estimates of NCCL 2.29.2 on slices of an H100 server", "[cost_models]
   check_row(six, C::AllGather, A::Nvls, {{{}, {}, {{25.0, 177.1}}}});
   check_row(six, C::AllReduce, A::Nvls, {{{}, {}, {{25.0, 216.0}}}});
 
-  // "256 MiB AllReduce -> …" of the same logs.
+  // Lines "256 MiB AllReduce -> …" of the same logs.
   constexpr std::uint64_t kBytes = 256 << 20;
   for (const NcclDefault* nccl : {&two, &four}) {
     const NcclChoice choice = nccl->choose(C::AllReduce, kBytes);
@@ -143,8 +143,7 @@ TEST_CASE("estimates and choices of NCCL 2.29.7 over sockets", "[cost_models][nc
   }
 }
 
-// Two servers of 8 T4, NCCL 2.8.3 (github.com/NVIDIA/nccl-tests issue 89), which has Ring's
-// latencies.
+// Two nodes of 8 T4 with NCCL 2.8.3; github.com/NVIDIA/nccl-tests issue 89 shows Ring's latencies.
 TEST_CASE("estimates of NCCL 2.8 on T4", "[cost_models][nccl-golden]") {
   NcclComm comm;
   comm.ranks = 16;
@@ -182,7 +181,7 @@ Number number(std::string_view text) {
   return value;
 }
 
-// "12x20/24:nvlink:0:1"
+// Reads a graph such as "12x20/24:nvlink:0:1".
 NcclGraph graph_from(std::string_view text) {
   const auto parts = split(text, ':');
   REQUIRE(parts.size() == 4);

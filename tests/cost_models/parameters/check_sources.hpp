@@ -1,4 +1,4 @@
-// The rule that shipped and written parameter sets keep: every value has a source.
+// Checks that shipped and written parameter sets give a source for every value.
 #pragma once
 
 #include "cost_models/parameters/cost_parameters.hpp"
@@ -7,7 +7,7 @@
 
 namespace cclgym::test {
 
-/// Throws UserError at the first value that has no source, or one that read_source refuses.
+/// Throws UserError at the first value that has no source, or a source that read_source refuses.
 inline void check_sources(const YamlValue& document) {
   for (const CostParameter& parameter : cost_parameters()) {
     const YamlValue* value = find_parameter(document, parameter.name);

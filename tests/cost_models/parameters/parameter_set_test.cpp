@@ -1,4 +1,4 @@
-// Reading and writing of a set's sources and of the rows that it was fitted to.
+// Tests of reading and writing a set's sources and the rows that it was fitted to.
 #include "cost_models/parameters/parameter_set.hpp"
 
 #include "cost_models/parameters/parameter_writer.hpp"
@@ -56,7 +56,7 @@ TEST_CASE("a set says which rows it was fitted to", "[cost_models][parameter-set
   CHECK(rows.sizes == std::set<std::uint64_t>{64, 256, 1024, 4096, 5000});
   CHECK(rows.where.to_string() == "m.yaml:3:5");
   CHECK(rows.hold("A", 8, "allreduce", 1024, "x"));
-  CHECK(rows.hold("A", 8, "allreduce", 1024, ""));  // possibly one of them
+  CHECK(rows.hold("A", 8, "allreduce", 1024, ""));  // a row without a config may be one of them
   CHECK_FALSE(rows.hold("B", 8, "allreduce", 1024, "x"));
   CHECK_FALSE(rows.hold("A", 16, "allreduce", 1024, "x"));
   CHECK_FALSE(rows.hold("A", 8, "allgather", 1024, "x"));

@@ -7,7 +7,7 @@
 
 namespace cclgym::test {
 
-/// The built-in sets and the netlab's.
+/// The built-in sets and the netlab's set.
 inline std::vector<std::string> shipped_set_files() {
   std::vector<std::string> files;
   const std::filesystem::path root = CCLGYM_SOURCE_DIR;

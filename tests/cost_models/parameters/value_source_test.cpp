@@ -1,4 +1,4 @@
-// The grammar of `source`, and the sources of all values of all shipped sets.
+// Tests of the grammar of `source`, and of the sources of all values of all shipped sets.
 #include "cost_models/parameters/value_source.hpp"
 
 #include <map>
@@ -86,7 +86,7 @@ TEST_CASE("sources are written so that they are read", "[cost_models][value-sour
   CHECK(fitted_source(rate, "3 rows of A", 2.5e9, 25e9, "") ==
         "fitted to 3 rows of A; 95 %: 2.5 GB/s to 25 GB/s, not determined");
   CHECK_NOTHROW(read_source(fitted_source(rate, "3 rows of A (a log; another)", 1e9, 2e9, "")));
-  // Rounded to a decade: the text decides.
+  // The printed interval is rounded to a decade, and the printed text decides.
   CHECK_NOTHROW(read_source(fitted_source(rate, "rows", 1e9, 9.99999e9, "")));
   CHECK(read_source(taken_over_source("a100", "set by hand: why")).set == "a100");
 }
@@ -125,7 +125,7 @@ TEST_CASE("every value of a shipped set says where it comes from", "[cost_models
 
 TEST_CASE("an interval of a shipped set says whether it determines the value",
           "[cost_models][value-source]") {
-  // Independent of read_source.
+  // This pattern is independent of read_source.
   static const std::regex interval(
       "95 %: ([0-9.e-]+)(us| GB/s|) to ([0-9.e-]+)(us| GB/s|)(, not determined)?[;\"]");
   int seen = 0;
@@ -205,7 +205,7 @@ TEST_CASE("what a shipped set took over from another stands there", "[cost_model
   CHECK(taken > 300);
 }
 
-// True if the value was fitted, in this set or in the one that it was taken over from.
+// True if the value was fitted, in this set or in the set that it was taken from.
 bool is_fitted(std::string source) {
   ValueSource read = read_source(source);
   while (!read.set.empty()) {

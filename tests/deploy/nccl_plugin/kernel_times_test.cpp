@@ -1,4 +1,4 @@
-// The profiler plugin: events as NCCL's threads send them, and the resulting CSV.
+// Tests of the profiler plugin: events as NCCL's threads send them, and the resulting CSV.
 #include "deploy/nccl_plugin/kernel_times.hpp"
 
 #include <algorithm>
@@ -98,7 +98,7 @@ TEST_CASE("a collective takes from its first channel's start to its last one's e
     Profiler profiler(plugin, version);
     CHECK(profiler.mask == (2 | 64));
     void* first = profiler.start_collective(7, "AllReduce", 1000, 2);
-    profiler.stop(first);  // enqueued, not done
+    profiler.stop(first);  // enqueued, but not done
     void* a = profiler.start_channel(first, 0, 5'000);
     void* b = profiler.start_channel(first, 1, 4'000);
     CHECK(profiler.start_channel(first, 1, 1) == nullptr);  // already running

@@ -15,7 +15,8 @@ std::atomic<long> count{0};
 
 long cclgym::test::malloc_calls() { return count; }
 
-// Libraries also call the functions that a program defines itself. These call glibc's.
+// Libraries, too, call the functions that a program defines itself. The functions here call
+// glibc's.
 extern "C" {
 // NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): names of the C library
 void* __libc_malloc(std::size_t bytes);

@@ -1,4 +1,5 @@
-// Counts this program's allocations by malloc and related functions, also in loaded libraries.
+// Counts this program's allocations by malloc and related functions, including those of loaded
+// libraries.
 #pragma once
 
 namespace cclgym::test {

@@ -1,5 +1,5 @@
-// The plugin with a real NCCL, if there is one ($NCCL, or the one that CMake found), as far as
-// possible without a GPU.
+// Tests the plugin with a real NCCL, if there is one ($NCCL, or the one that CMake found), as far
+// as possible without a GPU.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -46,8 +46,8 @@ int newest_name(const std::string& path, const std::string& prefix) {
   return newest;
 }
 
-// Runs `work` in a child process, because NCCL keeps threads. Returns its exit code, or minus the
-// signal.
+// Runs `work` in a child process, because NCCL keeps threads. Returns its exit code, or the
+// negative signal number.
 template <class Work>
 int in_a_child(const std::string& log, const Work& work) {
   const pid_t child = ::fork();
@@ -76,7 +76,7 @@ TEST_CASE("the plugin has the newest tables that a real NCCL looks for", "[deplo
     const int newest = newest_name(nccl_path(), prefix);
     INFO(nccl_path() << ": " << prefix << newest);
     CHECK(newest >= 2);
-    // Newer releases fall back to the plugin's newest version, older ones find their own.
+    // Newer releases fall back to the plugin's newest version; older releases find their own.
     const int ours = std::min(newest, 6);
     const bool had = prefix == "ncclTunerPlugin_v" || ours >= 5;
     CHECK((plugin.symbol(prefix + std::to_string(ours)) != nullptr) == had);

@@ -1,4 +1,5 @@
-// The plugin under load: every version's table of functions, with cost tables like NCCL's.
+// Tests the plugin under load: the table of functions of every version, with cost tables like
+// NCCL's.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -25,7 +26,7 @@ TEST_CASE("each release of NCCL finds the table that it looks for", "[deploy][tu
   const Plugin plugin;
   struct Release {
     const char* releases;
-    std::vector<int> tuners;  ///< versions, in the order in which they are looked for
+    std::vector<int> tuners;  ///< versions, in the order in which NCCL looks for them
     int found;
     std::vector<int> profilers;
     int profiler;  ///< 0 if there is none
@@ -49,7 +50,7 @@ TEST_CASE("each release of NCCL finds the table that it looks for", "[deploy][tu
     CHECK(first("ncclTunerPlugin_v", release.tuners) == release.found);
     CHECK(first("ncclProfiler_v", release.profilers) == release.profiler);
   }
-  // No other symbol is exported, in particular none of the C++ library inside.
+  // No other symbol is exported, in particular none from the C++ library that the plugin contains.
   for (const char* name : {"_Znwm", "_ZTISt9exception", "cclgym_policy_load",
                            "_ZN6cclgym12parse_policyESt17basic_string_viewIcSt11char_traitsIcEERKN"
                            "St7__cxx1112basic_stringIcS2_SaIcEEE"}) {
@@ -60,7 +61,7 @@ TEST_CASE("each release of NCCL finds the table that it looks for", "[deploy][tu
   CHECK(std::string(plugin.table<cclgym_nccl_tuner_v5>("ncclTunerPlugin_v5")->name) == "cclgym");
 }
 
-// The network's greedy choice among the combinations that a table allows, by rules with only these.
+// The network's greedy choice by `rules`, restricted to the combinations that a table allows.
 TunerChoice by_the_network(const PolicyFile& file, const DeployedGrid& grid, std::size_t size,
                            const std::string& rules, const CostTable& costs) {
   const DeployedNetwork network(file, "test");
@@ -125,7 +126,7 @@ TEST_CASE("the choice is the network's, under whatever NCCL forbids", "[deploy][
   CHECK(driven > 100);
 }
 
-// True if at most one entry of `before` and `after` differs: a legal one, which became the
+// True if `before` and `after` differ in at most one entry, which was legal and became the
 // cheapest.
 bool fair(const NcclTable& before, const NcclTable& after, int* taken) {
   *taken = -1;
@@ -150,7 +151,7 @@ Tally call_often(const std::vector<std::unique_ptr<AnyTuner>>& tuners, int calls
   for (int i = 0; i < calls; ++i) {
     const NcclTable before(random, i % 4 == 0 ? 0.9 : 0.3);
     NcclTable after = before;
-    const int collective = static_cast<int>(random.integer(0, 5));  // 5: send and receive
+    const int collective = static_cast<int>(random.integer(0, 5));  // 5 is send and receive
     const auto bytes = static_cast<std::size_t>(std::exp2(random.uniform(3, 34)));
     const auto& tuner = *tuners[static_cast<std::size_t>(i) % tuners.size()];
     int channels = 0;
@@ -184,7 +185,7 @@ TEST_CASE("a million calls of 64 threads: legal, the same for all, without alloc
              format_policy(random_deployed_policy(5, random_machines(kSizes, 6), true)));
   const Plugin plugin;
   clear_lines();
-  // Half of the threads share the tuners of one rank, the other half those of another.
+  // Half of the threads share the tuners of one rank, the other half the tuners of another rank.
   std::array<std::vector<std::unique_ptr<AnyTuner>>, 2> ranks;
   for (auto& tuners : ranks) {
     for (const auto& [n, nodes] : kSizes) {

@@ -1,4 +1,5 @@
-// Sources of the plugin's choices: policies, CSVs, constants; and its behaviour without them.
+// Tests of the sources of the plugin's choices (policies, CSVs, constants) and of its behaviour
+// without them.
 #include <array>
 #include <cstring>
 
@@ -95,7 +96,7 @@ TEST_CASE("without a policy that can be used NCCL chooses for itself", "[deploy]
   other.texts[3].text = "x\n";
   write_file(path, format_policy(other));
   {
-    const AnyTuner names(plugin, 5, 8, 1);  // names of features are not needed
+    const AnyTuner names(plugin, 5, 8, 1);  // names of features are not required
     CHECK(names.context() != nullptr);
   }
   for (PolicyFileText& text : other.texts) {
@@ -123,14 +124,15 @@ TEST_CASE("damaged files are refused or decide legally, whatever is damaged",
   constexpr int kFiles = 300;
   for (int i = 0; i < kFiles; ++i) {
     std::string bytes = good;
-    // Most of a file is numbers, which may have any value; the part before describes them.
+    // Most of a file is numbers, which may have any value. The part before the numbers describes
+    // them.
     const std::size_t end = i % 2 == 0 ? bytes.size() : std::size_t{6000};
     for (int changes = static_cast<int>(random.integer(1, 4)); changes > 0; --changes) {
       const auto at =
           static_cast<std::size_t>(random.integer(24, static_cast<std::int64_t>(end) - 1));
       bytes[at] = static_cast<char>(random.integer(0, 255));
     }
-    // With a correct checksum; otherwise it would hide all other faults.
+    // The checksum is corrected; otherwise it would hide all other faults.
     const std::uint32_t checksum = crc32_of(std::string_view(bytes).substr(16));
     for (std::size_t b = 0; b < 4; ++b) {
       bytes[12 + b] = static_cast<char>((checksum >> (8 * b)) & 0xffU);
@@ -267,7 +269,7 @@ TEST_CASE("constants of NCCL's own model", "[deploy][tuner-sources]") {
   for (std::size_t i = 0; i < sizeof(constants) / sizeof(double); ++i) {
     sum += (&constants.base_latency[0][0])[i];
   }
-  CHECK(sum == 9.5 + 3 + 77.5);  // nothing else
+  CHECK(sum == 9.5 + 3 + 77.5);  // no other constants
   cclgym_nccl_constants untouched{};
   const AnyTuner other(plugin, 6, 16, 2, record_line, &untouched);
   CHECK(untouched.base_latency[1][2] == 0);
@@ -322,7 +324,7 @@ TEST_CASE("chunks of NCCL 2.30 go by the bytes of a channel", "[deploy][tuner-so
   }
   CHECK(set > 100);
   std::size_t chunk = 7;
-  CHECK(tuner.chunk(4, 1 << 20, 2, 2, 4, &chunk) == 0);  // CollNet
+  CHECK(tuner.chunk(4, 1 << 20, 2, 2, 4, &chunk) == 0);  // 4 is CollNet
   CHECK(tuner.chunk(9, 1 << 20, 1, 2, 4, &chunk) == 0);
   CHECK(tuner.chunk(4, 1 << 20, 1, 5, 0, &chunk) == 0);
   CHECK(chunk == 7);

@@ -87,7 +87,7 @@ AnyTuner::~AnyTuner() { (void)end_(context_); }
 
 int AnyTuner::decide(int collective, std::size_t bytes, float* table, int algorithms,
                      int registered, int* channels) const {
-  // As in NCCL: a contiguous table with the type of a table of pointers.
+  // Like NCCL, passes a contiguous table with the type of a table of pointers.
   auto** costs = reinterpret_cast<float**>(table);
   if (version_ == 3) {
     return v3_.get_coll_info(context_, collective, bytes, 1, costs, algorithms,
@@ -144,8 +144,8 @@ PolicyFile random_deployed_policy(std::uint64_t seed, const std::vector<Deployed
   for (const PolicyKnob& knob : knobs) shape.levels.push_back(knob.levels.size());
   PolicyWeights weights = sample_weights(shape, seed);
   weights.knobs = knobs;
-  // All actions except "whole" chunks; algorithms that are not NCCL's have the first level of the
-  // other knobs.
+  // All actions except "whole" chunks. Algorithms that NCCL does not have are combined with the
+  // first level of all other knobs.
   std::vector<std::int32_t> actions;
   const auto levels = [&](std::size_t k) { return static_cast<std::int32_t>(shape.levels[k]); };
   for (std::int32_t a = 0; a < levels(0); ++a) {

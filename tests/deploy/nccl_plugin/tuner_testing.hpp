@@ -21,7 +21,7 @@ class Plugin {
   ~Plugin();
   Plugin(const Plugin&) = delete;
   Plugin& operator=(const Plugin&) = delete;
-  /// The symbol; null if there is none.
+  /// The symbol; null if it is missing.
   template <class Table>
   [[nodiscard]] const Table* table(const std::string& name) const {
     return static_cast<const Table*>(symbol(name));
@@ -51,7 +51,7 @@ class Variable {
   const char* name_;
 };
 
-/// A communicator's tuner of any version, with one interface.
+/// A communicator's tuner of any plugin version, with one interface.
 class AnyTuner {
  public:
   AnyTuner(const Plugin& plugin, int version, std::size_t ranks, std::size_t nodes,
@@ -62,7 +62,8 @@ class AnyTuner {
 
   [[nodiscard]] int status() const { return status_; }
   [[nodiscard]] void* context() const { return context_; }
-  /// For v3 and newer. `table`: CCLGYM_NCCL_ALGORITHMS by CCLGYM_NCCL_PROTOCOLS, or fewer rows.
+  /// Needs v3 or newer. `table` has CCLGYM_NCCL_ALGORITHMS rows or fewer, of CCLGYM_NCCL_PROTOCOLS
+  /// entries.
   int decide(int collective, std::size_t bytes, float* table, int algorithms, int registered,
              int* channels) const;
   int decide_v2(int collective, std::size_t bytes, int* algorithm, int* protocol,
@@ -80,7 +81,7 @@ class AnyTuner {
   int status_ = 0;
 };
 
-/// NCCL's cost table for a tuner: predicted times, some combinations marked as impossible.
+/// NCCL's cost table for a tuner: predicted times, with some combinations marked as impossible.
 struct NcclTable {
   float entries[CCLGYM_NCCL_ALGORITHMS * CCLGYM_NCCL_PROTOCOLS];
 
@@ -88,12 +89,12 @@ struct NcclTable {
   [[nodiscard]] bool legal(int place) const { return entries[place] >= 0; }
 };
 
-/// A deployed policy with random weights and random observations, for machines of these ranks and
-/// nodes, of profile stock-nccl, or nccl-2.30 if `chunks`.
+/// A deployed policy for `machines` with random weights and observations. Its profile is nccl-2.30
+/// if `chunks`, otherwise stock-nccl.
 [[nodiscard]] PolicyFile random_deployed_policy(std::uint64_t seed,
                                                 const std::vector<DeployedMachine>& machines,
                                                 bool chunks);
-/// Machines with labels like "machine 16x2".
+/// Random machines with labels like "machine 16x2", from pairs of ranks and nodes.
 [[nodiscard]] std::vector<DeployedMachine> random_machines(
     const std::vector<std::pair<std::uint32_t, std::uint32_t>>& sizes, std::uint64_t seed);
 

@@ -1,5 +1,5 @@
-// The start of a job never waits for a file that an environment variable names, nor for a large
-// one.
+// Checks that the start of a job never waits for a file that an environment variable names, nor for
+// a large file.
 #include <csignal>
 #include <fcntl.h>
 #include <functional>
@@ -23,15 +23,15 @@ namespace fs = std::filesystem;
 
 constexpr unsigned kPatience_s = 20;  // the work takes milliseconds
 
-// Runs `work` in a child process, which is killed if it waits. Returns its exit code, or minus the
-// signal.
+// Runs `work` in a child process, which is killed if it waits. Returns its exit code, or the
+// negative signal number.
 int in_a_child(const std::function<bool()>& work) {
   const pid_t child = ::fork();
   REQUIRE(child >= 0);
   if (child == 0) {
     ::signal(SIGALRM, SIG_DFL);
     ::alarm(kPatience_s);
-    // Reading a whole file that is too large would exceed this limit. (Sanitizers map more.)
+    // Reading an oversized file to its end would exceed this limit. (Sanitizers map more.)
     const rlimit memory{std::size_t{4} << 30, std::size_t{4} << 30};
     if (!kSanitized) (void)::setrlimit(RLIMIT_AS, &memory);
     ::_exit(work() ? 0 : 1);
@@ -46,7 +46,7 @@ struct Bad {
   std::string message;
 };
 
-// Paths that are not readable files, made in a folder or found on any Linux.
+// Paths that are not readable files; they are made in a folder or exist on any Linux.
 std::vector<Bad> bad_files(const TemporaryFolder& folder) {
   const std::string kind = ": not a regular file";
   REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
@@ -59,7 +59,7 @@ std::vector<Bad> bad_files(const TemporaryFolder& folder) {
   (folder / "socket").copy(address.sun_path, sizeof(address.sun_path) - 1);
   REQUIRE(::bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0);
   ::close(listener);
-  // A sparse file: it needs no space on disk, but would need a terabyte of memory.
+  // A sparse file needs no space on disk, but reading it would need a terabyte of memory.
   const int huge = ::open((folder / "huge").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
   REQUIRE(::ftruncate(huge, off_t{1} << 40) == 0);
   ::close(huge);
@@ -73,7 +73,7 @@ std::vector<Bad> bad_files(const TemporaryFolder& folder) {
                        {"/dev/null", kind},
                        {"/dev/tty", kind},
                        {"/dev/fd/0", kind}};
-  // The kernel's log, if present, is a file without a size, on which a reader waits.
+  // The kernel's log, if present, is a file without a size, and its readers wait.
   if (fs::exists("/proc/kmsg") && ::access("/proc/kmsg", R_OK) == 0) {
     bad.push_back({"/proc/kmsg", "/proc/kmsg"});
   }

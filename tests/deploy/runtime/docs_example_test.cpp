@@ -1,4 +1,4 @@
-// The example of docs/deploy.md is the program that the tests build and run.
+// Checks that the example of docs/deploy.md is the program that the tests build and run.
 #include <cstdlib>
 
 #include "core/files/text_file.hpp"

@@ -1,4 +1,5 @@
-// The kernels of each instruction set give the same bits, and mathematically correct results.
+// Checks that the kernels of all instruction sets give the same bits, and mathematically correct
+// results.
 #include "deploy/runtime/lane_kernels.hpp"
 
 #include <cmath>
@@ -69,7 +70,7 @@ TEST_CASE("an LSTM's cell, to the same bits with every instruction set", "[deplo
   std::vector<float> c(kUnits);
   const auto sigmoid = [](double x) { return 1 / (1 + std::exp(-x)); };
   for (int round = 0; round < 1000; ++round) {
-    // From small to saturating values.
+    // The gates range from small to saturating values.
     const double wide = round % 2 == 0 ? 3 : 200;
     for (float& gate : gates) gate = static_cast<float>(random.uniform(-wide, wide));
     for (float& value : c) value = static_cast<float>(random.uniform(-2, 2));

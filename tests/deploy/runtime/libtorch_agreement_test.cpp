@@ -14,7 +14,8 @@ namespace {
 constexpr std::size_t kSequences = test::kSanitized ? 100 : 2000;
 constexpr std::size_t kSteps = 50;
 
-// The runtime's decisions: levels, their logits, and the next likeliest level of each, by step.
+// The runtime's decisions by step: levels, their logits, and the second-likeliest level of each
+// dimension.
 struct Decisions {
   std::vector<std::int32_t> levels;
   std::vector<std::int32_t> seconds;
@@ -80,7 +81,7 @@ void compare(const PolicyShape& shape, std::uint64_t seed) {
 
   double worst = 0;
   std::size_t other_argmax = 0;
-  // One dimension at a time, with all its levels, then with the two likeliest only.
+  // One dimension at a time, with all its levels and then only the two likeliest.
   std::size_t first = 0;
   for (std::size_t d = 0; d < dimensions; first += shape.levels[d], ++d) {
     for (const bool two : {false, true}) {
@@ -106,7 +107,7 @@ void compare(const PolicyShape& shape, std::uint64_t seed) {
           sum += std::exp(double{logits[v]} - logits[chosen]);
         }
         worst = std::max(worst, std::abs(outputs.log_probability[row] + std::log(sum)));
-        // log(1/2) is a tie; below it LibTorch prefers the other level.
+        // log(1/2) is a tie; below it, LibTorch prefers the other level.
         if (two && outputs.log_probability[row] < std::log(0.5F) - 1e-7F) ++other_argmax;
       }
     }

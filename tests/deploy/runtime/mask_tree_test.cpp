@@ -1,4 +1,4 @@
-// Trees of legal actions: building, writing, reading, and errors for incomplete trees.
+// Tests of trees of legal actions: building, writing, reading, and errors for incomplete trees.
 #include "deploy/runtime/mask_tree.hpp"
 
 #include "support/catch.hpp"
@@ -50,7 +50,7 @@ TEST_CASE("a tree that was changed anywhere is refused or another whole tree",
         ++refused;
         continue;
       }
-      // Every path down must stay inside the tree.
+      // Every path must stay inside the tree.
       for (const MaskNode& node : tree) {
         for (std::size_t level = 0; level < kMostLevels; ++level) {
           if (((node.levels >> level) & 1U) != 0) REQUIRE(mask_child(node, level) < tree.size());

@@ -1,4 +1,4 @@
-// Policy files are read back to the bit; errors name the place.
+// Checks that policy files are read back bit for bit, and that errors name the place.
 #include "deploy/runtime/policy_file.hpp"
 
 #include <bit>
@@ -86,7 +86,7 @@ TEST_CASE("every file that was cut off is refused", "[deploy][policy-file]") {
     CHECK(message.starts_with("p.policy: byte "));
     if (size < 32) continue;
     CHECK(message.find("truncated") != std::string::npos);
-    // Also if size and checksum are those of the truncated file.
+    // The file is also refused with the size and checksum of the truncated contents.
     std::string sealed = cut;
     seal(sealed);
     CHECK(message_of(sealed).starts_with("p.policy: byte "));
@@ -120,14 +120,15 @@ TEST_CASE("messages say what is wrong", "[deploy][policy-file]") {
 TEST_CASE("adversarial files with a right checksum are refused", "[deploy][policy-file]") {
   const std::string bytes = format_policy(
       {.texts = {}, .tables = {}, .tensors = {{"weights!", {2, 3}, std::vector<float>(6, 1)}}});
-  // Header 32, record 16, name 8, dimensions 4, shape 8, values 24.
+  // Sizes in bytes: header 32, record 16, name 8, dimensions 4, shape 8, values 24.
   const auto changed = [&](std::size_t at, std::uint32_t value) {
     std::string other = bytes;
     put_u32(other, at, value);
     seal(other);
     return message_of(other);
   };
-  CHECK(changed(0, 0x474c4343U) == "accepted");  // the same magic number: the layout is as assumed
+  CHECK(changed(0, 0x474c4343U) ==
+        "accepted");  // the same magic number shows that the layout is as assumed
   CHECK(changed(24, 2).find("a number of 4 bytes expected") != std::string::npos);
   CHECK(changed(24, 0xffffffffU).find("a number of 4 bytes expected") != std::string::npos);
   CHECK(changed(24, 0) == "p.policy: byte 32: bytes after the last record");
@@ -168,7 +169,7 @@ TEST_CASE("a file whose records do not make a network is refused", "[deploy][pol
     file.tables.erase(file.tables.begin() + static_cast<std::ptrdiff_t>(i));
     CHECK(refusal(file) == "policy: table '" + whole.tables[i].name + "' is missing");
     file = whole;
-    file.tables[i].values[0] = 0xffffffffU;  // huge
+    file.tables[i].values[0] = 0xffffffffU;  // a huge value
     CHECK(refusal(file).starts_with("policy: table '" + whole.tables[i].name + "' has 4294967295"));
     file.tables[i].values.clear();
     CHECK(refusal(file).starts_with("policy: table '" + whole.tables[i].name + "' has 0 values"));

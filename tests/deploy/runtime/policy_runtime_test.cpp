@@ -1,4 +1,4 @@
-// The runtime: the documented network, only legal actions, errors without side effects.
+// Tests of the runtime: the documented network, only legal actions, errors without side effects.
 #include "deploy/runtime/policy_runtime.h"
 
 #include <cstring>
@@ -183,7 +183,7 @@ TEST_CASE("errors are said, and change nothing", "[deploy][policy-runtime]") {
   bad.pop_back();
   CHECK(stream.decide(policy.get(), bad) == CCLGYM_POLICY_BAD_ARGUMENT);
   CHECK(stream.action == undisturbed.action);
-  // The next decision is as if the error had not occurred.
+  // The next decision is made as if the error had not occurred.
   observation = draw_observation(7, random);
   REQUIRE(stream.decide(policy.get(), observation) == CCLGYM_POLICY_OK);
   REQUIRE(undisturbed.decide(policy.get(), observation) == CCLGYM_POLICY_OK);

@@ -60,7 +60,7 @@ class Faulty : public Wrapper {
   std::function<void(Action, std::span<std::uint8_t>)> after_conditional;
 };
 
-/// Problems that the checker reports for a Counter-v0 up to `target` with the fault put in.
+/// Problems that the checker reports for a Counter-v0 up to `target` with this fault.
 std::string problems(const std::function<void(Faulty&)>& put_in, int target = 1000) {
   const EnvironmentMaker maker = [&] {
     auto faulty = std::make_unique<Faulty>(make_environment(
@@ -75,7 +75,7 @@ std::string problems(const std::function<void(Faulty&)>& put_in, int target = 10
 
 struct Fault {
   const char* name;
-  const char* said;  ///< part of a problem that is reported
+  const char* said;  ///< text that the reported problem contains
   std::function<void(Faulty&)> put_in;
   int target = 1000;
 };
@@ -83,9 +83,9 @@ struct Fault {
 const float kInfinity = std::numeric_limits<float>::infinity();
 
 const std::vector<Fault>& faults() {
-  static int calls = 0;  // global state, on which no environment may depend
+  static int calls = 0;  // global state, which no environment may depend on
   static const std::vector<Fault> all{
-      // Spaces and buffers.
+      // Faults in spaces and buffers.
       {"observation outside of its space", "an observation is not in Box",
        [](Faulty& f) { f.after = [](const StepBuffers& out) { out.observation[0] = 1.5F; }; }},
       {"observation not a number", "an observation is not in Box",
@@ -136,7 +136,7 @@ const std::vector<Fault>& faults() {
        [](Faulty& f) {
          f.change_outcome = [](StepOutcome& outcome) { outcome.reward = kNoInfo; };
        }},
-      // Joint masks.
+      // Faults in joint masks.
       {"mask wider than the legal actions", "the action mask is not the marginal one",
        [](Faulty& f) {
          f.after_conditional = [](Action prefix, std::span<std::uint8_t> out) {
@@ -158,7 +158,7 @@ const std::vector<Fault>& faults() {
        }},
       {"conditional mask not written", "conditional_mask: dimension 0 has bytes other",
        [](Faulty& f) { f.unwritten_conditional = true; }},
-      // Determinism.
+      // Faults in determinism.
       {"seed ignored", "a reset with a seed ignores it",
        [](Faulty& f) {
          f.before_reset = [](std::optional<std::uint64_t>& seed, YamlValue&) {
@@ -180,7 +180,7 @@ const std::vector<Fault>& faults() {
        [](Faulty& f) {
          f.change_outcome = [](StepOutcome& outcome) { outcome.reward = ++calls; };
        }},
-      // Actions to refuse.
+      // Actions that must be refused.
       {"actions clamped", "an action too low in dimension 0 is not refused",
        [](Faulty& f) {
          f.instead_of_step = [](Environment& inner, Action action, const StepBuffers& out) {
@@ -233,7 +233,7 @@ const std::vector<Fault>& faults() {
            return inner.step(action, out);
          };
        }},
-      // Order.
+      // Faults in the order of calls.
       {"no end", "a step after the end of an episode is not refused",
        [](Faulty& f) {
          f.change_outcome = [](StepOutcome& outcome) { outcome.terminated = true; };
@@ -252,7 +252,7 @@ const std::vector<Fault>& faults() {
        [](Faulty& f) {
          f.change_outcome = [](StepOutcome&) { throw std::runtime_error("out of order"); };
        }},
-      // The spec.
+      // Faults in the spec.
       {"name without a version", "the name 'Counter' is not of the form Name-v0",
        [](Faulty& f) { f.faulty_spec.name = "Counter"; }},
       {"an info twice", "two infos have the same name",

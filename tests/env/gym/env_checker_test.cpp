@@ -1,5 +1,5 @@
-// Checks that every registered environment x wrapper x autoreset mode x number of workers keeps the
-// conventions, and that the checker notices violations.
+// Checks that every registered environment keeps the conventions, with every wrapper, autoreset
+// mode and number of workers, and that the checker notices violations.
 #include "env/gym/env_checker.hpp"
 
 #include <functional>
@@ -22,7 +22,7 @@ std::string joined(const std::vector<std::string>& problems) {
 struct Subject {
   std::string name;
   EnvironmentMaker maker;
-  bool plain_or_all = false;  ///< only without wrappers and in all of them
+  bool plain_or_all = false;  ///< true if without wrappers or in all of them
   std::size_t steps = 0;
 };
 
@@ -33,7 +33,7 @@ YamlValue options_of(const std::string& name) {
              : YamlValue();
 }
 
-/// Each environment without wrappers, in each wrapper, and in all of them.
+/// Each environment without wrappers, in each wrapper alone, and in all of them.
 std::vector<Subject> subjects() {
   const std::vector<std::string> wrappers{
       "[]",
@@ -79,7 +79,7 @@ TEST_CASE("EnvChecker: vector environments, sync and with 1..8 workers, in each 
     const EnvChecker checker(subject.maker, {.seed = 4, .steps = subject.steps / 2});
     for (const Autoreset autoreset :
          {Autoreset::NextStep, Autoreset::SameStep, Autoreset::Disabled}) {
-      // Single wrappers are independent of workers: 0, 3 and 8 of them are enough.
+      // Single wrappers do not depend on the number of workers, so 0, 3 and 8 workers are enough.
       for (const std::size_t workers : subject.plain_or_all
                                            ? std::vector<std::size_t>{0, 1, 2, 3, 4, 5, 6, 7, 8}
                                            : std::vector<std::size_t>{0, 3, 8}) {

@@ -85,7 +85,8 @@ TEST_CASE("A seed starts the stream of random numbers, no seed continues it",
   CHECK(stream[4] == stream[1]);
   CHECK(starts({7, std::nullopt}) == std::vector<double>(stream.begin(), stream.begin() + 2));
   CHECK(starts({8})[0] != stream[0]);
-  // Without any seed, the operating system provides one: equal with a probability of 1e-6.
+  // Without any seed, the operating system provides one. Two such starts are equal with a
+  // probability of 1e-6.
   CHECK(starts({std::nullopt, std::nullopt}) != starts({std::nullopt, std::nullopt}));
 }
 

@@ -7,8 +7,8 @@
 
 namespace cclgym::test {
 
-/// Returns `observations[step]` (0: after a reset) and `rewards[step - 1]`, terminates at step
-/// `length`, and accepts any of three actions.
+/// An environment that returns `observations[step]` (0 after a reset) and `rewards[step - 1]`,
+/// terminates at step `length`, and accepts any of three actions.
 class ProbeEnv : public Environment {
  public:
   explicit ProbeEnv(std::vector<std::vector<float>> observations, std::vector<double> rewards = {},

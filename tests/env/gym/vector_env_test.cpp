@@ -1,5 +1,5 @@
-// Autoreset modes against expected results written out here; env_checker_test.cpp compares all of
-// them with single environments.
+// Compares the autoreset modes with expected results that are written out here;
+// env_checker_test.cpp compares all modes with single environments.
 #include "env/gym/vector_env.hpp"
 
 #include <stdexcept>
@@ -134,7 +134,7 @@ TEST_CASE("Errors come out of a vector environment: the first environment's, fro
     CHECK_THROWS_AS(env->step(kActions), ResetNeeded);
     CHECK_THROWS_AS(env->reset(1, parse_yaml("{no: 1}", "test")), UserError);
     CHECK_THROWS_AS(env->step(kActions),
-                    ResetNeeded);  // the failed reset left them without an episode
+                    ResetNeeded);  // because the failed reset left them without an episode
     env->reset(1);
     CHECK_THROWS_AS(env->step(Ints{0}), InvalidAction);
     try {

@@ -79,7 +79,7 @@ TEST_CASE("NormalizeObservation: mean 0 and variance 1 of the observations so fa
   CHECK(normalized.spec().observation_space.text() == "Box(-inf, inf, (2,), float32)");
   CHECK(normalized.spec().keeps_statistics);
   OwnedBuffers buffers(normalized.spec());
-  // By the definition: the prior counts as 1e-4 values of mean 0 and variance 1.
+  // By definition, the prior counts as 1e-4 values of mean 0 and variance 1.
   const auto expected = [&](std::size_t seen, std::size_t element) {
     double sum = 0;
     for (std::size_t i = 0; i < seen; ++i) sum += static_cast<double>(raw[i][element]);
@@ -98,7 +98,7 @@ TEST_CASE("NormalizeObservation: mean 0 and variance 1 of the observations so fa
       CHECK(static_cast<double>(buffers.observation[i]) == Approx(expected(seen, i)).epsilon(1e-6));
     }
   }
-  // Frozen for evaluation.
+  // The moments are frozen for evaluation.
   const auto mean = normalized.moments().mean();
   normalized.set_updating(false);
   normalized.reset(std::nullopt, buffers.view());
@@ -112,7 +112,7 @@ TEST_CASE("NormalizeReward: rewards over the standard deviation of their discoun
   NormalizeReward normalized(
       std::make_unique<ProbeEnv>(std::vector<Floats>{{0}}, std::vector<double>{2, -1, 4}, 3), 0.5);
   OwnedBuffers buffers(normalized.spec());
-  // Sums by hand, gamma 0.5: the last step of an episode restarts the sum with its own reward.
+  // Sums by hand for gamma 0.5. The last step of an episode restarts the sum with its own reward.
   const std::vector<double> sums{2, 0, 4, 4, 1, 4};
   const std::vector<double> rewards{2, -1, 4, 2, -1, 4};
   double count = 1e-4;
@@ -123,7 +123,7 @@ TEST_CASE("NormalizeReward: rewards over the standard deviation of their discoun
     const double delta = sums[i] - mean;
     count += 1;
     mean += delta / count;
-    squares += delta * (sums[i] - mean);  // Welford's
+    squares += delta * (sums[i] - mean);  // Welford's update
     const StepOutcome outcome = normalized.step(kAction, buffers.view());
     CHECK(outcome.reward == Approx(rewards[i] / std::sqrt(squares / count + 1e-8)).epsilon(1e-9));
     CHECK(outcome.terminated == (i % 3 == 2));

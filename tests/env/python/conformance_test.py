@@ -14,7 +14,7 @@ from cclgym.vector import AutoresetMode
 
 OWN_SPACES = spaces.Box.__module__ == "cclgym.spaces"
 
-# Options of environments whose defaults take long.
+# Options for environments whose defaults take long.
 OPTIONS = {"CollectiveTuning-v0": {"fabric": "dgx1", "episode": 12}}
 
 WRAPPERS = [
@@ -218,7 +218,7 @@ class EnvironmentTest(unittest.TestCase):
     def test_masks_without_a_choice(self):
         space = counter().action_space
         none, one = np.zeros(2, np.int8), np.ones(2, np.int8)
-        if OWN_SPACES:  # Gymnasium's return the first choice
+        if OWN_SPACES:  # Gymnasium's spaces return the first choice
             with self.assertRaisesRegex(ValueError, "all zeros"):
                 space.sample((one, none))
 
@@ -363,7 +363,7 @@ class SpacesTest(unittest.TestCase):
 
 
 if not OWN_SPACES:
-    del SpacesTest  # Gymnasium tests its own
+    del SpacesTest  # Gymnasium tests its own spaces
 
 
 if __name__ == "__main__":

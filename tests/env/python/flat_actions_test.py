@@ -56,7 +56,7 @@ class LegalTest(unittest.TestCase):
                                   workload={"name": "trace", "calls": [
                                       {"collective": "allgather", "size": "4KiB"}]}), flat=False)
         env.reset(seed=1)
-        # nccl-default, ring, tree, …; LL, LL128, Simple; 1, 2, … channels
+        # levels nccl-default, ring, tree, …; LL, LL128, Simple; 1, 2, … channels
         with self.assertRaisesRegex(cclgym.InvalidAction,
                                     "'tree LL' is not legal for allgather on ndv4: algorithm tree: "
                                     "allgather has nccl-default or ring"):

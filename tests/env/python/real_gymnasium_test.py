@@ -17,8 +17,8 @@ SMALL = {"fabric": "dgx1", "episode": 12}
 SEVERAL = {**SMALL, "workload": {"name": "sweep", "sizes": "1KiB..64KiB x4",
                                  "collectives": ["allreduce", "allgather", "alltoall"]}}
 COUNTER = "cclgym/Counter-v0"
-# Wrappers that keep statistics over episodes are left out: the checker wants equal results for
-# equal seeds.
+# Wrappers that keep statistics over episodes are left out, because the checker requires equal
+# results for equal seeds.
 WRAPPERS = [
     [],
     [{"name": "TimeLimit", "max_steps": 3}],
@@ -117,7 +117,7 @@ class VectorTest(unittest.TestCase):
                 self.compare_final(a[-1], b[-1])
             if mode == AutoresetMode.DISABLED and (a[2] | a[3]).any():
                 reset = {"reset_mask": a[2] | a[3]}
-                # cclgym keeps infos of the other environments; Gymnasium leaves them out.
+                # cclgym keeps infos of the other environments, which Gymnasium leaves out.
                 a, b = ours.reset(options=dict(reset)), theirs.reset(options=dict(reset))
         self.assertGreater(ends, 0)
         self.assertTrue(infos > 0 or mode == AutoresetMode.DISABLED)

@@ -41,7 +41,7 @@ def main():
     sys.path[0] = str(pathlib.Path(options.test).parent)
     if options.none:
         print("gymnasium: none")
-        sys.modules["gymnasium"] = None  # makes every import of it fail
+        sys.modules["gymnasium"] = None  # makes every import of gymnasium fail
         runpy.run_path(options.test, run_name="__main__")
         return
     for python in (os.path.join(options.venv, "bin", "python3"), sys.executable):

@@ -1,4 +1,4 @@
-// Times of calls equal those of the simulator, with and without the cache.
+// Checks that times of calls equal those of the simulator, with and without the cache.
 #include "sim/fast/call_timer.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ using namespace cclgym::test;
 
 namespace {
 
-// Fabrics and noise of all kinds; each case is timed with some random calls.
+// Fabrics and noise of all kinds. Each case is timed with some random calls.
 const char* const kSites[] = {
     "{fabric: dgx1, actions: offline, ",
     "{fabric: ndv4, actions: offline, ",
@@ -22,8 +22,8 @@ const char* const kSites[] = {
     "{fabric: hgx-h100, actions: stock-nccl, ",
 };
 
-// Change of the simulator's own result if ranks start about a femtosecond late. Some pipelines of
-// many tiles are chaotic (docs/architecture.md): rounding alone makes equal things unequal.
+// Change of the simulator's own result if ranks start about a femtosecond late. In pipelines of
+// many tiles that are chaotic (docs/architecture.md), rounding alone makes equal times differ.
 double moved_by_next_to_nothing_s(Simulator& simulator, const Call& call, const Config& config,
                                   double time_s) {
   NoiseProfile late = simulator.noise();
@@ -82,7 +82,7 @@ TEST_CASE("symmetric times are the simulator's within 1e-9, except for chaotic p
       Call call = random_call(random, setup->fabric.ranks, 26);
       const std::vector<std::int32_t> action =
           random_action(random, *setup->actions, call.collective);
-      for (int size = 0; size < 2; ++size) {  // the second reuses the structures of the first
+      for (int size = 0; size < 2; ++size) {  // the second size reuses the structures of the first
         const PlainConfig config = oracle.config(call, action);
         const auto condition = static_cast<std::size_t>(
             random.integer(0, static_cast<std::int64_t>(setup->site->conditions.size()) - 1));
@@ -133,7 +133,7 @@ TEST_CASE("interpolated times have a small error, and the same bits in any order
     };
     std::vector<Cell> timed;
     while (timed.size() < 60) {
-      // Many large ones: calls of few tiles are not interpolated.
+      // Sizes are large, because calls of few tiles are not interpolated.
       Call call = random_call(random, setup->fabric.ranks, 29);
       call.bytes =
           fitting_bytes(call.collective, call.bytes << random.integer(0, 2), setup->fabric.ranks);
@@ -213,13 +213,13 @@ TEST_CASE("random noise has the requested number of moments, each exact", "[env]
 
 TEST_CASE("a bounded cache evicts only the least recently used entry", "[env][call-timer]") {
   struct Identity {
-    std::uint64_t operator()(std::uint64_t /*key*/) const { return 0; }  // one set for all
+    std::uint64_t operator()(std::uint64_t /*key*/) const { return 0; }  // all keys are in one set
   };
   BoundedCache<std::uint64_t, int, Identity> cache(8);
   REQUIRE(cache.capacity() == 8);
   int value = 0;
   for (std::uint64_t key = 1; key <= 8; ++key) cache.insert(key, static_cast<int>(key));
-  CHECK(cache.find(1, value));  // so that 2 is the oldest
+  CHECK(cache.find(1, value));  // so that key 2 is the oldest
   cache.insert(9, 9);
   CHECK_FALSE(cache.find(2, value));
   for (const std::uint64_t key : {1U, 3U, 4U, 5U, 6U, 7U, 8U, 9U}) {

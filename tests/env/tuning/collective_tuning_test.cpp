@@ -111,7 +111,7 @@ TEST_CASE("the hidden state does not depend on the actions", "[env][collective-t
       seen.push_back(static_cast<double>(env.chain().regime()));
       seen.push_back(env.chain().factor());
       seen.push_back(static_cast<double>(env.next_call().call.bytes));
-      // Naive for AllToAll, ring for AllReduce.
+      // The action is naive for AllToAll, ring for AllReduce.
       std::vector<std::int32_t> action;
       for (const auto kind : {env.next_call().call.collective}) {
         const auto all = env.setup().actions->legal_actions(kind);
@@ -264,7 +264,7 @@ TEST_CASE("mistakes in the options are reported with their location", "[env][col
     INFO(mistake);
     CHECK(mistake.find("test.yaml:1:24:") == 0);
   }
-  // The older key of `tuners`.
+  // The older name of the key `tuners`.
   CHECK(error_of("{choosers: nccl-defualt}").find("test.yaml:1:12:") == 0);
   CHECK(error_of("{reward: speed}").find("test.yaml:1:10:") == 0);
   CHECK(error_of("{reward: {name: rolling, window: 0}}").find("test.yaml:1:34:") == 0);

@@ -1,5 +1,5 @@
-// Flat actions: every draw under the mask is legal, and each legal configuration has exactly one
-// number.
+// Tests of flat actions: every draw under the mask is legal, and each legal configuration has
+// exactly one number.
 #include "env/gym/wrappers/flat_actions.hpp"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ std::vector<CollectiveKind> collectives_of(const std::string& profile) {
   return kinds;
 }
 
-// Calls each of the collectives in turn, repeatedly.
+// A setup whose workload calls the collectives in turn, repeatedly.
 std::shared_ptr<const TuningSetup> setup_with(const std::string& fabric, const std::string& profile,
                                               const std::vector<CollectiveKind>& kinds,
                                               const std::string& more = "") {
@@ -48,7 +48,7 @@ std::shared_ptr<const TuningSetup> setup_with(const std::string& fabric, const s
                   ", episode: 0, workload: {name: trace, calls: [" + calls + "]}}");
 }
 
-// Configurations of the actions at `rows`; only of those in `mask`, unless it is empty.
+// Configurations of the actions at `rows`, restricted to those in `mask` unless it is empty.
 std::multiset<Ints> meanings(const TuningActions& actions, CollectiveKind kind,
                              std::span<const std::int32_t> rows,
                              std::span<const std::uint8_t> mask) {
@@ -95,7 +95,7 @@ void check_draws(const std::shared_ptr<const TuningSetup>& setup, std::size_t ca
     CAPTURE(to_string(kind));
     const Mask& mask = buffers.action_mask;
     if (i < calls) {
-      // Each legal configuration has one number, and there are no other numbers.
+      // Each legal configuration has exactly one number, and there are no other numbers.
       const auto numbered = meanings(actions, kind, *setup->flat_actions->actions(), mask);
       const auto legal = meanings(actions, kind, actions.legal_actions(kind), {});
       REQUIRE(std::set<Ints>(numbered.begin(), numbered.end()) ==
@@ -123,8 +123,8 @@ TEST_CASE("FlatActions numbers what is legal in some state, by conditional masks
   CHECK(flat.describe_action(Ints{1}) == "[1 2]");
   CHECK(flat.step(Ints{3}, buffers.view()) == StepOutcome{-1, false, false});
   CHECK(buffers.info == std::vector<double>{5, 1});
-  // Three actions remain, 1 x 1, 1 x 2 and 2 x 1; 2 x 2 is allowed by both marginal masks but does
-  // not fit.
+  // Three actions remain: 1 x 1, 1 x 2 and 2 x 1. Both marginal masks allow 2 x 2, but it does not
+  // fit.
   CHECK(buffers.action_mask == Mask{1, 1, 1, 0});
   CHECK_THROWS_AS(flat.step(Ints{3}, buffers.view()), InvalidAction);
   CHECK_THROWS_AS(flat.step(Ints{4}, buffers.view()), InvalidAction);
@@ -189,7 +189,7 @@ TEST_CASE("flat actions: actions of other calls are refused, or replaced by the 
     CHECK(flat.step(action, buffers.view()).reward == 0);
     CHECK(info(CollectiveTuningEnv::kIllegal) == 1);
     CHECK(info(CollectiveTuningEnv::kTime) == info(CollectiveTuningEnv::kDefault));
-    CHECK(flat.step(Ints{0}, buffers.view()).reward == 0);  // nccl-default itself
+    CHECK(flat.step(Ints{0}, buffers.view()).reward == 0);  // the action is nccl-default itself
     CHECK(info(CollectiveTuningEnv::kIllegal) == 0);
   }
 }
@@ -208,7 +208,7 @@ TEST_CASE("knobs: only the named levels", "[env][flat-actions]") {
     const PlainConfig config = actions.config(CollectiveKind::AllReduce, row);
     CHECK((config.channels == 8 || config.channels == 16));
     CHECK(config.threads >= 512);
-    CHECK((row[6] == 0 || row[6] == 3));  // chunk
+    CHECK((row[6] == 0 || row[6] == 3));  // the chunk
   }
   CHECK(seen == std::set<std::string>{"nccl-default", "ring", "all-pairs"});
   const auto error = [](const std::string& more) {
@@ -242,8 +242,8 @@ TEST_CASE("legal: nccl leaves NCCL's own choices on the machine", "[env][flat-ac
   };
   using Names = std::set<std::string>;
   const Names ring{"ring LL", "ring LL128", "ring Simple"};
-  // NCCL 2.30: PAT only with one GPU per node and only with Simple; Broadcast only along rings; no
-  // LL128 on Slingshot; sends with LL only inside a node (src/graph/tuning.cc, src/enqueue.cc).
+  // In NCCL 2.30, PAT needs one GPU per node and Simple, Broadcast needs rings, Slingshot has no
+  // LL128, and sends use LL only inside a node (src/graph/tuning.cc, src/enqueue.cc).
   CHECK(has("{name: ndv4, servers: 2}", CollectiveKind::AllGather, "") == ring);
   CHECK(has("ndv4", CollectiveKind::Broadcast, "") == ring);
   CHECK(has("{name: ndv4, servers: 2}", CollectiveKind::AllToAll, "") == Names{"naive Simple"});
@@ -270,7 +270,7 @@ TEST_CASE("legal: nccl leaves NCCL's own choices on the machine", "[env][flat-ac
   CHECK(error("frontier", "stock-nccl").find("the programs of NCCL there are not known") !=
         std::string::npos);
   CHECK(error("ndv4", "offline").find("or nccl-2.30") != std::string::npos);
-  // Sends are not aggregated, nor is any collective for which NCCL has no algorithm.
+  // NCCL does not aggregate sends, nor collectives that it has no algorithm for.
   const auto fabric = make_fabric({.name = "ndv4", .servers = 2});
   const NcclOffer offer(kNewestNccl, *fabric);
   CHECK(offer.has(CollectiveKind::AllToAll, "naive", Protocol::Simple));

@@ -1,4 +1,4 @@
-// Programs as actions of CollectiveTuning-v0.
+// Tests of programs as actions of CollectiveTuning-v0.
 #include <algorithm>
 
 #include "collectives/library/program_entry.hpp"
@@ -56,7 +56,7 @@ TEST_CASE("a program is a level behind those of the profile, with its own channe
     CHECK(config.instances == 1);
     CHECK(full_config(actions.algorithms(), config).algorithm == "ap");
     CHECK(actions.describe(action).starts_with("ap "));
-    // The first of the actions with this configuration: a chunk may be that of the protocol.
+    // The first action with this configuration is found; its chunk may be the protocol's default.
     const auto found = actions.action_of(CollectiveKind::AllReduce, config);
     REQUIRE(found);
     CHECK(actions.config(CollectiveKind::AllReduce, *found) == config);

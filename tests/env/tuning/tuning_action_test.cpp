@@ -1,5 +1,5 @@
-// Actions: every legal one simulates, masks allow exactly the legal ones, and the conversions
-// between action and configuration agree.
+// Tests of actions: every legal action simulates, masks allow exactly the legal actions, and the
+// conversions between action and configuration agree.
 #include "env/tuning/actions/tuning_action.hpp"
 
 #include <algorithm>
@@ -90,7 +90,7 @@ TEST_CASE("conditional masks lead to legal actions, and to all of them", "[env][
   const Space space(actions.space());
   for (const CollectiveKind kind : kTuned) {
     CAPTURE(to_string(kind));
-    // Counts what the masks allow, prefix by prefix.
+    // Counts the actions that the masks allow, prefix by prefix.
     std::vector<std::int32_t> prefix;
     std::vector<std::uint8_t> marginal(space.mask_size(), 0);
     const auto count = [&](const auto& self) -> std::size_t {
@@ -150,7 +150,7 @@ TEST_CASE("profiles have the knobs of their libraries", "[env][tuning-action]") 
   CHECK(knobs("nccl-2.30") ==
         std::vector<Knob>{Knob::Algorithm, Knob::Protocol, Knob::Channels, Knob::Chunk});
   CHECK(knobs("offline").size() == kKnobs);
-  // The space is the same on every machine.
+  // The space is the same on every fabric.
   const auto space = [](const std::string& fabric) {
     return setup_of("{fabric: " + fabric + ", actions: offline, " + kAllCollectives + "}")
         ->actions->space();
@@ -182,7 +182,7 @@ TEST_CASE("openmpi: OpenMPI's algorithms, and segments where it takes them",
     }
     return texts;
   };
-  // Six ranks: no recursive doubling.
+  // Recursive doubling does not exist for six ranks.
   CHECK(all(CollectiveKind::AllReduce) ==
         std::vector<std::string>{"openmpi-default", "linear", "ring", "ring chunk=32KiB",
                                  "ring chunk=128KiB", "ring chunk=512KiB", "ring chunk=2MiB"});
@@ -199,7 +199,7 @@ TEST_CASE("openmpi: OpenMPI's algorithms, and segments where it takes them",
     CAPTURE(actions.describe(legal.subspan(i, 2)));
     REQUIRE(oracle.time(call, legal.subspan(i, 2)).time_s > 0);
   }
-  // A tuner that is named replaces the default.
+  // A tuner given by name replaces the default.
   const auto named = setup_of(
       "{fabric: {name: ethernet, servers: 6}, actions: openmpi, tuners: [openmpi-default:4.1], "
       "workload: {name: sweep, collectives: [allreduce]}}");

@@ -24,8 +24,8 @@ std::string feature_table() {
   return table.str();
 }
 
-// "43 / 85": number of flat actions for AllReduce and for all collectives; "-" if NCCL does not
-// run.
+// Numbers of flat actions for AllReduce and for all collectives, like "43 / 85"; "-" if NCCL does
+// not run.
 std::string counts(const CollectiveTuningEnv& env, ActionProfile profile, bool as_nccl) {
   try {
     const TuningActions actions(

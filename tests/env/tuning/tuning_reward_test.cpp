@@ -1,4 +1,4 @@
-// Rewards: each against its formula.
+// Compares each reward with its formula.
 #include "env/tuning/tuning_reward.hpp"
 
 #include <cmath>
@@ -57,9 +57,9 @@ TEST_CASE("tail: a p99 far above the median costs, a steady time does not",
   TuningReward reward = reward_of("{name: tail, tail_weight: 0.5}");
   RewardInput input = call(1e-6, 2e-6);
   for (int i = 0; i < 98; ++i) CHECK(reward.reward(input) == Approx(std::log(2.0)));
-  input.time_s = 8e-6;  // eight times the expected
+  input.time_s = 8e-6;  // eight times the expected time
   const double speedup = std::log(2.0 / 8);
-  CHECK(reward.reward(input) == Approx(speedup));  // one of 99 calls is above their p99
+  CHECK(reward.reward(input) == Approx(speedup));  // one call of 99 is above the p99
   CHECK(reward.reward(input) == Approx(speedup - 0.5 * std::log(8.0)));
 }
 
@@ -70,7 +70,7 @@ TEST_CASE("alpha-beta: SCCL's bonuses", "[env][tuning-reward]") {
   input.alpha_s = 1e-6;
   input.least_steps = 2;
   input.least_beta_s = 5e-6;
-  // -10 us, 2 steps too many, and 10 - 4 us of data where 5 us would do.
+  // -10 us; 4 steps, but 2 are enough; 10 - 4 us for the data, but 5 us are enough.
   CHECK(reward.reward(input) == Approx(-10 + 2 * (2 - 4) + 3 * (5 - 6)));
 }
 
@@ -82,7 +82,7 @@ TEST_CASE("step-time: only time that compute does not hide counts, at the end of
   input.context.compute_s = 3e-3;
   CHECK(reward.reward(input) == 0);
   input.context.ends_step = true;
-  // Calls start at 3 and 6 ms: over at 5 and 8 ms; with the defaults at 7 and 11 ms.
+  // Calls start at 3 and 6 ms. They end at 5 and 8 ms; with the defaults, at 7 and 11 ms.
   CHECK(reward.reward(input) == Approx(std::log(11.0 / 8)));
   // Nothing is carried over to the next iteration, and nothing is hidden without overlap.
   input.context.overlaps = false;

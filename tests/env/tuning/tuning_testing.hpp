@@ -19,7 +19,7 @@ inline std::shared_ptr<const TuningSetup> setup_of(const std::string& yaml) {
 inline constexpr CollectiveKind kTuned[] = {CollectiveKind::AllReduce, CollectiveKind::AllGather,
                                             CollectiveKind::ReduceScatter, CollectiveKind::AllToAll,
                                             CollectiveKind::AllToNext};
-/// Workload of every environment here: calls of the collectives above.
+/// Workload of all environments here: calls of the collectives above.
 inline const std::string kAllCollectives =
     "workload: {name: curriculum, collectives: "
     "[allreduce, allgather, reducescatter, alltoall, alltonext]}";

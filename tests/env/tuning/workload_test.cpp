@@ -1,4 +1,4 @@
-// Workloads: models have their published numbers of parameters, and jobs send all of them.
+// Tests of workloads: models have their published numbers of parameters, and jobs send all of them.
 #include "env/tuning/workload/workload.hpp"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ TEST_CASE("models have their published numbers of parameters", "[env][workload]"
 
 TEST_CASE("DDP: a bucket is closed once it has its limit, in the order of the gradients",
           "[env][workload]") {
-  // The last tensor's gradient is ready first; the first bucket's limit is smaller.
+  // The last tensor's gradient is ready first, and the first bucket has a smaller limit.
   CHECK(ddp_buckets({5, 4, 3, 2, 1}, 1, 3, 8) == std::vector<std::uint64_t>{3, 12});
   CHECK(ddp_buckets({5, 4, 3, 2, 1}, 1, 1, 100) == std::vector<std::uint64_t>{1, 14});
   CHECK(ddp_buckets({100, 1}, 4, 4, 8) == std::vector<std::uint64_t>{4, 400});
@@ -65,7 +65,7 @@ TEST_CASE("jobs send every gradient, and gather every parameter twice", "[env][w
       ++calls[one.call.collective];
     }
     const ModelShape& shape = model_shape(model);
-    // Half precision; each layer is padded to a multiple of eight ranks.
+    // Parameters have half precision, and each layer is padded to a multiple of eight ranks.
     const std::uint64_t once = 2 * shape.parameters();
     const std::uint64_t filling = 32 * shape.layers.size();
     CHECK(sent[CollectiveKind::AllGather] >= 2 * once);

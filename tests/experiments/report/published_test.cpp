@@ -1,4 +1,4 @@
-// Published speedups: reading, verdicts, and texts.
+// Tests of published speedups: reading, verdicts, and texts.
 #include "experiments/published/published_comparison.hpp"
 #include "experiments/report/report_sample.hpp"
 #include "experiments/sweep/load_experiment.hpp"
@@ -32,7 +32,7 @@ std::string refusal(const std::string& line) {
   return "(no error)";
 }
 
-// Results of a tuner at 100 us, a ring and two all-pairs, at 1 KiB, 2 KiB, 4 KiB.
+// Results of a tuner at 100 us, a ring and two all-pairs configurations, at 1 KiB, 2 KiB and 4 KiB.
 std::vector<ResultRow> sample_rows() {
   std::vector<ResultRow> rows;
   for (const std::uint64_t bytes : {1024U, 2048U, 4096U}) {
@@ -54,7 +54,7 @@ std::vector<ResultRow> sample_rows() {
   return rows;
 }
 
-// "fabric,…,size_to" of a row of the sample.
+// Beginning of a row of the sample, with the columns "fabric,…,size_to".
 std::string sample_line(const std::string& sizes, const std::string& rest) {
   return "ndv4,1,8,allreduce," + sizes + "," + rest + ",nccl-default:2.8.4,Fig 1\n";
 }
@@ -128,8 +128,8 @@ TEST_CASE("wrong published rows are refused with their line", "[experiments][pub
 
 TEST_CASE("a row holds if every simulated size of its range is within the tolerance",
           "[experiments][published]") {
-  // Best: 2.0 (all-pairs r=2), 2.5 (r=4), 1.0 (ring). Bounds: 0.75 and 1.25 times the published
-  // value.
+  // Best speedups: 2.0 (all-pairs r=2), 2.5 (r=4), 1.0 (ring). Bounds: 0.75 and 1.25 times the
+  // published value.
   const auto best = [](const std::string& rest) {
     const std::vector<PublishedBlock> blocks = compare(sample_line("1KiB,2KiB", rest));
     return blocks.at(0).rows.at(0).judged();
@@ -144,7 +144,7 @@ TEST_CASE("a row holds if every simulated size of its range is within the tolera
   CHECK(verdict_text(best("v,,,,,best,3,4")) == "low 11 %");
   CHECK(verdict_text(best("v,,,,,best,1,1.5")) == "high 33 %");
   CHECK(verdict_text(best("v,,,,,best,2,2")) == "holds");
-  // Both bounds are missed: the larger miss counts.
+  // If both bounds are missed, the larger miss counts.
   CHECK(verdict_text(best("v,,,,,best,2.7,2.7")) == "low 1 %");
 }
 
@@ -153,11 +153,11 @@ TEST_CASE("a row that holds has its margin, and the verdict of the null model",
   const auto row_of = [](const std::string& rest) {
     return compare(sample_line("1KiB,2KiB", rest)).at(0).rows.at(0);
   };
-  // Speedups 2.0 and 2.5; bounds 0.75 x low and 1.25 x high.
+  // The speedups are 2.0 and 2.5; the bounds are 0.75 x low and 1.25 x high.
   CHECK(row_of("v,,,,,best,2.0,2.4").judged().margin == Approx(1 - 2.5 / 3));
   CHECK(row_of("v,,,,,best,2.6,3.0").judged().margin == Approx(2.0 / 1.95 - 1));
   CHECK(row_of("v,,,,,best,2.0,2.0").judged().margin == 0);
-  CHECK(row_of("v,,,,,best,3,4").judged().margin == 0);  // it does not hold
+  CHECK(row_of("v,,,,,best,3,4").judged().margin == 0);  // the row does not hold
   CHECK(null_model_holds(row_of("v,,,,,best,1,1").row));
   CHECK(null_model_holds(row_of("v,,,,,best,0.5,0.8").row));
   CHECK_FALSE(null_model_holds(row_of("v,,,,,best,0.5,0.79").row));
@@ -196,7 +196,7 @@ TEST_CASE("a variant is judged by its own configurations, and named ones are sho
 
 TEST_CASE("the baseline is used where nothing is faster", "[experiments][published]") {
   const std::vector<ResultRow> all = sample_rows();
-  // Ring only: 0.5, 1.6, 1.0.
+  // Speedups of ring alone: 0.5, 1.6, 1.0.
   std::vector<ResultRow> rows(all.begin(), all.begin() + 3);
   rows.insert(rows.end(), all.end() - 3, all.end());
   const std::string line = sample_line("1KiB,", "none,,,,,fallback,1,1");
@@ -206,7 +206,7 @@ TEST_CASE("the baseline is used where nothing is faster", "[experiments][publish
   CHECK(verdict.points[0].series == kBaselineSeries);
   CHECK(verdict.points[1].speedup == Approx(1.6));
   CHECK_FALSE(verdict.holds());
-  // Also without any other configuration.
+  // The baseline is also used if there is no other configuration.
   rows.resize(3);
   const std::vector<PublishedBlock> alone = compare(line, rows);
   CHECK(alone.at(0).rows.at(0).judged().holds());
@@ -233,7 +233,7 @@ TEST_CASE("a row belongs to its fabric, number of GPUs, collective and baseline"
     REQUIRE(block.series.size() == 1);
     CHECK(block.series[0].config.algorithm == "spread-ring");
   }
-  // Speedup over the fastest of the baseline's configurations at each size.
+  // Speedups are relative to the fastest of the baseline's configurations at each size.
   CHECK(blocks[1].series[0].points[0].speedup == Approx(50 / 200.0));
   CHECK(blocks[1].series[0].points[1].speedup == Approx(40 / 62.5));
 }

@@ -1,4 +1,4 @@
-// The report is one page with every row, safe against any content of names.
+// Checks that the report is one page with every row, safe against any content of names.
 #include <cmath>
 #include <filesystem>
 #include <limits>
@@ -227,7 +227,7 @@ TEST_CASE("a report is written atomically, with links to the files beside it",
   REQUIRE(data["timelines"].size() == 1);
   CHECK(data["timelines"][0]["label"] == "ring c1");
   CHECK(data["timelines"][0]["href"] == "timelines/ring%20c1.json");
-  REQUIRE(data["timelines"][0]["links"].size() == 8);  // of nine
+  REQUIRE(data["timelines"][0]["links"].size() == 8);  // of nine links
   CHECK(data["timelines"][0]["links"][0]["link"] == "a -> b0");
   CHECK(data["timelines"][0]["links"][0]["rate_GBps"] == 47.5);
   CHECK(data["timelines"][0]["links"][0]["capacity_GBps"] == 50);

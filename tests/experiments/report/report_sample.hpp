@@ -10,7 +10,7 @@
 
 namespace cclgym::test {
 
-/// Eight GPUs, each with a link to every other one.
+/// Eight GPUs, each with a link to every other GPU.
 inline std::shared_ptr<const Fabric> eight_gpus() {
   FabricBuilder builder("eight");
   std::vector<NodeId> gpus;
@@ -55,7 +55,7 @@ inline MeasuredRow measured(const std::string& config, std::uint64_t bytes, doub
   return {"Azure-NDv4", config, "ndv4", "allreduce", 8, bytes, time_us, "somebody/somewhere"};
 }
 
-/// An experiment with the cells of the rows; baseline: algorithm ring, protocol Simple.
+/// An experiment with the cells of the rows. The baseline is algorithm ring with protocol Simple.
 inline Experiment experiment_of(const std::vector<ResultRow>& rows, bool baseline = true) {
   Experiment experiment;
   experiment.name = "sample";

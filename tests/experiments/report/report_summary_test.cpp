@@ -1,4 +1,4 @@
-// Best configurations, speedups and errors against hand-computed values.
+// Compares best configurations, speedups and errors with values computed by hand.
 #include "experiments/summary/report_summary.hpp"
 
 #include <cmath>
@@ -18,7 +18,7 @@ using test::row;
 TEST_CASE("geometric-mean error", "[experiments][report-summary]") {
   CHECK(std::isnan(geometric_mean_error({})));
   CHECK(geometric_mean_error(std::vector{1.0, 1.0}) == 0);
-  // A factor 2 too slow and one too fast do not cancel.
+  // Errors by a factor of 2 in opposite directions do not cancel out.
   CHECK(geometric_mean_error(std::vector{2.0, 0.5}) == Approx(1.0).epsilon(1e-14));
   // exp((ln 1.1 + ln 1.25 + ln 1.6) / 3) - 1 = (1.1 * 1.25 * 1.6)^(1/3) - 1, with 0.8 = 1 / 1.25
   CHECK(geometric_mean_error(std::vector{1.1, 0.8, 1.6}) ==
@@ -80,7 +80,7 @@ TEST_CASE("the baseline and relayed pairs in words", "[experiments][report-summa
   CHECK(baseline_text(experiment_of(rows, false)).empty());
 
   CHECK(summarize(experiment, rows, {}).blocks.at(0).relays.empty());
-  // A ring of 4: two opposite pairs, in both directions.
+  // A ring of 4 has two opposite pairs, in both directions.
   experiment.fabrics[0].fabric = make_fabric({.name = "ring", .gpus = 4});
   CHECK(summarize(experiment, rows, {}).blocks.at(0).relays ==
         "4 of 12 GPU pairs are relayed by a GPU");
@@ -105,7 +105,7 @@ TEST_CASE("errors against measured times, at the sizes that have both",
   std::vector<MeasuredRow> beside{measured("nccl", 2048, 25), measured("nccl", 1024, 20),
                                   measured("nccl", 1 << 20, 70), measured("msccl", 512, 3)};
   beside.push_back(measured("nccl", 1024, 5));
-  beside.back().ranks = 16;  // another machine
+  beside.back().ranks = 16;  // a different number of ranks
   const ResultSummary summary = summarize(experiment_of(rows), rows, beside);
   CHECK(summary.unmatched_measured == 1);
   const BlockSummary& block = summary.blocks.at(0);
@@ -116,7 +116,7 @@ TEST_CASE("errors against measured times, at the sizes that have both",
   REQUIRE(block.ring_errors[0].ratios.size() == 2);
   CHECK(block.ring_errors[0].ratios[0].second == 1.1);
   CHECK(block.ring_errors[0].error == Approx(std::sqrt(1.1 * 1.25) - 1).epsilon(1e-14));
-  CHECK(block.best_errors[0].error == Approx(0.25).epsilon(1e-14));  // 16/20 and 20/25
+  CHECK(block.best_errors[0].error == Approx(0.25).epsilon(1e-14));  // the ratios 16/20 and 20/25
   CHECK(block.ring_errors[1].ratios.empty());
   CHECK(std::isnan(block.ring_errors[1].error));
   CHECK(block.sizes[0].measured_us[0].value() == 20);

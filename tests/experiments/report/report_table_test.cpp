@@ -1,4 +1,4 @@
-// Exact texts of the table.
+// Tests of the exact texts of the table.
 #include <algorithm>
 #include <sstream>
 
@@ -100,7 +100,8 @@ geometric-mean error against measured times, exp(mean |ln(simulated/measured)|) 
 }
 
 TEST_CASE("measured speedups beside the simulated ones", "[experiments][report-table]") {
-  // The baseline is not a candidate, however fast; sizes without both measurements are left out.
+  // The baseline is not a candidate, even if it is the fastest. Sizes without both measurements are
+  // left out.
   const std::vector<ResultRow> rows{
       row("ring", "Simple", 4, 1024, 20),    row("all-pairs", "LL", 1, 1024, 10),
       row("ring", "LL", 1, 1024, 16),        row("ring", "Simple", 4, 65536, 30),

@@ -1,4 +1,4 @@
-// The dispatch table of a sweep: min ranges, small loss, round trip.
+// Tests of the dispatch table of a sweep: minimum number of ranges, small loss, round trip.
 #include "experiments/summary/tune_dispatch.hpp"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 using test::experiment_of;
 using test::row;
 
-// "..4096 ring c1; 4096.. tree c2": short form of a block's ranges.
+// Ranges of a block in short form: "..4096 ring c1; 4096.. tree c2".
 std::string in_short(const TunedBlock& block) {
   std::string text;
   for (const TunedRange& range : block.ranges) {
@@ -39,7 +39,7 @@ TEST_CASE("the fastest at each size, merged where the loss is within the toleran
       row("ring", "Simple", 4, 8192, 20), row("tree", "LL", 1, 8192, 21),
       row("ring", "Simple", 4, 1024, 40), row("ring", "Simple", 4, 16384, 30),
       row("tree", "LL", 1, 16384, 31)};
-  const Experiment experiment = experiment_of(rows);  // baseline ring, Simple
+  const Experiment experiment = experiment_of(rows);  // the baseline is ring, Simple
   const auto tuned = [&](double tolerance) {
     const std::vector<TunedBlock> blocks = tune_dispatch(experiment, rows, tolerance);
     REQUIRE(blocks.size() == 1);
@@ -53,9 +53,9 @@ TEST_CASE("the fastest at each size, merged where the loss is within the toleran
   CHECK(block.ranges[0].tested == 3);
   CHECK(block.ranges[0].loss == Approx(0.005));
   CHECK(block.ranges[1].loss == 0);
-  CHECK(block.ranges[0].least_speedup.value() == 4);  // at 1KiB alone
+  CHECK(block.ranges[0].least_speedup.value() == 4);  // from 1KiB only
   CHECK(block.ranges[0].most_speedup.value() == 4);
-  CHECK(in_short(tuned(0.06)) == in_short(block));  // tree would lose more
+  CHECK(in_short(tuned(0.06)) == in_short(block));  // because tree would lose more
   CHECK(in_short(tuned(1)) == ".. tree c1");
   CHECK(tuned_text(experiment, {block}) ==
         R"(sample: dispatch table, engine flow
@@ -72,7 +72,7 @@ ndv4, allreduce
 
 TEST_CASE("of the tables with the min number of ranges, the one with the min loss",
           "[experiments][tune-dispatch]") {
-  // Both cover the middle; tree is closer to the best there.
+  // Both configurations cover the middle; tree is closer to the best there.
   const std::vector<ResultRow> rows{
       row("ring", "LL", 1, 1024, 10),   row("ring", "LL", 1, 2048, 10.09),
       row("tree", "LL", 1, 2048, 10.0), row("ring", "LL", 1, 4096, 10.09),
@@ -111,7 +111,7 @@ TEST_CASE("random sweeps: the min number of ranges, none slower than allowed",
                            times[static_cast<std::size_t>(size)].back()));
       }
     }
-    // The min number of ranges: each as long as any configuration lasts.
+    // The minimum number of ranges, with each range as long as any configuration allows.
     std::size_t fewest = 0;
     for (std::size_t begin = 0; begin < kSizes;) {
       std::size_t furthest = begin;

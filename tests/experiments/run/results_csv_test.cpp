@@ -1,4 +1,4 @@
-// results.csv and measured files: written files read back, damaged ones are refused.
+// Tests of results.csv and measured files: written files are read back, damaged files are refused.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -98,7 +98,7 @@ TEST_CASE("times and rates that no simulation has are refused, with their line",
           "[experiments][results-csv]") {
   const auto with = [](double ResultRow::*member, const std::string& value) {
     ResultRow row = test::row("ring", "LL", 2, 8, 3);
-    row.*member = 0.125;  // a value found nowhere else
+    row.*member = 0.125;  // a value that occurs nowhere else
     if (member == &ResultRow::time_us) row.time_min_us = row.time_max_us = row.time_us;
     std::string line = to_csv(row);
     std::size_t place = line.find("0.125");
@@ -186,7 +186,7 @@ TEST_CASE("a wrong header is refused with the missing columns", "[experiments][r
   contains(refusal(with("cell_key,fabric", "fabric,cell_key")), "in another order");
   contains(refusal("\n"), ":1:1: not the expected header line: found ''");
   contains(refusal("hello world\n1,2\n"), "found 'hello world'; expected 'experiment_hash,");
-  // Not even the beginning of a header, so not a killed run.
+  // The text is not even the beginning of a header, so it is not from a killed run.
   contains(refusal("hello world"), ":1:1: not the expected header line");
   CHECK(message_of([] { (void)read_results("/nowhere/results.csv"); }).find("no such file") !=
         std::string::npos);
@@ -223,7 +223,7 @@ TEST_CASE("random damage to results never passes unnoticed or crashes",
     try {
       const ResultTable table = read_results(file.path());
       std::string again = lines(table.rows);
-      // The values read are those in the file, up to another spelling of a number.
+      // The values read are those in the file, except that numbers may be spelled differently.
       CHECK(table.rows.size() <= 3);
       CHECK(std::count(again.begin(), again.end(), '\n') <=
             std::count(damaged.begin(), damaged.end(), '\n') + 1);

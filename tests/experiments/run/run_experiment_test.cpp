@@ -1,4 +1,4 @@
-// Runs in this process: rows, resuming, refusals.
+// Tests of runs in this process: rows, resuming, refusals.
 #include "experiments/run/run_experiment.hpp"
 
 #include <algorithm>

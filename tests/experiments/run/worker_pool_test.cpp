@@ -1,4 +1,4 @@
-// Worker processes: order, failures, deaths.
+// Tests of worker processes: order, failures, deaths.
 #include "experiments/run/worker_pool.hpp"
 
 #include <array>
@@ -71,7 +71,7 @@ TEST_CASE("the first failing task is reported with its kind, after all before it
     std::vector<std::size_t> taken;
     const auto failing = [](std::size_t index) -> std::string {
       if (index == 11) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(20));  // 12 fails before it
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));  // 12 fails before this task
         throw UserError("eleven");
       }
       if (index >= 12) throw SimulationStalled("twelve");
@@ -122,11 +122,11 @@ TEST_CASE("workers die with their parent", "[experiments][worker-pool]") {
   ::close(pipe_ends[1]);
   char byte = 0;
   REQUIRE(::read(pipe_ends[0], &byte, 1) == 1);
-  REQUIRE(::read(pipe_ends[0], &byte, 1) == 1);  // both are running
+  REQUIRE(::read(pipe_ends[0], &byte, 1) == 1);  // both workers are running
   REQUIRE(::kill(parent, SIGKILL) == 0);
   REQUIRE(::waitpid(parent, nullptr, 0) == parent);
   const auto start = std::chrono::steady_clock::now();
-  CHECK(::read(pipe_ends[0], &byte, 1) == 0);  // the end of the pipe: no worker is left
+  CHECK(::read(pipe_ends[0], &byte, 1) == 0);  // end of the pipe: no worker is left
   CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(20));
   ::close(pipe_ends[0]);
 }

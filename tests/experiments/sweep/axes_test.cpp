@@ -1,4 +1,4 @@
-// The axes instances, tile and slots, and tuners as algorithms.
+// Tests of the axes instances, tile and slots, and of tuners as algorithms.
 #include "experiments/sweep/axes.hpp"
 
 #include <algorithm>
@@ -41,7 +41,7 @@ std::string refusal(const Lines& lines, const std::string& path = "e.yaml") {
   return "accepted";
 }
 
-// A folder with the table above and experiments.
+// A folder with the table above and with experiments.
 class Beside {
  public:
   explicit Beside(const std::string& table = kTable) {

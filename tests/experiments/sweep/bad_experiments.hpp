@@ -1,4 +1,4 @@
-// Experiments that must be refused, with their complete messages.
+// Experiments that must be refused, and their complete messages.
 #pragma once
 
 #include <string>

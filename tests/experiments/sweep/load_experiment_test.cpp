@@ -1,4 +1,4 @@
-// From YAML to cells: defaults, cross products, cost models, selectors.
+// Tests of loading from YAML to cells: defaults, cross products, cost models, selectors.
 #include "experiments/sweep/load_experiment.hpp"
 
 #include <algorithm>

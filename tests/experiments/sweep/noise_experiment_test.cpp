@@ -1,4 +1,4 @@
-// The axis `noise` of an experiment.
+// Tests of the axis `noise` of an experiment.
 #include <algorithm>
 
 #include "experiments/run/results.hpp"

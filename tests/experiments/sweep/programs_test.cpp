@@ -1,4 +1,4 @@
-// Programs in experiments and in dispatch tables.
+// Tests of programs in experiments and in dispatch tables.
 #include <algorithm>
 
 #include "collectives/msccl/msccl_xml.hpp"
@@ -51,7 +51,7 @@ TEST_CASE("a program in an experiment has its own channels and one instance",
     CHECK(cell.config.channels == 2);
     CHECK(cell.config.instances == 1);
   }
-  CHECK(cells == 2 * 3 * 2);  // protocols, slots, sizes
+  CHECK(cells == 2 * 3 * 2);  // two protocols, three slots, two sizes
   CHECK(experiment.algorithms.at("ap").fixed());
   CHECK(AlgorithmLibrary::shipped().find("ap") == nullptr);
   run_experiment(experiment, {.folder = folder / "run"});
@@ -136,7 +136,7 @@ TEST_CASE("a tuned table names the programs of its sweep and can be used again",
   CHECK(std::ranges::any_of(again.cells,
                             [](const Cell& cell) { return cell.config.algorithm == "ap"; }));
   run_experiment(again, {.folder = folder / "again"});
-  // The table's program under the name of another one of the experiment.
+  // The table's program has the same name as another program of the experiment.
   test::write_file(folder / "other.xml", xml_of("spread-ring", 8, 2));
   CHECK(contains(thrown([&] {
                    return parse_experiment(

@@ -1,4 +1,4 @@
-// An error in an experiment gives a message of one line, with its place.
+// Checks that an error in an experiment gives a message of one line, with its place.
 #include <chrono>
 
 #include "core/error.hpp"
@@ -47,7 +47,7 @@ TEST_CASE("garbage and bombs are refused at once", "[experiments][refusal]") {
     bomb += "]\n";
   }
   CHECK(refusal(bomb).starts_with("bad.yaml:"));
-  // Long lists of long ranges: reading stops before they fill the memory.
+  // The reader of long lists of long ranges stops before they fill the memory.
   std::string ranges;
   for (int i = 0; i < 200; ++i) {
     ranges += (i == 0 ? "" : ", ") + std::to_string(i * 40000 + 4) + "B.." +

@@ -1,4 +1,4 @@
-// Choices by size as text, beside published ones.
+// Tests of choices by size as text, next to published choices.
 #include "experiments/training/choice_ranges.hpp"
 
 #include "experiments/training/sample_part.hpp"
@@ -40,7 +40,8 @@ TEST_CASE("the regimes built into the program", "[experiments][choice-ranges]") 
       return row.collective == collective && is_of_fabric(row, fabric);
     });
   };
-  // MSCCLang Fig 8a and Sec 7.1.1, GC3 Fig 7a; its row about all-pairs only is not a regime.
+  // The rows come from MSCCLang Fig 8a and Sec 7.1.1 and GC3 Fig 7a, whose row about all-pairs only
+  // is not a regime.
   CHECK(count("ndv4", "allreduce") == 11);
   CHECK(count("ndv4 servers=2", "allreduce") == 4);
   CHECK(count("ndv4 servers=3", "allreduce") == 0);

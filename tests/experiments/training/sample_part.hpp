@@ -34,7 +34,8 @@ inline PolicyRun run(const std::string& policy, std::uint64_t seed,
           .cells = std::move(cells)};
 }
 
-/// One NDv4 node: an agent with two different seeds, a baseline with two equal ones.
+/// An evaluation on one NDv4 node, with an agent that has two different seeds and a baseline that
+/// has two equal seeds.
 inline EvaluatedPart sample_part() {
   const EvaluatedCell small = cell(1024, 1, "all-pairs", Protocol::LL, 4);
   const EvaluatedCell middle = cell(11604, 1.25, "all-pairs", Protocol::LL, 4);

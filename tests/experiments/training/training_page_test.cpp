@@ -1,4 +1,4 @@
-// The page of a training has its data, and no text can break out of its place.
+// Checks that the page of a training run has its data, and that no text can break out of its place.
 #include "experiments/training/training_page.hpp"
 
 #include <nlohmann/json.hpp>
@@ -27,7 +27,7 @@ TEST_CASE("the page has curves, summaries, choices and regimes", "[experiments][
   const nlohmann::json data = data_of(html);
   CHECK(data["curves"][0]["seed"] == 7);
   CHECK(data["curves"][0]["columns"] == nlohmann::json({"iteration", "phase", "a:oracle_ratio"}));
-  // The last line was cut off.
+  // The last line of the file was truncated.
   CHECK(data["curves"][0]["rows"].dump() == R"([[1.0,"warm-start",null],[2.0,"ppo",1.5]])");
   const nlohmann::json& part = data["parts"][0];
   CHECK(part["summary"][0]["policy"] == "lstm-ppo");

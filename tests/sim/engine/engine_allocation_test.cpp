@@ -1,4 +1,5 @@
-// Engine flow allocates nothing after its first run of a graph: training runs it millions of times.
+// Checks that engine flow allocates nothing after its first run of a graph, because training runs
+// it millions of times.
 #include <atomic>
 #include <cstdlib>
 #include <memory>

@@ -1,5 +1,5 @@
-// Links whose capacity changes, and flows of other jobs beside those of the graph: closed forms,
-// misuse, and no effect of unused features.
+// Tests of links whose capacity changes, and of flows of other jobs in addition to those of the
+// graph: closed forms, misuse, and no effect of unused features.
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
@@ -26,7 +26,7 @@ Times run_once(const std::string& engine_name, std::shared_ptr<const TransferGra
   return copy_of(engine->run(nullptr, &schedule));
 }
 
-/// A link that alternates between 1 and 2 GB/s forever. Counts the calls.
+/// A link that alternates between 1 and 2 GB/s forever, and counts the calls.
 class Alternating final : public CapacityProcess {
  public:
   explicit Alternating(double period_s) : period_s_(period_s) {}
@@ -42,7 +42,7 @@ class Alternating final : public CapacityProcess {
   int drawn_ = 0;
 };
 
-/// `flows` flows of 1 GB over link 0, of 1 GB/s.
+/// A graph of `flows` flows of 1 GB over link 0, of 1 GB/s.
 std::shared_ptr<const TransferGraph> on_one_link(int flows, double cap_Bps = kNoRateCap) {
   TransferGraph graph;
   graph.set_link_capacities({1e9, 4e9});
@@ -56,18 +56,18 @@ std::shared_ptr<const TransferGraph> on_one_link(int flows, double cap_Bps = kNo
 TEST_CASE("a flow moves at the current capacity", "[sim][engine-capacity]") {
   for (const std::string& name : engine_names()) {
     CAPTURE(name);
-    // 0.25 GB at 1 GB/s, 0.25 GB at 0.5 GB/s, 0.5 GB at 2 GB/s.
+    // The flow moves 0.25 GB at 1 GB/s, 0.25 GB at 0.5 GB/s, 0.5 GB at 2 GB/s.
     const Times slow_then_fast =
         run_once(name, on_one_link(1), {{0.25, 0, 0.5e9}, {0.75, 0, 2e9}, {5, 0, 1}});
     CHECK(std::abs(slow_then_fast.makespan_s - 1) < 1e-12);
-    // Two flows share the capacity: 2 GB in 0.5 s at 1 GB/s and 0.5 s at 3 GB/s.
+    // Two flows share the capacity and move 2 GB in 0.5 s at 1 GB/s and 0.5 s at 3 GB/s.
     CHECK(std::abs(run_once(name, on_one_link(2), {{0.5, 0, 3e9}}).makespan_s - 1) < 1e-12);
     // A cap applies at any capacity: 0.5 s at 0.8 GB/s, 0.4 GB/s for 0.5 s, 0.8 GB/s again.
     CHECK(
         std::abs(run_once(name, on_one_link(1, 0.8e9), {{0, 0, 9e9}, {0.5, 0, 0.4e9}, {1, 0, 9e9}})
                      .makespan_s -
                  1.5) < 1e-12);
-    // Changes at date 0, and of an unused link.
+    // Two changes at date 0, and a change of an unused link.
     CHECK(std::abs(
               run_once(name, on_one_link(1), {{0, 0, 7e9}, {0, 0, 4e9}, {0.1, 1, 1}}).makespan_s -
               0.25) < 1e-12);
@@ -80,7 +80,7 @@ TEST_CASE("a link becomes a bottleneck, and stops being one", "[sim][engine-capa
     TransferGraph graph;
     graph.set_link_capacities({1e9, 4e9});
     graph.add_flow(add_route(graph, {0, 1}), 1e9, 0);  // bound by link 0
-    graph.add_flow(add_route(graph, {1}), 3e9, 0);     // the rest of link 1
+    graph.add_flow(add_route(graph, {1}), 3e9, 0);     // gets the rest of link 1
     const auto both = finished(std::move(graph));
     CHECK(std::abs(copy_of([&] {
                      const auto engine = make_engine(name);
@@ -89,12 +89,12 @@ TEST_CASE("a link becomes a bottleneck, and stops being one", "[sim][engine-capa
                    }())
                        .makespan_s -
                    1) < 1e-12);
-    // From 0.5 s on link 1 has 1 GB/s: half a gigabyte and one and a half are left, each at 0.5
-    // GB/s until the first is done at 1.5 s; then 1 GB at 1 GB/s.
+    // From 0.5 s on, link 1 has 1 GB/s. The flows have 0.5 GB and 1.5 GB left and move at 0.5 GB/s
+    // each until the first is done at 1.5 s. The second then moves 1 GB at 1 GB/s.
     const Times halved = run_once(name, both, {{0.5, 1, 1e9}});
     CHECK(std::abs(halved.end_s[0] - 1.5) < 1e-12);
     CHECK(std::abs(halved.end_s[1] - 2.5) < 1e-12);
-    // Link 0 at 4 GB/s: both get an equal share of link 1.
+    // With link 0 at 4 GB/s, both flows get an equal share of link 1.
     const Times widened = run_once(name, both, {{0, 0, 4e9}});
     CHECK(std::abs(widened.end_s[0] - 0.5) < 1e-12);
     CHECK(std::abs(widened.end_s[1] - 1) < 1e-12);
@@ -108,7 +108,7 @@ TEST_CASE("a process may be endless: changes are drawn on demand", "[sim][engine
     engine->load(on_one_link(1));
     Alternating process(0.01);
     const Times times = copy_of(engine->run(nullptr, &process));
-    // 10 MB, then 66 times 20 MB and 10 MB in turn.
+    // The capacity allows 10 MB, then 66 times 20 MB and 10 MB in turn.
     CHECK(std::abs(times.makespan_s - 0.67) < 1e-12);
     CHECK(process.drawn() <= 68);
     CHECK(copy_of(engine->run(nullptr, &process)) == times);
@@ -142,7 +142,7 @@ TEST_CASE("invalid capacity changes are logic errors", "[sim][engine-capacity]")
   for (const std::string& name : engine_names()) {
     CHECK_THROWS_AS(run_once(name, on_one_link(1), {{0.5, 2, 1e9}}), std::logic_error);
     CHECK_THROWS_AS(run_once(name, on_one_link(1), {{0.5, -1, 1e9}}), std::logic_error);
-    // Also later in the run; and the engine stays usable.
+    // Changes later in the run are also checked, and the engine stays usable.
     const auto engine = make_engine(name);
     engine->load(on_one_link(1));
     CapacitySchedule late({{0.25, 0, 2e9}, {0.5, 9, 1e9}});
@@ -170,7 +170,7 @@ TEST_CASE("a flow shares its link with a background that never ends", "[sim][eng
     CAPTURE(name);
     TransferGraph background;
     background.set_link_capacities({1e9, 4e9});
-    // It restarts at once, so that half the link is left.
+    // The background flow restarts at once, which leaves half of the link.
     const std::int32_t route = add_route(background, {0});
     background.add_flow(route, 1e6, 0, kNoRateCap, TransferGraph::kForever);
     background.finish();
@@ -201,7 +201,7 @@ TEST_CASE("a background that starts late, and ends", "[sim][engine-capacity]") {
     background.finish();
     const auto both =
         std::make_shared<const TransferGraph>(on_one_link(1)->with_background(background));
-    // Half the link is taken from 0.2 s to 0.6 s.
+    // The background takes half of the link from 0.2 s to 0.6 s.
     CHECK(test::run_once(name, both).makespan_s == Approx(1.2).epsilon(1e-12));
   }
 }

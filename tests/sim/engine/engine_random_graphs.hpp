@@ -22,14 +22,14 @@ namespace cclgym::test {
 class Dice {
  public:
   explicit Dice(std::uint64_t seed) : bits_(seed) {}
-  /// In [0, 1).
+  /// A number in [0, 1).
   double unit() { return static_cast<double>(bits_() >> 11U) * 0x1p-53; }
   bool chance(double probability) { return unit() < probability; }
-  /// In [least, most].
+  /// An integer in [least, most].
   std::int32_t between(std::int32_t least, std::int32_t most) {
     return least + static_cast<std::int32_t>(unit() * (most - least + 1));
   }
-  /// Uniform in the exponent.
+  /// A number whose exponent is uniform.
   double decades(double least_exponent, double most_exponent) {
     return std::pow(10.0, least_exponent + unit() * (most_exponent - least_exponent));
   }
@@ -105,7 +105,7 @@ class RandomGraph {
                      [](const auto& a, const auto& b) { return a.time_s < b.time_s; });
   }
 
-  /// Intermittent flows, independent or chained, with about 100 firings during the job.
+  /// Intermittent background flows, independent or chained, with about 100 firings during the job.
   void make_background(bool alternatives) {
     const std::shared_ptr<TransferGraph> job =
         std::exchange(graph_, std::make_shared<TransferGraph>());

@@ -41,7 +41,7 @@ struct Comparison {
   std::int64_t firings = 0;
   int folded = 0;
   std::int64_t detours = 0;  ///< firings that did not take their first route
-  std::int64_t changes = 0;  ///< before the end of the run
+  std::int64_t changes = 0;  ///< capacity changes before the end of the run
 };
 
 class ChoiceLog final : public FiringLog {
@@ -78,7 +78,8 @@ Comparison compare_engines(std::uint64_t graphs, Extras extras) {
                            [](const auto& a, const auto& b) { return a.end_s < b.end_s; }));
     sort_by_firing(of_flow.firings);
     sort_by_firing(of_simgrid.firings);
-    // Plain comparisons in the inner loop: a Catch2 assertion costs more than a simulated flow.
+    // The inner loop uses plain comparisons, because a Catch2 assertion costs more than a simulated
+    // flow.
     double of_graph = difference(makespan_s, reference_s);
     bool same_firings = true;
     for (std::size_t i = 0; i < count; ++i) {

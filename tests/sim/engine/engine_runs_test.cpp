@@ -1,4 +1,5 @@
-// Properties independent of a graph's times: stalls, bits, threads, failures, folding.
+// Tests of properties that do not depend on a graph's times: stalls, bits, threads, failures,
+// folding.
 #include <atomic>
 #include <bit>
 #include <cmath>
@@ -90,7 +91,7 @@ TEST_CASE("a stalled graph names the waiting nodes, and the engine stays usable"
       CHECK(waiting_nodes(*engine) == std::vector<TransferId>{0, 1});
     }
 
-    // After a stall another graph runs normally.
+    // After a stall, the engine runs another graph normally.
     const auto good = RandomGraph(7).graph();
     engine->load(good);
     const Times after = copy_of(engine->run());
@@ -146,8 +147,8 @@ TEST_CASE("the same graph gives the same bits in every run, whatever ran in betw
 }
 
 TEST_CASE("engine flow gives the same bits in every build", "[sim][engine-runs]") {
-  // FNV-1a over all dates. The graph is built without library functions, so that only the engine's
-  // own arithmetic can change it: with another compiler, optimization level or run.
+  // FNV-1a over all dates. The graph is built without library functions, so that every compiler,
+  // optimization level and run gives the same hash unless the engine's own arithmetic differs.
   const Times times = run_once("flow", bench::jittered_ring_graph(8, 8, 1048576, 0.7e-6, 25e9));
   std::uint64_t hash = 0xcbf29ce484222325U;
   for (const auto* dates : {&times.start_s, &times.end_s}) {
@@ -223,7 +224,7 @@ TEST_CASE("an edge that waits for the last firing, and a truncated graph", "[sim
     CHECK(std::abs(run_once(name, graph).makespan_s - 19e-6) < 1e-15);
     CHECK(std::abs(run_once(name, first).makespan_s - 10e-6) < 1e-15);
   }
-  // Also into a repeating node: only its first firing waits.
+  // The edge may also lead to a repeating node, of which only the first firing waits.
   auto direct = std::make_shared<TransferGraph>();
   direct->add_delay(1e-6, 5);
   direct->add_delay(3e-6, 4);
@@ -242,7 +243,7 @@ TEST_CASE("firings of an overlapping delay are in flight together", "[sim][engin
   graph->add_edge(0, 1);
   graph->add_edge(1, 2);
   graph->finish();
-  auto roots = std::make_shared<TransferGraph>();  // without dependencies: all at once
+  auto roots = std::make_shared<TransferGraph>();  // no dependencies: all firings start at once
   roots->add_delay(10e-6, 5, true);
   roots->finish();
   for (const std::string& name : engine_names()) {

@@ -1,4 +1,4 @@
-// Cases small enough to be solved by hand, in every engine.
+// Cases that are small enough to be solved by hand, in every engine.
 #include <cmath>
 #include <memory>
 #include <string>
@@ -71,17 +71,17 @@ TEST_CASE("two flows share a link", "[sim][engine-sharing]") {
   Builder builder({1e9});
   builder.flow({0}, 1e6);
   builder.flow({0}, 3e6);
-  // Half each until 2 ms, then the longer one has the link alone.
+  // Each flow has half of the link until 2 ms; then the longer flow has all of it.
   check_ends(builder, {2e-3, 4e-3});
 }
 
 TEST_CASE("three flows on two links: the classic max-min case", "[sim][engine-sharing]") {
-  // A over both links, B on the first (10), C on the second (4): A and C get 2, B gets 8.
+  // A crosses both links, B the first (10), C the second (4): A and C get 2, B gets 8.
   Builder builder({10e9, 4e9});
   builder.flow({0, 1}, 2e6);
   builder.flow({0}, 8e6);
   builder.flow({1}, 4e6);
-  // All move 1 ms; then A and B are done, and C has 2e6 left at 4e9.
+  // All flows move for 1 ms; then A and B are done, and C has 2e6 left at 4e9.
   check_ends(builder, {1e-3, 1e-3, 1.5e-3});
 }
 
@@ -93,7 +93,7 @@ TEST_CASE("a cap leaves the rest of the capacity to other flows", "[sim][engine-
 }
 
 TEST_CASE("caps below, at and above the share", "[sim][engine-sharing]") {
-  // Capacity 12: caps 1 and 4 and 100 and none: 1, then 11/3 each for the others.
+  // Capacity 12 and caps 1, 4, 100 and none: the first flow gets 1, each of the others 11/3.
   Builder builder({12e9});
   builder.flow({0}, 1e6, 0, 1e9);
   builder.flow({0}, 11e6 / 3, 0, 4e9);
@@ -113,7 +113,8 @@ TEST_CASE("a flow holds no capacity before its latency has passed", "[sim][engin
   Builder builder({1e9});
   builder.flow({0}, 2e6);
   builder.flow({0}, 2e6, 1e-3);
-  // The first has 1e6 left when the second begins: both at half, 2 ms; then the second alone.
+  // The first flow has 1e6 left when the second begins. Both have half of the link for 2 ms, then
+  // the second has all of it.
   check_ends(builder, {3e-3, 4e-3});
 }
 
@@ -123,20 +124,21 @@ TEST_CASE("latency does not affect the share", "[sim][engine-sharing]") {
   builder.graph->add_edge(gate, builder.flow({0}, 1e6, 1e-6));
   const TransferId other = builder.graph->add_delay(3e-6);
   builder.graph->add_edge(other, builder.flow({0}, 1e6, 3e-6));
-  // Both begin to move at 6 us.
+  // Both flows begin to move at 6 us.
   check_ends(builder, {5e-6, 6e-6 + 2e-3, 3e-6, 6e-6 + 2e-3});
 }
 
 TEST_CASE("a link that stops being a bottleneck frees flows limited elsewhere",
           "[sim][engine-sharing]") {
-  // Links of 6 and 8. A on both, B and C on the first, D on the second, short.
+  // The links have 6 and 8 GB/s. A crosses both, B and C the first; D is short and crosses the
+  // second.
   Builder builder({6e9, 8e9});
   builder.flow({0, 1}, 8e6);  // A
   builder.flow({0}, 2e6);     // B
   builder.flow({0}, 8e6);     // C
   builder.flow({1}, 6e6);     // D
-  // A = B = C = 2, D = 6: at 1 ms B and D are done, A and C have 6e6 left and get 3 each: 2 ms
-  // more.
+  // At first A = B = C = 2 and D = 6. At 1 ms B and D are done; A and C have 6e6 left and get 3
+  // each, for 2 ms.
   check_ends(builder, {3e-3, 1e-3, 3e-3, 1e-3});
 }
 
@@ -146,13 +148,14 @@ TEST_CASE("ties: flows that end and begin at the same date", "[sim][engine-shari
   const TransferId b = builder.flow({1}, 1e6);
   const TransferId c = builder.flow({0, 1}, 1e6);
   const TransferId d = builder.flow({0}, 2e6);
-  // c shares with a and d on link 0: a third each on link 0; b gets 2/3 on link 1.
+  // On link 0, a, c and d get a third each; on link 1, b gets 2/3.
   const TransferId e = builder.flow({1}, 1e6);
   builder.graph->add_edge(a, e);
   builder.graph->add_edge(c, e);
   (void)b;
   (void)d;
-  // Link 0: a, c, d at 1/3 until 3 ms; b done at 1.5 ms. Then d alone with 1e6 left: 4 ms; e: 4 ms.
+  // On link 0, a, c and d have 1/3 each until 3 ms; b is done at 1.5 ms. Then d has 1e6 left for
+  // itself and ends at 4 ms, and so does e.
   check_ends(builder, {3e-3, 1.5e-3, 3e-3, 4e-3, 4e-3});
 }
 
@@ -245,7 +248,7 @@ TEST_CASE("a repeated node fires strictly in order, and reports each firing",
   const TransferId producer = builder.flow({0}, 1e6, 0, kNoRateCap, 3);
   const TransferId consumer = builder.graph->add_delay(3e-3, 3);
   builder.graph->add_edge(producer, consumer);
-  // At most two firings ahead: firing i of the producer waits for firing i - 2 of the consumer.
+  // The producer is at most two firings ahead: its firing i waits for firing i - 2 of the consumer.
   builder.graph->add_edge(consumer, producer, 2);
   const auto graph = builder.done();
   for (const std::string& name : engine_names()) {

@@ -25,7 +25,7 @@ inline std::int32_t add_route(TransferGraph& graph, std::initializer_list<std::i
   return graph.add_route(list);
 }
 
-/// A copy of a result whose spans would be lost in the next run.
+/// A copy of a result, because the next run overwrites the engine's spans.
 struct Times {
   double makespan_s = 0;
   std::vector<double> start_s;

@@ -1,5 +1,5 @@
-// The engines agree on the start and end of every node, for every shipped program on every shipped
-// fabric.
+// Checks that the engines agree on the start and end of every graph node, for every shipped program
+// on every shipped fabric.
 #include <algorithm>
 #include <cmath>
 
@@ -36,7 +36,7 @@ double worst_difference(const std::vector<double>& a, const std::vector<double>&
   return worst;
 }
 
-// The dates of every firing, node by node.
+// Start and end of every firing, node by node.
 struct FiringDates final : FiringObserver {
   FiringDates(const TransferGraph& graph, std::int32_t most_firings)
       : row(static_cast<std::size_t>(most_firings)),

@@ -1,5 +1,6 @@
-// Compares the rates of engine flow with an oracle that shares no code or method with it: it raises
-// all flows together in small steps and freezes those that meet a full link or their cap.
+// Compares the rates of engine flow with an oracle that shares no code or method with it. The
+// oracle raises all flows together in small steps and freezes flows that meet a full link or their
+// cap.
 #include "sim/engine/flow_network.hpp"
 
 #include <algorithm>
@@ -21,7 +22,7 @@ struct Demand {
   double cap_Bps;
 };
 
-/// Max-min fair rates by textbook water filling: in each round all flows that are not frozen rise
+/// Max-min fair rates by textbook water filling. In each round all flows that are not frozen rise
 /// by the largest step that every link and cap allows. Cubic, without data structures.
 std::vector<double> water_filling(const std::vector<double>& capacities,
                                   const std::vector<Demand>& demands) {
@@ -30,7 +31,7 @@ std::vector<double> water_filling(const std::vector<double>& capacities,
   std::vector<bool> frozen(demands.size(), false);
   double level = 0;
   for (std::size_t left = demands.size(); left > 0;) {
-    // The level at which each link would be full, and the lowest of these and of the caps.
+    // The levels at which the links would be full, and the lowest of these levels and of the caps.
     std::vector<double> full_at(capacities.size(), infinity);
     double next = infinity;
     for (std::size_t link = 0; link < capacities.size(); ++link) {
@@ -71,10 +72,10 @@ std::vector<double> water_filling(const std::vector<double>& capacities,
   return rates;
 }
 
-/// Flows on some links that come and go, with the rates that FlowNetwork last gave them.
+/// Flows on some links that come and go, with the last rates that FlowNetwork gave them.
 class Traffic {
  public:
-  /// `wide`: as in FlowNetwork.
+  /// `wide` has the same meaning as in FlowNetwork.
   Traffic(std::uint64_t seed, std::size_t wide)
       : dice_(seed), ties_(dice_.chance(0.5)), network_(slots_, wide) {
     const std::int32_t links = dice_.between(1, 12);
@@ -160,7 +161,7 @@ TEST_CASE("the oracle itself solves the classic cases", "[sim][flow-network]") {
 }
 
 TEST_CASE("rates of random traffic are max-min fair after every change", "[sim][flow-network]") {
-  // All joined flows are solved again, or only those around a change.
+  // Depending on `wide`, all joined flows are solved again, or only the flows around a change.
   for (const std::size_t wide : {std::size_t{1000}, std::size_t{8}, std::size_t{0}}) {
     double worst = 0;
     std::size_t flows = 0;
@@ -195,20 +196,20 @@ TEST_CASE("a link whose flows all cross another link that is not faster limits n
     const auto links = network.limiting_links(route);
     return std::vector<std::int32_t>(links.begin(), links.end());
   };
-  // 1 is as fast as 0 and crossed by the same flows; not all that cross 2 cross 0 or 4, nor all
-  // over 3.
+  // Link 1 is as fast as link 0 and has the same flows. Not all flows over link 2 cross link 0 or
+  // 4, and not all flows over link 3 cross another link.
   CHECK(limiting(0) == std::vector<std::int32_t>{0, 2, 3});
   CHECK(limiting(1) == std::vector<std::int32_t>{3, 2, 0});
   CHECK(limiting(2) == std::vector<std::int32_t>{2, 4});
   CHECK(limiting(3) == std::vector<std::int32_t>{3});
   CHECK(limiting(4).empty());
-  network.reset(true);  // any of them may become the slowest
+  network.reset(true);  // any of the links may become the slowest
   CHECK(limiting(0) == routes[0]);
 }
 
 TEST_CASE("solving around each change gives thousands of joined flows the rates of a full solve",
           "[sim][flow-network]") {
-  // Nodes on a line: each has flows to nearby nodes, over the links of both.
+  // Nodes on a line. Each has flows to nearby nodes, over the links of both.
   constexpr std::int32_t kServers = 150;
   TransferGraph graph;
   std::vector<std::vector<std::int32_t>> routes;

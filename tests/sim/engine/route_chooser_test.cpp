@@ -1,4 +1,5 @@
-// The rule by which flows choose among their routes, case by case, and its use by the engines.
+// Tests of the rule by which flows choose among their routes, case by case, and of its use by the
+// engines.
 #include "sim/graph/route_chooser.hpp"
 
 #include <cmath>
@@ -16,14 +17,14 @@ namespace {
 constexpr double kLink_Bps = 25e9;
 
 /// Switch a is joined to switch b directly (link 0) and through switches c, d and e (two links
-/// each). Link 7 + k leads into a, from NIC k; link 7 + n + k out of b.
+/// each). Link 7 + k leads from NIC k into a; link 7 + n + k leads out of b.
 struct Detours {
   explicit Detours(int count) : nics(count) {
     graph.set_link_capacities(
         std::vector<double>(static_cast<std::size_t>(7 + 2 * count), kLink_Bps));
   }
   std::int32_t route(int nic) { return add_route(graph, {7 + nic, 0, 7 + nics + nic}); }
-  /// A flow of 25 MB, 1 ms on an idle link.
+  /// Adds a flow of 25 MB, which takes 1 ms on an idle link.
   TransferId add(int nic, double cap_Bps = kNoRateCap) {
     graph.set_alternatives(route(nic), 1, 1, detours);
     return graph.add_flow(route(nic), 25e6, 1e-6, cap_Bps);
@@ -34,7 +35,7 @@ struct Detours {
       graph.add_ways(std::vector<std::vector<std::int32_t>>{{1, 2}, {3, 4}, {5, 6}});
 };
 
-/// Route that each flow took: 0 is direct, 1 to 3 a detour.
+/// Records the route that each flow took: 0 is direct, 1 to 3 is a detour.
 class Ways final : public FiringObserver {
  public:
   explicit Ways(const TransferGraph& graph) : ways(static_cast<std::size_t>(graph.size()), -1) {}
@@ -90,9 +91,10 @@ TEST_CASE("with every route in use, the minimal one is taken until its queue is 
           "[sim][route-chooser]") {
   Detours network(9);
   for (int nic = 0; nic < 9; ++nic) network.add(nic);
-  // Excess 1 on one link costs as much as 0.5 on two. Once all four routes have a flow, a second on
-  // the direct link costs 1 x 1 against 1 x 2; a third there ties with a second elsewhere, 2 x 1
-  // and 1 x 2, and wins as the first; then detours cost 2, less than 3.
+  // A route costs its excess times its number of links. Once all four routes have a flow, a second
+  // flow on the direct link costs 1 x 1, on a detour 1 x 2. A third flow on the direct link then
+  // ties with a second on a detour (2 x 1 and 1 x 2), and the direct route wins because it is the
+  // first. After that, detours cost 2, less than 3.
   CHECK(ways(network.graph) == std::vector<int>{0, 1, 2, 3, 0, 0, 1, 2, 3});
 }
 
@@ -114,7 +116,7 @@ TEST_CASE("a flow sees active flows, not finished ones", "[sim][route-chooser]")
   const TransferId during = network.add(1);
   const TransferId after = network.add(2);
   network.graph.add_edge(network.graph.add_delay(0.5e-3), during);
-  network.graph.add_edge(first, after);  // starts at the exact date at which `first` ends
+  network.graph.add_edge(first, after);  // starts at the exact end of `first`
   CHECK(ways(network.graph)[0] == 0);
   CHECK(ways(network.graph)[static_cast<std::size_t>(during)] == 1);
   CHECK(ways(network.graph)[static_cast<std::size_t>(after)] == 0);
@@ -128,7 +130,7 @@ TEST_CASE("flows without a choice count", "[sim][route-chooser]") {
 }
 
 TEST_CASE("each firing makes its own choice", "[sim][route-chooser]") {
-  // The second flow has the direct route alone once the first is done.
+  // The second flow has the direct route to itself once the first is done.
   Detours network(2);
   network.add(0);
   const TransferId thrice = network.graph.add_flow(network.route(1), 25e6, 1e-6, kNoRateCap, 3);

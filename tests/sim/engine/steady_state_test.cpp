@@ -1,4 +1,4 @@
-// Extrapolated times equal those of simulating all tiles.
+// Checks that extrapolated times equal those of simulating all tiles.
 #include "sim/engine/steady_state.hpp"
 
 #include <algorithm>
@@ -24,8 +24,8 @@ namespace {
 constexpr int kTiles = 203;
 
 struct Comparison {
-  double worst = 0;  // difference of the ranks' ends from the full simulation, relative to its time
-  double stated = 0;  // the stated error, likewise
+  double worst = 0;   // max difference of the ranks' ends, relative to the full time
+  double stated = 0;  // stated error, relative to the full time
   TiledDates dates;
 };
 
@@ -34,7 +34,8 @@ Comparison compare(Engine& engine, const LoweredProgram& lowered, const TileBudg
   result.dates = run_tiles(engine, lowered.graph, lowered.tiles, lowered.rank_last, budget);
   engine.load(lowered.graph);
   const EngineResult full = engine.run();
-  // By rank: with tied flows, rounding may let another one win after many tiles.
+  // Ends are compared by rank, because rounding may let another of several tied flows win after
+  // many tiles.
   for (std::size_t rank = 0; rank + 1 < lowered.rank_last_offset.size(); ++rank) {
     double end_s = 0;
     double carried_s = 0;
@@ -91,8 +92,8 @@ TEST_CASE("extrapolated times are those of all tiles, for every program and fabr
         const Comparison c = compare(*engine, lowered, kBudget);
         CAPTURE(f->name(), combination.algorithm, to_string(combination.collective), channels,
                 slots, c.dates.simulated, c.dates.periodic, c.stated);
-        // Tied flows may fall out of step after many tiles by rounding alone, and the run continues
-        // in another rhythm (docs/cost-models.md).
+        // Tied flows may fall out of step after many tiles by rounding alone. The run then
+        // continues in another rhythm (docs/cost-models.md).
         CHECK(c.worst <= 1.5e-2);
         out_of_step += c.worst > 1e-6 ? 1 : 0;
         CHECK((!c.dates.periodic || c.worst <= c.stated + 1e-12 || c.worst > 1e-6));
@@ -124,7 +125,7 @@ TEST_CASE("if the budget ends first, the error estimate covers the error", "[sim
       ++estimated;
       CHECK(c.stated > 0);
       CHECK(c.worst <= 4 * c.stated + 1e-6);
-      // Branches of unequal load (binary-tree's Reduce) take long to come into step.
+      // Branches of unequal load (binary-tree's Reduce) take a long time to fall into step.
       CHECK(c.worst < 0.2);
     }
   }
@@ -154,15 +155,16 @@ TEST_CASE("flows that were not active together on a link are extrapolated withou
   constexpr TileBudget kBudget{.whole = 8, .first = 12, .firings = 2'000'000};
   const auto engine = make_engine("flow");
   const std::vector<TransferId> watched{0, 1};
-  // Together from the beginning: each has half of the link, to the end.
+  // The streams begin together, so each has half of the link to the end.
   const auto together = two_streams(0);
   const TiledDates proved = run_tiles(*engine, together, kTiles, watched, kBudget);
   CHECK(proved.simulated < kTiles);
   CHECK(proved.periodic);
   for (const double end_s : proved.end_s) CHECK(end_s == Approx(2e-3 * kTiles));
 
-  // 100 ms late: with few tiles, those of one stream are done before the other begins, and each has
-  // the whole link. With all tiles, 103 of each meet the other stream's.
+  // The second stream begins 100 ms late. With few tiles, one stream is done before the other
+  // begins, so each has the entire link. With all tiles, 103 tiles of each stream meet tiles of the
+  // other.
   const auto apart = two_streams(0.1);
   engine->load(apart);
   const std::vector<double> whole_s = [&] {
@@ -173,7 +175,7 @@ TEST_CASE("flows that were not active together on a link are extrapolated withou
   CHECK(whole_s[1] == Approx(0.1 + 2e-3 * 103 + 1e-3 * 100));
   const TiledDates guessed = run_tiles(*engine, apart, kTiles, watched, kBudget);
   REQUIRE(guessed.simulated < 100);
-  CHECK(guessed.end_s[0] < 0.9 * whole_s[0]);  // which is why this result is not a proof
+  CHECK(guessed.end_s[0] < 0.9 * whole_s[0]);  // so this result is not a proof
   CHECK_FALSE(guessed.periodic);
   CHECK(guessed.error_s > 0);
 }
@@ -217,7 +219,7 @@ TEST_CASE("a large call costs few tiles, and its result reports them", "[sim][st
   CHECK(result.time_s > whole.time_s);
   CHECK(result.time_s == simulator.simulate(call, config).time_s);
 
-  // The recorded tiles are consistent.
+  // The record of tiles is consistent.
   CHECK(record.simulated_s < result.time_s);
   const std::vector<Firing> path = critical_path(record);
   const auto start_s = [&](Firing at) { return record.start_s[record.firing(at.node, at.tile)]; };
@@ -239,8 +241,8 @@ TEST_CASE("a large call costs few tiles, and its result reports them", "[sim][st
     wire_bytes += use.bytes;
     CHECK(use.busy_s <= result.time_s * (1 + 1e-9));
   }
-  // Two links per message, two wire bytes per byte of LL, 2 (n - 1) / n of the data out of every
-  // GPU.
+  // Each message crosses two links and has two wire bytes per byte of LL; 2 (n - 1) / n of the data
+  // leaves every GPU.
   CHECK(wire_bytes == Approx(2.0 * 2.0 * 14.0 * static_cast<double>(call.bytes)).epsilon(1e-9));
   std::ostringstream timeline;
   write_timeline(timeline, record, *f);

@@ -1,4 +1,4 @@
-// Times of pipelines from a few numbers of tiles.
+// Tests of times of pipelines that are computed from a few numbers of tiles.
 #include "sim/fast/quotient_program.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ using namespace cclgym::test;
 
 namespace {
 
-// 5 s to fill, then each tile costs 0.25 s, and 0.75 s for all of its bytes.
+// The pipeline takes 5 s to fill. Then each tile costs 0.25 s, and 0.75 s for all of its bytes.
 double linear_s(std::int32_t tiles, double fill) { return 5 + tiles * (0.25 + 0.75 * fill); }
 
 Config tiled(const char* algorithm, int channels, int slots) {
@@ -50,16 +50,16 @@ TEST_CASE("a tile curve simulates few numbers of tiles, each once", "[sim][quoti
   };
   TileCurve curve(1000);
   (void)curve.time_s(13, 0.95, noted_s);
-  CHECK(simulated.size() == 4);  // 12 and 16, full and partial
+  CHECK(simulated.size() == 4);  // 12 and 16 tiles, full and partial
   for (const std::int32_t tiles : {13, 15, 20, 40, 1'000'000}) {
     (void)curve.time_s(tiles, 1, noted_s);
   }
   std::sort(simulated.begin(), simulated.end());
   CHECK(std::adjacent_find(simulated.begin(), simulated.end()) == simulated.end());
-  CHECK(simulated.size() == 5);  // 5 of 32 tiles, full ones
+  CHECK(simulated.size() == 5);  // the fifth has 32 full tiles
   CHECK(simulated.back().first == TileCurve::kMinLast);
 
-  // More tiles where each has few firings.
+  // More tiles are simulated if each has few firings.
   TileCurve of_small(10);
   simulated.clear();
   (void)of_small.time_s(1'000'000, 1, noted_s);

@@ -1,5 +1,5 @@
-// Adaptive routes through dragonflies: the alternatives that the lowering gives messages keep the
-// links between two switches from being the bottleneck, and engines agree.
+// Tests of adaptive routes through dragonflies. The alternative routes that the lowering gives
+// messages keep the links between two switches from being the bottleneck, and the engines agree.
 #include <algorithm>
 #include <set>
 
@@ -80,14 +80,15 @@ TEST_CASE("messages between switches of a dragonfly can choose from all routes",
       REQUIRE((graph.ways(route) > 1) == (trunks > 0));
       if (trunks == 0) continue;
       ++chosen_from;
-      // In a group, through each of the 30 other switches; otherwise 11 links and 22 other groups.
+      // Inside a group, there is one link and a detour through each of 30 other switches; otherwise
+      // there are 11 links and detours through 22 other groups.
       REQUIRE(graph.ways(route) == (groups == 0 ? 1 + 30 : 11 + 22));
       graph.links_on_way(route, 0, links);
       const std::vector<std::int32_t> first = links;
       std::set<std::vector<std::int32_t>> all;
       for (std::int32_t way = 0; way < graph.ways(route); ++way) {
         graph.links_on_way(route, way, links);
-        // A path from the same GPU to the same GPU.
+        // Every alternative is a path between the same two GPUs.
         REQUIRE(links.front() == first.front());
         REQUIRE(links.back() == first.back());
         for (std::size_t i = 1; i < links.size() && links[i] < links_of_fabric; ++i) {
@@ -136,8 +137,8 @@ TEST_CASE("trees within a group: the links between two switches are not the bott
 
 TEST_CASE("single_nic costs a factor of four for any placement of the nodes",
           "[sim][dragonfly-routing]") {
-  // PCCL section IV. With the default placement, 16 nodes have the same two switches for all their
-  // traffic: with minimal routes only, their link makes it a factor of 50 and more.
+  // PCCL section IV. With the default placement, all traffic of 16 nodes passes through the same
+  // two switches. With minimal routes only, the link between these makes the factor 50 or more.
   for (const int servers : {16, 32}) {
     const auto time_s = [&](NicBinding binding, Routing routing) {
       Simulator simulator(dragonfly("frontier", servers, routing, std::nullopt, binding),
@@ -166,7 +167,8 @@ TEST_CASE("valiant: every message takes a detour", "[sim][dragonfly-routing]") {
       }
       return count;
     };
-    // Rank 8 + 2 has another NIC than rank 0, and so another switch; rank 8 the same one.
+    // Rank 8 + 2 has a different NIC from rank 0, and hence a different switch; rank 8 has the same
+    // NIC.
     CHECK(trunks(*minimal, 10) == 1);
     CHECK(trunks(*fabric, 10) == 2);
     CHECK(trunks(*fabric, 8) == 0);
@@ -222,8 +224,9 @@ TEST_CASE("engines agree if messages choose their routes", "[sim][dragonfly-rout
   for (const auto& fabric : {alps, frontier}) {
     const std::string model = fabric == alps ? "gh200" : "hockney";
     for (const Combination& combination : combinations(fabric->ranks())) {
-      // Pipelines of many tiles may be chaotic, with minimal routes too: on five nodes of frontier,
-      // a rank that starts 1e-19 s late moves the end of a tiled two-step AllToAll by 1e-3.
+      // Pipelines of many tiles may be chaotic, with minimal routes, too. On five nodes of
+      // frontier, a rank that starts 1e-19 s late moves the end of a tiled two-step AllToAll by
+      // 1e-3.
       constexpr std::uint64_t kBytes = 3ULL << 26;
       std::uint64_t message_bytes = 0;
       for (const bool tiled : {false, true}) {

@@ -1,4 +1,5 @@
-// Folded loops give every step the same dates as the program with one node per step.
+// Checks that folded loops give every step the same dates as the program with one graph node per
+// step.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -20,7 +21,7 @@ using namespace cclgym::test;
 
 namespace {
 
-/// Start and end of every step that has a node, and of every message's flight.
+/// Start and end of every step that has a graph node, and of every message's flight.
 using Key = std::tuple<std::int32_t, std::int32_t, std::int32_t, NodeRole>;
 class Dates final : public FiringObserver {
  public:
@@ -44,7 +45,7 @@ Dates dates_of(Engine& engine, const LoweredProgram& lowered) {
   return dates;
 }
 
-/// Largest relative difference of any date. Folding may add a node where a step needs none.
+/// Largest relative difference of any date. Folding may add a graph node where a step needs none.
 double difference(const Dates& folded, const Dates& unrolled) {
   double worst = 0;
   for (const auto& [key, dates] : unrolled.of) {
@@ -113,7 +114,7 @@ TEST_CASE("folded programs of the library have the dates of their unfolded steps
            {"dgx1", std::nullopt}, {"ring", 24}, {"fully_connected", 16}, {"frontier", 4}}) {
     FabricSpec spec;
     spec.name = name;
-    (name == "frontier" ? spec.servers : spec.gpus) = gpus;  // adaptive routes
+    (name == "frontier" ? spec.servers : spec.gpus) = gpus;  // frontier has adaptive routes
     const auto on = make_fabric(spec);
     for (const Combination& each : combinations(on->ranks())) {
       for (const std::string model_name : {"hockney", "a100"}) {
@@ -153,7 +154,7 @@ TEST_CASE("folded rings with late ranks, few slots and uneven messages", "[sim][
     auto program = std::make_shared<ThreadBlockProgram>(
         compile(trace_algorithm("ring", request), request.compile));
     program->traits.runtime = Runtime::Nccl;
-    // Some messages are larger, on both sides, which cuts loops at uneven places.
+    // Some messages are larger, for sender and receiver, which cuts loops at uneven places.
     for (int larger = static_cast<int>(random.integer(0, 3)); larger > 0; --larger) {
       const auto rank = static_cast<std::size_t>(random.integer(0, on->ranks() - 1));
       auto& blocks = program->gpus[rank].thread_blocks;
@@ -172,7 +173,7 @@ TEST_CASE("folded rings with late ranks, few slots and uneven messages", "[sim][
         }
       }
       const std::size_t message = random() % sent.size();
-      // A step that passes data on sends as much as it receives: choose one that does not.
+      // A step that forwards data sends as much as it receives, so choose a step that does not.
       if (receives(sent[message]->opcode) || sends(received[message]->opcode)) continue;
       sent[message]->count = received[message]->count = 3;
     }
@@ -182,7 +183,7 @@ TEST_CASE("folded rings with late ranks, few slots and uneven messages", "[sim][
     }
     Config config = config_of("ring", channels, Protocol::Simple);
     config.slots = std::array{0, 1, 2, 3, 8}[random() % 5];
-    // One slot and a fused ring is a deadlock.
+    // A fused ring with one slot is a deadlock.
     if (config.slots == 1) config.slots = 2;
     CAPTURE(trial, to_string(request.collective), channels, config.slots, late_s.size());
     compare(program, *on, model, config, 3 << 20, late_s, tally);
@@ -214,7 +215,7 @@ TEST_CASE("a folded ring is a handful of graph nodes per rank, whatever its leng
 TEST_CASE("analyses of a folded run equal those of the unfolded steps", "[sim][folding]") {
   for (const std::string model_name : {"hockney", "a100"}) {
     const CostModel model = shipped_cost_model(model_name);
-    const auto on = fabric("ring", 192);  // large enough for the simulator to fold
+    const auto on = fabric("ring", 192);  // enough for the simulator to fold
     Simulator simulator(on, model, "flow");
     const Call call = call_of(CollectiveKind::AllReduce, 3 << 20);
     const SimulationRecord folded = simulator.record(call, config_of("ring"));

@@ -1,5 +1,5 @@
-// The oracle: under the Hockney model, a program of S steps and R rounds over C chunks takes S *
-// alpha + (R / C) * L * beta (SCCL section 2) on a fabric without contention.
+// Compares times with SCCL's closed form (section 2). Under the Hockney model and without
+// contention, a program of S steps and R rounds over C chunks takes S * alpha + (R / C) * L * beta.
 #include <tuple>
 
 #include "cost_models/parameters/shipped_sets.hpp"
@@ -24,7 +24,7 @@ std::vector<std::uint64_t> sizes() {
   return result;
 }
 
-// Expects `steps` alphas and `rounds` times the whole call's bytes over one link unit.
+// Expects `steps` times alpha, and `rounds` times the call's bytes over one link unit.
 void check_closed_form(const std::shared_ptr<const Fabric>& fabric, CollectiveKind collective,
                        const Config& config, double steps, double rounds) {
   for (const std::string& engine : engine_names()) {
@@ -48,15 +48,17 @@ TEST_CASE("ring AllGather on DGX-1 is SCCL's (C,S,R) = (6,7,7)", "[sim][hockney]
 }
 
 TEST_CASE("other rings on DGX-1", "[sim][hockney]") {
-  // Four channels: the cycle of double links, twice in both directions: (4,7,7).
+  // With four channels, the rings are the cycle of double links, twice in both directions: SCCL's
+  // (4,7,7).
   check_closed_form(fabric("dgx1"), CollectiveKind::AllGather, config_of("ring", 4), 7,
                     7.0 / 4.0 / 8.0);
-  // One channel: alone on double links, a chunk takes half a round: (1,7,7/2).
+  // With one channel, a chunk does not share its double links and takes half a round: SCCL's
+  // (1,7,7/2).
   check_closed_form(fabric("dgx1"), CollectiveKind::AllGather, config_of("ring", 1), 7,
                     7.0 / 2.0 / 8.0);
   check_closed_form(fabric("dgx1"), CollectiveKind::ReduceScatter, config_of("ring", 6), 7,
                     7.0 / 6.0 / 8.0);
-  // SCCL's AllReduce (48,14,14): ReduceScatter and AllGather, one after the other.
+  // SCCL's AllReduce (48,14,14) is ReduceScatter, then AllGather.
   check_closed_form(fabric("dgx1"), CollectiveKind::AllReduce, config_of("ring", 6), 14,
                     14.0 / 48.0);
 }
@@ -68,7 +70,7 @@ TEST_CASE("ring on ring fabrics", "[sim][hockney]") {
     check_closed_form(ring, CollectiveKind::AllGather, config_of("ring"), n - 1, share);
     check_closed_form(ring, CollectiveKind::ReduceScatter, config_of("ring"), n - 1, share);
     check_closed_form(ring, CollectiveKind::AllReduce, config_of("ring"), 2 * (n - 1), 2 * share);
-    // n chunks, one after another, over n - 1 links.
+    // n chunks move one after another over n - 1 links.
     check_closed_form(ring, CollectiveKind::Broadcast, config_of("ring"), 2 * (n - 1), 2 * share);
   }
 }
@@ -78,7 +80,7 @@ TEST_CASE("trees on fully connected fabrics", "[sim][hockney]") {
     const auto full = fabric("fully_connected", n);
     int log2n = 0;
     while ((1 << log2n) < n) ++log2n;
-    // Within one node the tree is a chain.
+    // Within one node, the tree is a chain.
     check_closed_form(full, CollectiveKind::AllReduce, config_of("tree"), 2 * (n - 1), 2 * (n - 1));
     check_closed_form(full, CollectiveKind::Broadcast, config_of("tree"), log2n, log2n);
     check_closed_form(full, CollectiveKind::Reduce, config_of("tree"), log2n, log2n);
@@ -107,7 +109,7 @@ TEST_CASE("PAT on fully connected fabrics", "[sim][hockney]") {
       check_closed_form(fabric("fully_connected", n), kind, config_of("pat"), log2n,
                         static_cast<double>(n - 1) / n);
     }
-    // Otherwise a message need not wait for those of all previous steps.
+    // For other numbers of ranks, a message need not wait for the messages of all previous steps.
     for (const auto& [n, log2n, chain] :
          {std::tuple(3, 2, 1), {5, 3, 2}, {6, 3, 2}, {7, 3, 3}, {23, 5, 4}}) {
       Simulator simulator(fabric("fully_connected", n), shipped_cost_model("hockney"), "flow");

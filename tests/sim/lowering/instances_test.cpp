@@ -1,4 +1,4 @@
-// Instances: the whole program several times, each with its part of the data.
+// Tests of instances: several copies of a program, each with its part of the data.
 #include <algorithm>
 #include <fmt/core.h>
 
@@ -46,7 +46,8 @@ TEST_CASE("r instances have r times the channels, blocks and messages, and move 
     const SimulationRecord three = simulator.record(call, with_instances(once, 3));
     CAPTURE(combination.algorithm, to_string(combination.collective));
     CHECK(three.lowered.program->channels == 3 * one.lowered.program->channels);
-    // Their copies are in the blocks of their messages, which does not work for parts of messages.
+    // pat and bruck copy in the thread blocks of their messages, which does not work for parts of
+    // messages.
     if (combination.algorithm == "pat" || combination.algorithm == "bruck") {
       CHECK(blocks_of(three) >= 3 * blocks_of(one));
     } else {
@@ -69,7 +70,7 @@ TEST_CASE("r instances have r times the channels, blocks and messages, and move 
 
 TEST_CASE("under Hockney's model, instances that share links take as long as one program",
           "[sim][instances]") {
-  // Every flow of r instances has 1/r of the bytes at 1/r of the link's rate.
+  // Every flow of r instances has 1/r of the bytes, at 1/r of the link's rate.
   Simulator simulator(fabric("ring", 6), shipped_cost_model("hockney"), "flow");
   for (const std::string algorithm : {"ring", "spread-ring"}) {
     for (const std::uint64_t bytes : {std::uint64_t{1} << 12, std::uint64_t{1} << 24}) {

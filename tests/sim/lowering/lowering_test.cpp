@@ -12,7 +12,8 @@ using namespace cclgym::test;
 
 namespace {
 
-// Two ranks; rank 0 sends `sends` single chunks to rank 1, which receives `receives`.
+// A program of two ranks. Rank 0 sends `sends` single chunks to rank 1, which receives `receives`
+// chunks.
 std::shared_ptr<ThreadBlockProgram> sender_receiver(int sends, int receives) {
   const Contract contract = Contract::make(CollectiveKind::Broadcast, 2, 4);
   auto program = std::make_shared<ThreadBlockProgram>(
@@ -159,13 +160,13 @@ TEST_CASE("an explicit latency overrides the cost model's alpha, a fabric's defa
   CHECK(latency_s({.name = "ndv4", .latency_s = 5e-6}, 1) ==
         Approx(2 * 5e-6 + rest_s).epsilon(1e-12));
   CHECK(latency_s({.name = "ndv4", .latency_s = 0}, 1) == Approx(rest_s).epsilon(1e-12));
-  // The option applies to NVLink: between nodes nothing changes.
+  // The option applies to NVLink, so between nodes nothing changes.
   CHECK(latency_s({.name = "ndv4", .servers = 2, .latency_s = 5e-6}, 8) ==
         latency_s({.name = "ndv4", .servers = 2}, 8));
   const std::string file = std::string(CCLGYM_SOURCE_DIR) + "/experiments/fabrics/two-islands.yaml";
   CHECK(latency_s({.name = file}, 1) == Approx(0.7e-6 + rest_s).epsilon(1e-12));
   CHECK(latency_s({.name = file}, 4) == Approx(3 * 0.5e-6 + rest_s).epsilon(1e-12));
-  // Without alpha, the default applies.
+  // If the cost model has no alpha, the default applies.
   model.alpha_s = {};
   CHECK(latency_s({.name = "ndv4"}, 1) == Approx(2 * 0.35e-6 + rest_s).epsilon(1e-12));
 }
@@ -204,7 +205,7 @@ TEST_CASE("protocol costs of one message", "[sim][lowering]") {
   CHECK(cost_of(1000, true).rate_cap_Bps == 2.9e9 / 0.5);
   config.threads = 128;
   CHECK(cost_of(1000, false).rate_cap_Bps == 9.8e9 / 4);
-  model.half_rate_threads = 256;  // 128 / 384 instead of 512 / 768
+  model.half_rate_threads = 256;  // 128 / 384 instead of 512 / 768 of the rate
   CHECK(cost_of(1000, false).rate_cap_Bps == Approx(9.8e9 / 2).epsilon(1e-12));
   config.threads = 1024;
   CHECK(cost_of(1000, false).rate_cap_Bps == Approx(9.8e9).epsilon(1e-12));
@@ -239,7 +240,7 @@ TEST_CASE("protocol costs of one message", "[sim][lowering]") {
   model.protocols[static_cast<std::size_t>(Protocol::LL)].network_latency_s = 0;
   CHECK(with_s - network_s() == Approx(2e-6).epsilon(1e-9));
 
-  // And one connection is limited by the proxy's rate.
+  // A single connection is also limited by the proxy's rate.
   model.protocols[static_cast<std::size_t>(Protocol::LL)].network_rate_Bps = 1e9;
   CHECK(
       transfer_cost(model, *two, two->route(0, 8, 0), config, {.runtime = Runtime::Nccl}, 8, false)

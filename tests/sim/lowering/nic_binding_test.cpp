@@ -9,8 +9,8 @@ using namespace cclgym::test;
 
 namespace {
 
-// Time of a Ring AllGather over as many rings as there are NICs, s. The nodes are in different
-// groups, so that the limit is the NICs, not static routes that collide.
+// Time in seconds of a Ring AllGather over as many rings as there are NICs. The nodes are in
+// different groups, so that NICs are the limit, not static routes that collide.
 double allgather_s(const std::string& name, int servers, NicBinding binding, int channels,
                    std::uint64_t bytes, const std::string& model) {
   FabricSpec spec;
@@ -35,7 +35,8 @@ TEST_CASE("frontier: one NIC for all makes a large AllGather four times slower",
     const double bound_s = time_s(NicBinding::PcieLocal);
     CHECK(time_s(NicBinding::SingleNic) / bound_s == Approx(4).epsilon(0.15));
     CHECK(time_s(NicBinding::RoundRobin) / bound_s == Approx(1).epsilon(0.01));
-    // A node passes on all data but one rank's: close to the capacity of its four NICs of 25 GB/s.
+    // A node forwards the data of all ranks but one, close to the capacity of its four NICs of 25
+    // GB/s.
     const int ranks = 8 * servers;
     const double carried_Bps = (1ULL << 30) / bound_s * (ranks - 1) / ranks;
     CHECK(carried_Bps < 100e9);

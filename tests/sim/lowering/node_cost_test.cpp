@@ -1,4 +1,4 @@
-// Cost records of nodes, and their prices.
+// Tests of the cost records of graph nodes, and of their prices.
 #include "sim/lowering/node_cost.hpp"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ using namespace cclgym::test;
 
 namespace {
 
-// Powers of two, so that every expected number is exact.
+// Values are powers of two, so that every expected number is exact.
 CostModel binary_model(LinkKind kind) {
   CostModel model;
   model.alpha_s[static_cast<std::size_t>(kind)] = 0x1p-20;
@@ -51,7 +51,7 @@ std::shared_ptr<const ThreadBlockProgram> program_of(const std::string& algorith
   return build_algorithm(algorithm, request);
 }
 
-// Checks that the records and delays give the numbers of the graph, to the bit.
+// Checks that the records and delays give the numbers of the graph, bit for bit.
 void check_numbers(const LoweredProgram& lowered, const CostModel& model, const Fabric& fabric) {
   const TransferGraph& graph = *lowered.graph;
   REQUIRE(lowered.costs.record_of.size() == static_cast<std::size_t>(graph.size()));
@@ -88,17 +88,17 @@ TEST_CASE("prices of cost records, by hand", "[sim][price]") {
   const LinkKind kind = f->links()[static_cast<std::size_t>(routes[0][0])].kind;
   const CostModel model = binary_model(kind);
   PriceTerms terms{config_of("ring", 1, Protocol::LL), {.runtime = Runtime::Nccl}, 1024};
-  terms.config.threads = 256;  // half of the rates
+  terms.config.threads = 256;  // halves the rates
   const auto priced = [&](const NodeCost& cost) { return price(model, *f, terms, routes, cost); };
   const double infinity = kNoRateCap;
 
   SECTION("messages") {
-    // 3 KiB of payload, and as many flags.
+    // The message has 3 KiB of payload, and as many bytes of flags.
     NodeCost cost{.work = Work::Transfer, .opcode = Opcode::Send, .chunks = 3, .route = 0};
     CHECK(priced(cost) == Price{6144, 0x1p-22, 0x1p32});
     cost.gpu_rate = 0.25;
     CHECK(priced(cost) == Price{6144, 0x1p-22, 0x1p30});
-    cost.reducing = true;  // 2^31 payload is 2^32 on the wire, and half of the threads
+    cost.reducing = true;  // 2^31 B/s of payload are 2^32 B/s on the wire; half of the threads
     CHECK(priced(cost) == Price{6144, 0x1p-22, 0x1p29});
     cost.work = Work::Arrival;
     CHECK(priced(cost) == Price{0, 0x1p-20 + 0x1p-21, infinity});
@@ -197,7 +197,8 @@ TEST_CASE("each node of a small program has its record", "[sim][node-cost]") {
   second_arrives.work = Work::Arrival;
   const NodeCost reduce{.work = Work::Local, .opcode = Opcode::RecvReduceCopy, .chunks = 1};
   const NodeCost receive{.work = Work::Local, .opcode = Opcode::Recv, .chunks = 1};
-  // Each rank sends a half, adds the other one to its own, sends the sum, and receives the other.
+  // Each rank sends half of the data, adds the received half to its own, sends the sum, and
+  // receives the other sum.
   const std::vector<std::pair<NodeCost, int>> expected{
       {launch, 0}, {launch, 1},         {first, 0},  {first_arrives, 1},
       {second, 0}, {second_arrives, 1}, {first, 1},  {first_arrives, 0},

@@ -1,4 +1,4 @@
-// Copies and sums by switches: NVLS, NVLSTree and SHARP in the simulator.
+// Tests of copies and sums by switches: NVLS, NVLSTree and SHARP in the simulator.
 #include <array>
 #include <string>
 
@@ -48,8 +48,8 @@ TEST_CASE("NVLS: a GPU's links carry its data once, plus a slice", "[sim][switch
         return simulator.simulate(call_of(kind, 1 << 30), config_of(algorithm)).time_s;
       };
       CAPTURE(n, engine);
-      // A phase moves the data over every link, of GPUs in one direction and of switches in the
-      // other, and a slice over those in the other two.
+      // A phase moves all data over each link in one direction (out of GPUs or out of switches),
+      // and a slice of the data in the other direction.
       const double phase_s = 2 * kAlpha_s + kBytes / kLink_Bps;
       CHECK(time_s(CollectiveKind::ReduceScatter, "nvls") == Approx(phase_s).epsilon(1e-9));
       CHECK(time_s(CollectiveKind::AllGather, "nvls") == Approx(phase_s).epsilon(1e-9));
@@ -89,7 +89,7 @@ TEST_CASE("NVLS: links carry copied or added data once", "[sim][switch-groups]")
   CHECK(cost.wire_bytes == Approx((1 << 20) / simulator.cost_model().switch_efficiency));
   for (TransferId id = 0; id < record.graph->size(); ++id) {
     if (record.graph->route_of(id) < 0) continue;
-    // Four links to the switch and one from it, or vice versa.
+    // Each route has four links to the switch and one link from it, or vice versa.
     CHECK(record.graph->route_links(record.graph->route_of(id)).size() == 5);
     CHECK(record.graph->bytes(id) == Approx((4 << 20) / 8 / 0.75));
   }
@@ -132,7 +132,7 @@ TEST_CASE("NVLS: unsupported fabrics are refused", "[sim][switch-groups]") {
   off.name = "hgx-h100";
   off.nvls = false;
   CHECK(refusal(make_fabric(off), "nvls").find("has no such nvswitch") != std::string::npos);
-  // Programs from outside the library are refused where their messages are lowered.
+  // Programs from outside the library are refused when their messages are lowered.
   AlgorithmRequest request;
   request.ranks = 8;
   Simulator simulator(fabric("ndv4"), shipped_cost_model("hockney"), "flow");
@@ -152,7 +152,7 @@ TEST_CASE("SHARP: the network adds, each NIC sends and receives its data once, p
   const auto fabric = hopper(1, 4, true);
   Simulator simulator(fabric, shipped_cost_model("hockney"), "flow");
   constexpr double kBytes = 1 << 30;
-  constexpr double kNic_Bps = 48e9;  // PCIe is narrower
+  constexpr double kNic_Bps = 48e9;  // because PCIe is narrower
   const double time_s =
       simulator.simulate(call_of(CollectiveKind::ReduceScatter, 1 << 30), config_of("nvls")).time_s;
   CHECK(time_s == Approx(kBytes / kNic_Bps).epsilon(0.01));

@@ -11,7 +11,7 @@
 
 namespace cclgym::test {
 
-/// A program of whole chunks used only for timing: its data does not matter.
+/// A program of unsplit chunks that is used only for timing, so its data does not matter.
 class ProgramByHand {
  public:
   ProgramByHand(int ranks, int chunks) : program_(std::make_shared<ThreadBlockProgram>()) {
@@ -43,7 +43,7 @@ inline Instruction step(Opcode opcode, std::vector<StepRef> dependencies = {}) {
   return instruction;
 }
 
-/// GPUs in a row; link k joins GPU k to GPU k + 1 with bandwidth k.
+/// GPUs in a row. Link k joins GPU k to GPU k + 1 with bandwidth k.
 inline std::shared_ptr<const Fabric> row_fabric(const std::vector<double>& bandwidths_Bps,
                                                 double latency_s) {
   FabricBuilder builder("row");

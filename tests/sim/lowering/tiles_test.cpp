@@ -1,4 +1,4 @@
-// Tiles and FIFO slots, against closed forms.
+// Compares tiles and FIFO slots with closed forms.
 #include "sim/call/tiles.hpp"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ double time_of(const std::shared_ptr<const ThreadBlockProgram>& program,
       .result.time_s;
 }
 
-// Rank 0 sends over the first link, rank 1 forwards over the second: in one fused step, in two
+// Rank 0 sends over the first link, and rank 1 forwards over the second: in one fused step, in two
 // steps of a thread block, or in two thread blocks.
 enum class Relay { Fused, OneBlock, TwoBlocks };
 std::shared_ptr<const ThreadBlockProgram> two_phases(Relay relay) {
@@ -83,7 +83,7 @@ TEST_CASE("intra- and inter-server phases overlap across tiles", "[sim][tiles]")
             CAPTURE(engine, first_Bps, second_Bps, tiles, slots, static_cast<int>(relay));
             const double time_s =
                 time_of(two_phases(relay), row, engine, kBytes, tiled(tile, slots));
-            // A fused step frees its slot only when the tile has moved on: with one slot nothing
+            // A fused step frees its slot only when the tile has moved on, so with one slot nothing
             // overlaps.
             const bool serial = relay == Relay::Fused && slots == 1;
             CHECK(time_s == Approx(serial ? tiles * (a_s + c_s) : overlapped_s).epsilon(1e-9));
@@ -96,7 +96,7 @@ TEST_CASE("intra- and inter-server phases overlap across tiles", "[sim][tiles]")
 
 TEST_CASE("a sender runs ahead of a slow receiver by its slots", "[sim][tiles]") {
   // Rank 1 receives over link 0, then works (receives from rank 2 over the slow link) before it
-  // receives again: message k of rank 0 starts when message k - s has been received.
+  // receives again. Message k of rank 0 starts when message k - s has been received.
   constexpr int kMessages = 6;
   constexpr double kFast = 1e9;
   constexpr double kSlow = 1e8;
@@ -121,7 +121,7 @@ TEST_CASE("a sender runs ahead of a slow receiver by its slots", "[sim][tiles]")
         if (origin.rank != 0 || origin.peer_rank != 1) continue;
         ++seen;
         const int k = origin.step;
-        // Receive k ends with slow message k, at (k + 1) slow times.
+        // Receive k ends with slow message k, after (k + 1) slow times.
         const double freed_s =
             slots > 0 && k >= slots ? (k - slots + 1) * (kChunk / kSlow) : k * (kChunk / kFast);
         const double expected_s = std::max(freed_s, k * (kChunk / kFast));
@@ -164,7 +164,8 @@ TEST_CASE("a deadlock through finite slots is found and named", "[sim][tiles]") 
 }
 
 TEST_CASE("programs stop in the simulator if and only if their steps do", "[sim][tiles]") {
-  // find_deadlock executes steps without time or tiles; two implementations of one rule.
+  // find_deadlock executes steps without time or tiles, so this compares two implementations of one
+  // rule.
   const auto f = fabric("fully_connected", 8);
   Simulator simulator(f, shipped_cost_model("hockney"), "flow");
   std::vector<std::shared_ptr<const ThreadBlockProgram>> programs;
@@ -178,7 +179,7 @@ TEST_CASE("programs stop in the simulator if and only if their steps do", "[sim]
       programs.push_back(build_algorithm(combination.algorithm, request));
     }
   }
-  // Ranks that send a messages, then receive b, then send and receive the rest of five.
+  // Ranks send `a` messages, receive `b`, then send and receive the rest of five messages.
   for (int a = 0; a <= 5; ++a) {
     for (int b = 0; b <= a; ++b) {
       ProgramByHand program(8, 8);

@@ -1,4 +1,5 @@
-// Noise as edits of cost records: the nodes that it changes, and those that keep every bit.
+// Tests of noise as edits of cost records: the graph nodes that it changes, and those that keep
+// every bit.
 #include <memory>
 #include <string>
 #include <vector>

@@ -30,7 +30,7 @@ std::shared_ptr<const Fabric> ndv4(int servers) {
   return make_fabric(spec);
 }
 
-// Changes up to a date.
+// Capacity changes up to a date.
 std::vector<CapacityChange> changes_of(CapacityProcess& process, double end_s) {
   std::vector<CapacityChange> changes;
   process.restart();
@@ -69,7 +69,8 @@ TEST_CASE("the load has the stated shares, dwell times and memory", "[sim][noise
   CHECK(mean_capacity(load) == Approx(0.5 + 0.3 * 0.6 + 0.2 * 0.2));
   LoadProcess process(*fabric, profile, ones(*fabric), all(*fabric), {11, 0});
 
-  // Follow every link for a long time: time in each state, visits, and averages over windows.
+  // Follow every link for a long time and record the time in each state, visits, and averages over
+  // windows.
   constexpr double kEnd_s = 20;
   constexpr double kWindow_s = 2e-3;
   struct Track {
@@ -125,7 +126,7 @@ TEST_CASE("the load has the stated shares, dwell times and memory", "[sim][noise
     CHECK(time_s[state.capacity] / visits[state.capacity] ==
           Approx(tau_s / (1 - state.share)).epsilon(0.02));
   }
-  // Variance of an average over T under the memory exp(-t / tau).
+  // The variance of an average over T under the memory exp(-t / tau).
   double variance = 0;
   for (const LinkLoad::State& state : load.states) {
     variance += state.share * std::pow(state.capacity - mean_capacity(load), 2);

@@ -1,4 +1,4 @@
-// Noise profiles: the shipped one, the reader, and their documentation page.
+// Tests of noise profiles: the shipped profile, the reader, and the documentation page.
 #include "sim/noise/noise_profile.hpp"
 
 #include <algorithm>
@@ -128,7 +128,7 @@ std::vector<Spread> spreads_of(const std::string& algorithm) {
 
 TEST_CASE("AllToAll under cloud-ib varies most between 2 MB and 64 MB, and less on either side",
           "[sim][noise-profile]") {
-  // GC3 section 7.3, MSCCLang section 7.3: large fluctuations between 2 MB and 64 MB.
+  // GC3 section 7.3 and MSCCLang section 7.3 report large fluctuations between 2 MB and 64 MB.
   for (const auto& [algorithm, most_at_ends] : {std::pair{"two-step", 0.5}, {"naive", 0.9}}) {
     const std::vector<Spread> spreads = spreads_of(algorithm);
     for (const auto member : {&Spread::quantiles, &Spread::variation}) {

@@ -31,7 +31,7 @@ TEST_CASE("portable_exp is the exponential, within an ulp of the C library's",
     worst = std::max(worst, std::abs(portable_exp(x) - exact) / exact);
   }
   CHECK(worst < 2.5e-16);
-  // Results below the normal numbers.
+  // These results are subnormal.
   CHECK(portable_exp(-720) == Approx(std::exp(-720.0)).epsilon(1e-9));
 }
 

@@ -1,4 +1,4 @@
-// Noise on whole simulations: its effect on times, and what it must not affect.
+// Tests of noise on complete simulations: its effect on times, and results that it must not affect.
 #include "sim/noise/noise.hpp"
 
 #include <algorithm>
@@ -74,14 +74,14 @@ double worst_difference(const std::vector<double>& a, const std::vector<double>&
 }  // namespace
 
 TEST_CASE("without noise everything is as before, to the bit", "[sim][noise]") {
-  NoiseProfile nothing;  // every kind is present, and has no effect
+  NoiseProfile nothing;  // has noise of every kind, without effect
   nothing.name = "nothing";
   nothing.jitter[kNetwork] = {.median_s = 0, .sigma = 1, .tail_probability = 0.5};
   nothing.degraded[kNetwork] = {.probability = 1, .capacity = 1};
   nothing.slow_gpus = {.probability = 1, .ranks = {}, .rate = 1};
   nothing.background = {.jobs = 0, .bytes = 1000};
   CHECK(nothing.none());
-  NoiseProfile still = nothing;  // a process that sets capacities to their own values
+  NoiseProfile still = nothing;  // sets capacities to their own values
   still.load[kNetwork] = {.correlation_s = 1e-6, .states = {{1, 0.5}, {1, 0.5}}};
   CHECK_FALSE(still.none());
   CHECK_FALSE(still.random());
@@ -214,7 +214,7 @@ TEST_CASE("stragglers have the expected cost", "[sim][noise]") {
     half.link_efficiency[kNetwork] *= 0.5;
     CHECK(time_s(noise, a100) == Approx(time_s({}, half)).epsilon(1e-12));
     CHECK(time_s(noise, a100) > 1.1 * time_s({}, a100));
-    // Equal to a constant load.
+    // This equals a constant load.
     NoiseProfile load;
     load.load[kNetwork] = {.correlation_s = 1, .states = {{0.5, 1}}};
     CHECK(time_s(load, a100) == Approx(time_s(noise, a100)).epsilon(1e-12));
@@ -232,7 +232,7 @@ TEST_CASE("stragglers have the expected cost", "[sim][noise]") {
     }
     CHECK(time_s(noise, a100) == Approx(time_s({}, half)).epsilon(1e-12));
     CHECK(time_s(noise, a100) > 1.5 * time_s({}, a100));
-    // A single slow GPU is enough.
+    // A single slow GPU is enough to slow down the call.
     noise.slow_gpus = {.probability = 0, .ranks = {3}, .rate = 0.5};
     CHECK(time_s(noise, a100) > 1.2 * time_s({}, a100));
     CHECK(time_s(noise, a100) <= time_s({}, half) * (1 + 1e-12));
@@ -259,7 +259,7 @@ TEST_CASE("jitter is latency of messages", "[sim][noise]") {
       simulator.set_noise(noise);
       return simulator.simulate(kAllToAll, used, 4).time_s;
     };
-    // Without variance it is a network with that much more latency.
+    // Without variance, jitter equals a network with that much more latency.
     NoiseProfile noise;
     noise.jitter[kNetwork] = {.median_s = 3e-6, .sigma = 0};
     CostModel late = a100;
@@ -267,7 +267,7 @@ TEST_CASE("jitter is latency of messages", "[sim][noise]") {
     CAPTURE(tiles);
     CHECK(time_s(noise, a100) == Approx(time_s({}, late)).epsilon(1e-12));
     CHECK(time_s(noise, a100) > time_s({}, a100) + 2.9e-6);
-    // A tail on every message as well.
+    // A tail on every message also adds latency.
     noise.jitter[kNetwork] = {.tail_probability = 1, .tail_least_s = 3e-6, .tail_shape = 3};
     CHECK(time_s(noise, a100) > time_s({}, late));
   }
@@ -289,7 +289,7 @@ TEST_CASE("other jobs take their share of the links, and the call does not wait 
   const double alone_s = time_s({}, 2, 1);
   const double crowded_s = time_s(noise, 2, 1);
   CHECK(crowded_s > 1.3 * alone_s);
-  CHECK(crowded_s < 20 * alone_s);  // less than the minute that one of their rounds takes
+  CHECK(crowded_s < 20 * alone_s);  // less than one of their rounds, which takes a minute
   CHECK(time_s(noise, 2, 1) == crowded_s);
   CHECK(time_s(noise, 2, 2) != crowded_s);
   // Short rounds with long pauses hurt less.

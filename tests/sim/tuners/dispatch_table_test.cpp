@@ -1,4 +1,4 @@
-// Dispatch tables: their choices, notation and errors.
+// Tests of dispatch tables: their choices, notation and errors.
 #include "sim/tuners/dispatch_table.hpp"
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// "nccl-default" as a tuner.
+// Tests of "nccl-default" as a tuner.
 #include "sim/tuners/nccl_default_tuner.hpp"
 
 #include <string>
@@ -109,7 +109,7 @@ TEST_CASE("PAT if each node has one GPU", "[sim][nccl-default-tuner]") {
   const Config config = make_tuner("nccl-default:2.28", site)->choose(call);
   CHECK(config.algorithm == "pat");
   CHECK(config.protocol == Protocol::Simple);
-  CHECK(config.tile_bytes == 512 << 10);  // one slot
+  CHECK(config.tile_bytes == 512 << 10);  // size of one slot
   CHECK(config.slots == 8);
   CHECK(make_tuner("nccl-default:2.22", site)->choose(call).algorithm == "ring");
   CHECK(make_tuner("nccl-default:2.28", site)

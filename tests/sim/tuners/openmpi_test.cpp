@@ -1,4 +1,4 @@
-// OpenMPI's algorithms and its default choice.
+// Tests of OpenMPI's algorithms and its default choice.
 #include <set>
 #include <string>
 
@@ -25,7 +25,7 @@ TunerSite site_of(int servers) {
 std::string chosen(CollectiveKind collective, int ranks, std::uint64_t bytes) {
   const auto tuner = make_tuner("openmpi-default", site_of(ranks));
   const Config config = tuner->choose({.collective = collective, .bytes = bytes});
-  CHECK(config == Config{.algorithm = config.algorithm});  // Simple, whole messages
+  CHECK(config == Config{.algorithm = config.algorithm});  // Simple, without segments
   return config.algorithm;
 }
 
@@ -71,7 +71,7 @@ TEST_CASE("openmpi: segments are part of an algorithm's identity", "[sim][openmp
   CHECK(number(CollectiveKind::AllGather, "ring", 1024) == 0);
   CHECK(number(CollectiveKind::Broadcast, "pipeline", 0) == 3);
   CHECK(number(CollectiveKind::Broadcast, "pipeline", 1024) == 3);
-  CHECK(number(CollectiveKind::AllToAll, "naive", 0) == 1);  // and 4
+  CHECK(number(CollectiveKind::AllToAll, "naive", 0) == 1);  // also number 4
   CHECK(number(CollectiveKind::AllReduce, "tree", 0) == 0);
   CHECK(find_openmpi_algorithm(CollectiveKind::AllReduce, 2) == nullptr);
 }
@@ -83,7 +83,7 @@ TEST_CASE("openmpi-default: the thresholds of coll_tuned_decision_fixed.c", "[si
     std::uint64_t bytes;
     int number;
   };
-  // Taken from the source, on either side of a threshold.
+  // Taken from OpenMPI's source, on both sides of each threshold.
   constexpr Case kCases[] = {
       {CollectiveKind::AllReduce, 4, 8191, 3},
       {CollectiveKind::AllReduce, 4, 8192, 6},
@@ -137,13 +137,14 @@ TEST_CASE("openmpi-default: the thresholds of coll_tuned_decision_fixed.c", "[si
 TEST_CASE("openmpi-default: the program for each choice", "[sim][openmpi]") {
   CHECK(chosen(CollectiveKind::AllReduce, 4, 1024) == "recursive-doubling");
   CHECK(chosen(CollectiveKind::AllReduce, 4, 1 << 20) == "rabenseifner");
-  CHECK(chosen(CollectiveKind::AllReduce, 2, 65536) == "ring");  // segmented, without segments
+  CHECK(chosen(CollectiveKind::AllReduce, 2, 65536) ==
+        "ring");  // the segmented ring, without segments
   CHECK(chosen(CollectiveKind::Broadcast, 4, 1 << 20) == "pipeline");
   CHECK(chosen(CollectiveKind::Broadcast, 4, 65536) == "naive");
   CHECK(chosen(CollectiveKind::AllToAll, 4, 1024) == "naive");
   CHECK(chosen(CollectiveKind::AllToAll, 2, 4) == "naive");
   CHECK(chosen(CollectiveKind::AllGather, 2, 1024) == "ring");
-  // The nearest program, where the library lacks the choice, or lacks it for these ranks.
+  // If the library lacks the choice, for these ranks or for any, the nearest program is used.
   CHECK(chosen(CollectiveKind::AllReduce, 6, 1024) == "tree");
   CHECK(chosen(CollectiveKind::AllReduce, 6, 1 << 20) == "ring");
   CHECK(chosen(CollectiveKind::AllGather, 6, 1024) == "bruck");

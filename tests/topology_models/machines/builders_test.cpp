@@ -8,7 +8,7 @@ namespace cclgym {
 
 namespace {
 
-// Total units out of and into each node.
+// Total units out of and into each vertex.
 std::map<NodeId, std::pair<int, int>> units(const Fabric& fabric) {
   std::map<NodeId, std::pair<int, int>> result;
   for (const Link& link : fabric.links()) {
@@ -36,7 +36,7 @@ NodeId node_named(const Fabric& fabric, const std::string& name) {
   return -1;
 }
 
-// The only link between two nodes.
+// The only link between two vertices.
 Link link_between(const Fabric& fabric, const std::string& from, const std::string& to) {
   std::vector<Link> found;
   for (const Link& link : fabric.links()) {
@@ -65,7 +65,7 @@ TEST_CASE("dgx1: 8 V100, 6 NVLink units in and out of each", "[topology_models][
     CHECK(link.unit_bandwidth_Bps == 25e9);
     CHECK(link.latency_s == 0.7e-6);
   }
-  // Its two disjoint Hamiltonian cycles, of 2 units and of 1 unit, use up every unit.
+  // The DGX-1's two disjoint Hamiltonian cycles, of 2 units and of 1 unit, use up every unit.
   std::map<std::pair<int, int>, int> left;
   for (const Link& link : fabric->links()) left[{link.source, link.target}] = link.multiplicity;
   const std::vector<std::vector<int>> cycles = {{0, 1, 3, 2, 6, 7, 5, 4}, {0, 2, 1, 5, 6, 4, 7, 3}};
@@ -103,7 +103,7 @@ TEST_CASE("dgx2: 16 V100 on two boards, NVSwitches joined, one NIC a pair of GPU
     CHECK(link_between(*fabric, gpu, pcie).capacity_Bps() == 12e9);
     CHECK(link_between(*fabric, pcie, nic).capacity_Bps() == 12e9);
     CHECK(link_between(*fabric, nic, "network").capacity_Bps() == 25e9);
-    // A GPU has exactly 6 NVLinks and a PCIe link.
+    // Each GPU has 6 NVLinks and a PCIe link.
     CHECK(units(*fabric).at(fabric->gpu(k)) == std::pair(7, 7));
   }
   const Link boards = link_between(*fabric, "nvswitch0", "nvswitch1");
@@ -113,7 +113,7 @@ TEST_CASE("dgx2: 16 V100 on two boards, NVSwitches joined, one NIC a pair of GPU
   CHECK(boards.latency_s == 0.35e-6);
   for (const char* name : {"nvswitch0", "nvswitch1"}) {
     CHECK(fabric->nodes()[static_cast<std::size_t>(node_named(*fabric, name))].multiplicity == 6);
-    // 16 of the 18 ports of each of the six chips.
+    // Each of the six chips uses 16 of its 18 ports.
     CHECK(units(*fabric).at(node_named(*fabric, name)) == std::pair(6 * 16, 6 * 16));
   }
 }
@@ -223,7 +223,7 @@ TEST_CASE("ethernet: hosts with a port each on one switch, ranks of a host meet 
   CHECK(two_each->ranks_per_server() == 2);
   CHECK(two_each->gpu_model().empty());
   check_symmetric(*two_each);
-  CHECK(two_each->route(0, 1, 0).size() == 2);  // not through the port
+  CHECK(two_each->route(0, 1, 0).size() == 2);  // the route avoids the port
   CHECK(link_between(*two_each, "server0/rank0", "server0/memory").capacity_Bps() == 5e9);
   const Link port = link_between(*two_each, "server3/nic", "network");
   CHECK(port.kind == LinkKind::Network);

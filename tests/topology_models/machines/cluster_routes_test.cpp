@@ -1,4 +1,4 @@
-// Routes on several servers of ndv4 and dgx2: the NICs that they use, and their balance.
+// Tests of routes between nodes of ndv4 and dgx2: the NICs that they use, and their balance.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -11,7 +11,7 @@ namespace cclgym {
 
 namespace {
 
-// Facts about a server, from the papers rather than from the builders.
+// Facts about a node, from the papers rather than from the builders.
 struct Known {
   const char* fabric;
   int gpus;
@@ -46,7 +46,7 @@ std::vector<Hop> hops(const Fabric& fabric, int source, int target, int channel)
 
 std::string server_prefix(int server) { return "server" + std::to_string(server) + "/"; }
 
-// Numbers, within their servers, of the NICs through which a route sends and receives.
+// Numbers, within their nodes, of the NICs through which a route sends and receives.
 std::pair<int, int> nics(const Fabric& fabric, int source, int target, int channel) {
   const std::vector<Hop> route = hops(fabric, source, target, channel);
   REQUIRE(route.size() == 6);
@@ -83,7 +83,7 @@ TEST_CASE("between servers a route leads through PCIe, NIC and network, and noth
             latency_s += route[k].link.latency_s;
           }
           REQUIRE(latency_s == Approx(2.6e-6).epsilon(1e-12));
-          // The NICs at both ends are the pair's own.
+          // The NICs at both ends belong to the pair.
           const auto [sending, receiving] = nics(*fabric, a, b, channel);
           REQUIRE(route[1].node.server == from);
           REQUIRE(route[3].node.server == to);
@@ -123,7 +123,7 @@ TEST_CASE("on each channel a GPU has its own NIC on ndv4 and its pair's on dgx2,
   for (const Known& known : kKnown) {
     const FabricPtr fabric = fabric_of(known.fabric, 3);
     for (int channel = 0; channel < 5; ++channel) {
-      // By GPU: all NICs through which it sends and receives, over all peers.
+      // For each GPU, all NICs through which it sends and receives, over all peers.
       std::map<int, std::set<int>> sends;
       std::map<int, std::set<int>> receives;
       for (int a = 0; a < fabric->ranks(); ++a) {
@@ -158,7 +158,7 @@ TEST_CASE("any exchange of all GPUs between servers loads every NIC alike",
     const FabricPtr fabric = fabric_of(known.fabric, kServers);
     const int flows_a_nic = 2 / known.nics_a_pair;
     for (int trial = 0; trial < 20; ++trial) {
-      // Each server sends to the next one, with a random permutation of its GPUs.
+      // Each node sends to the next node, with a random permutation of its GPUs.
       std::vector<int> order(static_cast<std::size_t>(known.gpus));
       std::iota(order.begin(), order.end(), 0);
       std::shuffle(order.begin(), order.end(), random);
@@ -184,7 +184,7 @@ TEST_CASE("two channels between two ndv4 GPUs use both NICs at both ends",
     for (int b = 8; b < 16; ++b) {
       std::set<std::pair<int, int>> taken;
       for (int channel = 0; channel < 4; ++channel) taken.insert(nics(*fabric, a, b, channel));
-      CHECK(taken.size() == 4);  // all combinations
+      CHECK(taken.size() == 4);  // all combinations of NICs
       const auto [sending, receiving] = nics(*fabric, a, b, 0);
       CHECK(nics(*fabric, a, b, 1) == std::pair(sending ^ 1, receiving ^ 1));
     }

@@ -1,4 +1,4 @@
-// The machines that fabrics are named after, against figures of their makers and operators.
+// Compares the systems that fabrics are named after with figures of their makers and operators.
 #include <array>
 #include <map>
 #include <set>
@@ -16,7 +16,7 @@ struct Known {
   int gpus;
   int nics;
   double nic_Bps;
-  double gpu_out_Bps;  // over GPU links, per GPU; the minimum if they differ
+  double gpu_out_Bps;  // over GPU links, per GPU; the minimum if GPUs differ
   double gpu_most_Bps;
   int pairs;  // pairs of GPUs with a direct link
   double pcie_Bps;
@@ -41,7 +41,7 @@ const Node& node_at(const Fabric& fabric, NodeId id) {
   return fabric.nodes()[static_cast<std::size_t>(id)];
 }
 
-// Bandwidth from one node to another, B/s.
+// Bandwidth of the links from one vertex to another, B/s.
 double between(const Fabric& fabric, const std::string& from, const std::string& to) {
   double rate_Bps = 0;
   for (const Link& link : fabric.links()) {
@@ -52,7 +52,7 @@ double between(const Fabric& fabric, const std::string& from, const std::string&
   return rate_Bps;
 }
 
-// The names of the nodes that a route passes through, without its ends.
+// Names of the vertices that a route passes through, without its ends.
 std::vector<std::string> through(const Fabric& fabric, int source, int target) {
   std::vector<std::string> names;
   for (const LinkId id : fabric.route(source, target, 0)) {
@@ -105,7 +105,7 @@ TEST_CASE("machines have the GPUs, NICs and bandwidths a direction that are publ
 
 TEST_CASE("machines: links of GPU pairs", "[topology_models][machines]") {
   const FabricPtr frontier = fabric_of("frontier");
-  // Within a package, and between packages.
+  // Links within a package, and between packages.
   for (const int k : {0, 2, 4, 6}) {
     CHECK(between(*frontier, "gpu" + std::to_string(k), "gpu" + std::to_string(k + 1)) == 200e9);
   }
@@ -137,7 +137,7 @@ TEST_CASE("z52 is the ring that SCCL's bounds are for", "[topology_models][machi
   CHECK(metrics.diameter.value == 4);
   CHECK(metrics.inverse_bisection.value == Rational(7, 2));
   CHECK(metrics.link_unit_Bps.value == 27e9);
-  // Two islands of three on xGMI; the rest is PCIe.
+  // xGMI joins two islands of three GPUs each; all other links are PCIe.
   std::map<int, int> xgmi;
   for (const Link& link : fabric->links()) {
     if (link.kind == LinkKind::NvLink) ++xgmi[link.source];
@@ -163,7 +163,7 @@ TEST_CASE("GPUs of a server without a common link reach each other through GPUs,
       }
     }
   }
-  // Die 7 has 1 and 6 as neighbours of 0, of which 6 has the wider links: 100 and 200 GB/s.
+  // Dies 1 and 6 are neighbours of both 0 and 7. Die 6 has the wider links: 100 and 200 GB/s.
   CHECK(through(*fabric_of("frontier"), 0, 7) == std::vector<std::string>{"gpu6"});
 }
 
@@ -197,7 +197,7 @@ TEST_CASE("some of a server's GPUs: the first ones, and all NICs", "[topology_mo
 
 TEST_CASE("a fat tree that is not oversubscribed is one switch; otherwise leaves share a spine",
           "[topology_models][machines]") {
-  // ABCI: 34 servers with two NICs each per rack, 24 links of 12.5 GB/s from a rack.
+  // ABCI has 34 nodes with two NICs each per rack, and 24 links of 12.5 GB/s from each rack.
   const FabricPtr rack = fabric_of("abci-v", 34);
   CHECK(through(*rack, 0, 4)[2] == "network");
   CHECK(switch_hops(*rack).value == 0);

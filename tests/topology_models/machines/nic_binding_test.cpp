@@ -1,4 +1,4 @@
-// NICs of the traffic between servers under each binding.
+// Tests of the NICs that carry the traffic between nodes under each binding.
 #include <map>
 #include <set>
 
@@ -18,7 +18,7 @@ FabricPtr bound(const std::string& name, NicBinding binding) {
   return make_fabric(spec);
 }
 
-// Numbers, within their servers, of the NICs through which a route sends and receives.
+// Numbers, within their nodes, of the NICs through which a route sends and receives.
 std::pair<int, int> nics_of(const Fabric& fabric, int source, int target, int channel) {
   std::vector<int> nics;
   for (const LinkId id : fabric.route(source, target, channel)) {
@@ -111,7 +111,7 @@ TEST_CASE("the binding changes nothing inside a server", "[topology_models][nic-
   for (const std::string& name : fabrics_with_bindings()) {
     INFO(name);
     const FabricPtr local = bound(name, NicBinding::PcieLocal);
-    // Links with equal ids may differ: compare the nodes on the routes.
+    // Links with equal ids may differ, so compare the vertices on the routes.
     const auto names = [](const Fabric& fabric, int a, int b) {
       std::vector<std::string> result;
       for (const LinkId id : fabric.route(a, b, 0)) {

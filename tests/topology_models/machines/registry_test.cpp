@@ -63,7 +63,7 @@ TEST_CASE("every shipped fabric can be built with its defaults, as its options s
       if (option.name == "nvls") explicit_spec.nvls = true;
       if (option.name == "sharp") explicit_spec.sharp = false;
     }
-    // The mark of a stated latency is a separate difference.
+    // The mark of a stated latency is a difference of its own, so it is removed.
     const auto unmarked = [](std::string text) {
       const std::string mark = " stated";
       for (std::size_t at = 0; (at = text.find(mark)) != std::string::npos;) {
@@ -151,7 +151,7 @@ TEST_CASE("specs from YAML", "[topology_models][registry]") {
   const FabricSpec tree = read("{name: abci-v, oversubscription: 1.5, servers_per_leaf: 2}");
   CHECK(tree.oversubscription == 1.5);
   CHECK(tree.servers_per_leaf == 2);
-  // A path is relative to the folder of the file that names it.
+  // The path is relative to the folder of the file that names it.
   const YamlValue value =
       parse_yaml("fabrics/two-islands.yaml", CCLGYM_SOURCE_DIR "/experiments/quickstart.yaml");
   CHECK(make_fabric(read_fabric_spec(value))->name() == "two-islands");

@@ -10,7 +10,7 @@ namespace cclgym {
 
 namespace {
 
-// Capacity out of a set of nodes (by bit), in units of 5 GB/s, the unit of random fabrics.
+// Capacity out of a set of vertices (by bit), in units of 5 GB/s, the unit of random fabrics.
 std::int64_t units_out(const Fabric& fabric, std::uint32_t set) {
   std::int64_t units = 0;
   for (const Link& link : fabric.links()) {
@@ -29,7 +29,8 @@ int gpus_in(const Fabric& fabric, std::uint32_t set) {
 }
 
 int steps_by_relaxation(const Fabric& fabric) {
-  // Bellman-Ford: entering a GPU costs a step, entering any other node nothing.
+  // Bellman-Ford, in which entering a GPU costs one step and entering any other vertex costs
+  // nothing.
   int farthest = 0;
   for (int rank = 0; rank < fabric.ranks(); ++rank) {
     std::vector<int> steps(fabric.nodes().size(), 1000);
@@ -81,12 +82,12 @@ TEST_CASE("metrics: SCCL's bounds", "[topology_models][metrics]") {
 
 TEST_CASE("metrics: ndv4, where NICs and switches carry data but are no steps",
           "[topology_models][metrics]") {
-  // One server: the links into a GPU are 12 NVLinks and a PCIe link.
+  // With one node, the links into a GPU are 12 NVLinks and a PCIe link.
   const FabricMetrics one = fabric_metrics(*fabric_of("ndv4"));
   CHECK(one.diameter.value == 1);
   CHECK(one.link_unit_Bps.value == 1e9);
   CHECK(one.inverse_bisection.value == Rational(7, 324));
-  // Four servers: the links into a server are 8 NICs behind PCIe links.
+  // With four nodes, the links into a node are 8 NICs behind PCIe links.
   const FabricMetrics four = fabric_metrics(*fabric_of("ndv4", 4));
   CHECK(four.diameter.value == 1);
   CHECK(four.inverse_bisection.value == Rational(24, 8 * 24));
@@ -99,14 +100,14 @@ TEST_CASE("metrics: ndv4, where NICs and switches carry data but are no steps",
 }
 
 TEST_CASE("metrics: dgx2", "[topology_models][metrics]") {
-  // One server: the links into a GPU are 6 NVLinks and a PCIe link; between the boards are 48
-  // NVLinks and the PCIe links of four NICs.
+  // With one node, the links into a GPU are 6 NVLinks and a PCIe link. Between the boards there are
+  // 48 NVLinks and the PCIe links of four NICs.
   const FabricMetrics one = fabric_metrics(*fabric_of("dgx2"));
   CHECK(one.diameter.value == 1);
   CHECK(one.link_unit_Bps.value == 1e9);
   CHECK(one.inverse_bisection.value == Rational(15, 6 * 25 + 12));
   CHECK(one.bisection_Bps.value == 48 * 25e9 + 4 * 12e9);
-  // Two servers: a GPU still limits; four: a server with its 8 NICs behind PCIe links.
+  // With two nodes, a GPU is the limit; with four, a node with its 8 NICs behind PCIe links.
   CHECK(inverse_bisection(*fabric_of("dgx2", 2)).value == Rational(31, 162));
   CHECK(inverse_bisection(*fabric_of("dgx2", 4)).value == Rational(48, 8 * 12));
 }

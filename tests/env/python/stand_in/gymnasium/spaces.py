@@ -1,5 +1,5 @@
-# Package cclgym defines its own spaces here: its import from this module fails while the module is
-# being loaded.
+# Runs cclgym/spaces.py as this module. It defines its own spaces, because its import from
+# gymnasium.spaces fails while this module is being loaded.
 import os
 import sys
 
