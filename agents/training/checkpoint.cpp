@@ -55,9 +55,9 @@ class Writer {
 };
 
 // Reads the file; checks every length against the remaining bytes.
-class Reader {
+class CheckpointReader {
  public:
-  Reader(std::string_view bytes, const std::string& file) : bytes_(bytes), file_(file) {}
+  CheckpointReader(std::string_view bytes, const std::string& file) : bytes_(bytes), file_(file) {}
 
   [[noreturn]] void fail(const std::string& message) const {
     throw UserError(quoted(file_, 200) + ": " + message);
@@ -137,7 +137,7 @@ void write_weights(const PolicyWeights& weights, Writer& out) {
   out.text(weights.provenance);
 }
 
-PolicyWeights read_weights(Reader& in) {
+PolicyWeights read_weights(CheckpointReader& in) {
   PolicyWeights weights;
   const std::vector<std::size_t> sizes = in.sizes();
   if (sizes.size() != 4) in.fail("damaged: sizes of the network are missing");
@@ -172,7 +172,7 @@ PolicyWeights read_weights(Reader& in) {
   return weights;
 }
 
-std::vector<std::vector<float>> read_moments(const PolicyWeights& weights, Reader& in) {
+std::vector<std::vector<float>> read_moments(const PolicyWeights& weights, CheckpointReader& in) {
   std::vector<std::vector<float>> moments;
   for (const PolicyTensor& tensor : weights.tensors) {
     moments.push_back(in.floats());
@@ -209,10 +209,10 @@ std::string write_checkpoint(const Checkpoint& checkpoint) {
 }
 
 Checkpoint read_checkpoint(std::string_view bytes, const std::string& file) {
-  Reader whole(bytes, file);
+  CheckpointReader whole(bytes, file);
   if (!bytes.starts_with(kMagic)) whole.fail("not a checkpoint");
   if (bytes.size() < kHeaderBytes) whole.fail("cut off");
-  Reader header(bytes.substr(kMagic.size()), file);
+  CheckpointReader header(bytes.substr(kMagic.size()), file);
   const auto version = header.number<std::uint32_t>();
   if (version != kVersion) {
     whole.fail(fmt::format("a checkpoint of version {}; expected {}", version, kVersion));
@@ -224,12 +224,12 @@ Checkpoint read_checkpoint(std::string_view bytes, const std::string& file) {
                            kHeaderBytes + kChecksumBytes));
   }
   const std::string_view contents = bytes.substr(kHeaderBytes, static_cast<std::size_t>(length));
-  Reader sum(bytes.substr(kHeaderBytes + contents.size()), file);
+  CheckpointReader sum(bytes.substr(kHeaderBytes + contents.size()), file);
   if (sum.number<std::uint64_t>() != fnv1a(contents)) {
     whole.fail("damaged: its checksum does not match");
   }
   sum.end();
-  Reader in(contents, file);
+  CheckpointReader in(contents, file);
   Checkpoint checkpoint;
   checkpoint.config_hash = in.text();
   checkpoint.seed = in.number<std::uint64_t>();
