@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::size_t kMostTimesBytes = std::size_t{1} << 30;
 
-// The command line's request.
+// The deployment that the command line requests.
 struct Deployment {
   const Arguments& arguments;
   const DeployedRelease& release;

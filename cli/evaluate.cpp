@@ -66,7 +66,7 @@ EvaluatedPolicy baseline(const std::string& name) {
   return policy;
 }
 
-// The agents of a run: alone, and if triggers were trained, with and without them.
+// The agent of a run and, if triggers were trained, the same agent with its triggers and frozen.
 std::vector<EvaluatedPolicy> agents_of(const std::shared_ptr<const AgentRun>& run) {
   const auto trained = [run](std::uint64_t seed) {
     const bool own = std::ranges::find(run->seeds, seed) != run->seeds.end();
@@ -98,7 +98,7 @@ std::vector<EvaluatedPolicy> agents_of(const std::shared_ptr<const AgentRun>& ru
   return policies;
 }
 
-// How often the policies that keep choices decide.
+// Decisions per call of the policies that do not decide anew for every call.
 std::string decisions_text(const std::vector<PolicySummary>& summaries) {
   std::string text;
   for (const PolicySummary& one : summaries) {
@@ -179,7 +179,7 @@ int evaluate(const std::vector<std::string>& args) {
     if (!arguments->has("against")) add_baselines(baselines_of(parts));
   }
   if (arguments->has("out")) folder = arguments->text("out");
-  // A training's own folder has a report, to which the comparison is added.
+  // The folder of a training run has a report, to which the comparison is added.
   if (!std::filesystem::equivalent(folder, source, error)) {
     refuse_foreign_files(folder, {.writer = "cclgym evaluate",
                                   .mark = "evaluation.csv",

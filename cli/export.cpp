@@ -30,7 +30,7 @@ OptionSpec format_option() {
           .choices = {"policy", "torchscript"}};
 }
 
-// True for the name of a file that a training keeps in its folder.
+// True for the name of a file that a training run keeps in its folder.
 bool is_of_training(const std::string& name) {
   constexpr std::array<std::string_view, 6> kNames{"train.yaml",  "train.source",   "metrics.csv",
                                                    "report.html", "evaluation.csv", "choices.txt"};
@@ -49,7 +49,7 @@ void check_targets(const Arguments& arguments) {
     if (!arguments.has(name)) continue;
     const fs::path path = target(name);
     const auto [end, rest] = std::ranges::mismatch(run, path);
-    // Other names in the folder are free.
+    // Files with other names in the folder may be written.
     if (end == run.end() && rest != path.end() && is_of_training(rest->string())) {
       throw UserError(argument_location(name),
                       quoted(arguments.text(name), 200) + " is a file of the training itself");

@@ -138,7 +138,7 @@ int fit_parameters(const std::vector<std::string>& args) {
   check_output_file(*arguments);
   const MeasuredRows measured = measured_rows(*arguments);
   const MeasuredCells cells = make_cells(measured.rows, measured.filter, measured.path);
-  // One set describes one system, unless the user says that several are equal.
+  // One set describes one system, unless the user names several that are equal.
   if (measured.filter.systems.empty()) require_one_system(cells, measured.path);
   for (const RefusedRows& refused : cells.refused) {
     print_error("left out: {} rows of {}: {}\n", refused.rows, refused.system, refused.reason);

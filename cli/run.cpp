@@ -1,4 +1,5 @@
-// cclgym run: runs a batch experiment: results, table, report and timelines from its YAML file.
+// cclgym run: runs a batch experiment. Makes results, table, report and timelines from its YAML
+// file.
 #include <iostream>
 
 #include "cli/support/command.hpp"
@@ -44,7 +45,7 @@ int run(const std::vector<std::string>& args) {
       .folder = arguments->has("out") ? arguments->text("out") : default_run_folder(experiment),
       .jobs = jobs_of(*arguments),
       .fresh = arguments->has("fresh")};
-  // Reads these files first: an error in them must not be found only after the work is done.
+  // Reads these files first, so that an error in them is found before the work is done.
   const std::vector<MeasuredRow> measured = read_measured_files(experiment);
   const std::vector<PublishedRow> published = read_published_files(experiment);
   const bool quiet = arguments->has("quiet");

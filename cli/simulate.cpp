@@ -1,4 +1,4 @@
-// cclgym simulate: one call, one configuration.
+// cclgym simulate: simulates one call with one configuration.
 #include <algorithm>
 #include <fmt/core.h>
 
@@ -23,7 +23,7 @@ namespace cclgym {
 
 namespace {
 
-// The record of an experiment's key, for one value on the command line.
+// The record of an experiment's key as an option that takes a single value.
 OptionSpec one_of(std::string_view key, const std::string& name, const std::string& description) {
   OptionSpec spec = find_option(experiment_options(), key);
   spec.name = name;
@@ -66,7 +66,7 @@ int element_bytes_of(const Arguments& arguments) {
   return data_types()[read_choice(name, options().datatype, argument_location("datatype"))].second;
 }
 
-// Reads the settings that a program's file does not give: the collective and how it is carried out.
+// Reads the settings that a program's file does not give: the collective and its configuration.
 void read_configuration(const Arguments& arguments, const AlgorithmLibrary& library, Call& call,
                         Config& config) {
   call.collective =
@@ -86,7 +86,7 @@ void read_configuration(const Arguments& arguments, const AlgorithmLibrary& libr
   config.instances = static_cast<int>(arguments.integer(options().instances));
 }
 
-// The configuration with the tiles and slots that the options give.
+// The configuration with the tiles and slots of the options.
 Config with_tile_options(const Arguments& arguments, const CostModel& model, const Config& config) {
   const auto text_of = [&arguments](const OptionSpec& option) -> std::string {
     return arguments.has(option.name) ? arguments.text(option.name) : option.default_text;

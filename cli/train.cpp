@@ -45,8 +45,8 @@ double now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Shows the progress of a training on stderr: a line that is redrawn on a terminal, otherwise an
-// occasional line.
+// Shows the progress of a training run on stderr: a line that is redrawn on a terminal, otherwise
+// an occasional line.
 class TrainProgress {
  public:
   TrainProgress(const TrainConfig& config, std::uint64_t seed, bool quiet)
@@ -151,7 +151,7 @@ void write_page(const TrainConfig& config, const std::string& folder, bool train
   if (!quiet) print_out("report  {}\n", path);
 }
 
-// Removes the files that a training keeps for a seed, and no others.
+// Removes the files that a training run keeps for a seed, and no others.
 void remove_agent(const std::string& folder, std::uint64_t seed) {
   const std::string checkpoint = checkpoint_path(folder, seed);
   const std::string own = seed_folder(folder, seed);
@@ -171,7 +171,7 @@ void check_folders(const TrainConfig& config, const std::vector<std::uint64_t>& 
   const auto place = [&](const std::string& path) {
     return std::filesystem::weakly_canonical(path, error);
   };
-  // The base of relative paths is in train.source, which no other command writes.
+  // train.source, which no other command writes, has the path of the training file.
   refuse_foreign_files(folder, {.writer = "cclgym train",
                                 .mark = "train.source",
                                 .mark_begins = "/",
@@ -237,7 +237,7 @@ int train(const std::vector<std::string>& args) {
   std::filesystem::create_directories(folder, error);
   if (error) throw UserError(quoted(folder, 200) + ": cannot be made: " + error.message());
   write_text_file(folder + "/train.yaml", config.text);
-  // Base of relative paths in it.
+  // Relative paths in train.yaml start at the folder of this path.
   write_text_file(folder + "/train.source",
                   std::filesystem::absolute(config.file, error).lexically_normal().string());
   bool trained = false;

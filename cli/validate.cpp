@@ -51,7 +51,7 @@ const OptionSpec kWithin{
 
 using CallKey = std::pair<CollectiveKind, std::uint64_t>;
 
-// The agent's choices in a part of its training, which must have OpenMPI's actions.
+// The agent's choices in a part of its training file, which must have OpenMPI's actions.
 std::map<CallKey, MpiConfig> choices_of(const AgentRun& run, const Arguments& arguments,
                                         std::string& label, FabricFeatures& machine) {
   std::vector<std::string> labels;
@@ -114,7 +114,7 @@ struct SweptWays {
   std::vector<MpiConfig> near;         ///< at most `within` times as slow as the fastest algorithm
 };
 
-// If the sweep has no row of the call, all configurations count as near.
+// If the sweep has no row of the call, all configurations are near.
 SweptWays swept_ways(const std::vector<MpiConfig>& all, const CallKey& call,
                      const std::vector<Measurement>& rows, double within) {
   std::map<std::pair<std::string, std::uint64_t>, double> times_s;
@@ -176,7 +176,7 @@ std::vector<ValidationCall> calls_of(const std::map<CallKey, MpiConfig>& choices
   return calls;
 }
 
-// The measured machine must be the one of the training.
+// Throws UserError unless the measured machine is that of the training run.
 void require_machine(const FabricFeatures& machine, const TextMap& environment,
                      const std::string& label) {
   const auto said = [&](const char* key) {

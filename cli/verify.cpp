@@ -37,8 +37,8 @@ std::string plural(std::int64_t count, const std::string& what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
-// Prints whether the program is right, and the errors if not; `form` begins the lines. `execution`:
-// also execute it.
+// Prints whether the program is correct, and its errors if not; `form` begins the lines. Also
+// executes the program if `execution` is set.
 bool check(const ThreadBlockProgram& program, std::int32_t slots, const std::string& form,
            const std::optional<ExecuteOptions>& execution) {
   const VerifyReport report = verify(program, {.slots = slots});

@@ -1,4 +1,4 @@
-// Groups measurements into cells: rows with the same question to the simulator are one cell.
+// Groups measurements into cells: rows that need the same simulation form one cell.
 #pragma once
 
 #include <cstdint>

@@ -58,7 +58,7 @@ class Arguments {
   [[nodiscard]] const std::string& required(const std::string& name) const;
   /// The text of the record's option, or the record's default.
   [[nodiscard]] const std::string& text_or_default(const OptionSpec& spec) const;
-  /// The same as a whole number. Throws UserError if it is not one, or not within the bounds.
+  /// The option's value as an integer. Throws UserError if it is not an integer within the bounds.
   [[nodiscard]] std::int64_t integer(const OptionSpec& spec) const;
 
  private:
@@ -74,7 +74,7 @@ class ArgumentReader {
   /// "--name VALUE", with the help line of the record; its default is only shown, not set. The
   /// record's aliases are accepted, but not shown.
   ArgumentReader& option(const OptionSpec& spec, const std::string& value_name);
-  /// Same with a help line of its own.
+  /// "--name VALUE", with this help line.
   ArgumentReader& option(const std::string& name, const std::string& value_name,
                          const std::string& help);
   /// "--name FILE", a file that the command reads.

@@ -34,8 +34,9 @@ struct PublishedVerdict {
   [[nodiscard]] double high() const;
 };
 
-/// True if a simulator that always answers 1 (no configuration faster or slower than the baseline)
-/// would hold the row. That is the null model: a row that it holds says little about any simulator.
+/// True if the row holds for a simulator that always answers 1 (no configuration faster or slower
+/// than the baseline). This is the null model: a row that holds for it says little about any
+/// simulator.
 [[nodiscard]] bool null_model_holds(const PublishedRow& row);
 
 /// A published row about one of the experiment's fabrics, collectives and baselines.
@@ -53,7 +54,7 @@ struct PublishedComparison {
   [[nodiscard]] std::size_t other_winners() const;
 };
 
-/// Stands for a series index: the baseline itself, whose speedup is 1.
+/// Series index that denotes the baseline itself, whose speedup is 1.
 inline constexpr std::size_t kBaselineSeries = static_cast<std::size_t>(-1);
 
 /// The rows with one baseline, on one fabric, for one collective.
@@ -69,7 +70,7 @@ struct PublishedBlock {
 };
 
 /// Compares the published rows whose fabric, collective and baseline are among the results; other
-/// rows are left out. A baseline of any such row is not among the compared configurations.
+/// rows are left out. The baselines of these rows are not among the compared configurations.
 [[nodiscard]] std::vector<PublishedBlock> compare_published(
     const Experiment& experiment, std::span<const ResultRow> rows,
     std::span<const PublishedRow> published);

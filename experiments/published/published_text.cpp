@@ -39,11 +39,11 @@ struct Count {
   }
 };
 
-// Null-model verdicts on the same rows, and how many rows hold only narrowly.
+// Counts of the null model's verdicts on the same rows, and of the rows that hold only narrowly.
 struct NullCount {
-  std::size_t holding = 0;              ///< rows that the null model holds
-  std::size_t informative = 0;          ///< rows that the null model misses
-  std::size_t informative_holding = 0;  ///< those of the informative rows that hold
+  std::size_t holding = 0;              ///< rows that hold for the null model
+  std::size_t informative = 0;          ///< rows that miss for the null model
+  std::size_t informative_holding = 0;  ///< informative rows that hold
   std::size_t narrow = 0;               ///< rows that hold by less than kNarrow
 
   static constexpr double kNarrow = 0.01;

@@ -114,7 +114,7 @@
       algorithm: group[0].algorithm, channels: null, points: report.bestOf(group),
       protocol: report.isChosen(group[0]) ? null : group[0].protocol,
     }));
-    // All choices of a tuner are one line.
+    // All choices of a tuner form one line.
     const chosen = best.filter(series => series.protocol === null);
     return {configs: [...configs.filter(config => !report.isChosen(config)), ...chosen], best};
   }

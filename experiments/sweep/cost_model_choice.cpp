@@ -19,7 +19,7 @@ class Overrides {
  public:
   explicit Overrides(CostModel& model) : model_(model) {}
 
-  /// Overrides the parameter of a key, or those of the mapping under it.
+  /// Overrides the parameter that a key names, or each parameter of the mapping under the key.
   void apply(const YamlEntry& entry) {
     if (entry.key == "alpha") {
       apply_all(entry.value, alpha_options(), "alpha", "alpha.", "alpha.");
@@ -33,7 +33,8 @@ class Overrides {
     }
   }
 
-  /// Renames the model to say what differs from its base: each value, or how many if that is long.
+  /// Adds the differences from the base to the model's name: each value, or only their number if
+  /// the name would be long.
   void rename() {
     constexpr std::size_t kLongest = 60;
     model_.name += notes_.size() <= kLongest

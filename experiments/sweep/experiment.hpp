@@ -81,7 +81,7 @@ struct Experiment {
   std::string path;                       ///< file it was read from
   std::string text;                       ///< content of that file
   std::vector<ExperimentFabric> fabrics;  ///< each under every noise profile in turn
-  /// The algorithms that cells name: ours, and the programs of the file and of its tuners.
+  /// The algorithms that cells name: the shipped ones, and the programs of the file and its tuners.
   AlgorithmLibrary algorithms = AlgorithmLibrary::shipped();
   std::vector<Cell> cells;  ///< in file order: fabric, collective, algorithm, protocol, channels,
                             ///< instances, threads, tile, slots, size, seed
@@ -91,8 +91,7 @@ struct Experiment {
                                          ///< same fabric, collective, size, seed
   std::vector<CellSelector> timelines;   ///< one timeline per selector: for the first cell that it
                                          ///< matches
-  std::vector<std::string>
-      measured;  ///< CSV files with measured rows to show beside (paths resolved)
+  std::vector<std::string> measured;     ///< CSV files with measured rows (paths resolved)
   std::optional<MeasuredSpeedupChoice> measured_speedup;  ///< only with measured and baseline
   std::vector<std::string> published;  ///< CSV files with published speedups (paths resolved)
   std::vector<std::string>

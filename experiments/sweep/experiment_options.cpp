@@ -14,7 +14,7 @@ namespace cclgym {
 
 namespace {
 
-// A key of a configuration, as an axis of this name.
+// The key of an axis, made from a key of a configuration.
 OptionSpec axis_of(std::string_view key, const std::string& name, const std::string& description) {
   OptionSpec spec = config_option(key);
   spec.name = name;

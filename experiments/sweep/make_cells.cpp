@@ -139,7 +139,7 @@ class CellMaker {
     for (std::size_t fabric = 0; fabric < experiment_.fabrics.size(); ++fabric) {
       for (const Located<CollectiveKind>& collective : axes_.collectives) {
         if (has(algorithm, fabric, collective.value)) continue;
-        if (!has_anywhere(algorithm, collective.value)) continue;  // said already
+        if (!has_anywhere(algorithm, collective.value)) continue;  // reported already
         skip(fmt::format("on fabric '{}': {} has no {}", experiment_.fabrics[fabric].label,
                          title(algorithm), to_string(collective.value)));
       }

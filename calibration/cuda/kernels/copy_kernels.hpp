@@ -35,8 +35,8 @@ struct CopyLaunch {
   BlockTimes* times = nullptr;      ///< one per block
   cudaStream_t stream = nullptr;
 };
-/// Writes `from` (if `added` is null) or from + added into `to`, floats in `bytes` (a multiple of
-/// 16), `passes` times. Each block does its share, with 16-byte accesses.
+/// Writes `from` (if `added` is null) or from + added into `to`, `passes` times: floats of `bytes`
+/// (a multiple of 16) in total. Each block writes its share, with 16-byte accesses.
 cudaError_t launch_copy(const CopyLaunch& launch, const float* from, const float* added, float* to,
                         std::size_t bytes, unsigned int passes);
 

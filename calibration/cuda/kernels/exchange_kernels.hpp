@@ -52,16 +52,16 @@ struct ExchangeLaunch {
 /// Max dynamic shared memory that the kernels of a protocol may request on this device, B.
 cudaError_t exchange_shared_bytes(FifoProtocol protocol, std::size_t* bytes);
 
-/// Ping-pong between block 0 and block `partner`, other blocks end at once: `warm` rounds, then
-/// `rounds` timed rounds. Block 0 sends `data`, the partner adds `addend` and sends back, so that
-/// each round adds it once. `bytes`: a multiple of 16, at most a slot's data.
+/// Ping-pong between block 0 and block `partner`: `warm` rounds, then `rounds` timed rounds. Other
+/// blocks end at once. Block 0 sends `data`, the partner adds `addend` and sends back, so that each
+/// round adds it once. `bytes`: a multiple of 16, at most a slot's data.
 cudaError_t launch_flag_step(const ExchangeLaunch& launch, unsigned int partner, float* data,
                              const float* addend, std::size_t bytes, unsigned int warm,
                              unsigned int rounds);
 
-/// Block 0 sends its input, the blocks in between add theirs, the last stores into `output`:
-/// `passes` times `bytes`, in messages of at most `chunk_bytes`. inputs + b * bytes / 4: input of
-/// block b.
+/// Block 0 sends its input, the blocks in between add theirs, and the last one stores into
+/// `output`: `passes` times `bytes`, in messages of at most `chunk_bytes`. Block b's input is at
+/// inputs + b * bytes / 4.
 cudaError_t launch_pipe(const ExchangeLaunch& launch, const float* inputs, float* output,
                         std::size_t bytes, std::size_t chunk_bytes, unsigned int passes);
 

@@ -171,7 +171,7 @@ std::string_view to_string(NcclAgreement agreement) {
 
 NcclAgreement agreement(const NcclDecision& decision, const TunerChoices& choices,
                         const LoggedCommunicator& communicator) {
-  // Calls that NCCL did not merge with others: one operation in its pipeline.
+  // Assumes that NCCL did not merge the call with others: one operation in its pipeline.
   const auto wanted = choices.wanted(decision.collective, decision.bytes, 1);
   if (wanted.empty() || wanted.front().algorithm < 0) return NcclAgreement::NotChosen;
   for (std::size_t i = 0; i < wanted.size(); ++i) {

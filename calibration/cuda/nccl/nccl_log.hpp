@@ -25,7 +25,7 @@ struct NcclDecision {
   std::size_t line = 0;  ///< line in the log, from 1
 };
 
-/// The decisions of a log, or of a part of it that ends with a whole line; `first_line` is the
+/// The decisions of a log, or of a part of it that ends with a complete line; `first_line` is the
 /// number of its first line. Ignores all other lines. Throws UserError at NAME:LINE for a decision
 /// with names or numbers that NCCL does not have.
 [[nodiscard]] std::vector<NcclDecision> read_nccl_log(std::string_view text,
@@ -42,7 +42,7 @@ struct LoggedCommunicator {
 /// Relation between NCCL's decision and the tuner's choice.
 enum class NcclAgreement : std::uint8_t {
   Same,          ///< algorithm, protocol and channels as chosen, or channels left to NCCL
-  FewerByModel,  ///< fewer channels, as many as NCCL's traffic scheduler gives so few bytes
+  FewerByModel,  ///< the fewer channels that NCCL's traffic scheduler uses for so few bytes
   LaterChoice,   ///< one of the tuner's later choices, because NCCL cannot do the first
   Channels,      ///< a different number of channels
   Different,     ///< a different algorithm or protocol
@@ -68,9 +68,9 @@ struct NcclLogCheck {
 
   /// Calls for which the tuner made a choice.
   [[nodiscard]] std::size_t chosen() const;
-  /// Share of these that ran as chosen; 0 if there were none.
+  /// Share of the chosen calls that ran as chosen; 0 if there were none.
   [[nodiscard]] double same_share() const;
-  /// Share of these that ran as chosen or are explained (FewerByModel, LaterChoice).
+  /// Share of the chosen calls that ran as chosen or are explained (FewerByModel, LaterChoice).
   [[nodiscard]] double explained_share() const;
 };
 
