@@ -272,9 +272,7 @@ const Command& train_command() {
   static const Command command{
       .name = "train",
       .summary = "Trains agents that choose configurations: checkpoints, learning curves",
-      .usage =
-          "FILE [--out DIR] [--seed N] [--variant NAME] [--from RUN] [--threads N] [--fresh] "
-          "[--quiet]",
+      .usage = "FILE [options]",
       .examples =
           "  cclgym train experiments/train-ndv4.yaml\n"
           "      one agent per seed, in results/train-ndv4; if it was stopped, the same command\n"
