@@ -130,9 +130,10 @@ std::vector<std::string> baselines_of(const std::vector<Part>& parts) {
 int evaluate(const std::vector<std::string>& args) {
   const auto arguments =
       ArgumentReader(evaluate_command())
-          .positional("RUN", "folder of a training, or a file with options of CollectiveTuning-v0")
+          .positional("RUN",
+                      "folder of a training run, or a file with options of CollectiveTuning-v0")
           .option("against", "NAMES",
-                  "baselines, separated by commas [default: those of the action profile]")
+                  "names of baselines, separated by commas [default: those of the action profile]")
           .option(calls_option(), "N")
           .option(seeds_option(), "N")
           .option("out", "DIR",
@@ -238,15 +239,16 @@ int evaluate(const std::vector<std::string>& args) {
 const Command& evaluate_command() {
   static const Command command{
       .name = "evaluate",
-      .summary = "Compares a trained agent and baselines with the best possible",
+      .summary = "Compare a trained agent and baselines with the best possible choices",
       .usage = "RUN [options]",
       .examples =
           "  cclgym evaluate results/train-ndv4\n"
-          "      the agents of a training against all baselines, in its evaluation's environments\n"
+          "      the agents of a training run against all baselines, in its environments for\n"
+          "      evaluation\n"
           "  cclgym evaluate environment.yaml --against svm,table,nccl-default:2.28,oracle\n"
           "      baselines only; the file has options of CollectiveTuning-v0, e.g. fabric: ndv4\n"
           "  cclgym evaluate environment.yaml --against bandit,autoccl --calls 20000\n"
-          "      baselines that learn while they run; the cost of their search counts\n",
+          "      baselines that learn while they run, with the cost of their search\n",
       .run = evaluate};
   return command;
 }

@@ -26,7 +26,7 @@ namespace {
 OptionSpec threads_option() {
   return {.name = "threads",
           .kind = OptionKind::Integer,
-          .description = "number of worker threads; does not change the agents",
+          .description = "number of worker threads, which does not affect the agents",
           .min = 1,
           .max = 1024,
           .default_text = "2"};
@@ -35,10 +35,10 @@ OptionSpec threads_option() {
 OptionSpec seed_option() {
   return {.name = "seed",
           .kind = OptionKind::Integer,
-          .description = "train only this seed",
+          .description = "seed of the training run",
           .min = 0,
           .max = 9e15,
-          .default_text = "all of the file"};
+          .default_text = "all seeds of the file"};
 }
 
 double now_s() {
@@ -194,13 +194,13 @@ void check_folders(const TrainConfig& config, const std::vector<std::uint64_t>& 
 
 int train(const std::vector<std::string>& args) {
   ArgumentReader reader(train_command());
-  reader.positional("FILE", "the training (docs/agents.md)")
+  reader.positional("FILE", "training file (docs/agents.md)")
       .option("out", "DIR", "folder for the results [default: results/NAME]")
       .option(seed_option(), "N")
-      .option("variant", "NAME", "train this variant of the file")
-      .option("from", "RUN", "folder of a training whose agents to train further")
+      .option("variant", "NAME", "name of the variant of the file to train")
+      .option("from", "RUN", "folder of a training run whose agents are trained further")
       .option(threads_option(), "N")
-      .flag("fresh", "start over: delete the checkpoints in the folder")
+      .flag("fresh", "delete the checkpoints in the folder and start over")
       .flag("quiet", "print only errors");
   const auto arguments = reader.read(args);
   if (!arguments) return 0;
@@ -271,14 +271,14 @@ int train(const std::vector<std::string>& args) {
 const Command& train_command() {
   static const Command command{
       .name = "train",
-      .summary = "Trains agents that choose configurations: checkpoints, learning curves",
+      .summary = "Train agents that choose configurations",
       .usage = "FILE [options]",
       .examples =
           "  cclgym train experiments/train-ndv4.yaml\n"
           "      one agent per seed, in results/train-ndv4; if it was stopped, the same command\n"
           "      continues it and ends with the same weights\n"
           "  cclgym train experiments/train-ndv4.yaml --seed 1 --out /tmp/t --fresh\n"
-          "      only one of them, into another folder, from the start",
+          "      only the agent of seed 1, into another folder, from the start",
       .run = train};
   return command;
 }
