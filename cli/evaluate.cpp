@@ -48,7 +48,7 @@ struct Part {
   std::uint64_t calls = 0;
 };
 
-// "a,b": names of baselines.
+// Names of baselines in a text "a,b".
 std::vector<std::string> names_of(const std::string& text) {
   std::vector<std::string> names;
   for (const std::string_view name : split(text, ',')) {

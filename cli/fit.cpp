@@ -54,7 +54,7 @@ struct HeldOut {
   std::set<std::uint64_t> sizes;
 };
 
-// "ranks=64,128", "sizes=128B,512B"
+// Value of --hold-out: "ranks=64,128", "sizes=128B,512B".
 HeldOut held_out(const Arguments& arguments) {
   HeldOut held;
   if (!arguments.has("hold-out")) return held;

@@ -25,7 +25,7 @@ std::string said(const TextMap& environment, const std::string& key) {
   return text;
 }
 
-// The plan of a sweep, whose rows begin with the columns that are equal in all of them.
+// The plan of a sweep; its first columns are those that are equal in all rows.
 SweepPlan plan_of(const CellTable& table,
                   const std::vector<std::pair<std::string, std::string>>& fixed) {
   SweepPlan plan;

@@ -30,7 +30,7 @@ struct ErrorSummary {
   int rows = 0;
   double mean = 0;  ///< mean |ln|; exp(mean) is the geometric mean of the factor
   double median = 0;
-  double p90 = 0;   ///< nearest rank
+  double p90 = 0;   ///< 90 % quantile of |ln| (nearest-rank method)
   double bias = 0;  ///< mean ln; > 0: simulated times are too long
 };
 

@@ -63,7 +63,7 @@ struct FitResult {
 struct FitProgress {
   std::string stage;
   int evaluation = 0;
-  int evaluations = 0;  ///< max number
+  int evaluations = 0;  ///< max number of evaluations
   double mean = 0;      ///< mean |ln| of the best point so far
 };
 

@@ -145,7 +145,7 @@ Predictor::Predictor(std::vector<MeasuredCell> cells, std::size_t threads)
       tasks_.push_back(std::move(task));
     }
   }
-  // The long tasks first.
+  // Long tasks start first.
   std::stable_sort(tasks_.begin(), tasks_.end(), [](const auto& a, const auto& b) {
     return a->site->fabric->ranks() > b->site->fabric->ranks();
   });

@@ -16,7 +16,7 @@ enum class Seen : std::uint8_t {
   HeldOut,  ///< no fit of the set did
   NotSaid,  ///< the set does not state its fitted rows
 };
-/// "fitted", "held out", "not said".
+/// The state in words: "fitted", "held out", "not said".
 [[nodiscard]] std::string_view to_string(Seen seen);
 
 /// Tells if a fit of this set saw the cell. A cell is fitted if any of its rows may be in the set's

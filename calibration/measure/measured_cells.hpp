@@ -35,7 +35,7 @@ struct MeasuredCell {
   std::set<std::string> sources;
   SourceLocation where{};  ///< location of the first row
 
-  /// "Polaris, 32 ranks, allreduce, 64KiB"
+  /// Name of the cell in messages: "Polaris, 32 ranks, allreduce, 64KiB".
   [[nodiscard]] std::string label() const;
 };
 
@@ -73,8 +73,8 @@ struct CellFilter {
 [[nodiscard]] MeasuredCells make_cells(std::span<const Measurement> rows, const CellFilter& filter,
                                        const std::string& file);
 
-/// Throws UserError with the systems' names if the cells are of more than one: one parameter set,
-/// or one fabric, describes one system.
+/// Throws UserError with the systems' names if the cells belong to more than one: one parameter
+/// set, or one fabric, describes one system.
 void require_one_system(const MeasuredCells& cells, const std::string& file);
 
 /// Names of the rows' systems, each once, in their order.

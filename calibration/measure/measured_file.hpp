@@ -38,8 +38,8 @@ struct MeasuredFileContext {
   std::optional<std::string> nccl_version{};
 };
 
-/// "all_reduce", "allreduce", "AllReduce", "all_reduce_perf", "sendrecv" (each rank sends to the
-/// next): the collective as named by nccl-tests. nullopt for other names.
+/// The collective with one of the names of nccl-tests: "all_reduce", "allreduce", "AllReduce",
+/// "all_reduce_perf", "sendrecv" (each rank sends to the next). nullopt for other names.
 [[nodiscard]] std::optional<CollectiveKind> measured_collective(std::string_view name);
 
 /// Reads a file of either kind.

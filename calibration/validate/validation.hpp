@@ -23,9 +23,9 @@ struct ValidationCall {
 };
 
 /// Measures each configuration of each call `rounds` times. The measurements of one call and round
-/// follow each other in random order, so that compared times are close together. Columns: those of
-/// the backend, round, role ("chosen", "default" and "swept", joined by '+' if a configuration has
-/// several roles; otherwise "other").
+/// follow each other in random order, so that compared times are close together. The columns are
+/// the backend's, round, and role ("chosen", "default" and "swept", joined by '+' if a
+/// configuration has several roles; otherwise "other").
 [[nodiscard]] SweepPlan validation_plan(const MpiSweep& sweep, const TextMap& environment,
                                         const std::vector<ValidationCall>& calls, int rounds);
 

@@ -22,7 +22,7 @@ struct ExportedPolicy {
   std::vector<PolicyRules> rules;
 };
 
-/// "--seed N": seed of the agent to use.
+/// Record of the option --seed, the seed of the agent to use.
 [[nodiscard]] OptionSpec agent_seed_option();
 
 /// The agent of a training run; `seed` is the text of --seed, or nullopt for the first seed.

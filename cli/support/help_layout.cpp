@@ -23,7 +23,7 @@ bool binds(std::string_view word) {
   return word.ends_with(">=") || word.ends_with("<=") || word.ends_with("default:");
 }
 
-// Words of a text; those that must not be separated are one.
+// Words of a text; words that must not be separated are joined.
 std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> words;
   for (std::size_t begin = 0; begin < text.size();) {

@@ -53,7 +53,7 @@ struct PublishedRow {
   /// True if the row is about this fabric of an experiment. A fabric with options other than the
   /// number of nodes is a different fabric.
   [[nodiscard]] bool is_of(const ExperimentFabric& candidate) const;
-  /// "32KiB..256KiB", "32MiB..", "256MiB"
+  /// The range of sizes as text: "32KiB..256KiB", "32MiB..", "256MiB".
   [[nodiscard]] std::string range_text() const;
 };
 

@@ -78,8 +78,8 @@ struct PublishedBlock {
 /// Verdict in two words: "holds", "high 12 %", "low 3 %", "not simulated".
 [[nodiscard]] std::string verdict_text(const PublishedVerdict& verdict);
 
-/// "spread-ring LL128 c4 r8 +2": the winner, and the number of other sizes at which a different
-/// configuration wins; "-" without a winner.
+/// The winner, and the number of sizes at which a different configuration wins:
+/// "spread-ring LL128 c4 r8 +2"; "-" without a winner.
 [[nodiscard]] std::string winner_text(const PublishedBlock& block,
                                       const PublishedComparison& comparison);
 

@@ -12,7 +12,7 @@ namespace cclgym {
 
 namespace {
 
-// "1.50", "12.3"
+// The speedup with three digits: "1.50", "12.3".
 std::string speedup_text(double speedup) {
   return fmt::format("{:.{}f}", speedup, speedup < 9.995 ? 2 : 1);
 }
@@ -72,7 +72,7 @@ struct NullCount {
   }
 };
 
-// "8.2 %"; empty where the row does not hold.
+// The margin in per cent, "8.2 %"; empty if the row does not hold.
 std::string margin_text(const PublishedVerdict& verdict) {
   return verdict.holds() ? fmt::format("{:.1f} %", 100 * verdict.margin) : "";
 }

@@ -24,7 +24,7 @@
     return colours[i % colours.length];
   };
   const colour = algorithm => palette(algorithms.indexOf(algorithm));
-  // Measured series take the colours after those of the algorithms.
+  // Measured series take the colours that follow the algorithms' colours.
   const measuredColour = i => palette(algorithms.length + i);
   const ink = () => isDark() ?
       {text: '#e4e7eb', muted: '#9ba3ae', grid: '#2b3138', back: '#15181c'} :

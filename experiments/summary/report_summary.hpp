@@ -94,9 +94,9 @@ struct ResultSummary {
 /// Simple" if several configurations of the experiment match; empty without a baseline.
 [[nodiscard]] std::string baseline_text(const Experiment& experiment);
 
-/// "24 of 56 GPU pairs are relayed by a GPU" (ordered pairs; counted for up to 64 GPUs); empty if
-/// no pair is. Relayed traffic cuts through an intermediate GPU, which hardware does not do by
-/// itself.
+/// Number of relayed pairs, "24 of 56 GPU pairs are relayed by a GPU" (ordered pairs; counted for
+/// up to 64 GPUs); empty if no pair is relayed. Relayed traffic cuts through an intermediate GPU,
+/// which hardware does not do by itself.
 [[nodiscard]] std::string relay_text(const Fabric& fabric);
 
 /// exp(mean |ln ratio|) - 1; NaN without ratios. Ratios must be positive.

@@ -10,7 +10,7 @@ namespace cclgym::device {
 enum class FifoProtocol { LL, LL128, Simple };
 
 constexpr unsigned int kFifoSlots = 8;
-/// Bytes that a warp moves at once under LL128: of data, and of the slot.
+/// Bytes of data, and of the slot, that a warp moves at once under LL128.
 constexpr std::size_t kLl128SliceBytes = 1920;
 constexpr std::size_t kLl128WireBytes = 2048;
 constexpr unsigned int kMostThreads = 640;

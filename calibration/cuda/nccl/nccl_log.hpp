@@ -36,7 +36,7 @@ struct NcclDecision {
 struct LoggedCommunicator {
   int ranks = 2;
   NcclVersion version{};
-  int channels = 0;  ///< number of its channels; 0: at least those chosen
+  int channels = 0;  ///< number of its channels; 0: as many as the tuner chooses
 };
 
 /// Relation between NCCL's decision and the tuner's choice.
