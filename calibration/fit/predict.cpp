@@ -41,7 +41,7 @@ struct Predictor::Task {
   std::vector<std::size_t> cells;
   std::unique_ptr<Simulator> simulator;
   std::map<std::string, std::unique_ptr<const Tuner>> tuners;       // by release of NCCL
-  std::vector<std::optional<Config>> configs;                       // once they are known
+  std::vector<std::optional<Config>> configs;                       // nullopt until they are known
   std::map<int, std::shared_ptr<const ThreadBlockProgram>> chains;  // by channels
 
   [[nodiscard]] Config config_of(const MeasuredCell& cell, const CostModel& model) {

@@ -13,7 +13,7 @@ namespace cclgym {
 
 enum class Seen : std::uint8_t {
   Fitted,   ///< a fit of the set used rows of the cell
-  HeldOut,  ///< no fit of the set did
+  HeldOut,  ///< no fit of the set used rows of the cell
   NotSaid,  ///< the set does not state its fitted rows
 };
 /// The state in words: "fitted", "held out", "not said".

@@ -12,7 +12,7 @@ constexpr std::size_t kGap = 2;  // between a name and its explanation
 constexpr std::size_t kLeastName = 20;
 constexpr std::size_t kMostName = 26;
 
-// Number of characters of UTF-8: bytes that do not continue one.
+// Number of UTF-8 characters: all bytes except continuation bytes.
 std::size_t characters(std::string_view text) {
   return static_cast<std::size_t>(
       std::ranges::count_if(text, [](unsigned char byte) { return (byte & 0xC0U) != 0x80; }));

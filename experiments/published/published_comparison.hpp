@@ -23,8 +23,8 @@ struct PublishedVerdict {
   /// bound, -0.1 is 10 % below the lower one; 0 if all points lie within.
   double miss = 0;
   std::uint64_t miss_bytes = 0;  ///< size of that point
-  /// If all points lie within: relative distance from the tolerated bound of the point nearest to
-  /// it. A row with a margin of 0.01 would miss if its time changed by 1 %.
+  /// Relative distance between the tolerated bound and the point nearest to it, if all points lie
+  /// within. A row with a margin of 0.01 would miss if its time changed by 1 %.
   double margin = 0;
 
   [[nodiscard]] bool simulated() const { return !points.empty(); }

@@ -80,7 +80,7 @@ struct Experiment {
   std::string description;
   std::string path;                       ///< file it was read from
   std::string text;                       ///< content of that file
-  std::vector<ExperimentFabric> fabrics;  ///< each under every noise profile in turn
+  std::vector<ExperimentFabric> fabrics;  ///< one per fabric and noise profile
   /// The algorithms that cells name: the shipped ones, and the programs of the file and its tuners.
   AlgorithmLibrary algorithms = AlgorithmLibrary::shipped();
   std::vector<Cell> cells;  ///< in file order: fabric, collective, algorithm, protocol, channels,

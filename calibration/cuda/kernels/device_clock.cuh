@@ -9,7 +9,7 @@
 namespace cclgym::device {
 
 /// Limit of a kernel's waits: a deadline, and a word that the first thread to give up sets, so that
-/// all others do, too.
+/// all others give up, too.
 class Watch {
  public:
   __device__ Watch(unsigned int* stopped, unsigned long long limit_ns)

@@ -14,7 +14,7 @@
 namespace cclgym {
 
 /// One line "AllReduce: 1048576 Bytes -> Algo RING proto SIMPLE channel{Lo..Hi}={0..3}", which rank
-/// 0 writes for each call that a tuner is asked about. Uses NCCL's numbers
+/// 0 writes for each call about which a tuner is asked. Uses NCCL's numbers
 /// (deploy/nccl_plugin/nccl_names.hpp).
 struct NcclDecision {
   int collective = 0;
