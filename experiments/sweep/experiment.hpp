@@ -100,7 +100,7 @@ struct Experiment {
   std::vector<std::string> warnings;  ///< caveats about the times, each once (cost_model_warning,
                                       ///< noise_warning)
 
-  /// 16 hex digits over everything that results depend on: fabrics, cost models, cells, engine,
+  /// Hash of everything on which results depend, 16 hex digits: fabrics, cost models, cells, engine,
   /// repetitions and the program's version. Equal hash: equal results.
   [[nodiscard]] std::string hash() const;
 };
@@ -112,7 +112,7 @@ struct Experiment {
 [[nodiscard]] std::string cell_key(const Experiment& experiment, const Cell& cell);
 /// A label in the form used in cell keys.
 [[nodiscard]] std::string key_label(std::string label);
-/// 16 hex digits over every parameter of a cost model.
+/// Hash of every parameter of a cost model: 16 hex digits.
 [[nodiscard]] std::string cost_model_hash(const CostModel& model);
 
 }  // namespace cclgym

@@ -78,7 +78,7 @@ struct NcclLogCheck {
                                           const TunerChoices& choices,
                                           const LoggedCommunicator& communicator);
 
-/// Text: the shares, then each disagreement with its reason.
+/// Text with the shares, then each disagreement with its reason.
 [[nodiscard]] std::string nccl_log_text(const NcclLogCheck& check);
 
 }  // namespace cclgym
