@@ -68,8 +68,8 @@ Lines cost_models(const AlgorithmLibrary& /*library*/) {
 Lines noises(const AlgorithmLibrary& /*library*/) {
   Lines lines;
   for (const std::string& name : noise_profile_names()) {
-    lines.emplace_back(
-        name, name == "none" ? "nothing is drawn at random" : noise_profile_for(name).description);
+    lines.emplace_back(name,
+                       name == "none" ? "no random draws" : noise_profile_for(name).description);
   }
   return lines;
 }

@@ -100,7 +100,7 @@ struct Experiment {
   std::vector<std::string> warnings;  ///< caveats about the times, each once (cost_model_warning,
                                       ///< noise_warning)
 
-  /// Hash of everything on which results depend, 16 hex digits: fabrics, cost models, cells, engine,
+  /// Hash of all that results depend on, 16 hex digits: fabrics, cost models, cells, engine,
   /// repetitions and the program's version. Equal hash: equal results.
   [[nodiscard]] std::string hash() const;
 };
