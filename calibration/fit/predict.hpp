@@ -1,4 +1,4 @@
-// Simulates measured cells, any number of times, each time with another cost model.
+// Simulates measured cells any number of times, each time with a different cost model.
 #pragma once
 
 #include <cstddef>

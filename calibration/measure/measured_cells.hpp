@@ -56,7 +56,7 @@ struct MeasuredCells {
 
 /// Filter of rows, and facts about their systems.
 struct CellFilter {
-  std::optional<std::string> fabric{};        ///< fabric of all rows, whatever their system
+  std::optional<std::string> fabric{};        ///< fabric of all rows, regardless of their system
   std::vector<std::string> systems{};         ///< empty: all
   std::vector<std::string> configs{};         ///< empty: all
   std::vector<CollectiveKind> collectives{};  ///< empty: all

@@ -43,7 +43,8 @@ class Overrides {
   }
 
  private:
-  // `path` names the parameter among cost_parameters(), `shown` in the model's name.
+  // `path` is the parameter's name in cost_parameters(), `shown` its short form in the model's
+  // name.
   void apply_one(const YamlValue& value, const std::string& path, const std::string& shown) {
     const CostParameter& parameter = cost_parameter(path);
     parameter.set(model_, option_number(read_option(value, parameter.spec)));
