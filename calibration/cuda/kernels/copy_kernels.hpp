@@ -30,8 +30,8 @@ struct CopyLaunch {
   unsigned int blocks = 1;
   unsigned int threads = 512;       ///< a multiple of 32, at most kMostThreads
   unsigned long long limit_ns = 0;  ///< limit of the wait for the other blocks at the start
-  unsigned int* stopped = nullptr;  ///< 0; set if that wait was given up
-  unsigned int* arrived = nullptr;  ///< 0
+  unsigned int* stopped = nullptr;  ///< points to 0; set if that wait was given up
+  unsigned int* arrived = nullptr;  ///< points to 0
   BlockTimes* times = nullptr;      ///< one per block
   cudaStream_t stream = nullptr;
 };

@@ -43,8 +43,8 @@ struct ExchangeLaunch {
   unsigned long long limit_ns = 0;  ///< limit of all waits of a block together
   const Fifo* fifos = nullptr;      ///< connection i: from block i to block i + 1 (from the last to
                                     ///< block 0)
-  unsigned int* stopped = nullptr;  ///< 0; set if a wait was given up
-  unsigned int* arrived = nullptr;  ///< 0
+  unsigned int* stopped = nullptr;  ///< points to 0; set if a wait was given up
+  unsigned int* arrived = nullptr;  ///< points to 0
   BlockTimes* times = nullptr;      ///< one per block
   cudaStream_t stream = nullptr;
 };
