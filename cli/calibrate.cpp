@@ -60,10 +60,10 @@ int calibrate(const std::vector<std::string>& args) {
   }
   ArgumentReader reader(calibrate_command());
   reader
-      .positional("backend",
-                  "mpi (OpenMPI on any network), nccl (NCCL on the GPUs of this "
-                  "machine), cuda (one GPU); `calibrate BACKEND --help` lists its options")
-      .output("out,o", "FILE", "CSV file for the rows; an incomplete one is continued");
+      .positional("BACKEND",
+                  "kind of measurements: mpi (OpenMPI on any network), nccl (NCCL on the GPUs of "
+                  "this machine) or cuda (one GPU); `calibrate BACKEND --help` lists its options")
+      .output("out,o", "FILE", "CSV file for the rows; an incomplete file is continued");
   add_backend_options(reader, name);
   add_sweep_options(reader);
   const auto arguments = reader.read(args);
@@ -88,7 +88,7 @@ int calibrate(const std::vector<std::string>& args) {
 const Command& calibrate_command() {
   static const Command command{
       .name = "calibrate",
-      .summary = "Measures real collectives, for `fit` and `compare`",
+      .summary = "Measure real collectives, for `fit` and `compare`",
       .usage = "BACKEND --out FILE [options]",
       .examples =
           "  cclgym calibrate mpi --launch \"mpirun -n 4\" --sizes \"64B..4MiB x4\" -o "

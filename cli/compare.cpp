@@ -36,16 +36,15 @@ void write_files(const Comparison& comparison, const std::string& folder) {
 int compare_rows(const std::vector<std::string>& args) {
   ArgumentReader reader(compare_command());
   add_measured_options(reader);
-  const auto arguments =
-      reader
-          .option("cost-model", "MODEL",
-                  "simulate all systems with it, a shipped set or a .yaml file [default: the set "
-                  "of each system]")
-          .option("out,o", "DIR", "folder for compare.csv and compare.html")
-          .option(kWorst, "N")
-          .option(jobs_option(), "N")
-          .flag("quiet", "no progress on standard error")
-          .read(args);
+  const auto arguments = reader
+                             .option("cost-model", "MODEL",
+                                     "cost model for all systems: a shipped set or a .yaml file "
+                                     "[default: the set of each system]")
+                             .option("out,o", "DIR", "folder for compare.csv and compare.html")
+                             .option(kWorst, "N")
+                             .option(jobs_option(), "N")
+                             .flag("quiet", "print no progress")
+                             .read(args);
   if (!arguments) return 0;
   check_output_folder(*arguments);
   if (arguments->has("out")) {
@@ -91,11 +90,11 @@ int compare_rows(const std::vector<std::string>& args) {
 const Command& compare_command() {
   static const Command command{
       .name = "compare",
-      .summary = "Simulates measured runs and prints the errors",
+      .summary = "Simulate measured calls and print the errors",
       .usage = "--measured FILE [options]",
       .examples =
           "  cclgym compare --measured nccl_measured.csv -o comparison\n"
-          "      every row on the fabric and with the parameter set of its system, configured as "
+          "      every row on the fabric and with the parameter set of its system, as configured "
           "by\n"
           "      its release of NCCL; tables here, plots in comparison/compare.html,\n"
           "      fitted and held-out rows apart\n"

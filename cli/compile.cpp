@@ -31,16 +31,16 @@ OptionSpec nodes_option() {
   return option;
 }
 
-const OptionSpec kGpus = number("gpus", "number of GPUs on all nodes together", 1024, "");
+const OptionSpec kGpus = number("gpus", "total number of GPUs on all nodes", 1024, "");
 const OptionSpec kNodes = nodes_option();
-const OptionSpec kChannels = number("channels", "channels", 1024, "1");
-const OptionSpec kInstances =
-    number("instances", "copies of the program, each with its part of the data", 1024, "1");
-const OptionSpec kSlots =
-    number("slots", "messages that fit on a connection; with 1, nothing is fused", 8, "2");
+const OptionSpec kChannels = number("channels", "number of channels", 1024, "1");
+const OptionSpec kInstances = number(
+    "instances", "number of copies of the program, each with its part of the data", 1024, "1");
+const OptionSpec kSlots = number(
+    "slots", "number of messages that fit on a connection; with 1, nothing is fused", 8, "2");
 const OptionSpec kRoot{.name = "root",
                        .kind = OptionKind::Integer,
-                       .description = "root of a rooted collective",
+                       .description = "root rank of a rooted collective",
                        .min = 0,
                        .max = 999'999,
                        .default_text = "0"};
@@ -125,22 +125,27 @@ int compile_algorithm(const std::vector<std::string>& args) {
   const auto arguments =
       ArgumentReader(compile_command())
           .positional("ALGORITHM",
-                      "what to compile (cclgym list algorithms), or a program in MSCCL XML "
-                      "(FILE.xml), to write it again, in the other dialect or with other settings")
-          .option("collective", "C", "what to carry out (cclgym list collectives)")
+                      "name of an algorithm (cclgym list algorithms), or a program in MSCCL XML "
+                      "(FILE.xml) to write again in the other dialect or with other settings")
+          .option("collective", "C", "name of the collective (cclgym list collectives)")
           .option(kGpus, "N")
           .option(kNodes, "M")
           .option(kChannels, "K")
           .option(kInstances, "R")
-          .option("policy", "P",
-                  "which chunks an instance gets: interleaved or batched (default: interleaved)")
+          .option(
+              "policy", "P",
+              "assignment of chunks to instances: interleaved or batched [default: interleaved]")
           .option(kSlots, "S")
           .option(kRoot, "R")
-          .option("protocol", "P", "Simple, LL or LL128 (default: Simple, or the file's)")
-          .option("dialect", "D", "microsoft or azure (default: microsoft, or the file's)")
-          .option("min-bytes", "SIZE", "minimum size of a call that uses the program (default: 0B)")
-          .option("max-bytes", "SIZE", "maximum size of such a call (default: 128MiB)")
-          .output("out", "FILE", "the XML file to write")
+          .option("protocol", "P",
+                  "protocol: Simple, LL or LL128 [default: Simple, or that of the file]")
+          .option(
+              "dialect", "D",
+              "dialect of the XML: microsoft or azure [default: microsoft, or that of the file]")
+          .option("min-bytes", "SIZE", "min size of the calls that use the program [default: 0B]")
+          .option("max-bytes", "SIZE",
+                  "max size of the calls that use the program [default: 128MiB]")
+          .output("out", "FILE", "XML file to write")
           .read(args);
   if (!arguments) return 0;
   const std::string& algorithm = arguments->text("ALGORITHM");
@@ -163,7 +168,7 @@ int compile_algorithm(const std::vector<std::string>& args) {
 const Command& compile_command() {
   static const Command command{
       .name = "compile",
-      .summary = "compile an algorithm to MSCCL XML",
+      .summary = "Compile an algorithm to MSCCL XML",
       .usage = "ALGORITHM --collective C --gpus N --out FILE | FILE.xml --out FILE [options]",
       .examples =
           "  cclgym compile spread-ring --collective allreduce --gpus 8 --channels 8 --instances 4 "

@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::size_t kMostTimesBytes = std::size_t{1} << 30;
 
-// The command line's request.
+// The deployment that the command line requests.
 struct Deployment {
   const Arguments& arguments;
   const DeployedRelease& release;
@@ -203,15 +203,17 @@ std::string readme(const Deployment& deployment, const std::string& folder) {
 int deploy(const std::vector<std::string>& args) {
   const auto arguments =
       ArgumentReader(deploy_command())
-          .option("policy", "P|RUN", "a policy file, or the folder of a training")
-          .option("dispatch", "FILE", "a size-dispatch table instead")
+          .option("policy", "P|RUN", "policy file, or the folder of a training run")
+          .option("dispatch", "FILE", "dispatch table to deploy instead of a policy")
           .flag("constants", "fit the constants of NCCL's own model to the machine")
           .option(release_option(), "RELEASE")
-          .option("machine", "LABEL", "machine to deploy for (or several: A,B) [default: all]")
-          .option("times", "FILE", "kernel times of a job, which the policy sees as recent calls")
+          .option("machine", "LABEL",
+                  "label of the machine to deploy for, or several: A,B [default: all]")
+          .option("times", "FILE",
+                  "file with the kernel times of a job, which the policy sees as recent calls")
           .option(agent_seed_option(), "N")
-          .option("out,o", "DIR", "the folder to write")
-          .flag("force", "write into a folder with other files")
+          .option("out,o", "DIR", "folder to write")
+          .flag("force", "write into a folder that has other files")
           .flag("quiet", "print only errors")
           .read(args);
   if (!arguments) return 0;
@@ -257,7 +259,7 @@ int deploy(const std::vector<std::string>& args) {
 const Command& deploy_command() {
   static const Command command{
       .name = "deploy",
-      .summary = "Writes a folder that gives NCCL jobs a policy, a table or constants",
+      .summary = "Write a folder that gives NCCL jobs a policy, a table or constants",
       .usage = "--policy P|RUN | --dispatch FILE | --constants  --for RELEASE -o DIR [options]",
       .examples =
           "  cclgym deploy --policy results/train-ndv4 --for nccl-2.30 -o deployed\n"

@@ -14,10 +14,11 @@ namespace {
 int run_describe(const std::vector<std::string>& args) {
   ArgumentReader reader(describe_command());
   reader.positional("WHAT", "kind of thing to describe: fabric")
-      .positional("NAME", "a fabric's name (cclgym list fabrics) or a .yaml file");
+      .positional("NAME", "name of a fabric (cclgym list fabrics), or a .yaml file");
   add_fabric_options(reader);
   const auto arguments =
-      reader.output("dot", "FILE", "also write a drawing for Graphviz: dot -Tsvg FILE").read(args);
+      reader.output("dot", "FILE", "drawing to write in Graphviz's format, for dot -Tsvg FILE")
+          .read(args);
   if (!arguments) return 0;
   if (const std::string& what = arguments->text("WHAT"); what != "fabric") {
     throw UserError(unknown_name_message("thing to describe", what, {"fabric"}));
@@ -40,7 +41,7 @@ int run_describe(const std::vector<std::string>& args) {
 const Command& describe_command() {
   static const Command command{
       .name = "describe",
-      .summary = "describe a fabric: nodes, links, metrics, sources, drawing",
+      .summary = "Describe a fabric: nodes, links, metrics, sources and a drawing",
       .usage = "fabric NAME [options]",
       .examples =
           "  cclgym describe fabric dgx1\n"

@@ -48,7 +48,7 @@ struct Part {
   std::uint64_t calls = 0;
 };
 
-// "a,b": names of baselines.
+// Names of baselines in a text "a,b".
 std::vector<std::string> names_of(const std::string& text) {
   std::vector<std::string> names;
   for (const std::string_view name : split(text, ',')) {
@@ -66,7 +66,7 @@ EvaluatedPolicy baseline(const std::string& name) {
   return policy;
 }
 
-// The agents of a run: alone, and if triggers were trained, with and without them.
+// The agent of a run and, if triggers were trained, the same agent with its triggers and frozen.
 std::vector<EvaluatedPolicy> agents_of(const std::shared_ptr<const AgentRun>& run) {
   const auto trained = [run](std::uint64_t seed) {
     const bool own = std::ranges::find(run->seeds, seed) != run->seeds.end();
@@ -98,7 +98,7 @@ std::vector<EvaluatedPolicy> agents_of(const std::shared_ptr<const AgentRun>& ru
   return policies;
 }
 
-// How often the policies that keep choices decide.
+// Decisions per call of the policies that do not decide anew for every call.
 std::string decisions_text(const std::vector<PolicySummary>& summaries) {
   std::string text;
   for (const PolicySummary& one : summaries) {
@@ -130,9 +130,10 @@ std::vector<std::string> baselines_of(const std::vector<Part>& parts) {
 int evaluate(const std::vector<std::string>& args) {
   const auto arguments =
       ArgumentReader(evaluate_command())
-          .positional("RUN", "folder of a training, or a file with options of CollectiveTuning-v0")
+          .positional("RUN",
+                      "folder of a training run, or a file with options of CollectiveTuning-v0")
           .option("against", "NAMES",
-                  "baselines, separated by commas [default: those of the action profile]")
+                  "names of baselines, separated by commas [default: those of the action profile]")
           .option(calls_option(), "N")
           .option(seeds_option(), "N")
           .option("out", "DIR",
@@ -179,7 +180,7 @@ int evaluate(const std::vector<std::string>& args) {
     if (!arguments->has("against")) add_baselines(baselines_of(parts));
   }
   if (arguments->has("out")) folder = arguments->text("out");
-  // A training's own folder has a report, to which the comparison is added.
+  // The folder of a training run has a report, to which the comparison is added.
   if (!std::filesystem::equivalent(folder, source, error)) {
     refuse_foreign_files(folder, {.writer = "cclgym evaluate",
                                   .mark = "evaluation.csv",
@@ -238,15 +239,16 @@ int evaluate(const std::vector<std::string>& args) {
 const Command& evaluate_command() {
   static const Command command{
       .name = "evaluate",
-      .summary = "Compares a trained agent and baselines with the best possible",
+      .summary = "Compare a trained agent and baselines with the best possible choices",
       .usage = "RUN [options]",
       .examples =
           "  cclgym evaluate results/train-ndv4\n"
-          "      the agents of a training against all baselines, in its evaluation's environments\n"
+          "      the agents of a training run against all baselines, in its environments for\n"
+          "      evaluation\n"
           "  cclgym evaluate environment.yaml --against svm,table,nccl-default:2.28,oracle\n"
           "      baselines only; the file has options of CollectiveTuning-v0, e.g. fabric: ndv4\n"
           "  cclgym evaluate environment.yaml --against bandit,autoccl --calls 20000\n"
-          "      baselines that learn while they run; the cost of their search counts\n",
+          "      baselines that learn while they run, with the cost of their search\n",
       .run = evaluate};
   return command;
 }

@@ -25,12 +25,12 @@ constexpr std::size_t kTorchscript = 1;
 OptionSpec format_option() {
   return {.name = "format",
           .kind = OptionKind::Choice,
-          .description = "format of the --to file",
+          .description = "format of the file of --to",
           .default_text = "policy",
           .choices = {"policy", "torchscript"}};
 }
 
-// True for the name of a file that a training keeps in its folder.
+// True for the name of a file that a training run keeps in its folder.
 bool is_of_training(const std::string& name) {
   constexpr std::array<std::string_view, 6> kNames{"train.yaml",  "train.source",   "metrics.csv",
                                                    "report.html", "evaluation.csv", "choices.txt"};
@@ -49,7 +49,7 @@ void check_targets(const Arguments& arguments) {
     if (!arguments.has(name)) continue;
     const fs::path path = target(name);
     const auto [end, rest] = std::ranges::mismatch(run, path);
-    // Other names in the folder are free.
+    // Files with other names in the folder may be written.
     if (end == run.end() && rest != path.end() && is_of_training(rest->string())) {
       throw UserError(argument_location(name),
                       quoted(arguments.text(name), 200) + " is a file of the training itself");
@@ -59,10 +59,10 @@ void check_targets(const Arguments& arguments) {
 
 int export_agent(const std::vector<std::string>& args) {
   const auto arguments = ArgumentReader(export_command())
-                             .positional("RUN", "folder of a training")
-                             .output("to", "FILE", "the file to write (.policy, .pt)")
+                             .positional("RUN", "folder of a training run")
+                             .output("to", "FILE", "file to write (.policy, .pt)")
                              .option(format_option(), "FORMAT")
-                             .output("csv", "FILE", "CSV to write for NCCL's stock tuner")
+                             .output("csv", "FILE", "CSV file to write for NCCL's stock tuner")
                              .option(agent_seed_option(), "N")
                              .flag("quiet", "print only errors")
                              .read(args);
@@ -121,7 +121,7 @@ int export_agent(const std::vector<std::string>& args) {
 const Command& export_command() {
   static const Command command{
       .name = "export",
-      .summary = "Writes a trained agent as a policy file, TorchScript, and for NCCL's stock tuner",
+      .summary = "Write a trained agent as a policy file, as TorchScript or for NCCL's stock tuner",
       .usage = "RUN --to FILE [--format policy|torchscript] [--csv FILE] [--seed N]",
       .examples =
           "  cclgym export results/train-ndv4 --to ndv4.policy\n"

@@ -26,24 +26,22 @@ const OptionSpec kEvaluations{.name = "evaluations",
                               .min = 1,
                               .max = 1'000'000,
                               .default_text = "400"};
-const OptionSpec kFolds{
-    .name = "folds",
-    .kind = OptionKind::Integer,
-    .description =
-        "number of additional fits, each without some of the numbers of ranks, on "
-        "which it is then tested; 0: none",
-    .min = 0,
-    .max = 100,
-    .default_text = "0"};
-const OptionSpec kPrior{
-    .name = "prior",
-    .kind = OptionKind::Real,
-    .description =
-        "strength of the prior: a parameter this factor away from its start costs "
-        "as much as a cell that is 15 % off",
-    .min = 1.01,
-    .max = 1e6,
-    .default_text = "2"};
+const OptionSpec kFolds{.name = "folds",
+                        .kind = OptionKind::Integer,
+                        .description =
+                            "number of additional fits, each tested on the numbers of ranks that "
+                            "it leaves out; 0: none",
+                        .min = 0,
+                        .max = 100,
+                        .default_text = "0"};
+const OptionSpec kPrior{.name = "prior",
+                        .kind = OptionKind::Real,
+                        .description =
+                            "strength of the prior: a parameter that differs from its start by "
+                            "this factor costs as much as a cell that is 15 % off",
+                        .min = 1.01,
+                        .max = 1e6,
+                        .default_text = "2"};
 const OptionSpec kSeed{.name = "seed",
                        .kind = OptionKind::Integer,
                        .description = "seed of the bootstrap",
@@ -56,7 +54,7 @@ struct HeldOut {
   std::set<std::uint64_t> sizes;
 };
 
-// "ranks=64,128", "sizes=128B,512B"
+// Value of --hold-out: "ranks=64,128", "sizes=128B,512B".
 HeldOut held_out(const Arguments& arguments) {
   HeldOut held;
   if (!arguments.has("hold-out")) return held;
@@ -118,27 +116,27 @@ int fit_parameters(const std::vector<std::string>& args) {
   const auto arguments =
       reader
           .input("start", "SET",
-                 "start of the fit and centre of its prior: a shipped set or "
+                 "start of the fit and centre of its prior: a shipped parameter set or "
                  "a .yaml file [default: the set of the fabric's GPU]")
           .option("parameters", "NAMES",
                   "parameters to fit, e.g. kernel_launch,protocols.LL.step_latency "
                   "[default: all that the rows determine]")
           .option("hold-out", "ranks=N,…|sizes=B,…",
-                  "rows to leave out of the fit and to test it on")
+                  "rows to leave out of the fit and to use for testing it")
           .option(kFolds, "N")
           .option(kPrior, "X")
           .option(kEvaluations, "N")
           .option(kSeed, "N")
-          .option("name", "NAME", "name of the set [default: the file's]")
-          .output("out,o", "FILE", "the parameter set to write (.yaml)")
+          .option("name", "NAME", "name of the parameter set [default: that of the file]")
+          .output("out,o", "FILE", "parameter set to write (.yaml)")
           .option(jobs_option(), "N")
-          .flag("quiet", "no progress on standard error")
+          .flag("quiet", "print no progress")
           .read(args);
   if (!arguments) return 0;
   check_output_file(*arguments);
   const MeasuredRows measured = measured_rows(*arguments);
   const MeasuredCells cells = make_cells(measured.rows, measured.filter, measured.path);
-  // One set describes one system, unless the user says that several are equal.
+  // One set describes one system, unless the user names several that are equal.
   if (measured.filter.systems.empty()) require_one_system(cells, measured.path);
   for (const RefusedRows& refused : cells.refused) {
     print_error("left out: {} rows of {}: {}\n", refused.rows, refused.system, refused.reason);
@@ -213,7 +211,7 @@ int fit_parameters(const std::vector<std::string>& args) {
 const Command& fit_command() {
   static const Command command{
       .name = "fit",
-      .summary = "Fits a cost model's parameters to measured times",
+      .summary = "Fit the parameters of a cost model to measured times",
       .usage = "--measured FILE [options]",
       .examples =
           "  cclgym fit --measured nccl_measured.csv --system Alps-GH200 --start a100 \\\n"

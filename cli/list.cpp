@@ -68,8 +68,8 @@ Lines cost_models(const AlgorithmLibrary& /*library*/) {
 Lines noises(const AlgorithmLibrary& /*library*/) {
   Lines lines;
   for (const std::string& name : noise_profile_names()) {
-    lines.emplace_back(
-        name, name == "none" ? "nothing is drawn at random" : noise_profile_for(name).description);
+    lines.emplace_back(name,
+                       name == "none" ? "no random draws" : noise_profile_for(name).description);
   }
   return lines;
 }
@@ -91,11 +91,11 @@ const std::vector<std::pair<std::string, std::function<Lines(const AlgorithmLibr
 int list(const std::vector<std::string>& args) {
   ArgumentReader reader(list_command());
   add_programs_option(reader);
-  const auto arguments =
-      reader
-          .positional("WHAT",
-                      "fabrics, collectives, algorithms, protocols, cost-models, noise or engines")
-          .read(args);
+  const auto arguments = reader
+                             .positional("WHAT",
+                                         "kind of names to list: fabrics, collectives, algorithms, "
+                                         "protocols, cost-models, noise or engines")
+                             .read(args);
   if (!arguments) return 0;
   const AlgorithmLibrary library = library_of(*arguments);
   const std::string& what = arguments->text("WHAT");
@@ -117,13 +117,13 @@ int list(const std::vector<std::string>& args) {
 const Command& list_command() {
   static const Command command{
       .name = "list",
-      .summary = "list fabrics, collectives, algorithms, protocols, cost models, noise, engines",
+      .summary = "List fabrics, collectives, algorithms, protocols, cost models, noise or engines",
       .usage = "fabrics|collectives|algorithms|protocols|cost-models|noise|engines",
       .examples =
           "  cclgym list algorithms\n"
-          "      every algorithm with the collectives and rank counts that it is for\n"
+          "      every algorithm and tuner, with its collectives and numbers of ranks\n"
           "  cclgym list collectives\n"
-          "      every collective with the algorithms that carry it out\n",
+          "      every collective, with its algorithms\n",
       .run = list};
   return command;
 }

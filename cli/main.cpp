@@ -28,14 +28,14 @@ const std::vector<const Command*>& commands() {
 
 std::string help() {
   std::string text =
-      "cclgym: simulates GPU collective communication on cluster fabrics\n\n"
+      "cclgym simulates GPU collective communication on cluster fabrics\n\n"
       "Usage: cclgym COMMAND [arguments]\n\nCommands:\n";
   for (const Command* command : commands()) {
     text += fmt::format("  {:<15}{}\n", command->name, command->summary);
   }
   text +=
-      "\n  cclgym COMMAND --help  explains a command, with examples\n"
-      "  cclgym --version       prints the version and the built-in libraries\n\n"
+      "\n  cclgym COMMAND --help  explain a command, with examples\n"
+      "  cclgym --version       print the version and the built-in libraries\n\n"
       "Exit codes: 0 done; 1 standard output cannot be written, or `verify` found a program "
       "wrong;\n"
       "2 a mistake in the input; 3 a simulation stalled; 70 a fault of cclgym itself; 130 "

@@ -18,7 +18,7 @@ namespace {
 int report(const std::vector<std::string>& args) {
   ArgumentReader reader(report_command());
   reader.positional("DIR", "folder of a run (has experiment.yaml and results.csv)")
-      .output("out", "FILE", "the page to write [default: DIR/report.html]")
+      .output("out", "FILE", "page to write [default: DIR/report.html]")
       .flag("quiet", "print only errors");
   const auto arguments = reader.read(args);
   if (!arguments) return 0;
@@ -49,7 +49,7 @@ int report(const std::vector<std::string>& args) {
 const Command& report_command() {
   static const Command command{
       .name = "report",
-      .summary = "Writes the table and the HTML report of an earlier run",
+      .summary = "Write the table and the HTML report of an earlier run",
       .usage = "DIR [--out FILE] [--quiet]",
       .examples =
           "  cclgym report results/quickstart\n"

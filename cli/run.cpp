@@ -1,4 +1,5 @@
-// cclgym run: runs a batch experiment: results, table, report and timelines from its YAML file.
+// cclgym run: runs a batch experiment. Makes results, table, report and timelines from its YAML
+// file.
 #include <iostream>
 
 #include "cli/support/command.hpp"
@@ -26,11 +27,11 @@ OptionSpec engine_option() {
 
 int run(const std::vector<std::string>& args) {
   ArgumentReader reader(run_command());
-  reader.positional("FILE", "the experiment (docs/experiments.md)")
+  reader.positional("FILE", "experiment file (docs/experiments.md)")
       .option("out", "DIR", "folder for the results [default: results/NAME]")
       .option(engine_option(), "E")
       .option(jobs_option(), "N")
-      .flag("fresh", "start over: delete the results in the folder")
+      .flag("fresh", "delete the results in the folder and start over")
       .flag("quiet", "print only errors");
   const auto arguments = reader.read(args);
   if (!arguments) return 0;
@@ -44,7 +45,7 @@ int run(const std::vector<std::string>& args) {
       .folder = arguments->has("out") ? arguments->text("out") : default_run_folder(experiment),
       .jobs = jobs_of(*arguments),
       .fresh = arguments->has("fresh")};
-  // Reads these files first: an error in them must not be found only after the work is done.
+  // Reads these files first, so that an error in them is found before the work is done.
   const std::vector<MeasuredRow> measured = read_measured_files(experiment);
   const std::vector<PublishedRow> published = read_published_files(experiment);
   const bool quiet = arguments->has("quiet");
@@ -70,14 +71,14 @@ int run(const std::vector<std::string>& args) {
 const Command& run_command() {
   static const Command command{
       .name = "run",
-      .summary = "Runs an experiment file: simulates its cells, writes results, report, timelines",
+      .summary = "Run an experiment: simulate its cells and write results, report and timelines",
       .usage = "FILE [--out DIR] [--engine E] [--jobs N] [--fresh] [--quiet]",
       .examples =
           "  cclgym run experiments/quickstart.yaml\n"
           "      results, report and timelines in results/quickstart; if it was stopped,\n"
           "      the same command continues it\n"
           "  cclgym run experiments/quickstart.yaml --engine flow --jobs 4 --out /tmp/q\n"
-          "      with cclgym's own engine, in four processes, into another folder\n"
+          "      with engine flow, in four processes, into another folder\n"
           "  cclgym run experiments/quickstart.yaml --fresh --quiet\n"
           "      from the start, without output",
       .run = run};

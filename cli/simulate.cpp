@@ -1,4 +1,4 @@
-// cclgym simulate: one call, one configuration.
+// cclgym simulate: simulates one call with one configuration.
 #include <algorithm>
 #include <fmt/core.h>
 
@@ -23,7 +23,7 @@ namespace cclgym {
 
 namespace {
 
-// The record of an experiment's key, for one value on the command line.
+// The record of an experiment's key as an option that takes a single value.
 OptionSpec one_of(std::string_view key, const std::string& name, const std::string& description) {
   OptionSpec spec = find_option(experiment_options(), key);
   spec.name = name;
@@ -33,17 +33,18 @@ OptionSpec one_of(std::string_view key, const std::string& name, const std::stri
 }
 
 struct Options {
-  OptionSpec channels = one_of("channels", "channels", "channels");
-  OptionSpec instances = one_of("instances", "instances",
-                                "copies of the whole program, each with its part of every chunk");
-  OptionSpec threads = one_of("threads", "threads", "threads per thread block");
+  OptionSpec channels = one_of("channels", "channels", "number of channels");
+  OptionSpec instances =
+      one_of("instances", "instances",
+             "number of copies of the program, each with its part of every chunk");
+  OptionSpec threads = one_of("threads", "threads", "number of threads per thread block");
   OptionSpec size =
-      one_of("sizes", "size", "size of the larger of a rank's send and receive buffer");
-  OptionSpec seed = one_of("seeds", "seed", "seed of the random draws: noise, start skew");
-  OptionSpec noise = one_of("noise", "noise",
-                            "noise on the fabric: a profile's name (cclgym list noise) or a .yaml "
-                            "file");
-  OptionSpec root = one_of("root", "root", "root of a rooted collective");
+      one_of("sizes", "size", "collective size: the larger of a rank's send and receive buffers");
+  OptionSpec seed = one_of("seeds", "seed", "seed of the random draws for noise and start skew");
+  OptionSpec noise =
+      one_of("noise", "noise",
+             "noise on the fabric: name of a profile (cclgym list noise), or a .yaml file");
+  OptionSpec root = one_of("root", "root", "root rank of a rooted collective");
   OptionSpec datatype = one_of("datatype", "datatype", "");
   OptionSpec tile = config_option("tile");
   OptionSpec slots = config_option("slots");
@@ -66,7 +67,7 @@ int element_bytes_of(const Arguments& arguments) {
   return data_types()[read_choice(name, options().datatype, argument_location("datatype"))].second;
 }
 
-// Reads the settings that a program's file does not give: the collective and how it is carried out.
+// Reads the settings that a program's file does not give: the collective and its configuration.
 void read_configuration(const Arguments& arguments, const AlgorithmLibrary& library, Call& call,
                         Config& config) {
   call.collective =
@@ -86,7 +87,7 @@ void read_configuration(const Arguments& arguments, const AlgorithmLibrary& libr
   config.instances = static_cast<int>(arguments.integer(options().instances));
 }
 
-// The configuration with the tiles and slots that the options give.
+// The configuration with the tiles and slots of the options.
 Config with_tile_options(const Arguments& arguments, const CostModel& model, const Config& config) {
   const auto text_of = [&arguments](const OptionSpec& option) -> std::string {
     return arguments.has(option.name) ? arguments.text(option.name) : option.default_text;
@@ -152,15 +153,16 @@ std::shared_ptr<const ThreadBlockProgram> program_of(const Arguments& arguments,
 
 int simulate(const std::vector<std::string>& args) {
   ArgumentReader reader(simulate_command());
-  reader.input("fabric", "F", "a fabric's name (cclgym list fabrics) or a .yaml file");
+  reader.input("fabric", "F", "name of a fabric (cclgym list fabrics), or a .yaml file");
   add_fabric_options(reader);
   add_programs_option(reader);
   const auto arguments =
-      reader.option("collective", "C", "what to carry out (cclgym list collectives)")
-          .option("algorithm", "A", "how, or what chooses how (cclgym list algorithms)")
+      reader.option("collective", "C", "name of the collective (cclgym list collectives)")
+          .option("algorithm", "A", "name of an algorithm or a tuner (cclgym list algorithms)")
           .input("program", "FILE",
-                 "a program in MSCCL XML, instead of --collective, --algorithm and --channels")
-          .option("protocol", "P", "LL, LL128 or Simple (default: Simple, or the program's)")
+                 "program in MSCCL XML, instead of --collective, --algorithm and --channels")
+          .option("protocol", "P",
+                  "protocol: LL, LL128 or Simple [default: Simple, or that of the program]")
           .option(options().channels, "K")
           .option(options().instances, "R")
           .option(options().threads, "T")
@@ -170,12 +172,12 @@ int simulate(const std::vector<std::string>& args) {
           .option(options().datatype, "D")
           .option(options().root, "R")
           .input("cost-model", "M",
-                 "a cost model's name (cclgym list cost-models), a .yaml file, or auto: the one "
-                 "of the fabric's GPUs (default: auto)")
-          .option("engine", "E", "simulation engine (default: the first of cclgym list engines)")
+                 "name of a cost model (cclgym list cost-models), a .yaml file, or auto, the model "
+                 "for the fabric's GPU [default: auto]")
+          .option("engine", "E", "simulation engine [default: the first of cclgym list engines]")
           .option(options().noise, "P")
           .option(options().seed, "N")
-          .output("timeline", "FILE", "write a Chrome trace, to be opened in ui.perfetto.dev")
+          .output("timeline", "FILE", "Chrome trace to write, which ui.perfetto.dev shows")
           .flag("json", "print JSON instead of text")
           .read(args);
   if (!arguments) return 0;
@@ -245,7 +247,7 @@ int simulate(const std::vector<std::string>& args) {
 const Command& simulate_command() {
   static const Command command{
       .name = "simulate",
-      .summary = "simulate one collective call from the command line",
+      .summary = "Simulate one collective call",
       .usage = "--fabric F (--collective C --algorithm A | --program FILE) --size S [options]",
       .examples =
           "  cclgym simulate --fabric ndv4 --collective allreduce --algorithm ring --size 1MiB\n"

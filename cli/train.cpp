@@ -26,7 +26,7 @@ namespace {
 OptionSpec threads_option() {
   return {.name = "threads",
           .kind = OptionKind::Integer,
-          .description = "number of worker threads; does not change the agents",
+          .description = "number of worker threads, which does not affect the agents",
           .min = 1,
           .max = 1024,
           .default_text = "2"};
@@ -35,18 +35,18 @@ OptionSpec threads_option() {
 OptionSpec seed_option() {
   return {.name = "seed",
           .kind = OptionKind::Integer,
-          .description = "train only this seed",
+          .description = "seed of the training run",
           .min = 0,
           .max = 9e15,
-          .default_text = "all of the file"};
+          .default_text = "all seeds of the file"};
 }
 
 double now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Shows the progress of a training on stderr: a line that is redrawn on a terminal, otherwise an
-// occasional line.
+// Shows the progress of a training run on stderr: a line that is redrawn on a terminal, otherwise
+// an occasional line.
 class TrainProgress {
  public:
   TrainProgress(const TrainConfig& config, std::uint64_t seed, bool quiet)
@@ -151,7 +151,7 @@ void write_page(const TrainConfig& config, const std::string& folder, bool train
   if (!quiet) print_out("report  {}\n", path);
 }
 
-// Removes the files that a training keeps for a seed, and no others.
+// Removes the files that a training run keeps for a seed, and no others.
 void remove_agent(const std::string& folder, std::uint64_t seed) {
   const std::string checkpoint = checkpoint_path(folder, seed);
   const std::string own = seed_folder(folder, seed);
@@ -171,7 +171,7 @@ void check_folders(const TrainConfig& config, const std::vector<std::uint64_t>& 
   const auto place = [&](const std::string& path) {
     return std::filesystem::weakly_canonical(path, error);
   };
-  // The base of relative paths is in train.source, which no other command writes.
+  // train.source, which no other command writes, has the path of the training file.
   refuse_foreign_files(folder, {.writer = "cclgym train",
                                 .mark = "train.source",
                                 .mark_begins = "/",
@@ -194,13 +194,13 @@ void check_folders(const TrainConfig& config, const std::vector<std::uint64_t>& 
 
 int train(const std::vector<std::string>& args) {
   ArgumentReader reader(train_command());
-  reader.positional("FILE", "the training (docs/agents.md)")
+  reader.positional("FILE", "training file (docs/agents.md)")
       .option("out", "DIR", "folder for the results [default: results/NAME]")
       .option(seed_option(), "N")
-      .option("variant", "NAME", "train this variant of the file")
-      .option("from", "RUN", "folder of a training whose agents to train further")
+      .option("variant", "NAME", "name of the variant of the file to train")
+      .option("from", "RUN", "folder of a training run whose agents are trained further")
       .option(threads_option(), "N")
-      .flag("fresh", "start over: delete the checkpoints in the folder")
+      .flag("fresh", "delete the checkpoints in the folder and start over")
       .flag("quiet", "print only errors");
   const auto arguments = reader.read(args);
   if (!arguments) return 0;
@@ -237,7 +237,7 @@ int train(const std::vector<std::string>& args) {
   std::filesystem::create_directories(folder, error);
   if (error) throw UserError(quoted(folder, 200) + ": cannot be made: " + error.message());
   write_text_file(folder + "/train.yaml", config.text);
-  // Base of relative paths in it.
+  // Relative paths in train.yaml start at the folder of this path.
   write_text_file(folder + "/train.source",
                   std::filesystem::absolute(config.file, error).lexically_normal().string());
   bool trained = false;
@@ -271,16 +271,14 @@ int train(const std::vector<std::string>& args) {
 const Command& train_command() {
   static const Command command{
       .name = "train",
-      .summary = "Trains agents that choose configurations: checkpoints, learning curves",
-      .usage =
-          "FILE [--out DIR] [--seed N] [--variant NAME] [--from RUN] [--threads N] [--fresh] "
-          "[--quiet]",
+      .summary = "Train agents that choose configurations",
+      .usage = "FILE [options]",
       .examples =
           "  cclgym train experiments/train-ndv4.yaml\n"
           "      one agent per seed, in results/train-ndv4; if it was stopped, the same command\n"
           "      continues it and ends with the same weights\n"
           "  cclgym train experiments/train-ndv4.yaml --seed 1 --out /tmp/t --fresh\n"
-          "      only one of them, into another folder, from the start",
+          "      only the agent of seed 1, into another folder, from the start",
       .run = train};
   return command;
 }

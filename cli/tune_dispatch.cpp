@@ -17,15 +17,14 @@ namespace cclgym {
 
 namespace {
 
-const OptionSpec kTolerance{
-    .name = "tolerance",
-    .kind = OptionKind::Real,
-    .description =
-        "max relative slowdown of a range's configuration at a tested size, which "
-        "keeps the table short (0.01: 1 %)",
-    .min = 0,
-    .max = 1,
-    .default_text = "0.01"};
+const OptionSpec kTolerance{.name = "tolerance",
+                            .kind = OptionKind::Real,
+                            .description =
+                                "max relative slowdown of a range's configuration at a tested size "
+                                "(0.01: 1 %); larger values make the table shorter",
+                            .min = 0,
+                            .max = 1,
+                            .default_text = "0.01"};
 
 // The experiment of a folder with results, or of a file, whose cells are then simulated first.
 Experiment sweep_of(const Arguments& arguments, std::string& folder) {
@@ -54,8 +53,8 @@ std::string folder_of(const std::string& path) {
 int tune(const std::vector<std::string>& args) {
   const auto arguments =
       ArgumentReader(tune_dispatch_command())
-          .positional("SWEEP", "an experiment file, which is run, or the folder of a finished run")
-          .output("out,o", "TABLE", "the dispatch table to write (.yaml)")
+          .positional("SWEEP", "experiment file, which is run, or the folder of a finished run")
+          .output("out,o", "TABLE", "dispatch table to write (.yaml)")
           .option(kTolerance, "X")
           .option("results", "DIR", "folder for the sweep's results [default: results/NAME]")
           .option(jobs_option(), "N")
@@ -91,7 +90,7 @@ int tune(const std::vector<std::string>& args) {
 const Command& tune_dispatch_command() {
   static const Command command{
       .name = "tune-dispatch",
-      .summary = "Writes the fastest dispatch table according to a sweep",
+      .summary = "Make a dispatch table of the fastest configurations in a sweep",
       .usage = "SWEEP --out TABLE.yaml [options]",
       .examples =
           "  cclgym tune-dispatch experiments/quickstart.yaml -o table.yaml\n"

@@ -44,14 +44,14 @@ const OptionSpec kAgentSeed{.name = "agent",
 const OptionSpec kWithin{
     .name = "within",
     .kind = OptionKind::Real,
-    .description = "with --measured: max time of a configuration relative to the best one there",
+    .description = "max time of a configuration relative to the best of --measured",
     .min = 1,
     .max = 1e6,
     .default_text = "1.3"};
 
 using CallKey = std::pair<CollectiveKind, std::uint64_t>;
 
-// The agent's choices in a part of its training, which must have OpenMPI's actions.
+// The agent's choices in a part of its training file, which must have OpenMPI's actions.
 std::map<CallKey, MpiConfig> choices_of(const AgentRun& run, const Arguments& arguments,
                                         std::string& label, FabricFeatures& machine) {
   std::vector<std::string> labels;
@@ -114,7 +114,7 @@ struct SweptWays {
   std::vector<MpiConfig> near;         ///< at most `within` times as slow as the fastest algorithm
 };
 
-// If the sweep has no row of the call, all configurations count as near.
+// If the sweep has no row of the call, all configurations are near.
 SweptWays swept_ways(const std::vector<MpiConfig>& all, const CallKey& call,
                      const std::vector<Measurement>& rows, double within) {
   std::map<std::pair<std::string, std::uint64_t>, double> times_s;
@@ -176,7 +176,7 @@ std::vector<ValidationCall> calls_of(const std::map<CallKey, MpiConfig>& choices
   return calls;
 }
 
-// The measured machine must be the one of the training.
+// Throws UserError unless the measured machine is that of the training run.
 void require_machine(const FabricFeatures& machine, const TextMap& environment,
                      const std::string& label) {
   const auto said = [&](const char* key) {
@@ -250,21 +250,22 @@ int show(const Arguments& arguments, const std::vector<std::string>& measuring) 
 int validate(const std::vector<std::string>& args) {
   ArgumentReader reader(validate_command());
   reader
-      .positional("RUN", "folder of a training with actions: openmpi; not with --show",
+      .positional("RUN", "folder of a training run with actions: openmpi; not with --show",
                   /*required=*/false)
       .option("show", "DIR",
-              "measure nothing: read the files LABEL.rows.csv of an earlier validation and print "
-              "their tables; with --out also write them")
-      .option("part", "LABEL",
-              "part of its evaluation with the hardware's machine [default: the first]")
+              "folder of an earlier validation, whose tables are printed from its files "
+              "LABEL.rows.csv (and written with --out); nothing is measured")
+      .option(
+          "part", "LABEL",
+          "label of the part of the evaluation that describes the hardware [default: the first]")
       .option(kAgentSeed, "N")
       .option("out,o", "DIR",
-              "folder for LABEL.rows.csv, validation.csv and validation.html; parts already "
-              "there are shown, too")
+              "folder for LABEL.rows.csv, validation.csv and validation.html; parts that are there "
+              "already are shown, too")
       .option(kRounds, "N")
       .option("measured", "FILE",
-              "sweep of `calibrate` on the same machine: measure only configurations near the best "
-              "there, and show its fastest one beside the agent's choice")
+              "sweep of `calibrate` on the same machine: only configurations near its best are "
+              "measured, and its best is shown beside the agent's choice")
       .option(kWithin, "X");
   add_mpi_options(reader);
   add_sweep_options(reader);
@@ -310,16 +311,16 @@ int validate(const std::vector<std::string>& args) {
 const Command& validate_command() {
   static const Command command{
       .name = "validate",
-      .summary = "Measures a trained agent's choices on the hardware",
+      .summary = "Measure a trained agent's choices on real hardware",
       .usage = "RUN --out DIR [options] | --show DIR [--out DIR]",
       .examples =
           "  cclgym validate results/train-netlab --part idle --launch \"scripts/netlab mpirun\" "
-          "-o "
-          "results/netlab\n"
-          "      the agent's choice, OpenMPI's and all others, in turn: tables here, plots in\n"
+          "\\\n"
+          "      -o results/netlab\n"
+          "      measures the agent's choice, OpenMPI's and all others; tables here, plots in\n"
           "      results/netlab/validation.html\n"
           "  cclgym validate … --measured netlab.csv --within 1.2\n"
-          "      measures only others that were within 20 % of the best in a sweep\n"
+          "      measures only others that are within 20 % of the best in a sweep\n"
           "  cclgym validate --show calibration/results/netlab/validation\n"
           "      the tables of an earlier measurement\n"
           "  (the same command continues a validation that was stopped or killed)",

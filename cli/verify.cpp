@@ -17,18 +17,18 @@ constexpr int kWrong = 1;
 
 const OptionSpec kInterleavings{.name = "interleavings",
                                 .kind = OptionKind::Integer,
-                                .description = "with --execute: number of execution orders to try",
+                                .description = "number of execution orders to try, with --execute",
                                 .min = 1,
                                 .max = 1000000,
                                 .default_text = "16"};
 const OptionSpec kSeed{.name = "seed",
                        .kind = OptionKind::Integer,
-                       .description = "with --execute: seed of the orders and the data",
+                       .description = "seed of the orders and the data, with --execute",
                        .min = 0,
                        .default_text = "0"};
 const OptionSpec kSlots{.name = "slots",
                         .kind = OptionKind::Integer,
-                        .description = "number of messages that a connection buffers",
+                        .description = "number of messages that fit on a connection",
                         .min = 1,
                         .max = 8,
                         .default_text = "2"};
@@ -37,8 +37,8 @@ std::string plural(std::int64_t count, const std::string& what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
-// Prints whether the program is right, and the errors if not; `form` begins the lines. `execution`:
-// also execute it.
+// Prints whether the program is correct, and its errors if not; `form` begins the lines. Also
+// executes the program if `execution` is set.
 bool check(const ThreadBlockProgram& program, std::int32_t slots, const std::string& form,
            const std::optional<ExecuteOptions>& execution) {
   const VerifyReport report = verify(program, {.slots = slots});
@@ -68,8 +68,9 @@ bool check(const ThreadBlockProgram& program, std::int32_t slots, const std::str
 int verify_file(const std::vector<std::string>& args) {
   const auto arguments =
       ArgumentReader(verify_command())
-          .positional("FILE", "an MSCCL XML file, of either dialect")
-          .flag("execute", "also execute it on numbers, thread blocks interleaved at random")
+          .positional("FILE", "program in MSCCL XML, in either dialect")
+          .flag("execute",
+                "also execute the program on numbers, with thread blocks interleaved at random")
           .option(kInterleavings, "N")
           .option(kSeed, "S")
           .option(kSlots, "K")
@@ -105,13 +106,13 @@ int verify_file(const std::vector<std::string>& args) {
 const Command& verify_command() {
   static const Command command{
       .name = "verify",
-      .summary = "check that an MSCCL XML program is legal and computes its collective",
+      .summary = "Check that a program in MSCCL XML is legal and computes its collective",
       .usage = "FILE [options]",
       .examples =
           "  cclgym verify allreduce.xml\n"
-          "      exit code 0: right; 1: wrong, with the reasons; 2: invalid file\n"
+          "      exit code 0: correct; 1: wrong, with the reasons; 2: invalid file\n"
           "  cclgym verify allreduce.xml --execute --interleavings 100 --slots 8\n"
-          "      also executes it on numbers, 100 times\n",
+          "      also executes the program on numbers, in 100 orders\n",
       .run = verify_file};
   return command;
 }

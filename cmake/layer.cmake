@@ -1,5 +1,5 @@
-# cclgym_room(LIST ROOM NAMES...): appends ROOM/NAME.cpp for each name to LIST: the sources of one room (a
-# folder inside a layer; docs/architecture.md).
+# cclgym_room(LIST ROOM NAMES...): appends the sources of one room (a folder inside a layer;
+# docs/architecture.md), ROOM/NAME.cpp for each name, to LIST.
 macro(cclgym_room list room)
   foreach(name ${ARGN})
     list(APPEND ${list} ${room}/${name}.cpp)

@@ -100,8 +100,8 @@ CostField<CostModel> alpha(LinkKind kind, FitStart start) {
   return field<CostModel>(
       {.name = std::string(to_string(kind)),
        .kind = OptionKind::Time,
-       .description = "latency of one traversal of a link of this kind whose latency you did not "
-                      "state; not given: the fabric's default",
+       .description = "latency of one traversal of a link of this kind without a stated latency; "
+                      "not given: the fabric's default",
        .max = kMostLatency_s},
       [index](auto& model) -> auto& { return model.alpha_s[index]; }, static_cast<int>(index),
       fit_range(1e-9, 1e-3, start));

@@ -61,7 +61,7 @@ const std::vector<DeployedRelease>& deployed_releases() {
 OptionSpec release_option() {
   OptionSpec spec{.name = "for",
                   .kind = OptionKind::Choice,
-                  .description = "release of NCCL with which the job runs",
+                  .description = "release of NCCL that the job uses",
                   .required = true};
   for (const DeployedRelease& release : deployed_releases()) spec.choices.push_back(release.name);
   return spec;

@@ -43,7 +43,7 @@ OptionSpec mappings(const std::string& name, const std::string& description, boo
 
 const std::vector<OptionSpec>& train_options() {
   static const std::vector<OptionSpec> specs{
-      {.name = "name", .description = "name of the training", .required = true},
+      {.name = "name", .description = "name of the training run", .required = true},
       mappings("train", "environments to train in, in turn", true),
       mappings("evaluate", "environments to measure the policy in", false),
       mapping("agent", "sizes of the network"),
@@ -67,7 +67,7 @@ const std::vector<OptionSpec>& train_options() {
       {.name = "seeds",
        .kind = OptionKind::Integer,
        .shape = OptionShape::OneOrList,
-       .description = "seeds, from each of which an agent is trained",
+       .description = "seeds of the training runs, one agent per seed",
        .min = 0,
        .max = 9e15,
        .default_text = "[1]"},
@@ -78,7 +78,7 @@ const std::vector<OptionSpec>& train_options() {
       {.name = "variant", .description = "name of the variant to train; same as --variant"},
       {.name = "start_from",
        .description =
-           "folder of the training whose agent of the same seed, or of seed 1, is trained "
+           "folder of the training run whose agent of the same seed, or of seed 1, is trained "
            "further (fine-tuning); same as --from"},
   };
   return specs;

@@ -45,8 +45,10 @@ std::string trigger_path(const std::string& folder, std::uint64_t seed) {
 
 const std::vector<OptionSpec>& trigger_file_options() {
   static const std::vector<OptionSpec> specs{
-      {.name = "fabric", .description = "fabric of the training", .required = true},
-      {.name = "noise", .description = "noise with the regimes of the training", .required = true},
+      {.name = "fabric", .description = "fabric of the training run", .required = true},
+      {.name = "noise",
+       .description = "noise with the regimes of the training run",
+       .required = true},
       positive("sigma", "spread of ln(time / expected) within a regime"),
       positive("drift", "deviation of a call from the mean from which on it counts, in sigmas"),
       positive("limit", "max deviation that counts for a call, in sigmas"),

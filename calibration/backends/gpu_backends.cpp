@@ -16,7 +16,7 @@ void require_cuda(const std::string& backend) {
   if (!cuda_build_info().built) throw UserError(cuda_missing_message(backend));
 }
 
-// A value of the environment without the characters that would need CSV quotes.
+// A value of the environment, with blanks for the characters that would need CSV quotes.
 std::string said(const TextMap& environment, const std::string& key) {
   const auto found = environment.find(key);
   std::string text = found == environment.end() ? "" : found->second;
@@ -25,7 +25,7 @@ std::string said(const TextMap& environment, const std::string& key) {
   return text;
 }
 
-// The columns that are equal in all rows, then the cells.
+// The plan of a sweep; its first columns are those that are equal in all rows.
 SweepPlan plan_of(const CellTable& table,
                   const std::vector<std::pair<std::string, std::string>>& fixed) {
   SweepPlan plan;

@@ -52,7 +52,7 @@ std::vector<MpiConfig> mpi_configs(const MpiSweep& sweep, CollectiveKind collect
       if (segment > 0 && segment < bytes) segments.push_back(segment);
     }
     for (const std::uint64_t segment : segments) {
-      // If an algorithm has several numbers, the first counts.
+      // If an algorithm has several numbers, only the first is used.
       if (find_openmpi_algorithm(collective, each.algorithm, segment) != &each) continue;
       configs.push_back({std::string(each.algorithm), each.number, segment});
     }
@@ -110,7 +110,7 @@ std::string worker_program(const std::string& name, const std::string& needs) {
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
   for (std::filesystem::path folder = self.parent_path(); !error && folder.has_relative_path();
        folder = folder.parent_path()) {
-    // Tests are in folders below the programs' folder.
+    // Test programs are in folders below the folder of the workers.
     const std::string path = (folder / name).string();
     if (::access(path.c_str(), X_OK) == 0) return path;
   }

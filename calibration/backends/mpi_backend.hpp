@@ -15,18 +15,18 @@ namespace cclgym {
 inline constexpr std::string_view kMpiDefault = "openmpi-default";
 
 struct MpiSweep {
-  std::string system = "mpi";               ///< name of the machine in the rows
+  std::string system = "mpi";               ///< name of the system in the rows
   std::string config;                       ///< distinguishes the run, e.g. "idle"
   std::vector<CollectiveKind> collectives;  ///< empty: all for which OpenMPI has algorithms
   std::vector<std::uint64_t> sizes;         ///< as counted by nccl-tests, B
   std::vector<std::uint64_t> segments;  ///< B; in addition to no segments, for algorithms that take
                                         ///< segments
-  std::vector<std::string> algorithms;  ///< the library's, or kMpiDefault; empty: all
+  std::vector<std::string> algorithms;  ///< the library's names, or kMpiDefault; empty: all
 };
 
 /// One configuration of OpenMPI for a collective.
 struct MpiConfig {
-  std::string algorithm;  ///< the library's, or kMpiDefault
+  std::string algorithm;  ///< the library's name, or kMpiDefault
   int number = 0;         ///< OpenMPI's number; 0: its own choice
   std::uint64_t segment_bytes = 0;
   friend bool operator==(const MpiConfig&, const MpiConfig&) = default;
@@ -40,7 +40,7 @@ struct MpiConfig {
 /// The columns of the backend's rows: system, ranks, nodes, config, collective, size_bytes,
 /// algorithm, segment_bytes, openmpi_algorithm.
 [[nodiscard]] const std::vector<std::string>& mpi_columns();
-/// A cell's fields in that order.
+/// The fields of a cell in the order of mpi_columns.
 [[nodiscard]] std::vector<std::string> mpi_cell(const MpiSweep& sweep, const TextMap& environment,
                                                 CollectiveKind collective, std::uint64_t bytes,
                                                 const MpiConfig& config);

@@ -37,7 +37,7 @@ struct ComparedPart {
   Seen seen = Seen::NotSaid;
   std::vector<Compared> cells;  ///< at least one
 };
-/// By system, fitted parts first.
+/// The parts of a comparison by system, fitted parts first.
 [[nodiscard]] std::vector<ComparedPart> parts_of(const Comparison& comparison);
 
 /// One line per cell: measured and simulated time, configuration, and whether the cell was fitted.

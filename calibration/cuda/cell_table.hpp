@@ -10,7 +10,7 @@
 
 namespace cclgym {
 
-/// A unit of measurement: column -> value, as in the measurements file.
+/// A cell to measure: column -> value, as in the measurements file.
 using CalibrationCell = std::map<std::string, std::string>;
 
 struct CellTable {
@@ -21,13 +21,13 @@ struct CellTable {
 /// Options that the user set, by name: texts as on a command line.
 using OptionTexts = std::map<std::string, std::string>;
 
-/// The option's list: values or ranges separated by commas ("1KiB,64KiB..1MiB x4"). The record's
+/// The option's list, values or ranges separated by commas ("1KiB,64KiB..1MiB x4"), or the record's
 /// default if the option was not set. Throws UserError at "--name".
 [[nodiscard]] std::vector<std::uint64_t> listed_bytes(const OptionTexts& texts,
                                                       const OptionSpec& spec);
 [[nodiscard]] std::vector<std::int64_t> listed_integers(const OptionTexts& texts,
                                                         const OptionSpec& spec);
-/// Names, which must be among the record's choices.
+/// The option's list of names, which must be among the record's choices.
 [[nodiscard]] std::vector<std::string> listed_choices(const OptionTexts& texts,
                                                       const OptionSpec& spec);
 /// The text of a single value, or the record's default.

@@ -16,11 +16,11 @@ struct CudaBuild {
 
 [[nodiscard]] const CudaBuild& cuda_build_info();
 
-/// "CUDA 13.0.88, NCCL 2.28.9" or "without CUDA": for `cclgym --version`.
+/// Text for `cclgym --version`: "CUDA 13.0.88, NCCL 2.28.9" or "without CUDA".
 [[nodiscard]] std::string cuda_build_text();
 
-/// "calibrate cuda: this build is without CUDA; missing: …; install … and build again": message for
-/// a backend of a build without CUDA.
+/// Message for a backend of a build without CUDA: "calibrate cuda: this build is without CUDA;
+/// missing: …; install … and build again".
 [[nodiscard]] std::string cuda_missing_message(std::string_view backend);
 
 }  // namespace cclgym

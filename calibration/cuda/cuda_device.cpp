@@ -19,7 +19,7 @@ int attribute(int device, cudaDeviceAttr which) {
   return value;
 }
 
-// "580.65.06": the driver's release from the kernel module; empty if unknown.
+// Release of the driver, from the kernel module: "580.65.06"; empty if unknown.
 std::string driver_release() {
   std::ifstream file("/proc/driver/nvidia/version");
   std::string line;

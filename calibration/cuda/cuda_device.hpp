@@ -88,7 +88,7 @@ class CudaEvent {
 /// driver, cuda_runtime, clock rates, PCI bus id.
 [[nodiscard]] std::map<std::string, std::string> device_facts(int device);
 
-/// "13.0" for 13000, CUDA's number of the release.
+/// Text of a release from CUDA's number for it: "13.0" for 13000.
 [[nodiscard]] std::string cuda_release(int number);
 
 }  // namespace cclgym

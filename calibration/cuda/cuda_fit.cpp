@@ -33,7 +33,7 @@ Rows of_benchmark(const Rows& rows, std::string_view benchmark) {
   return rows_where(rows, [&](const CudaRow& row) { return row.benchmark == benchmark; });
 }
 
-// Rows with one number of threads: `full`, the next larger number, or else the largest.
+// Rows with one number of threads: `full`, otherwise the next larger number, otherwise the largest.
 Rows of_full_threads(const Rows& rows, int full) {
   std::set<int> counts;
   for (const CudaRow& row : rows) counts.insert(row.threads);

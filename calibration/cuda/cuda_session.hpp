@@ -45,7 +45,7 @@ class CudaSession {
 
   /// Memory on the device. Throws CellRefused if there is not enough free memory.
   [[nodiscard]] CudaMemory device_memory(std::size_t bytes) const;
-  /// Same for pinned host memory.
+  /// Pinned host memory. Throws CellRefused if there is not enough free memory.
   [[nodiscard]] CudaMemory host_memory(std::size_t bytes) const;
 
   /// Threads and blocks of the cell. Throws CellRefused if the device has fewer SMs than blocks.

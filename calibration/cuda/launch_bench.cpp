@@ -12,7 +12,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr double kLimit_s = 5;
-constexpr unsigned int kInRow = 64;  ///< kernels of launch_queue and graph_queue
+constexpr unsigned int kInRow = 64;  ///< number of kernels in launch_queue and graph_queue
 
 double since_s(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();

@@ -7,14 +7,14 @@
 namespace cclgym {
 
 /// Processes that share a GPU without MPS take turns of some milliseconds. Work that waits for
-/// another process then takes whole turns, whatever its size.
+/// another process then takes complete turns, regardless of its size.
 struct Quantisation {
   double median_s = 0;
   double slice_s = 0;  ///< slice of which nearly all times are multiples; 0: none
   /// True if the median is far below a millisecond and there is no such slice.
   bool passed = false;
 
-  /// "passed" or "failed: …".
+  /// Result in words: "passed" or "failed: …".
   [[nodiscard]] std::string text() const;
 };
 

@@ -31,7 +31,7 @@ struct WorkerAnswer {
   std::map<std::string, std::string> extra;  ///< additional facts about the samples
 };
 
-/// A cell that this device or library cannot run; not an error.
+/// Thrown for a cell that this device or library cannot run, which is not an error.
 class CellRefused : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

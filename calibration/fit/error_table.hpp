@@ -17,7 +17,7 @@ namespace cclgym {
 struct Compared {
   MeasuredCell cell;
   Prediction prediction;
-  Seen seen = Seen::NotSaid;  ///< by a fit of the set used for the simulation
+  Seen seen = Seen::NotSaid;  ///< state for fits of the set used for the simulation
 
   /// ln(simulated / measured).
   [[nodiscard]] double log_error() const;
@@ -30,7 +30,7 @@ struct ErrorSummary {
   int rows = 0;
   double mean = 0;  ///< mean |ln|; exp(mean) is the geometric mean of the factor
   double median = 0;
-  double p90 = 0;   ///< nearest rank
+  double p90 = 0;   ///< 90 % quantile of |ln| (nearest-rank method)
   double bias = 0;  ///< mean ln; > 0: simulated times are too long
 };
 
@@ -41,17 +41,17 @@ struct ErrorSummary {
     std::span<const Compared> cells, const std::function<std::string(const Compared&)>& group_of,
     const std::function<double(const Compared&)>& order_of);
 
-/// By size decade: "1 KB to 10 KB".
+/// Errors by size decade: "1 KB to 10 KB".
 [[nodiscard]] std::vector<ErrorSummary> by_size_decade(std::span<const Compared> cells);
 [[nodiscard]] std::vector<ErrorSummary> by_ranks(std::span<const Compared> cells);
 [[nodiscard]] std::vector<ErrorSummary> by_collective(std::span<const Compared> cells);
-/// In the order of the cells' systems.
+/// Errors by system, in the order of the cells.
 [[nodiscard]] std::vector<ErrorSummary> by_system(std::span<const Compared> cells);
-/// Same with fitted and held-out cells apart: "Polaris, fitted", "Polaris, held out".
+/// Errors by system, with fitted and held-out cells apart: "Polaris, fitted", "Polaris, held out".
 [[nodiscard]] std::vector<ErrorSummary> by_system_and_seen(std::span<const Compared> cells);
-/// By the cost model set used for the simulation: "set h100".
+/// Errors by the cost model set used for the simulation: "set h100".
 [[nodiscard]] std::vector<ErrorSummary> by_cost_model(std::span<const Compared> cells);
-/// "single server" and "several servers".
+/// Errors on one node and on several: "single server" and "several servers".
 [[nodiscard]] std::vector<ErrorSummary> by_reach(std::span<const Compared> cells);
 
 /// Aligned columns under `heading`.

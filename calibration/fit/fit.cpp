@@ -14,7 +14,7 @@ namespace cclgym {
 
 namespace {
 
-constexpr double kRowError = 0.15;  // error of the row that FitOptions::prior_factor refers to
+constexpr double kRowError = 0.15;  // error of the row to which FitOptions::prior_factor refers
 
 // A fitted parameter; the coordinate is the logarithm of its ratio to the start.
 struct Coordinate {

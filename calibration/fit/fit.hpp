@@ -18,8 +18,8 @@ namespace cclgym {
 struct FitOptions {
   CostModel start;                      ///< start of the fit, and centre of its prior
   std::vector<std::string> parameters;  ///< names from cost_parameters; empty: the default ones
-  std::set<int> held_out_ranks;         ///< cells with these numbers of ranks do not count
-  std::set<std::uint64_t> held_out_sizes{};  ///< cells of these sizes do not count either, B
+  std::set<int> held_out_ranks;         ///< cells with these numbers of ranks are not fitted
+  std::set<std::uint64_t> held_out_sizes{};  ///< cells of these sizes (B) are not fitted, either
   /// A parameter that differs from its start value by this factor costs as much as a row that is 15
   /// % off.
   double prior_factor = 2;
@@ -40,7 +40,7 @@ struct FittedParameter {
   Interval resampled{};   ///< 95 %, from resampled rows (bootstrap_intervals)
 };
 
-/// A fit without some of the rank counts, tested on those.
+/// A fit without some of the rank counts, tested on them.
 struct Fold {
   std::set<int> held_out_ranks;
   ErrorSummary fitted;
@@ -63,7 +63,7 @@ struct FitResult {
 struct FitProgress {
   std::string stage;
   int evaluation = 0;
-  int evaluations = 0;  ///< max number
+  int evaluations = 0;  ///< max number of evaluations
   double mean = 0;      ///< mean |ln| of the best point so far
 };
 
@@ -78,10 +78,10 @@ struct FitProgress {
 /// held-out errors, folds.
 [[nodiscard]] std::string fit_text(const FitResult& result);
 
-/// The fitted parameter set in YAML. Each parameter has its source (value_source.hpp): fitted ones
-/// the rows and the 95 % interval, others the source that `start`, the set at which the fit began,
-/// states. `fitted_to` has the rows of this fit and those of the start. `measured` is the file of
-/// the rows, e.g. "nccl_measured.csv".
+/// The fitted parameter set in YAML. Each parameter has its source (value_source.hpp). The source
+/// of a fitted parameter names the rows and the 95 % interval; other parameters keep the source
+/// stated by `start`, the set at which the fit began. `fitted_to` has the rows of this fit and
+/// those of the start. `measured` is the file of the rows, e.g. "nccl_measured.csv".
 [[nodiscard]] std::string fitted_set_yaml(const FitResult& result, const ParameterSet& start,
                                           const std::string& measured);
 

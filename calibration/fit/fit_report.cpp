@@ -28,12 +28,13 @@ std::string interval_text(const CostParameter& parameter, const Interval& interv
                      parameter_text(parameter, interval.most));
 }
 
-// "4, 8, 32"
+// The numbers as a list: "4, 8, 32".
 std::string ranks_text(const std::set<int>& ranks) {
   return fmt::format("{}", fmt::join(ranks, ", "));
 }
 
-// "on 64, 128 ranks", or the held-out sizes if all ranks were fitted, too.
+// The numbers of ranks that only held-out cells have, "64, 128 ranks". Without any, the held-out
+// sizes.
 std::string held_out_text(const FitResult& result) {
   std::set<int> ranks;
   for (const Compared& each : result.held_out) ranks.insert(each.cell.ranks);

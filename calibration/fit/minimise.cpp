@@ -66,7 +66,7 @@ Minimum minimise(const std::function<double(const std::vector<double>&)>& object
     double value = 0;
     try {
       optimiser.optimize(at, value);
-    } catch (const nlopt::roundoff_limited&) {  // as good as it gets
+    } catch (const nlopt::roundoff_limited&) {  // rounding errors prevent further progress
     } catch (const nlopt::forced_stop&) {
     } catch (const std::runtime_error&) {  // "generic failure" of BOBYQA on a kink
     }

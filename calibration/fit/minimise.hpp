@@ -11,7 +11,7 @@ struct MinimiseOptions {
   std::vector<double> least{};  ///< lower bounds, one per coordinate
   std::vector<double> most{};
   double step = 0.2;        ///< size of the first moves
-  int evaluations = 400;    ///< max number in total
+  int evaluations = 400;    ///< max number of evaluations in total
   double tolerance = 1e-3;  ///< relative change of the value at which the search stops
 };
 

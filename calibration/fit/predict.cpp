@@ -41,7 +41,7 @@ struct Predictor::Task {
   std::vector<std::size_t> cells;
   std::unique_ptr<Simulator> simulator;
   std::map<std::string, std::unique_ptr<const Tuner>> tuners;       // by release of NCCL
-  std::vector<std::optional<Config>> configs;                       // once they are known
+  std::vector<std::optional<Config>> configs;                       // nullopt until they are known
   std::map<int, std::shared_ptr<const ThreadBlockProgram>> chains;  // by channels
 
   [[nodiscard]] Config config_of(const MeasuredCell& cell, const CostModel& model) {
@@ -145,7 +145,7 @@ Predictor::Predictor(std::vector<MeasuredCell> cells, std::size_t threads)
       tasks_.push_back(std::move(task));
     }
   }
-  // The long tasks first.
+  // Long tasks start first.
   std::stable_sort(tasks_.begin(), tasks_.end(), [](const auto& a, const auto& b) {
     return a->site->fabric->ranks() > b->site->fabric->ranks();
   });

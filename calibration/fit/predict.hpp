@@ -1,4 +1,4 @@
-// Simulates measured cells, any number of times, each time with another cost model.
+// Simulates measured cells any number of times, each time with a different cost model.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +25,8 @@ struct Prediction {
 /// Called now and then with the number of cells done.
 using PredictionProgress = std::function<void(std::size_t done)>;
 
-/// Simulates cells with engine flow in threads. Fabrics, programs and NCCL's choices are made once
-/// and kept: choices do not depend on the fitted parameters.
+/// Simulates cells with engine flow in several threads. Fabrics, programs and NCCL's choices are
+/// made once and kept, because choices do not depend on the fitted parameters.
 class Predictor {
  public:
   /// Throws UserError if a fabric cannot be built.

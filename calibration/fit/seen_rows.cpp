@@ -60,7 +60,7 @@ std::vector<FittedRows> fitted_rows_of(std::span<const MeasuredCell* const> cell
     sizes.insert(cell->bytes);
     configs.insert(cell->configs.begin(), cell->configs.end());
   }
-  // Numbers of ranks with equal sizes form one item, then collectives with equal ranks and sizes.
+  // Joins numbers of ranks with equal sizes, then collectives with equal ranks and sizes.
   std::map<std::tuple<std::string, std::string, Sizes, Names>, std::set<int>> ranks_of;
   for (const auto& [key, value] : calls) {
     const auto& [system, ranks, collective] = key;

@@ -1,4 +1,4 @@
-// Groups measurements into cells: rows with the same question to the simulator are one cell.
+// Groups measurements into cells: rows that need the same simulation form one cell.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ struct MeasuredCell {
   std::set<std::string> sources;
   SourceLocation where{};  ///< location of the first row
 
-  /// "Polaris, 32 ranks, allreduce, 64KiB"
+  /// Name of the cell in messages: "Polaris, 32 ranks, allreduce, 64KiB".
   [[nodiscard]] std::string label() const;
 };
 
@@ -56,7 +56,7 @@ struct MeasuredCells {
 
 /// Filter of rows, and facts about their systems.
 struct CellFilter {
-  std::optional<std::string> fabric{};        ///< fabric of all rows, whatever their system
+  std::optional<std::string> fabric{};        ///< fabric of all rows, regardless of their system
   std::vector<std::string> systems{};         ///< empty: all
   std::vector<std::string> configs{};         ///< empty: all
   std::vector<CollectiveKind> collectives{};  ///< empty: all
@@ -73,8 +73,8 @@ struct CellFilter {
 [[nodiscard]] MeasuredCells make_cells(std::span<const Measurement> rows, const CellFilter& filter,
                                        const std::string& file);
 
-/// Throws UserError with the systems' names if the cells are of more than one: one parameter set,
-/// or one fabric, describes one system.
+/// Throws UserError with the systems' names if the cells belong to more than one: one parameter
+/// set, or one fabric, describes one system.
 void require_one_system(const MeasuredCells& cells, const std::string& file);
 
 /// Names of the rows' systems, each once, in their order.

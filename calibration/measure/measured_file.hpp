@@ -23,9 +23,10 @@ struct Measurement {
   std::uint64_t bytes = 0;  ///< as counted by nccl-tests, > 0
   double time_s = 0;        ///< median, out of place, > 0
   std::string source;       ///< origin of the measurement; may be empty
-  /// The call's configuration, if the row states it; tile_bytes: MPI's segments, 0: none.
+  /// The call's configuration, if the row states it; tile_bytes is the size of MPI's segments, 0
+  /// for none.
   std::optional<Config> named{};
-  std::string tuner;  ///< "openmpi-default": the tuner that chose, if it was not NCCL; may be empty
+  std::string tuner;  ///< the tuner that chose, if not NCCL: "openmpi-default"; may be empty
   SourceLocation where;
 };
 
@@ -38,8 +39,8 @@ struct MeasuredFileContext {
   std::optional<std::string> nccl_version{};
 };
 
-/// "all_reduce", "allreduce", "AllReduce", "all_reduce_perf", "sendrecv" (each rank sends to the
-/// next): the collective as named by nccl-tests. nullopt for other names.
+/// The collective with one of the names of nccl-tests: "all_reduce", "allreduce", "AllReduce",
+/// "all_reduce_perf", "sendrecv" (each rank sends to the next). nullopt for other names.
 [[nodiscard]] std::optional<CollectiveKind> measured_collective(std::string_view name);
 
 /// Reads a file of either kind.

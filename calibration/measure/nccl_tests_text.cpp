@@ -108,7 +108,7 @@ class NcclTestsReader {
     if (columns_ && !at(1).empty() && at(1).front() == '(') units(words);
   }
 
-  // "# size count type redop root time algbw busbw #wrong time algbw busbw #wrong"
+  // Reads "# size count type redop root time algbw busbw #wrong time algbw busbw #wrong".
   void heading(const std::vector<Word>& words) {
     Columns columns;
     bool time_seen = false;
@@ -130,7 +130,7 @@ class NcclTestsReader {
     columns_ = columns;
   }
 
-  // "# (B) (elements) (us) (GB/s) (GB/s) (us) (GB/s) (GB/s)"
+  // Checks "# (B) (elements) (us) (GB/s) (GB/s) (us) (GB/s) (GB/s)".
   void units(const std::vector<Word>& words) const {
     if (words[1].text != "(B)") {
       fail(words[1], fmt::format("sizes are in {}; expected (B)", words[1].text));
@@ -142,7 +142,7 @@ class NcclTestsReader {
     }
   }
 
-  // "./all_reduce_perf -b 8 …", "NCCL version 2.18.3+cuda12.1"
+  // Reads "./all_reduce_perf -b 8 …" or "NCCL version 2.18.3+cuda12.1".
   void program_line(const std::vector<Word>& words) {
     for (std::size_t i = 0; i < words.size(); ++i) {
       std::string_view word = words[i].text;

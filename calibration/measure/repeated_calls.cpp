@@ -94,9 +94,9 @@ double time_between_calls_s(const SimulationRecord& record, int calls) {
   const auto tiles = static_cast<std::size_t>(record.lowered.tiles);
   const auto slots = static_cast<std::size_t>(record.config.slots);
   const std::size_t places = chains.front().size();
-  std::vector<double> done_s(record.result.rank_time_s.size(), 0.0);  // by rank: end of its kernel
-  // Time when a rank of the chain had taken a message out of its FIFO, by channel: message m at m *
-  // places.
+  std::vector<double> done_s(record.result.rank_time_s.size(), 0.0);  // end of the kernel, by rank
+  // Time when a rank of the chain had taken a message out of its FIFO, by channel; message m begins
+  // at index m * places.
   std::vector<std::vector<double>> taken_s(chains.size());
   for (int call = 0; call < calls; ++call) {
     std::vector<double> begin_s = done_s;

@@ -10,9 +10,9 @@
 
 namespace cclgym {
 
-/// NCCL's Broadcast: one chain per channel along the channel's ring, with the channel's whole share
-/// in one chunk, which tiles cut further. (Algorithm "ring" cuts it into as many chunks as there
-/// are ranks, so that it streams without tiles.)
+/// NCCL's Broadcast: one chain per channel along the channel's ring, with the channel's share in a
+/// single chunk, which tiles cut further. (Algorithm "ring" cuts it into one chunk per rank, so
+/// that it streams without tiles.)
 [[nodiscard]] std::shared_ptr<const ThreadBlockProgram> broadcast_chain(const Fabric& fabric,
                                                                         int channels, int root);
 

@@ -97,7 +97,7 @@ class SweepFile {
   void append(const std::string& line) { file_.append(line + "\n"); }
 
  private:
-  // Truncates nothing before the complete file is known to be a sweep's.
+  // Truncates the file only once all of it is known to come from a sweep.
   void read(const SweepPlan& plan, bool fresh) {
     const std::string text = read_text_file(path_, kLargestSweepFile);
     if (fresh) {

@@ -36,7 +36,7 @@ struct SweepOptions {
   int warmup = 20;
   int repeats = 50;
   double most_s = 0;      ///< limit of one cell's repeats, s; 0: no limit
-  double timeout_s = 60;  ///< limit of a cell, s; then it counts as hung
+  double timeout_s = 60;  ///< limit of a cell, s; a cell that exceeds it is hung
   double start_s = 60;    ///< limit of a worker's start, s
 };
 
@@ -58,15 +58,15 @@ struct SweepResult {
 
 /// Columns after the plan's: status (ok, refused, failed, crashed, hung), time_us_median, _q1, _q3,
 /// _min, _max of the samples, their number, the number of outliers (samples further from the
-/// quartiles than three times the distance between these: kept, and marked in the next column),
+/// quartiles than three times the distance between them: kept, and marked in the next column),
 /// samples_us (in order, separated by blanks, outliers with !), place in the order, seconds since
-/// 1970, warmup, environment (key=value;…), extra (likewise), message.
+/// 1970, warmup, environment (key=value;…), extra (key=value;…), message.
 [[nodiscard]] const std::vector<std::string>& sweep_result_columns();
 
 /// Measures the cells that the file does not have yet. A worker that crashes or hangs is restarted
 /// for the next cell; after `kMostFailures` such cells in a row the sweep throws UserError. Throws
-/// UserError if the file is of another plan, if another process writes it, or if no worker starts;
-/// nothing is written before one has started.
+/// UserError if the file belongs to another plan, if another process writes it, or if no worker
+/// starts; nothing is written before a worker has started.
 inline constexpr int kMostFailures = 5;
 SweepResult sweep(const MeasurementBackend& backend, const SweepOptions& options,
                   const std::function<void(const SweepProgress&)>& progress = {});

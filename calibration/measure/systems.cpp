@@ -68,8 +68,8 @@ FabricSpec fabric_of_row(const MeasuredSystem& system, const Measurement& row) {
   // 2 and 4 MiB here; the measured times lie on the curve of rings, and below the 25 us that NCCL
   // states for NVLS.
   if (system.name == "H100-SXM-slice") spec.nvls = false;
-  // AllToAll moves 15 to 22 GB/s out of a node here, which one of its NICs can carry, while rings,
-  // which NCCL spreads over both, move 36.
+  // AllToAll moves 15 to 22 GB/s out of a node here, which one of its NICs can carry. Rings, which
+  // NCCL spreads over both NICs, move 36 GB/s.
   if (system.name == "Polaris" && row.collective == CollectiveKind::AllToAll) {
     spec.nic_binding = NicBinding::SingleNic;
   }
@@ -85,9 +85,9 @@ RunPlan run_plan(const MeasuredSystem& system, const Measurement& row) {
   } else if (system.name == "H100-cluster" && row.config.starts_with("cluster00")) {
     plan.cost_model = "h100-cluster00";
   } else if (system.name == "Alps-GH200" && row.collective == CollectiveKind::AllGather) {
-    // Each run is one of all_reduce_perf over 30 sizes, of which at most two are called all_gather
-    // (64 B on 4 ranks, 512 B on 128, …), with times that lie on the curve of the others. An
-    // AllGather of 512 B on 128 ranks cannot take 80 us: its ring has 32 crossings.
+    // Each run is a run of all_reduce_perf over 30 sizes, of which at most two are called
+    // all_gather (64 B on 4 ranks, 512 B on 128, …), with times that lie on the curve of the
+    // others. An AllGather of 512 B on 128 ranks cannot take 80 us: its ring has 32 crossings.
     plan.collective = CollectiveKind::AllReduce;
   } else if (system.name == "Polaris" && (row.config == "envset1" || row.config == "envset2")) {
     plan.refusal = fmt::format("config '{}' ran over TCP sockets, which no parameter set describes",

@@ -34,7 +34,7 @@ struct MeasuredSystem {
 
 /// Configuration and collective of a row's call.
 struct RunPlan {
-  /// nullopt: NCCL chose. Tiles and slots are those of the protocol.
+  /// nullopt if NCCL chose. Tiles and slots follow from the protocol.
   std::optional<Config> named{};
   std::string cost_model{};
   /// The collective that really ran, if the row names another one.

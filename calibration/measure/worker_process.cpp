@@ -217,7 +217,7 @@ MeasureAnswer WorkerProcess::measure(const MeasureRequest& request, double timeo
                            "\n";
   const double until_s = steady_now_s() + timeout_s;
   last_lines_.clear();
-  // Short enough to fit into an empty pipe.
+  // A request is short enough to fit into an empty pipe.
   if (::write(to_, text.data(), text.size()) == static_cast<ssize_t>(text.size())) {
     std::string line;
     for (Heard heard = next_line(until_s, line); heard != Heard::End;

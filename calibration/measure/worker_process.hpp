@@ -1,4 +1,5 @@
-// A measuring program in a process of its own, so that a hang or crash there stays there.
+// A measuring program in a process of its own, so that its hangs and crashes do not affect this
+// one.
 //
 // Worker and driver exchange JSON, one message per line. The worker first reports its name:
 //   {"worker": "mpi", "environment": {"library": "Open MPI v4.1.4", "ranks": "4", …}}
@@ -40,7 +41,7 @@ struct MeasureRequest {
 /// Outcome of a measurement.
 enum class MeasureStatus {
   Ok,
-  Refused,  ///< it cannot run there
+  Refused,  ///< the worker cannot run the cell
   Failed,   ///< the worker reported an error
   Crashed,  ///< the worker ended
   Hung,     ///< no answer in time: the worker was killed

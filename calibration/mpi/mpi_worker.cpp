@@ -211,8 +211,8 @@ class Worker {
               << std::endl;
   }
 
-  // Gives every rank rank 0's next line. Ranks sleep while rank 0 waits: spinning would take the
-  // processors from the process that prepares the request.
+  // Sends the next line of rank 0 to every rank. Ranks sleep while rank 0 waits: spinning would
+  // take the processors from the process that prepares the request.
   bool next_line(std::string& line) {
     int length = -1;
     if (rank_ == 0) {

@@ -10,7 +10,7 @@ StartClock::StartClock(MPI_Comm comm) : comm_(comm) {
 }
 
 void StartClock::synchronise() {
-  // Knowledge gets less certain with time.
+  // An estimate becomes less certain with time, because clocks drift.
   const double age_s = MPI_Wtime() - known_at_s_;
   double least_s = known_at_s_ == 0 ? 1e9 : round_trip_s_ + 2 * kDrift * age_s;
   for (int other = 1; other < ranks_; ++other) {

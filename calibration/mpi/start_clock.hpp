@@ -14,16 +14,16 @@ class StartClock {
  public:
   explicit StartClock(MPI_Comm comm);
 
-  /// Estimates the offset of each rank's clock from rank 0's: from the fastest round trip so far,
-  /// whose answer is assumed to come half-way. Older round trips count as slower ones, as clocks
-  /// drift. Collective call.
+  /// Estimates the offset of each rank's clock from rank 0's by the fastest round trip so far: rank
+  /// 0 is assumed to answer halfway through it. Older round trips are rated as slower, because
+  /// clocks drift. Collective call.
   void synchronise();
   /// Max error of any rank's clock, s: half of that round trip.
   [[nodiscard]] double error_s() const { return error_s_; }
   /// Seconds on rank 0's clock.
   [[nodiscard]] double now_s() const { return MPI_Wtime() + offset_s_; }
-  /// Agrees on a moment a little later than now and waits for it. Returns the moment; `late`: this
-  /// rank learned of it too late. Collective call.
+  /// Agrees on a moment a little later than now and waits for it. Returns the moment, and sets
+  /// `late` if this rank learned of it too late. Collective call.
   [[nodiscard]] double start_together(bool& late);
   /// Adapts the time that ranks have to learn of the moment: longer after a late start, then
   /// shorter again. It is kept as short as possible: ranks that wait for long have cold caches.

@@ -23,9 +23,9 @@ struct ValidationCall {
 };
 
 /// Measures each configuration of each call `rounds` times. The measurements of one call and round
-/// follow each other in random order, so that compared times are close together. Columns: those of
-/// the backend, round, role ("chosen", "default" and "swept", joined by '+' if a configuration has
-/// several roles; otherwise "other").
+/// follow each other in random order, so that compared times are close together. The columns are
+/// the backend's, round, and role ("chosen", "default" and "swept", joined by '+' if a
+/// configuration has several roles; otherwise "other").
 [[nodiscard]] SweepPlan validation_plan(const MpiSweep& sweep, const TextMap& environment,
                                         const std::vector<ValidationCall>& calls, int rounds);
 
@@ -60,7 +60,7 @@ struct Validation {
   /// Geometric mean over the calls of chosen / default, paired by round; 95 % interval from
   /// resampled calls and, within those, resampled rounds.
   PairedRatio ratio{};
-  /// Same for swept / default and chosen / swept, over the calls whose fastest configuration in a
+  /// Ratios swept / default and chosen / swept over the calls whose fastest configuration in a
   /// sweep is known. This is the obvious baseline: a table of the sweep needs neither simulator nor
   /// agent.
   std::size_t swept_calls = 0;
@@ -82,11 +82,11 @@ struct Validation {
 [[nodiscard]] Validation read_validation(const std::string& path, const std::string& label,
                                          std::uint64_t seed = 1);
 
-/// Tables: the totals, by collective, each call.
+/// Tables of the totals, of each collective and of each call.
 [[nodiscard]] std::string validation_text(const std::vector<Validation>& parts);
-/// One line per call.
+/// CSV with one line per call.
 [[nodiscard]] std::string validation_csv(const std::vector<Validation>& parts);
-/// The same with plots as a self-contained HTML page. Equal inputs give equal bytes.
+/// The results with plots as a self-contained HTML page. Equal inputs give equal bytes.
 [[nodiscard]] std::string validation_html(const std::vector<Validation>& parts);
 
 }  // namespace cclgym

@@ -46,7 +46,7 @@ struct Cell {
 // A constant that affects the machine's times.
 struct Coordinate {
   std::string line;  ///< line of the file, up to the value
-  double* value;     ///< in the constants being fitted
+  double* value;     ///< the constant, among those being fitted
   double own;        ///< NCCL's own value
 };
 

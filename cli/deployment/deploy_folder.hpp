@@ -15,7 +15,7 @@ struct DeployedFile {
   std::string contents;
 };
 
-// Names in the folder.
+// Names of the files in the folder.
 inline constexpr std::string_view kDeployedPlugin = "libnccl-tuner-cclgym.so";
 inline constexpr std::string_view kDeployedPolicy = "tuner.policy";
 inline constexpr std::string_view kDeployedCsv = "tuner.csv";

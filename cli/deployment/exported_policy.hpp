@@ -17,18 +17,19 @@ struct ExportedPolicy {
   PolicyFile file;
   /// machines of training and evaluation, each once; empty for a policy read from a file
   std::vector<std::shared_ptr<const TuningSetup>> machines;
-  // Only for a training.
+  // Empty for a policy read from a file.
   PolicyWeights weights;
   std::vector<PolicyRules> rules;
 };
 
-/// "--seed N": seed of the agent to use.
+/// Record of the option --seed, the seed of the agent to use.
 [[nodiscard]] OptionSpec agent_seed_option();
 
-/// The agent of a training; `seed`: the text of --seed, or nullopt for the first.
+/// The agent of a training run; `seed` is the text of --seed, or nullopt for the first seed.
 [[nodiscard]] ExportedPolicy export_policy(const AgentRun& run,
                                            const std::optional<std::string>& seed);
-/// Same for a folder; otherwise reads a policy file, for which --seed is an error.
+/// Exports the agent of a run if `source` is a folder; otherwise reads a policy file, for which
+/// --seed is an error.
 [[nodiscard]] ExportedPolicy read_policy_or_run(const std::string& source,
                                                 const std::optional<std::string>& seed);
 

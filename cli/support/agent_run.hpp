@@ -17,9 +17,9 @@ struct AgentRun {
   std::vector<std::uint64_t> seeds;  ///< seeds of the file that have a checkpoint
 };
 
-/// Throws UserError if the folder is not a training's, or has no checkpoint.
+/// Throws UserError if the folder is not that of a training run, or has no checkpoint.
 [[nodiscard]] AgentRun load_agent_run(const std::string& folder);
-/// The checkpoint of a seed. Throws UserError if it is damaged or of another training.
+/// The checkpoint of a seed. Throws UserError if it is damaged or belongs to another training run.
 [[nodiscard]] Checkpoint load_agent(const AgentRun& run, std::uint64_t seed);
 
 /// Warns, once per text, about cost models that do not belong to their machines.

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <fmt/core.h>
-#include <sstream>
 
+#include "cli/support/help_layout.hpp"
 #include "cli/support/print.hpp"
 
 namespace cclgym {
@@ -12,8 +12,6 @@ namespace cclgym {
 namespace po = boost::program_options;
 
 namespace {
-
-constexpr unsigned kHelpColumns = 100;
 
 // One message per kind of command-line error.
 [[noreturn]] void refuse(const po::error& error, const po::options_description& options) {
@@ -44,6 +42,15 @@ bool is_one_file(const std::string& one, const std::string& other) {
          fs::weakly_canonical(fs::absolute(other), error);
 }
 
+// An option as in the help: "-o, --out FILE".
+std::string shown_name(const po::option_description& option) {
+  const std::string first =
+      option.canonical_display_name(po::command_line_style::allow_dash_for_short);
+  const std::string value = option.format_parameter();
+  return fmt::format("{}--{}{}", first.starts_with('-') ? first + ", " : "", option.long_name(),
+                     value.empty() ? "" : " " + value);
+}
+
 }  // namespace
 
 const std::string& Arguments::required(const std::string& name) const {
@@ -59,8 +66,7 @@ std::int64_t Arguments::integer(const OptionSpec& spec) const {
   return read_integer(text_or_default(spec), spec, argument_location(spec.name));
 }
 
-ArgumentReader::ArgumentReader(const Command& command)
-    : command_(command), options_("Options", kHelpColumns, kHelpColumns / 2) {}
+ArgumentReader::ArgumentReader(const Command& command) : command_(command) {}
 
 ArgumentReader& ArgumentReader::option(const OptionSpec& spec, const std::string& value_name) {
   for (const std::string& alias : spec.aliases) aliases_.emplace_back(alias, spec.name);
@@ -185,18 +191,22 @@ void ArgumentReader::check_outputs(const po::variables_map& values) const {
 }
 
 std::string ArgumentReader::help() const {
-  std::ostringstream text;
-  text << command_.summary << "\n\nUsage: cclgym " << command_.name << ' ' << command_.usage
-       << "\n\n";
+  std::vector<HelpEntry> arguments;
   for (const Positional& positional : positionals_) {
-    text << fmt::format("  {:<22}{}\n", positional.name, positional.help);
+    arguments.push_back({positional.name, positional.help});
   }
-  if (!positionals_.empty()) text << '\n';
-  po::options_description shown(options_);
-  shown.add_options()("help", "this text");
-  text << shown << "\nExamples:\n" << command_.examples;
-  if (!command_.examples.empty() && command_.examples.back() != '\n') text << '\n';
-  return text.str();
+  std::vector<HelpEntry> options;
+  for (const auto& option : options_.options()) {
+    options.push_back({shown_name(*option), option->description()});
+  }
+  options.push_back({"--help", "print this text"});
+  const std::size_t column = std::max(help_column(arguments), help_column(options));
+  std::string text =
+      fmt::format("{}\n\nUsage: cclgym {} {}\n\n{}{}Options:\n{}\nExamples:\n{}", command_.summary,
+                  command_.name, command_.usage, help_lines(arguments, column),
+                  arguments.empty() ? "" : "\n", help_lines(options, column), command_.examples);
+  if (!text.ends_with('\n')) text += '\n';
+  return text;
 }
 
 void print_warning(const std::string& text) {

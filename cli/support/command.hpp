@@ -58,7 +58,7 @@ class Arguments {
   [[nodiscard]] const std::string& required(const std::string& name) const;
   /// The text of the record's option, or the record's default.
   [[nodiscard]] const std::string& text_or_default(const OptionSpec& spec) const;
-  /// The same as a whole number. Throws UserError if it is not one, or not within the bounds.
+  /// The option's value as an integer. Throws UserError if it is not an integer within the bounds.
   [[nodiscard]] std::int64_t integer(const OptionSpec& spec) const;
 
  private:
@@ -71,22 +71,23 @@ class ArgumentReader {
  public:
   explicit ArgumentReader(const Command& command);
 
-  /// "--name VALUE", with the help line of the record; its default is only shown, not set. The
-  /// record's aliases are accepted, but not shown.
+  /// Declares "--name VALUE" with the help text of the record; its default is only shown, not set.
+  /// The record's aliases are accepted, but not shown.
   ArgumentReader& option(const OptionSpec& spec, const std::string& value_name);
-  /// Same with a help line of its own.
+  /// Declares "--name VALUE" with this help text.
   ArgumentReader& option(const std::string& name, const std::string& value_name,
                          const std::string& help);
-  /// "--name FILE", a file that the command reads.
+  /// Declares "--name FILE" for a file that the command reads.
   ArgumentReader& input(const std::string& name, const std::string& value_name,
                         const std::string& help);
-  /// "--name FILE", a file that the command writes. read() refuses a file that is also an input, a
-  /// positional argument or another output, so that no command overwrites its own input.
+  /// Declares "--name FILE" for a file that the command writes. read() refuses a file that is also
+  /// an input, a positional argument or another output, so that no command overwrites its own
+  /// input.
   ArgumentReader& output(const std::string& name, const std::string& value_name,
                          const std::string& help);
-  /// "--name" without a value.
+  /// Declares "--name" without a value.
   ArgumentReader& flag(const std::string& name, const std::string& help);
-  /// The next positional argument; it must be given unless `required` is false.
+  /// Declares the next positional argument, which must be given unless `required` is false.
   ArgumentReader& positional(const std::string& name, const std::string& help,
                              bool required = true);
 
@@ -111,7 +112,7 @@ class ArgumentReader {
   const Command& command_;
   boost::program_options::options_description options_;
   std::vector<Positional> positionals_;
-  std::vector<std::pair<std::string, std::string>> aliases_;  ///< older name, name
+  std::vector<std::pair<std::string, std::string>> aliases_;  ///< pairs of older and present name
   std::vector<std::string> inputs_;   ///< names of options with files to read
   std::vector<std::string> outputs_;  ///< names of options with files to write
 };

@@ -13,7 +13,7 @@ namespace {
 OptionSpec record_of(const FabricField& field) {
   OptionSpec spec = find_option(fabric_spec_options(), field.key());
   std::replace(spec.name.begin(), spec.name.end(), '_', '-');
-  spec.aliases.clear();  // those of YAML files, which command lines never had
+  spec.aliases.clear();  // older keys of YAML files, which were never options
   return spec;
 }
 

@@ -10,7 +10,7 @@ namespace cclgym {
 /// at a time.
 class InterruptNotice {
  public:
-  /// `terminal`: a progress bar occupies the line, which the message must leave first.
+  /// `terminal`: true if a progress bar occupies the line, so that the message needs a new one.
   InterruptNotice(std::size_t total, bool terminal);
   ~InterruptNotice();
   InterruptNotice(const InterruptNotice&) = delete;

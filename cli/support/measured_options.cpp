@@ -26,20 +26,19 @@ const OptionSpec& ranks_option() {
 }
 const OptionSpec& nodes_option() {
   static const OptionSpec spec =
-      count_option("nodes", "number of nodes, for output that does not state it", 1);
+      count_option("nodes", "number of nodes, for output of nccl-tests that does not state it", 1);
   return spec;
 }
 const OptionSpec& max_ranks_option() {
   static const OptionSpec spec =
-      count_option("max-ranks", "only rows with at most this number of ranks", 2);
+      count_option("max-ranks", "max number of ranks of the rows to use", 2);
   return spec;
 }
 const OptionSpec& max_alltoall_ranks_option() {
-  static const OptionSpec spec =
-      count_option("max-alltoall-ranks",
-                   "max ranks of a simulated AllToAll: 512 take a minute per size "
-                   "[default: 256]",
-                   2);
+  static const OptionSpec spec = count_option("max-alltoall-ranks",
+                                              "max number of ranks of a simulated AllToAll; 512 "
+                                              "ranks take a minute per size [default: 256]",
+                                              2);
   return spec;
 }
 
@@ -87,16 +86,16 @@ void check_output_folder(const Arguments& arguments) {
 }
 
 void add_measured_options(ArgumentReader& reader) {
-  reader.input("measured", "FILE", "CSV of measured times, or the output of nccl-tests")
+  reader.input("measured", "FILE", "CSV file of measured times, or output of nccl-tests")
       .option("system", "NAMES",
-              "only rows of these systems; for a file without system names: its name")
+              "systems whose rows are used, or the system of a file that does not name it")
       .input("fabric", "FABRIC",
-             "fabric of all rows: a shipped fabric or a .yaml file "
-             "[default: the fabric of the row's system]")
-      .option("config", "NAMES", "only rows with these names in the column config")
-      .option(
-          "collective", "NAMES",
-          "only rows of these collectives; for output of nccl-tests without a collective: its name")
+             "fabric of all rows: a shipped fabric or a .yaml file [default: that of the row's "
+             "system]")
+      .option("config", "NAMES", "names in the column config whose rows are used")
+      .option("collective", "NAMES",
+              "collectives whose rows are used, or the collective of output of nccl-tests that "
+              "does not name it")
       .option("nccl", "VERSION", "release of NCCL for rows that do not state it")
       .option(ranks_option(), "N")
       .option(nodes_option(), "N")

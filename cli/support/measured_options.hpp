@@ -24,7 +24,7 @@ struct MeasuredRows {
 /// Checks the output before long work: throws UserError at --out if the file cannot be written
 /// because its folder does not exist or it is a folder itself.
 void check_output_file(const Arguments& arguments);
-/// Same for a folder, which need not exist.
+/// Checks a folder for output before long work; the folder need not exist.
 void check_output_folder(const Arguments& arguments);
 
 /// The parts of "a,b,c". Throws UserError at `option` if one is empty.

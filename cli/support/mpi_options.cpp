@@ -20,14 +20,14 @@ const OptionSpec kSizes{.name = "sizes",
                         .min = 4,
                         .max = 1024.0 * 1024 * 1024,
                         .default_text = "64B..4MiB x4"};
-const OptionSpec kSegments{.name = "segments",
-                           .kind = OptionKind::Bytes,
-                           .shape = OptionShape::OneOrList,
-                           .description =
-                               "segment sizes of the algorithms that take them, "
-                               "in addition to no segments",
-                           .max = 1024.0 * 1024 * 1024,
-                           .default_text = "32KiB,128KiB,512KiB"};
+const OptionSpec kSegments{
+    .name = "segments",
+    .kind = OptionKind::Bytes,
+    .shape = OptionShape::OneOrList,
+    .description =
+        "segment sizes for the algorithms that take segments, in addition to no segments",
+    .max = 1024.0 * 1024 * 1024,
+    .default_text = "32KiB,128KiB,512KiB"};
 
 std::vector<std::uint64_t> sizes_of(const Arguments& arguments, const OptionSpec& spec) {
   std::vector<std::uint64_t> sizes;
@@ -60,9 +60,9 @@ std::string label_of(const Arguments& arguments, const std::string& option,
 void add_launch_options(ArgumentReader& reader) {
   reader
       .option("launch", "COMMAND",
-              "launcher that starts a program on the ranks, e.g. \"mpirun -n 4\" [default: mpirun, "
-              "if any]")
-      .option("system", "NAME", "name of the machine in the rows [default: the backend's name]");
+              "command that starts a program on the ranks, e.g. \"mpirun -n 4\" [default: mpirun; "
+              "none for nccl]")
+      .option("system", "NAME", "name of the system in the rows [default: name of the backend]");
 }
 
 std::string system_option(const Arguments& arguments, const std::string& otherwise) {
@@ -71,11 +71,13 @@ std::string system_option(const Arguments& arguments, const std::string& otherwi
 
 void add_mpi_options(ArgumentReader& reader) {
   add_launch_options(reader);
-  reader.option("label", "TEXT", "text for the column config, to distinguish the run")
-      .option("collective", "NAMES", "only these collectives, e.g. allreduce,broadcast")
+  reader.option("label", "TEXT", "text for the column config, which distinguishes the run")
+      .option("collective", "NAMES",
+              "collectives to measure, e.g. allreduce,broadcast [default: all]")
       .option(kSizes, "SIZES")
       .option(kSegments, "SIZES")
-      .option("algorithm", "NAMES", "only these algorithms of the library, or openmpi-default");
+      .option("algorithm", "NAMES",
+              "algorithms of the library to measure, or openmpi-default [default: all]");
 }
 
 MpiSweep mpi_sweep(const Arguments& arguments) {

@@ -7,11 +7,11 @@
 
 namespace cclgym {
 
-/// Prints time, bandwidths, critical path and busiest links as text. `tuner`: the tuner that chose
-/// the configuration; empty: the user did.
+/// Prints time, bandwidths, critical path and busiest links as text. `tuner` chose the
+/// configuration; it is empty if the user did.
 void print_simulation(const SimulationRecord& record, const Simulator& simulator,
                       const std::string& tuner);
-/// Prints the same and more as one JSON object.
+/// Prints all of this and more as one JSON object.
 void print_simulation_json(const SimulationRecord& record, const Simulator& simulator,
                            const std::string& tuner);
 

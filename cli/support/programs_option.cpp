@@ -10,7 +10,7 @@ namespace cclgym {
 
 void add_programs_option(ArgumentReader& reader) {
   reader.option("programs", "NAME=FILE,…",
-                "programs in MSCCL XML that can be named like algorithms");
+                "programs in MSCCL XML, with names to use like those of algorithms");
 }
 
 AlgorithmLibrary library_of(const Arguments& arguments) {

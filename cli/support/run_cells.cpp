@@ -15,7 +15,7 @@ namespace cclgym {
 const OptionSpec& jobs_option() {
   static const OptionSpec spec{.name = "jobs",
                                .kind = OptionKind::Integer,
-                               .description = "worker processes",
+                               .description = "number of worker processes",
                                .min = 1,
                                .max = 1024,
                                .default_text = "the number of cores"};

@@ -14,32 +14,32 @@ namespace {
 
 const OptionSpec kSeed{.name = "seed",
                        .kind = OptionKind::Integer,
-                       .description = "seed of the order",
+                       .description = "seed of the order of the cells",
                        .min = 0,
                        .max = 1e15,
                        .default_text = "1"};
 const OptionSpec kWarmup{.name = "warmup",
                          .kind = OptionKind::Integer,
-                         .description = "calls per cell before the measured ones",
+                         .description = "number of calls per cell before the measured ones",
                          .min = 1,
                          .max = 1e6,
                          .default_text = "20"};
 const OptionSpec kRepeats{.name = "repeats",
                           .kind = OptionKind::Integer,
-                          .description = "measured calls per cell",
+                          .description = "number of measured calls per cell",
                           .min = 1,
                           .max = 1e6,
                           .default_text = "50"};
 const OptionSpec kMostTime{
     .name = "time-per-cell",
     .kind = OptionKind::Time,
-    .description = "time after which a cell is not repeated further, but at least 5 repeats",
+    .description = "time after which a cell with at least 5 repeats is not repeated further",
     .max = 1e6,
     .default_text = "2s"};
 const OptionSpec kTimeout{
     .name = "timeout",
     .kind = OptionKind::Time,
-    .description = "time after which a hanging cell or a worker that does not start is killed",
+    .description = "time after which a hanging cell, or a worker that does not start, is killed",
     .max = 1e6,
     .exclusive_min = true,
     .default_text = "60s"};
@@ -67,7 +67,7 @@ void add_sweep_options(ArgumentReader& reader) {
       .option(kTimeout, "T")
       .option(kSeed, "N")
       .flag("fresh", "delete existing rows")
-      .flag("quiet", "no progress on standard error");
+      .flag("quiet", "print no progress");
 }
 
 SweepResult run_sweep(const MeasurementBackend& backend, const Arguments& arguments,

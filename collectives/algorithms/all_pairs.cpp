@@ -35,15 +35,15 @@ std::int64_t all_pairs_blocks(const AlgorithmRequest& request) {
 }
 
 AlgorithmEntry all_pairs_entry() {
-  return {.name = "all-pairs",
-          .description =
-              "every rank exchanges with every other directly; one or two steps, for small sizes",
-          .collectives = {CollectiveKind::AllReduce, CollectiveKind::AllGather,
-                          CollectiveKind::ReduceScatter},
-          .shares_blocks = true,
-          .adds_while_receiving = false,
-          .trace = all_pairs,
-          .thread_blocks = all_pairs_blocks};
+  return {
+      .name = "all-pairs",
+      .description = "direct exchange between every two ranks; one or two steps, for small sizes",
+      .collectives = {CollectiveKind::AllReduce, CollectiveKind::AllGather,
+                      CollectiveKind::ReduceScatter},
+      .shares_blocks = true,
+      .adds_while_receiving = false,
+      .trace = all_pairs,
+      .thread_blocks = all_pairs_blocks};
 }
 
 }  // namespace cclgym::algorithms

@@ -35,13 +35,14 @@ std::int64_t chain_blocks(const AlgorithmRequest& request) {
 }  // namespace
 
 AlgorithmEntry chain_entry() {
-  return {.name = "chain",
-          .description =
-              "up and down a chain of the ranks, a chain a channel; needs links between neighbours "
-              "only",
-          .collectives = {CollectiveKind::AllReduce},
-          .trace = chain,
-          .thread_blocks = chain_blocks};
+  return {
+      .name = "chain",
+      .description =
+          "up and down a chain of the ranks, one chain per channel; needs links between neighbours "
+          "only",
+      .collectives = {CollectiveKind::AllReduce},
+      .trace = chain,
+      .thread_blocks = chain_blocks};
 }
 
 }  // namespace cclgym::algorithms

@@ -42,7 +42,8 @@ std::int64_t linear_blocks(const AlgorithmRequest& request) {
 
 AlgorithmEntry linear_entry() {
   return {.name = "linear",
-          .description = "all goes straight to rank 0, and from there straight to where it must be",
+          .description =
+              "all data goes directly to rank 0, and from there directly to its destinations",
           .collectives = {CollectiveKind::AllReduce, CollectiveKind::AllGather,
                           CollectiveKind::ReduceScatter},
           .trace = linear,

@@ -103,7 +103,7 @@ std::int64_t naive_blocks(const AlgorithmRequest& request) {
 AlgorithmEntry naive_entry() {
   return {
       .name = "naive",
-      .description = "each chunk goes straight to where it must be",
+      .description = "each chunk goes directly to its destinations",
       .collectives = {CollectiveKind::AllToAll, CollectiveKind::Broadcast, CollectiveKind::Reduce,
                       CollectiveKind::Gather, CollectiveKind::Scatter, CollectiveKind::AllToNext},
       .traits = {.runtime = Runtime::Nccl},

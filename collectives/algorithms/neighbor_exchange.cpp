@@ -47,13 +47,13 @@ std::int64_t neighbor_exchange_blocks(const AlgorithmRequest& request) {
 }  // namespace
 
 AlgorithmEntry neighbor_exchange_entry() {
-  return {.name = "neighbor-exchange",
-          .description =
-              "two slices at a time, in turn with one neighbour and the other; ranks/2 steps",
-          .collectives = {CollectiveKind::AllGather},
-          .ranks = RankRule::even(),
-          .trace = neighbor_exchange,
-          .thread_blocks = neighbor_exchange_blocks};
+  return {
+      .name = "neighbor-exchange",
+      .description = "exchange of two slices at a time with both neighbours in turn; ranks/2 steps",
+      .collectives = {CollectiveKind::AllGather},
+      .ranks = RankRule::even(),
+      .trace = neighbor_exchange,
+      .thread_blocks = neighbor_exchange_blocks};
 }
 
 }  // namespace cclgym::algorithms

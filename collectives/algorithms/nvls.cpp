@@ -128,7 +128,7 @@ AlgorithmEntry nvls_entry() {
   return {
       .name = "nvls",
       .description =
-          "NVSwitches add up and hand out (NVLink SHARP); a GPU sends and receives its data once",
+          "NVSwitches reduce and copy (NVLink SHARP); each GPU sends and receives its data once",
       .collectives = {CollectiveKind::AllReduce, CollectiveKind::AllGather,
                       CollectiveKind::ReduceScatter},
       .traits = {.runtime = Runtime::Nccl},
@@ -140,7 +140,7 @@ AlgorithmEntry nvls_entry() {
 
 AlgorithmEntry nvls_tree_entry() {
   return {.name = "nvls-tree",
-          .description = "nvls in each server, NCCL's double binary trees between the servers",
+          .description = "nvls in each node, NCCL's double binary trees between the nodes",
           .collectives = {CollectiveKind::AllReduce},
           .traits = {.runtime = Runtime::Nccl},
           .in_nccl = true,

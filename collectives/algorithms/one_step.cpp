@@ -28,12 +28,13 @@ Program one_step(const AlgorithmRequest& request) {
 }  // namespace
 
 AlgorithmEntry one_step_entry() {
-  return {.name = "one-step",
-          .description = "every rank sends all it has to every other; for the smallest sizes",
-          .collectives = {CollectiveKind::AllReduce},
-          .adds_while_receiving = false,
-          .trace = one_step,
-          .thread_blocks = all_pairs_blocks};
+  return {
+      .name = "one-step",
+      .description = "every rank sends all its data to every other rank; for the smallest sizes",
+      .collectives = {CollectiveKind::AllReduce},
+      .adds_while_receiving = false,
+      .trace = one_step,
+      .thread_blocks = all_pairs_blocks};
 }
 
 }  // namespace cclgym::algorithms

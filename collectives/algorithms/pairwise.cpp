@@ -37,7 +37,7 @@ AlgorithmEntry pairwise_entry() {
   return {
       .name = "pairwise",
       .description =
-          "one partner after the other: to the k-th rank on, from the k-th before; ranks - 1 steps",
+          "step k sends to the k-th next rank and receives from the k-th previous; ranks - 1 steps",
       .collectives = {CollectiveKind::AllToAll},
       .trace = pairwise,
       .thread_blocks = pairwise_blocks};

@@ -115,7 +115,7 @@ std::int64_t ring_blocks(const AlgorithmRequest& request) {
 AlgorithmEntry ring_entry() {
   return {
       .name = "ring",
-      .description = "every chunk travels once round the ring of its channel; optimal bandwidth",
+      .description = "every chunk travels once around the ring of its channel; optimal bandwidth",
       .collectives = {CollectiveKind::AllReduce, CollectiveKind::AllGather,
                       CollectiveKind::ReduceScatter, CollectiveKind::Broadcast},
       .traits = {.runtime = Runtime::Nccl},

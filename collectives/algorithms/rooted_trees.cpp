@@ -111,7 +111,7 @@ AlgorithmEntry rooted_tree_entry(RootedTree tree, const char* name, std::string 
 
 AlgorithmEntry pipeline_entry() {
   return rooted_tree_entry(RootedTree::Pipeline, "pipeline",
-                           "a chain of the ranks from the root on; tiles follow each other");
+                           "a chain of the ranks that begins at the root; tiles follow each other");
 }
 
 AlgorithmEntry four_chains_entry() {

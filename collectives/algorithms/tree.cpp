@@ -137,8 +137,8 @@ AlgorithmEntry tree_entry() {
   return {
       .name = "tree",
       .description =
-          "NCCL's double binary tree over servers, half of the channels on each tree; chains "
-          "inside",
+          "NCCL's double binary tree over nodes, half of the channels on each tree; chains inside "
+          "nodes",
       .collectives = {CollectiveKind::AllReduce, CollectiveKind::Broadcast, CollectiveKind::Reduce},
       .traits = {.runtime = Runtime::Nccl, .tree_latency = true},
       .in_nccl = true,

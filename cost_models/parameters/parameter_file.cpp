@@ -14,7 +14,7 @@ namespace {
 
 const std::vector<OptionSpec>& value_options() {
   static const std::vector<OptionSpec> specs{
-      {.name = "value", .description = "the value", .required = true},
+      {.name = "value", .description = "value of the parameter", .required = true},
       {.name = "source", .description = "origin of the value: a measurement, a paper"}};
   return specs;
 }
@@ -84,16 +84,17 @@ const std::vector<OptionSpec>& cost_model_options() {
         {.name = "fitted_to",
          .kind = OptionKind::Mapping,
          .shape = OptionShape::List,
-         .description = "the measured rows that the values come from, see below; []: none"}};
+         .description = "measured rows to which the values were fitted (see below); []: none"}};
     for (OptionSpec& spec : specs_of(cost_model_fields())) all.push_back(std::move(spec));
-    all.push_back(
-        {.name = "alpha", .kind = OptionKind::Mapping, .description = "by link kind, see below"});
+    all.push_back({.name = "alpha",
+                   .kind = OptionKind::Mapping,
+                   .description = "latencies by link kind (see below)"});
     all.push_back({.name = "link_efficiency",
                    .kind = OptionKind::Mapping,
-                   .description = "by link kind, see below"});
+                   .description = "efficiencies by link kind (see below)"});
     all.push_back({.name = "protocols",
                    .kind = OptionKind::Mapping,
-                   .description = "LL, LL128 and Simple, see below",
+                   .description = "parameters of LL, LL128 and Simple (see below)",
                    .required = true});
     return all;
   }();

@@ -95,7 +95,7 @@ ParameterSet shipped_parameter_set(std::string_view name) {
   if (name == "hockney") {
     CostModel model;
     model.name = "hockney";
-    model.description = "alpha + L * beta by the fabric's links, nothing else: the oracle";
+    model.description = "alpha + L * beta by the fabric's links alone: the oracle";
     model.hockney = true;
     return {.model = std::move(model), .fitted_to = std::vector<FittedRows>{}};
   }

@@ -7,13 +7,13 @@ namespace {
 // Each option has one record, from which reading, checking and documentation follow.
 const OptionSpec kTarget{.name = "target",
                          .kind = OptionKind::Integer,
-                         .description = "the number to count to",
+                         .description = "number to count to",
                          .min = 1,
                          .max = 1'000'000,
                          .default_text = "10"};
 const OptionSpec kStart{.name = "start",
                         .kind = OptionKind::Integer,
-                        .description = "the number to start from, below the target",
+                        .description = "number to start from, below the target",
                         .min = 0};
 
 }  // namespace

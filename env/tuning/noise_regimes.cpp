@@ -90,7 +90,7 @@ const std::vector<OptionSpec>& regimes_options() {
       {.name = "regimes",
        .kind = OptionKind::Mapping,
        .shape = OptionShape::List,
-       .description = "the conditions of the machine",
+       .description = "conditions of the machine",
        .required = true}};
   return specs;
 }
@@ -99,7 +99,7 @@ const std::vector<OptionSpec>& regime_options() {
   static const std::vector<OptionSpec> specs{
       {.name = "noise",
        .kind = OptionKind::Text,
-       .description = "a noise profile (docs/noise.md): its name, its file, or the mapping itself",
+       .description = "noise profile (docs/noise.md): its name, its file, or the mapping itself",
        .required = true},
       {.name = "weight",
        .kind = OptionKind::Real,

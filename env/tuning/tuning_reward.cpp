@@ -30,7 +30,7 @@ const std::vector<OptionSpec>& reward_options() {
        .choices = {"log-speedup", "negative-time", "rolling", "tail", "alpha-beta", "step-time"}},
       {.name = "window",
        .kind = OptionKind::Integer,
-       .description = "number of calls of the mean, for rolling",
+       .description = "number of calls over which `rolling` takes the mean",
        .min = 1,
        .max = TuningReward::kMostWindow,
        .default_text = "10"},

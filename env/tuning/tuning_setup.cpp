@@ -38,24 +38,23 @@ const std::vector<OptionSpec>& collective_tuning_options() {
   static const std::vector<OptionSpec> specs{
       {.name = "fabric",
        .kind = OptionKind::Mapping,
-       .description = "the machine: a name, or a mapping as in experiments",
+       .description = "machine: a name, or a mapping as in experiments",
        .default_text = "ndv4"},
       {.name = "cost_model",
        .description = "parameter set, or a file relative to this one",
        .default_text = "auto"},
       {.name = "workload",
        .kind = OptionKind::Mapping,
-       .description = "the job: a name, or a mapping",
+       .description = "workload: a name, or a mapping",
        .default_text = "sweep"},
       {.name = "noise",
        .kind = OptionKind::Mapping,
-       .description =
-           "the regimes of the machine: none, jitter, cloud-ib, stragglers, a file, or a "
-           "mapping",
+       .description = "regimes of the machine: none, jitter, cloud-ib, stragglers, a file, or a "
+                      "mapping",
        .default_text = "none"},
       {.name = "actions",
        .kind = OptionKind::Choice,
-       .description = "profile of knobs",
+       .description = "name of the action profile, which has the knobs",
        .default_text = "offline",
        .choices = action_profile_names()},
       {.name = "knobs",
@@ -64,9 +63,9 @@ const std::vector<OptionSpec>& collective_tuning_options() {
                       "levels of a knob that is not named"},
       {.name = "legal",
        .kind = OptionKind::Choice,
-       .description = "library: everything that the library compiles and the GPUs hold; nccl: "
-                      "only what NCCL itself offers on this machine, for actions stock-nccl and "
-                      "nccl-2.30",
+       .description = "legal actions: all that the library compiles and the GPUs hold (library), "
+                      "or only those that NCCL itself offers on this machine, for actions "
+                      "stock-nccl and nccl-2.30 (nccl)",
        .default_text = "library",
        .choices = {"library", "nccl"}},
       {.name = "illegal",
@@ -79,8 +78,8 @@ const std::vector<OptionSpec>& collective_tuning_options() {
       {.name = "tuners",
        .kind = OptionKind::Text,
        .shape = OptionShape::OneOrList,
-       .description = "tuners that are additional actions; the first is the default against "
-                      "which rewards compare; openmpi-default if actions is openmpi and none is "
+       .description = "tuners that are additional actions; the first is the default to which "
+                      "rewards are relative; openmpi-default if actions is openmpi and none is "
                       "named",
        .default_text = "[nccl-default]",
        .aliases = {"choosers"}},
@@ -89,11 +88,11 @@ const std::vector<OptionSpec>& collective_tuning_options() {
        .shape = OptionShape::OneOrList,
        .description =
            "programs that are levels of algorithm with actions offline: MSCCL XML files, "
-           "{file: ap.xml, name: ap}, seen from the folder of this file, or names of "
+           "{file: ap.xml, name: ap}, relative to the folder of this file, or names of "
            "algorithms (cclgym list algorithms) that the profile does not have"},
       {.name = "reward",
        .kind = OptionKind::Mapping,
-       .description = "a name, or a mapping",
+       .description = "reward: a name, or a mapping",
        .default_text = "log-speedup"},
       {.name = "episode",
        .kind = OptionKind::Integer,
@@ -109,8 +108,8 @@ const std::vector<OptionSpec>& collective_tuning_options() {
        .default_text = "4"},
       {.name = "oracle",
        .kind = OptionKind::Flag,
-       .description =
-           "adds oracle_time_us to info, which simulates every legal action of each call",
+       .description = "true if info has oracle_time_us, for which every legal action of each call "
+                      "is simulated",
        .default_text = "false"},
       {.name = "machine_seed",
        .kind = OptionKind::Integer,

@@ -16,14 +16,14 @@ namespace cclgym {
 /// Simulated speedup that a published row is judged by.
 enum class PublishedSubject : std::uint8_t {
   Best,      ///< fastest configuration of the experiment
-  Variant,   ///< the configurations that the row selects: the row speaks of these alone
+  Variant,   ///< fastest of the configurations that the row selects
   Fallback,  ///< the fastest configuration, but at least 1: the publication's runtime uses the
              ///< baseline where no program is faster
 };
 
 [[nodiscard]] std::string_view to_string(PublishedSubject subject);
 
-/// One line of a published file: over a range of sizes, the speedup was between two values.
+/// One line of a published file: bounds of the speedup over a range of sizes.
 struct PublishedRow {
   int number = 0;      ///< number of the row in its file, from 1
   std::string fabric;  ///< a fabric's name, "ndv4"
@@ -45,15 +45,15 @@ struct PublishedRow {
   std::string source;    ///< publication and figure
   SourceLocation where;
 
-  /// True if the row selects configurations at all.
+  /// True if the row selects configurations.
   [[nodiscard]] bool has_variant() const;
-  /// True if the result is of a configuration of the variant (always, if the row selects nothing).
+  /// True if the result's configuration belongs to the variant; always true without a variant.
   [[nodiscard]] bool selects(const ResultRow& row) const;
   [[nodiscard]] bool covers(std::uint64_t bytes) const;
   /// True if the row is about this fabric of an experiment. A fabric with options other than the
   /// number of nodes is a different fabric.
   [[nodiscard]] bool is_of(const ExperimentFabric& candidate) const;
-  /// "32KiB..256KiB", "32MiB..", "256MiB"
+  /// The range of sizes as text: "32KiB..256KiB", "32MiB..", "256MiB".
   [[nodiscard]] std::string range_text() const;
 };
 
@@ -62,7 +62,7 @@ struct PublishedRow {
 /// with # are comments. Sizes have units; algorithm, protocol, channels and instances may hold
 /// several values separated by '|', or none. Throws UserError with the line of the error.
 [[nodiscard]] std::vector<PublishedRow> read_published(const std::string& path);
-/// Same from a file's text; `path` is its name in messages.
+/// Reads the rows from the text of a file; `path` is its name in messages.
 [[nodiscard]] std::vector<PublishedRow> parse_published(std::string_view text,
                                                         const std::string& path);
 

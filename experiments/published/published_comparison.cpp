@@ -9,7 +9,7 @@ namespace cclgym {
 
 namespace {
 
-// A value that exceeds a bound only by rounding counts as within it.
+// Relative tolerance of a bound: an excess within it is due to rounding.
 constexpr double kRounding = 1e-12;
 
 PublishedVerdict judge(const PublishedRow& row, std::span<const BestSpeedup> best) {

@@ -23,8 +23,8 @@ struct PublishedVerdict {
   /// bound, -0.1 is 10 % below the lower one; 0 if all points lie within.
   double miss = 0;
   std::uint64_t miss_bytes = 0;  ///< size of that point
-  /// If all points lie within: relative distance from the tolerated bound of the point nearest to
-  /// it. A row with a margin of 0.01 would miss if its time changed by 1 %.
+  /// Relative distance between the tolerated bound and the point nearest to it, if all points lie
+  /// within. A row with a margin of 0.01 would miss if its time changed by 1 %.
   double margin = 0;
 
   [[nodiscard]] bool simulated() const { return !points.empty(); }
@@ -34,8 +34,9 @@ struct PublishedVerdict {
   [[nodiscard]] double high() const;
 };
 
-/// True if a simulator that always answers 1 (no configuration faster or slower than the baseline)
-/// would hold the row. That is the null model: a row that it holds says little about any simulator.
+/// True if the row holds for a simulator that always answers 1 (no configuration faster or slower
+/// than the baseline). This is the null model: a row that holds for it says little about any
+/// simulator.
 [[nodiscard]] bool null_model_holds(const PublishedRow& row);
 
 /// A published row about one of the experiment's fabrics, collectives and baselines.
@@ -53,7 +54,7 @@ struct PublishedComparison {
   [[nodiscard]] std::size_t other_winners() const;
 };
 
-/// Stands for a series index: the baseline itself, whose speedup is 1.
+/// Series index that denotes the baseline itself, whose speedup is 1.
 inline constexpr std::size_t kBaselineSeries = static_cast<std::size_t>(-1);
 
 /// The rows with one baseline, on one fabric, for one collective.
@@ -69,7 +70,7 @@ struct PublishedBlock {
 };
 
 /// Compares the published rows whose fabric, collective and baseline are among the results; other
-/// rows are left out. A baseline of any such row is not among the compared configurations.
+/// rows are left out. The baselines of these rows are not among the compared configurations.
 [[nodiscard]] std::vector<PublishedBlock> compare_published(
     const Experiment& experiment, std::span<const ResultRow> rows,
     std::span<const PublishedRow> published);
@@ -77,8 +78,8 @@ struct PublishedBlock {
 /// Verdict in two words: "holds", "high 12 %", "low 3 %", "not simulated".
 [[nodiscard]] std::string verdict_text(const PublishedVerdict& verdict);
 
-/// "spread-ring LL128 c4 r8 +2": the winner, and the number of other sizes at which a different
-/// configuration wins; "-" without a winner.
+/// The winner, and the number of sizes at which a different configuration wins:
+/// "spread-ring LL128 c4 r8 +2"; "-" without a winner.
 [[nodiscard]] std::string winner_text(const PublishedBlock& block,
                                       const PublishedComparison& comparison);
 

@@ -12,7 +12,7 @@ namespace cclgym {
 
 namespace {
 
-// "1.50", "12.3"
+// The speedup with three digits: "1.50", "12.3".
 std::string speedup_text(double speedup) {
   return fmt::format("{:.{}f}", speedup, speedup < 9.995 ? 2 : 1);
 }
@@ -39,11 +39,11 @@ struct Count {
   }
 };
 
-// Null-model verdicts on the same rows, and how many rows hold only narrowly.
+// Counts of the null model's verdicts on the same rows, and of the rows that hold only narrowly.
 struct NullCount {
-  std::size_t holding = 0;              ///< rows that the null model holds
-  std::size_t informative = 0;          ///< rows that the null model misses
-  std::size_t informative_holding = 0;  ///< those of the informative rows that hold
+  std::size_t holding = 0;              ///< rows that hold for the null model
+  std::size_t informative = 0;          ///< rows that miss for the null model
+  std::size_t informative_holding = 0;  ///< informative rows that hold
   std::size_t narrow = 0;               ///< rows that hold by less than kNarrow
 
   static constexpr double kNarrow = 0.01;
@@ -72,7 +72,7 @@ struct NullCount {
   }
 };
 
-// "8.2 %"; empty where the row does not hold.
+// The margin in per cent, "8.2 %"; empty if the row does not hold.
 std::string margin_text(const PublishedVerdict& verdict) {
   return verdict.holds() ? fmt::format("{:.1f} %", 100 * verdict.margin) : "";
 }

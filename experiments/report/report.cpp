@@ -25,7 +25,7 @@ extern const std::string_view kReportPageScript;
 
 namespace {
 
-// A path as a relative URL: everything but unreserved characters and '/' in percent form.
+// A path as a relative URL, with everything but unreserved characters and '/' percent-encoded.
 std::string url_of(std::string_view path) {
   std::string url;
   for (const char c : path) {

@@ -16,7 +16,7 @@ namespace cclgym {
 struct ReportTimeline {
   std::string label;
   std::string href;                      ///< relative to the report
-  std::vector<LinkRow> busiest_links{};  ///< links of its call, the nearest to its capacity first
+  std::vector<LinkRow> busiest_links{};  ///< links of its call, by falling share of capacity
 };
 
 /// Input of a report.

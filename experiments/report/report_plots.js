@@ -24,7 +24,7 @@
     return colours[i % colours.length];
   };
   const colour = algorithm => palette(algorithms.indexOf(algorithm));
-  // Measured series take the colours after those of the algorithms.
+  // Measured series take the colours that follow the algorithms' colours.
   const measuredColour = i => palette(algorithms.length + i);
   const ink = () => isDark() ?
       {text: '#e4e7eb', muted: '#9ba3ae', grid: '#2b3138', back: '#15181c'} :
@@ -114,7 +114,7 @@
       algorithm: group[0].algorithm, channels: null, points: report.bestOf(group),
       protocol: report.isChosen(group[0]) ? null : group[0].protocol,
     }));
-    // All choices of a tuner are one line.
+    // All choices of a tuner form one line.
     const chosen = best.filter(series => series.protocol === null);
     return {configs: [...configs.filter(config => !report.isChosen(config)), ...chosen], best};
   }

@@ -30,7 +30,7 @@
             alone || !row.own ? text('') : verdictCell(row.own));
       }))));
 
-  // Axis range that holds the best speedups and the bands; values far below them are cut off.
+  // Axis range that contains the best speedups and the bands; values far below them are cut off.
   const rangeOf = block => {
     const values = [
       1, ...block.best.map(point => point[1]),
@@ -46,7 +46,7 @@
     const colour = series => drawing.palette(variants.indexOf(variantOf(series)));
     const sizes = block.series.flatMap(series => series.points.map(point => point[0]));
     const span = [Math.min(...sizes), Math.max(...sizes)];
-    // Room for whole points and single-size bands at the ends.
+    // Room for complete points and single-size bands at the ends.
     const room = bytes =>
         2 ** (block.rows.some(row => row.from === bytes && row.to === bytes) ? 0.3 : 0.12);
     span[0] /= room(span[0]);

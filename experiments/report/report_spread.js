@@ -59,7 +59,7 @@
     `standard deviation / mean ${format.percent(point.variation)}`,
   ];
 
-  // title, y (the axis), datasets(): lines whose raw points have {x, y, point}.
+  // A plot with vertical axis y; datasets() returns lines whose raw points have {x, y, point}.
   const plotOf = (series, title, y, datasets) => {
     const canvas = element('canvas', {role: 'img', 'aria-label': title});
     const figure = element('figure', {}, element('figcaption', {}, title),

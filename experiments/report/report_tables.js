@@ -45,7 +45,7 @@
             const point = points.get(size.bytes);
             if (!point) return element('td', {class: 'muted'}, format.missing);
             const ratio = point.time_us / size.best.time_us;
-            // Full colour for the best, no colour from four times its time on.
+            // The best has full colour; times of at least four times the best have none.
             return element('td', {
               class: ratio === 1 ? 'best' : null,
               style: shade('good', 0.5 * (1 - Math.log2(ratio) / 2)),
@@ -94,7 +94,7 @@
                 ...sizes.map(bytes => {
                   const ratio = ratios.get(bytes);
                   if (!ratio) return element('td', {class: 'muted'}, format.missing);
-                  // Full colour from twice or half the measured time on.
+                  // Ratios of at least two, or at most a half, have full colour.
                   const far = Math.log2(ratio);
                   return element('td', {style: shade(far < 0 ? 'good' : 'high',
                       0.5 * Math.abs(far))}, format.ratio(ratio));

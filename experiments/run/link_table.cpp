@@ -22,7 +22,7 @@ constexpr std::array<CsvColumn<LinkRow>, 6> kColumns{{
     {"busy_us", &LinkRow::busy_us},
 }};
 
-// Node names may have characters that a CSV field may not.
+// Names of nodes may contain characters that a CSV field may not.
 std::string plain(std::string name) {
   std::replace_if(
       name.begin(), name.end(),

@@ -20,11 +20,11 @@ struct LinkRow {
 
 /// Path of the table of a timeline: NAME.links.csv beside NAME.json.
 [[nodiscard]] std::string link_table_path(const std::string& timeline_path);
-/// Writes the links that moved anything as CSV, the nearest to its capacity first. Throws UserError
-/// if the file cannot be written.
+/// Writes the links that carried messages as CSV, by falling share of capacity. Throws UserError if
+/// the file cannot be written.
 void write_link_table(const std::string& path, const SimulationRecord& record,
                       const Fabric& fabric);
-/// Reads such a table. Throws UserError with the place of the error.
+/// Reads a table of links. Throws UserError with the place of the error.
 [[nodiscard]] std::vector<LinkRow> read_link_table(const std::string& path);
 
 }  // namespace cclgym

@@ -21,7 +21,7 @@ constexpr std::array<CsvColumn<MeasuredRow>, 8> kMeasuredColumns{{
     {"source", &MeasuredRow::source},
 }};
 
-// Throws UserError if a value is one that no simulation gives.
+// Throws UserError if no simulation could give one of the values.
 void check_values(const ResultRow& row, const SourceLocation& where) {
   const auto refuse = [&](std::string_view name, double value, const std::string& expected) {
     throw UserError(where,

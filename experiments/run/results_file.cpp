@@ -35,7 +35,7 @@ void ResultsFile::check_any_results() const {
   std::string found(begin.size(), '\0');
   file.read(found.data(), static_cast<std::streamsize>(found.size()));
   found.resize(static_cast<std::size_t>(file.gcount()));
-  // The start of a header whose writing was interrupted.
+  // Accepts the start of a header whose writing was interrupted.
   if (begin.starts_with(found)) return;
   throw UserError({path_, 1, 1},
                   fmt::format("found {}; expected results, which begin with {}: --fresh deletes "

@@ -17,7 +17,7 @@ class ResultsFile {
   /// Opens or makes `path` and locks it. If it has rows of this experiment, the run continues after
   /// the last complete one. Throws UserError if the file cannot be written, if another run holds it
   /// (after waiting half a second for that run to end), if it is not a results file, or if its rows
-  /// are of another experiment. `fresh` deletes existing results of any experiment instead.
+  /// belong to another experiment. `fresh` deletes existing results of any experiment instead.
   ResultsFile(const std::string& path, const Experiment& experiment, bool fresh);
 
   /// Number of rows found: cells 0 .. rows_found() - 1 are done.

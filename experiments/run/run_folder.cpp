@@ -22,8 +22,8 @@ std::string in_folder(const std::string& folder, std::string_view name) {
   return (std::filesystem::path(folder) / name).string();
 }
 
-// Removes the first line from `text` and returns the part after `mark`; throws UserError without
-// it.
+// Removes the first line from `text` and returns its part after `mark`. Throws UserError if the
+// line has no mark.
 std::string take_line(std::string_view& text, std::string_view mark, const std::string& path) {
   const std::size_t end = text.find('\n');
   if (!text.starts_with(mark) || end == std::string_view::npos) {

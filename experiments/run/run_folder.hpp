@@ -34,11 +34,11 @@ void refuse_file_of_run(const std::string& path, const std::string& folder,
 /// Writes DIR/experiment.yaml: the experiment's text below a line with its origin (relative paths
 /// in it start there) and the engine of the run.
 void save_run_experiment(const Experiment& experiment, const std::string& folder);
-/// Loads the experiment of a run as it was run. Throws UserError if the folder has no run or if a
-/// file named by the experiment is gone.
+/// Loads the experiment in the form in which a run simulated it. Throws UserError if the folder has
+/// no run or if a file named by the experiment is gone.
 [[nodiscard]] Experiment load_run_experiment(const std::string& folder);
-/// Reads the results in the folder of a run of the experiment. Throws UserError if there are none
-/// or one is of another experiment or version.
+/// Reads the results in the folder of a run of the experiment. Throws UserError if there are none,
+/// or if one belongs to another experiment or version.
 [[nodiscard]] ResultTable read_run_results(const Experiment& experiment, const std::string& folder);
 
 }  // namespace cclgym

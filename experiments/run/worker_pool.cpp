@@ -238,7 +238,7 @@ class Pool {
   std::vector<Worker> workers_;
   std::size_t next_;          // task to hand out next
   std::size_t last_;          // end of the tasks
-  std::size_t next_to_take_;  // task whose result is due
+  std::size_t next_to_take_;  // task whose result is passed on next
   std::map<std::size_t, Reply> replies_;
   bool failed_ = false;
 };

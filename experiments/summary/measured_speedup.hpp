@@ -30,10 +30,10 @@ struct MeasuredSpeedups {
   double mean_ln = std::numeric_limits<double>::quiet_NaN();  ///< mean |ln(simulated / measured)|
 };
 
-/// Measured and simulated speedups of one fabric and collective; empty if the experiment does not
-/// ask for them, and without systems for which no size has all four times. `rows` and `measured`
-/// are those of the fabric and collective. Configurations of the baseline and of tuners are not
-/// candidates for the fastest.
+/// Measured and simulated speedups of one fabric and collective, to which all `rows` and `measured`
+/// belong. Empty if the experiment does not ask for them. Systems without a size that has all four
+/// times are left out. Configurations of the baseline and of tuners are not candidates for the
+/// fastest.
 [[nodiscard]] std::vector<MeasuredSpeedups> measured_speedups(
     const Experiment& experiment, std::span<const ResultRow* const> rows,
     std::span<const MeasuredRow* const> measured);

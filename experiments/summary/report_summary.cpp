@@ -21,8 +21,8 @@ bool is_ring(const std::string& algorithm) {
   return algorithm == "ring" || algorithm.starts_with("ring-");
 }
 
-// Speedup of each row over the baseline's cell with the same fabric, collective, size and seed;
-// over the fastest one if the selector leaves several.
+// Speedup of each row over the baseline's cell with the same fabric, collective, size and seed, or
+// over the fastest of these cells if the selector matches several.
 std::vector<std::optional<double>> speedups_of(const Experiment& experiment,
                                                std::span<const ResultRow> rows) {
   std::vector<std::optional<double>> speedups(rows.size());
@@ -170,7 +170,7 @@ void add_measured_speedups(BlockSummary& block, const Experiment& experiment,
   block.measured_speedups = measured_speedups(experiment, of_block(rows), of_block(measured));
 }
 
-// True for one configuration of one algorithm, or for the choices of one tuner.
+// True if both cells have the same configuration of one algorithm, or if one tuner chose for both.
 bool same_series(const Cell& a, const Cell& b) {
   return a.tuner == b.tuner && (!a.tuner.empty() || a.config == b.config);
 }

@@ -72,7 +72,7 @@ struct BlockSummary {
 };
 
 struct ResultSummary {
-  std::vector<BlockSummary> blocks;             ///< in the order of the first row of each
+  std::vector<BlockSummary> blocks;             ///< in the order of their first rows
   std::vector<std::optional<double>> speedups;  ///< speedup of each row, in row order
   std::size_t seeds = 0;                        ///< number of different seeds
   bool chosen = false;                          ///< true if a tuner chose any row's configuration
@@ -83,7 +83,8 @@ struct ResultSummary {
   std::size_t unmatched_measured = 0;  ///< measured rows that belong to no block
 };
 
-/// The cell of a row, with the members that selectors compare; nullopt if the experiment has none.
+/// The cell of a row, with the members that selectors compare; nullopt if the experiment has no
+/// such cell.
 [[nodiscard]] std::optional<Cell> cell_of(const Experiment& experiment, const ResultRow& row);
 
 [[nodiscard]] ResultSummary summarize(const Experiment& experiment, std::span<const ResultRow> rows,
@@ -93,12 +94,12 @@ struct ResultSummary {
 /// Simple" if several configurations of the experiment match; empty without a baseline.
 [[nodiscard]] std::string baseline_text(const Experiment& experiment);
 
-/// "24 of 56 GPU pairs are relayed by a GPU" (ordered pairs; counted for up to 64 GPUs); empty if
-/// no pair is. Relayed traffic cuts through an intermediate GPU, which hardware does not do by
-/// itself.
+/// Number of relayed pairs, "24 of 56 GPU pairs are relayed by a GPU" (ordered pairs; counted for
+/// up to 64 GPUs); empty if no pair is relayed. Relayed traffic cuts through an intermediate GPU,
+/// which hardware does not do by itself.
 [[nodiscard]] std::string relay_text(const Fabric& fabric);
 
-/// exp(mean |ln ratio|) - 1; NaN if there are none. Ratios must be positive.
+/// exp(mean |ln ratio|) - 1; NaN without ratios. Ratios must be positive.
 [[nodiscard]] double geometric_mean_error(std::span<const double> ratios);
 
 /// The rows of all measured files of the experiment. Throws UserError for an invalid file, or one

@@ -17,7 +17,7 @@ namespace cclgym {
 void print_table(std::ostream& out, const Experiment& experiment, std::span<const ResultRow> rows,
                  std::span<const MeasuredRow> measured);
 
-/// Same as a string.
+/// Returns the table of print_table as a string.
 [[nodiscard]] std::string table_text(const Experiment& experiment, std::span<const ResultRow> rows,
                                      std::span<const MeasuredRow> measured);
 

@@ -107,10 +107,10 @@ class Sweep {
     return {.config = config, .tile_bytes = config.tile_bytes, .slots = config.slots};
   }
 
-  // The configuration of each size, by dynamic programming over the sizes. State: cost of the table
-  // up to a size if it ends with a given configuration.
+  // The configuration of each size, by dynamic programming over the sizes. The state is the cost of
+  // the table up to a size if it ends with a given configuration.
   [[nodiscard]] std::vector<std::size_t> choose(double tolerance) const {
-    // By size and configuration: the configuration of the previous size.
+    // Configuration of the previous size, by size and configuration.
     std::vector<std::map<std::size_t, std::size_t>> before;
     std::map<std::size_t, Cost> costs;
     std::pair<Cost, std::size_t> cheapest{{.ranges = 0}, 0};

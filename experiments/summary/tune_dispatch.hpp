@@ -17,9 +17,9 @@ namespace cclgym {
 struct TunedRange {
   DispatchRange range;
   std::size_t tested = 0;  ///< number of sizes
-  /// Max time of its configuration over the time of the fastest one, minus 1.
+  /// Max over the sizes of (time of its configuration / time of the fastest one) - 1.
   double loss = 0;
-  /// Baseline time over its time: min and max; nullopt without a baseline.
+  /// Min and max of baseline time / time of its configuration; nullopt without a baseline.
   std::optional<double> least_speedup;
   std::optional<double> most_speedup;
 };
@@ -36,14 +36,15 @@ struct TunedBlock {
 /// configuration each such that no tested size is slower than its fastest time by more than
 /// `tolerance` (0.01: 1 %); among equals, the one with the smallest sum of relative losses. A range
 /// begins at the first tested size that uses its configuration; sizes between two tested ones
-/// belong to the smaller. Times are medians over the seeds; a tuner's choice counts as the
-/// configuration that ran. Cost: linear in the rows, except for sorting.
+/// belong to the smaller. Times are medians over the seeds; a row of a tuner belongs to the
+/// configuration that the tuner chose. The cost is linear in the rows, except for sorting.
 [[nodiscard]] std::vector<TunedBlock> tune_dispatch(const Experiment& experiment,
                                                     std::span<const ResultRow> rows,
                                                     double tolerance);
 
-/// The dispatch table made of the blocks, for a file in `folder`, from which the paths of its
-/// programs are seen. Throws UserError if a program of the experiment was not read from a file.
+/// The dispatch table made of the blocks, for a file in `folder`; paths of its programs are
+/// relative to this folder. Throws UserError if a program of the experiment was not read from a
+/// file.
 [[nodiscard]] DispatchTable dispatch_table(const Experiment& experiment,
                                            const std::vector<TunedBlock>& blocks,
                                            const std::string& folder = {});

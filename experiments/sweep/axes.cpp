@@ -70,7 +70,7 @@ class AxisReader {
     return find_option(experiment_options(), key);
   }
 
-  // Reads the name of an algorithm or a tuner, or of a program, which is added to the library.
+  // Reads the name of an algorithm, a tuner or a program. A program is added to the library.
   std::string read_algorithm(const YamlValue& item) {
     if (item.is_mapping()) {
       const NamedProgram program = read_named_program(item);
@@ -135,7 +135,8 @@ class AxisReader {
         [](int value) { return std::to_string(value); });
   }
 
-  // Reads a list of names; `parse` returns nullopt for an unknown one. `what` is the word for one.
+  // Reads a list of names; `parse` returns nullopt for an unknown name. `what` is the word for such
+  // a name in messages.
   template <class Value, class Parse>
   Axis<Value> read_name_axis(std::string_view key, std::string_view what, Parse parse) {
     return read_axis<Value>(

@@ -1,4 +1,4 @@
-// The axes of an experiment: the lists whose cross product its cells are.
+// The axes of an experiment: its cells are the cross product of these lists.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace cclgym {
 
-/// A value and the place that named it.
+/// A value and its place in the file.
 template <class Value>
 struct Located {
   Value value{};
@@ -24,7 +24,7 @@ struct Located {
 template <class Value>
 using Axis = std::vector<Located<Value>>;
 
-/// Some combinations of an algorithm, an item of `only`: an empty list admits every value.
+/// An item of `only`: some combinations of an algorithm. An empty list admits every value.
 struct Combinations {
   std::string algorithm;
   std::vector<Protocol> protocols{};
@@ -45,7 +45,7 @@ struct ExperimentAxes {
   Axis<Slots> slots;
   Axis<std::uint64_t> sizes;
   Axis<std::uint64_t> seeds;
-  std::vector<Combinations> only{};  ///< restricts the algorithms that it names to these
+  std::vector<Combinations> only{};  ///< restrict the algorithms that they name
 };
 
 /// Reads the axes of an experiment whose keys have been checked. Throws UserError at the place of

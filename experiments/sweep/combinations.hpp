@@ -18,10 +18,11 @@ namespace cclgym {
 [[nodiscard]] std::vector<Combinations> read_combinations(const YamlValue& document,
                                                           const ExperimentAxes& axes);
 
-/// True if the experiment keeps this configuration with some protocol. Algorithms that no item
-/// names are kept with all configurations.
+/// True if the experiment keeps this configuration with at least one protocol. Algorithms that no
+/// item names are kept with all configurations.
 [[nodiscard]] bool wanted_with_any_protocol(const ExperimentAxes& axes, const Config& config);
-/// Same as above, for the configuration's own protocol. Tiles and slots are ignored.
+/// True if the experiment keeps this configuration with its own protocol. Tiles and slots are
+/// ignored.
 [[nodiscard]] bool wanted(const ExperimentAxes& axes, const Config& config);
 
 }  // namespace cclgym

@@ -19,7 +19,7 @@ class Overrides {
  public:
   explicit Overrides(CostModel& model) : model_(model) {}
 
-  /// Overrides the parameter of a key, or those of the mapping under it.
+  /// Overrides the parameter that a key names, or each parameter of the mapping under the key.
   void apply(const YamlEntry& entry) {
     if (entry.key == "alpha") {
       apply_all(entry.value, alpha_options(), "alpha", "alpha.", "alpha.");
@@ -33,7 +33,8 @@ class Overrides {
     }
   }
 
-  /// Renames the model to say what differs from its base: each value, or how many if that is long.
+  /// Adds the differences from the base to the model's name: each value, or only their number if
+  /// the name would be long.
   void rename() {
     constexpr std::size_t kLongest = 60;
     model_.name += notes_.size() <= kLongest
@@ -42,7 +43,8 @@ class Overrides {
   }
 
  private:
-  // `path` names the parameter among cost_parameters(), `shown` in the model's name.
+  // `path` is the parameter's name in cost_parameters(), `shown` its short form in the model's
+  // name.
   void apply_one(const YamlValue& value, const std::string& path, const std::string& shown) {
     const CostParameter& parameter = cost_parameter(path);
     parameter.set(model_, option_number(read_option(value, parameter.spec)));

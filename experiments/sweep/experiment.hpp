@@ -80,8 +80,8 @@ struct Experiment {
   std::string description;
   std::string path;                       ///< file it was read from
   std::string text;                       ///< content of that file
-  std::vector<ExperimentFabric> fabrics;  ///< each under every noise profile in turn
-  /// The algorithms that cells name: ours, and the programs of the file and of its tuners.
+  std::vector<ExperimentFabric> fabrics;  ///< one per fabric and noise profile
+  /// The algorithms that cells name: the shipped ones, and the programs of the file and its tuners.
   AlgorithmLibrary algorithms = AlgorithmLibrary::shipped();
   std::vector<Cell> cells;  ///< in file order: fabric, collective, algorithm, protocol, channels,
                             ///< instances, threads, tile, slots, size, seed
@@ -91,8 +91,7 @@ struct Experiment {
                                          ///< same fabric, collective, size, seed
   std::vector<CellSelector> timelines;   ///< one timeline per selector: for the first cell that it
                                          ///< matches
-  std::vector<std::string>
-      measured;  ///< CSV files with measured rows to show beside (paths resolved)
+  std::vector<std::string> measured;     ///< CSV files with measured rows (paths resolved)
   std::optional<MeasuredSpeedupChoice> measured_speedup;  ///< only with measured and baseline
   std::vector<std::string> published;  ///< CSV files with published speedups (paths resolved)
   std::vector<std::string>
@@ -101,7 +100,7 @@ struct Experiment {
   std::vector<std::string> warnings;  ///< caveats about the times, each once (cost_model_warning,
                                       ///< noise_warning)
 
-  /// 16 hex digits over everything that results depend on: fabrics, cost models, cells, engine,
+  /// Hash of all that results depend on, 16 hex digits: fabrics, cost models, cells, engine,
   /// repetitions and the program's version. Equal hash: equal results.
   [[nodiscard]] std::string hash() const;
 };
@@ -113,7 +112,7 @@ struct Experiment {
 [[nodiscard]] std::string cell_key(const Experiment& experiment, const Cell& cell);
 /// A label in the form used in cell keys.
 [[nodiscard]] std::string key_label(std::string label);
-/// 16 hex digits over every parameter of a cost model.
+/// Hash of every parameter of a cost model: 16 hex digits.
 [[nodiscard]] std::string cost_model_hash(const CostModel& model);
 
 }  // namespace cclgym

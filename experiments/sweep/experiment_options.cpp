@@ -14,7 +14,7 @@ namespace cclgym {
 
 namespace {
 
-// A key of a configuration, as an axis of this name.
+// The key of an axis, made from a key of a configuration.
 OptionSpec axis_of(std::string_view key, const std::string& name, const std::string& description) {
   OptionSpec spec = config_option(key);
   spec.name = name;
@@ -26,8 +26,8 @@ OptionSpec axis_of(std::string_view key, const std::string& name, const std::str
 OptionSpec algorithms_option() {
   OptionSpec spec =
       axis_of("algorithm", "algorithms",
-              "the algorithms; one that does not have a collective is left out there. Also "
-              "tuners, which choose the configuration of each call, see \"A tuner\"");
+              "algorithms, each left out for collectives that it does not have, and tuners, which "
+              "choose the configuration of each call (see \"A tuner\")");
   for (const TunerInfo& info : tuner_infos()) spec.choices.push_back(info.form);
   return spec;
 }
@@ -50,46 +50,48 @@ std::vector<OptionSpec> make_experiment_options() {
        .description = "name of the experiment and of its folder under results/: letters, digits, "
                       "'.', '_' and '-'",
        .required = true},
-      {.name = "description", .description = "what it is for; shown in the report"},
+      {.name = "description", .description = "purpose of the experiment, shown in the report"},
       {.name = "fabrics",
        .shape = OptionShape::OneOrList,
-       .description = "the fabrics: a name, a path of a fabric file (*.yaml, seen from the folder "
-                      "of this file), or a mapping with the keys under \"A fabric\"",
+       .description = "fabrics: each a name, the path of a fabric file (*.yaml, relative to the "
+                      "folder of this file), or a mapping with the keys under \"A fabric\"",
        .required = true},
       {.name = "collectives",
        .kind = OptionKind::Choice,
        .shape = OptionShape::OneOrList,
-       .description = "the collectives",
+       .description = "names of collectives",
        .required = true,
        .choices = collective_names()},
       algorithms_option(),
-      axis_of("protocol", "protocols", "the protocols (without effect under cost model hockney)"),
+      axis_of("protocol", "protocols", "protocols (without effect under cost model hockney)"),
       axis_of("channels", "channels", "numbers of channels; also ranges, \"1..32 x2\""),
       axis_of("instances", "instances",
-              "numbers of copies of the whole program, each with its part of every chunk on "
+              "numbers of copies of the program, each with its part of every chunk on "
               "channels of its own (MSCCL's parallelisation r); also ranges"),
-      axis_of("threads", "threads", "threads of a thread block; also ranges"),
+      axis_of("threads", "threads", "numbers of threads per thread block; also ranges"),
       {.name = "sizes",
        .kind = OptionKind::Bytes,
        .shape = OptionShape::OneOrList,
-       .description = "sizes of a call as nccl-tests counts them (the larger of a rank's send and "
-                      "receive buffer); also ranges, \"1KiB..1GiB x2\". Each must be a multiple of "
-                      "an element, times the ranks where a buffer has a slice per rank",
+       .description =
+           "collective sizes as nccl-tests counts them (the larger of a rank's send and receive "
+           "buffers); also ranges, \"1KiB..1GiB x2\". Each must be a multiple of the element size, "
+           "times the number of ranks if a buffer has one slice per rank",
        .min = 1,
        .required = true},
       axis_of("tile", "tile",
-              "largest tiles that chunks are moved in, or protocol (what the cost model states "
-              "for the protocol); 0B: chunks move whole; also ranges"),
+              "max sizes of the tiles in which chunks move, or protocol (the size that the cost "
+              "model states for the protocol); 0B: no tiles; also ranges"),
       axis_of("slots", "slots",
-              "messages that a connection holds, or protocol; 0: any number; also ranges"),
+              "max numbers of messages on a connection, or protocol (the number that the cost "
+              "model states for the protocol); 0: unlimited; also ranges"),
       {.name = "only",
        .kind = OptionKind::Mapping,
        .shape = OptionShape::OneOrList,
-       .description = "restricts the algorithms named here to these combinations, see \"Not every "
-                      "combination\""},
+       .description = "combinations to which the algorithms named here are restricted (see \"Not "
+                      "every combination\")"},
       {.name = "datatype",
        .kind = OptionKind::Choice,
-       .description = "type of an element: what sizes must be multiples of",
+       .description = "data type of the elements; sizes are multiples of the element size",
        .default_text = "float32",
        .choices = data_type_names()},
       {.name = "root",
@@ -101,52 +103,52 @@ std::vector<OptionSpec> make_experiment_options() {
       {.name = "seeds",
        .kind = OptionKind::Integer,
        .shape = OptionShape::OneOrList,
-       .description =
-           "seeds of the random draws of the noise and of the cost model, each a cell of "
-           "its own; also ranges",
+       .description = "seeds of the random draws of the noise and of the cost model, one cell per "
+                      "seed; also ranges",
        .min = 0,
        .default_text = "1"},
       {.name = "repetitions",
        .kind = OptionKind::Integer,
-       .description = "simulations of each cell, of which results give median, minimum and maximum "
-                      "time; one is made where nothing is drawn at random",
+       .description = "number of simulations per cell, whose median, min and max times are in the "
+                      "results; cells without random draws are simulated once",
        .min = 1,
        .max = 1'000'000,
        .default_text = "1"},
       {.name = "cost_model",
-       .description = "a cost model (" + fmt::format("{}", fmt::join(cost_model_names(), ", ")) +
-                      "), the path of a parameter file (*.yaml), auto (the set for the fabric or "
-                      "else for its GPU, or else hockney), or a mapping with the keys under \"A "
-                      "cost model\"",
+       .description =
+           "cost model: a name (" + fmt::format("{}", fmt::join(cost_model_names(), ", ")) +
+           "), the path of a parameter file (*.yaml), auto (the set for the fabric, otherwise for "
+           "its GPU, otherwise hockney), or a mapping with the keys under \"A "
+           "cost model\"",
        .default_text = "auto"},
       {.name = "noise",
        .shape = OptionShape::OneOrList,
-       .description = "noise that every fabric is under in turn: none, cloud-ib, or the path of a "
-                      "profile (*.yaml, seen from the folder of this file)",
+       .description = "noise profiles, each applied to every fabric: none, cloud-ib, or the path "
+                      "of a profile (*.yaml, relative to the folder of this file)",
        .default_text = "none"},
       {.name = "engine",
        .kind = OptionKind::Choice,
-       .description = "the simulation engine",
+       .description = "simulation engine",
        .default_text = engine_infos().front().name,
        .choices = engine_names()},
       {.name = "baseline",
        .kind = OptionKind::Mapping,
-       .description = "the configuration that speedups are against, see \"The baseline\""},
+       .description = "configuration to which speedups are relative (see \"The baseline\")"},
       {.name = "timeline",
        .kind = OptionKind::Mapping,
        .shape = OptionShape::OneOrList,
-       .description = "cells to write a timeline of, see \"A timeline\""},
+       .description = "cells for which timelines are written (see \"A timeline\")"},
       {.name = "measured",
        .shape = OptionShape::OneOrList,
-       .description = "CSV files (seen from the folder of this file) with measured times to show "
+       .description = "CSV files (relative to the folder of this file) with measured times to show "
                       "beside the simulated ones"},
       {.name = "measured_speedup",
        .kind = OptionKind::Mapping,
-       .description = "measured speedup to show beside the simulated one over the baseline, see "
-                      "\"Measured times\""},
+       .description = "measured speedup to show beside the simulated speedup over the baseline "
+                      "(see \"Measured times\")"},
       {.name = "published",
        .shape = OptionShape::OneOrList,
-       .description = "CSV files (seen from the folder of this file) with published speedups to "
+       .description = "CSV files (relative to the folder of this file) with published speedups to "
                       "compare the simulated ones with"},
   };
 }
@@ -159,19 +161,19 @@ std::vector<OptionSpec> make_timeline_options() {
       {.name = "protocol", .description = "one of the experiment's protocols"},
       {.name = "channels",
        .kind = OptionKind::Integer,
-       .description = "one of the experiment's channels"},
+       .description = "one of the experiment's numbers of channels"},
       {.name = "instances",
        .kind = OptionKind::Integer,
-       .description = "one of the experiment's instances"},
+       .description = "one of the experiment's numbers of instances"},
       {.name = "threads",
        .kind = OptionKind::Integer,
-       .description = "one of the experiment's threads"},
+       .description = "one of the experiment's numbers of threads"},
       {.name = "tile",
        .kind = OptionKind::Bytes,
-       .description = "one of the experiment's tiles, or protocol"},
+       .description = "one of the experiment's tile sizes, or protocol"},
       {.name = "slots",
        .kind = OptionKind::Integer,
-       .description = "one of the experiment's slots, or protocol"},
+       .description = "one of the experiment's numbers of slots, or protocol"},
       {.name = "size", .kind = OptionKind::Bytes, .description = "one of the experiment's sizes"},
   };
 }
@@ -189,7 +191,7 @@ std::vector<OptionSpec> make_baseline_options() {
 std::vector<OptionSpec> make_cost_model_choice_options() {
   std::vector<OptionSpec> specs{
       {.name = "base",
-       .description = "the cost model to start from: a name, a path or auto",
+       .description = "cost model whose values are overridden: a name, a path or auto",
        .default_text = "auto"}};
   for (OptionSpec spec : cost_model_options()) {
     if (spec.name == "name" || spec.name == "description" || spec.name == "fitted_to") continue;

@@ -16,8 +16,8 @@ inline constexpr std::size_t kMostCells = 1'000'000;
 /// Reads and checks an experiment file: every name, every range, every combination. Throws
 /// UserError with file:line:column of the error.
 [[nodiscard]] Experiment load_experiment(const std::string& path);
-/// Same from a text. `file_name` is used in messages; relative paths in the text start from its
-/// folder.
+/// Reads and checks the text of an experiment. `file_name` is used in messages; relative paths in
+/// the text start from its folder.
 [[nodiscard]] Experiment parse_experiment(std::string_view text, const std::string& file_name);
 
 }  // namespace cclgym

@@ -139,7 +139,7 @@ class CellMaker {
     for (std::size_t fabric = 0; fabric < experiment_.fabrics.size(); ++fabric) {
       for (const Located<CollectiveKind>& collective : axes_.collectives) {
         if (has(algorithm, fabric, collective.value)) continue;
-        if (!has_anywhere(algorithm, collective.value)) continue;  // said already
+        if (!has_anywhere(algorithm, collective.value)) continue;  // reported already
         skip(fmt::format("on fabric '{}': {} has no {}", experiment_.fabrics[fabric].label,
                          title(algorithm), to_string(collective.value)));
       }
@@ -218,7 +218,7 @@ class CellMaker {
                                  const std::string& algorithm) {
     const ExperimentFabric& on = experiment_.fabrics[fabric];
     const AlgorithmEntry& entry = experiment_.algorithms.at(algorithm);
-    // A fixed program has its own channels and one instance, whatever the axes say.
+    // A fixed program has its own channels and one instance, regardless of the axes.
     const Axis<int> own_channels{{entry.fixed() ? entry.program->channels : 0, {}}};
     const Axis<int> one_instance{{1, {}}};
     std::vector<Config> fitting;
@@ -332,7 +332,7 @@ class CellMaker {
   Experiment& experiment_;
   const ExperimentAxes& axes_;
   CellConstants constants_;
-  // By algorithm and fabric; empty for an algorithm that is not a tuner.
+  // Tuners by algorithm and fabric; empty for an algorithm that is not a tuner.
   std::vector<std::vector<std::unique_ptr<const Tuner>>> tuners_;
 };
 

@@ -1,4 +1,4 @@
-// From the axes of an experiment to its cells: every valid combination.
+// Makes the cells of an experiment from its axes: every valid combination.
 #pragma once
 
 #include <string>

@@ -8,7 +8,7 @@ const std::vector<OptionSpec>& measured_speedup_options() {
        .description = "measured configuration (column config) whose speedup is shown",
        .required = true},
       {.name = "over",
-       .description = "measured configuration that the speedup is over",
+       .description = "measured configuration to which the speedup is relative",
        .required = true}};
   return specs;
 }

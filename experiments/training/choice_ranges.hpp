@@ -21,17 +21,17 @@ struct ChoiceRange {
 [[nodiscard]] std::vector<ChoiceRange> choice_ranges(const PolicyRun& run,
                                                      const std::string& collective);
 
-/// The rows of published files that say what is fastest over a range of sizes, from the files built
-/// into the program, in the order of the files.
+/// The rows of the published files built into the program that name the fastest configuration over
+/// a range of sizes, in the order of the files.
 [[nodiscard]] std::vector<PublishedRow> published_regimes();
-/// True if a row is about this machine. `fabric` is a label: "ndv4", "ndv4 servers=2".
+/// True if a row is about the fabric with this label: "ndv4", "ndv4 servers=2".
 [[nodiscard]] bool is_of_fabric(const PublishedRow& row, const std::string& fabric);
 
 /// Collectives of a part, in the order of its cells.
 [[nodiscard]] std::vector<std::string> collectives_of(const EvaluatedPart& part);
 
 /// One line per policy (except `random`) and collective, "1KiB..64KiB ring LL c2 r1; …" (one line
-/// per seed where seeds differ), and one for each publication about this machine.
+/// per seed where seeds differ), and one for each publication about this fabric.
 [[nodiscard]] std::string choices_text(const EvaluatedPart& part,
                                        std::span<const PublishedRow> regimes);
 

@@ -1,4 +1,4 @@
-// Assembles the page of a training.
+// Assembles the page of a training run.
 'use strict';
 
 (() => {

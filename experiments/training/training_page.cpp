@@ -27,7 +27,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// A field as a number if it is one, as null if it is empty.
+// A CSV field as JSON: a number if it reads as one, null if it is empty, otherwise a string.
 Json field_json(std::string_view field) {
   if (field.empty()) return nullptr;
   double number = 0;
@@ -131,7 +131,7 @@ Json part_json(const EvaluatedPart& part, std::span<const PublishedRow> regimes)
           {"collectives", std::move(collectives)}};
 }
 
-// The regimes of the evaluated collectives, on any machine.
+// The regimes of the evaluated collectives, on any fabric.
 Json regimes_json(const TrainingPage& page, std::span<const PublishedRow> regimes) {
   Json rows = Json::array();
   for (const PublishedRow& row : regimes) {

@@ -1,4 +1,4 @@
-// HTML page of a training and its evaluation. The page is self-contained: it opens without a
+// HTML page of a training run and its evaluation. The page is self-contained: it opens without a
 // network.
 #pragma once
 
@@ -24,8 +24,8 @@ struct TrainingPage {
   std::span<const EvaluatedPart> parts{};
 };
 
-/// The metrics.csv of every seed that has one in the folder of a training. Throws UserError if one
-/// cannot be read.
+/// The metrics.csv of every seed that has one in the folder of a training run. Throws UserError if
+/// one cannot be read.
 [[nodiscard]] std::vector<LearningCurve> read_learning_curves(const std::string& folder,
                                                               std::span<const std::uint64_t> seeds);
 

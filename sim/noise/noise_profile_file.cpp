@@ -57,7 +57,7 @@ class Reader {
 
   [[nodiscard]] YamlValue value(std::string_view key) const {
     static const std::vector<OptionSpec> wrapped{
-        {.name = "value", .description = "the value", .required = true},
+        {.name = "value", .description = "value of the parameter", .required = true},
         {.name = "source", .description = "source of the value"}};
     YamlValue found = option_value(mapping_, spec(key));
     if (!found.is_mapping() || spec(key).kind == OptionKind::Mapping) return found;
@@ -176,7 +176,9 @@ const std::vector<OptionSpec>& noise_options() {
        .kind = OptionKind::Mapping,
        .description = "partly broken links, by link kind"},
       {.name = "slow_gpus", .kind = OptionKind::Mapping, .description = "GPUs that are slow"},
-      {.name = "background", .kind = OptionKind::Mapping, .description = "other jobs"},
+      {.name = "background",
+       .kind = OptionKind::Mapping,
+       .description = "other jobs on the fabric"},
       {.name = "start_skew",
        .kind = OptionKind::Time,
        .description =
@@ -191,20 +193,20 @@ const std::vector<OptionSpec>& noise_load_options() {
   static const std::vector<OptionSpec> specs{
       {.name = "scope",
        .kind = OptionKind::Choice,
-       .description =
-           "links that change together: each directed link by itself, or all links of the "
-           "kind at a server (between switches: each pair of links)",
+       .description = "links that change together: each directed link by itself, or all links of "
+                      "the kind at a node (between switches: each pair of links)",
        .default_text = "server",
        .choices = {"link", "server"}},
       {.name = "correlation_time",
        .kind = OptionKind::Time,
-       .description = "memory of the load: a state lasts correlation_time / (1 - share) on average",
+       .description =
+           "correlation time of the load: a state lasts correlation_time / (1 - share) on average",
        .max = kMostPause_s,
        .required = true},
       {.name = "states",
        .kind = OptionKind::Mapping,
        .shape = OptionShape::List,
-       .description = "the states; their shares sum to 1",
+       .description = "states of the load, whose shares sum to 1",
        .required = true},
   };
   return specs;
@@ -280,15 +282,15 @@ const std::vector<OptionSpec>& noise_background_options() {
        .required = true},
       {.name = "nodes",
        .kind = OptionKind::Integer,
-       .description = "number of nodes of each job, which sends around a ring of them; at most "
-                      "those of the fabric",
+       .description = "number of nodes per job, which sends around a ring of them; at most all "
+                      "nodes of the fabric",
        .min = 2,
        .max = 100'000,
        .default_text = "2",
        .aliases = {"servers"}},
       {.name = "bytes",
        .kind = OptionKind::Bytes,
-       .description = "bytes that each of its nodes sends per round",
+       .description = "bytes that each node of a job sends per round",
        .min = 1,
        .required = true},
       {.name = "pause",

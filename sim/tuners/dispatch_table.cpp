@@ -18,20 +18,19 @@ std::vector<OptionSpec> make_dispatch_options() {
   return {
       {.name = "description", .description = "purpose of the table"},
       {.name = "fallback",
-       .description = "used for the calls that are in no range: an algorithm, a tuner "
+       .description = "configuration of the calls that are in no range: an algorithm, a tuner "
                       "(nccl-default:VERSION), or a mapping with the keys of a range except "
                       "sizes. Without it, such a call is an error"},
       {.name = "tables",
        .kind = OptionKind::Mapping,
        .shape = OptionShape::List,
-       .description = "one item per fabric and collective",
+       .description = "tables, one per fabric and collective",
        .required = true},
       {.name = "programs",
        .kind = OptionKind::Mapping,
        .shape = OptionShape::OneOrList,
-       .description =
-           "programs in MSCCL XML that ranges may name as algorithms: file (seen from the "
-           "folder of the table) and name"},
+       .description = "programs in MSCCL XML that ranges may name as algorithms: file (relative to "
+                      "the folder of the table) and name"},
   };
 }
 
@@ -42,13 +41,13 @@ std::vector<OptionSpec> make_block_options() {
        .required = true},
       {.name = "collective",
        .kind = OptionKind::Choice,
-       .description = "the collective",
+       .description = "name of the collective",
        .required = true,
        .choices = collective_names()},
       {.name = "ranges",
        .kind = OptionKind::Mapping,
        .shape = OptionShape::List,
-       .description = "the size ranges, in any order",
+       .description = "size ranges, in any order",
        .required = true},
   };
 }

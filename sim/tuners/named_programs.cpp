@@ -11,10 +11,11 @@ namespace cclgym {
 const std::vector<OptionSpec>& program_options() {
   static const std::vector<OptionSpec> options{
       {.name = "file",
-       .description = "the program in MSCCL XML, seen from the folder of this file",
+       .description = "file with the program in MSCCL XML, relative to the folder of this file",
        .required = true},
       {.name = "name",
-       .description = "name of the program, as an algorithm's; one that no algorithm has",
+       .description =
+           "name of the program, which no algorithm has, to use like the name of an algorithm",
        .required = true},
   };
   return options;

@@ -1,4 +1,7 @@
-// Tests of the command line: help, version, mistakes, exit codes.
+// The command line: help, version, mistakes, exit codes.
+#include <algorithm>
+#include <sstream>
+
 #include "cli/program.hpp"
 #include "experiments/sweep/bad_experiments.hpp"
 #include "sim/engine/engine.hpp"
@@ -30,6 +33,31 @@ TEST_CASE("--help names every command, and each command explains itself with exa
     CHECK(own.out.find("\nExamples:\n  cclgym " + name + " ") != std::string::npos);
     CHECK(own.out.find("--help") != std::string::npos);
   }
+}
+
+TEST_CASE("no line of help has more than 100 characters", "[cli][main]") {
+  std::vector<std::vector<std::string>> calls{{"--help"}};
+  for (const std::string& name : command_names()) calls.push_back({name, "--help"});
+  for (const char* name : {"train", "evaluate", "validate", "export", "deploy"}) {
+    calls.push_back({name, "--help"});
+  }
+  for (const char* backend : {"mpi", "cuda", "nccl"}) {
+    calls.push_back({"calibrate", backend, "--help"});
+  }
+  for (const std::vector<std::string>& call : calls) {
+    std::istringstream help(run_program(call).out);
+    for (std::string line; std::getline(help, line);) {
+      INFO(call.front() << ": " << line);
+      CHECK(std::ranges::count_if(line, [](char c) { return (c & 0xC0) != 0x80; }) <= 100);
+    }
+  }
+}
+
+TEST_CASE("help names both forms of an option and never breaks a word", "[cli][main]") {
+  const std::string help = run_program({"fit", "--help"}).out;
+  CHECK(help.find("\n  -o, --out FILE ") != std::string::npos);
+  CHECK(help.find("protocols.LL.step_latency") != std::string::npos);
+  CHECK(help.find("\n  --hold-out ranks=N,…|sizes=B,…\n    ") != std::string::npos);
 }
 
 TEST_CASE("--version prints the version and the built-in libraries", "[cli][main]") {

@@ -27,7 +27,7 @@ FabricModel abci_a_model() {
   constexpr double kMostServers = 2048;
   return {
       {.name = "abci-a",
-       .description = "ABCI 2.0 compute nodes (A): servers of 8 A100 on NVSwitch, 4 HDR NICs",
+       .description = "ABCI 2.0 compute nodes (A) of 8 A100 on NVSwitch, 4 HDR NICs",
        // 0.35 us is the alpha that TE-CCL uses between a GPU and an NVSwitch (its DGX-2 topology).
        .options = {fabric_option("nodes", {.max = kMostServers}),
                    fabric_option("gpus_per_node", {.max = 8, .default_text = "8"}),

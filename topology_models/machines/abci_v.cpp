@@ -24,8 +24,7 @@ std::shared_ptr<const Fabric> build_abci_v(const FabricParameters& parameters) {
 FabricModel abci_v_model() {
   constexpr double kMostServers = 2048;
   return {{.name = "abci-v",
-           .description =
-               "ABCI compute nodes (V): servers of 4 V100, 2 EDR NICs, oversubscribed fat tree",
+           .description = "ABCI compute nodes (V) of 4 V100, 2 EDR NICs, oversubscribed fat tree",
            // 2.83 because the 68 NICs of a rack share 24 links to the spine.
            .options = {fabric_option("nodes", {.max = kMostServers}),
                        fabric_option("gpus_per_node", {.max = 4, .default_text = "4"}),

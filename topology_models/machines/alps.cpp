@@ -28,7 +28,7 @@ std::shared_ptr<const Fabric> build_alps(const FabricParameters& parameters) {
 FabricModel alps_model() {
   return {
       {.name = "alps",
-       .description = "CSCS Alps: servers of 4 GH200, 4 Slingshot NICs, dragonfly of 24 groups",
+       .description = "CSCS Alps: nodes of 4 GH200, 4 Slingshot NICs, dragonfly of 24 groups",
        .options = {fabric_option("nodes", {.max = kAlpsNetwork.servers()}),
                    fabric_option("gpus_per_node", {.max = 4, .default_text = "4"}),
                    fabric_option("bandwidth", {.default_text = "25 GB/s"}),

@@ -34,7 +34,7 @@ FabricModel amd_mi250x_model() {
   constexpr double kMostServers = 1024;
   return {
       {.name = "amd-mi250x",
-       .description = "servers of 16 MI250X dies on xGMI, 8 NICs of 200 Gb/s, InfiniBand",
+       .description = "nodes of 16 MI250X dies on xGMI, 8 NICs of 200 Gb/s, InfiniBand",
        .options = {fabric_option("nodes", {.max = kMostServers}),
                    fabric_option("gpus_per_node", {.max = 16, .default_text = "16"}),
                    fabric_option("bandwidth", {.default_text = "50 GB/s"}),

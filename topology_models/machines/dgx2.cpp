@@ -34,7 +34,7 @@ FabricModel dgx2_model() {
   return {
       {.name = "dgx2",
        .description =
-           "NVIDIA DGX-2: servers of 16 V100 on two boards of NVSwitches, 8 HDR NICs, InfiniBand",
+           "NVIDIA DGX-2: nodes of 16 V100 on two boards of NVSwitches, 8 HDR NICs, InfiniBand",
        // 0.35 us is the alpha that TE-CCL uses between a GPU and an NVSwitch (its DGX-2 topology).
        .options = {fabric_option("nodes", {.max = kMostServers}),
                    fabric_option("gpus_per_node", {.max = 16, .default_text = "16"}),

@@ -54,20 +54,21 @@ FabricModel ethernet_model() {
   return {
       {.name = "ethernet",
        .description = "hosts on one Ethernet switch, one port each, for MPI over TCP",
-       .options = {fabric_option("nodes", {.max = kMostServers,
-                                           .default_text = "4",
-                                           .description = "number of hosts"}),
-                   fabric_option("gpus_per_node", {.max = kMostRanks,
-                                                   .default_text = "1",
-                                                   .description = "number of ranks on each host"}),
-                   fabric_option("bandwidth",
-                                 {.default_text = "1 Gb/s",
-                                  .description = "bandwidth of a host's port, in one direction"}),
-                   fabric_option(
-                       "latency",
-                       {.default_text = "12.5us",
-                        .description =
-                            "latency between a host and the switch: half of that between hosts"})},
+       .options =
+           {fabric_option(
+                "nodes",
+                {.max = kMostServers, .default_text = "4", .description = "number of hosts"}),
+            fabric_option("gpus_per_node", {.max = kMostRanks,
+                                            .default_text = "1",
+                                            .description = "number of ranks on each host"}),
+            fabric_option("bandwidth",
+                          {.default_text = "1 Gb/s",
+                           .description = "bandwidth of a host's port, in one direction"}),
+            fabric_option(
+                "latency",
+                {.default_text = "12.5us",
+                 .description =
+                     "latency between a host and the switch: half of the latency between hosts"})},
        .facts = {{"one full-duplex port of 1 Gb/s per host, on a switch that does not limit them",
                   "a choice: Gigabit Ethernet (IEEE 802.3ab)"},
                  {"25 us from host to host", "a choice; measure yours (cclgym calibrate)"},

@@ -38,7 +38,7 @@ FabricModel frontier_model() {
   return {
       {.name = "frontier",
        .description =
-           "OLCF Frontier: servers of 4 MI250X (8 dies), 4 Slingshot NICs, dragonfly of 74 groups",
+           "OLCF Frontier: nodes of 4 MI250X (8 dies), 4 Slingshot NICs, dragonfly of 74 groups",
        .options = {fabric_option("nodes", {.max = kFrontierNetwork.servers()}),
                    fabric_option("gpus_per_node", {.max = 8, .default_text = "8"}),
                    fabric_option("bandwidth", {.default_text = "50 GB/s"}),

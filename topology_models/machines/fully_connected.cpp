@@ -28,7 +28,7 @@ std::shared_ptr<const Fabric> build_fully_connected(const FabricParameters& para
 FabricModel fully_connected_model() {
   constexpr double kMostGpus = 1024;  // a million links
   return {{.name = "fully_connected",
-           .description = "a duplex link between every two GPUs",
+           .description = "one duplex link between every two GPUs",
            .options = {fabric_option("gpus", {.min = 2, .max = kMostGpus}),
                        fabric_option("bandwidth", {.default_text = "25 GB/s"}),
                        fabric_option("latency", {.default_text = "0.7us"})}},

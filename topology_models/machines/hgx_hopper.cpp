@@ -37,7 +37,7 @@ FabricInfo info(const std::string& name, const std::string& gpu, const std::stri
   return {
       .name = name,
       .description =
-          "NVIDIA HGX " + gpu + ": servers of 8 " + gpu + " on NVSwitch, 8 NDR NICs, InfiniBand",
+          "NVIDIA HGX " + gpu + ": nodes of 8 " + gpu + " on NVSwitch, 8 NDR NICs, InfiniBand",
       // 0.35 us is the alpha that TE-CCL uses between a GPU and an NVSwitch (its DGX-2 topology).
       .options = {fabric_option("nodes", {.max = kMostServers}),
                   fabric_option("gpus_per_node", {.max = 8, .default_text = "8"}),

@@ -25,7 +25,7 @@ FabricModel mi300x_model() {
   constexpr double kMostServers = 2048;
   return {
       {.name = "mi300x",
-       .description = "servers of 8 MI300X, xGMI between every two, 8 NDR NICs, InfiniBand",
+       .description = "nodes of 8 MI300X, xGMI between every two, 8 NDR NICs, InfiniBand",
        .options = {fabric_option("nodes", {.max = kMostServers}),
                    fabric_option("gpus_per_node", {.max = 8, .default_text = "8"}),
                    fabric_option("bandwidth", {.default_text = "64 GB/s"}),

@@ -28,7 +28,7 @@ FabricModel ndv2_model() {
   constexpr double kMostServers = 2048;
   return {
       {.name = "ndv2",
-       .description = "Azure NDv2: servers of 8 V100 as in a DGX-1, one EDR NIC, InfiniBand",
+       .description = "Azure NDv2: nodes of 8 V100 as in a DGX-1, one EDR NIC, InfiniBand",
        // 0.7 us is the alpha that TE-CCL uses for NVLink (its NDv2 topology).
        .options = {fabric_option("nodes", {.max = kMostServers}),
                    fabric_option("gpus_per_node", {.max = 8, .default_text = "8"}),

@@ -28,7 +28,7 @@ FabricModel ndv4_model() {
   constexpr double kMostServers = 2048;
   return {
       {.name = "ndv4",
-       .description = "Azure NDv4: servers of 8 A100 on NVSwitch, 8 HDR NICs, InfiniBand",
+       .description = "Azure NDv4: nodes of 8 A100 on NVSwitch, 8 HDR NICs, InfiniBand",
        // 0.35 us is the alpha that TE-CCL uses between a GPU and an NVSwitch (its DGX-2 topology).
        .options = {fabric_option("nodes", {.max = kMostServers}),
                    fabric_option("gpus_per_node", {.max = 8, .default_text = "8"}),

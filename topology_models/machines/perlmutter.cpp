@@ -28,8 +28,7 @@ std::shared_ptr<const Fabric> build_perlmutter(const FabricParameters& parameter
 FabricModel perlmutter_model() {
   return {
       {.name = "perlmutter",
-       .description =
-           "NERSC Perlmutter: servers of 4 A100, 4 Slingshot NICs, dragonfly of 24 groups",
+       .description = "NERSC Perlmutter: nodes of 4 A100, 4 Slingshot NICs, dragonfly of 24 groups",
        .options = {fabric_option("nodes", {.max = kPerlmutterNetwork.servers()}),
                    fabric_option("gpus_per_node", {.max = 4, .default_text = "4"}),
                    fabric_option("bandwidth", {.default_text = "25 GB/s"}),

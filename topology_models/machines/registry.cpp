@@ -85,9 +85,10 @@ std::string label_text(const OptionValue& value, const OptionSpec& spec) {
 }
 
 const OptionSpec& name_option() {
-  static const OptionSpec option{.name = "name",
-                                 .description = "a fabric, or the path of a fabric file (*.yaml)",
-                                 .required = true};
+  static const OptionSpec option{
+      .name = "name",
+      .description = "name of a fabric, or the path of a fabric file (*.yaml)",
+      .required = true};
   return option;
 }
 

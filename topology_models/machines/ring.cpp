@@ -26,7 +26,7 @@ std::shared_ptr<const Fabric> build_ring(const FabricParameters& parameters) {
 FabricModel ring_model() {
   constexpr double kMostGpus = 65536;
   return {{.name = "ring",
-           .description = "GPUs in a circle, a duplex link between neighbours",
+           .description = "GPUs in a circle, with one duplex link between neighbours",
            .options = {fabric_option("gpus", {.min = 2, .max = kMostGpus}),
                        fabric_option("bandwidth", {.default_text = "25 GB/s"}),
                        fabric_option("latency", {.default_text = "0.7us"})}},

@@ -30,13 +30,13 @@ struct CopyLaunch {
   unsigned int blocks = 1;
   unsigned int threads = 512;       ///< a multiple of 32, at most kMostThreads
   unsigned long long limit_ns = 0;  ///< limit of the wait for the other blocks at the start
-  unsigned int* stopped = nullptr;  ///< 0; set if that wait was given up
-  unsigned int* arrived = nullptr;  ///< 0
+  unsigned int* stopped = nullptr;  ///< points to 0; set if that wait was given up
+  unsigned int* arrived = nullptr;  ///< points to 0
   BlockTimes* times = nullptr;      ///< one per block
   cudaStream_t stream = nullptr;
 };
-/// Writes `from` (if `added` is null) or from + added into `to`, floats in `bytes` (a multiple of
-/// 16), `passes` times. Each block does its share, with 16-byte accesses.
+/// Writes `from` (if `added` is null) or from + added into `to`, `passes` times: floats of `bytes`
+/// (a multiple of 16) in total. Each block writes its share, with 16-byte accesses.
 cudaError_t launch_copy(const CopyLaunch& launch, const float* from, const float* added, float* to,
                         std::size_t bytes, unsigned int passes);
 

@@ -9,13 +9,13 @@
 namespace cclgym::device {
 
 /// Limit of a kernel's waits: a deadline, and a word that the first thread to give up sets, so that
-/// all others do, too.
+/// all others give up, too.
 class Watch {
  public:
   __device__ Watch(unsigned int* stopped, unsigned long long limit_ns)
       : stopped_(stopped), deadline_ns_(global_ns() + limit_ns) {}
 
-  /// Call in each turn of a waiting loop; reads the clock only now and then.
+  /// Called in each turn of a waiting loop; reads the clock only now and then.
   __device__ bool expired() {
     wait_a_turn();
     if ((++turns_ & 127u) != 0) return false;

@@ -1,9 +1,9 @@
 // Messages between thread blocks through FIFOs of 8 slots, by the three protocols of NCCL:
 //
 // LL      every 8 bytes of a slot are 4 of data and a flag of 4, written at once. The receiver
-//         waits until the flag is that of the step.
+//         waits until the flag has the number of the step.
 // LL128   every 128 bytes of a slot are 120 of data and a flag of 8, written by 8 lanes of a warp
-//         at once. The eighth lane checks the flag, the warp votes.
+//         at once. The eighth lane checks the flag; the warp votes.
 // Simple  the slot has data only; when all of it is written, a fence and a step counter follow.
 //
 // A sender may be 8 steps ahead of the head, the count of slots handed back by the receiver. As in
@@ -30,8 +30,8 @@ __device__ inline Words add_floats(const Words& a, const Words& b) {
   return {add_floats(a.low, b.low), add_floats(a.high, b.high)};
 }
 
-/// One block's ends of two FIFOs: the one it receives from and the one it sends into. All threads
-/// of the block (a multiple of 32) take part in every step.
+/// One block's ends of two FIFOs: it receives from one and sends into the other. All threads of the
+/// block (a multiple of 32) take part in every step.
 template <FifoProtocol kProtocol>
 class Exchange {
  public:
@@ -179,8 +179,8 @@ class Exchange {
     const std::size_t warps = blockDim.x / kWarp;
     const unsigned long long receive_flag = received_ + 1;
     const unsigned long long send_flag = sent_ + 1;
-    // Index of this lane's vector v among the slice's data vectors; the odd ones of flag lanes have
-    // none.
+    // Index of this lane's vector v among the slice's data vectors. Odd vectors of flag lanes have
+    // no data.
     const auto place = [&](int v) -> unsigned int {
       const unsigned int pair = static_cast<unsigned int>(v / 2) * 60;
       return v % 2 == 0 ? pair + lane : pair + kWarp + lane - lane / 8;
@@ -249,8 +249,8 @@ class Exchange {
   Fifo from_;
   Fifo to_;
   Watch watch_;
-  unsigned long long received_ = 0;   ///< steps done
-  unsigned long long sent_ = 0;  ///< same for sending
+  unsigned long long received_ = 0;   ///< steps received
+  unsigned long long sent_ = 0;       ///< steps sent
   unsigned long long head_seen_ = 0;  ///< last known number of steps that the receiver has handed
                                       ///< back
 };

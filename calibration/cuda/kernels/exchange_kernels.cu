@@ -60,8 +60,8 @@ cudaError_t exchange_shared_bytes(FifoProtocol protocol, std::size_t* bytes) {
     cudaFuncAttributes attributes{};
     error = cudaFuncGetAttributes(&attributes, kernel);
     if (error != cudaSuccess) return error;
-    // (some bytes stay free for the alignment of the dynamic part; more than half of an SM's
-    // memory is enough)
+    // Some bytes stay free for the alignment of the dynamic part: more than half of an SM's memory
+    // is enough.
     constexpr std::size_t kSpareBytes = 1024;
     const std::size_t room =
         static_cast<std::size_t>(most) - attributes.sharedSizeBytes - kSpareBytes;

@@ -10,7 +10,7 @@ namespace cclgym::device {
 enum class FifoProtocol { LL, LL128, Simple };
 
 constexpr unsigned int kFifoSlots = 8;
-/// Bytes that a warp moves at once under LL128: of data, and of the slot.
+/// Bytes of data, and of the slot, that a warp moves at once under LL128.
 constexpr std::size_t kLl128SliceBytes = 1920;
 constexpr std::size_t kLl128WireBytes = 2048;
 constexpr unsigned int kMostThreads = 640;
@@ -43,8 +43,8 @@ struct ExchangeLaunch {
   unsigned long long limit_ns = 0;  ///< limit of all waits of a block together
   const Fifo* fifos = nullptr;      ///< connection i: from block i to block i + 1 (from the last to
                                     ///< block 0)
-  unsigned int* stopped = nullptr;  ///< 0; set if a wait was given up
-  unsigned int* arrived = nullptr;  ///< 0
+  unsigned int* stopped = nullptr;  ///< points to 0; set if a wait was given up
+  unsigned int* arrived = nullptr;  ///< points to 0
   BlockTimes* times = nullptr;      ///< one per block
   cudaStream_t stream = nullptr;
 };
@@ -52,16 +52,16 @@ struct ExchangeLaunch {
 /// Max dynamic shared memory that the kernels of a protocol may request on this device, B.
 cudaError_t exchange_shared_bytes(FifoProtocol protocol, std::size_t* bytes);
 
-/// Ping-pong between block 0 and block `partner`, other blocks end at once: `warm` rounds, then
-/// `rounds` timed rounds. Block 0 sends `data`, the partner adds `addend` and sends back, so that
-/// each round adds it once. `bytes`: a multiple of 16, at most a slot's data.
+/// Ping-pong between block 0 and block `partner`: `warm` rounds, then `rounds` timed rounds. Other
+/// blocks end at once. Block 0 sends `data`, the partner adds `addend` and sends back, so that each
+/// round adds it once. `bytes`: a multiple of 16, at most a slot's data.
 cudaError_t launch_flag_step(const ExchangeLaunch& launch, unsigned int partner, float* data,
                              const float* addend, std::size_t bytes, unsigned int warm,
                              unsigned int rounds);
 
-/// Block 0 sends its input, the blocks in between add theirs, the last stores into `output`:
-/// `passes` times `bytes`, in messages of at most `chunk_bytes`. inputs + b * bytes / 4: input of
-/// block b.
+/// Block 0 sends its input, the blocks in between add theirs, and the last one stores into
+/// `output`: `passes` times `bytes`, in messages of at most `chunk_bytes`. Block b's input is at
+/// inputs + b * bytes / 4.
 cudaError_t launch_pipe(const ExchangeLaunch& launch, const float* inputs, float* output,
                         std::size_t bytes, std::size_t chunk_bytes, unsigned int passes);
 

@@ -17,7 +17,7 @@ bool sliced(const std::string& collective) {
   return collective == "allgather" || collective == "reducescatter";
 }
 
-// Floats of the larger buffer, and of the smaller one, which holds one rank's slice.
+// Number of floats in the larger buffer and in the smaller one, which holds one rank's slice.
 struct Counts {
   std::size_t whole = 0;
   std::size_t slice = 0;

@@ -53,7 +53,7 @@ std::string_view last_word(std::string_view text) {
 std::optional<NcclDecision> read_line(std::string_view line, const SourceLocation& where) {
   const std::size_t arrow = line.find(kArrow);
   if (arrow == std::string_view::npos) return std::nullopt;
-  // "…NCCL INFO AllReduce: 1048576"
+  // The line begins with "…NCCL INFO AllReduce: 1048576".
   const std::string_view before = line.substr(0, arrow);
   const std::size_t colon = before.rfind(": ");
   std::string_view after = line.substr(arrow + kArrow.size());
@@ -171,7 +171,7 @@ std::string_view to_string(NcclAgreement agreement) {
 
 NcclAgreement agreement(const NcclDecision& decision, const TunerChoices& choices,
                         const LoggedCommunicator& communicator) {
-  // Calls that NCCL did not merge with others: one operation in its pipeline.
+  // Assumes that NCCL did not merge the call with others: one operation in its pipeline.
   const auto wanted = choices.wanted(decision.collective, decision.bytes, 1);
   if (wanted.empty() || wanted.front().algorithm < 0) return NcclAgreement::NotChosen;
   for (std::size_t i = 0; i < wanted.size(); ++i) {

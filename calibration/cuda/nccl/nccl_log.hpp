@@ -14,7 +14,7 @@
 namespace cclgym {
 
 /// One line "AllReduce: 1048576 Bytes -> Algo RING proto SIMPLE channel{Lo..Hi}={0..3}", which rank
-/// 0 writes for each call that a tuner is asked about. Uses NCCL's numbers
+/// 0 writes for each call about which a tuner is asked. Uses NCCL's numbers
 /// (deploy/nccl_plugin/nccl_names.hpp).
 struct NcclDecision {
   int collective = 0;
@@ -25,7 +25,7 @@ struct NcclDecision {
   std::size_t line = 0;  ///< line in the log, from 1
 };
 
-/// The decisions of a log, or of a part of it that ends with a whole line; `first_line` is the
+/// The decisions of a log, or of a part of it that ends with a complete line; `first_line` is the
 /// number of its first line. Ignores all other lines. Throws UserError at NAME:LINE for a decision
 /// with names or numbers that NCCL does not have.
 [[nodiscard]] std::vector<NcclDecision> read_nccl_log(std::string_view text,
@@ -36,13 +36,13 @@ struct NcclDecision {
 struct LoggedCommunicator {
   int ranks = 2;
   NcclVersion version{};
-  int channels = 0;  ///< number of its channels; 0: at least those chosen
+  int channels = 0;  ///< number of its channels; 0: as many as the tuner chooses
 };
 
 /// Relation between NCCL's decision and the tuner's choice.
 enum class NcclAgreement : std::uint8_t {
   Same,          ///< algorithm, protocol and channels as chosen, or channels left to NCCL
-  FewerByModel,  ///< fewer channels, as many as NCCL's traffic scheduler gives so few bytes
+  FewerByModel,  ///< the fewer channels that NCCL's traffic scheduler uses for so few bytes
   LaterChoice,   ///< one of the tuner's later choices, because NCCL cannot do the first
   Channels,      ///< a different number of channels
   Different,     ///< a different algorithm or protocol
@@ -68,9 +68,9 @@ struct NcclLogCheck {
 
   /// Calls for which the tuner made a choice.
   [[nodiscard]] std::size_t chosen() const;
-  /// Share of these that ran as chosen; 0 if there were none.
+  /// Share of the chosen calls that ran as chosen; 0 if there were none.
   [[nodiscard]] double same_share() const;
-  /// Share of these that ran as chosen or are explained (FewerByModel, LaterChoice).
+  /// Share of the chosen calls that ran as chosen or are explained (FewerByModel, LaterChoice).
   [[nodiscard]] double explained_share() const;
 };
 
@@ -78,7 +78,7 @@ struct NcclLogCheck {
                                           const TunerChoices& choices,
                                           const LoggedCommunicator& communicator);
 
-/// Text: the shares, then each disagreement with its reason.
+/// Text with the shares, then each disagreement with its reason.
 [[nodiscard]] std::string nccl_log_text(const NcclLogCheck& check);
 
 }  // namespace cclgym

@@ -127,8 +127,8 @@ void NcclTeam::set_environment() {
   }
   set_variable("NCCL_SOCKET_IFNAME", "lo");
   set_variable("NCCL_NET", "Socket");
-  // All three protocols: otherwise NCCL leaves out LL128 over sockets. With a list, the tuner still
-  // chooses among them.
+  // Names all three protocols, because NCCL otherwise leaves out LL128 over sockets. The tuner
+  // still chooses among them.
   set_variable("NCCL_PROTO", "LL,LL128,Simple");
 }
 

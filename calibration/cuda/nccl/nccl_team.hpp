@@ -25,7 +25,7 @@ struct TeamOptions {
   std::size_t communicators = 24;
 };
 
-/// Properties that a communicator is made for.
+/// Properties for which a communicator is made.
 struct TeamConfig {
   std::string algorithm = "default";  ///< "default", "policy" or a name of the tuner's CSV
   std::string protocol = "default";
@@ -45,8 +45,8 @@ struct TeamTimes {
   std::vector<double> shortest_s;
 };
 
-/// Told what is about to be done. A hanging library call can only be ended with the process, by a
-/// watchdog (nccl_worker.cpp).
+/// Receives the name of the work that is about to begin. A hanging library call can only be ended
+/// with the process, by a watchdog (nccl_worker.cpp).
 using Busy = std::function<void(const std::string& what)>;
 
 class NcclTeam {

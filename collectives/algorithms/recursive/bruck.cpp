@@ -134,7 +134,8 @@ std::int64_t bruck_blocks(const AlgorithmRequest& request) {
 AlgorithmEntry bruck_entry() {
   return {.name = "bruck",
           .description =
-              "Bruck's: messages at distance 1, 2, 4, …, between local copies; log2(ranks) steps",
+              "Bruck's algorithm: messages at distance 1, 2, 4, … between local copies; "
+              "log2(ranks) steps",
           .collectives = {CollectiveKind::AllGather, CollectiveKind::AllToAll},
           .trace = bruck,
           .thread_blocks = bruck_blocks};

@@ -25,13 +25,14 @@ std::int64_t halving_doubling_blocks(const AlgorithmRequest& request) {
 }  // namespace
 
 AlgorithmEntry halving_doubling_entry() {
-  return {.name = "halving-doubling",
-          .description =
-              "Rabenseifner's: recursive-halving ReduceScatter, then recursive-doubling AllGather",
-          .collectives = {CollectiveKind::AllReduce},
-          .ranks = RankRule::power_of_two(),
-          .trace = halving_doubling,
-          .thread_blocks = halving_doubling_blocks};
+  return {
+      .name = "halving-doubling",
+      .description =
+          "Rabenseifner's algorithm: recursive-halving ReduceScatter, recursive-doubling AllGather",
+      .collectives = {CollectiveKind::AllReduce},
+      .ranks = RankRule::power_of_two(),
+      .trace = halving_doubling,
+      .thread_blocks = halving_doubling_blocks};
 }
 
 }  // namespace cclgym::algorithms

@@ -89,7 +89,8 @@ std::int64_t butterfly_blocks(const AlgorithmRequest& request) {
 AlgorithmEntry rabenseifner_entry() {
   return {.name = "rabenseifner",
           .description =
-              "halving-doubling the other way round: the largest messages go to the nearest ranks",
+              "halving-doubling with distances in reverse order: the largest messages go to the "
+              "nearest ranks",
           .collectives = {CollectiveKind::AllReduce, CollectiveKind::Reduce},
           .ranks = RankRule::power_of_two(),
           .trace = rabenseifner,
@@ -97,12 +98,13 @@ AlgorithmEntry rabenseifner_entry() {
 }
 
 AlgorithmEntry butterfly_entry() {
-  return {.name = "butterfly",
-          .description = "halves to partners at distance 1, 2, 4, …, then each slice to its owner",
-          .collectives = {CollectiveKind::ReduceScatter},
-          .ranks = RankRule::power_of_two(),
-          .trace = butterfly,
-          .thread_blocks = butterfly_blocks};
+  return {
+      .name = "butterfly",
+      .description = "exchange of halves at distance 1, 2, 4, …; then each slice goes to its owner",
+      .collectives = {CollectiveKind::ReduceScatter},
+      .ranks = RankRule::power_of_two(),
+      .trace = butterfly,
+      .thread_blocks = butterfly_blocks};
 }
 
 }  // namespace cclgym::algorithms

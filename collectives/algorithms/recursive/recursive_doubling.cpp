@@ -54,7 +54,7 @@ std::int64_t doubling_blocks(const AlgorithmRequest& request) {
 AlgorithmEntry recursive_doubling_entry() {
   return {
       .name = "recursive-doubling",
-      .description = "partners at distance 1, 2, 4, … exchange all they have; log2(ranks) steps",
+      .description = "partners at distance 1, 2, 4, … exchange all their data; log2(ranks) steps",
       .collectives = {CollectiveKind::AllReduce, CollectiveKind::AllGather},
       .ranks = RankRule::power_of_two(),
       .trace = recursive_doubling,

@@ -72,7 +72,7 @@ AlgorithmEntry scatter_allgather_entry() {
 
 AlgorithmEntry scatter_allgather_ring_entry() {
   return {.name = "scatter-allgather-ring",
-          .description = "Scatter along a binomial tree, then AllGather round a ring",
+          .description = "Scatter along a binomial tree, then AllGather around a ring",
           .collectives = {CollectiveKind::Broadcast},
           .trace = scatter_allgather_ring,
           .thread_blocks = scatter_allgather_ring_blocks};

@@ -40,7 +40,7 @@ std::int64_t all_to_next_blocks(const AlgorithmRequest& request) {
 
 AlgorithmEntry all_to_next_entry() {
   return {.name = "all-to-next",
-          .description = "all ranks of a server help its last one to reach the next server",
+          .description = "all ranks of a node help its last rank to reach the next node",
           .collectives = {CollectiveKind::AllToNext},
           .across_servers = "pipelined",
           .trace = all_to_next,

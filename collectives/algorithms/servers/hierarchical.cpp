@@ -50,14 +50,14 @@ std::int64_t hierarchical_blocks(const AlgorithmRequest& request) {
 }  // namespace
 
 AlgorithmEntry hierarchical_entry() {
-  return {.name = "hierarchical",
-          .description =
-              "ReduceScatter in each server, AllReduce across servers, AllGather in each server",
-          .collectives = {CollectiveKind::AllReduce},
-          .across_servers = "pipelined",
-          .trace = hierarchical,
-          .thread_blocks = hierarchical_blocks,
-          .outline = hierarchical_outline};
+  return {
+      .name = "hierarchical",
+      .description = "ReduceScatter in each node, AllReduce across nodes, AllGather in each node",
+      .collectives = {CollectiveKind::AllReduce},
+      .across_servers = "pipelined",
+      .trace = hierarchical,
+      .thread_blocks = hierarchical_blocks,
+      .outline = hierarchical_outline};
 }
 
 }  // namespace cclgym::algorithms

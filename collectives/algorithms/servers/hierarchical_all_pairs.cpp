@@ -53,14 +53,13 @@ std::int64_t hierarchical_all_pairs_blocks(const AlgorithmRequest& request) {
 }  // namespace
 
 AlgorithmEntry hierarchical_all_pairs_entry() {
-  return {
-      .name = "hierarchical-all-pairs",
-      .description = "all-pairs in each server and across servers, three steps; for small sizes",
-      .collectives = {CollectiveKind::AllReduce},
-      .adds_while_receiving = false,
-      .across_servers = "all-pairs",
-      .trace = hierarchical_all_pairs,
-      .thread_blocks = hierarchical_all_pairs_blocks};
+  return {.name = "hierarchical-all-pairs",
+          .description = "all-pairs in each node and across nodes, three steps; for small sizes",
+          .collectives = {CollectiveKind::AllReduce},
+          .adds_while_receiving = false,
+          .across_servers = "all-pairs",
+          .trace = hierarchical_all_pairs,
+          .thread_blocks = hierarchical_all_pairs_blocks};
 }
 
 }  // namespace cclgym::algorithms

@@ -68,7 +68,7 @@ AlgorithmEntry three_step_entry() {
   return {
       .name = "three-step",
       .description =
-          "all that a server has for another crosses the network together, through one rank each",
+          "data of a node for another crosses the network together, through one rank of each node",
       .collectives = {CollectiveKind::AllToAll},
       .across_servers = "gateway",
       .trace = three_step,

@@ -41,13 +41,13 @@ std::int64_t two_step_blocks(const AlgorithmRequest& request) {
 }  // namespace
 
 AlgorithmEntry two_step_entry() {
-  return {.name = "two-step",
-          .description =
-              "chunks for a rank of another server cross the network together, as one message",
-          .collectives = {CollectiveKind::AllToAll},
-          .across_servers = "pipelined",
-          .trace = two_step,
-          .thread_blocks = two_step_blocks};
+  return {
+      .name = "two-step",
+      .description = "chunks for a rank of another node cross the network together, as one message",
+      .collectives = {CollectiveKind::AllToAll},
+      .across_servers = "pipelined",
+      .trace = two_step,
+      .thread_blocks = two_step_blocks};
 }
 
 }  // namespace cclgym::algorithms

@@ -179,7 +179,8 @@ const std::vector<OptionSpec>& workload_options() {
        .default_text = "1KiB..1GiB x2"},
       {.name = "part",
        .kind = OptionKind::Choice,
-       .description = "part of sweep: the sizes themselves, one between every two of them, or both",
+       .description =
+           "sizes that sweep uses: the sizes themselves, one between every two of them, or both",
        .default_text = "train",
        .choices = {"train", "held-out", "all"}},
       {.name = "order",
@@ -235,14 +236,14 @@ const std::vector<OptionSpec>& trace_call_options() {
        .choices = collective_names()},
       {.name = "size",
        .kind = OptionKind::Bytes,
-       .description =
-           "the larger of a rank's two buffers; rounded up to a multiple that the ranks divide",
+       .description = "collective size (the larger of a rank's two buffers), rounded up to a "
+                      "multiple that the ranks divide",
        .min = 1,
        .required = true},
       count("root", "root of rooted collectives", 0, "0"),
       {.name = "compute",
        .kind = OptionKind::Time,
-       .description = "compute since the previous call",
+       .description = "compute time since the previous call",
        .default_text = "0us"},
       {.name = "intensity",
        .kind = OptionKind::Real,
