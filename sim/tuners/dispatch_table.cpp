@@ -9,6 +9,7 @@
 
 #include "core/units.hpp"
 #include "core/yaml/yaml.hpp"
+#include "topology_models/machines/registry.hpp"
 
 namespace cclgym {
 
@@ -332,9 +333,10 @@ class DispatchTuner final : public Tuner {
 }  // namespace
 
 const DispatchBlock* DispatchTable::find(std::string_view fabric, CollectiveKind collective) const {
-  const std::string label = without_spaces(fabric);
+  const std::string label = comparable_fabric_label(fabric);
   for (const DispatchBlock& block : blocks) {
-    if (block.collective == collective && without_spaces(block.fabric) == label) return &block;
+    if (block.collective != collective) continue;
+    if (comparable_fabric_label(block.fabric) == label) return &block;
   }
   return nullptr;
 }

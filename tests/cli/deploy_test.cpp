@@ -175,6 +175,11 @@ TEST_CASE("a dispatch table becomes lines", "[cli][deploy]") {
                  "      - {sizes: 64KiB.., algorithm: ring, protocol: Simple, channels: 8}\n");
   const Ended ended = run_program(
       deploy({"--dispatch", "d.yaml", "--for", "nccl-2.24", "-o", "out"}), folder.path());
+  REQUIRE(run_program(deploy({"--dispatch", "d.yaml", "--machine", "ndv4 nodes=2", "--for",
+                              "nccl-2.24", "-o", "same"}),
+                      folder.path())
+              .code == 0);
+  CHECK(read_file(folder / "same/tuner.csv") == csv);
   INFO(ended.err);
   REQUIRE(ended.code == 0);
   const std::string csv = read_file(folder / "out/tuner.csv");
