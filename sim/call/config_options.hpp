@@ -36,6 +36,9 @@ inline constexpr std::string_view kOfProtocol = "protocol";
 [[nodiscard]] Slots read_slots(std::string_view text, const OptionSpec& spec,
                                const SourceLocation& where);
 
+/// Reads the name of a protocol. Throws UserError at `where`.
+[[nodiscard]] Protocol read_protocol(std::string_view text, const SourceLocation& where);
+
 /// `config` with these tiles and slots; the protocol's own if they are not given.
 [[nodiscard]] Config with_tiles(const CostModel& model, Config config, TileBytes tile_bytes,
                                 Slots slots);
@@ -53,7 +56,8 @@ struct ConfigChoice {
 
 /// Reads the configuration from a mapping whose keys have been checked; ignores keys that are not
 /// those of a configuration. A fixed program has its own channels if the mapping does not give a
-/// number. Throws UserError at the place of a wrong value.
+/// number. Throws UserError at the place of a wrong value, such as other channels than those of a
+/// fixed program.
 [[nodiscard]] ConfigChoice read_config(
     const YamlValue& mapping, const AlgorithmLibrary& library = AlgorithmLibrary::shipped());
 

@@ -32,7 +32,7 @@ std::vector<OptionSpec> make_dispatch_options() {
        .shape = OptionShape::OneOrList,
        .description =
            "programs in MSCCL XML that ranges may name as algorithms: file (seen from the "
-           "folder of the table) and name"},
+           "folder of the table), name, and the hash of the steps that the table was made with"},
   };
 }
 
@@ -390,8 +390,9 @@ std::string to_yaml(const DispatchTable& table, std::string_view comment) {
   }
   if (!table.programs.empty()) text += "programs:\n";
   for (const NamedProgram& program : table.programs) {
-    text += fmt::format("  - {{file: {}, name: {}}}\n", yaml_quoted(program.file),
+    text += fmt::format("  - {{file: {}, name: {}", yaml_quoted(program.file),
                         yaml_quoted(program.name));
+    text += program.hash.empty() ? "}\n" : fmt::format(", hash: \"{}\"}}\n", program.hash);
   }
   text += "tables:\n";
   for (const DispatchBlock& block : table.blocks) {

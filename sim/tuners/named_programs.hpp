@@ -15,24 +15,28 @@ namespace cclgym {
 struct NamedProgram {
   std::string file{};  ///< path as seen from the working directory
   std::string name{};
+  /// Content that the file must have (program_hash); empty: any.
+  std::string hash{};
   SourceLocation where{};
+  SourceLocation hash_where{};
   friend bool operator==(const NamedProgram& one, const NamedProgram& other) {
     return one.file == other.file && one.name == other.name;
   }
 };
 
-/// Keys of a program: file and name.
+/// Keys of a program: file, name and hash.
 [[nodiscard]] const std::vector<OptionSpec>& program_options();
 
-/// Reads `{file:, name:}`; a relative path is seen from the folder of the document. Throws
-/// UserError at the place of a wrong key, and if the file does not exist.
+/// Reads `{file:, name:, hash:}`; a relative path is seen from the folder of the document. Throws
+/// UserError at the place of a wrong key, and if the file does not exist or is a folder.
 [[nodiscard]] NamedProgram read_named_program(const YamlValue& item);
 /// The programs of a list, which may be null.
 [[nodiscard]] std::vector<NamedProgram> read_named_programs(const YamlValue& list);
 
 /// Reads the file, verifies the program and adds it to the library. Throws UserError at the place
-/// in the XML file of what is wrong there, otherwise at program.where: the name is taken (also by a
-/// tuner) or not valid, or the program is wrong.
+/// in the XML file of what is wrong there, at program.hash_where if the file has another content
+/// than the hash says, otherwise at program.where: the name is taken (also by a tuner) or not
+/// valid, the file cannot be read, or the program is wrong.
 void add_program(AlgorithmLibrary& library, const NamedProgram& program);
 
 }  // namespace cclgym
