@@ -25,7 +25,7 @@ namespace {
 
 // The record of an experiment's key, for one value on the command line.
 OptionSpec one_of(std::string_view key, const std::string& name, const std::string& description) {
-  OptionSpec spec = find_option(experiment_options(), key);
+  OptionSpec spec = experiment_option(key);
   spec.name = name;
   spec.shape = OptionShape::One;
   if (!description.empty()) spec.description = description;

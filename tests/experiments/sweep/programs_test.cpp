@@ -212,6 +212,53 @@ TEST_CASE("the path of a program is right in a table behind symbolic links",
   }
 }
 
+TEST_CASE("selectors and combinations know the channels of a program", "[experiments][programs]") {
+  const test::TemporaryFolder folder;
+  test::write_file(folder / "ap.xml", xml_of("all-pairs", 8, 2));
+  const auto with = [&](const std::string& key, const std::string& value) {
+    Lines lines = with_algorithms("[ring, {file: ap.xml, name: ap}]");
+    for (auto& [name, text] : lines) {
+      if (name == "instances") text = "[2, 4]";
+    }
+    lines.emplace_back(key, value);
+    return parse_experiment(experiment_with(lines), folder / "e.yaml");
+  };
+  const auto refusal = [&](const std::string& key, const std::string& value) {
+    return thrown([&] { return with(key, value); });
+  };
+  const auto matched = [](const Experiment& experiment, const CellSelector& selector) {
+    return std::ranges::count_if(experiment.cells, [&](const Cell& cell) {
+      return selector.matches(experiment, cell) && cell.config.algorithm == "ap";
+    });
+  };
+  // Two protocols, three slots, two sizes.
+  for (const std::string selector :
+       {"{algorithm: ap}", "{algorithm: ap, channels: 2, instances: 1}", "{channels: 2}",
+        "{instances: 1}"}) {
+    INFO(selector);
+    const Experiment experiment = with("baseline", selector);
+    CHECK(matched(experiment, *experiment.baseline) > 0);
+    const Experiment timeline = with("timeline", selector);
+    CHECK(matched(timeline, timeline.timelines.at(0)) > 0);
+  }
+  const std::string must =
+      "channels of program 'ap' must be 2, found 4; correct it or leave it out";
+  CHECK(contains(refusal("baseline", "{algorithm: ap, channels: 4}"), must));
+  CHECK(refusal("baseline", "{algorithm: ap, channels: 4}").starts_with(folder / "e.yaml:"));
+  CHECK(contains(refusal("timeline", "{algorithm: ap, instances: 2}"),
+                 "instances of program 'ap' must be 1, found 2"));
+  CHECK(contains(refusal("baseline", "{algorithm: ring, channels: 2}"), "expected one of 1, 4"));
+  CHECK(contains(refusal("baseline", "{channels: 3}"), "expected one of 1, 4, 2"));
+
+  const std::size_t all = with("only", "{algorithm: ring}").cells.size();
+  CHECK(with("only", "{algorithm: ap, channels: 2}").cells.size() == all);
+  CHECK(with("only", "{algorithm: ap, channels: [2, 4], instances: 1}").cells.size() == all);
+  CHECK(contains(refusal("only", "{algorithm: ap, channels: [4, 1]}"), must));
+  CHECK(contains(refusal("only", "{algorithm: ap, channels: 3}"), "must be 2, found 3"));
+  CHECK(contains(refusal("only", "{algorithm: ap, channels: [2, 3]}"), "expected one of 1, 4, 2"));
+  CHECK(contains(refusal("only", "{algorithm: ap, instances: 4}"), "must be 1, found 4"));
+}
+
 TEST_CASE("a range that names a program takes its own channels", "[experiments][programs]") {
   const test::TemporaryFolder folder;
   test::write_file(folder / "ap.xml", xml_of("all-pairs", 8, 2));
