@@ -56,14 +56,17 @@ std::vector<std::string> labels_of(const Arguments& arguments) {
 // The machines of a run or a policy file that --machine selects.
 std::vector<std::shared_ptr<const TuningSetup>> chosen_setups(const ExportedPolicy& policy,
                                                               const Deployment& deployment) {
-  std::vector<std::string> known = machines_of_policy(policy.file);
-  for (const std::string& label : deployment.labels) {
-    if (std::ranges::find(known, label) == known.end()) {
+  const std::vector<std::string> known = machines_of_policy(policy.file);
+  std::vector<std::string> labels = deployment.labels.empty() ? known : deployment.labels;
+  for (std::string& label : labels) {
+    const std::string* found = find_fabric_label(known, label);
+    if (found == nullptr) {
       throw UserError(argument_location("machine"), unknown_name_message("machine", label, known));
     }
+    label = *found;
   }
   std::vector<std::shared_ptr<const TuningSetup>> setups;
-  for (const std::string& label : deployment.labels.empty() ? known : deployment.labels) {
+  for (const std::string& label : labels) {
     const auto trained = std::ranges::find_if(
         policy.machines, [&](const auto& setup) { return setup->fabric_label == label; });
     setups.push_back(trained != policy.machines.end() ? *trained

@@ -174,7 +174,7 @@ int evaluate(const std::vector<std::string>& args) {
     policies = std::move(all);
   } else {
     const std::string name = std::filesystem::path(source).stem().string();
-    parts.push_back({name, read_tuning_setup(load_yaml_file(source)), 0});
+    parts.push_back({name, checked_tuning_setup(load_yaml_file(source)), 0});
     page.title = name;
     folder = "results/" + name;
     if (!arguments->has("against")) add_baselines(baselines_of(parts));

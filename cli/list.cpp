@@ -29,13 +29,19 @@ Lines fabrics(const AlgorithmLibrary& /*library*/) {
 
 Lines collectives(const AlgorithmLibrary& library) {
   Lines lines;
-  for (const CollectiveKind kind : all_collectives()) {
+  const auto algorithms_of = [&](CollectiveKind kind) {
     std::string algorithms;
     for (const AlgorithmEntry& entry : library.entries()) {
       if (supports(entry, kind)) algorithms += (algorithms.empty() ? "" : ", ") + entry.name;
     }
-    lines.emplace_back(to_string(kind), algorithms);
+    return algorithms;
+  };
+  for (const CollectiveKind kind : all_collectives()) {
+    lines.emplace_back(to_string(kind), algorithms_of(kind));
   }
+  // Only programs of the user have one.
+  const std::string custom = algorithms_of(CollectiveKind::Custom);
+  if (!custom.empty()) lines.emplace_back(to_string(CollectiveKind::Custom), custom);
   return lines;
 }
 

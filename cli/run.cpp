@@ -20,7 +20,7 @@ namespace cclgym {
 namespace {
 
 OptionSpec engine_option() {
-  OptionSpec spec = find_option(experiment_options(), "engine");
+  OptionSpec spec = experiment_option("engine");
   spec.default_text = "the experiment's";
   return spec;
 }

@@ -25,7 +25,7 @@ namespace {
 
 // The record of an experiment's key as an option that takes a single value.
 OptionSpec one_of(std::string_view key, const std::string& name, const std::string& description) {
-  OptionSpec spec = find_option(experiment_options(), key);
+  OptionSpec spec = experiment_option(key);
   spec.name = name;
   spec.shape = OptionShape::One;
   if (!description.empty()) spec.description = description;
@@ -55,11 +55,10 @@ const Options& options() {
   return all;
 }
 
-Protocol protocol_of(const std::string& name) {
-  if (const auto protocol = parse_protocol(name)) return *protocol;
-  std::vector<std::string> names;
-  for (const Protocol protocol : all_protocols()) names.emplace_back(to_string(protocol));
-  throw UserError(argument_location("protocol"), unknown_name_message("protocol", name, names));
+// The option --protocol, or else `otherwise`.
+Protocol protocol_of(const Arguments& arguments, const std::string& otherwise) {
+  return read_protocol(arguments.has("protocol") ? arguments.text("protocol") : otherwise,
+                       argument_location("protocol"));
 }
 
 int element_bytes_of(const Arguments& arguments) {
@@ -78,7 +77,7 @@ void read_configuration(const Arguments& arguments, const AlgorithmLibrary& libr
                     fmt::format("{} has no root; leave --root out", to_string(call.collective)));
   }
   config.algorithm = arguments.required("algorithm");
-  config.protocol = protocol_of(arguments.has("protocol") ? arguments.text("protocol") : "Simple");
+  config.protocol = protocol_of(arguments, "Simple");
   config.channels = static_cast<int>(arguments.integer(options().channels));
   const AlgorithmEntry* entry = library.find(config.algorithm);
   if (entry != nullptr && entry->fixed() && !arguments.has("channels")) {
@@ -129,6 +128,11 @@ std::shared_ptr<const ThreadBlockProgram> program_of(const Arguments& arguments,
       throw UserError(argument_location(option), "comes with the program; leave it out");
     }
   }
+  if (arguments.has("programs")) {
+    throw UserError(argument_location("programs"),
+                    "excludes --program, which gives the program to run; leave one of them out, or "
+                    "name a program of --programs with --algorithm");
+  }
   const std::string& path = arguments.text("program");
   XmlProgram file = read_msccl_xml_file(path);
   auto program = std::make_shared<const ThreadBlockProgram>(std::move(file.program));
@@ -146,8 +150,7 @@ std::shared_ptr<const ThreadBlockProgram> program_of(const Arguments& arguments,
   call.root = program->contract.root();
   config.algorithm = program->name;
   config.channels = program->channels;
-  config.protocol =
-      protocol_of(arguments.has("protocol") ? arguments.text("protocol") : file.settings.protocol);
+  config.protocol = protocol_of(arguments, file.settings.protocol);
   return program;
 }
 

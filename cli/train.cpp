@@ -232,6 +232,7 @@ int train(const std::vector<std::string>& args) {
     for (const TrainingPart& part : config.parts) add(*part.environment);
     for (const EvaluationPart& part : config.evaluation) add(*part.environment);
     print_cost_model_warnings(setups);
+    for (const std::string& text : config.warnings) print_warning(text);
   }
   std::error_code error;
   std::filesystem::create_directories(folder, error);

@@ -42,7 +42,11 @@ Experiment sweep_of(const Arguments& arguments, std::string& folder) {
   }
   Experiment experiment = load_experiment(source);
   folder = arguments.has("results") ? arguments.text("results") : default_run_folder(experiment);
-  run_cells(experiment, {.folder = folder, .jobs = jobs_of(arguments)}, arguments.has("quiet"));
+  const std::string advice = fmt::format(
+      "choose another folder with --results, or start over with cclgym run {} --out {} --fresh",
+      source, folder);
+  run_cells(experiment, {.folder = folder, .jobs = jobs_of(arguments), .advice = advice},
+            arguments.has("quiet"));
   return experiment;
 }
 

@@ -92,6 +92,11 @@ double portable_log(double x) {
   return k * kLn2High - ((half_square - (s * (half_square + (odd + even)) + k * kLn2Low)) - f);
 }
 
+double portable_log2(double x) {
+  constexpr double kLn2 = 0.69314718055994530942;
+  return portable_log(x) / kLn2;
+}
+
 double portable_exp(double x) {
   if (x > 709.782712893384) return std::numeric_limits<double>::infinity();
   if (x < -745.1332191019412) return 0;

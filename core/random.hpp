@@ -49,6 +49,8 @@ class Random {
 
 /// Natural logarithm of a finite x > 0 within 1 ulp, the same bits everywhere.
 [[nodiscard]] double portable_log(double x);
+/// portable_log(x) / ln 2.
+[[nodiscard]] double portable_log2(double x);
 /// exp(x) within 1 ulp, the same bits everywhere. 0 below -745.2, infinite above 709.7.
 [[nodiscard]] double portable_exp(double x);
 

@@ -14,8 +14,9 @@ EnvironmentMaker prepare_counter(const YamlValue& options) {
 }
 
 EnvironmentMaker prepare_collective_tuning(const YamlValue& options) {
-  return
-      [setup = read_tuning_setup(options)] { return std::make_unique<CollectiveTuningEnv>(setup); };
+  return [setup = checked_tuning_setup(options)] {
+    return std::make_unique<CollectiveTuningEnv>(setup);
+  };
 }
 
 }  // namespace

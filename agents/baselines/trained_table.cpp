@@ -11,9 +11,6 @@ namespace cclgym {
 namespace {
 
 constexpr double kTolerance = 0.01;
-constexpr double kLog2 = 0.69314718055994530942;
-
-double log2_of(double value) { return portable_log(value) / kLog2; }
 
 }  // namespace
 
@@ -99,7 +96,7 @@ double SvmPolicy::test_accuracy(CollectiveKind collective) const {
 
 void SvmPolicy::choose(const CollectiveTuningEnv& environment, std::span<std::int32_t> action) {
   const Call& call = environment.next_call().call;
-  const double log2_ranks = log2_of(setup().fabric.ranks);
+  const double log2_ranks = portable_log2(setup().fabric.ranks);
   auto [found, is_new] = models_.try_emplace(call.collective);
   Model& model = found->second;
   if (is_new) {
@@ -107,13 +104,13 @@ void SvmPolicy::choose(const CollectiveTuningEnv& environment, std::span<std::in
     model.classes = classify(sweep, kTolerance);
     std::vector<SvmSample> samples;
     for (std::size_t s = 0; s < sweep.sizes.size(); ++s) {
-      samples.push_back({{log2_of(static_cast<double>(sweep.sizes[s])), log2_ranks},
+      samples.push_back({{portable_log2(static_cast<double>(sweep.sizes[s])), log2_ranks},
                          static_cast<int>(model.classes.class_of[s])});
     }
     model.classifier = std::make_unique<const SvmClassifier>(samples, 1);
   }
   const auto label = static_cast<std::size_t>(
-      model.classifier->predict({log2_of(static_cast<double>(call.bytes)), log2_ranks}));
+      model.classifier->predict({portable_log2(static_cast<double>(call.bytes)), log2_ranks}));
   const std::size_t n = action.size();
   std::ranges::copy(
       actions().legal_actions(call.collective).subspan(model.classes.actions[label] * n, n),

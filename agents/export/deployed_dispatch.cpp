@@ -37,14 +37,16 @@ std::vector<std::string> labels_of(const DispatchTable& table,
                                    const std::vector<std::string>& wanted) {
   std::vector<std::string> known;
   for (const DispatchBlock& block : table.blocks) {
-    if (std::ranges::find(known, block.fabric) == known.end()) known.push_back(block.fabric);
+    if (find_fabric_label(known, block.fabric) == nullptr) known.push_back(block.fabric);
   }
+  if (wanted.empty()) return known;
+  std::vector<std::string> labels;
   for (const std::string& label : wanted) {
-    if (std::ranges::find(known, label) == known.end()) {
-      throw UserError(unknown_name_message("machine", label, known));
-    }
+    const std::string* found = find_fabric_label(known, label);
+    if (found == nullptr) throw UserError(unknown_name_message("machine", label, known));
+    labels.push_back(*found);
   }
-  return wanted.empty() ? known : wanted;
+  return labels;
 }
 
 }  // namespace
@@ -71,7 +73,7 @@ TunerCsv dispatch_csv(const DispatchTable& table, const std::vector<std::string>
       ++csv.lines;
     };
     for (const DispatchBlock& block : table.blocks) {
-      if (block.fabric != label) continue;
+      if (comparable_fabric_label(block.fabric) != comparable_fabric_label(label)) continue;
       if (!nccl_collective_of(to_string(block.collective))) {
         ++csv.left_out;
         continue;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fmt/core.h>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "collectives/library/program_entry.hpp"
@@ -195,6 +196,26 @@ void read_dqn(const Reader& reader, TrainConfig& config) {
   }
 }
 
+// Refuses programs that no environment of the training can run, and warns of those that only some
+// can. All environments name the same programs, because they have the same actions.
+void check_programs(TrainConfig& config) {
+  std::map<std::string, std::vector<IdleProgram>> idle;
+  for (const TrainingPart& part : config.parts) {
+    const auto& setup = part.environment->setup();
+    if (!setup) continue;
+    for (const IdleProgram& program : setup->idle_programs) idle[program.name].push_back(program);
+  }
+  for (const auto& [name, programs] : idle) {
+    const IdleProgram& first = programs.front();
+    if (programs.size() == config.parts.size()) throw UserError(first.where, first.message());
+    for (const IdleProgram& program : programs) {
+      std::string text = UserError(program.where, program.message()).what();
+      std::vector<std::string>& all = config.warnings;
+      if (std::ranges::find(all, text) == all.end()) all.push_back(std::move(text));
+    }
+  }
+}
+
 // Changes of the chosen variant; null if none is chosen.
 YamlValue read_variant(const Reader& reader, TrainConfig& config) {
   const YamlValue variants = reader.value("variants");
@@ -277,7 +298,9 @@ TrainConfig load_train_config(const std::string& path, const TrainChoices& choic
   if (!choices.start_from.empty()) {
     add("start_from", std::filesystem::absolute(choices.start_from).lexically_normal().string());
   }
-  return read_train_config(text, path);
+  TrainConfig config = read_train_config(text, path);
+  check_programs(config);
+  return config;
 }
 
 std::string TrainConfig::hash() const {

@@ -85,6 +85,8 @@ struct TrainConfig {
   int evaluate_every = 0;    ///< iterations between evaluations
   int checkpoint_every = 0;  ///< iterations between checkpoints
   std::vector<std::uint64_t> seeds;
+  /// Caveats, each once: programs that only some of the environments of `parts` can run.
+  std::vector<std::string> warnings{};
 
   /// Name of the algorithm: "ppo", "dqn".
   [[nodiscard]] std::string_view algorithm_name() const {
@@ -115,7 +117,8 @@ struct TrainChoices {
   std::string variant{};
   std::string start_from{};  ///< relative to the working directory
 };
-/// Reads a training file. Throws UserError at the location of the mistake.
+/// Reads a training file. Throws UserError at the location of the mistake, and at a program that no
+/// environment of the training can run.
 [[nodiscard]] TrainConfig load_train_config(const std::string& path,
                                             const TrainChoices& choices = {});
 /// Reads the text of a training file; `file` is the base of relative paths and the name in

@@ -121,6 +121,17 @@ std::optional<Arguments> ArgumentReader::read(const std::vector<std::string>& ar
   try {
     const int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
     auto parsed = po::command_line_parser(args).options(all).positional(order).style(style).run();
+    for (const auto& [alias, name] : aliases_) {
+      const auto given = [&](const std::string& key) {
+        return std::ranges::find(parsed.options, key, &po::option::string_key) !=
+               parsed.options.end();
+      };
+      if (!given(alias) || !given(name)) continue;
+      throw UserError(
+          fmt::format("--{} and --{} are two names of one option, and both are given; "
+                      "leave --{} out",
+                      name, alias, alias));
+    }
     for (auto& option : parsed.options) {
       for (const auto& [alias, name] : aliases_) {
         if (option.string_key == alias) option.string_key = name;

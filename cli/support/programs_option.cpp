@@ -22,7 +22,7 @@ AlgorithmLibrary library_of(const Arguments& arguments) {
     const std::string_view item = rest.substr(0, rest.find(','));
     const std::size_t equals = item.find('=');
     if (equals == std::string_view::npos || equals == 0 || equals + 1 == item.size()) {
-      throw UserError(where, "is " + quoted(item) + "; expected NAME=FILE, e.g. ap=ap.xml");
+      throw UserError(where, "found " + quoted(item) + "; expected NAME=FILE, e.g. ap=ap.xml");
     }
     add_program(library, {.file = std::string(item.substr(equals + 1)),
                           .name = std::string(item.substr(0, equals)),

@@ -84,7 +84,7 @@ void require_own_request(const AlgorithmEntry& algorithm, const AlgorithmRequest
 void AlgorithmLibrary::add(AlgorithmEntry entry) {
   if (!is_valid_name(entry.name)) {
     throw UserError(
-        fmt::format("an algorithm is called {}; expected at most {} letters, digits, "
+        fmt::format("{} cannot be the name of an algorithm; expected at most {} letters, digits, "
                     "'.', '_' and '-', beginning with a letter or a digit",
                     quoted(entry.name), kMaxName));
   }

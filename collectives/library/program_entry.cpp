@@ -7,6 +7,7 @@
 #include "collectives/msccl/msccl_xml.hpp"
 #include "collectives/verifier/deadlock.hpp"
 #include "collectives/verifier/verify.hpp"
+#include "core/files/text_file.hpp"
 #include "core/hash.hpp"
 
 namespace cclgym {
@@ -114,7 +115,14 @@ AlgorithmEntry program_entry(std::string name, std::shared_ptr<const ThreadBlock
 
 AlgorithmEntry read_program_entry(std::string name, const std::string& path,
                                   const SourceLocation& where) {
-  XmlProgram file = read_msccl_xml_file(path);
+  const std::string text = [&] {
+    try {
+      return read_text_file(path, kMostXmlBytes);
+    } catch (const UserError& error) {
+      throw UserError(where, error.what());
+    }
+  }();
+  XmlProgram file = parse_msccl_xml(text, path);
   try {
     AlgorithmEntry entry = program_entry(
         std::move(name), std::make_shared<const ThreadBlockProgram>(std::move(file.program)));

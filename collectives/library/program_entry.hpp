@@ -17,7 +17,8 @@ namespace cclgym {
 [[nodiscard]] AlgorithmEntry program_entry(std::string name,
                                            std::shared_ptr<const ThreadBlockProgram> program);
 /// Entry of a program in an MSCCL XML file, carried out by the interpreter. Throws UserError
-/// with the place in the file, or with `where` and the file if the program is wrong.
+/// with the place in the file, or with `where` and the file if it cannot be read or the program is
+/// wrong.
 [[nodiscard]] AlgorithmEntry read_program_entry(std::string name, const std::string& path,
                                                 const SourceLocation& where = {});
 

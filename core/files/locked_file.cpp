@@ -44,8 +44,7 @@ void LockedFile::lock() {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   throw UserError(path_ +
-                  ": another run is writing this file; wait for it or choose another folder "
-                  "with --out");
+                  ": another run is writing this file; wait for it or choose another folder");
 }
 
 void LockedFile::truncate(std::size_t bytes) {

@@ -25,7 +25,7 @@ bool begins_with(const fs::path& path, const std::string& text) {
 
 [[noreturn]] void refuse(const fs::path& path, const OwnFiles& files) {
   throw UserError(quoted(path.string(), 200) + ": not written by " + files.writer +
-                  ", which would write over it; choose another folder with --out");
+                  ", which would write over it; choose another folder");
 }
 
 }  // namespace

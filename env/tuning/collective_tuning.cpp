@@ -69,6 +69,9 @@ CollectiveTuningEnv::CollectiveTuningEnv(std::shared_ptr<const TuningSetup> setu
   const std::string warning =
       cost_model_warning(setup_->site->cost_model, *setup_->site->fabrics.front());
   if (!warning.empty()) spec_.warnings.push_back(warning);
+  for (const IdleProgram& program : setup_->idle_programs) {
+    spec_.warnings.push_back(UserError(program.where, program.message()).what());
+  }
   input_.alpha_s = std::max(fabric.alpha_s, fabric.network_alpha_s);
 }
 

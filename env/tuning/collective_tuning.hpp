@@ -21,6 +21,16 @@
 
 namespace cclgym {
 
+/// A program of the option `programs` that no legal action runs.
+struct IdleProgram {
+  std::string name;
+  TuningActions::Idle why;
+  SourceLocation where{};
+
+  /// "program 'ap' can never run here: …"
+  [[nodiscard]] std::string message() const;
+};
+
 /// Constant part of the environment, read once and shared by any number of copies in any threads.
 struct TuningSetup {
   std::string fabric_label;
@@ -31,6 +41,7 @@ struct TuningSetup {
   YamlValue workload;                     ///< input of read_workload
   std::shared_ptr<const TuningActions> actions;
   std::shared_ptr<const FlatTuningActions> flat_actions;
+  std::vector<IdleProgram> idle_programs{};
   RewardOptions reward;
   int episode_calls = 0;  ///< 0: episodes do not end
   int window = 0;         ///< number of recent calls in the observation
@@ -54,6 +65,12 @@ struct TuningSetup {
 /// `library`: the algorithms that `programs` may name.
 [[nodiscard]] std::shared_ptr<const TuningSetup> read_tuning_setup(
     const YamlValue& options, const AlgorithmLibrary& library = AlgorithmLibrary::shipped());
+/// Throws UserError at the first idle program that no fabric could run. One that only this machine
+/// excludes is no error: a policy moves between machines if their environments name the same
+/// programs.
+void refuse_excluded_programs(const TuningSetup& setup);
+/// read_tuning_setup() and refuse_excluded_programs(), for an environment by itself.
+[[nodiscard]] std::shared_ptr<const TuningSetup> checked_tuning_setup(const YamlValue& options);
 
 class CollectiveTuningEnv : public Environment {
  public:
@@ -71,7 +88,7 @@ class CollectiveTuningEnv : public Environment {
   explicit CollectiveTuningEnv(std::shared_ptr<const TuningSetup> setup);
   /// `options` is a mapping of collective_tuning_options().
   explicit CollectiveTuningEnv(const YamlValue& options)
-      : CollectiveTuningEnv(read_tuning_setup(options)) {}
+      : CollectiveTuningEnv(checked_tuning_setup(options)) {}
 
   [[nodiscard]] const EnvironmentSpec& spec() const override { return spec_; }
   using Environment::reset;

@@ -24,11 +24,8 @@ constexpr std::size_t kSizeClasses = 40;  // powers of two up to a terabyte
 constexpr double kMostLogRatio = 4;
 constexpr double kMiB = 1024.0 * 1024.0;
 
-// Gives the same bits on every platform, unlike the C library.
-double log2_of(double value) {
-  constexpr double kLog2 = 0.69314718055994530942;
-  return value > 0 ? portable_log(value) / kLog2 : 0;
-}
+// Gives the same bits on every platform, unlike the logarithm of the C library.
+double log2_or_0(double value) { return value > 0 ? portable_log2(value) : 0; }
 double log10_of(double value, double least) {
   constexpr double kLog10 = 2.30258509299404568402;
   return portable_log(std::max(value, least)) / kLog10;
@@ -112,8 +109,8 @@ TuningObservation::TuningObservation(const CallSite& site, const FabricFeatures&
   fabric_values_.resize(features_.size());
   Writer values(fabric_values_);
   write_fabric(values);
-  log2_ranks_ = log2_of(fabric_.ranks);
-  log2_crossover_ = log2_of(fabric_.crossover_bytes);
+  log2_ranks_ = log2_or_0(fabric_.ranks);
+  log2_crossover_ = log2_or_0(fabric_.crossover_bytes);
   write_calls(WorkloadCall{.call = {.bytes = 1}, .context = {}}, writer);
 }
 
@@ -135,7 +132,7 @@ void TuningObservation::observe(const ObservedCall& done) {
   past.done = done;
   past.log_ratio =
       std::clamp(portable_log(done.time_s / done.expected_s), -kMostLogRatio, kMostLogRatio);
-  past.log2_bytes = log2_of(static_cast<double>(done.call.bytes));
+  past.log2_bytes = log2_or_0(static_cast<double>(done.call.bytes));
   past.utilisation = utilisation(done);
   ++calls_;
   // Moving averages cover about eight calls.
@@ -188,8 +185,8 @@ void TuningObservation::write_fabric(Writer& out) const {
   out.flag("intra_node_only", kMsccl, f.network == NetworkShape::None);
   out.flag("network_switched", kGc3, f.network == NetworkShape::Switched);
   out.flag("network_dragonfly", kPccl, f.network == NetworkShape::Dragonfly);
-  out.put("ranks", "log2 / 12", 0, 1.5, kPccl, log2_of(f.ranks) / 12);
-  out.put("nodes", "log2 / 12", 0, 1.5, kPccl, log2_of(f.servers) / 12);
+  out.put("ranks", "log2 / 12", 0, 1.5, kPccl, log2_or_0(f.ranks) / 12);
+  out.put("nodes", "log2 / 12", 0, 1.5, kPccl, log2_or_0(f.servers) / 12);
   out.put("nics", "NICs per node / 8", 0, 4, kPccl, f.nics / 8.0);
   out.put("nics_per_pair", "NICs per two GPUs / 2", 0, 4, kGc3, f.nics_per_pair / 2);
   out.put("diameter", "steps / 8", 0, 8, kSccl, f.diameter / 8);
@@ -200,7 +197,7 @@ void TuningObservation::write_fabric(Writer& out) const {
   out.put("alpha", "log10(us)", -3, 3, kSccl, log10_of(f.alpha_s * 1e6, 1e-3));
   out.put("network_alpha", "log10(us); 0: one node", -3, 3, kSccl,
           f.network_alpha_s > 0 ? log10_of(f.network_alpha_s * 1e6, 1e-3) : 0);
-  out.put("crossover_size", "log2(B) / 30", 0, 1.5, kSccl, log2_of(f.crossover_bytes) / 30);
+  out.put("crossover_size", "log2(B) / 30", 0, 1.5, kSccl, log2_or_0(f.crossover_bytes) / 30);
   out.flag("sharp", kTeccl, f.sharp);
 }
 
@@ -209,7 +206,7 @@ void TuningObservation::write_call(const WorkloadCall& next, Writer& out) const 
   const CallContext& context = next.context;
   const auto bytes = static_cast<double>(call.bytes);
   const CollectiveKind kind = call.collective;
-  const double log2_bytes = log2_of(bytes);
+  const double log2_bytes = log2_or_0(bytes);
   out.put("size", "log2(B) / 30", 0, 1.5, "all", log2_bytes / 30);
   out.put("size_of_rank", "log2(B / ranks) / 30", -1, 1.5, kPccl, (log2_bytes - log2_ranks_) / 30);
   out.put("size_over_crossover", "log2(size / crossover size) / 20", -2, 2, kSccl,
@@ -230,9 +227,9 @@ void TuningObservation::write_call(const WorkloadCall& next, Writer& out) const 
           log10_of(context.compute_s * 1e6, 1) / 6);
   out.put("intensity", "log10(FLOP per byte) / 6; 0: no model", 0, 2, kTeccl,
           log10_of(context.intensity, 1) / 6);
-  out.put("pipe_ops", "log2(numPipeOps) / 5", 0, 2, kTeccl, log2_of(context.pipe_ops) / 5);
+  out.put("pipe_ops", "log2(numPipeOps) / 5", 0, 2, kTeccl, log2_or_0(context.pipe_ops) / 5);
   out.put("local_batch", "log2(samples) / 16; 0: no model", 0, 2, kTeccl,
-          log2_of(context.local_batch) / 16);
+          log2_or_0(context.local_batch) / 16);
   out.flag("overlaps_compute", kGc3, context.overlaps);
   out.flag("pipeline_parallel", kGc3, context.pipeline);
   write_estimates(call, out);

@@ -158,21 +158,27 @@ std::vector<KnobLimit> read_limits(const YamlValue& knobs) {
   return limits;
 }
 
-// Names of the programs that are actions. Programs in files are added to the library; a name alone
+// Reads the programs that are actions. Programs in files are added to the library; a name alone
 // refers to an algorithm that is already in the library.
-std::vector<std::string> read_programs(const YamlValue& list, AlgorithmLibrary& library) {
-  std::vector<std::string> names;
-  if (list.is_null()) return names;
+std::vector<NamedProgram> read_programs(const YamlValue& list, AlgorithmLibrary& library) {
+  std::vector<NamedProgram> programs;
+  if (list.is_null()) return programs;
   for (const YamlValue& item : read_items(list, spec_of("programs"))) {
     if (item.is_mapping()) {
-      const NamedProgram program = read_named_program(item);
-      add_program(library, program);
-      names.push_back(program.name);
+      programs.push_back(read_named_program(item));
+      add_program(library, programs.back());
       continue;
     }
     const OptionSpec algorithms = algorithm_option(library);
-    names.push_back(algorithms.choices[read_choice(item, algorithms)]);
+    programs.push_back(
+        {.name = algorithms.choices[read_choice(item, algorithms)], .where = item.location()});
   }
+  return programs;
+}
+
+std::vector<std::string> names_of(const std::vector<NamedProgram>& programs) {
+  std::vector<std::string> names;
+  for (const NamedProgram& program : programs) names.push_back(program.name);
   return names;
 }
 
@@ -231,7 +237,7 @@ std::shared_ptr<const TuningSetup> read_tuning_setup(const YamlValue& options,
                                               ? default_tuners(profile)
                                               : read_texts(value("tuners"), spec_of("tuners"));
   site->algorithms = library;
-  const std::vector<std::string> programs = read_programs(value("programs"), site->algorithms);
+  const std::vector<NamedProgram> programs = read_programs(value("programs"), site->algorithms);
   if (!programs.empty() && profile != ActionProfile::Offline) {
     throw UserError(value("programs").location(),
                     fmt::format("profile {} has no programs of the user; expected actions offline",
@@ -257,7 +263,7 @@ std::shared_ptr<const TuningSetup> read_tuning_setup(const YamlValue& options,
                                    .where = value("tuners").location(),
                                    .limits = read_limits(value("knobs")),
                                    .as_nccl = read_choice(value("legal"), spec_of("legal")) == 1,
-                                   .programs = programs,
+                                   .programs = names_of(programs),
                                    .programs_where = value("programs").location(),
                                    .as_nccl_where = value("legal").location()});
   for (const CollectiveKind collective : workload->collectives()) {
@@ -268,6 +274,11 @@ std::shared_ptr<const TuningSetup> read_tuning_setup(const YamlValue& options,
                                   to_string(collective), setup->fabric_label));
     }
   }
+  for (const NamedProgram& program : programs) {
+    if (auto why = setup->actions->why_idle(program.name)) {
+      setup->idle_programs.push_back({program.name, std::move(*why), program.where});
+    }
+  }
   setup->flat_actions = std::make_shared<const FlatTuningActions>(*setup->actions);
   setup->reward = read_reward(value("reward"));
   setup->episode_calls = static_cast<int>(integer("episode"));
@@ -276,6 +287,22 @@ std::shared_ptr<const TuningSetup> read_tuning_setup(const YamlValue& options,
   setup->refuses_illegal_actions = read_choice(value("illegal"), spec_of("illegal")) == 0;
   setup->cache = std::make_shared<TimeCache>(static_cast<std::size_t>(integer("cache")));
   setup->oracle_table = std::make_shared<OracleTable>(site, setup->actions, setup->cache);
+  return setup;
+}
+
+std::string IdleProgram::message() const {
+  return fmt::format("program '{}' can never run here: {}", name, why.reason);
+}
+
+void refuse_excluded_programs(const TuningSetup& setup) {
+  for (const IdleProgram& program : setup.idle_programs) {
+    if (program.why.by_options) throw UserError(program.where, program.message());
+  }
+}
+
+std::shared_ptr<const TuningSetup> checked_tuning_setup(const YamlValue& options) {
+  auto setup = read_tuning_setup(options);
+  refuse_excluded_programs(*setup);
   return setup;
 }
 

@@ -2,23 +2,16 @@
 
 #include <fmt/format.h>
 #include <fstream>
+#include <utility>
 
 #include "experiments/run/results.hpp"
 #include "experiments/run/results_columns.hpp"
 
 namespace cclgym {
 
-namespace {
-
-[[noreturn]] void refuse(const std::string& path, const std::string& why) {
-  throw UserError(fmt::format(
-      "{}: {}; choose another folder with --out, or start over with --fresh", path, why));
-}
-
-}  // namespace
-
-ResultsFile::ResultsFile(const std::string& path, const Experiment& experiment, bool fresh)
-    : path_(path), file_(path) {
+ResultsFile::ResultsFile(const std::string& path, const Experiment& experiment, bool fresh,
+                         std::string advice)
+    : path_(path), advice_(std::move(advice)), file_(path) {
   if (fresh) {
     check_any_results();
     file_.truncate(0);
@@ -43,6 +36,10 @@ void ResultsFile::check_any_results() const {
                               quoted(found), quoted(begin)));
 }
 
+void ResultsFile::refuse(const std::string& why) const {
+  throw UserError(fmt::format("{}: {}; {}", path_, why, advice_));
+}
+
 void ResultsFile::append(const std::string& line) { file_.append(line + "\n"); }
 
 void ResultsFile::resume(const Experiment& experiment) {
@@ -51,23 +48,22 @@ void ResultsFile::resume(const Experiment& experiment) {
     table = read_results(path_);
   } catch (const UserError& error) {
     throw UserError(
-        fmt::format("{}\n  a run continues only its own results; choose another "
-                    "folder with --out, or start over with --fresh",
-                    error.what()));
+        fmt::format("{}\n  a run continues only its own results; {}", error.what(), advice_));
   }
   const std::string hash = experiment.hash();
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
     const ResultRow& row = table.rows[i];
     if (row.experiment_hash != hash) {
-      refuse(path_, fmt::format("has results of another experiment or version: line {} is of {}, "
-                                "this experiment is {}",
-                                i + 2, row.experiment_hash, hash));
+      refuse(
+          fmt::format("has results of another experiment or version: line {} is of {}, "
+                      "this experiment is {}",
+                      i + 2, row.experiment_hash, hash));
     }
     if (i >= experiment.cells.size() || row.cell_key != cell_key(experiment, experiment.cells[i])) {
-      refuse(path_, fmt::format("line {} is cell {}; expected {}", i + 2, quoted(row.cell_key, 200),
-                                i < experiment.cells.size()
-                                    ? quoted(cell_key(experiment, experiment.cells[i]), 200)
-                                    : "the end of the file"));
+      refuse(fmt::format("line {} is cell {}; expected {}", i + 2, quoted(row.cell_key, 200),
+                         i < experiment.cells.size()
+                             ? quoted(cell_key(experiment, experiment.cells[i]), 200)
+                             : "the end of the file"));
     }
   }
   rows_found_ = table.rows.size();

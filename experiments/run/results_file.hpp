@@ -17,8 +17,10 @@ class ResultsFile {
   /// Opens or makes `path` and locks it. If it has rows of this experiment, the run continues after
   /// the last complete one. Throws UserError if the file cannot be written, if another run holds it
   /// (after waiting half a second for that run to end), if it is not a results file, or if its rows
-  /// belong to another experiment. `fresh` deletes existing results of any experiment instead.
-  ResultsFile(const std::string& path, const Experiment& experiment, bool fresh);
+  /// belong to another experiment, in which case the message ends with `advice`. `fresh` deletes
+  /// existing results of any experiment instead.
+  ResultsFile(const std::string& path, const Experiment& experiment, bool fresh,
+              std::string advice);
 
   /// Number of rows found: cells 0 .. rows_found() - 1 are done.
   [[nodiscard]] std::size_t rows_found() const { return rows_found_; }
@@ -32,8 +34,10 @@ class ResultsFile {
  private:
   void check_any_results() const;
   void resume(const Experiment& experiment);
+  [[noreturn]] void refuse(const std::string& why) const;
 
   std::string path_;
+  std::string advice_;
   LockedFile file_;
   std::size_t rows_found_ = 0;
   bool dropped_row_ = false;

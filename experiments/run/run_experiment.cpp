@@ -50,7 +50,7 @@ void run_experiment(const Experiment& experiment, const RunOptions& options,
                     const RunObserver& observer) {
   check_run_folder(options.folder);
   make_folder(options.folder);
-  ResultsFile results(results_path(options.folder), experiment, options.fresh);
+  ResultsFile results(results_path(options.folder), experiment, options.fresh, options.advice);
   save_run_experiment(experiment, options.folder);
   const std::size_t found = results.rows_found();
   if (observer.on_start) observer.on_start(found, results.dropped_row());

@@ -23,6 +23,8 @@ struct RunOptions {
   std::string folder;    ///< made if it does not exist
   std::size_t jobs = 1;  ///< worker processes; 1: all work in this process
   bool fresh = false;    ///< delete existing results
+  /// End of the message about results of another experiment in the folder: what to do.
+  std::string advice = "choose another folder with --out, or start over with --fresh";
 };
 
 /// Simulates the cells that are not yet in DIR/results.csv and appends their rows in cell order, so

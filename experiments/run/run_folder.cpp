@@ -118,10 +118,10 @@ ResultTable read_run_results(const Experiment& experiment, const std::string& fo
     if (row.experiment_hash == hash) continue;
     throw UserError(
         {path, i + 2, 1},
-        fmt::format("a result of experiment {} by cclgym {}; expected {}, the "
-                    "hash of the experiment.yaml beside it in this version; run it again with "
-                    "--fresh",
-                    quoted(row.experiment_hash), row.version, hash));
+        fmt::format("a result of experiment {} by cclgym {}; expected {}, the hash of the "
+                    "experiment.yaml beside it with its programs and tables as they are now, in "
+                    "this version; run it again: cclgym run {} --out {} --fresh",
+                    quoted(row.experiment_hash), row.version, hash, experiment.path, folder));
   }
   return results;
 }

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "collectives/library/program_entry.hpp"
 #include "core/statistics.hpp"
 #include "core/text_columns.hpp"
 #include "core/units.hpp"
@@ -220,6 +221,14 @@ std::vector<Column> columns_of(const TunedBlock& block) {
   return columns;
 }
 
+// A folder's path without symbolic links: ".." leaves a folder for its real parent.
+std::filesystem::path real_folder(const std::filesystem::path& folder) {
+  const std::filesystem::path full = std::filesystem::absolute(folder.empty() ? "." : folder);
+  std::error_code error;
+  const std::filesystem::path real = std::filesystem::weakly_canonical(full, error);
+  return error ? full.lexically_normal() : real;
+}
+
 // Names the file of a fixed program in the table.
 void name_program(const AlgorithmEntry& algorithm, const std::string& folder,
                   DispatchTable& table) {
@@ -230,11 +239,11 @@ void name_program(const AlgorithmEntry& algorithm, const std::string& folder,
                     "name it",
                     algorithm.name));
   }
-  namespace fs = std::filesystem;
-  const fs::path file = fs::absolute(algorithm.file).lexically_normal();
-  const fs::path from = fs::absolute(folder.empty() ? "." : folder).lexically_normal();
-  const NamedProgram program{.file = file.lexically_proximate(from).string(),
-                             .name = algorithm.name};
+  const std::filesystem::path path(algorithm.file);
+  const std::filesystem::path file = real_folder(path.parent_path()) / path.filename();
+  const NamedProgram program{.file = file.lexically_proximate(real_folder(folder)).string(),
+                             .name = algorithm.name,
+                             .hash = program_hash(*algorithm.program)};
   if (std::ranges::find(table.programs, program) == table.programs.end()) {
     table.programs.push_back(program);
   }

@@ -1,5 +1,6 @@
 #include "experiments/sweep/axes.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <optional>
 #include <set>
@@ -36,19 +37,19 @@ class AxisReader {
     axes.tiles = read_axis_or_protocol<TileBytes>(
         "tile",
         [](const YamlValue& item) {
-          return read_bytes_range(item.as_text(), spec_of("tile"), item.location());
+          return read_bytes_range(item.as_text(), experiment_option("tile"), item.location());
         },
         [](std::uint64_t bytes) { return format_bytes(bytes); });
     axes.slots = read_axis_or_protocol<Slots>(
         "slots",
         [](const YamlValue& item) {
-          return read_integer_range(item.as_text(), spec_of("slots"), item.location());
+          return read_integer_range(item.as_text(), experiment_option("slots"), item.location());
         },
         [](int slots) { return std::to_string(slots); });
     axes.sizes = read_axis<std::uint64_t>(
         "sizes",
         [&](const YamlValue& item) {
-          return read_bytes_range(item.as_text(), spec_of("sizes"), item.location());
+          return read_bytes_range(item.as_text(), experiment_option("sizes"), item.location());
         },
         [](std::uint64_t bytes) { return format_bytes(bytes); });
     axes.seeds = read_axis<std::uint64_t>(
@@ -56,7 +57,7 @@ class AxisReader {
         [&](const YamlValue& item) {
           std::vector<std::uint64_t> seeds;
           for (const std::int64_t seed :
-               read_integer_range(item.as_text(), spec_of("seeds"), item.location())) {
+               read_integer_range(item.as_text(), experiment_option("seeds"), item.location())) {
             seeds.push_back(static_cast<std::uint64_t>(seed));
           }
           return seeds;
@@ -66,10 +67,6 @@ class AxisReader {
   }
 
  private:
-  static const OptionSpec& spec_of(std::string_view key) {
-    return find_option(experiment_options(), key);
-  }
-
   // Reads the name of an algorithm, a tuner or a program. A program is added to the library.
   std::string read_algorithm(const YamlValue& item) {
     if (item.is_mapping()) {
@@ -79,8 +76,8 @@ class AxisReader {
     }
     const std::string& text = item.as_text();
     if (library_.find(text) != nullptr || is_tuner(text)) return text;
-    throw UserError(item.location(),
-                    unknown_name_message("algorithm", text, spec_of("algorithms").choices));
+    throw UserError(item.location(), unknown_name_message("algorithm", text,
+                                                          experiment_option("algorithms").choices));
   }
 
   // Reads a list; `read_item(item, values)` appends the values of one item. A value may not occur
@@ -89,7 +86,8 @@ class AxisReader {
   Axis<Value> read_axis(std::string_view key, ReadItem read_item, Text text_of) {
     Axis<Value> axis;
     std::set<Value> seen;
-    for (const YamlValue& item : read_items(option_value(document_, spec_of(key)), spec_of(key))) {
+    for (const YamlValue& item :
+         read_items(option_value(document_, experiment_option(key)), experiment_option(key))) {
       for (const Value& value : read_item(item)) {
         if (!seen.insert(value).second) {
           throw UserError(item.location(),
@@ -127,7 +125,7 @@ class AxisReader {
         [&](const YamlValue& item) {
           std::vector<int> values;
           for (const std::int64_t value :
-               read_integer_range(item.as_text(), spec_of(key), item.location())) {
+               read_integer_range(item.as_text(), experiment_option(key), item.location())) {
             values.push_back(static_cast<int>(value));
           }
           return values;
@@ -144,8 +142,8 @@ class AxisReader {
         [&](const YamlValue& item) {
           const std::optional<Value> value = parse(item.as_text());
           if (!value) {
-            throw UserError(item.location(),
-                            unknown_name_message(what, item.as_text(), spec_of(key).choices));
+            throw UserError(item.location(), unknown_name_message(what, item.as_text(),
+                                                                  experiment_option(key).choices));
           }
           return std::vector<Value>{*value};
         },
@@ -169,6 +167,31 @@ void refuse_empty_values(const YamlValue& mapping, const std::vector<OptionSpec>
     throw UserError(entry.value.location(), fmt::format("{} has no value; expected {}", entry.key,
                                                         type_text(find_option(specs, entry.key))));
   }
+}
+
+Axis<int> copies_axis(const ExperimentAxes& axes, std::string_view key,
+                      const AlgorithmLibrary& library, const std::string& algorithm) {
+  const Axis<int>& given = key == "channels" ? axes.channels : axes.instances;
+  const auto own = [&](const AlgorithmEntry& entry) {
+    return Located<int>{key == "channels" ? entry.program->channels : 1, {}};
+  };
+  const AlgorithmEntry* named = library.find(algorithm);
+  if (named != nullptr) return named->fixed() ? Axis<int>{own(*named)} : given;
+  Axis<int> all = given;
+  for (const Located<std::string>& one : axes.algorithms) {
+    const AlgorithmEntry* entry = library.find(one.value);  // null for tuners
+    if (entry == nullptr || !entry->fixed()) continue;
+    if (std::ranges::find(all, own(*entry).value, &Located<int>::value) == all.end()) {
+      all.push_back(own(*entry));
+    }
+  }
+  return all;
+}
+
+std::string own_number_message(std::string_view key, const AlgorithmEntry& program, int own,
+                               std::int64_t found) {
+  return fmt::format("{} of program '{}' must be {}, found {}; correct it or leave it out", key,
+                     program.name, own, found);
 }
 
 ExperimentAxes read_axes(const YamlValue& document, AlgorithmLibrary& library) {

@@ -52,6 +52,14 @@ struct ExperimentAxes {
 /// a value that is unknown, out of range or repeated, and if an axis has over kMostCells values.
 [[nodiscard]] ExperimentAxes read_axes(const YamlValue& document, AlgorithmLibrary& library);
 
+/// Channels or instances, by `key`, with which an algorithm is simulated: those of the axis, or a
+/// fixed program's own number. An empty name stands for all algorithms of the experiment.
+[[nodiscard]] Axis<int> copies_axis(const ExperimentAxes& axes, std::string_view key,
+                                    const AlgorithmLibrary& library, const std::string& algorithm);
+/// Message for a number of channels or instances, by `key`, that is not a fixed program's own.
+[[nodiscard]] std::string own_number_message(std::string_view key, const AlgorithmEntry& program,
+                                             int own, std::int64_t found);
+
 /// Throws UserError at the first key of a mapping that has no value. `specs` are its keys.
 void refuse_empty_values(const YamlValue& mapping, const std::vector<OptionSpec>& specs);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <optional>
+#include <utility>
 
 #include "experiments/sweep/experiment_options.hpp"
 #include "sim/tuners/tuner.hpp"
@@ -32,7 +33,9 @@ template <class Value, class Text>
 
 class CombinationReader {
  public:
-  CombinationReader(const YamlValue& item, const ExperimentAxes& axes) : item_(item), axes_(axes) {}
+  CombinationReader(const YamlValue& item, const ExperimentAxes& axes,
+                    const AlgorithmLibrary& library)
+      : item_(item), axes_(axes), library_(library) {}
 
   Combinations read() {
     check_keys(item_, combination_options(), "only");
@@ -46,8 +49,9 @@ class CombinationReader {
       }
       result.protocols.push_back(*protocol);
     }
-    result.channels = numbers("channels", axes_.channels);
-    result.instances = numbers("instances", axes_.instances);
+    const AlgorithmEntry& entry = library_.at(result.algorithm);
+    result.channels = copies("channels", axes_.channels, entry);
+    result.instances = copies("instances", axes_.instances, entry);
     result.threads = numbers("threads", axes_.threads);
     return result;
   }
@@ -67,19 +71,41 @@ class CombinationReader {
     return name;
   }
 
+  // Channels or instances, by `key`. Those of a fixed program must include its own number.
+  std::vector<int> copies(const std::string& key, Axis<int> axis, const AlgorithmEntry& entry) {
+    if (!entry.fixed()) return numbers(key, axis);
+    const Located<int> own = copies_axis(axes_, key, library_, entry.name).front();
+    const std::vector<std::pair<int, YamlValue>> given = listed(key);
+    const auto is_own = [&](const auto& one) { return one.first == own.value; };
+    if (!given.empty() && std::ranges::none_of(given, is_own)) {
+      throw UserError(given.front().second.location(),
+                      own_number_message(key, entry, own.value, given.front().first));
+    }
+    if (!has_value(axis, own.value)) axis.push_back(own);
+    return numbers(key, axis);
+  }
+
   std::vector<int> numbers(const std::string& key, const Axis<int>& axis) {
     std::vector<int> values;
+    for (const auto& [value, item] : listed(key)) {
+      if (!has_value(axis, value)) {
+        refuse(item, key, axis, [](int one) { return std::to_string(one); });
+      }
+      values.push_back(value);
+    }
+    return values;
+  }
+
+  // The numbers of a key, each with the item that gives it.
+  std::vector<std::pair<int, YamlValue>> listed(const std::string& key) {
+    std::vector<std::pair<int, YamlValue>> all;
     for (const YamlValue& item : items(key)) {
       for (const std::int64_t number :
            read_integer_range(item.as_text(), spec_of(key), item.location())) {
-        const int value = static_cast<int>(number);
-        if (!has_value(axis, value)) {
-          refuse(item, key, axis, [](int one) { return std::to_string(one); });
-        }
-        values.push_back(value);
+        all.emplace_back(static_cast<int>(number), item);
       }
     }
-    return values;
+    return all;
   }
 
   std::vector<YamlValue> items(const std::string& key) {
@@ -93,6 +119,7 @@ class CombinationReader {
 
   const YamlValue& item_;
   const ExperimentAxes& axes_;
+  const AlgorithmLibrary& library_;
 };
 
 template <class Fits>
@@ -140,13 +167,14 @@ const std::vector<OptionSpec>& combination_options() {
   return specs;
 }
 
-std::vector<Combinations> read_combinations(const YamlValue& document, const ExperimentAxes& axes) {
-  const OptionSpec& spec = find_option(experiment_options(), "only");
+std::vector<Combinations> read_combinations(const YamlValue& document, const ExperimentAxes& axes,
+                                            const AlgorithmLibrary& library) {
+  const OptionSpec& spec = experiment_option("only");
   const YamlValue value = option_value(document, spec);
   std::vector<Combinations> all;
   if (value.is_null()) return all;
   for (const YamlValue& item : read_items(value, spec)) {
-    all.push_back(CombinationReader(item, axes).read());
+    all.push_back(CombinationReader(item, axes, library).read());
   }
   return all;
 }

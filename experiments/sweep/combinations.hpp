@@ -14,9 +14,11 @@ namespace cclgym {
 [[nodiscard]] const std::vector<OptionSpec>& combination_options();
 
 /// Reads the items of `only` for an experiment whose axes have been read. Throws UserError at the
-/// place of a value that is not on the experiment's axes.
+/// place of a value that is not on the experiment's axes, and where channels or instances of a
+/// fixed program do not include its own number.
 [[nodiscard]] std::vector<Combinations> read_combinations(const YamlValue& document,
-                                                          const ExperimentAxes& axes);
+                                                          const ExperimentAxes& axes,
+                                                          const AlgorithmLibrary& library);
 
 /// True if the experiment keeps this configuration with at least one protocol. Algorithms that no
 /// item names are kept with all configurations.

@@ -209,6 +209,10 @@ const std::vector<OptionSpec>& experiment_options() {
   return specs;
 }
 
+const OptionSpec& experiment_option(std::string_view key) {
+  return find_option(experiment_options(), key);
+}
+
 const std::vector<OptionSpec>& baseline_options() {
   static const std::vector<OptionSpec> specs = make_baseline_options();
   return specs;

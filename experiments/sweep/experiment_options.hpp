@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -11,6 +12,8 @@ namespace cclgym {
 
 /// Keys of an experiment. The loader, the command line help and docs/experiments.md use these.
 [[nodiscard]] const std::vector<OptionSpec>& experiment_options();
+/// The record of one of these keys.
+[[nodiscard]] const OptionSpec& experiment_option(std::string_view key);
 /// Keys of `baseline`: the configuration that speedups refer to.
 [[nodiscard]] const std::vector<OptionSpec>& baseline_options();
 /// Keys of an item of `timeline`, which selects cells.

@@ -42,7 +42,7 @@ class Loader {
     check_keys(document_, experiment_options(), "experiment");
     refuse_empty_values(document_, experiment_options());
     const YamlValue name = value_of("name");
-    experiment_.name = read_text(name, spec_of("name"));
+    experiment_.name = read_text(name, experiment_option("name"));
     if (!is_plain_name(experiment_.name)) {
       throw UserError(name.location(),
                       fmt::format("name is {}; expected at most 100 letters, digits, '.', '_' and "
@@ -50,14 +50,14 @@ class Loader {
                                   quoted(experiment_.name)));
     }
     if (const YamlValue text = value_of("description"); !text.is_null()) {
-      experiment_.description = read_text(text, spec_of("description"));
+      experiment_.description = read_text(text, experiment_option("description"));
     }
-    experiment_.engine =
-        spec_of("engine").choices[read_choice(value_of("engine"), spec_of("engine"))];
-    experiment_.repetitions =
-        static_cast<std::uint64_t>(read_integer(value_of("repetitions"), spec_of("repetitions")));
+    experiment_.engine = experiment_option("engine")
+                             .choices[read_choice(value_of("engine"), experiment_option("engine"))];
+    experiment_.repetitions = static_cast<std::uint64_t>(
+        read_integer(value_of("repetitions"), experiment_option("repetitions")));
     axes_ = read_axes(document_, experiment_.algorithms);
-    axes_.only = read_combinations(document_, axes_);
+    axes_.only = read_combinations(document_, axes_, experiment_.algorithms);
     read_single_values();
     read_fabrics();
     make_cells(experiment_, axes_, document_.location(),
@@ -69,20 +69,21 @@ class Loader {
   }
 
  private:
-  const OptionSpec& spec_of(std::string_view key) { return find_option(experiment_options(), key); }
-  YamlValue value_of(std::string_view key) { return option_value(document_, spec_of(key)); }
+  YamlValue value_of(std::string_view key) {
+    return option_value(document_, experiment_option(key));
+  }
 
   void read_single_values() {
     const YamlValue root = value_of("root");
-    root_ = {read_integer(root, spec_of("root")), root.location()};
-    const OptionSpec& types = spec_of("datatype");
+    root_ = {read_integer(root, experiment_option("root")), root.location()};
+    const OptionSpec& types = experiment_option("datatype");
     element_bytes_ = data_types()[read_choice(value_of("datatype"), types)].second;
   }
 
   void read_fabrics() {
     const std::vector<Located<NoiseProfile>> noises = read_noises();
     std::set<std::string> labels;
-    for (const YamlValue& item : read_items(value_of("fabrics"), spec_of("fabrics"))) {
+    for (const YamlValue& item : read_items(value_of("fabrics"), experiment_option("fabrics"))) {
       ExperimentFabric fabric;
       const FabricSpec spec = read_fabric_spec(item);
       const bool is_file = spec.name.ends_with(".yaml") || spec.name.ends_with(".yml");
@@ -126,7 +127,7 @@ class Loader {
   std::vector<Located<NoiseProfile>> read_noises() {
     std::vector<Located<NoiseProfile>> noises;
     std::set<std::string> names;
-    const OptionSpec& spec = spec_of("noise");
+    const OptionSpec& spec = experiment_option("noise");
     for (const YamlValue& item : read_items(value_of("noise"), spec)) {
       std::string name = read_text(item, spec);
       if (name.ends_with(".yaml") || name.ends_with(".yml")) {
@@ -150,7 +151,7 @@ class Loader {
     }
     const YamlValue timelines = value_of("timeline");
     if (timelines.is_null()) return;
-    for (const YamlValue& item : read_items(timelines, spec_of("timeline"))) {
+    for (const YamlValue& item : read_items(timelines, experiment_option("timeline"))) {
       experiment_.timelines.push_back(
           read_selector(item, timeline_options(), "timeline", experiment_, axes_));
     }
@@ -164,9 +165,8 @@ class Loader {
     refuse_empty_values(value, specs);
     for (const std::string key : {"measured", "baseline"}) {
       if (!value_of(key).is_null()) continue;
-      throw UserError(value.location(),
-                      fmt::format("measured_speedup needs {}: {}", key,
-                                  find_option(experiment_options(), key).description));
+      throw UserError(value.location(), fmt::format("measured_speedup needs {}: {}", key,
+                                                    experiment_option(key).description));
     }
     const auto read = [&](std::string_view key, std::string& text, SourceLocation& where) {
       const OptionSpec& spec = find_option(specs, key);
@@ -184,9 +184,9 @@ class Loader {
     std::vector<std::string> paths;
     const YamlValue files = value_of(key);
     if (files.is_null()) return paths;
-    for (const YamlValue& item : read_items(files, spec_of(key))) {
-      paths.push_back(
-          existing_path_beside(read_text(item, spec_of(key)), key + " file", item.location()));
+    for (const YamlValue& item : read_items(files, experiment_option(key))) {
+      paths.push_back(existing_path_beside(read_text(item, experiment_option(key)), key + " file",
+                                           item.location()));
     }
     return paths;
   }

@@ -217,13 +217,13 @@ class CellMaker {
   std::vector<Config> launchable(std::size_t fabric, CollectiveKind collective,
                                  const std::string& algorithm) {
     const ExperimentFabric& on = experiment_.fabrics[fabric];
-    const AlgorithmEntry& entry = experiment_.algorithms.at(algorithm);
-    // A fixed program has its own channels and one instance, regardless of the axes.
-    const Axis<int> own_channels{{entry.fixed() ? entry.program->channels : 0, {}}};
-    const Axis<int> one_instance{{1, {}}};
+    const Axis<int> all_channels =
+        copies_axis(axes_, "channels", experiment_.algorithms, algorithm);
+    const Axis<int> all_instances =
+        copies_axis(axes_, "instances", experiment_.algorithms, algorithm);
     std::vector<Config> fitting;
-    for (const Located<int>& channels : entry.fixed() ? own_channels : axes_.channels) {
-      for (const Located<int>& instances : entry.fixed() ? one_instance : axes_.instances) {
+    for (const Located<int>& channels : all_channels) {
+      for (const Located<int>& instances : all_instances) {
         for (const Located<int>& threads : axes_.threads) {
           Config config{.algorithm = algorithm,
                         .channels = channels.value,

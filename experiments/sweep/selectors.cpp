@@ -7,6 +7,7 @@
 #include "core/units.hpp"
 #include "experiments/sweep/experiment_options.hpp"
 #include "sim/tuners/tuner.hpp"
+#include "topology_models/machines/registry.hpp"
 
 namespace cclgym {
 
@@ -41,24 +42,30 @@ std::optional<int> select_number(const YamlValue& selector, const std::vector<Op
   return select(selector, key, axis, parse, [](int number) { return std::to_string(number); });
 }
 
-std::string without_spaces(std::string text) {
-  std::erase(text, ' ');
-  return text;
+// Channels or instances, by `key`, of the cells of an algorithm, or of all if it is empty.
+std::optional<int> select_copies(const YamlValue& selector, const std::vector<OptionSpec>& specs,
+                                 const std::string& key, const Experiment& experiment,
+                                 const ExperimentAxes& axes, const std::string& algorithm) {
+  const Axis<int> axis = copies_axis(axes, key, experiment.algorithms, algorithm);
+  const AlgorithmEntry* entry = experiment.algorithms.find(algorithm);
+  if (entry == nullptr || !entry->fixed()) return select_number(selector, specs, key, axis);
+  const YamlValue* value = selector.find(key);
+  if (value == nullptr || value->is_null()) return std::nullopt;
+  const std::int64_t wanted = read_integer(*value, find_option(specs, key));
+  if (wanted == axis.front().value) return axis.front().value;
+  throw UserError(value->location(), own_number_message(key, *entry, axis.front().value, wanted));
 }
 
 std::optional<std::size_t> select_fabric(const YamlValue& selector, const Experiment& experiment) {
   Axis<std::string> labels;
-  for (const ExperimentFabric& fabric : experiment.fabrics) labels.push_back({fabric.label, {}});
-  // "50GB/s" and "50 GB/s" are the same label, but an exact match has priority.
+  std::vector<std::string> known;
+  for (const ExperimentFabric& fabric : experiment.fabrics) {
+    labels.push_back({fabric.label, {}});
+    known.push_back(fabric.label);
+  }
   const auto parse = [&](const YamlValue& value) -> std::optional<std::string> {
-    const std::string& text = value.as_text();
-    const auto find = [&](auto normal) {
-      return std::find_if(labels.begin(), labels.end(),
-                          [&](const auto& one) { return normal(one.value) == normal(text); });
-    };
-    auto found = find([](const std::string& label) { return label; });
-    if (found == labels.end()) found = find(without_spaces);
-    return found == labels.end() ? text : found->value;
+    const std::string* label = find_fabric_label(known, value.as_text());
+    return label == nullptr ? value.as_text() : *label;
   };
   const auto label =
       select(selector, "fabric", labels, parse, [](const std::string& text) { return text; });
@@ -102,8 +109,9 @@ CellSelector read_selector(const YamlValue& value, const std::vector<OptionSpec>
   selector.protocol = select(
       value, "protocol", axes.protocols,
       [](const YamlValue& one) { return parse_protocol(one.as_text()); }, name_text);
-  selector.channels = select_number(value, specs, "channels", axes.channels);
-  selector.instances = select_number(value, specs, "instances", axes.instances);
+  const std::string algorithm = selector.algorithm.value_or("");
+  selector.channels = select_copies(value, specs, "channels", experiment, axes, algorithm);
+  selector.instances = select_copies(value, specs, "instances", experiment, axes, algorithm);
   selector.threads = select_number(value, specs, "threads", axes.threads);
   selector.tile_bytes = select(
       value, "tile", axes.tiles,

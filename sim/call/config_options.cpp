@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <stdexcept>
 
+#include "collectives/library/program_entry.hpp"
 #include "core/error.hpp"
 #include "core/units.hpp"
 #include "sim/call/tiles.hpp"
@@ -73,12 +74,17 @@ int read_int(const YamlValue& mapping, std::string_view key) {
   return static_cast<int>(read_integer(option_value(mapping, spec), spec));
 }
 
-Protocol read_protocol(const YamlValue& mapping) {
-  const OptionSpec& spec = config_option("protocol");
-  const YamlValue value = option_value(mapping, spec);
-  if (const auto protocol = parse_protocol(value.as_text())) return *protocol;
-  throw UserError(value.location(),
-                  unknown_name_message("protocol", value.as_text(), spec.choices));
+// Refuses channels and instances that are not those of a fixed program.
+void refuse_other_than_own(const YamlValue& mapping, const AlgorithmEntry& algorithm,
+                           const Config& config) {
+  if (!algorithm.fixed()) return;
+  const int root = algorithm.program->contract.root();
+  const auto refuse = [&](std::string_view key, int channels, int instances) {
+    const auto reason = check_fixed_program(algorithm, channels, instances, root);
+    if (reason) throw UserError(mapping.find(key)->location(), *reason);
+  };
+  refuse("channels", config.channels, 1);
+  refuse("instances", algorithm.program->channels, config.instances);
 }
 
 }  // namespace
@@ -108,6 +114,11 @@ Slots read_slots(std::string_view text, const OptionSpec& spec, const SourceLoca
   return static_cast<int>(read_integer(text, spec, where));
 }
 
+Protocol read_protocol(std::string_view text, const SourceLocation& where) {
+  if (const auto protocol = parse_protocol(text)) return *protocol;
+  throw UserError(where, unknown_name_message("protocol", text, protocol_names()));
+}
+
 Config with_tiles(const CostModel& model, Config config, TileBytes tile_bytes, Slots slots) {
   config = with_protocol_tiles(model, config);
   config.tile_bytes = tile_bytes.value_or(config.tile_bytes);
@@ -122,12 +133,14 @@ ConfigChoice read_config(const YamlValue& mapping, const AlgorithmLibrary& libra
   const OptionSpec& slots = config_option("slots");
   choice.config.algorithm =
       algorithm.choices[read_choice(option_value(mapping, algorithm), algorithm)];
-  choice.config.protocol = read_protocol(mapping);
+  const YamlValue protocol = option_value(mapping, config_option("protocol"));
+  choice.config.protocol = read_protocol(protocol.as_text(), protocol.location());
   const AlgorithmEntry& chosen = library.at(choice.config.algorithm);
   choice.config.channels = chosen.fixed() && mapping.find("channels") == nullptr
                                ? chosen.program->channels
                                : read_int(mapping, "channels");
   choice.config.instances = read_int(mapping, "instances");
+  refuse_other_than_own(mapping, chosen, choice.config);
   choice.config.threads = read_int(mapping, "threads");
   const YamlValue tile_value = option_value(mapping, tile);
   choice.tile_bytes = read_tile(tile_value.as_text(), tile, tile_value.location());

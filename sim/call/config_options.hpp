@@ -36,6 +36,9 @@ inline constexpr std::string_view kOfProtocol = "protocol";
 [[nodiscard]] Slots read_slots(std::string_view text, const OptionSpec& spec,
                                const SourceLocation& where);
 
+/// Reads the name of a protocol. Throws UserError at `where`.
+[[nodiscard]] Protocol read_protocol(std::string_view text, const SourceLocation& where);
+
 /// `config` with this tile size and number of slots; a missing value is taken from the protocol.
 [[nodiscard]] Config with_tiles(const CostModel& model, Config config, TileBytes tile_bytes,
                                 Slots slots);
@@ -53,7 +56,8 @@ struct ConfigChoice {
 
 /// Reads the configuration from a mapping whose keys have been checked; ignores keys that do not
 /// belong to a configuration. If the mapping gives no number of channels, a fixed program keeps its
-/// own. Throws UserError at the place of a wrong value.
+/// own. Throws UserError at the place of a wrong value, for example a number of channels that the
+/// fixed program does not have.
 [[nodiscard]] ConfigChoice read_config(
     const YamlValue& mapping, const AlgorithmLibrary& library = AlgorithmLibrary::shipped());
 

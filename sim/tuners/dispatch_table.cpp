@@ -9,6 +9,7 @@
 
 #include "core/units.hpp"
 #include "core/yaml/yaml.hpp"
+#include "topology_models/machines/registry.hpp"
 
 namespace cclgym {
 
@@ -29,8 +30,9 @@ std::vector<OptionSpec> make_dispatch_options() {
       {.name = "programs",
        .kind = OptionKind::Mapping,
        .shape = OptionShape::OneOrList,
-       .description = "programs in MSCCL XML that ranges may name as algorithms: file (relative to "
-                      "the folder of the table) and name"},
+       .description =
+           "programs in MSCCL XML that ranges may name as algorithms: file (relative to the folder "
+           "of the table), name, and the hash of the steps with which the table was made"},
   };
 }
 
@@ -331,9 +333,10 @@ class DispatchTuner final : public Tuner {
 }  // namespace
 
 const DispatchBlock* DispatchTable::find(std::string_view fabric, CollectiveKind collective) const {
-  const std::string label = without_spaces(fabric);
+  const std::string label = comparable_fabric_label(fabric);
   for (const DispatchBlock& block : blocks) {
-    if (block.collective == collective && without_spaces(block.fabric) == label) return &block;
+    if (block.collective != collective) continue;
+    if (comparable_fabric_label(block.fabric) == label) return &block;
   }
   return nullptr;
 }
@@ -387,8 +390,9 @@ std::string to_yaml(const DispatchTable& table, std::string_view comment) {
   }
   if (!table.programs.empty()) text += "programs:\n";
   for (const NamedProgram& program : table.programs) {
-    text += fmt::format("  - {{file: {}, name: {}}}\n", yaml_quoted(program.file),
+    text += fmt::format("  - {{file: {}, name: {}", yaml_quoted(program.file),
                         yaml_quoted(program.name));
+    text += program.hash.empty() ? "}\n" : fmt::format(", hash: \"{}\"}}\n", program.hash);
   }
   text += "tables:\n";
   for (const DispatchBlock& block : table.blocks) {

@@ -52,8 +52,8 @@ struct DispatchTable {
   std::optional<DispatchFallback> fallback{};
   std::vector<DispatchBlock> blocks{};
 
-  /// The block of a collective on a fabric; spaces in the label are ignored. nullptr if there is
-  /// none.
+  /// The block of a collective on a fabric, by its label (comparable_fabric_label). nullptr if
+  /// there is none.
   [[nodiscard]] const DispatchBlock* find(std::string_view fabric, CollectiveKind collective) const;
 };
 

@@ -8,6 +8,30 @@
 
 namespace cclgym {
 
+namespace {
+
+std::string read_hash(const YamlValue& value, const OptionSpec& spec) {
+  constexpr std::size_t kDigits = 16;
+  std::string hash = read_text(value, spec);
+  if (hash.size() == kDigits && hash.find_first_not_of("0123456789abcdef") == std::string::npos) {
+    return hash;
+  }
+  throw UserError(value.location(),
+                  fmt::format("hash is {}; expected {} hex digits", quoted(hash), kDigits));
+}
+
+// Refuses a file whose program is no longer the one that the document means.
+void check_hash(const NamedProgram& program, const std::string& found) {
+  if (program.hash.empty() || program.hash == found) return;
+  throw UserError(program.hash_where,
+                  fmt::format("program '{}' has changed: {} has hash {}, and this file was written "
+                              "for {}; run the sweep and tune-dispatch again, or set hash to {} to "
+                              "use the changed program as it is",
+                              program.name, quoted(program.file, 200), found, program.hash, found));
+}
+
+}  // namespace
+
 const std::vector<OptionSpec>& program_options() {
   static const std::vector<OptionSpec> options{
       {.name = "file",
@@ -17,6 +41,9 @@ const std::vector<OptionSpec>& program_options() {
        .description =
            "name of the program, which no algorithm has, to use like the name of an algorithm",
        .required = true},
+      {.name = "hash",
+       .description = "hash of the program's steps, 16 hex digits, which tune-dispatch writes: a "
+                      "file with other steps is refused; default: any steps"},
   };
   return options;
 }
@@ -29,6 +56,10 @@ NamedProgram read_named_program(const YamlValue& item) {
   NamedProgram program{.file = read_text(file, specs[0]),
                        .name = read_text(name, specs[1]),
                        .where = item.location()};
+  if (const YamlValue hash = option_value(item, specs[2]); !hash.is_null()) {
+    program.hash = read_hash(hash, specs[2]);
+    program.hash_where = hash.location();
+  }
   const std::filesystem::path path(program.file);
   if (!path.is_absolute()) {
     program.file = (std::filesystem::path(file.location().file).parent_path() / path).string();
@@ -37,6 +68,11 @@ NamedProgram read_named_program(const YamlValue& item) {
   if (!std::filesystem::exists(program.file, error)) {
     throw UserError(file.location(),
                     fmt::format("program {} does not exist", quoted(program.file, 200)));
+  }
+  if (std::filesystem::is_directory(program.file, error)) {
+    throw UserError(file.location(), fmt::format("program {} is a folder; expected a file in MSCCL "
+                                                 "XML",
+                                                 quoted(program.file, 200)));
   }
   return program;
 }
@@ -51,10 +87,12 @@ std::vector<NamedProgram> read_named_programs(const YamlValue& list) {
 
 void add_program(AlgorithmLibrary& library, const NamedProgram& program) {
   if (is_tuner(program.name)) {
-    throw UserError(program.where, fmt::format("a tuner is called {}; expected another name",
+    throw UserError(program.where, fmt::format("{} is the name of a tuner; expected another name "
+                                               "for the program",
                                                quoted(program.name)));
   }
   AlgorithmEntry entry = read_program_entry(program.name, program.file, program.where);
+  check_hash(program, program_hash(*entry.program));
   try {
     library.add(std::move(entry));
   } catch (const UserError& error) {

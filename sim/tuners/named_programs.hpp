@@ -15,24 +15,28 @@ namespace cclgym {
 struct NamedProgram {
   std::string file{};  ///< path relative to the working directory
   std::string name{};
+  /// Content that the file must have (program_hash); empty: any.
+  std::string hash{};
   SourceLocation where{};
+  SourceLocation hash_where{};
   friend bool operator==(const NamedProgram& one, const NamedProgram& other) {
     return one.file == other.file && one.name == other.name;
   }
 };
 
-/// Keys of a program: file and name.
+/// Keys of a program: file, name and hash.
 [[nodiscard]] const std::vector<OptionSpec>& program_options();
 
-/// Reads `{file:, name:}`; a relative path is relative to the folder of the document. Throws
-/// UserError at the place of a wrong key, and if the file does not exist.
+/// Reads `{file:, name:, hash:}`; a relative path is relative to the folder of the document. Throws
+/// UserError at the place of a wrong key, and if the file does not exist or is a folder.
 [[nodiscard]] NamedProgram read_named_program(const YamlValue& item);
 /// Reads the programs of a list, which may be null.
 [[nodiscard]] std::vector<NamedProgram> read_named_programs(const YamlValue& list);
 
 /// Reads the file, verifies the program and adds it to the library. Throws UserError at the place
-/// of an error in the XML file, and at program.where if the name is taken (also by a tuner) or not
-/// valid, or if the program is wrong.
+/// of an error in the XML file, at program.hash_where if the content of the file does not have the
+/// hash, and at program.where if the name is taken (also by a tuner) or not valid, if the file
+/// cannot be read, or if the program is wrong.
 void add_program(AlgorithmLibrary& library, const NamedProgram& program);
 
 }  // namespace cclgym

@@ -5,6 +5,7 @@
 #include "cli/program.hpp"
 #include "experiments/sweep/bad_experiments.hpp"
 #include "support/catch.hpp"
+#include "support/contains.hpp"
 #include "support/needs.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -14,10 +15,6 @@ namespace {
 const char* const kEnvironment =
     "{fabric: {name: ring, gpus: 4}, actions: stock-nccl,\n"
     " workload: {name: sweep, collectives: [allreduce], sizes: 1KiB..1MiB x4}, oracle: true}\n";
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 TEST_CASE("evaluate compares baselines in an environment", "[cli][agents]") {
   const TemporaryFolder folder;

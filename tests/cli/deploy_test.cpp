@@ -13,15 +13,12 @@
 #include "deploy/nccl_plugin/tuner_testing.hpp"
 #include "deploy/sample_policy.hpp"
 #include "support/catch.hpp"
+#include "support/contains.hpp"
 #include "support/needs.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace cclgym::test {
 namespace {
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 // A policy with random weights for a fabric. It only makes choices that NCCL has. `wanted` is a
 // level to choose wherever it is legal, for all knobs that have it.
@@ -179,6 +176,11 @@ TEST_CASE("a dispatch table becomes lines", "[cli][deploy]") {
   INFO(ended.err);
   REQUIRE(ended.code == 0);
   const std::string csv = read_file(folder / "out/tuner.csv");
+  REQUIRE(run_program(deploy({"--dispatch", "d.yaml", "--machine", "ndv4 nodes=2", "--for",
+                              "nccl-2.24", "-o", "same"}),
+                      folder.path())
+              .code == 0);
+  CHECK(read_file(folder / "same/tuner.csv") == csv);
   CHECK(contains(csv, "\nallreduce,0,65535,tree,ll,2,2,16\n"));
   CHECK(contains(csv, "\nallreduce,65536,1099511627776,ring,simple,8,2,16\n"));
   CHECK(contains(read_file(folder / "out/env.sh"), "\nexport CCLGYM_TUNER_CSV="));

@@ -6,17 +6,17 @@
 #include <vector>
 
 #include "cli/program.hpp"
+#include "collectives/compiler/compile.hpp"
+#include "collectives/msccl/msccl_xml.hpp"
+#include "collectives/program.hpp"
 #include "experiments/sweep/bad_experiments.hpp"
 #include "support/catch.hpp"
+#include "support/contains.hpp"
 #include "support/needs.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace cclgym::test {
 namespace {
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 // The commands of the section, each as a list of arguments. Paths that start with docs/ refer to
 // the source tree.
@@ -71,8 +71,12 @@ TEST_CASE("a user's program is swept, dispatched, and chosen by a trained agent"
 
   (void)run(1);
   const std::string table = read_file(folder / "own-program-table.yaml");
-  CHECK(contains(table, "scatter_pairs.xml\", name: \"scatter-pairs\"}"));
+  CHECK(contains(table, "scatter_pairs.xml\", name: \"scatter-pairs\", hash: \""));
   CHECK(contains(table, "algorithm: scatter-pairs"));
+  // The page shows the line as it is, but for the path, which depends on the folder.
+  const std::string line = lines_with(table, "name: \"scatter-pairs\"");
+  CHECK(contains(read_file(std::string(CCLGYM_SOURCE_DIR) + "/docs/collectives.md"),
+                 line.substr(line.find("scatter_pairs.xml"))));
   const Ended dispatched =
       run_program({"simulate", "--fabric", "ndv4", "--collective", "broadcast", "--size", "4MiB",
                    "--algorithm", "dispatch:own-program-table.yaml", "--json"},
@@ -108,19 +112,47 @@ TEST_CASE("what is wrong with a program is said at its place", "[cli][programs]"
   };
   refused("ring, {file: gone.xml, name: p}", "e.yaml:5:27: program 'gone.xml' does not exist");
   refused("{file: " + xml + ", name: ring}", "there is an algorithm 'ring' already");
-  refused("{file: " + xml + ", name: nccl-default}", "a tuner is called 'nccl-default'");
-  refused("{file: " + xml + ", name: 'a b'}", "e.yaml:5:14: an algorithm is called 'a b'");
+  refused("{file: " + xml + ", name: nccl-default}", "'nccl-default' is the name of a tuner");
+  refused("{file: " + xml + ", name: 'a b'}",
+          "e.yaml:5:14: 'a b' cannot be the name of an algorithm; expected");
   refused("{file: " + xml + "}", "name");
+  refused("{file: ., name: p}",
+          "e.yaml:5:21: program '.' is a folder; expected a file in MSCCL XML");
   write_file(folder / "bad.xml", "<algo name=\"x\"\n");
   refused("{file: bad.xml, name: p}", "bad.xml:");
   const Ended listed = run_program({"list", "algorithms", "--programs", "mine=" + xml});
   CHECK(listed.code == 0);
   CHECK(contains(lines_with(listed.out, "mine "), "program of 2 channels"));
+  const Ended nameless = run_program({"list", "algorithms", "--programs", "x.xml"});
+  CHECK(nameless.code == 2);
+  CHECK(nameless.err == "error: --programs: found 'x.xml'; expected NAME=FILE, e.g. ap=ap.xml\n");
+  const Ended gone = run_program({"list", "algorithms", "--programs", "x=."});
+  CHECK(gone.code == 2);
+  CHECK(contains(gone.err, "error: --programs: '.': "));
+  const Ended both = run_program({"simulate", "--fabric", "ndv4", "--size", "4MiB", "--program",
+                                  xml, "--programs", "mine=" + xml});
+  CHECK(both.code == 2);
+  CHECK(contains(both.err, "error: --programs: excludes --program"));
   const Ended other =
       run_program({"simulate", "--fabric", "ndv4", "--collective", "broadcast", "--size", "4MiB",
                    "--programs", "mine=" + xml, "--algorithm", "mine", "--channels", "3"});
   CHECK(other.code == 2);
   CHECK(contains(other.err, "channels of program 'mine' must be 2, found 3"));
+}
+
+TEST_CASE("list shows the custom collective of a user's program", "[cli][programs]") {
+  const TemporaryFolder folder;
+  ProgramBuilder p("shift", Contract::custom("custom", 2, {1, 1}, {1, 1}, nullptr));
+  for (int rank = 0; rank < 2; ++rank) {
+    (void)p.chunk(rank, Buffer::Input, 0).copy(1 - rank, Buffer::Output, 0);
+  }
+  write_file(folder / "shift.xml", to_msccl_xml(compile(p.finish())));
+  const Ended with =
+      run_program({"list", "collectives", "--programs", "shift=shift.xml"}, folder.path());
+  INFO(with.err);
+  REQUIRE(with.code == 0);
+  CHECK(with.out.ends_with("\ncustom         shift\n"));
+  CHECK_FALSE(contains(run_program({"list", "collectives"}).out, "custom"));
 }
 
 }  // namespace cclgym::test

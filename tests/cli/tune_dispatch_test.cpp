@@ -97,6 +97,30 @@ TEST_CASE("tune-dispatch leaves no table if it cannot make one", "[cli][tune-dis
   CHECK(message({"tune-dispatch", "gone", "-o", "t.yaml"}) == "error: 'gone': no such file\n");
 }
 
+TEST_CASE("tune-dispatch says what to do about results of another sweep", "[cli][tune-dispatch]") {
+  const TemporaryFolder folder;
+  write_file(folder / "sweep.yaml", sweep());
+  REQUIRE(run_program({"run", "sweep.yaml", "--quiet"}, folder.path()).code == 0);
+  std::string other = sweep();
+  other.replace(other.find("256MiB"), 6, "128MiB");
+  write_file(folder / "sweep.yaml", other);
+  const Ended refused =
+      run_program({"tune-dispatch", "sweep.yaml", "-o", "t.yaml", "--quiet"}, folder.path());
+  CHECK(refused.code == 2);
+  CHECK(
+      refused.err.ends_with("; choose another folder with --results, or start over with cclgym "
+                            "run sweep.yaml --out results/sweep --fresh\n"));
+  const Ended elsewhere = run_program(
+      {"tune-dispatch", "sweep.yaml", "-o", "t.yaml", "--quiet", "--results", "r"}, folder.path());
+  CHECK(elsewhere.code == 0);
+  REQUIRE(run_program({"run", "sweep.yaml", "--out", "results/sweep", "--fresh", "--quiet"},
+                      folder.path())
+              .code == 0);
+  CHECK(
+      run_program({"tune-dispatch", "sweep.yaml", "-o", "t.yaml", "--quiet"}, folder.path()).code ==
+      0);
+}
+
 TEST_CASE("simulate: a tuner's choices are not options; instances are", "[cli][tune-dispatch]") {
   const std::vector<std::string> nccl{"simulate",           "--fabric",  "ndv4",
                                       "--collective",       "allreduce", "--algorithm",

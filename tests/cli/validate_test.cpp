@@ -1,16 +1,13 @@
 // Tests of cclgym validate --show, which prints tables of earlier rows without measuring.
 #include "cli/program.hpp"
 #include "support/catch.hpp"
+#include "support/contains.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace cclgym::test {
 namespace {
 
 const std::string kShipped = CCLGYM_SOURCE_DIR "/calibration/results/netlab/validation";
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 TEST_CASE("validate --show prints earlier rows, and writes pages if asked to", "[cli][validate]") {
   const TemporaryFolder folder;

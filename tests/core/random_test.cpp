@@ -150,6 +150,8 @@ TEST_CASE("integers cover their range evenly, ends included", "[core][random]") 
 TEST_CASE("portable_log agrees with the C library's logarithm", "[core][random]") {
   Random random(17);
   CHECK(portable_log(1) == 0);
+  CHECK(portable_log2(1) == 0);
+  CHECK(portable_log2(1024) == Approx(10));
   for (int i = 0; i < 100'000; ++i) {
     const double x =
         std::ldexp(random.uniform() + 0x1p-60, static_cast<int>(random.integer(-900, 900)));

@@ -142,6 +142,30 @@ std::string fabric_label(const FabricSpec& spec) {
   return label;
 }
 
+std::string comparable_fabric_label(std::string_view label) {
+  std::string plain;
+  while (!label.empty()) {
+    const std::string_view word = label.substr(0, label.find(' '));
+    label.remove_prefix(std::min(word.size() + 1, label.size()));
+    const std::string_view key = word.substr(0, word.find('='));
+    const auto field = std::ranges::find_if(fabric_fields(), [&](const FabricField& one) {
+      return key.size() < word.size() && is_called(one.spec(), key);
+    });
+    plain += field == fabric_fields().end() ? key : std::string_view(field->label);
+    plain += word.substr(key.size());
+  }
+  return plain;
+}
+
+const std::string* find_fabric_label(const std::vector<std::string>& known,
+                                     std::string_view label) {
+  auto found = std::ranges::find(known, label);
+  if (found == known.end()) {
+    found = std::ranges::find(known, comparable_fabric_label(label), comparable_fabric_label);
+  }
+  return found == known.end() ? nullptr : &*found;
+}
+
 const std::vector<OptionSpec>& fabric_spec_options() {
   static const std::vector<OptionSpec> options = [] {
     std::vector<OptionSpec> all = {name_option()};

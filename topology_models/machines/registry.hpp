@@ -29,6 +29,13 @@ namespace cclgym {
 /// Label of a fabric in results: its name and the options that were given, e.g. "ring" or
 /// "ring gpus=16 bandwidth=50GB/s".
 [[nodiscard]] std::string fabric_label(const FabricSpec& spec);
+/// A label as labels are compared: without spaces, and with the options called as fabric_label()
+/// calls them, whatever valid name they have ("ndv4 nodes=2" and "ndv4 servers=2" are equal).
+[[nodiscard]] std::string comparable_fabric_label(std::string_view label);
+/// The label among `known` that is the same text or else, as labels are compared, equal; nullptr if
+/// there is none.
+[[nodiscard]] const std::string* find_fabric_label(const std::vector<std::string>& known,
+                                                   std::string_view label);
 
 /// The records of the keys that read_fabric_spec takes: `name` and every option of FabricSpec.
 [[nodiscard]] const std::vector<OptionSpec>& fabric_spec_options();

@@ -119,6 +119,15 @@ class TuningActions {
   /// values after the earlier knobs: "protocol LL: 'pat' has only Simple". Empty if it is legal.
   [[nodiscard]] std::string misfit(CollectiveKind collective,
                                    std::span<const std::int32_t> action) const;
+  /// Reason why no legal action runs a program of Options::programs, whatever the call; nullopt if
+  /// there is such an action.
+  struct Idle {
+    std::string reason;
+    /// True if the program runs on no fabric with these collectives and levels; false if only this
+    /// fabric excludes it.
+    bool by_options = false;
+  };
+  [[nodiscard]] std::optional<Idle> why_idle(std::string_view program) const;
   /// Marginal masks of all dimensions, concatenated: the values that occur in some legal action.
   void mask(CollectiveKind collective, std::span<std::uint8_t> out) const;
   /// The mask of dimension prefix.size(), given the values of the earlier dimensions. All zeros if
@@ -167,6 +176,7 @@ class TuningActions {
   [[nodiscard]] std::optional<NcclOffer> offer(const Options& options) const;
   [[nodiscard]] Legal enumerate(CollectiveKind collective) const;
   [[nodiscard]] const AlgorithmEntry& entry_of(const TunedProgram& program) const;
+  [[nodiscard]] bool has_action(CollectiveKind collective, const TunedProgram& program) const;
   void add_program(CollectiveKind collective, const TunedProgram& program, Legal& legal) const;
   void add_openmpi_programs(CollectiveKind collective, Legal& legal) const;
   void add_action(const Levels& levels, Legal& legal) const;

@@ -6,6 +6,7 @@
 
 #include "core/error.hpp"
 #include "env/tuning/actions/tuning_action.hpp"
+#include "sim/simulator.hpp"
 
 namespace cclgym {
 
@@ -75,6 +76,53 @@ std::optional<NcclOffer> TuningActions::offer(const Options& options) const {
                     fmt::format("the programs of NCCL there are not known: {}",
                                 std::string_view(error.what())));
   }
+}
+
+bool TuningActions::has_action(CollectiveKind collective, const TunedProgram& program) const {
+  const std::span<const std::int32_t> actions = legal_actions(collective);
+  const std::size_t n = knobs_.size();
+  for (std::size_t i = 0; i < actions.size(); i += n) {
+    const std::span<const std::int32_t> action = actions.subspan(i, n);
+    if (tuner_of(action)) continue;
+    if (of(collective).programs[place_of(levels_of(action))] == program.index) return true;
+  }
+  return false;
+}
+
+std::optional<TuningActions::Idle> TuningActions::why_idle(std::string_view program) const {
+  const AlgorithmEntry& entry = site_->algorithms.at(program);
+  const auto tuned = std::ranges::find_if(
+      programs_, [&](const TunedProgram& one) { return &entry_of(one) == &entry; });
+  const auto& wanted = options_.collectives.empty() ? all_collectives() : options_.collectives;
+  std::vector<CollectiveKind> shared;
+  std::vector<std::string_view> called;
+  for (const CollectiveKind collective : wanted) {
+    called.push_back(to_string(collective));
+    if (!supports(entry, collective)) continue;
+    if (has_action(collective, *tuned)) return std::nullopt;
+    shared.push_back(collective);
+  }
+  if (shared.empty()) {
+    return Idle{fmt::format("it has {}; the workload calls {}", collectives_text(entry),
+                            fmt::join(called, ", ")),
+                true};
+  }
+  for (const auto& [knob, name] :
+       {std::pair(Knob::Algorithm, tuned->algorithm), std::pair(Knob::Inter, tuned->inter)}) {
+    const auto level = std::ranges::find(levels(knob), name) - levels(knob).begin();
+    if (allowed(knob, static_cast<std::int32_t>(level))) continue;
+    return Idle{fmt::format("knobs.{} leaves out '{}'", to_string(knob), name), true};
+  }
+  const Fabric& fabric = *site_->fabrics.front();
+  if (const auto reason = check_ranks(entry, fabric.ranks())) return Idle{*reason};
+  if (const std::string reason = check_switches(entry, fabric); !reason.empty()) {
+    return Idle{reason};
+  }
+  if (entry.fixed() && is_rooted(shared.front()) && entry.program->contract.root() != 0) {
+    return Idle{fmt::format("its root is {}; calls have root 0", entry.program->contract.root()),
+                true};
+  }
+  return Idle{"none of its configurations fits on the GPUs of " + fabric.name()};
 }
 
 std::string TuningActions::misfit(CollectiveKind collective,

@@ -1,6 +1,8 @@
 #include "agents/training/train_config.hpp"
 
 #include "agents/agents_testing.hpp"
+#include "collectives/library/algorithm_library.hpp"
+#include "collectives/msccl/msccl_xml.hpp"
 #include "core/error.hpp"
 #include "core/files/text_file.hpp"
 #include "support/catch.hpp"
@@ -70,6 +72,44 @@ TEST_CASE("Choices of the command line are part of the training's text", "[agent
   // The path in a file is relative to the file.
   CHECK(read_train_config(kGood + "start_from: a/b\n", "/elsewhere/u.yaml").start_from ==
         "/elsewhere/a/b");
+}
+
+TEST_CASE("A program must run in some environment of a training", "[agents][train-config]") {
+  const test::TemporaryFolder folder;
+  AlgorithmRequest request;
+  request.collective = CollectiveKind::AllReduce;
+  request.ranks = 4;
+  write_text_file(folder / "ap.xml", to_msccl_xml(*build_algorithm(
+                                         AlgorithmLibrary::shipped().at("all-pairs"), request)));
+  const auto part = [](const std::string& collective, int gpus) {
+    return "  - options:\n      fabric: {name: ring, gpus: " + std::to_string(gpus) +
+           "}\n      workload: {name: sweep, collectives: [" + collective +
+           "], sizes: 1MiB}\n      programs: {file: ap.xml, name: ap}\n";
+  };
+  const auto load = [&](const std::string& parts) {
+    write_text_file(folder / "t.yaml", "name: t\ntrain:\n" + parts);
+    return load_train_config(folder / "t.yaml");
+  };
+  const auto fault = [&](const std::string& parts) -> std::string {
+    try {
+      (void)load(parts);
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return {};
+  };
+  const std::string place = folder / "t.yaml:";
+  CHECK(load(part("allreduce", 4)).warnings.empty());
+  CHECK(fault(part("allgather", 4)) ==
+        place +
+            "6:17: program 'ap' can never run here: it has allreduce; the workload calls "
+            "allgather");
+  CHECK(fault(part("allreduce", 8)).starts_with(place + "6:17: program 'ap' can never run here"));
+  CHECK(fault(part("allreduce", 8) + part("allgather", 4)).starts_with(place + "6:17: "));
+  const TrainConfig some = load(part("allreduce", 4) + part("allgather", 4) + part("allreduce", 8));
+  REQUIRE(some.warnings.size() == 2);
+  CHECK(some.warnings[0].starts_with(place + "10:17: program 'ap' can never run here: it has"));
+  CHECK(some.warnings[1].starts_with(place + "14:17: program 'ap' can never run here: ap does"));
 }
 
 TEST_CASE("Mistakes in a training file are reported with their location",

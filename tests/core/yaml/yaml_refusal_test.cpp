@@ -8,11 +8,13 @@
 #include "core/random.hpp"
 #include "core/yaml/yaml.hpp"
 #include "support/catch.hpp"
+#include "support/contains.hpp"
 #include "support/needs.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/thrown.hpp"
 
 using namespace cclgym;
+using cclgym::test::contains;
 
 namespace {
 
@@ -22,10 +24,6 @@ std::string refused(std::string_view text) {
   CHECK(message.size() < 300);
   CHECK(message.find('\n') == std::string::npos);
   return message;
-}
-
-bool contains(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include "collectives/library/program_entry.hpp"
 #include "collectives/msccl/msccl_xml.hpp"
+#include "env/registry.hpp"
 #include "support/catch.hpp"
 #include "support/shipped_algorithms.hpp"
 #include "support/temporary_folder.hpp"
@@ -86,6 +87,44 @@ TEST_CASE("an algorithm of the library that the profile lacks, or of a user, can
     INFO(name);
     CHECK(found);
   }
+}
+
+TEST_CASE("a program that can never run is refused or reported", "[env][programs]") {
+  const test::TemporaryFolder folder;
+  test::write_file(folder / "ap.xml", to_msccl_xml(*all_pairs(1)));
+  const auto options = [&](const std::string& collectives, const std::string& fabric,
+                           const std::string& more) {
+    return parse_yaml("fabric: " + fabric + "\nworkload: {name: sweep, collectives: [" +
+                          collectives + "], sizes: 64KiB}\n" + more +
+                          "programs:\n  - {file: ap.xml, name: ap}\n",
+                      folder / "e.yaml");
+  };
+  const auto refusal = [&](const YamlValue& value) {
+    return thrown([&] { return make_environment("CollectiveTuning-v0", value); });
+  };
+  const std::string place = folder / "e.yaml:";
+  CHECK(refusal(options("allgather, allreduce", "ndv4", "")) == "(nothing thrown)");
+  CHECK(refusal(options("allgather", "ndv4", "")) ==
+        place +
+            "4:5: program 'ap' can never run here: it has allreduce; the workload calls "
+            "allgather");
+  CHECK(refusal(options("allreduce", "ndv4", "knobs: {algorithm: [ring, tree]}\n")) ==
+        place + "5:5: program 'ap' can never run here: knobs.algorithm leaves out 'ap'");
+  CHECK(refusal(options("allreduce", "ndv4", "knobs: {algorithm: [ring, ap]}\n")) ==
+        "(nothing thrown)");
+
+  // Another machine may run it.
+  const auto environment =
+      make_environment("CollectiveTuning-v0", options("allreduce", "{name: ndv4, nodes: 2}", ""));
+  const std::vector<std::string>& warnings = environment->spec().warnings;
+  REQUIRE_FALSE(warnings.empty());
+  CHECK(warnings.back() == place +
+                               "4:5: program 'ap' can never run here: ap does not run on 16 ranks: "
+                               "it needs exactly 8 ranks");
+  // Nothing is refused where several environments share the actions.
+  const auto setup = read_tuning_setup(options("allgather", "ndv4", ""));
+  REQUIRE(setup->idle_programs.size() == 1);
+  CHECK(setup->idle_programs[0].name == "ap");
 }
 
 TEST_CASE("programs that cannot be actions are refused", "[env][programs]") {

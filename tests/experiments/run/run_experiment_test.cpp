@@ -215,7 +215,7 @@ TEST_CASE("two runs cannot write one folder", "[experiments][run-experiment]") {
   REQUIRE(::flock(held, LOCK_EX) == 0);
   CHECK(refusal(experiment, folder.path()) ==
         results_path(folder.path()) +
-            ": another run is writing this file; wait for it or choose another folder with --out");
+            ": another run is writing this file; wait for it or choose another folder");
   ::close(held);
   CHECK(refusal(experiment, folder.path()) == "accepted");
 }

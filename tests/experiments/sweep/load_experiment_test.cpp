@@ -266,6 +266,18 @@ TEST_CASE("labels: spaces do not matter to selectors, and are underscores in cel
   CHECK_THROWS_AS(with("ring gpus=4 bandwidth=51GB/s"), UserError);
 }
 
+TEST_CASE("selectors name a fabric by any name of its options", "[experiments][load-experiment]") {
+  for (const std::string label : {"ndv4 servers=2", "ndv4 nodes=2"}) {
+    const Experiment experiment =
+        parse_experiment(experiment_with({{"fabrics", "[ndv4, {name: ndv4, nodes: 2}]"},
+                                          {"timeline", "{fabric: " + label + "}"}}),
+                         "e.yaml");
+    INFO(label);
+    CHECK(experiment.timelines.at(0).fabric == std::size_t{1});
+    CHECK(experiment.fabrics[1].label == "ndv4 servers=2");
+  }
+}
+
 TEST_CASE("the hash changes with everything that results depend on, and with nothing else",
           "[experiments][load-experiment]") {
   const auto hash = [](const std::vector<std::pair<std::string, std::string>>& lines) {

@@ -1,6 +1,8 @@
 // Tests of programs in experiments and in dispatch tables.
 #include <algorithm>
+#include <filesystem>
 
+#include "collectives/library/program_entry.hpp"
 #include "collectives/msccl/msccl_xml.hpp"
 #include "experiments/run/run_experiment.hpp"
 #include "experiments/run/run_folder.hpp"
@@ -8,6 +10,7 @@
 #include "experiments/sweep/bad_experiments.hpp"
 #include "experiments/sweep/load_experiment.hpp"
 #include "support/catch.hpp"
+#include "support/contains.hpp"
 #include "support/shipped_algorithms.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/thrown.hpp"
@@ -15,6 +18,7 @@
 namespace cclgym {
 namespace {
 
+using test::contains;
 using test::experiment_with;
 using Lines = std::vector<std::pair<std::string, std::string>>;
 
@@ -26,14 +30,13 @@ std::string xml_of(const char* algorithm, int ranks, int channels) {
   return to_msccl_xml(*build_algorithm(algorithm, request));
 }
 
+const char* const kApTable =
+    "tables: [{fabric: ndv4, collective: allreduce, ranges: [{sizes: .., algorithm: ap}]}]\n";
+
 Lines with_algorithms(const std::string& algorithms) {
   return {{"fabrics", "ndv4"},    {"collectives", "allreduce"},  {"algorithms", algorithms},
           {"channels", "[1, 4]"}, {"instances", "[1, 2]"},       {"sizes", "[64KiB, 1MiB]"},
           {"tile", "protocol"},   {"slots", "[1, 2, protocol]"}, {"protocols", "[LL, Simple]"}};
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace
@@ -121,7 +124,7 @@ TEST_CASE("a tuned table names the programs of its sweep and can be used again",
   run_experiment(sweep, {.folder = folder / "run"});
   const auto blocks = tune_dispatch(sweep, read_run_results(sweep, folder / "run").rows, 0.01);
   const std::string yaml = to_yaml(dispatch_table(sweep, blocks, folder / "tables"));
-  CHECK(contains(yaml, "{file: \"../programs/ap.xml\", name: \"ap\"}"));
+  CHECK(contains(yaml, "{file: \"../programs/ap.xml\", name: \"ap\", hash: \""));
   test::write_file(folder / "tables/t.yaml", yaml);
   const DispatchTable table = load_dispatch_table(folder / "tables/t.yaml");
   REQUIRE(table.programs.size() == 1);
@@ -148,11 +151,127 @@ TEST_CASE("a tuned table names the programs of its sweep and can be used again",
                        folder / "clash.yaml");
                  }),
                  "there is an algorithm 'ap' already"));
+  // The sweep's own program, changed: its results are those of another experiment.
+  test::write_file(folder / "programs/ap.xml", xml_of("spread-ring", 8, 2));
+  const std::string stale =
+      thrown([&] { return read_run_results(load_run_experiment(folder / "run"), folder / "run"); });
+  CHECK(contains(stale, "with its programs and tables as they are now"));
+  CHECK(contains(
+      stale, "cclgym run " + (folder / "sweep.yaml") + " --out " + (folder / "run") + " --fresh"));
+}
+
+TEST_CASE("a table refuses a program that has changed since it was made",
+          "[experiments][programs]") {
+  const test::TemporaryFolder folder;
+  const std::string two = xml_of("all-pairs", 8, 2);
+  test::write_file(folder / "ap.xml", two);
+  const std::string hash = program_hash(parse_msccl_xml(two, "ap.xml").program);
+  const auto table = [&](const std::string& more) {
+    return "programs:\n  - {file: ap.xml, name: ap" + more + "}\n" + kApTable;
+  };
+  const auto refusal = [&](const std::string& more) {
+    return thrown([&] { return parse_dispatch_table(table(more), folder / "t.yaml"); });
+  };
+  const DispatchTable read = parse_dispatch_table(table(", hash: " + hash), folder / "t.yaml");
+  CHECK(contains(to_yaml(read), ", hash: \"" + hash + "\"}"));
+  test::write_file(folder / "ap.xml", "<!-- only a comment is new -->\n" + two);
+  CHECK(refusal(", hash: " + hash) == "(nothing thrown)");
+
+  const std::string four = xml_of("all-pairs", 8, 4);
+  test::write_file(folder / "ap.xml", four);
+  const std::string other = program_hash(parse_msccl_xml(four, "ap.xml").program);
+  CHECK(refusal(", hash: " + hash) ==
+        folder / "t.yaml:2:36: program 'ap' has changed: '" + (folder / "ap.xml") + "' has hash " +
+            other + ", and this file was written for " + hash +
+            "; run the sweep and tune-dispatch again, or set hash to " + other +
+            " to use the changed program as it is");
+  CHECK(refusal("") == "(nothing thrown)");  // tables of earlier versions
+  CHECK(contains(refusal(", hash: 12"), "t.yaml:2:36: hash is '12'; expected 16 hex digits"));
+}
+
+TEST_CASE("the path of a program is right in a table behind symbolic links",
+          "[experiments][programs]") {
+  namespace fs = std::filesystem;
+  const test::TemporaryFolder folder;
+  test::write_file(folder / "programs/ap.xml", xml_of("all-pairs", 8, 2));
+  fs::create_directories(folder / "far/away/tables");
+  fs::create_directory_symlink(folder / "far/away/tables", folder / "tables");
+  fs::create_directory_symlink(folder / "programs", folder / "far/away/linked");
+  for (const std::string programs : {"programs", "far/away/linked"}) {
+    const Experiment sweep = parse_experiment(
+        experiment_with(with_algorithms("[{file: " + programs + "/ap.xml, name: ap}]")),
+        folder / "sweep.yaml");
+    TunedRange range;
+    range.range.choice.config = {.algorithm = "ap", .channels = 2};
+    const DispatchTable table =
+        dispatch_table(sweep, {{.fabric = "ndv4", .ranges = {range}}}, folder / "tables");
+    CHECK(table.programs.at(0).file == "../../../programs/ap.xml");
+    test::write_file(folder / "tables/t.yaml", to_yaml(table));
+    CHECK(load_dispatch_table(folder / "tables/t.yaml").algorithms.at("ap").fixed());
+  }
+}
+
+TEST_CASE("selectors and combinations know the channels of a program", "[experiments][programs]") {
+  const test::TemporaryFolder folder;
+  test::write_file(folder / "ap.xml", xml_of("all-pairs", 8, 2));
+  const auto with = [&](const std::string& key, const std::string& value) {
+    Lines lines = with_algorithms("[ring, {file: ap.xml, name: ap}]");
+    for (auto& [name, text] : lines) {
+      if (name == "instances") text = "[2, 4]";
+    }
+    lines.emplace_back(key, value);
+    return parse_experiment(experiment_with(lines), folder / "e.yaml");
+  };
+  const auto refusal = [&](const std::string& key, const std::string& value) {
+    return thrown([&] { return with(key, value); });
+  };
+  const auto matched = [](const Experiment& experiment, const CellSelector& selector) {
+    return std::ranges::count_if(experiment.cells, [&](const Cell& cell) {
+      return selector.matches(experiment, cell) && cell.config.algorithm == "ap";
+    });
+  };
+  // Two protocols, three slots, two sizes.
+  for (const std::string selector :
+       {"{algorithm: ap}", "{algorithm: ap, channels: 2, instances: 1}", "{channels: 2}",
+        "{instances: 1}"}) {
+    INFO(selector);
+    const Experiment experiment = with("baseline", selector);
+    CHECK(matched(experiment, *experiment.baseline) > 0);
+    const Experiment timeline = with("timeline", selector);
+    CHECK(matched(timeline, timeline.timelines.at(0)) > 0);
+  }
+  const std::string must =
+      "channels of program 'ap' must be 2, found 4; correct it or leave it out";
+  CHECK(contains(refusal("baseline", "{algorithm: ap, channels: 4}"), must));
+  CHECK(refusal("baseline", "{algorithm: ap, channels: 4}").starts_with(folder / "e.yaml:"));
+  CHECK(contains(refusal("timeline", "{algorithm: ap, instances: 2}"),
+                 "instances of program 'ap' must be 1, found 2"));
+  CHECK(contains(refusal("baseline", "{algorithm: ring, channels: 2}"), "expected one of 1, 4"));
+  CHECK(contains(refusal("baseline", "{channels: 3}"), "expected one of 1, 4, 2"));
+
+  const std::size_t all = with("only", "{algorithm: ring}").cells.size();
+  CHECK(with("only", "{algorithm: ap, channels: 2}").cells.size() == all);
+  CHECK(with("only", "{algorithm: ap, channels: [2, 4], instances: 1}").cells.size() == all);
+  CHECK(contains(refusal("only", "{algorithm: ap, channels: [4, 1]}"), must));
+  CHECK(contains(refusal("only", "{algorithm: ap, channels: 3}"), "must be 2, found 3"));
+  CHECK(contains(refusal("only", "{algorithm: ap, channels: [2, 3]}"), "expected one of 1, 4, 2"));
+  CHECK(contains(refusal("only", "{algorithm: ap, instances: 4}"), "must be 1, found 4"));
 }
 
 TEST_CASE("a range that names a program takes its own channels", "[experiments][programs]") {
   const test::TemporaryFolder folder;
   test::write_file(folder / "ap.xml", xml_of("all-pairs", 8, 2));
+  const auto refusal = [&](const std::string& more) {
+    return thrown([&] {
+      return parse_dispatch_table("programs: {file: ap.xml, name: ap}\n" + more, folder / "t.yaml");
+    });
+  };
+  const std::string place = folder / "t.yaml:";
+  CHECK(refusal("tables: [{fabric: ndv4, collective: allreduce, ranges: [\n"
+                "  {sizes: .., algorithm: ap, channels: 3}]}]\n") ==
+        place + "3:40: channels of program 'ap' must be 2, found 3");
+  CHECK(refusal("fallback: {algorithm: ap, instances: 2}\n" + std::string(kApTable)) ==
+        place + "2:38: instances of program 'ap' must be 1, found 2");
   const DispatchTable table = parse_dispatch_table(
       "programs: [{file: ap.xml, name: ap}]\nfallback: ap\n"
       "tables: [{fabric: ndv4, collective: allreduce, ranges: [{sizes: ..1MiB, algorithm: ap}]}]\n",

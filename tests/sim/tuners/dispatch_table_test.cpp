@@ -125,6 +125,26 @@ TEST_CASE("tables are per fabric and collective; missing ones use the fallback",
   }
 }
 
+TEST_CASE("a table names a fabric by any name of its options", "[sim][dispatch-table]") {
+  for (const std::string label : {"ndv4 nodes=2 gpus_per_node=4", "ndv4 servers=2 gpus_per_node=4",
+                                  "ndv4 servers=2  gpus_per_server=4"}) {
+    const TableFile file("tables: [{fabric: " + label +
+                         ", collective: allreduce, ranges: [{sizes: .., algorithm: tree}]}]\n");
+    const auto tuner =
+        make_tuner("dispatch:" + file.path(), site("ndv4", "ndv4 servers=2 gpus_per_server=4"));
+    INFO(label);
+    CHECK(algorithm_for(*tuner, 4) == "tree");
+    // The table is written as it is.
+    CHECK(to_yaml(load_dispatch_table(file.path())).find('"' + label + '"') != std::string::npos);
+    CHECK_FALSE(make_tuner("dispatch:" + file.path(), site("ndv4", "ndv4 servers=3"))
+                    ->chooses_for(CollectiveKind::AllReduce));
+  }
+  const std::string range = "collective: allreduce, ranges: [{sizes: .., algorithm: tree}]";
+  CHECK(refusal("tables:\n- {fabric: ndv4 nodes=2, " + range + "}\n- {fabric: ndv4 servers=2, " +
+                range + "}\n") ==
+        "t.yaml:3:3: allreduce on fabric 'ndv4 servers=2' already has a table, in line 2");
+}
+
 TEST_CASE("a call in no range is refused with the available ranges", "[sim][dispatch-table]") {
   const TableFile file(kHead + range("1KiB..64KiB"));
   const auto message = [&](const std::string& label, CollectiveKind collective,

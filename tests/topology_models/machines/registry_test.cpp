@@ -167,6 +167,14 @@ TEST_CASE("older names of options still work, and labels keep them",
   CHECK(now.gpus_per_server == 2);
   CHECK(now.servers_per_leaf == 2);
   CHECK(fabric_label(now) == "ndv4 servers=3 gpus_per_server=2 servers_per_leaf=2");
+  const std::string plain = comparable_fabric_label(fabric_label(now));
+  CHECK(comparable_fabric_label("ndv4 nodes=3 gpus_per_node=2 nodes_per_leaf=2") == plain);
+  CHECK(comparable_fabric_label("ndv4 nodes=2 gpus_per_node=2 nodes_per_leaf=2") != plain);
+  CHECK(comparable_fabric_label("nodes") == "nodes");
+  const std::vector<std::string> known{"a", "ndv4 servers=3", "ndv4 nodes=3"};
+  CHECK(find_fabric_label(known, "ndv4 nodes=3") == &known[2]);
+  CHECK(find_fabric_label(known, "ndv4  nodes=3") == &known[1]);
+  CHECK(find_fabric_label(known, "ndv4") == nullptr);
   CHECK(fabric_label(before) == fabric_label(now));
   CHECK(refusal("{name: ndv4, servers: 3, nodes: 3}") ==
         "e.yaml:1:26: fabric ndv4 has both 'servers' and 'nodes', which are two names of one key; "
