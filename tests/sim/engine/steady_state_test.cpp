@@ -15,6 +15,7 @@
 #include "support/catch.hpp"
 #include "support/needs.hpp"
 #include "support/shipped_algorithms.hpp"
+#include "support/thorough.hpp"
 
 using namespace cclgym;
 using namespace cclgym::test;
@@ -76,7 +77,7 @@ std::vector<std::shared_ptr<const Fabric>> fabrics() {
 }  // namespace
 
 TEST_CASE("extrapolated times are those of all tiles, for every program and fabric",
-          "[sim][steady-state]") {
+          "[sim][steady-state][thorough]") {
   // Small first runs, so that simulating every tile is affordable.
   constexpr TileBudget kBudget{.whole = 8, .first = 12, .firings = 2'000'000};
   const auto engine = make_engine("flow");
@@ -84,9 +85,11 @@ TEST_CASE("extrapolated times are those of all tiles, for every program and fabr
   int carried_on = 0;
   int proved = 0;
   int out_of_step = 0;
+  Sample sample(6);
   for (const auto& f : fabrics()) {
     for (const Combination& combination : combinations(f->ranks())) {
       for (const auto& [channels, slots] : {std::pair{1, 0}, {1, 4}, {3, 1}, {3, 8}}) {
+        if (sample.skips()) continue;
         const LoweredProgram lowered = tiled(f, combination, channels, slots);
         REQUIRE(lowered.tiles == kTiles);
         const Comparison c = compare(*engine, lowered, kBudget);
@@ -105,10 +108,10 @@ TEST_CASE("extrapolated times are those of all tiles, for every program and fabr
     }
   }
   INFO(compared << " compared, " << carried_on << " carried on, " << proved << " with proof");
-  CHECK(compared >= 300);
+  CHECK(compared >= sample.scaled(300));
   CHECK(carried_on >= compared * 2 / 3);
   CHECK(proved >= compared * 6 / 10);
-  CHECK(out_of_step <= compared / 100);
+  CHECK(out_of_step <= std::max(1, compared / 100));
 }
 
 TEST_CASE("if the budget ends first, the error estimate covers the error", "[sim][steady-state]") {

@@ -15,6 +15,7 @@
 #include "sim/sim_fixtures.hpp"
 #include "support/catch.hpp"
 #include "support/shipped_algorithms.hpp"
+#include "support/thorough.hpp"
 
 using namespace cclgym;
 using namespace cclgym::test;
@@ -107,8 +108,9 @@ AlgorithmRequest request_of(CollectiveKind collective, const Fabric& on, int cha
 }  // namespace
 
 TEST_CASE("folded programs of the library have the dates of their unfolded steps",
-          "[sim][folding]") {
+          "[sim][folding][thorough]") {
   Tally tally;
+  Sample sample(4);
   std::map<std::string, int> folded;
   for (const auto& [name, gpus] : std::vector<std::pair<std::string, std::optional<int>>>{
            {"dgx1", std::nullopt}, {"ring", 24}, {"fully_connected", 16}, {"frontier", 4}}) {
@@ -122,6 +124,7 @@ TEST_CASE("folded programs of the library have the dates of their unfolded steps
         for (const int channels : {1, 3}) {
           Config config = config_of(each.algorithm, channels, Protocol::LL128);
           config.slots = channels == 3 ? 8 : 0;
+          if (folded[each.algorithm] > 0 && sample.skips()) continue;
           CAPTURE(name, each.algorithm, to_string(each.collective), model_name, channels);
           const int before = tally.folded;
           compare(build_algorithm(each.algorithm, request_of(each.collective, *on, channels,
@@ -133,9 +136,9 @@ TEST_CASE("folded programs of the library have the dates of their unfolded steps
     }
   }
   INFO("worst difference " << tally.worst);
-  CHECK(folded["ring"] > 40);
-  CHECK(folded["hierarchical"] == 4);
-  CHECK(tally.folded > 60);
+  CHECK(folded["ring"] > sample.scaled(40));
+  CHECK((thorough() ? folded["hierarchical"] == 4 : folded["hierarchical"] > 0));
+  CHECK(tally.folded > sample.scaled(60));
 }
 
 TEST_CASE("folded rings with late ranks, few slots and uneven messages", "[sim][folding]") {
