@@ -148,7 +148,8 @@ std::vector<BadExperiment> make_bad_experiments() {
       {"measured speedup without a measured file",
        experiment_with(
            {{"baseline", "{algorithm: ring}"}, {"measured_speedup", "{of: a, over: b}"}}),
-       ":7:19: measured_speedup needs measured: CSV files (relative to the folder of this file) with "
+       ":7:19: measured_speedup needs measured: CSV files (relative to the folder of this file) "
+       "with "
        "measured times to show beside the simulated ones"},
       {"measured speedup with one side", experiment_with({{"measured_speedup", "{of: msccl}"}}),
        ":6:19: measured_speedup has no 'over'; expected text"},
