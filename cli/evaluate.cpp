@@ -98,7 +98,7 @@ std::vector<EvaluatedPolicy> agents_of(const std::shared_ptr<const AgentRun>& ru
   return policies;
 }
 
-// Decisions per call of the policies that do not decide anew for every call.
+// Decisions per call of the policies that do not make a decision for every call.
 std::string decisions_text(const std::vector<PolicySummary>& summaries) {
   std::string text;
   for (const PolicySummary& one : summaries) {

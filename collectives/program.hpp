@@ -80,7 +80,7 @@ class ProgramBuilder;
 /// A reference to `count` consecutive chunks, as they are at this point of the program.
 ///
 /// The freshness rule: a reference is stale as soon as one of its locations has been overwritten,
-/// and a stale reference cannot be used. The program thereby states which version of the data it
+/// and a stale reference cannot be used. The program therefore states which version of the data it
 /// means, and every order of execution that respects its dependencies gives the same result.
 class ChunkRef {
  public:

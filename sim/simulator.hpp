@@ -47,8 +47,8 @@ struct SimulationRecord {
 };
 
 /// Simulates calls on one fabric. Not thread-safe; any number may exist (with engine "simgrid", one
-/// per process). Programs are compiled once and cached. Of a very large program only the outline is
-/// made, if the library can write it (outline_algorithm).
+/// per process). Programs are compiled once and cached. For a very large program only the outline
+/// is made, if the library can write it (outline_algorithm).
 class Simulator {
  public:
   /// `library`: the algorithms that configurations name. Throws UserError on an unknown engine

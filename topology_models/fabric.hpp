@@ -77,7 +77,7 @@ class Fabric {
   [[nodiscard]] int server_of(int rank) const;
   /// Number of ranks n per cluster node, if all have the same number and ranks are numbered node by
   /// node, so that rank r is number r % n of cluster node r / n, as hierarchical programs expect.
-  /// Empty otherwise, also if some cluster node has no GPU. Takes time linear in ranks().
+  /// Empty otherwise, and if some cluster node has no GPU. Takes time linear in ranks().
   [[nodiscard]] std::optional<int> ranks_per_server() const;
   /// The GPU model that cost parameters are keyed by ("V100", "A100"); empty if generic.
   [[nodiscard]] const std::string& gpu_model() const { return gpu_model_; }

@@ -105,7 +105,7 @@ class RouteSearch {
     int from_source = -1;      // hops; -1: not seen by the search from the source
     int to_target = -1;        // hops; -1: not known to reach the target
     double width_Bps = 0;      // widest bottleneck of the shortest paths to the target
-    std::vector<LinkId> ways;  // links of shortest paths to the target, if found from there
+    std::vector<LinkId> ways;  // links of shortest paths; found by the search from the target
   };
 
   [[nodiscard]] const Touched* find(NodeId node) const {

@@ -19,7 +19,7 @@ namespace cclgym {
 /// fabric.
 [[nodiscard]] FabricSpec fabric_of_label(std::string_view label);
 
-/// The environment in which a policy was trained, on the machine of that label, with the fabric's
+/// The environment in which a policy was trained, on the machine with this label, with the fabric's
 /// cost model and without noise. The policy file gives window, tuners, profile and collectives.
 /// Throws UserError if the file is for another environment.
 [[nodiscard]] std::shared_ptr<const TuningSetup> setup_of_label(const PolicyFile& policy,

@@ -109,7 +109,7 @@ TriggerStream record_stream(const TrainingEnvironment& where, Policy& policy, st
   std::map<std::uint64_t, MadeCall> made;  // one call of each kind
   bool done = true;
   while (stream.calls.size() < calls) {
-    if (done && !stream.calls.empty()) break;  // an episode is a stream; the machine starts anew
+    if (done && !stream.calls.empty()) break;  // one stream per episode: the machine restarts
     if (done) {
       environment.reset(seed, buffers.view());
       policy.begin_episode(environment, seed);

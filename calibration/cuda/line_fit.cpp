@@ -42,7 +42,7 @@ LineFit fit_line(const std::vector<double>& x, const std::vector<double>& y, con
   const auto n = static_cast<Eigen::Index>(x.size());
   // Rows are divided by y; columns are scaled to about 1, as x may be in bytes.
   const double scale = std::max(std::abs(*least), std::abs(*most));
-  // Lazy products: those for large matrices take 4 s to compile.
+  // Lazy products, because Eigen's product for large matrices takes 4 s to compile.
   Eigen::MatrixXd design(n, 2);
   for (Eigen::Index i = 0; i < n; ++i) {
     const auto row = static_cast<std::size_t>(i);

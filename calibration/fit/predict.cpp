@@ -123,7 +123,7 @@ Predictor::Predictor(std::vector<MeasuredCell> cells, std::size_t threads)
     std::map<CollectiveKind, std::vector<std::size_t>> of_collective;
     for (const std::size_t cell : members) of_collective[cells_[cell].collective].push_back(cell);
     for (auto& [collective, of_group] : of_collective) {
-      // By size, because larger messages begin like smaller ones (Simulator keeps their tiles).
+      // Sorts by size: larger messages begin like smaller ones (Simulator keeps their tiles).
       std::stable_sort(of_group.begin(), of_group.end(), [this](std::size_t a, std::size_t b) {
         return cells_[a].bytes < cells_[b].bytes;
       });

@@ -21,11 +21,11 @@ inline constexpr int kRepeatedCalls = 20;
 
 /// Seconds per call if this many calls are issued back to back, until the root finishes the last
 /// one: nccl-tests prints the root's clock (before 2022, without -a). The root runs ahead of the
-/// chain as far as the FIFOs allow. `record` is of one call of broadcast_chain, with dates, which
-/// give the duration of each message. A rank's kernel begins one launch after the end of the
-/// previous one, when the rank is done with the previous call in all channels. A message starts
-/// when its sender's kernel has begun, it has arrived there, the previous message has left, and the
-/// FIFO, which outlives calls, has a free slot.
+/// chain as far as the FIFOs allow. `record` is the record of one call of broadcast_chain, with
+/// dates, which give the duration of each message. A rank's kernel begins one launch after the end
+/// of the previous one, when the rank is done with the previous call in all channels. A message
+/// starts when its sender's kernel has begun, it has arrived there, the previous message has left,
+/// and the FIFO, which outlives calls, has a free slot.
 [[nodiscard]] double time_between_calls_s(const SimulationRecord& record,
                                           int calls = kRepeatedCalls);
 

@@ -25,7 +25,8 @@ struct SweepPlan {
 struct MeasurementBackend {
   std::string name;  ///< name that the worker must report: "mpi"
   WorkerCommand command;
-  /// Makes the plan from the worker's environment. Throws UserError if the two do not fit.
+  /// Makes the plan from the worker's environment. Throws UserError if that environment
+  /// allows no plan.
   std::function<SweepPlan(const TextMap& environment)> plan;
 };
 

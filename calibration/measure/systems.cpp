@@ -64,9 +64,9 @@ FabricSpec fabric_of_row(const MeasuredSystem& system, const Measurement& row) {
       option != nullptr && (!option->max || gpus < static_cast<int>(*option->max))) {
     spec.gpus_per_server = gpus;
   }
-  // By our model of 2.18.3, which was never compared with a real one, NVLS would take AllReduce of
-  // 2 and 4 MiB here; the measured times lie on the curve of rings, and below the 25 us that NCCL
-  // states for NVLS.
+  // Our model of NCCL 2.18.3, which was never compared with the real release, chooses NVLS for
+  // AllReduce of 2 and 4 MiB here. But the measured times lie on the curve of rings, and below the
+  // 25 us that NCCL states for NVLS.
   if (system.name == "H100-SXM-slice") spec.nvls = false;
   // AllToAll moves 15 to 22 GB/s out of a node here, which one of its NICs can carry. Rings, which
   // NCCL spreads over both NICs, move 36 GB/s.

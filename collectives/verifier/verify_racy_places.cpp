@@ -64,7 +64,8 @@ class Place {
   std::vector<Access> latest_;               ///< working memory
 };
 
-/// `reader` (null: the end of the program) found `found`, which `source` wrote.
+/// The conflict, if any, of a read by `reader` (null: the end of the program) that found `found`,
+/// which `source` wrote.
 Place::Conflict Place::conflict_of(const OrderedStep* reader, ValueId found, const Access& source,
                                    ValueId initial) {
   latest_.clear();  // the last write of each block before the reader

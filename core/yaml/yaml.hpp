@@ -75,7 +75,8 @@ struct YamlLimits {
 /// Parses a text with a single document. `file_name` is used only in messages. Throws UserError.
 [[nodiscard]] YamlValue parse_yaml(std::string_view text, const std::string& file_name,
                                    const YamlLimits& limits = {});
-/// Reads and parses a file. Throws UserError, also if the file does not exist or cannot be read.
+/// Reads and parses a file. Throws UserError as parse_yaml does, and if the file cannot
+/// be read.
 [[nodiscard]] YamlValue load_yaml_file(const std::string& path, const YamlLimits& limits = {});
 
 /// Throws UserError unless the value is a mapping that has all required keys of `specs`, no key

@@ -9,10 +9,12 @@ constexpr ByAlgorithm kBase_us{{{4.4, 4.4, 0}, {3.6, 10, 8.4}, {4.4, 4.4, 0}}};
 constexpr ByLink kHardware_us{{{{{.52, 1.25, 28}, {.47, 1.9, 3.4}, {.5, 1.2, 4}}},
                                {{{1, 1.9, 28}, {1, 2.5, 5.7}, {1, 1.9, 5.5}}},
                                {{{5, 8.5, 28}, {2.7, 4, 9.6}, {5, 5, 10.7}}}}};
-// LL. The first row is for Volta or Intel CPUs, the second for Ampere or AMD CPUs.
+// Maximum bandwidth of LL. The first row is for Volta (one node) or Intel CPUs (more nodes), the
+// second for Ampere or AMD CPUs.
 constexpr std::array<ByNodes, 2> kLlMost_GBps{{{39, 39, 20.4}, {87.7, 22.5, 19}}};
 constexpr std::array<ByNodes, 2> kTreeChannelMost_GBps{{{26.5, 18.5, 10}, {24, 22.5, 16}}};
-// LL128, per channel, for Broadcast, Reduce, AllGather, ReduceScatter and AllReduce.
+// Maximum bandwidth of LL128 per channel, for Broadcast, Reduce, AllGather, ReduceScatter and
+// AllReduce.
 constexpr std::array<double, kNcclCollectives> kLl128ChannelMost_GBps{18.8, 12, 18.3, 15.2, 16.9};
 constexpr double kAmpereMost_GBps = 235;
 constexpr double kLlStepOverServers = 1.8;

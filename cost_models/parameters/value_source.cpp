@@ -20,7 +20,7 @@ constexpr std::string_view kNoInterval = "no interval";
 constexpr std::string_view kNotDetermined = ", not determined";
 constexpr double kDecade = 10;
 
-// Rest of the text after `begin`; nullopt if the text does not begin so or has no rest.
+// Rest of the text after `begin`; nullopt if the text does not begin with it or has no rest.
 std::optional<std::string_view> behind(std::string_view text, std::string_view begin) {
   if (!text.starts_with(begin) || text.size() == begin.size()) return std::nullopt;
   return text.substr(begin.size());

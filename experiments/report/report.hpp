@@ -16,7 +16,7 @@ namespace cclgym {
 struct ReportTimeline {
   std::string label;
   std::string href;                      ///< relative to the report
-  std::vector<LinkRow> busiest_links{};  ///< links of its call, by falling share of capacity
+  std::vector<LinkRow> busiest_links{};  ///< links of its call, in descending order of use
 };
 
 /// Input of a report.

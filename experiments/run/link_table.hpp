@@ -20,8 +20,8 @@ struct LinkRow {
 
 /// Path of the table of a timeline: NAME.links.csv beside NAME.json.
 [[nodiscard]] std::string link_table_path(const std::string& timeline_path);
-/// Writes the links that carried messages as CSV, by falling share of capacity. Throws UserError if
-/// the file cannot be written.
+/// Writes the links that carried messages as CSV, in descending order of their share. Throws
+/// UserError if the file cannot be written.
 void write_link_table(const std::string& path, const SimulationRecord& record,
                       const Fabric& fabric);
 /// Reads a table of links. Throws UserError with the place of the error.

@@ -42,7 +42,7 @@ class QuotientBuilder {
   // equal if they take the same time.
   using Key = std::tuple<Work, Opcode, bool, std::int32_t, double, std::int32_t, double>;
 
-  // By route, the index of the first route on which a message costs the same.
+  // Index of the first route on which a message costs the same, by route.
   [[nodiscard]] std::vector<std::int32_t> first_equal_routes() const {
     std::map<std::tuple<bool, double, double>, std::int32_t> known;
     std::vector<std::int32_t> first;

@@ -17,11 +17,11 @@ namespace cclgym {
 /// Times of one program on one machine whose condition does not change during a call. Immutable.
 ///
 /// Nodes with equal cost records and equal surroundings form a class (sim/graph/symmetry.hpp), as
-/// do links, and a graph of the classes is simulated, in which a flow stands for all of its class.
-/// The dates are those of the full graph except for rounding (docs/collective-tuning.md). Where
-/// routes adapt, every node is a class of its own, because choices break ties by the number of a
-/// flow. Dates depend on the program, the shape and the timed call, not on the size of the call
-/// from which the quotient was made.
+/// do links, and a graph of the classes is simulated, in which a flow stands for all flows of its
+/// class. The dates are those of the full graph except for rounding (docs/collective-tuning.md).
+/// Where routes adapt, every node is a class of its own, because choices break ties by the number
+/// of a flow. Dates depend on the program, the shape and the timed call, not on the size of the
+/// call from which the quotient was made.
 class QuotientProgram {
  public:
   /// True if a quotient can exist under this model and this noise: they are not random, and do not
@@ -46,8 +46,9 @@ class QuotientProgram {
   };
   /// Transfers on the longest chain of dependent transfers of a tile.
   [[nodiscard]] int steps() const { return steps_; }
-  /// The call must have the collective and root of the quotient's own call, and the configuration
-  /// its algorithm, channels and instances; both together must have its graph_shape().
+  /// The call must have the collective and root of the call from which the quotient was made, and
+  /// the configuration must have that call's algorithm, channels and instances. The graph_shape()
+  /// of both must be the quotient's.
   [[nodiscard]] Timed time(Engine& engine, const Call& call, const Config& config) const;
   /// Time of `tiles` tiles, s, all of them simulated, each with `fill` times the bytes that
   /// config.tile_bytes > 0 allow.

@@ -162,7 +162,7 @@ class TransferGraph {
   [[nodiscard]] std::int32_t way_sets() const {
     return static_cast<std::int32_t>(first_way_.size()) - 1;
   }
-  /// Number of alternatives of a route, its own links included.
+  /// Number of alternatives of a route; the first is the route itself.
   [[nodiscard]] std::int32_t ways(std::int32_t route) const {
     const Choice own = choice(route);
     return own.ways < 0 ? 1

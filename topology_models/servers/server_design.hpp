@@ -38,7 +38,7 @@ struct ServerDesign {
 [[nodiscard]] std::vector<GpuPair> all_pairs(int gpus, int units);
 
 /// TE-CCL's alpha between a GPU and the network: 1.3 us to a network switch, and so 2.6 us between
-/// nodes. It covers the whole route from GPU memory to the switch, so that the PCIe links on it
+/// nodes. It covers the entire route from GPU memory to the switch, so that the PCIe links on it
 /// add nothing.
 inline constexpr double kNetworkLatency_s = 1.3e-6;
 

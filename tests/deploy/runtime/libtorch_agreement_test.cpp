@@ -81,7 +81,7 @@ void compare(const PolicyShape& shape, std::uint64_t seed) {
 
   double worst = 0;
   std::size_t other_argmax = 0;
-  // One dimension at a time, with all its levels and then only the two likeliest.
+  // Decides one dimension at a time, from all its levels and then from only the two likeliest.
   std::size_t first = 0;
   for (std::size_t d = 0; d < dimensions; first += shape.levels[d], ++d) {
     for (const bool two : {false, true}) {

@@ -168,7 +168,7 @@ TEST_CASE("valiant: every message takes a detour", "[sim][dragonfly-routing]") {
       }
       return count;
     };
-    // Rank 8 + 2 has a different NIC from rank 0, and hence a different switch; rank 8 has the same
+    // Rank 8 + 2 has a different NIC from rank 0, and so a different switch; rank 8 has the same
     // NIC.
     CHECK(trunks(*minimal, 10) == 1);
     CHECK(trunks(*fabric, 10) == 2);

@@ -126,7 +126,7 @@ TEST_CASE("the load has the stated shares, dwell times and memory", "[sim][noise
     CHECK(time_s[state.capacity] / visits[state.capacity] ==
           Approx(tau_s / (1 - state.share)).epsilon(0.02));
   }
-  // The variance of an average over T under the memory exp(-t / tau).
+  // Variance of an average over a window, if the capacity has the autocorrelation exp(-t / tau).
   double variance = 0;
   for (const LinkLoad::State& state : load.states) {
     variance += state.share * std::pow(state.capacity - mean_capacity(load), 2);
