@@ -216,8 +216,9 @@ int evaluate(const std::vector<std::string>& args) {
     choices += choices_text(done.back(), regimes) + "\n";
     if (quiet) continue;
     const std::vector<PolicySummary> summaries = summarize_runs(done.back().runs);
-    print_out("{}: {} policies on {}, {} calls per seed\n{}{}\n", part.label, policies.size(),
-              part.setup->fabric_label, done.back().runs.front().calls, evaluation_table(summaries),
+    print_out("{}: {} {} on {}, {} calls per seed\n{}{}\n", part.label, policies.size(),
+              policies.size() == 1 ? "policy" : "policies", part.setup->fabric_label,
+              done.back().runs.front().calls, evaluation_table(summaries),
               decisions_text(summaries));
   }
   std::filesystem::create_directories(folder, error);

@@ -49,7 +49,9 @@ Checkpoint load_agent(const AgentRun& run, std::uint64_t seed) {
   const std::string path = checkpoint_path(run.folder, seed);
   Checkpoint checkpoint = load_checkpoint(path);
   if (checkpoint.config_hash != run.config.hash()) {
-    throw UserError(quoted(path, 200) + ": belongs to another training than train.yaml beside it");
+    throw UserError(quoted(path, 200) +
+                    " belongs to another training: train.yaml, or a program or file that it names, "
+                    "has changed since; restore it, or train again");
   }
   return checkpoint;
 }
