@@ -197,6 +197,12 @@ int evaluate(const std::vector<std::string>& args) {
     std::vector<const TuningSetup*> setups;
     for (const Part& part : parts) setups.push_back(part.setup.get());
     print_cost_model_warnings(setups);
+    // A run has several environments, so one of them may leave a program out.
+    if (parts.size() == 1) {
+      for (const IdleProgram& program : parts.front().setup->idle_programs) {
+        print_warning(UserError(program.where, program.message()).what());
+      }
+    }
   }
   const std::vector<PublishedRow> regimes = published_regimes();
   std::string csv;
@@ -216,8 +222,9 @@ int evaluate(const std::vector<std::string>& args) {
     choices += choices_text(done.back(), regimes) + "\n";
     if (quiet) continue;
     const std::vector<PolicySummary> summaries = summarize_runs(done.back().runs);
-    print_out("{}: {} policies on {}, {} calls per seed\n{}{}\n", part.label, policies.size(),
-              part.setup->fabric_label, done.back().runs.front().calls, evaluation_table(summaries),
+    print_out("{}: {} {} on {}, {} calls per seed\n{}{}\n", part.label, policies.size(),
+              policies.size() == 1 ? "policy" : "policies", part.setup->fabric_label,
+              done.back().runs.front().calls, evaluation_table(summaries),
               decisions_text(summaries));
   }
   std::filesystem::create_directories(folder, error);

@@ -142,9 +142,9 @@ std::shared_ptr<const ThreadBlockProgram> program_of(const Arguments& arguments,
                                 program->contract.ranks(), fabric.name(), fabric.ranks()));
   }
   if (const VerifyReport report = verify(*program); !report.ok) {
-    throw UserError(
-        argument_location("program"),
-        fmt::format("{} does not do what it says: {}", quoted(path, 200), report.problems.front()));
+    throw UserError(argument_location("program"),
+                    fmt::format("{} is wrong (cclgym verify prints all problems): {}",
+                                quoted(path, 200), report.problems.front()));
   }
   call.collective = program->contract.kind();
   call.root = program->contract.root();

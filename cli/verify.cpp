@@ -76,6 +76,13 @@ int verify_file(const std::vector<std::string>& args) {
           .option(kSlots, "K")
           .read(args);
   if (!arguments) return 0;
+  for (const OptionSpec& only : {kInterleavings, kSeed}) {
+    if (arguments->has(only.name) && !arguments->has("execute")) {
+      throw UserError(
+          argument_location(only.name),
+          "this option is about the execution, which --execute requests; add --execute");
+    }
+  }
   const std::string& path = arguments->text("FILE");
   const auto slots = static_cast<std::int32_t>(arguments->integer(kSlots));
   std::optional<ExecuteOptions> execution;

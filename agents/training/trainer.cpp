@@ -332,10 +332,12 @@ std::string checkpoint_path(const std::string& folder, std::uint64_t seed) {
 void check_checkpoint(const Checkpoint& checkpoint, const TrainConfig& config, std::uint64_t seed,
                       const std::string& path) {
   const auto refuse = [&](const std::string& why) {
-    throw UserError(quoted(path, 200) + ": " + why +
-                    "; expected one of this training file: use another folder, or --fresh");
+    throw UserError(quoted(path, 200) + " is " + why +
+                    "; choose another folder with --out, or start over with --fresh");
   };
-  if (checkpoint.config_hash != config.hash()) refuse("a checkpoint of another training file");
+  if (checkpoint.config_hash != config.hash()) {
+    refuse("a checkpoint of another training file, or a program or file that it names has changed");
+  }
   if (checkpoint.seed != seed) refuse(fmt::format("a checkpoint of seed {}", checkpoint.seed));
   if (checkpoint.weights.shape != config.parts.front().environment->network_shape(config.layers)) {
     refuse("a checkpoint of a network of other sizes");

@@ -16,7 +16,8 @@ namespace cclgym {
 AgentRun load_agent_run(const std::string& folder) {
   std::error_code error;
   if (!std::filesystem::exists(folder + "/train.yaml", error)) {
-    throw UserError(quoted(folder, 200) + ": not the folder of a training: it has no train.yaml");
+    throw UserError(quoted(folder, 200) +
+                    " is not the folder of a training run: it has no train.yaml");
   }
   constexpr std::size_t kLargestFile = std::size_t{4} << 20;
   const std::string source = folder + "/train.source";
@@ -40,7 +41,7 @@ AgentRun load_agent_run(const std::string& folder) {
   }
   std::ranges::sort(run.seeds);
   if (run.seeds.empty()) {
-    throw UserError(quoted(folder, 200) + ": no seed has a checkpoint; run cclgym train first");
+    throw UserError(quoted(folder, 200) + " has no checkpoint of any seed; run cclgym train first");
   }
   return run;
 }
@@ -49,7 +50,9 @@ Checkpoint load_agent(const AgentRun& run, std::uint64_t seed) {
   const std::string path = checkpoint_path(run.folder, seed);
   Checkpoint checkpoint = load_checkpoint(path);
   if (checkpoint.config_hash != run.config.hash()) {
-    throw UserError(quoted(path, 200) + ": belongs to another training than train.yaml beside it");
+    throw UserError(quoted(path, 200) +
+                    " belongs to another training: train.yaml, or a program or file that it names, "
+                    "has changed since; restore it, or train again");
   }
   return checkpoint;
 }

@@ -66,7 +66,7 @@ AlgorithmRequest checked(const AlgorithmEntry& algorithm, const AlgorithmRequest
   require_rings(request);
   AlgorithmRequest full = with_known_servers(algorithm, request);
   if (full.ranks_per_server < 1 || request.ranks % full.ranks_per_server != 0) {
-    throw UserError(fmt::format("{} ranks on servers of {}; expected the same number on each",
+    throw UserError(fmt::format("{} ranks on nodes of {}; expected the same number on each",
                                 request.ranks, full.ranks_per_server));
   }
   return full;

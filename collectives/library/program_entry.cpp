@@ -93,8 +93,8 @@ std::string description_of(const ThreadBlockProgram& program) {
 
 AlgorithmEntry program_entry(std::string name, std::shared_ptr<const ThreadBlockProgram> program) {
   if (const VerifyReport report = verify(*program); !report.ok) {
-    throw UserError(
-        fmt::format("program '{}' does not do what it says: {}", name, report.problems.front()));
+    throw UserError(fmt::format("program '{}' is wrong (cclgym verify prints all problems): {}",
+                                name, report.problems.front()));
   }
   AlgorithmEntry entry;
   entry.name = std::move(name);

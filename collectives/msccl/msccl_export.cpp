@@ -90,11 +90,11 @@ class Exporter {
 
   void check() const {
     if (program_.name.size() > msccl::kLongestName) {
-      refuse(fmt::format("a name of {} characters; at most {}", program_.name.size(),
+      refuse(fmt::format("its name has {} characters; at most {}", program_.name.size(),
                          msccl::kLongestName));
     }
     if (std::ranges::any_of(program_.name, escaped_in_xml)) {
-      refuse("a name with characters that XML escapes");
+      refuse("its name has characters that XML escapes");
     }
     const std::array<std::string_view, 3> protocols{"Simple", "LL", "LL128"};
     if (std::ranges::find(protocols, settings_.protocol) == protocols.end()) {
@@ -115,7 +115,8 @@ class Exporter {
 
   void check_settings() const {
     if (settings_.min_bytes > settings_.max_bytes) {
-      refuse(fmt::format("sizes from {} to {} bytes", settings_.min_bytes, settings_.max_bytes));
+      refuse(fmt::format("minBytes {} is more than maxBytes {}", settings_.min_bytes,
+                         settings_.max_bytes));
     }
     const bool azure = settings_.dialect == XmlDialect::Azure;
     if (settings_.also_in_place && (!azure || contract_.in_place())) {

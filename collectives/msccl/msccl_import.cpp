@@ -90,7 +90,7 @@ XmlProgram Importer::run() {
 void Importer::read_settings() {
   program_.name = document_.text(algo_, "name");
   if (program_.name.size() > msccl::kLongestName) {
-    document_.fail(algo_, fmt::format("a name of {} characters; expected at most {}",
+    document_.fail(algo_, fmt::format("name has {} characters; expected at most {}",
                                       program_.name.size(), msccl::kLongestName));
   }
   XmlSettings& settings = result_.settings;
@@ -245,7 +245,7 @@ void Importer::check_declared_chunks(int rank) {
     const std::int32_t found = chunks(rank, input ? Buffer::Input : Buffer::Output);
     // A buffer that the program does not use may be declared empty.
     if (found == expected || found == 0) continue;
-    document_.fail(gpus_[at(rank)], fmt::format("{} {}; {} of {} chunks a loop has {}",
+    document_.fail(gpus_[at(rank)], fmt::format("{} {}; {} with {} chunks per loop has {}",
                                                 input ? "i_chunks" : "o_chunks", found,
                                                 to_string(kind_), chunks_per_loop_, expected));
   }

@@ -77,10 +77,10 @@ std::filesystem::file_status status_to_read(const std::string& path, const std::
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(path, error);
   if (status.type() == std::filesystem::file_type::not_found) {
-    throw UserError(shown + ": no such file");
+    throw UserError(shown + " does not exist");
   }
   if (std::filesystem::is_directory(status)) {
-    throw UserError(shown + ": is a folder; expected a file");
+    throw UserError(shown + " is a folder; expected a file");
   }
   return status;
 }
@@ -175,7 +175,7 @@ void write_text_file(const std::string& path, std::string_view text) {
   struct stat old {};
   const bool exists = ::stat(path.c_str(), &old) == 0;
   if (!exists && errno != ENOENT) fail(errno);
-  if (exists && S_ISDIR(old.st_mode)) throw UserError(shown + ": is a folder; expected a file");
+  if (exists && S_ISDIR(old.st_mode)) throw UserError(shown + " is a folder; expected a file");
   if (exists && !S_ISREG(old.st_mode)) {
     const int file = ::open(path.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC);
     if (file < 0) fail(errno);

@@ -8,7 +8,7 @@
 namespace cclgym {
 
 /// Returns the contents of a file. A pipe, such as a shell's <(…), is read to its end; the call may
-/// block until then. Throws UserError "PATH: …" if the file does not exist, is a folder, cannot be
+/// block until then. Throws UserError "'PATH' …" if the file does not exist, is a folder, cannot be
 /// read, or has more than `max_bytes` bytes.
 [[nodiscard]] std::string read_text_file(const std::string& path, std::size_t max_bytes);
 
@@ -21,7 +21,7 @@ namespace cclgym {
 /// Writes a file completely or not at all: it writes a temporary file in the same folder, which
 /// then replaces the file. The result keeps the permissions of the old file; a new file gets the
 /// default ones. A symbolic link is followed: its target is replaced. A device or a pipe is written
-/// to directly. Throws UserError "PATH: …" if the file cannot be written.
+/// to directly. Throws UserError "'PATH' …" if the file cannot be written.
 void write_text_file(const std::string& path, std::string_view text);
 
 }  // namespace cclgym

@@ -49,10 +49,10 @@ void check(const NcclComm& comm) {
   };
   require(comm.ranks >= 2, "needs at least 2 ranks (NCCL calls no algorithm on one)");
   require(comm.nodes >= 1 && comm.nodes <= comm.ranks,
-          "needs at least 1 server and at most one per rank");
+          "needs at least 1 node and at most one per rank");
   require(comm.channels >= 1, "needs at least 1 channel");
   require(comm.nvls_channels >= 1, "needs at least 1 NVLS channel");
-  require(comm.heads >= 1, "needs at least 1 head per server");
+  require(comm.heads >= 1, "needs at least 1 head per node");
   require(comm.compute_capability >= 60, "compute capability must be 60 or more");
   require(comm.graph(NcclAlgorithm::Ring).has_value(), "needs a graph for Ring");
   for (const auto& graph : comm.graphs) {

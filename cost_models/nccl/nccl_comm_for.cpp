@@ -294,7 +294,7 @@ NcclComm nccl_comm_for(const Fabric& fabric, const NcclVersion& version) {
   const auto gpus = fabric.ranks_per_server();
   if (!gpus) {
     throw UserError(fmt::format(
-        "NCCL's default choice is modelled for servers with the same number of GPUs; those of "
+        "NCCL's default choice is modelled for nodes with the same number of GPUs; those of "
         "fabric '{}' differ",
         fabric.name()));
   }
@@ -302,10 +302,8 @@ NcclComm nccl_comm_for(const Fabric& fabric, const NcclVersion& version) {
   comm.cpu = cpu_of(fabric);
   const Server server = first_server(fabric, comm.compute_capability);
   if (comm.nodes > 1 && server.nics_GBps.empty()) {
-    throw UserError(
-        fmt::format("fabric '{}' has several servers without NICs; NCCL needs a NIC in "
-                    "each",
-                    fabric.name()));
+    throw UserError(fmt::format(
+        "fabric '{}' has several nodes without NICs; NCCL needs a NIC in each", fabric.name()));
   }
   const bool nvlink = !server.nvlinks.empty();
   const NcclLink link = nvlink || *gpus == 1 ? NcclLink::NvLink : NcclLink::Pcie;

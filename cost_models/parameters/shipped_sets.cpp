@@ -147,8 +147,9 @@ std::string cost_model_warning(const CostModel& model, const Fabric& fabric) {
                        fabric.name(), fabric.gpu_model());
   }
   return fmt::format(
-      "{}, so that only the latencies and bandwidths of links count (cost model hockney), and no "
-      "launches, protocols or thread blocks; name a cost model to choose another, or hockney",
+      "{}, so cost model hockney is used: times depend on the latencies and bandwidths of links "
+      "alone, not on launches, protocols or thread blocks; name a cost model to choose another, or "
+      "name hockney to avoid this warning",
       model.misfit == kNoGpuModel
           ? fmt::format("fabric '{}' does not say which GPUs it has", fabric.name())
           : fmt::format("no parameter set was fitted to the {} of fabric '{}'", fabric.gpu_model(),

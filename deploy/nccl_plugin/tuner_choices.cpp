@@ -96,7 +96,8 @@ class ChoiceNames {
       choice.chunk_bytes = static_cast<std::uint32_t>(bytes);
     } else {
       throw UserError(name_ + ": the policy sets knob " + quoted(knob) +
-                      ", which a tuner of NCCL does not have");
+                      ", which a tuner of NCCL does not have; train it with actions stock-nccl or "
+                      "nccl-2.30");
     }
     return choice;
   }

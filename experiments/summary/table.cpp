@@ -123,10 +123,9 @@ std::vector<Column> measured_columns(const BlockSummary& block) {
 }
 
 std::string block_text(const BlockSummary& block, const ResultSummary& summary) {
-  std::string text =
-      fmt::format("\n{}, {}: {} rank{} on {} server{}, cost model {}\n", block.fabric,
-                  block.collective, block.ranks, block.ranks == 1 ? "" : "s", block.servers,
-                  block.servers == 1 ? "" : "s", block.cost_model);
+  std::string text = fmt::format("\n{}, {}: {} rank{} on {} node{}, cost model {}\n", block.fabric,
+                                 block.collective, block.ranks, block.ranks == 1 ? "" : "s",
+                                 block.servers, block.servers == 1 ? "" : "s", block.cost_model);
   if (!block.relays.empty()) text += "  " + block.relays + "\n";
   std::vector<Column> columns = best_columns(block, summary);
   std::vector<Column> beside = measured_columns(block);

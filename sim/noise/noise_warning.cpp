@@ -27,7 +27,7 @@ std::string noise_warning(const NoiseProfile& profile, const Fabric& fabric) {
   }
   if (profile.background.any()) {
     if (fabric.servers() > 1) return {};
-    reasons.emplace_back("only one server, where no other job fits");
+    reasons.emplace_back("only one node, where no other job fits");
   }
   return fmt::format("noise profile {} changes nothing on fabric '{}', which has {}",
                      quoted(profile.name), fabric.name(), fmt::join(reasons, ", and "));

@@ -16,8 +16,8 @@ std::string read_hash(const YamlValue& value, const OptionSpec& spec) {
   if (hash.size() == kDigits && hash.find_first_not_of("0123456789abcdef") == std::string::npos) {
     return hash;
   }
-  throw UserError(value.location(),
-                  fmt::format("hash is {}; expected {} hex digits", quoted(hash), kDigits));
+  throw UserError(value.location(), fmt::format("hash is {}; expected {} lower-case hex digits",
+                                                quoted(hash), kDigits));
 }
 
 // Refuses a file whose program is no longer the one that the document means.

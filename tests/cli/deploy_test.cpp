@@ -135,7 +135,7 @@ TEST_CASE("deploy refuses invalid requests, and then writes nothing", "[cli][dep
   refused({"--for", "nccl-2.28", "-o", "out"}, "--policy, --dispatch or --constants is missing");
   refused({"--policy", "p.policy", "--for", "ncl-2.28", "-o", "out"}, "did you mean 'nccl-2.28'?");
   refused({"--policy", "p.policy", "--for", "nccl-2.31", "-o", "out"}, "did you mean 'nccl-2.");
-  refused({"--policy", "none", "--for", "nccl-2.28", "-o", "out"}, "'none': no such file");
+  refused({"--policy", "none", "--for", "nccl-2.28", "-o", "out"}, "'none' does not exist");
   refused({"--policy", "p.policy", "--for", "nccl-2.28", "-o", "out", "--machine", "ring gpus=8"},
           "--machine: unknown machine 'ring gpus=8'; expected one of ring gpus=4");
   refused({"--policy", "p.policy", "--for", "nccl-2.28", "-o", "out", "--seed", "1"}, "--seed");

@@ -94,8 +94,8 @@ TEST_CASE("mistakes on the command line: a message, exit code 2", "[cli][main]")
       {{"run", "--FILE", "a"},
        "unknown option '--FILE'; expected one of --out, --engine, --jobs, --fresh, --quiet, --help "
        "(did you mean '--help'?)"},
-      {{"run", "gone.yaml"}, "'gone.yaml': no such file"},
-      {{"run", "/tmp"}, "'/tmp': is a folder; expected a file"}};
+      {{"run", "gone.yaml"}, "'gone.yaml' does not exist"},
+      {{"run", "/tmp"}, "'/tmp' is a folder; expected a file"}};
   for (const auto& [args, message] : mistakes) {
     const Ended ended = run_program(args);
     CHECK(ended.code == 2);

@@ -94,7 +94,7 @@ TEST_CASE("tune-dispatch leaves no table if it cannot make one", "[cli][tune-dis
   write_file(folder / "results/sweep/results.csv", bytes.substr(0, bytes.size() - 20));
   CHECK(message({"tune-dispatch", "results/sweep", "-o", "t.yaml"}) ==
         "error: results/sweep/results.csv: 1 of 16 cells have no result; finish the run first\n");
-  CHECK(message({"tune-dispatch", "gone", "-o", "t.yaml"}) == "error: 'gone': no such file\n");
+  CHECK(message({"tune-dispatch", "gone", "-o", "t.yaml"}) == "error: 'gone' does not exist\n");
 }
 
 TEST_CASE("tune-dispatch says what to do about results of another sweep", "[cli][tune-dispatch]") {

@@ -102,8 +102,7 @@ TEST_CASE("a program that is wrong is no entry", "[collectives][library]") {
   auto program =
       std::make_shared<ThreadBlockProgram>(*program_of("ring", CollectiveKind::AllReduce, 4, 1));
   program->gpus[1].thread_blocks[0].steps[0].source.index += 1;
-  CHECK(says([&] { return program_entry("bad", program); },
-             "program 'bad' does not do what it says"));
+  CHECK(says([&] { return program_entry("bad", program); }, "program 'bad' is wrong"));
 }
 
 TEST_CASE("the same program may be added twice, another one under its name may not",

@@ -41,7 +41,7 @@ EMPTY = '<testsuites><testsuite tests="0"><testcase name="second"/></testsuite><
 
 
 class FakeTree(run.Tree):
-    """A tree whose compiler and tests give prepared answers."""
+    """A tree whose build and tests return prepared results."""
 
     def __init__(self, folder, trouble="", outcome=None):
         super().__init__(folder, "release", [], 1)
@@ -79,11 +79,11 @@ class Mutations(unittest.TestCase):
         self.assertIn("0 times", self.faults(text="x + 2")[0])
         (self.folder / "a.cpp").write_text("x + 1; x + 1;")
         self.assertIn("2 times", self.faults()[0])
-        self.assertIn("is not there", self.faults(file="b.cpp")[0])
-        self.assertIn("no test case 'third'", self.faults(text="x", tests=("third",))[-1])
+        self.assertIn("does not exist", self.faults(file="b.cpp")[0])
+        self.assertIn("no test case 'third' exists", self.faults(text="x", tests=("third",))[-1])
         self.assertIn("changes nothing", self.faults(replacement="x + 1")[-1])
         two = run.faults_of([mutation(), mutation()], self.folder)
-        self.assertTrue(any("two of this name" in fault for fault in two))
+        self.assertTrue(any("two mutations have this name" in fault for fault in two))
 
     def test_pages_out_of_date(self):
         page = self.folder / run.PAGE
@@ -117,7 +117,7 @@ class Mutations(unittest.TestCase):
         self.assertTrue(verdict(trouble="error: …")[1].startswith("DID NOT BUILD"))
         self.assertTrue(verdict(outcome=run.outcome_of("", -6))[0])
 
-    def test_sources_are_put_back_after_ctrl_c(self):
+    def test_sources_are_restored_after_ctrl_c(self):
         with self.assertRaises(KeyboardInterrupt):
             run.judge(FakeTree(self.folder, trouble=KeyboardInterrupt()), mutation(), 1)
         self.assertEqual((self.folder / "a.cpp").read_text(), "return x + 1;\n")

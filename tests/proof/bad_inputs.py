@@ -1,15 +1,15 @@
-"""Lists of mistakes: command lines and files that cclgym has to refuse.
+"""Lists of mistakes: command lines and files that cclgym must refuse, and a few good ones to compare with.
 
-`record` takes the exit code of each, and that alone: messages may be reworded. Kinds of mistakes are
-those of the tests of the readers; a text here need not be the same as one there.
+`record` records only their exit codes, because messages may be reworded. The kinds of mistakes are those in
+the tests of the readers, but the texts may differ.
 """
 
-# Placeholder for the case's file in command lines.
+# Placeholder in command lines for the name of the file.
 FILE = "@FILE@"
 
 
 def experiment(**lines):
-    """A good experiment with some lines changed; `None` leaves a line out. Values are YAML."""
+    """A good experiment with some lines changed; the value None removes a line. Values are YAML."""
     keys = {
         "name": "bad",
         "fabrics": "[dgx1]",
@@ -103,7 +103,7 @@ EXPERIMENTS = {
 
 
 def link(keys):
-    """A fabric of two GPUs with a link that has these keys."""
+    """A fabric of two GPUs and one link, which has these keys."""
     return f"nodes:\n  - {{name: a}}\n  - {{name: b}}\nlinks:\n  - {{{keys}}}\n"
 
 
@@ -155,7 +155,7 @@ protocols:
 
 
 def changed(text, old, new):
-    """The text with its one `old` replaced; an `old` that is not there is a mistake of ours."""
+    """The text with the first `old` replaced by `new`. The text must contain `old`."""
     assert old in text, old
     return text.replace(old, new, 1)
 
@@ -314,7 +314,7 @@ TRAININGS = {
 
 SIMULATE = "simulate --engine flow --fabric ndv4 --collective allreduce --algorithm ring --size 1MiB"
 
-# Command lines that take a file of a list, by the name of the list.
+# By kind of file: its texts, the ending of its name, and the command line that reads it.
 FILES = {
     "experiment": (EXPERIMENTS, ".yaml", f"run {FILE} --out out --jobs 1 --quiet"),
     "fabric": (FABRICS, ".yaml", f"describe fabric {FILE}"),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What tests/proof/record notices of two recordings, and what it makes comparable."""
+"""Tests tests/proof/record: the differences that it finds, and the files that it makes comparable."""
 
 import contextlib
 import importlib.machinery
@@ -44,7 +44,7 @@ def recording(lines=None, **changes):
 
 
 class Compare(unittest.TestCase):
-    """The command, as a process."""
+    """Tests the command --compare as a process."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -104,14 +104,14 @@ class Compare(unittest.TestCase):
         self.assertEqual(self.compare("--part", "simulate")[:2], (0, "2 lines, no difference\n"))
         self.assertEqual(self.compare("--part", "training")[0], 1)
 
-    def test_another_platform_is_said(self):
+    def test_another_platform_is_reported(self):
         self.write("new", recording(compiler="GNU 13"))
         self.assertEqual(
             self.compare()[:2],
-            (0, "note: other compiler: was GNU 12, is GNU 13\n4 lines, no difference\n"),
+            (0, "note: another compiler: was GNU 12, is GNU 13\n4 lines, no difference\n"),
         )
 
-    def test_what_is_no_recording(self):
+    def test_files_that_are_not_recordings(self):
         line = f"{record.hash_of(b'a')}  golden/a\n"
         for text in ("", "hello\n", record.TITLE + "\nhello\n", record.TITLE + "\n" + line + line):
             self.write("new", text)
@@ -136,10 +136,10 @@ class Text(unittest.TestCase):
 
 
 class Check(unittest.TestCase):
-    """What is compared on another platform."""
+    """Tests which lines --check compares on another platform."""
 
     def check(self, here, new=None):
-        """The exit status, what was printed, and the parts that were recorded."""
+        """Returns the exit status, the printed text, and the parts that were recorded."""
         build = mock.Mock()
         build.platform.return_value = {**HERE, **here}
         made = []

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tests scripts/not-run on a log of ctest: tests are grouped by reason, each test appears once,
+# Tests scripts/not-run on a log of ctest: tests are grouped by reason, each test appears once, and
 # names and reasons may have colons.
 set -euo pipefail
 tool=$1

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks that no test ends early in silence: a test that cannot run reports it with SKIP_UNLESS
+# Checks that no test ends early without a message: a test that cannot run reports it with SKIP_UNLESS
 # (tests/support/catch.hpp).
 #   skip_aloud_test.sh FOLDER
 set -euo pipefail
@@ -11,7 +11,7 @@ found=$(find "$1" -name '*_test.cpp' -print0 | sort -z | xargs -0 awk '
   inside && /^    return;$/ && before ~ /WARN\(/ { print FILENAME ":" FNR ": " $0 }
   { before = $0 }')
 if [ -n "$found" ]; then
-  echo "Tests that end early in silence; expected SKIP_UNLESS(condition, reason):"
+  echo "These tests end early without a message; expected SKIP_UNLESS(condition, reason):"
   echo "$found"
   exit 1
 fi

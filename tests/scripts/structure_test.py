@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests scripts/structure on small trees: it accepts a good one and names what is wrong with others."""
+"""Tests scripts/structure on small trees: it accepts a good one, and names the faults of others."""
 import os
 import subprocess
 import sys
@@ -47,7 +47,7 @@ class Structure(unittest.TestCase):
     def test_an_unknown_include_is_named(self):
         result = self.run_on({"core/a.hpp": '#include "b.hpp"\n', "core/b.hpp": ""})
         self.assertEqual(result.returncode, 1)
-        self.assertIn('core/a.hpp: #include "b.hpp" names no file', result.stderr)
+        self.assertIn('core/a.hpp: #include "b.hpp" is not a file of the layers', result.stderr)
 
 
 if __name__ == "__main__":

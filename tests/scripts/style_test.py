@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests scripts/style: what it reports and what it lets pass; and that the project itself passes."""
+"""Tests scripts/style: the texts that it reports and accepts, and that the project itself passes."""
 import os
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""cclgym's environments by Gymnasium's API, with or without Gymnasium installed.
+"""cclgym's environments with Gymnasium's API, with or without Gymnasium installed.
 
     import cclgym
     env = cclgym.make("CollectiveTuning-v0")
@@ -6,7 +6,7 @@
     observation, reward, terminated, truncated, info = env.step(
         env.action_space.sample(info["action_mask"]))  # or env.sample_legal_action()
 
-An action is one number, out of those that are legal for some call on the machine; with `flat=False`
+An action is the number of an action that is legal for some call on the machine; with `flat=False`,
 it is one number per knob (MultiDiscrete). If Gymnasium is installed, environments are
 `gymnasium.Env` and `gymnasium.vector.VectorEnv`, their spaces are Gymnasium's, and
 `gymnasium.make("cclgym/CollectiveTuning-v0")` makes them, too.

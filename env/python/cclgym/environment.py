@@ -45,7 +45,7 @@ except ImportError:
 
 
 def to_json(value):
-    """Text from which the extension module reads options; None stays None."""
+    """JSON from which the extension module reads options; None stays None."""
     return None if value is None else json.dumps(value)
 
 
@@ -59,7 +59,7 @@ def checked_seed(seed):
     if seed is None:
         return None
     if not isinstance(seed, (int, np.integer)) or isinstance(seed, bool) or not 0 <= seed < 2**64:
-        raise ValueError(f"a seed is a whole number from 0 to 2**64 - 1, not {seed!r}")
+        raise ValueError(f"the seed is {seed!r}; expected a whole number from 0 to 2**64 - 1")
     return int(seed)
 
 
@@ -70,7 +70,7 @@ def all_wrappers(wrappers, flat):
 
 
 def info_dict(names, values):
-    """Info from its numbers, without those that do not apply (NaN); "a.b" is key b of dict a."""
+    """The dict info, without numbers that do not apply (NaN); "a.b" is key b of dict a."""
     info = {}
     for name, value in zip(names, values):
         if value == value:
@@ -91,7 +91,7 @@ class Environment(_Base):
     copy: True if reset and step return copies of observation and mask; otherwise, views of buffers
         that the next call overwrites.
     flat: True if an action is one number, of a Discrete over all actions that are legal in some
-        state; otherwise, it is the environment's own action, one number per knob.
+        state; otherwise, an action has one number per knob.
 
     `info["action_mask"]`, if the environment has one, is the argument of `action_space.sample`;
     `action_masks()` is the same as one array of bool. For flat actions it is exact. For others it
@@ -103,7 +103,8 @@ class Environment(_Base):
 
     def __init__(self, name, options=None, wrappers=None, copy=True, render_mode=None, flat=True):
         if render_mode is not None:
-            raise ValueError(f"{name} has no render modes, found {render_mode!r}")
+            raise ValueError(f"render_mode is {render_mode!r}; expected None, because {name} has no "
+                             "render modes")
         self.name = name
         self.render_mode = None
         self._copy = copy
@@ -136,7 +137,7 @@ class Environment(_Base):
 
     def sample_legal_action(self):
         """A currently legal action, drawn from the stream of `action_space`: uniform among flat
-        actions; otherwise number by number, each uniform given the numbers before."""
+        actions; otherwise number by number, each uniform given the previous ones."""
         return spaces.sample_legal(self.action_space, self.conditional_mask)
 
     def describe_action(self, action):
@@ -164,9 +165,9 @@ def make(name, options=None, wrappers=None, copy=True, render_mode=None, flat=Tr
 
 
 def sample_legal_action(env):
-    """A currently legal action of a cclgym environment, through any Python wrappers around it; for
-    a vector of environments, one action each. Raises TypeError for other environments."""
+    """A currently legal action of a cclgym environment, which may be inside Python wrappers; for a
+    vector of environments, one action per environment. Raises TypeError for other environments."""
     inner = env.unwrapped
     if not hasattr(inner, "sample_legal_action"):
-        raise TypeError(f"{env!r} is not an environment of cclgym: it has no sample_legal_action")
+        raise TypeError(f"{env!r} has no sample_legal_action; expected an environment of cclgym")
     return inner.sample_legal_action()

@@ -1,6 +1,6 @@
-"""Spaces: Gymnasium's if it is installed, otherwise these, which have the same protocol.
+"""Spaces: Gymnasium's if it is installed, otherwise this module's, which have the same protocol.
 
-For the same seed, their samples differ from Gymnasium's.
+For the same seed, the samples of this module's spaces differ from those of Gymnasium's.
 """
 
 import itertools
@@ -28,7 +28,7 @@ except ImportError:
             return self._np_random
 
         def seed(self, seed=None):
-            """Restarts the stream of samples; without a seed, from the system's entropy."""
+            """Restarts the stream of samples. Without a seed, it uses the system's entropy."""
             self._np_random = np.random.default_rng(seed)
             return seed
 
@@ -54,7 +54,7 @@ except ImportError:
 
         def sample(self, mask=None):
             if mask is not None:
-                raise ValueError("Box.sample takes no mask")
+                raise ValueError("Box.sample has a mask; expected none")
             if self.dtype.kind in "iu":
                 return self.np_random.integers(self.low, self.high, dtype=self.dtype, endpoint=True)
             below, above = np.isfinite(self.low), np.isfinite(self.high)
@@ -91,10 +91,10 @@ except ImportError:
             return start + random.integers(n)
         mask = np.asarray(mask)
         if mask.shape != (n,) or not np.isin(mask, (0, 1)).all():
-            raise ValueError(f"the mask must be {n} zeros and ones, found {mask}")
+            raise ValueError(f"the mask is {mask}; expected {n} zeros and ones")
         legal = np.flatnonzero(mask)
         if legal.size == 0:
-            raise ValueError("the mask leaves no choice: all zeros")
+            raise ValueError("the mask is all zeros; expected at least one 1")
         return start + random.choice(legal)
 
     class Discrete(_Space):
@@ -124,7 +124,7 @@ except ImportError:
             return isinstance(other, Discrete) and (self.n, self.start) == (other.n, other.start)
 
     class MultiDiscrete(_Space):
-        """Several Discrete side by side; `sample` takes a tuple of one mask each."""
+        """Several Discrete spaces side by side; `sample` takes a tuple with one mask per space."""
 
         def __init__(self, nvec, dtype=np.int64, seed=None, start=None):
             self.nvec = np.array(nvec, dtype)
@@ -224,7 +224,7 @@ def build(description):
 
 
 def batch(space, count):
-    """The space of `count` values of a space, batched."""
+    """The space of batches of `count` values of a space."""
     if isinstance(space, Box):
         return Box(np.stack([space.low] * count), np.stack([space.high] * count),
                    dtype=space.dtype)
@@ -238,7 +238,8 @@ def batch(space, count):
 
 
 def unflatten(space, flat):
-    """A value of a space from its numbers, which are the last axis of `flat`; other axes are kept.
+    """The value of a space that has these numbers, which are the last axis of `flat`; other axes are
+    kept.
 
     A Box's array is a view of `flat`.
     """
@@ -259,22 +260,22 @@ def unflatten(space, flat):
 
 
 def size(space):
-    """Count of numbers in a value."""
+    """Number of numbers in a value."""
     if isinstance(space, Dict):
         return sum(size(entry) for entry in space.spaces.values())
     return int(np.prod(space.shape, dtype=int))
 
 
 def flatten_actions(space, action, count=None):
-    """The integers of one action, or of `count` actions (axes: environment, integer). Checks only
-    that they are integers."""
+    """The integers of one action, or of `count` actions (axes: environment, integer). Raises
+    TypeError if they are not integers; nothing else is checked."""
     if isinstance(space, Dict):
         parts = [flatten_actions(entry, action[name], count)
                  for name, entry in space.spaces.items()]
         return np.ascontiguousarray(np.concatenate(parts, axis=-1))
     action = np.asarray(action)
     if action.dtype.kind not in "iu":
-        raise TypeError(f"actions of {space} must be integers, found {action.dtype}")
+        raise TypeError(f"found an action of type {action.dtype}; {space} expects integers")
     return action.astype(np.int64).reshape(-1 if count is None else (count, -1))
 
 
@@ -288,8 +289,8 @@ def first_values(space):
 
 
 def sample_legal(space, conditional_mask):
-    """Draws integer by integer, each uniform among those that `conditional_mask` allows after the
-    ones before, from the stream of the space."""
+    """Draws an action from the stream of the space, integer by integer. Each is uniform among those
+    that `conditional_mask` allows after the previous ones."""
     numbers = []
     for first in first_values(space):
         legal = np.flatnonzero(conditional_mask(numbers))
@@ -298,7 +299,7 @@ def sample_legal(space, conditional_mask):
 
 
 def mask_size(space):
-    """Count of bytes in a flat mask."""
+    """Number of bytes of a flat mask."""
     if isinstance(space, Dict):
         return sum(mask_size(entry) for entry in space.spaces.values())
     return int(np.sum(space.nvec if isinstance(space, MultiDiscrete) else space.n))

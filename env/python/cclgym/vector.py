@@ -42,7 +42,8 @@ class VectorEnvironment(_Base):
     """`num_envs` identical environments, with Gymnasium's vector API.
 
     options, wrappers, flat: as in class Environment.
-    workers: threads that step them; 0: the caller's thread only. Results do not depend on it.
+    workers: number of threads that step the environments; with 0, the caller's thread steps them.
+        Results do not depend on it.
     autoreset_mode: "NextStep", "SameStep" or "Disabled", or a member of `AutoresetMode`. In mode
         Disabled, reset ended environments with `reset(options={"reset_mask": mask})`.
     copy: True if reset and step return copies; otherwise, views of buffers that the next call
@@ -55,7 +56,8 @@ class VectorEnvironment(_Base):
     def __init__(self, name, num_envs=1, options=None, wrappers=None, workers=0,
                  autoreset_mode="NextStep", copy=True, render_mode=None, flat=True):
         if render_mode is not None:
-            raise ValueError(f"{name} has no render modes, found {render_mode!r}")
+            raise ValueError(f"render_mode is {render_mode!r}; expected None, because {name} has no "
+                             "render modes")
         if not isinstance(num_envs, (int, np.integer)) or num_envs < 1:
             raise ValueError(f"num_envs is {num_envs!r}; expected a whole number >= 1")
         self.name = name
@@ -74,14 +76,16 @@ class VectorEnvironment(_Base):
         self.action_space = spaces.batch(self.single_action_space, num_envs)
 
     def reset(self, *, seed=None, options=None):
-        """Resets all, or those of options["reset_mask"]; environment i gets seed + i or seed[i]."""
+        """Resets all environments, or those in options["reset_mask"]. The seed of environment i is
+        seed + i, or seed[i]."""
         if seed is None or isinstance(seed, (int, np.integer)):
             seeds = [None if seed is None else checked_seed(seed + i)
                      for i in range(self.num_envs)]
         else:
             seeds = [checked_seed(one) for one in seed]
             if len(seeds) != self.num_envs:
-                raise ValueError(f"{len(seeds)} seeds for {self.num_envs} environments")
+                raise ValueError(f"found {len(seeds)} seeds; expected one per environment, that is "
+                                 f"{self.num_envs}")
         options = dict(options) if options is not None else None
         reset_mask = options.pop("reset_mask", None) if options else None
         if reset_mask is None:
@@ -89,7 +93,7 @@ class VectorEnvironment(_Base):
         else:
             reset_mask = np.asarray(reset_mask)
             if reset_mask.shape != (self.num_envs,) or reset_mask.dtype != bool:
-                raise ValueError(f"reset_mask must be {self.num_envs} bools, found {reset_mask!r}")
+                raise ValueError(f"reset_mask is {reset_mask!r}; expected {self.num_envs} bools")
             self._core.reset_some(reset_mask.tolist(), seeds, to_json(options or None))
         return self._observations("observations"), self._infos("infos", "action_masks")
 
@@ -109,7 +113,7 @@ class VectorEnvironment(_Base):
         )
 
     def action_masks(self):
-        """All masks as an array of bool, of shape (num_envs, bytes of a mask)."""
+        """All masks as an array of bool with shape (num_envs, bytes of a mask)."""
         return self._views["action_masks"].astype(bool)
 
     def conditional_mask(self, environment, prefix):
@@ -144,7 +148,8 @@ class VectorEnvironment(_Base):
         return spaces.unflatten(self.single_observation_space, self._out(key))
 
     def _infos(self, key, mask_key, among=None):
-        """Gymnasium's form: one array per name, and under "_name" its environments."""
+        """Infos in Gymnasium's form: one array per name, and under "_name" the environments that
+        have it."""
         infos = {}
         for name, column in zip(self._core.info_names, self._views[key].T):
             holds = ~np.isnan(column)

@@ -127,7 +127,7 @@ TEST_CASE("algorithms: on several nodes, and in several instances", "[collective
   auto request = request_for(CollectiveKind::AllReduce, 6, 1);
   request.ranks_per_server = 4;
   CHECK(error_of("hierarchical", request) ==
-        "6 ranks on servers of 4; expected the same number on each");
+        "6 ranks on nodes of 4; expected the same number on each");
 }
 
 TEST_CASE("algorithms: messages between nodes", "[collectives][algorithms]") {

@@ -211,7 +211,7 @@ TEST_CASE("msccl xml: one clear error per fault", "[collectives][msccl-xml]") {
         "t.xml:1:1: minBytes 9 is more than maxBytes 8");
   CHECK(with("<gpu id=\"1\"", "<gpu id=\"0\"") == "t.xml:8:3: another <gpu> has id 0 already");
   CHECK(with("o_chunks=\"2\"", "o_chunks=\"4\"") ==
-        "t.xml:2:3: o_chunks 4; allgather of 2 chunks a loop has 2");
+        "t.xml:2:3: o_chunks 4; allgather with 2 chunks per loop has 2");
   CHECK(with("send=\"1\"", "send=\"0\"") == "t.xml:3:5: send peer 0 is the GPU itself");
   CHECK(with("send=\"1\"", "send=\"2\"") ==
         "t.xml:3:5: send '2'; expected a whole number from -1 to 1");
@@ -352,7 +352,7 @@ TEST_CASE("msccl xml: programs that executors cannot load are refused with the r
   CHECK(export_error(*gather).find("its executor has no gather") != std::string::npos);
   ThreadBlockProgram renamed = *ring(2, 1);
   renamed.name = std::string(64, 'x');
-  CHECK(export_error(renamed).find("a name of 64 characters; at most 63") != std::string::npos);
+  CHECK(export_error(renamed).find("its name has 64 characters; at most 63") != std::string::npos);
   renamed.name = "a<b";
   CHECK(export_error(renamed).find("characters that XML escapes") != std::string::npos);
   CHECK(export_error(*ring(2, 1), {.protocol = "LL65"}).find("unknown protocol") !=

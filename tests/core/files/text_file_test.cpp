@@ -111,7 +111,7 @@ TEST_CASE("who must not wait reads regular files alone, and no more than their s
                                         "': not a regular file (a pipe or a device, say); expected "
                                         "a file");
   CHECK(refusal("/dev/zero").find("not a regular file") != std::string::npos);
-  CHECK(refusal(folder / "none") == "'" + (folder / "none") + "': no such file");
+  CHECK(refusal(folder / "none") == "'" + (folder / "none") + "' does not exist");
   CHECK(refusal(folder / ".").find("is a folder") != std::string::npos);
   CHECK(refusal("") == "an empty file name; expected the path of a file");
   // The kernel reports size 0 for this file.
@@ -133,7 +133,7 @@ TEST_CASE("what cannot be a file is refused by name", "[core][text-file]") {
   };
   CHECK(refusal("") == "an empty file name; expected the path of a file");
   CHECK(refusal(std::string("a\0b", 3)).find("not a file name") != std::string::npos);
-  CHECK(refusal(folder / "sub") == "'" + (folder / "sub") + "': is a folder; expected a file");
+  CHECK(refusal(folder / "sub") == "'" + (folder / "sub") + "' is a folder; expected a file");
   CHECK(refusal(folder / "none/a").find("cannot be written: No such file") != std::string::npos);
   CHECK(entries(folder) == 1);
 }

@@ -182,11 +182,11 @@ TEST_CASE("hostile documents cost little time", "[core][yaml-refusal]") {
 TEST_CASE("files that cannot be read", "[core][yaml-refusal]") {
   const test::TemporaryFolder folder;
   const std::string missing = folder / "missing.yaml";
-  CHECK(thrown([&] { return load_yaml_file(missing); }) == "'" + missing + "': no such file");
+  CHECK(thrown([&] { return load_yaml_file(missing); }) == "'" + missing + "' does not exist");
   const std::string directory = folder / "folder";
   std::filesystem::create_directory(directory);
   CHECK(thrown([&] { return load_yaml_file(directory); }) ==
-        "'" + directory + "': is a folder; expected a file");
+        "'" + directory + "' is a folder; expected a file");
   CHECK(thrown([&] { return load_yaml_file(""); }) ==
         "an empty file name; expected the path of a file");
   const std::string large = folder / "large.yaml";

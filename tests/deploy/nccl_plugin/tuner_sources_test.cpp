@@ -74,7 +74,7 @@ TEST_CASE("without a policy that can be used NCCL chooses for itself", "[deploy]
     CHECK(choice_of(tuner, CCLGYM_NCCL_ALLREDUCE, 1 << 20) == Chosen{});
   }
   const Variable policy("CCLGYM_POLICY", path);
-  check_stock(plugin, "no such file");
+  check_stock(plugin, "does not exist");
   write_file(path, "");
   check_stock(plugin, "not a policy file");
   write_file(path, good.substr(0, good.size() / 2));

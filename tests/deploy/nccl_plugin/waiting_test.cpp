@@ -66,7 +66,7 @@ std::vector<Bad> bad_files(const TemporaryFolder& folder) {
   std::vector<Bad> bad{{folder / "pipe", kind},
                        {folder / "link", kind},
                        {folder / "socket", kind},
-                       {folder / "folder", ": is a folder"},
+                       {folder / "folder", " is a folder"},
                        {folder / "loop", ": cannot be opened"},
                        {folder / "huge", ": too large; expected at most "},
                        {"/dev/zero", kind},

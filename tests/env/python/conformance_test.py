@@ -1,5 +1,6 @@
-"""Checks that package cclgym keeps Gymnasium's API, like gymnasium.utils.env_checker.check_env, but
-without Gymnasium. Gymnasium's own checks are in real_gymnasium_test.py.
+"""Checks that package cclgym conforms to Gymnasium's API, like
+gymnasium.utils.env_checker.check_env, but without Gymnasium. real_gymnasium_test.py runs Gymnasium's
+own checks.
 """
 
 import inspect
@@ -14,7 +15,7 @@ from cclgym.vector import AutoresetMode
 
 OWN_SPACES = spaces.Box.__module__ == "cclgym.spaces"
 
-# Options for environments whose defaults take long.
+# Options for environments that are slow with their defaults.
 OPTIONS = {"CollectiveTuning-v0": {"fabric": "dgx1", "episode": 12}}
 
 WRAPPERS = [
@@ -39,7 +40,7 @@ def counters(count, **more):
 
 
 def same(a, b):
-    """Checks recursively that values have the same bits and types."""
+    """True if two values have the same bits and types, recursively."""
     if type(a) is not type(b):
         return False
     if isinstance(a, dict):
@@ -54,7 +55,7 @@ def same(a, b):
 
 
 def legal_action(env, random):
-    """Draws an action under conditional masks, which is legal even if legality is joint."""
+    """Draws an action under conditional masks: it is legal even if knobs depend on each other."""
     action = []
     nvec = np.atleast_1d(getattr(env.action_space, "nvec", getattr(env.action_space, "n", None)))
     starts = np.broadcast_to(getattr(env.action_space, "start", 0), nvec.shape)

@@ -1,5 +1,5 @@
-"""Flat actions in Python: draws under the mask are legal, on every fabric with every profile;
-and the helpers around them."""
+"""Tests flat actions in Python: draws under the mask are legal with every profile, on several
+fabrics; and the helpers of actions."""
 
 import unittest
 import warnings
@@ -56,7 +56,7 @@ class LegalTest(unittest.TestCase):
                                   workload={"name": "trace", "calls": [
                                       {"collective": "allgather", "size": "4KiB"}]}), flat=False)
         env.reset(seed=1)
-        # levels nccl-default, ring, tree, …; LL, LL128, Simple; 1, 2, … channels
+        # The levels are nccl-default, ring, tree, …; LL, LL128, Simple; 1, 2, … channels.
         with self.assertRaisesRegex(cclgym.InvalidAction,
                                     "'tree LL' is not legal for allgather on ndv4: algorithm tree: "
                                     "allgather has nccl-default or ring"):

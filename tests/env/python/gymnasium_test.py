@@ -1,4 +1,4 @@
-"""Package cclgym with Gymnasium installed (or its stand-in, see run_test.py)."""
+"""Tests package cclgym with Gymnasium installed, or with its stand-in (run_test.py)."""
 
 import unittest
 

@@ -1,5 +1,5 @@
-"""Package cclgym with the real Gymnasium: its environment checker, its vectors of cclgym's
-environments compared with cclgym's own vectors, and its wrappers."""
+"""Tests package cclgym with the real Gymnasium: with its environment checker and its wrappers, and
+by comparison of its vectors of cclgym's environments with cclgym's own vectors."""
 
 import unittest
 import warnings
@@ -29,14 +29,14 @@ WRAPPERS = [
 
 class CheckerTest(unittest.TestCase):
     def check(self, env):
-        """check_env reports no error and no warning."""
+        """Asserts that check_env reports no error and no warning."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             check_env(env, skip_render_check=True)
         self.assertEqual([str(one.message) for one in caught], [])
 
     def test_default_environment(self):
-        """The environment that gymnasium.make returns without options."""
+        """Checks the environment that gymnasium.make returns without options."""
         env = gymnasium.make(TUNING)
         self.assertIsInstance(env.action_space, gymnasium.spaces.Discrete)
         self.check(env.unwrapped)
@@ -56,7 +56,7 @@ class CheckerTest(unittest.TestCase):
                                               flat=flat).unwrapped)
 
     def test_counter(self):
-        """Illegal actions overshoot, which cannot happen with a distant target."""
+        """Checks with a distant target, because only actions that overshoot it are illegal."""
         for flat in (True, False):
             self.check(gymnasium.make(COUNTER, options={"target": 1000000}, flat=flat).unwrapped)
 
@@ -85,7 +85,7 @@ def columns(infos, name):
 
 
 class VectorTest(unittest.TestCase):
-    """cclgym's vector against Gymnasium's, which defines the protocol, on the same environments."""
+    """Compares cclgym's vector with Gymnasium's, which defines the protocol."""
 
     def compare(self, name, options, mode, flat, wrappers):
         count = 3
@@ -123,8 +123,9 @@ class VectorTest(unittest.TestCase):
         self.assertTrue(infos > 0 or mode == AutoresetMode.DISABLED)
 
     def compare_infos(self, ours, theirs, flat):
-        """Checks for the same numbers in the same places, and the same masks of flat actions.
-        (For others, Gymnasium makes an array of objects.) Returns the number of names."""
+        """Asserts that both have the same numbers for the same environments, and the same masks of
+        flat actions. (For others, Gymnasium makes an array of objects.) Returns the number of
+        names."""
         apart = {"final_obs", "_final_obs", "final_info", "_final_info"}
         if not flat:
             apart |= {"action_mask", "_action_mask"}

@@ -1,11 +1,12 @@
-"""Runs a test of package cclgym with Gymnasium, and prints which one it uses.
+"""Runs a test of package cclgym with Gymnasium, and prints which Gymnasium it uses.
 
     run_test.py --venv FOLDER [--real | --none] TEST.py [NAME...]
 
-It uses the first one found of: Gymnasium in the virtual environment FOLDER (scripts/setup python
-makes it), Gymnasium of the running Python, and stand_in/, the few names that the package uses.
---real: skips the test if the real one is missing (exit code 77).  --none: uses none of them.
-With CI=true in the environment, the real one is required except with --none.
+It uses the first that it finds: Gymnasium in the virtual environment FOLDER (scripts/setup python
+makes it), Gymnasium of the running Python, or stand_in/, which has the few names that the package
+uses.
+--real: skips the test if the real Gymnasium is missing (exit code 77).  --none: uses no Gymnasium.
+With CI=true in the environment, the real Gymnasium is required, except with --none.
 """
 
 import argparse
@@ -49,9 +50,9 @@ def main():
         if version is not None:
             print(f"gymnasium {version} (real), {python}", flush=True)
             os.execv(python, [python, "-B", *sys.argv])
-    print("gymnasium: the real one is not installed (scripts/setup python installs it)")
+    print("gymnasium: Gymnasium is not installed; scripts/setup python installs it")
     if os.environ.get("CI") == "true":
-        sys.exit("With CI=true it is required.")
+        sys.exit("CI is true, so Gymnasium is required.")
     if options.real:  # the format that scripts/test collects
         print(f"not run: {pathlib.Path(options.test).stem} "
               "[needs Gymnasium, which is not installed (scripts/setup python)]")

@@ -31,7 +31,7 @@ TEST_CASE("table without measurements and baseline", "[experiments][report-table
   CHECK(table_text(experiment_of(rows, false), rows, {}) ==
         R"(sample: best configuration by size, engine flow
 
-ndv4, allreduce: 8 ranks on 1 server, cost model a100
+ndv4, allreduce: 8 ranks on 1 node, cost model a100
     size  algorithm  protocol  ch     time    algbw    busbw
                                         us     GB/s     GB/s
     1KiB  all-pairs  LL         1     9.12    0.112    0.196
@@ -48,7 +48,7 @@ TEST_CASE("table with baseline and one measured configuration", "[experiments][r
         R"(sample: best configuration by size, engine flow
 speedup over the fastest of ring, Simple
 
-ndv4, allreduce: 8 ranks on 1 server, cost model a100
+ndv4, allreduce: 8 ranks on 1 node, cost model a100
     size  algorithm  protocol  ch     time    algbw    busbw  speedup   nccl  sim/
                                         us     GB/s     GB/s        x     us  meas
     1KiB  all-pairs  LL         1     9.12    0.112    0.196     4.38  17.34  0.53
@@ -75,7 +75,7 @@ TEST_CASE("measurements that do not fit beside go below; nothing is wider than 1
   CHECK(text == R"(sample: best configuration by size, engine flow
 speedup over the fastest of ring, Simple
 
-ndv4, allreduce: 8 ranks on 1 server, cost model a100
+ndv4, allreduce: 8 ranks on 1 node, cost model a100
     size  algorithm  protocol  ch     time    algbw    busbw  speedup
                                         us     GB/s     GB/s        x
     1KiB  all-pairs  LL         1     9.12    0.112    0.196     4.38
@@ -141,7 +141,7 @@ TEST_CASE("an incomplete run and several seeds are mentioned", "[experiments][re
   CHECK(table_text(experiment, rows, {}) ==
         R"(sample: best configuration by size, engine flow, median of 2 seeds
 
-ndv4, allreduce: 8 ranks on 1 server, cost model a100
+ndv4, allreduce: 8 ranks on 1 node, cost model a100
   size  algorithm  protocol  ch   time  algbw  busbw
                                     us   GB/s   GB/s
   1KiB  ring       LL         1  15.00  0.077  0.134

@@ -188,7 +188,7 @@ TEST_CASE("a wrong header is refused with the missing columns", "[experiments][r
   contains(refusal("hello world\n1,2\n"), "found 'hello world'; expected 'experiment_hash,");
   // The text is not even the beginning of a header, so it is not from a killed run.
   contains(refusal("hello world"), ":1:1: not the expected header line");
-  CHECK(message_of([] { (void)read_results("/nowhere/results.csv"); }).find("no such file") !=
+  CHECK(message_of([] { (void)read_results("/nowhere/results.csv"); }).find("does not exist") !=
         std::string::npos);
 }
 

@@ -221,9 +221,9 @@ TEST_CASE("noise without effect on a fabric is reported", "[sim][noise-profile]"
       warning(network, {.name = "dgx1"}) ==
       "noise profile 'mine' changes nothing on fabric 'dgx1', which has no links of kind network");
   CHECK(warning(jobs, one) ==
-        "noise profile 'mine' changes nothing on fabric 'ndv4', which has only one server, where "
+        "noise profile 'mine' changes nothing on fabric 'ndv4', which has only one node, where "
         "no other job fits");
-  CHECK(warning(network + jobs, {.name = "dgx1"}).find("kind network, and only one server") !=
+  CHECK(warning(network + jobs, {.name = "dgx1"}).find("kind network, and only one node") !=
         std::string::npos);
   CHECK(warning(jobs, two).empty());
   CHECK(warning(network, two).empty());

@@ -1,5 +1,5 @@
-"""Stand-in for Gymnasium where it is not installed: the few names that package cclgym uses,
-so that the code that uses them is tested."""
+"""Stand-in for Gymnasium on machines without it: it has the few names that package cclgym uses, so
+that the code that uses them is tested."""
 
 import numpy as np
 
