@@ -10,7 +10,7 @@
 
   const ranks = report.distinct(data.blocks.map(block => block.fabric)).map(fabric => {
     const block = data.blocks.find(candidate => candidate.fabric === fabric);
-    const servers = block.servers > 1 ? `, ${format.count(block.servers, 'server')}` : '';
+    const servers = block.servers > 1 ? `, ${format.count(block.servers, 'node')}` : '';
     return `${fabric} (${format.count(block.ranks, 'rank')}${servers})`;
   });
   const facts = element('dl', {class: 'facts'},
@@ -85,7 +85,7 @@
   data.blocks.forEach((block, i) => {
     page.append(element('h2', {id: 'block' + i}, report.blockTitle(block)),
         element('p', {class: 'muted'}, `${format.count(block.ranks, 'rank')} on ` +
-            `${format.count(block.servers, 'server')}, cost model ${block.cost_model}. Each line ` +
+            `${format.count(block.servers, 'node')}, cost model ${block.cost_model}. Each line ` +
             `is an algorithm and protocol with its best configuration at each size` +
             (report.rows.some(report.isChosen) ? ', or a tuner' : '') +
             `; point at it for the values.` + (block.relays ? ` ${block.relays}.` : '')),

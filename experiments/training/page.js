@@ -81,7 +81,7 @@
       element('thead', {}, element('tr', {}, ...['collective', 'machine', 'sizes', 'fastest', 'speedup',
         'over', 'source'].map(heading => element('th', {class: 'text', scope: 'col'}, heading)))),
       element('tbody', {}, ...data.published.map(row => element('tr', {},
-          ...[row.collective, `${row.fabric}, ${format.count(row.servers, 'server')}, ${row.gpus} GPUs`,
+          ...[row.collective, `${row.fabric}, ${format.count(row.servers, 'node')}, ${row.gpus} GPUs`,
             row.range, row.variant, row.low === row.high ? format.ratio(row.low) + '×' :
                 `${format.ratio(row.low)} to ${format.ratio(row.high)}×`, row.baseline, row.source]
               .map(text => cell(text, {class: 'text free'})))))));

@@ -155,4 +155,33 @@ TEST_CASE("list shows the custom collective of a user's program", "[cli][program
   CHECK_FALSE(contains(run_program({"list", "collectives"}).out, "custom"));
 }
 
+TEST_CASE("evaluate warns of a program that cannot run on the environment's machine",
+          "[cli][programs]") {
+  const TemporaryFolder folder;
+  folder.write("two-nodes.yaml",
+               std::string("fabric: {name: ndv4, nodes: 2}\nactions: offline\n") +
+                   "workload: {name: sweep, collectives: [broadcast], sizes: 1MiB}\n"
+                   "programs: [{file: \"" CCLGYM_SOURCE_DIR
+                   "/docs/examples/own_program/scatter_pairs.xml\", name: sp}]\n"
+                   "knobs: {algorithm: [ring, sp], channels: 1, threads: nccl, "
+                   "chunk: protocol, protocol: Simple}\n");
+  const Ended ended = run_program(
+      {"evaluate", "two-nodes.yaml", "--against", "random", "--calls", "1", "--seeds", "1"},
+      folder.path());
+  INFO(ended.err);
+  CHECK(ended.code == 0);
+  CHECK(contains(ended.err, "two-nodes.yaml:4:"));
+  CHECK(contains(ended.err, "program 'sp' can never run here: sp does not run on 16 ranks"));
+}
+
+TEST_CASE("verify refuses options of the execution without --execute", "[cli][programs]") {
+  const TemporaryFolder folder;
+  const std::string file = CCLGYM_SOURCE_DIR "/docs/examples/own_program/scatter_pairs.xml";
+  const Ended ended = run_program({"verify", file, "--seed", "2"}, folder.path());
+  CHECK(ended.code == 2);
+  CHECK(contains(ended.err, "--seed"));
+  CHECK(contains(ended.err, "add --execute"));
+  CHECK(run_program({"verify", file, "--execute", "--seed", "2"}, folder.path()).code == 0);
+}
+
 }  // namespace cclgym::test
