@@ -158,13 +158,13 @@ TEST_CASE("list shows the custom collective of a user's program", "[cli][program
 TEST_CASE("evaluate warns of a program that cannot run on the environment's machine",
           "[cli][programs]") {
   const TemporaryFolder folder;
-  folder.write("two-nodes.yaml",
-               std::string("fabric: {name: ndv4, nodes: 2}\nactions: offline\n") +
-                   "workload: {name: sweep, collectives: [broadcast], sizes: 1MiB}\n"
-                   "programs: [{file: \"" CCLGYM_SOURCE_DIR
-                   "/docs/examples/own_program/scatter_pairs.xml\", name: sp}]\n"
-                   "knobs: {algorithm: [ring, sp], channels: 1, threads: nccl, "
-                   "chunk: protocol, protocol: Simple}\n");
+  write_file(folder / "two-nodes.yaml",
+             "fabric: {name: ndv4, nodes: 2}\nactions: offline\n"
+             "workload: {name: sweep, collectives: [broadcast], sizes: 1MiB}\n"
+             "programs: [{file: \"" CCLGYM_SOURCE_DIR
+             "/docs/examples/own_program/scatter_pairs.xml\", name: sp}]\n"
+             "knobs: {algorithm: [ring, sp], channels: 1, threads: nccl, chunk: protocol, "
+             "protocol: Simple}\n");
   const Ended ended = run_program(
       {"evaluate", "two-nodes.yaml", "--against", "random", "--calls", "1", "--seeds", "1"},
       folder.path());
