@@ -145,7 +145,8 @@ TEST_CASE("specs from YAML", "[topology_models][registry]") {
   const FabricSpec switches = read("{name: hgx-h100, servers: 2, nvls: false, sharp: true}");
   CHECK(switches.nvls == false);
   CHECK(switches.sharp == true);
-  for (const Node& node : make_fabric(switches)->nodes()) {
+  const auto with_switches = make_fabric(switches);
+  for (const Node& node : with_switches->nodes()) {
     CHECK(node.computes == (node.kind == NodeKind::NetworkSwitch));
   }
   const FabricSpec tree = read("{name: abci-v, oversubscription: 1.5, servers_per_leaf: 2}");
