@@ -34,9 +34,11 @@
       ctx.font = `12px ${getComputedStyle(document.body).fontFamily}`;
       ctx.textBaseline = 'top';
       ctx.textAlign = 'right';
-      ctx.fillText('warm start', at - 6, area.top + 2);
+      // A short phase has no room for its name.
+      const fits = (text, room) => ctx.measureText(text).width + 6 <= room;
+      if (fits('warm start', at - area.left)) ctx.fillText('warm start', at - 6, area.top + 2);
       ctx.textAlign = 'left';
-      ctx.fillText('learning', at + 6, area.top + 2);
+      if (fits('learning', area.right - at)) ctx.fillText('learning', at + 6, area.top + 2);
       ctx.restore();
     },
   };
