@@ -9,6 +9,7 @@
 #include "env/gym/probe_env.hpp"
 #include "env/tuning/actions/nccl_offer.hpp"
 #include "env/tuning/tuning_testing.hpp"
+#include "support/thorough.hpp"
 #include "topology_models/machines/registry.hpp"
 
 using namespace cclgym;
@@ -151,9 +152,11 @@ TEST_CASE("FlatActions of an environment without masks, and of itself", "[env][f
 // The oracles are the list of factored actions with their conditional masks, and the simulator,
 // which refuses illegal configurations.
 TEST_CASE("flat actions: legal under the mask on every fabric, with every profile and collective",
-          "[env][flat-actions]") {
+          "[env][flat-actions][thorough]") {
+  Sample sample(5);
   for (const FabricInfo& fabric : fabric_infos()) {
     for (const std::string& profile : action_profile_names()) {
+      if (sample.skips()) continue;
       CAPTURE(fabric.name, profile);
       const auto kinds = collectives_of(profile);
       check_draws(setup_with(fabric.name, profile, kinds), kinds.size());
