@@ -128,7 +128,7 @@ TEST_CASE("what is wrong with a program is said at its place", "[cli][programs]"
   CHECK(nameless.err == "error: --programs: found 'x.xml'; expected NAME=FILE, e.g. ap=ap.xml\n");
   const Ended gone = run_program({"list", "algorithms", "--programs", "x=."});
   CHECK(gone.code == 2);
-  CHECK(contains(gone.err, "error: --programs: '.': "));
+  CHECK(contains(gone.err, "error: --programs: '.' is a folder"));
   const Ended both = run_program({"simulate", "--fabric", "ndv4", "--size", "4MiB", "--program",
                                   xml, "--programs", "mine=" + xml});
   CHECK(both.code == 2);
