@@ -5,6 +5,7 @@
 #include "experiments/report/report_sample.hpp"
 #include "experiments/summary/measured_speedup.hpp"
 #include "experiments/summary/table.hpp"
+#include "support/catch.hpp"
 
 namespace cclgym {
 namespace {
