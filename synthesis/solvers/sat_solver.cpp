@@ -1,0 +1,119 @@
+#include "synthesis/solvers/sat_solver.hpp"
+
+#include <atomic>
+#include <cadical.hpp>
+#include <chrono>
+#include <fmt/format.h>
+
+#include "core/error.hpp"
+
+namespace cclgym::synthesis {
+
+struct SatSolver::Solver : CaDiCaL::Terminator {
+  CaDiCaL::Solver cadical;
+  std::atomic<bool> stopped{false};
+  std::chrono::steady_clock::time_point deadline{};
+  bool limited = false;
+
+  Solver() { cadical.connect_terminator(this); }
+  ~Solver() override { cadical.disconnect_terminator(); }
+  Solver(const Solver&) = delete;
+  Solver& operator=(const Solver&) = delete;
+
+  bool terminate() override {
+    return stopped.load(std::memory_order_relaxed) ||
+           (limited && std::chrono::steady_clock::now() > deadline);
+  }
+};
+
+SatSolver::SatSolver() : solver_(std::make_unique<Solver>()) {}
+SatSolver::~SatSolver() = default;
+
+void SatSolver::add_clause(std::span<const Literal> literals) {
+  for (const Literal literal : literals) {
+    solver_->cadical.add(literal);
+    formula_.push_back(literal);
+  }
+  solver_->cadical.add(0);
+  formula_.push_back(0);
+  ++clauses_;
+}
+
+void SatSolver::set_seed(int seed) { solver_->cadical.set("seed", seed); }
+
+void SatSolver::trace_proof(const std::string& path) {
+  // These remove clauses in ways that need resolution asymmetric tautologies (RAT) in the proof.
+  for (const char* option : {"elim", "block", "cover", "condition"}) {
+    solver_->cadical.set(option, 0);
+  }
+  solver_->cadical.set("binary", 1);
+  if (!solver_->cadical.trace_proof(path.c_str())) {
+    throw UserError(fmt::format("cannot write the proof to {}", quoted(path)));
+  }
+}
+
+void SatSolver::close_proof() {
+  solver_->cadical.flush_proof_trace();
+  solver_->cadical.close_proof_trace();
+}
+
+SatResult SatSolver::solve(std::span<const Literal> assumptions, double time_limit_s) {
+  for (const Literal literal : assumptions) solver_->cadical.assume(literal);
+  solver_->limited = time_limit_s > 0;
+  if (solver_->limited) {
+    solver_->deadline = std::chrono::steady_clock::now() +
+                        std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                            std::chrono::duration<double>(time_limit_s));
+  }
+  switch (solver_->cadical.solve()) {
+    case 10:
+      return SatResult::Satisfiable;
+    case 20:
+      return SatResult::Unsatisfiable;
+    default:
+      return SatResult::Unknown;
+  }
+}
+
+void SatSolver::stop() { solver_->stopped.store(true, std::memory_order_relaxed); }
+
+bool SatSolver::value(Literal literal) const { return solver_->cadical.val(literal) == literal; }
+
+std::string SatSolver::dimacs() const {
+  std::string text = fmt::format("p cnf {} {}\n", variables_, clauses_);
+  for (const Literal literal : formula_) {
+    text += fmt::format("{}{}", literal, literal == 0 ? '\n' : ' ');
+  }
+  return text;
+}
+
+void add_at_most(SatSolver& solver, std::span<const Literal> literals, int bound) {
+  if (bound >= static_cast<int>(literals.size())) return;
+  if (bound <= 0) {
+    for (const Literal literal : literals) solver.add_clause({-literal});
+    return;
+  }
+  // count[j]: at least j + 1 of the literals so far are true.
+  std::vector<Literal> before;
+  for (std::size_t k = 0; k < literals.size(); ++k) {
+    const Literal literal = literals[k];
+    if (before.size() == static_cast<std::size_t>(bound)) {
+      solver.add_clause({-literal, -before.back()});
+    }
+    if (k + 1 == literals.size()) break;
+    std::vector<Literal> count;
+    for (std::size_t j = 0; j < std::min(k + 1, static_cast<std::size_t>(bound)); ++j) {
+      const Literal here = solver.new_variable();
+      if (j < before.size()) solver.add_clause({-before[j], here});
+      if (j == 0) {
+        solver.add_clause({-literal, here});
+      } else {
+        solver.add_clause({-literal, -before[j - 1], here});
+      }
+      count.push_back(here);
+    }
+    before = std::move(count);
+  }
+}
+
+}  // namespace cclgym::synthesis

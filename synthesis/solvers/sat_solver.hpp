@@ -1,0 +1,69 @@
+// Satisfiability of Boolean formulas, by CaDiCaL.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace cclgym::synthesis {
+
+/// A literal: variable number (from 1 on), negative for the negated variable.
+using Literal = int;
+
+enum class SatResult : std::uint8_t { Satisfiable, Unsatisfiable, Unknown };
+
+/// An incremental SAT solver. It keeps all clauses that were added, so that the formula can be
+/// written out with the proof.
+class SatSolver {
+ public:
+  SatSolver();
+  ~SatSolver();
+  SatSolver(const SatSolver&) = delete;
+  SatSolver& operator=(const SatSolver&) = delete;
+
+  /// A new variable's positive literal.
+  [[nodiscard]] Literal new_variable() { return ++variables_; }
+  [[nodiscard]] int variables() const { return variables_; }
+  [[nodiscard]] std::int64_t clauses() const { return clauses_; }
+  void add_clause(std::span<const Literal> literals);
+  void add_clause(std::initializer_list<Literal> literals) {
+    add_clause(std::span<const Literal>(literals.begin(), literals.size()));
+  }
+
+  /// Seed of the solver's random choices; call it before the first clause.
+  void set_seed(int seed);
+  /// Writes a DRAT proof in binary form to a file from now on; call it before the first clause.
+  /// Inferences that are not reverse unit propagation (RUP) are switched off. Throws UserError if
+  /// the file cannot be written.
+  void trace_proof(const std::string& path);
+  /// Completes the proof file.
+  void close_proof();
+
+  /// Solves under assumptions. Unknown after `time_limit_s` seconds (<= 0: no limit) or once
+  /// stop() was called.
+  [[nodiscard]] SatResult solve(std::span<const Literal> assumptions = {}, double time_limit_s = 0);
+  /// Makes a running solve() return Unknown soon; may be called from another thread. Stays in force
+  /// until the solver is destroyed.
+  void stop();
+  /// Value of a literal in the last satisfying assignment.
+  [[nodiscard]] bool value(Literal literal) const;
+
+  /// The formula in DIMACS.
+  [[nodiscard]] std::string dimacs() const;
+
+ private:
+  struct Solver;
+  std::unique_ptr<Solver> solver_;
+  int variables_ = 0;
+  std::int64_t clauses_ = 0;
+  std::vector<Literal> formula_;  ///< clauses, each ended by 0
+};
+
+/// Adds clauses for: at most `bound` of the literals are true (sequential counter; Sinz, CP 2005).
+/// bound 0 negates all.
+void add_at_most(SatSolver& solver, std::span<const Literal> literals, int bound);
+
+}  // namespace cclgym::synthesis
