@@ -38,6 +38,8 @@ struct FabricSpec {
   std::optional<Routing> routing{};  ///< routing in a dragonfly
   std::optional<bool> nvls{};        ///< true: NVSwitches may copy and add
   std::optional<bool> sharp{};       ///< true: network switches may copy and add
+  /// Links, NICs, switches and GPUs that are left out (fabric_without). Every fabric has it.
+  std::optional<std::string> without{};
 };
 
 /// Value of every option of FabricSpec: the given value, otherwise the fabric's default, or the
@@ -56,6 +58,7 @@ struct FabricParameters {
   Routing routing = Routing::Minimal;
   bool nvls = false;
   bool sharp = false;
+  std::string without{};
 };
 
 /// A number or an arrangement that a shipped fabric is built from, and who published it.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "topology_models/fabric_file.hpp"
+#include "topology_models/fabric_without.hpp"
 #include "topology_models/machines/machines.hpp"
 #include "topology_models/text.hpp"
 
@@ -14,24 +15,34 @@ namespace cclgym {
 namespace {
 
 const std::vector<FabricModel>& models() {
-  static const std::vector<FabricModel> all = {dgx1_model(),
-                                               dgx2_model(),
-                                               ndv2_model(),
-                                               ndv4_model(),
-                                               hgx_h100_model(),
-                                               h200_model(),
-                                               abci_v_model(),
-                                               abci_a_model(),
-                                               z52_model(),
-                                               amd_mi250x_model(),
-                                               mi300x_model(),
-                                               frontier_model(),
-                                               perlmutter_model(),
-                                               polaris_model(),
-                                               alps_model(),
-                                               ring_model(),
-                                               fully_connected_model(),
-                                               ethernet_model()};
+  static const std::vector<FabricModel> all = [] {
+    std::vector<FabricModel> every = {dgx1_model(),
+                                      dgx2_model(),
+                                      ndv2_model(),
+                                      ndv4_model(),
+                                      hgx_h100_model(),
+                                      h200_model(),
+                                      abci_v_model(),
+                                      abci_a_model(),
+                                      z52_model(),
+                                      amd_mi250x_model(),
+                                      mi300x_model(),
+                                      frontier_model(),
+                                      perlmutter_model(),
+                                      polaris_model(),
+                                      alps_model(),
+                                      ring_model(),
+                                      fully_connected_model(),
+                                      ethernet_model()};
+    for (FabricModel& model : every) {
+      // A dragonfly's routes need all of its links (fabric_without).
+      std::vector<OptionSpec>& options = model.info.options;
+      if (try_find_option(options, "routing") == nullptr) {
+        options.push_back(fabric_option("without"));
+      }
+    }
+    return every;
+  }();
   return all;
 }
 
@@ -72,9 +83,15 @@ FabricParameters parameters_of(const FabricSpec& spec, const std::vector<OptionS
     if (option == nullptr) continue;
     const std::optional<OptionValue> given = field.given.get(spec);
     if (given) check_option(*given, *option);
+    if (!given && option->default_text.empty()) continue;
     field.resolved.set(parameters, given ? *given : read_option(option->default_text, *option));
   }
   return parameters;
+}
+
+std::shared_ptr<const Fabric> without_failed_parts(std::shared_ptr<const Fabric> fabric,
+                                                   const FabricSpec& spec) {
+  return spec.without ? fabric_without(*fabric, *spec.without) : fabric;
 }
 
 // A value in a label of results, with quantities as short as possible.
@@ -118,12 +135,12 @@ const std::vector<FabricInfo>& fabric_infos() {
 
 std::shared_ptr<const Fabric> make_fabric(const FabricSpec& spec) {
   if (is_fabric_file(spec.name)) {
-    refuse_foreign_options(spec, {});
-    return load_fabric(spec.name);
+    refuse_foreign_options(spec, {fabric_option("without")});
+    return without_failed_parts(load_fabric(spec.name), spec);
   }
   const FabricModel& model = model_named(spec.name);
   refuse_foreign_options(spec, model.info.options);
-  return model.build(parameters_of(spec, model.info.options));
+  return without_failed_parts(model.build(parameters_of(spec, model.info.options)), spec);
 }
 
 const FabricInfo* find_fabric_info(std::string_view name) {
@@ -203,6 +220,8 @@ FabricSpec read_fabric_spec(const YamlValue& value) {
   if (!is_fabric_file(spec.name)) {
     const std::vector<OptionSpec>& own = model_named(spec.name).info.options;
     options.insert(options.end(), own.begin(), own.end());
+  } else {
+    options.push_back(fabric_option("without"));
   }
   check_keys(value, options, "fabric " + spec.name);
   for (const FabricField& field : fabric_fields()) {

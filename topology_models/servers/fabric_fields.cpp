@@ -127,6 +127,11 @@ const std::vector<FabricField>& fabric_fields() {
                     .description = "true if NCCL may copy and add in the network switches (SHARP)",
                     .default_text = "false"},
                    &Given::sharp, &Resolved::sharp, "true|false"),
+      fabric_field(
+          {.name = "without",
+           .description = "failed parts that are left out, with commas in between: devices "
+                          "(server0/nic1) or the links between two devices (gpu0:gpu4)"},
+          &Given::without, &Resolved::without, "PARTS"),
   };
   return fields;
 }

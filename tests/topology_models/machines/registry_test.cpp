@@ -89,16 +89,16 @@ TEST_CASE("fabrics that cannot be built", "[topology_models][registry]") {
   CHECK(build_refusal({.name = "dgx1", .servers = 2}) ==
         "fabric 'dgx1' has 1 node only; found nodes = 2");
   CHECK(build_refusal({.name = "dgx1", .gpus = 4}) ==
-        "fabric 'dgx1' has no option 'gpus'; it has bandwidth, latency");
+        "fabric 'dgx1' has no option 'gpus'; it has bandwidth, latency, without");
   CHECK(build_refusal({.name = "ndv4", .servers = 0}).rfind("nodes is '0'; expected", 0) == 0);
   CHECK(build_refusal({.name = "ring", .gpus = 1}).rfind("gpus is '1'; expected", 0) == 0);
   CHECK(build_refusal({.name = "ring", .bandwidth_Bps = 0}) ==
         "bandwidth is '0 B/s'; expected >= 1.0 KB/s, <= 1000.0 TB/s");
   CHECK(build_refusal({.name = "x.yaml", .gpus = 4}) ==
-        "fabric 'x.yaml' has no option 'gpus'; it has none");
+        "fabric 'x.yaml' has no option 'gpus'; it has without");
   CHECK(fabric_of("dgx1", 1)->servers() == 1);
   CHECK(build_refusal({.name = "dgx1", .nic_binding = NicBinding::SingleNic}) ==
-        "fabric 'dgx1' has no option 'nic_binding'; it has bandwidth, latency");
+        "fabric 'dgx1' has no option 'nic_binding'; it has bandwidth, latency, without");
   CHECK(build_refusal({.name = "alps", .gpus_per_server = 5})
             .rfind("gpus_per_node is '5'; expected", 0) == 0);
   CHECK(build_refusal({.name = "ndv4", .oversubscription = 0.5})
@@ -208,7 +208,7 @@ TEST_CASE("the options of specs are those of all fabrics", "[topology_models][re
   std::sort(names.begin(), names.end());
   CHECK(names == std::vector<std::string>{"bandwidth", "gpus", "gpus_per_node", "groups", "latency",
                                           "name", "nic_binding", "nodes", "nodes_per_leaf", "nvls",
-                                          "oversubscription", "routing", "sharp"});
+                                          "oversubscription", "routing", "sharp", "without"});
 }
 
 }  // namespace cclgym

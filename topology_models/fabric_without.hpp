@@ -1,0 +1,21 @@
+// A fabric after failures: without some of its links, NICs, switches or GPUs.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "topology_models/fabric.hpp"
+
+namespace cclgym {
+
+/// Copy of a fabric without some of its parts. `parts` is a list with commas between its items: a
+/// device ("server0/nic1", "gpu3"), which goes with all its links, or the links between two devices
+/// in both directions ("gpu0:gpu4"). If GPUs are left out, the others keep their order, so that
+/// ranks are numbered anew. The copy is called "NAME without=PARTS".
+///
+/// Throws UserError, with the nearest device, if a part does not exist; if the rest is not
+/// connected; and for a dragonfly, whose minimal routes are assigned to links that must exist.
+[[nodiscard]] std::shared_ptr<const Fabric> fabric_without(const Fabric& fabric,
+                                                           std::string_view parts);
+
+}  // namespace cclgym
