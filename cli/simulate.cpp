@@ -114,7 +114,8 @@ Config chosen_config(const Arguments& arguments, const Call& call,
                   .fabric_label = fabric_label_of(arguments.required("fabric"), arguments, *fabric),
                   .cost_model = model,
                   .where = argument_location("algorithm"),
-                  .algorithms = library});
+                  .algorithms = library,
+                  .collectives = {call.collective}});
   library.add_all(tuner->algorithms());
   return tuner->choose(call);
 }

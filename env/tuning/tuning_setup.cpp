@@ -182,13 +182,13 @@ std::vector<std::string> names_of(const std::vector<NamedProgram>& programs) {
   return names;
 }
 
-// Adds the programs that dispatch tables name. Errors of a tuner are reported at the place that
-// names it.
+// Adds the programs that tuners bring (dispatch tables, synthesis). Errors of a tuner are reported
+// at the place that names it.
 void add_programs_of_tuners(const std::vector<std::string>& names, TunerSite site,
                             AlgorithmLibrary& library) {
   site.algorithms = library;
   for (const std::string& name : names) {
-    if (!name.starts_with("dispatch:")) continue;
+    if (!brings_programs(name)) continue;
     try {
       library.add_all(make_tuner(name, site)->algorithms());
     } catch (const UserError& error) {
@@ -243,18 +243,19 @@ std::shared_ptr<const TuningSetup> read_tuning_setup(const YamlValue& options,
                     fmt::format("profile {} has no programs of the user; expected actions offline",
                                 action_profile_names()[static_cast<std::size_t>(profile)]));
   }
+  setup->workload = value("workload");
+  const std::unique_ptr<Workload> workload =
+      read_workload(setup->workload, workload_site(*site->fabrics.front()));
   add_programs_of_tuners(tuners,
                          {.fabric = site->fabrics.front(),
                           .fabric_label = setup->fabric_label,
                           .cost_model = site->cost_model,
-                          .where = value("tuners").location()},
+                          .where = value("tuners").location(),
+                          .collectives = workload->collectives()},
                          site->algorithms);
   setup->site = site;
   setup->fabric = fabric_features(*site->fabrics.front(), site->cost_model);
 
-  setup->workload = value("workload");
-  const std::unique_ptr<Workload> workload =
-      read_workload(setup->workload, workload_site(*site->fabrics.front()));
   setup->actions = std::make_shared<const TuningActions>(
       site, TuningActions::Options{.profile = profile,
                                    .tuners = tuners,

@@ -47,18 +47,20 @@ class CellMaker {
 
  private:
   void make_tuners() {
+    std::vector<CollectiveKind> collectives;
+    for (const auto& collective : axes_.collectives) collectives.push_back(collective.value);
     for (const Located<std::string>& algorithm : axes_.algorithms) {
       tuners_.emplace_back();
       if (!is_tuner(algorithm.value)) continue;
       check_label(algorithm.value, "the tuner", algorithm.where);
       refuse_same_key(algorithm);
       for (const ExperimentFabric& on : experiment_.fabrics) {
-        tuners_.back().push_back(
-            make_tuner(algorithm.value, {.fabric = on.fabric,
-                                         .fabric_label = on.plain_label,
-                                         .cost_model = on.cost_model,
-                                         .where = algorithm.where,
-                                         .algorithms = experiment_.algorithms}));
+        tuners_.back().push_back(make_tuner(algorithm.value, {.fabric = on.fabric,
+                                                              .fabric_label = on.plain_label,
+                                                              .cost_model = on.cost_model,
+                                                              .where = algorithm.where,
+                                                              .algorithms = experiment_.algorithms,
+                                                              .collectives = collectives}));
         add_programs(*tuners_.back().back(), algorithm.where);
       }
     }

@@ -14,6 +14,7 @@ namespace {
 struct TunerKind {
   TunerInfo info;
   std::string_view prefix;  // text before ':'
+  bool brings_programs;
   /// `argument` is the text after ':'.
   std::function<std::unique_ptr<const Tuner>(std::string_view argument, const TunerSite& site)>
       make;
@@ -23,16 +24,19 @@ const std::vector<TunerKind>& kinds() {
   static const std::vector<TunerKind> all = {
       {{"dispatch:FILE", "a table of size ranges (cclgym tune-dispatch makes one)"},
        "dispatch",
+       true,
        make_dispatch_tuner},
       {{"nccl-default:VERSION",
         "default choice of an NCCL release (2.8.4, 2.18 or newer; without :VERSION the newest)"},
        "nccl-default",
+       false,
        [](std::string_view version, const TunerSite& site) {
          return make_nccl_default_tuner(version, site);
        }},
       {{"openmpi-default:VERSION",
         "default choice of OpenMPI (4.1 and 5.0 choose the same; :VERSION is optional)"},
        "openmpi-default",
+       false,
        make_openmpi_default_tuner},
   };
   return all;
@@ -55,6 +59,12 @@ const std::vector<TunerInfo>& tuner_infos() {
 bool is_tuner(std::string_view name) {
   return std::any_of(kinds().begin(), kinds().end(),
                      [&](const TunerKind& kind) { return kind.prefix == prefix_of(name); });
+}
+
+bool brings_programs(std::string_view name) {
+  return std::any_of(kinds().begin(), kinds().end(), [&](const TunerKind& kind) {
+    return kind.brings_programs && kind.prefix == prefix_of(name);
+  });
 }
 
 std::unique_ptr<const Tuner> make_tuner(std::string_view name, const TunerSite& site) {

@@ -49,6 +49,9 @@ struct TunerSite {
   SourceLocation where{};
   /// The algorithms that the tuner may choose from.
   AlgorithmLibrary algorithms = AlgorithmLibrary::shipped();
+  /// Collectives for which it will be asked to choose; empty: any. A tuner that makes programs
+  /// makes them for these only.
+  std::vector<CollectiveKind> collectives{};
 };
 
 /// A kind of tuner, for `list` and messages.
@@ -62,6 +65,9 @@ struct TunerInfo {
 /// True if the name has the form of a tuner ("dispatch:table.yaml") rather than of an algorithm; it
 /// need not be well-formed.
 [[nodiscard]] bool is_tuner(std::string_view name);
+/// True if a tuner of this name may bring programs of its own into the library
+/// (Tuner::algorithms).
+[[nodiscard]] bool brings_programs(std::string_view name);
 /// Creates the tuner of that name. Throws UserError at site.where if there is none, or if its input
 /// is wrong.
 [[nodiscard]] std::unique_ptr<const Tuner> make_tuner(std::string_view name, const TunerSite& site);

@@ -131,7 +131,8 @@ TuningActions::TuningActions(std::shared_ptr<const CallSite> site, const Options
                         .fabric_label = options.fabric_label,
                         .cost_model = site_->cost_model,
                         .where = options.where,
-                        .algorithms = site_->algorithms};
+                        .algorithms = site_->algorithms,
+                        .collectives = options.collectives};
   for (const std::string& name : tuner_names_) {
     if (!is_tuner(name)) (void)make_tuner(name, where);  // throws UserError
     try {
