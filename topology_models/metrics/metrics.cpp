@@ -112,8 +112,11 @@ Computed<Rational> inverse_bisection(const Fabric& fabric) {
   for (int rank = 0; rank < fabric.ranks(); ++rank) {
     best = std::max(best, network.ratio_of_all_but(rank));
   }
-  // The work of the first GPUs tells whether all would take too long.
-  constexpr int kSample = 4;
+  // The work of the first GPUs tells whether all would take too long; a flow visits every edge.
+  constexpr int kSample = 2;
+  if (static_cast<std::int64_t>(network.edges()) * gpus > kCutWork) {
+    return {std::nullopt, too_many(fabric)};
+  }
   for (int rank = 0; rank < fabric.ranks(); ++rank) {
     while (const auto better = network.better_cut(rank, best)) best = *better;
     const std::int64_t expected = rank + 1 == kSample ? network.work() / kSample * gpus : 0;
