@@ -105,6 +105,11 @@ Computed<Rational> inverse_bisection(const Fabric& fabric) {
     return {std::nullopt, "the links' bandwidths have no large enough common divisor"};
   }
 
+  // Each flow visits every edge.
+  if (static_cast<std::int64_t>(network.edges()) * gpus > kCutWork) {
+    return {std::nullopt, too_many(fabric)};
+  }
+
   // Dinkelbach's method: while some cut has (GPUs in S) / (units out of S) > best, take it. With
   // best = p/q, a maximum flow into GPU v tests for a cut that leaves out v: every GPU supplies q,
   // every link carries up to p per unit, and the entire supply arrives iff there is no such cut.
@@ -112,11 +117,8 @@ Computed<Rational> inverse_bisection(const Fabric& fabric) {
   for (int rank = 0; rank < fabric.ranks(); ++rank) {
     best = std::max(best, network.ratio_of_all_but(rank));
   }
-  // The work of the first GPUs tells whether all would take too long; a flow visits every edge.
+  // The work of the first GPUs tells whether all would take too long.
   constexpr int kSample = 2;
-  if (static_cast<std::int64_t>(network.edges()) * gpus > kCutWork) {
-    return {std::nullopt, too_many(fabric)};
-  }
   for (int rank = 0; rank < fabric.ranks(); ++rank) {
     while (const auto better = network.better_cut(rank, best)) best = *better;
     const std::int64_t expected = rank + 1 == kSample ? network.work() / kSample * gpus : 0;
