@@ -160,11 +160,14 @@ std::optional<Rational> CutNetwork::better_cut(int gpu, const Rational& bound) {
   }
   const std::int64_t p = bound.numerator();
   const std::int64_t q = bound.denominator();
-  for (std::size_t k = 0; k < edges_.size(); ++k) {
-    feed_->set_capacity(static_cast<int>(k), p * edges_[k].forwards, p * edges_[k].backwards);
+  if (fed_ != bound) {
+    for (std::size_t k = 0; k < edges_.size(); ++k) {
+      feed_->set_capacity(static_cast<int>(k), p * edges_[k].forwards, p * edges_[k].backwards);
+    }
+    for (int rank = 0; rank < gpus_; ++rank) feed_->set_capacity(first_feed + rank, q, 0);
+    fed_ = bound;
   }
-  for (int rank = 0; rank < gpus_; ++rank) feed_->set_capacity(first_feed + rank, q, 0);
-  if (feed_->solve(source, gpu) >= q * gpus_) return std::nullopt;
+  if (feed_->solve(source, gpu, q * gpus_) == q * gpus_) return std::nullopt;
   std::vector<bool> set = feed_->source_side();
   set.pop_back();  // the source itself
   return Rational(std::count(set.begin(), set.begin() + gpus_, true), capacity_out(set));

@@ -32,6 +32,8 @@ class CutNetwork {
   /// The ratio of a node set S that leaves out the GPU, if some ratio exceeds `bound`; otherwise
   /// nullopt. Needs gpus() * total_capacity() < 2^61.
   [[nodiscard]] std::optional<Rational> better_cut(int gpu, const Rational& bound);
+  /// MaxFlow::work() of all calls of better_cut().
+  [[nodiscard]] std::int64_t work() const { return feed_ ? feed_->work() : 0; }
   /// Number of flows that least_halving() computes.
   [[nodiscard]] std::int64_t halvings() const;
   /// Minimum capacity from one half of the GPUs to the other, in units.
@@ -55,6 +57,7 @@ class CutNetwork {
   std::vector<Edge> edges_;
   bool symmetric_ = false;       // every edge has the same capacity in both directions
   std::optional<MaxFlow> feed_;  // for better_cut: node nodes_ feeds every GPU
+  Rational fed_{-1};             // the bound for which feed_ has capacities
 };
 
 }  // namespace cclgym

@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::int64_t kDiameterWork = 100'000'000;  // links visited; about 0.2 s
 constexpr double kFlowWork = 1e9;                    // estimated by too_dear(), ns; about a second
+constexpr std::int64_t kCutWork = 250'000'000;       // arcs visited; about a second
 constexpr std::size_t kMostLinks = 300'000;          // in a flow network
 constexpr int kBisectionGpus = 16;                   // C(16, 8) = 12,870 cuts
 
@@ -104,7 +105,10 @@ Computed<Rational> inverse_bisection(const Fabric& fabric) {
     return {std::nullopt, "the links' bandwidths have no large enough common divisor"};
   }
 
-  if (too_dear(network, gpus)) return {std::nullopt, too_many(fabric)};
+  // Each flow visits every edge.
+  if (static_cast<std::int64_t>(network.edges()) * gpus > kCutWork) {
+    return {std::nullopt, too_many(fabric)};
+  }
 
   // Dinkelbach's method: while some cut has (GPUs in S) / (units out of S) > best, take it. With
   // best = p/q, a maximum flow into GPU v tests for a cut that leaves out v: every GPU supplies q,
@@ -113,8 +117,12 @@ Computed<Rational> inverse_bisection(const Fabric& fabric) {
   for (int rank = 0; rank < fabric.ranks(); ++rank) {
     best = std::max(best, network.ratio_of_all_but(rank));
   }
+  // The work of the first GPUs tells whether all would take too long.
+  constexpr int kSample = 2;
   for (int rank = 0; rank < fabric.ranks(); ++rank) {
     while (const auto better = network.better_cut(rank, best)) best = *better;
+    const std::int64_t expected = rank + 1 == kSample ? network.work() / kSample * gpus : 0;
+    if (std::max(expected, network.work()) > kCutWork) return {std::nullopt, too_many(fabric)};
   }
   return {best, {}};
 }

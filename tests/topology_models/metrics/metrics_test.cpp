@@ -4,7 +4,9 @@
 #include <chrono>
 #include <limits>
 
+#include "core/index.hpp"
 #include "topology_models/fabrics.hpp"
+#include "topology_models/metrics/max_flow.hpp"
 
 namespace cclgym {
 
@@ -198,6 +200,69 @@ TEST_CASE("metrics of a cluster of 512 GPUs are computed", "[topology_models][me
   const FabricMetrics metrics = fabric_metrics(*fabric_of("ndv4", 64));
   CHECK(metrics.diameter.value == 1);
   CHECK(metrics.inverse_bisection.value == Rational(63 * 8, 8 * 24));
+}
+
+TEST_CASE("inverse bisection of 1,024 GPUs is computed", "[topology_models][metrics]") {
+  CHECK(inverse_bisection(*fabric_of("ndv4", 128)).value == Rational(127, 24));
+}
+
+namespace {
+
+// Minimum cut from node 0 to the last node over all sets of nodes.
+std::int64_t minimum_cut(const std::vector<std::vector<std::int64_t>>& units) {
+  const std::size_t count = units.size();
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  for (std::uint32_t set = 1; set < 1U << (count - 1); set += 2) {
+    std::int64_t out = 0;
+    for (std::size_t u = 0; u < count; ++u) {
+      for (std::size_t v = 0; v < count; ++v) {
+        if ((set >> u & 1U) != 0 && (set >> v & 1U) == 0) out += units[u][v];
+      }
+    }
+    least = std::min(least, out);
+  }
+  return least;
+}
+
+}  // namespace
+
+TEST_CASE("maximum flows equal minimum cuts of random networks, also when resumed",
+          "[topology_models][metrics]") {
+  std::mt19937_64 random(3);
+  for (int trial = 0; trial < 300; ++trial) {
+    const int count = 2 + trial % 7;
+    std::vector<std::vector<std::int64_t>> units(at(count), std::vector<std::int64_t>(at(count)));
+    MaxFlow flow(count);
+    for (int u = 0; u < count; ++u) {
+      for (int v = u + 1; v < count; ++v) {
+        units[at(u)][at(v)] = static_cast<std::int64_t>(random() % 6);
+        units[at(v)][at(u)] = static_cast<std::int64_t>(random() % 6);
+        flow.add_edge(u, v, units[at(u)][at(v)], units[at(v)][at(u)]);
+      }
+    }
+    const int extra = flow.add_edge(0, count - 1);
+    const std::int64_t value = minimum_cut(units);
+    CHECK(flow.solve(0, count - 1) == value);
+    const std::vector<bool> side = flow.source_side();
+    std::int64_t out = 0;
+    for (int u = 0; u < count; ++u) {
+      for (int v = 0; v < count; ++v) {
+        if (side[at(u)] && !side[at(v)]) out += units[at(u)][at(v)];
+      }
+    }
+    CHECK(out == value);
+    const MaxFlow::State solved = flow.save();
+    flow.set_capacity(extra, 3);
+    CHECK(flow.augment(0, count - 1) == 3);
+    flow.set_capacity(extra, 0);
+    flow.restore(solved);
+    CHECK(flow.augment(0, count - 1) == 0);
+    CHECK(flow.solve(0, count - 1, value + 1) == value);
+    if (value > 1) {
+      CHECK(flow.solve(0, count - 1, value - 1) == value - 1);
+      CHECK(flow.augment(0, count - 1) == 1);
+    }
+  }
 }
 
 }  // namespace cclgym
