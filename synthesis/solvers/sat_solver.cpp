@@ -3,7 +3,10 @@
 #include <atomic>
 #include <cadical.hpp>
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <fmt/format.h>
+#include <stdexcept>
 
 #include "core/error.hpp"
 
@@ -14,9 +17,18 @@ struct SatSolver::Solver : CaDiCaL::Terminator {
   std::atomic<bool> stopped{false};
   std::chrono::steady_clock::time_point deadline{};
   bool limited = false;
+  std::FILE* memory = nullptr;  ///< stream of a proof that is kept in memory
+  char* proof = nullptr;
+  std::size_t proof_bytes = 0;
 
   Solver() { cadical.connect_terminator(this); }
-  ~Solver() override { cadical.disconnect_terminator(); }
+  ~Solver() override {
+    cadical.disconnect_terminator();
+    if (memory == nullptr) return;
+    cadical.close_proof_trace();
+    std::fclose(memory);
+    std::free(proof);
+  }
   Solver(const Solver&) = delete;
   Solver& operator=(const Solver&) = delete;
 
@@ -41,20 +53,37 @@ void SatSolver::add_clause(std::span<const Literal> literals) {
 
 void SatSolver::set_seed(int seed) { solver_->cadical.set("seed", seed); }
 
-void SatSolver::trace_proof(const std::string& path) {
+namespace {
+
+void prepare_proof(CaDiCaL::Solver& cadical) {
   // These remove clauses in ways that need resolution asymmetric tautologies (RAT) in the proof.
-  for (const char* option : {"elim", "block", "cover", "condition"}) {
-    solver_->cadical.set(option, 0);
-  }
-  solver_->cadical.set("binary", 1);
+  for (const char* option : {"elim", "block", "cover", "condition"}) cadical.set(option, 0);
+  cadical.set("binary", 1);
+}
+
+}  // namespace
+
+void SatSolver::trace_proof(const std::string& path) {
+  prepare_proof(solver_->cadical);
   if (!solver_->cadical.trace_proof(path.c_str())) {
     throw UserError(fmt::format("cannot write the proof to {}", quoted(path)));
   }
 }
 
-void SatSolver::close_proof() {
+void SatSolver::trace_proof() {
+  prepare_proof(solver_->cadical);
+  solver_->memory = open_memstream(&solver_->proof, &solver_->proof_bytes);
+  if (solver_->memory == nullptr || !solver_->cadical.trace_proof(solver_->memory, "memory")) {
+    throw std::runtime_error("cannot keep a proof in memory");
+  }
+}
+
+std::string SatSolver::close_proof() {
   solver_->cadical.flush_proof_trace();
   solver_->cadical.close_proof_trace();
+  if (solver_->memory == nullptr) return {};
+  std::fflush(solver_->memory);
+  return {solver_->proof, solver_->proof_bytes};
 }
 
 SatResult SatSolver::solve(std::span<const Literal> assumptions, double time_limit_s) {
@@ -74,6 +103,8 @@ SatResult SatSolver::solve(std::span<const Literal> assumptions, double time_lim
       return SatResult::Unknown;
   }
 }
+
+void SatSolver::limit_conflicts(int conflicts) { solver_->cadical.limit("conflicts", conflicts); }
 
 void SatSolver::stop() { solver_->stopped.store(true, std::memory_order_relaxed); }
 

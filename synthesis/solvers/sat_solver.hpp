@@ -39,12 +39,17 @@ class SatSolver {
   /// Inferences that are not reverse unit propagation (RUP) are switched off. Throws UserError if
   /// the file cannot be written.
   void trace_proof(const std::string& path);
-  /// Completes the proof file.
-  void close_proof();
+  /// The same, but the proof is kept in memory.
+  void trace_proof();
+  /// Completes the proof. Returns the text of a proof that was kept in memory.
+  std::string close_proof();
 
   /// Solves under assumptions. Unknown after `time_limit_s` seconds (<= 0: no limit) or once
   /// stop() was called.
   [[nodiscard]] SatResult solve(std::span<const Literal> assumptions = {}, double time_limit_s = 0);
+  /// Makes the next solve() return Unknown after about `conflicts` conflicts: a limit that is the
+  /// same in every run.
+  void limit_conflicts(int conflicts);
   /// Makes a running solve() return Unknown soon; may be called from another thread. Stays in force
   /// until the solver is destroyed.
   void stop();

@@ -1,0 +1,137 @@
+#include "synthesis/sccl/solve_steps.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <fmt/format.h>
+#include <memory>
+#include <stdexcept>
+#include <vector>
+
+#include "core/error.hpp"
+#include "synthesis/sccl/encoding.hpp"
+
+namespace cclgym::synthesis {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// One participant of the race: the formula for a group, or the full one.
+struct Entrant {
+  const InstanceGroup* group = nullptr;
+  int patience = 1;  ///< factor of its turns' conflicts
+  std::unique_ptr<SatSolver> solver{};
+  std::unique_ptr<StepEncoding> encoding{};
+};
+
+/// The largest groups that preserve the demand, at most one of each order.
+std::vector<const InstanceGroup*> usable_groups(const std::vector<InstanceGroup>& groups,
+                                                const Demand& demand) {
+  constexpr std::size_t kMaxGroups = 2;
+  std::vector<const InstanceGroup*> usable;
+  for (const InstanceGroup& group : groups) {
+    if (usable.size() == kMaxGroups) break;
+    if (!usable.empty() && usable.back()->size() == group.size()) continue;
+    if (chunk_permutations(demand, group)) usable.push_back(&group);
+  }
+  return usable;
+}
+
+void check_search(const Instance& instance, const Demand& demand, int steps, int rounds,
+                  const StepSearchOptions& options) {
+  if (demand.ranks != instance.ranks) {
+    throw UserError(fmt::format("the demand has {} ranks, but the instance has {}", demand.ranks,
+                                instance.ranks));
+  }
+  if (steps < 1) throw UserError(fmt::format("{} steps; expected at least 1", steps));
+  if (rounds < steps) {
+    throw UserError(
+        fmt::format("{} rounds for {} steps; expected at least one round per step", rounds, steps));
+  }
+  if (!(options.time_limit_s > 0)) {
+    throw UserError(
+        fmt::format("the time limit is {} s; expected more than 0", options.time_limit_s));
+  }
+}
+
+/// True if some target is farther from its source than the number of steps.
+bool too_far(const Instance& instance, const Demand& demand, int steps) {
+  const std::vector<std::vector<int>> distance = instance.distances();
+  for (const ChunkDemand& chunk : demand.chunks) {
+    for (const int target : chunk.targets) {
+      const int hops =
+          distance[static_cast<std::size_t>(chunk.source)][static_cast<std::size_t>(target)];
+      if (hops < 0 || hops > steps) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+StepAnswer solve_steps(const Instance& instance, const Demand& demand, int steps, int rounds,
+                       const StepSearchOptions& options) {
+  check_search(instance, demand, steps, rounds, options);
+  if (too_far(instance, demand, steps)) return {.status = SatResult::Unsatisfiable};
+  const Clock::time_point deadline =
+      Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                         std::chrono::duration<double>(options.time_limit_s));
+  std::vector<InstanceGroup> groups;
+  if (options.symmetric) groups = semiregular_groups(instance);
+  std::vector<Entrant> entrants;
+  // Symmetric schedules are found quickly or not at all: they get more conflicts per turn.
+  for (const InstanceGroup* group : usable_groups(groups, demand)) {
+    entrants.push_back({.group = group, .patience = 4});
+  }
+  if (options.full) entrants.push_back({});
+  constexpr int kFirstConflicts = 500;
+  constexpr int kMaxConflicts = 1'000'000'000;
+  for (std::int64_t conflicts = kFirstConflicts; !entrants.empty(); conflicts *= 2) {
+    for (std::size_t k = 0; k < entrants.size();) {
+      Entrant& entrant = entrants[k];
+      if (!entrant.solver) {
+        entrant.solver = std::make_unique<SatSolver>();
+        entrant.solver->set_seed(options.seed);
+        entrant.encoding = std::make_unique<StepEncoding>(instance, demand, steps, rounds,
+                                                          entrant.group, *entrant.solver);
+      }
+      const double left = std::chrono::duration<double>(deadline - Clock::now()).count();
+      if (left <= 0) return {};
+      entrant.solver->limit_conflicts(
+          static_cast<int>(std::min<std::int64_t>(conflicts * entrant.patience, kMaxConflicts)));
+      const SatResult result = entrant.solver->solve({}, left);
+      if (result == SatResult::Satisfiable) {
+        StepAnswer answer{.status = result, .schedule = entrant.encoding->schedule()};
+        if (entrant.group != nullptr) answer.group_order = static_cast<int>(entrant.group->size());
+        const std::string problem = check_schedule(instance, demand, answer.schedule);
+        if (!problem.empty() || answer.schedule.total_rounds() > rounds) {
+          throw std::logic_error("the formula of a step schedule is wrong: " + problem);
+        }
+        return answer;
+      }
+      if (result == SatResult::Unsatisfiable) {
+        if (entrant.group == nullptr) return {.status = result};
+        entrants.erase(entrants.begin() + static_cast<std::ptrdiff_t>(k));
+        continue;
+      }
+      ++k;
+    }
+  }
+  return {};
+}
+
+SatResult prove_infeasible(const Instance& instance, const Demand& demand, int steps, int rounds,
+                           UnsatCertificate& certificate, const StepSearchOptions& options) {
+  check_search(instance, demand, steps, rounds, options);
+  SatSolver solver;
+  solver.set_seed(options.seed);
+  solver.trace_proof();
+  const StepEncoding encoding(instance, demand, steps, rounds, nullptr, solver);
+  const SatResult result = solver.solve({}, options.time_limit_s);
+  if (result == SatResult::Unsatisfiable) {
+    certificate.formula = solver.dimacs();
+    certificate.proof = solver.close_proof();
+  }
+  return result;
+}
+
+}  // namespace cclgym::synthesis

@@ -1,0 +1,52 @@
+// Search for a synchronous schedule with given steps and rounds (SCCL, section 3.4).
+#pragma once
+
+#include <string>
+
+#include "synthesis/demand.hpp"
+#include "synthesis/instance.hpp"
+#include "synthesis/solvers/sat_solver.hpp"
+#include "synthesis/step_schedule.hpp"
+
+namespace cclgym::synthesis {
+
+struct StepSearchOptions {
+  double time_limit_s = 60;
+  int seed = 0;
+  /// Searches for schedules that are invariant under a group of automorphisms, too: faster where
+  /// there are some.
+  bool symmetric = true;
+  /// Searches among all schedules, which alone can prove that there is none.
+  bool full = true;
+};
+
+struct StepAnswer {
+  /// Unknown: the time limit was reached, or only symmetric schedules were searched and none exist.
+  SatResult status = SatResult::Unknown;
+  StepSchedule schedule{};  ///< if satisfiable
+  int group_order = 1;      ///< order of the group under which the schedule is invariant by search
+};
+
+/// Finds a schedule that meets the demand in `steps` steps and at most `rounds` rounds, or proves
+/// that there is none. Searches with the largest groups and the full one take turns of growing
+/// numbers of conflicts, so that the answer does not depend on the clock unless the time limit is
+/// reached. Every schedule has been replayed (check_schedule). Throws UserError for steps < 1,
+/// rounds < steps, a time limit that is not positive, or ranks that differ.
+[[nodiscard]] StepAnswer solve_steps(const Instance& instance, const Demand& demand, int steps,
+                                     int rounds, const StepSearchOptions& options = {});
+
+/// A formula in DIMACS and a proof in binary DRAT that it cannot be satisfied.
+struct UnsatCertificate {
+  std::string formula{};
+  std::string proof{};
+};
+
+/// Proves that there is no schedule of `steps` steps and `rounds` rounds, and returns the proof:
+/// every step of it follows by unit propagation (RUP). The formula excludes schedules by distance
+/// and orders interchangeable chunks, so that the certificate rests on these two rules.
+/// `certificate` is set if the result is Unsatisfiable.
+[[nodiscard]] SatResult prove_infeasible(const Instance& instance, const Demand& demand, int steps,
+                                         int rounds, UnsatCertificate& certificate,
+                                         const StepSearchOptions& options = {});
+
+}  // namespace cclgym::synthesis
