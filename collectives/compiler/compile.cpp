@@ -22,9 +22,10 @@ ThreadBlockProgram compile(const Program& program, const CompileOptions& options
   Program whole = program;
   assign_channels(whole, trace_dependencies(program), fused);
   whole = replicate(expand_parallel(whole), options.instances, options.policy);
-  const auto lower = [&whole, fused] {  // frees the chunk DAG's memory on return
+  const auto lower = [&whole, &options, fused] {  // frees the chunk DAG's memory on return
     const ChunkDag chunks = trace_dependencies(whole);
-    const Schedule schedule = make_schedule(whole, chunks);
+    const Schedule schedule =
+        options.keep_order ? schedule_in_trace_order(whole, chunks) : make_schedule(whole, chunks);
     return make_instructions(whole, chunks, schedule,
                              fused ? fuse(whole, chunks, schedule) : no_fusion(whole));
   };

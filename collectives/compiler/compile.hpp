@@ -21,6 +21,9 @@ struct CompileOptions {
   /// even in separate instructions. This needs fewer blocks, but the block's next receive waits for
   /// its send.
   bool join_forwarding = true;
+  /// True: the messages of every connection are sent in the order of tracing, as a synthesised
+  /// schedule needs; otherwise messages on a longer path go first.
+  bool keep_order = false;
   /// Number of messages that fit on every connection, >= 1. With 1 nothing is fused: a ring whose
   /// ranks all pass on at once would deadlock.
   int slots = 2;

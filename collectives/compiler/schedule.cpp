@@ -56,6 +56,18 @@ class Connections {
   std::unordered_map<std::uint64_t, std::int32_t> free_;
 };
 
+// Fills in the order: a counting sort by level, which keeps the trace order within a level.
+void sort_by_level(Schedule& schedule, std::int32_t levels) {
+  std::vector<std::size_t> next(static_cast<std::size_t>(levels) + 1, 0);
+  for (const std::int32_t level : schedule.level) ++next[static_cast<std::size_t>(level) + 1];
+  for (std::size_t i = 1; i < next.size(); ++i) next[i] += next[i - 1];
+  schedule.order.resize(schedule.level.size());
+  for (std::size_t i = 0; i < schedule.level.size(); ++i) {
+    schedule.order[next[static_cast<std::size_t>(schedule.level[i])]++] =
+        static_cast<std::int32_t>(i);
+  }
+}
+
 }  // namespace
 
 Schedule make_schedule(const Program& program, const ChunkDag& dag) {
@@ -116,15 +128,29 @@ Schedule make_schedule(const Program& program, const ChunkDag& dag) {
       }
     }
   }
-  // Counting sort by level keeps the trace order within a level.
-  std::vector<std::size_t> next(static_cast<std::size_t>(levels) + 1, 0);
-  for (const std::int32_t level : schedule.level) ++next[static_cast<std::size_t>(level) + 1];
-  for (std::size_t i = 1; i < next.size(); ++i) next[i] += next[i - 1];
-  schedule.order.resize(count);
+  sort_by_level(schedule, levels);
+  return schedule;
+}
+
+Schedule schedule_in_trace_order(const Program& program, const ChunkDag& dag) {
+  const std::size_t count = program.operations.size();
+  Connections connections(program);
+  Schedule schedule;
+  schedule.level.assign(count, 0);
+  std::int32_t levels = 0;
+  std::int32_t kernel_base = 0;  // first level of the current kernel
   for (std::size_t i = 0; i < count; ++i) {
-    schedule.order[next[static_cast<std::size_t>(schedule.level[i])]++] =
-        static_cast<std::int32_t>(i);
+    const Operation& operation = program.operations[i];
+    if (i > 0 && operation.kernel != program.operations[i - 1].kernel) kernel_base = levels;
+    std::int32_t earliest = kernel_base;
+    for (const ChunkEdge& edge : dag.predecessors(i)) {
+      const auto before = static_cast<std::size_t>(edge.operation);
+      earliest = std::max(earliest, schedule.level[before] + 1);
+    }
+    schedule.level[i] = connections.take(operation, earliest);
+    levels = std::max(levels, schedule.level[i] + 1);
   }
+  sort_by_level(schedule, levels);
   return schedule;
 }
 

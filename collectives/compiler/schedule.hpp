@@ -29,4 +29,7 @@ struct Schedule {
 /// Cost: O(n log n) for n operations.
 [[nodiscard]] Schedule make_schedule(const Program& program, const ChunkDag& dag);
 
+/// The same, except that every connection carries its messages in the trace order. Cost: O(n).
+[[nodiscard]] Schedule schedule_in_trace_order(const Program& program, const ChunkDag& dag);
+
 }  // namespace cclgym
