@@ -32,8 +32,8 @@ struct AllReduceShares {
 };
 
 struct AllReduceOptions {
-  std::vector<int> group{};                   ///< participating ranks, ascending; empty: all
-  std::vector<NodePermutation> symmetries{};  ///< generators; the solution is invariant
+  std::vector<int> group{};               ///< participating ranks, ascending; empty: all
+  std::vector<Permutation> symmetries{};  ///< generators; the solution is invariant
   double time_limit_s = 60;
 };
 

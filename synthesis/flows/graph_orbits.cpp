@@ -38,7 +38,7 @@ std::vector<int> DisjointSets::numbers() {
   return result;
 }
 
-std::vector<int> edge_images(const FlowGraph& graph, const NodePermutation& symmetry) {
+std::vector<int> edge_images(const FlowGraph& graph, const Permutation& symmetry) {
   std::vector<char> reached(at(graph.nodes), 0);
   for (const int image : symmetry) {
     if (image < 0 || image >= graph.nodes || reached[at(image)]) {
@@ -77,13 +77,12 @@ std::vector<int> edge_images(const FlowGraph& graph, const NodePermutation& symm
   return images;
 }
 
-GraphOrbits make_graph_orbits(const FlowGraph& graph,
-                              const std::vector<NodePermutation>& generators,
+GraphOrbits make_graph_orbits(const FlowGraph& graph, const std::vector<Permutation>& generators,
                               const std::vector<int>& group) {
   DisjointSets nodes(at(graph.nodes));
   DisjointSets edges(graph.edges.size());
   const std::vector<char> participates = participants(graph, group);
-  for (const NodePermutation& generator : generators) {
+  for (const Permutation& generator : generators) {
     const std::vector<int> images = edge_images(graph, generator);
     for (std::size_t k = 0; k < images.size(); ++k) edges.unite(static_cast<int>(k), images[k]);
     for (int node = 0; node < graph.nodes; ++node) {

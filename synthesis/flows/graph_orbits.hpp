@@ -1,16 +1,12 @@
 // Orbits of a flow graph under symmetries: linear programs need one column or row per orbit.
 #pragma once
 
-#include <span>
 #include <vector>
 
 #include "synthesis/flow_graph.hpp"
+#include "synthesis/symmetry/coloured_digraph.hpp"
 
 namespace cclgym::synthesis {
-
-/// Image of every node. A symmetry of a flow graph maps GPUs to GPUs and edges to edges of equal
-/// capacity.
-using NodePermutation = std::vector<int>;
 
 /// Orbits of the group that some symmetries generate, numbered by their first member.
 struct GraphOrbits {
@@ -23,14 +19,16 @@ struct GraphOrbits {
 };
 
 /// Orbits under the group that `generators` generate; without generators every node and every edge
-/// is an orbit of its own. `group` lists the participating ranks (empty: all); a symmetry maps the
-/// group to itself. Throws UserError for a generator that is no symmetry.
+/// is an orbit of its own. A symmetry maps GPUs to GPUs, nodes that compute to such nodes, and
+/// edges to edges of equal capacity (an automorphism of coloured_digraph(graph)). `group` lists the
+/// participating ranks (empty: all); a symmetry maps the group to itself. Throws UserError for a
+/// generator that is no symmetry.
 [[nodiscard]] GraphOrbits make_graph_orbits(const FlowGraph& graph,
-                                            const std::vector<NodePermutation>& generators,
+                                            const std::vector<Permutation>& generators,
                                             const std::vector<int>& group = {});
 
 /// Image of every edge under a symmetry. Throws UserError if it is none.
-[[nodiscard]] std::vector<int> edge_images(const FlowGraph& graph, const NodePermutation& symmetry);
+[[nodiscard]] std::vector<int> edge_images(const FlowGraph& graph, const Permutation& symmetry);
 
 /// Ranks of a group, by node: true for participants. Throws UserError for ranks out of range, not
 /// ascending, or fewer than two.

@@ -2,12 +2,13 @@
 #include "synthesis/flows/allreduce_shares.hpp"
 
 #include "core/index.hpp"
-#include "synthesis/flows/flow_fabrics.hpp"
 #include "support/catch.hpp"
 #include "support/contains.hpp"
 #include "support/thorough.hpp"
 #include "support/thrown.hpp"
 #include "synthesis/flows/exact_dual.hpp"
+#include "synthesis/flows/flow_fabrics.hpp"
+#include "synthesis/symmetry/automorphisms.hpp"
 
 namespace cclgym::test {
 namespace {
@@ -41,17 +42,8 @@ Rational brute_force_algbw(const FlowGraph& graph, const AllReduceOptions& optio
   return -solve_exactly(allreduce_program(graph, options, cuts), "all cuts").solution.cost;
 }
 
-// Rotation of the nodes of a100_graph.
-NodePermutation rotate_servers(const FlowGraph& graph, int servers, int per_server) {
-  NodePermutation image;
-  for (int node = 0; node < graph.nodes; ++node) image.push_back(node);
-  for (int rank = 0; rank < graph.ranks; ++rank) {
-    image[at(rank)] = (rank + per_server) % graph.ranks;
-  }
-  for (int server = 0; server < servers; ++server) {
-    image[at(graph.ranks + server)] = graph.ranks + (server + 1) % servers;
-  }
-  return image;
+std::vector<Permutation> symmetries_of(const FlowGraph& graph) {
+  return automorphism_group(coloured_digraph(graph)).generators;
 }
 
 TEST_CASE("AllReduce shares reach the published optima", "[synthesis][flows]") {
@@ -92,16 +84,24 @@ TEST_CASE("AllReduce shares equal the linear program over all cuts on random gra
 }
 
 TEST_CASE("AllReduce shares on the quotient equal those of the graph", "[synthesis][flows]") {
-  for (const int servers : {2, 4}) {
-    const FlowGraph graph = a100_graph(servers);
-    AllReduceOptions options;
-    options.symmetries = {rotate_servers(graph, servers, 8)};
-    CHECK(checked_algbw(graph, options) == Rational(servers == 2 ? 520 : 400, 3));
+  for (const FlowGraph& graph : {dgx1_graph(), a100_graph(2), a100_graph(4), ndv2_graph(4)}) {
+    const AllReduceOptions options{.symmetries = symmetries_of(graph)};
+    CHECK(!options.symmetries.empty());
+    CHECK(checked_algbw(graph, options) == checked_algbw(graph));
   }
-  const FlowGraph large = a100_graph(8);
-  AllReduceOptions options;
-  options.symmetries = {rotate_servers(large, 8, 8)};
-  CHECK(checked_algbw(large, options) == Rational(800, 7));
+  for (const auto& [servers, algbw] : {std::pair{8, Rational(800, 7)}, {16, Rational(320, 3)}}) {
+    const FlowGraph graph = a100_graph(servers);
+    CHECK(checked_algbw(graph, {.symmetries = symmetries_of(graph)}) == algbw);
+  }
+}
+
+TEST_CASE("AllReduce shares of many servers with a NIC down", "[synthesis][flows]") {
+  const FlowGraph whole = a100_graph(8);
+  const FlowGraph graph = without_edges(whole, 0, whole.ranks + 8);
+  const AllReduceOptions options{.symmetries = symmetries_of(graph)};
+  const Rational algbw = checked_algbw(graph, options);
+  CHECK(algbw < Rational(800, 7));
+  CHECK(algbw > Rational(100));
 }
 
 TEST_CASE("altered AllReduce shares are refused", "[synthesis][flows]") {
