@@ -1,9 +1,11 @@
 #include "synthesis/solvers/sat_solver.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cadical.hpp>
 #include <chrono>
 #include <fmt/format.h>
+#include <limits>
 
 #include "core/error.hpp"
 
@@ -55,6 +57,12 @@ void SatSolver::trace_proof(const std::string& path) {
 void SatSolver::close_proof() {
   solver_->cadical.flush_proof_trace();
   solver_->cadical.close_proof_trace();
+}
+
+void SatSolver::limit_conflicts(std::int64_t conflicts) {
+  constexpr std::int64_t kMax = std::numeric_limits<int>::max();
+  solver_->cadical.limit("conflicts",
+                         static_cast<int>(std::clamp<std::int64_t>(conflicts, 0, kMax)));
 }
 
 SatResult SatSolver::solve(std::span<const Literal> assumptions, double time_limit_s) {
