@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <limits>
 #include <numeric>
+#include <set>
+#include <tuple>
 
 #include "core/error.hpp"
 #include "core/index.hpp"
@@ -23,6 +25,8 @@ std::string check_schedule(const TimedInstance& timed, const Demand& demand,
   for (std::size_t chunk = 0; chunk < demand.chunks.size(); ++chunk) {
     held_from[chunk * ranks + at(demand.chunks[chunk].source)] = 0;
   }
+  // Chunk, switch and tick of arrivals at switches.
+  std::set<std::tuple<int, int, int>> passing;
   std::vector<int> free_from(instance.limits.size(), 0);
   int last_start = 0;
   for (const TimedSend& send : schedule.sends) {
@@ -33,7 +37,12 @@ std::string check_schedule(const TimedInstance& timed, const Demand& demand,
     }
     last_start = send.start;
     const Hop& hop = instance.hops[at(send.hop)];
-    if (held_from[at(send.chunk) * ranks + at(hop.source)] > send.start) {
+    if (timed.is_switch(hop.source)) {
+      if (!passing.contains({send.chunk, hop.source, send.start})) {
+        return fmt::format("tick {}: switch {} sends chunk {}, which does not arrive at this tick",
+                           send.start, hop.source, send.chunk);
+      }
+    } else if (held_from[at(send.chunk) * ranks + at(hop.source)] > send.start) {
       return fmt::format("tick {}: rank {} sends chunk {}, which it does not hold", send.start,
                          hop.source, send.chunk);
     }
@@ -43,6 +52,9 @@ std::string check_schedule(const TimedInstance& timed, const Demand& demand,
                            instance.limits[at(limit)].name);
       }
       free_from[at(limit)] = send.start + timed.occupancy[at(limit)];
+    }
+    if (timed.is_switch(hop.target)) {
+      passing.emplace(send.chunk, hop.target, send.start + timed.duration[at(send.hop)]);
     }
     int& arrival = held_from[at(send.chunk) * ranks + at(hop.target)];
     arrival = std::min(arrival, send.start + timed.duration[at(send.hop)]);

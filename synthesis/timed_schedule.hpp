@@ -21,6 +21,14 @@ struct TimedInstance {
   /// Ticks from a send's start until the target holds the chunk and may send it on, by hop:
   /// max occupancy of its limits + latency.
   std::vector<int> duration{};
+  /// By rank: true if the rank is a switch, which holds nothing: it sends a chunk only at a tick at
+  /// which the chunk arrives, to any number of hops (it copies). Empty: no rank is a switch. A
+  /// switch has no part in the demand.
+  std::vector<char> switches{};
+
+  [[nodiscard]] bool is_switch(int rank) const {
+    return !switches.empty() && switches[static_cast<std::size_t>(rank)] != 0;
+  }
 };
 
 /// One send of a chunk along a hop that starts at a tick.
@@ -36,9 +44,9 @@ struct TimedSchedule {
   std::vector<TimedSend> sends{};  ///< ascending
 };
 
-/// Replays a schedule: a rank holds a chunk when it starts to send it, a limit carries one chunk at
-/// a time, and all demands are met at `ticks`. Returns the first problem in words; empty if there
-/// is none.
+/// Replays a schedule: a rank holds a chunk when it starts to send it (a switch: receives it at
+/// this tick), a limit carries one chunk at a time, and all demands are met at `ticks`. Returns the
+/// first problem in words; empty if there is none.
 [[nodiscard]] std::string check_schedule(const TimedInstance& instance, const Demand& demand,
                                          const TimedSchedule& schedule);
 

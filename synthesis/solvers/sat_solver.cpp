@@ -1,11 +1,13 @@
 #include "synthesis/solvers/sat_solver.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cadical.hpp>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <fmt/format.h>
+#include <limits>
 #include <stdexcept>
 
 #include "core/error.hpp"
@@ -86,6 +88,12 @@ std::string SatSolver::close_proof() {
   return {solver_->proof, solver_->proof_bytes};
 }
 
+void SatSolver::limit_conflicts(std::int64_t conflicts) {
+  constexpr std::int64_t kMax = std::numeric_limits<int>::max();
+  solver_->cadical.limit("conflicts",
+                         static_cast<int>(std::clamp<std::int64_t>(conflicts, 0, kMax)));
+}
+
 SatResult SatSolver::solve(std::span<const Literal> assumptions, double time_limit_s) {
   for (const Literal literal : assumptions) solver_->cadical.assume(literal);
   solver_->limited = time_limit_s > 0;
@@ -102,20 +110,6 @@ SatResult SatSolver::solve(std::span<const Literal> assumptions, double time_lim
     default:
       return SatResult::Unknown;
   }
-}
-
-void SatSolver::limit_conflicts(int conflicts) { solver_->cadical.limit("conflicts", conflicts); }
-
-void SatSolver::stop() { solver_->stopped.store(true, std::memory_order_relaxed); }
-
-bool SatSolver::value(Literal literal) const { return solver_->cadical.val(literal) == literal; }
-
-std::string SatSolver::dimacs() const {
-  std::string text = fmt::format("p cnf {} {}\n", variables_, clauses_);
-  for (const Literal literal : formula_) {
-    text += fmt::format("{}{}", literal, literal == 0 ? '\n' : ' ');
-  }
-  return text;
 }
 
 void add_at_most(SatSolver& solver, std::span<const Literal> literals, int bound) {

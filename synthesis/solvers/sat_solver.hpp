@@ -44,12 +44,12 @@ class SatSolver {
   /// Completes the proof. Returns the text of a proof that was kept in memory.
   std::string close_proof();
 
-  /// Solves under assumptions. Unknown after `time_limit_s` seconds (<= 0: no limit) or once
-  /// stop() was called.
+  /// Bounds the number of conflicts of the next solve(), which then returns Unknown after the same
+  /// steps on every machine.
+  void limit_conflicts(std::int64_t conflicts);
+  /// Solves under assumptions. Unknown after `time_limit_s` seconds (<= 0: no limit), after the
+  /// conflicts of limit_conflicts, or once stop() was called.
   [[nodiscard]] SatResult solve(std::span<const Literal> assumptions = {}, double time_limit_s = 0);
-  /// Makes the next solve() return Unknown after about `conflicts` conflicts: a limit that is the
-  /// same in every run.
-  void limit_conflicts(int conflicts);
   /// Makes a running solve() return Unknown soon; may be called from another thread. Stays in force
   /// until the solver is destroyed.
   void stop();

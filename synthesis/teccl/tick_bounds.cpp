@@ -1,0 +1,207 @@
+#include "synthesis/teccl/tick_bounds.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <set>
+
+#include "core/index.hpp"
+
+namespace cclgym::synthesis {
+
+std::vector<std::vector<int>> tick_distances(const TimedInstance& timed) {
+  const std::size_t ranks = at(timed.instance.ranks);
+  std::vector<std::vector<int>> distance(ranks, std::vector<int>(ranks, kNeverTick));
+  for (std::size_t rank = 0; rank < ranks; ++rank) distance[rank][rank] = 0;
+  for (std::size_t k = 0; k < timed.instance.hops.size(); ++k) {
+    const Hop& hop = timed.instance.hops[k];
+    int& direct = distance[at(hop.source)][at(hop.target)];
+    direct = std::min(direct, timed.duration[k]);
+  }
+  for (std::size_t middle = 0; middle < ranks; ++middle) {
+    for (std::size_t source = 0; source < ranks; ++source) {
+      if (distance[source][middle] == kNeverTick) continue;
+      for (std::size_t target = 0; target < ranks; ++target) {
+        distance[source][target] =
+            std::min(distance[source][target], distance[source][middle] + distance[middle][target]);
+      }
+    }
+  }
+  return distance;
+}
+
+namespace {
+
+using RankSet = std::vector<char>;
+
+// Parts of the fabric that stay strongly connected if only limits faster than `slow` are left.
+std::vector<RankSet> parts_without(const TimedInstance& timed, int slow) {
+  const std::size_t ranks = at(timed.instance.ranks);
+  std::vector<RankSet> reached(ranks, RankSet(ranks, 0));
+  const std::vector<std::vector<int>> out = timed.instance.hops_out();
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    std::vector<std::size_t> queue{rank};
+    reached[rank][rank] = 1;
+    for (std::size_t head = 0; head < queue.size(); ++head) {
+      for (const int id : out[queue[head]]) {
+        const Hop& hop = timed.instance.hops[at(id)];
+        const bool fast = std::ranges::all_of(
+            hop.limits, [&](int limit) { return timed.occupancy[at(limit)] < slow; });
+        if (!fast || reached[rank][at(hop.target)] != 0) continue;
+        reached[rank][at(hop.target)] = 1;
+        queue.push_back(at(hop.target));
+      }
+    }
+  }
+  std::vector<RankSet> parts;
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    RankSet part(ranks, 0);
+    for (std::size_t other = 0; other < ranks; ++other) {
+      part[other] = static_cast<char>(reached[rank][other] != 0 && reached[other][rank] != 0);
+    }
+    parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
+std::set<RankSet> candidate_cuts(const TimedInstance& timed) {
+  const std::size_t ranks = at(timed.instance.ranks);
+  std::set<RankSet> cuts;
+  const auto add = [&](const RankSet& part) {
+    RankSet rest(ranks, 0);
+    for (std::size_t rank = 0; rank < ranks; ++rank) rest[rank] = static_cast<char>(!part[rank]);
+    cuts.insert(part);
+    cuts.insert(std::move(rest));
+  };
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    RankSet one(ranks, 0);
+    one[rank] = 1;
+    add(one);
+  }
+  for (const int slow : std::set<int>(timed.occupancy.begin(), timed.occupancy.end())) {
+    for (const RankSet& part : parts_without(timed, slow)) add(part);
+  }
+  return cuts;
+}
+
+// A chunk that must enter a set of ranks, and the target in it that is farthest from the entrances.
+struct Crossing {
+  int source;
+  int target;
+};
+
+class CutBound {
+ public:
+  CutBound(const TimedInstance& timed, const std::vector<std::vector<int>>& distance)
+      : timed_(timed), distance_(distance) {}
+
+  TickBound ticks(const Demand& demand, const RankSet& inside) const {
+    std::vector<int> entrances;
+    for (std::size_t k = 0; k < timed_.instance.hops.size(); ++k) {
+      const Hop& hop = timed_.instance.hops[k];
+      if (!inside[at(hop.source)] && inside[at(hop.target)]) {
+        entrances.push_back(static_cast<int>(k));
+      }
+    }
+    const std::vector<Crossing> crossings = crossings_of(demand, inside, entrances);
+    if (crossings.empty()) return {};
+    if (entrances.empty()) return {kNeverTick, "some ranks cannot be reached"};
+    const auto unlimited = [&](int hop) { return timed_.instance.hops[at(hop)].limits.empty(); };
+    if (std::ranges::any_of(entrances, unlimited)) return {};
+    return {enough_ticks(crossings, entrances),
+            fmt::format("{} chunks enter {} of {} ranks", crossings.size(),
+                        std::ranges::count(inside, 1), timed_.instance.ranks)};
+  }
+
+ private:
+  const TimedInstance& timed_;
+  const std::vector<std::vector<int>>& distance_;
+
+  std::vector<Crossing> crossings_of(const Demand& demand, const RankSet& inside,
+                                     const std::vector<int>& entrances) const {
+    std::vector<Crossing> crossings;
+    for (const ChunkDemand& chunk : demand.chunks) {
+      if (inside[at(chunk.source)]) continue;
+      int farthest = -1;
+      int farthest_ticks = -1;
+      for (const int target : chunk.targets) {
+        if (!inside[at(target)]) continue;
+        int nearest = kNeverTick;
+        for (const int hop : entrances) {
+          nearest =
+              std::min(nearest, distance_[at(timed_.instance.hops[at(hop)].target)][at(target)]);
+        }
+        if (nearest <= farthest_ticks) continue;
+        farthest = target;
+        farthest_ticks = nearest;
+      }
+      if (farthest >= 0) crossings.push_back({chunk.source, farthest});
+    }
+    return crossings;
+  }
+
+  // First tick at which all crossings can have arrived. An entrance counts for one of its limits.
+  int enough_ticks(const std::vector<Crossing>& crossings,
+                   const std::vector<int>& entrances) const {
+    std::vector<int> entrances_of(timed_.instance.limits.size(), 0);
+    for (const int hop : entrances) {
+      for (const int limit : timed_.instance.hops[at(hop)].limits) ++entrances_of[at(limit)];
+    }
+    std::vector<int> first_arrival(timed_.instance.limits.size(), kNeverTick);
+    for (const int id : entrances) {
+      const Hop& hop = timed_.instance.hops[at(id)];
+      int head = kNeverTick;
+      int tail = kNeverTick;
+      for (const Crossing& crossing : crossings) {
+        head = std::min(head, distance_[at(crossing.source)][at(hop.source)]);
+        tail = std::min(tail, distance_[at(hop.target)][at(crossing.target)]);
+      }
+      const int tightest = *std::ranges::max_element(hop.limits, {}, [&](int limit) {
+        return entrances_of[at(limit)] * timed_.occupancy[at(limit)];
+      });
+      first_arrival[at(tightest)] =
+          std::min(first_arrival[at(tightest)], head + timed_.duration[at(id)] + tail);
+    }
+    const auto carried = [&](int ticks) {
+      std::int64_t chunks = 0;
+      for (std::size_t limit = 0; limit < first_arrival.size(); ++limit) {
+        if (first_arrival[limit] > ticks) continue;
+        chunks += (ticks - first_arrival[limit]) / timed_.occupancy[limit] + 1;
+      }
+      return chunks;
+    };
+    const auto needed = static_cast<std::int64_t>(crossings.size());
+    int low = 0;
+    int high = kNeverTick;
+    while (low < high) {
+      const int middle = low + (high - low) / 2;
+      if (carried(middle) >= needed) {
+        high = middle;
+      } else {
+        low = middle + 1;
+      }
+    }
+    return low;
+  }
+};
+
+}  // namespace
+
+TickBound lower_bound_ticks(const TimedInstance& timed, const Demand& demand) {
+  const std::vector<std::vector<int>> distance = tick_distances(timed);
+  TickBound best{.ticks = 0, .reason = "nothing has to be sent"};
+  for (const ChunkDemand& chunk : demand.chunks) {
+    for (const int target : chunk.targets) {
+      const int ticks = distance[at(chunk.source)][at(target)];
+      if (ticks <= best.ticks) continue;
+      best = {ticks, fmt::format("distance from rank {} to rank {}", chunk.source, target)};
+    }
+  }
+  const CutBound bound(timed, distance);
+  for (const RankSet& cut : candidate_cuts(timed)) {
+    TickBound here = bound.ticks(demand, cut);
+    if (here.ticks > best.ticks) best = std::move(here);
+  }
+  return best;
+}
+
+}  // namespace cclgym::synthesis
