@@ -112,6 +112,18 @@ SatResult SatSolver::solve(std::span<const Literal> assumptions, double time_lim
   }
 }
 
+void SatSolver::stop() { solver_->stopped.store(true, std::memory_order_relaxed); }
+
+bool SatSolver::value(Literal literal) const { return solver_->cadical.val(literal) == literal; }
+
+std::string SatSolver::dimacs() const {
+  std::string text = fmt::format("p cnf {} {}\n", variables_, clauses_);
+  for (const Literal literal : formula_) {
+    text += fmt::format("{}{}", literal, literal == 0 ? '\n' : ' ');
+  }
+  return text;
+}
+
 void add_at_most(SatSolver& solver, std::span<const Literal> literals, int bound) {
   if (bound >= static_cast<int>(literals.size())) return;
   if (bound <= 0) {
