@@ -19,10 +19,11 @@ constexpr int kInternalError = 70;  // EX_SOFTWARE of sysexits.h
 
 const std::vector<const Command*>& commands() {
   static const std::vector<const Command*> all{
-      &run_command(),      &report_command(),   &simulate_command(),  &describe_command(),
-      &list_command(),     &compile_command(),  &verify_command(),    &tune_dispatch_command(),
-      &fit_command(),      &compare_command(),  &calibrate_command(), &train_command(),
-      &evaluate_command(), &validate_command(), &export_command(),    &deploy_command()};
+      &run_command(),           &report_command(),   &simulate_command(), &describe_command(),
+      &list_command(),          &compile_command(),  &verify_command(),   &synthesize_command(),
+      &tune_dispatch_command(), &fit_command(),      &compare_command(),  &calibrate_command(),
+      &train_command(),         &evaluate_command(), &validate_command(), &export_command(),
+      &deploy_command()};
   return all;
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
-#include <map>
+#include <numeric>
 
 #include "core/error.hpp"
 #include "core/index.hpp"
@@ -107,6 +107,15 @@ void drop_implied_limits(Instance& instance) {
   }
 }
 
+// Makes the link unit as wide as all limits allow: links that no hop uses do not count.
+void widen_unit(Instance& instance) {
+  std::int64_t common = 0;
+  for (const Limit& limit : instance.limits) common = std::gcd(common, limit.units);
+  if (common <= 1) return;
+  for (Limit& limit : instance.limits) limit.units /= common;
+  instance.unit_Bps *= static_cast<double>(common);
+}
+
 }  // namespace
 
 Instance make_instance(const Fabric& fabric, int channels) {
@@ -150,6 +159,7 @@ Instance make_instance(const Fabric& fabric, int channels) {
     }
   }
   drop_implied_limits(instance);
+  widen_unit(instance);
   const std::vector<std::vector<int>> distance = instance.distances();
   for (int source = 0; source < instance.ranks; ++source) {
     for (int target = 0; target < instance.ranks; ++target) {

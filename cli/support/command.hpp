@@ -31,6 +31,7 @@ struct Command {
 [[nodiscard]] const Command& list_command();
 [[nodiscard]] const Command& compile_command();
 [[nodiscard]] const Command& verify_command();
+[[nodiscard]] const Command& synthesize_command();
 [[nodiscard]] const Command& tune_dispatch_command();
 [[nodiscard]] const Command& fit_command();
 [[nodiscard]] const Command& compare_command();

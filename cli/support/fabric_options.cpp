@@ -17,7 +17,9 @@ OptionSpec record_of(const FabricField& field) {
   return spec;
 }
 
-FabricSpec spec_of(const std::string& name, const Arguments& arguments) {
+}  // namespace
+
+FabricSpec fabric_spec_of(const std::string& name, const Arguments& arguments) {
   FabricSpec spec;
   spec.name = name;
   for (const FabricField& field : fabric_fields()) {
@@ -30,8 +32,6 @@ FabricSpec spec_of(const std::string& name, const Arguments& arguments) {
   return spec;
 }
 
-}  // namespace
-
 void add_fabric_options(ArgumentReader& reader) {
   for (const FabricField& field : fabric_fields()) {
     if (!field.argument.empty()) reader.option(record_of(field), field.argument);
@@ -39,12 +39,13 @@ void add_fabric_options(ArgumentReader& reader) {
 }
 
 std::shared_ptr<const Fabric> fabric_of(const std::string& name, const Arguments& arguments) {
-  return make_fabric(spec_of(name, arguments));
+  return make_fabric(fabric_spec_of(name, arguments));
 }
 
 std::string fabric_label_of(const std::string& name, const Arguments& arguments,
                             const Fabric& fabric) {
-  return find_fabric_info(name) == nullptr ? fabric.name() : fabric_label(spec_of(name, arguments));
+  return find_fabric_info(name) == nullptr ? fabric.name()
+                                           : fabric_label(fabric_spec_of(name, arguments));
 }
 
 }  // namespace cclgym

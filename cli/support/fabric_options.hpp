@@ -6,12 +6,15 @@
 
 #include "cli/support/command.hpp"
 #include "topology_models/fabric.hpp"
+#include "topology_models/fabric_spec.hpp"
 
 namespace cclgym {
 
 /// Declares --nodes, --gpus and the other options of fabrics that have a size or a binding.
 void add_fabric_options(ArgumentReader& reader);
 
+/// Name and options of a fabric as the arguments give them.
+[[nodiscard]] FabricSpec fabric_spec_of(const std::string& name, const Arguments& arguments);
 /// The fabric with that name or from that .yaml file, with the given options. Throws UserError.
 [[nodiscard]] std::shared_ptr<const Fabric> fabric_of(const std::string& name,
                                                       const Arguments& arguments);

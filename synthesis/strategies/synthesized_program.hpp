@@ -42,9 +42,9 @@ struct SynthesizedProgram {
   std::string name{};  ///< valid name of an algorithm, unique for fabric and collective
   CollectiveKind collective = CollectiveKind::AllGather;
   int root = 0;
-  int chunks = 1;       ///< C: chunks of a call (Contract::chunks_per_call) per slice, as SCCL counts
-  int steps = 1;        ///< S
-  Rational rounds{1};   ///< R
+  int chunks = 1;  ///< C: chunks of a call (Contract::chunks_per_call) per slice, as SCCL counts
+  int steps = 1;   ///< S
+  Rational rounds{1};      ///< R
   bool pipelined = false;  ///< its chunks are meant to be cut into tiles
   double latency_s = 0;    ///< latency of the slowest hop, s
   double unit_Bps = 1;     ///< bandwidth of a link unit, B/s

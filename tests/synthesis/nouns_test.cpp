@@ -44,7 +44,11 @@ TEST_CASE("instance of a switched node limits what a GPU sends and receives",
   const Instance ndv4 = make_instance(*fabric_of("ndv4"));
   CHECK(ndv4.hops.size() == 56);
   CHECK(ndv4.limits.size() == 16);
-  for (const Limit& limit : ndv4.limits) CHECK(limit.hops.size() == 7);
+  CHECK(ndv4.unit_Bps == 300e9);
+  for (const Limit& limit : ndv4.limits) {
+    CHECK(limit.hops.size() == 7);
+    CHECK(limit.units == 1);
+  }
 }
 
 TEST_CASE("reversing an instance reverses its hops", "[synthesis][instance]") {

@@ -1,0 +1,119 @@
+#include "experiments/schedules/program_view.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+
+#include "core/index.hpp"
+#include "core/units.hpp"
+#include "synthesis/lowering/load_audit.hpp"
+
+namespace cclgym {
+
+namespace {
+
+using namespace synthesis;
+
+// Arrows of the sends of each step; `reversed`: the schedule runs backwards on reversed hops.
+void add_steps(ScheduleView& view, const StepPlan& plan, const StepSchedule& schedule,
+               bool reversed) {
+  const int steps = schedule.steps();
+  std::vector<std::map<std::pair<int, int>, ScheduleArrow>> arrows(at(steps));
+  std::vector<int> sends(at(steps), 0);
+  for (const StepSend& send : schedule.sends) {
+    const int step = reversed ? steps - 1 - send.step : send.step;
+    const Hop& hop = plan.instance.hops[at(send.hop)];
+    const auto [one, inserted] = arrows[at(step)].try_emplace(
+        {hop.source, hop.target}, ScheduleArrow{hop.source, hop.target, 0, 0});
+    ++one->second.chunks;
+    one->second.colour = plan.demand.chunks[at(send.chunk)].source;
+    ++sends[at(step)];
+  }
+  for (int step = 0; step < steps; ++step) {
+    const int rounds = schedule.rounds[at(reversed ? steps - 1 - step : step)];
+    auto& list = view.steps.emplace_back();
+    for (const auto& [ends, one] : arrows[at(step)]) list.push_back(one);
+    view.step_captions.push_back(fmt::format(
+        "step {}: {} round{}, {} {}{}", view.steps.size(), rounds, rounds == 1 ? "" : "s",
+        sends[at(step)], reversed ? "reduction" : "message", sends[at(step)] == 1 ? "" : "s"));
+  }
+}
+
+// Levels of all trees of the first root.
+void add_levels(ScheduleView& view, const TreePacking& packing, bool inward) {
+  if (packing.trees.empty()) return;
+  const int root = packing.trees.front().root;
+  std::vector<std::vector<ScheduleArrow>> levels;
+  int number = 0;
+  for (const Tree& tree : packing.trees) {
+    if (tree.root != root) continue;
+    std::map<int, int> depth{{root, 0}};
+    for (const TreeEdge& edge : tree.edges) {
+      const int level = depth.at(edge.source);
+      depth[edge.target] = level + 1;
+      if (levels.size() <= at(level)) levels.resize(at(level) + 1);
+      levels[at(level)].push_back({inward ? edge.target : edge.source,
+                                   inward ? edge.source : edge.target, static_cast<int>(tree.count),
+                                   number});
+    }
+    ++number;
+  }
+  if (inward) std::reverse(levels.begin(), levels.end());
+  for (auto& level : levels) {
+    view.steps.push_back(std::move(level));
+    view.step_captions.push_back(fmt::format("{} of rank {}'s {} tree{}, level {}",
+                                             inward ? "reduction" : "copy", root, number,
+                                             number == 1 ? "" : "s", view.steps.size()));
+  }
+}
+
+void add_loads(ScheduleView& view, const SynthesizedProgram& program, const Fabric& fabric) {
+  const std::vector<std::int64_t> loads = link_loads(*program.program, fabric);
+  const double rounds = boost::rational_cast<double>(program.rounds);
+  for (std::size_t k = 0; k < loads.size(); ++k) {
+    if (loads[k] == 0) continue;
+    const Link& link = fabric.links()[k];
+    const double capacity = rounds * link.capacity_Bps() / program.unit_Bps;
+    view.loads.push_back({.link = fabric.nodes()[at(link.source)].name + " -> " +
+                                  fabric.nodes()[at(link.target)].name,
+                          .share = static_cast<double>(loads[k]) / capacity,
+                          .text = fmt::format("{} chunks, {:.0f} %", loads[k],
+                                              100 * static_cast<double>(loads[k]) / capacity)});
+  }
+  std::stable_sort(view.loads.begin(), view.loads.end(),
+                   [](const LinkLoad& a, const LinkLoad& b) { return a.share > b.share; });
+}
+
+}  // namespace
+
+std::string fraction_text(const Rational& value) {
+  return value.denominator() == 1 ? fmt::format("{}", value.numerator())
+                                  : fmt::format("{}/{}", value.numerator(), value.denominator());
+}
+
+ScheduleView view_of(const SynthesizedProgram& program, const Fabric& fabric) {
+  ScheduleView view{.name = program.name,
+                    .ranks = fabric.ranks(),
+                    .ranks_per_node = fabric.ranks_per_server().value_or(fabric.ranks())};
+  view.facts = {
+      {"chunks C", fmt::format("{}", program.chunks)},
+      {"steps S", fmt::format("{}", program.steps)},
+      {"rounds R", fraction_text(program.rounds)},
+      {"rounds per chunk", fraction_text(program.rounds_per_chunk())},
+      {"optimal for", program.optimal.empty() ? "not proven" : program.optimal},
+      {"channels", fmt::format("{}", program.program->channels)},
+      {"thread blocks per GPU", fmt::format("{}", program.program->most_resident_blocks())}};
+  if (const auto* steps = std::get_if<StepPlan>(program.plan.get())) {
+    view.steps_title = "Steps";
+    if (steps->reduce) add_steps(view, *steps, *steps->reduce, true);
+    if (steps->copy) add_steps(view, *steps, *steps->copy, false);
+  } else if (const auto* trees = std::get_if<TreePlan>(program.plan.get())) {
+    view.steps_title = "Trees of one rank, by level";
+    if (trees->inward) add_levels(view, *trees->inward, true);
+    if (trees->outward) add_levels(view, *trees->outward, false);
+  }
+  add_loads(view, program, fabric);
+  return view;
+}
+
+}  // namespace cclgym

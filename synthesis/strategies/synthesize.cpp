@@ -1,0 +1,308 @@
+#include "synthesis/strategies/synthesize.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <fmt/format.h>
+
+#include "core/error.hpp"
+#include "core/index.hpp"
+#include "synthesis/flows/allreduce_shares.hpp"
+#include "synthesis/flows/alltoall.hpp"
+#include "synthesis/strategies/make_programs.hpp"
+#include "synthesis/strategies/step_front.hpp"
+#include "synthesis/throughput/bound.hpp"
+#include "synthesis/throughput/pack.hpp"
+
+namespace cclgym::synthesis {
+
+namespace {
+
+constexpr int kMaxUnits = 16;  // of a link: more would need more chunks than a search can handle
+
+// True for AllReduce, whose schedules are those of a ReduceScatter and an AllGather.
+bool is_composed(CollectiveKind collective) { return collective == CollectiveKind::AllReduce; }
+
+bool is_inverted(CollectiveKind collective) {
+  return collective == CollectiveKind::ReduceScatter || collective == CollectiveKind::Reduce;
+}
+
+CollectiveKind copied(CollectiveKind collective) {
+  return is_composed(collective) ? CollectiveKind::AllGather : inverse_collective(collective);
+}
+
+class Synthesizer {
+ public:
+  Synthesizer(const Fabric& fabric, CollectiveKind collective, const SynthesisOptions& options)
+      : fabric_(fabric),
+        collective_(collective),
+        options_(options),
+        graph_(make_flow_graph(fabric)),
+        start_(std::chrono::steady_clock::now()) {}
+
+  Synthesis run() {
+    // Checks the group and the root before anything is searched.
+    (void)make_demand(copied(collective_), fabric_.ranks(), 1, options_.root, options_.group);
+    bound_rounds();
+    if (options_.pareto) add_steps();
+    if (options_.throughput) add_trees();
+    mark_latency_optimal();
+    return std::move(made_);
+  }
+
+ private:
+  [[nodiscard]] double left_s() const {
+    return options_.time_limit_s -
+           std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+  void say(const std::string& sentence) const {
+    if (options_.on_progress) options_.on_progress(sentence);
+  }
+
+  // Rounds of a link unit of the graph, per chunk of make_demand; 0 if no bound is known.
+  void bound_rounds() {
+    switch (copied(collective_)) {
+      case CollectiveKind::AllGather:
+        copy_bound_ = allgather_bound(graph_, options_.group).value;
+        reduce_bound_ = allgather_bound(graph_.reversed(), options_.group).value;
+        if (is_composed(collective_)) find_shares();
+        break;
+      case CollectiveKind::Broadcast:
+        copy_bound_ = broadcast_bound(graph_, options_.root, options_.group).value;
+        reduce_bound_ = broadcast_bound(graph_.reversed(), options_.root, options_.group).value;
+        break;
+      case CollectiveKind::AllToAll:
+        if (fabric_.ranks() <= kMaxParetoRanks) {
+          copy_bound_ = alltoall_flow(graph_, {.group = options_.group, .paths = false}).rounds;
+        }
+        break;
+      default:
+        break;
+    }
+  }
+
+  // Bound of this collective per chunk of SCCL's C, in link units of the graph.
+  [[nodiscard]] Rational bound() const {
+    const int factor = sccl_chunk_factor(collective_, members());
+    if (shares_) return 1 / shares_->algbw;
+    if (is_composed(collective_)) return (copy_bound_ + reduce_bound_) / factor;
+    return (is_inverted(collective_) ? reduce_bound_ : copy_bound_) / factor;
+  }
+
+  [[nodiscard]] int members() const {
+    return options_.group.empty() ? fabric_.ranks() : static_cast<int>(options_.group.size());
+  }
+
+  [[nodiscard]] ProgramRequest request(const std::string& variant) const {
+    return {.name = fmt::format("{}{}-{}", options_.prefix, to_string(collective_), variant),
+            .collective = collective_,
+            .root = options_.root,
+            .group = options_.group,
+            .fuse = options_.fuse};
+  }
+
+  // Units of the graph per unit of the instance.
+  [[nodiscard]] Rational widened(const Instance& instance) const {
+    return Rational(static_cast<std::int64_t>(instance.unit_Bps / graph_.unit_Bps + 0.5));
+  }
+
+  void add_steps() {
+    if (fabric_.ranks() > kMaxParetoRanks) {
+      made_.notes.push_back(
+          fmt::format("Step schedules are searched for up to {} ranks; this "
+                      "fabric has {}.",
+                      kMaxParetoRanks, fabric_.ranks()));
+      return;
+    }
+    Instance instance = make_instance(fabric_);
+    std::int64_t units = 1;
+    for (const Limit& limit : instance.limits) units = std::max(units, limit.units);
+    if (units > kMaxUnits) {
+      made_.notes.push_back(
+          fmt::format("Step schedules are left out: the fastest link is {} times "
+                      "the link unit, and more than {} need too many chunks.",
+                      units, kMaxUnits));
+      return;
+    }
+    StepFront copies;
+    StepFront reductions;
+    if (!is_inverted(collective_)) copies = front_of(instance, copy_bound_);
+    if (is_inverted(collective_) || is_composed(collective_)) {
+      reductions = front_of(instance.reversed(), reduce_bound_);
+    }
+    made_.min_steps = copies.min_steps + reductions.min_steps;
+    if (is_composed(collective_)) {
+      for (const StepFrontPoint& reduction : reductions.points) {
+        for (const StepFrontPoint& copy : copies.points) {
+          if (reduction.chunks == copy.chunks) add_step_program(instance, &reduction, &copy);
+        }
+      }
+      return;
+    }
+    for (const StepFrontPoint& point : copies.points) add_step_program(instance, nullptr, &point);
+    for (const StepFrontPoint& point : reductions.points) {
+      add_step_program(instance, &point, nullptr);
+    }
+  }
+
+  StepFront front_of(const Instance& instance, const Rational& bound) {
+    const double share = is_composed(collective_) ? 0.5 : 1;
+    StepFront front = step_front(instance, copied(collective_),
+                                 {.root = options_.root,
+                                  .group = options_.group,
+                                  .min_rounds = bound * widened(instance),
+                                  .time_limit_s = std::max(left_s() * share, 0.1),
+                                  .on_progress = [this](const std::string& sentence) {
+                                    say(fmt::format("{}: {}", to_string(collective_), sentence));
+                                  }});
+    made_.notes.insert(made_.notes.end(), front.notes.begin(), front.notes.end());
+    return front;
+  }
+
+  void add_step_program(const Instance& instance, const StepFrontPoint* reduction,
+                        const StepFrontPoint* copy) {
+    const int chunks = copy != nullptr ? copy->chunks : reduction->chunks;
+    StepPlan plan{.instance = instance,
+                  .demand = make_demand(copied(collective_), fabric_.ranks(), chunks, options_.root,
+                                        options_.group)};
+    int steps = 0;
+    int rounds = 0;
+    for (const StepFrontPoint* point : {reduction, copy}) {
+      if (point == nullptr) continue;
+      steps += point->schedule.steps();
+      rounds += point->schedule.total_rounds();
+    }
+    if (reduction != nullptr) plan.reduce = reduction->schedule;
+    if (copy != nullptr) plan.copy = copy->schedule;
+    const int all_chunks = chunks * sccl_chunk_factor(collective_, fabric_.ranks());
+    SynthesizedProgram program =
+        make_step_program(fabric_, std::move(plan), chunks,
+                          request(fmt::format("{}-{}-{}", all_chunks, steps, rounds)));
+    set_optimal(program);
+    made_.programs.push_back(std::move(program));
+  }
+
+  // In link units of the program.
+  [[nodiscard]] Rational bound_for(const SynthesizedProgram& program) const {
+    return bound() * Rational(static_cast<std::int64_t>(program.unit_Bps / graph_.unit_Bps + 0.5));
+  }
+
+  void set_optimal(SynthesizedProgram& program) const {
+    const bool bandwidth = bound() > 0 && program.rounds_per_chunk() <= bound_for(program);
+    program.optimal = bandwidth ? "bandwidth" : "";
+    made_unit_Bps_ = program.unit_Bps;
+  }
+
+  void mark_latency_optimal() {
+    if (bound() > 0) {
+      const double unit_Bps = made_.programs.empty() ? graph_.unit_Bps : made_unit_Bps_;
+      made_.min_rounds =
+          bound() * Rational(static_cast<std::int64_t>(unit_Bps / graph_.unit_Bps + 0.5));
+    }
+    for (SynthesizedProgram& program : made_.programs) {
+      // Programs of trees may have another link unit: they are shown in the same one.
+      const Rational wider(static_cast<std::int64_t>(made_unit_Bps_ / program.unit_Bps + 0.5));
+      program.rounds *= wider;
+      program.unit_Bps = made_unit_Bps_;
+      if (made_.min_steps == 0 || program.steps != made_.min_steps) continue;
+      program.optimal = program.optimal.empty() ? "latency" : "latency and " + program.optimal;
+    }
+    std::stable_sort(
+        made_.programs.begin(), made_.programs.end(),
+        [](const SynthesizedProgram& a, const SynthesizedProgram& b) { return a.steps < b.steps; });
+  }
+
+  void add_trees() {
+    switch (collective_) {
+      case CollectiveKind::AllGather:
+      case CollectiveKind::ReduceScatter:
+      case CollectiveKind::Broadcast:
+      case CollectiveKind::Reduce:
+        add_tree_program();
+        break;
+      case CollectiveKind::AllReduce:
+        add_tree_program();
+        add_free_shares();
+        break;
+      default:
+        made_.notes.push_back(
+            fmt::format("Trees do not help {}: no chunk has two targets.", to_string(collective_)));
+    }
+  }
+
+  [[nodiscard]] TreePacking packed(const FlowGraph& graph, const Rational& bound) const {
+    if (!is_rooted(collective_)) return pack_allgather(graph, {.group = options_.group});
+    // The root's data is cut into as many parts as the narrowest cut has units.
+    std::vector<std::int64_t> capacities;
+    for (const FlowEdge& edge : graph.edges) capacities.push_back(edge.units);
+    std::vector<std::int64_t> counts(at(graph.ranks), 0);
+    counts[at(options_.root)] = bound.denominator() / bound.numerator();
+    return pack_trees(graph, capacities, counts, options_.group);
+  }
+
+  void add_tree_program() {
+    TreePlan plan{.graph = graph_};
+    try {
+      if (!is_inverted(collective_)) plan.outward = packed(graph_, copy_bound_);
+      if (is_inverted(collective_) || is_composed(collective_)) {
+        plan.inward = packed(graph_.reversed(), reduce_bound_);
+      }
+      const TreePacking& first = plan.outward ? *plan.outward : *plan.inward;
+      const std::int64_t parts = first.trees_of(first.trees.front().root);
+      add_tree_plan(std::move(plan), fmt::format("trees-{}", parts));
+    } catch (const UserError& error) {
+      made_.notes.push_back(fmt::format("No trees: {}", error.what()));
+    }
+  }
+
+  // Optimal shares of the roots of an AllReduce, each of any size.
+  void find_shares() {
+    if (fabric_.ranks() > 2 * kMaxParetoRanks) return;
+    try {
+      shares_ = allreduce_shares(graph_, {.group = options_.group, .time_limit_s = left_s()});
+    } catch (const UserError& error) {
+      made_.notes.push_back(fmt::format("No shares per root: {}", error.what()));
+    }
+  }
+
+  // Trees of these shares, if they beat a ReduceScatter and an AllGather.
+  void add_free_shares() {
+    if (!shares_ || shares_->algbw * (copy_bound_ + reduce_bound_) <= members()) return;
+    TreePlan plan{.graph = graph_};
+    plan.outward = pack_trees(graph_, shares_->gather_units, shares_->counts, options_.group);
+    plan.inward =
+        pack_trees(graph_.reversed(), shares_->reduce_units, shares_->counts, options_.group);
+    std::int64_t parts = 0;
+    for (const std::int64_t count : shares_->counts) parts += count;
+    add_tree_plan(std::move(plan), fmt::format("shares-{}", parts));
+  }
+
+  void add_tree_plan(TreePlan plan, const std::string& variant) {
+    SynthesizedProgram program = make_tree_program(fabric_, std::move(plan), request(variant));
+    set_optimal(program);
+    say(fmt::format("{}: {} channels, {} steps, {} thread blocks per GPU", program.name,
+                    program.program->channels, program.steps,
+                    program.program->most_resident_blocks()));
+    made_.programs.push_back(std::move(program));
+  }
+
+  const Fabric& fabric_;
+  CollectiveKind collective_;
+  const SynthesisOptions& options_;
+  FlowGraph graph_;
+  std::chrono::steady_clock::time_point start_;
+  Rational copy_bound_{0};
+  Rational reduce_bound_{0};
+  std::optional<AllReduceShares> shares_;
+  mutable double made_unit_Bps_ = 0;
+  Synthesis made_;
+};
+
+}  // namespace
+
+Synthesis synthesize(const Fabric& fabric, CollectiveKind collective,
+                     const SynthesisOptions& options) {
+  return Synthesizer(fabric, collective, options).run();
+}
+
+}  // namespace cclgym::synthesis
