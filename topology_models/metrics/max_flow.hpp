@@ -15,6 +15,9 @@ class MaxFlow {
   using State = std::vector<std::int64_t>;
   static constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 
+  /// Capacity of an edge that is never full; three of them may leave a node.
+  static constexpr std::int64_t kEndless = std::int64_t{1} << 61;
+
   explicit MaxFlow(int nodes) : nodes_(nodes) {}
 
   /// Adds an edge and returns its index; discards the flow.
