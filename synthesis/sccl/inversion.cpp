@@ -37,8 +37,7 @@ std::string check_reduction(const Instance& instance, const Demand& demand,
     const std::vector<std::vector<char>> before = parts;
     for (const StepSend& send : schedule.sends) {
       if (send.chunk < 0 || at(send.chunk) >= demand.chunks.size() || send.hop < 0 ||
-          at(send.hop) >= instance.hops.size() || send.step < 0 ||
-          send.step >= schedule.steps()) {
+          at(send.hop) >= instance.hops.size() || send.step < 0 || send.step >= schedule.steps()) {
         return fmt::format("chunk {} over hop {} in step {}: out of range", send.chunk, send.hop,
                            send.step);
       }
