@@ -38,13 +38,14 @@ std::optional<std::vector<Permutation>> chunk_permutations(const Demand& demand,
 }
 
 StepEncoding::StepEncoding(const Instance& instance, const Demand& demand, int steps, int rounds,
-                           const InstanceGroup* group, SatSolver& solver)
+                           const StepRestriction& restriction, SatSolver& solver)
     : instance_(&instance), demand_(&demand), solver_(&solver), steps_(steps) {
-  represent_chunks(group);
-  find_windows();
+  represent_chunks(restriction.group);
+  find_windows(restriction.shortest_paths);
   add_variables();
   add_arrivals();
-  add_loads(group, rounds);
+  add_paths();
+  add_loads(restriction.group, rounds);
   order_equal_chunks();
 }
 
@@ -71,7 +72,7 @@ std::size_t StepEncoding::place(int chunk, int rank) const {
   return at(chunk) * at(instance_->ranks) + at(rank);
 }
 
-void StepEncoding::find_windows() {
+void StepEncoding::find_windows(bool shortest_paths) {
   const std::vector<std::vector<int>> distance = instance_->distances();
   const auto hops_between = [&](int source, int target) {
     const int hops = distance[at(source)][at(target)];
@@ -84,10 +85,15 @@ void StepEncoding::find_windows() {
   for (std::size_t k = 0; k < demand_->chunks.size(); ++k) {
     const int chunk = static_cast<int>(k);
     if (representative_[k] != chunk) continue;
+    const int source = demand_->chunks[k].source;
+    const std::vector<int>& targets = demand_->chunks[k].targets;
     for (int rank = 0; rank < instance_->ranks; ++rank) {
       int& latest = latest_[place(chunk, rank)];
-      earliest_[place(chunk, rank)] = hops_between(demand_->chunks[k].source, rank);
-      for (const int target : demand_->chunks[k].targets) {
+      const int earliest = hops_between(source, rank);
+      earliest_[place(chunk, rank)] = earliest;
+      for (const int target : targets) {
+        const bool detour = earliest + hops_between(rank, target) > hops_between(source, target);
+        if (shortest_paths && targets.size() == 1 && detour) continue;
         latest = std::max(latest, steps_ - hops_between(rank, target));
       }
     }
@@ -133,7 +139,9 @@ void StepEncoding::add_variables() {
     for (std::size_t hop = 0; hop < instance_->hops.size(); ++hop) {
       const auto [source, target] =
           std::pair(instance_->hops[hop].source, instance_->hops[hop].target);
-      if (target == demand.source) continue;
+      // A chunk with one target stops there.
+      const bool leaves_target = demand.targets.size() == 1 && source == demand.targets.front();
+      if (target == demand.source || leaves_target) continue;
       const int last = std::min(steps_, latest_[place(chunk, target)]);
       for (int step = earliest_[place(chunk, source)]; step < last; ++step) {
         send_variable(chunk, static_cast<int>(hop), step) = solver_->new_variable();
@@ -166,6 +174,27 @@ void StepEncoding::add_arrivals() {
         arrivals.push_back(negated(after));
         add_simplified(*solver_, arrivals);
       }
+    }
+  }
+}
+
+void StepEncoding::add_paths() {
+  const std::vector<std::vector<int>> hops_out = instance_->hops_out();
+  for (std::size_t k = 0; k < demand_->chunks.size(); ++k) {
+    const int chunk = static_cast<int>(k);
+    if (representative_[k] != chunk || demand_->chunks[k].targets.size() != 1) continue;
+    for (int rank = 0; rank < instance_->ranks; ++rank) {
+      if (rank == demand_->chunks[k].targets.front()) continue;
+      std::vector<Literal> departures;
+      for (int step = 0; step < steps_; ++step) {
+        for (const int hop : hops_out[at(rank)]) {
+          const Literal departure = send_variable(chunk, hop, step);
+          if (departure != kFalse) departures.push_back(departure);
+        }
+      }
+      add_at_most(*solver_, departures, 1);
+      departures.push_back(negated(held(chunk, rank, steps_)));
+      add_simplified(*solver_, departures);
     }
   }
 }

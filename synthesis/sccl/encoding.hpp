@@ -17,18 +17,24 @@ namespace cclgym::synthesis {
 [[nodiscard]] std::optional<std::vector<Permutation>> chunk_permutations(
     const Demand& demand, const InstanceGroup& group);
 
+/// Schedules to which a formula is restricted. A restricted formula is smaller, but if it is
+/// unsatisfiable, there may still be a schedule.
+struct StepRestriction {
+  /// Schedules that are invariant under a group, which is semiregular on the ranks and preserves
+  /// the demand.
+  const InstanceGroup* group = nullptr;
+  /// Schedules in which chunks with one target take shortest paths.
+  bool shortest_paths = false;
+};
+
 /// Formula that is satisfiable if and only if a schedule of `steps` steps and at most `rounds`
 /// rounds meets the demand. Arrivals are order-encoded: a variable says that a rank holds a chunk
 /// after a step. Pairs that are too far from the source or from every target are left out, and
 /// interchangeable chunks are ordered by their first hops.
-///
-/// With a group that is semiregular on the ranks and preserves the demand, all schedules are
-/// invariant under it: the formula is smaller, but unsatisfiable does not mean that there is no
-/// schedule.
 class StepEncoding {
  public:
   StepEncoding(const Instance& instance, const Demand& demand, int steps, int rounds,
-               const InstanceGroup* group, SatSolver& solver);
+               const StepRestriction& restriction, SatSolver& solver);
 
   /// Schedule of the solver's last satisfying assignment, without sends that nobody needs. It has
   /// at most as many rounds as were asked for.
@@ -42,9 +48,11 @@ class StepEncoding {
   [[nodiscard]] Literal send(int chunk, int hop, int step) const;
 
   void represent_chunks(const InstanceGroup* group);
-  void find_windows();
+  void find_windows(bool shortest_paths);
   void add_variables();
   void add_arrivals();
+  /// A chunk with one target takes one path: no rank sends it twice, or receives it in vain.
+  void add_paths();
   void add_loads(const InstanceGroup* group, int rounds);
   void order_equal_chunks();
 

@@ -15,12 +15,16 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// One participant of the race: the formula for a group, or the full one.
+/// One participant of the race: a restricted formula, or the full one.
 struct Entrant {
-  const InstanceGroup* group = nullptr;
+  StepRestriction restriction{};
   int patience = 1;  ///< factor of its turns' conflicts
   std::unique_ptr<SatSolver> solver{};
   std::unique_ptr<StepEncoding> encoding{};
+
+  [[nodiscard]] bool is_full() const {
+    return restriction.group == nullptr && !restriction.shortest_paths;
+  }
 };
 
 /// The largest groups that preserve the demand, at most one of each order.
@@ -34,6 +38,25 @@ std::vector<const InstanceGroup*> usable_groups(const std::vector<InstanceGroup>
     if (chunk_permutations(demand, group)) usable.push_back(&group);
   }
   return usable;
+}
+
+std::vector<Entrant> make_entrants(const std::vector<InstanceGroup>& groups, const Demand& demand,
+                                   const StepSearchOptions& options) {
+  // Restricted schedules are found quickly or not at all: they get more conflicts per turn.
+  constexpr int kPatience = 4;
+  std::vector<Entrant> entrants;
+  const std::vector<const InstanceGroup*> usable = usable_groups(groups, demand);
+  const bool paths = std::any_of(demand.chunks.begin(), demand.chunks.end(),
+                                 [](const auto& chunk) { return chunk.targets.size() == 1; });
+  if (options.restricted && paths) {
+    const InstanceGroup* group = usable.empty() ? nullptr : usable.front();
+    entrants.push_back({.restriction = {group, true}, .patience = kPatience});
+  }
+  for (const InstanceGroup* group : usable) {
+    entrants.push_back({.restriction = {group, false}, .patience = kPatience});
+  }
+  if (options.full) entrants.push_back({});
+  return entrants;
 }
 
 void check_search(const Instance& instance, const Demand& demand, int steps, int rounds,
@@ -75,14 +98,9 @@ StepAnswer solve_steps(const Instance& instance, const Demand& demand, int steps
   const Clock::time_point deadline =
       Clock::now() + std::chrono::duration_cast<Clock::duration>(
                          std::chrono::duration<double>(options.time_limit_s));
-  std::vector<InstanceGroup> groups;
-  if (options.symmetric) groups = semiregular_groups(instance);
-  std::vector<Entrant> entrants;
-  // Symmetric schedules are found quickly or not at all: they get more conflicts per turn.
-  for (const InstanceGroup* group : usable_groups(groups, demand)) {
-    entrants.push_back({.group = group, .patience = 4});
-  }
-  if (options.full) entrants.push_back({});
+  const std::vector<InstanceGroup> groups =
+      options.restricted ? semiregular_groups(instance) : std::vector<InstanceGroup>{};
+  std::vector<Entrant> entrants = make_entrants(groups, demand, options);
   constexpr int kFirstConflicts = 500;
   constexpr int kMaxConflicts = 1'000'000'000;
   for (std::int64_t conflicts = kFirstConflicts; !entrants.empty(); conflicts *= 2) {
@@ -92,7 +110,7 @@ StepAnswer solve_steps(const Instance& instance, const Demand& demand, int steps
         entrant.solver = std::make_unique<SatSolver>();
         entrant.solver->set_seed(options.seed);
         entrant.encoding = std::make_unique<StepEncoding>(instance, demand, steps, rounds,
-                                                          entrant.group, *entrant.solver);
+                                                          entrant.restriction, *entrant.solver);
       }
       const double left = std::chrono::duration<double>(deadline - Clock::now()).count();
       if (left <= 0) return {};
@@ -101,7 +119,8 @@ StepAnswer solve_steps(const Instance& instance, const Demand& demand, int steps
       const SatResult result = entrant.solver->solve({}, left);
       if (result == SatResult::Satisfiable) {
         StepAnswer answer{.status = result, .schedule = entrant.encoding->schedule()};
-        if (entrant.group != nullptr) answer.group_order = static_cast<int>(entrant.group->size());
+        const InstanceGroup* group = entrant.restriction.group;
+        if (group != nullptr) answer.group_order = static_cast<int>(group->size());
         const std::string problem = check_schedule(instance, demand, answer.schedule);
         if (!problem.empty() || answer.schedule.total_rounds() > rounds) {
           throw std::logic_error("the formula of a step schedule is wrong: " + problem);
@@ -109,7 +128,7 @@ StepAnswer solve_steps(const Instance& instance, const Demand& demand, int steps
         return answer;
       }
       if (result == SatResult::Unsatisfiable) {
-        if (entrant.group == nullptr) return {.status = result};
+        if (entrant.is_full()) return {.status = result};
         entrants.erase(entrants.begin() + static_cast<std::ptrdiff_t>(k));
         continue;
       }
@@ -125,7 +144,7 @@ SatResult prove_infeasible(const Instance& instance, const Demand& demand, int s
   SatSolver solver;
   solver.set_seed(options.seed);
   solver.trace_proof();
-  const StepEncoding encoding(instance, demand, steps, rounds, nullptr, solver);
+  const StepEncoding encoding(instance, demand, steps, rounds, StepRestriction{}, solver);
   const SatResult result = solver.solve({}, options.time_limit_s);
   if (result == SatResult::Unsatisfiable) {
     certificate.formula = solver.dimacs();

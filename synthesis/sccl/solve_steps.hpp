@@ -13,22 +13,23 @@ namespace cclgym::synthesis {
 struct StepSearchOptions {
   double time_limit_s = 60;
   int seed = 0;
-  /// Searches for schedules that are invariant under a group of automorphisms, too: faster where
-  /// there are some.
-  bool symmetric = true;
+  /// Searches among schedules that are invariant under a group of automorphisms, or whose chunks
+  /// take shortest paths, too: much faster if there are some.
+  bool restricted = true;
   /// Searches among all schedules, which alone can prove that there is none.
   bool full = true;
 };
 
 struct StepAnswer {
-  /// Unknown: the time limit was reached, or only symmetric schedules were searched and none exist.
+  /// Unknown: the time limit was reached, or only restricted schedules were searched and none
+  /// exist.
   SatResult status = SatResult::Unknown;
   StepSchedule schedule{};  ///< if satisfiable
   int group_order = 1;      ///< order of the group under which the schedule is invariant by search
 };
 
 /// Finds a schedule that meets the demand in `steps` steps and at most `rounds` rounds, or proves
-/// that there is none. Searches with the largest groups and the full one take turns of growing
+/// that there is none. Restricted searches and the full one take turns of growing
 /// numbers of conflicts, so that the answer does not depend on the clock unless the time limit is
 /// reached. Every schedule has been replayed (check_schedule). Throws UserError for steps < 1,
 /// rounds < steps, a time limit that is not positive, or ranks that differ.

@@ -20,6 +20,7 @@ struct SatSolver::Solver : CaDiCaL::Terminator {
   std::chrono::steady_clock::time_point deadline{};
   bool limited = false;
   std::FILE* memory = nullptr;  ///< stream of a proof that is kept in memory
+  bool traces = false;          ///< a proof was begun and not completed
   char* proof = nullptr;
   std::size_t proof_bytes = 0;
 
@@ -27,7 +28,7 @@ struct SatSolver::Solver : CaDiCaL::Terminator {
   ~Solver() override {
     cadical.disconnect_terminator();
     if (memory == nullptr) return;
-    cadical.close_proof_trace();
+    if (traces) cadical.close_proof_trace();
     std::fclose(memory);
     std::free(proof);
   }
@@ -61,6 +62,7 @@ void prepare_proof(CaDiCaL::Solver& cadical) {
   // These remove clauses in ways that need resolution asymmetric tautologies (RAT) in the proof.
   for (const char* option : {"elim", "block", "cover", "condition"}) cadical.set(option, 0);
   cadical.set("binary", 1);
+  cadical.set("quiet", 1);
 }
 
 }  // namespace
@@ -78,11 +80,13 @@ void SatSolver::trace_proof() {
   if (solver_->memory == nullptr || !solver_->cadical.trace_proof(solver_->memory, "memory")) {
     throw std::runtime_error("cannot keep a proof in memory");
   }
+  solver_->traces = true;
 }
 
 std::string SatSolver::close_proof() {
   solver_->cadical.flush_proof_trace();
   solver_->cadical.close_proof_trace();
+  solver_->traces = false;
   if (solver_->memory == nullptr) return {};
   std::fflush(solver_->memory);
   return {solver_->proof, solver_->proof_bytes};
