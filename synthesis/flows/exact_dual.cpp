@@ -20,6 +20,7 @@ using Integer = boost::multiprecision::cpp_int;
 // fraction with denominator d is recognised if the tolerance is well below 1 / d^2.
 constexpr std::array kTolerances{1e-9, 1e-8, 1e-10, 1e-7, 1e-11, 1e-6};
 constexpr double kLargest = 9e15;
+constexpr double kEqual = 1e-9;  // relative difference of equal values
 
 std::optional<Rational> reduced_fraction(Integer numerator, Integer denominator) {
   const Integer divisor = boost::multiprecision::gcd(numerator, denominator);
@@ -158,9 +159,20 @@ std::optional<DualCertificate> certify_dual(const ExactProgram& program,
       best_bound = *bound;
     }
     const double value = boost::rational_cast<double>(best_bound);
-    if (value >= expected - 1e-9 * std::max(1.0, std::abs(expected))) break;
+    if (value >= expected - kEqual * std::max(1.0, std::abs(expected))) break;
   }
-  if (!best) return std::nullopt;
+  if (!best) {
+    constexpr double kDenominator = 1 << 30;
+    std::vector<Rational> fractions;
+    for (const double dual : duals) {
+      if (!(std::abs(dual) * kDenominator < kLargest)) return std::nullopt;
+      fractions.emplace_back(std::llround(dual * kDenominator), std::int64_t{1} << 30);
+    }
+    const std::optional<Rational> bound = proven_bound(program, fractions);
+    if (!bound) return std::nullopt;
+    best = std::move(fractions);
+    best_bound = *bound;
+  }
   return DualCertificate{program, std::move(*best), best_bound};
 }
 
@@ -178,18 +190,19 @@ std::optional<ExactSolution> certify_solution(const ExactProgram& program,
     if (!cost || !check_solution(program, *fractions, *cost).empty()) continue;
     if (!best || *cost < best->cost) best = ExactSolution{std::move(*fractions), *cost};
     const double value = boost::rational_cast<double>(best->cost);
-    if (value <= expected + 1e-9 * std::max(1.0, std::abs(expected))) break;
+    if (value <= expected + kEqual * std::max(1.0, std::abs(expected))) break;
   }
   return best;
 }
 
-ExactOptimum solve_exactly(const ExactProgram& program, const std::string& subject,
-                           double time_limit_s) {
-  LinearProgram solver;
+namespace {
+
+void solve_or_throw(LinearProgram& solver, const ExactProgram& program, const std::string& subject,
+                    double time_limit_s) {
   program.load(solver);
   switch (solver.solve(time_limit_s)) {
     case LpStatus::Optimal:
-      break;
+      return;
     case LpStatus::Infeasible:
       throw UserError(subject + " has no solution");
     case LpStatus::Unbounded:
@@ -197,6 +210,27 @@ ExactOptimum solve_exactly(const ExactProgram& program, const std::string& subje
     case LpStatus::Unknown:
       throw UserError(fmt::format("{} was not solved within {} s", subject, time_limit_s));
   }
+}
+
+}  // namespace
+
+DualCertificate solve_bound(const ExactProgram& program, const std::string& subject,
+                            double time_limit_s) {
+  LinearProgram solver;
+  solve_or_throw(solver, program, subject, time_limit_s);
+  std::optional<DualCertificate> certificate = certify_dual(program, solver.duals());
+  const double least = solver.objective() - 1e-6 * std::max(1.0, std::abs(solver.objective()));
+  if (!certificate || boost::rational_cast<double>(certificate->bound) < least) {
+    throw UserError(
+        fmt::format("{}: the optimum {:.9g} is not proved", subject, solver.objective()));
+  }
+  return std::move(*certificate);
+}
+
+ExactOptimum solve_exactly(const ExactProgram& program, const std::string& subject,
+                           double time_limit_s) {
+  LinearProgram solver;
+  solve_or_throw(solver, program, subject, time_limit_s);
   const std::vector<double> duals = solver.duals();
   const std::vector<double> values = solver.solution();
   std::optional<DualCertificate> certificate = certify_dual(program, duals);

@@ -14,8 +14,9 @@ namespace cclgym::synthesis {
 [[nodiscard]] std::optional<Rational> simple_fraction(double value, double tolerance);
 
 /// Rounds dual values (by row) to fractions and proves the bound that they give in exact
-/// arithmetic. Tries several tolerances and keeps the best bound; none if no rounding is feasible
-/// or the bound's numerator and denominator do not fit into 64 bits.
+/// arithmetic. Tries several tolerances, then rounding to multiples of 2^-30, which always gives a
+/// bound if all columns with a cost or in a row are bounded; keeps the best bound. None if no
+/// rounding is feasible or the bound's numerator and denominator do not fit into 64 bits.
 [[nodiscard]] std::optional<DualCertificate> certify_dual(const ExactProgram& program,
                                                           std::span<const double> duals);
 
@@ -42,6 +43,11 @@ struct ExactOptimum {
 /// `subject` begins the message.
 [[nodiscard]] ExactOptimum solve_exactly(const ExactProgram& program, const std::string& subject,
                                          double time_limit_s = 0);
+
+/// Solves a linear program and proves its optimum to within 1e-6 of it, exactly if the dual values
+/// are simple fractions. Throws UserError as solve_exactly().
+[[nodiscard]] DualCertificate solve_bound(const ExactProgram& program, const std::string& subject,
+                                          double time_limit_s = 0);
 
 /// Least common multiple of the denominators; none if it exceeds `limit`.
 [[nodiscard]] std::optional<std::int64_t> common_denominator(const std::vector<Rational>& values,

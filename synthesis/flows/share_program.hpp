@@ -8,6 +8,7 @@
 #include <set>
 #include <vector>
 
+#include "core/index.hpp"
 #include "synthesis/flows/allreduce_shares.hpp"
 #include "topology_models/metrics/max_flow.hpp"
 

@@ -91,6 +91,15 @@ FlowGraph a100_graph(int servers) {
   return graph;
 }
 
+FlowGraph chassis_graph(int chassis) {
+  FlowGraph graph = with_nodes("chassis", 4 * chassis, 1, 12.5e9);
+  for (int rank = 0; rank < graph.ranks; ++rank) {
+    graph.add_duplex(rank, rank - rank % 4 + (rank + 1) % 4, 4);
+    graph.add_duplex(rank, graph.ranks, 1);
+  }
+  return graph;
+}
+
 FlowGraph without_edges(FlowGraph graph, int one, int other) {
   std::erase_if(graph.edges, [&](const FlowEdge& edge) {
     return (edge.source == one && edge.target == other) ||

@@ -20,6 +20,9 @@ namespace cclgym::test {
 /// Nodes of 8 A100: units of 1 GB/s, 300 GB/s to the node's switch, 25 GB/s per GPU to one of two
 /// network switches.
 [[nodiscard]] synthesis::FlowGraph a100_graph(int servers);
+/// Chassis of 4 GPUs: units of 12.5 GB/s, a ring of 4 units in the chassis and 1 unit per GPU to
+/// one switch of all chassis. A stand-in for TE-CCL's Internal 1, which is not public.
+[[nodiscard]] synthesis::FlowGraph chassis_graph(int chassis);
 /// The graph without the edges between two nodes.
 [[nodiscard]] synthesis::FlowGraph without_edges(synthesis::FlowGraph graph, int one, int other);
 /// A strongly connected graph of GPUs, perhaps with a switch whose capacities are balanced.

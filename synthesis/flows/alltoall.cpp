@@ -1,0 +1,273 @@
+#include "synthesis/flows/alltoall.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+#include <queue>
+#include <utility>
+
+#include "core/error.hpp"
+#include "core/index.hpp"
+#include "synthesis/flows/exact_dual.hpp"
+#include "synthesis/flows/path_decomposition.hpp"
+#include "synthesis/symmetry/automorphisms.hpp"
+
+namespace cclgym::synthesis {
+
+namespace {
+
+// The linear program, and the meaning of its columns and rows.
+struct ConcurrentFlow {
+  ExactProgram program;
+  std::vector<int> sources;               // one participant per orbit
+  std::vector<std::vector<int>> columns;  // by source orbit and edge; -1: into the source
+  std::vector<int> capacity_rows;         // by edge orbit
+  GraphOrbits orbits;
+};
+
+constexpr int kTime = 0;  // column of the rounds
+
+ConcurrentFlow make_concurrent_flow(const FlowGraph& graph, const AllToAllOptions& options) {
+  ConcurrentFlow flow;
+  flow.orbits = make_graph_orbits(graph, options.symmetries, options.group);
+  const std::vector<char> participates = participants(graph, options.group);
+  flow.program.add_column(1);
+  for (std::size_t orbit = 0; orbit < flow.orbits.edge_sizes.size(); ++orbit) {
+    const std::int64_t units = graph.edges[at(flow.orbits.first_edge[orbit])].units;
+    flow.capacity_rows.push_back(
+        flow.program.add_row({{kTime, -units * flow.orbits.edge_sizes[orbit]}}, std::nullopt, 0));
+  }
+  const auto row_at = [&](int row) -> std::vector<ExactTerm>& {
+    return flow.program.rows[at(row)].terms;
+  };
+  for (std::size_t orbit = 0; orbit < flow.orbits.first_node.size(); ++orbit) {
+    const int source = flow.orbits.first_node[orbit];
+    if (!participates[at(source)]) continue;
+    flow.sources.push_back(source);
+    std::vector<int> balance(at(graph.nodes), -1);  // rows: arriving - leaving = demand
+    for (int node = 0; node < graph.nodes; ++node) {
+      if (node == source) continue;
+      const std::int64_t demand = participates[at(node)] ? 1 : 0;
+      balance[at(node)] = flow.program.add_row({}, demand, demand);
+    }
+    std::vector<int>& columns = flow.columns.emplace_back(graph.edges.size(), -1);
+    for (std::size_t k = 0; k < graph.edges.size(); ++k) {
+      const FlowEdge& edge = graph.edges[k];
+      if (edge.target == source) continue;
+      const int column = flow.program.add_column(0);
+      columns[k] = column;
+      row_at(flow.capacity_rows[at(flow.orbits.of_edge[k])])
+          .push_back({column, flow.orbits.node_sizes[orbit]});
+      row_at(balance[at(edge.target)]).push_back({column, 1});
+      if (edge.source != source) row_at(balance[at(edge.source)]).push_back({column, -1});
+    }
+  }
+  return flow;
+}
+
+// Lengths of edges from the duals of the capacity rows, as whole numbers.
+EdgeLengths lengths_of_duals(const ConcurrentFlow& flow, const DualCertificate& certificate) {
+  std::vector<Rational> by_orbit;
+  for (const int row : flow.capacity_rows) by_orbit.push_back(-certificate.duals[at(row)]);
+  const std::optional<std::int64_t> denominator = common_denominator(by_orbit);
+  EdgeLengths lengths;
+  if (!denominator) return lengths;
+  for (const int orbit : flow.orbits.of_edge) {
+    const Rational& length = by_orbit[at(orbit)];
+    lengths.lengths.push_back(length.numerator() * (*denominator / length.denominator()));
+  }
+  return lengths;
+}
+
+std::vector<FlowPath> paths_of(const FlowGraph& graph, const AllToAllOptions& options,
+                               const ConcurrentFlow& flow, const std::vector<Rational>& values) {
+  const std::optional<std::int64_t> denominator = common_denominator(values);
+  const std::optional<PermutationGroup> group =
+      generated_group(graph.nodes, options.symmetries, graph.ranks);
+  if (!group || !is_semiregular(*group, graph.ranks)) {
+    throw UserError("paths of AllToAll need symmetries of which none leaves a rank in place");
+  }
+  if (!denominator) throw UserError("the AllToAll flow has no common denominator below 2^40");
+  const std::vector<char> participates = participants(graph, options.group);
+  std::vector<FlowPath> paths;
+  for (std::size_t orbit = 0; orbit < flow.sources.size(); ++orbit) {
+    const int source = flow.sources[orbit];
+    std::vector<FlowArc> arcs;
+    for (std::size_t k = 0; k < graph.edges.size(); ++k) {
+      const int column = flow.columns[orbit][k];
+      const Rational amount = column < 0 ? Rational(0) : values[at(column)];
+      arcs.push_back({graph.edges[k].source, graph.edges[k].target,
+                      amount.numerator() * (*denominator / amount.denominator())});
+    }
+    std::vector<std::int64_t> demands(at(graph.nodes), 0);
+    for (int node = 0; node < graph.nodes; ++node) {
+      if (node != source && participates[at(node)]) demands[at(node)] = *denominator;
+    }
+    for (const ArcPath& path : decompose_flow(arcs, source, demands)) {
+      for (const Permutation& image : group->elements) {
+        FlowPath moved{image[at(source)],
+                       image[at(path.target)],
+                       Rational(path.amount, *denominator),
+                       {image[at(source)]}};
+        for (const int arc : path.arcs) {
+          moved.nodes.push_back(image[at(graph.edges[at(arc)].target)]);
+        }
+        paths.push_back(std::move(moved));
+      }
+    }
+  }
+  std::sort(paths.begin(), paths.end(), [](const FlowPath& one, const FlowPath& other) {
+    return std::tie(one.source, one.target, one.nodes) <
+           std::tie(other.source, other.target, other.nodes);
+  });
+  return paths;
+}
+
+std::string check_paths(const FlowGraph& graph, const AllToAllOptions& options,
+                        const AllToAllFlow& flow) {
+  std::map<std::pair<int, int>, Rational> loads;
+  std::map<std::pair<int, int>, Rational> shares;
+  for (const FlowPath& path : flow.paths) {
+    if (path.nodes.size() < 2 || path.nodes.front() != path.source ||
+        path.nodes.back() != path.target || path.share <= Rational(0)) {
+      return fmt::format("a path from rank {} to rank {} does not join them", path.source,
+                         path.target);
+    }
+    shares[{path.source, path.target}] += path.share;
+    for (std::size_t k = 1; k < path.nodes.size(); ++k) {
+      loads[{path.nodes[k - 1], path.nodes[k]}] += path.share;
+    }
+  }
+  const std::vector<char> participates = participants(graph, options.group);
+  std::size_t pairs = 0;
+  for (int source = 0; source < graph.ranks; ++source) {
+    for (int target = 0; target < graph.ranks; ++target) {
+      if (source == target || !participates[at(source)] || !participates[at(target)]) continue;
+      ++pairs;
+      const auto found = shares.find({source, target});
+      if (found != shares.end() && found->second == Rational(1)) continue;
+      return fmt::format("the paths from rank {} to rank {} do not carry exactly all data", source,
+                         target);
+    }
+  }
+  if (shares.size() != pairs) return "a path joins ranks outside the group";
+  for (const FlowEdge& edge : graph.edges) {
+    const auto found = loads.find({edge.source, edge.target});
+    if (found == loads.end()) continue;
+    if (found->second > flow.rounds * edge.units) {
+      return fmt::format("the edge {} -> {} carries {}/{} chunks, more than in all rounds",
+                         edge.source, edge.target, found->second.numerator(),
+                         found->second.denominator());
+    }
+    loads.erase(found);
+  }
+  if (!loads.empty()) {
+    return fmt::format("a path uses {} -> {}, which is no edge", loads.begin()->first.first,
+                       loads.begin()->first.second);
+  }
+  return {};
+}
+
+// Distance from a rank to every node; -1 if there is no path.
+std::vector<std::int64_t> distances_from(const FlowGraph& graph,
+                                         const std::vector<std::vector<int>>& edges_out,
+                                         const std::vector<std::int64_t>& lengths, int source) {
+  std::vector<std::int64_t> distance(at(graph.nodes), -1);
+  using Entry = std::pair<std::int64_t, int>;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
+  queue.push({0, source});
+  while (!queue.empty()) {
+    const auto [length, node] = queue.top();
+    queue.pop();
+    if (distance[at(node)] >= 0) continue;
+    distance[at(node)] = length;
+    for (const int edge : edges_out[at(node)]) {
+      const int next = graph.edges[at(edge)].target;
+      if (distance[at(next)] < 0) queue.push({length + lengths[at(edge)], next});
+    }
+  }
+  return distance;
+}
+
+}  // namespace
+
+ExactProgram alltoall_program(const FlowGraph& graph, const AllToAllOptions& options) {
+  return make_concurrent_flow(graph, options).program;
+}
+
+Rational bound_of_lengths(const FlowGraph& graph, const std::vector<int>& group,
+                          const EdgeLengths& lengths) {
+  if (lengths.lengths.size() != graph.edges.size()) {
+    throw UserError(fmt::format("there are {} lengths; expected one for each of {} edges",
+                                lengths.lengths.size(), graph.edges.size()));
+  }
+  const std::vector<char> participates = participants(graph, group);
+  constexpr std::int64_t kMax = std::int64_t{1} << 62;
+  std::int64_t volume = 0;
+  std::vector<std::vector<int>> edges_out(at(graph.nodes));
+  std::int64_t pairs = std::int64_t{graph.ranks} * graph.ranks;
+  for (std::size_t k = 0; k < graph.edges.size(); ++k) {
+    const FlowEdge& edge = graph.edges[k];
+    const std::int64_t length = lengths.lengths[k];
+    edges_out[at(edge.source)].push_back(static_cast<int>(k));
+    if (length < 0 || length > kMax / (pairs * graph.nodes) ||
+        length > (kMax - volume) / edge.units) {
+      throw UserError(fmt::format("the length {} of edge {} is negative or too large", length, k));
+    }
+    volume += length * edge.units;
+  }
+  if (volume == 0) throw UserError("all lengths are 0");
+  std::int64_t total = 0;
+  for (int source = 0; source < graph.ranks; ++source) {
+    if (!participates[at(source)]) continue;
+    const std::vector<std::int64_t> distance =
+        distances_from(graph, edges_out, lengths.lengths, source);
+    for (int target = 0; target < graph.ranks; ++target) {
+      if (!participates[at(target)]) continue;
+      if (distance[at(target)] < 0) {
+        throw UserError(fmt::format("rank {} cannot reach rank {}", source, target));
+      }
+      total += distance[at(target)];
+    }
+  }
+  return Rational(total, volume);
+}
+
+AllToAllFlow alltoall_flow(const FlowGraph& graph, const AllToAllOptions& options) {
+  const ConcurrentFlow flow = make_concurrent_flow(graph, options);
+  ExactOptimum optimum = solve_exactly(flow.program, fmt::format("AllToAll on '{}'", graph.name),
+                                       options.time_limit_s);
+  AllToAllFlow result;
+  result.rounds = optimum.solution.cost;
+  result.lengths = lengths_of_duals(flow, optimum.certificate);
+  if (options.paths) result.paths = paths_of(graph, options, flow, optimum.solution.values);
+  result.certificate = std::move(optimum.certificate);
+  return result;
+}
+
+std::string check_alltoall_flow(const FlowGraph& graph, const AllToAllOptions& options,
+                                const AllToAllFlow& flow) {
+  if (options.paths) {
+    if (std::string problem = check_paths(graph, options, flow); !problem.empty()) return problem;
+  }
+  try {
+    if (const Rational bound = bound_of_lengths(graph, options.group, flow.lengths);
+        bound != flow.rounds) {
+      return fmt::format("the lengths prove {}/{} rounds; the flow takes {}/{}", bound.numerator(),
+                         bound.denominator(), flow.rounds.numerator(), flow.rounds.denominator());
+    }
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  if (flow.certificate.program != alltoall_program(graph, options)) {
+    return "the certificate is about another linear program";
+  }
+  if (flow.certificate.bound != flow.rounds) {
+    return fmt::format("the certificate proves {}/{} rounds; the flow takes {}/{}",
+                       flow.certificate.bound.numerator(), flow.certificate.bound.denominator(),
+                       flow.rounds.numerator(), flow.rounds.denominator());
+  }
+  return check_dual(flow.certificate);
+}
+
+}  // namespace cclgym::synthesis
