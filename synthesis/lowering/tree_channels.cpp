@@ -1,6 +1,7 @@
 #include "synthesis/lowering/tree_channels.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <fmt/format.h>
 #include <map>
@@ -41,6 +42,8 @@ struct Users {
   int in = 0;
   int first_level = 0;
   int last_level = 0;
+
+  [[nodiscard]] bool none() const { return in + out == 0; }
 };
 
 class TreeColouring {
@@ -50,74 +53,120 @@ class TreeColouring {
     if (fabric != nullptr && !graph.devices.empty()) routes_.emplace(*fabric, channels);
   }
 
-  std::vector<int> place(const DirectedTree& directed) {
-    const std::vector<TreeEdge>& edges = directed.tree->edges;
-    const std::vector<int> levels = message_levels(directed);
-    const ChannelSet all = ~ChannelSet{0} >> (kMaxChannels - channels_);
-    std::vector<ChannelSet> allowed(edges.size());
-    std::vector<std::size_t> pair(edges.size());
-    ChannelSet common = all;
-    for (std::size_t k = 0; k < edges.size(); ++k) {
-      pair[k] = pair_index(directed.sender(edges[k]), directed.receiver(edges[k]));
-      allowed[k] = routes_ ? allowed_channels(directed, edges[k]) : all;
-      common &= allowed[k];
+  // The channel that serves all edges of the tree, on connections that no tree uses yet; nullopt if
+  // there is none.
+  std::optional<std::vector<int>> place_on_one_channel(const DirectedTree& directed) {
+    const Edges edges = edges_of(directed);
+    ChannelSet common = ~ChannelSet{0};
+    for (const ChannelSet each : edges.allowed) common &= each;
+    for (int channel = 0; channel < channels_; ++channel) {
+      if (!(common >> channel & 1U)) continue;
+      const auto is_free = [&](std::size_t pair) { return users(pair, channel).none(); };
+      if (!std::all_of(edges.pair.begin(), edges.pair.end(), is_free)) continue;
+      std::vector<int> chosen(edges.pair.size(), channel);
+      use(directed, edges, chosen);
+      return chosen;
     }
-    std::vector<int> chosen(edges.size(), -1);
-    if (common != 0) {
-      std::int64_t best_cost = -1;
-      int best = 0;
-      for (int channel = 0; channel < channels_; ++channel) {
-        if (!(common >> channel & 1U)) continue;
-        std::int64_t total = 0;
-        for (std::size_t k = 0; k < edges.size(); ++k) {
-          total += cost(pair[k], channel, levels[k], directed.inward);
-          if (best_cost >= 0 && total >= best_cost) break;
-        }
-        if (best_cost >= 0 && total >= best_cost) continue;
-        best_cost = total;
-        best = channel;
-        if (total == 0) break;
-      }
-      std::fill(chosen.begin(), chosen.end(), best);
-    } else {
-      place_edges(directed, levels, pair, allowed, chosen);
-    }
-    for (std::size_t k = 0; k < edges.size(); ++k) {
-      use(pair[k], chosen[k], levels[k], directed.inward);
-    }
-    return chosen;
+    return std::nullopt;
   }
 
- private:
-  // Gives every edge a channel of its own, preferably that of the edge above it.
-  void place_edges(const DirectedTree& directed, const std::vector<int>& levels,
-                   const std::vector<std::size_t>& pair, std::vector<ChannelSet> allowed,
-                   std::vector<int>& chosen) {
-    const std::vector<TreeEdge>& edges = directed.tree->edges;
-    if (directed.multicast) {
-      std::unordered_map<int, ChannelSet> shared;  // by rank that sends to several others
-      for (std::size_t k = 0; k < edges.size(); ++k) {
-        if (edges[k].through.size() != 1) continue;
-        shared.try_emplace(edges[k].source, ~ChannelSet{0}).first->second &= allowed[k];
-      }
-      for (std::size_t k = 0; k < edges.size(); ++k) {
-        if (edges[k].through.size() == 1) allowed[k] = shared.at(edges[k].source);
-      }
+  // A channel for every edge, preferably that of the edge above it.
+  std::vector<int> place_edges(const DirectedTree& directed) {
+    const std::vector<TreeEdge>& tree = directed.tree->edges;
+    Edges edges = edges_of(directed);
+    for (std::size_t k = 0; k < tree.size(); ++k) {
+      const auto divided = inward_.find({edges.pair[k], edges.allowed[k]});
+      if (divided == inward_.end()) continue;
+      edges.allowed[k] &= directed.inward ? divided->second : ~divided->second;
     }
-    std::unordered_map<int, int> above;
-    for (std::size_t k = 0; k < edges.size(); ++k) {
-      const auto known = above.find(edges[k].source);
+    if (directed.multicast) join_stars(tree, edges.allowed);
+    std::vector<int> chosen(tree.size(), -1);
+    std::unordered_map<int, int> above;       // by rank: channel of the edge to it
+    std::map<std::pair<int, int>, int> star;  // by rank and switch
+    for (std::size_t k = 0; k < tree.size(); ++k) {
+      const auto known = above.find(tree[k].source);
       std::int64_t best_cost = -1;
       for (int channel = 0; channel < channels_; ++channel) {
-        if (!(allowed[k] >> channel & 1U)) continue;
+        if (!(edges.allowed[k] >> channel & 1U)) continue;
         const bool turns = known != above.end() && known->second != channel;
         const std::int64_t total =
-            2 * cost(pair[k], channel, levels[k], directed.inward) + (turns ? 1 : 0);
+            2 * cost(users(edges.pair[k], channel), edges.level[k], directed.inward) +
+            (turns ? 1 : 0);
         if (best_cost >= 0 && total >= best_cost) continue;
         best_cost = total;
         chosen[k] = channel;
       }
-      above[edges[k].target] = chosen[k];
+      if (directed.multicast && tree[k].through.size() == 1) {
+        const auto first =
+            star.try_emplace({tree[k].source, tree[k].through.front()}, chosen[k]).first;
+        chosen[k] = first->second;
+      }
+      above[tree[k].target] = chosen[k];
+    }
+    use(directed, edges, chosen);
+    return chosen;
+  }
+
+  // Starts again. Where the trees outnumber the channels of a connection, the two directions get
+  // separate channels, in proportion to their trees: otherwise the trees placed first, of one
+  // direction, would take them all.
+  void divide_channels(const std::vector<DirectedTree>& trees) {
+    users_.assign(users_.size(), {});
+    std::map<std::pair<std::size_t, ChannelSet>, std::array<int, 2>> count;  // out, in
+    for (const DirectedTree& tree : trees) {
+      const Edges edges = edges_of(tree);
+      for (std::size_t k = 0; k < edges.pair.size(); ++k) {
+        ++count[{edges.pair[k], edges.allowed[k]}][tree.inward ? 1 : 0];
+      }
+    }
+    for (const auto& [key, trees_of] : count) {
+      const int channels = std::popcount(key.second);
+      const auto [out, in] = trees_of;
+      if (out == 0 || in == 0 || out + in <= channels || channels == 1) continue;
+      const int inwards =
+          std::clamp((channels * in + (out + in) / 2) / (out + in), 1, channels - 1);
+      ChannelSet low = 0;
+      for (int k = 0; k < inwards; ++k) {
+        const ChannelSet rest = key.second & ~low;
+        low |= rest & (~rest + 1);  // the lowest of the rest
+      }
+      inward_[key] = low;
+    }
+  }
+
+ private:
+  // Edges of a tree as connections.
+  struct Edges {
+    std::vector<std::size_t> pair;
+    std::vector<ChannelSet> allowed;
+    std::vector<int> level;
+  };
+
+  Edges edges_of(const DirectedTree& directed) {
+    Edges edges;
+    edges.level = message_levels(directed);
+    for (const TreeEdge& edge : directed.tree->edges) {
+      edges.pair.push_back(pair_index(directed.sender(edge), directed.receiver(edge)));
+      edges.allowed.push_back(routes_ ? allowed_channels(directed, edge)
+                                      : ~ChannelSet{0} >> (kMaxChannels - channels_));
+    }
+    return edges;
+  }
+
+  // Edges that a switch copies together share their channels.
+  static void join_stars(const std::vector<TreeEdge>& tree, std::vector<ChannelSet>& allowed) {
+    std::map<std::pair<int, int>, ChannelSet> shared;  // by rank and switch
+    for (const bool reads : {false, true}) {
+      for (std::size_t k = 0; k < tree.size(); ++k) {
+        if (tree[k].through.size() != 1) continue;
+        ChannelSet& star =
+            shared.try_emplace({tree[k].source, tree[k].through.front()}, allowed[k]).first->second;
+        if (reads) {
+          allowed[k] = star;
+        } else {
+          star &= allowed[k];
+        }
+      }
     }
   }
 
@@ -150,21 +199,23 @@ class TreeColouring {
     return users_[pair * at(channels_) + at(channel)];
   }
 
-  [[nodiscard]] std::int64_t cost(std::size_t pair, int channel, int level, bool inward) {
+  // Loss of speed, in no unit, if the connection carries one more tree.
+  [[nodiscard]] static std::int64_t cost(const Users& known, int level, bool inward) {
     constexpr std::int64_t kOpposite = 1000;
     constexpr std::int64_t kLevel = 4;
-    const Users& known = users(pair, channel);
-    if (known.in + known.out == 0) return 0;
+    if (known.none()) return 0;
     const int spread = std::max(known.last_level, level) - std::min(known.first_level, level);
     return known.in + known.out + kLevel * spread + kOpposite * (inward ? known.out : known.in);
   }
 
-  void use(std::size_t pair, int channel, int level, bool inward) {
-    Users& known = users(pair, channel);
-    const bool first = known.in + known.out == 0;
-    known.first_level = first ? level : std::min(known.first_level, level);
-    known.last_level = first ? level : std::max(known.last_level, level);
-    ++(inward ? known.in : known.out);
+  void use(const DirectedTree& directed, const Edges& edges, const std::vector<int>& chosen) {
+    for (std::size_t k = 0; k < chosen.size(); ++k) {
+      Users& known = users(edges.pair[k], chosen[k]);
+      const int level = edges.level[k];
+      known.first_level = known.none() ? level : std::min(known.first_level, level);
+      known.last_level = known.none() ? level : std::max(known.last_level, level);
+      ++(directed.inward ? known.in : known.out);
+    }
   }
 
   const FlowGraph& graph_;
@@ -172,6 +223,8 @@ class TreeColouring {
   std::optional<RouteChannels> routes_;
   std::unordered_map<std::int64_t, std::size_t> pairs_;
   std::vector<Users> users_;  ///< by pair and channel
+  /// Channels left to inward trees, by pair and all channels of a path.
+  std::map<std::pair<std::size_t, ChannelSet>, ChannelSet> inward_;
   std::map<std::pair<std::pair<int, int>, std::vector<NodeId>>, ChannelSet> allowed_;
 };
 
@@ -186,7 +239,15 @@ std::vector<std::vector<int>> assign_tree_channels(const FlowGraph& graph, const
   TreeColouring colouring(graph, fabric, channels);
   std::vector<std::vector<int>> result;
   result.reserve(trees.size());
-  for (const DirectedTree& tree : trees) result.push_back(colouring.place(tree));
+  for (const DirectedTree& tree : trees) {
+    std::optional<std::vector<int>> chosen = colouring.place_on_one_channel(tree);
+    if (!chosen) break;
+    result.push_back(std::move(*chosen));
+  }
+  if (result.size() == trees.size()) return result;
+  result.clear();
+  colouring.divide_channels(trees);
+  for (const DirectedTree& tree : trees) result.push_back(colouring.place_edges(tree));
   return result;
 }
 

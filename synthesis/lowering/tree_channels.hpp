@@ -30,12 +30,13 @@ struct DirectedTree {
 
 /// Channel of each edge of each tree.
 ///
-/// A message must take the path of its edge, which only some channels do (Fabric::route). Within a
-/// tree, one channel serves all edges if it can, so that receives are fused with sends. Trees are
-/// coloured one after another: a connection (sender, receiver, channel) should carry one tree. If
-/// channels run out, trees share connections, with the same direction, since a tree that spreads a
-/// sum behind a tree that computes it would wait for each tile's round trip, and with similar
-/// levels, since messages of one connection are sent in one order.
+/// A message must take the path of its edge, which only some channels do (Fabric::route). If the
+/// channels suffice for it, every tree has one channel, so that receives are fused with sends, and
+/// no connection (sender, receiver, channel) serves two trees. Otherwise every edge has its own
+/// channel, if possible that of the edge above it. If even these do not suffice, trees share
+/// connections: with the same direction, since a tree that spreads a sum behind a tree that
+/// computes it would wait for each tile's round trip, and with similar levels, since the messages
+/// of a connection are sent in one order.
 ///
 /// `fabric` may be null: all channels are equal then. Throws UserError if no channel below
 /// `channels` takes an edge's path.

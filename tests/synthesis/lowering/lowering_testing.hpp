@@ -1,11 +1,13 @@
 // Helpers of the tests of lowering: trees made by hand, and checks of programs.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "collectives/compiler/compile.hpp"
+#include "collectives/library/logical_rings.hpp"
 #include "collectives/program.hpp"
 #include "synthesis/flow_graph.hpp"
 #include "synthesis/lowering/program_form.hpp"
@@ -59,6 +61,25 @@ inline synthesis::TreePacking orbit_trees(const synthesis::FlowGraph& graph, con
           if (gpu == rail) continue;
           tree.edges.push_back({here, there, path_of(graph, fabric, here, there)});
         }
+      }
+      packing.trees.push_back(std::move(tree));
+    }
+  }
+  return packing;
+}
+
+/// For every rank and logical ring, the path around the ring from the rank.
+inline synthesis::TreePacking ring_trees(const synthesis::FlowGraph& graph, const Fabric& fabric) {
+  synthesis::TreePacking packing;
+  for (int root = 0; root < fabric.ranks(); ++root) {
+    for (const std::vector<int>& ring : logical_rings(fabric)) {
+      const auto size = static_cast<int>(ring.size());
+      const auto first = static_cast<int>(std::find(ring.begin(), ring.end(), root) - ring.begin());
+      synthesis::Tree tree{.root = root};
+      for (int k = 0; k + 1 < size; ++k) {
+        const int here = ring[static_cast<std::size_t>((first + k) % size)];
+        const int next = ring[static_cast<std::size_t>((first + k + 1) % size)];
+        tree.edges.push_back({here, next, path_of(graph, fabric, here, next)});
       }
       packing.trees.push_back(std::move(tree));
     }
