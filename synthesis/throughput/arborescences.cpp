@@ -129,10 +129,16 @@ class Packing {
     const Ends ends = ends_[at(edge)];
     const std::int64_t wanted = std::min(growth.tree.count, units_[at(edge)]);
     if (wanted == 0) return 0;
-    return std::min(wanted, flow_.solve(start_, ends.target, others_ + wanted) - others_);
+    for (const std::vector<bool>& outside : full_cuts_) {
+      if (outside[at(ends.source)] && !outside[at(ends.target)]) return 0;
+    }
+    const std::int64_t room = flow_.solve(start_, ends.target, others_ + wanted) - others_;
+    if (room <= 0) full_cuts_.push_back(flow_.source_side());
+    return std::min(wanted, room);
   }
 
   void grow(Growth& growth) {
+    full_cuts_.clear();
     for (std::size_t head = 0; head < growth.reached.size(); ++head) {
       const int node = growth.reached[head];
       // All data is at the edge's source.
@@ -176,6 +182,9 @@ class Packing {
   std::vector<std::int64_t> units_;
   std::vector<std::vector<int>> out_;
   std::vector<Growth> waiting_;
+  // Cuts without room for the batch that grows, by their side with the data. They stay full while
+  // it grows.
+  std::vector<std::vector<bool>> full_cuts_;
   std::size_t room_ = 0;  // nodes of the network for batches that wait
   MaxFlow flow_{0};
 };

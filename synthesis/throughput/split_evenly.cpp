@@ -13,7 +13,7 @@ namespace {
 // A neighbour of the node that is removed.
 struct Neighbour {
   int node = 0;
-  int cluster = 0;   // neighbours with edges between them form a cluster, such as a server
+  int cluster = 0;   // neighbours that are near each other, such as the GPUs of a server
   int position = 0;  // number within the cluster
   std::int64_t to_send = 0;
   std::int64_t to_receive = 0;
@@ -43,17 +43,24 @@ std::vector<Neighbour> neighbours_of(const SplitState& state, int w) {
     while (cluster[at(k)] != k) k = cluster[at(k)] = cluster[at(cluster[at(k)])];
     return k;
   };
+  const auto join = [&](int one, int other) {
+    const int a = find(one);
+    const int b = find(other);
+    cluster[at(std::max(a, b))] = std::min(a, b);
+  };
+  // Neighbours are near each other if there is an edge between them, or a node that is linked to
+  // both by wider edges than the one that is removed.
+  std::map<int, int> linked_to;
   std::vector<Neighbour> result(nodes.size());
   for (std::size_t k = 0; k < nodes.size(); ++k) {
     result[k] = {.node = nodes[k],
                  .to_send = state.units(nodes[k], w),
                  .to_receive = state.units(w, nodes[k])};
     for (const auto& [target, cable] : state.out(nodes[k])) {
-      const int other = index_of(target);
-      if (other < 0) continue;
-      const int a = find(static_cast<int>(k));
-      const int b = find(other);
-      cluster[at(std::max(a, b))] = std::min(a, b);
+      if (target == w) continue;
+      if (const int other = index_of(target); other >= 0) join(static_cast<int>(k), other);
+      if (state.is_member(target) || cable.units <= result[k].to_send) continue;
+      join(static_cast<int>(k), linked_to.try_emplace(target, static_cast<int>(k)).first->second);
     }
   }
   std::vector<int> size(nodes.size(), 0);
