@@ -103,7 +103,7 @@ std::string table_of(const synthesis::Synthesis& made) {
 std::string bounds_text(const synthesis::Synthesis& made) {
   std::string text;
   if (made.min_steps > 0) text += fmt::format("steps >= {}", made.min_steps);
-  if (made.min_rounds > 0) {
+  if (made.min_rounds > Rational(0)) {
     text += fmt::format("{}rounds per chunk >= {}", text.empty() ? "" : ", ",
                         fraction_text(made.min_rounds));
   }

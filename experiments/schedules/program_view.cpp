@@ -81,7 +81,7 @@ void add_loads(ScheduleView& view, const SynthesizedProgram& program, const Fabr
                                               100 * static_cast<double>(loads[k]) / capacity)});
   }
   std::stable_sort(view.loads.begin(), view.loads.end(),
-                   [](const LinkLoad& a, const LinkLoad& b) { return a.share > b.share; });
+                   [](const ScheduleLoad& a, const ScheduleLoad& b) { return a.share > b.share; });
 }
 
 }  // namespace

@@ -123,7 +123,7 @@ std::string loads_picture(const ScheduleView& view, int max_links) {
       "width=\"{:.0f}\" aria-label=\"loads of links\">",
       kNames + kBars + 150, kRow * static_cast<double>(count) + 4, kNames + kBars + 150);
   for (std::size_t k = 0; k < count; ++k) {
-    const LinkLoad& load = view.loads[k];
+    const ScheduleLoad& load = view.loads[k];
     const double y = kRow * static_cast<double>(k);
     svg += fmt::format(
         "<text class=\"name\" x=\"{:.0f}\" y=\"{:.0f}\">{}</text><rect class=\"back\" x=\"{:.0f}\" "

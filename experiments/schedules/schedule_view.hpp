@@ -18,7 +18,7 @@ struct ScheduleArrow {
 };
 
 /// Load of a link in one run of the schedule.
-struct LinkLoad {
+struct ScheduleLoad {
   std::string link;  ///< "gpu0 -> gpu1"
   double share = 0;  ///< share of the link's capacity that is used while the schedule runs
   std::string text;  ///< "6 of 7 chunks"
@@ -33,7 +33,7 @@ struct ScheduleView {
   std::string steps_title{};                        ///< "Steps" or "Trees of rank 0, by depth"
   std::vector<std::vector<ScheduleArrow>> steps{};  ///< by step
   std::vector<std::string> step_captions{};         ///< by step: "2 rounds, 12 chunks"
-  std::vector<LinkLoad> loads{};                    ///< busiest first
+  std::vector<ScheduleLoad> loads{};                    ///< busiest first
 };
 
 /// A point of the front of steps against rounds per chunk.

@@ -54,13 +54,13 @@ class FrontSearch {
     for (int steps = front_.min_steps; steps <= front_.min_steps + options_.max_extra_steps;
          ++steps) {
       const Rational bound = bound_of(one, steps);
-      if (best != 0 && bound >= best) {
+      if (best != Rational(0) && bound >= best) {
         if (best <= options_.min_rounds) break;
         continue;
       }
       const bool found = search(steps, bound, best);
       if (found) best = front_.points.back().rounds;
-      if (best != 0 && best <= options_.min_rounds) break;
+      if (best != Rational(0) && best <= options_.min_rounds) break;
       if (left_s() <= 0) {
         front_.notes.push_back(
             fmt::format("the time limit ended the search of step schedules at {} steps", steps));
@@ -107,7 +107,7 @@ class FrontSearch {
           static_cast<int>((exact.numerator() + exact.denominator() - 1) / exact.denominator());
       for (int rounds = std::max(least, steps); rounds <= std::max(least, steps) + 1; ++rounds) {
         const Rational ratio(rounds, chunks);
-        if (best == 0 || ratio < best) sizes.push_back({ratio, chunks, rounds});
+        if (best == Rational(0) || ratio < best) sizes.push_back({ratio, chunks, rounds});
       }
     }
     std::stable_sort(sizes.begin(), sizes.end(), [](const Size& a, const Size& b) {

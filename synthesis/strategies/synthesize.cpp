@@ -188,13 +188,13 @@ class Synthesizer {
   }
 
   void set_optimal(SynthesizedProgram& program) const {
-    const bool bandwidth = bound() > 0 && program.rounds_per_chunk() <= bound_for(program);
+    const bool bandwidth = bound() > Rational(0) && program.rounds_per_chunk() <= bound_for(program);
     program.optimal = bandwidth ? "bandwidth" : "";
     made_unit_Bps_ = program.unit_Bps;
   }
 
   void mark_latency_optimal() {
-    if (bound() > 0) {
+    if (bound() > Rational(0)) {
       const double unit_Bps = made_.programs.empty() ? graph_.unit_Bps : made_unit_Bps_;
       made_.min_rounds =
           bound() * Rational(static_cast<std::int64_t>(unit_Bps / graph_.unit_Bps + 0.5));
@@ -267,7 +267,7 @@ class Synthesizer {
 
   // Trees of these shares, if they beat a ReduceScatter and an AllGather.
   void add_free_shares() {
-    if (!shares_ || shares_->algbw * (copy_bound_ + reduce_bound_) <= members()) return;
+    if (!shares_ || shares_->algbw * (copy_bound_ + reduce_bound_) <= Rational(members())) return;
     TreePlan plan{.graph = graph_};
     plan.outward = pack_trees(graph_, shares_->gather_units, shares_->counts, options_.group);
     plan.inward =
