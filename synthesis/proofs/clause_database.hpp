@@ -45,7 +45,7 @@ class ClauseDatabase {
 
   int variables_;
   bool contradiction_ = false;
-  std::vector<int> literals_;  ///< of all clauses
+  std::vector<int> literals_;  ///< all clauses, one after the other
   std::vector<Clause> clauses_;
   std::vector<std::vector<Watch>> watches_;  ///< by literal
   std::vector<signed char> values_;          ///< by literal: 1 true, -1 false, 0 open

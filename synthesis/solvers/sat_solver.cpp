@@ -24,7 +24,10 @@ struct SatSolver::Solver : CaDiCaL::Terminator {
   char* proof = nullptr;
   std::size_t proof_bytes = 0;
 
-  Solver() { cadical.connect_terminator(this); }
+  Solver() {
+    cadical.connect_terminator(this);
+    cadical.set("quiet", 1);
+  }
   ~Solver() override {
     cadical.disconnect_terminator();
     if (memory == nullptr) return;
@@ -62,7 +65,6 @@ void prepare_proof(CaDiCaL::Solver& cadical) {
   // These remove clauses in ways that need resolution asymmetric tautologies (RAT) in the proof.
   for (const char* option : {"elim", "block", "cover", "condition"}) cadical.set(option, 0);
   cadical.set("binary", 1);
-  cadical.set("quiet", 1);
 }
 
 }  // namespace
