@@ -10,7 +10,6 @@
 #include "core/index.hpp"
 #include "synthesis/flows/exact_dual.hpp"
 #include "synthesis/flows/path_decomposition.hpp"
-#include "synthesis/symmetry/automorphisms.hpp"
 
 namespace cclgym::synthesis {
 
@@ -19,8 +18,8 @@ namespace {
 // The linear program, and the meaning of its columns and rows.
 struct ConcurrentFlow {
   ExactProgram program;
-  std::vector<int> sources;               // one participant per orbit
-  std::vector<std::vector<int>> columns;  // by source orbit and edge; -1: into the source
+  std::vector<SourceOrbit> sources;
+  std::vector<std::vector<int>> columns;  // by source and its orbit of edges; -1: into the source
   std::vector<int> capacity_rows;         // by edge orbit
   GraphOrbits orbits;
 };
@@ -37,29 +36,35 @@ ConcurrentFlow make_concurrent_flow(const FlowGraph& graph, const AllToAllOption
     flow.capacity_rows.push_back(
         flow.program.add_row({{kTime, -units * flow.orbits.edge_sizes[orbit]}}, std::nullopt, 0));
   }
-  const auto row_at = [&](int row) -> std::vector<ExactTerm>& {
-    return flow.program.rows[at(row)].terms;
-  };
-  for (std::size_t orbit = 0; orbit < flow.orbits.first_node.size(); ++orbit) {
-    const int source = flow.orbits.first_node[orbit];
+  for (const int source : flow.orbits.first_node) {
     if (!participates[at(source)]) continue;
-    flow.sources.push_back(source);
-    std::vector<int> balance(at(graph.nodes), -1);  // rows: arriving - leaving = demand
-    for (int node = 0; node < graph.nodes; ++node) {
-      if (node == source) continue;
-      const std::int64_t demand = participates[at(node)] ? 1 : 0;
-      balance[at(node)] = flow.program.add_row({}, demand, demand);
+    const SourceOrbit& orbit =
+        flow.sources.emplace_back(make_source_orbit(graph, options.symmetries, source));
+    const auto members = static_cast<std::int64_t>(orbit.images.size());
+    std::vector<int>& columns = flow.columns.emplace_back(orbit.fixed.first_edge.size(), -1);
+    for (std::size_t k = 0; k < columns.size(); ++k) {
+      const int edge = orbit.fixed.first_edge[k];
+      if (graph.edges[at(edge)].target == source) continue;
+      columns[k] = flow.program.add_column(0);
+      const int row = flow.capacity_rows[at(flow.orbits.of_edge[at(edge)])];
+      flow.program.rows[at(row)].terms.push_back({columns[k], members * orbit.fixed.edge_sizes[k]});
     }
-    std::vector<int>& columns = flow.columns.emplace_back(graph.edges.size(), -1);
+    // Arriving - leaving = demand, at one node per orbit.
+    std::vector<std::map<int, std::int64_t>> balance(at(graph.nodes));
     for (std::size_t k = 0; k < graph.edges.size(); ++k) {
-      const FlowEdge& edge = graph.edges[k];
-      if (edge.target == source) continue;
-      const int column = flow.program.add_column(0);
-      columns[k] = column;
-      row_at(flow.capacity_rows[at(flow.orbits.of_edge[k])])
-          .push_back({column, flow.orbits.node_sizes[orbit]});
-      row_at(balance[at(edge.target)]).push_back({column, 1});
-      if (edge.source != source) row_at(balance[at(edge.source)]).push_back({column, -1});
+      const int column = columns[at(orbit.fixed.of_edge[k])];
+      if (column < 0) continue;
+      balance[at(graph.edges[k].target)][column] += 1;
+      balance[at(graph.edges[k].source)][column] -= 1;
+    }
+    for (const int node : orbit.fixed.first_node) {
+      if (node == source) continue;
+      std::vector<ExactTerm> terms;
+      for (const auto& [column, coefficient] : balance[at(node)]) {
+        if (coefficient != 0) terms.push_back({column, coefficient});
+      }
+      const std::int64_t demand = participates[at(node)] ? 1 : 0;
+      flow.program.add_row(std::move(terms), demand, demand);
     }
   }
   return flow;
@@ -82,19 +87,14 @@ EdgeLengths lengths_of_duals(const ConcurrentFlow& flow, const DualCertificate& 
 std::vector<FlowPath> paths_of(const FlowGraph& graph, const AllToAllOptions& options,
                                const ConcurrentFlow& flow, const std::vector<Rational>& values) {
   const std::optional<std::int64_t> denominator = common_denominator(values);
-  const std::optional<PermutationGroup> group =
-      generated_group(graph.nodes, options.symmetries, graph.ranks);
-  if (!group || !is_semiregular(*group, graph.ranks)) {
-    throw UserError("paths of AllToAll need symmetries of which none leaves a rank in place");
-  }
   if (!denominator) throw UserError("the AllToAll flow has no common denominator below 2^40");
   const std::vector<char> participates = participants(graph, options.group);
   std::vector<FlowPath> paths;
   for (std::size_t orbit = 0; orbit < flow.sources.size(); ++orbit) {
-    const int source = flow.sources[orbit];
+    const int source = flow.sources[orbit].source;
     std::vector<FlowArc> arcs;
     for (std::size_t k = 0; k < graph.edges.size(); ++k) {
-      const int column = flow.columns[orbit][k];
+      const int column = flow.columns[orbit][at(flow.sources[orbit].fixed.of_edge[k])];
       const Rational amount = column < 0 ? Rational(0) : values[at(column)];
       arcs.push_back({graph.edges[k].source, graph.edges[k].target,
                       amount.numerator() * (*denominator / amount.denominator())});
@@ -104,7 +104,7 @@ std::vector<FlowPath> paths_of(const FlowGraph& graph, const AllToAllOptions& op
       if (node != source && participates[at(node)]) demands[at(node)] = *denominator;
     }
     for (const ArcPath& path : decompose_flow(arcs, source, demands)) {
-      for (const Permutation& image : group->elements) {
+      for (const Permutation& image : flow.sources[orbit].images) {
         FlowPath moved{image[at(source)],
                        image[at(path.target)],
                        Rational(path.amount, *denominator),

@@ -35,9 +35,8 @@ struct AllToAllFlow {
 
 struct AllToAllOptions {
   std::vector<int> group{};  ///< participating ranks, ascending; empty: all
-  /// Generators of a group of symmetries; the flow is invariant. For paths, no symmetry of the
-  /// group but the identity may leave a rank in place (symmetry/automorphisms.hpp,
-  /// semiregular_groups).
+  /// Generators of a group of symmetries (automorphism_group of coloured_digraph); the flow is
+  /// invariant.
   std::vector<Permutation> symmetries{};
   bool paths = true;
   double time_limit_s = 60;
@@ -49,8 +48,9 @@ struct AllToAllOptions {
 [[nodiscard]] AllToAllFlow alltoall_flow(const FlowGraph& graph,
                                          const AllToAllOptions& options = {});
 
-/// The linear program: minimum rounds; one source per orbit of ranks and one capacity row per orbit
-/// of edges, which loses nothing: the average of a solution over all symmetries is one.
+/// The linear program: minimum rounds; one source per orbit of ranks, one column per orbit of edges
+/// under the symmetries that fix it, and one capacity row per orbit of edges, which loses nothing:
+/// the average of a solution over all symmetries is a solution.
 [[nodiscard]] ExactProgram alltoall_program(const FlowGraph& graph, const AllToAllOptions& options);
 
 /// Verifies a result without a solver: paths, shares and loads in exact arithmetic, the

@@ -77,6 +77,29 @@ std::vector<int> edge_images(const FlowGraph& graph, const Permutation& symmetry
   return images;
 }
 
+namespace {
+
+GraphOrbits numbered_orbits(DisjointSets& nodes, DisjointSets& edges) {
+  GraphOrbits orbits;
+  const auto count = [](const std::vector<int>& of, std::vector<int>& sizes,
+                        std::vector<int>& first) {
+    for (std::size_t k = 0; k < of.size(); ++k) {
+      if (at(of[k]) == sizes.size()) {
+        sizes.push_back(0);
+        first.push_back(static_cast<int>(k));
+      }
+      ++sizes[at(of[k])];
+    }
+  };
+  orbits.of_node = nodes.numbers();
+  orbits.of_edge = edges.numbers();
+  count(orbits.of_node, orbits.node_sizes, orbits.first_node);
+  count(orbits.of_edge, orbits.edge_sizes, orbits.first_edge);
+  return orbits;
+}
+
+}  // namespace
+
 GraphOrbits make_graph_orbits(const FlowGraph& graph, const std::vector<Permutation>& generators,
                               const std::vector<int>& group) {
   DisjointSets nodes(at(graph.nodes));
@@ -96,22 +119,56 @@ GraphOrbits make_graph_orbits(const FlowGraph& graph, const std::vector<Permutat
       nodes.unite(node, image);
     }
   }
-  GraphOrbits orbits;
-  const auto count = [](const std::vector<int>& of, std::vector<int>& sizes,
-                        std::vector<int>& first) {
-    for (std::size_t k = 0; k < of.size(); ++k) {
-      if (at(of[k]) == sizes.size()) {
-        sizes.push_back(0);
-        first.push_back(static_cast<int>(k));
-      }
-      ++sizes[at(of[k])];
+  return numbered_orbits(nodes, edges);
+}
+
+SourceOrbit make_source_orbit(const FlowGraph& graph, const std::vector<Permutation>& generators,
+                              int source) {
+  std::vector<std::vector<int>> generator_edges;
+  for (const Permutation& generator : generators) {
+    generator_edges.push_back(edge_images(graph, generator));
+  }
+  SourceOrbit orbit;
+  orbit.source = source;
+  std::vector<std::vector<int>> image_edges;  // by member
+  Permutation identity(at(graph.nodes));
+  std::iota(identity.begin(), identity.end(), 0);
+  std::vector<int> same_edges(graph.edges.size());
+  std::iota(same_edges.begin(), same_edges.end(), 0);
+  std::vector<int> member_at(at(graph.nodes), -1);
+  member_at[at(source)] = 0;
+  orbit.images.push_back(std::move(identity));
+  image_edges.push_back(std::move(same_edges));
+  for (std::size_t member = 0; member < orbit.images.size(); ++member) {
+    for (std::size_t k = 0; k < generators.size(); ++k) {
+      const int next = generators[k][at(orbit.images[member][at(source)])];
+      if (member_at[at(next)] >= 0) continue;
+      member_at[at(next)] = static_cast<int>(orbit.images.size());
+      orbit.images.push_back(composed(orbit.images[member], generators[k]));
+      image_edges.push_back(composed(image_edges[member], generator_edges[k]));
+    }
+  }
+  DisjointSets nodes(at(graph.nodes));
+  DisjointSets edges(graph.edges.size());
+  // Image of the source's stabiliser: to a member, by a generator, and back from where that leads.
+  const auto unite = [](DisjointSets& sets, const std::vector<int>& there,
+                        const std::vector<int>& generator, const std::vector<int>& back) {
+    std::vector<int> origin(back.size());
+    for (std::size_t k = 0; k < back.size(); ++k) origin[at(back[k])] = static_cast<int>(k);
+    for (std::size_t k = 0; k < there.size(); ++k) {
+      sets.unite(static_cast<int>(k), origin[at(generator[at(there[k])])]);
     }
   };
-  orbits.of_node = nodes.numbers();
-  orbits.of_edge = edges.numbers();
-  count(orbits.of_node, orbits.node_sizes, orbits.first_node);
-  count(orbits.of_edge, orbits.edge_sizes, orbits.first_edge);
-  return orbits;
+  for (std::size_t member = 0; member < orbit.images.size(); ++member) {
+    for (std::size_t k = 0; k < generators.size(); ++k) {
+      const int next = generators[k][at(orbit.images[member][at(source)])];
+      const auto other = at(member_at[at(next)]);
+      unite(nodes, orbit.images[member], generators[k], orbit.images[other]);
+      unite(edges, image_edges[member], generator_edges[k], image_edges[other]);
+    }
+  }
+  orbit.fixed = numbered_orbits(nodes, edges);
+  return orbit;
 }
 
 std::vector<char> participants(const FlowGraph& graph, const std::vector<int>& group) {

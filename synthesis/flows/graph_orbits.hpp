@@ -27,6 +27,19 @@ struct GraphOrbits {
                                             const std::vector<Permutation>& generators,
                                             const std::vector<int>& group = {});
 
+/// A source and its images, with the orbits under the symmetries that leave the source in place: an
+/// invariant flow from the source is constant on them, and gives an invariant flow from each image.
+struct SourceOrbit {
+  int source = 0;
+  std::vector<Permutation> images{};  ///< one symmetry per member of the orbit, the identity first
+  GraphOrbits fixed{};                ///< orbits under the symmetries that fix the source
+};
+
+/// Orbit of a source under the group that `generators` generate; the symmetries that fix the source
+/// are found by Schreier's lemma. Takes time in proportion to orbit * generators * edges.
+[[nodiscard]] SourceOrbit make_source_orbit(const FlowGraph& graph,
+                                            const std::vector<Permutation>& generators, int source);
+
 /// Image of every edge under a symmetry. Throws UserError if it is none.
 [[nodiscard]] std::vector<int> edge_images(const FlowGraph& graph, const Permutation& symmetry);
 
