@@ -17,7 +17,10 @@ struct SatSolver::Solver : CaDiCaL::Terminator {
   std::chrono::steady_clock::time_point deadline{};
   bool limited = false;
 
-  Solver() { cadical.connect_terminator(this); }
+  Solver() {
+    cadical.set("quiet", 1);
+    cadical.connect_terminator(this);
+  }
   ~Solver() override { cadical.disconnect_terminator(); }
   Solver(const Solver&) = delete;
   Solver& operator=(const Solver&) = delete;
