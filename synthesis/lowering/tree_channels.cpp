@@ -147,8 +147,7 @@ class TreeColouring {
     edges.level = message_levels(directed);
     for (const TreeEdge& edge : directed.tree->edges) {
       edges.pair.push_back(pair_index(directed.sender(edge), directed.receiver(edge)));
-      edges.allowed.push_back(routes_ ? allowed_channels(directed, edge)
-                                      : all_channels());
+      edges.allowed.push_back(routes_ ? allowed_channels(directed, edge) : all_channels());
     }
     return edges;
   }
