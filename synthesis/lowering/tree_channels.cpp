@@ -48,8 +48,8 @@ struct Users {
 
 class TreeColouring {
  public:
-  TreeColouring(const FlowGraph& graph, const Fabric* fabric, int channels)
-      : graph_(graph), channels_(channels) {
+  TreeColouring(const FlowGraph& graph, const Fabric* fabric, int channels, bool reroute)
+      : graph_(graph), channels_(channels), reroute_(reroute) {
     if (fabric != nullptr && !graph.devices.empty()) routes_.emplace(*fabric, channels);
   }
 
@@ -147,10 +147,13 @@ class TreeColouring {
     edges.level = message_levels(directed);
     for (const TreeEdge& edge : directed.tree->edges) {
       edges.pair.push_back(pair_index(directed.sender(edge), directed.receiver(edge)));
-      edges.allowed.push_back(routes_ ? allowed_channels(directed, edge)
-                                      : ~ChannelSet{0} >> (kMaxChannels - channels_));
+      edges.allowed.push_back(routes_ ? allowed_channels(directed, edge) : all_channels());
     }
     return edges;
+  }
+
+  [[nodiscard]] ChannelSet all_channels() const {
+    return ~ChannelSet{0} >> (kMaxChannels - channels_);
   }
 
   // Edges that a switch copies together share their channels.
@@ -179,7 +182,9 @@ class TreeColouring {
     const auto [known, is_new] = allowed_.try_emplace({{sender, receiver}, devices}, 0);
     if (!is_new) return known->second;
     known->second = routes_->through(sender, receiver, devices);
-    if (known->second == 0) {
+    if (known->second == 0 && reroute_) {
+      known->second = all_channels();
+    } else if (known->second == 0) {
       throw UserError(fmt::format(
           "no channel below {} sends from rank {} to rank {} along the path of a tree ({} devices "
           "in between); make the trees on the graph of make_flow_graph, or allow more channels",
@@ -220,6 +225,7 @@ class TreeColouring {
 
   const FlowGraph& graph_;
   int channels_;
+  bool reroute_;
   std::optional<RouteChannels> routes_;
   std::unordered_map<std::int64_t, std::size_t> pairs_;
   std::vector<Users> users_;  ///< by pair and channel
@@ -232,11 +238,11 @@ class TreeColouring {
 
 std::vector<std::vector<int>> assign_tree_channels(const FlowGraph& graph, const Fabric* fabric,
                                                    const std::vector<DirectedTree>& trees,
-                                                   int channels) {
+                                                   int channels, bool reroute) {
   if (channels < 1 || channels > kMaxChannels) {
     throw UserError(fmt::format("{} channels; expected 1 to {}", channels, kMaxChannels));
   }
-  TreeColouring colouring(graph, fabric, channels);
+  TreeColouring colouring(graph, fabric, channels, reroute);
   std::vector<std::vector<int>> result;
   result.reserve(trees.size());
   for (const DirectedTree& tree : trees) {

@@ -39,9 +39,9 @@ struct DirectedTree {
 /// of a connection are sent in one order.
 ///
 /// `fabric` may be null: all channels are equal then. Throws UserError if no channel below
-/// `channels` takes an edge's path.
+/// `channels` takes an edge's path; with `reroute`, all channels are allowed for such an edge.
 [[nodiscard]] std::vector<std::vector<int>> assign_tree_channels(
     const FlowGraph& graph, const Fabric* fabric, const std::vector<DirectedTree>& trees,
-    int channels);
+    int channels, bool reroute = false);
 
 }  // namespace cclgym::synthesis

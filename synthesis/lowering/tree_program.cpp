@@ -153,7 +153,7 @@ class TreeLowering {
     std::vector<DirectedTree> directed;
     for (const LoadedTree& tree : trees_) directed.push_back(tree.directed);
     const std::vector<std::vector<int>> channels =
-        assign_tree_channels(graph_, fabric_, directed, options_.channels);
+        assign_tree_channels(graph_, fabric_, directed, options_.channels, options_.reroute);
     struct Dated {
       int date;
       int tree;

@@ -17,6 +17,9 @@ struct TreeOptions {
   /// True: the edges from a rank through one switch that computes (FlowGraph::computes) become one
   /// multicast, or, towards the root, one reduction in the switch. MSCCL XML has no such operation.
   bool multicast = false;
+  /// True: an edge along a path that no channel's route takes may use any route between its ends,
+  /// so that loads differ from the plan (load_audit.hpp). False: it is an error.
+  bool reroute = false;
 };
 
 /// Program of the trees for AllGather, Broadcast (trees of one root), ReduceScatter, Reduce and
