@@ -33,7 +33,7 @@ struct ScheduleView {
   std::string steps_title{};                        ///< "Steps" or "Trees of rank 0, by depth"
   std::vector<std::vector<ScheduleArrow>> steps{};  ///< by step
   std::vector<std::string> step_captions{};         ///< by step: "2 rounds, 12 chunks"
-  std::vector<ScheduleLoad> loads{};                    ///< busiest first
+  std::vector<ScheduleLoad> loads{};                ///< busiest first
 };
 
 /// A point of the front of steps against rounds per chunk.

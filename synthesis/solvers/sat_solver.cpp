@@ -25,7 +25,6 @@ struct SatSolver::Solver : CaDiCaL::Terminator {
   std::size_t proof_bytes = 0;
 
   Solver() {
-<<<<<<< HEAD
     cadical.connect_terminator(this);
     cadical.set("quiet", 1);
   }
@@ -36,12 +35,6 @@ struct SatSolver::Solver : CaDiCaL::Terminator {
     std::fclose(memory);
     std::free(proof);
   }
-=======
-    cadical.set("quiet", 1);
-    cadical.connect_terminator(this);
-  }
-  ~Solver() override { cadical.disconnect_terminator(); }
->>>>>>> teccl
   Solver(const Solver&) = delete;
   Solver& operator=(const Solver&) = delete;
 

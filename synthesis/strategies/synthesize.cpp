@@ -8,8 +8,9 @@
 #include "core/index.hpp"
 #include "synthesis/flows/allreduce_shares.hpp"
 #include "synthesis/flows/alltoall.hpp"
+#include "synthesis/sccl/inversion.hpp"
+#include "synthesis/sccl/pareto.hpp"
 #include "synthesis/strategies/make_programs.hpp"
-#include "synthesis/strategies/step_front.hpp"
 #include "synthesis/throughput/bound.hpp"
 #include "synthesis/throughput/pack.hpp"
 
@@ -45,7 +46,7 @@ class Synthesizer {
     bound_rounds();
     if (options_.pareto) add_steps();
     if (options_.throughput) add_trees();
-    mark_latency_optimal();
+    finish();
     return std::move(made_);
   }
 
@@ -101,11 +102,6 @@ class Synthesizer {
             .fuse = options_.fuse};
   }
 
-  // Units of the graph per unit of the instance.
-  [[nodiscard]] Rational widened(const Instance& instance) const {
-    return Rational(static_cast<std::int64_t>(instance.unit_Bps / graph_.unit_Bps + 0.5));
-  }
-
   void add_steps() {
     if (fabric_.ranks() > kMaxParetoRanks) {
       made_.notes.push_back(
@@ -124,61 +120,74 @@ class Synthesizer {
                       units, kMaxUnits));
       return;
     }
-    StepFront copies;
-    StepFront reductions;
-    if (!is_inverted(collective_)) copies = front_of(instance, copy_bound_);
-    if (is_inverted(collective_) || is_composed(collective_)) {
-      reductions = front_of(instance.reversed(), reduce_bound_);
+    if (!options_.group.empty()) {
+      made_.notes.push_back("Step schedules are searched for all ranks, not for a group.");
+      return;
+    }
+    ParetoFront copies;
+    ParetoFront reductions;
+    if (!is_inverted(collective_)) copies = front_of(instance, copied(collective_));
+    if (is_inverted(collective_)) reductions = front_of(instance, collective_);
+    if (is_composed(collective_)) {
+      reductions = front_of(instance, CollectiveKind::ReduceScatter);
     }
     made_.min_steps = copies.min_steps + reductions.min_steps;
     if (is_composed(collective_)) {
-      for (const StepFrontPoint& reduction : reductions.points) {
-        for (const StepFrontPoint& copy : copies.points) {
-          if (reduction.chunks == copy.chunks) add_step_program(instance, &reduction, &copy);
+      for (const ParetoPoint& reduction : reductions.points) {
+        for (const ParetoPoint& copy : copies.points) {
+          if (reduction.triple.chunks == copy.triple.chunks) {
+            add_step_program(instance, &reduction, &copy);
+          }
         }
       }
       return;
     }
-    for (const StepFrontPoint& point : copies.points) add_step_program(instance, nullptr, &point);
-    for (const StepFrontPoint& point : reductions.points) {
-      add_step_program(instance, &point, nullptr);
-    }
+    for (const ParetoPoint& point : copies.points) add_step_program(instance, nullptr, &point);
+    for (const ParetoPoint& point : reductions.points) add_step_program(instance, &point, nullptr);
   }
 
-  StepFront front_of(const Instance& instance, const Rational& bound) {
+  ParetoFront front_of(const Instance& instance, CollectiveKind collective) {
     const double share = is_composed(collective_) ? 0.5 : 1;
-    StepFront front = step_front(instance, copied(collective_),
-                                 {.root = options_.root,
-                                  .group = options_.group,
-                                  .min_rounds = bound * widened(instance),
-                                  .time_limit_s = std::max(left_s() * share, 0.1),
-                                  .on_progress = [this](const std::string& sentence) {
-                                    say(fmt::format("{}: {}", to_string(collective_), sentence));
-                                  }});
-    made_.notes.insert(made_.notes.end(), front.notes.begin(), front.notes.end());
+    ParetoFront front =
+        pareto_front(instance, collective, options_.root,
+                     {.time_limit_s = std::max(options_.time_limit_s * share, 0.01)});
+    for (const ParetoPoint& point : front.points) {
+      say(fmt::format("{}: {} chunks, {} steps, {} rounds; proof: {}", to_string(collective),
+                      point.triple.chunks, point.triple.steps, point.triple.rounds,
+                      to_string(point.proof)));
+    }
+    if (!front.complete) {
+      made_.notes.push_back(fmt::format(
+          "The front of {} may go on: {} triples (chunks, steps, rounds) are undecided.",
+          to_string(collective), front.open.size()));
+    }
     return front;
   }
 
-  void add_step_program(const Instance& instance, const StepFrontPoint* reduction,
-                        const StepFrontPoint* copy) {
-    const int chunks = copy != nullptr ? copy->chunks : reduction->chunks;
+  void add_step_program(const Instance& instance, const ParetoPoint* reduction,
+                        const ParetoPoint* copy) {
+    const int chunks = copy != nullptr ? copy->triple.chunks : reduction->triple.chunks;
     StepPlan plan{.instance = instance,
                   .demand = make_demand(copied(collective_), fabric_.ranks(), chunks, options_.root,
                                         options_.group)};
     int steps = 0;
     int rounds = 0;
-    for (const StepFrontPoint* point : {reduction, copy}) {
+    bool least = true;
+    for (const ParetoPoint* point : {reduction, copy}) {
       if (point == nullptr) continue;
       steps += point->schedule.steps();
       rounds += point->schedule.total_rounds();
+      least = least && point->min_steps;
     }
-    if (reduction != nullptr) plan.reduce = reduction->schedule;
+    // Plans have schedules of the inverse on reversed hops.
+    if (reduction != nullptr) plan.reduce = reversed(reduction->schedule);
     if (copy != nullptr) plan.copy = copy->schedule;
     const int all_chunks = chunks * sccl_chunk_factor(collective_, fabric_.ranks());
     SynthesizedProgram program =
         make_step_program(fabric_, std::move(plan), chunks,
                           request(fmt::format("{}-{}-{}", all_chunks, steps, rounds)));
     set_optimal(program);
+    if (least) program.optimal = program.optimal.empty() ? "latency" : "latency and bandwidth";
     made_.programs.push_back(std::move(program));
   }
 
@@ -188,12 +197,13 @@ class Synthesizer {
   }
 
   void set_optimal(SynthesizedProgram& program) const {
-    const bool bandwidth = bound() > Rational(0) && program.rounds_per_chunk() <= bound_for(program);
+    const bool bandwidth =
+        bound() > Rational(0) && program.rounds_per_chunk() <= bound_for(program);
     program.optimal = bandwidth ? "bandwidth" : "";
     made_unit_Bps_ = program.unit_Bps;
   }
 
-  void mark_latency_optimal() {
+  void finish() {
     if (bound() > Rational(0)) {
       const double unit_Bps = made_.programs.empty() ? graph_.unit_Bps : made_unit_Bps_;
       made_.min_rounds =
