@@ -69,7 +69,7 @@ void add_levels(ScheduleView& view, const TreePacking& packing, bool inward) {
 
 void add_loads(ScheduleView& view, const SynthesizedProgram& program, const Fabric& fabric) {
   const std::vector<std::int64_t> loads = link_loads(*program.program, fabric);
-  const double rounds = boost::rational_cast<double>(program.rounds);
+  const double rounds = boost::rational_cast<double>(program.rounds) * program.instances;
   for (std::size_t k = 0; k < loads.size(); ++k) {
     if (loads[k] == 0) continue;
     const Link& link = fabric.links()[k];

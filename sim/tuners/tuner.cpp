@@ -6,6 +6,7 @@
 #include "sim/tuners/dispatch_table.hpp"
 #include "sim/tuners/nccl_default_tuner.hpp"
 #include "sim/tuners/openmpi_default_tuner.hpp"
+#include "sim/tuners/synth_tuner.hpp"
 
 namespace cclgym {
 
@@ -38,6 +39,12 @@ const std::vector<TunerKind>& kinds() {
        "openmpi-default",
        false,
        make_openmpi_default_tuner},
+      {{"synth:KIND",
+        "synthesised programs, chosen by the alpha-beta formula: pareto (step schedules), "
+        "throughput (trees), or both without :KIND"},
+       "synth",
+       true,
+       make_synth_tuner},
   };
   return all;
 }

@@ -22,9 +22,11 @@ ProgramForm form_of(const ProgramRequest& request) {
           .group = request.group};
 }
 
-std::shared_ptr<const ThreadBlockProgram> compiled(const Program& program, bool fuse) {
-  auto result =
-      std::make_shared<const ThreadBlockProgram>(compile(program, lowered_compile_options(fuse)));
+std::shared_ptr<const ThreadBlockProgram> compiled(const Program& program,
+                                                   const ProgramRequest& request) {
+  CompileOptions options = lowered_compile_options(request.fuse);
+  options.instances = request.instances;
+  auto result = std::make_shared<const ThreadBlockProgram>(compile(program, options));
   if (const VerifyReport report = verify(*result); !report.ok) {
     throw std::logic_error(
         fmt::format("program '{}' is wrong: {}", program.name, report.problems.front()));
@@ -44,6 +46,7 @@ SynthesizedProgram common(const ProgramRequest& request) {
   result.collective = request.collective;
   result.root = request.root;
   result.optimal = request.optimal;
+  result.instances = request.instances;
   return result;
 }
 
@@ -102,7 +105,7 @@ SynthesizedProgram make_step_program(const Fabric& fabric, StepPlan plan, int ch
   result.chunks = chunks * sccl_chunk_factor(request.collective, plan.demand.ranks);
   result.latency_s = slowest_hop_s(plan.instance);
   result.unit_Bps = plan.instance.unit_Bps;
-  result.program = compiled(traced, request.fuse);
+  result.program = compiled(traced, request);
   result.plan = std::make_shared<const Plan>(std::move(plan));
   return result;
 }
@@ -140,7 +143,7 @@ SynthesizedProgram make_tree_program(const Fabric& fabric, TreePlan plan,
   result.chunks = traced.contract.chunks();
   result.pipelined = true;
   result.unit_Bps = plan.graph.unit_Bps;
-  result.program = compiled(traced, request.fuse);
+  result.program = compiled(traced, request);
   result.plan = std::make_shared<const Plan>(std::move(plan));
   return result;
 }

@@ -17,6 +17,7 @@ struct ProgramRequest {
   std::vector<int> group{};  ///< participating ranks, ascending; empty: all
   int max_channels = 32;     ///< 32 is the limit of MSCCL XML
   std::string optimal{};     ///< SynthesizedProgram::optimal
+  int instances = 1;         ///< copies of the program, each with its part of every chunk
   bool fuse = true;          ///< lowered_compile_options: false under cost model hockney
 };
 

@@ -18,6 +18,8 @@ namespace cclgym::synthesis {
 
 namespace {
 
+constexpr int kMaxInstances = 8;
+constexpr int kMaxChannelsOfSteps = 24;  // more thread blocks than that rarely fit on a GPU
 constexpr int kMaxUnits = 16;  // of a link: more would need more chunks than a search can handle
 
 // True for AllReduce, whose schedules are those of a ReduceScatter and an AllGather.
@@ -183,39 +185,46 @@ class Synthesizer {
     if (reduction != nullptr) plan.reduce = reversed(reduction->schedule);
     if (copy != nullptr) plan.copy = copy->schedule;
     const int all_chunks = chunks * sccl_chunk_factor(collective_, fabric_.ranks());
-    SynthesizedProgram program =
-        make_step_program(fabric_, std::move(plan), chunks,
-                          request(fmt::format("{}-{}-{}", all_chunks, steps, rounds)));
-    set_optimal(program);
-    if (least) program.optimal = program.optimal.empty() ? "latency" : "latency and bandwidth";
-    made_.programs.push_back(std::move(program));
+    const std::string triple = fmt::format("{}-{}-{}", all_chunks, steps, rounds);
+    // One thread block cannot fill a link: copies of the program share the data.
+    for (int instances = 1; instances <= kMaxInstances; instances *= 2) {
+      ProgramRequest wanted =
+          request(instances == 1 ? triple : fmt::format("{}-r{}", triple, instances));
+      wanted.instances = instances;
+      SynthesizedProgram program = make_step_program(fabric_, plan, chunks, wanted);
+      if (program.program->channels > kMaxChannelsOfSteps && instances > 1) break;
+      set_optimal(program);
+      if (least) program.optimal = program.optimal.empty() ? "latency" : "latency and bandwidth";
+      made_.programs.push_back(std::move(program));
+    }
   }
 
   // In link units of the program.
   [[nodiscard]] Rational bound_for(const SynthesizedProgram& program) const {
-    return bound() * Rational(static_cast<std::int64_t>(program.unit_Bps / graph_.unit_Bps + 0.5));
+    return bound() * Rational(units_in(program.unit_Bps));
   }
 
   void set_optimal(SynthesizedProgram& program) const {
     const bool bandwidth =
         bound() > Rational(0) && program.rounds_per_chunk() <= bound_for(program);
     program.optimal = bandwidth ? "bandwidth" : "";
-    made_unit_Bps_ = program.unit_Bps;
   }
 
+  // Link units of the graph in a link unit of this bandwidth.
+  [[nodiscard]] std::int64_t units_in(double unit_Bps) const {
+    return static_cast<std::int64_t>(unit_Bps / graph_.unit_Bps + 0.5);
+  }
+
+  // Puts all programs in the order of their steps, and their rounds into the widest link unit.
   void finish() {
-    if (bound() > Rational(0)) {
-      const double unit_Bps = made_.programs.empty() ? graph_.unit_Bps : made_unit_Bps_;
-      made_.min_rounds =
-          bound() * Rational(static_cast<std::int64_t>(unit_Bps / graph_.unit_Bps + 0.5));
+    double widest_Bps = graph_.unit_Bps;
+    for (const SynthesizedProgram& program : made_.programs) {
+      widest_Bps = std::max(widest_Bps, program.unit_Bps);
     }
+    made_.min_rounds = bound() * Rational(units_in(widest_Bps));
     for (SynthesizedProgram& program : made_.programs) {
-      // Programs of trees may have another link unit: they are shown in the same one.
-      const Rational wider(static_cast<std::int64_t>(made_unit_Bps_ / program.unit_Bps + 0.5));
-      program.rounds *= wider;
-      program.unit_Bps = made_unit_Bps_;
-      if (made_.min_steps == 0 || program.steps != made_.min_steps) continue;
-      program.optimal = program.optimal.empty() ? "latency" : "latency and " + program.optimal;
+      program.rounds *= Rational(units_in(widest_Bps), units_in(program.unit_Bps));
+      program.unit_Bps = widest_Bps;
     }
     std::stable_sort(
         made_.programs.begin(), made_.programs.end(),
@@ -304,7 +313,6 @@ class Synthesizer {
   Rational copy_bound_{0};
   Rational reduce_bound_{0};
   std::optional<AllReduceShares> shares_;
-  mutable double made_unit_Bps_ = 0;
   Synthesis made_;
 };
 

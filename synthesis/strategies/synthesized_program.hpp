@@ -42,8 +42,9 @@ struct SynthesizedProgram {
   std::string name{};  ///< valid name of an algorithm, unique for fabric and collective
   CollectiveKind collective = CollectiveKind::AllGather;
   int root = 0;
-  int chunks = 1;  ///< C: chunks of a call (Contract::chunks_per_call) per slice, as SCCL counts
-  int steps = 1;   ///< S
+  int chunks = 1;     ///< C: chunks of a call (Contract::chunks_per_call) per slice, as SCCL counts
+  int instances = 1;  ///< copies of the program, each with its part of every chunk
+  int steps = 1;      ///< S
   Rational rounds{1};      ///< R
   bool pipelined = false;  ///< its chunks are meant to be cut into tiles
   double latency_s = 0;    ///< latency of the slowest hop, s
@@ -59,6 +60,8 @@ struct SynthesizedProgram {
   /// Time of a call by the alpha-beta formula, s: S alpha + R L / unit, L being the bytes of a
   /// chunk. With tiles, the steps before the last tile add alpha and the time of one tile each.
   [[nodiscard]] double estimate_s(std::uint64_t bytes, std::uint64_t tile_bytes = 0) const;
+  /// Bytes of a chunk of the plan in a call of `bytes`.
+  [[nodiscard]] double chunk_bytes(std::uint64_t bytes) const;
   /// Tile size with the least estimate, bytes, a power of two; 0 if the program is not pipelined.
   [[nodiscard]] std::uint64_t best_tile(std::uint64_t bytes) const;
 };
