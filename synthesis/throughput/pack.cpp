@@ -8,6 +8,7 @@
 #include "core/error.hpp"
 #include "core/index.hpp"
 #include "synthesis/throughput/arborescences.hpp"
+#include "synthesis/throughput/balance.hpp"
 #include "synthesis/throughput/product.hpp"
 
 namespace cclgym::synthesis {
@@ -68,6 +69,62 @@ std::vector<Tree> on_graph(const FlowGraph& graph, const std::vector<OutTree>& o
   return trees;
 }
 
+// `trees` trees per root at a number of trees per link unit; none if they do not fit without
+// switches that copy.
+std::optional<TreePacking> pack_with(FlowGraph graph, const std::vector<int>& members,
+                                     std::int64_t trees, const Rational& capacity, bool rebalance,
+                                     SplitMethod method) {
+  const auto demand = trees * static_cast<std::int64_t>(members.size());
+  for (FlowEdge& edge : graph.edges) {
+    const Product units = Product{edge.units} * capacity.numerator() / capacity.denominator();
+    edge.units = static_cast<std::int64_t>(std::min<Product>(units, demand));
+  }
+  if (rebalance) graph = balance(graph, members, false).graph;
+  std::vector<std::int64_t> capacities;
+  for (const FlowEdge& edge : graph.edges) capacities.push_back(edge.units);
+  std::vector<std::int64_t> counts(at(graph.ranks), 0);
+  for (const int member : members) counts[at(member)] = trees;
+  if (rebalance && !supports_trees(graph, capacities, counts, members)) return std::nullopt;
+  const std::optional<std::vector<SplitEdge>> edges =
+      remove_switches(graph, capacities, counts, members, method);
+  if (!edges) return std::nullopt;
+  return TreePacking{.trees = on_graph(graph, pack_out_trees(*edges, counts, members), *edges),
+                     .capacity_numerator = capacity.numerator(),
+                     .capacity_denominator = capacity.denominator()};
+}
+
+// Trees at the bound of cuts; none if a switch that is not balanced would have to copy data.
+std::optional<TreePacking> pack_at_bound(const FlowGraph& graph, const std::vector<int>& members,
+                                         const PackOptions& options) {
+  const std::int64_t fixed = options.trees_per_root;
+  if (fixed != 0) {
+    const Rational rounds = allgather_bound_of_trees(graph, fixed, members);
+    return pack_with(graph, members, fixed, rounds * fixed, false, options.method);
+  }
+  // With 1/x = a/b rounds per chunk, g = gcd(b, all units): b/g trees, a/g trees per unit.
+  const Rational rounds = allgather_bound(graph, members).value;
+  std::int64_t common = rounds.denominator();
+  for (const FlowEdge& edge : graph.edges) common = std::gcd(common, edge.units);
+  return pack_with(graph, members, rounds.denominator() / common,
+                   Rational(rounds.numerator(), common), false, options.method);
+}
+
+// A number of trees per root that does not divide the units of a switch evenly: shares of a link
+// are rounded, and the capacity rises in small steps until the trees fit.
+TreePacking pack_above_bound(const FlowGraph& graph, const std::vector<int>& members,
+                             const PackOptions& options) {
+  const std::int64_t trees = options.trees_per_root;
+  const Rational bound = allgather_bound_of_trees(graph, trees, members) * trees;
+  constexpr int kSteps = 32;  // per doubling, about
+  for (int step = 0; step < 8 * kSteps; ++step) {
+    const Rational capacity = bound * Rational(kSteps + step, kSteps);
+    if (auto packing = pack_with(graph, members, trees, capacity, true, options.method)) {
+      return *std::move(packing);
+    }
+  }
+  throw UserError(fmt::format("{} trees per root do not fit into fabric '{}'", trees, graph.name));
+}
+
 }  // namespace
 
 TreePacking pack_trees(const FlowGraph& graph, const std::vector<std::int64_t>& capacities,
@@ -85,36 +142,31 @@ TreePacking pack_trees(const FlowGraph& graph, const std::vector<std::int64_t>& 
                                   member ? "in the group" : "not in the group"));
     }
   }
-  const std::vector<SplitEdge> edges = remove_switches(graph, capacities, counts, members, method);
-  return {.trees = on_graph(graph, pack_out_trees(edges, counts, members), edges)};
+  const std::optional<std::vector<SplitEdge>> edges =
+      remove_switches(graph, capacities, counts, members, method);
+  if (!edges) {
+    throw UserError(
+        fmt::format("the trees fit into fabric '{}' only if its switches copy data: "
+                    "give capacities with which every switch receives as much as it "
+                    "sends",
+                    graph.name));
+  }
+  return {.trees = on_graph(graph, pack_out_trees(*edges, counts, members), *edges)};
 }
 
 TreePacking pack_allgather(const FlowGraph& graph, const PackOptions& options) {
   const std::vector<int> members = members_of(graph, options.group);
-  std::int64_t trees = options.trees_per_root;
-  Rational capacity;  // trees per link unit
-  if (trees == 0) {
-    // With 1/x = a/b rounds per chunk, g = gcd(b, all units): b/g trees, a/g trees per unit.
-    const Rational rounds = allgather_bound(graph, members).value;
-    std::int64_t common = rounds.denominator();
-    for (const FlowEdge& edge : graph.edges) common = std::gcd(common, edge.units);
-    trees = rounds.denominator() / common;
-    capacity = Rational(rounds.numerator(), common);
-  } else {
-    capacity = allgather_bound_of_trees(graph, trees, members) * trees;
+  if (std::optional<TreePacking> packing = pack_at_bound(graph, members, options)) {
+    return *std::move(packing);
   }
-  const auto demand = trees * static_cast<std::int64_t>(members.size());
-  std::vector<std::int64_t> capacities;
-  for (const FlowEdge& edge : graph.edges) {
-    const Product units = Product{edge.units} * capacity.numerator() / capacity.denominator();
-    capacities.push_back(static_cast<std::int64_t>(std::min<Product>(units, demand)));
-  }
-  std::vector<std::int64_t> counts(at(graph.ranks), 0);
-  for (const int member : members) counts[at(member)] = trees;
-  TreePacking packing = pack_trees(graph, capacities, counts, members, options.method);
-  packing.capacity_numerator = capacity.numerator();
-  packing.capacity_denominator = capacity.denominator();
-  return packing;
+  const BalancedGraph balanced = balance(graph, members);
+  std::optional<TreePacking> packing = pack_at_bound(balanced.graph, members, options);
+  if (!packing) packing = pack_above_bound(balanced.graph, members, options);
+  const Rational capacity =
+      Rational(packing->capacity_numerator, packing->capacity_denominator) * balanced.factor;
+  packing->capacity_numerator = capacity.numerator();
+  packing->capacity_denominator = capacity.denominator();
+  return *std::move(packing);
 }
 
 Rational rounds_per_chunk(const TreePacking& packing) {

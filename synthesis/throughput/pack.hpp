@@ -18,8 +18,10 @@ struct PackOptions {
 };
 
 /// Out-trees from every member of the group, the same number per root, at allgather_bound() or,
-/// with a number of trees, at allgather_bound_of_trees(). The trees pass check_packing(). For
-/// ReduceScatter, pack the reversed graph and reverse the trees. Throws UserError like the bounds.
+/// with a number of trees, at allgather_bound_of_trees(). If that bound supposes that a switch
+/// copies data, the trees are at the bound of balance() instead, with a number of trees near it.
+/// The trees pass check_packing(). For ReduceScatter, pack the reversed graph and reverse the
+/// trees. Throws UserError like the bounds.
 [[nodiscard]] TreePacking pack_allgather(const FlowGraph& graph, const PackOptions& options = {});
 
 /// counts[r] out-trees from each rank r that together use an edge at most capacities[edge] times;

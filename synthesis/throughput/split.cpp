@@ -55,10 +55,11 @@ std::vector<SplitEdge> edges_of(const SplitState& state) {
 
 }  // namespace
 
-std::vector<SplitEdge> remove_switches(const FlowGraph& graph,
-                                       const std::vector<std::int64_t>& capacities,
-                                       const std::vector<std::int64_t>& counts,
-                                       const std::vector<int>& group, SplitMethod method) {
+std::optional<std::vector<SplitEdge>> remove_switches(const FlowGraph& graph,
+                                                      const std::vector<std::int64_t>& capacities,
+                                                      const std::vector<std::int64_t>& counts,
+                                                      const std::vector<int>& group,
+                                                      SplitMethod method) {
   const SplitState start(graph, capacities, counts, group);
   if (!start.holds()) {
     throw UserError(fmt::format("{} trees do not fit into fabric '{}' with these capacities",
@@ -80,7 +81,7 @@ std::vector<SplitEdge> remove_switches(const FlowGraph& graph,
       if (state.holds()) continue;
       state = std::move(before);
     }
-    split_exactly(state, *node);
+    if (!split_exactly(state, *node)) return std::nullopt;
   }
   return edges_of(state);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "synthesis/flow_graph.hpp"
@@ -34,11 +35,11 @@ enum class SplitMethod : std::uint8_t {
 /// an edge (u, t) (Bang-Jensen, Frank and Jackson, SIAM J. Discrete Math. 1995; ForestColl, section
 /// 5.2). `capacities` is by edge of the graph, in trees, `counts` by rank. The paths use each edge
 /// of the graph at most as often as it has capacity. Edges are in ascending order of (source,
-/// target). Throws UserError if the counts do not fit into the graph itself.
-[[nodiscard]] std::vector<SplitEdge> remove_switches(const FlowGraph& graph,
-                                                     const std::vector<std::int64_t>& capacities,
-                                                     const std::vector<std::int64_t>& counts,
-                                                     const std::vector<int>& group,
-                                                     SplitMethod method = SplitMethod::Even);
+/// target). Throws UserError if the counts do not fit into the graph itself. Empty if a switch that
+/// is not balanced (is_balanced()) would have to copy data for them to fit.
+[[nodiscard]] std::optional<std::vector<SplitEdge>> remove_switches(
+    const FlowGraph& graph, const std::vector<std::int64_t>& capacities,
+    const std::vector<std::int64_t>& counts, const std::vector<int>& group,
+    SplitMethod method = SplitMethod::Even);
 
 }  // namespace cclgym::synthesis

@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "core/index.hpp"
-#include "synthesis/throughput/product.hpp"
+#include "synthesis/throughput/balance.hpp"
 #include "synthesis/throughput/split_state.hpp"
 
 namespace cclgym::synthesis {
@@ -74,23 +74,6 @@ std::vector<Neighbour> neighbours_of(const SplitState& state, int w) {
   return result;
 }
 
-// Scales shares down in proportion until they add up to `total`.
-void scale_to(std::vector<std::int64_t*> shares, std::int64_t total) {
-  std::int64_t sum = 0;
-  for (const std::int64_t* share : shares) sum += *share;
-  if (sum <= total) return;
-  std::int64_t left = total;
-  for (std::int64_t* share : shares) {
-    *share = static_cast<std::int64_t>(Product{*share} * total / sum);
-    left -= *share;
-  }
-  for (std::int64_t* share : shares) {
-    if (left == 0) break;
-    ++*share;
-    --left;
-  }
-}
-
 // Splits off pairs of one affinity. Neighbours take turns, each with the next one in the circle, so
 // that equal neighbours end up with equal edges. Returns true if anything was split off.
 bool spread(SplitState& state, int w, std::vector<Neighbour>& around, Affinity wanted) {
@@ -137,8 +120,8 @@ void split_evenly(SplitState& state, int w) {
         [](std::int64_t total, const std::int64_t* share) { return total + *share; });
   };
   const std::int64_t total = std::min(sum(sends), sum(receipts));
-  scale_to(sends, total);
-  scale_to(receipts, total);
+  scale_shares(sends, total);
+  scale_shares(receipts, total);
   for (const Affinity wanted : {Affinity::Rail, Affinity::Remote, Affinity::Near}) {
     while (spread(state, w, around, wanted)) {
     }

@@ -1,7 +1,5 @@
 #include <algorithm>
-#include <fmt/format.h>
 #include <initializer_list>
-#include <stdexcept>
 
 #include "core/index.hpp"
 #include "synthesis/throughput/split_state.hpp"
@@ -130,7 +128,7 @@ std::int64_t surplus_in(const SplitState& state, int w) {
 
 }  // namespace
 
-void split_exactly(SplitState& state, int w) {
+bool split_exactly(SplitState& state, int w) {
   SlackSearch search(state, w);
   while (state.degree(w) > 0) {
     bool progress = false;
@@ -154,10 +152,11 @@ void split_exactly(SplitState& state, int w) {
     }
     if (state.sources(w).empty() || state.targets(w).empty()) {
       state.isolate(w);  // nothing passes through it
-      return;
+      return true;
     }
-    if (!progress) throw std::logic_error(fmt::format("node {} cannot be split off", w));
+    if (!progress) return false;
   }
+  return true;
 }
 
 }  // namespace cclgym::synthesis

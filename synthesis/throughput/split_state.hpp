@@ -66,7 +66,8 @@ class SplitState {
 /// caller checks it.
 void split_evenly(SplitState& state, int node);
 
-/// Removes a node without a loss of throughput. Throws std::logic_error if that is impossible.
-void split_exactly(SplitState& state, int node);
+/// Removes a node without a loss of throughput. Returns false if that is impossible, which happens
+/// only if the node receives more or less than it sends (is_balanced()).
+[[nodiscard]] bool split_exactly(SplitState& state, int node);
 
 }  // namespace cclgym::synthesis
