@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "core/error.hpp"
-#include "synthesis/sccl/inversion.hpp"
+#include "synthesis/sccl/collective_steps.hpp"
 
 namespace cclgym::synthesis {
 namespace {
@@ -49,7 +49,7 @@ class ParetoSearch {
                const ParetoOptions& options)
       : copied_(inverse_collective(collective)),
         inverted_(copied_ != collective),
-        instance_(inverted_ ? instance.reversed() : instance),
+        instance_(instance),
         root_(root),
         options_(options),
         deadline_(ParetoClock::now() + std::chrono::duration_cast<ParetoClock::duration>(
@@ -57,11 +57,12 @@ class ParetoSearch {
 
   ParetoFront run() {
     const Demand one_chunk = make_demand(copied_, instance_.ranks, 1, root_);
-    front_.min_steps = min_steps(instance_, one_chunk);
-    front_.cut = rounds_cut(instance_, one_chunk);
+    const Instance copying = inverted_ ? instance_.reversed() : instance_;
+    front_.min_steps = min_steps(copying, one_chunk);
+    front_.cut = rounds_cut(copying, one_chunk);
     for (int steps = front_.min_steps; steps <= options_.max_steps; ++steps) {
       std::optional<Fraction> relaxed;
-      if (options_.relaxation) relaxed = relaxed_rounds(instance_, one_chunk, steps);
+      if (options_.relaxation) relaxed = relaxed_rounds(copying, one_chunk, steps);
       search_steps(steps, relaxed);
       if (reaches_cut()) break;
       if (left_s() <= 0) return front_;
@@ -99,7 +100,9 @@ class ParetoSearch {
       // One hard case must not take the time of all others.
       const StepSearchOptions search{.time_limit_s = left / 3, .seed = options_.seed};
       const Demand demand = make_demand(copied_, instance_.ranks, triple.chunks, root_);
-      StepAnswer answer = solve_steps(instance_, demand, steps, triple.rounds, search);
+      StepAnswer answer =
+          inverted_ ? solve_reduction_steps(instance_, demand, steps, triple.rounds, search)
+                    : solve_steps(instance_, demand, steps, triple.rounds, search);
       if (answer.status == SatResult::Unsatisfiable) front_.refuted.push_back(triple);
       if (answer.status == SatResult::Unknown) {
         front_.open.push_back(triple);
@@ -107,7 +110,7 @@ class ParetoSearch {
       }
       if (answer.status != SatResult::Satisfiable) continue;
       ParetoPoint point{.triple = triple, .min_steps = steps == front_.min_steps};
-      point.schedule = inverted_ ? reversed(answer.schedule) : std::move(answer.schedule);
+      point.schedule = std::move(answer.schedule);
       const Fraction ratio = make_fraction(triple.rounds, triple.chunks);
       if (ratio == front_.cut.rounds) {
         point.proof = RoundsProof::Cut;

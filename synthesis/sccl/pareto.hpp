@@ -29,7 +29,7 @@ struct StepTriple {
 
 struct ParetoPoint {
   StepTriple triple{};
-  StepSchedule schedule{};  ///< of the collective itself: for a reduction, see reversed()
+  StepSchedule schedule{};  ///< schedule of the collective itself: reductions, if it reduces
   bool min_steps = false;   ///< no schedule has fewer steps
   RoundsProof proof = RoundsProof::None;
 };
