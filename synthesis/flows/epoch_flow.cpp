@@ -202,7 +202,21 @@ class EpochSearch {
     constexpr double kAll = 1 - 1e-7;
     const double delivered = -solver.objective();
     if (delivered >= kAll) {
-      find_paths(program, solver.solution(), count);
+      if (!find_paths(program, solver.solution(), count)) {
+        // Of all solutions, one that sends as little as possible is simpler.
+        solver.set_column_bounds(0, 1, 1);
+        for (const EpochColumns& columns : program.sources) {
+          for (const std::vector<int>& sent : columns.sent) {
+            for (const int column : sent) {
+              if (column >= 0) solver.set_cost(column, 1);
+            }
+          }
+        }
+        if (solver.solve(left) != LpStatus::Optimal ||
+            !find_paths(program, solver.solution(), count)) {
+          give_up(fmt::format("in {} epochs does not round to exact fractions", count));
+        }
+      }
       enough_ = count;
     } else {
       certificate_ = certify_dual(program.program, solver.duals());
@@ -214,8 +228,9 @@ class EpochSearch {
     return delivered;
   }
 
-  // Enters the schedule of a solution that delivers everything, in exact fractions.
-  void find_paths(const EpochProgram& program, std::span<const double> values, int count) {
+  // Enters the schedule of a solution that delivers everything; false if it does not round to
+  // exact fractions.
+  bool find_paths(const EpochProgram& program, std::span<const double> values, int count) {
     constexpr std::int64_t kSimple = 10'000;
     const std::optional<ExactSolution> solution = certify_solution(program.program, values);
     std::optional<std::int64_t> scale;
@@ -228,15 +243,18 @@ class EpochSearch {
       flow_.paths = exact_epoch_paths(setting_, program, count, amounts, *scale);
     };
     flow_.epochs = count;
-    if (scale && *scale <= kSimple) return exact();
+    if (scale && *scale <= kSimple) {
+      exact();
+      return true;
+    }
     for (const std::int64_t parts : {60, 840, 5040, 1 << 16, 1 << 24}) {
       flow_.paths = rounded_epoch_paths(setting_, program, count, values, parts);
       if (check_epoch_paths(setting_.epochs, setting_.chunks, setting_.options, flow_).empty()) {
-        return;
+        return true;
       }
     }
-    if (scale) return exact();
-    give_up(fmt::format("in {} epochs does not round to exact fractions", count));
+    if (scale) exact();
+    return scale.has_value();
   }
 
   const EpochSetting& setting_;
