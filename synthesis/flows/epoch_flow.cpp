@@ -168,7 +168,7 @@ class EpochSearch {
     }
     if (!certificate_) solve(too_few_);
     flow_.certificate = std::move(*certificate_);
-    if (!setting_.options.paths) flow_.paths.clear();
+    flow_.epochs = enough_;
     return std::move(flow_);
   }
 
@@ -202,8 +202,8 @@ class EpochSearch {
     constexpr double kAll = 1 - 1e-7;
     const double delivered = -solver.objective();
     if (delivered >= kAll) {
-      if (!find_paths(program, solver.solution(), count)) {
-        // Of all solutions, one that sends as little as possible is simpler.
+      if (setting_.options.paths && !find_paths(program, solver.solution(), count)) {
+        // A solution that sends as little as possible is simpler.
         solver.set_column_bounds(0, 1, 1);
         for (const EpochColumns& columns : program.sources) {
           for (const std::vector<int>& sent : columns.sent) {
