@@ -29,7 +29,7 @@ struct AllToAllFlow {
   /// Time in rounds for one chunk per pair; in one round, one link unit carries one chunk.
   Rational rounds{0};
   std::vector<FlowPath> paths{};  ///< by source and target, ascending; empty if not asked for
-  DualCertificate certificate{};  ///< of alltoall_program; its bound is `rounds`
+  DualCertificate certificate{};  ///< about alltoall_program; bound: `rounds`
   EdgeLengths lengths{};          ///< a proof of the same bound without the linear program
 };
 

@@ -61,101 +61,6 @@ ExactProgram epoch_program(const EpochGraph& epochs, int chunks, int count,
 
 namespace {
 
-// Search for the minimum number of epochs between one that does not suffice and one that does.
-class EpochSearch {
- public:
-  EpochSearch(const EpochSetting& setting, double time_limit_s)
-      : setting_(setting), time_limit_s_(time_limit_s) {
-    for (std::size_t k = 0; k < setting.sources.size(); ++k) {
-      for (int rank = 0; rank < setting.epochs.graph.ranks; ++rank) {
-        if (setting.participates[at(rank)]) {
-          farthest_ = std::max(farthest_, setting.arrival[k][at(rank)]);
-        }
-      }
-    }
-    too_few_ = farthest_ - 1;
-  }
-
-  EpochFlow run() {
-    const double steady = steady_epochs();
-    int guess = std::max(farthest_, static_cast<int>(std::ceil(steady - 1e-6)));
-    int stride = 1;
-    while (enough_ < 0 || enough_ - too_few_ > 1) {
-      const double delivered = solve(guess);
-      if (enough_ < 0) {
-        // Another epoch delivers at least about 1 / steady of the data.
-        guess += std::max(1, static_cast<int>(std::floor((1 - delivered) * steady)));
-      } else if (too_few_ >= guess) {
-        guess = (too_few_ + enough_) / 2;
-      } else {
-        guess = std::max(enough_ - stride, (too_few_ + enough_) / 2);
-        stride *= 2;
-      }
-    }
-    if (!certificate_) solve(too_few_);
-    flow_.certificate = std::move(*certificate_);
-    flow_.epochs = enough_;
-    return std::move(flow_);
-  }
-
- private:
-  // Epochs that AllToAll takes without delays.
-  double steady_epochs() const {
-    AllToAllOptions options = setting_.options;
-    options.paths = false;
-    const AllToAllFlow steady = alltoall_flow(setting_.epochs.graph, options);
-    return boost::rational_cast<double>(steady.rounds * std::int64_t{setting_.chunks} /
-                                        setting_.epochs.chunks_per_unit);
-  }
-
-  [[noreturn]] void give_up(const std::string& reason) const {
-    const std::string upper =
-        enough_ < 0 ? "no schedule was found" : fmt::format("{} epochs suffice", enough_);
-    throw UserError(fmt::format("AllToAll on '{}' {}: more than {} epochs are needed, and {}",
-                                setting_.epochs.graph.name, reason, too_few_, upper));
-  }
-
-  // Solves for a number of epochs, and enters the result; returns the delivered part.
-  double solve(int count) {
-    const EpochProgram program = make_epoch_program(setting_, count);
-    LinearProgram solver;
-    program.program.load(solver);
-    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start_;
-    const double left = time_limit_s_ - spent.count();
-    if (left <= 0 || solver.solve(left) != LpStatus::Optimal) {
-      give_up(fmt::format("was not solved within {} s", time_limit_s_));
-    }
-    constexpr double kAll = 1 - 1e-7;
-    const double delivered = -solver.objective();
-    if (delivered >= kAll) {
-      const std::optional<ExactSolution> solution =
-          certify_solution(program.program, solver.solution());
-      if (!solution || solution->cost != Rational(-1)) {
-        give_up(fmt::format("in {} epochs does not round to exact fractions", count));
-      }
-      flow_.paths = setting_.options.paths ? epoch_paths(setting_, program, count, solution->values)
-                                           : std::vector<EpochPath>{};
-      enough_ = count;
-    } else {
-      certificate_ = certify_dual(program.program, solver.duals());
-      if (!certificate_ || certificate_->bound <= Rational(-1)) {
-        give_up(fmt::format("in {} epochs is not proved impossible exactly", count));
-      }
-      too_few_ = count;
-    }
-    return delivered;
-  }
-
-  const EpochSetting& setting_;
-  double time_limit_s_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  int farthest_ = 1;
-  int too_few_ = 0;  // the distance of some pair, or the certificate's epochs
-  int enough_ = -1;
-  std::optional<DualCertificate> certificate_;
-  EpochFlow flow_;
-};
-
 std::string path_text(const EpochPath& path) {
   return fmt::format("a path from rank {} to rank {}", path.source, path.target);
 }
@@ -229,6 +134,138 @@ std::string check_epoch_paths(const EpochGraph& epochs, int chunks, const AllToA
   }
   return {};
 }
+
+// Search for the minimum number of epochs between one that does not suffice and one that does.
+class EpochSearch {
+ public:
+  EpochSearch(const EpochSetting& setting, double time_limit_s)
+      : setting_(setting), time_limit_s_(time_limit_s) {
+    for (std::size_t k = 0; k < setting.sources.size(); ++k) {
+      for (int rank = 0; rank < setting.epochs.graph.ranks; ++rank) {
+        if (setting.participates[at(rank)]) {
+          farthest_ = std::max(farthest_, setting.arrival[k][at(rank)]);
+        }
+      }
+    }
+    too_few_ = farthest_ - 1;
+  }
+
+  EpochFlow run() {
+    const double steady = steady_epochs();
+    int guess = std::max(farthest_, static_cast<int>(std::ceil(steady - 1e-6)));
+    int stride = 1;
+    while (enough_ < 0 || enough_ - too_few_ > 1) {
+      const double delivered = solve(guess);
+      if (enough_ < 0) {
+        // Another epoch delivers at least about 1 / steady of the data.
+        guess += std::max(1, static_cast<int>(std::floor((1 - delivered) * steady)));
+      } else if (too_few_ >= guess) {
+        guess = (too_few_ + enough_) / 2;
+      } else {
+        guess = std::max(enough_ - stride, (too_few_ + enough_) / 2);
+        stride *= 2;
+      }
+    }
+    if (!certificate_) solve(too_few_);
+    flow_.certificate = std::move(*certificate_);
+    flow_.epochs = enough_;
+    return std::move(flow_);
+  }
+
+ private:
+  // Epochs that AllToAll takes without delays.
+  double steady_epochs() const {
+    AllToAllOptions options = setting_.options;
+    options.paths = false;
+    const AllToAllFlow steady = alltoall_flow(setting_.epochs.graph, options);
+    return boost::rational_cast<double>(steady.rounds * std::int64_t{setting_.chunks} /
+                                        setting_.epochs.chunks_per_unit);
+  }
+
+  [[noreturn]] void give_up(const std::string& reason) const {
+    const std::string upper =
+        enough_ < 0 ? "no schedule was found" : fmt::format("{} epochs suffice", enough_);
+    throw UserError(fmt::format("AllToAll on '{}' {}: more than {} epochs are needed, and {}",
+                                setting_.epochs.graph.name, reason, too_few_, upper));
+  }
+
+  // Solves for a number of epochs, and enters the result; returns the delivered part.
+  double solve(int count) {
+    const EpochProgram program = make_epoch_program(setting_, count);
+    LinearProgram solver;
+    program.program.load(solver);
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start_;
+    const double left = time_limit_s_ - spent.count();
+    if (left <= 0 || solver.solve(left) != LpStatus::Optimal) {
+      give_up(fmt::format("was not solved within {} s", time_limit_s_));
+    }
+    constexpr double kAll = 1 - 1e-7;
+    const double delivered = -solver.objective();
+    if (delivered >= kAll) {
+      if (setting_.options.paths && !find_paths(program, solver.solution(), count)) {
+        // A solution that sends as little as possible is simpler.
+        solver.set_column_bounds(0, 1, 1);
+        for (const EpochColumns& columns : program.sources) {
+          for (const std::vector<int>& sent : columns.sent) {
+            for (const int column : sent) {
+              if (column >= 0) solver.set_cost(column, 1);
+            }
+          }
+        }
+        if (solver.solve(left) != LpStatus::Optimal ||
+            !find_paths(program, solver.solution(), count)) {
+          give_up(fmt::format("in {} epochs does not round to exact fractions", count));
+        }
+      }
+      enough_ = count;
+    } else {
+      certificate_ = certify_dual(program.program, solver.duals());
+      if (!certificate_ || certificate_->bound <= Rational(-1)) {
+        give_up(fmt::format("in {} epochs is not proved impossible exactly", count));
+      }
+      too_few_ = count;
+    }
+    return delivered;
+  }
+
+  // Enters the schedule of a solution that delivers everything; false if it does not round to
+  // exact fractions.
+  bool find_paths(const EpochProgram& program, std::span<const double> values, int count) {
+    constexpr std::int64_t kSimple = 10'000;
+    const std::optional<ExactSolution> solution = certify_solution(program.program, values);
+    std::optional<std::int64_t> scale;
+    if (solution && solution->cost <= Rational(-1)) scale = common_denominator(solution->values);
+    const auto exact = [&] {
+      std::vector<std::int64_t> amounts;
+      for (const Rational& value : solution->values) {
+        amounts.push_back(value.numerator() * (*scale / value.denominator()));
+      }
+      flow_.paths = exact_epoch_paths(setting_, program, count, amounts, *scale);
+    };
+    flow_.epochs = count;
+    if (scale && *scale <= kSimple) {
+      exact();
+      return true;
+    }
+    for (const std::int64_t parts : {60, 840, 5040, 1 << 16, 1 << 24}) {
+      flow_.paths = rounded_epoch_paths(setting_, program, count, values, parts);
+      if (check_epoch_paths(setting_.epochs, setting_.chunks, setting_.options, flow_).empty()) {
+        return true;
+      }
+    }
+    if (scale) exact();
+    return scale.has_value();
+  }
+
+  const EpochSetting& setting_;
+  double time_limit_s_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  int farthest_ = 1;
+  int too_few_ = 0;  // the distance of some pair, or the certificate's epochs
+  int enough_ = -1;
+  std::optional<DualCertificate> certificate_;
+  EpochFlow flow_;
+};
 
 }  // namespace
 

@@ -30,7 +30,7 @@ struct EpochGraph {
 
 struct EpochHop {
   int edge = 0;
-  int epoch = 0;  ///< of the send
+  int epoch = 0;  ///< start of the send
   friend auto operator<=>(const EpochHop&, const EpochHop&) = default;
 };
 

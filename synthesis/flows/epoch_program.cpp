@@ -1,12 +1,12 @@
 #include "synthesis/flows/epoch_program.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 #include <map>
 
 #include "core/error.hpp"
 #include "core/index.hpp"
-#include "synthesis/flows/exact_dual.hpp"
 #include "synthesis/flows/path_decomposition.hpp"
 
 namespace cclgym::synthesis {
@@ -162,7 +162,7 @@ EpochSetting make_epoch_setting(const EpochGraph& epochs, int chunks,
 EpochProgram make_epoch_program(const EpochSetting& setting, int count) {
   const EpochGraph& epochs = setting.epochs;
   EpochProgram result;
-  result.program.add_column(-1, 0, 1);
+  result.program.add_column(-1);
   for (std::size_t k = 0; k < setting.sources.size(); ++k) add_source(setting, k, count, result);
   // Orbits of edges under the symmetries that fix a source, by orbit under all symmetries.
   struct Part {
@@ -201,72 +201,134 @@ EpochProgram make_epoch_program(const EpochSetting& setting, int count) {
   return result;
 }
 
-std::vector<EpochPath> epoch_paths(const EpochSetting& setting, const EpochProgram& program,
-                                   int count, std::span<const Rational> values) {
+namespace {
+
+// A path of the flow from the first source of an orbit, with its amount.
+struct SourcePath {
+  int target = 0;  // rank
+  std::int64_t amount = 0;
+  std::vector<EpochHop> hops;
+};
+
+std::vector<SourcePath> source_paths(const EpochSetting& setting, const EpochColumns& columns,
+                                     int count, const std::vector<std::int64_t>& amounts,
+                                     std::int64_t demand, bool rounded) {
   const FlowGraph& graph = setting.epochs.graph;
-  const std::optional<std::int64_t> denominator =
-      common_denominator({values.begin(), values.end()});
-  if (!denominator) {
-    throw UserError("the AllToAll schedule has no common denominator below 2^40");
-  }
-  const auto amount_of = [&](int column) {
-    const Rational& value = values[at(column)];
-    return value.numerator() * (*denominator / value.denominator());
+  const SourceOrbit& orbit = columns.source;
+  // Node v at time t is t * nodes + v; all times of the source are one node.
+  std::vector<FlowArc> arcs;
+  std::vector<EpochHop> hops;  // by arc; edge -1: held
+  const auto copy = [&](int node, int time) {
+    return node == orbit.source ? node : time * graph.nodes + node;
   };
-  std::vector<EpochPath> paths;
-  for (const EpochColumns& columns : program.sources) {
-    const SourceOrbit& orbit = columns.source;
-    // Node v at time t is t * nodes + v; the source's first copy feeds its later ones.
-    std::vector<FlowArc> arcs;
-    std::vector<EpochHop> hops;  // by arc; edge -1: held
-    const auto copy = [&](int node, int time) {
-      return node == orbit.source ? node : time * graph.nodes + node;
-    };
-    for (std::size_t edge = 0; edge < graph.edges.size(); ++edge) {
-      const std::vector<int>& sent = columns.sent[at(orbit.fixed.of_edge[edge])];
-      for (int epoch = 0; epoch < count; ++epoch) {
-        if (sent[at(epoch)] < 0) continue;
-        arcs.push_back({copy(graph.edges[edge].source, epoch),
-                        copy(graph.edges[edge].target, epoch + setting.epochs.delay[edge]),
-                        amount_of(sent[at(epoch)])});
-        hops.push_back({static_cast<int>(edge), epoch});
-      }
+  for (std::size_t edge = 0; edge < graph.edges.size(); ++edge) {
+    const std::vector<int>& sent = columns.sent[at(orbit.fixed.of_edge[edge])];
+    for (int epoch = 0; epoch < count; ++epoch) {
+      if (sent[at(epoch)] < 0) continue;
+      arcs.push_back({copy(graph.edges[edge].source, epoch),
+                      copy(graph.edges[edge].target, epoch + setting.epochs.delay[edge]),
+                      amounts[at(sent[at(epoch)])]});
+      hops.push_back({static_cast<int>(edge), epoch});
     }
-    for (int node = 0; node < graph.nodes; ++node) {
-      const std::vector<int>& held = columns.held[at(orbit.fixed.of_node[at(node)])];
-      for (int epoch = 0; epoch < count; ++epoch) {
-        if (held[at(epoch)] < 0) continue;
-        arcs.push_back({copy(node, epoch), copy(node, epoch + 1), amount_of(held[at(epoch)])});
-        hops.push_back({-1, epoch});
-      }
+  }
+  for (int node = 0; node < graph.nodes; ++node) {
+    const std::vector<int>& held = columns.held[at(orbit.fixed.of_node[at(node)])];
+    for (int epoch = 0; epoch < count; ++epoch) {
+      if (held[at(epoch)] < 0) continue;
+      arcs.push_back({copy(node, epoch), copy(node, epoch + 1), amounts[at(held[at(epoch)])]});
+      hops.push_back({-1, epoch});
     }
-    std::vector<std::int64_t> demands(at((count + 1) * graph.nodes), 0);
-    for (int rank = 0; rank < graph.ranks; ++rank) {
-      if (rank == orbit.source || !setting.participates[at(rank)]) continue;
-      demands[at(copy(rank, count))] = *denominator * setting.chunks;
+  }
+  std::vector<std::int64_t> demands(at((count + 1) * graph.nodes), 0);
+  for (int rank = 0; rank < graph.ranks; ++rank) {
+    if (rank == orbit.source || !setting.participates[at(rank)]) continue;
+    demands[at(copy(rank, count))] = demand;
+  }
+  std::vector<SourcePath> paths;
+  for (const ArcPath& path : decompose_flow(arcs, orbit.source, demands, rounded)) {
+    SourcePath& added = paths.emplace_back();
+    added.target = path.target % graph.nodes;
+    added.amount = path.amount;
+    for (const int arc : path.arcs) {
+      if (hops[at(arc)].edge >= 0) added.hops.push_back(hops[at(arc)]);
     }
-    std::vector<std::vector<int>> edges;  // images, by member of the orbit
-    for (const Permutation& image : orbit.images) edges.push_back(edge_images(graph, image));
-    for (const ArcPath& path : decompose_flow(arcs, orbit.source, demands)) {
-      for (std::size_t member = 0; member < orbit.images.size(); ++member) {
-        const Permutation& image = orbit.images[member];
-        EpochPath moved{image[at(orbit.source)],
-                        image[at(path.target % graph.nodes)],
-                        Rational(path.amount, *denominator * setting.chunks),
-                        {}};
-        for (const int arc : path.arcs) {
-          const EpochHop& hop = hops[at(arc)];
-          if (hop.edge >= 0) moved.hops.push_back({edges[member][at(hop.edge)], hop.epoch});
-        }
-        paths.push_back(std::move(moved));
+  }
+  return paths;
+}
+
+// Adds the images of paths from the orbit's first source; shares are multiples of 1 / parts.
+void add_images(const EpochSetting& setting, const SourceOrbit& orbit,
+                const std::vector<SourcePath>& paths, std::int64_t parts,
+                std::vector<EpochPath>& result) {
+  for (const Permutation& image : orbit.images) {
+    const std::vector<int> edges = edge_images(setting.epochs.graph, image);
+    for (const SourcePath& path : paths) {
+      if (path.amount == 0) continue;
+      EpochPath& moved = result.emplace_back();
+      moved.source = image[at(orbit.source)];
+      moved.target = image[at(path.target)];
+      moved.share = Rational(path.amount, parts);
+      for (const EpochHop& hop : path.hops) {
+        moved.hops.push_back({edges[at(hop.edge)], hop.epoch});
       }
     }
   }
+}
+
+void sort_paths(std::vector<EpochPath>& paths) {
   std::sort(paths.begin(), paths.end(), [](const EpochPath& one, const EpochPath& other) {
     return std::tie(one.source, one.target, one.hops) <
            std::tie(other.source, other.target, other.hops);
   });
-  return paths;
+}
+
+}  // namespace
+
+std::vector<EpochPath> exact_epoch_paths(const EpochSetting& setting, const EpochProgram& program,
+                                         int count, const std::vector<std::int64_t>& amounts,
+                                         std::int64_t scale) {
+  std::vector<EpochPath> result;
+  const std::int64_t demand = scale * setting.chunks;
+  for (const EpochColumns& columns : program.sources) {
+    add_images(setting, columns.source,
+               source_paths(setting, columns, count, amounts, demand, false), demand, result);
+  }
+  sort_paths(result);
+  return result;
+}
+
+std::vector<EpochPath> rounded_epoch_paths(const EpochSetting& setting, const EpochProgram& program,
+                                           int count, std::span<const double> values,
+                                           std::int64_t parts) {
+  constexpr std::int64_t kScale = std::int64_t{1} << 32;
+  std::vector<std::int64_t> amounts;
+  for (const double value : values) {
+    amounts.push_back(std::llround(std::max(0.0, value) * static_cast<double>(kScale)));
+  }
+  // All that is delivered is scaled down to the demand, which leaves room in every capacity if it
+  // is more.
+  std::vector<EpochPath> result;
+  for (const EpochColumns& columns : program.sources) {
+    std::vector<SourcePath> paths =
+        source_paths(setting, columns, count, amounts, amounts[0] * setting.chunks, true);
+    std::map<int, std::int64_t> totals;  // by target
+    for (const SourcePath& path : paths) totals[path.target] += path.amount;
+    // Running sums are rounded, so that the shares of a target add up to 1.
+    std::map<int, std::int64_t> before;
+    for (SourcePath& path : paths) {
+      const auto rounded_sum = [&](std::int64_t sum) {
+        return std::llround(static_cast<double>(sum) * static_cast<double>(parts) /
+                            static_cast<double>(totals[path.target]));
+      };
+      std::int64_t& sum = before[path.target];
+      const std::int64_t amount = path.amount;
+      path.amount = rounded_sum(sum + amount) - rounded_sum(sum);
+      sum += amount;
+    }
+    add_images(setting, columns.source, paths, parts, result);
+  }
+  sort_paths(result);
+  return result;
 }
 
 }  // namespace cclgym::synthesis

@@ -40,10 +40,18 @@ struct EpochSetting {
 
 [[nodiscard]] EpochProgram make_epoch_program(const EpochSetting& setting, int count);
 
-/// Schedule of a solution, without what reaches no target. Throws UserError if the values have no
-/// common denominator below 2^40.
-[[nodiscard]] std::vector<EpochPath> epoch_paths(const EpochSetting& setting,
-                                                 const EpochProgram& program, int count,
-                                                 std::span<const Rational> values);
+/// Schedule of a solution whose columns have the value amounts / scale, without what reaches no
+/// target: shares are multiples of 1 / (scale * chunks).
+[[nodiscard]] std::vector<EpochPath> exact_epoch_paths(const EpochSetting& setting,
+                                                       const EpochProgram& program, int count,
+                                                       const std::vector<std::int64_t>& amounts,
+                                                       std::int64_t scale);
+
+/// Schedule of a solution by floating-point values: shares are multiples of 1 / parts, so that they
+/// may exceed capacities that are nearly full.
+[[nodiscard]] std::vector<EpochPath> rounded_epoch_paths(const EpochSetting& setting,
+                                                         const EpochProgram& program, int count,
+                                                         std::span<const double> values,
+                                                         std::int64_t parts);
 
 }  // namespace cclgym::synthesis

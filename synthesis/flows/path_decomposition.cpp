@@ -8,7 +8,7 @@
 namespace cclgym::synthesis {
 
 std::vector<ArcPath> decompose_flow(std::vector<FlowArc> arcs, int source,
-                                    std::vector<std::int64_t> demands) {
+                                    std::vector<std::int64_t> demands, bool rounded) {
   std::vector<std::vector<int>> arcs_in(demands.size());
   for (std::size_t k = 0; k < arcs.size(); ++k) {
     if (arcs[k].amount > 0) arcs_in[at(arcs[k].target)].push_back(static_cast<int>(k));
@@ -19,7 +19,7 @@ std::vector<ArcPath> decompose_flow(std::vector<FlowArc> arcs, int source,
       const std::int64_t amount = arcs[at(arc)].amount;
       if (amount > 0 && (best < 0 || amount > arcs[at(best)].amount)) best = arc;
     }
-    if (best < 0) throw std::logic_error("a flow does not meet its demands");
+    if (best < 0 && !rounded) throw std::logic_error("a flow does not meet its demands");
     return best;
   };
   std::vector<ArcPath> paths;
@@ -30,7 +30,16 @@ std::vector<ArcPath> decompose_flow(std::vector<FlowArc> arcs, int source,
       int node = static_cast<int>(target);
       place[target] = 0;
       while (node != source) {
-        walk.push_back(widest_arc_into(node));
+        const int widest = widest_arc_into(node);
+        if (widest < 0) {
+          place[at(node)] = -1;
+          if (walk.empty()) break;
+          node = arcs[at(walk.back())].target;  // a dead end: go back
+          arcs[at(walk.back())].amount = 0;
+          walk.pop_back();
+          continue;
+        }
+        walk.push_back(widest);
         node = arcs[at(walk.back())].source;
         if (place[at(node)] < 0) {
           place[at(node)] = static_cast<int>(walk.size());
@@ -48,6 +57,7 @@ std::vector<ArcPath> decompose_flow(std::vector<FlowArc> arcs, int source,
         }
         walk.resize(first);
       }
+      if (node != source) break;
       std::int64_t amount = demands[target];
       for (const int arc : walk) amount = std::min(amount, arcs[at(arc)].amount);
       for (const int arc : walk) {

@@ -23,8 +23,9 @@ struct ArcPath {
 /// Decomposes a flow from one source into simple paths that deliver `demands` (by node; 0 at the
 /// source). At every other node, arriving amounts less leaving amounts must be at least the demand.
 /// Cycles and amounts that reach no demand are dropped. Throws std::logic_error if demands are not
-/// met.
+/// met; with `rounded`, amounts may be off by rounding, and demands are met as far as possible.
 [[nodiscard]] std::vector<ArcPath> decompose_flow(std::vector<FlowArc> arcs, int source,
-                                                  std::vector<std::int64_t> demands);
+                                                  std::vector<std::int64_t> demands,
+                                                  bool rounded = false);
 
 }  // namespace cclgym::synthesis

@@ -36,7 +36,7 @@ struct StepRelaxationOptions {
 struct StepRelaxation {
   int steps = 0;
   Rational rounds{0};
-  DualCertificate certificate{};  ///< of step_relaxation_program; its bound is `rounds`
+  DualCertificate certificate{};  ///< about step_relaxation_program; bound: `rounds`
 };
 
 /// The linear program: rounds of each step >= 0; a rank holds, before a step, at most what it held
