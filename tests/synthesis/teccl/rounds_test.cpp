@@ -86,6 +86,23 @@ TEST_CASE("rounds on a DGX-1 are within a third of the optimum", "[synthesis][te
   }
 }
 
+TEST_CASE("rounds on two NDv2 chassis are within a twentieth of the optimum",
+          "[synthesis][teccl]") {
+  const Instance ndv2 = teccl_ndv2(2).instance;
+  const EpochGrid grid = make_epoch_grid(ndv2, 25e3, 0.5e-6);
+  const Demand demand = make_demand(CollectiveKind::AllGather, 16, 1);
+  const RoundsResult result = solve_in_rounds(grid, demand);
+  REQUIRE(result.schedule);
+  CHECK(check_schedule(grid.timed, demand, *result.schedule) == "");
+  const TimedInstance exact = make_timed_instance(ndv2, 25e3);
+  const MinimumTicks minimum = minimum_ticks(exact, demand);
+  REQUIRE(minimum.optimal());
+  CHECK(minimum.schedule->ticks == 202);
+  const TimedSchedule schedule = earliest_schedule(exact, demand, result.schedule->sends);
+  CHECK(check_schedule(exact, demand, schedule) == "");
+  CHECK(20 * schedule.ticks <= 21 * minimum.schedule->ticks);
+}
+
 TEST_CASE("rounds with bad settings are refused", "[synthesis][teccl]") {
   const EpochGrid grid = make_epoch_grid(duplex_ring(4), 1, 1);
   const Demand demand = make_demand(CollectiveKind::AllGather, 4, 1);
