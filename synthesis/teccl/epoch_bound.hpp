@@ -10,7 +10,7 @@ namespace cclgym::synthesis {
 
 struct EpochBoundOptions {
   std::vector<int> epoch_counts{4, 8, 12};  ///< n_e, ascending
-  double growth = 1.25;                     ///< of candidate completion times, > 1
+  double growth = 1.25;                     ///< factor between candidates, > 1
   int max_candidates = 40;
   double time_limit_s = 10;  ///< per feasibility test; <= 0: none. Unknown counts as infeasible.
 };

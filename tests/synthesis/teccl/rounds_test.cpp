@@ -43,9 +43,9 @@ TEST_CASE("rounds reach the optimum of a ring", "[synthesis][teccl]") {
   }
 }
 
-TEST_CASE("rounds carry late chunks and occupied limits over", "[synthesis][teccl]") {
+TEST_CASE("rounds carry late chunks and occupied limits over", "[synthesis][teccl][thorough]") {
   std::mt19937 random(4);
-  const int count = thorough() ? 500 : 40;
+  const int count = thorough() ? 200 : 20;
   int ticks = 0;
   int best = 0;
   for (int k = 0; k < count; ++k) {
