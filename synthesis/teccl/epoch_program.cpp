@@ -63,7 +63,7 @@ class EpochProgram {
       result.status = MipStatus::Infeasible;
       return result;
     }
-    const MipSolution solution = program_.solve(options_.time_limit_s);
+    const MipSolution solution = program_.solve(options_.time_limit_s, options_.relative_gap);
     result.status = solution.status;
     if (solution.values.empty()) return result;
     result.objective = -solution.objective;
@@ -174,6 +174,7 @@ class EpochProgram {
         const int late = arrivals(chunk, rank, epoch, -1, terms);
         program_.add_row(terms, late, late);
       }
+      if (is_round_ && !timed_.is_switch(rank)) add_single_arrival(chunk, rank);
     }
     for (std::size_t hop = 0; hop < instance_.hops.size(); ++hop) add_source_rows(chunk, hop);
     for (const int target : demand_.chunks[chunk].targets) {
@@ -181,6 +182,20 @@ class EpochProgram {
       add_delivery(chunk, target);
       if (is_round_) add_logical_edges(chunk, target);
     }
+  }
+
+  // A chunk reaches a rank once, also if it does so after the round.
+  void add_single_arrival(std::size_t chunk, int rank) {
+    const bool is_late = std::ranges::any_of(state_.late, [&](const LateArrival& late) {
+      return at(late.chunk) == chunk && late.rank == rank;
+    });
+    std::vector<Term> terms;
+    for (const int hop : hops_in_[at(rank)]) {
+      for (const int column : flow_[chunk * instance_.hops.size() + at(hop)].columns) {
+        terms.push_back({column, 1});
+      }
+    }
+    if (!terms.empty()) program_.add_row(terms, -kUnbounded, is_late ? 0 : 1);
   }
 
   // F <= B of the hop's source, or at a switch <= the arrivals.
@@ -215,21 +230,24 @@ class EpochProgram {
     }
   }
 
-  // One unit from the ranks that hold the chunk at the end of the round, or will soon, to a target.
+  // One unit to a target from a rank that holds the chunk at the end of the round, or will soon,
+  // and is nearer than all that held it before.
   void add_logical_edges(std::size_t chunk, int target) {
-    int farthest = 0;
+    int before = kNeverTick;
     for (int rank = 0; rank < instance_.ranks; ++rank) {
-      const int distance = distance_[at(rank)][at(target)];
-      if (distance < kNeverTick) farthest = std::max(farthest, distance);
+      if (holds(chunk, rank)) before = std::min(before, distance_[at(rank)][at(target)]);
+    }
+    for (const LateArrival& late : state_.late) {
+      if (at(late.chunk) != chunk) continue;
+      before = std::min(before, distance_[at(late.rank)][at(target)]);
     }
     std::vector<Term> all;
     for (int rank = 0; rank < instance_.ranks; ++rank) {
       const int distance = distance_[at(rank)][at(target)];
-      if (distance >= kNeverTick) continue;
-      const double reward = weight(chunk) / (epochs_ + 1) * (1 - distance / (farthest + 1.0));
-      const int edge = program_.add_column(-reward, 0, 1, false);
+      if (distance >= before) continue;
+      const double covered = (before - distance) / (before + 1.0);
+      const int edge = program_.add_column(-weight(chunk) / (epochs_ + 1) * covered, 0, 1, false);
       all.push_back({edge, 1});
-      if (holds(chunk, rank)) continue;
       std::vector<Term> terms{{edge, 1}};
       if (const int held = buffer(chunk, rank).of(epochs_); held >= 0) terms.push_back({held, -1});
       int late = 0;
@@ -239,7 +257,7 @@ class EpochProgram {
       }
       program_.add_row(terms, -kUnbounded, late);
     }
-    program_.add_row(all, -kUnbounded, 1);
+    if (!all.empty()) program_.add_row(all, -kUnbounded, 1);
   }
 
   void add_capacity(std::size_t limit) {

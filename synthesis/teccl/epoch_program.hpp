@@ -28,6 +28,9 @@ struct EpochState {
 
 struct EpochOptions {
   double time_limit_s = 0;  ///< <= 0: none
+  /// Stops at a schedule whose reward is at most this fraction below the bound (TE-CCL's early
+  /// stop: 0.3).
+  double relative_gap = 0;
   /// True: any schedule. False: the objective, sum of weight x R / (k + 1).
   bool feasibility = false;
   std::vector<double> weights{};  ///< by chunk; empty: 1 each (priorities of tenants)
@@ -70,9 +73,9 @@ struct MinimumEpochs {
                                            int max_epochs = 1000);
 
 /// A round of TE-CCL's A* (section 4.2): `epochs` epochs from a state, in which demands need not be
-/// met. The reward of a delivery is as in solve_epochs; for each demand that the round does not
-/// meet, a logical edge from the nearest rank that holds the chunk or will soon rewards the
-/// distance covered, and counts less than a delivery in the last epoch.
+/// met. The reward of a delivery is as in solve_epochs; for each demand, a logical edge from the
+/// nearest rank that holds the chunk at the end, or will soon, rewards the share of the distance
+/// that the round covered, and counts less than a delivery in the last epoch.
 [[nodiscard]] EpochResult solve_round(const EpochGrid& grid, const Demand& demand,
                                       const EpochState& state, int epochs,
                                       const EpochOptions& options = {});

@@ -74,7 +74,7 @@ class GreedyDeliveries {
   const TimedInstance& timed_;
   const Demand& demand_;
   std::vector<std::vector<int>> hops_out_;
-  std::vector<std::set<int>> starts_;  // of the sends over each limit
+  std::vector<std::set<int>> starts_;  // starts of sends, by limit
   std::vector<std::vector<int>> held_from_;
   TimedSchedule schedule_{};
 

@@ -15,6 +15,22 @@ std::vector<int> SwitchedInstance::gpu_ranks() const {
   return ranks;
 }
 
+InstanceGroup largest_gpu_group(const SwitchedInstance& fabric) {
+  const ColouredDigraph graph = coloured_digraph(fabric.instance);
+  for (const PermutationGroup& group : semiregular_groups(graph, fabric.gpus)) {
+    InstanceGroup elements;
+    bool keeps_gpus = true;
+    for (const Permutation& element : group.elements) {
+      elements.push_back(instance_symmetry(fabric.instance, element));
+      for (int gpu = 0; gpu < fabric.gpus; ++gpu) {
+        if (elements.back().ranks[at(gpu)] >= fabric.gpus) keeps_gpus = false;
+      }
+    }
+    if (keeps_gpus) return elements;
+  }
+  return {};
+}
+
 namespace {
 
 struct MeshPair {

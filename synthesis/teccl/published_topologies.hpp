@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "synthesis/instance.hpp"
+#include "synthesis/symmetry/automorphisms.hpp"
 #include "synthesis/timed_schedule.hpp"
 
 namespace cclgym::synthesis {
@@ -27,6 +28,10 @@ struct SwitchedInstance {
   /// Ranks of the GPUs: the group of a demand.
   [[nodiscard]] std::vector<int> gpu_ranks() const;
 };
+
+/// Largest group of automorphisms that leaves no GPU in place and takes switches to switches; empty
+/// if only the identity does.
+[[nodiscard]] InstanceGroup largest_gpu_group(const SwitchedInstance& fabric);
 
 /// Eight GPUs of a DGX-1 in a hybrid cube mesh; a unit is an NVLink of 25 GB/s.
 [[nodiscard]] Instance teccl_dgx1(double latency_s = 0.7e-6);

@@ -1,6 +1,7 @@
 #include "synthesis/teccl/tick_bounds.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <fmt/format.h>
 #include <set>
 
@@ -65,7 +66,18 @@ std::vector<RankSet> parts_without(const TimedInstance& timed, int slow) {
 
 std::set<RankSet> candidate_cuts(const TimedInstance& timed) {
   const std::size_t ranks = at(timed.instance.ranks);
+  constexpr std::size_t kMaxRanks = 10;
   std::set<RankSet> cuts;
+  if (ranks <= kMaxRanks) {
+    for (std::size_t bits = 1; bits + 1 < std::size_t{1} << ranks; ++bits) {
+      RankSet cut(ranks, 0);
+      for (std::size_t rank = 0; rank < ranks; ++rank) {
+        cut[rank] = static_cast<char>(bits >> rank & 1U);
+      }
+      cuts.insert(std::move(cut));
+    }
+    return cuts;
+  }
   const auto add = [&](const RankSet& part) {
     RankSet rest(ranks, 0);
     for (std::size_t rank = 0; rank < ranks; ++rank) rest[rank] = static_cast<char>(!part[rank]);
@@ -184,6 +196,58 @@ class CutBound {
   }
 };
 
+// Minimum number of uses of a limit on a path, from a rank to all ranks.
+std::vector<int> least_uses(const TimedInstance& timed, const std::vector<std::vector<int>>& out,
+                            int source, int limit) {
+  std::vector<int> uses(at(timed.instance.ranks), kNeverTick);
+  std::deque<int> queue{source};
+  uses[at(source)] = 0;
+  while (!queue.empty()) {
+    const int rank = queue.front();
+    queue.pop_front();
+    for (const int id : out[at(rank)]) {
+      const Hop& hop = timed.instance.hops[at(id)];
+      const bool used = std::ranges::find(hop.limits, limit) != hop.limits.end();
+      const int after = uses[at(rank)] + (used ? 1 : 0);
+      if (after >= uses[at(hop.target)]) continue;
+      uses[at(hop.target)] = after;
+      if (used) {
+        queue.push_back(hop.target);
+      } else {
+        queue.push_front(hop.target);
+      }
+    }
+  }
+  return uses;
+}
+
+TickBound limit_bound(const TimedInstance& timed, const Demand& demand,
+                      const std::vector<std::vector<int>>& distance,
+                      const std::vector<std::vector<int>>& out, int limit) {
+  std::vector<std::vector<int>> uses(at(timed.instance.ranks));
+  int total = 0;
+  int head = kNeverTick;
+  int tail = kNeverTick;
+  for (const ChunkDemand& chunk : demand.chunks) {
+    std::vector<int>& row = uses[at(chunk.source)];
+    if (row.empty()) row = least_uses(timed, out, chunk.source, limit);
+    if (chunk.targets.empty()) continue;
+    const int target =
+        *std::ranges::max_element(chunk.targets, {}, [&](int rank) { return row[at(rank)]; });
+    const int here = row[at(target)];
+    if (here == 0 || here >= kNeverTick) continue;
+    total += here;
+    for (const int id : timed.instance.limits[at(limit)].hops) {
+      const Hop& hop = timed.instance.hops[at(id)];
+      head = std::min(head, distance[at(chunk.source)][at(hop.source)]);
+      tail = std::min(tail, timed.duration[at(id)] + distance[at(hop.target)][at(target)]);
+    }
+  }
+  if (total == 0) return {};
+  return {head + (total - 1) * timed.occupancy[at(limit)] + tail,
+          fmt::format("{} chunks cross {}", total, timed.instance.limits[at(limit)].name)};
+}
+
 }  // namespace
 
 TickBound lower_bound_ticks(const TimedInstance& timed, const Demand& demand) {
@@ -199,6 +263,11 @@ TickBound lower_bound_ticks(const TimedInstance& timed, const Demand& demand) {
   const CutBound bound(timed, distance);
   for (const RankSet& cut : candidate_cuts(timed)) {
     TickBound here = bound.ticks(demand, cut);
+    if (here.ticks > best.ticks) best = std::move(here);
+  }
+  const std::vector<std::vector<int>> out = timed.instance.hops_out();
+  for (std::size_t limit = 0; limit < timed.instance.limits.size(); ++limit) {
+    TickBound here = limit_bound(timed, demand, distance, out, static_cast<int>(limit));
     if (here.ticks > best.ticks) best = std::move(here);
   }
   return best;

@@ -23,10 +23,14 @@ struct TickBound {
   std::string reason{};
 };
 
-/// The best of: the greatest distance of a delivery; and, for a number of cuts, the ticks in which
-/// the hops into a set of ranks can carry all chunks that must enter it, with the distance before
-/// the first and after the last. The cuts are single ranks, all but one rank, and the parts of the
-/// fabric that stay connected without its slow limits.
+/// The best of:
+/// - the greatest distance of a delivery;
+/// - for a number of cuts, the ticks in which the hops into a set of ranks can carry all chunks
+/// that
+///   must enter it, with the distance before the first and after the last. The cuts are all sets of
+///   up to 10 ranks; or single ranks, all but one rank, and the parts of the fabric that stay
+///   connected without its slow limits;
+/// - for each limit, the ticks that all chunks occupy it if they use it as rarely as possible.
 [[nodiscard]] TickBound lower_bound_ticks(const TimedInstance& timed, const Demand& demand);
 
 }  // namespace cclgym::synthesis

@@ -79,7 +79,7 @@ TEST_CASE("flows through a copying switch are copied there", "[synthesis][teccl]
 
 TEST_CASE("the program's minimum epochs equal the minimum ticks", "[synthesis][teccl][thorough]") {
   std::mt19937 random(3);
-  const int count = thorough() ? 1000 : 20;
+  const int count = thorough() ? 200 : 20;
   for (int k = 0; k < count; ++k) {
     INFO("instance " << k);
     const bool has_switch = k % 3 == 0;

@@ -9,6 +9,9 @@
 #include "support/contains.hpp"
 #include "support/thrown.hpp"
 #include "synthesis/teccl/epochs.hpp"
+#include "synthesis/teccl/minimum_ticks.hpp"
+#include "synthesis/teccl/tick_bounds.hpp"
+#include "topology_models/fabric_file.hpp"
 #include "topology_models/machines/registry.hpp"
 
 namespace cclgym::test {
@@ -69,6 +72,42 @@ TEST_CASE("two dies of an AMD node share the ports of their NIC", "[synthesis][t
   CHECK(amd.instance.hops.size() == 2 * 56 + 2 * 16 * 16);
   CHECK(amd.instance.limits.size() == 2 * 56 + 2 * 16);
   CHECK(amd.instance.limits.back().hops.size() == 2 * 16);
+}
+
+TEST_CASE("fabric files of TE-CCL's internal topologies agree with their instances",
+          "[synthesis][teccl]") {
+  const std::string folder = std::string(CCLGYM_SOURCE_DIR) + "/experiments/fabrics/";
+  for (const int number : {1, 2}) {
+    const SwitchedInstance published = number == 1 ? teccl_internal1(4) : teccl_internal2(8);
+    const auto fabric = load_fabric(folder + "internal" + std::to_string(number) + "-like.yaml");
+    const Instance instance = make_instance(*fabric);
+    CHECK(instance.ranks == 16);
+    CHECK(instance.unit_Bps == published.instance.unit_Bps);
+    const Demand demand = make_demand(CollectiveKind::AllGather, 16, 1);
+    const TickBound bound = lower_bound_ticks(make_timed_instance(instance, 25e3), demand);
+    CHECK(bound.ticks ==
+          lower_bound_ticks(make_timed_instance(published.instance, 25e3), demand).ticks);
+    CHECK(bound.ticks == (number == 1 ? 95 : 166));
+  }
+}
+
+TEST_CASE("AllGather on TE-CCL's larger fabrics reaches the bound", "[synthesis][teccl]") {
+  const SwitchedInstance dgx2 = teccl_dgx2();
+  const double epoch = epoch_length_s(dgx2.instance, 1e9, EpochChoice::FastestLink);
+  const std::vector<std::pair<SwitchedInstance, TimedInstance>> cases{
+      {dgx2, make_epoch_grid(dgx2.instance, 1e9, epoch).timed},
+      {teccl_internal1(4), make_timed_instance(teccl_internal1(4).instance, 25e3)},
+      {teccl_internal2(8), make_timed_instance(teccl_internal2(8).instance, 25e3)}};
+  const std::vector<int> expected{31, 95, 166};
+  for (std::size_t k = 0; k < cases.size(); ++k) {
+    const auto& [fabric, timed] = cases[k];
+    const Demand demand = make_demand(CollectiveKind::AllGather, fabric.gpus, 1);
+    const MinimumTicks found =
+        minimum_ticks(timed, demand, {.group = largest_gpu_group(fabric), .prove = false});
+    REQUIRE(found.optimal());
+    CHECK(found.schedule->ticks == expected[k]);
+    CHECK(check_schedule(timed, demand, *found.schedule) == "");
+  }
 }
 
 TEST_CASE("epochs round times up", "[synthesis][teccl]") {
