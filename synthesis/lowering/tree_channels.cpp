@@ -48,15 +48,18 @@ struct Users {
 
 class TreeColouring {
  public:
-  TreeColouring(const FlowGraph& graph, const Fabric* fabric, int channels, bool reroute)
-      : graph_(graph), channels_(channels), reroute_(reroute) {
+  TreeColouring(const FlowGraph& graph, const Fabric* fabric,
+                const std::vector<DirectedTree>& trees, int channels, bool reroute)
+      : graph_(graph), trees_(trees), channels_(channels), reroute_(reroute) {
     if (fabric != nullptr && !graph.devices.empty()) routes_.emplace(*fabric, channels);
+    edges_.reserve(trees.size());
+    for (const DirectedTree& tree : trees) edges_.push_back(edges_of(tree));
   }
 
   // The channel that serves all edges of the tree, on connections that no tree uses yet; nullopt if
   // there is none.
-  std::optional<std::vector<int>> place_on_one_channel(const DirectedTree& directed) {
-    const Edges edges = edges_of(directed);
+  std::optional<std::vector<int>> place_on_one_channel(std::size_t number) {
+    const Edges& edges = edges_[number];
     ChannelSet common = ~ChannelSet{0};
     for (const ChannelSet each : edges.allowed) common &= each;
     for (int channel = 0; channel < channels_; ++channel) {
@@ -64,22 +67,24 @@ class TreeColouring {
       const auto is_free = [&](std::size_t pair) { return users(pair, channel).none(); };
       if (!std::all_of(edges.pair.begin(), edges.pair.end(), is_free)) continue;
       std::vector<int> chosen(edges.pair.size(), channel);
-      use(directed, edges, chosen);
+      use(number, chosen);
       return chosen;
     }
     return std::nullopt;
   }
 
   // A channel for every edge, preferably that of the edge above it.
-  std::vector<int> place_edges(const DirectedTree& directed) {
+  std::vector<int> place_edges(std::size_t number) {
+    const DirectedTree& directed = trees_[number];
     const std::vector<TreeEdge>& tree = directed.tree->edges;
-    Edges edges = edges_of(directed);
+    const Edges& edges = edges_[number];
+    std::vector<ChannelSet> allowed = edges.allowed;
     for (std::size_t k = 0; k < tree.size(); ++k) {
       const auto divided = inward_.find({edges.pair[k], edges.allowed[k]});
       if (divided == inward_.end()) continue;
-      edges.allowed[k] &= directed.inward ? divided->second : ~divided->second;
+      allowed[k] &= directed.inward ? divided->second : ~divided->second;
     }
-    if (directed.multicast) join_stars(tree, edges.allowed);
+    if (directed.multicast) join_stars(tree, allowed);
     std::vector<int> chosen(tree.size(), -1);
     std::unordered_map<int, int> above;       // by rank: channel of the edge to it
     std::map<std::pair<int, int>, int> star;  // by rank and switch
@@ -87,7 +92,7 @@ class TreeColouring {
       const auto known = above.find(tree[k].source);
       std::int64_t best_cost = -1;
       for (int channel = 0; channel < channels_; ++channel) {
-        if (!(edges.allowed[k] >> channel & 1U)) continue;
+        if (!(allowed[k] >> channel & 1U)) continue;
         const bool turns = known != above.end() && known->second != channel;
         const std::int64_t total =
             2 * cost(users(edges.pair[k], channel), edges.level[k], directed.inward) +
@@ -103,20 +108,20 @@ class TreeColouring {
       }
       above[tree[k].target] = chosen[k];
     }
-    use(directed, edges, chosen);
+    use(number, chosen);
     return chosen;
   }
 
   // Starts again. Where the trees outnumber the channels of a connection, the two directions get
   // separate channels, in proportion to their trees: otherwise the trees placed first, of one
   // direction, would take them all.
-  void divide_channels(const std::vector<DirectedTree>& trees) {
+  void divide_channels() {
     users_.assign(users_.size(), {});
     std::map<std::pair<std::size_t, ChannelSet>, std::array<int, 2>> count;  // out, in
-    for (const DirectedTree& tree : trees) {
-      const Edges edges = edges_of(tree);
+    for (std::size_t number = 0; number < trees_.size(); ++number) {
+      const Edges& edges = edges_[number];
       for (std::size_t k = 0; k < edges.pair.size(); ++k) {
-        ++count[{edges.pair[k], edges.allowed[k]}][tree.inward ? 1 : 0];
+        ++count[{edges.pair[k], edges.allowed[k]}][trees_[number].inward ? 1 : 0];
       }
     }
     for (const auto& [key, trees_of] : count) {
@@ -213,17 +218,20 @@ class TreeColouring {
     return known.in + known.out + kLevel * spread + kOpposite * (inward ? known.out : known.in);
   }
 
-  void use(const DirectedTree& directed, const Edges& edges, const std::vector<int>& chosen) {
+  void use(std::size_t number, const std::vector<int>& chosen) {
+    const Edges& edges = edges_[number];
     for (std::size_t k = 0; k < chosen.size(); ++k) {
       Users& known = users(edges.pair[k], chosen[k]);
       const int level = edges.level[k];
       known.first_level = known.none() ? level : std::min(known.first_level, level);
       known.last_level = known.none() ? level : std::max(known.last_level, level);
-      ++(directed.inward ? known.in : known.out);
+      ++(trees_[number].inward ? known.in : known.out);
     }
   }
 
   const FlowGraph& graph_;
+  const std::vector<DirectedTree>& trees_;
+  std::vector<Edges> edges_;  ///< by tree
   int channels_;
   bool reroute_;
   std::optional<RouteChannels> routes_;
@@ -242,18 +250,20 @@ std::vector<std::vector<int>> assign_tree_channels(const FlowGraph& graph, const
   if (channels < 1 || channels > kMaxChannels) {
     throw UserError(fmt::format("{} channels; expected 1 to {}", channels, kMaxChannels));
   }
-  TreeColouring colouring(graph, fabric, channels, reroute);
+  TreeColouring colouring(graph, fabric, trees, channels, reroute);
   std::vector<std::vector<int>> result;
   result.reserve(trees.size());
-  for (const DirectedTree& tree : trees) {
-    std::optional<std::vector<int>> chosen = colouring.place_on_one_channel(tree);
+  for (std::size_t number = 0; number < trees.size(); ++number) {
+    std::optional<std::vector<int>> chosen = colouring.place_on_one_channel(number);
     if (!chosen) break;
     result.push_back(std::move(*chosen));
   }
   if (result.size() == trees.size()) return result;
   result.clear();
-  colouring.divide_channels(trees);
-  for (const DirectedTree& tree : trees) result.push_back(colouring.place_edges(tree));
+  colouring.divide_channels();
+  for (std::size_t number = 0; number < trees.size(); ++number) {
+    result.push_back(colouring.place_edges(number));
+  }
   return result;
 }
 
