@@ -11,7 +11,7 @@ namespace cclgym::synthesis {
 /// other collectives have only the second.
 struct CollectiveSteps {
   SatResult status = SatResult::Unknown;
-  Demand demand{};            ///< of the copies; of the inverse collective for the reductions
+  Demand demand{};            ///< demand of the copies, or of the inverse collective
   StepSchedule reductions{};  ///< checked by check_reduction; no steps if there are none
   StepSchedule copies{};      ///< checked by check_schedule; no steps if there are none
 
