@@ -7,6 +7,7 @@
 #include "support/catch.hpp"
 #include "support/contains.hpp"
 #include "support/thrown.hpp"
+#include "synthesis/flows/exact_dual.hpp"
 #include "synthesis/flows/flow_fabrics.hpp"
 #include "synthesis/symmetry/automorphisms.hpp"
 
@@ -84,6 +85,14 @@ TEST_CASE("epochs on the quotient equal those of the graph", "[synthesis][flows]
     CHECK(checked_epochs(epochs, 1, {.symmetries = symmetries_of_graph(graph)}) ==
           checked_epochs(epochs, 1));
   }
+}
+
+TEST_CASE("the linear program of 16 GPUs in epochs equals its quotient", "[synthesis][flows]") {
+  const FlowGraph graph = chassis_graph(4);
+  const EpochGraph epochs = epochs_of(graph, 25e3, 2e-6, 0.75e-6);
+  const AllToAllOptions folded{.symmetries = symmetries_of_graph(graph)};
+  CHECK(solve_bound(epoch_program(epochs, 1, 14, folded), "quotient").bound == Rational(-11, 12));
+  CHECK(solve_bound(epoch_program(epochs, 1, 14), "graph").bound == Rational(-11, 12));
 }
 
 TEST_CASE("AllToAll of 128 GPUs in 32 chassis takes its proven minimum", "[synthesis][flows]") {
