@@ -158,7 +158,10 @@ class CutBound {
     for (const int hop : entrances) {
       for (const int limit : timed_.instance.hops[at(hop)].limits) ++entrances_of[at(limit)];
     }
-    std::vector<int> first_arrival(timed_.instance.limits.size(), kNeverTick);
+    // By limit: first start of a crossing, and ticks from the last start to the end. Different hops
+    // over a limit can have the two minima.
+    std::vector<int> first_start(timed_.instance.limits.size(), kNeverTick);
+    std::vector<int> ticks_after(timed_.instance.limits.size(), kNeverTick);
     for (const int id : entrances) {
       const Hop& hop = timed_.instance.hops[at(id)];
       int head = kNeverTick;
@@ -170,14 +173,15 @@ class CutBound {
       const int tightest = *std::ranges::max_element(hop.limits, {}, [&](int limit) {
         return entrances_of[at(limit)] * timed_.occupancy[at(limit)];
       });
-      first_arrival[at(tightest)] =
-          std::min(first_arrival[at(tightest)], head + timed_.duration[at(id)] + tail);
+      first_start[at(tightest)] = std::min(first_start[at(tightest)], head);
+      ticks_after[at(tightest)] =
+          std::min(ticks_after[at(tightest)], timed_.duration[at(id)] + tail);
     }
     const auto carried = [&](int ticks) {
       std::int64_t chunks = 0;
-      for (std::size_t limit = 0; limit < first_arrival.size(); ++limit) {
-        if (first_arrival[limit] > ticks) continue;
-        chunks += (ticks - first_arrival[limit]) / timed_.occupancy[limit] + 1;
+      for (std::size_t limit = 0; limit < first_start.size(); ++limit) {
+        const int spare = ticks - first_start[limit] - ticks_after[limit];
+        if (spare >= 0) chunks += spare / timed_.occupancy[limit] + 1;
       }
       return chunks;
     };
