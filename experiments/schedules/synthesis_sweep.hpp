@@ -11,7 +11,7 @@
 namespace cclgym {
 
 struct SynthesisSweep {
-  std::string name;  ///< of the experiment
+  std::string name;  ///< name of the experiment
   FabricSpec fabric{};
   CollectiveKind collective = CollectiveKind::AllGather;
   int root = 0;

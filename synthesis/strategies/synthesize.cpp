@@ -20,7 +20,8 @@ namespace {
 
 constexpr int kMaxInstances = 8;
 constexpr int kMaxChannelsOfSteps = 24;  // more thread blocks than that rarely fit on a GPU
-constexpr int kMaxUnits = 16;  // of a link: more would need more chunks than a search can handle
+constexpr int kMaxUnits =
+    16;  // units of a link: more would need more chunks than a search can handle
 
 // True for AllReduce, whose schedules are those of a ReduceScatter and an AllGather.
 bool is_composed(CollectiveKind collective) { return collective == CollectiveKind::AllReduce; }

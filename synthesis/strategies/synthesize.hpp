@@ -16,7 +16,7 @@ struct SynthesisOptions {
   bool pareto = true;        ///< step schedules on SCCL's front, for up to kMaxParetoRanks ranks
   bool throughput = true;    ///< trees at full throughput; AllToAll has none
   double time_limit_s = 60;
-  std::string prefix{};  ///< of the names of programs
+  std::string prefix{};  ///< beginning of the names of programs
   bool fuse = true;      ///< lowered_compile_options: false under cost model hockney
   /// Called with a sentence about each finished piece of work. May be empty.
   std::function<void(const std::string&)> on_progress{};
