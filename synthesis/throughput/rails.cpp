@@ -84,8 +84,8 @@ class RailPlan {
     return labels;
   }
 
-  // Of the shortest paths from a node to one of the `ends`, through nodes that `may_pass` and no
-  // GPU, one whose fullest edge is the least full. Empty if there is none.
+  // The shortest path from a node to one of the ends, through nodes that may_pass allows and no
+  // GPU; of several, one whose fullest edge is least full. Empty if there is none.
   template <class IsEnd, class MayPass>
   [[nodiscard]] NodePath shortest(int start, bool forwards, const IsEnd& is_end,
                                   const MayPass& may_pass) const {
