@@ -18,9 +18,9 @@ struct CutBound {
 
 /// Rounds per chunk of the fastest AllGather in which every rank of `group` (ascending; empty: all)
 /// starts with one chunk: the maximum over all node sets S that leave out a member of (members in
-/// S) / (units out of S). Trees reach it (ForestColl, arXiv 2402.06787). Ranks outside the group
-/// only pass data on. Throws UserError if a member cannot reach another, or if whole numbers of 64
-/// bits are too small.
+/// S) / (units out of S). Trees reach it (ForestColl, arXiv 2402.06787) if switches are balanced
+/// (is_balanced()). Ranks outside the group only pass data on. Throws UserError if a member cannot
+/// reach another, or if whole numbers of 64 bits are too small.
 [[nodiscard]] CutBound allgather_bound(const FlowGraph& graph, const std::vector<int>& group = {});
 
 /// Rounds per chunk of the fastest Broadcast from `root` of a chunk that may be cut into parts: 1 /

@@ -15,16 +15,15 @@ class MaxFlow {
   using State = std::vector<std::int64_t>;
   static constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 
-  /// Capacity of an edge that is never full; three of them may leave a node.
+  /// Capacity of an edge that is never full.
   static constexpr std::int64_t kEndless = std::int64_t{1} << 61;
 
   explicit MaxFlow(int nodes) : nodes_(nodes) {}
 
   /// Adds an edge and returns its index; discards the flow.
   int add_edge(int u, int v, std::int64_t forwards = 0, std::int64_t backwards = 0);
-  /// Sets the capacities u -> v and v -> u of an edge, each >= 0. The sum of all capacities that
-  /// leave a node must stay below 2^63. Between solve() and augment(), only edges without flow may
-  /// change.
+  /// Sets the capacities u -> v and v -> u of an edge, each >= 0 and at most kEndless. The maximum
+  /// flow must stay below 2^62. Between solve() and augment(), only edges without flow may change.
   void set_capacity(int edge, std::int64_t forwards, std::int64_t backwards = 0);
 
   /// The value of a maximum flow (= minimum cut) from `source` to `sink`, or `limit` if there is
