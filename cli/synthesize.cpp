@@ -227,6 +227,7 @@ int run_synthesis(const std::vector<std::string>& args) {
        .time_limit_s = read_real(arguments->text_or_default(kTimeLimit), kTimeLimit,
                                  argument_location(kTimeLimit.name)),
        .fuse = !model.hockney,
+       .certificates = true,
        .on_progress = [quiet](const std::string& sentence) {
          if (!quiet) print_error("{}\n", sentence);
        }});

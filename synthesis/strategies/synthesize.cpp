@@ -6,6 +6,7 @@
 
 #include "core/error.hpp"
 #include "core/index.hpp"
+#include "synthesis/certificates/certify.hpp"
 #include "synthesis/flows/allreduce_shares.hpp"
 #include "synthesis/flows/alltoall.hpp"
 #include "synthesis/sccl/inversion.hpp"
@@ -63,21 +64,53 @@ class Synthesizer {
     if (options_.on_progress) options_.on_progress(sentence);
   }
 
+  [[nodiscard]] Certifier certifier(CollectiveKind collective) const {
+    return {fabric_, {.collective = collective, .root = options_.root, .group = options_.group}};
+  }
+
+  void keep(std::optional<Certificate> certificate, const std::string& what) {
+    if (certificate) {
+      made_.certificates.push_back(std::move(*certificate));
+    } else {
+      made_.notes.push_back(fmt::format("There is no certificate of the {}.", what));
+    }
+  }
+
+  void bound_by_cuts(const CutBound& copies, const CutBound& reductions) {
+    copy_bound_ = copies.value;
+    reduce_bound_ = reductions.value;
+    if (!options_.certificates) return;
+    if (!is_inverted(collective_)) {
+      keep(certifier(copied(collective_)).cut(graph_, copies), "bound");
+    }
+    if (is_inverted(collective_) || is_composed(collective_)) {
+      keep(certifier(reducing()).cut(graph_, reductions), "bound of reductions");
+    }
+  }
+
+  // The collective of a schedule of reductions.
+  [[nodiscard]] CollectiveKind reducing() const {
+    return is_composed(collective_) ? CollectiveKind::ReduceScatter : collective_;
+  }
+
   // Rounds of a link unit of the graph, per chunk of make_demand; 0 if no bound is known.
   void bound_rounds() {
     switch (copied(collective_)) {
       case CollectiveKind::AllGather:
-        copy_bound_ = allgather_bound(graph_, options_.group).value;
-        reduce_bound_ = allgather_bound(graph_.reversed(), options_.group).value;
+        bound_by_cuts(allgather_bound(graph_, options_.group),
+                      allgather_bound(graph_.reversed(), options_.group));
         if (is_composed(collective_)) find_shares();
         break;
       case CollectiveKind::Broadcast:
-        copy_bound_ = broadcast_bound(graph_, options_.root, options_.group).value;
-        reduce_bound_ = broadcast_bound(graph_.reversed(), options_.root, options_.group).value;
+        bound_by_cuts(broadcast_bound(graph_, options_.root, options_.group),
+                      broadcast_bound(graph_.reversed(), options_.root, options_.group));
         break;
       case CollectiveKind::AllToAll:
         if (fabric_.ranks() <= kMaxParetoRanks) {
-          copy_bound_ = alltoall_flow(graph_, {.group = options_.group, .paths = false}).rounds;
+          const AllToAllFlow flow =
+              alltoall_flow(graph_, {.group = options_.group, .paths = false});
+          copy_bound_ = flow.rounds;
+          if (options_.certificates) keep(certifier(collective_).lengths(graph_, flow), "bound");
         }
         break;
       default:
@@ -130,9 +163,8 @@ class Synthesizer {
     ParetoFront copies;
     ParetoFront reductions;
     if (!is_inverted(collective_)) copies = front_of(instance, copied(collective_));
-    if (is_inverted(collective_)) reductions = front_of(instance, collective_);
-    if (is_composed(collective_)) {
-      reductions = front_of(instance, CollectiveKind::ReduceScatter);
+    if (is_inverted(collective_) || is_composed(collective_)) {
+      reductions = front_of(instance, reducing());
     }
     made_.min_steps = copies.min_steps + reductions.min_steps;
     if (is_composed(collective_)) {
@@ -164,7 +196,34 @@ class Synthesizer {
           "The front of {} may go on: {} triples (chunks, steps, rounds) are undecided.",
           to_string(collective), front.open.size()));
     }
+    if (options_.certificates) certify(instance, collective, front);
     return front;
+  }
+
+  void certify(const Instance& instance, CollectiveKind collective, const ParetoFront& front) {
+    const Certifier make = certifier(collective);
+    if (front.min_steps > 0) keep(make.steps(instance), "minimum number of steps");
+    bool cut = false;
+    for (const ParetoPoint& point : front.points) {
+      const StepTriple& triple = point.triple;
+      keep(make.schedule(instance, triple.chunks, point.schedule), "schedule");
+      cut = cut || point.proof == RoundsProof::Cut;
+      if (point.proof != RoundsProof::Relaxation) continue;
+      try {
+        keep(make.relaxation(instance, triple.steps, std::max(options_.time_limit_s, 0.01)), "");
+      } catch (const UserError& error) {
+        made_.notes.push_back(fmt::format("There is no certificate of {} steps: {}", triple.steps,
+                                          error.what()));
+      }
+    }
+    if (cut) keep(make.rank_cut(instance, front.cut), "cut");
+    for (const StepTriple& triple : front.refuted) {
+      const std::string what =
+          fmt::format("refutation of {} chunks, {} steps and {} rounds of {}", triple.chunks,
+                      triple.steps, triple.rounds, to_string(collective));
+      const double left = left_s();
+      keep(left > 0 ? make.infeasible(instance, triple, left) : std::nullopt, what);
+    }
   }
 
   void add_step_program(const Instance& instance, const ParetoPoint* reduction,
@@ -223,6 +282,9 @@ class Synthesizer {
       widest_Bps = std::max(widest_Bps, program.unit_Bps);
     }
     made_.min_rounds = bound() * Rational(units_in(widest_Bps));
+    for (Certificate& certificate : made_.certificates) {
+      change_unit(certificate, static_cast<std::int64_t>(widest_Bps + 0.5));
+    }
     for (SynthesizedProgram& program : made_.programs) {
       program.rounds *= Rational(units_in(widest_Bps), units_in(program.unit_Bps));
       program.unit_Bps = widest_Bps;
@@ -280,6 +342,7 @@ class Synthesizer {
     if (fabric_.ranks() > 2 * kMaxParetoRanks) return;
     try {
       shares_ = allreduce_shares(graph_, {.group = options_.group, .time_limit_s = left_s()});
+      if (options_.certificates) keep(certifier(collective_).shares(graph_, *shares_), "shares");
     } catch (const UserError& error) {
       made_.notes.push_back(fmt::format("No shares per root: {}", error.what()));
     }
@@ -298,6 +361,9 @@ class Synthesizer {
   }
 
   void add_tree_plan(TreePlan plan, const std::string& variant) {
+    if (options_.certificates) {
+      keep(certifier(collective_).trees(graph_, plan.inward, plan.outward), "trees: too many edges");
+    }
     SynthesizedProgram program = make_tree_program(fabric_, std::move(plan), request(variant));
     set_optimal(program);
     say(fmt::format("{}: {} channels, {} steps, {} thread blocks per GPU", program.name,
