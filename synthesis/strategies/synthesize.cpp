@@ -13,6 +13,7 @@
 #include "synthesis/strategies/make_programs.hpp"
 #include "synthesis/throughput/bound.hpp"
 #include "synthesis/throughput/pack.hpp"
+#include "synthesis/throughput/rails.hpp"
 
 namespace cclgym::synthesis {
 
@@ -238,10 +239,10 @@ class Synthesizer {
       case CollectiveKind::ReduceScatter:
       case CollectiveKind::Broadcast:
       case CollectiveKind::Reduce:
-        add_tree_program();
+        add_tree_programs();
         break;
       case CollectiveKind::AllReduce:
-        add_tree_program();
+        add_tree_programs();
         add_free_shares();
         break;
       default:
@@ -250,9 +251,55 @@ class Synthesizer {
     }
   }
 
-  [[nodiscard]] TreePacking packed(const FlowGraph& graph, const Rational& bound) const {
-    if (!is_rooted(collective_)) return pack_allgather(graph, {.group = options_.group});
-    // The root's data is cut into as many parts as the narrowest cut has units.
+  // Numbers of trees per root that are worth a program: few trees need few thread blocks, many come
+  // nearer to the bound.
+  [[nodiscard]] std::vector<std::int64_t> numbers_of_trees() const {
+    std::vector<std::int64_t> numbers;
+    Rational best{0};
+    const Rational bound = is_inverted(collective_) ? reduce_bound_ : copy_bound_;
+    for (std::int64_t trees = 1; trees <= kMaxTrees; ++trees) {
+      const Rational rounds = allgather_bound_of_trees(
+          is_inverted(collective_) ? graph_.reversed() : graph_, trees, options_.group);
+      const bool better = best == Rational(0) || rounds < best * kWorthATree;
+      if (better || (rounds == bound && best != bound)) {
+        numbers.push_back(trees);
+        best = rounds;
+      }
+      if (rounds == bound) break;
+    }
+    return numbers;
+  }
+
+  void add_tree_programs() {
+    if (add_rails()) return;
+    if (is_rooted(collective_)) {
+      add_packed(0);
+      return;
+    }
+    std::vector<std::int64_t> numbers = numbers_of_trees();
+    for (const std::int64_t trees : numbers) add_packed(trees);
+  }
+
+  // Shallow trees of clusters whose servers are equal.
+  bool add_rails() {
+    const std::optional<int> per_server = fabric_.ranks_per_server();
+    if (!per_server || fabric_.servers() < 2 || is_rooted(collective_) || !options_.group.empty()) {
+      return false;
+    }
+    TreePlan plan{.graph = graph_};
+    const std::optional<RailTrees> copies = pack_rails(graph_, *per_server);
+    const std::optional<RailTrees> reductions = pack_rails(graph_.reversed(), *per_server);
+    if (!copies || !reductions) return false;
+    if (!is_inverted(collective_)) plan.outward = copies->packing;
+    if (is_inverted(collective_) || is_composed(collective_)) plan.inward = reductions->packing;
+    add_tree_plan(std::move(plan), "rails");
+    return true;
+  }
+
+  // `trees` per root; 0: a rooted collective, with as many trees as its narrowest cut has units.
+  [[nodiscard]] TreePacking packed(const FlowGraph& graph, std::int64_t trees,
+                                   const Rational& bound) const {
+    if (trees > 0) return pack_allgather(graph, {.group = options_.group, .trees_per_root = trees});
     std::vector<std::int64_t> capacities;
     for (const FlowEdge& edge : graph.edges) capacities.push_back(edge.units);
     std::vector<std::int64_t> counts(at(graph.ranks), 0);
@@ -260,15 +307,21 @@ class Synthesizer {
     return pack_trees(graph, capacities, counts, options_.group);
   }
 
-  void add_tree_program() {
+  void add_packed(std::int64_t trees) {
     TreePlan plan{.graph = graph_};
     try {
-      if (!is_inverted(collective_)) plan.outward = packed(graph_, copy_bound_);
+      if (!is_inverted(collective_)) plan.outward = packed(graph_, trees, copy_bound_);
       if (is_inverted(collective_) || is_composed(collective_)) {
-        plan.inward = packed(graph_.reversed(), reduce_bound_);
+        plan.inward = packed(graph_.reversed(), trees, reduce_bound_);
       }
       const TreePacking& first = plan.outward ? *plan.outward : *plan.inward;
       const std::int64_t parts = first.trees_of(first.trees.front().root);
+      if (parts > kMaxTrees) {
+        made_.notes.push_back(
+            fmt::format("{} trees per root are left out: more than {} have too many chunks.", parts,
+                        kMaxTrees));
+        return;
+      }
       add_tree_plan(std::move(plan), fmt::format("trees-{}", parts));
     } catch (const UserError& error) {
       made_.notes.push_back(fmt::format("No trees: {}", error.what()));
