@@ -40,7 +40,7 @@ const OptionSpec kTimeLimit{.name = "time-limit",
                                 "schedules and bounds until then are kept",
                             .min = 0.001,
                             .max = 86400,
-                            .default_text = "60"};
+                            .default_text = "20"};
 const OptionSpec kRoot{.name = "root",
                        .kind = OptionKind::Integer,
                        .description = "root rank of a rooted collective",
@@ -68,7 +68,9 @@ std::vector<std::string> write_programs(const synthesis::Synthesis& made, const 
                                                             .min_bytes = 0,
                                                             .max_bytes = std::uint64_t{1} << 40U}));
     } catch (const UserError& error) {
-      notes.push_back(fmt::format("{} has no XML: {}", program.name, error.what()));
+      if (program.instances == 1) {
+        notes.push_back(fmt::format("{} has no XML: {}", program.name, error.what()));
+      }
       continue;
     }
     names.push_back(program.name);

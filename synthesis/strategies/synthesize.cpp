@@ -21,6 +21,9 @@ namespace {
 
 constexpr int kMaxInstances = 8;
 constexpr int kMaxChannelsOfSteps = 24;  // more thread blocks than that rarely fit on a GPU
+constexpr double kShareSeconds = 3;      // limit on the search for shares of roots: most need 0.1 s
+constexpr std::int64_t kMaxTrees = 24;   // per root
+const Rational kWorthATree(97, 100);     // rounds must fall to this part of the best so far
 constexpr int kMaxUnits =
     16;  // units of a link: more would need more chunks than a search can handle
 
@@ -332,7 +335,8 @@ class Synthesizer {
   void find_shares() {
     if (fabric_.ranks() > 2 * kMaxParetoRanks) return;
     try {
-      shares_ = allreduce_shares(graph_, {.group = options_.group, .time_limit_s = left_s()});
+      shares_ = allreduce_shares(
+          graph_, {.group = options_.group, .time_limit_s = std::min(left_s(), kShareSeconds)});
     } catch (const UserError& error) {
       made_.notes.push_back(fmt::format("No shares per root: {}", error.what()));
     }

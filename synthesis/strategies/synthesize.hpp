@@ -15,7 +15,7 @@ struct SynthesisOptions {
   std::vector<int> group{};  ///< participating ranks, ascending; empty: all
   bool pareto = true;        ///< step schedules on SCCL's front, for up to kMaxParetoRanks ranks
   bool throughput = true;    ///< trees at full throughput; AllToAll has none
-  double time_limit_s = 60;
+  double time_limit_s = 20;
   std::string prefix{};  ///< beginning of the names of programs
   bool fuse = true;      ///< lowered_compile_options: false under cost model hockney
   /// Called with a sentence about each finished piece of work. May be empty.
