@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <fmt/core.h>
+#include <set>
 
 #include "cli/support/command.hpp"
 #include "cli/support/fabric_options.hpp"
@@ -25,6 +26,7 @@
 #include "experiments/sweep/experiment_options.hpp"
 #include "experiments/sweep/load_experiment.hpp"
 #include "sim/tuners/tuner.hpp"
+#include "synthesis/certificates/certificate_file.hpp"
 #include "topology_models/machines/registry.hpp"
 
 namespace cclgym {
@@ -40,7 +42,7 @@ const OptionSpec kTimeLimit{.name = "time-limit",
                                 "schedules and bounds until then are kept",
                             .min = 0.001,
                             .max = 86400,
-                            .default_text = "60"};
+                            .default_text = "20"};
 const OptionSpec kRoot{.name = "root",
                        .kind = OptionKind::Integer,
                        .description = "root rank of a rooted collective",
@@ -68,12 +70,34 @@ std::vector<std::string> write_programs(const synthesis::Synthesis& made, const 
                                                             .min_bytes = 0,
                                                             .max_bytes = std::uint64_t{1} << 40U}));
     } catch (const UserError& error) {
-      notes.push_back(fmt::format("{} has no XML: {}", program.name, error.what()));
+      if (program.instances == 1) {
+        notes.push_back(fmt::format("{} has no XML: {}", program.name, error.what()));
+      }
       continue;
     }
     names.push_back(program.name);
   }
   return names;
+}
+
+// Writes DIR/certificates/NAME.json; returns the number of files.
+std::size_t write_certificates(const synthesis::Synthesis& made, const std::string& folder,
+                               FabricSpec spec, const std::shared_ptr<const Fabric>& fabric) {
+  if (find_fabric_info(spec.name) == nullptr) {
+    spec.name = std::filesystem::relative(spec.name, folder).string();
+  }
+  std::set<std::string> names;
+  for (const synthesis::Certificate& certificate : made.certificates) {
+    const std::string stem = synthesis::file_stem(certificate);
+    std::string name = stem;
+    for (int number = 2; !names.insert(name).second; ++number) {
+      name = fmt::format("{}-{}", stem, number);
+    }
+    write_text_file(folder + "/" + name + ".json",
+                    synthesis::certificate_text(
+                        {.fabric_spec = spec, .fabric = fabric, .certificate = certificate}));
+  }
+  return names.size();
 }
 
 std::string table_of(const synthesis::Synthesis& made) {
@@ -166,6 +190,7 @@ std::string page_of(const std::string& title, const synthesis::Synthesis& made,
                     .min_rounds = boost::rational_cast<double>(made.min_rounds)};
   page.lead.insert(page.lead.end(), notes.begin(), notes.end());
   for (const SynthesizedProgram& program : made.programs) {
+    if (program.instances > 1) continue;  // the same schedule
     page.front.push_back(
         {.name = program.name,
          .steps = static_cast<double>(program.steps),
@@ -228,12 +253,15 @@ int run_synthesis(const std::vector<std::string>& args) {
                                  argument_location(kTimeLimit.name)),
        .fuse = !model.hockney,
        .certificates = true,
+       .certificates = true,
        .on_progress = [quiet](const std::string& sentence) {
          if (!quiet) print_error("{}\n", sentence);
        }});
   std::vector<std::string> notes = made.notes;
   make_folder(folder + "/programs");
   const std::vector<std::string> names = write_programs(made, folder, dialect, notes);
+  make_folder(folder + "/certificates");
+  const std::size_t certificates = write_certificates(made, folder + "/certificates", spec, fabric);
   const std::string title = fmt::format("{} on {}", to_string(collective),
                                         fabric_label_of(fabric_name, *arguments, *fabric));
   const std::string table = table_of(made);
@@ -259,6 +287,7 @@ int run_synthesis(const std::vector<std::string>& args) {
     if (swept) print_out("\n{}", swept->text);
     for (const std::string& note : notes) print_out("note: {}\n", note);
     print_out("\nprograms  {}/programs\n", folder);
+    print_out("proofs    {}/certificates ({} files)\n", folder, certificates);
     if (swept) print_out("table     {}\n", swept->table);
     print_out("report    {}\n", report);
   }

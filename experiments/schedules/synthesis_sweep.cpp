@@ -37,7 +37,7 @@ std::string sweep_yaml(const SynthesisSweep& sweep) {
       "# Written by cclgym synthesize: chooses the best synthesised program for each size.\n"
       "name: {}\nfabrics: {}\ncollectives: {}\nalgorithms:\n{}sizes: {}\ncost_model: {}\n",
       scalar(sweep.name), fabric_yaml(sweep.fabric), to_string(sweep.collective), algorithms,
-      scalar(sweep.sizes), scalar(sweep.cost_model));
+      sweep.sizes, scalar(sweep.cost_model));
   if (is_rooted(sweep.collective)) yaml += fmt::format("root: {}\n", sweep.root);
   yaml += sweep.hockney ? "tile: [0B, 64KiB, 256KiB, 1MiB, 4MiB]\n"
                         : "protocols: [LL, LL128, Simple]\ntile: protocol\nslots: protocol\n";

@@ -6,14 +6,15 @@
 
 #include "core/error.hpp"
 #include "core/index.hpp"
-#include "synthesis/certificates/certify.hpp"
 #include "synthesis/flows/allreduce_shares.hpp"
 #include "synthesis/flows/alltoall.hpp"
 #include "synthesis/sccl/inversion.hpp"
 #include "synthesis/sccl/pareto.hpp"
+#include "synthesis/strategies/evidence_record.hpp"
 #include "synthesis/strategies/make_programs.hpp"
 #include "synthesis/throughput/bound.hpp"
 #include "synthesis/throughput/pack.hpp"
+#include "synthesis/throughput/rails.hpp"
 
 namespace cclgym::synthesis {
 
@@ -21,6 +22,9 @@ namespace {
 
 constexpr int kMaxInstances = 8;
 constexpr int kMaxChannelsOfSteps = 24;  // more thread blocks than that rarely fit on a GPU
+constexpr double kShareSeconds = 3;      // limit on the search for shares of roots: most need 0.1 s
+constexpr std::int64_t kMaxTrees = 24;   // per root
+const Rational kWorthATree(97, 100);     // rounds must fall to this part of the best so far
 constexpr int kMaxUnits =
     16;  // units of a link: more would need more chunks than a search can handle
 
@@ -42,7 +46,12 @@ class Synthesizer {
         collective_(collective),
         options_(options),
         graph_(make_flow_graph(fabric)),
-        start_(std::chrono::steady_clock::now()) {}
+        start_(std::chrono::steady_clock::now()) {
+    if (!options.certificates) return;
+    record_.emplace(
+        fabric, graph_,
+        CertificateSubject{collective, is_rooted(collective) ? options.root : 0, options.group});
+  }
 
   Synthesis run() {
     // Checks the group and the root before anything is searched.
@@ -64,53 +73,29 @@ class Synthesizer {
     if (options_.on_progress) options_.on_progress(sentence);
   }
 
-  [[nodiscard]] Certifier certifier(CollectiveKind collective) const {
-    return {fabric_, {.collective = collective, .root = options_.root, .group = options_.group}};
-  }
-
-  void keep(std::optional<Certificate> certificate, const std::string& what) {
-    if (certificate) {
-      made_.certificates.push_back(std::move(*certificate));
-    } else {
-      made_.notes.push_back(fmt::format("There is no certificate of the {}.", what));
-    }
-  }
-
-  void bound_by_cuts(const CutBound& copies, const CutBound& reductions) {
+  void set_bounds(const CutBound& copies, const CutBound& reductions) {
     copy_bound_ = copies.value;
     reduce_bound_ = reductions.value;
-    if (!options_.certificates) return;
-    if (!is_inverted(collective_)) {
-      keep(certifier(copied(collective_)).cut(graph_, copies), "bound");
-    }
-    if (is_inverted(collective_) || is_composed(collective_)) {
-      keep(certifier(reducing()).cut(graph_, reductions), "bound of reductions");
-    }
-  }
-
-  // The collective of a schedule of reductions.
-  [[nodiscard]] CollectiveKind reducing() const {
-    return is_composed(collective_) ? CollectiveKind::ReduceScatter : collective_;
+    if (record_) record_->cuts(copies, reductions);
   }
 
   // Rounds of a link unit of the graph, per chunk of make_demand; 0 if no bound is known.
   void bound_rounds() {
     switch (copied(collective_)) {
       case CollectiveKind::AllGather:
-        bound_by_cuts(allgather_bound(graph_, options_.group),
-                      allgather_bound(graph_.reversed(), options_.group));
+        set_bounds(allgather_bound(graph_, options_.group),
+                   allgather_bound(graph_.reversed(), options_.group));
         if (is_composed(collective_)) find_shares();
         break;
       case CollectiveKind::Broadcast:
-        bound_by_cuts(broadcast_bound(graph_, options_.root, options_.group),
-                      broadcast_bound(graph_.reversed(), options_.root, options_.group));
+        set_bounds(broadcast_bound(graph_, options_.root, options_.group),
+                   broadcast_bound(graph_.reversed(), options_.root, options_.group));
         break;
       case CollectiveKind::AllToAll:
         if (fabric_.ranks() <= kMaxParetoRanks) {
-          const AllToAllFlow flow =
-              alltoall_flow(graph_, {.group = options_.group, .paths = false});
+          const auto flow = alltoall_flow(graph_, {.group = options_.group, .paths = false});
           copy_bound_ = flow.rounds;
-          if (options_.certificates) keep(certifier(collective_).lengths(graph_, flow), "bound");
+          if (record_) record_->lengths(flow);
         }
         break;
       default:
@@ -163,8 +148,9 @@ class Synthesizer {
     ParetoFront copies;
     ParetoFront reductions;
     if (!is_inverted(collective_)) copies = front_of(instance, copied(collective_));
-    if (is_inverted(collective_) || is_composed(collective_)) {
-      reductions = front_of(instance, reducing());
+    if (is_inverted(collective_)) reductions = front_of(instance, collective_);
+    if (is_composed(collective_)) {
+      reductions = front_of(instance, CollectiveKind::ReduceScatter);
     }
     made_.min_steps = copies.min_steps + reductions.min_steps;
     if (is_composed(collective_)) {
@@ -196,34 +182,8 @@ class Synthesizer {
           "The front of {} may go on: {} triples (chunks, steps, rounds) are undecided.",
           to_string(collective), front.open.size()));
     }
-    if (options_.certificates) certify(instance, collective, front);
+    if (record_) record_->front(instance, collective, front, options_.time_limit_s * share);
     return front;
-  }
-
-  void certify(const Instance& instance, CollectiveKind collective, const ParetoFront& front) {
-    const Certifier make = certifier(collective);
-    if (front.min_steps > 0) keep(make.steps(instance), "minimum number of steps");
-    bool cut = false;
-    for (const ParetoPoint& point : front.points) {
-      const StepTriple& triple = point.triple;
-      keep(make.schedule(instance, triple.chunks, point.schedule), "schedule");
-      cut = cut || point.proof == RoundsProof::Cut;
-      if (point.proof != RoundsProof::Relaxation) continue;
-      try {
-        keep(make.relaxation(instance, triple.steps, std::max(options_.time_limit_s, 0.01)), "");
-      } catch (const UserError& error) {
-        made_.notes.push_back(fmt::format("There is no certificate of {} steps: {}", triple.steps,
-                                          error.what()));
-      }
-    }
-    if (cut) keep(make.rank_cut(instance, front.cut), "cut");
-    for (const StepTriple& triple : front.refuted) {
-      const std::string what =
-          fmt::format("refutation of {} chunks, {} steps and {} rounds of {}", triple.chunks,
-                      triple.steps, triple.rounds, to_string(collective));
-      const double left = left_s();
-      keep(left > 0 ? make.infeasible(instance, triple, left) : std::nullopt, what);
-    }
   }
 
   void add_step_program(const Instance& instance, const ParetoPoint* reduction,
@@ -282,8 +242,10 @@ class Synthesizer {
       widest_Bps = std::max(widest_Bps, program.unit_Bps);
     }
     made_.min_rounds = bound() * Rational(units_in(widest_Bps));
-    for (Certificate& certificate : made_.certificates) {
-      change_unit(certificate, static_cast<std::int64_t>(widest_Bps + 0.5));
+    if (record_) {
+      made_.certificates = record_->take(widest_Bps);
+      const std::vector<std::string>& notes = record_->notes();
+      made_.notes.insert(made_.notes.end(), notes.begin(), notes.end());
     }
     for (SynthesizedProgram& program : made_.programs) {
       program.rounds *= Rational(units_in(widest_Bps), units_in(program.unit_Bps));
@@ -300,10 +262,10 @@ class Synthesizer {
       case CollectiveKind::ReduceScatter:
       case CollectiveKind::Broadcast:
       case CollectiveKind::Reduce:
-        add_tree_program();
+        add_tree_programs();
         break;
       case CollectiveKind::AllReduce:
-        add_tree_program();
+        add_tree_programs();
         add_free_shares();
         break;
       default:
@@ -312,9 +274,55 @@ class Synthesizer {
     }
   }
 
-  [[nodiscard]] TreePacking packed(const FlowGraph& graph, const Rational& bound) const {
-    if (!is_rooted(collective_)) return pack_allgather(graph, {.group = options_.group});
-    // The root's data is cut into as many parts as the narrowest cut has units.
+  // Numbers of trees per root that are worth a program: few trees need few thread blocks, many come
+  // nearer to the bound.
+  [[nodiscard]] std::vector<std::int64_t> numbers_of_trees() const {
+    std::vector<std::int64_t> numbers;
+    Rational best{0};
+    const Rational bound = is_inverted(collective_) ? reduce_bound_ : copy_bound_;
+    for (std::int64_t trees = 1; trees <= kMaxTrees; ++trees) {
+      const Rational rounds = allgather_bound_of_trees(
+          is_inverted(collective_) ? graph_.reversed() : graph_, trees, options_.group);
+      const bool better = best == Rational(0) || rounds < best * kWorthATree;
+      if (better || (rounds == bound && best != bound)) {
+        numbers.push_back(trees);
+        best = rounds;
+      }
+      if (rounds == bound) break;
+    }
+    return numbers;
+  }
+
+  void add_tree_programs() {
+    if (add_rails()) return;
+    if (is_rooted(collective_)) {
+      add_packed(0);
+      return;
+    }
+    std::vector<std::int64_t> numbers = numbers_of_trees();
+    for (const std::int64_t trees : numbers) add_packed(trees);
+  }
+
+  // Shallow trees of clusters whose servers are equal.
+  bool add_rails() {
+    const std::optional<int> per_server = fabric_.ranks_per_server();
+    if (!per_server || fabric_.servers() < 2 || is_rooted(collective_) || !options_.group.empty()) {
+      return false;
+    }
+    TreePlan plan{.graph = graph_};
+    const std::optional<RailTrees> copies = pack_rails(graph_, *per_server);
+    const std::optional<RailTrees> reductions = pack_rails(graph_.reversed(), *per_server);
+    if (!copies || !reductions) return false;
+    if (!is_inverted(collective_)) plan.outward = copies->packing;
+    if (is_inverted(collective_) || is_composed(collective_)) plan.inward = reductions->packing;
+    add_tree_plan(std::move(plan), "rails");
+    return true;
+  }
+
+  // `trees` per root; 0: a rooted collective, with as many trees as its narrowest cut has units.
+  [[nodiscard]] TreePacking packed(const FlowGraph& graph, std::int64_t trees,
+                                   const Rational& bound) const {
+    if (trees > 0) return pack_allgather(graph, {.group = options_.group, .trees_per_root = trees});
     std::vector<std::int64_t> capacities;
     for (const FlowEdge& edge : graph.edges) capacities.push_back(edge.units);
     std::vector<std::int64_t> counts(at(graph.ranks), 0);
@@ -322,15 +330,21 @@ class Synthesizer {
     return pack_trees(graph, capacities, counts, options_.group);
   }
 
-  void add_tree_program() {
+  void add_packed(std::int64_t trees) {
     TreePlan plan{.graph = graph_};
     try {
-      if (!is_inverted(collective_)) plan.outward = packed(graph_, copy_bound_);
+      if (!is_inverted(collective_)) plan.outward = packed(graph_, trees, copy_bound_);
       if (is_inverted(collective_) || is_composed(collective_)) {
-        plan.inward = packed(graph_.reversed(), reduce_bound_);
+        plan.inward = packed(graph_.reversed(), trees, reduce_bound_);
       }
       const TreePacking& first = plan.outward ? *plan.outward : *plan.inward;
       const std::int64_t parts = first.trees_of(first.trees.front().root);
+      if (parts > kMaxTrees) {
+        made_.notes.push_back(
+            fmt::format("{} trees per root are left out: more than {} have too many chunks.", parts,
+                        kMaxTrees));
+        return;
+      }
       add_tree_plan(std::move(plan), fmt::format("trees-{}", parts));
     } catch (const UserError& error) {
       made_.notes.push_back(fmt::format("No trees: {}", error.what()));
@@ -341,8 +355,9 @@ class Synthesizer {
   void find_shares() {
     if (fabric_.ranks() > 2 * kMaxParetoRanks) return;
     try {
-      shares_ = allreduce_shares(graph_, {.group = options_.group, .time_limit_s = left_s()});
-      if (options_.certificates) keep(certifier(collective_).shares(graph_, *shares_), "shares");
+      shares_ = allreduce_shares(
+          graph_, {.group = options_.group, .time_limit_s = std::min(left_s(), kShareSeconds)});
+      if (record_) record_->shares(*shares_);
     } catch (const UserError& error) {
       made_.notes.push_back(fmt::format("No shares per root: {}", error.what()));
     }
@@ -361,9 +376,7 @@ class Synthesizer {
   }
 
   void add_tree_plan(TreePlan plan, const std::string& variant) {
-    if (options_.certificates) {
-      keep(certifier(collective_).trees(graph_, plan.inward, plan.outward), "trees: too many edges");
-    }
+    if (record_) record_->trees(plan.inward, plan.outward);
     SynthesizedProgram program = make_tree_program(fabric_, std::move(plan), request(variant));
     set_optimal(program);
     say(fmt::format("{}: {} channels, {} steps, {} thread blocks per GPU", program.name,
@@ -380,6 +393,7 @@ class Synthesizer {
   Rational copy_bound_{0};
   Rational reduce_bound_{0};
   std::optional<AllReduceShares> shares_;
+  std::optional<EvidenceRecord> record_;
   Synthesis made_;
 };
 

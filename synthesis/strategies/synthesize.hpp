@@ -16,10 +16,10 @@ struct SynthesisOptions {
   std::vector<int> group{};  ///< participating ranks, ascending; empty: all
   bool pareto = true;        ///< step schedules on SCCL's front, for up to kMaxParetoRanks ranks
   bool throughput = true;    ///< trees at full throughput; AllToAll has none
-  double time_limit_s = 60;
-  bool certificates = false;  ///< also prove again, and record, what a search proved
-  std::string prefix{};  ///< beginning of the names of programs
-  bool fuse = true;      ///< lowered_compile_options: false under cost model hockney
+  double time_limit_s = 20;
+  bool certificates = false;  ///< also record the evidence, for which searches are proven again
+  std::string prefix{};       ///< beginning of the names of programs
+  bool fuse = true;           ///< lowered_compile_options: false under cost model hockney
   /// Called with a sentence about each finished piece of work. May be empty.
   std::function<void(const std::string&)> on_progress{};
 };
@@ -31,7 +31,7 @@ struct Synthesis {
   std::vector<SynthesizedProgram> programs{};
   int min_steps = 0;       ///< 0: no bound known
   Rational min_rounds{0};  ///< per chunk (C of SCCL); 0: no bound known
-  /// Evidence for all bounds, schedules and trees, if asked for: check_certificate.
+  /// Evidence for all bounds, schedules and trees (check_certificate), if asked for.
   std::vector<Certificate> certificates{};
   std::vector<std::string>
       notes{};  ///< sentences: what was left out, and which limits were reached

@@ -1,0 +1,147 @@
+// Tests of the synthesis of programs: the published fronts and optima, and the alpha-beta formula.
+#include "synthesis/strategies/synthesize.hpp"
+
+#include "collectives/verifier/verify.hpp"
+#include "core/error.hpp"
+#include "support/catch.hpp"
+#include "support/contains.hpp"
+#include "support/thrown.hpp"
+#include "topology_models/machines/registry.hpp"
+
+namespace cclgym::test {
+namespace {
+
+using namespace synthesis;
+
+std::shared_ptr<const Fabric> fabric_of(const std::string& name, int servers = 1,
+                                        std::optional<std::string> without = {}) {
+  FabricSpec spec;
+  spec.name = name;
+  if (servers > 1) spec.servers = servers;
+  spec.without = std::move(without);
+  return make_fabric(spec);
+}
+
+const SynthesizedProgram* find(const Synthesis& made, const std::string& name) {
+  for (const SynthesizedProgram& program : made.programs) {
+    if (program.name == name) return &program;
+  }
+  return nullptr;
+}
+
+Synthesis steps_of(const Fabric& fabric, CollectiveKind collective) {
+  return synthesize(fabric, collective, {.throughput = false});
+}
+
+TEST_CASE("AllGather on a DGX-1: the front of SCCL with its bounds", "[synthesis][strategies]") {
+  const Synthesis made = steps_of(*fabric_of("dgx1"), CollectiveKind::AllGather);
+  CHECK(made.min_steps == 2);
+  CHECK(made.min_rounds == Rational(7, 6));
+  const SynthesizedProgram* fast = find(made, "allgather-2-2-3");
+  const SynthesizedProgram* wide = find(made, "allgather-6-3-7");
+  REQUIRE(fast != nullptr);
+  REQUIRE(wide != nullptr);
+  CHECK(fast->rounds_per_chunk() == Rational(3, 2));
+  CHECK(fast->optimal == "latency");
+  CHECK(wide->rounds_per_chunk() == Rational(7, 6));
+  CHECK(wide->optimal == "bandwidth");
+  for (const SynthesizedProgram& program : made.programs) {
+    INFO(program.name);
+    CHECK(verify(*program.program).ok);
+    CHECK(program.program->contract.kind() == CollectiveKind::AllGather);
+  }
+  CHECK(find(made, "allgather-6-3-7-r4")->program->channels == 4 * wide->program->channels);
+}
+
+TEST_CASE("reductions and AllReduce on a DGX-1 have the costs of Table 4",
+          "[synthesis][strategies]") {
+  const auto dgx1 = fabric_of("dgx1");
+  CHECK(find(steps_of(*dgx1, CollectiveKind::ReduceScatter), "reducescatter-6-3-7") != nullptr);
+  const Synthesis both = steps_of(*dgx1, CollectiveKind::AllReduce);
+  CHECK(both.min_steps == 4);
+  CHECK(both.min_rounds == Rational(7, 24));
+  REQUIRE(find(both, "allreduce-16-4-6") != nullptr);
+  REQUIRE(find(both, "allreduce-48-6-14") != nullptr);
+  CHECK(find(both, "allreduce-48-6-14")->optimal == "bandwidth");
+  const Synthesis exchange = steps_of(*dgx1, CollectiveKind::AllToAll);
+  CHECK(exchange.min_rounds == Rational(1, 3));
+  REQUIRE(find(exchange, "alltoall-8-2-3") != nullptr);
+}
+
+TEST_CASE("shares of any size per root beat ReduceScatter and AllGather after a failure",
+          "[synthesis][strategies]") {
+  // 550/7 GB/s instead of 400/7 without link gpu0-gpu4, in units of 25 GB/s: 22/7 and 16/7.
+  const Synthesis made =
+      synthesize(*fabric_of("dgx1", 1, "gpu0:gpu4"), CollectiveKind::AllReduce, {.pareto = false});
+  CHECK(made.min_rounds == Rational(7, 22));
+  const SynthesizedProgram* shares = find(made, "allreduce-shares-22");
+  REQUIRE(shares != nullptr);
+  CHECK(shares->rounds_per_chunk() == Rational(7, 22));
+  CHECK(shares->optimal == "bandwidth");
+  const SynthesizedProgram* trees = find(made, "allreduce-trees-4");
+  REQUIRE(trees != nullptr);
+  CHECK(trees->rounds_per_chunk() == Rational(7, 16));
+}
+
+TEST_CASE("clusters get shallow trees at the optimum", "[synthesis][strategies]") {
+  const Synthesis made =
+      synthesize(*fabric_of("ndv4", 4), CollectiveKind::AllGather, {.pareto = false});
+  REQUIRE(made.programs.size() == 1);
+  const SynthesizedProgram& rails = made.programs.front();
+  CHECK(rails.name == "allgather-rails");
+  CHECK(rails.steps == 3);
+  CHECK(rails.rounds_per_chunk() == Rational(1, 8));
+  CHECK(made.min_rounds == Rational(1, 8));
+  CHECK(verify(*rails.program).ok);
+}
+
+TEST_CASE("rooted collectives and groups have trees", "[synthesis][strategies]") {
+  const auto dgx1 = fabric_of("dgx1");
+  const Synthesis broadcast =
+      synthesize(*dgx1, CollectiveKind::Broadcast, {.root = 3, .pareto = false});
+  REQUIRE(broadcast.programs.size() == 1);
+  CHECK(broadcast.programs.front().program->contract.root() == 3);
+  CHECK(broadcast.programs.front().rounds_per_chunk() == Rational(1, 6));
+  const Synthesis four =
+      synthesize(*dgx1, CollectiveKind::AllGather, {.group = {0, 1, 2, 3}, .pareto = true});
+  REQUIRE_FALSE(four.programs.empty());
+  CHECK(contains(four.notes.front(), "not for a group"));
+  CHECK(four.min_rounds == Rational(1, 2));
+}
+
+TEST_CASE("the formula: S alpha + R L beta, and with tiles what the pipeline adds",
+          "[synthesis][strategies]") {
+  const Synthesis made = steps_of(*fabric_of("dgx1"), CollectiveKind::AllGather);
+  const SynthesizedProgram& fast = *find(made, "allgather-2-2-3");
+  // 8 ranks x 2 chunks of 25 kB: a round of 25 GB/s takes 1 us; alpha is 0.7 us.
+  CHECK(fast.estimate_s(16 * 25'000) == Approx(2 * 0.7e-6 + 3 * 1e-6));
+  CHECK(find(made, "allgather-2-2-3-r8")->estimate_s(16 * 25'000) == Approx(4.4e-6));
+  CHECK(fast.best_tile(1 << 20) == 0);
+  const Synthesis trees =
+      synthesize(*fabric_of("dgx1"), CollectiveKind::AllGather, {.pareto = false});
+  const SynthesizedProgram& six = *find(trees, "allgather-trees-6");
+  REQUIRE(six.best_tile(std::uint64_t{1} << 30U) > 0);
+  const std::uint64_t tile = six.best_tile(std::uint64_t{1} << 30U);
+  // Large calls come near the bound of 1200/7 GB/s.
+  const double algbw_Bps = (1ULL << 30U) / six.estimate_s(std::uint64_t{1} << 30U, tile);
+  CHECK(algbw_Bps > 0.9 * 1200e9 / 7);
+  CHECK(algbw_Bps < 1200e9 / 7);
+}
+
+TEST_CASE("limits and wrong requests are said", "[synthesis][strategies]") {
+  const auto dgx1 = fabric_of("dgx1");
+  CHECK(contains(thrown([&] { return synthesize(*dgx1, CollectiveKind::AllToNext).min_steps; }),
+                 "has no inverse"));
+  CHECK(contains(thrown([&] {
+                   return synthesize(*dgx1, CollectiveKind::AllGather, {.group = {2}}).min_steps;
+                 }),
+                 "a group of 1 rank"));
+  CHECK(contains(
+      thrown([&] { return synthesize(*dgx1, CollectiveKind::Broadcast, {.root = 8}).min_steps; }),
+      "root 8"));
+  const Synthesis large = synthesize(*fabric_of("ndv4", 4), CollectiveKind::AllGather);
+  CHECK(contains(large.notes.front(), "up to 16 ranks"));
+}
+
+}  // namespace
+}  // namespace cclgym::test
