@@ -103,9 +103,9 @@ TEST_CASE("certificates with wrong evidence are refused", "[synthesis][certifica
                  "all lengths are 0"));
   CHECK(contains(evidence_problem<SharesEvidence>("shares", [](auto& it) { it.cuts.pop_back(); }),
                  "another linear program"));
-  CHECK(contains(evidence_problem<SharesEvidence>(
-                     "shares", [](auto& it) { it.dual.duals.front().second *= Rational(2); }),
-                 ""));
+  CHECK_FALSE(evidence_problem<SharesEvidence>("shares", [](auto& it) {
+                it.dual.duals.front().second *= Rational(2);
+              }).empty());
   CHECK_FALSE(evidence_problem<ScheduleEvidence>("schedule", [](auto& it) {
                 it.sends.pop_back();
               }).empty());
@@ -116,7 +116,7 @@ TEST_CASE("certificates with wrong evidence are refused", "[synthesis][certifica
                                                     [](auto& it) {
                                                       it.rounds = {2, 2};
                                                     }),
-                 ""));
+                 "the schedule has 2 steps and 4 rounds"));
   CHECK(contains(
       evidence_problem<ScheduleEvidence>("schedule", [](auto& it) { it.sends[0].target = 9; }),
       "there is no hop from rank"));
@@ -166,7 +166,7 @@ TEST_CASE("certificates with wrong dual values or proofs are refused",
   }
   const std::string proof = std::get<RefutationEvidence>(dgx1_certificate("rup").evidence).proof;
   REQUIRE(proof.size() > 4);
-  for (std::size_t bytes = 0; bytes < proof.size(); ++bytes) {
+  for (std::size_t bytes = 0; bytes < proof.size(); bytes += bytes + 40 < proof.size() ? 17 : 1) {
     const std::string found = evidence_problem<RefutationEvidence>(
         "rup", [&](auto& it) { it.proof = proof.substr(0, bytes); });
     if (found.empty()) FAIL("a proof of " << bytes << " bytes is enough");
