@@ -168,6 +168,7 @@ std::string page_of(const std::string& title, const synthesis::Synthesis& made,
                     .min_rounds = boost::rational_cast<double>(made.min_rounds)};
   page.lead.insert(page.lead.end(), notes.begin(), notes.end());
   for (const SynthesizedProgram& program : made.programs) {
+    if (program.instances > 1) continue;  // the same schedule
     page.front.push_back(
         {.name = program.name,
          .steps = static_cast<double>(program.steps),

@@ -195,13 +195,21 @@ std::string front_picture(std::span<const FrontPoint> points, double min_steps, 
       "<text text-anchor=\"middle\" transform=\"rotate(-90)\" x=\"{:.1f}\" "
       "y=\"14\">rounds per chunk</text>",
       (x0 + x_of(x_end)) / 2, kHeight - 8, -(y0 + y_of(y_end)) / 2);
+  // Labels of points that lie close together are stacked upwards.
+  std::vector<Place> labels;
   for (const FrontPoint& point : points) {
     const double x = x_of(point.steps);
     const double y = y_of(point.rounds_per_chunk);
+    Place label{x + 9, y + 4};
+    const auto taken = [&label](const Place& other) {
+      return std::abs(other.x - label.x) < 110 && std::abs(other.y - label.y) < 12;
+    };
+    while (std::any_of(labels.begin(), labels.end(), taken)) label.y -= 12;
+    labels.push_back(label);
     svg += fmt::format(
         "<circle class=\"{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"5\"/>"
         "<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>",
-        point.synthesised ? "own" : "other", x, y, x + 9, y + 4, html_escaped(point.name));
+        point.synthesised ? "own" : "other", x, y, label.x, label.y, html_escaped(point.name));
   }
   return svg + "</svg>";
 }
