@@ -19,11 +19,12 @@ constexpr int kInternalError = 70;  // EX_SOFTWARE of sysexits.h
 
 const std::vector<const Command*>& commands() {
   static const std::vector<const Command*> all{
-      &run_command(),           &report_command(),   &simulate_command(), &describe_command(),
-      &list_command(),          &compile_command(),  &verify_command(),   &synthesize_command(),
-      &tune_dispatch_command(), &fit_command(),      &compare_command(),  &calibrate_command(),
-      &train_command(),         &evaluate_command(), &validate_command(), &export_command(),
-      &deploy_command()};
+      &run_command(),           &report_command(),     &simulate_command(),
+      &describe_command(),      &list_command(),       &compile_command(),
+      &verify_command(),        &synthesize_command(), &check_certificate_command(),
+      &tune_dispatch_command(), &fit_command(),        &compare_command(),
+      &calibrate_command(),     &train_command(),      &evaluate_command(),
+      &validate_command(),      &export_command(),     &deploy_command()};
   return all;
 }
 
@@ -32,7 +33,7 @@ std::string help() {
       "cclgym simulates GPU collective communication on cluster fabrics\n\n"
       "Usage: cclgym COMMAND [arguments]\n\nCommands:\n";
   for (const Command* command : commands()) {
-    text += fmt::format("  {:<15}{}\n", command->name, command->summary);
+    text += fmt::format("  {:<18}{}\n", command->name, command->summary);
   }
   text +=
       "\n  cclgym COMMAND --help  explain a command, with examples\n"

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <fmt/core.h>
+#include <set>
 
 #include "cli/support/command.hpp"
 #include "cli/support/fabric_options.hpp"
@@ -25,6 +26,7 @@
 #include "experiments/sweep/experiment_options.hpp"
 #include "experiments/sweep/load_experiment.hpp"
 #include "sim/tuners/tuner.hpp"
+#include "synthesis/certificates/certificate_file.hpp"
 #include "topology_models/machines/registry.hpp"
 
 namespace cclgym {
@@ -76,6 +78,26 @@ std::vector<std::string> write_programs(const synthesis::Synthesis& made, const 
     names.push_back(program.name);
   }
   return names;
+}
+
+// Writes DIR/certificates/NAME.json; returns the number of files.
+std::size_t write_certificates(const synthesis::Synthesis& made, const std::string& folder,
+                               FabricSpec spec, const std::shared_ptr<const Fabric>& fabric) {
+  if (find_fabric_info(spec.name) == nullptr) {
+    spec.name = std::filesystem::relative(spec.name, folder).string();
+  }
+  std::set<std::string> names;
+  for (const synthesis::Certificate& certificate : made.certificates) {
+    const std::string stem = synthesis::file_stem(certificate);
+    std::string name = stem;
+    for (int number = 2; !names.insert(name).second; ++number) {
+      name = fmt::format("{}-{}", stem, number);
+    }
+    write_text_file(folder + "/" + name + ".json",
+                    synthesis::certificate_text(
+                        {.fabric_spec = spec, .fabric = fabric, .certificate = certificate}));
+  }
+  return names.size();
 }
 
 std::string table_of(const synthesis::Synthesis& made) {
@@ -230,12 +252,16 @@ int run_synthesis(const std::vector<std::string>& args) {
        .time_limit_s = read_real(arguments->text_or_default(kTimeLimit), kTimeLimit,
                                  argument_location(kTimeLimit.name)),
        .fuse = !model.hockney,
+       .certificates = true,
+       .certificates = true,
        .on_progress = [quiet](const std::string& sentence) {
          if (!quiet) print_error("{}\n", sentence);
        }});
   std::vector<std::string> notes = made.notes;
   make_folder(folder + "/programs");
   const std::vector<std::string> names = write_programs(made, folder, dialect, notes);
+  make_folder(folder + "/certificates");
+  const std::size_t certificates = write_certificates(made, folder + "/certificates", spec, fabric);
   const std::string title = fmt::format("{} on {}", to_string(collective),
                                         fabric_label_of(fabric_name, *arguments, *fabric));
   const std::string table = table_of(made);
@@ -261,6 +287,7 @@ int run_synthesis(const std::vector<std::string>& args) {
     if (swept) print_out("\n{}", swept->text);
     for (const std::string& note : notes) print_out("note: {}\n", note);
     print_out("\nprograms  {}/programs\n", folder);
+    print_out("proofs    {}/certificates ({} files)\n", folder, certificates);
     if (swept) print_out("table     {}\n", swept->table);
     print_out("report    {}\n", report);
   }

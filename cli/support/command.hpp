@@ -32,6 +32,7 @@ struct Command {
 [[nodiscard]] const Command& compile_command();
 [[nodiscard]] const Command& verify_command();
 [[nodiscard]] const Command& synthesize_command();
+[[nodiscard]] const Command& check_certificate_command();
 [[nodiscard]] const Command& tune_dispatch_command();
 [[nodiscard]] const Command& fit_command();
 [[nodiscard]] const Command& compare_command();

@@ -13,8 +13,10 @@ namespace {
 constexpr int kMaxExhaustiveRanks = 16;
 
 /// Chunks that can enter a set of ranks per round, or more: limits are chosen greedily until every
-/// hop into the set belongs to one of them.
-std::int64_t entering_capacity(const Instance& instance, const std::vector<char>& inside) {
+/// hop into the set belongs to one of them. Also returns the limits.
+std::int64_t entering_capacity(const Instance& instance, const std::vector<char>& inside,
+                               std::vector<int>& chosen) {
+  chosen.clear();
   const auto enters = [&](const Hop& hop) {
     return inside[at(hop.target)] != 0 && inside[at(hop.source)] == 0;
   };
@@ -40,6 +42,7 @@ std::int64_t entering_capacity(const Instance& instance, const std::vector<char>
     // A hop without a limit carries any number of chunks.
     if (best == instance.limits.size()) return -1;
     capacity += instance.limits[best].units;
+    chosen.push_back(static_cast<int>(best));
     for (const int hop : instance.limits[best].hops) {
       if (!open[at(hop)]) continue;
       open[at(hop)] = 0;
@@ -85,6 +88,7 @@ int min_steps(const Instance& instance, const Demand& demand) {
 RoundsCut rounds_cut(const Instance& instance, const Demand& demand) {
   RoundsCut best;
   std::vector<char> inside(at(instance.ranks), 0);
+  std::vector<int> chosen;
   const auto consider = [&] {
     std::int64_t chunks = 0;
     for (const ChunkDemand& chunk : demand.chunks) {
@@ -95,11 +99,13 @@ RoundsCut rounds_cut(const Instance& instance, const Demand& demand) {
                     : 0;
     }
     if (chunks == 0) return;
-    const std::int64_t capacity = entering_capacity(instance, inside);
+    const std::int64_t capacity = entering_capacity(instance, inside, chosen);
     if (capacity <= 0) return;
     const Fraction rounds = make_fraction(chunks, capacity);
     if (!(best.rounds < rounds)) return;
     best.rounds = rounds;
+    best.limits = chosen;
+    std::sort(best.limits.begin(), best.limits.end());
     best.ranks.clear();
     for (int rank = 0; rank < instance.ranks; ++rank) {
       if (inside[at(rank)]) best.ranks.push_back(rank);

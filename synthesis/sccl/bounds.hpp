@@ -30,6 +30,8 @@ struct Fraction {
 struct RoundsCut {
   Fraction rounds{};         ///< chunks that must enter / chunks that may enter per round
   std::vector<int> ranks{};  ///< the receiving side, ascending
+  /// Limits that together cover all hops into the set, ascending: what may enter per round.
+  std::vector<int> limits{};
 };
 
 /// Largest cut bound on the rounds (b_l in SCCL, section 3.6): of all sets of ranks up to 16 ranks,

@@ -153,4 +153,12 @@ SatResult prove_infeasible(const Instance& instance, const Demand& demand, int s
   return result;
 }
 
+std::string step_formula(const Instance& instance, const Demand& demand, int steps, int rounds) {
+  check_search(instance, demand, steps, rounds, {});
+  SatSolver solver;
+  solver.trace_proof();  // the solver keeps the formula for proofs only
+  const StepEncoding encoding(instance, demand, steps, rounds, StepRestriction{}, solver);
+  return solver.dimacs();
+}
+
 }  // namespace cclgym::synthesis

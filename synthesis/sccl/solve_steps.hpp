@@ -50,4 +50,8 @@ struct UnsatCertificate {
                                          int rounds, UnsatCertificate& certificate,
                                          const StepSearchOptions& options = {});
 
+/// The formula that prove_infeasible() refutes, in DIMACS. Throws UserError like solve_steps.
+[[nodiscard]] std::string step_formula(const Instance& instance, const Demand& demand, int steps,
+                                       int rounds);
+
 }  // namespace cclgym::synthesis

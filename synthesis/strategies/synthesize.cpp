@@ -10,6 +10,7 @@
 #include "synthesis/flows/alltoall.hpp"
 #include "synthesis/sccl/inversion.hpp"
 #include "synthesis/sccl/pareto.hpp"
+#include "synthesis/strategies/evidence_record.hpp"
 #include "synthesis/strategies/make_programs.hpp"
 #include "synthesis/throughput/bound.hpp"
 #include "synthesis/throughput/pack.hpp"
@@ -45,7 +46,12 @@ class Synthesizer {
         collective_(collective),
         options_(options),
         graph_(make_flow_graph(fabric)),
-        start_(std::chrono::steady_clock::now()) {}
+        start_(std::chrono::steady_clock::now()) {
+    if (!options.certificates) return;
+    record_.emplace(
+        fabric, graph_,
+        CertificateSubject{collective, is_rooted(collective) ? options.root : 0, options.group});
+  }
 
   Synthesis run() {
     // Checks the group and the root before anything is searched.
@@ -67,21 +73,29 @@ class Synthesizer {
     if (options_.on_progress) options_.on_progress(sentence);
   }
 
+  void set_bounds(const CutBound& copies, const CutBound& reductions) {
+    copy_bound_ = copies.value;
+    reduce_bound_ = reductions.value;
+    if (record_) record_->cuts(copies, reductions);
+  }
+
   // Rounds of a link unit of the graph, per chunk of make_demand; 0 if no bound is known.
   void bound_rounds() {
     switch (copied(collective_)) {
       case CollectiveKind::AllGather:
-        copy_bound_ = allgather_bound(graph_, options_.group).value;
-        reduce_bound_ = allgather_bound(graph_.reversed(), options_.group).value;
+        set_bounds(allgather_bound(graph_, options_.group),
+                   allgather_bound(graph_.reversed(), options_.group));
         if (is_composed(collective_)) find_shares();
         break;
       case CollectiveKind::Broadcast:
-        copy_bound_ = broadcast_bound(graph_, options_.root, options_.group).value;
-        reduce_bound_ = broadcast_bound(graph_.reversed(), options_.root, options_.group).value;
+        set_bounds(broadcast_bound(graph_, options_.root, options_.group),
+                   broadcast_bound(graph_.reversed(), options_.root, options_.group));
         break;
       case CollectiveKind::AllToAll:
         if (fabric_.ranks() <= kMaxParetoRanks) {
-          copy_bound_ = alltoall_flow(graph_, {.group = options_.group, .paths = false}).rounds;
+          const auto flow = alltoall_flow(graph_, {.group = options_.group, .paths = false});
+          copy_bound_ = flow.rounds;
+          if (record_) record_->lengths(flow);
         }
         break;
       default:
@@ -168,6 +182,7 @@ class Synthesizer {
           "The front of {} may go on: {} triples (chunks, steps, rounds) are undecided.",
           to_string(collective), front.open.size()));
     }
+    if (record_) record_->front(instance, collective, front, options_.time_limit_s * share);
     return front;
   }
 
@@ -227,6 +242,11 @@ class Synthesizer {
       widest_Bps = std::max(widest_Bps, program.unit_Bps);
     }
     made_.min_rounds = bound() * Rational(units_in(widest_Bps));
+    if (record_) {
+      made_.certificates = record_->take(widest_Bps);
+      const std::vector<std::string>& notes = record_->notes();
+      made_.notes.insert(made_.notes.end(), notes.begin(), notes.end());
+    }
     for (SynthesizedProgram& program : made_.programs) {
       program.rounds *= Rational(units_in(widest_Bps), units_in(program.unit_Bps));
       program.unit_Bps = widest_Bps;
@@ -337,6 +357,7 @@ class Synthesizer {
     try {
       shares_ = allreduce_shares(
           graph_, {.group = options_.group, .time_limit_s = std::min(left_s(), kShareSeconds)});
+      if (record_) record_->shares(*shares_);
     } catch (const UserError& error) {
       made_.notes.push_back(fmt::format("No shares per root: {}", error.what()));
     }
@@ -355,6 +376,7 @@ class Synthesizer {
   }
 
   void add_tree_plan(TreePlan plan, const std::string& variant) {
+    if (record_) record_->trees(plan.inward, plan.outward);
     SynthesizedProgram program = make_tree_program(fabric_, std::move(plan), request(variant));
     set_optimal(program);
     say(fmt::format("{}: {} channels, {} steps, {} thread blocks per GPU", program.name,
@@ -371,6 +393,7 @@ class Synthesizer {
   Rational copy_bound_{0};
   Rational reduce_bound_{0};
   std::optional<AllReduceShares> shares_;
+  std::optional<EvidenceRecord> record_;
   Synthesis made_;
 };
 

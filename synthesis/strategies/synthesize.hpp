@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "synthesis/certificates/certificate.hpp"
 #include "synthesis/strategies/synthesized_program.hpp"
 #include "topology_models/fabric.hpp"
 
@@ -16,8 +17,9 @@ struct SynthesisOptions {
   bool pareto = true;        ///< step schedules on SCCL's front, for up to kMaxParetoRanks ranks
   bool throughput = true;    ///< trees at full throughput; AllToAll has none
   double time_limit_s = 20;
-  std::string prefix{};  ///< beginning of the names of programs
-  bool fuse = true;      ///< lowered_compile_options: false under cost model hockney
+  bool certificates = false;  ///< also record the evidence, for which searches are proven again
+  std::string prefix{};       ///< beginning of the names of programs
+  bool fuse = true;           ///< lowered_compile_options: false under cost model hockney
   /// Called with a sentence about each finished piece of work. May be empty.
   std::function<void(const std::string&)> on_progress{};
 };
@@ -29,6 +31,8 @@ struct Synthesis {
   std::vector<SynthesizedProgram> programs{};
   int min_steps = 0;       ///< 0: no bound known
   Rational min_rounds{0};  ///< per chunk (C of SCCL); 0: no bound known
+  /// Evidence for all bounds, schedules and trees (check_certificate), if asked for.
+  std::vector<Certificate> certificates{};
   std::vector<std::string>
       notes{};  ///< sentences: what was left out, and which limits were reached
 };
