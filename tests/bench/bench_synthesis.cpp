@@ -1,7 +1,8 @@
 // Measures the bars of schedule synthesis, and prints one line per case with tabs between its
 // fields. scripts/synthesis-bars makes the table of docs/synthesis-bars.md from them.
 //   bench_synthesis [--quick] [--list] [ROW...]
-// --quick leaves out what takes more than 5 s.
+//   bench_synthesis --programs FOLDER
+// --quick leaves out what takes more than 5 s. --programs writes the algorithms of SCCL's figures.
 #include <algorithm>
 #include <cstdio>
 #include <exception>
@@ -28,6 +29,7 @@ const std::vector<Row>& rows() {
                                     {"teccl-table3", [](bool quick) { teccl_table3(quick); }},
                                     {"ndv2-x2", [](bool quick) { ndv2_x2(quick); }},
                                     {"ndv2-x4", [](bool) { ndv2_x4(); }},
+                                    {"teccl-table4", [](bool quick) { teccl_table4(quick); }},
                                     {"published-fabrics", [](bool) { published_fabrics(); }},
                                     {"large-allgather", [](bool quick) { large_allgather(quick); }},
                                     {"allreduce-shares", [](bool) { allreduce_rows(); }},
@@ -40,6 +42,10 @@ const std::vector<Row>& rows() {
 int run(const std::vector<std::string>& arguments) {
   bool quick = false;
   std::vector<std::string> wanted;
+  if (arguments.size() == 2 && arguments[0] == "--programs") {
+    write_sccl_programs(arguments[1]);
+    return 0;
+  }
   for (const std::string& argument : arguments) {
     if (argument == "--quick") {
       quick = true;

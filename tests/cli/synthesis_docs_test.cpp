@@ -64,8 +64,8 @@ std::string run_block(const std::vector<std::string>& block, const std::string& 
   return out;
 }
 
-// The lines of an output as the page shows them: without blanks at their ends, and cut after
-// `before_dots` lines if the page ends with "…".
+// The lines of an output as the page shows them: without blanks at their ends, and cut after as
+// many lines as the page has if it ends with "…".
 std::vector<std::string> shown(const std::string& out, const std::vector<std::string>& block) {
   std::vector<std::string> lines = lines_of(out);
   for (std::string& line : lines) line.erase(line.find_last_not_of(' ') + 1);

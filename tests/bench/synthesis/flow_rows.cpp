@@ -24,13 +24,14 @@ FlowGraph dgx1_without_0_4() {
   return graph;
 }
 
-// Stand-in for TE-CCL's Internal 1: per chassis 4 GPUs in a ring of 50 GB/s, with 12.5 GB/s from
-// each to a switch of all chassis.
-FlowGraph chassis_of_four(int chassis) {
-  FlowGraph graph = test::empty_graph("chassis", 4 * chassis, 12.5e9);
+// Stand-ins for TE-CCL's Internal 1 and 2: per chassis a ring of 4 GPUs or a pair, 50 GB/s, with
+// 12.5 GB/s from each GPU to a switch of all chassis.
+FlowGraph chassis_graph(int chassis, int gpus) {
+  FlowGraph graph = test::empty_graph("chassis", gpus * chassis, 12.5e9);
   const int hub = test::add_switch(graph);
   for (int rank = 0; rank < graph.ranks; ++rank) {
-    graph.add_duplex(rank, rank - rank % 4 + (rank + 1) % 4, 4);
+    const int next = rank - rank % gpus + (rank + 1) % gpus;
+    if (gpus > 2 || rank < next) graph.add_duplex(rank, next, 4);
     graph.add_duplex(rank, hub, 1);
   }
   return graph;
@@ -58,6 +59,51 @@ void shares_bar(const std::string& name, const FlowGraph& graph, const Rational&
   print_bar(bar);
 }
 
+void flow_bar(int chassis, int gpus, bool paths, double limit_s, const std::string& peer) {
+  const FlowGraph graph = chassis_graph(chassis, gpus);
+  const Rational target(gpus * (chassis - 1));  // the cut around a GPU's network link
+  Bar bar{.name = fmt::format("{} chassis of {} GPUs, flows{}", chassis, gpus,
+                              paths ? " with all paths" : ""),
+          .target = fraction(target) + " rounds, proven",
+          .proof = "LP dual; edge lengths",
+          .limit_s = limit_s,
+          .peer = peer};
+  AllToAllOptions options{.paths = paths};
+  const AllToAllFlow flow = measured(bar, [&] {
+    options.symmetries = symmetries_of(graph);
+    return alltoall_flow(graph, options);
+  });
+  const std::string problem = check_alltoall_flow(graph, options, flow);
+  bar.value = fmt::format("{} rounds{}", fraction(flow.rounds), problem.empty() ? ", proven" : "");
+  bar.reached = problem.empty() && flow.rounds == target;
+  if (!problem.empty()) bar.proof = problem;
+  print_bar(bar);
+}
+
+// TE-CCL's linear program over epochs; a chunk to the switch takes an epoch, and so does its delay.
+void epoch_bar(int chassis, int gpus, double limit_s, const std::string& peer) {
+  const FlowGraph graph = chassis_graph(chassis, gpus);
+  const EpochGraph epochs =
+      make_epoch_graph(graph, 25e3, 2e-6, std::vector<double>(graph.edges.size(), 0.75e-6));
+  const int target = gpus * (chassis - 1) + 3;
+  Bar bar{
+      .name = fmt::format("{} chassis of {} GPUs, epochs of 2 us, 25 KB per pair", chassis, gpus),
+      .target = fmt::format("{} epochs, proven", target),
+      .proof = fmt::format("LP dual of {} epochs", target - 1),
+      .limit_s = limit_s,
+      .peer = peer};
+  AllToAllOptions options{.paths = false};
+  const EpochFlow flow = measured(bar, [&] {
+    options.symmetries = symmetries_of(graph);
+    return alltoall_epochs(epochs, 1, options);
+  });
+  const std::string problem = check_epoch_flow(epochs, 1, options, flow);
+  bar.value = fmt::format("{} epochs{}", flow.epochs, problem.empty() ? ", proven" : "");
+  bar.reached = problem.empty() && flow.epochs == target;
+  if (!problem.empty()) bar.proof = problem;
+  print_bar(bar);
+}
+
 }  // namespace
 
 void allreduce_rows() {
@@ -73,43 +119,14 @@ void allreduce_rows() {
 }
 
 void large_alltoall() {
-  const FlowGraph graph = chassis_of_four(32);
-  const std::string paper = paper_peer("TE-CCL Table 4", "internal1", "alltoall", "128");
-  for (const bool paths : {false, true}) {
-    Bar bar{.name = fmt::format("32 chassis of 4 GPUs, flows{}", paths ? " with all paths" : ""),
-            .target = "124 rounds, proven",
-            .proof = "LP dual; edge lengths",
-            .limit_s = 2,
-            .peer = paper};
-    AllToAllOptions options{.paths = paths};
-    const AllToAllFlow flow = measured(bar, [&] {
-      options.symmetries = symmetries_of(graph);
-      return alltoall_flow(graph, options);
-    });
-    const std::string problem = check_alltoall_flow(graph, options, flow);
-    bar.value =
-        fmt::format("{} rounds{}", fraction(flow.rounds), problem.empty() ? ", proven" : "");
-    bar.reached = problem.empty() && flow.rounds == Rational(124);
-    if (!problem.empty()) bar.proof = problem;
-    print_bar(bar);
-  }
-  const EpochGraph epochs =
-      make_epoch_graph(graph, 25e3, 2e-6, std::vector<double>(graph.edges.size(), 0.75e-6));
-  Bar bar{.name = "32 chassis of 4 GPUs, epochs of 2 us, 25 KB per pair",
-          .target = "127 epochs, proven",
-          .proof = "LP dual of 126 epochs",
-          .limit_s = 2,
-          .peer = paper};
-  AllToAllOptions options{.paths = false};
-  const EpochFlow flow = measured(bar, [&] {
-    options.symmetries = symmetries_of(graph);
-    return alltoall_epochs(epochs, 1, options);
-  });
-  const std::string problem = check_epoch_flow(epochs, 1, options, flow);
-  bar.value = fmt::format("{} epochs{}", flow.epochs, problem.empty() ? ", proven" : "");
-  bar.reached = problem.empty() && flow.epochs == 127;
-  if (!problem.empty()) bar.proof = problem;
-  print_bar(bar);
+  const auto paper = [](const std::string& topology, const std::string& gpus) {
+    return paper_peer("TE-CCL Table 4", topology, "alltoall", gpus);
+  };
+  epoch_bar(4, 4, 0, paper("internal1", "16"));
+  flow_bar(32, 4, false, 2, paper("internal1", "128"));
+  flow_bar(32, 4, true, 2, paper("internal1", "128"));
+  epoch_bar(32, 4, 2, paper("internal1", "128"));
+  flow_bar(128, 2, false, 0, paper("internal2", "256"));
 }
 
 }  // namespace cclgym::bench

@@ -105,7 +105,9 @@ void lowered_programs(bool quick) {
         LoweredCase{"ndv4", 1, AllGather}, LoweredCase{"ndv4", 1, AllReduce},
         LoweredCase{"ndv4", 4, AllGather, true}, LoweredCase{"ndv4", 4, AllReduce, true},
         LoweredCase{"ndv4", 8, AllGather, true}, LoweredCase{"ndv4", 8, AllReduce, true},
-        LoweredCase{"ndv2", 2, AllGather}, LoweredCase{"ndv2", 2, AllReduce}}) {
+        LoweredCase{"ndv2", 2, AllGather}, LoweredCase{"ndv2", 2, AllReduce},
+        LoweredCase{"amd-mi250x", 2, AllGather, true},
+        LoweredCase{"amd-mi250x", 2, AllReduce, true}}) {
     if (!quick || !one.slow) lowered_bar(one);
   }
 }

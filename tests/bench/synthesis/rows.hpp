@@ -2,6 +2,8 @@
 // take more than 5 s.
 #pragma once
 
+#include <string>
+
 namespace cclgym::bench {
 
 // Synchronous schedules (SCCL).
@@ -13,6 +15,7 @@ void dgx1_front();
 void teccl_table3(bool quick);
 void ndv2_x2(bool quick);
 void ndv2_x4();
+void teccl_table4(bool quick);
 
 // Trees at full throughput.
 void published_fabrics();
@@ -25,5 +28,8 @@ void large_alltoall();
 
 // Simulated programs.
 void lowered_programs(bool quick);
+
+/// Writes the algorithms of SCCL's Figures 4 to 6 to FOLDER/COLLECTIVE-C-S-R-rINSTANCES.xml.
+void write_sccl_programs(const std::string& folder);
 
 }  // namespace cclgym::bench

@@ -117,4 +117,31 @@ void ndv2_x2(bool quick) {
 
 void ndv2_x4() { ndv2_bar(4, 99, 1); }
 
+void teccl_table4(bool quick) {
+  const auto bar_of = [](const std::string& name, const SwitchedInstance& fabric) {
+    const TimedInstance timed = make_timed_instance(fabric.instance, 25e3);
+    const Demand demand =
+        make_demand(CollectiveKind::AllGather, fabric.instance.ranks, 1, 0, fabric.gpu_ranks());
+    Bar bar{
+        .name = fmt::format("{}, {} GPUs, AllGather of 25 KB chunks", name, fabric.gpus),
+        .target = "a proven optimum",
+        .peer = paper_peer("TE-CCL Table 4", name == "Internal 1-like" ? "internal1" : "internal2",
+                           "allgather", std::to_string(fabric.gpus))};
+    const MinimumTicks found = measured(bar, [&] {
+      return minimum_ticks(
+          timed, demand, {.time_limit_s = 60, .group = largest_gpu_group(fabric), .prove = false});
+    });
+    const bool right = is_right(timed, demand, found);
+    bar.value = right ? fmt::format("{:.2f} us, bound {:.2f} us",
+                                    found.schedule->ticks * timed.tick_s * 1e6,
+                                    found.lower_bound * timed.tick_s * 1e6)
+                      : "none";
+    bar.reached = right && found.optimal();
+    bar.proof = found.reason;
+    print_bar(bar);
+  };
+  bar_of("Internal 1-like", teccl_internal1(4));
+  if (!quick) bar_of("Internal 1-like", teccl_internal1(16));
+}
+
 }  // namespace cclgym::bench
