@@ -1,12 +1,13 @@
 // cclgym check-certificate: verifies what cclgym synthesize claims, without a solver.
 #include "synthesis/certificates/check_certificate.hpp"
 
+#include <fmt/core.h>
+
 #include "cli/support/command.hpp"
 #include "cli/support/print.hpp"
 #include "core/error.hpp"
 #include "core/files/text_file.hpp"
 #include "synthesis/certificates/certificate_file.hpp"
-#include "topology_models/machines/registry.hpp"
 
 namespace cclgym {
 
@@ -17,7 +18,7 @@ constexpr std::size_t kMaxBytes = std::size_t{256} << 20U;
 void check_file(const std::string& path) {
   const synthesis::FabricCertificate file =
       synthesis::read_certificate(read_text_file(path, kMaxBytes), path);
-  const std::string claim = synthesis::statement(file.certificate, fabric_label(file.fabric_spec));
+  const std::string claim = synthesis::statement(file);
   if (const std::string problem = synthesis::check_certificate(*file.fabric, file.certificate);
       !problem.empty()) {
     throw UserError({.file = path}, fmt::format("does not hold: {}: {}", claim, problem));

@@ -34,15 +34,14 @@ Json fabric_json(const FabricSpec& spec) {
 }
 
 std::string text_of_fabric(const FabricCertificate& certificate, const std::string& hash) {
-  const Json json{
-      {"format", kFormat},
-      {"version", kVersion},
-      {"statement", statement(certificate.certificate, fabric_label(certificate.fabric_spec))},
-      {"fabric", fabric_json(certificate.fabric_spec)},
-      {"fabric hash", hash},
-      {"subject", subject_json(certificate.certificate.subject)},
-      {"claim", claim_json(certificate.certificate.claim)},
-      {"evidence", evidence_json(certificate.certificate.evidence)}};
+  const Json json{{"format", kFormat},
+                  {"version", kVersion},
+                  {"statement", statement(certificate)},
+                  {"fabric", fabric_json(certificate.fabric_spec)},
+                  {"fabric hash", hash},
+                  {"subject", subject_json(certificate.certificate.subject)},
+                  {"claim", claim_json(certificate.certificate.claim)},
+                  {"evidence", evidence_json(certificate.certificate.evidence)}};
   std::string text = readable_json(json);
   text.resize(text.size() - 2);  // the end of the object
   text += ",\n";
@@ -100,6 +99,13 @@ FabricCertificate read_checked(std::string_view text, const std::string& file) {
 }
 
 }  // namespace
+
+std::string statement(const FabricCertificate& certificate) {
+  const FabricSpec& spec = certificate.fabric_spec;
+  return statement(certificate.certificate, find_fabric_info(spec.name) == nullptr
+                                                ? certificate.fabric->name()
+                                                : fabric_label(spec));
+}
 
 std::string certificate_text(const FabricCertificate& certificate) {
   return text_of_fabric(certificate, hash_of(*certificate.fabric));

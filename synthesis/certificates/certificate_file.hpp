@@ -18,6 +18,9 @@ struct FabricCertificate {
   Certificate certificate{};
 };
 
+/// statement() with the name of a shipped fabric and its options, or the name in the fabric file.
+[[nodiscard]] std::string statement(const FabricCertificate& certificate);
+
 /// Text of a certificate's file: format and version, fabric and its hash, the claim in words and in
 /// numbers, the evidence, and at the end a hash (fnv1a) of all bytes before it. The path of a
 /// fabric file must be absolute or relative to the folder of the certificate.

@@ -192,7 +192,7 @@ std::optional<Certificate> Certifier::trees(const FlowGraph& graph,
                                             const std::optional<TreePacking>& inward,
                                             const std::optional<TreePacking>& outward) const {
   const NodeNames names(fabric_, graph);
-  std::int64_t parts = 1;  // of all roots together, the same for both directions
+  std::int64_t parts = 1;  // number for all roots, equal in both directions
   std::size_t edges = 0;
   for (const auto* packing : {&inward, &outward}) {
     if (!*packing) continue;
