@@ -38,10 +38,10 @@ std::string help() {
   text +=
       "\n  cclgym COMMAND --help  explain a command, with examples\n"
       "  cclgym --version       print the version and the built-in libraries\n\n"
-      "Exit codes: 0 done; 1 standard output cannot be written, or `verify` found a program "
-      "wrong;\n"
-      "2 a mistake in the input; 3 a simulation stalled; 70 a fault of cclgym itself; 130 "
-      "Ctrl-C\n";
+      "Exit codes: 0 done; 1 standard output cannot be written, `verify` found a program wrong, "
+      "or\n"
+      "`synthesize` found none; 2 a mistake in the input; 3 a simulation stalled; 70 a fault of\n"
+      "cclgym itself; 130 Ctrl-C\n";
   return text;
 }
 

@@ -251,9 +251,8 @@ int run_synthesis(const std::vector<std::string>& args) {
        .throughput = both || arguments->has("throughput"),
        .time_limit_s = read_real(arguments->text_or_default(kTimeLimit), kTimeLimit,
                                  argument_location(kTimeLimit.name)),
+       .certificates = true,
        .fuse = !model.hockney,
-       .certificates = true,
-       .certificates = true,
        .on_progress = [quiet](const std::string& sentence) {
          if (!quiet) print_error("{}\n", sentence);
        }});

@@ -50,13 +50,17 @@ void EvidenceRecord::front(const Instance& instance, CollectiveKind collective,
   bool cut = false;
   for (const ParetoPoint& point : front.points) {
     const StepTriple& triple = point.triple;
-    keep(make.schedule(instance, triple.chunks, point.schedule), "a schedule");
+    const Certificate schedule = make.schedule(instance, triple.chunks, point.schedule);
+    keep(schedule, "a schedule");
     cut = cut || point.proof == RoundsProof::Cut;
     if (point.proof != RoundsProof::Relaxation) continue;
     const std::string what =
         fmt::format("the rounds of {} in {} steps", to_string(collective), triple.steps);
     try {
-      keep(make.relaxation(instance, triple.steps, std::max(left_s(), 0.001)), what);
+      Certificate bound = make.relaxation(instance, triple.steps, std::max(left_s(), 0.001));
+      const bool reached =
+          bound.claim.rounds == schedule.claim.rounds / std::int64_t{schedule.claim.chunks};
+      keep(reached ? std::optional(std::move(bound)) : std::nullopt, what);
     } catch (const UserError& error) {
       notes_.push_back(fmt::format("There is no certificate of {}: {}", what, error.what()));
     }

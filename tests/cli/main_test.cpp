@@ -76,7 +76,8 @@ TEST_CASE("mistakes on the command line: a message, exit code 2", "[cli][main]")
   const std::vector<std::pair<std::vector<std::string>, std::string>> mistakes{
       {{"rnu"},
        "unknown command 'rnu'; expected one of run, report, simulate, describe, list, compile, "
-       "verify, tune-dispatch, fit, compare, calibrate, train, evaluate, validate, export, deploy "
+       "verify, synthesize, check-certificate, tune-dispatch, fit, compare, calibrate, train, "
+       "evaluate, validate, export, deploy "
        "(did you mean 'run'?)"},
       {{"--vresion"},
        "unknown option '--vresion'; expected one of --help, --version (did you mean '--version'?)"},

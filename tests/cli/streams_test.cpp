@@ -53,6 +53,11 @@ const std::map<std::string, WorkingCall>& working_calls() {
       {"compile",
        {.args = {"compile", "ring", "--collective", "allreduce", "--gpus", "4", "--out", "o.xml"}}},
       {"verify", {.args = {"verify", "ring.xml"}}},
+      {"synthesize",
+       {.args = {"synthesize", "--fabric", "z52", "--collective", "allgather", "--no-sweep", "-o",
+                 "o"}}},
+      {"check-certificate",
+       {.args = {"check-certificate", "made/certificates/allgather-distance.json"}}},
       {"tune-dispatch", {.args = {"tune-dispatch", "done", "-o", "o.yaml"}}},
       {"fit",
        {.args = {"fit", "--measured", "m.csv", "--fabric", "dgx1", "--nccl", "2.18", "--start",
@@ -111,6 +116,8 @@ void prepare(const TemporaryFolder& folder) {
   };
   done({"run", "e.yaml", "--out", "done", "--quiet"});
   done({"compile", "ring", "--collective", "allreduce", "--gpus", "4", "--out", "ring.xml"});
+  done({"synthesize", "--fabric", "z52", "--collective", "allgather", "--pareto", "--no-sweep",
+        "--quiet", "-o", "made"});
   done({"train", "t.yaml", "--out", "trained", "--quiet"});
 }
 

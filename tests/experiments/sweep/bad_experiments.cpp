@@ -199,7 +199,8 @@ std::vector<BadExperiment> make_bad_experiments() {
        ":2:17: fabrics has 'dgx1' more than once"},
       {"option that a fabric does not have",
        experiment_with({{"fabrics", "[{name: dgx1, servers: 2}]"}}),
-       ":2:24: unknown key of fabric dgx1 'servers'; expected one of name, bandwidth, latency"},
+       ":2:24: unknown key of fabric dgx1 'servers'; expected one of name, bandwidth, "
+       "latency, without"},
       {"latency without a unit", experiment_with({{"fabrics", "[{name: ring, latency: 5}]"}}),
        ":2:33: latency needs a unit, e.g. '1.5us'; found '5'"},
   };
