@@ -166,7 +166,7 @@ TEST_CASE("certificates with wrong dual values or proofs are refused",
   }
   const std::string proof = std::get<RefutationEvidence>(dgx1_certificate("rup").evidence).proof;
   REQUIRE(proof.size() > 4);
-  for (std::size_t bytes = 0; bytes < proof.size(); bytes += bytes + 40 < proof.size() ? 17 : 1) {
+  for (std::size_t bytes = 0; bytes < proof.size(); bytes += bytes + 40 < proof.size() ? 17U : 1U) {
     const std::string found = evidence_problem<RefutationEvidence>(
         "rup", [&](auto& it) { it.proof = proof.substr(0, bytes); });
     if (found.empty()) FAIL("a proof of " << bytes << " bytes is enough");
