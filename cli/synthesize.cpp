@@ -134,6 +134,16 @@ std::string bounds_text(const synthesis::Synthesis& made) {
   return text.empty() ? "none" : text;
 }
 
+// The fabric with the path of its file, if it has one, relative to a folder.
+FabricSpec seen_from(FabricSpec spec, const std::string& folder) {
+  if (find_fabric_info(spec.name) == nullptr) {
+    std::error_code error;
+    const auto path = std::filesystem::proximate(spec.name, folder, error);
+    if (!error) spec.name = path.generic_string();
+  }
+  return spec;
+}
+
 // Algorithms to compare with: NCCL's choice where NCCL has one, otherwise ring or naive.
 std::vector<std::string> others_of(CollectiveKind collective, const Fabric& fabric,
                                    const CostModel& model) {
@@ -152,6 +162,19 @@ std::vector<std::string> others_of(CollectiveKind collective, const Fabric& fabr
     others.push_back(name);
   }
   return others;
+}
+
+// 1 KiB to 1 GiB in steps of 4, as multiples of the ranks where a buffer has a slice per rank.
+std::string default_sizes(CollectiveKind collective, const Fabric& fabric) {
+  constexpr std::uint64_t kElement = 4;
+  const std::uint64_t unit =
+      kElement * static_cast<std::uint64_t>(size_granularity(collective, fabric.ranks()));
+  if (1024 % unit == 0) return "1KiB..1GiB x4";
+  std::string sizes;
+  for (std::uint64_t bytes = 1024; bytes <= std::uint64_t{1} << 30U; bytes *= 4) {
+    sizes += fmt::format("{}{}B", sizes.empty() ? "[" : ", ", (bytes + unit - 1) / unit * unit);
+  }
+  return sizes + "]";
 }
 
 struct Sweep {
@@ -265,16 +288,21 @@ int run_synthesis(const std::vector<std::string>& args) {
                                         fabric_label_of(fabric_name, *arguments, *fabric));
   const std::string table = table_of(made);
   std::optional<Sweep> swept;
-  if (!arguments->has("no-sweep") && !names.empty()) {
+  const bool grouped = arguments->has("group");
+  if (grouped && !arguments->has("no-sweep")) {
+    notes.push_back("Programs of a group are not swept: experiments run all ranks.");
+  }
+  if (!arguments->has("no-sweep") && !grouped && !names.empty()) {
     SynthesisSweep plan{.name = "synthesis",
-                        .fabric = spec,
+                        .fabric = seen_from(spec, folder),
                         .collective = collective,
                         .root = static_cast<int>(arguments->integer(kRoot)),
                         .programs = names,
                         .others = others_of(collective, *fabric, model),
                         .cost_model = cost_model,
                         .hockney = model.hockney};
-    if (arguments->has("sizes")) plan.sizes = arguments->text("sizes");
+    plan.sizes =
+        arguments->has("sizes") ? arguments->text("sizes") : default_sizes(collective, *fabric);
     if (!plan.others.empty()) plan.baseline = plan.others.front();
     swept = sweep(*arguments, plan, folder);
   }

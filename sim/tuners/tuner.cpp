@@ -40,8 +40,8 @@ const std::vector<TunerKind>& kinds() {
        false,
        make_openmpi_default_tuner},
       {{"synth:KIND",
-        "synthesised programs, chosen by the alpha-beta formula: pareto (step schedules), "
-        "throughput (trees), or both without :KIND"},
+        "synthesised programs, the fastest for each call: pareto (step schedules), throughput "
+        "(trees), or both without :KIND"},
        "synth",
        true,
        make_synth_tuner},

@@ -140,7 +140,13 @@ SynthesizedProgram make_tree_program(const Fabric& fabric, TreePlan plan,
     rounds = std::max(rounds, Rational(loads[k], units));
   }
   result.rounds = rounds;
-  result.chunks = traced.contract.chunks();
+  // The parts of a root; AllReduce cuts the buffer into those of all roots.
+  const bool all_roots = request.collective == CollectiveKind::AllReduce;
+  std::int64_t parts = 0;
+  for (const Tree& tree : first.trees) {
+    if (all_roots || tree.root == first.trees.front().root) parts += tree.count;
+  }
+  result.chunks = static_cast<int>(parts);
   result.pipelined = true;
   result.unit_Bps = plan.graph.unit_Bps;
   result.program = compiled(traced, request);
