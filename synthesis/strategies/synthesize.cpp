@@ -25,8 +25,7 @@ constexpr int kMaxChannelsOfSteps = 24;  // more thread blocks than that rarely 
 constexpr double kShareSeconds = 3;      // limit on the search for shares of roots: most need 0.1 s
 constexpr std::int64_t kMaxTrees = 24;   // per root
 const Rational kWorthATree(97, 100);     // rounds must fall to this part of the best so far
-constexpr int kMaxUnits =
-    16;  // units of a link: more would need more chunks than a search can handle
+constexpr int kMaxUnits = 16;            // per link: more would need too many chunks
 
 // True for AllReduce, whose schedules are those of a ReduceScatter and an AllGather.
 bool is_composed(CollectiveKind collective) { return collective == CollectiveKind::AllReduce; }
@@ -48,9 +47,7 @@ class Synthesizer {
         graph_(make_flow_graph(fabric)),
         start_(std::chrono::steady_clock::now()) {
     if (!options.certificates) return;
-    record_.emplace(
-        fabric, graph_,
-        CertificateSubject{collective, is_rooted(collective) ? options.root : 0, options.group});
+    record_.emplace(fabric, graph_, CertificateSubject{collective, options.root, options.group});
   }
 
   Synthesis run() {
@@ -219,14 +216,9 @@ class Synthesizer {
     }
   }
 
-  // In link units of the program.
-  [[nodiscard]] Rational bound_for(const SynthesizedProgram& program) const {
-    return bound() * Rational(units_in(program.unit_Bps));
-  }
-
   void set_optimal(SynthesizedProgram& program) const {
-    const bool bandwidth =
-        bound() > Rational(0) && program.rounds_per_chunk() <= bound_for(program);
+    const Rational least = bound() * Rational(units_in(program.unit_Bps));
+    const bool bandwidth = least > Rational(0) && program.rounds_per_chunk() <= least;
     program.optimal = bandwidth ? "bandwidth" : "";
   }
 
@@ -244,8 +236,7 @@ class Synthesizer {
     made_.min_rounds = bound() * Rational(units_in(widest_Bps));
     if (record_) {
       made_.certificates = record_->take(widest_Bps);
-      const std::vector<std::string>& notes = record_->notes();
-      made_.notes.insert(made_.notes.end(), notes.begin(), notes.end());
+      for (const std::string& note : record_->notes()) made_.notes.push_back(note);
     }
     for (SynthesizedProgram& program : made_.programs) {
       program.rounds *= Rational(units_in(widest_Bps), units_in(program.unit_Bps));
