@@ -47,6 +47,7 @@ const OptionSpec kRoot{.name = "root",
                        .kind = OptionKind::Integer,
                        .description = "root rank of a rooted collective",
                        .min = 0,
+                       .max = 999999,
                        .default_text = "0"};
 
 std::vector<int> group_of(const Arguments& arguments) {

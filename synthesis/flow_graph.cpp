@@ -181,10 +181,10 @@ FlowGraph make_flow_graph(const Fabric& fabric) {
   }
   UsedLinks used(fabric);
   for (const auto& [switches, servers] : classes) {
-    for (const auto& [far_switches, far_servers] : classes) {
+    for (const auto& far : classes) {
       const auto others = [&](int server) {
         std::vector<int> result;
-        for (const int other : far_servers) {
+        for (const int other : far.second) {
           if (other != server) result.push_back(other);
           if (result.size() == 2) break;
         }

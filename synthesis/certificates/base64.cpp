@@ -40,14 +40,14 @@ std::string to_base64(std::string_view bytes) {
 }
 
 std::string from_base64(std::string_view text) {
-  static const std::array<int, 256> kValues = digit_values();
+  static const std::array<int, 256> values = digit_values();
   std::string bytes;
   bytes.reserve(text.size() / 4 * 3);
   for (std::size_t k = 0; k + 4 <= text.size(); k += 4) {
     std::uint32_t group = 0;
     std::size_t digits = 0;
     for (; digits < 4 && text[k + digits] != '='; ++digits) {
-      const int value = kValues[static_cast<unsigned char>(text[k + digits])];
+      const int value = values[static_cast<unsigned char>(text[k + digits])];
       if (value < 0) throw UserError("a proof is not in base64");
       group = group << 6U | static_cast<std::uint32_t>(value);
     }

@@ -54,9 +54,9 @@ std::string text_of(const Rational& number) {
 }
 
 std::string evidence_name(const Evidence& evidence) {
-  static const std::array<std::string, std::variant_size_v<Evidence>> kNames{
+  static const std::array<std::string, std::variant_size_v<Evidence>> names{
       "distance", "cut", "rank cut", "relaxation", "lengths", "shares", "rup", "schedule", "trees"};
-  return kNames.at(evidence.index());
+  return names.at(evidence.index());
 }
 
 std::string statement(const Certificate& certificate, const std::string& fabric) {

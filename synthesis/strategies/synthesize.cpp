@@ -90,9 +90,13 @@ class Synthesizer {
         break;
       case CollectiveKind::AllToAll:
         if (fabric_.ranks() <= kMaxParetoRanks) {
-          const auto flow = alltoall_flow(graph_, {.group = options_.group, .paths = false});
-          copy_bound_ = flow.rounds;
-          if (record_) record_->lengths(flow);
+          try {
+            const auto flow = alltoall_flow(graph_, {.group = options_.group, .paths = false});
+            copy_bound_ = flow.rounds;
+            if (record_) record_->lengths(flow);
+          } catch (const UserError&) {
+            made_.notes.push_back("The bound on the rounds of AllToAll is not known exactly.");
+          }
         }
         break;
       default:
@@ -149,7 +153,8 @@ class Synthesizer {
     if (is_composed(collective_)) {
       reductions = front_of(instance, CollectiveKind::ReduceScatter);
     }
-    made_.min_steps = copies.min_steps + reductions.min_steps;
+    // Some AllReduce may take fewer steps than a ReduceScatter and an AllGather.
+    made_.min_steps = std::max(copies.min_steps, reductions.min_steps);
     if (is_composed(collective_)) {
       for (const ParetoPoint& reduction : reductions.points) {
         for (const ParetoPoint& copy : copies.points) {
@@ -191,18 +196,21 @@ class Synthesizer {
                                         options_.group)};
     int steps = 0;
     int rounds = 0;
-    bool least = true;
     for (const ParetoPoint* point : {reduction, copy}) {
       if (point == nullptr) continue;
       steps += point->schedule.steps();
       rounds += point->schedule.total_rounds();
-      least = least && point->min_steps;
     }
     // Plans have schedules of the inverse on reversed hops.
     if (reduction != nullptr) plan.reduce = reversed(reduction->schedule);
     if (copy != nullptr) plan.copy = copy->schedule;
     const int all_chunks = chunks * sccl_chunk_factor(collective_, fabric_.ranks());
     const std::string triple = fmt::format("{}-{}-{}", all_chunks, steps, rounds);
+    // Different pairs of schedules may have the same costs.
+    const std::string name = request(triple).name;
+    for (const SynthesizedProgram& other : made_.programs) {
+      if (other.name == name) return;
+    }
     // One thread block cannot fill a link: copies of the program share the data.
     for (int instances = 1; instances <= kMaxInstances; instances *= 2) {
       ProgramRequest wanted =
@@ -211,7 +219,6 @@ class Synthesizer {
       SynthesizedProgram program = make_step_program(fabric_, plan, chunks, wanted);
       if (program.program->channels > kMaxChannelsOfSteps && instances > 1) break;
       set_optimal(program);
-      if (least) program.optimal = program.optimal.empty() ? "latency" : "latency and bandwidth";
       made_.programs.push_back(std::move(program));
     }
   }
@@ -241,6 +248,8 @@ class Synthesizer {
     for (SynthesizedProgram& program : made_.programs) {
       program.rounds *= Rational(units_in(widest_Bps), units_in(program.unit_Bps));
       program.unit_Bps = widest_Bps;
+      if (made_.min_steps == 0 || program.steps > made_.min_steps) continue;
+      program.optimal = program.optimal.empty() ? "latency" : "latency and bandwidth";
     }
     std::stable_sort(
         made_.programs.begin(), made_.programs.end(),
@@ -357,13 +366,19 @@ class Synthesizer {
   // Trees of these shares, if they beat a ReduceScatter and an AllGather.
   void add_free_shares() {
     if (!shares_ || shares_->algbw * (copy_bound_ + reduce_bound_) <= Rational(members())) return;
-    TreePlan plan{.graph = graph_};
-    plan.outward = pack_trees(graph_, shares_->gather_units, shares_->counts, options_.group);
-    plan.inward =
-        pack_trees(graph_.reversed(), shares_->reduce_units, shares_->counts, options_.group);
-    std::int64_t parts = 0;
-    for (const std::int64_t count : shares_->counts) parts += count;
-    add_tree_plan(std::move(plan), fmt::format("shares-{}", parts));
+    try {
+      TreePlan plan{.graph = graph_};
+      plan.outward = pack_trees(graph_, shares_->gather_units, shares_->counts, options_.group);
+      plan.inward =
+          pack_trees(graph_.reversed(), shares_->reduce_units, shares_->counts, options_.group);
+      std::int64_t parts = 0;
+      for (const std::int64_t count : shares_->counts) parts += count;
+      add_tree_plan(std::move(plan), fmt::format("shares-{}", parts));
+    } catch (const UserError&) {
+      made_.notes.push_back(
+          "Shares per root are left out: they need switches that copy and add, which trees of "
+          "messages cannot use.");
+    }
   }
 
   void add_tree_plan(TreePlan plan, const std::string& variant) {

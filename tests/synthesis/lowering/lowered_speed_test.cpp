@@ -1,6 +1,7 @@
 // Tests of the simulated speed of lowered programs, and of their size.
 #include <algorithm>
 #include <ctime>
+#include <fmt/format.h>
 
 #include "cost_models/parameters/shipped_sets.hpp"
 #include "sim/simulator.hpp"

@@ -1,6 +1,8 @@
 // Tests of programs of trees.
 #include "synthesis/lowering/tree_program.hpp"
 
+#include <map>
+
 #include "collectives/msccl/msccl_xml.hpp"
 #include "collectives/verifier/verify.hpp"
 #include "core/index.hpp"

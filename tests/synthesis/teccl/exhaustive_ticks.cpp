@@ -56,7 +56,7 @@ class Exhaustive {
       }
       next_.clear();
       ticks_left_ = max_ticks_ - tick - 1;
-      for (State state : layer) send_from(state, 0, 0);
+      for (const State& state : layer) send_from(state, 0, 0);
       layer = std::move(next_);
     }
     return -1;
