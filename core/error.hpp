@@ -34,6 +34,13 @@ class SimulationStalled : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Work that was lost because processes died or no longer answer. what() says how to go on. The
+/// command line maps it to exit code 70.
+class WorkLost : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 /// quoted(text, longest = 60): the text in single quotes for a message, cut after `longest` bytes
 /// (never inside a UTF-8 character); line breaks and other unprintable bytes appear as \n, \t,
 /// \xNN. An object, not a function: for a std::string argument, argument-dependent lookup would

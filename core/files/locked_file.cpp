@@ -1,5 +1,6 @@
 #include "core/files/locked_file.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <fcntl.h>
@@ -74,6 +75,24 @@ void LockedFile::append(const std::string& text) {
     }
     done += static_cast<std::size_t>(written);
   }
+}
+
+std::size_t LockedFile::size() const {
+  return static_cast<std::size_t>(std::max<off_t>(0, ::lseek(file_, 0, SEEK_END)));
+}
+
+std::string LockedFile::read(std::size_t start, std::size_t bytes) const {
+  std::string text(bytes, '\0');
+  std::size_t done = 0;
+  while (done < bytes) {
+    const ssize_t got =
+        ::pread(file_, text.data() + done, bytes - done, static_cast<off_t>(start + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail("cannot be read", errno);
+    if (got == 0) throw UserError(path_ + ": has become shorter while it was in use");
+    done += static_cast<std::size_t>(got);
+  }
+  return text;
 }
 
 void LockedFile::fail(const std::string& what, int error) const {

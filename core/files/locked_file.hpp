@@ -24,6 +24,10 @@ class LockedFile {
   /// Appends the text at once. Throws UserError on failure; then it also tries to remove the part
   /// already written.
   void append(const std::string& text);
+  /// Size in bytes.
+  [[nodiscard]] std::size_t size() const;
+  /// The `bytes` bytes from `start` on. Throws UserError if the file is shorter.
+  [[nodiscard]] std::string read(std::size_t start, std::size_t bytes) const;
 
  private:
   void lock();
