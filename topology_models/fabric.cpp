@@ -18,6 +18,8 @@ std::string_view to_string(NodeKind kind) {
       return "nic";
     case NodeKind::NetworkSwitch:
       return "network-switch";
+    case NodeKind::Host:
+      return "host";
     case NodeKind::Generic:
       break;
   }

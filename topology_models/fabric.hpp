@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -16,7 +17,8 @@
 
 namespace cclgym {
 
-enum class NodeKind : std::uint8_t { Gpu, NvSwitch, PcieSwitch, Nic, NetworkSwitch, Generic };
+/// Host: a CPU socket with its memory, through which data of the SHM transport pass.
+enum class NodeKind : std::uint8_t { Gpu, NvSwitch, PcieSwitch, Nic, NetworkSwitch, Generic, Host };
 /// NvLink: between GPUs, and between GPUs and NVSwitches; also AMD's xGMI between GPUs. Network:
 /// between a NIC and a network switch, and between network switches.
 enum class LinkKind : std::uint8_t { NvLink, Pcie, Network, Generic };
@@ -62,6 +64,8 @@ struct Link {
   [[nodiscard]] double capacity_Bps() const { return unit_bandwidth_Bps * multiplicity; }
 };
 
+enum class NicBinding : std::uint8_t;  // fabric_spec.hpp
+
 /// Immutable after `FabricBuilder::build`; safe to share between threads.
 class Fabric {
  public:
@@ -102,6 +106,13 @@ class Fabric {
   /// The network between the cluster nodes, if it is a dragonfly.
   [[nodiscard]] const std::optional<Dragonfly>& dragonfly() const { return dragonfly_; }
 
+  /// True if the NICs of its GPUs can be chosen: it is a shipped fabric with option nic_binding.
+  [[nodiscard]] bool bindable() const { return make_bound_ != nullptr; }
+  /// This fabric with other NICs for its GPUs. Devices and links have the same numbers as here.
+  /// Links that only the other binding needs have numbers above them; links that it does not need
+  /// are on no route. Throws UserError unless bindable().
+  [[nodiscard]] std::shared_ptr<const Fabric> bound(NicBinding binding) const;
+
   /// Byte-exact description for hashing: two fabrics with the same text give the same simulation.
   [[nodiscard]] std::string canonical_text() const;
 
@@ -122,12 +133,16 @@ class Fabric {
   int servers_ = 1;
   std::optional<Dragonfly> dragonfly_;
   Routing routing_ = Routing::Minimal;
+  /// Builds the fabric anew with a binding; empty: it has no choice of NICs.
+  std::function<std::shared_ptr<const Fabric>(NicBinding)> make_bound_;
 };
 
 /// Collects nodes and links, checks them, and builds a Fabric.
 class FabricBuilder {
  public:
   explicit FabricBuilder(std::string name);
+  /// Starts with a copy of a fabric.
+  explicit FabricBuilder(const Fabric& fabric);
 
   void set_gpu_model(std::string model);
   NodeId add_node(Node node);
@@ -135,6 +150,10 @@ class FabricBuilder {
   LinkId add_link(Link link);
   /// Adds the link and its twin in the other direction; returns the id of the first.
   LinkId add_duplex_link(const Link& link);
+  /// Takes a link out of all routes; it keeps its number.
+  void hide_link(LinkId link);
+  /// Makes the fabric bindable: `make` builds it anew with a binding.
+  void set_bindings(std::function<std::shared_ptr<const Fabric>(NicBinding)> make);
   /// Declares that these switches and links, already added, make a dragonfly. Throws
   /// std::logic_error if they do not.
   void set_dragonfly(const DragonflyShape& shape);

@@ -64,6 +64,18 @@ FabricBuilder::FabricBuilder(std::string name) : fabric_(std::make_shared<Fabric
   fabric_->name_ = std::move(name);
 }
 
+FabricBuilder::FabricBuilder(const Fabric& fabric) : fabric_(std::make_shared<Fabric>(fabric)) {}
+
+void FabricBuilder::hide_link(LinkId link) {
+  const Link& hidden = fabric_->links_.at(static_cast<std::size_t>(link));
+  std::erase(fabric_->links_out_[static_cast<std::size_t>(hidden.source)], link);
+  std::erase(fabric_->links_in_[static_cast<std::size_t>(hidden.target)], link);
+}
+
+void FabricBuilder::set_bindings(std::function<std::shared_ptr<const Fabric>(NicBinding)> make) {
+  fabric_->make_bound_ = std::move(make);
+}
+
 void FabricBuilder::set_gpu_model(std::string model) {
   if (!model.empty() && find_gpu_model(model) == nullptr) {
     throw UserError(

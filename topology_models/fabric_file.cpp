@@ -28,7 +28,7 @@ std::vector<std::string> enum_names(std::initializer_list<Enum> values) {
 // Names in the order of the enumeration's values.
 std::vector<std::string> node_kind_names() {
   return enum_names({NodeKind::Gpu, NodeKind::NvSwitch, NodeKind::PcieSwitch, NodeKind::Nic,
-                     NodeKind::NetworkSwitch, NodeKind::Generic});
+                     NodeKind::NetworkSwitch, NodeKind::Generic, NodeKind::Host});
 }
 
 std::vector<std::string> link_kind_names() {

@@ -14,9 +14,10 @@ namespace cclgym {
 
 /// NICs that the GPUs of a node use.
 enum class NicBinding : std::uint8_t {
-  PcieLocal,   ///< the NICs nearest to the GPU in its node
-  RoundRobin,  ///< GPU k of a node with n NICs uses NIC k mod n
-  SingleNic,   ///< all GPUs send by the last NIC and receive by the first: a bug of Cray MPICH
+  PcieLocal,      ///< the NICs nearest to the GPU in its node
+  RoundRobin,     ///< GPU k of a node with n NICs uses NIC k mod n
+  TopologyAware,  ///< each GPU uses the NIC with the fewest GPUs among those nearest to it
+  SingleNic,      ///< all GPUs send by the last NIC and receive by the first: a bug of Cray MPICH
 };
 
 [[nodiscard]] std::string_view to_string(NicBinding binding);
@@ -38,6 +39,8 @@ struct FabricSpec {
   std::optional<Routing> routing{};  ///< routing in a dragonfly
   std::optional<bool> nvls{};        ///< true: NVSwitches may copy and add
   std::optional<bool> sharp{};       ///< true: network switches may copy and add
+  /// True: a GPU forwards data between GPUs without a common NVLink; false: PCIe and hosts do.
+  std::optional<bool> nvb{};
   /// Links, NICs, switches and GPUs that are left out (fabric_without). Every fabric has it.
   std::optional<std::string> without{};
 };
@@ -58,6 +61,7 @@ struct FabricParameters {
   Routing routing = Routing::Minimal;
   bool nvls = false;
   bool sharp = false;
+  bool nvb = true;
   std::string without{};
 };
 

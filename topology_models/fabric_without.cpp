@@ -1,5 +1,6 @@
 #include "topology_models/fabric_without.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <string>
 #include <vector>
@@ -24,7 +25,21 @@ NodeId device_named(const Fabric& fabric, std::string_view name) {
                                               : fmt::format("did you mean '{}'?", nearest)));
 }
 
+// "gpu0:gpu4, gpu1:gpu5" is a list, too.
+std::string_view without_blanks(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(' ');
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
+}
+
 }  // namespace
+
+std::string label_of_parts(std::string_view parts) {
+  std::string label(parts);
+  std::erase(label, ' ');
+  std::replace(label.begin(), label.end(), ',', '+');
+  return label;
+}
 
 std::shared_ptr<const Fabric> fabric_without(const Fabric& fabric, std::string_view parts) {
   if (fabric.dragonfly()) {
@@ -35,7 +50,8 @@ std::shared_ptr<const Fabric> fabric_without(const Fabric& fabric, std::string_v
   }
   std::vector<char> device_gone(fabric.nodes().size(), 0);
   std::vector<char> link_gone(fabric.links().size(), 0);
-  for (const std::string_view part : split(parts, ',')) {
+  for (const std::string_view item : split(parts, ',')) {
+    const std::string_view part = without_blanks(item);
     const std::size_t colon = part.find(':');
     if (colon == std::string_view::npos) {
       device_gone[at(device_named(fabric, part))] = 1;
@@ -57,7 +73,7 @@ std::shared_ptr<const Fabric> fabric_without(const Fabric& fabric, std::string_v
                                   fabric.nodes()[at(one)].name, fabric.nodes()[at(other)].name));
     }
   }
-  FabricBuilder builder(fmt::format("{} without={}", fabric.name(), parts));
+  FabricBuilder builder(fmt::format("{} without={}", fabric.name(), label_of_parts(parts)));
   builder.set_gpu_model(fabric.gpu_model());
   std::vector<NodeId> renumbered(fabric.nodes().size(), -1);
   for (std::size_t id = 0; id < renumbered.size(); ++id) {

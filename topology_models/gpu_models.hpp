@@ -15,6 +15,7 @@ struct GpuModel {
   GpuVendor vendor = GpuVendor::Nvidia;
   int compute_capability = 0;  ///< NVIDIA's compute capability times 10; 0 for AMD
   double peak_flops = 0;  ///< peak of dense half-precision matrix math in the data sheet, FLOP/s
+  double memory_Bps = 0;  ///< peak rate of its memory in the data sheet, B/s
 };
 
 [[nodiscard]] const std::vector<GpuModel>& gpu_models();

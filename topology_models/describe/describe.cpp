@@ -18,8 +18,9 @@ namespace {
 
 constexpr std::size_t kMostListedLinks = 48;
 
-constexpr std::array kNodeKinds = {NodeKind::Gpu, NodeKind::NvSwitch,      NodeKind::PcieSwitch,
-                                   NodeKind::Nic, NodeKind::NetworkSwitch, NodeKind::Generic};
+constexpr std::array kNodeKinds = {NodeKind::Gpu,    NodeKind::NvSwitch, NodeKind::PcieSwitch,
+                                   NodeKind::Host,   NodeKind::Nic,      NodeKind::NetworkSwitch,
+                                   NodeKind::Generic};
 constexpr std::array kLinkKinds = {LinkKind::NvLink, LinkKind::Pcie, LinkKind::Network,
                                    LinkKind::Generic};
 
@@ -135,9 +136,9 @@ std::string metrics_text(const FabricMetrics& metrics) {
   const auto steps = [](int number) { return plural(static_cast<std::size_t>(number), "step"); };
   const auto rounds = [](const Rational& value) {
     const std::string decimal = fmt::format("{:.6g}", boost::rational_cast<double>(value));
-    return value.denominator() == 1 ? decimal + " rounds per chunk"
-                                    : fmt::format("{}/{} = {} rounds per chunk", value.numerator(),
-                                                  value.denominator(), decimal);
+    return value.denominator() == 1
+               ? decimal + " rounds per chunk"
+               : fmt::format("{} = {} rounds per chunk", text_of(value), decimal);
   };
   std::vector<Row> rows = {
       {"diameter", computed_text(metrics.diameter, steps), "GPU to GPU; a_l of AllGather in SCCL"},

@@ -33,6 +33,8 @@ Look look_of(NodeKind kind) {
       return {"ellipse", "#cfe2f3"};
     case NodeKind::NetworkSwitch:
       return {"octagon", "#9fc5e8"};
+    case NodeKind::Host:
+      return {"box3d", "#ead1dc"};
     case NodeKind::Generic:
       break;
   }

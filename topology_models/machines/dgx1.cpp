@@ -1,6 +1,9 @@
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "topology_models/machines/machines.hpp"
+#include "topology_models/servers/host_paths.hpp"
 #include "topology_models/servers/hybrid_cube_mesh.hpp"
 
 namespace cclgym {
@@ -9,6 +12,7 @@ namespace {
 
 std::shared_ptr<const Fabric> build_dgx1(const FabricParameters& parameters) {
   constexpr int kGpus = 8;
+  constexpr double kPcie_Bps = 12e9;
   FabricBuilder builder("dgx1");
   builder.set_gpu_model("V100");
   for (int gpu = 0; gpu < kGpus; ++gpu) {
@@ -23,21 +27,39 @@ std::shared_ptr<const Fabric> build_dgx1(const FabricParameters& parameters) {
                              .multiplicity = pair.units,
                              .latency_stated = parameters.latency_stated});
   }
+  if (!parameters.nvb) {
+    std::vector<NodeId> pcie_switches;
+    for (int gpu = 0; gpu < kGpus; ++gpu) {
+      if (gpu % 2 == 0) {
+        pcie_switches.push_back(builder.add_node(
+            {.name = "pcie" + std::to_string(gpu / 2), .kind = NodeKind::PcieSwitch}));
+      }
+      builder.add_duplex_link({.source = gpu,
+                               .target = pcie_switches.back(),
+                               .kind = LinkKind::Pcie,
+                               .latency_s = 0,
+                               .unit_bandwidth_Bps = kPcie_Bps});
+    }
+    add_hosts(builder, pcie_switches, kPcie_Bps, 0, "");
+  }
   return builder.build();
 }
 
 }  // namespace
 
 FabricModel dgx1_model() {
-  return {
+  FabricModel model{
       {.name = "dgx1",
        .description = "NVIDIA DGX-1: 8 V100 in a hybrid cube mesh of NVLink2, 6 units per GPU",
        .options = {fabric_option("bandwidth", {.default_text = "25 GB/s"}),
-                   fabric_option("latency", {.default_text = "0.7us"})},
+                   fabric_option("latency", {.default_text = "0.7us"}), fabric_option("nvb")},
        .facts = {nvlink_fact(2),
                  {"pairs of GPUs with one or two NVLinks", "SCCL (its topology file of the DGX-1)"},
-                 {"0.7 us per traversal of NVLink", "TE-CCL (alpha of NDv2 and DGX-1)"}}},
+                 {"0.7 us per traversal of NVLink", "TE-CCL (alpha of NDv2 and DGX-1)"},
+                 pcie_fact(3)}},
       build_dgx1};
+  for (FabricFact& fact : host_facts()) model.info.facts.push_back(std::move(fact));
+  return model;
 }
 
 }  // namespace cclgym

@@ -1,6 +1,8 @@
 #include <memory>
+#include <utility>
 
 #include "topology_models/machines/machines.hpp"
+#include "topology_models/servers/host_paths.hpp"
 #include "topology_models/servers/hybrid_cube_mesh.hpp"
 #include "topology_models/servers/infiniband_cluster.hpp"
 
@@ -18,7 +20,8 @@ std::shared_ptr<const Fabric> build_ndv2(const FabricParameters& parameters) {
                                    .nics = 1,
                                    .nic_Bps = 12.5e9,  // EDR InfiniBand
                                    .gpus_a_pcie_switch = 2,
-                                   .pcie_Bps = 12e9},
+                                   .pcie_Bps = 12e9,
+                                   .hosts = true},
                                   parameters);
 }
 
@@ -26,7 +29,7 @@ std::shared_ptr<const Fabric> build_ndv2(const FabricParameters& parameters) {
 
 FabricModel ndv2_model() {
   constexpr double kMostServers = 2048;
-  return {
+  FabricModel model{
       {.name = "ndv2",
        .description = "Azure NDv2: nodes of 8 V100 as in a DGX-1, one EDR NIC, InfiniBand",
        // 0.7 us is the alpha that TE-CCL uses for NVLink (its NDv2 topology).
@@ -35,7 +38,7 @@ FabricModel ndv2_model() {
                    fabric_option("bandwidth", {.default_text = "25 GB/s"}),
                    fabric_option("latency", {.default_text = "0.7us"}),
                    fabric_option("oversubscription", {.default_text = "1"}),
-                   fabric_option("nodes_per_leaf", {.default_text = "16"})},
+                   fabric_option("nodes_per_leaf", {.default_text = "16"}), fabric_option("nvb")},
        .facts = {nvlink_fact(2),
                  {"NVLinks as in a DGX-1, one NIC of 100 Gb/s (EDR) per server",
                   "Azure NDv2 series page; TE-CCL (NDv2)"},
@@ -46,6 +49,8 @@ FabricModel ndv2_model() {
                  infiniband_latency_fact(),
                  {"16 servers share leaf switches", "a choice; no effect unless oversubscribed"}}},
       build_ndv2};
+  for (FabricFact& fact : host_facts()) model.info.facts.push_back(std::move(fact));
+  return model;
 }
 
 }  // namespace cclgym

@@ -98,6 +98,9 @@ std::shared_ptr<const Fabric> without_failed_parts(std::shared_ptr<const Fabric>
 std::string label_text(const OptionValue& value, const OptionSpec& spec) {
   if (spec.kind == OptionKind::Rate) return short_rate(std::get<double>(value));
   if (spec.kind == OptionKind::Time) return short_time(std::get<double>(value));
+  if (spec.name == fabric_option("without").name) {
+    return label_of_parts(std::get<std::string>(value));
+  }
   return option_text(value, spec);
 }
 
@@ -140,7 +143,18 @@ std::shared_ptr<const Fabric> make_fabric(const FabricSpec& spec) {
   }
   const FabricModel& model = model_named(spec.name);
   refuse_foreign_options(spec, model.info.options);
-  return without_failed_parts(model.build(parameters_of(spec, model.info.options)), spec);
+  const auto build = [&model](const FabricSpec& wanted) {
+    return without_failed_parts(model.build(parameters_of(wanted, model.info.options)), wanted);
+  };
+  std::shared_ptr<const Fabric> fabric = build(spec);
+  if (try_find_option(model.info.options, "nic_binding") == nullptr) return fabric;
+  FabricBuilder bindable(*fabric);
+  bindable.set_bindings([build, spec](NicBinding binding) {
+    FabricSpec other = spec;
+    other.nic_binding = binding;
+    return build(other);
+  });
+  return bindable.build();
 }
 
 const FabricInfo* find_fabric_info(std::string_view name) {

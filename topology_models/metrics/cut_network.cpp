@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "core/index.hpp"
+#include "topology_models/host_use.hpp"
 
 namespace cclgym {
 
@@ -74,7 +75,9 @@ Computed<std::int64_t> CutNetwork::unit_Bps(const Fabric& fabric) {
   constexpr double kGreatestTotal = 1e18;  // units
   std::int64_t unit = 0;
   double total_Bps = 0;
+  const std::vector<char> avoided = avoided_nodes(fabric);
   for (const Link& link : fabric.links()) {
+    if (avoided[at(link.source)] || avoided[at(link.target)]) continue;
     if (link.unit_bandwidth_Bps < 0.5 || link.unit_bandwidth_Bps > kGreatestUnit_Bps) {
       return {std::nullopt, fmt::format("a link has {} B/s", link.unit_bandwidth_Bps)};
     }
@@ -97,7 +100,9 @@ CutNetwork::CutNetwork(const Fabric& fabric, std::int64_t unit_Bps) : gpus_(fabr
     number[at(node)] = fabric.nodes()[at(node)].kind == NodeKind::Gpu ? rank++ : next++;
   }
   Folding folding(count);
+  const std::vector<char> avoided = avoided_nodes(fabric);
   for (const Link& link : fabric.links()) {
+    if (avoided[at(link.source)] || avoided[at(link.target)]) continue;
     const std::int64_t units = std::llround(link.unit_bandwidth_Bps) / unit_Bps * link.multiplicity;
     folding.add(number[at(link.source)], number[at(link.target)], units);
   }

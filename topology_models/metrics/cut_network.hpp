@@ -13,10 +13,11 @@ namespace cclgym {
 
 /// A fabric as a flow network: GPUs are nodes 0 .. ranks() - 1 by rank, parallel links are one
 /// edge, and switches and NICs that only join two neighbours are folded into the edge between
-/// them, which changes no minimum cut between GPUs.
+/// them, which changes no minimum cut between GPUs. Links of avoided_nodes() are left out.
 class CutNetwork {
  public:
-  /// The greatest common divisor of the links' unit bandwidths, B/s.
+  /// The greatest common divisor of the links' unit bandwidths, B/s, without links of
+  /// avoided_nodes().
   [[nodiscard]] static Computed<std::int64_t> unit_Bps(const Fabric& fabric);
 
   CutNetwork(const Fabric& fabric, std::int64_t unit_Bps);

@@ -1,12 +1,16 @@
 #include "topology_models/metrics/metrics.hpp"
 
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
 #include <limits>
+#include <map>
+#include <numeric>
 #include <utility>
 #include <vector>
 
 #include "core/index.hpp"
+#include "topology_models/host_use.hpp"
 #include "topology_models/metrics/cut_network.hpp"
 
 namespace cclgym {
@@ -19,33 +23,58 @@ constexpr std::int64_t kCutWork = 250'000'000;       // arcs visited; about a se
 constexpr std::size_t kMostLinks = 300'000;          // in a flow network
 constexpr int kBisectionGpus = 16;                   // C(16, 8) = 12,870 cuts
 
-// Steps from one GPU to the farthest, by a breadth-first search over GPUs; switches between them
-// are crossed within a step. Counts the links that it visits.
+// Steps from one GPU to the farthest, by a breadth-first search over GPUs; other nodes are crossed
+// within a step, as routes cross them: GPUs of one home, a server in which links join them without
+// NICs, reach each other without NICs (Fabric::route). Counts the links that it visits.
 class StepSearch {
  public:
   explicit StepSearch(const Fabric& fabric)
-      : fabric_(fabric), out_(fabric.nodes().size()), seen_(fabric.nodes().size(), -1) {
-    for (const Link& link : fabric.links()) out_[at(link.source)].push_back(link.target);
+      : fabric_(fabric),
+        out_(fabric.nodes().size()),
+        home_(homes(fabric)),
+        gpu_seen_(fabric.nodes().size(), -1) {
+    const std::vector<char> avoided = avoided_hosts(fabric);
+    for (const Link& link : fabric.links()) {
+      if (!avoided[at(link.source)] && !avoided[at(link.target)]) {
+        out_[at(link.source)].push_back(link.target);
+      }
+    }
+    for (std::vector<From>& layer : from_) layer.resize(fabric.nodes().size());
   }
 
   int farthest(int rank) {
     std::vector<NodeId> frontier{fabric_.gpu(rank)};
-    seen_[at(fabric_.gpu(rank))] = rank;
+    gpu_seen_[at(fabric_.gpu(rank))] = rank;
     int missing = fabric_.ranks() - 1;
     int steps = 0;
     for (; missing > 0; ++steps) {
       std::vector<NodeId> gpus;
-      std::vector<NodeId> open = std::move(frontier);
+      std::vector<Place> open;
+      for (const NodeId gpu : frontier) open.push_back({gpu, home_[at(gpu)], false});
       while (!open.empty() && missing > 0) {
-        const NodeId node = open.back();
+        const Place place = open.back();
         open.pop_back();
-        work_ += static_cast<std::int64_t>(out_[at(node)].size());
-        for (const NodeId next : out_[at(node)]) {
-          if (seen_[at(next)] == rank) continue;
-          seen_[at(next)] = rank;
-          const bool is_gpu = fabric_.nodes()[at(next)].kind == NodeKind::Gpu;
-          (is_gpu ? gpus : open).push_back(next);
-          if (is_gpu) --missing;
+        work_ += static_cast<std::int64_t>(out_[at(place.node)].size());
+        for (const NodeId next : out_[at(place.node)]) {
+          const NodeKind kind = fabric_.nodes()[at(next)].kind;
+          if (kind == NodeKind::Gpu) {
+            if (gpu_seen_[at(next)] == rank) continue;
+            if (place.beyond_nic && place.home == home_[at(next)]) continue;
+            gpu_seen_[at(next)] = rank;
+            gpus.push_back(next);
+            --missing;
+            continue;
+          }
+          const bool beyond = place.beyond_nic || kind == NodeKind::Nic;
+          From& from = from_[beyond ? 1 : 0][at(next)];
+          if (from.rank != rank) {
+            from = {rank, place.home};
+          } else if (from.home != kSeveral && from.home != place.home) {
+            from.home = kSeveral;
+          } else {
+            continue;
+          }
+          open.push_back({next, from.home, beyond});
         }
       }
       frontier = std::move(gpus);
@@ -56,9 +85,49 @@ class StepSearch {
   [[nodiscard]] std::int64_t work() const { return work_; }
 
  private:
+  static constexpr int kSeveral = -1;
+  // A node on the way of a step, and the home of the GPU from which the step leads there.
+  struct Place {
+    NodeId node;
+    int home;
+    bool beyond_nic;
+  };
+  // The homes from which a node was reached by the search of a rank.
+  struct From {
+    int rank = -1;
+    int home = kSeveral;
+  };
+
+  // Number of the home of every GPU, by node.
+  static std::vector<int> homes(const Fabric& fabric) {
+    std::vector<int> joined(fabric.nodes().size());
+    std::iota(joined.begin(), joined.end(), 0);
+    const auto find = [&](int node) {
+      while (joined[at(node)] != node) node = joined[at(node)] = joined[at(joined[at(node)])];
+      return node;
+    };
+    const auto is_nic = [&](NodeId node) { return fabric.nodes()[at(node)].kind == NodeKind::Nic; };
+    for (const Link& link : fabric.links()) {
+      if (is_nic(link.source) || is_nic(link.target)) continue;
+      const int one = find(link.source);
+      const int other = find(link.target);
+      joined[at(std::max(one, other))] = std::min(one, other);
+    }
+    std::map<std::pair<int, int>, int> number;
+    std::vector<int> home(fabric.nodes().size(), kSeveral);
+    for (int rank = 0; rank < fabric.ranks(); ++rank) {
+      const std::pair key{fabric.server_of(rank), find(fabric.gpu(rank))};
+      home[at(fabric.gpu(rank))] =
+          number.try_emplace(key, static_cast<int>(number.size())).first->second;
+    }
+    return home;
+  }
+
   const Fabric& fabric_;
   std::vector<std::vector<NodeId>> out_;
-  std::vector<int> seen_;  // by node: the last rank whose search saw it
+  std::vector<int> home_;                  // by node
+  std::vector<int> gpu_seen_;              // by node: the last rank whose search saw it
+  std::array<std::vector<From>, 2> from_;  // by node; without a NIC, and beyond one
   std::int64_t work_ = 0;
 };
 

@@ -1,16 +1,13 @@
 // Exact metrics of a fabric: bounds that no collective on it can beat.
 #pragma once
 
-#include <boost/rational.hpp>
-#include <cstdint>
 #include <optional>
 #include <string>
 
 #include "topology_models/fabric.hpp"
+#include "topology_models/rational.hpp"
 
 namespace cclgym {
-
-using Rational = boost::rational<std::int64_t>;
 
 /// A value, or the reason why there is none (as a text that follows "not computed: ").
 template <class T>
@@ -20,15 +17,18 @@ struct Computed {
 };
 
 struct FabricMetrics {
-  /// Maximum number of steps from one GPU to another, where a step passes through any number of
-  /// switches and NICs but through no GPU: SCCL's a_l for AllGather.
+  /// Maximum number of steps from one GPU to another: SCCL's a_l for AllGather. A step passes
+  /// through switches and NICs as routes do, but through no GPU and no avoided host
+  /// (host_use.hpp): GPUs of one server use no NIC to reach each other if links join them.
   Computed<int> diameter;
   /// The link unit, B/s: the greatest common divisor of the unit bandwidths of all links, each
   /// rounded to whole B/s. One round moves one chunk over one such unit.
   Computed<double> link_unit_Bps;
   /// Rounds per chunk of a bandwidth-optimal AllGather in which every GPU starts with one chunk:
   /// the maximum over all node sets S that leave out a GPU of (GPUs in S) / (units out of S). It is
-  /// SCCL's b_l for AllGather; ForestColl (arXiv 2402.06787) shows that it can be reached.
+  /// SCCL's b_l for AllGather. ForestColl (arXiv 2402.06787) shows that it can be reached if every
+  /// switch has as many units in as out, or copies; two dgx2 need 31/156 without copies, not
+  /// 31/162.
   Computed<Rational> inverse_bisection;
   /// Minimum capacity between two halves of the GPUs (N/2 rounded down and up) in the worse
   /// direction, B/s. Switches may be on either side.

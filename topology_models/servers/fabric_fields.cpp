@@ -14,6 +14,8 @@ std::string_view to_string(NicBinding binding) {
       return "pcie_local";
     case NicBinding::RoundRobin:
       return "round_robin";
+    case NicBinding::TopologyAware:
+      return "topology_aware";
     case NicBinding::SingleNic:
       break;
   }
@@ -79,12 +81,14 @@ const std::vector<FabricField>& fabric_fields() {
       fabric_field(
           {.name = "nic_binding",
            .kind = OptionKind::Choice,
-           .description = "NICs of a GPU: the nearest (pcie_local); NIC k mod n for GPU k "
-                          "(round_robin); or, as in a bug of Cray MPICH, the last NIC for sends of "
-                          "all GPUs and the first for their receives (single_nic)",
+           .description =
+               "NICs of a GPU: the nearest (pcie_local); NIC k mod n for GPU k "
+               "(round_robin); the nearest NIC with the fewest GPUs "
+               "(topology_aware); or, as in a bug of Cray MPICH, the last NIC for sends of "
+               "all GPUs and the first for their receives (single_nic)",
            .default_text = std::string(to_string(NicBinding::PcieLocal)),
-           .choices =
-               names_of({NicBinding::PcieLocal, NicBinding::RoundRobin, NicBinding::SingleNic})},
+           .choices = names_of({NicBinding::PcieLocal, NicBinding::RoundRobin,
+                                NicBinding::TopologyAware, NicBinding::SingleNic})},
           &Given::nic_binding, &Resolved::nic_binding, "NAME"),
       fabric_field({.name = "oversubscription",
                     .kind = OptionKind::Real,
@@ -127,6 +131,13 @@ const std::vector<FabricField>& fabric_fields() {
                     .description = "true if NCCL may copy and add in the network switches (SHARP)",
                     .default_text = "false"},
                    &Given::sharp, &Resolved::sharp, "true|false"),
+      fabric_field({.name = "nvb",
+                    .kind = OptionKind::Flag,
+                    .description = "path between GPUs of a node without a common NVLink: through "
+                                   "an intermediate GPU (true; NCCL's NVB, since 2.8), or through "
+                                   "PCIe and the memory of the hosts (false; NCCL up to 2.7)",
+                    .default_text = "true"},
+                   &Given::nvb, &Resolved::nvb, "true|false"),
       fabric_field(
           {.name = "without",
            .description = "failed parts that are left out, with commas in between: devices "

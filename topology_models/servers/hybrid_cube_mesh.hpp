@@ -1,9 +1,9 @@
-// The NVLinks among the eight V100 of a DGX-1. Internal to this layer.
+// The NVLinks among the eight V100 of a DGX-1.
 #pragma once
 
 #include <vector>
 
-#include "topology_models/servers/server_design.hpp"
+#include "topology_models/servers/gpu_pair.hpp"
 
 namespace cclgym {
 

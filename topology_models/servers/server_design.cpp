@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "topology_models/servers/host_paths.hpp"
+
 namespace cclgym {
 
 namespace {
@@ -29,6 +31,9 @@ class ServerBuilder {
     }
     if (design_.boards > 0) add_nvswitches();
     add_pcie_and_nics();
+    if (design_.hosts && !parameters_.nvb) {
+      add_hosts(builder_, pcie_switches_, design_.pcie_Bps, server_, prefix_);
+    }
     return nics_;
   }
 
@@ -80,9 +85,23 @@ class ServerBuilder {
     }
   }
 
-  // NICs that GPU k uses: its own, or the one that it shares with its neighbours.
   [[nodiscard]] std::vector<int> nics_of_gpu(int k) const {
     if (parameters_.nic_binding == NicBinding::RoundRobin) return {k % design_.nics};
+    if (parameters_.nic_binding != NicBinding::TopologyAware) return nearest_nics(k);
+    std::vector<int> gpus_of_nic(static_cast<std::size_t>(design_.nics), 0);
+    int chosen = 0;
+    for (int gpu = 0; gpu <= k; ++gpu) {
+      const std::vector<int> near = nearest_nics(gpu);
+      chosen = *std::min_element(near.begin(), near.end(), [&](int a, int b) {
+        return gpus_of_nic[static_cast<std::size_t>(a)] < gpus_of_nic[static_cast<std::size_t>(b)];
+      });
+      ++gpus_of_nic[static_cast<std::size_t>(chosen)];
+    }
+    return {chosen};
+  }
+
+  // A GPU's own NICs, or the one that it shares with its neighbours.
+  [[nodiscard]] std::vector<int> nearest_nics(int k) const {
     std::vector<int> own;
     for (int nic = k * design_.nics / design_.gpus;
          nic < std::max(k * design_.nics / design_.gpus + 1, (k + 1) * design_.nics / design_.gpus);
@@ -104,6 +123,7 @@ class ServerBuilder {
       if (design_.gpus_a_pcie_switch > 0) {
         port = add(fmt::format("pcie{}", first / gpus_a_port), NodeKind::PcieSwitch);
         for (int k = first; k < last; ++k) builder_.add_duplex_link(pcie(gpu(k), port));
+        pcie_switches_.push_back(port);
       }
       if (single) {
         builder_.add_link(pcie(port, nic(design_.nics - 1)));
@@ -135,6 +155,7 @@ class ServerBuilder {
   const std::string& prefix_;
   std::vector<NodeId> gpus_;
   std::vector<NodeId> nics_;
+  std::vector<NodeId> pcie_switches_;
 };
 
 }  // namespace

@@ -6,15 +6,9 @@
 
 #include "topology_models/fabric.hpp"
 #include "topology_models/servers/builders.hpp"
+#include "topology_models/servers/gpu_pair.hpp"
 
 namespace cclgym {
-
-/// Two GPUs of a node with a direct link of `units` units.
-struct GpuPair {
-  int a;
-  int b;
-  int units;
-};
 
 /// A node: GPUs joined by direct links or by NVSwitches, and NICs near some of them.
 struct ServerDesign {
@@ -32,6 +26,8 @@ struct ServerDesign {
   /// the NICs that it uses.
   int gpus_a_pcie_switch = 0;
   double pcie_Bps = 0;  ///< rate of a PCIe link in one direction
+  /// True: the PCIe switches hang at two hosts (add_hosts), unless the parameter nvb is true.
+  bool hosts = false;
 };
 
 /// All pairs of `gpus` GPUs, with `units` units each.
