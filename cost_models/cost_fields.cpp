@@ -249,4 +249,49 @@ const std::vector<CostField<CostModel>>& link_efficiency_fields() {
   return fields;
 }
 
+const std::vector<CostField<MpiCost>>& mpi_fields() {
+  using M = MpiCost;
+  static const std::vector<CostField<MpiCost>> fields{
+      time("message", &M::message_s, 0, fittable(3e-6),
+           "time for which the host works on a message before it leaves"),
+      time("latency", &M::latency_s, 1, fittable(5e-6),
+           "time from a message's last byte until the receiver's host knows of it, on top of the "
+           "links' alpha"),
+      size("eager_limit", &M::eager_limit_bytes, 2,
+           "larger messages are announced before they are sent, which costs rendezvous_latency"),
+      time("rendezvous_latency", &M::rendezvous_latency_s, 3, fittable(5e-6),
+           "time for the announcement of a message larger than eager_limit, and for the answer"),
+      rate("rate", &M::rate_Bps, 4, fittable(20e9),
+           "wire rate of one message; not given: that of the links"),
+      time("reduce_launch", &M::reduce_launch_s, 5, fittable(8e-6),
+           "launch of the kernel that adds a message to the receiver's data, and the wait for it"),
+      rate("reduce_rate", &M::reduce_rate_Bps, 6, fittable(200e9),
+           "payload rate of that kernel, which uses the whole GPU; not given: no limit"),
+      rate("host_copy_rate", &M::host_copy_rate_Bps, 7, fittable(25e9),
+           "rate of copies between the memories of GPU and host, for programs that reduce on the "
+           "host; not given: no limit"),
+      rate("host_reduce_rate", &M::host_reduce_rate_Bps, 8, fittable(5e9),
+           "payload rate at which the host adds; not given: no limit"),
+      count("match_limit", &M::match_limit, 9, 0, 1'000'000, "0",
+            "on a connection that carries more messages in a kernel, each costs match_overflow; 0: "
+            "never"),
+      time("match_overflow", &M::match_overflow_s, 10, fittable(10e-6),
+           "time that such a message takes longer"),
+  };
+  return fields;
+}
+
+const std::vector<CostField<MatchingCost>>& matching_fields() {
+  using M = MatchingCost;
+  static const std::vector<CostField<MatchingCost>> fields{
+      count("limit", &M::limit, 0, 0, 1'000'000, "0",
+            "on a connection over the network that carries more messages in a kernel, each costs "
+            "more; 0: never"),
+      time("overflow", &M::overflow_s, 1, fittable(10e-6), "time that such a message takes longer"),
+      time("overflow_added", &M::overflow_added_s, 2, fittable(50e-6),
+           "time that such a message takes longer if its receiver adds it"),
+  };
+  return fields;
+}
+
 }  // namespace cclgym

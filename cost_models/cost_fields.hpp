@@ -33,5 +33,8 @@ struct CostField {
 /// `alpha` and `link_efficiency`, one field per link kind.
 [[nodiscard]] const std::vector<CostField<CostModel>>& alpha_fields();
 [[nodiscard]] const std::vector<CostField<CostModel>>& link_efficiency_fields();
+/// Parameters of the sections `mpi` and `matching`, which a set may leave out.
+[[nodiscard]] const std::vector<CostField<MpiCost>>& mpi_fields();
+[[nodiscard]] const std::vector<CostField<MatchingCost>>& matching_fields();
 
 }  // namespace cclgym

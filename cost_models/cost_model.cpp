@@ -86,6 +86,17 @@ std::string CostModel::canonical_text() const {
   for (const auto* each : in_hash_order(cost_model_fields())) {
     add_line(text, each->field.key(), *each, *this);
   }
+  // Sets without these sections keep their hash.
+  if (mpi.given()) {
+    for (const auto* each : in_hash_order(mpi_fields())) {
+      add_line(text, fmt::format("mpi.{}", each->field.key()), *each, mpi);
+    }
+  }
+  if (matching.given()) {
+    for (const auto* each : in_hash_order(matching_fields())) {
+      add_line(text, fmt::format("matching.{}", each->field.key()), *each, matching);
+    }
+  }
   return text;
 }
 

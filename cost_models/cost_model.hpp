@@ -57,6 +57,46 @@ struct ProtocolCost {
   }
 };
 
+/// Costs of messages between nodes that the host sends by MPI point to point (Transport::Mpi), and
+/// of additions outside the library's kernels. All as below: a set does not state them, and such
+/// messages cost what those of the library cost.
+struct MpiCost {
+  double message_s = 0;  ///< time for which the host works on a message before it leaves, s
+  double latency_s = 0;  ///< time after the last byte until the receiver's host knows, s
+  /// Larger messages are announced before they are sent, which takes rendezvous_latency_s more.
+  std::uint64_t eager_limit_bytes = 0;
+  double rendezvous_latency_s = 0;
+  double rate_Bps = 1e30;  ///< wire rate of one message, B/s
+  /// A kernel that adds a message to the receiver's data: its launch and synchronisation, s, and
+  /// its payload rate, B/s.
+  double reduce_launch_s = 0;
+  double reduce_rate_Bps = 1e30;
+  /// Reducer::Host: rates of a copy between the memories of GPU and host, and of the addition by
+  /// the host, B/s.
+  double host_copy_rate_Bps = 1e30;
+  double host_reduce_rate_Bps = 1e30;
+  /// On a connection that carries more messages than this in a kernel, each message takes
+  /// match_overflow_s more; 0: never.
+  int match_limit = 0;
+  double match_overflow_s = 0;
+
+  friend bool operator==(const MpiCost&, const MpiCost&) = default;
+  [[nodiscard]] bool given() const { return *this != MpiCost{}; }
+};
+
+/// Costs of the library's own messages between nodes in very large jobs, where the NIC cannot match
+/// all of them with their receives and leaves some to software.
+struct MatchingCost {
+  /// On a connection that carries more messages than this in a kernel, each message takes longer;
+  /// 0: never.
+  int limit = 0;
+  double overflow_s = 0;        ///< time that a message takes longer, s
+  double overflow_added_s = 0;  ///< the same for a message that its receiver adds, s
+
+  friend bool operator==(const MatchingCost&, const MatchingCost&) = default;
+  [[nodiscard]] bool given() const { return *this != MatchingCost{}; }
+};
+
 /// A complete set of cost parameters. Under model "hockney", a transfer of L bytes costs only alpha
 /// + L * beta; under model "protocol", everything below applies.
 struct CostModel {
@@ -121,6 +161,8 @@ struct CostModel {
   /// Wire rate of all messages over the network between two ranks, both directions together: one
   /// socket, B/s.
   double connection_rate_Bps = ProtocolCost::kUnlimited;
+  MpiCost mpi{};
+  MatchingCost matching{};
 
   /// Number of thread blocks with `threads` threads that a GPU can run at once; 0: any number.
   [[nodiscard]] int resident_thread_blocks(int threads) const;

@@ -284,13 +284,10 @@ NcclGraph graph_of(const Found& found, NcclLink link) {
           .link = link};
 }
 
-}  // namespace
-
-NcclComm nccl_comm_for(const Fabric& fabric, const NcclVersion& version) {
+// The communicator of all GPUs, or of those of one node.
+NcclComm comm_for(const Fabric& fabric, const NcclVersion& version, bool one_node) {
   NcclComm comm;
   comm.compute_capability = compute_capability_of(fabric);
-  comm.ranks = fabric.ranks();
-  if (comm.ranks < 2) throw UserError("NCCL calls no algorithm on one GPU");
   const auto gpus = fabric.ranks_per_server();
   if (!gpus) {
     throw UserError(fmt::format(
@@ -298,6 +295,8 @@ NcclComm nccl_comm_for(const Fabric& fabric, const NcclVersion& version) {
         "fabric '{}' differ",
         fabric.name()));
   }
+  comm.ranks = one_node ? *gpus : fabric.ranks();
+  if (comm.ranks < 2) throw UserError("NCCL calls no algorithm on one GPU");
   comm.nodes = comm.ranks / *gpus;
   comm.cpu = cpu_of(fabric);
   const Server server = first_server(fabric, comm.compute_capability);
@@ -343,6 +342,16 @@ NcclComm nccl_comm_for(const Fabric& fabric, const NcclVersion& version) {
     comm.nic_Bps = *std::min_element(server.nics_GBps.begin(), server.nics_GBps.end()) * 1e9;
   }
   return comm;
+}
+
+}  // namespace
+
+NcclComm nccl_comm_for(const Fabric& fabric, const NcclVersion& version) {
+  return comm_for(fabric, version, false);
+}
+
+NcclComm nccl_comm_of_node(const Fabric& fabric, const NcclVersion& version) {
+  return comm_for(fabric, version, true);
 }
 
 }  // namespace cclgym

@@ -14,5 +14,8 @@ namespace cclgym {
 /// Intel CPUs (GH200: Arm). Throws UserError if the GPUs are not NVIDIA's or have no known model,
 /// or if the nodes differ.
 [[nodiscard]] NcclComm nccl_comm_for(const Fabric& fabric, const NcclVersion& version);
+/// The communicator of the GPUs of one node of the fabric. Throws UserError also if a node has a
+/// single GPU.
+[[nodiscard]] NcclComm nccl_comm_of_node(const Fabric& fabric, const NcclVersion& version);
 
 }  // namespace cclgym

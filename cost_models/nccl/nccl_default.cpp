@@ -88,13 +88,15 @@ std::optional<double> NcclDefault::time_s(NcclCollective collective, NcclAlgorit
 }
 
 NcclChoice NcclDefault::choose(NcclCollective collective, std::uint64_t bytes,
-                               const NcclAlgorithmSet& allowed) const {
+                               const NcclAlgorithmSet& allowed,
+                               std::optional<Protocol> only) const {
   std::optional<double> least_us;
   NcclAlgorithm best = NcclAlgorithm::Ring;
   Protocol best_protocol = Protocol::Simple;
   for (std::size_t a = 0; a < kNcclAlgorithms; ++a) {
     if (!allowed[a]) continue;
     for (const Protocol protocol : all_protocols()) {
+      if (only && protocol != *only) continue;
       const auto algorithm = static_cast<NcclAlgorithm>(a);
       const auto us = state_->time_us(collective, algorithm, protocol, bytes);
       if (!us || (least_us && *us >= *least_us)) continue;
@@ -104,8 +106,9 @@ NcclChoice NcclDefault::choose(NcclCollective collective, std::uint64_t bytes,
     }
   }
   if (!least_us) {
-    throw UserError(fmt::format("NCCL {} has none of the allowed algorithms for {}",
-                                version().to_string(), to_string(collective)));
+    throw UserError(fmt::format("NCCL {} has none of the allowed algorithms for {}{}",
+                                version().to_string(), to_string(collective),
+                                only ? fmt::format(" with protocol {}", to_string(*only)) : ""));
   }
   return state_->plan(collective, best, best_protocol, bytes, *least_us);
 }

@@ -57,10 +57,11 @@ class NcclDefault {
                                              Protocol protocol, std::uint64_t bytes) const;
 
   /// The choice with the minimum predicted time; among equals, the first by algorithm, then by
-  /// protocol. `allowed` restricts the algorithms, as NCCL_ALGO does. Throws UserError if NCCL uses
-  /// none of them for the collective.
+  /// protocol. `allowed` restricts the algorithms, as NCCL_ALGO does, and `only` the protocol,
+  /// as NCCL_PROTO does. Throws UserError if NCCL uses none of them for the collective.
   [[nodiscard]] NcclChoice choose(NcclCollective collective, std::uint64_t bytes,
-                                  const NcclAlgorithmSet& allowed = kAllNcclAlgorithms) const;
+                                  const NcclAlgorithmSet& allowed = kAllNcclAlgorithms,
+                                  std::optional<Protocol> only = std::nullopt) const;
   /// The choice for a given algorithm and protocol; nullopt if NCCL does not use the combination.
   [[nodiscard]] std::optional<NcclChoice> plan(NcclCollective collective, NcclAlgorithm algorithm,
                                                Protocol protocol, std::uint64_t bytes) const;

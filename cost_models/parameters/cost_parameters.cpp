@@ -37,10 +37,24 @@ std::vector<CostParameter> make_table() {
   const auto add_all = [&table](const auto& fields, const std::string& prefix, auto part) {
     for (const auto& each : fields) table.push_back(parameter_of(each, prefix, part));
   };
+  // The parameters of a section have no value if the set does not have the section.
+  const auto add_section = [&table](const auto& fields, const std::string& prefix, auto part) {
+    for (const auto& each : fields) {
+      CostParameter parameter = parameter_of(each, prefix, part);
+      parameter.get = [get = parameter.get, part](const CostModel& model) {
+        return part(model).given() ? get(model) : std::nullopt;
+      };
+      table.push_back(std::move(parameter));
+    }
+  };
   const auto whole = [](auto& model) -> auto& { return model; };
   add_all(cost_model_fields(), "", whole);
   add_all(alpha_fields(), "alpha.", whole);
   add_all(link_efficiency_fields(), "link_efficiency.", whole);
+  add_section(
+      mpi_fields(), "mpi.", [](auto& model) -> auto& { return model.mpi; });
+  add_section(
+      matching_fields(), "matching.", [](auto& model) -> auto& { return model.matching; });
   for (const Protocol protocol : all_protocols()) {
     add_all(
         protocol_fields(), fmt::format("protocols.{}.", to_string(protocol)),

@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "core/units.hpp"
-#include "cost_models/parameters/parameter_writer.hpp"
+#include "core/yaml/yaml_scalar.hpp"
 
 namespace cclgym {
 
@@ -44,7 +44,7 @@ std::string sizes_text(const std::set<std::uint64_t>& sizes) {
 
 std::string names_text(const std::set<std::string>& names) {
   std::vector<std::string> texts;
-  for (const std::string& name : names) texts.push_back(yaml_quoted(name));
+  for (const std::string& name : names) texts.push_back(yaml_scalar(name));
   return fmt::format("[{}]", fmt::join(texts, ", "));
 }
 
@@ -114,7 +114,7 @@ std::string fitted_rows_yaml(const std::vector<FittedRows>& list) {
   if (list.empty()) return "fitted_to: []\n";
   std::string text = "fitted_to:\n";
   for (const FittedRows& rows : list) {
-    text += fmt::format("  - system: {}\n", yaml_quoted(rows.system));
+    text += fmt::format("  - system: {}\n", yaml_scalar(rows.system));
     if (!rows.ranks.empty()) text += fmt::format("    ranks: [{}]\n", fmt::join(rows.ranks, ", "));
     if (!rows.collectives.empty()) {
       text += fmt::format("    collectives: [{}]\n", fmt::join(rows.collectives, ", "));

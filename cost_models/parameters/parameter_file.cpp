@@ -39,6 +39,10 @@ void check_all_keys(const YamlValue& document) {
   if (const YamlValue* efficiency = document.find("link_efficiency")) {
     check_keys(*efficiency, link_efficiency_options(), "link_efficiency");
   }
+  if (const YamlValue* mpi = document.find("mpi")) check_keys(*mpi, mpi_options(), "mpi");
+  if (const YamlValue* matching = document.find("matching")) {
+    check_keys(*matching, matching_options(), "matching");
+  }
   const YamlValue& protocols = *document.find("protocols");
   std::vector<OptionSpec> names;
   for (const Protocol protocol : all_protocols()) {
@@ -92,6 +96,14 @@ const std::vector<OptionSpec>& cost_model_options() {
     all.push_back({.name = "link_efficiency",
                    .kind = OptionKind::Mapping,
                    .description = "efficiencies by link kind (see below)"});
+    all.push_back({.name = "mpi",
+                   .kind = OptionKind::Mapping,
+                   .description = "costs of messages between nodes by MPI point to point (see "
+                                  "below); not given: those of the library"});
+    all.push_back(
+        {.name = "matching",
+         .kind = OptionKind::Mapping,
+         .description = "costs of the library's messages in very large jobs (see below)"});
     all.push_back({.name = "protocols",
                    .kind = OptionKind::Mapping,
                    .description = "parameters of LL, LL128 and Simple (see below)",
@@ -113,6 +125,16 @@ const std::vector<OptionSpec>& alpha_options() {
 
 const std::vector<OptionSpec>& link_efficiency_options() {
   static const std::vector<OptionSpec> specs = specs_of(link_efficiency_fields());
+  return specs;
+}
+
+const std::vector<OptionSpec>& mpi_options() {
+  static const std::vector<OptionSpec> specs = specs_of(mpi_fields());
+  return specs;
+}
+
+const std::vector<OptionSpec>& matching_options() {
+  static const std::vector<OptionSpec> specs = specs_of(matching_fields());
   return specs;
 }
 

@@ -18,6 +18,8 @@ namespace cclgym {
 [[nodiscard]] const std::vector<OptionSpec>& protocol_options();
 /// Keys of `alpha` and `link_efficiency`: the link kinds.
 [[nodiscard]] const std::vector<OptionSpec>& alpha_options();
+[[nodiscard]] const std::vector<OptionSpec>& mpi_options();
+[[nodiscard]] const std::vector<OptionSpec>& matching_options();
 [[nodiscard]] const std::vector<OptionSpec>& link_efficiency_options();
 
 /// The entry of a parameter ("protocols.LL.slots") in a parameter set, which may be a mapping with

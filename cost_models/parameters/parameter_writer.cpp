@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/yaml/yaml_scalar.hpp"
 #include "cost_models/parameters/cost_parameters.hpp"
 
 namespace cclgym {
@@ -23,15 +24,6 @@ std::vector<std::string_view> parts_of(std::string_view name) {
 
 }  // namespace
 
-std::string yaml_quoted(std::string_view text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') result += '\\';
-    result += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-  }
-  return result + '"';
-}
-
 std::string to_yaml(const ParameterSet& set, const std::string& comment) {
   const CostModel& model = set.model;
   std::string text;
@@ -40,8 +32,8 @@ std::string to_yaml(const ParameterSet& set, const std::string& comment) {
     text += fmt::format("# {}\n", comment.substr(begin, end - begin));
     begin = end + 1;
   }
-  text += fmt::format("name: {}\ndescription: {}\n", yaml_quoted(model.name),
-                      yaml_quoted(model.description));
+  text += fmt::format("name: {}\ndescription: {}\n", yaml_scalar(model.name),
+                      yaml_scalar(model.description));
   if (set.fitted_to) text += fitted_rows_yaml(*set.fitted_to);
   std::vector<std::string_view> open;  // the mappings around the last parameter
   for (const CostParameter& parameter : cost_parameters()) {
@@ -62,7 +54,7 @@ std::string to_yaml(const ParameterSet& set, const std::string& comment) {
       text += fmt::format("{:{}}{}: {}\n", "", indent, parts.back(), written);
     } else {
       text += fmt::format("{0:{1}}{2}:\n{0:{1}}  value: {3}\n{0:{1}}  source: {4}\n", "", indent,
-                          parts.back(), written, yaml_quoted(source->second));
+                          parts.back(), written, yaml_scalar(source->second));
     }
   }
   return text;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "cost_models/parameters/parameter_set.hpp"
 
@@ -12,8 +11,5 @@ namespace cclgym {
 /// and the fitted rows if they are known. Continuous values are rounded to four significant digits.
 /// `comment` comes first, each line behind a "#". The model must not be "hockney".
 [[nodiscard]] std::string to_yaml(const ParameterSet& set, const std::string& comment);
-
-/// A text as a YAML scalar in double quotes, control characters as spaces.
-[[nodiscard]] std::string yaml_quoted(std::string_view text);
 
 }  // namespace cclgym

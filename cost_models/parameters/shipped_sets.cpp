@@ -12,11 +12,15 @@ namespace cclgym {
 namespace embedded {
 extern const std::string_view parameters_a100;
 extern const std::string_view parameters_a100_abci;
+extern const std::string_view parameters_a100_perlmutter;
 extern const std::string_view parameters_a100_slingshot;
 extern const std::string_view parameters_gh200;
 extern const std::string_view parameters_h100;
 extern const std::string_view parameters_h100_cluster00;
+extern const std::string_view parameters_mi250x;
+extern const std::string_view parameters_mi250x_slingshot;
 extern const std::string_view parameters_mi300x;
+extern const std::string_view parameters_mi50;
 extern const std::string_view parameters_openmpi_tcp;
 extern const std::string_view parameters_v100;
 extern const std::string_view parameters_v100_abci;
@@ -40,17 +44,25 @@ const std::vector<ShippedSet>& shipped_sets() {
   static const std::vector<ShippedSet> sets{
       {"a100", &embedded::parameters_a100, {"A100"}},
       {"a100-abci", &embedded::parameters_a100_abci, {"A100"}, Use::Fabric, {"abci-a"}},
-      {"a100-slingshot",
-       &embedded::parameters_a100_slingshot,
+      {"a100-perlmutter",
+       &embedded::parameters_a100_perlmutter,
        {"A100"},
        Use::Fabric,
-       {"polaris", "perlmutter"}},
+       {"perlmutter"}},
+      {"a100-slingshot", &embedded::parameters_a100_slingshot, {"A100"}, Use::Fabric, {"polaris"}},
       {"gh200", &embedded::parameters_gh200, {"GH200"}},
       // The H200 is an H100 with more memory.
       {"h100", &embedded::parameters_h100, {"H100", "H200"}},
       // One cluster whose network is slower than its NICs.
       {"h100-cluster00", &embedded::parameters_h100_cluster00, {"H100", "H200"}, Use::ByName},
+      {"mi250x", &embedded::parameters_mi250x, {"MI250X"}},
+      {"mi250x-slingshot",
+       &embedded::parameters_mi250x_slingshot,
+       {"MI250X"},
+       Use::Fabric,
+       {"frontier"}},
       {"mi300x", &embedded::parameters_mi300x, {"MI300X"}},
+      {"mi50", &embedded::parameters_mi50, {"MI50"}},
       {"openmpi-tcp", &embedded::parameters_openmpi_tcp, {}, Use::Fabric, {"ethernet"}},
       {"v100", &embedded::parameters_v100, {"V100"}},
       {"v100-abci", &embedded::parameters_v100_abci, {"V100"}, Use::Fabric, {"abci-v"}},
