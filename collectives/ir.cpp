@@ -25,12 +25,50 @@ std::string_view to_string(Opcode opcode) {
       return "recvReduceCopySend";
     case Opcode::Nop:
       return "nop";
+    case Opcode::DeviceCopy:
+      return "deviceCopy";
   }
   return "?";
 }
 
 std::string_view to_string(Runtime runtime) {
-  return runtime == Runtime::Nccl ? "NCCL" : "interpreter";
+  switch (runtime) {
+    case Runtime::Nccl:
+      return "NCCL";
+    case Runtime::Interpreter:
+      return "interpreter";
+    case Runtime::Sccl:
+      break;
+  }
+  return "SCCL";
+}
+
+std::string_view to_string(Initiator initiator) {
+  return initiator == Initiator::Push ? "push" : "pull";
+}
+
+std::string_view to_string(CopyEngine engine) {
+  return engine == CopyEngine::Kernel ? "kernel" : "dma";
+}
+
+std::string_view to_string(Transport transport) {
+  return transport == Transport::Library ? "library" : "mpi";
+}
+
+std::string_view to_string(Reducer reducer) { return reducer == Reducer::Gpu ? "gpu" : "host"; }
+
+std::string_view to_string(NicUse use) {
+  switch (use) {
+    case NicUse::Fabric:
+      return "fabric";
+    case NicUse::RoundRobin:
+      return "round-robin";
+    case NicUse::TopologyAware:
+      return "topology-aware";
+    case NicUse::SingleNic:
+      break;
+  }
+  return "single-nic";
 }
 
 bool sends(Opcode opcode) {
@@ -50,7 +88,8 @@ bool reduces(Opcode opcode) {
 }
 
 bool reads_source(Opcode opcode) {
-  return opcode == Opcode::Send || opcode == Opcode::Copy || reduces(opcode);
+  return opcode == Opcode::Send || opcode == Opcode::Copy || opcode == Opcode::DeviceCopy ||
+         reduces(opcode);
 }
 
 bool writes_target(Opcode opcode) {

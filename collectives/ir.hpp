@@ -24,6 +24,7 @@ enum class Opcode : std::uint8_t {
   RecvReduceSend,      ///< recv peer + src -> send peer, not stored
   RecvReduceCopySend,  ///< recv peer + src -> dst, and on to the send peer
   Nop,                 ///< only waits for its dependencies
+  DeviceCopy,          ///< src -> dst, local, by a copy kernel of the whole GPU
 };
 
 [[nodiscard]] std::string_view to_string(Opcode opcode);
@@ -72,15 +73,24 @@ inline constexpr std::int32_t kMostKernels = 256;
 ///
 /// A program may consist of several kernels, launched one after another on every GPU's stream: the
 /// blocks of kernel k of a GPU start when all blocks of kernels < k of the same GPU are done.
-/// Kernels do not wait across GPUs. A connection may be used by blocks of several kernels, but
-/// within one kernel by at most one block at either end. A message is sent and received in the same
-/// kernel.
+/// Kernels wait across GPUs only where the program has a gate (KernelGate). A connection may be
+/// used by blocks of several kernels, but within one kernel by at most one block at either end. A
+/// message is sent and received in the same kernel.
 struct ThreadBlock {
   std::int32_t send_peer = -1;  ///< rank, -1: sends nothing
   std::int32_t recv_peer = -1;  ///< rank, -1: receives nothing
   std::int32_t channel = 0;
   std::vector<Instruction> steps;
   std::int32_t kernel = 0;  ///< launch that the block belongs to, 0 to kMostKernels - 1
+};
+
+/// A wait across GPUs that is no message: kernel `kernel` of `rank` starts when that kernel, and
+/// all earlier ones, of rank `after` are done, as if a host launched it then.
+struct KernelGate {
+  std::int32_t rank = 0;
+  std::int32_t kernel = 0;
+  std::int32_t after = 0;  ///< another rank
+  friend auto operator<=>(const KernelGate&, const KernelGate&) = default;
 };
 
 struct GpuProgram {
@@ -95,14 +105,59 @@ struct GpuProgram {
 enum class Runtime : std::uint8_t {
   Nccl,         ///< a built-in collective of NCCL
   Interpreter,  ///< MSCCL's interpreter, which reads the steps of any program
+  Sccl,         ///< a kernel that SCCL generates for the program: nothing is interpreted
 };
 [[nodiscard]] std::string_view to_string(Runtime runtime);
+
+/// Side that moves the data of a message inside a node (SCCL, section 4).
+enum class Initiator : std::uint8_t {
+  Push,  ///< the sender writes
+  Pull,  ///< the receiver reads: its requests share the links with the answers
+};
+[[nodiscard]] std::string_view to_string(Initiator initiator);
+
+/// Hardware that moves the data of a message inside a node (SCCL, section 4).
+enum class CopyEngine : std::uint8_t {
+  Kernel,  ///< threads of the kernel load and store
+  Dma,     ///< a DMA engine, to which the host gives each message (cudaMemcpy)
+};
+[[nodiscard]] std::string_view to_string(CopyEngine engine);
+
+/// Software that moves messages between nodes.
+enum class Transport : std::uint8_t {
+  Library,  ///< the collective library's own, such as NCCL's proxy
+  Mpi,      ///< MPI point to point, which the host calls for each message (PCCL, section IV-B)
+};
+[[nodiscard]] std::string_view to_string(Transport transport);
+
+/// Processor that adds the data of a message between nodes to the receiver's.
+enum class Reducer : std::uint8_t {
+  Gpu,
+  Host,  ///< after a copy to its memory, as Cray MPICH does (PCCL, section III)
+};
+[[nodiscard]] std::string_view to_string(Reducer reducer);
+
+/// NICs of a program's messages between nodes.
+enum class NicUse : std::uint8_t {
+  Fabric,         ///< as the fabric binds them
+  RoundRobin,     ///< GPU k of a node uses NIC k modulo their number
+  TopologyAware,  ///< each GPU uses the least loaded of its nearest NICs
+  SingleNic,      ///< all GPUs of a node use its first NIC
+};
+[[nodiscard]] std::string_view to_string(NicUse use);
 
 /// Properties of a program, besides its steps, that a cost model charges for.
 struct CostTraits {
   Runtime runtime = Runtime::Interpreter;
   /// True if its messages between nodes pay ProtocolCost::tree_latency_s, as NCCL's trees do.
   bool tree_latency = false;
+  Initiator initiator = Initiator::Push;
+  CopyEngine copy = CopyEngine::Kernel;
+  /// True if messages go to their place in the receiver's buffers, not through slots of a FIFO.
+  bool direct = false;
+  Transport transport = Transport::Library;
+  Reducer reducer = Reducer::Gpu;
+  NicUse nic = NicUse::Fabric;
   friend bool operator==(const CostTraits&, const CostTraits&) = default;
 };
 
@@ -113,6 +168,7 @@ struct ThreadBlockProgram {
   std::int32_t channels = 1;
   std::vector<GpuProgram> gpus;  ///< by rank
   CostTraits traits{};
+  std::vector<KernelGate> gates{};
 
   [[nodiscard]] std::int64_t instructions() const;
   [[nodiscard]] std::int64_t thread_blocks() const;

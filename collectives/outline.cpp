@@ -80,25 +80,26 @@ class Outliner {
   void add_straight(std::size_t begin, std::size_t end) {
     if (begin == end) return;
     outline_.begin_loop(1);
-    stride_.clear();
-    for (std::size_t i = begin; i < end; ++i) add_step(steps_[i], 0);
+    for (std::size_t i = begin; i < end; ++i) add_step(steps_[i], {});
   }
 
   void add_loop(std::size_t first, std::size_t body, std::size_t times) {
     outline_.begin_loop(static_cast<std::int32_t>(times));
-    std::size_t wait = 0;
+    std::span<const std::int32_t> strides = stride_;
     for (std::size_t i = 0; i < body; ++i) {
-      add_step(steps_[first + i], wait);
-      wait += steps_[first + i].dependencies.size();
+      const std::size_t waits = steps_[first + i].dependencies.size();
+      add_step(steps_[first + i], strides.first(waits));
+      strides = strides.subspan(waits);
     }
   }
 
-  void add_step(const Instruction& step, std::size_t first_stride) {
+  // `strides`: by wait; empty outside loops.
+  void add_step(const Instruction& step, std::span<const std::int32_t> strides) {
     waits_.clear();
     for (std::size_t i = 0; i < step.dependencies.size(); ++i) {
       const StepRef& dependency = step.dependencies[i];
-      waits_.push_back({dependency.thread_block, dependency.step,
-                        stride_.empty() ? 0 : stride_[first_stride + i]});
+      waits_.push_back(
+          {dependency.thread_block, dependency.step, strides.empty() ? 0 : strides[i]});
     }
     outline_.add_step(step.opcode, step.count, waits_, step.group);
   }
@@ -200,6 +201,8 @@ bool ProgramOutline::has_loops() const {
 ProgramOutline ProgramOutline::unrolled() const {
   ProgramOutline result(name, contract, traits);
   result.steps.reserve(static_cast<std::size_t>(instructions()) + 1);
+  result.gates = gates;
+  result.alike_channels = alike_channels;
   std::vector<OutlineWait> moved;
   for (int rank = 0; rank < ranks(); ++rank) {
     result.begin_rank();
@@ -237,6 +240,7 @@ ProgramOutline outline_of(const ThreadBlockProgram& program, bool fold) {
   }
   outline.finish();
   outline.channels = program.channels;
+  outline.gates = program.gates;
   return outline;
 }
 

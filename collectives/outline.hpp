@@ -108,10 +108,14 @@ class ProgramOutline {
   Contract contract;
   CostTraits traits;
   std::int32_t channels = 1;
+  /// Channels of the program that each channel here stands for: they make the same steps between
+  /// the same ranks, and have equal parts of the data.
+  std::int32_t alike_channels = 1;
   std::vector<OutlineBlock> blocks;  ///< with an end marker for the loops of the last block
   std::vector<OutlineLoop> loops;
   std::vector<OutlineStep> steps;  ///< with an end marker for the waits of the last step
   std::vector<OutlineWait> waits;
+  std::vector<KernelGate> gates;
 
  private:
   std::vector<std::uint32_t> first_block_;  ///< by rank

@@ -33,8 +33,9 @@ std::string describe(const Operation& operation) {
 }
 
 ChunkRef ChunkRef::copy(int rank, Buffer buffer, int index, OperationOptions options) const {
-  const Operation operation{OperationKind::Copy, options.channel,       count_,
-                            location_,           {rank, buffer, index}, 1};
+  Operation operation{OperationKind::Copy, options.channel,       count_,
+                      location_,           {rank, buffer, index}, 1};
+  operation.device = options.device;
   return program_->add(operation, *this, nullptr);
 }
 
@@ -60,19 +61,33 @@ ChunkRef ChunkRef::reduce_in_switch(std::span<const ChunkRef> others,
   return sum;
 }
 
-ParallelScope::ParallelScope(ProgramBuilder& program, int instances)
-    : program_(program), outer_(program.parallel_) {
-  program_.parallel_ *= instances;
+ParallelScope::ParallelScope(ProgramBuilder& program, int instances, int first, int step)
+    : program_(program), outer_(program.split_) {
+  program_.split_.parallel *= instances;
+  program_.split_.first_instance = first;
+  program_.split_.instance_step = step;
 }
 
-ParallelScope::~ParallelScope() { program_.parallel_ = outer_; }
+ParallelScope::~ParallelScope() { program_.split_ = outer_; }
 
-ParallelScope ProgramBuilder::parallelize(int instances) {
-  if (instances < 1 || instances > kMostInstances / parallel_) {
+ParallelScope ProgramBuilder::parallelize(int instances) { return parallelize(instances, 0, 1); }
+
+ParallelScope ProgramBuilder::parallelize(int instances, int first, int step) {
+  if (instances < 1 || instances > kMostInstances / split_.parallel) {
     fail(nullptr, fmt::format("parallelize({}): expected 1 to {} instances", instances,
-                              kMostInstances / parallel_));
+                              kMostInstances / split_.parallel));
   }
-  return {*this, instances};
+  if (first < 0 || first >= instances || step < 1) {
+    fail(nullptr, fmt::format("parallelize({}, {}, {}): expected a first instance of 0 to {} and a "
+                              "step of at least 1",
+                              instances, first, step, instances - 1));
+  }
+  const auto whole = [](int from, int by) { return from == 0 && by == 1; };
+  const bool nested = split_.parallel > 1;
+  if (nested && !(whole(first, step) && whole(split_.first_instance, split_.instance_step))) {
+    fail(nullptr, "a scope of some instances cannot be nested in another scope, nor contain one");
+  }
+  return {*this, instances, first, step};
 }
 
 void ProgramBuilder::next_kernel() {
@@ -82,6 +97,15 @@ void ProgramBuilder::next_kernel() {
     fail(nullptr, fmt::format("next_kernel(): more than {} kernels", kMostKernels));
   }
   kernel_ = next;
+}
+
+void ProgramBuilder::gate(int rank, int after) {
+  const int ranks = contract().ranks();
+  if (rank == after || std::min(rank, after) < 0 || std::max(rank, after) >= ranks) {
+    fail(nullptr,
+         fmt::format("gate({}, {}): expected two ranks from 0 to {}", rank, after, ranks - 1));
+  }
+  program_.gates.push_back({rank, kernel_, after});
 }
 
 ProgramBuilder::ProgramBuilder(std::string name, Contract contract)
@@ -145,7 +169,12 @@ ChunkRef ProgramBuilder::add(Operation operation, const ChunkRef& source, const 
   if (operation.channel < kAutoChannel) {
     fail(&operation, fmt::format("channel {}; expected at least 0", operation.channel));
   }
-  operation.parallel = parallel_;
+  if (operation.device && operation.remote()) {
+    fail(&operation, "a device copy between two ranks; expected one inside a GPU");
+  }
+  operation.parallel = split_.parallel;
+  operation.first_instance = split_.first_instance;
+  operation.instance_step = split_.instance_step;
   operation.kernel = kernel_;
   operation.group = group_;
   require_fresh(source, operation);
@@ -169,7 +198,7 @@ ChunkRef ProgramBuilder::add(Operation operation, const ChunkRef& source, const 
   }
   for (int i = 0; i < operation.count; ++i) last_writer(operation.target, i) = number;
   if (operation.channel != kAutoChannel) {
-    program_.channels = std::max(program_.channels, operation.channel + parallel_);
+    program_.channels = std::max(program_.channels, operation.channel + split_.parallel);
   }
   program_.operations.push_back(operation);
   return {this, operation.target, operation.count, number + 1};

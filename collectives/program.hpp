@@ -42,12 +42,21 @@ struct Operation {
   /// The compiler splits it into this many operations, each with its part of the data and its own
   /// channel.
   std::int32_t parallel = 1;
+  /// Only these of them: `first_instance`, `first_instance` + `instance_step`, ….
+  std::int32_t first_instance = 0;
+  std::int32_t instance_step = 1;
   std::int32_t kernel = 0;  ///< launch that it belongs to (ProgramBuilder::next_kernel)
   /// Operations of one group are carried out at once by the switches on their route
   /// (ChunkRef::multicast, ChunkRef::reduce_in_switch); kNoGroup: by GPUs.
   std::int32_t group = kNoGroup;
+  bool device = false;  ///< OperationOptions::device
 
   [[nodiscard]] bool remote() const { return source.rank != target.rank; }
+  /// True if both are split into the same parts.
+  [[nodiscard]] bool has_instances_of(const Operation& other) const {
+    return parallel == other.parallel && first_instance == other.first_instance &&
+           instance_step == other.instance_step;
+  }
   friend bool operator==(const Operation&, const Operation&) = default;
 };
 
@@ -63,6 +72,7 @@ struct Program {
   std::vector<std::int32_t> scratch_chunks;  ///< by rank
   /// In trace order; "operation 17" is operations[17]. Kernel numbers never decrease.
   std::vector<Operation> operations;
+  std::vector<KernelGate> gates{};
 
   [[nodiscard]] std::int32_t kernels() const {
     return operations.empty() ? 1 : operations.back().kernel + 1;
@@ -73,6 +83,9 @@ struct OperationOptions {
   /// Channel of a remote operation's connection, >= 0. By default the compiler takes the lowest
   /// channel on which all operations of a fusable chain stay together.
   int channel = kAutoChannel;
+  /// Copies inside a GPU: a copy kernel of the whole GPU makes the copy, at the rate of the GPU's
+  /// memory, not a thread block of the program.
+  bool device = false;
 };
 
 class ProgramBuilder;
@@ -91,7 +104,7 @@ class ChunkRef {
 
   /// Copies the chunks to `count()` locations starting at (rank, buffer, index); returns a
   /// reference to them. Throws UserError naming the operation: stale reference, bad rank, index out
-  /// of range, overlap of source and target, negative channel.
+  /// of range, overlap of source and target, negative channel, a device copy between two ranks.
   ChunkRef copy(int rank, Buffer buffer, int index, OperationOptions options = {}) const;
 
   /// Adds the chunks of `other` (on any rank, the same number) to these, in place; returns the new
@@ -125,6 +138,10 @@ class ChunkRef {
 /// While it lives, each traced operation becomes `instances` operations, each on an equal part of
 /// the data: the directive `parallelize` (MSCCLang, section 5.1). Instance i of an operation on
 /// channel k runs on channel k + i. Scopes nest: their numbers multiply.
+///
+/// A scope may trace only every `step`-th instance from `first` on. So parts of the data can take
+/// different ways (rings in different orders), each in a scope of its own. A reference is stale as
+/// soon as any part of its chunks is overwritten.
 class ParallelScope {
  public:
   ParallelScope(const ParallelScope&) = delete;
@@ -133,9 +150,9 @@ class ParallelScope {
 
  private:
   friend class ProgramBuilder;
-  ParallelScope(ProgramBuilder& program, int instances);
+  ParallelScope(ProgramBuilder& program, int instances, int first, int step);
   ProgramBuilder& program_;
-  std::int32_t outer_;
+  Operation outer_;
 };
 
 /// Traces a program. References must not outlive the builder.
@@ -153,11 +170,19 @@ class ProgramBuilder {
   /// destroyed. Throws UserError on instances < 1.
   [[nodiscard]] ParallelScope parallelize(int instances);
 
+  /// The same for the instances `first`, `first` + `step`, … below `instances` only. Throws
+  /// UserError if there are none, on step < 1, and if one of two nested scopes is such a scope.
+  [[nodiscard]] ParallelScope parallelize(int instances, int first, int step);
+
   /// The following operations belong to the next kernel: on every GPU they start when all of the
   /// GPU's earlier kernels are done, as with separate launches on one stream. GPUs do not wait for
-  /// each other. No effect while the current kernel has no operations. Throws UserError on more
-  /// than kMostKernels.
+  /// each other, except at gates. No effect while the current kernel has no operations. Throws
+  /// UserError on more than kMostKernels.
   void next_kernel();
+
+  /// The current kernel starts on `rank` only when it is done on rank `after` (KernelGate). Throws
+  /// UserError on a bad rank.
+  void gate(int rank, int after);
 
   [[nodiscard]] const Contract& contract() const { return program_.contract; }
 
@@ -192,8 +217,8 @@ class ProgramBuilder {
   std::int32_t group_ = kNoGroup;  ///< for the following operations
   std::int32_t groups_ = 0;
   bool finished_ = false;
-  std::int32_t parallel_ = 1;  ///< product over the open scopes
-  std::int32_t kernel_ = 0;    ///< for the following operations
+  Operation split_;          ///< the split of the following operations: product of the open scopes
+  std::int32_t kernel_ = 0;  ///< for the following operations
   Program program_;
   MemoryLayout layout_;
   std::vector<std::int32_t> last_writer_;           ///< by place: input and output

@@ -46,6 +46,9 @@ struct AlgorithmEntry {
   std::string description{};  ///< one line
   std::vector<CollectiveKind> collectives{};
   RankRule ranks = RankRule::any();
+  /// Reason why the algorithm cannot serve a request whose ranks fit, for example because of its
+  /// nodes; nullopt if it can. May be empty.
+  std::function<std::optional<std::string>(const AlgorithmRequest&)> check{};
   CostTraits traits{};  ///< traits of its programs
   /// True if NCCL has the algorithm built in, so that a tuner of NCCL can choose it.
   bool in_nccl = false;
@@ -68,7 +71,12 @@ struct AlgorithmEntry {
   /// The outline of the compiled program, written without compiling it, so that programs of many
   /// ranks cost little; nullopt for requests that it cannot serve. May be empty.
   std::function<std::optional<ProgramOutline>(const AlgorithmRequest&)> outline{};
+  /// Number of channels that differ in the ranks that they connect; channel k is like channel k
+  /// modulo this number, except for its part of the data. Empty: all differ.
+  std::function<int(const AlgorithmRequest&)> different_channels{};
   std::shared_ptr<const ThreadBlockProgram> program{};
+  /// True if the name spells parameters ("hierarchical:8x4:ring"), which may have other characters.
+  bool spelled = false;
   std::string file{};  ///< file from which the program was read; empty: not from a file
   /// Messages that every connection must hold for the fixed program not to deadlock.
   int min_slots = 1;

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "collectives/algorithms/algorithm_entry.hpp"
@@ -46,6 +48,19 @@ namespace cclgym::algorithms {
 [[nodiscard]] AlgorithmEntry bruck_entry();
 [[nodiscard]] AlgorithmEntry neighbor_exchange_entry();
 [[nodiscard]] AlgorithmEntry pairwise_entry();
+
+// Collectives over levels of ranks (levels/levels_entry.cpp).
+[[nodiscard]] AlgorithmEntry pccl_ring_entry();
+[[nodiscard]] AlgorithmEntry pccl_rec_entry();
+/// The notation of a collective over levels, for lists and messages.
+[[nodiscard]] const std::string& levels_form();
+/// Its algorithms and options, in one line.
+[[nodiscard]] std::string levels_options();
+/// True if the name has the form of a collective over levels; it need not be well-formed.
+[[nodiscard]] bool spells_levels(std::string_view name);
+/// Entry of a name such as "hierarchical:8x256:ring+recursive". Throws UserError if it is not
+/// well-formed.
+[[nodiscard]] AlgorithmEntry spelled_levels_entry(std::string_view name);
 
 // Numbers of thread blocks on the busiest GPU, used by several algorithms. On each channel a rank
 // has one block for each peer that it sends to and one for each peer that it receives from. It has

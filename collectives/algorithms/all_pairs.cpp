@@ -5,6 +5,7 @@
 // owns slice r. The slices of the other ranks are gathered in scratch instead of being added on
 // arrival, so that all of them can arrive at once.
 #include "collectives/algorithms/algorithms.hpp"
+#include "collectives/algorithms/all_pairs_phases.hpp"
 
 namespace cclgym::algorithms {
 
@@ -18,12 +19,11 @@ Program all_pairs(const AlgorithmRequest& request) {
   ProgramBuilder p("all-pairs",
                    Contract::make(request.collective, n, reduces && spreads ? n : 1, true));
   const auto parallel = p.parallelize(request.channels);
+  const RankGroup all{0, n, 1};
+  const Runs runs{buffer, 0, 1, 1};
   for (int r = 0; r < n; ++r) {
-    for (int i = 1; reduces && i < n; ++i)
-      (void)p.chunk((r + i) % n, buffer, r).copy(r, Buffer::Scratch, i - 1);
-    ChunkRef c = p.chunk(r, buffer, r);
-    for (int i = 1; reduces && i < n; ++i) c = c.reduce(p.chunk(r, Buffer::Scratch, i - 1));
-    for (int i = 1; spreads && i < n; ++i) (void)c.copy((r + i) % n, buffer, r);
+    if (reduces) (void)collect_run(p, all, runs, r, 0);
+    if (spreads) spread_run(p, all, runs, r);
   }
   return p.finish();
 }

@@ -5,6 +5,7 @@
 // and the ring rings[k % rings]. AllReduce takes 2 (n - 1) steps, and AllGather and ReduceScatter
 // take n - 1, each step of size / (ranks * channels) bytes per channel. Broadcast sends `ranks`
 // chunks per channel one after the other in 2 n - 2 such steps.
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
@@ -122,7 +123,10 @@ AlgorithmEntry ring_entry() {
       .in_nccl = true,
       .trace = ring,
       .thread_blocks = ring_blocks,
-      .outline = ring_outline};
+      .outline = ring_outline,
+      .different_channels = [](const AlgorithmRequest& request) {
+        return std::max(1, static_cast<int>(request.rings.size()));
+      }};
 }
 
 }  // namespace cclgym::algorithms

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "collectives/algorithms/rank_group.hpp"
 #include "collectives/program.hpp"
 
 namespace cclgym::algorithms {
@@ -27,25 +28,40 @@ inline std::vector<int> top_down(const Parents& parents) {
   return order;
 }
 
-/// Sums one chunk of all ranks at the root.
-inline void reduce_up(ProgramBuilder& p, const Parents& tree, int index, int channel) {
+/// Sums `count` chunks of all ranks at the root. `group`: the rank at each place of the tree.
+inline void reduce_up(ProgramBuilder& p, const Parents& tree, const RankGroup& group, Buffer buffer,
+                      int index, int count, int channel) {
   const std::vector<int> order = top_down(tree);
   for (auto child = order.rbegin(); child != order.rend(); ++child) {
     const int parent = tree[static_cast<std::size_t>(*child)];
     if (parent == -1) continue;
-    const ChunkRef partial = p.chunk(*child, Buffer::Input, index);
-    (void)p.chunk(parent, Buffer::Input, index).reduce(partial, {.channel = channel});
+    const ChunkRef partial = p.chunk(group[*child], buffer, index, count);
+    (void)p.chunk(group[parent], buffer, index, count).reduce(partial, {.channel = channel});
   }
+}
+
+/// Copies `count` chunks of the root to all ranks.
+inline void copy_down(ProgramBuilder& p, const Parents& tree, const RankGroup& group, Buffer buffer,
+                      int index, int count, int channel) {
+  for (const int child : top_down(tree)) {
+    const int parent = tree[static_cast<std::size_t>(child)];
+    if (parent == -1) continue;
+    (void)p.chunk(group[parent], buffer, index, count)
+        .copy(group[child], buffer, index, {.channel = channel});
+  }
+}
+
+/// The ranks of a tree over all ranks.
+inline RankGroup all_of(const Parents& tree) { return {0, static_cast<int>(tree.size()), 1}; }
+
+/// Sums one chunk of all ranks at the root.
+inline void reduce_up(ProgramBuilder& p, const Parents& tree, int index, int channel) {
+  reduce_up(p, tree, all_of(tree), Buffer::Input, index, 1, channel);
 }
 
 /// Copies the root's chunk to all ranks.
 inline void copy_down(ProgramBuilder& p, const Parents& tree, int index, int channel) {
-  for (const int child : top_down(tree)) {
-    const int parent = tree[static_cast<std::size_t>(child)];
-    if (parent == -1) continue;
-    (void)p.chunk(parent, Buffer::Input, index)
-        .copy(child, Buffer::Input, index, {.channel = channel});
-  }
+  copy_down(p, tree, all_of(tree), Buffer::Input, index, 1, channel);
 }
 
 /// Tree rooted at `root`, from the parent of each rank in the same tree rooted at 0 (-1 for none):

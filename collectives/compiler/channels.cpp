@@ -120,7 +120,8 @@ class ChannelAssignment {
   void for_each_pair(std::int32_t channel, Visit visit) const {
     for (std::size_t k = 0; k + 1 < chain_.size(); ++k) {
       const Operation& received = operations_[at(chain_[k])];
-      for (std::int32_t instance = 0; instance < received.parallel; ++instance) {
+      for (std::int32_t instance = received.first_instance; instance < received.parallel;
+           instance += received.instance_step) {
         visit(received, operations_[at(chain_[k + 1])], channel + instance);
       }
     }

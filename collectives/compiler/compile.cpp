@@ -9,6 +9,7 @@
 #include "collectives/compiler/instruction_dag.hpp"
 #include "collectives/compiler/schedule.hpp"
 #include "collectives/compiler/thread_blocks.hpp"
+#include "collectives/expand_parallel.hpp"
 #include "collectives/verifier/deadlock.hpp"
 #include "core/error.hpp"
 

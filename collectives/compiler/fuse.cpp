@@ -143,7 +143,7 @@ std::vector<std::int32_t> forwarded_operations(const Program& program, const Chu
     const Operation& receive = program.operations[at(writer)];
     const bool same_slice =
         receive.group == kNoGroup && receive.count == send.count &&
-        receive.parallel == send.parallel &&
+        receive.has_instances_of(send) &&
         program.contract.resolve(receive.target) == program.contract.resolve(send.source);
     if (receive.remote() && same_slice) forwarded[j] = writer;
   }

@@ -21,7 +21,8 @@ InstructionNode send_node(const Operation& operation) {
 }
 
 InstructionNode local_node(const Operation& operation) {
-  return {.opcode = operation.kind == OperationKind::Copy ? Opcode::Copy : Opcode::Reduce,
+  const Opcode copy = operation.device ? Opcode::DeviceCopy : Opcode::Copy;
+  return {.opcode = operation.kind == OperationKind::Copy ? copy : Opcode::Reduce,
           .rank = operation.target.rank,
           .channel = operation.channel,
           .kernel = operation.kernel,

@@ -1,4 +1,4 @@
-// The passes that multiply operations: parallel scopes and instances of a program.
+// The pass that makes instances of a program.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,6 @@ enum class InstancePolicy : std::uint8_t {
   Interleaved,  ///< each operation's data is cut into one run per instance
   Batched       ///< each buffer is cut into one run per instance; only if no buffer has slices
 };
-
-/// Cuts every chunk so that all operations of parallel scopes divide evenly, and replaces each
-/// operation by its instances. Channels must be assigned. Cost: linear in the result.
-[[nodiscard]] Program expand_parallel(const Program& program);
 
 /// `instances` copies of the program, each with an equal part of the data; the channels of copy i
 /// are shifted by i times the program's channels. Needs a program without parallel operations.

@@ -256,6 +256,7 @@ ThreadBlockProgram Assignment::empty_program() const {
   result.name = program_.name;
   result.contract = program_.contract;
   result.channels = program_.channels;
+  result.gates = program_.gates;
   result.gpus.resize(at(program_.contract.ranks()));
   for (std::size_t rank = 0; rank < result.gpus.size(); ++rank) {
     GpuProgram& gpu = result.gpus[rank];

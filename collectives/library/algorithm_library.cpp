@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <limits>
+#include <set>
 #include <stdexcept>
 
+#include "collectives/algorithms/algorithms.hpp"
 #include "collectives/library/program_entry.hpp"
 #include "collectives/verifier/verify.hpp"
 #include "core/error.hpp"
@@ -69,6 +71,7 @@ AlgorithmRequest checked(const AlgorithmEntry& algorithm, const AlgorithmRequest
     throw UserError(fmt::format("{} ranks on nodes of {}; expected the same number on each",
                                 request.ranks, full.ranks_per_server));
   }
+  if (const auto reason = check_request(algorithm, full)) throw UserError(*reason);
   return full;
 }
 
@@ -82,7 +85,7 @@ void require_own_request(const AlgorithmEntry& algorithm, const AlgorithmRequest
 }  // namespace
 
 void AlgorithmLibrary::add(AlgorithmEntry entry) {
-  if (!is_valid_name(entry.name)) {
+  if (!entry.spelled && !is_valid_name(entry.name)) {
     throw UserError(
         fmt::format("{} cannot be the name of an algorithm; expected at most {} letters, digits, "
                     "'.', '_' and '-', beginning with a letter or a digit",
@@ -110,6 +113,30 @@ void AlgorithmLibrary::add_all(const AlgorithmLibrary& other) {
     const bool traced = known != nullptr && !known->fixed() && !entry.fixed();
     if (!traced) add(entry);
   }
+}
+
+void AlgorithmLibrary::add_spelled(std::string_view name, const SourceLocation& where) {
+  if (!algorithms::spells_levels(name) || find(name) != nullptr) return;
+  try {
+    add(algorithms::spelled_levels_entry(name));
+  } catch (const UserError& error) {
+    throw UserError(where, error.what());
+  }
+}
+
+void AlgorithmLibrary::add_buildable(const std::vector<std::string>& names) {
+  auto entries = std::make_shared<std::vector<AlgorithmEntry>>(*entries_);
+  std::set<std::string> known;
+  for (const AlgorithmEntry& entry : *entries) known.insert(entry.name);
+  for (const std::string& name : names) {
+    if (!algorithms::spells_levels(name) || !known.insert(name).second) continue;
+    try {
+      entries->push_back(algorithms::spelled_levels_entry(name));
+    } catch (const UserError&) {
+      // left out
+    }
+  }
+  entries_ = std::move(entries);
 }
 
 std::vector<std::string> AlgorithmLibrary::names() const {
@@ -148,6 +175,14 @@ std::optional<std::string> check_ranks(const AlgorithmEntry& algorithm, int rank
                      ranks == 1 ? "" : "s", algorithm.ranks.text);
 }
 
+std::optional<std::string> check_request(const AlgorithmEntry& algorithm,
+                                         const AlgorithmRequest& request) {
+  if (!algorithm.check) return std::nullopt;
+  const auto reason = algorithm.check(with_known_servers(algorithm, request));
+  if (!reason) return std::nullopt;
+  return fmt::format("{}: {}", algorithm.name, *reason);
+}
+
 CompileOptions deployed_compile_options(const AlgorithmEntry& algorithm) {
   return {.share_blocks = algorithm.shares_blocks, .join_forwarding = false};
 }
@@ -176,6 +211,20 @@ std::optional<ProgramOutline> outline_algorithm(const AlgorithmEntry& algorithm,
   if (!algorithm.outline) return std::nullopt;
   auto outline = algorithm.outline(full);
   if (outline) outline->traits = algorithm.traits;
+  return outline;
+}
+
+std::optional<ProgramOutline> outline_of_different_channels(const AlgorithmEntry& algorithm,
+                                                            const AlgorithmRequest& request) {
+  const int different =
+      algorithm.different_channels ? algorithm.different_channels(request) : request.channels;
+  if (different >= request.channels || request.channels % different != 0) {
+    return outline_algorithm(algorithm, request);
+  }
+  AlgorithmRequest once = request;
+  once.channels = different;
+  std::optional<ProgramOutline> outline = outline_algorithm(algorithm, once);
+  if (outline) outline->alike_channels = request.channels / different;
   return outline;
 }
 

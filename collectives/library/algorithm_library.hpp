@@ -15,6 +15,7 @@
 #include "collectives/ir.hpp"
 #include "collectives/outline.hpp"
 #include "collectives/program.hpp"
+#include "core/error.hpp"
 
 namespace cclgym {
 
@@ -31,6 +32,13 @@ class AlgorithmLibrary {
   /// the name, or if the name is not valid: letters, digits, '.', '_' and '-', at most 100,
   /// beginning with a letter or a digit.
   void add(AlgorithmEntry entry);
+  /// Adds the algorithm whose parameters the name spells ("hierarchical:8x4:ring+bruck",
+  /// docs/collectives.md), if it has that form and is not in the library; otherwise does nothing.
+  /// Throws UserError at `where` if the parameters are wrong.
+  void add_spelled(std::string_view name, const SourceLocation& where = {});
+  /// Adds the algorithms that the names spell, all at once; leaves out those whose parameters are
+  /// wrong and those that are in the library.
+  void add_buildable(const std::vector<std::string>& names);
   /// Adds the entries of another library that are not in this one; traced algorithms with the same
   /// name are assumed to be equal. Throws UserError as add() does.
   void add_all(const AlgorithmLibrary& other);
@@ -53,6 +61,11 @@ class AlgorithmLibrary {
 [[nodiscard]] std::string collectives_text(const AlgorithmEntry& algorithm);
 /// Reason why the algorithm cannot run on this many ranks; nullopt if it can.
 [[nodiscard]] std::optional<std::string> check_ranks(const AlgorithmEntry& algorithm, int ranks);
+
+/// Reason why the algorithm cannot serve a request whose collective and ranks fit; nullopt if it
+/// can.
+[[nodiscard]] std::optional<std::string> check_request(const AlgorithmEntry& algorithm,
+                                                       const AlgorithmRequest& request);
 
 /// Options with which the algorithm is compiled for a runtime, and for simulations of that runtime.
 /// Instructions are fused. If shares_blocks is set, blocks serve both directions of a peer;
@@ -88,5 +101,9 @@ class AlgorithmLibrary {
 /// build_algorithm does.
 [[nodiscard]] std::optional<ProgramOutline> outline_algorithm(const AlgorithmEntry& algorithm,
                                                               const AlgorithmRequest& request);
+/// The same with one channel for all that are alike (AlgorithmEntry::different_channels). Throws
+/// UserError as build_algorithm does.
+[[nodiscard]] std::optional<ProgramOutline> outline_of_different_channels(
+    const AlgorithmEntry& algorithm, const AlgorithmRequest& request);
 
 }  // namespace cclgym

@@ -29,6 +29,17 @@ class ProgramHash {
   void add(const ThreadBlockProgram& program) {
     add_contract(program.contract);
     number(static_cast<int>(program.traits.runtime), program.traits.tree_latency, program.channels);
+    const CostTraits& traits = program.traits;
+    if (traits.initiator != Initiator::Push || traits.copy != CopyEngine::Kernel || traits.direct) {
+      number(static_cast<int>(traits.initiator), static_cast<int>(traits.copy), traits.direct);
+    }
+    const CostTraits plain;
+    if (traits.transport != plain.transport || traits.reducer != plain.reducer ||
+        traits.nic != plain.nic) {
+      number(static_cast<int>(traits.transport), static_cast<int>(traits.reducer),
+             static_cast<int>(traits.nic));
+    }
+    for (const KernelGate& gate : program.gates) number(gate.rank, gate.kernel, gate.after);
     for (const GpuProgram& gpu : program.gpus) {
       number(gpu.input_chunks, gpu.output_chunks, gpu.scratch_chunks, gpu.thread_blocks.size());
       for (const ThreadBlock& block : gpu.thread_blocks) {

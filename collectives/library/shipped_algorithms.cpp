@@ -39,7 +39,9 @@ const AlgorithmLibrary& AlgorithmLibrary::shipped() {
                               butterfly_entry,
                               bruck_entry,
                               neighbor_exchange_entry,
-                              pairwise_entry}) {
+                              pairwise_entry,
+                              pccl_ring_entry,
+                              pccl_rec_entry}) {
       all.add(entry());
     }
     return all;

@@ -14,6 +14,7 @@ namespace cclgym {
 namespace {
 
 std::string_view type_name(Opcode opcode) {
+  if (opcode == Opcode::DeviceCopy) opcode = Opcode::Copy;
   for (const auto& type : msccl::kTypes) {
     if (type.opcode == opcode) return type.name;
   }
@@ -104,6 +105,9 @@ class Exporter {
     if (program_.kernels() > 1) {
       refuse(fmt::format("{} kernels, launched one after another; a file is one kernel",
                          program_.kernels()));
+    }
+    if (!program_.gates.empty()) {
+      refuse("GPUs wait for each other's kernels; executors have no such waits");
     }
     if (program_.uses_switches()) {
       refuse("it uses switches that copy or add; executors have no such instructions");

@@ -17,7 +17,7 @@ class OrderExecutor {
  public:
   OrderExecutor(const ThreadBlockProgram& program, std::int32_t slots)
       : blocks_(program),
-        kernels_(blocks_),
+        kernels_(blocks_, program.gates),
         slots_(slots),
         waiting_messages_(blocks_.connections().size(), 0),
         next_step_(blocks_.size(), 0),

@@ -109,7 +109,7 @@ class Execution {
         slots_(options.slots),
         random_(options.seed * kStride + static_cast<std::uint64_t>(number)),
         run_ahead_(number % 4 >= 2),
-        kernels_(blocks),
+        kernels_(blocks, program.gates),
         memory_(program, std::mt19937_64(options.seed * kStride)),
         free_outputs_(free_outputs),
         states_(blocks.size()),
@@ -258,6 +258,7 @@ class Execution {
         return fmt::format("deadlock: {} cannot run", name(static_cast<std::int32_t>(i)));
       });
     }
+    if (stuck && !problems_.any()) problems_.add([] { return verifier::closed_gates(); });
     if (stuck) return;  // wrong outputs would only be a consequence
     for (std::size_t i = 0; i < messages_.size(); ++i) {
       if (messages_[i].empty()) continue;

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "collectives/expand_parallel.hpp"
 #include "collectives/verifier/deadlock.hpp"
 #include "collectives/verifier/symbolic_memory.hpp"
 #include "collectives/verifier/verify_internal.hpp"
@@ -85,6 +86,8 @@ void check_switches(const ThreadBlockProgram& program, std::int32_t slots, Probl
   });
 }
 
+std::string closed_gates() { return "deadlock: kernels wait for each other's ends (gates)"; }
+
 std::string in_kernel(std::int32_t kernel) {
   return kernel > 0 ? fmt::format(" in kernel {}", kernel) : std::string();
 }
@@ -117,6 +120,7 @@ VerifyReport verify(const ThreadBlockProgram& program, const VerifyOptions& opti
 }
 
 VerifyReport verify(const Program& program, const VerifyOptions& options) {
+  if (has_partial_operations(program)) return verify(expand_parallel(program), options);
   verifier::Problems problems(options.most_problems);
   SymbolicMemory memory(program.contract, program.scratch_chunks);
   const MemoryLayout& layout = memory.layout();

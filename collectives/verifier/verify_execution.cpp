@@ -35,7 +35,7 @@ class Executor {
         next_step_(blocks.size(), 0),
         queued_(blocks.size(), false),
         waiters_(blocks.size()),
-        kernels_(blocks) {}
+        kernels_(blocks, program.gates) {}
 
   std::vector<ExecutedStep> run();
 
@@ -259,6 +259,7 @@ void Executor::report_deadlock() {
       problems_.add([&, &why = text] { return fmt::format("deadlock: {}: {}", name(block), why); });
     }
   }
+  if (!problems_.any()) problems_.add([] { return closed_gates(); });
 }
 
 void Executor::report_unreceived() {

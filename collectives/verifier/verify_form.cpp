@@ -19,6 +19,7 @@ class FormCheck {
   void run();
 
  private:
+  void check_gate(const KernelGate& gate);
   void check_gpu(int rank);
   void check_block(int rank, int id);
   void check_step(int rank, int id, int step);
@@ -83,7 +84,23 @@ void FormCheck::run() {
     return;
   }
   for (int rank = 0; rank < program_.contract.ranks(); ++rank) check_gpu(rank);
+  for (const KernelGate& gate : program_.gates) check_gate(gate);
   check_groups();
+}
+
+void FormCheck::check_gate(const KernelGate& gate) {
+  const int ranks = program_.contract.ranks();
+  const auto known = [ranks](int rank) { return rank >= 0 && rank < ranks; };
+  if (known(gate.rank) && known(gate.after) && gate.rank != gate.after && gate.kernel >= 0 &&
+      gate.kernel < program_.kernels()) {
+    return;
+  }
+  problems_.add([&] {
+    return fmt::format(
+        "gate of rank {}, kernel {}, after rank {}; expected two ranks from 0 to {} and a kernel "
+        "from 0 to {}",
+        gate.rank, gate.kernel, gate.after, ranks - 1, program_.kernels() - 1);
+  });
 }
 
 void FormCheck::check_gpu(int rank) {

@@ -128,6 +128,9 @@ void check_racy_places(const ThreadBlockProgram& program, std::int32_t rank,
                        std::span<const OrderedStep> steps, std::span<const std::size_t> places,
                        const ValueLog& log, Problems& problems);
 
+/// The problem of a program whose kernels wait for each other only at gates.
+[[nodiscard]] std::string closed_gates();
+
 /// " in kernel 2"; "" for the first kernel.
 [[nodiscard]] std::string in_kernel(std::int32_t kernel);
 

@@ -8,48 +8,22 @@
 // runs out of place: data for the rank i further on moves 2^k ranks in step k if bit k of i is set,
 // as one message for all such i, packed by local copies. (OpenMPI copies the received data once
 // more, to its previous place.)
-#include <algorithm>
 #include <numeric>
 #include <utility>
 #include <vector>
 
 #include "collectives/algorithms/algorithms.hpp"
+#include "collectives/algorithms/recursive/bruck_phases.hpp"
 
 namespace cclgym::algorithms {
 
 namespace {
 
-/// Two copies between a circular buffer of `whole` chunks and consecutive places.
-struct Circle {
-  ProgramBuilder& p;
-  int rank;
-  int whole;
-  void to_row(Buffer from, int first, Buffer to) const {
-    (void)p.chunk(rank, from, first, whole - first).copy(rank, to, 0);
-    if (first > 0) (void)p.chunk(rank, from, 0, first).copy(rank, to, whole - first);
-  }
-  /// Copies back all but the first place, whose content has not changed.
-  void from_row(Buffer from, Buffer to, int first) const {
-    if (first + 1 < whole) {
-      (void)p.chunk(rank, from, 1, whole - first - 1).copy(rank, to, first + 1);
-    }
-    if (first > 0) (void)p.chunk(rank, from, whole - first, first).copy(rank, to, 0);
-  }
-};
-
-void all_gather(ProgramBuilder& p, int ranks) {
-  for (int rank = 0; rank < ranks; ++rank) {
-    (void)p.chunk(rank, Buffer::Output, rank).copy(rank, Buffer::Scratch, 0);
-  }
-  for (int distance = 1; distance < ranks; distance *= 2) {
-    const int count = std::min(distance, ranks - distance);
-    for (int rank = 0; rank < ranks; ++rank) {
-      (void)p.chunk(rank, Buffer::Scratch, 0, count)
-          .copy((rank - distance + ranks) % ranks, Buffer::Scratch, distance);
-    }
-  }
-  for (int rank = 0; rank < ranks; ++rank) {
-    Circle{p, rank, ranks}.from_row(Buffer::Scratch, Buffer::Output, rank);
+/// Copies a circular input of `whole` chunks to scratch, starting with chunk `first`.
+void turn(ProgramBuilder& p, int rank, int whole, int first) {
+  (void)p.chunk(rank, Buffer::Input, first, whole - first).copy(rank, Buffer::Scratch, 0);
+  if (first > 0) {
+    (void)p.chunk(rank, Buffer::Input, 0, first).copy(rank, Buffer::Scratch, whole - first);
   }
 }
 
@@ -86,7 +60,7 @@ void pack(ProgramBuilder& p, int rank, const std::vector<int>& group, const Plac
 
 void all_to_all(ProgramBuilder& p, int ranks) {
   for (int rank = 0; rank < ranks; ++rank) {
-    Circle{p, rank, ranks}.to_row(Buffer::Input, rank, Buffer::Scratch);
+    turn(p, rank, ranks, rank);
   }
   Places places(ranks);
   for (int distance = 1; distance < ranks; distance *= 2) {
@@ -117,7 +91,7 @@ Program bruck(const AlgorithmRequest& request) {
   ProgramBuilder p("bruck", Contract::make(request.collective, request.ranks, 1, gathers));
   const auto parallel = p.parallelize(request.channels);
   if (gathers) {
-    all_gather(p, request.ranks);
+    bruck_all_gather(p, {0, request.ranks, 1}, {Buffer::Output, 0, 1, 1}, 0);
   } else {
     all_to_all(p, request.ranks);
   }

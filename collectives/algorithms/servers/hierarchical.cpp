@@ -28,12 +28,13 @@ Program hierarchical(const AlgorithmRequest& request) {
   ProgramBuilder p("hierarchical",
                    Contract::make(CollectiveKind::AllReduce, request.ranks, request.ranks, true));
   for (int server = 0; server < n; ++server) {
-    ring_reduce_scatter(p, {server * g, g, 1}, 0, n, 0, c);
+    ring_reduce_scatter(p, {server * g, g, 1}, input_runs(0, n), 0, c);
   }
-  for (int gpu = 0; gpu < g; ++gpu) ring_reduce_scatter(p, {gpu, n, g}, gpu * n, 1, 2 * c);
-  for (int gpu = 0; gpu < g; ++gpu) ring_all_gather(p, {gpu, n, g}, gpu * n, 1, 2 * c);
+  for (int gpu = 0; gpu < g; ++gpu)
+    ring_reduce_scatter(p, {gpu, n, g}, input_runs(gpu * n, 1), 2 * c);
+  for (int gpu = 0; gpu < g; ++gpu) ring_all_gather(p, {gpu, n, g}, input_runs(gpu * n, 1), 2 * c);
   for (int server = 0; server < n; ++server) {
-    ring_all_gather(p, {server * g, g, 1}, 0, n, c, c);
+    ring_all_gather(p, {server * g, g, 1}, input_runs(0, n), c, c);
   }
   return p.finish();
 }

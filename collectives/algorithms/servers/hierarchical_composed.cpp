@@ -22,12 +22,14 @@ Program hierarchical_composed(const AlgorithmRequest& request) {
   ProgramBuilder p("hierarchical-composed",
                    Contract::make(CollectiveKind::AllReduce, request.ranks, request.ranks, true));
   const auto parallel = p.parallelize(request.channels);
-  for (int server = 0; server < n; ++server) ring_reduce_scatter(p, {server * g, g, 1}, 0, n, 0);
+  for (int server = 0; server < n; ++server)
+    ring_reduce_scatter(p, {server * g, g, 1}, input_runs(0, n), 0);
   p.next_kernel();
-  for (int gpu = 0; gpu < g; ++gpu) ring_reduce_scatter(p, {gpu, n, g}, gpu * n, 1, 0);
-  for (int gpu = 0; gpu < g; ++gpu) ring_all_gather(p, {gpu, n, g}, gpu * n, 1, 0);
+  for (int gpu = 0; gpu < g; ++gpu) ring_reduce_scatter(p, {gpu, n, g}, input_runs(gpu * n, 1), 0);
+  for (int gpu = 0; gpu < g; ++gpu) ring_all_gather(p, {gpu, n, g}, input_runs(gpu * n, 1), 0);
   p.next_kernel();
-  for (int server = 0; server < n; ++server) ring_all_gather(p, {server * g, g, 1}, 0, n, 0);
+  for (int server = 0; server < n; ++server)
+    ring_all_gather(p, {server * g, g, 1}, input_runs(0, n), 0);
   return p.finish();
 }
 
