@@ -9,6 +9,7 @@
 
 #include "core/error.hpp"
 #include "core/index.hpp"
+#include "topology_models/host_use.hpp"
 #include "topology_models/metrics/cut_network.hpp"
 
 namespace cclgym::synthesis {
@@ -21,7 +22,10 @@ std::int64_t edge_key(int source, int target) { return (std::int64_t{source} << 
 class UsedLinks {
  public:
   explicit UsedLinks(const Fabric& fabric)
-      : fabric_(fabric), used_(fabric.links().size(), 0), joined_(2 * fabric.links().size()) {
+      : fabric_(fabric),
+        avoided_(avoided_hosts(fabric)),
+        used_(fabric.links().size(), 0),
+        joined_(2 * fabric.links().size()) {
     std::iota(joined_.begin(), joined_.end(), std::size_t{0});
   }
 
@@ -31,10 +35,7 @@ class UsedLinks {
     constexpr int kChannels = 64;
     if (source == target) return;
     const std::vector<LinkId> first = fabric_.route(source, target, 0);
-    const bool direct = std::none_of(first.begin(), first.end() - 1, [&](LinkId id) {
-      return fabric_.nodes()[at(fabric_.links()[at(id)].target)].kind == NodeKind::Gpu;
-    });
-    if (!direct) return;
+    if (!is_one_step(fabric_, avoided_, first)) return;
     add(first);
     for (int channel = 1; channel < kChannels; ++channel) {
       const std::vector<LinkId> route = fabric_.route(source, target, channel);
@@ -96,6 +97,7 @@ class UsedLinks {
   }
 
   const Fabric& fabric_;
+  std::vector<char> avoided_;
   std::vector<char> used_;
   std::vector<std::size_t> joined_;  // by end of a link: another end of the same node
 };

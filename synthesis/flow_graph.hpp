@@ -45,10 +45,11 @@ struct FlowGraph {
 };
 
 /// Graph of the links that messages can use: those on Fabric::route between two GPUs, on some
-/// channel, without a GPU in between. Links that no such route uses (PCIe beside NVLink within a
-/// node) are left out, and a path may turn from a link to a link only as routes do, so that a bound
-/// on the graph is a bound on what programs can do. Of servers whose NICs are linked to the same
-/// network switches, some stand for all. Throws UserError if the links have no common unit.
+/// channel, without a GPU or an avoided host (host_use.hpp) in between. Links that no such route
+/// uses (PCIe beside NVLink within a node) are left out, and a path may turn from a link to a link
+/// only as routes do, so that a bound on the graph is a bound on what programs can do. Of servers
+/// whose NICs are linked to the same network switches, some stand for all. Throws UserError if the
+/// links have no common unit.
 [[nodiscard]] FlowGraph make_flow_graph(const Fabric& fabric);
 
 /// make_flow_graph() by the routes of all pairs of ranks, which takes time in proportion to the

@@ -7,6 +7,7 @@
 
 #include "core/error.hpp"
 #include "core/index.hpp"
+#include "topology_models/host_use.hpp"
 #include "topology_models/metrics/cut_network.hpp"
 
 namespace cclgym::synthesis {
@@ -60,15 +61,6 @@ Instance Instance::reversed() const {
 }
 
 namespace {
-
-// True if messages may use the route: it passes through no third GPU.
-bool is_direct(const Fabric& fabric, const std::vector<LinkId>& route) {
-  for (std::size_t k = 0; k + 1 < route.size(); ++k) {
-    const NodeId middle = fabric.links()[at(route[k])].target;
-    if (fabric.nodes()[at(middle)].kind == NodeKind::Gpu) return false;
-  }
-  return true;
-}
 
 // Drops limits that another limit implies: all their hops are also in it, and it has no more units.
 void drop_implied_limits(Instance& instance) {
@@ -127,6 +119,7 @@ Instance make_instance(const Fabric& fabric, int channels) {
   instance.name = fabric.name();
   instance.ranks = fabric.ranks();
   instance.unit_Bps = static_cast<double>(*unit.value);
+  const std::vector<char> avoided = avoided_hosts(fabric);
   std::vector<int> limit_of_link(fabric.links().size(), -1);
   for (int source = 0; source < fabric.ranks(); ++source) {
     for (int target = 0; target < fabric.ranks(); ++target) {
@@ -134,7 +127,7 @@ Instance make_instance(const Fabric& fabric, int channels) {
       std::vector<std::vector<LinkId>> seen;
       for (int channel = 0; channel < channels; ++channel) {
         std::vector<LinkId> route = fabric.route(source, target, channel);
-        if (!is_direct(fabric, route)) break;
+        if (!is_one_step(fabric, avoided, route)) break;
         if (std::find(seen.begin(), seen.end(), route) != seen.end()) continue;
         Hop hop{.source = source, .target = target, .channel = channel};
         for (const LinkId id : route) {

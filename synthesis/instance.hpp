@@ -51,11 +51,12 @@ struct Instance {
 };
 
 /// Instance of a fabric, made of Fabric::route for every pair of ranks on the channels
-/// 0 .. channels - 1: routes through other GPUs are left out, and of equal routes the one with the
-/// lowest channel is kept. Limits whose hops are also in an equally tight or tighter limit are
-/// dropped. The link unit is the greatest common divisor of the limits that are left. Takes time in
-/// proportion to the square of the ranks. Throws UserError if the link units have no common unit of
-/// whole B/s, or if a rank cannot reach every other rank along hops.
+/// 0 .. channels - 1: routes through other GPUs or avoided hosts (host_use.hpp) are left out, and
+/// of equal routes the one with the lowest channel is kept. Limits whose hops are also in an
+/// equally tight or tighter limit are dropped. The link unit is the greatest common divisor of the
+/// limits that are left. Takes time in proportion to the square of the ranks. Throws UserError if
+/// the link units have no common unit of whole B/s, or if a rank cannot reach every other rank
+/// along hops.
 [[nodiscard]] Instance make_instance(const Fabric& fabric, int channels = 1);
 
 /// Instance of point-to-point links: units[source][target] chunks per round, 0: no link. For tests

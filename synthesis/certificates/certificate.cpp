@@ -5,13 +5,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/counted.hpp"
 namespace cclgym::synthesis {
 
 namespace {
-
-std::string counted(std::int64_t count, const std::string& what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
 
 std::string plural_rounds(const Rational& rounds) {
   return fmt::format("{} round{}", text_of(rounds), rounds == Rational(1) ? "" : "s");
@@ -47,11 +44,6 @@ std::string predicate(const Certificate& certificate) {
 }
 
 }  // namespace
-
-std::string text_of(const Rational& number) {
-  if (number.denominator() == 1) return fmt::format("{}", number.numerator());
-  return fmt::format("{}/{}", number.numerator(), number.denominator());
-}
 
 std::string evidence_name(const Evidence& evidence) {
   static const std::array<std::string, std::variant_size_v<Evidence>> names{

@@ -11,7 +11,7 @@
 
 #include "collectives/contract.hpp"
 #include "synthesis/flows/step_relaxation.hpp"
-#include "topology_models/metrics/metrics.hpp"
+#include "topology_models/rational.hpp"
 
 namespace cclgym::synthesis {
 
@@ -153,8 +153,5 @@ struct Certificate {
 /// Expresses the rounds of a claim in another link unit, B/s, unless they are counted in steps of
 /// whole rounds (a schedule, and a proof that there is none).
 void change_unit(Certificate& certificate, std::int64_t unit_Bps);
-
-/// "7/6", or "3" for a whole number.
-[[nodiscard]] std::string text_of(const Rational& number);
 
 }  // namespace cclgym::synthesis

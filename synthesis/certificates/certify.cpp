@@ -102,7 +102,7 @@ Certificate Certifier::cut(const FlowGraph& graph, const CutBound& bound) const 
 Certificate Certifier::rank_cut(const Instance& instance, const RoundsCut& cut) const {
   return {.subject = subject_,
           .claim = {.kind = ClaimKind::Rounds,
-                    .rounds = per_chunk({cut.rounds.numerator, cut.rounds.denominator}),
+                    .rounds = per_chunk(cut.rounds),
                     .unit_Bps = whole_Bps(instance.unit_Bps)},
           .evidence = RankCutEvidence{.ranks = cut.ranks, .limits = cut.limits}};
 }

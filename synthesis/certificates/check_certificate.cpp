@@ -1,8 +1,9 @@
 #include "synthesis/certificates/check_certificate.hpp"
 
 #include <algorithm>
-#include <boost/multiprecision/cpp_int.hpp>
+#include <array>
 #include <fmt/format.h>
+#include <numeric>
 
 #include "core/error.hpp"
 #include "core/hash.hpp"
@@ -25,6 +26,31 @@ constexpr std::string_view kOtherProgram =
 
 // Linear programs and formulas grow with chunks, hops and steps; searches stay far below this.
 constexpr std::int64_t kMaxSends = 20'000'000;
+
+// True if two products are equal, of any size: factors that both have cancel.
+bool equal_products(std::array<std::int64_t, 4> one, std::array<std::int64_t, 4> other) {
+  const auto is_zero = [](std::int64_t factor) { return factor == 0; };
+  const bool zero = std::any_of(one.begin(), one.end(), is_zero);
+  if (zero || std::any_of(other.begin(), other.end(), is_zero)) {
+    return zero && std::any_of(other.begin(), other.end(), is_zero);
+  }
+  for (std::int64_t& left : one) {
+    for (std::int64_t& right : other) {
+      const std::int64_t divisor = std::gcd(left, right);
+      left /= divisor;
+      right /= divisor;
+    }
+  }
+  // Only 1 and -1 are left of equal products.
+  const auto sign = [](const std::array<std::int64_t, 4>& factors) {
+    std::int64_t product = 1;
+    for (const std::int64_t factor : factors) {
+      product = factor == 1 || factor == -1 ? product * factor : 0;
+    }
+    return product;
+  };
+  return sign(one) != 0 && sign(one) == sign(other);
+}
 
 class CertificateChecker {
  public:
@@ -164,6 +190,18 @@ class CertificateChecker {
   }
 
   std::string operator()(const RefutationEvidence& evidence) const {
+    std::string formula;
+    if (std::string problem = make_formula(formula); !problem.empty()) return problem;
+    if (const std::string hash = hex_digits(fnv1a(formula)); hash != evidence.formula_hash) {
+      return fmt::format("the proof is about a formula with the hash {}; that of the claim has {}",
+                         quoted(evidence.formula_hash), hash);
+    }
+    return check_rup(formula, evidence.proof);
+  }
+
+  // Makes the formula, in DIMACS, that is satisfied by a schedule as the claim denies it. Returns
+  // the problem if the claim is none of this kind.
+  std::string make_formula(std::string& formula) const {
     if (claim_.kind != ClaimKind::Infeasible) return wrong_kind();
     const Instance instance = copying(subject_, make_instance(fabric_));
     const int factor = chunk_factor(subject_, fabric_.ranks());
@@ -177,13 +215,9 @@ class CertificateChecker {
     }
     const Demand demand = demand_of(subject_, fabric_.ranks(), claim_.chunks / factor);
     require_size(demand, instance);
-    const std::string formula =
+    formula =
         step_formula(instance, demand, claim_.steps, static_cast<int>(claim_.rounds.numerator()));
-    if (const std::string hash = hex_digits(fnv1a(formula)); hash != evidence.formula_hash) {
-      return fmt::format("the proof is about a formula with the hash {}; that of the claim has {}",
-                         quoted(evidence.formula_hash), hash);
-    }
-    return check_rup(formula, evidence.proof);
+    return {};
   }
 
   std::string operator()(const ScheduleEvidence& evidence) const {
@@ -231,12 +265,11 @@ class CertificateChecker {
 
   [[nodiscard]] std::string equals_claim(std::int64_t numerator, std::int64_t denominator,
                                          int factor, double unit_Bps) const {
-    using Whole = boost::multiprecision::cpp_int;
     if (claim_.unit_Bps < 1) return fmt::format("the link unit is {} B/s", claim_.unit_Bps);
-    const Whole claimed =
-        Whole(claim_.rounds.numerator()) * denominator * factor * whole_Bps(unit_Bps);
-    const Whole proven = Whole(numerator) * claim_.rounds.denominator() * claim_.unit_Bps;
-    if (claimed == proven) return {};
+    if (equal_products({claim_.rounds.numerator(), denominator, factor, whole_Bps(unit_Bps)},
+                       {numerator, claim_.rounds.denominator(), claim_.unit_Bps, 1})) {
+      return {};
+    }
     return fmt::format(
         "the evidence proves {}/{} rounds per chunk of a link unit of {} B/s, not {}", numerator,
         std::int64_t{factor} * denominator, whole_Bps(unit_Bps), text_of(claim_.rounds));
@@ -268,6 +301,14 @@ std::string check_certificate(const Fabric& fabric, const Certificate& certifica
   } catch (const UserError& error) {
     return error.what();
   }
+}
+
+std::optional<std::string> refuted_formula(const Fabric& fabric, const Certificate& certificate) {
+  if (!std::holds_alternative<RefutationEvidence>(certificate.evidence)) return std::nullopt;
+  std::string formula;
+  const std::string problem = CertificateChecker(fabric, certificate).make_formula(formula);
+  if (!problem.empty()) throw UserError(problem);
+  return formula;
 }
 
 }  // namespace cclgym::synthesis

@@ -121,16 +121,15 @@ class CuttingPlanes {
                                   graph_.name));
     }
     WholeShares whole(graph_, columns_, [&](int column) {
-      const Rational& value = solution->values[at(column)];
-      return value.numerator() * (*denominator / value.denominator());
+      return numerator_over(solution->values[at(column)], *denominator);
     });
     if (separate(whole, 0)) return std::nullopt;
     std::optional<DualCertificate> certificate = certify_dual(program_, solver_.duals());
     if (!certificate || certificate->bound != solution->cost) {
-      throw UserError(fmt::format(
-          "the AllReduce bound on '{}' is not proved exactly; algbw is at "
-          "least {}/{} and at most about {} link units",
-          graph_.name, -solution->cost.numerator(), solution->cost.denominator(), best_));
+      throw UserError(
+          fmt::format("the AllReduce bound on '{}' is not proved exactly; algbw is at "
+                      "least {} and at most about {} link units",
+                      graph_.name, text_of(-solution->cost), best_));
     }
     AllReduceShares result;
     result.algbw = -solution->cost;
@@ -206,8 +205,8 @@ std::string check_allreduce_shares(const FlowGraph& graph, const AllReduceOption
     total += count;
   }
   if (Rational(total, shares.parts_per_unit) != shares.algbw) {
-    return fmt::format("the shares add up to {} parts of 1/{} link unit; expected {}/{}", total,
-                       shares.parts_per_unit, shares.algbw.numerator(), shares.algbw.denominator());
+    return fmt::format("the shares add up to {} parts of 1/{} link unit; expected {}", total,
+                       shares.parts_per_unit, text_of(shares.algbw));
   }
   ShareColumns every_rank;
   every_rank.of_node.assign(at(graph.nodes), -1);
@@ -231,10 +230,8 @@ std::string check_allreduce_shares(const FlowGraph& graph, const AllReduceOption
     return error.what();
   }
   if (shares.certificate.bound != -shares.algbw) {
-    return fmt::format("the certificate proves {}/{}; the shares reach {}/{}",
-                       -shares.certificate.bound.numerator(),
-                       shares.certificate.bound.denominator(), shares.algbw.numerator(),
-                       shares.algbw.denominator());
+    return fmt::format("the certificate proves {}; the shares reach {}",
+                       text_of(-shares.certificate.bound), text_of(shares.algbw));
   }
   return check_dual(shares.certificate);
 }

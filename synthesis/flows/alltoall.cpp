@@ -78,8 +78,7 @@ EdgeLengths lengths_of_duals(const ConcurrentFlow& flow, const DualCertificate& 
   EdgeLengths lengths;
   if (!denominator) return lengths;
   for (const int orbit : flow.orbits.of_edge) {
-    const Rational& length = by_orbit[at(orbit)];
-    lengths.lengths.push_back(length.numerator() * (*denominator / length.denominator()));
+    lengths.lengths.push_back(numerator_over(by_orbit[at(orbit)], *denominator));
   }
   return lengths;
 }
@@ -96,8 +95,8 @@ std::vector<FlowPath> paths_of(const FlowGraph& graph, const AllToAllOptions& op
     for (std::size_t k = 0; k < graph.edges.size(); ++k) {
       const int column = flow.columns[orbit][at(flow.sources[orbit].fixed.of_edge[k])];
       const Rational amount = column < 0 ? Rational(0) : values[at(column)];
-      arcs.push_back({graph.edges[k].source, graph.edges[k].target,
-                      amount.numerator() * (*denominator / amount.denominator())});
+      arcs.push_back(
+          {graph.edges[k].source, graph.edges[k].target, numerator_over(amount, *denominator)});
     }
     std::vector<std::int64_t> demands(at(graph.nodes), 0);
     for (int node = 0; node < graph.nodes; ++node) {
@@ -126,7 +125,7 @@ std::vector<FlowPath> paths_of(const FlowGraph& graph, const AllToAllOptions& op
 std::string check_paths(const FlowGraph& graph, const AllToAllOptions& options,
                         const AllToAllFlow& flow) {
   std::map<std::pair<int, int>, Rational> loads;
-  std::map<std::pair<int, int>, Rational> shares;
+  PairShares shares;
   for (const FlowPath& path : flow.paths) {
     if (path.nodes.size() < 2 || path.nodes.front() != path.source ||
         path.nodes.back() != path.target || path.share <= Rational(0)) {
@@ -138,26 +137,15 @@ std::string check_paths(const FlowGraph& graph, const AllToAllOptions& options,
       loads[{path.nodes[k - 1], path.nodes[k]}] += path.share;
     }
   }
-  const std::vector<char> participates = participants(graph, options.group);
-  std::size_t pairs = 0;
-  for (int source = 0; source < graph.ranks; ++source) {
-    for (int target = 0; target < graph.ranks; ++target) {
-      if (source == target || !participates[at(source)] || !participates[at(target)]) continue;
-      ++pairs;
-      const auto found = shares.find({source, target});
-      if (found != shares.end() && found->second == Rational(1)) continue;
-      return fmt::format("the paths from rank {} to rank {} do not carry exactly all data", source,
-                         target);
-    }
+  if (std::string problem = check_shares(graph, options.group, shares); !problem.empty()) {
+    return problem;
   }
-  if (shares.size() != pairs) return "a path joins ranks outside the group";
   for (const FlowEdge& edge : graph.edges) {
     const auto found = loads.find({edge.source, edge.target});
     if (found == loads.end()) continue;
     if (found->second > flow.rounds * edge.units) {
-      return fmt::format("the edge {} -> {} carries {}/{} chunks, more than in all rounds",
-                         edge.source, edge.target, found->second.numerator(),
-                         found->second.denominator());
+      return fmt::format("the edge {} -> {} carries {} chunks, more than in all rounds",
+                         edge.source, edge.target, text_of(found->second));
     }
     loads.erase(found);
   }
@@ -190,6 +178,24 @@ std::vector<std::int64_t> distances_from(const FlowGraph& graph,
 }
 
 }  // namespace
+
+std::string check_shares(const FlowGraph& graph, const std::vector<int>& group,
+                         const PairShares& shares) {
+  const std::vector<char> participates = participants(graph, group);
+  std::size_t pairs = 0;
+  for (int source = 0; source < graph.ranks; ++source) {
+    for (int target = 0; target < graph.ranks; ++target) {
+      if (source == target || !participates[at(source)] || !participates[at(target)]) continue;
+      ++pairs;
+      const auto found = shares.find({source, target});
+      if (found != shares.end() && found->second == Rational(1)) continue;
+      return fmt::format("the paths from rank {} to rank {} do not carry exactly all data", source,
+                         target);
+    }
+  }
+  if (shares.size() != pairs) return "a path joins ranks outside the group";
+  return {};
+}
 
 ExactProgram alltoall_program(const FlowGraph& graph, const AllToAllOptions& options) {
   return make_concurrent_flow(graph, options).program;
@@ -253,8 +259,8 @@ std::string check_alltoall_flow(const FlowGraph& graph, const AllToAllOptions& o
   try {
     if (const Rational bound = bound_of_lengths(graph, options.group, flow.lengths);
         bound != flow.rounds) {
-      return fmt::format("the lengths prove {}/{} rounds; the flow takes {}/{}", bound.numerator(),
-                         bound.denominator(), flow.rounds.numerator(), flow.rounds.denominator());
+      return fmt::format("the lengths prove {} rounds; the flow takes {}", text_of(bound),
+                         text_of(flow.rounds));
     }
   } catch (const UserError& error) {
     return error.what();
@@ -263,9 +269,8 @@ std::string check_alltoall_flow(const FlowGraph& graph, const AllToAllOptions& o
     return "the certificate is about another linear program";
   }
   if (flow.certificate.bound != flow.rounds) {
-    return fmt::format("the certificate proves {}/{} rounds; the flow takes {}/{}",
-                       flow.certificate.bound.numerator(), flow.certificate.bound.denominator(),
-                       flow.rounds.numerator(), flow.rounds.denominator());
+    return fmt::format("the certificate proves {} rounds; the flow takes {}",
+                       text_of(flow.certificate.bound), text_of(flow.rounds));
   }
   return check_dual(flow.certificate);
 }

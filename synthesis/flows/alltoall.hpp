@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "synthesis/flows/exact_program.hpp"
@@ -59,6 +61,14 @@ struct AllToAllOptions {
 [[nodiscard]] std::string check_alltoall_flow(const FlowGraph& graph,
                                               const AllToAllOptions& options,
                                               const AllToAllFlow& flow);
+
+/// Parts of the data of pairs (source, target) that arrive.
+using PairShares = std::map<std::pair<int, int>, Rational>;
+
+/// Verifies that all data of every pair of participants arrives, exactly once, and that there are
+/// no other pairs. Returns the first problem in words; empty if there is none.
+[[nodiscard]] std::string check_shares(const FlowGraph& graph, const std::vector<int>& group,
+                                       const PairShares& shares);
 
 /// Lower bound on the rounds that lengths prove, by shortest paths. Throws UserError for lengths
 /// that are negative, all 0, or too large for 64 bits, or if a rank cannot reach another.

@@ -92,7 +92,7 @@ std::string check_path(const EpochGraph& epochs, const EpochPath& path, int coun
 
 std::string check_epoch_paths(const EpochGraph& epochs, int chunks, const AllToAllOptions& options,
                               const EpochFlow& flow) {
-  std::map<std::pair<int, int>, Rational> shares;
+  PairShares shares;
   std::vector<std::map<int, Rational>> loads(epochs.graph.edges.size());
   for (const EpochPath& path : flow.paths) {
     if (std::string problem = check_path(epochs, path, flow.epochs); !problem.empty()) {
@@ -103,19 +103,9 @@ std::string check_epoch_paths(const EpochGraph& epochs, int chunks, const AllToA
       loads[at(hop.edge)][hop.epoch] += path.share * std::int64_t{chunks};
     }
   }
-  const std::vector<char> participates = participants(epochs.graph, options.group);
-  std::size_t pairs = 0;
-  for (int source = 0; source < epochs.graph.ranks; ++source) {
-    for (int target = 0; target < epochs.graph.ranks; ++target) {
-      if (source == target || !participates[at(source)] || !participates[at(target)]) continue;
-      ++pairs;
-      const auto found = shares.find({source, target});
-      if (found != shares.end() && found->second == Rational(1)) continue;
-      return fmt::format("the paths from rank {} to rank {} do not carry exactly all data", source,
-                         target);
-    }
+  if (std::string problem = check_shares(epochs.graph, options.group, shares); !problem.empty()) {
+    return problem;
   }
-  if (shares.size() != pairs) return "a path joins ranks outside the group";
   for (std::size_t k = 0; k < loads.size(); ++k) {
     const int window = epochs.window[k];
     const Rational capacity =
@@ -127,9 +117,8 @@ std::string check_epoch_paths(const EpochGraph& epochs, int chunks, const AllToA
         if (found != loads[k].end()) sum += found->second;
       }
       if (sum <= capacity) continue;
-      return fmt::format("edge {} carries {}/{} chunks in {} epochs up to {}; it has {}/{}", k,
-                         sum.numerator(), sum.denominator(), window, last, capacity.numerator(),
-                         capacity.denominator());
+      return fmt::format("edge {} carries {} chunks in {} epochs up to {}; it has {}", k,
+                         text_of(sum), window, last, text_of(capacity));
     }
   }
   return {};
@@ -238,7 +227,7 @@ class EpochSearch {
     const auto exact = [&] {
       std::vector<std::int64_t> amounts;
       for (const Rational& value : solution->values) {
-        amounts.push_back(value.numerator() * (*scale / value.denominator()));
+        amounts.push_back(numerator_over(value, *scale));
       }
       flow_.paths = exact_epoch_paths(setting_, program, count, amounts, *scale);
     };

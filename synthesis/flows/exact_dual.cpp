@@ -1,37 +1,24 @@
 #include "synthesis/flows/exact_dual.hpp"
 
 #include <array>
-#include <boost/multiprecision/cpp_int.hpp>
 #include <cmath>
 #include <fmt/format.h>
 #include <numeric>
 
 #include "core/error.hpp"
 #include "core/index.hpp"
+#include "synthesis/flows/exact_value.hpp"
 #include "synthesis/solvers/linear_program.hpp"
 
 namespace cclgym::synthesis {
 
 namespace {
 
-using Integer = boost::multiprecision::cpp_int;
-
 // Tolerances of the rounding, the likeliest first: noise of the solver is about 1e-12, and a
 // fraction with denominator d is recognised if the tolerance is well below 1 / d^2.
 constexpr std::array kTolerances{1e-9, 1e-8, 1e-10, 1e-7, 1e-11, 1e-6};
 constexpr double kLargest = 9e15;
 constexpr double kEqual = 1e-9;  // relative difference of equal values
-
-std::optional<Rational> reduced_fraction(Integer numerator, Integer denominator) {
-  const Integer divisor = boost::multiprecision::gcd(numerator, denominator);
-  if (divisor > 1) {
-    numerator /= divisor;
-    denominator /= divisor;
-  }
-  constexpr auto kMax = std::numeric_limits<std::int64_t>::max();
-  if (denominator > kMax || boost::multiprecision::abs(numerator) > kMax) return std::nullopt;
-  return Rational(static_cast<std::int64_t>(numerator), static_cast<std::int64_t>(denominator));
-}
 
 std::optional<std::vector<Rational>> rounded(std::span<const double> values, double tolerance) {
   std::vector<Rational> result;
@@ -42,61 +29,6 @@ std::optional<std::vector<Rational>> rounded(std::span<const double> values, dou
     result.push_back(*fraction);
   }
   return result;
-}
-
-// Numbers over one denominator.
-struct OverCommon {
-  Integer denominator = 1;
-  std::vector<Integer> numerators;
-
-  explicit OverCommon(const std::vector<Rational>& values) {
-    for (const Rational& value : values) {
-      denominator = boost::multiprecision::lcm(denominator, Integer(value.denominator()));
-    }
-    for (const Rational& value : values) {
-      numerators.emplace_back(Integer(value.numerator()) * (denominator / value.denominator()));
-    }
-  }
-};
-
-// The bound that dual values prove: none if they are not feasible.
-std::optional<Rational> proven_bound(const ExactProgram& program,
-                                     const std::vector<Rational>& duals) {
-  const OverCommon scaled(duals);
-  std::vector<Integer> reduced;
-  for (const ExactColumn& column : program.columns) {
-    reduced.emplace_back(scaled.denominator * column.cost);
-  }
-  Integer sum = 0;
-  const auto add = [&](const Integer& factor, const auto& bounded) {
-    if (factor == 0) return true;
-    const auto& bound = factor > 0 ? bounded.lower : bounded.upper;
-    if (!bound) return false;
-    sum += factor * *bound;
-    return true;
-  };
-  for (std::size_t k = 0; k < program.rows.size(); ++k) {
-    const Integer& dual = scaled.numerators[k];
-    if (dual == 0) continue;
-    if (!add(dual, program.rows[k])) return std::nullopt;
-    for (const ExactTerm& term : program.rows[k].terms) {
-      reduced[at(term.column)] -= dual * term.coefficient;
-    }
-  }
-  for (std::size_t k = 0; k < program.columns.size(); ++k) {
-    if (!add(reduced[k], program.columns[k])) return std::nullopt;
-  }
-  return reduced_fraction(sum, scaled.denominator);
-}
-
-std::optional<Rational> exact_cost(const ExactProgram& program,
-                                   const std::vector<Rational>& values) {
-  const OverCommon scaled(values);
-  Integer sum = 0;
-  for (std::size_t k = 0; k < program.columns.size(); ++k) {
-    sum += scaled.numerators[k] * program.columns[k].cost;
-  }
-  return reduced_fraction(sum, scaled.denominator);
 }
 
 }  // namespace
@@ -152,7 +84,7 @@ std::optional<DualCertificate> certify_dual(const ExactProgram& program,
   for (const double tolerance : kTolerances) {
     auto fractions = rounded(duals, tolerance);
     if (!fractions) continue;
-    const std::optional<Rational> bound = proven_bound(program, *fractions);
+    const std::optional<Rational> bound = bound_of_duals(program, *fractions).value;
     if (!bound) continue;
     if (!best || *bound > best_bound) {
       best = std::move(fractions);
@@ -168,7 +100,7 @@ std::optional<DualCertificate> certify_dual(const ExactProgram& program,
       if (!(std::abs(dual) * kDenominator < kLargest)) return std::nullopt;
       fractions.emplace_back(std::llround(dual * kDenominator), std::int64_t{1} << 30);
     }
-    const std::optional<Rational> bound = proven_bound(program, fractions);
+    const std::optional<Rational> bound = bound_of_duals(program, fractions).value;
     if (!bound) return std::nullopt;
     best = std::move(fractions);
     best_bound = *bound;
@@ -186,8 +118,8 @@ std::optional<ExactSolution> certify_solution(const ExactProgram& program,
   for (const double tolerance : kTolerances) {
     auto fractions = rounded(values, tolerance);
     if (!fractions) continue;
-    const std::optional<Rational> cost = exact_cost(program, *fractions);
-    if (!cost || !check_solution(program, *fractions, *cost).empty()) continue;
+    const std::optional<Rational> cost = cost_of_solution(program, *fractions).value;
+    if (!cost) continue;
     if (!best || *cost < best->cost) best = ExactSolution{std::move(*fractions), *cost};
     const double value = boost::rational_cast<double>(best->cost);
     if (value <= expected + kEqual * std::max(1.0, std::abs(expected))) break;
@@ -236,14 +168,11 @@ ExactOptimum solve_exactly(const ExactProgram& program, const std::string& subje
   std::optional<DualCertificate> certificate = certify_dual(program, duals);
   std::optional<ExactSolution> solution = certify_solution(program, values);
   if (!certificate || !solution || certificate->bound != solution->cost) {
-    const auto text = [](const Rational& value) {
-      return fmt::format("{}/{}", value.numerator(), value.denominator());
-    };
     throw UserError(
         fmt::format("{}: the optimum {:.9g} is not proved exactly; bound {}, solution "
                     "{}",
-                    subject, solver.objective(), certificate ? text(certificate->bound) : "none",
-                    solution ? text(solution->cost) : "none"));
+                    subject, solver.objective(), certificate ? text_of(certificate->bound) : "none",
+                    solution ? text_of(solution->cost) : "none"));
   }
   return {std::move(*solution), std::move(*certificate)};
 }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "topology_models/metrics/metrics.hpp"
+#include "topology_models/rational.hpp"
 
 namespace cclgym::synthesis {
 

@@ -264,10 +264,8 @@ std::string check_step_relaxation(const Instance& instance, const Demand& demand
     return error.what();
   }
   if (relaxation.certificate.bound != relaxation.rounds) {
-    return fmt::format("the certificate proves {}/{} rounds; expected {}/{}",
-                       relaxation.certificate.bound.numerator(),
-                       relaxation.certificate.bound.denominator(), relaxation.rounds.numerator(),
-                       relaxation.rounds.denominator());
+    return fmt::format("the certificate proves {} rounds; expected {}",
+                       text_of(relaxation.certificate.bound), text_of(relaxation.rounds));
   }
   return check_dual(relaxation.certificate);
 }

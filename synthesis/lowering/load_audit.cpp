@@ -1,6 +1,7 @@
 #include "synthesis/lowering/load_audit.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <fmt/format.h>
 #include <map>
 #include <set>
@@ -8,6 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "collectives/expand_parallel.hpp"
 #include "core/error.hpp"
 #include "core/index.hpp"
 
@@ -44,6 +46,7 @@ class LoadSum {
 }  // namespace
 
 std::vector<std::int64_t> link_loads(const Program& program, const Fabric& fabric) {
+  assert(!has_partial_operations(program));
   LoadSum sum(fabric, program.contract.ranks());
   for (const Operation& operation : program.operations) {
     if (!operation.remote()) continue;

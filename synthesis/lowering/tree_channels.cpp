@@ -79,11 +79,6 @@ class TreeColouring {
     const std::vector<TreeEdge>& tree = directed.tree->edges;
     const Edges& edges = edges_[number];
     std::vector<ChannelSet> allowed = edges.allowed;
-    for (std::size_t k = 0; k < tree.size(); ++k) {
-      const auto divided = inward_.find({edges.pair[k], edges.allowed[k]});
-      if (divided == inward_.end()) continue;
-      allowed[k] &= directed.inward ? divided->second : ~divided->second;
-    }
     if (directed.multicast) join_stars(tree, allowed);
     std::vector<int> chosen(tree.size(), -1);
     std::unordered_map<int, int> above;       // by rank: channel of the edge to it
@@ -112,34 +107,53 @@ class TreeColouring {
     return chosen;
   }
 
-  // Starts again. Where the trees outnumber the channels of a connection, the two directions get
-  // separate channels, in proportion to their trees: otherwise the trees placed first, of one
-  // direction, would take them all.
+  // Starts again. Where the trees outnumber the channels of a pair, the two directions get separate
+  // channels, and the trees of a connection are neighbours in the order of their levels.
   void divide_channels() {
     users_.assign(users_.size(), {});
-    std::map<std::pair<std::size_t, ChannelSet>, std::array<int, 2>> count;  // out, in
+    std::map<std::pair<std::size_t, ChannelSet>, std::array<std::vector<Place>, 2>> places;
     for (std::size_t number = 0; number < trees_.size(); ++number) {
       const Edges& edges = edges_[number];
       for (std::size_t k = 0; k < edges.pair.size(); ++k) {
-        ++count[{edges.pair[k], edges.allowed[k]}][trees_[number].inward ? 1 : 0];
+        places[{edges.pair[k], edges.allowed[k]}][trees_[number].inward ? 1 : 0].push_back(
+            {edges.level[k], number, k});
       }
     }
-    for (const auto& [key, trees_of] : count) {
-      const int channels = std::popcount(key.second);
-      const auto [out, in] = trees_of;
-      if (out == 0 || in == 0 || out + in <= channels || channels == 1) continue;
-      const int inwards =
-          std::clamp((channels * in + (out + in) / 2) / (out + in), 1, channels - 1);
-      ChannelSet low = 0;
-      for (int k = 0; k < inwards; ++k) {
-        const ChannelSet rest = key.second & ~low;
-        low |= rest & (~rest + 1);  // the lowest of the rest
+    for (auto& place : places) {
+      const ChannelSet& allowed = place.first.second;
+      std::array<std::vector<Place>, 2>& directions = place.second;
+      const auto channels = at(std::popcount(allowed));
+      if (directions[0].size() + directions[1].size() <= channels || channels == 1) continue;
+      // Trees per connection: equal numbers, since links are shared per connection.
+      const auto needed = [&](std::size_t direction, std::size_t each) {
+        return (directions[direction].size() + each - 1) / each;
+      };
+      std::size_t each = 1;
+      while (needed(0, each) + needed(1, each) > channels) ++each;
+      ChannelSet rest = allowed;
+      for (const std::size_t direction : {0U, 1U}) {
+        std::vector<Place>& sorted = directions[direction];
+        std::sort(sorted.begin(), sorted.end());
+        ChannelSet channel = 0;
+        for (std::size_t k = 0; k < sorted.size(); ++k) {
+          if (k % each == 0) {
+            channel = rest & (~rest + 1);  // the lowest of the rest
+            rest &= rest - 1;
+          }
+          edges_[sorted[k].tree].allowed[sorted[k].edge] = channel;
+        }
       }
-      inward_[key] = low;
     }
   }
 
  private:
+  struct Place {
+    int level;
+    std::size_t tree;
+    std::size_t edge;
+    friend auto operator<=>(const Place&, const Place&) = default;
+  };
+
   // Edges of a tree as connections.
   struct Edges {
     std::vector<std::size_t> pair;
@@ -191,9 +205,9 @@ class TreeColouring {
       known->second = all_channels();
     } else if (known->second == 0) {
       throw UserError(fmt::format(
-          "no channel below {} sends from rank {} to rank {} along the path of a tree ({} devices "
-          "in between); make the trees on the graph of make_flow_graph, or allow more channels",
-          channels_, sender, receiver, devices.size()));
+          "a tree passes {} other devices from rank {} to rank {}, but no message between these "
+          "ranks takes that path on channels 0 to {}",
+          devices.size(), sender, receiver, channels_ - 1));
     }
     return known->second;
   }
@@ -237,8 +251,6 @@ class TreeColouring {
   std::optional<RouteChannels> routes_;
   std::unordered_map<std::int64_t, std::size_t> pairs_;
   std::vector<Users> users_;  ///< by pair and channel
-  /// Channels left to inward trees, by pair and all channels of a path.
-  std::map<std::pair<std::size_t, ChannelSet>, ChannelSet> inward_;
   std::map<std::pair<std::pair<int, int>, std::vector<NodeId>>, ChannelSet> allowed_;
 };
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <numeric>
 
 #include "core/error.hpp"
 #include "core/index.hpp"
+#include "synthesis/flows/step_relaxation.hpp"
 
 namespace cclgym::synthesis {
 namespace {
@@ -55,20 +55,6 @@ std::int64_t entering_capacity(const Instance& instance, const std::vector<char>
 
 }  // namespace
 
-std::string Fraction::to_string() const {
-  if (denominator == 1) return fmt::format("{}", numerator);
-  return fmt::format("{}/{}", numerator, denominator);
-}
-
-Fraction make_fraction(std::int64_t numerator, std::int64_t denominator) {
-  const std::int64_t divisor = std::gcd(numerator, denominator);
-  return {numerator / divisor, denominator / divisor};
-}
-
-bool operator<(const Fraction& one, const Fraction& other) {
-  return one.numerator * other.denominator < other.numerator * one.denominator;
-}
-
 int min_steps(const Instance& instance, const Demand& demand) {
   const std::vector<std::vector<int>> distance = instance.distances();
   int steps = 0;
@@ -101,8 +87,8 @@ RoundsCut rounds_cut(const Instance& instance, const Demand& demand) {
     if (chunks == 0) return;
     const std::int64_t capacity = entering_capacity(instance, inside, chosen);
     if (capacity <= 0) return;
-    const Fraction rounds = make_fraction(chunks, capacity);
-    if (!(best.rounds < rounds)) return;
+    const Rational rounds(chunks, capacity);
+    if (rounds <= best.rounds) return;
     best.rounds = rounds;
     best.limits = chosen;
     std::sort(best.limits.begin(), best.limits.end());
@@ -128,6 +114,19 @@ RoundsCut rounds_cut(const Instance& instance, const Demand& demand) {
     }
   }
   return best;
+}
+
+std::optional<Rational> relaxed_rounds(const Instance& instance, const Demand& demand, int steps,
+                                       double time_limit_s) {
+  constexpr std::size_t kMaxSends = 20'000;
+  if (steps < 1 || demand.chunks.size() * instance.hops.size() > kMaxSends / at(steps)) {
+    return std::nullopt;
+  }
+  try {
+    return step_relaxation(instance, demand, steps, {.time_limit_s = time_limit_s}).rounds;
+  } catch (const UserError&) {
+    return std::nullopt;  // too few steps, or no proof within the time limit
+  }
 }
 
 }  // namespace cclgym::synthesis

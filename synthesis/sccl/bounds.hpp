@@ -1,26 +1,14 @@
 // Lower bounds on the steps and rounds of synchronous schedules.
 #pragma once
 
-#include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "synthesis/demand.hpp"
 #include "synthesis/instance.hpp"
+#include "topology_models/rational.hpp"
 
 namespace cclgym::synthesis {
-
-/// A non-negative fraction in lowest terms.
-struct Fraction {
-  std::int64_t numerator = 0;
-  std::int64_t denominator = 1;
-
-  [[nodiscard]] std::string to_string() const;  ///< "7/6", or "3" for a whole number
-  friend bool operator==(const Fraction&, const Fraction&) = default;
-};
-[[nodiscard]] Fraction make_fraction(std::int64_t numerator, std::int64_t denominator);
-[[nodiscard]] bool operator<(const Fraction& one, const Fraction& other);
 
 /// Steps that every schedule needs: the maximum distance from a chunk's source to a target (a_l in
 /// SCCL, section 3.6). Throws UserError if a target cannot be reached.
@@ -28,7 +16,7 @@ struct Fraction {
 
 /// A set of ranks that must receive more chunks than may enter it in one round.
 struct RoundsCut {
-  Fraction rounds{};         ///< chunks that must enter / chunks that may enter per round
+  Rational rounds{0};        ///< chunks that must enter / chunks that may enter per round
   std::vector<int> ranks{};  ///< the receiving side, ascending
   /// Limits that together cover all hops into the set, ascending: what may enter per round.
   std::vector<int> limits{};
@@ -41,11 +29,10 @@ struct RoundsCut {
 [[nodiscard]] RoundsCut rounds_cut(const Instance& instance, const Demand& demand);
 
 /// Lower bound on R/C of all schedules of `steps` steps, for every number of copies C of the
-/// demand's chunks: the linear relaxation in which fractions of chunks are held and sent. The dual
-/// solution is rounded to fractions and the bound is that of the rounded one, in exact arithmetic,
-/// so that it holds whatever the solver's errors. Nothing if the demand cannot be met in so many
-/// steps; also nothing if the program would be too large or the solver gives no solution.
-[[nodiscard]] std::optional<Fraction> relaxed_rounds(const Instance& instance, const Demand& demand,
-                                                     int steps);
+/// demand's chunks: step_relaxation. Nothing if the demand cannot be met in so many steps, if the
+/// linear program would be too large (more than 20,000 chunks x hops x steps), or if it was not
+/// solved and proved within the time limit.
+[[nodiscard]] std::optional<Rational> relaxed_rounds(const Instance& instance, const Demand& demand,
+                                                     int steps, double time_limit_s = 20);
 
 }  // namespace cclgym::synthesis

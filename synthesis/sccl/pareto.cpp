@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <chrono>
 #include <fmt/format.h>
-#include <numeric>
+#include <optional>
+#include <utility>
 
 #include "core/error.hpp"
 #include "synthesis/sccl/collective_steps.hpp"
+#include "synthesis/sccl/inversion.hpp"
 
 namespace cclgym::synthesis {
 namespace {
@@ -23,24 +25,22 @@ void check_options(const ParetoOptions& options) {
   }
 }
 
-/// Pairs of chunks and rounds for a number of steps with R/C from `lower` up to below `upper`, by
-/// ascending R/C, then ascending chunks.
-std::vector<StepTriple> candidates(int steps, int extra_rounds, const Fraction& lower,
-                                   const Fraction* upper) {
-  std::vector<StepTriple> result;
-  for (int rounds = steps; rounds <= steps + extra_rounds; ++rounds) {
-    for (int chunks = 1;; ++chunks) {
-      const Fraction ratio = make_fraction(rounds, chunks);
-      if (ratio < lower) break;
-      if (upper == nullptr || ratio < *upper) result.push_back({chunks, steps, rounds});
-    }
+/// True if a schedule `easy` exists whenever `hard` does: chunks can be left out, and a step of
+/// several rounds can be split.
+bool implied(const StepTriple& easy, const StepTriple& hard) {
+  return easy.chunks <= hard.chunks && easy.steps >= hard.steps && easy.rounds >= hard.rounds;
+}
+
+/// Drops the refuted triples that another one refutes, too.
+void keep_strongest(std::vector<StepTriple>& refuted) {
+  std::vector<StepTriple> kept;
+  for (const StepTriple& triple : refuted) {
+    const bool weaker = std::ranges::any_of(refuted, [&](const StepTriple& other) {
+      return other != triple && implied(other, triple);
+    });
+    if (!weaker) kept.push_back(triple);
   }
-  std::sort(result.begin(), result.end(), [](const StepTriple& one, const StepTriple& other) {
-    const Fraction first = make_fraction(one.rounds, one.chunks);
-    const Fraction second = make_fraction(other.rounds, other.chunks);
-    return first == second ? one.chunks < other.chunks : first < second;
-  });
-  return result;
+  refuted = std::move(kept);
 }
 
 class ParetoSearch {
@@ -61,13 +61,18 @@ class ParetoSearch {
     front_.min_steps = min_steps(copying, one_chunk);
     front_.cut = rounds_cut(copying, one_chunk);
     for (int steps = front_.min_steps; steps <= options_.max_steps; ++steps) {
-      std::optional<Fraction> relaxed;
-      if (options_.relaxation) relaxed = relaxed_rounds(copying, one_chunk, steps);
+      std::optional<Rational> relaxed;
+      if (options_.relaxation) {
+        // Kept answers are those of triples that start from this bound, so it gets some time in any
+        // case.
+        relaxed = relaxed_rounds(copying, one_chunk, steps, std::clamp(left_s(), 1.0, 20.0));
+      }
       search_steps(steps, relaxed);
-      if (reaches_cut()) break;
-      if (left_s() <= 0) return front_;
+      if (reaches_cut() || front_.points.size() == options_.max_points) break;
+      if (left_s() <= 0) break;
     }
     front_.complete = reaches_cut() && front_.open.empty();
+    keep_strongest(front_.refuted);
     return front_;
   }
 
@@ -80,48 +85,102 @@ class ParetoSearch {
     return !front_.points.empty() && front_.points.back().proof == RoundsProof::Cut;
   }
 
-  // Finds the smallest R/C for a number of steps, if it is below that of fewer steps.
-  void search_steps(int steps, const std::optional<Fraction>& relaxed) {
-    const Fraction lower = relaxed && front_.cut.rounds < *relaxed ? *relaxed : front_.cut.rounds;
-    Fraction upper;
-    if (!front_.points.empty()) {
-      const StepTriple& last = front_.points.back().triple;
-      upper = make_fraction(last.rounds, last.chunks);
-    }
+  // Finds the smallest R/C for a number of steps, if it is below that of fewer steps. For each
+  // number of rounds, it adds chunks until no schedule has as many.
+  void search_steps(int steps, const std::optional<Rational>& relaxed) {
+    const Rational lower = relaxed && front_.cut.rounds < *relaxed ? *relaxed : front_.cut.rounds;
+    std::optional<Rational> best;
+    if (!front_.points.empty()) best = ratio_of(front_.points.back().triple);
+    std::optional<ParetoPoint> point;
     bool undecided = false;
-    for (const StepTriple& triple : candidates(steps, options_.extra_rounds, lower,
-                                               front_.points.empty() ? nullptr : &upper)) {
-      const double left = left_s();
-      if (left <= 0) {
-        front_.open.push_back(triple);
-        undecided = true;
-        continue;
+    // The bound is often reached: one search instead of many.
+    const std::optional<StepTriple> ideal = ideal_triple(steps, lower);
+    if (ideal && (!best || lower < *best)) {
+      StepAnswer answer = answer_of(*ideal, lower);
+      if (answer.status == SatResult::Unsatisfiable) front_.refuted.push_back(*ideal);
+      if (answer.status == SatResult::Satisfiable) {
+        best = lower;
+        point = point_of(*ideal, std::move(answer.schedule));
       }
-      // One hard case must not take the time of all others.
-      const StepSearchOptions search{.time_limit_s = left / 3, .seed = options_.seed};
-      const Demand demand = make_demand(copied_, instance_.ranks, triple.chunks, root_);
-      StepAnswer answer =
-          inverted_ ? solve_reduction_steps(instance_, demand, steps, triple.rounds, search)
-                    : solve_steps(instance_, demand, steps, triple.rounds, search);
-      if (answer.status == SatResult::Unsatisfiable) front_.refuted.push_back(triple);
-      if (answer.status == SatResult::Unknown) {
-        front_.open.push_back(triple);
-        undecided = true;
-      }
-      if (answer.status != SatResult::Satisfiable) continue;
-      ParetoPoint point{.triple = triple, .min_steps = steps == front_.min_steps};
-      point.schedule = std::move(answer.schedule);
-      const Fraction ratio = make_fraction(triple.rounds, triple.chunks);
-      if (ratio == front_.cut.rounds) {
-        point.proof = RoundsProof::Cut;
-      } else if (ratio == lower) {
-        point.proof = RoundsProof::Relaxation;
-      } else if (!undecided) {
-        point.proof = RoundsProof::Search;
-      }
-      front_.points.push_back(std::move(point));
-      return;
     }
+    for (int rounds = steps; best != lower && rounds <= steps + options_.extra_rounds; ++rounds) {
+      StepTriple triple{best ? chunks_below(rounds, *best) : 1, steps, rounds};
+      for (; ratio_of(triple) >= lower; ++triple.chunks) {
+        StepAnswer answer = answer_of(triple, lower);
+        if (answer.status == SatResult::Unsatisfiable) front_.refuted.push_back(triple);
+        if (answer.status == SatResult::Unknown) front_.open.push_back(triple);
+        undecided = undecided || answer.status == SatResult::Unknown;
+        if (answer.status != SatResult::Satisfiable) break;
+        best = ratio_of(triple);
+        point = point_of(triple, std::move(answer.schedule));
+      }
+    }
+    if (!point) return;
+    if (best == front_.cut.rounds) {
+      point->proof = RoundsProof::Cut;
+    } else if (best == lower) {
+      point->proof = RoundsProof::Relaxation;
+    } else if (!undecided) {
+      point->proof = RoundsProof::Search;
+    }
+    front_.points.push_back(std::move(*point));
+  }
+
+  // Smallest number of chunks with which so many rounds take less than `ratio` per chunk.
+  static int chunks_below(int rounds, const Rational& ratio) {
+    const Rational chunks = Rational(rounds) / ratio;
+    return static_cast<int>(chunks.numerator() / chunks.denominator()) + 1;
+  }
+
+  // The triple with the fewest rounds that takes exactly `ratio` rounds per chunk, if its rounds
+  // are within the limit.
+  [[nodiscard]] std::optional<StepTriple> ideal_triple(int steps, const Rational& ratio) const {
+    const std::int64_t max_rounds = steps + options_.extra_rounds;
+    if (ratio.numerator() > max_rounds) return std::nullopt;
+    const std::int64_t times = (steps + ratio.numerator() - 1) / ratio.numerator();
+    if (times * ratio.numerator() > max_rounds) return std::nullopt;
+    return StepTriple{static_cast<int>(times * ratio.denominator()), steps,
+                      static_cast<int>(times * ratio.numerator())};
+  }
+
+  ParetoPoint point_of(const StepTriple& triple, StepSchedule schedule) const {
+    return {.triple = triple,
+            .schedule = std::move(schedule),
+            .min_steps = triple.steps == front_.min_steps};
+  }
+
+  static Rational ratio_of(const StepTriple& triple) {
+    return Rational(triple.rounds, triple.chunks);
+  }
+
+  // The kept answer, or that of a search within the time that is left.
+  StepAnswer answer_of(const StepTriple& triple, const Rational& lower) const {
+    const Demand demand = make_demand(copied_, instance_.ranks, triple.chunks, root_);
+    if (options_.recall) {
+      StepAnswer kept = options_.recall(triple);
+      if (kept.status == SatResult::Unsatisfiable || is_schedule(demand, triple, kept)) return kept;
+    }
+    const double left = left_s();
+    if (left <= 0) return {};
+    if (options_.on_search) options_.on_search(triple, lower);
+    // One hard case must not take the time of all others.
+    const StepSearchOptions search{
+        .time_limit_s = left / 3, .max_conflicts = options_.max_conflicts, .seed = options_.seed};
+    StepAnswer answer =
+        inverted_ ? solve_reduction_steps(instance_, demand, triple.steps, triple.rounds, search)
+                  : solve_steps(instance_, demand, triple.steps, triple.rounds, search);
+    if (options_.keep && answer.status != SatResult::Unknown) options_.keep(triple, answer);
+    return answer;
+  }
+
+  [[nodiscard]] bool is_schedule(const Demand& demand, const StepTriple& triple,
+                                 const StepAnswer& kept) const {
+    if (kept.status != SatResult::Satisfiable) return false;
+    const StepSchedule& schedule = kept.schedule;
+    if (schedule.steps() != triple.steps || schedule.total_rounds() > triple.rounds) return false;
+    return (inverted_ ? check_reduction(instance_, demand, schedule)
+                      : check_schedule(instance_, demand, schedule))
+        .empty();
   }
 
   CollectiveKind copied_;

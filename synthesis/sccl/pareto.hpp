@@ -1,7 +1,9 @@
 // Pareto-optimal synchronous schedules of a collective (SCCL, Algorithm 1).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -37,26 +39,39 @@ struct ParetoPoint {
 struct ParetoOptions {
   int extra_rounds = 4;  ///< k: schedules have at most this many rounds more than steps
   int max_steps = 16;
-  bool relaxation = true;  ///< use relaxed_rounds as a bound
+  std::size_t max_points = 0;  ///< the search ends with so many points; 0: no limit
+  bool relaxation = true;      ///< use relaxed_rounds as a bound
   double time_limit_s = 60;
+  std::int64_t max_conflicts = 0;  ///< limit of each search (StepSearchOptions)
   int seed = 0;
+  /// Called before each search, with the lower bound on R/C. May be empty.
+  std::function<void(const StepTriple&, const Rational& bound)> on_search{};
+  /// Called with each answer that a search has proven or found. May be empty.
+  std::function<void(const StepTriple&, const StepAnswer&)> keep{};
+  /// Answer that an earlier search kept, Unknown if there is none; a schedule that does not pass
+  /// the check is searched for again. May be empty.
+  std::function<StepAnswer(const StepTriple&)> recall{};
 };
 
 struct ParetoFront {
   std::vector<ParetoPoint> points{};  ///< by steps, ascending
-  std::vector<StepTriple> refuted{};  ///< proven infeasible by search
-  std::vector<StepTriple> open{};     ///< neither found nor refuted within the time limit
-  int min_steps = 0;                  ///< lower bound on the steps
-  RoundsCut cut{};                    ///< lower bound on R/C
+  /// Proven infeasible by search. Each also excludes more chunks, fewer steps and fewer rounds;
+  /// triples that another one excludes are left out.
+  std::vector<StepTriple> refuted{};
+  std::vector<StepTriple> open{};  ///< neither found nor refuted within the time limit
+  int min_steps = 0;               ///< lower bound on the steps
+  RoundsCut cut{};                 ///< lower bound on R/C
   /// True if the front is that of all k-synchronous schedules: the last point reaches the cut, and
   /// nothing is open.
   bool complete = false;
 };
 
-/// Enumerates S from min_steps on and, for each S, R/C from the lower bound on; it stops when R/C
-/// reaches the cut, at max_steps or at the time limit, and then returns what it has. ReduceScatter
-/// and Reduce are found on the reversed instance. Throws UserError for AllReduce (a ReduceScatter
-/// and an AllGather), AllToNext and Custom, an unreachable rank, and options out of range.
+/// Enumerates S from min_steps on and, for each S, R up to S + k with more and more chunks, until
+/// there is no such schedule; it stops when R/C reaches the cut, at max_steps or at the time limit,
+/// and then returns what it has. ReduceScatter and Reduce are found on the reversed instance.
+/// Without a time limit that is reached, the front does not depend on what was kept. Throws
+/// UserError for AllReduce (a ReduceScatter and an AllGather), AllToNext and Custom, an unreachable
+/// rank, and options out of range.
 [[nodiscard]] ParetoFront pareto_front(const Instance& instance, CollectiveKind collective,
                                        int root = 0, const ParetoOptions& options = {});
 

@@ -103,7 +103,9 @@ StepAnswer solve_steps(const Instance& instance, const Demand& demand, int steps
   std::vector<Entrant> entrants = make_entrants(groups, demand, options);
   constexpr int kFirstConflicts = 500;
   constexpr int kMaxConflicts = 1'000'000'000;
-  for (std::int64_t conflicts = kFirstConflicts; !entrants.empty(); conflicts *= 2) {
+  const std::int64_t last = options.max_conflicts > 0 ? options.max_conflicts : kMaxConflicts;
+  for (std::int64_t conflicts = kFirstConflicts; !entrants.empty() && conflicts <= last;
+       conflicts *= 2) {
     for (std::size_t k = 0; k < entrants.size();) {
       Entrant& entrant = entrants[k];
       if (!entrant.solver) {

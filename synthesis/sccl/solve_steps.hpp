@@ -1,6 +1,7 @@
 // Search for a synchronous schedule with given steps and rounds (SCCL, section 3.4).
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "synthesis/demand.hpp"
@@ -12,6 +13,9 @@ namespace cclgym::synthesis {
 
 struct StepSearchOptions {
   double time_limit_s = 60;
+  /// Max conflicts of the SAT solver in a turn of the race; unlike the time, they are the same on
+  /// every machine. 0: no limit.
+  std::int64_t max_conflicts = 0;
   int seed = 0;
   /// Searches among schedules that are invariant under a group of automorphisms, or whose chunks
   /// take shortest paths, too: much faster if there are some.
@@ -21,8 +25,8 @@ struct StepSearchOptions {
 };
 
 struct StepAnswer {
-  /// Unknown: the time limit was reached, or only restricted schedules were searched and none
-  /// exist.
+  /// Unknown: the time or the conflicts were used up, or only restricted schedules were searched
+  /// and none exist.
   SatResult status = SatResult::Unknown;
   StepSchedule schedule{};  ///< if satisfiable
   int group_order = 1;      ///< order of the group under which the schedule is invariant by search

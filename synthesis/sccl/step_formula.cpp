@@ -30,31 +30,11 @@ RoundBits::RoundBits(SatSolver& solver, int steps, int rounds)
 
 void RoundBits::add_load(SatSolver& solver, std::span<const Literal> sends, std::int64_t units,
                          int step) {
-  const auto total = std::ssize(sends);
-  if (total <= units) return;
-  // counts[j]: at least j + 1 of the sends so far are made (sequential counter).
-  const std::int64_t max_load = units * (extra_ + 1);
-  const auto levels = at(std::min<std::int64_t>(total, max_load));
-  std::vector<Literal> before;
-  for (std::size_t k = 0; k < sends.size(); ++k) {
-    const Literal send = sends[k];
-    if (std::ssize(before) == max_load) solver.add_clause({-send, -before.back()});
-    std::vector<Literal> counts;
-    for (std::size_t j = 0; j < std::min(k + 1, levels); ++j) {
-      const Literal count = solver.new_variable();
-      if (j < before.size()) solver.add_clause({-before[j], count});
-      if (j == 0) {
-        solver.add_clause({-send, count});
-      } else {
-        solver.add_clause({-send, -before[j - 1], count});
-      }
-      counts.push_back(count);
-    }
-    before = std::move(counts);
-  }
+  if (std::ssize(sends) <= units) return;
+  const std::vector<Literal> counts = add_counter(solver, sends, units * (extra_ + 1));
   for (int k = 0; k < extra_; ++k) {
     const std::int64_t level = units * (k + 1);
-    if (level < std::ssize(before)) solver.add_clause({-before[at(level)], bits_[at(step)][at(k)]});
+    if (level < std::ssize(counts)) solver.add_clause({-counts[at(level)], bits_[at(step)][at(k)]});
   }
 }
 

@@ -1,6 +1,7 @@
 #include "synthesis/solvers/linear_program.hpp"
 
 #include <ClpSimplex.hpp>
+#include <ClpSolve.hpp>
 
 #include "core/index.hpp"
 
@@ -90,7 +91,11 @@ LpStatus LinearProgram::solve(double time_limit_s) {
   if (model_->solved) {
     simplex.dual();
   } else {
-    simplex.initialSolve();
+    // CLP would take SIGINT for itself, and a command could not be interrupted any more.
+    constexpr int kInterruptHandling = 2;
+    ClpSolve options;
+    options.setSpecialOption(kInterruptHandling, 1);  // 1: none
+    simplex.initialSolve(options);
   }
   model_->solved = simplex.status() == 0;
   switch (simplex.status()) {

@@ -130,33 +130,37 @@ std::string SatSolver::dimacs() const {
   return text;
 }
 
+std::vector<Literal> add_counter(SatSolver& solver, std::span<const Literal> literals,
+                                 std::int64_t bound) {
+  std::vector<Literal> before;
+  for (const Literal literal : literals) {
+    if (std::ssize(before) == bound) solver.add_clause({-literal, -before.back()});
+    std::vector<Literal> counts;
+    for (std::size_t j = 0; j <= before.size() && std::ssize(counts) < bound; ++j) {
+      const Literal count = solver.new_variable();
+      if (j < before.size()) solver.add_clause({-before[j], count});
+      if (j == 0) {
+        solver.add_clause({-literal, count});
+      } else {
+        solver.add_clause({-literal, -before[j - 1], count});
+      }
+      counts.push_back(count);
+    }
+    before = std::move(counts);
+  }
+  return before;
+}
+
 void add_at_most(SatSolver& solver, std::span<const Literal> literals, int bound) {
-  if (bound >= static_cast<int>(literals.size())) return;
+  if (bound >= std::ssize(literals)) return;
   if (bound <= 0) {
     for (const Literal literal : literals) solver.add_clause({-literal});
     return;
   }
-  // count[j]: at least j + 1 of the literals so far are true.
-  std::vector<Literal> before;
-  for (std::size_t k = 0; k < literals.size(); ++k) {
-    const Literal literal = literals[k];
-    if (before.size() == static_cast<std::size_t>(bound)) {
-      solver.add_clause({-literal, -before.back()});
-    }
-    if (k + 1 == literals.size()) break;
-    std::vector<Literal> count;
-    for (std::size_t j = 0; j < std::min(k + 1, static_cast<std::size_t>(bound)); ++j) {
-      const Literal here = solver.new_variable();
-      if (j < before.size()) solver.add_clause({-before[j], here});
-      if (j == 0) {
-        solver.add_clause({-literal, here});
-      } else {
-        solver.add_clause({-literal, -before[j - 1], here});
-      }
-      count.push_back(here);
-    }
-    before = std::move(count);
-  }
+  // The last literal needs no count.
+  const std::vector<Literal> counts =
+      add_counter(solver, literals.first(literals.size() - 1), bound);
+  solver.add_clause({-literals.back(), -counts.back()});
 }
 
 }  // namespace cclgym::synthesis

@@ -67,8 +67,13 @@ class SatSolver {
   std::vector<Literal> formula_;  ///< clauses, each ended by 0
 };
 
-/// Adds clauses for: at most `bound` of the literals are true (sequential counter; Sinz, CP 2005).
-/// bound 0 negates all.
+/// Adds a sequential counter (Sinz, CP 2005): clauses that allow at most `bound` of the literals,
+/// > 0, to be true, and literals that follow if at least 1, 2, ... of them are, which it returns:
+/// as many as there are literals, at most `bound`.
+std::vector<Literal> add_counter(SatSolver& solver, std::span<const Literal> literals,
+                                 std::int64_t bound);
+
+/// Adds clauses for: at most `bound` of the literals are true (add_counter). bound 0 negates all.
 void add_at_most(SatSolver& solver, std::span<const Literal> literals, int bound);
 
 }  // namespace cclgym::synthesis

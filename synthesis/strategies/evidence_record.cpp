@@ -1,9 +1,10 @@
 #include "synthesis/strategies/evidence_record.hpp"
 
-#include <chrono>
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 
+#include "core/counted.hpp"
 #include "core/error.hpp"
 
 namespace cclgym::synthesis {
@@ -38,24 +39,41 @@ void EvidenceRecord::shares(const AllReduceShares& shares) {
   keep(certifier(subject_.collective).shares(graph_, shares), "the shares");
 }
 
+void EvidenceRecord::rank_cut(const Instance& instance, CollectiveKind collective,
+                              const RoundsCut& cut) {
+  if (!rank_cuts_.insert(collective).second) return;
+  keep(certifier(collective).rank_cut(instance, cut), "the cut");
+}
+
+std::optional<Certificate> EvidenceRecord::refutation(const Instance& instance,
+                                                      CollectiveKind collective,
+                                                      const StepTriple& triple,
+                                                      double left_s) const {
+  const int chunks = triple.chunks * sccl_chunk_factor(collective, instance.ranks);
+  for (const Certificate& one : known_) {
+    const Claim& claim = one.claim;
+    if (one.subject.collective == collective && claim.kind == ClaimKind::Infeasible &&
+        claim.chunks == chunks && claim.steps == triple.steps &&
+        claim.rounds == Rational(triple.rounds)) {
+      return one;
+    }
+  }
+  if (left_s <= 0) return std::nullopt;
+  return certifier(collective).infeasible(instance, triple, left_s);
+}
+
 void EvidenceRecord::front(const Instance& instance, CollectiveKind collective,
-                           const ParetoFront& front, double time_limit_s) {
-  using Clock = std::chrono::steady_clock;
-  const Clock::time_point start = Clock::now();
-  const auto left_s = [&] {
-    return time_limit_s - std::chrono::duration<double>(Clock::now() - start).count();
-  };
+                           const ParetoFront& front, const std::function<double()>& left_s) {
   const Certifier make = certifier(collective);
   keep(make.steps(instance), "the steps");
-  bool cut = false;
   for (const ParetoPoint& point : front.points) {
     const StepTriple& triple = point.triple;
     const Certificate schedule = make.schedule(instance, triple.chunks, point.schedule);
     keep(schedule, "a schedule");
-    cut = cut || point.proof == RoundsProof::Cut;
+    if (point.proof == RoundsProof::Cut) rank_cut(instance, collective, front.cut);
     if (point.proof != RoundsProof::Relaxation) continue;
     const std::string what =
-        fmt::format("the rounds of {} in {} steps", to_string(collective), triple.steps);
+        fmt::format("the rounds of {} in {}", to_string(collective), counted(triple.steps, "step"));
     try {
       Certificate bound = make.relaxation(instance, triple.steps, std::max(left_s(), 0.001));
       const bool reached =
@@ -65,12 +83,20 @@ void EvidenceRecord::front(const Instance& instance, CollectiveKind collective,
       notes_.push_back(fmt::format("There is no certificate of {}: {}", what, error.what()));
     }
   }
-  if (cut) keep(make.rank_cut(instance, front.cut), "the cut");
+  std::size_t unproven = 0;
   for (const StepTriple& triple : front.refuted) {
-    keep(left_s() > 0 ? make.infeasible(instance, triple, left_s()) : std::nullopt,
-         fmt::format("the refutation of {} chunks, {} steps and {} rounds of {}", triple.chunks,
-                     triple.steps, triple.rounds, to_string(collective)));
+    std::optional<Certificate> proof = refutation(instance, collective, triple, left_s());
+    if (proof) {
+      certificates_.push_back(std::move(*proof));
+    } else {
+      ++unproven;
+    }
   }
+  if (unproven == 0) return;
+  notes_.push_back(fmt::format("{} of {} of {} {} no certificate: {}.", unproven,
+                               counted(front.refuted.size(), "refutation"), to_string(collective),
+                               unproven == 1 ? "has" : "have",
+                               left_s() > 0 ? "the proofs are too large" : "the time was over"));
 }
 
 void EvidenceRecord::trees(const std::optional<TreePacking>& inward,

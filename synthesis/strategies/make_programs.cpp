@@ -8,6 +8,7 @@
 #include "collectives/verifier/verify.hpp"
 #include "core/index.hpp"
 #include "synthesis/lowering/load_audit.hpp"
+#include "synthesis/lowering/path_program.hpp"
 #include "synthesis/lowering/schedule_program.hpp"
 #include "synthesis/lowering/tree_program.hpp"
 
@@ -81,6 +82,18 @@ double slowest_edge_s(const Fabric& fabric, const FlowGraph& graph, const TreePa
   return slowest;
 }
 
+// Rounds in which the busiest link carries its load.
+Rational rounds_of_loads(const std::vector<std::int64_t>& loads, const Fabric& fabric,
+                         double unit_Bps) {
+  Rational rounds{0};
+  for (std::size_t k = 0; k < loads.size(); ++k) {
+    if (loads[k] == 0) continue;
+    const auto units = static_cast<std::int64_t>(fabric.links()[k].capacity_Bps() / unit_Bps + 0.5);
+    rounds = std::max(rounds, Rational(loads[k], units));
+  }
+  return rounds;
+}
+
 }  // namespace
 
 SynthesizedProgram make_step_program(const Fabric& fabric, StepPlan plan, int chunks,
@@ -122,7 +135,6 @@ SynthesizedProgram make_tree_program(const Fabric& fabric, TreePlan plan,
   std::vector<std::int64_t> planned(fabric.links().size(), 0);
   SynthesizedProgram result = common(request);
   result.steps = 0;
-  Rational rounds{0};
   for (const bool inward : {true, false}) {
     const auto& packing = inward ? plan.inward : plan.outward;
     if (!packing) continue;
@@ -133,13 +145,7 @@ SynthesizedProgram make_tree_program(const Fabric& fabric, TreePlan plan,
   }
   const std::vector<std::int64_t> loads = link_loads(traced, fabric);
   require_plan(audit_loads(loads, planned, fabric), request.name);
-  for (std::size_t k = 0; k < loads.size(); ++k) {
-    if (loads[k] == 0) continue;
-    const auto units =
-        static_cast<std::int64_t>(fabric.links()[k].capacity_Bps() / plan.graph.unit_Bps + 0.5);
-    rounds = std::max(rounds, Rational(loads[k], units));
-  }
-  result.rounds = rounds;
+  result.rounds = rounds_of_loads(loads, fabric, plan.graph.unit_Bps);
   // The parts of a root; AllReduce cuts the buffer into those of all roots.
   const bool all_roots = request.collective == CollectiveKind::AllReduce;
   std::int64_t parts = 0;
@@ -147,6 +153,28 @@ SynthesizedProgram make_tree_program(const Fabric& fabric, TreePlan plan,
     if (all_roots || tree.root == first.trees.front().root) parts += tree.count;
   }
   result.chunks = static_cast<int>(parts);
+  result.pipelined = true;
+  result.unit_Bps = plan.graph.unit_Bps;
+  result.program = compiled(traced, request);
+  result.plan = std::make_shared<const Plan>(std::move(plan));
+  return result;
+}
+
+SynthesizedProgram make_path_program(const Fabric& fabric, TreePlan plan, int parts,
+                                     const ProgramRequest& request) {
+  const TreePacking& paths = *plan.outward;
+  const Program traced =
+      lower_paths(plan.graph, &fabric, form_of(request), paths, parts, request.max_channels);
+  SynthesizedProgram result = common(request);
+  const std::vector<std::int64_t> loads = link_loads(traced, fabric);
+  require_plan(audit_loads(loads, planned_link_loads(plan.graph, fabric, paths), fabric),
+               request.name);
+  result.steps = paths.depth();
+  result.rounds = rounds_of_loads(loads, fabric, plan.graph.unit_Bps);
+  const int members =
+      request.group.empty() ? fabric.ranks() : static_cast<int>(std::ssize(request.group));
+  result.chunks = parts * sccl_chunk_factor(request.collective, members);
+  result.latency_s = slowest_edge_s(fabric, plan.graph, paths);
   result.pipelined = true;
   result.unit_Bps = plan.graph.unit_Bps;
   result.program = compiled(traced, request);

@@ -31,4 +31,9 @@ struct ProgramRequest {
 [[nodiscard]] SynthesizedProgram make_tree_program(const Fabric& fabric, TreePlan plan,
                                                    const ProgramRequest& request);
 
+/// Program of an AllToAll along the paths `plan.outward` (rounded_paths) with `parts` parts per
+/// pair. Throws as make_step_program does.
+[[nodiscard]] SynthesizedProgram make_path_program(const Fabric& fabric, TreePlan plan, int parts,
+                                                   const ProgramRequest& request);
+
 }  // namespace cclgym::synthesis

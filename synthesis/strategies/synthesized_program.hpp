@@ -14,7 +14,7 @@
 #include "synthesis/instance.hpp"
 #include "synthesis/step_schedule.hpp"
 #include "synthesis/tree_packing.hpp"
-#include "topology_models/metrics/metrics.hpp"
+#include "topology_models/rational.hpp"
 
 namespace cclgym::synthesis {
 

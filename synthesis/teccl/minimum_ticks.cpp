@@ -34,6 +34,10 @@ class TickSearch {
     result_.reason = std::move(bound.reason);
     invariant_bound_ = result_.lower_bound;
     result_.schedule = greedy_schedule(timed_, demand_);
+    if (auto other = forward_schedule(timed_, demand_);
+        other && (!result_.schedule || other->ticks < result_.schedule->ticks)) {
+      result_.schedule = std::move(other);
+    }
     for (conflicts_ = kFirstConflicts; !done(); conflicts_ *= kConflictGrowth) {
       find_schedules();
       if (options_.prove || options_.group.empty()) refute();

@@ -6,6 +6,7 @@
 
 #include "core/error.hpp"
 #include "core/index.hpp"
+#include "topology_models/servers/hybrid_cube_mesh.hpp"
 
 namespace cclgym::synthesis {
 
@@ -33,32 +34,8 @@ InstanceGroup largest_gpu_group(const SwitchedInstance& fabric) {
 
 namespace {
 
-struct MeshPair {
-  int one;
-  int other;
-  int units;
-};
-
-// NVLinks between the GPUs of a DGX-1.
-constexpr std::array<MeshPair, 16> kCubeMesh{{{0, 1, 2},
-                                              {0, 2, 1},
-                                              {0, 3, 1},
-                                              {0, 4, 2},
-                                              {1, 2, 1},
-                                              {1, 3, 2},
-                                              {1, 5, 1},
-                                              {2, 3, 2},
-                                              {2, 6, 2},
-                                              {3, 7, 1},
-                                              {4, 5, 2},
-                                              {4, 6, 1},
-                                              {4, 7, 1},
-                                              {5, 6, 1},
-                                              {5, 7, 2},
-                                              {6, 7, 2}}};
-
 // Links of 50 GB/s between the dies of a node of MI250X.
-constexpr std::array<MeshPair, 28> kAmdMesh{
+constexpr std::array<GpuPair, 28> kAmdMesh{
     {{0, 1, 4},   {0, 4, 2},   {0, 8, 1},   {1, 5, 1},   {1, 9, 1},   {1, 10, 1},  {2, 3, 4},
      {2, 6, 1},   {2, 9, 1},   {2, 10, 1},  {3, 7, 2},   {3, 11, 1},  {4, 5, 4},   {4, 6, 1},
      {5, 6, 1},   {5, 7, 1},   {6, 7, 4},   {8, 9, 4},   {8, 12, 2},  {9, 13, 1},  {10, 11, 4},
@@ -163,8 +140,8 @@ SwitchedInstance ring_chassis(const std::string& name, int chassis, int gpus, Sw
 
 Instance teccl_dgx1(double latency_s) {
   InstanceBuilder builder("dgx1", 8, 25e9);
-  for (const MeshPair& pair : kCubeMesh) {
-    builder.duplex(pair.one, pair.other, pair.units, latency_s);
+  for (const GpuPair& pair : hybrid_cube_mesh()) {
+    builder.duplex(pair.a, pair.b, pair.units, latency_s);
   }
   return builder.take().instance;
 }
@@ -176,8 +153,8 @@ SwitchedInstance teccl_ndv2(int chassis, SwitchModel model) {
   constexpr double kNetworkLatency = 1.3e-6;
   InstanceBuilder builder(fmt::format("ndv2 x{}", chassis), kGpus * chassis, kNetworkUnit);
   for (int first = 0; first < kGpus * chassis; first += kGpus) {
-    for (const MeshPair& pair : kCubeMesh) {
-      builder.duplex(first + pair.one, first + pair.other, 2 * pair.units, kGpuLatency);
+    for (const GpuPair& pair : hybrid_cube_mesh()) {
+      builder.duplex(first + pair.a, first + pair.b, 2 * pair.units, kGpuLatency);
     }
   }
   if (chassis == 2) {
@@ -219,8 +196,8 @@ SwitchedInstance teccl_amd(int chassis, double latency_s, double network_latency
   constexpr int kGpus = 16;
   InstanceBuilder builder(fmt::format("amd x{}", chassis), kGpus * chassis, 25e9);
   for (int first = 0; first < kGpus * chassis; first += kGpus) {
-    for (const MeshPair& pair : kAmdMesh) {
-      builder.duplex(first + pair.one, first + pair.other, 2 * pair.units, latency_s);
+    for (const GpuPair& pair : kAmdMesh) {
+      builder.duplex(first + pair.a, first + pair.b, 2 * pair.units, latency_s);
     }
   }
   if (chassis > 1) {

@@ -24,4 +24,11 @@ struct OutTree {
                                                   const std::vector<std::int64_t>& counts,
                                                   const std::vector<int>& members);
 
+/// The same with trees that grow at once, level by level and one edge at a time, so that no tree is
+/// left with the longest ways. They are shallower than those of pack_out_trees(), and take longer
+/// to find: a flow for every edge that a tree takes or is refused.
+[[nodiscard]] std::vector<OutTree> pack_shallow_trees(const std::vector<SplitEdge>& edges,
+                                                      const std::vector<std::int64_t>& counts,
+                                                      const std::vector<int>& members);
+
 }  // namespace cclgym::synthesis

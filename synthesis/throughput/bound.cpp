@@ -93,11 +93,6 @@ void require_whole_numbers(const FlowGraph& graph, std::size_t members) {
   }
 }
 
-std::int64_t round_up(const Rational& value) {
-  const std::int64_t whole = value.numerator() / value.denominator();
-  return whole + (value.numerator() % value.denominator() > 0 ? 1 : 0);
-}
-
 }  // namespace
 
 std::vector<int> members_of(const FlowGraph& graph, const std::vector<int>& group) {
@@ -235,10 +230,11 @@ Rational allgather_bound_of_trees(const FlowGraph& graph, std::int64_t trees,
   for (const FlowEdge& edge : graph.edges) units.insert(edge.units);
   std::optional<Rational> best;
   for (const std::int64_t denominator : units) {
-    std::int64_t low = round_up(exact * trees * denominator) - 1;  // not enough, or not of interest
+    std::int64_t low =
+        rounded_up(exact * trees * denominator) - 1;  // not enough, or not of interest
     std::int64_t high = low + 1;
     if (best) {
-      high = round_up(*best * denominator) - 1;  // the greatest multiple below the best
+      high = rounded_up(*best * denominator) - 1;  // the greatest multiple below the best
       if (high <= low || !enough(high, denominator)) continue;
     } else {
       while (!enough(high, denominator)) {

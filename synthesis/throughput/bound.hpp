@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "synthesis/flow_graph.hpp"
-#include "topology_models/metrics/metrics.hpp"
+#include "topology_models/rational.hpp"
 
 namespace cclgym::synthesis {
 

@@ -73,7 +73,7 @@ std::vector<Tree> on_graph(const FlowGraph& graph, const std::vector<OutTree>& o
 // switches that copy.
 std::optional<TreePacking> pack_with(FlowGraph graph, const std::vector<int>& members,
                                      std::int64_t trees, const Rational& capacity, bool rebalance,
-                                     SplitMethod method) {
+                                     const PackOptions& options) {
   const auto demand = trees * static_cast<std::int64_t>(members.size());
   for (FlowEdge& edge : graph.edges) {
     const Product units = Product{edge.units} * capacity.numerator() / capacity.denominator();
@@ -86,9 +86,10 @@ std::optional<TreePacking> pack_with(FlowGraph graph, const std::vector<int>& me
   for (const int member : members) counts[at(member)] = trees;
   if (rebalance && !supports_trees(graph, capacities, counts, members)) return std::nullopt;
   const std::optional<std::vector<SplitEdge>> edges =
-      remove_switches(graph, capacities, counts, members, method);
+      remove_switches(graph, capacities, counts, members, options.method);
   if (!edges) return std::nullopt;
-  return TreePacking{.trees = on_graph(graph, pack_out_trees(*edges, counts, members), *edges),
+  const auto pack = options.shallow ? pack_shallow_trees : pack_out_trees;
+  return TreePacking{.trees = on_graph(graph, pack(*edges, counts, members), *edges),
                      .capacity_numerator = capacity.numerator(),
                      .capacity_denominator = capacity.denominator()};
 }
@@ -99,14 +100,14 @@ std::optional<TreePacking> pack_at_bound(const FlowGraph& graph, const std::vect
   const std::int64_t fixed = options.trees_per_root;
   if (fixed != 0) {
     const Rational rounds = allgather_bound_of_trees(graph, fixed, members);
-    return pack_with(graph, members, fixed, rounds * fixed, false, options.method);
+    return pack_with(graph, members, fixed, rounds * fixed, false, options);
   }
   // With 1/x = a/b rounds per chunk, g = gcd(b, all units): b/g trees, a/g trees per unit.
   const Rational rounds = allgather_bound(graph, members).value;
   std::int64_t common = rounds.denominator();
   for (const FlowEdge& edge : graph.edges) common = std::gcd(common, edge.units);
   return pack_with(graph, members, rounds.denominator() / common,
-                   Rational(rounds.numerator(), common), false, options.method);
+                   Rational(rounds.numerator(), common), false, options);
 }
 
 // A number of trees per root that does not divide the units of a switch evenly: shares of a link
@@ -118,7 +119,7 @@ TreePacking pack_above_bound(const FlowGraph& graph, const std::vector<int>& mem
   constexpr int kSteps = 32;  // per doubling, about
   for (int step = 0; step < 8 * kSteps; ++step) {
     const Rational capacity = bound * Rational(kSteps + step, kSteps);
-    if (auto packing = pack_with(graph, members, trees, capacity, true, options.method)) {
+    if (auto packing = pack_with(graph, members, trees, capacity, true, options)) {
       return *std::move(packing);
     }
   }
@@ -129,7 +130,7 @@ TreePacking pack_above_bound(const FlowGraph& graph, const std::vector<int>& mem
 
 TreePacking pack_trees(const FlowGraph& graph, const std::vector<std::int64_t>& capacities,
                        const std::vector<std::int64_t>& counts, const std::vector<int>& group,
-                       SplitMethod method) {
+                       SplitMethod method, bool shallow) {
   const std::vector<int> members = members_of(graph, group);
   if (capacities.size() != graph.edges.size() || counts.size() != at(graph.ranks)) {
     throw UserError(fmt::format("{} capacities and {} counts; expected {} and {}",
@@ -151,7 +152,8 @@ TreePacking pack_trees(const FlowGraph& graph, const std::vector<std::int64_t>& 
                     "sends",
                     graph.name));
   }
-  return {.trees = on_graph(graph, pack_out_trees(*edges, counts, members), *edges)};
+  const auto pack = shallow ? pack_shallow_trees : pack_out_trees;
+  return {.trees = on_graph(graph, pack(*edges, counts, members), *edges)};
 }
 
 TreePacking pack_allgather(const FlowGraph& graph, const PackOptions& options) {

@@ -15,6 +15,7 @@ struct PackOptions {
   std::vector<int> group{};         ///< participating ranks, ascending; empty: all
   std::int64_t trees_per_root = 0;  ///< 0: as many as the exact optimum needs
   SplitMethod method = SplitMethod::Even;
+  bool shallow = false;  ///< pack_shallow_trees(): slower, for trees of less depth
 };
 
 /// Out-trees from every member of the group, the same number per root, at allgather_bound() or,
@@ -26,12 +27,12 @@ struct PackOptions {
 
 /// counts[r] out-trees from each rank r that together use an edge at most capacities[edge] times;
 /// each spans the group. The packing's capacity is left at 1. Throws UserError if they do not fit,
-/// and for ranks outside the group with a count.
+/// and for ranks outside the group with a count. `shallow` is that of PackOptions.
 [[nodiscard]] TreePacking pack_trees(const FlowGraph& graph,
                                      const std::vector<std::int64_t>& capacities,
                                      const std::vector<std::int64_t>& counts,
                                      const std::vector<int>& group = {},
-                                     SplitMethod method = SplitMethod::Even);
+                                     SplitMethod method = SplitMethod::Even, bool shallow = false);
 
 /// Rounds per chunk that a packing takes when every root's data is one chunk: the capacity of the
 /// packing divided by the trees per root.
