@@ -8,7 +8,11 @@
 #include "collectives/library/program_entry.hpp"
 #include "core/error.hpp"
 #include "core/random.hpp"
+#include "sim/config_checks.hpp"
 #include "sim/engine/steady_state.hpp"
+#include "sim/lowering/alike_channels.hpp"
+#include "sim/lowering/kernel_times.hpp"
+#include "topology_models/fabric_spec.hpp"
 
 namespace cclgym {
 
@@ -41,40 +45,6 @@ std::vector<TransferId> nodes_of_firings(const TransferGraph& graph,
     while (next < firings.size() && firings[next] < end) ++next;
   }
   return nodes;
-}
-
-bool limits_blocks(const CostModel& model) { return !model.hockney && model.max_thread_blocks > 0; }
-
-// Throws unless all blocks of a program from outside the library can be resident at once.
-void require_resident(const ProgramOutline& program, const CostModel& model, int threads) {
-  if (!limits_blocks(model)) return;
-  // NCCL runs one block per channel, which divides its warps among the peers.
-  const std::int64_t blocks =
-      program.traits.runtime == Runtime::Nccl ? program.channels : program.most_resident_blocks();
-  const int limit = model.resident_thread_blocks(threads);
-  if (blocks <= limit) return;
-  throw UserError(fmt::format(
-      "program '{}' needs {} thread blocks on a GPU; cost model {} runs {} of {} threads at once",
-      program.name, blocks, model.name, limit, threads));
-}
-
-// Request for the algorithm's program from the library.
-AlgorithmRequest request_of(const AlgorithmEntry& algorithm, const Call& call, const Config& config,
-                            const Fabric& fabric, const CostModel& model,
-                            const std::vector<std::vector<int>>& rings) {
-  AlgorithmRequest request{.collective = call.collective,
-                           .ranks = fabric.ranks(),
-                           .channels = config.channels,
-                           .root = call.root,
-                           .rings = rings,
-                           .ranks_per_server = fabric.ranks_per_server().value_or(0)};
-  // The simulation covers the program that would be deployed. Under model "hockney" a sender is
-  // busy until its message has arrived, so that a fused step would end too late for steps that wait
-  // only for its receive.
-  if (!model.hockney) request.compile = deployed_compile_options(algorithm);
-  request.compile.instances = config.instances;
-  if (config.slots == 1) request.compile.slots = 1;
-  return request;
 }
 
 // Searches for loops only in programs that are large enough to be worth folding.
@@ -116,99 +86,6 @@ class Recorder final : public FiringObserver {
 
 }  // namespace
 
-std::string check_config(const AlgorithmLibrary& library, const Call& call, const Config& config,
-                         int ranks) {
-  const AlgorithmEntry& algorithm = library.at(config.algorithm);
-  if (!supports(algorithm, call.collective)) {
-    return fmt::format("algorithm '{}' has no {}; it has {}", config.algorithm,
-                       to_string(call.collective), collectives_text(algorithm));
-  }
-  if (const auto reason = check_ranks(algorithm, ranks)) return *reason;
-  if (config.channels < 1) return fmt::format("channels must be >= 1, found {}", config.channels);
-  if (config.instances < 1) {
-    return fmt::format("instances must be >= 1, found {}", config.instances);
-  }
-  if (config.threads < 1) return fmt::format("threads must be >= 1, found {}", config.threads);
-  if (config.slots < 0 || config.slots > kMostSlots) {
-    return fmt::format("slots must be 0 (unbounded) to {}, found {}", kMostSlots, config.slots);
-  }
-  if (call.root < 0 || call.root >= ranks) {
-    return fmt::format("root must be a rank from 0 to {}, found {}", ranks - 1, call.root);
-  }
-  if (const auto reason =
-          check_fixed_program(algorithm, config.channels, config.instances, call.root)) {
-    return *reason;
-  }
-  if (config.slots > 0 && config.slots < algorithm.min_slots) {
-    return fmt::format(
-        "program '{}' deadlocks where a connection holds {} message{}; expected "
-        "slots 0 (unbounded) or at least {}",
-        config.algorithm, config.slots, config.slots == 1 ? "" : "s", algorithm.min_slots);
-  }
-  return {};
-}
-
-std::string check_switches(const AlgorithmEntry& algorithm, const Fabric& fabric) {
-  if (algorithm.switches == SwitchUse::None) return {};
-  const bool inside = algorithm.switches != SwitchUse::Network &&
-                      fabric.ranks_per_server().value_or(fabric.ranks()) > 1;
-  const bool between = algorithm.switches != SwitchUse::InServers && fabric.servers() > 1;
-  for (const NodeKind kind : {NodeKind::NvSwitch, NodeKind::NetworkSwitch}) {
-    if (kind == NodeKind::NvSwitch ? !inside : !between) continue;
-    const auto computes = [&](const Node& node) { return node.kind != kind || node.computes; };
-    const auto is_one = [&](const Node& node) { return node.kind == kind; };
-    if (std::ranges::any_of(fabric.nodes(), is_one) &&
-        std::ranges::all_of(fabric.nodes(), computes)) {
-      continue;
-    }
-    return fmt::format("{} needs switches that copy and add, and fabric '{}' has no such {}",
-                       algorithm.name, fabric.name(), to_string(kind));
-  }
-  return {};
-}
-
-std::string check_resident(const AlgorithmLibrary& library, const Call& call, const Config& config,
-                           const Fabric& fabric, const CostModel& cost_model) {
-  const AlgorithmEntry& algorithm = library.at(config.algorithm);
-  if (std::string reason = check_switches(algorithm, fabric); !reason.empty()) return reason;
-  if (!limits_blocks(cost_model)) return {};
-  const int limit = cost_model.resident_thread_blocks(config.threads);
-  AlgorithmRequest request = request_of(algorithm, call, config, fabric, cost_model, {});
-  const bool nccl = algorithm.traits.runtime == Runtime::Nccl;
-  // Number of blocks if they join the chunks that they pass on; otherwise there are half to twice
-  // as many.
-  const std::int64_t joined = std::int64_t{config.instances} *
-                              (nccl ? config.channels : thread_blocks_per_gpu(algorithm, request));
-  const bool exact = nccl || algorithm.fixed();
-  if ((exact ? 1 : 2) * joined <= limit) return {};
-  std::int64_t needed = exact ? joined : (joined + 1) / 2;
-  const bool at_least = !exact && needed > limit;
-  if (!at_least && !exact) {
-    request.rings = logical_rings(fabric);
-    needed = compile(trace_algorithm(algorithm, request), request.compile).most_resident_blocks();
-    if (needed <= limit) return {};
-  }
-  return fmt::format(
-      "{} with {} channel{}{} needs {}{} thread blocks per GPU; cost model {} runs {} of {} "
-      "threads at once",
-      config.algorithm, config.channels, config.channels == 1 ? "" : "s",
-      config.instances == 1 ? "" : fmt::format(" and {} instances", config.instances),
-      at_least ? "at least " : "", needed, cost_model.name, limit, config.threads);
-}
-
-std::string check_size(CollectiveKind collective, std::uint64_t bytes, int ranks,
-                       int element_bytes) {
-  if (bytes == 0) return "a size must be > 0";
-  const int slices = size_granularity(collective, ranks);
-  const auto unit = static_cast<std::uint64_t>(slices) * static_cast<std::uint64_t>(element_bytes);
-  if (bytes % unit == 0) return {};
-  const std::uint64_t below = bytes / unit * unit;
-  return fmt::format("{} of {} B is not a multiple of {} B ({}{} B elements); nearest: {}{} B",
-                     to_string(collective), bytes, unit,
-                     slices > 1 ? fmt::format("{} ranks x ", slices) : std::string(), element_bytes,
-                     below > 0 ? fmt::format("{} or ", below) : std::string(), below + unit);
-}
-
 Simulator::Simulator(std::shared_ptr<const Fabric> fabric, CostModel cost_model,
                      std::string_view engine, AlgorithmLibrary library)
     : fabric_(std::move(fabric)),
@@ -217,8 +94,20 @@ Simulator::Simulator(std::shared_ptr<const Fabric> fabric, CostModel cost_model,
       engine_(make_engine(engine)),
       rings_(logical_rings(*fabric_)) {}
 
+const std::shared_ptr<const Fabric>& Simulator::fabric_for(NicUse use) {
+  if (use == NicUse::Fabric) return fabric_;
+  std::shared_ptr<const Fabric>& known = bound_[use];
+  if (!known) {
+    known = fabric_->bound(use == NicUse::RoundRobin      ? NicBinding::RoundRobin
+                           : use == NicUse::TopologyAware ? NicBinding::TopologyAware
+                                                          : NicBinding::SingleNic);
+  }
+  return known;
+}
+
 void Simulator::set_noise(NoiseProfile noise) {
   require_ranks(noise, *fabric_);
+  if (noise.any_jitter() != noise_.any_jitter()) programs_.clear();  // channels are alike or not
   noise_ = std::move(noise);
 }
 
@@ -285,12 +174,14 @@ void Simulator::require_runnable(const BuiltProgram& program, const Call& call,
 }
 
 NoisyProgram Simulator::noisy(const BuiltProgram& program, const Call& call, const Config& config,
-                              std::span<const double> start_delays_s, const NoiseSeed& seed) const {
+                              std::span<const double> start_delays_s, const NoiseSeed& seed) {
   // Jitter is drawn per message.
   const Folding folding = noise_.any_jitter() ? Folding::Never : Folding::Large;
-  return apply_noise(
-      lower(program.outline, *fabric_, cost_model_, call, config, start_delays_s, folding),
-      *fabric_, cost_model_, noise_, seed);
+  const std::shared_ptr<const Fabric>& fabric = fabric_for(program.outline->traits.nic);
+  LoweredProgram lowered =
+      lower(program.outline, *fabric, cost_model_, call, config, start_delays_s, folding);
+  lowered.fabric = fabric;
+  return apply_noise(std::move(lowered), *fabric_, cost_model_, noise_, seed);
 }
 
 Simulator::Run Simulator::run(const BuiltProgram& program, SimulationRecord& record,
@@ -319,8 +210,8 @@ Simulator::Run Simulator::run(const BuiltProgram& program, SimulationRecord& rec
                       &tile_runs_);
   } catch (const GraphStalled& cause) {
     if (lowered.folded) {  // nodes of single steps give a better error message
-      const LoweredProgram each = lower(program.outline, *fabric_, cost_model_, call, record.config,
-                                        record.start_delay_s, Folding::Never);
+      const LoweredProgram each = lower(program.outline, *lowered.fabric, cost_model_, call,
+                                        record.config, record.start_delay_s, Folding::Never);
       try {
         engine_->load(each.graph);
         (void)engine_->run();
@@ -341,7 +232,7 @@ Simulator::Run Simulator::run(const BuiltProgram& program, SimulationRecord& rec
 
   Result& result = record.result;
   result.steps = lowered.steps;
-  result.flows = lowered.graph->flow_firings();
+  result.flows = lowered.graph->flow_firings() * lowered.outline->alike_channels;
   result.tiles = lowered.tiles;
   result.simulated_tiles = dates.simulated;
   result.tile_error_s = dates.error_s;
@@ -355,6 +246,8 @@ Simulator::Run Simulator::run(const BuiltProgram& program, SimulationRecord& rec
     result.rank_time_s.push_back(done_s);
     result.time_s = std::max(result.time_s, done_s);
   }
+  if (lowered.kernels > 1)
+    result.kernels = kernel_times(lowered, *fabric_, dates.end_s, result.time_s);
   if (result.time_s > 0) {
     result.algbw_Bps = static_cast<double>(call.bytes) / result.time_s;
     result.busbw_Bps = result.algbw_Bps * bus_bandwidth_factor(call.collective, fabric_->ranks());
@@ -377,8 +270,11 @@ const Simulator::BuiltProgram& Simulator::program(const Call& call, const Config
     const AlgorithmEntry& algorithm = library_.at(config.algorithm);
     const AlgorithmRequest request =
         request_of(algorithm, call, config, *fabric_, cost_model_, rings_);
-    auto outline = outline_algorithm(algorithm, request);
-    if (outline && outline->instructions() > kFoldedSteps) {
+    auto outline = outline_of_different_channels(algorithm, request);
+    if (outline && (noise_.any_jitter() || !channels_route_alike(*outline, *fabric_))) {
+      outline = outline_algorithm(algorithm, request);
+    }
+    if (outline && outline->instructions() * outline->alike_channels > kFoldedSteps) {
       known.outline = std::make_shared<const ProgramOutline>(std::move(*outline));
     } else {
       known.program = build_algorithm(algorithm, request);

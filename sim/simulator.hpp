@@ -57,6 +57,9 @@ class Simulator {
             AlgorithmLibrary library = AlgorithmLibrary::shipped());
 
   [[nodiscard]] const Fabric& fabric() const { return *fabric_; }
+  /// The fabric with the NICs that a program uses. Its links have the numbers of fabric()'s links.
+  /// Throws UserError if it has no choice of NICs (check_nics).
+  [[nodiscard]] const std::shared_ptr<const Fabric>& fabric_for(NicUse use);
   [[nodiscard]] const CostModel& cost_model() const { return cost_model_; }
   [[nodiscard]] const AlgorithmLibrary& algorithms() const { return library_; }
   /// Simulates under this cost model from now on. Compiled programs are kept unless their fusion
@@ -120,9 +123,10 @@ class Simulator {
   void require_runnable(const BuiltProgram& program, const Call& call, const Config& config) const;
   [[nodiscard]] NoisyProgram noisy(const BuiltProgram& program, const Call& call,
                                    const Config& config, std::span<const double> start_delays_s,
-                                   const NoiseSeed& seed) const;
+                                   const NoiseSeed& seed);
 
   std::shared_ptr<const Fabric> fabric_;
+  std::map<NicUse, std::shared_ptr<const Fabric>> bound_;  ///< by the NICs that programs use
   CostModel cost_model_;
   AlgorithmLibrary library_;
   NoiseProfile noise_;
@@ -141,10 +145,12 @@ class Simulator {
 /// Reason why the algorithm cannot run on the fabric's switches (AlgorithmEntry::switches); empty
 /// if it can.
 [[nodiscard]] std::string check_switches(const AlgorithmEntry& algorithm, const Fabric& fabric);
+/// Reason why programs of these traits cannot choose their NICs on the fabric; empty if they can.
+[[nodiscard]] std::string check_nics(const CostTraits& traits, const Fabric& fabric);
 /// Reason why the configuration, which fits the call (check_config), cannot be launched on the
 /// fabric's GPUs: it needs more thread blocks than can run at once under the cost model
-/// (thread_blocks_per_gpu). Empty if it can be launched. Checks switches first. Takes time linear
-/// in the ranks.
+/// (thread_blocks_per_gpu). Empty if it can be launched. Checks switches and NICs first. Takes time
+/// linear in the ranks.
 [[nodiscard]] std::string check_resident(const AlgorithmLibrary& library, const Call& call,
                                          const Config& config, const Fabric& fabric,
                                          const CostModel& cost_model);

@@ -32,7 +32,10 @@ double microseconds(std::int64_t ns) { return static_cast<double>(ns) / 1e3; }
 class TimelineWriter {
  public:
   TimelineWriter(std::ostream& out, const SimulationRecord& record, const Fabric& fabric)
-      : out_(out), record_(record), fabric_(fabric), program_(*record.lowered.outline) {}
+      : out_(out),
+        record_(record),
+        fabric_(record.lowered.fabric ? *record.lowered.fabric : fabric),
+        program_(*record.lowered.outline) {}
 
   void write() {
     out_ << "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[";

@@ -39,6 +39,15 @@ struct Config {
   friend bool operator==(const Config&, const Config&) = default;
 };
 
+/// Part of a call that one kernel of its program carries out on all ranks.
+struct KernelTime {
+  /// Date at which the last rank starts it, apart from ranks that wait for a gate, s.
+  double start_s = 0;
+  /// Time until the next kernel starts, or until the call is done, s.
+  double time_s = 0;
+  bool across_nodes = false;  ///< true if it has messages between nodes
+};
+
 /// Outcome of a call.
 struct Result {
   double time_s = 0;                 ///< time from the call to the last rank's last instruction, s
@@ -47,6 +56,7 @@ struct Result {
   std::vector<double> rank_time_s;   ///< completion date by rank, s
   int steps = 0;                     ///< transfers on the longest chain of dependent transfers
   std::int64_t flows = 0;            ///< total number of transfers
+  std::vector<KernelTime> kernels;   ///< by kernel; empty if the program has only one
   std::int32_t tiles = 1;            ///< tiles per chunk
   std::int32_t simulated_tiles = 1;  ///< if fewer than `tiles`, dates are extrapolated from these
   /// Bound on the error of extrapolated dates, s; 0 if every tile was simulated. If the tiles never

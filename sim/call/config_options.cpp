@@ -7,6 +7,7 @@
 #include "collectives/library/program_entry.hpp"
 #include "core/error.hpp"
 #include "core/units.hpp"
+#include "core/yaml/yaml_scalar.hpp"
 #include "sim/call/tiles.hpp"
 
 namespace cclgym {
@@ -151,8 +152,10 @@ ConfigChoice read_config(const YamlValue& mapping, const AlgorithmLibrary& libra
 
 std::vector<std::string> config_yaml(const ConfigChoice& choice) {
   const Config& config = choice.config;
+  const bool spelled = config.algorithm.find(':') != std::string::npos;
   std::vector<std::string> parts{
-      "algorithm: " + config.algorithm, fmt::format("protocol: {}", to_string(config.protocol)),
+      "algorithm: " + (spelled ? yaml_scalar(config.algorithm) : config.algorithm),
+      fmt::format("protocol: {}", to_string(config.protocol)),
       fmt::format("channels: {}", config.channels), fmt::format("instances: {}", config.instances),
       fmt::format("threads: {}", config.threads)};
   if (!choice.tile_bytes) {

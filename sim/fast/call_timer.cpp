@@ -133,9 +133,10 @@ const QuotientProgram* CallTimer::quotient(const ProgramCut& cut, const Call& ca
         static_cast<double>(call.bytes) / cut.chunks_per_call / tiles * cut.longest_message));
     lowered = call_of_tiles(cut, call, cut_so, 2 * kMostSlots, 1);
   }
-  entry->second = QuotientProgram::make(
-      simulator(plain.binding, condition).lowered(lowered, cut_so, site_->machine_seed),
-      site_->fabrics[plain.binding], site_->cost_model, site_->conditions[condition]);
+  const LoweredProgram made =
+      simulator(plain.binding, condition).lowered(lowered, cut_so, site_->machine_seed);
+  entry->second =
+      QuotientProgram::make(made, made.fabric, site_->cost_model, site_->conditions[condition]);
   return entry->second.get();
 }
 

@@ -17,6 +17,7 @@ QuotientProgram::QuotientProgram(const LoweredProgram& lowered,
       traits_(lowered.outline->traits),
       cut_(program_cut(*lowered.program)),
       steps_(lowered.steps),
+      network_messages_(lowered.costs.terms.network_messages),
       routes_(lowered.costs.routes) {}
 
 bool QuotientProgram::possible(const CostModel& model, const NoiseProfile& noise) {
@@ -25,7 +26,7 @@ bool QuotientProgram::possible(const CostModel& model, const NoiseProfile& noise
 }
 
 std::vector<Price> QuotientProgram::prices(const Config& config, double tile_bytes) const {
-  const PriceTerms terms{config, traits_, tile_bytes};
+  const PriceTerms terms{config, traits_, tile_bytes, network_messages_, 1};
   std::vector<Price> all;
   all.reserve(records_.size());
   for (const NodeCost& record : records_) {

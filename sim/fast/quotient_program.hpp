@@ -82,13 +82,15 @@ class QuotientProgram {
   ProgramCut cut_;
   int steps_;
   double share_ = 1;                         ///< number of classes of nodes / number of nodes
+  std::int64_t network_messages_ = 0;        ///< PriceTerms::network_messages
   std::vector<std::vector<LinkId>> routes_;  ///< NodeCosts::routes
   std::vector<NodeCost> records_;
   std::vector<Bound> bounds_;
-  std::vector<Node> nodes_;                     ///< by class
-  std::shared_ptr<const TransferGraph> graph_;  ///< graph of the classes, with placeholder costs
-  std::vector<std::uint8_t> is_proxy_;          ///< by class of links
-  std::vector<TransferId> watched_;             ///< classes of the last nodes of ranks
+  std::vector<Node> nodes_;  ///< by class
+  std::shared_ptr<const TransferGraph>
+      graph_;  ///< graph of the classes; each simulation gives it costs (with_costs)
+  std::vector<std::uint8_t> is_proxy_;  ///< by class of links
+  std::vector<TransferId> watched_;     ///< classes of the last nodes of ranks
 };
 
 }  // namespace cclgym

@@ -15,7 +15,7 @@ namespace {
 
 std::int32_t tiles_in(const ProgramOutline& outline, const Call& call, const Config& config) {
   return tiles_of(static_cast<double>(call.bytes) / outline.contract.chunks_per_call() *
-                      outline.longest_message(),
+                      outline.longest_message() / outline.alike_channels,
                   config);
 }
 
@@ -57,15 +57,19 @@ Lowering::Lowering(const ProgramOutline& outline, const Fabric& fabric, const Co
       fabric_(fabric),
       model_(model),
       config_(config),
+      slots_(outline.traits.direct ? 0 : config.slots),
       start_delays_s_(start_delays_s),
       index_(outline),
       kernels_(outline.kernels()),
+      use_(network_use(outline, fabric)),
       tiles_(tiles_in(outline, call, config)),
       costs_(model, fabric,
              {.config = config,
               .traits = outline.traits,
               .tile_bytes =
-                  static_cast<double>(call.bytes) / outline.contract.chunks_per_call() / tiles_}) {}
+                  static_cast<double>(call.bytes) / outline.contract.chunks_per_call() / tiles_,
+              .network_messages = use_.messages,
+              .alike_channels = outline.alike_channels}) {}
 
 LoweredProgram Lowering::run() {
   graph_ = std::make_shared<TransferGraph>();
@@ -88,6 +92,7 @@ LoweredProgram Lowering::run() {
   LoweredProgram lowered;
   lowered.fabric_links = fabric_.links().size();
   lowered.tiles = tiles_;
+  lowered.kernels = kernels_;
   lowered.folded = tiles_ == 1 && graph_->folded();
   lowered.graph = std::move(graph_);
   lowered.steps =
@@ -120,8 +125,19 @@ std::vector<int> Lowering::channels_by_kernel() const {
   return channels;
 }
 
+// Channels for which a channel of the kernel stands: MPI has none.
+int Lowering::alike_in(int kernel) const {
+  const bool by_mpi = outline_.traits.transport == Transport::Mpi &&
+                      use_.crosses[static_cast<std::size_t>(kernel)] != 0;
+  return by_mpi ? 1 : outline_.alike_channels;
+}
+
 void Lowering::add_starts() {
   const std::vector<int> channels = channels_by_kernel();
+  std::vector<char> gated(static_cast<std::size_t>(fabric_.ranks()), 0);  // by rank: kernel 0 is
+  for (const KernelGate& gate : outline_.gates) {
+    if (gate.kernel == 0) gated[static_cast<std::size_t>(gate.rank)] = 1;
+  }
   for (int rank = 0; rank < fabric_.ranks(); ++rank) {
     std::vector<int> blocks(static_cast<std::size_t>(kernels_), 0);
     for (std::uint32_t b = outline_.first_block(rank); b < outline_.first_block(rank + 1); ++b) {
@@ -129,10 +145,10 @@ void Lowering::add_starts() {
     }
     TransferId launched = -1;
     for (int kernel = 0; kernel < kernels_; ++kernel) {
-      const std::int32_t launch =
-          costs_.record({.work = Work::Launch,
-                         .channels = channels[static_cast<std::size_t>(kernel)],
-                         .thread_blocks = blocks[static_cast<std::size_t>(kernel)]});
+      const std::int32_t launch = costs_.record(
+          {.work = Work::Launch,
+           .channels = channels[static_cast<std::size_t>(kernel)] * alike_in(kernel),
+           .thread_blocks = blocks[static_cast<std::size_t>(kernel)] * alike_in(kernel)});
       const double start_delay_s = kernel == 0 && !start_delays_s_.empty()
                                        ? start_delays_s_[static_cast<std::size_t>(rank)]
                                        : 0.0;
@@ -142,12 +158,22 @@ void Lowering::add_starts() {
                              start_delay_s);
         if (before >= 0) graph_->add_edge(before, launched);
       }
-      starts_.push_back(kernel == 0
+      const bool waits = kernel > 0 || gated[static_cast<std::size_t>(rank)] != 0;
+      starts_.push_back(!waits
                             ? launched
                             : add_delay(costs_.record({.work = Work::KernelGap}),
                                         {.rank = rank, .step = kernel, .role = NodeRole::Start}));
-      if (kernel > 0 && launched >= 0) graph_->add_edge(launched, starts_.back());
+      if (waits && launched >= 0) graph_->add_edge(launched, starts_.back());
     }
+  }
+}
+
+// Adds the edges by which the start of a kernel waits for the last tile of a block.
+void Lowering::start_after(std::uint32_t block, TransferId start) {
+  requirements_.clear();
+  require(last_of_block(block), TransferGraph::kAfterLast, {0, 1, 0});
+  for (const Requirement& last : requirements_) {
+    graph_->add_edge(last.node, start, is_launch(last.node) ? 0 : lag_of(last, 1));
   }
 }
 
@@ -161,12 +187,17 @@ void Lowering::connect_kernels() {
     for (std::uint32_t b = outline_.first_block(rank); b < outline_.first_block(rank + 1); ++b) {
       const int next = outline_.blocks[b].kernel + 1;
       if (outline_.blocks[b].steps == 0 || next >= kernels_) continue;
-      requirements_.clear();
-      require(last_of_block(b), TransferGraph::kAfterLast, {0, 1, 0});
-      for (const Requirement& last : requirements_) {
-        graph_->add_edge(last.node, start_of(rank, next),
-                         is_launch(last.node) ? 0 : lag_of(last, 1));
-      }
+      start_after(b, start_of(rank, next));
+    }
+  }
+  for (const KernelGate& gate : outline_.gates) {
+    const TransferId start = start_of(gate.rank, gate.kernel);
+    const TransferId earlier = start_of(gate.after, gate.kernel);
+    if (earlier >= 0) graph_->add_edge(earlier, start);
+    const std::uint32_t end = outline_.first_block(gate.after + 1);
+    for (std::uint32_t b = outline_.first_block(gate.after); b < end; ++b) {
+      if (outline_.blocks[b].steps == 0 || outline_.blocks[b].kernel != gate.kernel) continue;
+      start_after(b, start);
     }
   }
 }

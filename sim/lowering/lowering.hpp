@@ -43,11 +43,16 @@ struct LoweredProgram {
   std::shared_ptr<const ProgramOutline> outline;
   std::shared_ptr<const ThreadBlockProgram> program;  ///< null if only its outline is known
   std::shared_ptr<const TransferGraph> graph;
+  /// Fabric of its routes, with the NICs that the program uses (NicUse); set by Simulator.
+  std::shared_ptr<const Fabric> fabric;
   std::vector<NodeOrigin> origins;  ///< by node; the arrival of a flow is the node after it
   NodeCosts costs;  ///< cost records; prices plus delays give the latencies of the graph
   /// Rank r is done when nodes rank_last[rank_last_offset[r] .. rank_last_offset[r + 1]) are done.
   std::vector<std::size_t> rank_last_offset;
   std::vector<TransferId> rank_last;
+  /// Kernels of the program. Those of a rank after the first begin with the nodes among its
+  /// rank_last that have the role Start, in order.
+  int kernels = 1;
   /// Number of the graph's links that belong to the fabric; the links after them are the ranks'
   /// proxies.
   std::size_t fabric_links = 0;
@@ -75,6 +80,7 @@ inline constexpr std::int64_t kFoldedSteps = 1 << 16;
 ///
 /// Kernel k of a rank starts when the host has launched it (launches follow one after another, and
 /// wait for nothing) and, kernel_gap later, all thread blocks of kernel k - 1 of the rank are done.
+/// A kernel with a gate (KernelGate) starts kernel_gap after that kernel of the other rank is done.
 ///
 /// With config.tile_bytes, chunks are cut into the minimum number of equal tiles that keeps every
 /// message at most that large, and every node fires once per tile: a block runs all its steps on

@@ -11,6 +11,7 @@
 
 #include "collectives/outline.hpp"
 #include "sim/lowering/lowering.hpp"
+#include "sim/lowering/network_use.hpp"
 #include "sim/lowering/node_cost_table.hpp"
 
 namespace cclgym {
@@ -157,6 +158,7 @@ class Lowering {
                        double start_delay_s = 0);
   [[nodiscard]] std::vector<int> channels_by_kernel() const;
   void add_starts();
+  void start_after(std::uint32_t block, TransferId start);
   void connect_kernels();
   void collect_last();
 
@@ -164,6 +166,8 @@ class Lowering {
   void set_links();
   [[nodiscard]] std::int32_t pair_link(std::int32_t a, std::int32_t b) const;
   [[nodiscard]] bool crosses_network(std::span<const LinkId> links) const;
+  [[nodiscard]] bool comes_by_mpi(const Site& site) const;
+  [[nodiscard]] int alike_in(int kernel) const;
   void add_alternatives(std::int32_t route, const NodeOrigin& origin, int channel,
                         std::span<const LinkId> links);
   void count_bytes(const NodeOrigin& origin, std::span<const LinkId> route, double bytes);
@@ -212,9 +216,11 @@ class Lowering {
   const Fabric& fabric_;
   const CostModel& model_;
   const Config& config_;
+  int slots_;  // messages that a connection holds; 0: any number
   std::span<const double> start_delays_s_;
   MessageIndex index_;
   int kernels_;
+  NetworkUse use_;
   std::int32_t tiles_;
   NodeCostTable costs_;
   std::shared_ptr<TransferGraph> graph_;

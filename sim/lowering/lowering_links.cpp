@@ -12,8 +12,13 @@ namespace cclgym {
 // one per pair of ranks.
 void Lowering::set_links() {
   std::vector<double> capacities = link_capacities(fabric_, model_);
-  const double proxy_Bps = proxy_capacity_Bps(model_, config_.protocol,
-                                              costs_.tile_bytes() * outline_.longest_message());
+  // MPI has no proxy: its messages cost the host's time one by one.
+  const double proxy_Bps =
+      sends_by_mpi(model_, outline_.traits)
+          ? kNoRateCap
+          : proxy_capacity_Bps(
+                model_, config_.protocol,
+                costs_.tile_bytes() * outline_.longest_message() / outline_.alike_channels);
   const auto ranks = static_cast<std::size_t>(fabric_.ranks());
   proxies_ = proxy_Bps < kNoRateCap;
   if (proxies_) capacities.insert(capacities.end(), ranks, proxy_Bps);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "sim/lowering/lowering_internal.hpp"
+#include "sim/lowering/transfer_cost.hpp"
 
 namespace cclgym {
 
@@ -28,6 +29,13 @@ Completion Lowering::before(const Site& site) const {
   return start;
 }
 
+// True if the messages that the block receives are sent by MPI.
+bool Lowering::comes_by_mpi(const Site& site) const {
+  const int peer = block_of(site).recv_peer;
+  return peer >= 0 && sends_by_mpi(model_, outline_.traits) &&
+         fabric_.server_of(peer) != fabric_.server_of(site.rank);
+}
+
 // Decides which nodes complete a step, adding a node where one is needed.
 void Lowering::complete(const Site& site) {
   const OutlineStep& step = step_of(site);
@@ -37,11 +45,18 @@ void Lowering::complete(const Site& site) {
         step.group == kNoGroup ? own : CompletionPart{CompletionPart::Kind::Group, step.group};
     return;
   }
-  // Data that switches copied or added is in place when it arrives.
+  // Data that switches copied or added, or that came by MPI, is in place when it arrives.
   const bool switched = step.group != kNoGroup;
-  const std::int32_t record = costs_.record({.work = switched ? Work::InPlace : Work::Local,
+  const bool in_place = switched || (receives(step.opcode) && comes_by_mpi(site));
+  // A local step of such a kernel has the data of all channels, of which prices assume an equal
+  // part.
+  const std::int32_t chunks =
+      step.opcode == Opcode::DeviceCopy
+          ? step.count
+          : step.count * (outline_.alike_channels / alike_in(block_of(site).kernel));
+  const std::int32_t record = costs_.record({.work = in_place ? Work::InPlace : Work::Local,
                                              .opcode = step.opcode,
-                                             .chunks = switched ? 0 : step.count});
+                                             .chunks = in_place ? 0 : chunks});
   if (latency_s(record) == 0 && !switched && receives(step.opcode) &&
       outline_.waits_of(site.step).empty() && has_arrival(site.step) && may_merge(site) &&
       merge_receive(site)) {
@@ -91,7 +106,7 @@ bool Lowering::merge_receive(const Site& site) {
     if (part.kind == Kind::Arrival && arrival_[sent] == own_node_[sent]) continue;
     // A launch is done once, not once per tile, so a sender that is short of slots could not tell
     // for which tile it waits.
-    if (tiles_ > 1 && config_.slots > 0 && part.kind == Kind::Launch) return false;
+    if (tiles_ > 1 && slots_ > 0 && part.kind == Kind::Launch) return false;
     if (merged.parts[1].kind != Kind::None) return false;
     merged.parts[1] = part;
   }
@@ -127,7 +142,7 @@ void Lowering::connect(const Site& site) {
       require_arrival(site.step, 0, {0, site.times, 0});
     }
   }
-  if (sends(step.opcode) && config_.slots > 0) require_slot(site);
+  if (sends(step.opcode) && slots_ > 0) require_slot(site);
   add_edges(node, site.times);
 }
 
@@ -189,7 +204,7 @@ void Lowering::require_slot(const Site& site) {
   const std::int32_t messages = index_.count(Of::Sends, site.block);
   const std::int32_t stride = index_.each(Of::Sends, site.loop);
   const auto target = static_cast<std::uint32_t>(target_of_[site.block]);
-  std::int32_t freed = site.sent - config_.slots;
+  std::int32_t freed = site.sent - slots_;
   std::int32_t begin = 0;
   std::int32_t lag = 0;
   if (tiles_ == 1) {  // the first `slots` messages move into free slots

@@ -45,6 +45,9 @@ struct PriceTerms {
   Config config;
   CostTraits traits;      ///< traits of the algorithm
   double tile_bytes = 0;  ///< payload of one chunk of a tile, B
+  /// Maximum number of messages of a connection between nodes in one kernel of the program.
+  std::int64_t network_messages = 0;
+  int alike_channels = 1;  ///< ProgramOutline::alike_channels
 };
 
 /// Cost records of a lowered program.

@@ -6,10 +6,16 @@
 
 #include "core/error.hpp"
 #include "sim/graph/transfer_graph.hpp"
+#include "topology_models/gpu_models.hpp"
 
 namespace cclgym {
 
 namespace {
+
+// SCCL, section 4, for NVLink: pushing is about 10 % faster than pulling, and DMA engines, which
+// send packets of the maximum size, have about 10 % more bandwidth than loads and stores.
+constexpr double kPulledBytes = 1.1;
+constexpr double kDmaRate = 1.1;
 
 double thread_share(const CostModel& model, const Config& config) {
   const double threads = std::min(config.threads, model.full_threads);
@@ -27,6 +33,41 @@ bool copied(const CostModel& model, double wire_bytes) {
 // True if a message over the network is so large that it is announced before it is sent.
 bool announced(const CostModel& model, double wire_bytes) {
   return wire_bytes > static_cast<double>(model.eager_limit_bytes);
+}
+
+// Seconds from the arrival of a message that was sent by MPI until the receiver has added it.
+double mpi_reduction_s(const MpiCost& mpi, const CostTraits& traits, double payload_bytes) {
+  if (traits.reducer == Reducer::Gpu) {
+    return mpi.reduce_launch_s + payload_bytes / mpi.reduce_rate_Bps;
+  }
+  // The message comes to the host's memory. The receiver's own data goes there and comes back.
+  return payload_bytes * (2 / mpi.host_copy_rate_Bps + 1 / mpi.host_reduce_rate_Bps);
+}
+
+// Cost of a message between nodes that the hosts exchange by MPI. The NIC reads and writes the
+// memory of the GPUs, so no thread block limits its rate.
+TransferCost mpi_cost(const MpiCost& mpi, const CostTraits& traits, double alpha_s,
+                      double payload_bytes, bool reducing, std::int64_t network_messages) {
+  TransferCost cost;
+  cost.wire_bytes = payload_bytes;
+  cost.latency_s = mpi.message_s;
+  cost.arrival_s = alpha_s + mpi.latency_s;
+  cost.rate_cap_Bps = mpi.rate_Bps;
+  if (payload_bytes > static_cast<double>(mpi.eager_limit_bytes)) {
+    cost.arrival_s += mpi.rendezvous_latency_s;
+  }
+  if (mpi.match_limit > 0 && network_messages > mpi.match_limit) {
+    cost.arrival_s += mpi.match_overflow_s;
+  }
+  if (reducing) cost.arrival_s += mpi_reduction_s(mpi, traits, payload_bytes);
+  return cost;
+}
+
+// Adds the time that the library's message takes longer in a very large job.
+void add_matching_cost(const MatchingCost& matching, bool reducing, std::int64_t network_messages,
+                       TransferCost& cost) {
+  if (matching.limit == 0 || network_messages <= matching.limit) return;
+  cost.arrival_s += matching.overflow_s + (reducing ? matching.overflow_added_s : 0.0);
 }
 
 // Adds the costs that only messages between nodes (hosts) have.
@@ -51,7 +92,8 @@ double instruction_cost_s(const CostModel& model, Runtime runtime) {
 
 TransferCost transfer_cost(const CostModel& model, const Fabric& fabric,
                            std::span<const LinkId> route, const Config& config,
-                           const CostTraits& traits, double payload_bytes, bool reducing) {
+                           const CostTraits& traits, double payload_bytes, bool reducing,
+                           std::int64_t network_messages) {
   TransferCost cost;
   double alpha_s = 0;
   bool network = false;
@@ -67,6 +109,9 @@ TransferCost transfer_cost(const CostModel& model, const Fabric& fabric,
     cost.rate_cap_Bps = kNoRateCap;
     return cost;
   }
+  if (network && sends_by_mpi(model, traits)) {
+    return mpi_cost(model.mpi, traits, alpha_s, payload_bytes, reducing, network_messages);
+  }
   const ProtocolCost& protocol = model.protocols[static_cast<std::size_t>(config.protocol)];
   cost.latency_s = instruction_cost_s(model, traits.runtime);
   cost.arrival_s = alpha_s + protocol.step_latency_s;
@@ -74,7 +119,17 @@ TransferCost transfer_cost(const CostModel& model, const Fabric& fabric,
   double rate_Bps = protocol.thread_block_rate_Bps;
   if (reducing) rate_Bps = std::min(rate_Bps, protocol.reduce_rate_Bps / protocol.efficiency);
   cost.rate_cap_Bps = rate_Bps * thread_share(model, config);
-  if (network) add_network_cost(model, config, traits, cost);
+  if (network) {
+    add_network_cost(model, config, traits, cost);
+    add_matching_cost(model.matching, reducing, network_messages, cost);
+    return cost;
+  }
+  if (traits.initiator == Initiator::Pull) cost.wire_bytes *= kPulledBytes;
+  if (traits.copy == CopyEngine::Dma) {
+    cost.wire_bytes /= kDmaRate;
+    cost.rate_cap_Bps = kNoRateCap;
+    cost.latency_s += model.kernel_launch_s;  // the host starts the copy as it starts a kernel
+  }
   return cost;
 }
 
@@ -103,6 +158,10 @@ std::vector<double> link_capacities(const Fabric& fabric, const CostModel& model
   return capacities;
 }
 
+bool sends_by_mpi(const CostModel& model, const CostTraits& traits) {
+  return traits.transport == Transport::Mpi && model.mpi.given();
+}
+
 double proxy_capacity_Bps(const CostModel& model, Protocol protocol, double payload_bytes) {
   if (model.hockney || payload_bytes <= 0) return kNoRateCap;
   const ProtocolCost& cost = model.protocols[static_cast<std::size_t>(protocol)];
@@ -126,6 +185,24 @@ double local_cost_s(const CostModel& model, const Config& config, Runtime runtim
   return instruction_cost_s(model, runtime) + bytes / (rate_Bps * thread_share(model, config));
 }
 
+// A link's alpha and beta do not cover it, so it costs the same under model "hockney".
+double device_copy_cost_s(const Fabric& fabric, const Config& config, double bytes) {
+  // Share of the memory's peak rate that a tuned transposition reaches: 88 % on H100
+  // (yencal.github.io/gpu-matrix-transpose-optimization), 78 % on A100
+  // (fridayswithfaraday.com/posts/cuda-kernel-eng-matrix-transpose-optimization), where a plain
+  // copy reaches 92 %. Runs are longer than the elements of these matrices. Set by hand between
+  // them, for all GPUs.
+  constexpr double kShareOfPeak = 0.85;
+  // Memory moves in cache lines: 128 B on MI200 and on NVIDIA's GPUs. A run begins on a line if its
+  // length is a multiple of one.
+  constexpr double kLineBytes = 128;
+  const GpuModel* gpu = find_gpu_model(fabric.gpu_model());
+  if (gpu == nullptr || gpu->memory_Bps <= 0) return 0;
+  const double moved_bytes = 2 * std::ceil(bytes / kLineBytes) * kLineBytes;
+  // Instances copy their parts at the same time and share the memory.
+  return moved_bytes * config.instances / (gpu->memory_Bps * kShareOfPeak);
+}
+
 double connection_capacity_Bps(const CostModel& model) {
   const bool limited = !model.hockney && model.connection_rate_Bps < ProtocolCost::kUnlimited;
   return limited ? model.connection_rate_Bps : kNoRateCap;
@@ -145,9 +222,9 @@ double kernel_gap_s(const CostModel& model) { return model.hockney ? 0 : model.k
 double launch_cost_s(const CostModel& model, Runtime runtime, int channels, int thread_blocks) {
   if (model.hockney) return 0;
   return model.kernel_launch_s +
-         (runtime == Runtime::Nccl
-              ? model.channel_overhead_s * channels
-              : model.interpreter_launch_s + model.interpreter_block_s * thread_blocks);
+         (runtime == Runtime::Interpreter
+              ? model.interpreter_launch_s + model.interpreter_block_s * thread_blocks
+              : model.channel_overhead_s * channels);
 }
 
 }  // namespace cclgym

@@ -3,6 +3,7 @@
 // physics; the start skew of a model is drawn in sim/simulator.cpp.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -21,12 +22,13 @@ struct TransferCost {
   double arrival_s = 0;     ///< time after the last byte: flight and the receiver's synchronisation
   double rate_cap_Bps = 0;  ///< wire rate that the thread blocks at its ends can sustain
 };
-/// `reducing`: one end adds the message to its own data. Under model "hockney", latency_s contains
-/// all of alpha: the sender is busy until the message has arrived.
+/// `reducing`: one end adds the message to its own data. `network_messages`:
+/// PriceTerms::network_messages. Under model "hockney", latency_s contains all of alpha: the sender
+/// is busy until the message has arrived.
 [[nodiscard]] TransferCost transfer_cost(const CostModel& model, const Fabric& fabric,
                                          std::span<const LinkId> route, const Config& config,
                                          const CostTraits& traits, double payload_bytes,
-                                         bool reducing);
+                                         bool reducing, std::int64_t network_messages = 0);
 
 /// Cost of a transfer that switches copy or add (Instruction::group); `longest` is the longest
 /// route of its messages. The switches do the adding, so no thread block's reduce_rate limits it.
@@ -43,6 +45,11 @@ struct TransferCost {
 [[nodiscard]] double local_cost_s(const CostModel& model, const Config& config, Runtime runtime,
                                   Opcode opcode, double bytes);
 
+/// Seconds that a copy kernel of the whole GPU takes for one contiguous run of `bytes`, of which it
+/// makes many: the run is read and written at the rate of the GPU's memory (Opcode::DeviceCopy).
+/// Its launch is that of its kernel. 0 if the fabric does not say which GPU it has.
+[[nodiscard]] double device_copy_cost_s(const Fabric& fabric, const Config& config, double bytes);
+
 /// Seconds that the host takes to launch a kernel with this many channels and thread blocks on this
 /// GPU, from the call to a rank's first instruction.
 [[nodiscard]] double launch_cost_s(const CostModel& model, Runtime runtime, int channels,
@@ -53,6 +60,9 @@ struct TransferCost {
 
 /// Capacity of every link of the fabric under a cost model, B/s, in the order of fabric.links().
 [[nodiscard]] std::vector<double> link_capacities(const Fabric& fabric, const CostModel& model);
+
+/// True if the program's messages between nodes are sent by MPI and the model has costs for that.
+[[nodiscard]] bool sends_by_mpi(const CostModel& model, const CostTraits& traits);
 
 /// Wire rate at which a rank's proxy serves messages of this size over the network, for all of the
 /// rank's connections together; kNoRateCap if the proxy is no limit.

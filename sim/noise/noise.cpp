@@ -51,6 +51,29 @@ void degrade_links(TransferGraph::Costs& numbers, const Fabric& fabric, const No
   }
 }
 
+void slow_down_nics(TransferGraph::Costs& numbers, const Fabric& fabric, const SlowNics& slow) {
+  // Number of each NIC within its node.
+  std::vector<int> next(at(fabric.servers()), 0);
+  std::vector<bool> is_slow;
+  for (const Node& node : fabric.nodes()) {
+    bool named = false;
+    if (node.kind == NodeKind::Nic && node.server >= 0) {
+      const int number = next[at(node.server)]++;
+      named =
+          std::ranges::find(slow.nics, number) != slow.nics.end() &&
+          (slow.nodes.empty() || std::ranges::find(slow.nodes, node.server) != slow.nodes.end());
+    }
+    is_slow.push_back(named);
+  }
+  for (std::size_t id = 0; id < fabric.links().size(); ++id) {
+    const Link& link = fabric.links()[id];
+    if (link.kind != LinkKind::Network) continue;
+    if (is_slow[at(link.source)] || is_slow[at(link.target)]) {
+      numbers.capacity_Bps[id] *= slow.capacity;
+    }
+  }
+}
+
 // Remaining share of its rates, for each rank's GPU.
 std::vector<double> rates_of(const Fabric& fabric, const SlowGpus& slow, const NoiseSeed& seed) {
   std::vector<double> rates;
@@ -173,9 +196,10 @@ bool any_degraded(const NoiseProfile& profile) {
 // Applies the noise that does not change during a call.
 void add_stragglers(LoweredProgram& lowered, const Fabric& fabric, const CostModel& model,
                     const NoiseProfile& profile, const NoiseSeed& seed) {
-  if (!any_degraded(profile) && !profile.slow_gpus.any()) return;
+  if (!any_degraded(profile) && !profile.slow_gpus.any() && !profile.slow_nics.any()) return;
   TransferGraph::Costs numbers = numbers_of(*lowered.graph);
   degrade_links(numbers, fabric, profile, seed);
+  if (profile.slow_nics.any()) slow_down_nics(numbers, fabric, profile.slow_nics);
   if (profile.slow_gpus.any()) {
     SlowDown(lowered.costs, fabric, model)
         .apply(lowered, rates_of(fabric, profile.slow_gpus, seed), numbers);
@@ -185,10 +209,12 @@ void add_stragglers(LoweredProgram& lowered, const Fabric& fabric, const CostMod
 
 }  // namespace
 
-NoisyProgram apply_noise(LoweredProgram lowered, const Fabric& fabric, const CostModel& model,
+NoisyProgram apply_noise(LoweredProgram lowered, const Fabric& given, const CostModel& model,
                          const NoiseProfile& profile, const NoiseSeed& seed) {
   NoisyProgram noisy;
   noisy.lowered = std::move(lowered);
+  const std::shared_ptr<const Fabric> bound = noisy.lowered.fabric;
+  const Fabric& fabric = bound ? *bound : given;
   add_stragglers(noisy.lowered, fabric, model, profile, seed);
   noisy.graph = noisy.lowered.graph;
   noisy.rank_last = noisy.lowered.rank_last;
@@ -206,7 +232,7 @@ NoisyProgram apply_noise(LoweredProgram lowered, const Fabric& fabric, const Cos
   }
   if (profile.background.any()) {
     const TransferGraph others =
-        background_graph(fabric, profile.background, noisy.graph->link_capacities_Bps(), seed);
+        background_graph(given, profile.background, noisy.graph->link_capacities_Bps(), seed);
     if (others.size() > 0) {
       noisy.graph = std::make_shared<TransferGraph>(noisy.graph->with_background(others));
     }

@@ -32,10 +32,11 @@ struct NoisyProgram {
 };
 
 /// Applies a profile (except its start skew, which is part of the lowering). The same seed gives
-/// the same bits. `lowered` must come from lower() with this fabric and model. Slow GPUs change the
-/// cost records of their nodes (NodeCost::gpu_rate), which are repriced; jitter adds delays;
-/// degraded links change capacities. Everything else in the graph stays bit-identical. Throws
-/// UserError if jitter would unfold more than kMaxUnfolded firings.
+/// the same bits. `lowered` must come from lower() with this model and either this fabric or
+/// lowered.fabric, the same fabric bound to other NICs; other jobs run on `fabric`. Slow GPUs
+/// change the cost records of their nodes (NodeCost::gpu_rate), which are repriced; jitter adds
+/// delays; degraded links change capacities. Everything else in the graph stays bit-identical.
+/// Throws UserError if jitter would unfold more than kMaxUnfolded firings.
 [[nodiscard]] NoisyProgram apply_noise(LoweredProgram lowered, const Fabric& fabric,
                                        const CostModel& model, const NoiseProfile& profile,
                                        const NoiseSeed& seed);

@@ -35,7 +35,8 @@ bool NoiseProfile::any_load() const {
 }
 
 bool NoiseProfile::none() const {
-  return !any_load() && !any_jitter() && !background.any() && !slow_gpus.any() && !start_skew_s &&
+  return !any_load() && !any_jitter() && !background.any() && !slow_gpus.any() &&
+         !slow_nics.any() && !start_skew_s &&
          !any_of(degraded, [](const DegradedLinks& one) { return one.any(); });
 }
 
@@ -75,6 +76,11 @@ std::string NoiseProfile::canonical_text() const {
     add("slow_gpus_rate", slow_gpus.rate);
     for (const int rank : slow_gpus.ranks) add("slow_gpus_rank", rank);
   }
+  if (slow_nics.any()) {
+    add("slow_nics_capacity", slow_nics.capacity);
+    for (const int nic : slow_nics.nics) add("slow_nics_nic", nic);
+    for (const int node : slow_nics.nodes) add("slow_nics_node", node);
+  }
   if (background.any()) {
     add("background_jobs", background.jobs);
     add("background_servers", background.servers);
@@ -93,6 +99,30 @@ void require_ranks(const NoiseProfile& profile, const Fabric& fabric) {
         fmt::format("noise profile {}: slow_gpus.ranks has {}; expected ranks of fabric "
                     "'{}', 0 to {}",
                     quoted(profile.name), rank, fabric.name(), fabric.ranks() - 1));
+  }
+  const SlowNics& slow = profile.slow_nics;
+  if (!slow.any()) return;
+  std::vector<int> nics(static_cast<std::size_t>(fabric.servers()), 0);
+  for (const Node& node : fabric.nodes()) {
+    if (node.kind == NodeKind::Nic) ++nics[static_cast<std::size_t>(node.server)];
+  }
+  for (const int node : slow.nodes) {
+    if (node < fabric.servers()) continue;
+    throw UserError(slow.where,
+                    fmt::format("noise profile {}: slow_nics.nodes has {}; expected nodes of "
+                                "fabric '{}', 0 to {}",
+                                quoted(profile.name), node, fabric.name(), fabric.servers() - 1));
+  }
+  const int least = *std::min_element(nics.begin(), nics.end());
+  for (const int nic : slow.nics) {
+    if (nic < least) continue;
+    throw UserError(slow.where,
+                    least == 0 ? fmt::format("noise profile {}: slow_nics on fabric '{}', whose "
+                                             "nodes have no NICs",
+                                             quoted(profile.name), fabric.name())
+                               : fmt::format("noise profile {}: slow_nics.nics has {}; expected "
+                                             "NICs of a node of fabric '{}', 0 to {}",
+                                             quoted(profile.name), nic, fabric.name(), least - 1));
   }
 }
 

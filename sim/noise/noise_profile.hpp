@@ -69,6 +69,16 @@ struct SlowGpus {
   [[nodiscard]] bool any() const { return (probability > 0 || !ranks.empty()) && rate < 1; }
 };
 
+/// NICs that have failed in part: their links to the network have a fraction of their bandwidth.
+struct SlowNics {
+  std::vector<int> nics;   ///< numbers within a node
+  std::vector<int> nodes;  ///< empty: every node
+  double capacity = 1;     ///< remaining share of the capacity
+  SourceLocation where{};  ///< location of the mapping, if read from a file
+
+  [[nodiscard]] bool any() const { return !nics.empty() && capacity < 1; }
+};
+
 /// Other jobs: each repeatedly sends around a ring of some nodes, then waits.
 struct BackgroundJobs {
   int jobs = 0;
@@ -86,6 +96,7 @@ struct NoiseProfile {
   std::array<MessageJitter, 4> jitter;    ///< index: LinkKind
   std::array<DegradedLinks, 4> degraded;  ///< index: LinkKind
   SlowGpus slow_gpus;
+  SlowNics slow_nics;
   BackgroundJobs background;
   /// Mean of the exponential start delay per rank, s; nullopt if the cost model's applies.
   std::optional<double> start_skew_s;
@@ -108,13 +119,14 @@ struct NoiseProfile {
 [[nodiscard]] const std::vector<OptionSpec>& noise_jitter_options();
 [[nodiscard]] const std::vector<OptionSpec>& noise_degraded_options();
 [[nodiscard]] const std::vector<OptionSpec>& noise_slow_gpu_options();
+[[nodiscard]] const std::vector<OptionSpec>& noise_slow_nic_options();
 [[nodiscard]] const std::vector<OptionSpec>& noise_background_options();
 
 /// Reads a profile. Throws UserError with the location of the error.
 [[nodiscard]] NoiseProfile read_noise_profile(const YamlValue& document);
 
-/// Throws UserError, at the location in the profile's file, if the profile names a rank that the
-/// fabric does not have.
+/// Throws UserError, at the location in the profile's file, if the profile names a rank, a node or
+/// a NIC that the fabric does not have.
 void require_ranks(const NoiseProfile& profile, const Fabric& fabric);
 
 /// Names of the built-in profiles: "none" and the shipped ones.

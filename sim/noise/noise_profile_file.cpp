@@ -134,6 +134,15 @@ void read_by_kind(std::array<Item, 4>& items, const YamlValue& mapping, const st
   }
 }
 
+std::vector<int> read_numbers(const Reader& reader, std::string_view key) {
+  std::vector<int> numbers;
+  if (!reader.has(key)) return numbers;
+  for (const std::int64_t one : read_integers(reader.value(key), reader.spec(key))) {
+    numbers.push_back(static_cast<int>(one));
+  }
+  return numbers;
+}
+
 SlowGpus read_slow_gpus(const YamlValue& mapping) {
   const Reader reader(mapping, noise_slow_gpu_options(), "slow_gpus");
   SlowGpus slow;
@@ -141,11 +150,17 @@ SlowGpus read_slow_gpus(const YamlValue& mapping) {
   slow.rate = reader.real("rate");
   if (reader.has("ranks")) {
     slow.where = reader.value("ranks").location();
-    for (const std::int64_t rank : read_integers(reader.value("ranks"), reader.spec("ranks"))) {
-      slow.ranks.push_back(static_cast<int>(rank));
-    }
+    slow.ranks = read_numbers(reader, "ranks");
   }
   return slow;
+}
+
+SlowNics read_slow_nics(const YamlValue& mapping) {
+  const Reader reader(mapping, noise_slow_nic_options(), "slow_nics");
+  return {.nics = read_numbers(reader, "nics"),
+          .nodes = read_numbers(reader, "nodes"),
+          .capacity = reader.real("capacity"),
+          .where = mapping.location()};
 }
 
 BackgroundJobs read_background(const YamlValue& mapping) {
@@ -176,6 +191,9 @@ const std::vector<OptionSpec>& noise_options() {
        .kind = OptionKind::Mapping,
        .description = "partly broken links, by link kind"},
       {.name = "slow_gpus", .kind = OptionKind::Mapping, .description = "GPUs that are slow"},
+      {.name = "slow_nics",
+       .kind = OptionKind::Mapping,
+       .description = "NICs that have a fraction of their bandwidth"},
       {.name = "background",
        .kind = OptionKind::Mapping,
        .description = "other jobs on the fabric"},
@@ -272,6 +290,27 @@ const std::vector<OptionSpec>& noise_slow_gpu_options() {
   return specs;
 }
 
+const std::vector<OptionSpec>& noise_slow_nic_options() {
+  const auto numbers = [](const std::string& name, const std::string& description) {
+    return OptionSpec{.name = name,
+                      .kind = OptionKind::Integer,
+                      .shape = OptionShape::OneOrList,
+                      .description = description,
+                      .min = 0,
+                      .max = std::numeric_limits<int>::max()};
+  };
+  static const std::vector<OptionSpec> specs = [&] {
+    std::vector<OptionSpec> list{
+        numbers("nics", "slow NICs of a node, by number from 0"),
+        numbers("nodes", "nodes with slow NICs; all if not given"),
+        share_left("capacity", "remaining share of their bandwidth, in both directions"),
+    };
+    list.front().required = true;
+    return list;
+  }();
+  return specs;
+}
+
 const std::vector<OptionSpec>& noise_background_options() {
   static const std::vector<OptionSpec> specs{
       {.name = "jobs",
@@ -316,6 +355,7 @@ NoiseProfile read_noise_profile(const YamlValue& document) {
   read_by_kind(profile.jitter, reader.value("jitter"), "jitter", read_jitter);
   read_by_kind(profile.degraded, reader.value("degraded_links"), "degraded_links", read_degraded);
   if (reader.has("slow_gpus")) profile.slow_gpus = read_slow_gpus(reader.value("slow_gpus"));
+  if (reader.has("slow_nics")) profile.slow_nics = read_slow_nics(reader.value("slow_nics"));
   if (reader.has("background")) profile.background = read_background(reader.value("background"));
   if (reader.has("start_skew")) profile.start_skew_s = reader.time_s("start_skew");
   if (profile.name == "none" && !profile.none()) {

@@ -10,7 +10,8 @@
 namespace cclgym {
 
 std::string noise_warning(const NoiseProfile& profile, const Fabric& fabric) {
-  if (profile.none() || profile.slow_gpus.any() || profile.start_skew_s) return {};
+  if (profile.none() || profile.slow_gpus.any() || profile.slow_nics.any() || profile.start_skew_s)
+    return {};
   std::vector<std::string> reasons;
   std::vector<std::string_view> missing;
   for (std::size_t i = 0; i < profile.load.size(); ++i) {

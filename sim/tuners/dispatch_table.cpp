@@ -4,11 +4,11 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "core/units.hpp"
 #include "core/yaml/yaml.hpp"
+#include "core/yaml/yaml_scalar.hpp"
 #include "topology_models/machines/registry.hpp"
 
 namespace cclgym {
@@ -68,11 +68,6 @@ std::string without_spaces(std::string_view text) {
   std::string kept(text);
   std::erase(kept, ' ');
   return kept;
-}
-
-// A double-quoted YAML scalar; every JSON string is valid YAML.
-std::string yaml_quoted(const std::string& text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 // The ranges as flow mappings, one per line, with equal keys aligned.
@@ -147,9 +142,11 @@ class Reader {
     if (value.is_mapping()) {
       check_keys(value, config_options(), "fallback");
       refuse_empty_values(value);
+      add_spelled(value);
       fallback.choice = read_config(value, table_.algorithms);
     } else if (const std::string& name = value.as_text(); !is_tuner(name)) {
       // The value is an algorithm in its default configuration.
+      table_.algorithms.add_spelled(name, value.location());
       const OptionSpec algorithms = algorithm_option(table_.algorithms);
       fallback.choice.config.algorithm = algorithms.choices[read_choice(value, algorithms)];
       const AlgorithmEntry& algorithm = table_.algorithms.at(fallback.choice.config.algorithm);
@@ -162,6 +159,13 @@ class Reader {
       fallback.tuner = name;
     }
     table_.fallback = std::move(fallback);
+  }
+
+  // Adds the algorithm of a configuration if its name spells its parameters.
+  void add_spelled(const YamlValue& config) {
+    const YamlValue* algorithm = config.find("algorithm");
+    if (algorithm == nullptr || !algorithm->is_scalar()) return;
+    table_.algorithms.add_spelled(algorithm->as_text(), algorithm->location());
   }
 
   void read_block(const YamlValue& item) {
@@ -196,12 +200,13 @@ class Reader {
                     unknown_name_message("collective", value.as_text(), spec.choices));
   }
 
-  [[nodiscard]] DispatchRange read_range(const YamlValue& value, CollectiveKind collective) const {
+  [[nodiscard]] DispatchRange read_range(const YamlValue& value, CollectiveKind collective) {
     check_keys(value, dispatch_range_options(), "range");
     refuse_empty_values(value);
     DispatchRange range;
     range.where = value.location();
     read_sizes(option_value(value, dispatch_range_options()[0]), range);
+    add_spelled(value);
     range.choice = read_config(value, table_.algorithms);
     const AlgorithmEntry& algorithm = table_.algorithms.at(range.choice.config.algorithm);
     if (!supports(algorithm, collective)) {
@@ -379,25 +384,26 @@ std::string to_yaml(const DispatchTable& table, std::string_view comment) {
     comment.remove_prefix(std::min(end + 1, comment.size()));
   }
   if (!table.description.empty()) {
-    text += fmt::format("description: {}\n", yaml_quoted(table.description));
+    text += fmt::format("description: {}\n", yaml_scalar(table.description));
   }
   if (table.fallback) {
     text += fmt::format(
         "fallback: {}\n",
         table.fallback->tuner.empty()
             ? fmt::format("{{{}}}", fmt::join(config_yaml(table.fallback->choice), ", "))
-            : yaml_quoted(table.fallback->tuner));
+            : yaml_scalar(table.fallback->tuner));
   }
   if (!table.programs.empty()) text += "programs:\n";
   for (const NamedProgram& program : table.programs) {
-    text += fmt::format("  - {{file: {}, name: {}", yaml_quoted(program.file),
-                        yaml_quoted(program.name));
-    text += program.hash.empty() ? "}\n" : fmt::format(", hash: \"{}\"}}\n", program.hash);
+    text += fmt::format("  - {{file: {}, name: {}", yaml_scalar(program.file),
+                        yaml_scalar(program.name));
+    if (!program.hash.empty()) text += fmt::format(", hash: \"{}\"", program.hash);
+    text += traits_yaml(program.traits) + "}\n";
   }
   text += "tables:\n";
   for (const DispatchBlock& block : table.blocks) {
     text += fmt::format("  - fabric: {}\n    collective: {}\n    ranges:\n",
-                        yaml_quoted(block.fabric), to_string(block.collective));
+                        yaml_scalar(block.fabric), to_string(block.collective));
     text += ranges_yaml(block.ranges);
   }
   return text;

@@ -2,6 +2,8 @@
 
 #include <filesystem>
 #include <fmt/core.h>
+#include <memory>
+#include <utility>
 
 #include "collectives/library/program_entry.hpp"
 #include "sim/tuners/tuner.hpp"
@@ -20,6 +22,11 @@ std::string read_hash(const YamlValue& value, const OptionSpec& spec) {
                                                 quoted(hash), kDigits));
 }
 
+// Values of the keys, in the order of the enumerations.
+const std::vector<std::string> kInitiators{"push", "pull"};
+const std::vector<std::string> kEngines{"kernel", "dma"};
+const std::vector<std::string> kRuntimes{"interpreter", "sccl"};  // from Runtime::Interpreter on
+
 // Refuses a file whose program is no longer the one that the document means.
 void check_hash(const NamedProgram& program, const std::string& found) {
   if (program.hash.empty() || program.hash == found) return;
@@ -28,6 +35,17 @@ void check_hash(const NamedProgram& program, const std::string& found) {
                               "for {}; run the sweep and tune-dispatch again, or set hash to {} to "
                               "use the changed program as it is",
                               program.name, quoted(program.file, 200), found, program.hash, found));
+}
+
+bool reduces_data(const ThreadBlockProgram& program) {
+  for (const GpuProgram& gpu : program.gpus) {
+    for (const ThreadBlock& block : gpu.thread_blocks) {
+      for (const Instruction& step : block.steps) {
+        if (reduces(step.opcode)) return true;
+      }
+    }
+  }
+  return false;
 }
 
 }  // namespace
@@ -44,6 +62,29 @@ const std::vector<OptionSpec>& program_options() {
       {.name = "hash",
        .description = "hash of the program's steps, 16 hex digits, which tune-dispatch writes: a "
                       "file with other steps is refused; default: any steps"},
+      {.name = "runtime",
+       .kind = OptionKind::Choice,
+       .description = "software that runs the program: MSCCL's interpreter, or a kernel that SCCL "
+                      "generates for it",
+       .default_text = kRuntimes.front(),
+       .choices = kRuntimes},
+      {.name = "initiator",
+       .kind = OptionKind::Choice,
+       .description =
+           "side that moves data inside a node: the sender (push) or the receiver (pull)",
+       .default_text = kInitiators.front(),
+       .choices = kInitiators},
+      {.name = "copy",
+       .kind = OptionKind::Choice,
+       .description = "hardware that moves data inside a node: threads of the kernel, or DMA "
+                      "engines, to which the host gives each message",
+       .default_text = kEngines.front(),
+       .choices = kEngines},
+      {.name = "direct",
+       .kind = OptionKind::Flag,
+       .description = "true if messages go to their place in the receiver's buffers, not through "
+                      "slots of a FIFO",
+       .default_text = "false"},
   };
   return options;
 }
@@ -60,6 +101,16 @@ NamedProgram read_named_program(const YamlValue& item) {
     program.hash = read_hash(hash, specs[2]);
     program.hash_where = hash.location();
   }
+  const auto choice = [&](std::string_view key) {
+    const OptionSpec& spec = find_option(specs, key);
+    return read_choice(option_value(item, spec), spec);
+  };
+  program.traits = {
+      .runtime = choice("runtime") == 0 ? Runtime::Interpreter : Runtime::Sccl,
+      .initiator = choice("initiator") == 0 ? Initiator::Push : Initiator::Pull,
+      .copy = choice("copy") == 0 ? CopyEngine::Kernel : CopyEngine::Dma,
+      .direct = read_flag(option_value(item, specs.back()), specs.back()),
+  };
   const std::filesystem::path path(program.file);
   if (!path.is_absolute()) {
     program.file = (std::filesystem::path(file.location().file).parent_path() / path).string();
@@ -92,12 +143,32 @@ void add_program(AlgorithmLibrary& library, const NamedProgram& program) {
                                                quoted(program.name)));
   }
   AlgorithmEntry entry = read_program_entry(program.name, program.file, program.where);
+  if (program.traits != CostTraits{}) {
+    ThreadBlockProgram with_traits = *entry.program;
+    with_traits.traits = entry.traits = program.traits;
+    if (program.traits.copy == CopyEngine::Dma && reduces_data(with_traits)) {
+      throw UserError(program.where,
+                      fmt::format("program {} reduces data, which DMA engines cannot; expected "
+                                  "copy: kernel",
+                                  quoted(program.name)));
+    }
+    entry.program = std::make_shared<const ThreadBlockProgram>(std::move(with_traits));
+  }
   check_hash(program, program_hash(*entry.program));
   try {
     library.add(std::move(entry));
   } catch (const UserError& error) {
     throw UserError(program.where, error.what());
   }
+}
+
+std::string traits_yaml(const CostTraits& traits) {
+  std::string text;
+  if (traits.runtime == Runtime::Sccl) text += ", runtime: sccl";
+  if (traits.initiator == Initiator::Pull) text += ", initiator: pull";
+  if (traits.copy == CopyEngine::Dma) text += ", copy: dma";
+  if (traits.direct) text += ", direct: true";
+  return text;
 }
 
 }  // namespace cclgym

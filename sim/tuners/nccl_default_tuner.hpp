@@ -21,11 +21,19 @@ namespace cclgym {
 /// grouped sends and receives (AllToAll, AllToNext, Gather, Scatter).
 [[nodiscard]] std::optional<NcclCollective> nccl_collective(CollectiveKind kind);
 
+/// The configuration of the library's program for a choice of NCCL or RCCL.
+[[nodiscard]] Config nccl_config(const NcclChoice& choice);
+/// The configuration of "naive" for a call that a release runs as grouped sends and receives.
+[[nodiscard]] Config nccl_sends_config(const NcclVersion& version, const NcclComm& comm,
+                                       const Call& call);
+
 /// Configures each call as a release of NCCL would, on all GPUs of the fabric. `argument` is the
-/// release, empty for the newest; `allowed` are the algorithms that it may choose from. Collectives
-/// for which NCCL has no algorithm run as "naive", with the channels and protocol of NCCL's sends.
-/// Throws UserError at site.where on an unknown release, or on a fabric that NCCL does not run on.
-/// choose() throws UserError if the library has no program (Reduce along a ring).
+/// release, empty for the newest, and may end in ":" and a protocol, to which collectives (but not
+/// sends) are restricted as by NCCL_PROTO ("2.8.4:Simple"); `allowed` are the algorithms that it
+/// may choose from. Collectives for which NCCL has no algorithm run as "naive", with the channels
+/// and protocol of NCCL's sends. Throws UserError at site.where on an unknown release or protocol,
+/// or on a fabric that NCCL does not run on. choose() throws UserError if the library has no
+/// program (Reduce along a ring).
 [[nodiscard]] std::unique_ptr<const Tuner> make_nccl_default_tuner(std::string_view argument,
                                                                    const TunerSite& site,
                                                                    const NcclAlgorithmSet& allowed);

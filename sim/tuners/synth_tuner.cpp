@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "collectives/library/program_entry.hpp"
-#include "core/hash.hpp"
 #include "sim/call/tiles.hpp"
 #include "sim/simulator.hpp"
+#include "sim/tuners/synth_programs.hpp"
 #include "synthesis/strategies/synthesize.hpp"
 
 namespace cclgym {
@@ -18,21 +18,9 @@ namespace {
 
 using synthesis::SynthesizedProgram;
 
-// Beginning of the names of programs on a fabric: readable, and different for different fabrics.
-std::string prefix_of(const TunerSite& site) {
-  std::string prefix = "synth-";
-  const std::string& label = site.fabric_label.empty() ? site.fabric->name() : site.fabric_label;
-  for (const char c : label.substr(0, 24)) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    prefix += plain ? c : '.';
-  }
-  return fmt::format("{}-{}-", prefix,
-                     hex_digits(fnv1a(site.fabric->canonical_text())).substr(0, 4));
-}
-
 class SynthTuner : public Tuner {
  public:
-  SynthTuner(std::string_view kind, const TunerSite& site)
+  SynthTuner(const SynthKind& kind, const TunerSite& site)
       : kind_(kind),
         label_(site.fabric_label),
         library_(site.algorithms),
@@ -125,18 +113,14 @@ class SynthTuner : public Tuner {
   }
 
   void make_programs(CollectiveKind collective, const TunerSite& site) {
-    synthesis::Synthesis made = synthesis::synthesize(*site.fabric, collective,
-                                                      {.pareto = kind_ != "throughput",
-                                                       .throughput = kind_ != "pareto",
-                                                       .prefix = prefix_of(site),
-                                                       .fuse = !site.cost_model.hockney});
+    synthesis::Synthesis made = synthesised_programs(kind_, collective, site);
     for (SynthesizedProgram& program : made.programs) {
       library_.add(program_entry(program.name, program.program));
       programs_[collective].push_back(std::move(program));
     }
   }
 
-  std::string kind_;
+  SynthKind kind_;
   std::string label_;
   AlgorithmLibrary library_;
   CostModel model_;
@@ -150,11 +134,7 @@ class SynthTuner : public Tuner {
 }  // namespace
 
 std::unique_ptr<const Tuner> make_synth_tuner(std::string_view argument, const TunerSite& site) {
-  if (!argument.empty() && argument != "pareto" && argument != "throughput") {
-    throw UserError(site.where,
-                    unknown_name_message("kind of synthesis", argument, {"pareto", "throughput"}));
-  }
-  return std::make_unique<const SynthTuner>(argument, site);
+  return std::make_unique<const SynthTuner>(read_synth_kind(argument, site.where), site);
 }
 
 }  // namespace cclgym

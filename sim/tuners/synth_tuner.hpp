@@ -11,9 +11,9 @@ namespace cclgym {
 /// Synthesises programs for the collectives of the site (all, if it names none) and chooses the one
 /// with the least time for each call: by the alpha-beta formula under cost model hockney, otherwise
 /// by simulating each with each protocol, without noise, once per collective and size. `argument`
-/// is "pareto" (step schedules on SCCL's front), "throughput" (trees at full throughput), or empty
-/// for both. Programs of calls with other roots than 0 do not exist. Throws UserError at site.where
-/// on another argument, and if no collective of the site has a program.
+/// is the text of a SynthKind (sim/tuners/synth_programs.hpp). Programs of calls with other roots
+/// than 0 do not exist. Throws UserError at site.where on another argument, and if no collective of
+/// the site has a program.
 [[nodiscard]] std::unique_ptr<const Tuner> make_synth_tuner(std::string_view argument,
                                                             const TunerSite& site);
 

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <functional>
 
+#include "sim/tuners/cray_mpich_tuner.hpp"
 #include "sim/tuners/dispatch_table.hpp"
 #include "sim/tuners/nccl_default_tuner.hpp"
 #include "sim/tuners/openmpi_default_tuner.hpp"
+#include "sim/tuners/pccl_tuner.hpp"
+#include "sim/tuners/rccl_default_tuner.hpp"
 #include "sim/tuners/synth_tuner.hpp"
 
 namespace cclgym {
@@ -28,7 +31,8 @@ const std::vector<TunerKind>& kinds() {
        true,
        make_dispatch_tuner},
       {{"nccl-default:VERSION",
-        "default choice of an NCCL release (2.8.4, 2.18 or newer; without :VERSION the newest)"},
+        "default choice of an NCCL release (2.8.4, 2.18 or newer; without :VERSION the newest); "
+        ":VERSION:PROTOCOL restricts it like NCCL_PROTO"},
        "nccl-default",
        false,
        [](std::string_view version, const TunerSite& site) {
@@ -39,9 +43,25 @@ const std::vector<TunerKind>& kinds() {
        "openmpi-default",
        false,
        make_openmpi_default_tuner},
+      {{"rccl-default", "default choice of RCCL 2.20.5 on MI250X and MI300X"},
+       "rccl-default",
+       false,
+       make_rccl_default_tuner},
+      {{"cray-mpich",
+        "Cray MPICH as PCCL found it: MPICH's algorithms, a single NIC for each direction, "
+        "reductions on the host"},
+       "cray-mpich",
+       true,
+       make_cray_mpich_tuner},
+      {{"pccl:WHICH",
+        "PCCL: ring or rec across nodes, with the channels of NCCL or RCCL inside a node; or the "
+        "FILE of a dispatcher (cclgym tune-dispatch --svm makes one)"},
+       "pccl",
+       true,
+       make_pccl_tuner},
       {{"synth:KIND",
         "synthesised programs, the fastest for each call: pareto (step schedules), throughput "
-        "(trees), or both without :KIND"},
+        "(trees), or both without :KIND; with :sccl at the end in SCCL's runtime"},
        "synth",
        true,
        make_synth_tuner},

@@ -1,6 +1,7 @@
 // Tuners: choose the configuration of a call if the user does not.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -52,6 +53,9 @@ struct TunerSite {
   /// Collectives for which it will be asked to choose; empty: any. A tuner that makes programs
   /// makes them for these only.
   std::vector<CollectiveKind> collectives{};
+  /// Called with a sentence about each piece of work of a tuner that takes long to make. May be
+  /// empty.
+  std::function<void(const std::string&)> on_progress{};
 };
 
 /// A kind of tuner, for `list` and messages.

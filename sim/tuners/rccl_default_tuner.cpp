@@ -1,0 +1,64 @@
+#include "sim/tuners/rccl_default_tuner.hpp"
+
+#include <fmt/core.h>
+#include <string>
+
+#include "core/error.hpp"
+#include "cost_models/rccl/rccl_default.hpp"
+#include "sim/tuners/nccl_default_tuner.hpp"
+
+namespace cclgym {
+
+namespace {
+
+constexpr NcclVersion kBasedOn{2, 20, 5};
+
+class RcclDefaultTuner final : public Tuner {
+ public:
+  explicit RcclDefaultTuner(const Fabric& fabric) : comm_(rccl_comm_for(fabric)) {}
+
+  [[nodiscard]] bool chooses_for(CollectiveKind collective) const override {
+    return collective != CollectiveKind::Custom && collective != CollectiveKind::Reduce;
+  }
+
+  [[nodiscard]] Config choose(const Call& call) const override {
+    if (!chooses_for(call.collective)) {
+      throw UserError(fmt::format("RCCL's default choice has no program for {}; name an algorithm",
+                                  to_string(call.collective)));
+    }
+    if (const auto collective = nccl_collective(call.collective)) {
+      return nccl_config(rccl_choice(comm_, *collective, call.bytes));
+    }
+    NcclComm comm;
+    comm.ranks = comm_.ranks;
+    comm.nodes = comm_.nodes;
+    comm.cpu = NcclCpu::Amd;
+    comm.channels = comm_.channels;
+    return nccl_sends_config(kBasedOn, comm, call);
+  }
+
+  [[nodiscard]] std::string description() const override {
+    return fmt::format("default choice of RCCL {} (ROCm 6.2.0) among Ring and Tree", kRcclRelease);
+  }
+
+ private:
+  RcclComm comm_;
+};
+
+}  // namespace
+
+std::unique_ptr<const Tuner> make_rccl_default_tuner(std::string_view argument,
+                                                     const TunerSite& site) {
+  if (!argument.empty() && argument != kRcclRelease) {
+    throw UserError(site.where, fmt::format("RCCL release {}; expected {}, the only one whose "
+                                            "tuning tables are here",
+                                            quoted(argument), kRcclRelease));
+  }
+  try {
+    return std::make_unique<const RcclDefaultTuner>(*site.fabric);
+  } catch (const UserError& error) {
+    throw UserError(site.where, error.what());
+  }
+}
+
+}  // namespace cclgym
