@@ -59,8 +59,11 @@ CollectiveTuningEnv::CollectiveTuningEnv(std::shared_ptr<const TuningSetup> setu
             .refuses_illegal_actions = setup_->refuses_illegal_actions},
       timer_(setup_->site, setup_->cache),
       oracle_(setup_->actions, timer_, setup_->oracle_table),
-      observation_(*setup_->site, setup_->fabric, setup_->actions->knobs(),
-                   static_cast<std::size_t>(setup_->window)),
+      observation_(*setup_->site, setup_->fabric, setup_->actions,
+                   {.window = static_cast<std::size_t>(setup_->window),
+                    .action_features = setup_->action_features,
+                    .counters = setup_->nic_counters != nullptr,
+                    .groups = setup_->feature_groups}),
       reward_(setup_->reward),
       workload_(read_workload(setup_->workload, workload_site(*setup_->site->fabrics.front()))),
       chain_(setup_->regimes) {
@@ -72,7 +75,7 @@ CollectiveTuningEnv::CollectiveTuningEnv(std::shared_ptr<const TuningSetup> setu
   for (const IdleProgram& program : setup_->idle_programs) {
     spec_.warnings.push_back(UserError(program.where, program.message()).what());
   }
-  input_.alpha_s = std::max(fabric.alpha_s, fabric.network_alpha_s);
+  input_.alpha_s = prior_alpha_s(fabric);
 }
 
 void CollectiveTuningEnv::reset(std::optional<std::uint64_t> seed, const YamlValue& options,
@@ -111,26 +114,66 @@ double CollectiveTuningEnv::default_time_s(std::size_t condition) {
   return timer_.time(next_.call, oracle_.reference(next_.call), condition, chain_.moment()).time_s;
 }
 
+// Time with which the reward compares: that of the default, unless the setup names another tuner
+// and it chooses for the call.
+double CollectiveTuningEnv::rewarded_time_s(std::size_t condition) {
+  if (!setup_->reward_over) return default_time_s(condition);
+  const auto config = oracle_.choice(next_.call, *setup_->reward_over);
+  if (!config) return default_time_s(condition);
+  return timer_.time(next_.call, *config, condition, chain_.moment()).time_s;
+}
+
+void CollectiveTuningEnv::show(const FeatureGroups& groups) {
+  FeatureGroups shown = groups;
+  for (std::size_t i = 0; i < kFeatureGroups; ++i) {
+    shown[i] = shown[i] && setup_->feature_groups[i];
+  }
+  observation_.show(shown);
+}
+
 // An illegal action is replaced by the first tuner.
 PlainConfig CollectiveTuningEnv::config_of(std::span<const std::int32_t> action, bool legal) {
+  done_.backend = 0;
   if (legal) {
     done_.set_knobs(*setup_->actions, action);
+    done_.backend =
+        setup_->actions->tuner_of(action).value_or(setup_->actions->options().tuners.size());
     return oracle_.config(next_.call, action);
   }
   done_.knobs.fill(0.0F);
   return oracle_.reference(next_.call);
 }
 
+// Sets the steps and bytes that reward alpha-beta compares: those of a synthesised program and the
+// bounds of its collective, where they are known.
+void CollectiveTuningEnv::bound_costs(const Call& call, int steps) {
+  const auto bytes = static_cast<double>(call.bytes);
+  const FrontSchedule* schedule = setup_->actions->synthesised(done_.config);
+  input_.steps = schedule != nullptr ? schedule->steps : steps;
+  input_.beta_s = schedule != nullptr ? schedule->s_per_B * bytes : -1;
+  const CollectiveFront* front = setup_->actions->front(call.collective);
+  if (front != nullptr && front->min_steps > 0 && front->min_s_per_B > 0) {
+    input_.least_steps = front->min_steps;
+    input_.least_beta_s = front->min_s_per_B * bytes;
+    return;
+  }
+  const FabricFeatures& fabric = setup_->fabric;
+  // AllReduce is a ReduceScatter and an AllGather (SCCL); a chunk of AllGather is the contribution
+  // of one GPU.
+  const double passes = call.collective == CollectiveKind::AllReduce ? 2 : 1;
+  input_.least_steps = passes * fabric.diameter;
+  input_.least_beta_s = passes * fabric.inverse_bisection_s_per_B * bytes / fabric.ranks;
+}
+
 StepOutcome CollectiveTuningEnv::step(std::span<const std::int32_t> action,
                                       const StepBuffers& out) {
   check_action(spec_, action);
   const Call& call = next_.call;
-  const bool legal = setup_->actions->legal(call.collective, action);
+  const bool legal = setup_->actions->legal(call, action);
   if (!legal && spec_.refuses_illegal_actions) {
     throw InvalidAction(fmt::format("{}: '{}' is not legal for {} on {}: {}", spec_.name,
                                     setup_->actions->describe(action), to_string(call.collective),
-                                    setup_->fabric_label,
-                                    setup_->actions->misfit(call.collective, action)));
+                                    setup_->fabric_label, setup_->actions->misfit(call, action)));
   }
   const std::size_t condition = setup_->condition_of[chain_.regime()];
   done_.call = call;
@@ -140,21 +183,19 @@ StepOutcome CollectiveTuningEnv::step(std::span<const std::int32_t> action,
       condition == 0 ? expected : timer_.time(call, done_.config, condition, chain_.moment());
   done_.time_s = simulated.time_s * chain_.factor();
   done_.expected_s = expected.time_s;
+  if (setup_->nic_counters &&
+      setup_->feature_groups[static_cast<std::size_t>(FeatureGroup::Counters)]) {
+    done_.nics = &setup_->nic_counters->shares(call, done_.config);
+  }
 
   out.info[InfoOracle] =
       setup_->oracle ? oracle_.best(call, condition, chain_.moment()).time_s * chain_.factor() * 1e6
                      : kNoInfo;
-  input_.default_s = default_time_s(condition) * chain_.factor();
+  const double default_s = default_time_s(condition) * chain_.factor();
+  input_.default_s = rewarded_time_s(condition) * chain_.factor();
   input_.time_s = done_.time_s;
   input_.expected_s = done_.expected_s;
-  input_.steps = expected.steps;
-  const FabricFeatures& fabric = setup_->fabric;
-  // AllReduce is a ReduceScatter and an AllGather (SCCL); a chunk of AllGather is the contribution
-  // of one GPU.
-  const double passes = call.collective == CollectiveKind::AllReduce ? 2 : 1;
-  input_.least_steps = passes * fabric.diameter;
-  input_.least_beta_s =
-      passes * fabric.inverse_bisection_s_per_B * static_cast<double>(call.bytes) / fabric.ranks;
+  bound_costs(call, expected.steps);
   input_.context = next_.context;
   observation_.observe(done_);
   input_.shared_network = observation_.shared_network();
@@ -163,7 +204,7 @@ StepOutcome CollectiveTuningEnv::step(std::span<const std::int32_t> action,
 
   out.info[InfoTime] = done_.time_s * 1e6;
   out.info[InfoExpected] = done_.expected_s * 1e6;
-  out.info[InfoDefault] = input_.default_s * 1e6;
+  out.info[InfoDefault] = default_s * 1e6;
   out.info[InfoRegime] = static_cast<double>(chain_.regime());
   out.info[InfoBytes] = static_cast<double>(call.bytes);
   out.info[InfoCollective] = static_cast<double>(call.collective);
@@ -183,7 +224,7 @@ StepOutcome CollectiveTuningEnv::step(std::span<const std::int32_t> action,
 
 void CollectiveTuningEnv::write(const StepBuffers& out) const {
   observation_.write(next_, out.observation);
-  setup_->actions->mask(next_.call.collective, out.action_mask);
+  setup_->actions->mask(next_.call, out.action_mask);
 }
 
 std::string CollectiveTuningEnv::describe_action(std::span<const std::int32_t> action) const {
@@ -194,7 +235,7 @@ std::string CollectiveTuningEnv::describe_action(std::span<const std::int32_t> a
 void CollectiveTuningEnv::conditional_mask(std::span<const std::uint8_t> /*action_mask*/,
                                            std::span<const std::int32_t> prefix,
                                            std::span<std::uint8_t> out) const {
-  setup_->actions->conditional_mask(next_.call.collective, prefix, out);
+  setup_->actions->conditional_mask(next_.call, prefix, out);
 }
 
 }  // namespace cclgym

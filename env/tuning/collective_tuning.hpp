@@ -46,6 +46,11 @@ struct TuningSetup {
   int episode_calls = 0;  ///< 0: episodes do not end
   int window = 0;         ///< number of recent calls in the observation
   bool oracle = false;    ///< true if info has oracle_time_us
+  /// Tuner with whose time the reward compares; nullopt: the default.
+  std::optional<std::size_t> reward_over{};
+  bool action_features = false;  ///< true if the observation has (C, S, R) of synthesised schedules
+  FeatureGroups feature_groups = kAllFeatures;
+  std::shared_ptr<NicCounters> nic_counters{};  ///< null: no features of backends and NICs
   /// True if a step refuses an illegal action; false if the default then carries out the call.
   bool refuses_illegal_actions = true;
   std::shared_ptr<TimeCache> cache;
@@ -102,15 +107,20 @@ class CollectiveTuningEnv : public Environment {
     return setup_->flat_actions->actions();
   }
   [[nodiscard]] std::span<const std::uint8_t> possible_mask() const override {
-    return setup_->flat_actions->mask(next_.call.collective);
+    return setup_->flat_actions->mask(next_.call.collective, setup_->actions->large(next_.call));
   }
   [[nodiscard]] std::string describe_action(std::span<const std::int32_t> action) const override;
 
   [[nodiscard]] const TuningSetup& setup() const { return *setup_; }
+  [[nodiscard]] const std::shared_ptr<const TuningSetup>& shared_setup() const { return setup_; }
   [[nodiscard]] const TuningObservation& observation() const { return observation_; }
   /// Call that the next step carries out.
   [[nodiscard]] const WorkloadCall& next_call() const { return next_; }
   [[nodiscard]] const Workload& workload() const { return *workload_; }
+  /// Switches groups of features on that the setup has on, from the next observation on.
+  void show(const FeatureGroups& groups);
+  /// Workload::weigh.
+  bool weigh(std::vector<double> weights) { return workload_->weigh(std::move(weights)); }
   /// State of the machine, hidden from policies.
   [[nodiscard]] const RegimeChain& chain() const { return chain_; }
   [[nodiscard]] TuningOracle& oracle() { return oracle_; }
@@ -119,6 +129,8 @@ class CollectiveTuningEnv : public Environment {
  private:
   void write(const StepBuffers& out) const;
   [[nodiscard]] double default_time_s(std::size_t condition);
+  [[nodiscard]] double rewarded_time_s(std::size_t condition);
+  void bound_costs(const Call& call, int steps);
   [[nodiscard]] PlainConfig config_of(std::span<const std::int32_t> action, bool legal);
 
   std::shared_ptr<const TuningSetup> setup_;

@@ -9,6 +9,7 @@
 
 #include "collectives/library/algorithm_library.hpp"
 #include "collectives/library/logical_rings.hpp"
+#include "core/index.hpp"
 #include "sim/lowering/transfer_cost.hpp"
 #include "topology_models/metrics/metrics.hpp"
 
@@ -169,6 +170,23 @@ FabricFeatures fabric_features(const Fabric& fabric, const CostModel& cost_model
                               : features.ring_s_per_B * std::min(fabric.servers() - 1, 2);
   features.crossover_bytes = slower.alpha_s * slower.rate_Bps;
   return features;
+}
+
+double direct_sends_s_per_B(const Fabric& fabric, const CostModel& model) {
+  const std::vector<double> capacities = link_capacities(fabric, model);
+  std::vector<double> load(fabric.links().size(), 0);
+  const double share = 1.0 / fabric.ranks();
+  for (int source = 0; source < fabric.ranks(); ++source) {
+    for (int target = 0; target < fabric.ranks(); ++target) {
+      if (source == target) continue;
+      for (const LinkId link : fabric.route(source, target, 0)) load[at(link)] += share;
+    }
+  }
+  double most = 0;
+  for (std::size_t link = 0; link < load.size(); ++link) {
+    if (load[link] > 0) most = std::max(most, load[link] / capacities[link]);
+  }
+  return most;
 }
 
 double alpha_beta_time_s(const FabricFeatures& fabric, CollectiveKind collective, double bytes,

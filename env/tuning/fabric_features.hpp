@@ -2,6 +2,7 @@
 // collective, all computed from the fabric.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -54,6 +55,9 @@ struct FabricFeatures {
   /// node, up and down a chain; between nodes, double binary trees).
   double ring_s_per_B = 0;
   double tree_s_per_B = 0;
+  /// Seconds per byte of an AllToAll on the busiest link if each rank sends to every other one
+  /// along the fabric's route.
+  double direct_s_per_B = 0;
 };
 
 /// Alternative shapes of a call: along a ring, or in a logarithmic number of steps.
@@ -68,6 +72,16 @@ enum class PlanShape : std::uint8_t { Ring, Tree };
                                        double bytes, PlanShape shape, Protocol protocol);
 
 [[nodiscard]] FabricFeatures fabric_features(const Fabric& fabric, const CostModel& cost_model);
+
+/// Seconds per byte of an AllToAll on the busiest link if every rank sends its parts to all others
+/// along the fabric's routes.
+[[nodiscard]] double direct_sends_s_per_B(const Fabric& fabric, const CostModel& cost_model);
+
+/// Latency of a step of schedules that cross the machine: the larger of the latencies within and
+/// between nodes with protocol LL, s. Priors and rewards use it as alpha.
+[[nodiscard]] inline double prior_alpha_s(const FabricFeatures& fabric) {
+  return std::max(fabric.alpha_s, fabric.network_alpha_s);
+}
 
 /// Share of the network traffic on a node's busiest NIC, relative to an equal share: 1 if all NICs
 /// carry the same, the number of NICs if a single NIC carries everything. Computed for rings over

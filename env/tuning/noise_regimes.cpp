@@ -11,6 +11,7 @@ namespace cclgym {
 namespace embedded {
 extern const std::string_view regimes_cloud_ib;
 extern const std::string_view regimes_jitter;
+extern const std::string_view regimes_slingshot;
 extern const std::string_view regimes_stragglers;
 }  // namespace embedded
 
@@ -145,7 +146,8 @@ const std::vector<OptionSpec>& measurement_options() {
 }
 
 const std::vector<std::string>& noise_regimes_names() {
-  static const std::vector<std::string> names{"none", "jitter", "cloud-ib", "stragglers"};
+  static const std::vector<std::string> names{"none", "jitter", "cloud-ib", "stragglers",
+                                              "slingshot"};
   return names;
 }
 
@@ -160,6 +162,7 @@ NoiseRegimes read_noise_regimes(const YamlValue& value) {
   if (name == "jitter") return read_mapping(parse_yaml(embedded::regimes_jitter, name));
   if (name == "cloud-ib") return read_mapping(parse_yaml(embedded::regimes_cloud_ib, name));
   if (name == "stragglers") return read_mapping(parse_yaml(embedded::regimes_stragglers, name));
+  if (name == "slingshot") return read_mapping(parse_yaml(embedded::regimes_slingshot, name));
   throw UserError(value.location(),
                   unknown_name_message("noise regimes", name, noise_regimes_names()));
 }

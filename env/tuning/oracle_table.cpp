@@ -1,6 +1,7 @@
 #include "env/tuning/oracle_table.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "core/parallel.hpp"
@@ -67,8 +68,11 @@ void OracleTable::fill_collective(CollectiveKind collective, std::span<const Cal
          ++action) {
       for (std::size_t cell = 0; cell < wanted.size(); ++cell) {
         const Wanted& one = wanted[cell];
+        const std::span<const std::int32_t> chosen = all.subspan(action * n, n);
+        const bool fits = actions_->legal(calls[one.call], chosen);
         times_s[cell * legal + action] =
-            oracle.time(calls[one.call], all.subspan(action * n, n), one.condition).time_s;
+            fits ? oracle.time(calls[one.call], chosen, one.condition).time_s
+                 : std::numeric_limits<double>::infinity();
       }
     }
   });

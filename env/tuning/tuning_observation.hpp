@@ -3,12 +3,15 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "env/tuning/actions/tuning_action.hpp"
 #include "env/tuning/fabric_features.hpp"
+#include "env/tuning/feature_group.hpp"
+#include "env/tuning/nic_counters.hpp"
 #include "env/tuning/workload/workload.hpp"
 #include "sim/fast/call_timer.hpp"
 
@@ -21,6 +24,7 @@ struct TuningFeature {
   double low = 0;    ///< values are clamped to low .. high
   double high = 1;
   std::string source;  ///< paper and section that name the feature
+  FeatureGroup group = FeatureGroup::Size;
 };
 
 /// Result of a call, as its caller can measure it.
@@ -29,10 +33,19 @@ struct ObservedCall {
   PlainConfig config;
   std::array<float, kKnobs> knobs{};  ///< level of each knob / (levels - 1); 0 for unused knobs
   double time_s = 0;
-  double expected_s = 0;  ///< time of the same call without noise (the calibrated model)
+  double expected_s = 0;            ///< time of the same call without noise (the calibrated model)
+  std::size_t backend = 0;          ///< number of the tuner; the number of tuners: none of them
+  const NicShares* nics = nullptr;  ///< null: not counted
 
   /// Sets `knobs` to the levels of an action, scaled from 0 (the first level) to 1 (the last one).
   void set_knobs(const TuningActions& actions, std::span<const std::int32_t> action);
+};
+
+struct ObservationOptions {
+  std::size_t window = 0;        ///< number of recent calls described one by one
+  bool action_features = false;  ///< true if synthesised schedules among the actions are described
+  bool counters = false;         ///< true if there are features of backends and of NICs
+  FeatureGroups groups = kAllFeatures;
 };
 
 /// Features of the machine, of the current call and of recent calls, and a window of single recent
@@ -42,14 +55,15 @@ class TuningObservation {
   static constexpr std::size_t kLoadWindow =
       16;  ///< number of calls that describe the machine's load
 
-  /// `window` is the number of recent calls described one by one; `knobs` are the knobs of the
-  /// actions.
   TuningObservation(const CallSite& site, const FabricFeatures& fabric,
-                    const std::vector<Knob>& knobs, std::size_t window);
+                    std::shared_ptr<const TuningActions> actions,
+                    const ObservationOptions& options);
 
   [[nodiscard]] const std::vector<TuningFeature>& features() const { return features_; }
   [[nodiscard]] std::size_t size() const { return features_.size(); }
 
+  /// Switches groups of features on or off.
+  void show(const FeatureGroups& groups);
   /// Forgets the recent calls.
   void start();
   void observe(const ObservedCall& done);
@@ -64,29 +78,40 @@ class TuningObservation {
  private:
   class Writer;
   void write_calls(const WorkloadCall& next, Writer& out) const;
+  void write_fabric_values();
   void write_fabric(Writer& out) const;
   void write_call(const WorkloadCall& next, Writer& out) const;
   void write_estimates(const Call& call, Writer& out) const;
+  void write_schedules(const Call& call, Writer& out) const;
+  [[nodiscard]] double front_position(const Call& call) const;
   void write_load(const WorkloadCall& next, Writer& out) const;
+  void write_backends(const Call& call, Writer& out) const;
+  void write_nics(Writer& out) const;
   void write_window(Writer& out) const;
   void measure_load();
   [[nodiscard]] double utilisation(const ObservedCall& done) const;
 
   FabricFeatures fabric_;
-  std::vector<Knob> knobs_;
-  std::size_t window_;
+  std::shared_ptr<const TuningActions> actions_;
+  ObservationOptions options_;
   std::vector<std::vector<float>> nic_imbalance_;  ///< by binding, then channels - 1
   std::vector<std::uint8_t> reduces_in_steps_;     ///< by program
   std::vector<TuningFeature> features_;
   std::vector<float> fabric_values_;  ///< constant first part of the observation
+  static constexpr std::size_t kMaxSchedules = 3 * SynthActions::kLevels;  // three kinds
   /// ln(alpha-beta time / minimum) by PlanShape and Protocol, and log10 of the minimum, us.
   struct Estimates {
     CollectiveKind collective = CollectiveKind::AllReduce;
     std::uint64_t bytes = 0;
     std::array<double, 6> over_least{};
     double log10_least_us = 0;
+    /// ln(S alpha + (R / C) L beta, s) of the schedules, by level; kNoSchedule if there is none.
+    std::array<double, kMaxSchedules> log_schedule_s{};
   };
+  static constexpr double kNoSchedule = 1e9;
   [[nodiscard]] const Estimates& estimates(const Call& call) const;
+  /// Min of the six alpha-beta times of a call, s.
+  [[nodiscard]] double least_estimate_s(const Call& call) const;
   /// Jobs repeat their calls, and logarithms are expensive, so estimates are cached in a table of
   /// fixed size.
   mutable std::array<Estimates, 64> estimates_{};
@@ -109,6 +134,14 @@ class TuningObservation {
     bool seen = false;
   };
   std::vector<SizeClass> classes_;
+  /// Last call of a backend in a class: ln(time / estimate of the call's minimum), and its number,
+  /// counted from 1; 0: there was none.
+  struct BackendTime {
+    float log_time = 0;
+    std::size_t call = 0;
+  };
+  std::size_t backends_ = 0;                ///< the tuners, and the programs of the actions
+  std::vector<BackendTime> backend_times_;  ///< by class, then by backend; empty without counters
   double mean_log_ratio_ = 0;
   double deviation_ = 0;
   double mean_utilisation_ = 0;

@@ -46,6 +46,11 @@ PlainConfig TuningOracle::chosen(const Call& call, std::uint64_t who) {
 
 PlainConfig TuningOracle::reference(const Call& call) { return chosen(call, 0); }
 
+std::optional<PlainConfig> TuningOracle::choice(const Call& call, std::size_t tuner) {
+  if (!actions_->chooses(tuner, call.collective)) return std::nullopt;
+  return chosen(call, tuner + 1);
+}
+
 PlainConfig TuningOracle::config(const Call& call, std::span<const std::int32_t> action) {
   if (const auto tuner = actions_->tuner_of(action)) return chosen(call, *tuner + 1);
   return actions_->config(call.collective, action);
@@ -60,8 +65,12 @@ void TuningOracle::all_times(const Call& call, std::span<double> time_s, std::si
                              std::uint16_t moment) {
   const std::span<const std::int32_t> all = actions_->legal_actions(call.collective);
   const std::size_t n = actions_->knobs().size();
+  const bool sized = actions_->large(call);
   for (std::size_t i = 0; i * n < all.size(); ++i) {
-    time_s[i] = time(call, all.subspan(i * n, n), condition, moment).time_s;
+    const auto action = all.subspan(i * n, n);
+    time_s[i] = sized && !actions_->legal(call, action)
+                    ? std::numeric_limits<double>::infinity()
+                    : time(call, action, condition, moment).time_s;
   }
 }
 
@@ -79,7 +88,9 @@ BestAction TuningOracle::best(const Call& call, std::size_t condition, std::uint
     throw std::logic_error("no legal action for " + std::string(to_string(call.collective)));
   }
   best.time_s = std::numeric_limits<double>::infinity();
+  const bool sized = actions_->large(call);
   for (std::size_t i = 0; i * n < all.size(); ++i) {
+    if (sized && !actions_->legal(call, all.subspan(i * n, n))) continue;
     const double time_s = time(call, all.subspan(i * n, n), condition, moment).time_s;
     if (time_s < best.time_s) best = {static_cast<std::uint32_t>(i), time_s};
   }

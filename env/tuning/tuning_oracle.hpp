@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -26,7 +27,8 @@ class TuningOracle {
   /// CallTimer::time. Throws std::logic_error if no action is legal.
   [[nodiscard]] BestAction best(const Call& call, std::size_t condition = 0,
                                 std::uint16_t moment = 0);
-  /// Times of all legal actions in their order, s.
+  /// Times of all legal actions in their order, s; infinite for those that are not legal for a
+  /// call of this size.
   void all_times(const Call& call, std::span<double> time_s, std::size_t condition = 0,
                  std::uint16_t moment = 0);
 
@@ -34,6 +36,8 @@ class TuningOracle {
   /// before.
   [[nodiscard]] PlainConfig config(const Call& call, std::span<const std::int32_t> action);
   [[nodiscard]] PlainConfig reference(const Call& call);
+  /// Choice of a tuner; nullopt if it does not choose for the collective or on the fabric.
+  [[nodiscard]] std::optional<PlainConfig> choice(const Call& call, std::size_t tuner);
   [[nodiscard]] TimedCall time(const Call& call, std::span<const std::int32_t> action,
                                std::size_t condition = 0, std::uint16_t moment = 0);
 

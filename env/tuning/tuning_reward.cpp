@@ -36,7 +36,10 @@ const std::vector<OptionSpec>& reward_options() {
        .default_text = "10"},
       weight("tail_weight", "weight of ln(p99 / median), for tail"),
       weight("alpha_weight", "lambda of the bonus for few steps, for alpha-beta"),
-      weight("beta_weight", "lambda of the bonus for little data, for alpha-beta")};
+      weight("beta_weight", "lambda of the bonus for little data, for alpha-beta"),
+      {.name = "over",
+       .description = "tuner whose time takes the place of the default's, such as PCCL's "
+                      "dispatcher: one of `tuners`; the default if not given"}};
   return specs;
 }
 
@@ -58,6 +61,11 @@ RewardOptions read_reward(const YamlValue& value) {
   options.tail_weight = real("tail_weight");
   options.alpha_weight = real("alpha_weight");
   options.beta_weight = real("beta_weight");
+  const YamlValue over = option_value(value, spec_of("over"));
+  if (!over.is_null()) {
+    options.over = read_text(over, spec_of("over"));
+    options.over_where = over.location();
+  }
   return options;
 }
 
@@ -118,11 +126,12 @@ double TuningReward::tail(double ratio) {
   return std::max(0.0, portable_log(*high / median));
 }
 
-// Reward AlphaBeta, us. The part of the noiseless time that is not latency is attributed to the
-// data: (R / C) L beta.
+// Reward AlphaBeta, us. If (R / C) L beta of the program is not known, it is the part of the
+// noiseless time that is not latency.
 double TuningReward::alpha_beta(const RewardInput& input) const {
   const double alpha_s = input.steps * input.alpha_s;
-  const double beta_s = std::max(0.0, input.expected_s - alpha_s);
+  const double beta_s =
+      input.beta_s >= 0 ? input.beta_s : std::max(0.0, input.expected_s - alpha_s);
   return 1e6 * (options_.alpha_weight * (input.least_steps - input.steps) * input.alpha_s +
                 options_.beta_weight * (input.least_beta_s - beta_s));
 }

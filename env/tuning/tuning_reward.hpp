@@ -28,6 +28,8 @@ struct RewardOptions {
   double tail_weight = 0.1;   ///< weight of Tail
   double alpha_weight = 0.1;  ///< lambda_alpha of AlphaBeta
   double beta_weight = 0.1;   ///< lambda_beta of AlphaBeta
+  std::string over{};         ///< tuner whose time takes the place of the default; empty: default
+  SourceLocation over_where{};
 };
 
 /// Keys of `reward`.
@@ -43,6 +45,7 @@ struct RewardInput {
   double expected_s = 0;    ///< time of the same configuration without noise
   int steps = 0;            ///< S of the configuration
   double alpha_s = 0;       ///< latency of a step
+  double beta_s = -1;       ///< (R / C) L beta of the program; negative: not known
   double least_steps = 0;   ///< a_l: minimum number of steps of any program
   double least_beta_s = 0;  ///< b_l L: minimum time of any program to move its data
   bool shared_network = false;

@@ -49,8 +49,9 @@ const std::vector<OptionSpec>& collective_tuning_options() {
        .default_text = "sweep"},
       {.name = "noise",
        .kind = OptionKind::Mapping,
-       .description = "regimes of the machine: none, jitter, cloud-ib, stragglers, a file, or a "
-                      "mapping",
+       .description =
+           "regimes of the machine: none, jitter, cloud-ib, stragglers, slingshot, a file, or a "
+           "mapping",
        .default_text = "none"},
       {.name = "actions",
        .kind = OptionKind::Choice,
@@ -75,12 +76,17 @@ const std::vector<OptionSpec>& collective_tuning_options() {
                       "with a choice of its tuner that it cannot follow",
        .default_text = "raise",
        .choices = {"raise", "default"}},
+      {.name = "host_reduce",
+       .kind = OptionKind::Bytes,
+       .description = "largest call that may be reduced on hosts, with actions pccl",
+       .min = 0,
+       .default_text = "1MiB"},
       {.name = "tuners",
        .kind = OptionKind::Text,
        .shape = OptionShape::OneOrList,
        .description = "tuners that are additional actions; the first is the default to which "
-                      "rewards are relative; openmpi-default if actions is openmpi and none is "
-                      "named",
+                      "rewards are relative; if none is named, openmpi-default for actions "
+                      "openmpi, and nccl-default or rccl-default, and cray-mpich, for pccl",
        .default_text = "[nccl-default]",
        .aliases = {"choosers"}},
       {.name = "programs",
@@ -88,8 +94,23 @@ const std::vector<OptionSpec>& collective_tuning_options() {
        .shape = OptionShape::OneOrList,
        .description =
            "programs that are levels of algorithm with actions offline: MSCCL XML files, "
-           "{file: ap.xml, name: ap}, relative to the folder of this file, or names of "
-           "algorithms (cclgym list algorithms) that the profile does not have"},
+           "{file: ap.xml, name: ap}, relative to the folder of this file, names of algorithms "
+           "(cclgym list algorithms) that the profile does not have, or the "
+           "programs of schedule synthesis for the fabric: synth:pareto, synth:throughput or "
+           "synth, which run in SCCL's runtime with :sccl at the end"},
+      {.name = "action_features",
+       .kind = OptionKind::Flag,
+       .description =
+           "true if the observation has chunks, steps, rounds and the alpha-beta time of "
+           "every synthesised program that is an action",
+       .default_text = "false"},
+      {.name = "features",
+       .kind = OptionKind::Choice,
+       .shape = OptionShape::OneOrList,
+       .description = "groups of features that are on; the others are 0. If it is given, and with "
+                      "actions pccl, there are features of backends and of NIC counters",
+       .default_text = "[size, machine, recent, counters]",
+       .choices = feature_group_names()},
       {.name = "reward",
        .kind = OptionKind::Mapping,
        .description = "reward: a name, or a mapping",
@@ -158,22 +179,38 @@ std::vector<KnobLimit> read_limits(const YamlValue& knobs) {
   return limits;
 }
 
-// Reads the programs that are actions. Programs in files are added to the library; a name alone
-// refers to an algorithm that is already in the library.
-std::vector<NamedProgram> read_programs(const YamlValue& list, AlgorithmLibrary& library) {
-  std::vector<NamedProgram> programs;
-  if (list.is_null()) return programs;
+// The option `programs`: programs and, by "synth:KIND", schedules to synthesise.
+struct ListedPrograms {
+  std::vector<NamedProgram> named;
+  std::vector<NamedProgram> synth;
+  [[nodiscard]] bool empty() const { return named.empty() && synth.empty(); }
+};
+
+bool is_synthesis(std::string_view name) { return name == "synth" || name.starts_with("synth:"); }
+
+// Programs in files are added to the library; a name alone refers to an algorithm that is already
+// in the library.
+ListedPrograms read_programs(const YamlValue& list, AlgorithmLibrary& library) {
+  ListedPrograms listed;
+  if (list.is_null()) return listed;
+  std::vector<NamedProgram>& programs = listed.named;
   for (const YamlValue& item : read_items(list, spec_of("programs"))) {
     if (item.is_mapping()) {
       programs.push_back(read_named_program(item));
       add_program(library, programs.back());
       continue;
     }
+    if (is_synthesis(item.as_text())) {
+      listed.synth.push_back({.name = item.as_text(), .where = item.location()});
+      const auto before = std::ranges::find(listed.synth, item.as_text(), &NamedProgram::name);
+      if (before == listed.synth.end() - 1) continue;
+      throw UserError(item.location(), quoted(item.as_text()) + " is named twice");
+    }
     const OptionSpec algorithms = algorithm_option(library);
     programs.push_back(
         {.name = algorithms.choices[read_choice(item, algorithms)], .where = item.location()});
   }
-  return programs;
+  return listed;
 }
 
 std::vector<std::string> names_of(const std::vector<NamedProgram>& programs) {
@@ -234,10 +271,10 @@ std::shared_ptr<const TuningSetup> read_tuning_setup(const YamlValue& options,
   const auto profile =
       static_cast<ActionProfile>(read_choice(value("actions"), spec_of("actions")));
   const std::vector<std::string> tuners = find_value(mapping, spec_of("tuners")) == nullptr
-                                              ? default_tuners(profile)
+                                              ? default_tuners(profile, *site->fabrics.front())
                                               : read_texts(value("tuners"), spec_of("tuners"));
   site->algorithms = library;
-  const std::vector<NamedProgram> programs = read_programs(value("programs"), site->algorithms);
+  const ListedPrograms programs = read_programs(value("programs"), site->algorithms);
   if (!programs.empty() && profile != ActionProfile::Offline) {
     throw UserError(value("programs").location(),
                     fmt::format("profile {} has no programs of the user; expected actions offline",
@@ -246,27 +283,40 @@ std::shared_ptr<const TuningSetup> read_tuning_setup(const YamlValue& options,
   setup->workload = value("workload");
   const std::unique_ptr<Workload> workload =
       read_workload(setup->workload, workload_site(*site->fabrics.front()));
-  add_programs_of_tuners(tuners,
-                         {.fabric = site->fabrics.front(),
-                          .fabric_label = setup->fabric_label,
-                          .cost_model = site->cost_model,
-                          .where = value("tuners").location(),
-                          .collectives = workload->collectives()},
-                         site->algorithms);
+  const TunerSite tuner_site{.fabric = site->fabrics.front(),
+                             .fabric_label = setup->fabric_label,
+                             .cost_model = site->cost_model,
+                             .where = value("tuners").location(),
+                             .collectives = workload->collectives()};
+  std::vector<SynthActions> synth;
+  for (const NamedProgram& item : programs.synth) {
+    synth.push_back(make_synth_actions(item.name, item.where, tuner_site, site->algorithms));
+  }
+  add_programs_of_tuners(tuners, tuner_site, site->algorithms);
+  const std::vector<KnobLimit> limits = read_limits(value("knobs"));
+  if (profile == ActionProfile::Pccl) {
+    site->algorithms.add_buildable(pccl_programs(*site->fabrics.front(), limits));
+  }
   setup->site = site;
   setup->fabric = fabric_features(*site->fabrics.front(), site->cost_model);
+  if (!synth.empty()) {
+    setup->fabric.direct_s_per_B = direct_sends_s_per_B(*site->fabrics.front(), site->cost_model);
+  }
 
   setup->actions = std::make_shared<const TuningActions>(
-      site, TuningActions::Options{.profile = profile,
-                                   .tuners = tuners,
-                                   .collectives = workload->collectives(),
-                                   .fabric_label = setup->fabric_label,
-                                   .where = value("tuners").location(),
-                                   .limits = read_limits(value("knobs")),
-                                   .as_nccl = read_choice(value("legal"), spec_of("legal")) == 1,
-                                   .programs = names_of(programs),
-                                   .programs_where = value("programs").location(),
-                                   .as_nccl_where = value("legal").location()});
+      site, TuningActions::Options{
+                .profile = profile,
+                .tuners = tuners,
+                .collectives = workload->collectives(),
+                .fabric_label = setup->fabric_label,
+                .where = value("tuners").location(),
+                .limits = limits,
+                .as_nccl = read_choice(value("legal"), spec_of("legal")) == 1,
+                .programs = names_of(programs.named),
+                .programs_where = value("programs").location(),
+                .synth = std::move(synth),
+                .as_nccl_where = value("legal").location(),
+                .host_reduce_bytes = read_bytes(value("host_reduce"), spec_of("host_reduce"))});
   for (const CollectiveKind collective : workload->collectives()) {
     if (setup->actions->legal_count(collective) == 0) {
       throw UserError(value("workload").location(),
@@ -275,13 +325,40 @@ std::shared_ptr<const TuningSetup> read_tuning_setup(const YamlValue& options,
                                   to_string(collective), setup->fabric_label));
     }
   }
-  for (const NamedProgram& program : programs) {
+  for (const NamedProgram& program : programs.named) {
     if (auto why = setup->actions->why_idle(program.name)) {
       setup->idle_programs.push_back({program.name, std::move(*why), program.where});
     }
   }
+  for (const SynthActions& item : setup->actions->options().synth) {
+    if (auto why = setup->actions->why_idle(item)) {
+      setup->idle_programs.push_back({item.item, std::move(*why), item.where});
+    }
+  }
+  setup->action_features = read_flag(value("action_features"), spec_of("action_features"));
+  if (setup->action_features && programs.synth.empty()) {
+    throw UserError(value("action_features").location(),
+                    "action_features needs synthesised programs as actions; expected an item "
+                    "synth:pareto, synth:throughput or synth in programs");
+  }
+  setup->feature_groups.fill(false);
+  for (const std::size_t group : read_choices(value("features"), spec_of("features"))) {
+    setup->feature_groups[group] = true;
+  }
+  const bool counted = find_value(mapping, spec_of("features")) != nullptr;
+  if (counted || profile == ActionProfile::Pccl) {
+    setup->nic_counters = std::make_shared<NicCounters>(site);
+  }
   setup->flat_actions = std::make_shared<const FlatTuningActions>(*setup->actions);
   setup->reward = read_reward(value("reward"));
+  if (!setup->reward.over.empty()) {
+    const auto found = std::ranges::find(tuners, setup->reward.over);
+    if (found == tuners.end()) {
+      throw UserError(setup->reward.over_where,
+                      unknown_name_message("tuner of the environment", setup->reward.over, tuners));
+    }
+    setup->reward_over = static_cast<std::size_t>(found - tuners.begin());
+  }
   setup->episode_calls = static_cast<int>(integer("episode"));
   setup->window = static_cast<int>(integer("window"));
   setup->oracle = read_flag(value("oracle"), spec_of("oracle"));

@@ -33,6 +33,10 @@ class Meanings {
     Meaning meaning{};
     for (std::size_t i = 0; i < row.size(); ++i) {
       const Knob knob = actions_.knobs()[i];
+      if (actions_.profile() == ActionProfile::Pccl) {
+        meaning[0] = meaning[0] << 8U | static_cast<std::uint32_t>(row[i]);  // no two are alike
+        continue;
+      }
       if (knob != Knob::Algorithm && knob != Knob::Inter) continue;
       meaning[0] = meaning[0] << 32U | static_cast<std::uint32_t>(row[i]);
     }
@@ -78,11 +82,15 @@ FlatTuningActions::FlatTuningActions(const TuningActions& actions) {
   }
   const std::size_t width = actions.knobs().size();
   for (const CollectiveKind collective : all_collectives()) {
-    std::vector<std::uint8_t> mask(count_);
-    for (std::size_t i = 0; i < count_; ++i) {
-      mask[i] = actions.legal(collective, Row(*kept).subspan(i * width, width)) ? 1 : 0;
+    constexpr std::uint64_t kLargest = ~std::uint64_t{0};
+    for (const std::uint64_t bytes : {std::uint64_t{0}, kLargest}) {
+      const Call call{.collective = collective, .bytes = bytes};
+      std::vector<std::uint8_t> mask(count_);
+      for (std::size_t i = 0; i < count_; ++i) {
+        mask[i] = actions.legal(call, Row(*kept).subspan(i * width, width)) ? 1 : 0;
+      }
+      (bytes == 0 ? masks_ : of_large_).push_back(std::move(mask));
     }
-    masks_.push_back(std::move(mask));
   }
   actions_ = std::move(kept);
 }

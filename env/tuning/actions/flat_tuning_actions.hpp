@@ -23,15 +23,17 @@ class FlatTuningActions {
   }
   [[nodiscard]] std::size_t count() const { return count_; }
   /// Mask of the legal actions of a collective, one byte each; empty if the workload has no such
-  /// calls.
-  [[nodiscard]] std::span<const std::uint8_t> mask(CollectiveKind collective) const {
-    return masks_[static_cast<std::size_t>(collective)];
+  /// calls. `large`: for calls that are too large for actions of limited size.
+  [[nodiscard]] std::span<const std::uint8_t> mask(CollectiveKind collective,
+                                                   bool large = false) const {
+    return (large ? of_large_ : masks_)[static_cast<std::size_t>(collective)];
   }
 
  private:
   std::shared_ptr<const std::vector<std::int32_t>> actions_;
   std::size_t count_ = 0;
-  std::vector<std::vector<std::uint8_t>> masks_;  ///< by collective
+  std::vector<std::vector<std::uint8_t>> masks_;     ///< by collective
+  std::vector<std::vector<std::uint8_t>> of_large_;  ///< the same for large calls
 };
 
 }  // namespace cclgym

@@ -13,35 +13,14 @@
 
 #include "collectives/contract.hpp"
 #include "env/gym/space.hpp"
+#include "env/tuning/actions/knob.hpp"
 #include "env/tuning/actions/nccl_offer.hpp"
+#include "env/tuning/actions/pccl_plans.hpp"
+#include "env/tuning/actions/synth_actions.hpp"
 #include "sim/fast/call_timer.hpp"
 #include "sim/tuners/tuner.hpp"
 
 namespace cclgym {
-
-/// The dimensions of the action, in the order in which a policy should decide: whether a value is
-/// legal depends on the earlier dimensions.
-enum class Knob : std::uint8_t {
-  Algorithm,  ///< the program, or the tuner that chooses it (NCCL's default, a size-dispatch table)
-  Inter,      ///< exchange between nodes, for algorithm "hierarchical"
-  Protocol,
-  Channels,
-  Instances,  ///< copies of the program: MSCCL's parallelisation factor r
-  Threads,    ///< threads per thread block
-  Chunk,      ///< amount of data that moves as one message
-  Nic,        ///< binding of GPUs to NICs
-};
-inline constexpr std::size_t kKnobs = 8;
-[[nodiscard]] std::string_view to_string(Knob knob);
-
-/// Knobs that can be turned on the system that the policy will run on.
-enum class ActionProfile : std::uint8_t {
-  StockNccl,  ///< tuner plugin of NCCL: algorithm, protocol, channels
-  Nccl230,    ///< tuner plugin of NCCL 2.30: StockNccl's knobs, and the chunk size
-  Offline,    ///< everything: programs of an interpreter, instances, threads, NIC binding
-  OpenMpi,    ///< OpenMPI's algorithms and segment sizes (sim/tuners/openmpi_algorithms.hpp)
-};
-[[nodiscard]] const std::vector<std::string>& action_profile_names();
 
 /// Levels of a knob that may be used. Tuners leave the other knobs at their first levels, even if
 /// these may not be used.
@@ -61,9 +40,16 @@ struct TunedProgram {
   std::string algorithm;    ///< level of Knob::Algorithm
   std::string inter;        ///< level of Knob::Inter
 };
-/// Default tuner for rewards to compare with: "nccl-default", or "openmpi-default" with the actions
-/// of OpenMPI.
+/// Default tuners, of which rewards compare with the first: "nccl-default", or "openmpi-default"
+/// with the actions of OpenMPI.
 [[nodiscard]] std::vector<std::string> default_tuners(ActionProfile profile);
+/// The same on a fabric. With the actions of PCCL, the first is the vendor's library of its GPUs,
+/// "nccl-default" or "rccl-default", and the second "cray-mpich".
+[[nodiscard]] std::vector<std::string> default_tuners(ActionProfile profile, const Fabric& fabric);
+/// Names of the programs that the engine of profile Pccl needs in the site's library, under these
+/// limits.
+[[nodiscard]] std::vector<std::string> pccl_programs(const Fabric& fabric,
+                                                     const std::vector<KnobLimit>& limits);
 
 /// The actions of one machine. Immutable; may be shared by threads. Callers cache the choices of
 /// tuners (see choose).
@@ -90,7 +76,12 @@ class TuningActions {
     /// used, and runs with channels and instances of its own.
     std::vector<std::string> programs{};
     SourceLocation programs_where{};
+    /// Synthesised schedules that are levels of Knob::Algorithm, after `programs`. The copies of a
+    /// schedule are levels of Knob::Instances. Their programs are in the site's library.
+    std::vector<SynthActions> synth{};
     SourceLocation as_nccl_where{};  ///< place that asks for as_nccl
+    /// Largest call whose reductions may run on hosts, bytes (profile Pccl; PCCL analysis, 10.5).
+    std::uint64_t host_reduce_bytes = std::uint64_t{1} << 20U;
   };
 
   /// Throws UserError on an unknown tuner, on a limit with a knob or level that the profile lacks,
@@ -110,15 +101,24 @@ class TuningActions {
   /// One dimension per knob; values are indices into levels().
   [[nodiscard]] const MultiDiscrete& space() const { return space_; }
 
-  /// All legal actions of a collective, knobs() numbers each, ascending; empty if no action can
-  /// carry it out.
+  /// All actions that are legal for some call of a collective, knobs() numbers each, ascending;
+  /// empty if no action can carry it out. With profile Pccl, reductions on hosts are legal for
+  /// small calls only, so the functions that take a call may refuse some of these actions.
   [[nodiscard]] std::span<const std::int32_t> legal_actions(CollectiveKind collective) const;
   [[nodiscard]] std::size_t legal_count(CollectiveKind collective) const;
   [[nodiscard]] bool legal(CollectiveKind collective, std::span<const std::int32_t> action) const;
+  [[nodiscard]] bool legal(const Call& call, std::span<const std::int32_t> action) const;
+  /// True if actions are legal for some sizes of a collective's calls only.
+  [[nodiscard]] bool by_size(CollectiveKind collective) const {
+    return !of_large_.empty() && !of_large_[static_cast<std::size_t>(collective)].actions.empty();
+  }
+  /// True if actions with a limited size are not legal for the call.
+  [[nodiscard]] bool large(const Call& call) const {
+    return call.bytes > options_.host_reduce_bytes && by_size(call.collective);
+  }
   /// Reason why an action of the space is illegal, which names the first illegal knob and its legal
   /// values after the earlier knobs: "protocol LL: 'pat' has only Simple". Empty if it is legal.
-  [[nodiscard]] std::string misfit(CollectiveKind collective,
-                                   std::span<const std::int32_t> action) const;
+  [[nodiscard]] std::string misfit(const Call& call, std::span<const std::int32_t> action) const;
   /// Reason why no legal action runs a program of Options::programs, whatever the call; nullopt if
   /// there is such an action.
   struct Idle {
@@ -128,11 +128,16 @@ class TuningActions {
     bool by_options = false;
   };
   [[nodiscard]] std::optional<Idle> why_idle(std::string_view program) const;
+  /// The same for the schedules of an item of Options::synth.
+  [[nodiscard]] std::optional<Idle> why_idle(const SynthActions& item) const;
   /// Marginal masks of all dimensions, concatenated: the values that occur in some legal action.
   void mask(CollectiveKind collective, std::span<std::uint8_t> out) const;
+  void mask(const Call& call, std::span<std::uint8_t> out) const;
   /// The mask of dimension prefix.size(), given the values of the earlier dimensions. All zeros if
   /// no legal action has this prefix.
   void conditional_mask(CollectiveKind collective, std::span<const std::int32_t> prefix,
+                        std::span<std::uint8_t> out) const;
+  void conditional_mask(const Call& call, std::span<const std::int32_t> prefix,
                         std::span<std::uint8_t> out) const;
 
   /// Tuner to which an action leaves the call; nullopt if the action gives the configuration
@@ -143,12 +148,22 @@ class TuningActions {
   /// below 16 KiB, Ring with LL128 below 1 MiB, then Ring with Simple on every logical ring.
   /// Allocates.
   [[nodiscard]] PlainConfig reference(const Call& call) const;
+  /// True if a tuner runs on the fabric and chooses for the collective.
+  [[nodiscard]] bool chooses(std::size_t tuner, CollectiveKind collective) const {
+    return tuners_.at(tuner) && tuners_[tuner]->chooses_for(collective);
+  }
   /// Choice of a tuner. Allocates, so callers keep the result. Throws UserError if it cannot
   /// choose.
   [[nodiscard]] PlainConfig choose(std::size_t tuner, const Call& call) const;
   /// The configuration of a legal action without a tuner.
   [[nodiscard]] PlainConfig config(CollectiveKind collective,
                                    std::span<const std::int32_t> action) const;
+  /// Synthesised schedule that a configuration's program carries out; null for other programs.
+  [[nodiscard]] const FrontSchedule* synthesised(const PlainConfig& config) const;
+  /// Front of a collective, of the first item of Options::synth that has one; null if none has.
+  [[nodiscard]] const CollectiveFront* front(CollectiveKind collective) const;
+  /// front() of every collective that has one.
+  [[nodiscard]] std::vector<CollectiveFront> fronts() const;
   /// The action for a configuration, if there is one.
   [[nodiscard]] std::optional<std::vector<std::int32_t>> action_of(CollectiveKind collective,
                                                                    const PlainConfig& config) const;
@@ -168,17 +183,35 @@ class TuningActions {
     std::vector<Prefix> prefixes;
     std::vector<std::uint8_t> marginal;
     std::vector<std::int32_t> programs;  ///< by algorithm and inter: index in the library, or -1
+    std::vector<std::int32_t> copies;    ///< the same by level of a schedule and instances
   };
 
   void list_programs(const Options& options);
   void name_levels();
   void limit_levels(const std::vector<KnobLimit>& limits);
+  bool allow_schedules(std::string_view name, std::uint32_t& allowed) const;
   [[nodiscard]] std::optional<NcclOffer> offer(const Options& options) const;
-  [[nodiscard]] Legal enumerate(CollectiveKind collective) const;
+  [[nodiscard]] Legal enumerate(CollectiveKind collective, bool large) const;
   [[nodiscard]] const AlgorithmEntry& entry_of(const TunedProgram& program) const;
   [[nodiscard]] bool has_action(CollectiveKind collective, const TunedProgram& program) const;
   void add_program(CollectiveKind collective, const TunedProgram& program, Legal& legal) const;
+  void add_configurations(CollectiveKind collective, std::uint16_t program, Levels levels,
+                          Legal& legal) const;
+  void add_schedules(CollectiveKind collective, Legal& legal) const;
+  [[nodiscard]] std::int32_t& copies_at(Legal& legal, const Levels& levels) const;
+  [[nodiscard]] std::int32_t program_at(CollectiveKind collective, const Levels& levels) const;
   void add_openmpi_programs(CollectiveKind collective, Legal& legal) const;
+  void list_pccl_plans();
+  void add_pccl_plans(CollectiveKind collective, bool large, Legal& legal) const;
+  [[nodiscard]] std::size_t plan_at(const Levels& levels) const;
+  [[nodiscard]] PlainConfig engine_config(std::uint16_t program) const {
+    PlainConfig config = engine_;
+    config.program = program;
+    return config;
+  }
+  [[nodiscard]] bool legal_in(const Legal& legal, std::span<const std::int32_t> action) const;
+  static void mask_of(const Legal& legal, std::span<const std::int32_t> prefix,
+                      std::span<std::uint8_t> out);
   void add_action(const Levels& levels, Legal& legal) const;
   [[nodiscard]] bool allowed(Knob knob, std::int32_t level) const {
     return ((allowed_[static_cast<std::size_t>(knob)] >> static_cast<unsigned>(level)) & 1U) != 0;
@@ -193,6 +226,9 @@ class TuningActions {
   [[nodiscard]] const Legal& of(CollectiveKind collective) const {
     return legal_[static_cast<std::size_t>(collective)];
   }
+  [[nodiscard]] const Legal& of(const Call& call) const {
+    return large(call) ? of_large_[static_cast<std::size_t>(call.collective)] : of(call.collective);
+  }
 
   std::shared_ptr<const CallSite> site_;
   Options options_;
@@ -200,12 +236,24 @@ class TuningActions {
   std::vector<std::string> tuner_names_;
   ActionProfile profile_;
   std::vector<TunedProgram> programs_;  ///< programs in the order of their levels
+  std::size_t first_schedule_ = 0;      ///< first level of Knob::Algorithm of Options::synth
+  std::vector<const FrontSchedule*> schedules_;  ///< by index in the library; null for others
   std::vector<Knob> knobs_;
   std::array<std::vector<std::string>, kKnobs> levels_;
   std::array<std::uint32_t, kKnobs> allowed_{};  ///< bit l: level l may be used
   std::optional<NcclOffer> offer_;               ///< NCCL's offer; nullopt: no restriction
   MultiDiscrete space_;
-  std::vector<Legal> legal_;  ///< by collective
+  /// A plan of PCCL's engine whose program the library can build.
+  struct EnginePlan {
+    std::array<std::int32_t, kPcclKnobs.size()> levels{};
+    std::uint16_t program = 0;
+    bool host = false;
+  };
+  std::vector<EnginePlan> plans_;
+  PlainConfig engine_;                      ///< configuration of the engine's programs
+  std::vector<std::int32_t> plan_program_;  ///< by plan_at: index in the library, or -1
+  std::vector<Legal> legal_;                ///< by collective
+  std::vector<Legal> of_large_;  ///< the same for large calls; empty if sizes do not matter
 };
 
 }  // namespace cclgym

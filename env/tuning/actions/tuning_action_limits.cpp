@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "core/error.hpp"
+#include "core/index.hpp"
 #include "env/tuning/actions/tuning_action.hpp"
 #include "sim/simulator.hpp"
 
@@ -32,6 +33,18 @@ std::string alternatives(const std::vector<std::string>& names) {
 
 }  // namespace
 
+// Allows all levels of an item of Options::synth that is named without a number. Returns false if
+// the name is another one.
+bool TuningActions::allow_schedules(std::string_view name, std::uint32_t& allowed) const {
+  for (std::size_t i = 0; i < options_.synth.size(); ++i) {
+    if (options_.synth[i].level_prefix() != name) continue;
+    constexpr std::uint32_t kAll = (1U << SynthActions::kLevels) - 1U;
+    allowed |= kAll << (first_schedule_ + i * SynthActions::kLevels);
+    return true;
+  }
+  return false;
+}
+
 void TuningActions::limit_levels(const std::vector<KnobLimit>& limits) {
   allowed_.fill(~0U);
   for (const KnobLimit& limit : limits) {
@@ -45,6 +58,7 @@ void TuningActions::limit_levels(const std::vector<KnobLimit>& limits) {
     std::uint32_t& allowed = allowed_[static_cast<std::size_t>(knob)];
     allowed = 0;
     for (const KnobLimit::Level& wanted : limit.levels) {
+      if (knob == Knob::Algorithm && allow_schedules(wanted.name, allowed)) continue;
       const auto level = std::ranges::find(levels(knob), wanted.name);
       if (level == levels(knob).end()) {
         throw UserError(wanted.where, unknown_name_message(fmt::format("level of {}", limit.knob),
@@ -84,7 +98,7 @@ bool TuningActions::has_action(CollectiveKind collective, const TunedProgram& pr
   for (std::size_t i = 0; i < actions.size(); i += n) {
     const std::span<const std::int32_t> action = actions.subspan(i, n);
     if (tuner_of(action)) continue;
-    if (of(collective).programs[place_of(levels_of(action))] == program.index) return true;
+    if (program_at(collective, levels_of(action)) == program.index) return true;
   }
   return false;
 }
@@ -125,11 +139,35 @@ std::optional<TuningActions::Idle> TuningActions::why_idle(std::string_view prog
   return Idle{"none of its configurations fits on the GPUs of " + fabric.name()};
 }
 
-std::string TuningActions::misfit(CollectiveKind collective,
-                                  std::span<const std::int32_t> action) const {
-  const std::vector<Prefix>& prefixes = of(collective).prefixes;
+std::optional<TuningActions::Idle> TuningActions::why_idle(const SynthActions& item) const {
+  if (item.fronts.empty()) {
+    return Idle{fmt::format("synthesis has no programs for these calls on {}",
+                            site_->fabrics.front()->name())};
+  }
+  const std::size_t n = knobs_.size();
+  bool named = false;  // true if the user allows one of its levels
+  const auto items = static_cast<std::size_t>(&item - options_.synth.data());
+  const std::size_t first = first_schedule_ + items * SynthActions::kLevels;
+  for (std::size_t level = first; level < first + SynthActions::kLevels; ++level) {
+    named = named || allowed(Knob::Algorithm, static_cast<std::int32_t>(level));
+  }
+  if (!named) {
+    return Idle{fmt::format("knobs.algorithm leaves out '{}'", item.level_prefix()), true};
+  }
+  for (const CollectiveFront& front : item.fronts) {
+    const std::span<const std::int32_t> actions = legal_actions(front.collective);
+    for (std::size_t i = 0; i < actions.size(); i += n) {
+      const std::size_t level = at(actions[i]);  // Knob::Algorithm comes first
+      if (level >= first && level < first + SynthActions::kLevels) return std::nullopt;
+    }
+  }
+  return Idle{"none of its programs fits on the GPUs of " + site_->fabrics.front()->name()};
+}
+
+std::string TuningActions::misfit(const Call& call, std::span<const std::int32_t> action) const {
+  const std::vector<Prefix>& prefixes = of(call).prefixes;
   if (prefixes.empty() || prefixes.front().values == 0) {
-    return fmt::format("no action carries out {}", to_string(collective));
+    return fmt::format("no action carries out {}", to_string(call.collective));
   }
   std::size_t node = 0;
   for (std::size_t depth = 0; depth < knobs_.size(); ++depth) {
@@ -145,8 +183,8 @@ std::string TuningActions::misfit(CollectiveKind collective,
     for (std::size_t level = 0; level < names.size(); ++level) {
       if (((values >> level) & 1U) != 0) legal.push_back(names[level]);
     }
-    const std::string before =
-        depth == 0 ? std::string(to_string(collective)) : "'" + describe(action.first(depth)) + "'";
+    const std::string before = depth == 0 ? std::string(to_string(call.collective))
+                                          : "'" + describe(action.first(depth)) + "'";
     return fmt::format("{} {}: {} has {}", to_string(knobs_[depth]), names[value], before,
                        alternatives(legal));
   }

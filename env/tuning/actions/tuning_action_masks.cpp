@@ -37,8 +37,16 @@ std::size_t TuningActions::legal_count(CollectiveKind collective) const {
 }
 
 bool TuningActions::legal(CollectiveKind collective, std::span<const std::int32_t> action) const {
+  return legal_in(of(collective), action);
+}
+
+bool TuningActions::legal(const Call& call, std::span<const std::int32_t> action) const {
+  return legal_in(of(call), action);
+}
+
+bool TuningActions::legal_in(const Legal& legal, std::span<const std::int32_t> action) const {
   if (action.size() != knobs_.size()) return false;
-  const std::vector<Prefix>& prefixes = of(collective).prefixes;
+  const std::vector<Prefix>& prefixes = legal.prefixes;
   if (prefixes.empty()) return false;  // the workload has no such calls
   std::size_t node = 0;
   for (std::size_t depth = 0; depth < action.size(); ++depth) {
@@ -53,10 +61,24 @@ void TuningActions::mask(CollectiveKind collective, std::span<std::uint8_t> out)
   std::ranges::copy(of(collective).marginal, out.begin());
 }
 
+void TuningActions::mask(const Call& call, std::span<std::uint8_t> out) const {
+  std::ranges::copy(of(call).marginal, out.begin());
+}
+
 void TuningActions::conditional_mask(CollectiveKind collective,
                                      std::span<const std::int32_t> prefix,
                                      std::span<std::uint8_t> out) const {
-  const std::vector<Prefix>& prefixes = of(collective).prefixes;
+  mask_of(of(collective), prefix, out);
+}
+
+void TuningActions::conditional_mask(const Call& call, std::span<const std::int32_t> prefix,
+                                     std::span<std::uint8_t> out) const {
+  mask_of(of(call), prefix, out);
+}
+
+void TuningActions::mask_of(const Legal& legal, std::span<const std::int32_t> prefix,
+                            std::span<std::uint8_t> out) {
+  const std::vector<Prefix>& prefixes = legal.prefixes;
   std::size_t node = 0;
   bool found = !prefixes.empty();
   for (const std::int32_t value : prefix) {
@@ -79,6 +101,41 @@ TuningActions::Levels TuningActions::levels_of(std::span<const std::int32_t> act
 std::size_t TuningActions::place_of(const Levels& levels) const {
   return static_cast<std::size_t>(levels[at(Knob::Algorithm)]) * levels_[at(Knob::Inter)].size() +
          static_cast<std::size_t>(levels[at(Knob::Inter)]);
+}
+
+std::int32_t& TuningActions::copies_at(Legal& legal, const Levels& levels) const {
+  const std::size_t schedule = at(levels[at(Knob::Algorithm)]) - first_schedule_;
+  return legal
+      .copies[schedule * this->levels(Knob::Instances).size() + at(levels[at(Knob::Instances)])];
+}
+
+// Index of a program in the library, or -1.
+std::int32_t TuningActions::program_at(CollectiveKind collective, const Levels& levels) const {
+  if (profile_ == ActionProfile::Pccl) return plan_program_[plan_at(levels)];
+  const Legal& legal = of(collective);
+  const std::size_t algorithm = at(levels[at(Knob::Algorithm)]);
+  if (algorithm < first_schedule_ || legal.copies.empty()) return legal.programs[place_of(levels)];
+  const std::size_t instances = this->levels(Knob::Instances).size();
+  return legal.copies[(algorithm - first_schedule_) * instances + at(levels[at(Knob::Instances)])];
+}
+
+const FrontSchedule* TuningActions::synthesised(const PlainConfig& config) const {
+  return config.program < schedules_.size() ? schedules_[config.program] : nullptr;
+}
+
+const CollectiveFront* TuningActions::front(CollectiveKind collective) const {
+  for (const SynthActions& item : options_.synth) {
+    if (const CollectiveFront* front = item.front(collective)) return front;
+  }
+  return nullptr;
+}
+
+std::vector<CollectiveFront> TuningActions::fronts() const {
+  std::vector<CollectiveFront> fronts;
+  for (const CollectiveKind collective : all_collectives()) {
+    if (const CollectiveFront* one = front(collective)) fronts.push_back(*one);
+  }
+  return fronts;
 }
 
 std::optional<std::size_t> TuningActions::tuner_of(std::span<const std::int32_t> action) const {
@@ -122,7 +179,7 @@ PlainConfig TuningActions::choose(std::size_t tuner, const Call& call) const {
 PlainConfig TuningActions::config(CollectiveKind collective,
                                   std::span<const std::int32_t> action) const {
   const Levels levels = levels_of(action);
-  const std::int32_t program = of(collective).programs[place_of(levels)];
+  const std::int32_t program = program_at(collective, levels);
   if (program >= 0) return config_of(static_cast<std::uint16_t>(program), levels);
   throw std::logic_error("TuningActions::config: no program for " + describe(action));
 }
@@ -145,7 +202,9 @@ std::string TuningActions::describe(std::span<const std::int32_t> action) const 
   const bool chosen = tuner_of(action).has_value();
   for (std::size_t i = 0; i < action.size() && (i == 0 || !chosen); ++i) {
     const std::string& level = levels(knobs_[i])[static_cast<std::size_t>(action[i])];
-    const bool plain = knobs_[i] == Knob::Algorithm || knobs_[i] == Knob::Protocol;
+    const bool plain = knobs_[i] == Knob::Algorithm || knobs_[i] == Knob::Protocol ||
+                       knobs_[i] == Knob::Hierarchy ||
+                       (knobs_[i] == Knob::Inter && profile_ == ActionProfile::Pccl);
     if (plain) {
       text += (text.empty() ? "" : " ") + level;
     } else if (action[i] != 0) {

@@ -1,7 +1,9 @@
 #include "env/tuning/workload/model_tensors.hpp"
 
+#include <algorithm>
 #include <numeric>
 #include <stdexcept>
+#include <utility>
 
 namespace cclgym {
 
@@ -76,17 +78,16 @@ ModelShape bert_large() {
   return model;
 }
 
-// Radford et al., "Language models are unsupervised multitask learners" (2019), GPT-2 XL: 48 layers
-// of width 1600, vocabulary 50,257, context 1,024; the output layer shares the embedding.
-ModelShape gpt2_1_5b() {
-  const std::uint64_t h = 1600;
-  ModelShape model{.name = "gpt2-1.5b",
-                   .tensors = {50257 * h, 1024 * h},
-                   .layers = {50257 * h + 1024 * h},
+// Tensors of a GPT-2 or GPT-3: layers of width h, a vocabulary of 50,257, and an output layer that
+// shares the embedding.
+ModelShape gpt(std::string name, int layers, std::uint64_t h, std::uint64_t context) {
+  ModelShape model{.name = std::move(name),
+                   .tensors = {50257 * h, context * h},
+                   .layers = {50257 * h + context * h},
                    .hidden = h,
-                   .forward_flop_per_sample = 2 * 1.5576e9,  // every parameter once, per token
-                   .samples_per_batch = 1024};
-  for (int layer = 0; layer < 48; ++layer) {
+                   .forward_flop_per_sample = 0,
+                   .samples_per_batch = context};
+  for (int layer = 0; layer < layers; ++layer) {
     const std::vector<std::uint64_t> tensors{h,         h,                     // normalisation
                                              3 * h * h, 3 * h, h * h,     h,   // attention
                                              h,         h,                     // normalisation
@@ -96,6 +97,29 @@ ModelShape gpt2_1_5b() {
   }
   model.tensors.insert(model.tensors.end(), {h, h});
   model.layers.push_back(2 * h);
+  // Every parameter is used once per token.
+  model.forward_flop_per_sample = 2 * static_cast<double>(model.parameters());
+  return model;
+}
+
+// Radford et al., "Language models are unsupervised multitask learners" (2019), GPT-2 XL: 48 layers
+// of width 1600, context 1,024.
+ModelShape gpt2_1_5b() {
+  ModelShape model = gpt("gpt2-1.5b", 48, 1600, 1024);
+  model.forward_flop_per_sample = 2 * 1.5576e9;
+  return model;
+}
+
+// Brown et al., "Language models are few-shot learners" (2020), table 2.1: 6.7 B has 32 layers of
+// width 4,096, and 13 B has 40 layers of width 5,140, which its 40 heads do not divide; Zhang et
+// al., "OPT" (2022), table 1, has 5,120. The context is 2,048 tokens, the vocabulary that of GPT-2.
+// A batch of 2,048 sequences for all GPUs is an assumption.
+ModelShape large_gpt(std::string name, int layers, std::uint64_t h) {
+  constexpr std::uint64_t kContext = 2048;
+  constexpr std::uint64_t kSequences = 2048;
+  ModelShape model = gpt(std::move(name), layers, h, kContext);
+  model.samples_of_all = kSequences * kContext;
+  model.gradient_bytes = 2;  // bf16
   return model;
 }
 
@@ -105,8 +129,15 @@ std::uint64_t ModelShape::parameters() const {
   return std::accumulate(tensors.begin(), tensors.end(), std::uint64_t{0});
 }
 
+std::uint64_t ModelShape::samples_on_rank(int ranks) const {
+  if (samples_of_all == 0) return samples_per_batch;
+  return std::max<std::uint64_t>(1, samples_of_all / static_cast<std::uint64_t>(ranks));
+}
+
 const std::vector<ModelShape>& model_shapes() {
-  static const std::vector<ModelShape> models{resnet_50(), bert_large(), gpt2_1_5b()};
+  static const std::vector<ModelShape> models{resnet_50(), bert_large(), gpt2_1_5b(),
+                                              large_gpt("gpt-7b", 32, 4096),
+                                              large_gpt("gpt-13b", 40, 5120)};
   return models;
 }
 

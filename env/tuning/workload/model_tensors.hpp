@@ -20,12 +20,18 @@ struct ModelShape {
   std::uint64_t hidden = 0;         ///< width of an activation; 0: not a transformer
   double forward_flop_per_sample;   ///< a sample is an image or a token
   std::uint64_t samples_per_batch;  ///< samples on one GPU
+  /// Samples of a batch on all GPUs together (strong scaling); 0: samples_per_batch on each.
+  std::uint64_t samples_of_all = 0;
+  std::uint64_t gradient_bytes = 4;  ///< size of a gradient's element in DDP
+
+  /// Samples on one of `ranks` GPUs, at least one.
+  [[nodiscard]] std::uint64_t samples_on_rank(int ranks) const;
 
   [[nodiscard]] std::uint64_t parameters() const;
 };
 
 /// Models: "resnet-50" (25,557,032 parameters), "bert-large" (335,141,888), "gpt2-1.5b"
-/// (1,557,611,200).
+/// (1,557,611,200), "gpt-7b" (6,658,404,352), "gpt-13b" (12,853,386,240).
 [[nodiscard]] const std::vector<ModelShape>& model_shapes();
 /// Throws std::logic_error if there is no such model.
 [[nodiscard]] const ModelShape& model_shape(std::string_view name);

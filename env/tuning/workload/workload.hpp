@@ -52,6 +52,9 @@ class Workload {
   /// The calls of the workload if there are finitely many: one iteration, or the cells of a sweep.
   [[nodiscard]] virtual const std::vector<WorkloadCall>& calls() const = 0;
 
+  /// Draws each call with a probability in proportion to its weight from now on: one weight for
+  /// each of calls(). Returns false if the workload's order is fixed or it has no list.
+  virtual bool weigh(std::vector<double> /*weights*/) { return false; }
   /// Starts a new episode.
   virtual void start(Random& random) = 0;
   /// Returns the next call. Does not allocate.

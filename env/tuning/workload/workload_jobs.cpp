@@ -59,14 +59,14 @@ class Iteration {
 // Runs an AllReduce for each bucket of gradients in turn, overlapping the backward pass.
 std::vector<WorkloadCall> ddp(const ModelShape& model, const WorkloadSite& site) {
   Iteration iteration(site);
-  const double forward =
-      model.forward_flop_per_sample * static_cast<double>(model.samples_per_batch);
+  const std::uint64_t samples = model.samples_on_rank(site.ranks);
+  const double forward = model.forward_flop_per_sample * static_cast<double>(samples);
   const double parameters = static_cast<double>(model.parameters());
-  const CallContext context{.local_batch = static_cast<int>(model.samples_per_batch),
-                            .overlaps = true};
+  const CallContext context{.local_batch = static_cast<int>(samples), .overlaps = true};
   double before = forward;  // the first bucket also waits for the forward pass
-  for (const std::uint64_t bytes : ddp_buckets(model.tensors)) {
-    const double share = static_cast<double>(bytes) / 4 / parameters;
+  for (const std::uint64_t bytes : ddp_buckets(model.tensors, model.gradient_bytes)) {
+    const double share =
+        static_cast<double>(bytes) / static_cast<double>(model.gradient_bytes) / parameters;
     iteration.add(CollectiveKind::AllReduce, static_cast<double>(bytes),
                   before + 2 * forward * share, context);
     before = 0;
@@ -78,11 +78,10 @@ std::vector<WorkloadCall> ddp(const ModelShape& model, const WorkloadSite& site)
 // forward pass and again before its backward pass, after which its gradients are scattered.
 std::vector<WorkloadCall> fsdp(const ModelShape& model, const WorkloadSite& site) {
   Iteration iteration(site);
-  const double forward =
-      model.forward_flop_per_sample * static_cast<double>(model.samples_per_batch);
+  const std::uint64_t samples = model.samples_on_rank(site.ranks);
+  const double forward = model.forward_flop_per_sample * static_cast<double>(samples);
   const double parameters = static_cast<double>(model.parameters());
-  const CallContext context{.local_batch = static_cast<int>(model.samples_per_batch),
-                            .overlaps = true};
+  const CallContext context{.local_batch = static_cast<int>(samples), .overlaps = true};
   const auto flop = [&](std::uint64_t layer) {
     return forward * static_cast<double>(layer) / parameters;
   };
@@ -184,6 +183,18 @@ const std::vector<Job>& jobs() {
        fsdp},
       {{"fsdp-gpt2-1.5b", "ZeRO-3 layer by layer: AllGather twice, ReduceScatter once"},
        "gpt2-1.5b",
+       fsdp},
+      {{"ddp-gpt-7b", "AllReduce of PyTorch DDP's buckets, bf16, 6,658 M parameters"},
+       "gpt-7b",
+       ddp},
+      {{"ddp-gpt-13b", "AllReduce of PyTorch DDP's buckets, bf16, 12,853 M parameters"},
+       "gpt-13b",
+       ddp},
+      {{"zero3-gpt-7b", "ZeRO-3 of 6,658 M parameters in 32 layers: calls of about 400 MB"},
+       "gpt-7b",
+       fsdp},
+      {{"zero3-gpt-13b", "ZeRO-3 of 12,853 M parameters in 40 layers: calls of about 600 MB"},
+       "gpt-13b",
        fsdp},
       {{"tp-inference", "tensor-parallel inference of GPT-2 1.5B: prompts, then token by token"},
        "gpt2-1.5b",

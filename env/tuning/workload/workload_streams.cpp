@@ -59,7 +59,20 @@ void SweepWorkload::start(Random& /*random*/) {
   position_ = 0;
 }
 
+bool SweepWorkload::weigh(std::vector<double> weights) {
+  if (!shuffled_ || weights.size() != cells_.size()) return false;
+  std::partial_sum(weights.begin(), weights.end(), weights.begin());
+  if (weights.back() <= 0) return false;
+  cumulative_ = std::move(weights);
+  return true;
+}
+
 WorkloadCall SweepWorkload::next(Random& random) {
+  if (!cumulative_.empty()) {
+    const double drawn = random.uniform() * cumulative_.back();
+    const auto place = std::ranges::upper_bound(cumulative_, drawn) - cumulative_.begin();
+    return cells_[std::min(static_cast<std::size_t>(place), cells_.size() - 1)];
+  }
   if (shuffled_) {
     const auto last = static_cast<std::int64_t>(order_.size()) - 1;
     const auto drawn = random.integer(static_cast<std::int64_t>(position_), last);

@@ -27,11 +27,12 @@ class IterationWorkload : public Workload {
 };
 
 /// All cells of a sweep in random order, then in a new random order, and so on; or always in the
-/// order in which they are listed.
+/// order in which they are listed; or independent draws by weight.
 class SweepWorkload : public Workload {
  public:
   SweepWorkload(std::vector<WorkloadCall> cells, bool shuffled);
   [[nodiscard]] const std::vector<WorkloadCall>& calls() const override { return cells_; }
+  bool weigh(std::vector<double> weights) override;
   void start(Random& random) override;
   WorkloadCall next(Random& random) override;
 
@@ -40,6 +41,7 @@ class SweepWorkload : public Workload {
   std::vector<std::size_t> order_;
   std::size_t position_ = 0;
   bool shuffled_;
+  std::vector<double> cumulative_;  ///< sums of the weights; empty: not weighed
 };
 
 /// Draws sizes log-uniformly between two bounds, and the collective uniformly.
