@@ -13,7 +13,13 @@ namespace cclgym {
 const std::vector<BaselineInfo>& baseline_infos() {
   static const std::vector<BaselineInfo> infos{
       {"nccl-default:VERSION", "the default choice of this release of NCCL, e.g. 2.8.4 or 2.28"},
+      {"rccl-default", "the default choice of RCCL 2.20.5, on MI250X and MI300X"},
+      {"cray-mpich", "Cray MPICH as PCCL found it"},
+      {"pccl:WHICH",
+       "PCCL's backends pccl:ring and pccl:rec, or the FILE of a dispatcher (tune-dispatch --svm)"},
       {"dispatch:FILE", "a table of size ranges written by tune-dispatch"},
+      {"synth:KIND", "the fastest synthesised program: synth:pareto, synth:throughput or synth"},
+      {"formula", "the synthesised program with the least alpha-beta time, without a simulation"},
       {"random", "any legal action"},
       {"bandit", "online UCB1 per collective and power of two of the size"},
       {"autoccl", "online coordinate descent per collective and size (AutoCCL)"},
@@ -25,6 +31,7 @@ const std::vector<BaselineInfo>& baseline_infos() {
 
 std::unique_ptr<Policy> make_baseline(const std::string& name) {
   if (name == "random") return std::make_unique<RandomPolicy>();
+  if (name == "formula") return std::make_unique<FormulaPolicy>();
   if (name == "bandit") return std::make_unique<BanditPolicy>();
   if (name == "autoccl") return std::make_unique<CoordinateDescentPolicy>();
   if (name == "table") return std::make_unique<TablePolicy>();

@@ -28,6 +28,70 @@ void TunerPolicy::choose(const CollectiveTuningEnv& environment, std::span<std::
                     action.begin());
 }
 
+void FirstTunerPolicy::choose(const CollectiveTuningEnv& environment,
+                              std::span<std::int32_t> action) {
+  const Call& call = environment.next_call().call;
+  const PlainConfig wanted = actions().reference(call);
+  std::vector<std::int32_t> chosen(action.size(), 0);
+  if (const auto spelled = actions().action_of(call.collective, wanted)) {
+    chosen = *spelled;
+  } else if (!actions().legal(call, chosen)) {
+    chosen = nearest_action(actions(), call.collective, wanted);
+  }
+  std::ranges::copy(chosen, action.begin());
+}
+
+void FormulaPolicy::begin_setup(const TuningSetup& setup) {
+  if (setup.actions->options().synth.empty()) {
+    throw UserError(
+        "policy 'formula': the environment has no synthesised programs as actions; expected an "
+        "item synth:pareto, synth:throughput or synth in its programs");
+  }
+}
+
+void FormulaPolicy::choose(const CollectiveTuningEnv& environment, std::span<std::int32_t> action) {
+  const Call& call = environment.next_call().call;
+  const auto bytes = static_cast<double>(call.bytes);
+  const double alpha_s = prior_alpha_s(setup().fabric);
+  const CollectiveFront* front = actions().front(call.collective);
+  if (front == nullptr) {
+    std::ranges::copy(nearest_action(actions(), call.collective, actions().reference(call)),
+                      action.begin());
+    return;
+  }
+  constexpr std::uint64_t kLatencyBound = 16U << 10U;
+  constexpr std::uint64_t kBandwidthBound = 1U << 20U;
+  PlainConfig wanted;
+  wanted.protocol = call.bytes < kLatencyBound     ? Protocol::LL
+                    : call.bytes < kBandwidthBound ? Protocol::LL128
+                                                   : Protocol::Simple;
+  const FrontSchedule& best = front->points[front->best(bytes, alpha_s)];
+  // Without room for any copies, the nearest action runs another program.
+  for (const FrontSchedule::Copies& copies : best.copies) {
+    const auto program =
+        static_cast<std::uint16_t>(actions().algorithms().index_of(copies.program));
+    if (wanted.program != 0 && !runs(call.collective, program, wanted.protocol)) break;
+    wanted.program = program;
+  }
+  wanted.channels = static_cast<std::uint16_t>(
+      actions().algorithms().entries()[wanted.program].program->channels);
+  std::ranges::copy(nearest_action(actions(), call.collective, wanted), action.begin());
+}
+
+// True if some legal action runs the program with this protocol.
+bool FormulaPolicy::runs(CollectiveKind collective, std::uint16_t program,
+                         Protocol protocol) const {
+  const auto all = actions().legal_actions(collective);
+  const std::size_t n = actions().knobs().size();
+  for (std::size_t i = 0; i < all.size(); i += n) {
+    const auto one = all.subspan(i, n);
+    if (actions().tuner_of(one)) continue;
+    const PlainConfig config = actions().config(collective, one);
+    if (config.program == program && config.protocol == protocol) return true;
+  }
+  return false;
+}
+
 void RandomPolicy::begin_episode(const Environment& environment, std::uint64_t seed) {
   random_ = Random::stream(seed, {0x72616e646f6dU});
   std::int32_t most = 1;
@@ -57,16 +121,37 @@ void OraclePolicy::choose(const CollectiveTuningEnv& environment, std::span<std:
                     action.begin());
 }
 
+namespace {
+
+constexpr std::size_t kOwnCache = std::size_t{1} << 16U;  // times
+
+// The site with the programs that its tuners bring; the same site if its library has them.
+std::shared_ptr<const CallSite> with_programs(const std::shared_ptr<const CallSite>& site,
+                                              const TuningActions::Options& options) {
+  AlgorithmLibrary library = site->algorithms;
+  for (const std::string& tuner : options.tuners) {
+    if (!brings_programs(tuner)) continue;
+    library.add_all(make_tuner(tuner, {.fabric = site->fabrics.front(),
+                                       .fabric_label = options.fabric_label,
+                                       .cost_model = site->cost_model,
+                                       .algorithms = library,
+                                       .collectives = options.collectives})
+                        ->algorithms());
+  }
+  if (library.entries().size() == site->algorithms.entries().size()) return site;
+  auto extended = std::make_shared<CallSite>(*site);
+  extended->algorithms = std::move(library);
+  return extended;
+}
+
+}  // namespace
+
 std::shared_ptr<const TuningSetup> with_tuners(const std::shared_ptr<const TuningSetup>& setup,
                                                const std::vector<std::string>& tuners) {
   const TuningActions& actions = *setup->actions;
   TuningActions::Options options = actions.options();
-  options.tuners.clear();
   options.collectives.clear();
   options.where = {};
-  for (const std::string& level : actions.levels(Knob::Algorithm)) {
-    if (is_tuner(level)) options.tuners.push_back(level);
-  }
   const std::size_t before = options.tuners.size();
   for (const std::string& tuner : tuners) {
     if (std::ranges::find(options.tuners, tuner) == options.tuners.end()) {
@@ -81,10 +166,14 @@ std::shared_ptr<const TuningSetup> with_tuners(const std::shared_ptr<const Tunin
     if (actions.legal_count(collective) > 0) options.collectives.push_back(collective);
   }
   auto extended = std::make_shared<TuningSetup>(*setup);
-  extended->actions = std::make_shared<const TuningActions>(setup->site, options);
+  extended->site = with_programs(setup->site, options);
+  // Times are known by the index of a program, so another library has a cache of its own.
+  if (extended->site != setup->site) extended->cache = std::make_shared<TimeCache>(kOwnCache);
+  if (setup->nic_counters) extended->nic_counters = std::make_shared<NicCounters>(extended->site);
+  extended->actions = std::make_shared<const TuningActions>(extended->site, options);
   extended->flat_actions = std::make_shared<const FlatTuningActions>(*extended->actions);
   extended->oracle_table =
-      std::make_shared<OracleTable>(setup->site, extended->actions, setup->cache);
+      std::make_shared<OracleTable>(extended->site, extended->actions, extended->cache);
   // The oracle is that of the original environment.
   extended->oracle = false;
   return extended;

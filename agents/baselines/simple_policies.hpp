@@ -28,6 +28,34 @@ class TunerPolicy : public TuningPolicy {
   std::vector<std::int32_t> action_;  ///< action of the tuner
 };
 
+/// The choices of the environment's first tuner, spelled out in the knobs if some legal action has
+/// the same configuration; otherwise the tuner's own action, or the action nearest to
+/// TuningActions::reference.
+class FirstTunerPolicy : public TuningPolicy {
+ public:
+  FirstTunerPolicy() : TuningPolicy("tuner") {}
+
+ protected:
+  void choose(const CollectiveTuningEnv& environment, std::span<std::int32_t> action) override;
+};
+
+/// "formula": the synthesised schedule with the least S alpha + (R / C) L beta, in as many copies
+/// as fit on the GPUs, with TE-CCL's protocol: LL below 16 KiB, LL128 below 1 MiB, then Simple. It
+/// simulates nothing. For a collective without synthesised programs, it takes the action nearest to
+/// TuningActions::reference. Throws UserError in an environment without synthesised programs.
+class FormulaPolicy : public TuningPolicy {
+ public:
+  FormulaPolicy() : TuningPolicy("formula") {}
+
+ protected:
+  void begin_setup(const TuningSetup& setup) override;
+  void choose(const CollectiveTuningEnv& environment, std::span<std::int32_t> action) override;
+
+ private:
+  [[nodiscard]] bool runs(CollectiveKind collective, std::uint16_t program,
+                          Protocol protocol) const;
+};
+
 /// "random": draws each dimension uniformly from its legal levels, given the earlier dimensions.
 class RandomPolicy : public Policy {
  public:

@@ -1,5 +1,6 @@
 #include "agents/baselines/tuning_policy.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -34,7 +35,13 @@ void TuningPolicy::begin_episode(const Environment& environment, std::uint64_t /
 void TuningPolicy::act(std::span<const float> /*observation*/,
                        std::span<const std::uint8_t> /*action_mask*/,
                        const Environment& environment, std::span<std::int32_t> action) {
-  choose(tuning_environment(environment, name_), action);
+  const CollectiveTuningEnv& tuning = tuning_environment(environment, name_);
+  choose(tuning, action);
+  if (!setup_->actions->large(tuning.next_call().call)) return;
+  // A choice for a small call may reduce on hosts, which is not legal for large ones.
+  const std::vector<Knob>& knobs = setup_->actions->knobs();
+  const auto reduce = std::ranges::find(knobs, Knob::Reduce) - knobs.begin();
+  if (reduce < std::ssize(knobs)) action[static_cast<std::size_t>(reduce)] = 0;
 }
 
 void TuningPolicy::observe(const PolicyFeedback& feedback) { learn(feedback.info[time_]); }

@@ -12,14 +12,6 @@ namespace cclgym {
 
 namespace {
 
-// Part of the record of a call that does not depend on the policy.
-struct StreamCall {
-  CollectiveKind collective = CollectiveKind::AllReduce;
-  std::uint64_t bytes = 0;
-  double oracle_us = 0;
-  double default_us = 0;
-};
-
 struct LogMean {
   double sum = 0;
   std::uint64_t count = 0;
@@ -34,15 +26,14 @@ struct LogMean {
 
 struct Chosen {
   std::uint64_t count = 0;
-  Config config;
+  PlainConfig config;
 };
 
 // Configuration that an action selects for a call.
-Config config_of(const TuningActions& actions, const Call& call,
-                 std::span<const std::int32_t> action) {
+PlainConfig config_of(const TuningActions& actions, const Call& call,
+                      std::span<const std::int32_t> action) {
   const std::optional<std::size_t> tuner = actions.tuner_of(action);
-  return full_config(actions.algorithms(), tuner ? actions.choose(*tuner, call)
-                                                 : actions.config(call.collective, action));
+  return tuner ? actions.choose(*tuner, call) : actions.config(call.collective, action);
 }
 
 struct CellSums {
@@ -72,10 +63,10 @@ void play(Policy& policy, CollectiveTuningEnv& environment, std::uint64_t seed, 
   }
 }
 
-std::uint64_t calls_of(const TuningSetup& setup, const EvaluationOptions& options, bool& finite) {
+std::uint64_t calls_of(const TuningSetup& setup, std::uint64_t given, bool& finite) {
   const auto workload = read_workload(setup.workload, workload_site(*setup.site->fabrics.front()));
   finite = !workload->calls().empty();
-  if (options.calls > 0) return options.calls;
+  if (given > 0) return given;
   if (finite) return workload->calls().size();
   return setup.episode_calls > 0 ? static_cast<std::uint64_t>(setup.episode_calls) : 256;
 }
@@ -109,6 +100,9 @@ PolicyRun run_policy(const EvaluatedPolicy& one, const std::shared_ptr<const Tun
   std::map<std::pair<CollectiveKind, std::uint64_t>, CellSums> cells;
   LogMean oracle_ratio;
   LogMean default_ratio;
+  double total_us = 0;
+  std::uint64_t steps = 0;
+  const std::size_t ends_step = info_index(environment.spec(), CollectiveTuningEnv::kEndsStep);
   play(
       *policy, environment, seed, stream.size(),
       [&](std::uint64_t call, std::span<const std::int32_t> action, std::span<const double> info) {
@@ -133,6 +127,8 @@ PolicyRun run_policy(const EvaluatedPolicy& one, const std::shared_ptr<const Tun
         }
         oracle_ratio.add(info[time] / known.oracle_us);
         default_ratio.add(info[time] / known.default_us);
+        total_us += info[time];
+        if (info[ends_step] > 0) ++steps;
       });
   PolicyRun run{
       .policy = one.name,
@@ -142,7 +138,10 @@ PolicyRun run_policy(const EvaluatedPolicy& one, const std::shared_ptr<const Tun
       .default_ratio = default_ratio.value(),
       .decisions_per_call = static_cast<double>(policy->decisions().value_or(stream.size())) /
                             static_cast<double>(stream.size()),
+      .step_us = steps > 0 && steps < stream.size() ? total_us / static_cast<double>(steps) : 0,
       .cells = {}};
+  const TuningSetup& played = environment.setup();
+  PlanCostTable costs(environment.shared_setup());
   for (const auto& [key, sums] : cells) {
     const auto most = std::ranges::max_element(
         sums.choices, {}, [](const auto& choice) { return choice.second.count; });
@@ -153,27 +152,41 @@ PolicyRun run_policy(const EvaluatedPolicy& one, const std::shared_ptr<const Tun
                          .oracle_ratio = sums.oracle_ratio.value(),
                          .default_ratio = sums.default_ratio.value(),
                          .choice = most->first,
-                         .config = most->second.config});
+                         .config = full_config(played.site->algorithms, most->second.config),
+                         .costs = costs.costs(key.first, most->second.config)});
   }
   return run;
 }
 
 }  // namespace
 
+PolicyEvaluator::PolicyEvaluator(std::shared_ptr<const TuningSetup> setup, std::uint64_t calls)
+    : setup_(std::move(setup)), calls_(calls_of(*setup_, calls, finite_)) {}
+
+const std::vector<StreamCall>& PolicyEvaluator::stream(std::uint64_t seed) {
+  const auto found = streams_.find(seed);
+  if (found != streams_.end()) return found->second;
+  return streams_.emplace(seed, stream_of(setup_, seed, calls_)).first->second;
+}
+
+PolicyRun PolicyEvaluator::run(const EvaluatedPolicy& policy, std::uint64_t seed) {
+  return run_policy(policy, setup_, seed, stream(seed), finite_);
+}
+
 std::vector<PolicyRun> evaluate_policies(const std::shared_ptr<const TuningSetup>& setup,
                                          std::span<const EvaluatedPolicy> policies,
                                          const EvaluationOptions& options) {
-  bool finite = false;
-  const std::uint64_t calls = calls_of(*setup, options, finite);
+  PolicyEvaluator evaluator(setup, options.calls);
   std::vector<PolicyRun> runs;
-  if (options.notice && finite) options.notice("the oracle's table", options.seeds.front());
+  if (options.notice && evaluator.finite())
+    options.notice("the oracle's table", options.seeds.front());
   setup->fill_oracle(options.threads);
   for (const std::uint64_t seed : options.seeds) {
     if (options.notice) options.notice("oracle's times", seed);
-    const std::vector<StreamCall> stream = stream_of(setup, seed, calls);
+    evaluator.stream(seed);
     for (const EvaluatedPolicy& one : policies) {
       if (options.notice) options.notice(one.name, seed);
-      runs.push_back(run_policy(one, setup, seed, stream, finite));
+      runs.push_back(evaluator.run(one, seed));
     }
   }
   return runs;
@@ -190,6 +203,7 @@ std::vector<PolicySummary> summarize_runs(std::span<const PolicyRun> runs) {
     LogMean speedup;
     std::vector<double> ratios;
     double decisions = 0;
+    double step_us = 0;
     for (const PolicyRun& run : runs) {
       if (run.policy != first.policy) continue;
       summary.least_oracle_ratio = summary.seeds == 0
@@ -198,6 +212,7 @@ std::vector<PolicySummary> summarize_runs(std::span<const PolicyRun> runs) {
       summary.most_oracle_ratio = std::max(summary.most_oracle_ratio, run.oracle_ratio);
       ++summary.seeds;
       decisions += run.decisions_per_call;
+      step_us += run.step_us;
       oracle_ratio.add(run.oracle_ratio);
       speedup.add(1 / run.default_ratio);
       for (const EvaluatedCell& cell : run.cells) ratios.push_back(cell.oracle_ratio);
@@ -206,6 +221,7 @@ std::vector<PolicySummary> summarize_runs(std::span<const PolicyRun> runs) {
     summary.oracle_ratio = oracle_ratio.value();
     summary.default_speedup = speedup.value();
     summary.decisions_per_call = decisions / static_cast<double>(summary.seeds);
+    summary.step_us = step_us / static_cast<double>(summary.seeds);
     summary.worst_cell = ratios.back();
     // Nearest-rank percentile.
     const auto rank = static_cast<std::size_t>(std::ceil(0.9 * static_cast<double>(ratios.size())));

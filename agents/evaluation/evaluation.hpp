@@ -13,6 +13,7 @@
 
 #include "agents/policy.hpp"
 #include "env/tuning/collective_tuning.hpp"
+#include "env/tuning/plan_costs.hpp"
 
 namespace cclgym {
 
@@ -37,6 +38,7 @@ struct EvaluatedCell {
   double default_ratio = 0;  ///< geometric mean of time / time of the default
   std::string choice;        ///< the action taken most often
   Config config{};           ///< configuration of that action; for a tuner, the one that it chose
+  PlanCosts costs{};         ///< S and R / C of that configuration, where they are known
 };
 
 /// Results of one policy with one seed.
@@ -47,6 +49,8 @@ struct PolicyRun {
   double oracle_ratio = 0;        ///< geometric mean over all calls
   double default_ratio = 0;       ///< geometric mean over all calls
   double decisions_per_call = 1;  ///< fraction of calls with a new decision
+  /// Mean time in communication per step of the job, us; 0 if every call is a step.
+  double step_us = 0;
   std::vector<EvaluatedCell> cells;
 };
 
@@ -56,6 +60,33 @@ struct EvaluationOptions {
   std::size_t threads = 2;  ///< threads for the simulation of the oracle's table
   /// Called before each run.
   std::function<void(const std::string& policy, std::uint64_t seed)> notice{};
+};
+
+/// Part of the record of a call that does not depend on the policy.
+struct StreamCall {
+  CollectiveKind collective = CollectiveKind::AllReduce;
+  std::uint64_t bytes = 0;
+  double oracle_us = 0;
+  double default_us = 0;
+};
+
+/// Runs policies in an environment one by one. Results do not depend on earlier runs.
+class PolicyEvaluator {
+ public:
+  /// `calls` is EvaluationOptions::calls.
+  PolicyEvaluator(std::shared_ptr<const TuningSetup> setup, std::uint64_t calls);
+
+  /// True if the workload has a list of calls.
+  [[nodiscard]] bool finite() const { return finite_; }
+  /// Calls of a seed with the oracle's times, which are computed once.
+  const std::vector<StreamCall>& stream(std::uint64_t seed);
+  [[nodiscard]] PolicyRun run(const EvaluatedPolicy& policy, std::uint64_t seed);
+
+ private:
+  std::shared_ptr<const TuningSetup> setup_;
+  bool finite_ = false;
+  std::uint64_t calls_;
+  std::map<std::uint64_t, std::vector<StreamCall>> streams_;
 };
 
 /// Runs all policies in an environment, seed by seed. They are compared with the oracle of the
@@ -75,17 +106,20 @@ struct PolicySummary {
   double p90_cell = 0;            ///< 90th percentile of the ratios of cells
   double default_speedup = 0;     ///< geometric mean of time of the default / time
   double decisions_per_call = 1;  ///< mean over the seeds
+  double step_us = 0;             ///< mean over the seeds of PolicyRun::step_us
 };
 [[nodiscard]] std::vector<PolicySummary> summarize_runs(std::span<const PolicyRun> runs);
 
-/// Table of summaries in aligned columns, best first.
+/// Table of summaries in aligned columns, best first; with the time in communication per step if
+/// steps of the job have several calls.
 [[nodiscard]] std::string evaluation_table(std::span<const PolicySummary> summaries);
 /// Results of one environment.
 struct EvaluatedPart {
   std::string label;
   std::vector<PolicyRun> runs;
-  std::string fabric{};      ///< label of the fabric: "ndv4 servers=2"
-  std::string cost_model{};  ///< CostModel::label(): "hockney (no set for MI250X)"
+  std::string fabric{};                   ///< label of the fabric: "ndv4 servers=2"
+  std::string cost_model{};               ///< CostModel::label(): "hockney (no set for MI250X)"
+  std::vector<CollectiveFront> fronts{};  ///< synthesised fronts among the actions, by collective
 };
 
 /// CSV with one line per cell, policy and seed.

@@ -9,26 +9,41 @@ namespace cclgym {
 std::string evaluation_table(std::span<const PolicySummary> summaries) {
   std::size_t widest = 6;
   for (const PolicySummary& one : summaries) widest = std::max(widest, one.policy.size());
-  std::string text = fmt::format("{:<{}}  {:>10}  {:>19}  {:>9}  {:>9}  {:>10}\n", "policy", widest,
-                                 "x oracle", "seeds", "p90 cell", "worst", "speedup");
-  text += fmt::format("{:<{}}  {:>10}  {:>19}  {:>9}  {:>9}  {:>10}\n", "", widest, "geo. mean",
-                      "min .. max", "x oracle", "x oracle", "x default");
+  const bool steps =
+      std::ranges::any_of(summaries, [](const PolicySummary& one) { return one.step_us > 0; });
+  std::string text =
+      fmt::format("{:<{}}  {:>10}  {:>19}  {:>9}  {:>9}  {:>10}{}\n", "policy", widest, "x oracle",
+                  "seeds", "p90 cell", "worst", "speedup", steps ? "    ms / step" : "");
+  text +=
+      fmt::format("{:<{}}  {:>10}  {:>19}  {:>9}  {:>9}  {:>10}{}\n", "", widest, "geo. mean",
+                  "min .. max", "x oracle", "x oracle", "x default", steps ? "  communicat." : "");
   for (const PolicySummary& one : summaries) {
     text +=
-        fmt::format("{:<{}}  {:>10.4f}  {:>19}  {:>9.3f}  {:>9.3f}  {:>10.3f}\n", one.policy,
+        fmt::format("{:<{}}  {:>10.4f}  {:>19}  {:>9.3f}  {:>9.3f}  {:>10.3f}{}\n", one.policy,
                     widest, one.oracle_ratio,
                     fmt::format("{:.4f} .. {:.4f}", one.least_oracle_ratio, one.most_oracle_ratio),
-                    one.p90_cell, one.worst_cell, one.default_speedup);
+                    one.p90_cell, one.worst_cell, one.default_speedup,
+                    steps ? fmt::format("  {:>11.3f}", one.step_us / 1e3) : "");
   }
   return text;
 }
+
+namespace {
+
+// S and R / C, with six digits; empty fields where they are not known.
+std::string costs_field(const PlanCosts& costs) {
+  if (costs.rounds_per_chunk <= 0) return ",";
+  return fmt::format("{},{:.6g}", costs.steps, costs.rounds_per_chunk);
+}
+
+}  // namespace
 
 std::string evaluation_csv(const EvaluatedPart& part, bool header) {
   std::string text;
   if (header) {
     text =
         "part,policy,seed,collective,size_bytes,calls,time_us,oracle_ratio,default_ratio,choice,"
-        "cost_model\n";
+        "cost_model,steps,rounds_per_chunk\n";
   }
   // Names of parts and tuners come from the user; characters that would break a field become
   // spaces.
@@ -39,10 +54,10 @@ std::string evaluation_csv(const EvaluatedPart& part, bool header) {
   };
   for (const PolicyRun& run : part.runs) {
     for (const EvaluatedCell& cell : run.cells) {
-      text += fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", field(part.label),
+      text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{}\n", field(part.label),
                           field(run.policy), run.seed, cell.collective, cell.bytes, cell.calls,
                           cell.time_us, cell.oracle_ratio, cell.default_ratio, field(cell.choice),
-                          field(part.cost_model));
+                          field(part.cost_model), costs_field(cell.costs));
     }
   }
   return text;

@@ -29,8 +29,11 @@ class Distiller {
         times_(times),
         timer_(setup.site, setup.cache),
         oracle_(setup.actions, timer_),
-        observation_(*setup.site, setup.fabric, setup.actions->knobs(),
-                     static_cast<std::size_t>(setup.window)) {
+        observation_(*setup.site, setup.fabric, setup.actions,
+                     {.window = static_cast<std::size_t>(setup.window),
+                      .action_features = setup.action_features,
+                      .counters = setup.nic_counters != nullptr,
+                      .groups = setup.feature_groups}) {
     const std::string bytes = format_policy(file);
     cclgym_policy* policy = nullptr;
     char error[300] = "";

@@ -1,9 +1,15 @@
 #include "agents/network/dqn.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
 #include <stdexcept>
+#include <utility>
 
 namespace cclgym {
+
+static_assert(std::endian::native == std::endian::little, "bytes() are those of the numbers");
 
 namespace {
 
@@ -49,6 +55,58 @@ void ReplayMemory::Side::copy(const Rollout& rollout, std::size_t row, std::size
   put(rollout.observations, observations, rollout.shape.observations);
   put(rollout.masks, masks, rollout.shape.mask_size());
   put(rollout.levels, levels, rollout.shape.levels.size());
+}
+
+std::string ReplayMemory::bytes() const {
+  std::string bytes;
+  const auto add_numbers = [&](const auto& numbers, std::size_t width) {
+    bytes.append(reinterpret_cast<const char*>(numbers.data()),
+                 size_ * width * sizeof(numbers.front()));
+  };
+  const std::array<std::uint64_t, 2> head{size_, next_};
+  bytes.append(reinterpret_cast<const char*>(head.data()), sizeof head);
+  for (const Side* side : {&before_, &after_}) {
+    add_numbers(side->observations, shape_.observations);
+    add_numbers(side->masks, shape_.mask_size());
+    add_numbers(side->levels, shape_.levels.size());
+  }
+  add_numbers(reward_, 1);
+  add_numbers(terminated_, 1);
+  return bytes;
+}
+
+bool ReplayMemory::restore(std::string_view bytes) {
+  std::array<std::uint64_t, 2> head{};
+  if (bytes.size() < sizeof head) return false;
+  std::memcpy(head.data(), bytes.data(), sizeof head);
+  bytes.remove_prefix(sizeof head);
+  const std::uint64_t size = head[0];
+  const std::uint64_t next = head[1];
+  const std::size_t side = shape_.observations * sizeof(float) + shape_.mask_size() +
+                           shape_.levels.size() * sizeof(std::int32_t);
+  const std::size_t each = 2 * side + sizeof(float) + 1;
+  if (size > capacity_ || next >= capacity_ || bytes.size() != size * each) return false;
+  ReplayMemory read(capacity_, shape_);
+  const auto take_numbers = [&](auto& numbers, std::size_t width) {
+    const std::size_t length = size * width * sizeof(numbers.front());
+    std::memcpy(numbers.data(), bytes.data(), length);
+    bytes.remove_prefix(length);
+  };
+  for (Side* one : {&read.before_, &read.after_}) {
+    take_numbers(one->observations, shape_.observations);
+    take_numbers(one->masks, shape_.mask_size());
+    take_numbers(one->levels, shape_.levels.size());
+    for (std::size_t i = 0; i < size * shape_.levels.size(); ++i) {
+      const std::size_t levels = shape_.levels[i % shape_.levels.size()];
+      if (one->levels[i] < 0 || static_cast<std::size_t>(one->levels[i]) >= levels) return false;
+    }
+  }
+  take_numbers(read.reward_, 1);
+  take_numbers(read.terminated_, 1);
+  read.size_ = size;
+  read.next_ = next;
+  *this = std::move(read);
+  return true;
 }
 
 void ReplayMemory::add(const Rollout& rollout) {

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "agents/network/policy_network.hpp"
@@ -32,6 +34,12 @@ class ReplayMemory {
   /// ends of truncated episodes.
   void add(const Rollout& rollout);
   [[nodiscard]] std::size_t size() const { return size_; }
+
+  /// All transitions as bytes, for checkpoints; the same transitions give the same bytes.
+  [[nodiscard]] std::string bytes() const;
+  /// Replaces all transitions by those of bytes(). Returns false, and changes nothing, if they are
+  /// of a memory of another capacity or shape.
+  [[nodiscard]] bool restore(std::string_view bytes);
 
   /// Batch of the transitions `chosen`, as sequences of one step, with the targets of every head.
   [[nodiscard]] SequenceBatch batch(std::span<const std::size_t> chosen,

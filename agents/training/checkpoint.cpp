@@ -19,7 +19,9 @@ namespace cclgym {
 namespace {
 
 constexpr std::string_view kMagic = "CCLGYMCK";
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 2;
+// Version 1 has the processor time after the iteration, and no replay memory.
+constexpr std::uint32_t kVersionWithTime = 1;
 constexpr std::size_t kHeaderBytes = 8 + 4 + 8;
 constexpr std::size_t kChecksumBytes = 8;
 constexpr std::size_t kLargestFile = std::size_t{1} << 30;
@@ -190,16 +192,24 @@ std::vector<std::vector<float>> read_moments(const PolicyWeights& weights, Check
 
 }  // namespace
 
+std::string seed_folder(const std::string& folder, std::uint64_t seed) {
+  return fmt::format("{}/seed-{}", folder, seed);
+}
+
+std::string checkpoint_path(const std::string& folder, std::uint64_t seed) {
+  return seed_folder(folder, seed) + "/checkpoint.bin";
+}
+
 std::string write_checkpoint(const Checkpoint& checkpoint) {
   Writer contents;
   contents.text(checkpoint.config_hash);
   contents.number(checkpoint.seed);
   contents.number(checkpoint.iteration);
-  contents.number(std::bit_cast<std::uint64_t>(checkpoint.cpu_s));
   write_weights(checkpoint.weights, contents);
   contents.number(checkpoint.adam.steps);
   for (const auto& moments : checkpoint.adam.mean) contents.floats(moments);
   for (const auto& moments : checkpoint.adam.square) contents.floats(moments);
+  contents.text(checkpoint.replay);
   Writer header;
   header.number(kVersion);
   header.number<std::uint64_t>(contents.bytes().size());
@@ -214,8 +224,9 @@ Checkpoint read_checkpoint(std::string_view bytes, const std::string& file) {
   if (bytes.size() < kHeaderBytes) whole.fail("cut off");
   CheckpointReader header(bytes.substr(kMagic.size()), file);
   const auto version = header.number<std::uint32_t>();
-  if (version != kVersion) {
-    whole.fail(fmt::format("a checkpoint of version {}; expected {}", version, kVersion));
+  if (version != kVersion && version != kVersionWithTime) {
+    whole.fail(fmt::format("a checkpoint of version {}; expected {} or {}", version,
+                           kVersionWithTime, kVersion));
   }
   const auto length = header.number<std::uint64_t>();
   if (bytes.size() - kHeaderBytes < kChecksumBytes ||
@@ -234,17 +245,21 @@ Checkpoint read_checkpoint(std::string_view bytes, const std::string& file) {
   checkpoint.config_hash = in.text();
   checkpoint.seed = in.number<std::uint64_t>();
   checkpoint.iteration = in.number<std::uint64_t>();
-  checkpoint.cpu_s = std::bit_cast<double>(in.number<std::uint64_t>());
+  if (version == kVersionWithTime) (void)in.number<std::uint64_t>();
   checkpoint.weights = read_weights(in);
   checkpoint.adam.steps = in.number<std::uint64_t>();
   checkpoint.adam.mean = read_moments(checkpoint.weights, in);
   checkpoint.adam.square = read_moments(checkpoint.weights, in);
+  if (version != kVersionWithTime) checkpoint.replay = in.text();
   in.end();
   return checkpoint;
 }
 
 void save_checkpoint(const Checkpoint& checkpoint, const std::string& path) {
-  const std::string bytes = write_checkpoint(checkpoint);
+  save_checkpoint_bytes(write_checkpoint(checkpoint), path);
+}
+
+void save_checkpoint_bytes(std::string_view bytes, const std::string& path) {
   const std::string partial = path + ".partial";
   const auto fail = [&](int error) {
     ::unlink(partial.c_str());
@@ -275,8 +290,12 @@ void save_checkpoint(const Checkpoint& checkpoint, const std::string& path) {
   }
 }
 
+std::string load_checkpoint_bytes(const std::string& path) {
+  return read_text_file(path, kLargestFile);
+}
+
 Checkpoint load_checkpoint(const std::string& path) {
-  return read_checkpoint(read_text_file(path, kLargestFile), path);
+  return read_checkpoint(load_checkpoint_bytes(path), path);
 }
 
 }  // namespace cclgym

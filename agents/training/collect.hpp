@@ -5,9 +5,9 @@
 #include <memory>
 #include <vector>
 
+#include "agents/experts/expert.hpp"
 #include "agents/network/policy_network.hpp"
 #include "agents/network/rollout.hpp"
-#include "agents/training/expert.hpp"
 #include "agents/training/exploration.hpp"
 #include "agents/training/training_environment.hpp"
 

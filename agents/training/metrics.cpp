@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fmt/core.h>
+#include <string_view>
 
 #include "core/error.hpp"
 #include "core/files/text_file.hpp"
@@ -16,6 +17,20 @@ namespace {
 std::string number(double value) {
   return std::isnan(value) ? std::string() : fmt::format("{:.6g}", value);
 }
+
+// Number in a field of a row; 0 if it has none.
+double field_of(std::string_view row, std::size_t field) {
+  for (; field > 0; --field) {
+    const std::size_t comma = row.find(',');
+    if (comma == std::string_view::npos) return 0;
+    row.remove_prefix(comma + 1);
+  }
+  double value = 0;
+  std::from_chars(row.data(), row.data() + row.size(), value);
+  return value;
+}
+
+constexpr std::size_t kTimeField = 11;  // number of the column cpu_s
 
 }  // namespace
 
@@ -62,7 +77,11 @@ MetricsFile::MetricsFile(const TrainConfig& config, std::string path, int iterat
       if (end == std::string::npos) break;
       int row = 0;
       std::from_chars(text.data() + begin + 1, text.data() + end, row);
-      if (row >= 1 && row <= iteration) kept += text.substr(begin + 1, end - begin);
+      if (row >= 1 && row <= iteration) {
+        const std::string line = text.substr(begin + 1, end - begin);
+        kept += line;
+        cpu_s_ = field_of(line, kTimeField);
+      }
       begin = end;
     }
   }

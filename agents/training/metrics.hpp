@@ -21,10 +21,13 @@ class MetricsFile {
   /// Keeps the rows of an existing file up to `iteration`. Throws UserError.
   MetricsFile(const TrainConfig& config, std::string path, int iteration);
   void add(const IterationReport& report);
+  /// Processor time at the end of the last kept row, in seconds; 0 without one.
+  [[nodiscard]] double cpu_s() const { return cpu_s_; }
 
  private:
   const TrainConfig& config_;
   std::string path_;
+  double cpu_s_ = 0;
 };
 
 }  // namespace cclgym

@@ -4,16 +4,19 @@
 #include <filesystem>
 #include <fmt/core.h>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "collectives/library/program_entry.hpp"
 #include "core/error.hpp"
 #include "core/files/text_file.hpp"
 #include "core/hash.hpp"
+#include "core/split.hpp"
+#include "core/yaml/yaml_scalar.hpp"
 
 namespace cclgym {
 
 namespace {
+
+constexpr std::size_t kMaxTrainFile = std::size_t{4} << 20;
 
 // A mapping with checked keys that a variant may override; missing keys have their defaults.
 class Reader {
@@ -79,12 +82,35 @@ void check_alike(const TrainingEnvironment& first, const TrainingEnvironment& ot
                   "the same environment, actions, number of tuners and window");
 }
 
+// Throws unless calls can be drawn by weight, if the part asks for that.
+void check_weights(const Reader& reader, const TrainingPart& part) {
+  if (part.disagreement == 1) return;
+  const auto& setup = part.environment->setup();
+  if (setup) {
+    const auto workload =
+        read_workload(setup->workload, workload_site(*setup->site->fabrics.front()));
+    if (workload->weigh(std::vector<double>(workload->calls().size(), 1.0))) return;
+  }
+  throw UserError(reader.value("disagreement").location(),
+                  "disagreement needs an environment CollectiveTuning-v0 with workload sweep in "
+                  "random order");
+}
+
+void read_curriculum(const Reader& reader, TrainConfig& config) {
+  const Reader curriculum = reader.inner("curriculum", curriculum_options(), config.file);
+  for (std::size_t group = 0; group < kFeatureGroups; ++group) {
+    config.features_from[group] = curriculum.count(feature_group_names()[group]);
+  }
+}
+
 void read_parts(const Reader& reader, TrainConfig& config) {
   for (const YamlValue& item : read_items(reader.value("train"), reader.spec("train"))) {
     const Reader part(item, training_part_options(), "environment", config.file);
     config.parts.push_back({.environment = read_environment(part),
                             .from = part.count("from"),
-                            .until = part.count("until")});
+                            .until = part.count("until"),
+                            .disagreement = part.real("disagreement")});
+    check_weights(part, config.parts.back());
     check_alike(*config.parts.front().environment, *config.parts.back().environment, item);
   }
   const YamlValue evaluation = reader.value("evaluate");
@@ -130,6 +156,14 @@ void read_warm_start(const Reader& reader, TrainConfig& config) {
     }
     config.warm_start.iterations = 0;
     return;
+  }
+  for (const TrainingPart& part : config.parts) {
+    const auto& setup = part.environment->setup();
+    const bool synth = setup != nullptr && !setup->actions->options().synth.empty();
+    if (!given || config.warm_start.expert != ExpertKind::Formula || synth) continue;
+    throw UserError(warm.mapping().location(),
+                    "expert formula needs synthesised programs as actions in every environment of "
+                    "train; expected an item synth:pareto, synth:throughput or synth in programs");
   }
   const bool oracle = std::ranges::all_of(
       config.parts, [](const TrainingPart& part) { return part.environment->setup() != nullptr; });
@@ -254,6 +288,7 @@ TrainConfig read_train_config(const std::string& text, const std::string& file) 
         (std::filesystem::path(file).parent_path() / reader.text("start_from")).string();
   }
   read_parts(reader, config);
+  read_curriculum(reader, config);
   read_agent(reader, config);
   config.value_prior = read_flag(reader.value("value_prior"), reader.spec("value_prior"));
   config.algorithm = static_cast<Algorithm>(reader.choice("algorithm"));
@@ -286,13 +321,31 @@ TrainConfig read_train_config(const std::string& text, const std::string& file) 
   return config;
 }
 
+std::vector<std::string> chosen_variants(const std::string& path, const std::string& chosen) {
+  if (chosen.empty()) return {chosen};
+  const YamlValue mapping = parse_yaml(read_text_file(path, kMaxTrainFile), path);
+  const Reader reader(mapping, train_options(), "training", path);
+  std::vector<std::string> names;
+  if (const YamlValue variants = reader.value("variants"); !variants.is_null()) {
+    for (const YamlEntry& entry : variants.entries()) names.push_back(entry.key);
+  }
+  if (std::ranges::find(names, chosen) != names.end()) return {chosen};
+  if (chosen == "all" && !names.empty()) return names;
+  std::vector<std::string> found;
+  for (const std::string_view name : split(chosen, ',')) {
+    if (std::ranges::find(found, name) != found.end()) {
+      throw UserError("--variant: names " + quoted(name) + " twice");
+    }
+    found.emplace_back(name);
+  }
+  return found;
+}
+
 TrainConfig load_train_config(const std::string& path, const TrainChoices& choices) {
-  constexpr std::size_t kLargestFile = std::size_t{4} << 20;
-  std::string text = read_text_file(path, kLargestFile);
+  std::string text = read_text_file(path, kMaxTrainFile);
   if (!text.ends_with('\n')) text += '\n';
-  // Names are written as JSON strings, so that YAML reads each as one scalar.
   const auto add = [&](const char* key, const std::string& value) {
-    if (!value.empty()) text += fmt::format("{}: {}\n", key, nlohmann::json(value).dump());
+    if (!value.empty()) text += fmt::format("{}: {}\n", key, yaml_scalar(value));
   };
   add("variant", choices.variant);
   if (!choices.start_from.empty()) {
@@ -301,6 +354,14 @@ TrainConfig load_train_config(const std::string& path, const TrainChoices& choic
   TrainConfig config = read_train_config(text, path);
   check_programs(config);
   return config;
+}
+
+FeatureGroups TrainConfig::features_in(int iteration) const {
+  FeatureGroups groups{};
+  for (std::size_t group = 0; group < kFeatureGroups; ++group) {
+    groups[group] = features_from[group] <= iteration;
+  }
+  return groups;
 }
 
 std::string TrainConfig::hash() const {

@@ -1,15 +1,16 @@
 // A training file: the input of `cclgym train` (docs/agents.md).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "agents/experts/expert.hpp"
 #include "agents/network/dqn.hpp"
 #include "agents/network/policy_weights.hpp"
-#include "agents/training/expert.hpp"
 #include "agents/training/exploration.hpp"
 #include "agents/training/training_environment.hpp"
 #include "core/options/option.hpp"
@@ -22,6 +23,8 @@ struct TrainingPart {
   std::shared_ptr<const TrainingEnvironment> environment;
   int from = 0;   ///< first iteration in which it is used
   int until = 0;  ///< first iteration in which it is no longer used; 0: until the end
+  /// Weight of calls for which PCCL's dispatcher is not at the optimum (disagreement.hpp).
+  double disagreement = 1;
 };
 
 /// An environment in which the policy is measured.
@@ -77,6 +80,7 @@ struct TrainConfig {
   std::vector<EvaluationPart> evaluation;
   PolicyShape layers;  ///< encoder, lstm, head, value
   bool value_prior = true;
+  std::array<int, kFeatureGroups> features_from{};  ///< first iteration of each group of features
   WarmStartOptions warm_start;
   Algorithm algorithm = Algorithm::Ppo;
   PpoOptions ppo;
@@ -96,6 +100,8 @@ struct TrainConfig {
   [[nodiscard]] std::string agent_name() const {
     return algorithm == Algorithm::Dqn ? "dqn" : "lstm-ppo";
   }
+  /// Groups of features that are on in an iteration.
+  [[nodiscard]] FeatureGroups features_in(int iteration) const;
   [[nodiscard]] int iterations() const { return warm_start.iterations + ppo.iterations; }
   /// 16 hex digits that differ between trainings whose checkpoints are incompatible.
   [[nodiscard]] std::string hash() const;
@@ -106,6 +112,7 @@ struct TrainConfig {
 [[nodiscard]] const std::vector<OptionSpec>& variant_options();
 [[nodiscard]] const std::vector<OptionSpec>& training_part_options();
 [[nodiscard]] const std::vector<OptionSpec>& evaluation_part_options();
+[[nodiscard]] const std::vector<OptionSpec>& curriculum_options();
 [[nodiscard]] const std::vector<OptionSpec>& agent_options();
 [[nodiscard]] const std::vector<OptionSpec>& warm_start_options();
 [[nodiscard]] const std::vector<OptionSpec>& ppo_options();
@@ -117,6 +124,11 @@ struct TrainChoices {
   std::string variant{};
   std::string start_from{};  ///< relative to the working directory
 };
+/// Names of the variants that a command line chooses: the name itself if it is a variant of the
+/// file, every variant for "all", otherwise the names between commas. One empty name if `chosen` is
+/// empty. Throws UserError if a name is there twice; load_train_config() checks names.
+[[nodiscard]] std::vector<std::string> chosen_variants(const std::string& path,
+                                                       const std::string& chosen);
 /// Reads a training file. Throws UserError at the location of the mistake, and at a program that no
 /// environment of the training can run.
 [[nodiscard]] TrainConfig load_train_config(const std::string& path,

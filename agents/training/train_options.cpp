@@ -58,6 +58,7 @@ const std::vector<OptionSpec>& train_options() {
        .description = "algorithm of reinforcement learning",
        .default_text = "ppo",
        .choices = {"ppo", "dqn"}},
+      mapping("curriculum", "iterations at which groups of features are switched on"),
       mapping("ppo", "reinforcement learning by PPO; most of it also applies to dqn"),
       mapping("dqn", "options of dqn only"),
       mapping("trigger",
@@ -72,9 +73,8 @@ const std::vector<OptionSpec>& train_options() {
        .max = 9e15,
        .default_text = "[1]"},
       mapping("variants",
-              "by name: changed keys among agent, warm_start, value_prior, algorithm, ppo, dqn, "
-              "trigger "
-              "and seeds"),
+              "by name: changed keys among agent, warm_start, value_prior, curriculum, algorithm, "
+              "ppo, dqn, trigger and seeds"),
       {.name = "variant", .description = "name of the variant to train; same as --variant"},
       {.name = "start_from",
        .description =
@@ -86,8 +86,9 @@ const std::vector<OptionSpec>& train_options() {
 
 const std::vector<OptionSpec>& variant_options() {
   static const std::vector<OptionSpec> specs = [] {
-    constexpr std::string_view kChangeable[] = {"agent", "warm_start", "value_prior", "algorithm",
-                                                "ppo",   "dqn",        "trigger",     "seeds"};
+    constexpr std::string_view kChangeable[] = {"agent",      "warm_start", "value_prior",
+                                                "curriculum", "algorithm",  "ppo",
+                                                "dqn",        "trigger",    "seeds"};
     std::vector<OptionSpec> list;
     for (const OptionSpec& spec : train_options()) {
       if (std::ranges::find(kChangeable, spec.name) != std::end(kChangeable)) list.push_back(spec);
@@ -105,6 +106,21 @@ const std::vector<OptionSpec>& training_part_options() {
       mapping("options", "options of the environment"),
       count("from", "first iteration in which it is used", 0, "0"),
       count("until", "first iteration in which it is no longer used; 0: until the end", 0, "0"),
+      real("disagreement",
+           "weight of the calls of a sweep for which PCCL's dispatcher (the expert of the warm "
+           "start if it is svm or tuner, otherwise svm) is more than 1 % slower than the best "
+           "action; other calls have weight 1",
+           1e6, "1"),
+  };
+  return specs;
+}
+
+const std::vector<OptionSpec>& curriculum_options() {
+  static const std::vector<OptionSpec> specs{
+      count("size", "first iteration with the size of the call, ranks and nodes", 0, "0"),
+      count("machine", "first iteration with the machine, the collective and the job", 0, "0"),
+      count("recent", "first iteration with the times of recent calls", 0, "0"),
+      count("counters", "first iteration with the bytes per NIC", 0, "0"),
   };
   return specs;
 }
@@ -149,7 +165,7 @@ const std::vector<OptionSpec>& warm_start_options() {
        .kind = OptionKind::Choice,
        .description = "expert whose choices are learned",
        .default_text = "oracle",
-       .choices = {"oracle", "svm", "table"}},
+       .choices = {"oracle", "svm", "table", "formula", "tuner"}},
       count("iterations", "number of rollouts; 0: no warm start", 0, "60"),
       real("temperature",
            "for the oracle: scale of how much worse than the best an action may be, as a fraction "

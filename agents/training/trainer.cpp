@@ -5,9 +5,9 @@
 #include <ctime>
 #include <filesystem>
 #include <fmt/core.h>
-#include <map>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 #include "agents/training/learned_policy.hpp"
 #include "agents/training/metrics.hpp"
@@ -31,123 +31,103 @@ double cpu_now_s() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
+RolloutShape rollout_shape(const PolicyShape& shape, std::size_t environments, std::size_t steps) {
+  return {.environments = environments,
+          .steps = steps,
+          .observations = shape.observations,
+          .lstm = shape.lstm,
+          .levels = shape.levels};
+}
+
+// Weights of the agent to train further. They keep their normalisation, so that inputs stay the
+// same.
+PolicyWeights trained_before(const TrainConfig& config, std::uint64_t seed) {
+  std::string path = checkpoint_path(config.start_from, seed);
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) path = checkpoint_path(config.start_from, 1);
+  PolicyWeights weights = load_checkpoint(path).weights;
+  if (weights.shape != config.parts.front().environment->network_shape(config.layers)) {
+    throw UserError(quoted(path, 200) +
+                    ": its agent has other layers, observations or actions than this training");
+  }
+  return weights;
+}
+
+// Computes mean and deviation of every number of the observation, over calls with random actions
+// in all environments. This happens before training; they are constant afterwards.
+void set_normalisation(const TrainConfig& config, std::uint64_t seed, std::size_t threads,
+                       PolicyWeights& weights) {
+  std::vector<CollectSlot> slots;
+  for (const TrainingPart& part : config.parts) {
+    slots.push_back({.environment = part.environment->make()});
+  }
+  constexpr std::size_t kSteps = 512;
+  Rollout rollout(rollout_shape(weights.shape, slots.size(), kSteps));
+  collect(std::make_shared<const PolicyNetwork>(weights), slots,
+          {.seed = Random::stream(seed, {kNormalisation})(), .threads = threads}, rollout);
+  const std::size_t width = rollout.shape.observations;
+  for (std::size_t i = 0; i < width; ++i) {
+    double sum = 0;
+    double squares = 0;
+    for (std::size_t row = 0; row < rollout.rows(); ++row) {
+      const double x = rollout.observations[row * width + i];
+      sum += x;
+      squares += x * x;
+    }
+    const double count = static_cast<double>(rollout.rows());
+    const double mean = sum / count;
+    const double deviation = std::sqrt(std::max(0.0, squares / count - mean * mean));
+    weights.input_shift[i] = static_cast<float>(mean);
+    // A number that never changes here may change elsewhere, so it is not scaled up.
+    constexpr double kLeastDeviation = 1e-3;
+    weights.input_scale[i] = static_cast<float>(deviation > kLeastDeviation ? 1 / deviation : 1.0);
+  }
+}
+
 class Trainer {
  public:
-  Trainer(const TrainConfig& config, std::uint64_t seed, const std::string& folder,
-          const TrainerOptions& options)
+  Trainer(const TrainConfig& config, Checkpoint state, double cpu_s, TrainingKit& kit,
+          std::size_t threads)
       : config_(config),
-        options_(options),
-        path_(checkpoint_path(folder, seed)),
-        slots_(static_cast<std::size_t>(config.ppo.environments)) {
-    std::error_code error;
-    std::filesystem::create_directories(seed_folder(folder, seed), error);
-    if (error) {
-      throw UserError(quoted(seed_folder(folder, seed), 200) +
-                      ": cannot be made: " + error.message());
+        threads_(threads),
+        kit_(kit),
+        state_(std::move(state)),
+        cpu_before_s_(cpu_s - cpu_now_s()) {
+    if (state_.replay.empty()) return;
+    if (dqn()) {
+      memory_.emplace(static_cast<std::size_t>(config_.dqn.replay), rollout_shape(1, 1));
+      if (!memory_->restore(state_.replay)) {
+        throw UserError("the checkpoint has the replay memory of another training");
+      }
     }
-    if (std::filesystem::exists(path_)) {
-      state_ = load_checkpoint(path_);
-      check_checkpoint(state_, config_, seed, path_);
-    } else {
-      begin(seed);
-    }
-    cpu_before_s_ = state_.cpu_s - cpu_now_s();
+    state_.replay.clear();
   }
 
-  Checkpoint run(const std::string& metrics_path) {
-    MetricsFile metrics(config_, metrics_path, static_cast<int>(state_.iteration));
-    const auto last = static_cast<std::uint64_t>(config_.iterations());
-    while (state_.iteration < last) {
+  Checkpoint run(const AfterIteration& after) {
+    while (!ended()) {
       IterationReport report = iterate();
       const auto every = static_cast<std::uint64_t>(config_.evaluate_every);
-      const bool end = state_.iteration == last;
-      if (end || (every > 0 && state_.iteration % every == 0)) evaluate(report);
-      report.cpu_s = state_.cpu_s = cpu_before_s_ + cpu_now_s();
-      metrics.add(report);
-      const auto keep = static_cast<std::uint64_t>(config_.checkpoint_every);
-      if (end || state_.iteration % keep == 0) save_checkpoint(state_, path_);
-      if (options_.report && !options_.report(report)) break;
+      if (ended() || (every > 0 && state_.iteration % every == 0)) evaluate(report);
+      report.cpu_s = cpu_before_s_ + cpu_now_s();
+      if (!after(report, [this] { return state(); })) break;
     }
-    return state_;
+    return state();
   }
 
  private:
-  [[nodiscard]] const TrainingEnvironment& first() const {
-    return *config_.parts.front().environment;
+  [[nodiscard]] bool ended() const {
+    return state_.iteration >= static_cast<std::uint64_t>(config_.iterations());
   }
 
-  void begin(std::uint64_t seed) {
-    state_.config_hash = config_.hash();
-    state_.seed = seed;
-    const std::string training =
-        fmt::format("training {} ({}), seed {}", config_.name, config_.hash(), seed);
-    if (!config_.start_from.empty()) {
-      state_.weights = trained_before(seed);
-      state_.weights.provenance += "; then " + training;
-      state_.adam = initial_adam_state(state_.weights);
-      return;
-    }
-    Random random = Random::stream(seed, {kInitialWeights});
-    state_.weights = initial_policy_weights(first().network_shape(config_.layers), random);
-    first().describe(state_.weights);
-    state_.weights.provenance = training;
-    state_.adam = initial_adam_state(state_.weights);
-    set_normalisation(seed);
-  }
-
-  // Weights of the agent to train further. They keep their normalisation, so that inputs stay the
-  // same.
-  [[nodiscard]] PolicyWeights trained_before(std::uint64_t seed) const {
-    std::string path = checkpoint_path(config_.start_from, seed);
-    std::error_code error;
-    if (!std::filesystem::exists(path, error)) path = checkpoint_path(config_.start_from, 1);
-    PolicyWeights weights = load_checkpoint(path).weights;
-    if (weights.shape != first().network_shape(config_.layers)) {
-      throw UserError(quoted(path, 200) +
-                      ": its agent has other layers, observations or actions than this training");
-    }
-    return weights;
-  }
-
-  // Computes mean and deviation of every number of the observation, over calls with random actions
-  // in all environments. This happens before training; they are constant afterwards.
-  void set_normalisation(std::uint64_t seed) {
-    std::vector<CollectSlot> slots;
-    for (const TrainingPart& part : config_.parts) {
-      slots.push_back({.environment = part.environment->make()});
-    }
-    constexpr std::size_t kSteps = 512;
-    Rollout rollout(rollout_shape(slots.size(), kSteps));
-    collect(std::make_shared<const PolicyNetwork>(state_.weights), slots,
-            {.seed = Random::stream(seed, {kNormalisation})(), .threads = options_.threads},
-            rollout);
-    const std::size_t width = rollout.shape.observations;
-    for (std::size_t i = 0; i < width; ++i) {
-      double sum = 0;
-      double squares = 0;
-      for (std::size_t row = 0; row < rollout.rows(); ++row) {
-        const double x = rollout.observations[row * width + i];
-        sum += x;
-        squares += x * x;
-      }
-      const double count = static_cast<double>(rollout.rows());
-      const double mean = sum / count;
-      const double deviation = std::sqrt(std::max(0.0, squares / count - mean * mean));
-      state_.weights.input_shift[i] = static_cast<float>(mean);
-      // A number that never changes here may change elsewhere, so it is not scaled up.
-      constexpr double kLeastDeviation = 1e-3;
-      state_.weights.input_scale[i] =
-          static_cast<float>(deviation > kLeastDeviation ? 1 / deviation : 1.0);
-    }
+  // State that is kept between iterations. The last one needs no replay memory.
+  [[nodiscard]] Checkpoint state() const {
+    Checkpoint state = state_;
+    if (memory_ && !ended()) state.replay = memory_->bytes();
+    return state;
   }
 
   [[nodiscard]] RolloutShape rollout_shape(std::size_t environments, std::size_t steps) const {
-    const PolicyShape& shape = state_.weights.shape;
-    return {.environments = environments,
-            .steps = steps,
-            .observations = shape.observations,
-            .lstm = shape.lstm,
-            .levels = shape.levels};
+    return cclgym::rollout_shape(state_.weights.shape, environments, steps);
   }
 
   [[nodiscard]] bool cloning() const {
@@ -161,39 +141,6 @@ class Trainer {
     return cloning() ? done / warm : (done - warm) / config_.ppo.iterations;
   }
 
-  Expert* expert_of(const TrainingPart& part) {
-    auto& expert = experts_[&part];
-    if (!expert) {
-      expert = make_expert(part.environment->setup(),
-                           {.kind = config_.warm_start.expert,
-                            .temperature = config_.warm_start.temperature,
-                            .margin = config_.warm_start.margin,
-                            .threads = options_.threads},
-                           options_.notice);
-    }
-    return expert.get();
-  }
-
-  // Environments of this iteration, which belong to the active parts in turn.
-  std::vector<CollectSlot> take_slots(std::vector<const TrainingPart*>& taken) {
-    std::vector<const TrainingPart*> active;
-    const auto iteration = static_cast<int>(state_.iteration);
-    for (const TrainingPart& part : config_.parts) {
-      if (part.from <= iteration && (part.until == 0 || iteration < part.until)) {
-        active.push_back(&part);
-      }
-    }
-    std::vector<CollectSlot> slots;
-    for (std::size_t i = 0; i < slots_.size(); ++i) {
-      const TrainingPart* part = active[(i + state_.iteration) % active.size()];
-      taken.push_back(part);
-      std::unique_ptr<Environment>& kept = slots_[i][part];
-      slots.push_back({.environment = kept ? std::move(kept) : part->environment->make(),
-                       .expert = cloning() ? expert_of(*part) : nullptr});
-    }
-    return slots;
-  }
-
   IterationReport iterate() {
     IterationReport report;
     report.warm_start = cloning();
@@ -201,7 +148,7 @@ class Trainer {
       state_.adam = initial_adam_state(state_.weights);  // moments differ between losses
     }
     std::vector<const TrainingPart*> taken;
-    std::vector<CollectSlot> slots = take_slots(taken);
+    std::vector<CollectSlot> slots = kit_.take_slots(state_.iteration, cloning(), taken);
     const auto steps = static_cast<std::size_t>(config_.ppo.steps);
     Rollout rollout(rollout_shape(slots.size(), steps));
     // The share of the expert's calls falls to 0 by the middle of the warm start.
@@ -213,11 +160,9 @@ class Trainer {
              .prior = config_.value_prior,
              .exploration = config_.ppo.exploration,
              .entropy = config_.ppo.entropy,
-             .threads = options_.threads},
+             .threads = threads_},
             rollout);
-    for (std::size_t i = 0; i < slots.size(); ++i) {
-      slots_[i][taken[i]] = std::move(slots[i].environment);
-    }
+    kit_.keep_slots(std::move(slots), taken);
     estimate_advantages(rollout, config_.ppo.gamma, config_.ppo.lambda);
     const double sum = std::accumulate(rollout.reward.begin(), rollout.reward.end(), 0.0);
     report.mean_reward = sum / static_cast<double>(rollout.rows());
@@ -260,7 +205,7 @@ class Trainer {
         SequenceBatch batch =
             gather_sequences(rollout, length, std::span(order).subspan(begin, end - begin));
         normalise(batch.advantage);
-        PolicyGradient gradient = policy_gradient(state_.weights, batch, loss, options_.threads);
+        PolicyGradient gradient = policy_gradient(state_.weights, batch, loss, threads_);
         report.gradient_norm += adam_step(state_.weights, state_.adam, gradient,
                                           report.learning_rate, ppo.largest_norm) /
                                 updates;
@@ -288,7 +233,7 @@ class Trainer {
       const SequenceBatch batch = memory_->batch(
           chosen, std::make_shared<const PolicyNetwork>(state_.weights), frozen, config_.ppo.gamma);
       PolicyGradient gradient =
-          policy_gradient(state_.weights, batch, {.q_values = true}, options_.threads);
+          policy_gradient(state_.weights, batch, {.q_values = true}, threads_);
       report.gradient_norm += adam_step(state_.weights, state_.adam, gradient, report.learning_rate,
                                         config_.ppo.largest_norm) /
                               config_.dqn.updates;
@@ -301,7 +246,7 @@ class Trainer {
     for (std::size_t i = 0; i < config_.evaluation.size(); ++i) {
       const EvaluationPart& part = config_.evaluation[i];
       const auto& setup = part.environment->setup();
-      if (setup && setup->oracle) setup->fill_oracle(options_.threads);
+      if (setup && setup->oracle) setup->fill_oracle(threads_);
       LearnedPolicy policy(state_.weights);
       const std::uint64_t seed = Random::stream(state_.seed, {kEvaluation, i})();
       report.evaluation[i] =
@@ -310,23 +255,40 @@ class Trainer {
   }
 
   const TrainConfig& config_;
-  const TrainerOptions& options_;
-  std::string path_;
-  Checkpoint state_;
+  std::size_t threads_;
+  TrainingKit& kit_;
+  Checkpoint state_;  ///< without the replay memory
   double cpu_before_s_ = 0;
   std::optional<ReplayMemory> memory_;
-  std::map<const TrainingPart*, std::unique_ptr<Expert>> experts_;
-  std::vector<std::map<const TrainingPart*, std::unique_ptr<Environment>>> slots_;
 };
 
 }  // namespace
 
-std::string seed_folder(const std::string& folder, std::uint64_t seed) {
-  return fmt::format("{}/seed-{}", folder, seed);
+Checkpoint begin_training(const TrainConfig& config, std::uint64_t seed, std::size_t threads) {
+  Checkpoint state;
+  state.config_hash = config.hash();
+  state.seed = seed;
+  const std::string training =
+      fmt::format("training {} ({}), seed {}", config.name, config.hash(), seed);
+  if (!config.start_from.empty()) {
+    state.weights = trained_before(config, seed);
+    state.weights.provenance += "; then " + training;
+    state.adam = initial_adam_state(state.weights);
+    return state;
+  }
+  const TrainingEnvironment& first = *config.parts.front().environment;
+  Random random = Random::stream(seed, {kInitialWeights});
+  state.weights = initial_policy_weights(first.network_shape(config.layers), random);
+  first.describe(state.weights);
+  state.weights.provenance = training;
+  state.adam = initial_adam_state(state.weights);
+  set_normalisation(config, seed, threads, state.weights);
+  return state;
 }
 
-std::string checkpoint_path(const std::string& folder, std::uint64_t seed) {
-  return seed_folder(folder, seed) + "/checkpoint.bin";
+Checkpoint continue_training(const TrainConfig& config, Checkpoint state, double cpu_s,
+                             TrainingKit& kit, std::size_t threads, const AfterIteration& after) {
+  return Trainer(config, std::move(state), cpu_s, kit, threads).run(after);
 }
 
 void check_checkpoint(const Checkpoint& checkpoint, const TrainConfig& config, std::uint64_t seed,
@@ -346,7 +308,28 @@ void check_checkpoint(const Checkpoint& checkpoint, const TrainConfig& config, s
 
 Checkpoint train_agent(const TrainConfig& config, std::uint64_t seed, const std::string& folder,
                        const TrainerOptions& options) {
-  return Trainer(config, seed, folder, options).run(seed_folder(folder, seed) + "/metrics.csv");
+  const std::string own = seed_folder(folder, seed);
+  std::error_code error;
+  std::filesystem::create_directories(own, error);
+  if (error) throw UserError(quoted(own, 200) + ": cannot be made: " + error.message());
+  const std::string path = checkpoint_path(folder, seed);
+  Checkpoint state;
+  if (std::filesystem::exists(path)) {
+    state = load_checkpoint(path);
+    check_checkpoint(state, config, seed, path);
+  } else {
+    state = begin_training(config, seed, options.threads);
+  }
+  MetricsFile metrics(config, own + "/metrics.csv", static_cast<int>(state.iteration));
+  TrainingKit kit(config, options.threads, options.notice);
+  return continue_training(
+      config, std::move(state), metrics.cpu_s(), kit, options.threads,
+      [&](const IterationReport& report, const std::function<Checkpoint()>& now) {
+        metrics.add(report);
+        const bool last = report.iteration == config.iterations();
+        if (last || report.iteration % config.checkpoint_every == 0) save_checkpoint(now(), path);
+        return !options.report || options.report(report);
+      });
 }
 
 }  // namespace cclgym

@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -36,10 +38,54 @@ struct TrainerOptions {
   std::function<void(const std::string&)> notice{};
 };
 
-/// Folder of one seed: DIR/seed-N.
-[[nodiscard]] std::string seed_folder(const std::string& folder, std::uint64_t seed);
-/// Path of the checkpoint of one seed: DIR/seed-N/checkpoint.bin.
-[[nodiscard]] std::string checkpoint_path(const std::string& folder, std::uint64_t seed);
+/// Environments and experts of a training, which its agents use one after the other. They keep
+/// nothing that affects a result.
+class TrainingKit {
+ public:
+  using Notice = std::function<void(const std::string&)>;
+  /// `notice` (may be empty) receives messages about slow parts. The configuration must outlive the
+  /// kit.
+  TrainingKit(const TrainConfig& config, std::size_t threads, Notice notice);
+  /// Makes all experts and the oracle's tables, with this number of threads, instead of at their
+  /// first use. Computes no gradients, so processes that do may be forked afterwards.
+  void prepare(std::size_t threads);
+
+  [[nodiscard]] Expert* expert_of(const TrainingPart& part);
+  /// Environments side by side, which belong to the parts of iteration `number` in turn;
+  /// `taken` receives their parts.
+  [[nodiscard]] std::vector<CollectSlot> take_slots(std::uint64_t number, bool with_experts,
+                                                    std::vector<const TrainingPart*>& taken);
+  /// Keeps environments for later iterations.
+  void keep_slots(std::vector<CollectSlot> slots, std::span<const TrainingPart* const> taken);
+
+ private:
+  [[nodiscard]] const std::vector<double>& weights_of(const TrainingPart& part);
+  [[nodiscard]] std::unique_ptr<Environment> make_environment(const TrainingPart& part);
+
+  const TrainConfig& config_;
+  std::size_t threads_;
+  Notice notice_;
+  std::map<const TrainingPart*, std::vector<double>> weights_;  ///< weights of calls, by part
+  std::map<const TrainingPart*, std::unique_ptr<Expert>> experts_;
+  std::vector<std::map<const TrainingPart*, std::unique_ptr<Environment>>> slots_;
+};
+
+/// State of a seed before its first iteration. Throws UserError if the agent that it starts from
+/// does not fit.
+[[nodiscard]] Checkpoint begin_training(const TrainConfig& config, std::uint64_t seed,
+                                        std::size_t threads);
+
+/// Receives the results of an iteration, and a function that gives the state after it. Returns
+/// false to stop there.
+using AfterIteration =
+    std::function<bool(const IterationReport& report, const std::function<Checkpoint()>& state)>;
+/// Continues until the last iteration, and returns the state. The result depends neither on
+/// `threads` nor on where training was interrupted before. `cpu_s` is the processor time until now,
+/// in seconds. Throws UserError if the state belongs to another training.
+[[nodiscard]] Checkpoint continue_training(const TrainConfig& config, Checkpoint state,
+                                           double cpu_s, TrainingKit& kit, std::size_t threads,
+                                           const AfterIteration& after);
+
 /// Throws UserError if a training of this file and seed cannot continue from the checkpoint at
 /// `path`.
 void check_checkpoint(const Checkpoint& checkpoint, const TrainConfig& config, std::uint64_t seed,

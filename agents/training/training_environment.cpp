@@ -88,19 +88,26 @@ float value_prior(const Environment& environment) {
   if (tuning == nullptr) return 0;
   const FabricFeatures& fabric = tuning->setup().fabric;
   const Call& call = tuning->next_call().call;
-  const double alpha_s = std::max(fabric.alpha_s, fabric.network_alpha_s);
+  const double alpha_s = prior_alpha_s(fabric);
   if (fabric.rank_rate_Bps <= 0 || alpha_s <= 0 || fabric.diameter <= 0) return 0;
   const double passes = call.collective == CollectiveKind::AllReduce ? 2 : 1;
   const double ranks = fabric.ranks;
   const double bytes = static_cast<double>(call.bytes);
-  const double ring_s = passes * (ranks - 1) * (alpha_s + bytes / ranks / fabric.rank_rate_Bps);
-  const double best_s =
+  double default_s = passes * (ranks - 1) * (alpha_s + bytes / ranks / fabric.rank_rate_Bps);
+  double best_s =
       passes * (fabric.diameter * alpha_s + fabric.inverse_bisection_s_per_B * bytes / ranks);
+  if (const CollectiveFront* front = tuning->setup().actions->front(call.collective)) {
+    best_s = front->points[front->best(bytes, alpha_s)].time_s(bytes, alpha_s);
+    // NCCL's AllToAll sends directly, without steps.
+    if (call.collective == CollectiveKind::AllToAll) {
+      default_s = alpha_s + fabric.direct_s_per_B * bytes;
+    }
+  }
   const RewardKind kind = tuning->setup().reward.kind;
   if (kind == RewardKind::NegativeTime || kind == RewardKind::AlphaBeta) {
     return static_cast<float>(-best_s * 1e6);
   }
-  return static_cast<float>(portable_log(std::max(1.0, ring_s / best_s)));
+  return static_cast<float>(portable_log(std::max(1.0, default_s / best_s)));
 }
 
 }  // namespace cclgym

@@ -59,8 +59,11 @@ void levels_to_action(const Space& space, std::span<std::int32_t> levels);
 /// Prior of the critic, in units of the reward: ln(time of NCCL's ring / time of the best program)
 /// for the next call. Both times are given by SCCL's T = S alpha + (R / C) L beta (SCCL sections
 /// 2.4, 12.3). The ring takes p - 1 steps and moves (p - 1) / p of the data per pass (AllReduce has
-/// two passes); the best program takes a_l steps and b_l L. For rewards that are times, the prior
-/// is -T of the best program, us. It is 0 for other environments, or if a figure is missing.
+/// two passes). The best program is the best of the synthesised programs among the actions, each
+/// with its own S and R / C; direct sends of one step then take the place of the ring in AllToAll.
+/// Without synthesised programs, the best program takes a_l steps and b_l L of an AllGather. For
+/// rewards that are times, the prior is -T of the best program, us. It is 0 for other environments,
+/// or if a figure is missing.
 [[nodiscard]] float value_prior(const Environment& environment);
 
 }  // namespace cclgym

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <fmt/core.h>
 
-#include "agents/training/trainer.hpp"
+#include "agents/training/checkpoint.hpp"
 #include "core/files/text_file.hpp"
 #include "core/yaml/yaml.hpp"
 

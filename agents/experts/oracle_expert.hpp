@@ -9,7 +9,7 @@
 #include <tuple>
 #include <vector>
 
-#include "agents/training/expert.hpp"
+#include "agents/experts/expert.hpp"
 #include "core/random.hpp"
 #include "env/tuning/collective_tuning.hpp"
 

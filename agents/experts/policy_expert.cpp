@@ -1,4 +1,4 @@
-#include "agents/training/policy_expert.hpp"
+#include "agents/experts/policy_expert.hpp"
 
 #include <algorithm>
 

@@ -1,10 +1,11 @@
-#include "agents/training/expert.hpp"
+#include "agents/experts/expert.hpp"
 
 #include <fmt/core.h>
 
+#include "agents/baselines/simple_policies.hpp"
 #include "agents/baselines/trained_table.hpp"
-#include "agents/training/oracle_expert.hpp"
-#include "agents/training/policy_expert.hpp"
+#include "agents/experts/oracle_expert.hpp"
+#include "agents/experts/policy_expert.hpp"
 
 namespace cclgym {
 
@@ -19,6 +20,12 @@ std::unique_ptr<Expert> make_expert(const std::shared_ptr<const TuningSetup>& se
     say("simulating the oracle's table of " + setup->fabric_label);
     say(fmt::format("the oracle's table has {} cells", expert->fill(options.threads)));
     return expert;
+  }
+  if (options.kind == ExpertKind::Formula) {
+    return std::make_unique<PolicyExpert>(std::make_unique<FormulaPolicy>());
+  }
+  if (options.kind == ExpertKind::Tuner) {
+    return std::make_unique<PolicyExpert>(std::make_unique<FirstTunerPolicy>());
   }
   say("the expert for " + setup->fabric_label + " sweeps sizes at its first call");
   if (options.kind == ExpertKind::Svm) {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "agents/baselines/tuning_policy.hpp"
-#include "agents/training/expert.hpp"
+#include "agents/experts/expert.hpp"
 
 namespace cclgym {
 

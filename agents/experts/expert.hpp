@@ -26,11 +26,17 @@ class Expert {
                       std::span<std::int32_t> levels) = 0;
 };
 
-enum class ExpertKind : std::uint8_t { Oracle, Svm, Table };
+enum class ExpertKind : std::uint8_t {
+  Oracle,
+  Svm,
+  Table,
+  Formula,
+  Tuner,  ///< the environment's first tuner, such as PCCL's dispatcher
+};
 
 struct ExpertOptions {
   ExpertKind kind = ExpertKind::Oracle;
-  double temperature = 0;   ///< temperature of the oracle (agents/training/oracle_expert.hpp)
+  double temperature = 0;   ///< temperature of the oracle (agents/experts/oracle_expert.hpp)
   double margin = 0;        ///< margin of the oracle
   std::size_t threads = 1;  ///< threads for the simulation of the oracle's table
 };

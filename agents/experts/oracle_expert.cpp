@@ -1,4 +1,4 @@
-#include "agents/training/oracle_expert.hpp"
+#include "agents/experts/oracle_expert.hpp"
 
 #include <algorithm>
 #include <cmath>
