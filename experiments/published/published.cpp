@@ -66,9 +66,10 @@ std::vector<std::string> names_of(const All& all) {
 
 std::vector<std::string> algorithm_names() { return AlgorithmLibrary::shipped().names(); }
 
-bool is_algorithm(const std::string& name) {
-  const std::vector<std::string> names = algorithm_names();
-  return std::find(names.begin(), names.end(), name) != names.end();
+bool is_algorithm(const std::string& name, const SourceLocation& where) {
+  AlgorithmLibrary library = AlgorithmLibrary::shipped();
+  library.add_spelled(name, where);
+  return library.find(name) != nullptr;
 }
 
 class PublishedReader {
@@ -92,7 +93,7 @@ class PublishedReader {
     row.speedup_low = line_.speedup_low;
     row.speedup_high = line_.speedup_high;
     row.baseline = line_.baseline;
-    if (!is_tuner(row.baseline) && !is_algorithm(row.baseline)) {
+    if (!is_tuner(row.baseline) && !is_algorithm(row.baseline, where_)) {
       fail(unknown_name_message("baseline", row.baseline, algorithm_names()) +
            "; or a tuner (nccl-default:VERSION)");
     }
@@ -146,7 +147,8 @@ class PublishedReader {
   void read_variant(PublishedRow& row) const {
     row.algorithms = values_of(line_.algorithm);
     for (const std::string& name : row.algorithms) {
-      if (!is_algorithm(name)) fail(unknown_name_message("algorithm", name, algorithm_names()));
+      if (!is_algorithm(name, where_))
+        fail(unknown_name_message("algorithm", name, algorithm_names()));
     }
     for (const std::string& name : values_of(line_.protocol)) {
       const std::optional<Protocol> protocol = parse_protocol(name);

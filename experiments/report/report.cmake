@@ -6,6 +6,7 @@ foreach(embedded
     kReportSizePlotScript=report/report_size_plot.js
     kReportPublishedScript=report/report_published.js
     kReportCrossoversScript=report/report_crossovers.js
+    kReportHeatmapsScript=report/report_heatmaps.js
     kReportSpreadScript=report/report_spread.js
     kReportPageScript=report/report_page.js)
   string(REPLACE "=" ";" name_and_file ${embedded})

@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <utility>
 
 #include "core/files/text_file.hpp"
 #include "core/report/page.hpp"
 #include "experiments/published/published_comparison.hpp"
 #include "experiments/summary/report_summary.hpp"
 #include "experiments/summary/table.hpp"
+#include "sim/tuners/pccl_tuner.hpp"
 
 namespace cclgym {
 
@@ -19,6 +22,7 @@ extern const std::string_view kReportTablesScript;
 extern const std::string_view kReportSizePlotScript;
 extern const std::string_view kReportPublishedScript;
 extern const std::string_view kReportCrossoversScript;
+extern const std::string_view kReportHeatmapsScript;
 extern const std::string_view kReportSpreadScript;
 extern const std::string_view kReportPageScript;
 }  // namespace embedded
@@ -71,11 +75,13 @@ std::string report_html(const Experiment& experiment, const ReportInput& input) 
        .scripts = {embedded::kReportBaseScript, embedded::kReportPlotsScript,
                    embedded::kReportTablesScript, embedded::kReportSizePlotScript,
                    embedded::kReportPublishedScript, embedded::kReportCrossoversScript,
-                   embedded::kReportSpreadScript, embedded::kReportPageScript}});
+                   embedded::kReportSpreadScript, embedded::kReportHeatmapsScript,
+                   embedded::kReportPageScript}});
 }
 
 std::string write_report(const Experiment& experiment, std::span<const ResultRow> rows,
-                         const std::string& dir, const std::string& out) {
+                         const std::string& dir, const std::string& out,
+                         std::vector<ReportDispatcher> dispatchers) {
   const std::filesystem::path folder = std::filesystem::absolute(dir).lexically_normal();
   const std::string path =
       out.empty() ? (std::filesystem::path(dir) / "report.html").string() : out;
@@ -89,9 +95,37 @@ std::string write_report(const Experiment& experiment, std::span<const ResultRow
       .published = published,
       .results_href =
           url_of((folder / "results.csv").lexically_relative(report_dir).generic_string()),
-      .timelines = timelines_in(folder, report_dir)};
+      .timelines = timelines_in(folder, report_dir),
+      .dispatchers = std::move(dispatchers)};
   write_text_file(path, report_html(experiment, input));
   return path;
+}
+
+std::vector<ReportDispatcher> dispatchers_of(const Experiment& experiment) {
+  std::vector<std::string> seen;
+  std::vector<ReportDispatcher> all;
+  for (const Cell& cell : experiment.cells) {
+    if (std::ranges::find(seen, cell.tuner) != seen.end()) continue;
+    seen.push_back(cell.tuner);
+    const std::string path = dispatcher_path(cell.tuner, {.file = experiment.path});
+    if (!path.empty()) all.push_back({.name = cell.tuner, .dispatcher = load_dispatcher(path)});
+  }
+  return all;
+}
+
+ReportDispatcher read_report_dispatcher(const Experiment& experiment, const std::string& path,
+                                        const SourceLocation& where) {
+  ReportDispatcher read{.name = "pccl:" + path, .dispatcher = load_dispatcher(path)};
+  std::vector<std::string> machines;
+  for (const ExperimentFabric& one : experiment.fabrics) {
+    if (one.fabric->name() == read.dispatcher.fabric) return read;
+    machines.push_back(quoted(one.fabric->name()));
+  }
+  std::ranges::sort(machines);
+  machines.erase(std::unique(machines.begin(), machines.end()), machines.end());
+  throw UserError(
+      where, fmt::format("dispatcher {} is for the machine '{}'; the run has {}", quoted(path, 200),
+                         read.dispatcher.fabric, fmt::join(machines, ", ")));
 }
 
 }  // namespace cclgym

@@ -9,6 +9,7 @@
 #include "experiments/run/link_table.hpp"
 #include "experiments/run/results.hpp"
 #include "experiments/sweep/experiment.hpp"
+#include "sim/dispatchers/dispatcher.hpp"
 
 namespace cclgym {
 
@@ -19,6 +20,12 @@ struct ReportTimeline {
   std::vector<LinkRow> busiest_links{};  ///< links of its call, in descending order of use
 };
 
+/// A dispatcher whose choices and scores the report shows.
+struct ReportDispatcher {
+  std::string name;  ///< "pccl:frontier.yaml", as a tuner
+  Dispatcher dispatcher;
+};
+
 /// Input of a report.
 struct ReportInput {
   std::span<const ResultRow> rows{};
@@ -26,6 +33,7 @@ struct ReportInput {
   std::span<const PublishedRow> published{};
   std::string results_href{};               ///< link to results.csv; empty: no link
   std::vector<ReportTimeline> timelines{};  ///< Chrome traces
+  std::vector<ReportDispatcher> dispatchers{};
 };
 
 /// The page as text. Equal inputs give equal bytes.
@@ -36,7 +44,17 @@ struct ReportInput {
 /// the folder (DIR/timelines/*.json, with the links in *.links.csv beside them). Throws UserError
 /// if a file cannot be read or written.
 std::string write_report(const Experiment& experiment, std::span<const ResultRow> rows,
-                         const std::string& dir, const std::string& out = "");
+                         const std::string& dir, const std::string& out = "",
+                         std::vector<ReportDispatcher> dispatchers = {});
+
+/// The dispatchers that are tuners of the experiment ("pccl:FILE"). Throws UserError if one cannot
+/// be read.
+[[nodiscard]] std::vector<ReportDispatcher> dispatchers_of(const Experiment& experiment);
+/// The dispatcher of a file. Throws UserError if it cannot be read, or at `where` if it is not of a
+/// machine of the experiment.
+[[nodiscard]] ReportDispatcher read_report_dispatcher(const Experiment& experiment,
+                                                      const std::string& path,
+                                                      const SourceLocation& where);
 
 /// The data that the page's scripts draw. Numbers that are not finite are null; integers that a
 /// JavaScript number cannot hold are strings.

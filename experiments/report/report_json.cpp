@@ -130,6 +130,7 @@ Json comparison_json(const PublishedBlock& block, const PublishedComparison& com
           {"low", row.speedup_low},
           {"high", row.speedup_high},
           {"variant", row.variant},
+          {"algorithms", row.algorithms},
           {"judged_by", to_string(row.subject)},
           {"by", winner_text(block, comparison)},
           {"null_holds", null_model_holds(row)},
@@ -185,6 +186,47 @@ Json cost_models_json(std::span<const ResultRow> rows) {
   return models;
 }
 
+// Names of machines by the labels of fabrics: the fabric's name, with its noise.
+Json machines_json(const Experiment& experiment) {
+  Json machines = Json::object();
+  for (const ExperimentFabric& one : experiment.fabrics) {
+    machines[one.label] = one.fabric->name() + one.label.substr(one.plain_label.size());
+  }
+  return machines;
+}
+
+// Cells are [ranks, bytes, index of the chosen backend, held out].
+Json dispatcher_json(const ReportDispatcher& one) {
+  Json parts = Json::array();
+  for (const CollectiveDispatcher& part : one.dispatcher.collectives) {
+    Json cells = Json::array();
+    int tested = 0;
+    for (const DispatcherCell& cell : part.cells) {
+      cells.push_back(
+          {cell.gpus, json_value(cell.bytes), part.choose(cell.bytes, cell.gpus), cell.held_out});
+      tested += cell.held_out ? 1 : 0;
+    }
+    Json scores = Json::array();
+    for (const DispatcherScore& score : dispatcher_scores(one.dispatcher, part)) {
+      scores.push_back({{"rule", score.rule},
+                        {"accuracy", score.accuracy},
+                        {"regret", score.regret},
+                        {"worst", score.worst_regret}});
+    }
+    parts.push_back({{"collective", to_string(part.collective)},
+                     {"test_cells", tested},
+                     {"cross_validation", part.cross_validation},
+                     {"published", optional_value(published_svm_accuracy(one.dispatcher.fabric,
+                                                                         part.collective))},
+                     {"scores", std::move(scores)},
+                     {"cells", std::move(cells)}});
+  }
+  return {{"name", one.name},
+          {"fabric", one.dispatcher.fabric},
+          {"backends", one.dispatcher.backends},
+          {"collectives", std::move(parts)}};
+}
+
 }  // namespace
 
 std::string report_json(const Experiment& experiment, const ReportInput& input) {
@@ -199,6 +241,15 @@ std::string report_json(const Experiment& experiment, const ReportInput& input) 
   data["seeds"] = summary.seeds;
   data["cells"] = experiment.cells.size();
   data["baseline"] = baseline_text(experiment);
+  data["baseline_algorithm"] = optional_value(experiment.baseline ? experiment.baseline->algorithm
+                                                                  : std::optional<std::string>());
+  data["machines"] = machines_json(experiment);
+  data["dispatchers"] = Json::array();
+  for (const ReportDispatcher& one : input.dispatchers) {
+    data["dispatchers"].push_back(dispatcher_json(one));
+  }
+  data["published_least"] = kPublishedLeast;
+  data["published_most"] = kPublishedMost;
   data["skipped"] = experiment.skipped;
   data["warnings"] = experiment.warnings;
   data["unmatched_measured"] = summary.unmatched_measured;

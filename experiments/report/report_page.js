@@ -59,6 +59,8 @@
         element('li', {}, element('a', {href: '#all'}, 'All results'))));
   }
 
+  page.append(...report.dispatcherSection(), ...report.heatmapSection());
+
   page.append(...report.publishedSection(), ...report.measuredSpeedupSection());
 
   if (data.blocks.some(block => block.measured.length)) {

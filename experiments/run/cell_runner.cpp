@@ -27,6 +27,19 @@ auto in_cell(const Experiment& experiment, std::size_t cell, Work work) {
   }
 }
 
+double timed_s(TimeOf part, const Result& result) {
+  if (part == TimeOf::Call) return result.time_s;
+  double time_s = 0;
+  for (const KernelTime& kernel : result.kernels) {
+    if (kernel.across_nodes) time_s += kernel.time_s;
+  }
+  if (time_s > 0) return time_s;
+  throw UserError(
+      "time_of: across-nodes needs programs with a kernel of its own across nodes (collectives "
+      "over "
+      "levels on several nodes of several GPUs), and this one has none");
+}
+
 }  // namespace
 
 CellRunner::CellRunner(const Experiment& experiment)
@@ -53,7 +66,7 @@ ResultRow CellRunner::run(std::size_t index) {
     Result result;
     for (std::uint64_t repetition = 0; repetition < repetitions; ++repetition) {
       result = simulator(cell.fabric).simulate(cell.call, cell.config, cell.seed, repetition);
-      times_s.push_back(result.time_s);
+      times_s.push_back(timed_s(experiment_.time_of, result));
     }
     const double time_s = median(times_s);
     const int ranks = fabric.fabric->ranks();

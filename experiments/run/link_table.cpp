@@ -39,10 +39,11 @@ std::string link_table_path(const std::string& timeline_path) {
 void write_link_table(const std::string& path, const SimulationRecord& record,
                       const Fabric& fabric) {
   const std::vector<LinkUse> uses = link_use(record, false);
+  const Fabric& routes = record.lowered.fabric ? *record.lowered.fabric : fabric;
   std::string text = csv_header(kColumns) + "\n";
   for (const std::size_t link : busiest_links(uses)) {
     const LinkUse& use = uses[link];
-    text += csv_line(kColumns, LinkRow{.link = plain(link_name(fabric, link)),
+    text += csv_line(kColumns, LinkRow{.link = plain(link_name(routes, link)),
                                        .wire_bytes = use.bytes,
                                        .rate_GBps = use.rate_Bps / 1e9,
                                        .capacity_GBps = use.capacity_Bps / 1e9,

@@ -2,16 +2,26 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "core/files/locked_file.hpp"
+#include "core/tasks/task.hpp"
+#include "experiments/run/results.hpp"
+#include "experiments/run/rows_ahead.hpp"
+#include "experiments/run/shard.hpp"
 #include "experiments/sweep/experiment.hpp"
 
 namespace cclgym {
 
-/// The results file of one run, held by one process at a time. Rows are in cell order, so that the
-/// number of rows tells which cells are still to do.
+/// Throws UserError unless the rows of the results file `path` are those of the first cells of the
+/// shard, in order; the message ends with `advice`.
+void check_rows(const std::vector<ResultRow>& rows, const Experiment& experiment,
+                const Shard& shard, const std::string& path, const std::string& advice);
+
+/// The results file of one run or of a shard of it, held by one process at a time. Rows are in cell
+/// order, so that the number of rows tells which cells are still to do.
 class ResultsFile {
  public:
   /// Opens or makes `path` and locks it. If it has rows of this experiment, the run continues after
@@ -19,27 +29,34 @@ class ResultsFile {
   /// (after waiting half a second for that run to end), if it is not a results file, or if its rows
   /// belong to another experiment, in which case the message ends with `advice`. `fresh` deletes
   /// existing results of any experiment instead.
-  ResultsFile(const std::string& path, const Experiment& experiment, bool fresh,
+  ResultsFile(const std::string& path, const Experiment& experiment, const Shard& shard, bool fresh,
               std::string advice);
 
-  /// Number of rows found: cells 0 .. rows_found() - 1 are done.
-  [[nodiscard]] std::size_t rows_found() const { return rows_found_; }
+  /// Number of rows in the file: the first rows() cells of the shard are done.
+  [[nodiscard]] std::size_t rows() const { return rows_; }
+  /// Number of cells that are done, including those whose rows cannot be in the file yet.
+  [[nodiscard]] std::size_t done() const { return rows_ + ahead_.size(); }
+  /// Positions in the shard of the cells that are not done, ascending.
+  [[nodiscard]] std::vector<std::size_t> left() const;
   /// True if an incomplete last row was dropped.
   [[nodiscard]] bool dropped_row() const { return dropped_row_; }
 
-  /// Writes a row (one CSV line, without a line break) to the file at once. Throws UserError on
-  /// failure, and removes the partial row if possible.
-  void append(const std::string& line);
+  /// Writes rows (CSV lines without line breaks; the index is the position in the shard) at once:
+  /// to the file those that are next, and to its journal, PATH.ahead, those that are not. Deletes
+  /// the journal after the last row. Throws UserError on failure, and removes a partial row if
+  /// possible.
+  void add(std::span<const TaskReply> rows);
 
  private:
   void check_any_results() const;
-  void resume(const Experiment& experiment);
-  [[noreturn]] void refuse(const std::string& why) const;
+  void resume(const Experiment& experiment, const Shard& shard);
 
   std::string path_;
   std::string advice_;
   LockedFile file_;
-  std::size_t rows_found_ = 0;
+  RowsAhead ahead_;
+  std::size_t cells_;
+  std::size_t rows_ = 0;
   bool dropped_row_ = false;
 };
 

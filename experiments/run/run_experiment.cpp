@@ -2,14 +2,16 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fmt/format.h>
 #include <memory>
+#include <span>
 #include <system_error>
 
+#include "core/tasks/run_tasks.hpp"
 #include "experiments/run/cell_runner.hpp"
 #include "experiments/run/link_table.hpp"
 #include "experiments/run/results_file.hpp"
 #include "experiments/run/run_folder.hpp"
-#include "experiments/run/worker_pool.hpp"
 #include "sim/timeline.hpp"
 
 namespace cclgym {
@@ -44,30 +46,70 @@ void remove_what_is_made_last(const Experiment& experiment, const std::string& f
   }
 }
 
+// Tasks of a shard: their indices are positions in it, their results lines of CSV.
+TaskSet cell_tasks(const Experiment& experiment, const Shard& shard) {
+  TaskSet set;
+  set.make_task = [&experiment, &shard]() -> Task {
+    return [runner = std::make_shared<CellRunner>(experiment), &shard](std::size_t position,
+                                                                       const TaskInput&) {
+      return to_csv(runner->run(shard.cell(position)));
+    };
+  };
+  set.name_of = [&experiment, &shard](std::size_t position) {
+    return "cell " + cell_key(experiment, experiment.cells[shard.cell(position)]);
+  };
+  // Transfers of a program of one step per rank: only good enough to find the few large cells.
+  set.cost = [&experiment, &shard](std::size_t position) {
+    const Cell& cell = experiment.cells[shard.cell(position)];
+    const ExperimentFabric& fabric = experiment.fabrics[cell.fabric];
+    const double repetitions = fabric.random() ? static_cast<double>(experiment.repetitions) : 1;
+    return repetitions * fabric.fabric->ranks() * cell.config.channels * cell.config.instances;
+  };
+  const std::string part =
+      shard.whole() ? "" : fmt::format("shard {}/{} of ", shard.number, shard.count);
+  set.identity = fmt::format("{}experiment {}", part, experiment.hash());
+  return set;
+}
+
 }  // namespace
 
 void run_experiment(const Experiment& experiment, const RunOptions& options,
                     const RunObserver& observer) {
+  const Shard& shard = options.shard;
+  TaskSet tasks = cell_tasks(experiment, shard);
+  const TaskOptions task_options{.place = options.place,
+                                 .jobs = options.jobs,
+                                 .task_timeout_s = options.cell_timeout_s,
+                                 .peer_timeout_s = options.peer_timeout_s,
+                                 .task_noun = "cell",
+                                 .option_of_timeout = "--cell-timeout",
+                                 .notice = observer.on_fault};
+  if (options.sent != nullptr) {
+    tasks.make_task = options.sent->make_task;
+    tasks.identity = options.sent->identity;
+    tasks.common = options.sent->common;
+  } else {
+    share_tasks(tasks, task_options);
+  }
   check_run_folder(options.folder);
+  if (!shard.whole() && !options.fresh) check_shard_folder(experiment, shard, options.folder);
   make_folder(options.folder);
-  ResultsFile results(results_path(options.folder), experiment, options.fresh, options.advice);
+  const std::size_t cells = shard.size(experiment.cells.size());
+  ResultsFile results(results_path(options.folder, shard), experiment, shard, options.fresh,
+                      options.advice);
   save_run_experiment(experiment, options.folder);
-  const std::size_t found = results.rows_found();
+  const std::size_t found = results.done();
   if (observer.on_start) observer.on_start(found, results.dropped_row());
-  if (found == experiment.cells.size()) return;
+  if (results.rows() == cells) return;
   remove_what_is_made_last(experiment, options.folder);
-  const auto make_task = [&experiment]() -> Task {
-    return [runner = std::make_shared<CellRunner>(experiment)](std::size_t cell) {
-      return to_csv(runner->run(cell));
-    };
+  tasks.tasks = results.left();
+  const auto take = [&](std::span<const TaskReply> rows) {
+    results.add(rows);
+    if (observer.on_progress) observer.on_progress(results.done());
   };
-  const auto take = [&](std::size_t cell, const std::string& line) {
-    results.append(line);
-    if (observer.on_progress) observer.on_progress(cell + 1);
-  };
-  run_tasks(found, experiment.cells.size(), options.jobs, make_task, take, [&](std::size_t cell) {
-    return "cell " + cell_key(experiment, experiment.cells[cell]);
-  });
+  run_tasks(tasks, task_options, take);
+  // Rows of an earlier run that were only waiting for this one.
+  results.add({});
 }
 
 std::vector<std::string> write_timelines(const Experiment& experiment, const std::string& folder) {

@@ -35,13 +35,20 @@ std::string take_line(std::string_view& text, std::string_view mark, const std::
   return rest;
 }
 
+// Text of experiment.yaml after the line with its origin.
+std::string saved_text(const Experiment& experiment) {
+  return fmt::format("{}{}\n{}", kEngine, experiment.engine, experiment.text);
+}
+
 }  // namespace
 
 std::string default_run_folder(const Experiment& experiment) {
   return in_folder("results", experiment.name);
 }
 
-std::string results_path(const std::string& folder) { return in_folder(folder, "results.csv"); }
+std::string results_path(const std::string& folder, const Shard& shard) {
+  return in_folder(folder, shard_file_name(shard));
+}
 
 std::string published_path(const std::string& folder) { return in_folder(folder, "published.csv"); }
 
@@ -93,9 +100,31 @@ void refuse_file_of_run(const std::string& path, const std::string& folder,
 
 void save_run_experiment(const Experiment& experiment, const std::string& folder) {
   const std::string origin = std::filesystem::absolute(experiment.path).lexically_normal().string();
-  write_text_file(
-      in_folder(folder, kExperimentFile),
-      fmt::format("{}{}\n{}{}\n{}", kOrigin, origin, kEngine, experiment.engine, experiment.text));
+  write_text_file(in_folder(folder, kExperimentFile),
+                  fmt::format("{}{}\n{}", kOrigin, origin, saved_text(experiment)));
+}
+
+void check_shard_folder(const Experiment& experiment, const Shard& shard,
+                        const std::string& folder) {
+  const std::string advice = "; choose another folder with --out, or start over with --fresh";
+  std::error_code error;
+  bool shards = false;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const auto other = shard_of_file_name(entry.path().filename().string());
+    if (!other) continue;
+    shards = true;
+    if (other->count == shard.count) continue;
+    throw UserError(fmt::format("{}: has shards of {}, this is one of {}{}", quoted(folder, 200),
+                                other->count, shard.count, advice));
+  }
+  const std::string path = in_folder(folder, kExperimentFile);
+  if (!shards || !std::filesystem::exists(path, error)) return;
+  const std::string file = read_text_file(path, kLargestFile);
+  std::string_view text = file;
+  static_cast<void>(take_line(text, kOrigin, path));
+  if (text != saved_text(experiment)) {
+    throw UserError(quoted(folder, 200) + ": has shards of another experiment" + advice);
+  }
 }
 
 Experiment load_run_experiment(const std::string& folder) {

@@ -5,14 +5,15 @@
 #include <string>
 
 #include "experiments/run/results.hpp"
+#include "experiments/run/shard.hpp"
 #include "experiments/sweep/experiment.hpp"
 
 namespace cclgym {
 
 /// Default folder of a run: "results/NAME".
 [[nodiscard]] std::string default_run_folder(const Experiment& experiment);
-/// DIR/results.csv
-[[nodiscard]] std::string results_path(const std::string& folder);
+/// DIR/results.csv, or the file of a shard
+[[nodiscard]] std::string results_path(const std::string& folder, const Shard& shard = {});
 /// DIR/published.csv: the comparison with published speedups
 [[nodiscard]] std::string published_path(const std::string& folder);
 /// DIR/timelines/KEY.json, where '-' replaces every byte of the cell's key that is not plain in a
@@ -33,6 +34,10 @@ void refuse_file_of_run(const std::string& path, const std::string& folder,
 
 /// Writes DIR/experiment.yaml: the experiment's text below a line with its origin (relative paths
 /// in it start there) and the engine of the run.
+/// Throws UserError if the folder has shards of another experiment, or another number of them.
+void check_shard_folder(const Experiment& experiment, const Shard& shard,
+                        const std::string& folder);
+
 void save_run_experiment(const Experiment& experiment, const std::string& folder);
 /// Loads the experiment in the form in which a run simulated it. Throws UserError if the folder has
 /// no run or if a file named by the experiment is gone.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <map>
 
+#include "core/counted.hpp"
 #include "core/index.hpp"
 #include "core/units.hpp"
 #include "synthesis/lowering/load_audit.hpp"
@@ -18,24 +19,25 @@ using namespace synthesis;
 void add_steps(ScheduleView& view, const StepPlan& plan, const StepSchedule& schedule,
                bool reversed) {
   const int steps = schedule.steps();
+  const int shown = plan.demand.chunks.front().source;
   std::vector<std::map<std::pair<int, int>, ScheduleArrow>> arrows(at(steps));
   std::vector<int> sends(at(steps), 0);
   for (const StepSend& send : schedule.sends) {
     const int step = reversed ? steps - 1 - send.step : send.step;
     const Hop& hop = plan.instance.hops[at(send.hop)];
     const auto [one, inserted] = arrows[at(step)].try_emplace(
-        {hop.source, hop.target}, ScheduleArrow{hop.source, hop.target, 0, 0});
+        {hop.source, hop.target}, ScheduleArrow{hop.source, hop.target, 0, ScheduleArrow::kMuted});
     ++one->second.chunks;
-    one->second.colour = plan.demand.chunks[at(send.chunk)].source;
+    if (plan.demand.chunks[at(send.chunk)].source == shown) one->second.colour = 0;
     ++sends[at(step)];
   }
   for (int step = 0; step < steps; ++step) {
     const int rounds = schedule.rounds[at(reversed ? steps - 1 - step : step)];
     auto& list = view.steps.emplace_back();
     for (const auto& [ends, one] : arrows[at(step)]) list.push_back(one);
-    view.step_captions.push_back(fmt::format(
-        "step {}: {} round{}, {} {}{}", view.steps.size(), rounds, rounds == 1 ? "" : "s",
-        sends[at(step)], reversed ? "reduction" : "message", sends[at(step)] == 1 ? "" : "s"));
+    view.step_captions.push_back(
+        fmt::format("step {}: {}, {}", view.steps.size(), counted(rounds, "round"),
+                    counted(sends[at(step)], reversed ? "reduction" : "message")));
   }
 }
 
@@ -77,7 +79,7 @@ void add_loads(ScheduleView& view, const SynthesizedProgram& program, const Fabr
     view.loads.push_back({.link = fabric.nodes()[at(link.source)].name + " -> " +
                                   fabric.nodes()[at(link.target)].name,
                           .share = static_cast<double>(loads[k]) / capacity,
-                          .text = fmt::format("{} chunks, {:.0f} %", loads[k],
+                          .text = fmt::format("{}, {:.0f} %", counted(loads[k], "chunk"),
                                               100 * static_cast<double>(loads[k]) / capacity)});
   }
   std::stable_sort(view.loads.begin(), view.loads.end(),
@@ -86,11 +88,6 @@ void add_loads(ScheduleView& view, const SynthesizedProgram& program, const Fabr
 
 }  // namespace
 
-std::string fraction_text(const Rational& value) {
-  return value.denominator() == 1 ? fmt::format("{}", value.numerator())
-                                  : fmt::format("{}/{}", value.numerator(), value.denominator());
-}
-
 ScheduleView view_of(const SynthesizedProgram& program, const Fabric& fabric) {
   ScheduleView view{.name = program.name,
                     .ranks = fabric.ranks(),
@@ -98,17 +95,25 @@ ScheduleView view_of(const SynthesizedProgram& program, const Fabric& fabric) {
   view.facts = {
       {"chunks C", fmt::format("{}", program.chunks)},
       {"steps S", fmt::format("{}", program.steps)},
-      {"rounds R", fraction_text(program.rounds)},
-      {"rounds per chunk", fraction_text(program.rounds_per_chunk())},
+      {"rounds R", text_of(program.rounds)},
+      {"rounds per chunk", text_of(program.rounds_per_chunk())},
       {"optimal for", program.optimal.empty() ? "not proven" : program.optimal},
       {"channels", fmt::format("{}", program.program->channels)},
       {"thread blocks per GPU", fmt::format("{}", program.program->most_resident_blocks())}};
   if (const auto* steps = std::get_if<StepPlan>(program.plan.get())) {
     view.steps_title = "Steps";
+    const int shown = steps->demand.chunks.front().source;
+    view.legend = fmt::format(
+        "Coloured arrows carry chunks {} rank {}, grey ones only others. Wider arrows carry more.",
+        !steps->reduce ? "that start on"
+        : steps->copy  ? "reduced to, and copied from,"
+                       : "reduced to",
+        shown);
     if (steps->reduce) add_steps(view, *steps, *steps->reduce, true);
     if (steps->copy) add_steps(view, *steps, *steps->copy, false);
   } else if (const auto* trees = std::get_if<TreePlan>(program.plan.get())) {
     view.steps_title = "Trees of one rank, by level";
+    view.legend = "Every tree has a colour. Wider arrows stand for several equal trees.";
     if (trees->inward) add_levels(view, *trees->inward, true);
     if (trees->outward) add_levels(view, *trees->outward, false);
   }

@@ -12,7 +12,4 @@ namespace cclgym {
 [[nodiscard]] ScheduleView view_of(const synthesis::SynthesizedProgram& program,
                                    const Fabric& fabric);
 
-/// "7/6", "2".
-[[nodiscard]] std::string fraction_text(const Rational& value);
-
 }  // namespace cclgym

@@ -27,10 +27,15 @@ std::string section_of(const ScheduleView& view) {
     html += picture.empty()
                 ? fmt::format("<p class=\"muted\">Not drawn: {} ranks, at most {} are.</p>",
                               view.ranks, kMaxDrawnRanks)
-                : picture;
+                : fmt::format("<p class=\"muted\">{}</p>", html_escaped(view.legend)) + picture;
   }
   if (!view.loads.empty()) {
-    html += "<h3>Busiest links</h3>" + loads_picture(view);
+    constexpr int kShown = 16;
+    html += fmt::format("<h3>{}</h3>",
+                        view.loads.size() > kShown
+                            ? fmt::format("The {} busiest of {} links", kShown, view.loads.size())
+                            : std::string("Loads of links")) +
+            loads_picture(view, kShown);
   }
   return html;
 }
@@ -53,7 +58,9 @@ std::string schedule_page(const SchedulePage& page) {
   if (!page.front.empty()) {
     html +=
         "<h2>Steps and bandwidth</h2><p>Fewer steps are better for small sizes, fewer rounds "
-        "per chunk for large ones. No schedule exists in the shaded area.</p>" +
+        "per chunk for large ones. No schedule exists in the shaded area. Circles are algorithms "
+        "of the library, with a channel for each of NCCL's rings; NCCL runs the ring and the "
+        "tree.</p>" +
         front_picture(page.front, page.min_steps, page.min_rounds);
   }
   for (const ScheduleView& view : page.schedules) html += section_of(view);

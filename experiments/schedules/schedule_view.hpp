@@ -13,8 +13,9 @@ struct ScheduleArrow {
   int source = 0;
   int target = 0;
   int chunks = 1;
-  /// Number that selects the colour: the rank on which the chunks start, or the number of a tree.
+  /// Number that selects the colour, or kMuted.
   int colour = 0;
+  static constexpr int kMuted = -1;
 };
 
 /// Load of a link in one run of the schedule.
@@ -31,6 +32,7 @@ struct ScheduleView {
   int ranks = 0;
   int ranks_per_node = 0;                           ///< ranks drawn together
   std::string steps_title{};                        ///< "Steps" or "Trees of rank 0, by depth"
+  std::string legend{};                             ///< sentence about colours and widths
   std::vector<std::vector<ScheduleArrow>> steps{};  ///< by step
   std::vector<std::string> step_captions{};         ///< by step: "2 rounds, 12 chunks"
   std::vector<ScheduleLoad> loads{};                ///< busiest first

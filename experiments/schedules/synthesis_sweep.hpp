@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "collectives/contract.hpp"
+#include "core/error.hpp"
 #include "cost_models/cost_model.hpp"
 #include "topology_models/fabric_spec.hpp"
 
@@ -22,6 +23,11 @@ struct SynthesisSweep {
   std::string cost_model = "auto";
   bool hockney = false;  ///< the cost model has no protocols: tile sizes are swept instead
 };
+
+/// Throws UserError at `where` unless the text is what `sizes` of an experiment takes
+/// ("1KiB..1GiB x4", "[12KiB, 48MiB]") and all sizes fit the collective on so many ranks.
+void check_sizes(const std::string& text, CollectiveKind collective, int ranks,
+                 const SourceLocation& where);
 
 /// The sweep as the text of an experiment file in the folder of `programs/`.
 [[nodiscard]] std::string sweep_yaml(const SynthesisSweep& sweep);

@@ -261,19 +261,32 @@ std::string relay_text(const Fabric& fabric) {
   const int ranks = fabric.ranks();
   if (ranks > kMostRanks) return "";
   int relayed = 0;
+  int through_hosts = 0;
   for (int source = 0; source < ranks; ++source) {
     for (int target = 0; target < ranks; ++target) {
       const std::vector<LinkId> route = fabric.route(source, target, 0);
-      const bool through_gpu = std::any_of(route.begin(), route.end(), [&](LinkId id) {
-        const NodeId end = fabric.links()[static_cast<std::size_t>(id)].target;
-        return end != fabric.gpu(target) &&
-               fabric.nodes()[static_cast<std::size_t>(end)].kind == NodeKind::Gpu;
-      });
-      if (through_gpu) ++relayed;
+      const auto passes = [&](NodeKind kind) {
+        return std::any_of(route.begin(), route.end(), [&](LinkId id) {
+          const NodeId end = fabric.links()[static_cast<std::size_t>(id)].target;
+          return end != fabric.gpu(target) &&
+                 fabric.nodes()[static_cast<std::size_t>(end)].kind == kind;
+        });
+      };
+      if (passes(NodeKind::Gpu)) {
+        ++relayed;
+      } else if (passes(NodeKind::Host)) {
+        ++through_hosts;
+      }
     }
   }
-  if (relayed == 0) return "";
-  return fmt::format("{} of {} GPU pairs are relayed by a GPU", relayed, ranks * (ranks - 1));
+  const int pairs = ranks * (ranks - 1);
+  std::string text;
+  if (relayed > 0) text = fmt::format("{} of {} GPU pairs are relayed by a GPU", relayed, pairs);
+  if (through_hosts > 0) {
+    text += fmt::format("{}{} of {} GPU pairs meet through hosts", text.empty() ? "" : ", ",
+                        through_hosts, pairs);
+  }
+  return text;
 }
 
 ResultSummary summarize(const Experiment& experiment, std::span<const ResultRow> rows,

@@ -94,9 +94,9 @@ struct ResultSummary {
 /// Simple" if several configurations of the experiment match; empty without a baseline.
 [[nodiscard]] std::string baseline_text(const Experiment& experiment);
 
-/// Number of relayed pairs, "24 of 56 GPU pairs are relayed by a GPU" (ordered pairs; counted for
-/// up to 64 GPUs); empty if no pair is relayed. Relayed traffic cuts through an intermediate GPU,
-/// which hardware does not do by itself.
+/// Number of pairs whose traffic passes through a third GPU ("24 of 56 GPU pairs are relayed by a
+/// GPU") or through hosts ("24 of 56 GPU pairs meet through hosts"); ordered pairs, counted for up
+/// to 64 GPUs; empty if there are none.
 [[nodiscard]] std::string relay_text(const Fabric& fabric);
 
 /// exp(mean |ln ratio|) - 1; NaN without ratios. Ratios must be positive.

@@ -243,7 +243,8 @@ void name_program(const AlgorithmEntry& algorithm, const std::string& folder,
   const std::filesystem::path file = real_folder(path.parent_path()) / path.filename();
   const NamedProgram program{.file = file.lexically_proximate(real_folder(folder)).string(),
                              .name = algorithm.name,
-                             .hash = program_hash(*algorithm.program)};
+                             .hash = program_hash(*algorithm.program),
+                             .traits = algorithm.program->traits};
   if (std::ranges::find(table.programs, program) == table.programs.end()) {
     table.programs.push_back(program);
   }
@@ -253,6 +254,11 @@ void name_program(const AlgorithmEntry& algorithm, const std::string& folder,
 
 std::vector<TunedBlock> tune_dispatch(const Experiment& experiment, std::span<const ResultRow> rows,
                                       double tolerance) {
+  if (experiment.time_of != TimeOf::Call) {
+    throw UserError({.file = experiment.path},
+                    "the sweep has times of parts of calls (time_of); a dispatch table needs whole "
+                    "calls");
+  }
   const std::vector<std::optional<double>> speedups = summarize(experiment, rows, {}).speedups;
   std::vector<Sweep> sweeps;
   for (std::size_t i = 0; i < rows.size(); ++i) {

@@ -26,6 +26,10 @@ class Overrides {
     } else if (entry.key == "link_efficiency") {
       apply_all(entry.value, link_efficiency_options(), "link_efficiency", "link_efficiency.",
                 "link_efficiency.");
+    } else if (entry.key == "mpi") {
+      apply_all(entry.value, mpi_options(), "mpi", "mpi.", "mpi.");
+    } else if (entry.key == "matching") {
+      apply_all(entry.value, matching_options(), "matching", "matching.", "matching.");
     } else if (entry.key == "protocols") {
       protocols(entry.value);
     } else {
@@ -78,11 +82,11 @@ class Overrides {
   std::size_t changes_ = 0;
 };
 
+}  // namespace
+
 bool is_parameter_file(const std::string& text) {
   return text.ends_with(".yaml") || text.ends_with(".yml");
 }
-
-}  // namespace
 
 void check_exists(const std::string& path, std::string_view what, const SourceLocation& where) {
   std::error_code error;

@@ -18,6 +18,9 @@ namespace cclgym {
 [[nodiscard]] CostModel choose_cost_model(const std::string& text, const Fabric& fabric,
                                           const SourceLocation& where = {});
 
+/// True if a cost model is named by the path of a parameter file.
+[[nodiscard]] bool is_parameter_file(const std::string& text);
+
 /// Throws UserError at `where` if there is no file with this path. `what` is the kind of file in
 /// messages, e.g. "fabric file".
 void check_exists(const std::string& path, std::string_view what, const SourceLocation& where);

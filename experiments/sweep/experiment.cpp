@@ -47,11 +47,14 @@ std::string config_suffix(const Config& config) {
 
 }  // namespace
 
+std::string_view to_string(TimeOf part) { return part == TimeOf::Call ? "call" : "across-nodes"; }
+
 std::string Experiment::hash() const {
   TextHash hash;
   hash.add(program_version());
   hash.add(engine);
   hash.add(repetitions);
+  if (time_of != TimeOf::Call) hash.add(to_string(time_of));
   for (const ExperimentFabric& fabric : fabrics) {
     hash.add(fabric.label);
     hash.add(fabric.fabric->canonical_text());

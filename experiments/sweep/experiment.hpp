@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "collectives/contract.hpp"
@@ -67,6 +68,13 @@ struct CellSelector {
   [[nodiscard]] bool matches(const Experiment& experiment, const Cell& cell) const;
 };
 
+/// Part of a call that the times of an experiment's cells are of.
+enum class TimeOf : std::uint8_t {
+  Call,        ///< from the call until the last rank is done
+  AcrossNodes  ///< the kernels with messages between nodes alone
+};
+[[nodiscard]] std::string_view to_string(TimeOf part);
+
 /// The two measured configurations whose ratio is shown beside the simulated speedup.
 struct MeasuredSpeedupChoice {
   std::string of;
@@ -87,6 +95,7 @@ struct Experiment {
                             ///< instances, threads, tile, slots, size, seed
   std::string engine;
   std::uint64_t repetitions = 1;
+  TimeOf time_of = TimeOf::Call;
   std::optional<CellSelector> baseline;  ///< speedups are over the fastest matching cell with the
                                          ///< same fabric, collective, size, seed
   std::vector<CellSelector> timelines;   ///< one timeline per selector: for the first cell that it

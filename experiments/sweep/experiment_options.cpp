@@ -114,6 +114,13 @@ std::vector<OptionSpec> make_experiment_options() {
        .min = 1,
        .max = 1'000'000,
        .default_text = "1"},
+      {.name = "time_of",
+       .kind = OptionKind::Choice,
+       .description =
+           "part of a call that the times are of: the call, or its kernels with "
+           "messages between nodes alone (only collectives over levels, on several nodes)",
+       .default_text = "call",
+       .choices = {"call", "across-nodes"}},
       {.name = "cost_model",
        .description =
            "cost model: a name (" + fmt::format("{}", fmt::join(cost_model_names(), ", ")) +

@@ -35,8 +35,8 @@ bool is_plain_name(const std::string& name) {
 
 class Loader {
  public:
-  Loader(const YamlValue& document, Experiment& experiment)
-      : document_(document), experiment_(experiment) {}
+  Loader(const YamlValue& document, Experiment& experiment, const LoadProgress& on_progress)
+      : document_(document), experiment_(experiment), on_progress_(on_progress) {}
 
   void load() {
     check_keys(document_, experiment_options(), "experiment");
@@ -56,12 +56,20 @@ class Loader {
                              .choices[read_choice(value_of("engine"), experiment_option("engine"))];
     experiment_.repetitions = static_cast<std::uint64_t>(
         read_integer(value_of("repetitions"), experiment_option("repetitions")));
+    experiment_.time_of = read_choice(value_of("time_of"), experiment_option("time_of")) == 0
+                              ? TimeOf::Call
+                              : TimeOf::AcrossNodes;
+    if (experiment_.time_of == TimeOf::AcrossNodes) {
+      warn("all times are those of the kernels across nodes alone (time_of: across-nodes)");
+    }
     axes_ = read_axes(document_, experiment_.algorithms);
     axes_.only = read_combinations(document_, axes_, experiment_.algorithms);
     read_single_values();
     read_fabrics();
     make_cells(experiment_, axes_, document_.location(),
-               {.root = static_cast<int>(root_.value), .element_bytes = element_bytes_});
+               {.root = static_cast<int>(root_.value),
+                .element_bytes = element_bytes_,
+                .on_progress = on_progress_});
     read_selectors();
     experiment_.measured = paths_of("measured");
     read_measured_speedup();
@@ -196,21 +204,23 @@ class Loader {
   ExperimentAxes axes_;
   Located<std::int64_t> root_;
   int element_bytes_ = 4;
+  const LoadProgress& on_progress_;
 };
 
 }  // namespace
 
-Experiment parse_experiment(std::string_view text, const std::string& file_name) {
+Experiment parse_experiment(std::string_view text, const std::string& file_name,
+                            const LoadProgress& on_progress) {
   const YamlValue document = parse_yaml(text, file_name);
   Experiment experiment;
   experiment.path = file_name;
   experiment.text = text;
-  Loader(document, experiment).load();
+  Loader(document, experiment, on_progress).load();
   return experiment;
 }
 
-Experiment load_experiment(const std::string& path) {
-  return parse_experiment(read_text_file(path, kLargestFile), path);
+Experiment load_experiment(const std::string& path, const LoadProgress& on_progress) {
+  return parse_experiment(read_text_file(path, kLargestFile), path, on_progress);
 }
 
 }  // namespace cclgym

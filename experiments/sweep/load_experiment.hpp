@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -13,11 +14,17 @@ namespace cclgym {
 /// a run that anyone wants to wait for.
 inline constexpr std::size_t kMostCells = 1'000'000;
 
+/// Called with sentences about work that takes long while an experiment is loaded: tuners that
+/// synthesise programs. May be empty.
+using LoadProgress = std::function<void(const std::string&)>;
+
 /// Reads and checks an experiment file: every name, every range, every combination. Throws
 /// UserError with file:line:column of the error.
-[[nodiscard]] Experiment load_experiment(const std::string& path);
+[[nodiscard]] Experiment load_experiment(const std::string& path,
+                                         const LoadProgress& on_progress = {});
 /// Reads and checks the text of an experiment. `file_name` is used in messages; relative paths in
 /// the text start from its folder.
-[[nodiscard]] Experiment parse_experiment(std::string_view text, const std::string& file_name);
+[[nodiscard]] Experiment parse_experiment(std::string_view text, const std::string& file_name,
+                                          const LoadProgress& on_progress = {});
 
 }  // namespace cclgym

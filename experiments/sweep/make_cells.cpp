@@ -55,12 +55,14 @@ class CellMaker {
       check_label(algorithm.value, "the tuner", algorithm.where);
       refuse_same_key(algorithm);
       for (const ExperimentFabric& on : experiment_.fabrics) {
-        tuners_.back().push_back(make_tuner(algorithm.value, {.fabric = on.fabric,
-                                                              .fabric_label = on.plain_label,
-                                                              .cost_model = on.cost_model,
-                                                              .where = algorithm.where,
-                                                              .algorithms = experiment_.algorithms,
-                                                              .collectives = collectives}));
+        tuners_.back().push_back(
+            make_tuner(algorithm.value, {.fabric = on.fabric,
+                                         .fabric_label = on.plain_label,
+                                         .cost_model = on.cost_model,
+                                         .where = algorithm.where,
+                                         .algorithms = experiment_.algorithms,
+                                         .collectives = collectives,
+                                         .on_progress = constants_.on_progress}));
         add_programs(*tuners_.back().back(), algorithm.where);
       }
     }
@@ -123,7 +125,14 @@ class CellMaker {
         continue;
       }
       for (const ExperimentFabric& fabric : experiment_.fabrics) {
-        if (const auto reason = check_ranks(entry_of(i), fabric.fabric->ranks())) {
+        const Fabric& on = *fabric.fabric;
+        auto reason = check_ranks(entry_of(i), on.ranks());
+        if (!reason) {
+          reason = check_request(
+              entry_of(i),
+              {.ranks = on.ranks(), .ranks_per_server = on.ranks_per_server().value_or(0)});
+        }
+        if (reason) {
           throw UserError(algorithm.where,
                           fmt::format("on fabric '{}': {}", fabric.label, *reason));
         }

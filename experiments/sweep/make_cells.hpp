@@ -1,6 +1,7 @@
 // Makes the cells of an experiment from its axes: every valid combination.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -14,6 +15,8 @@ namespace cclgym {
 struct CellConstants {
   int root = 0;           ///< for rooted collectives
   int element_bytes = 4;  ///< sizes must be multiples of it
+  /// TunerSite::on_progress of all tuners.
+  std::function<void(const std::string&)> on_progress{};
 };
 
 /// Fills in experiment.cells and experiment.skipped; the fabrics are there already. Leaves out

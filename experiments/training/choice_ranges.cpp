@@ -15,8 +15,8 @@ extern const std::string_view kPublishedRegimes;
 namespace {
 
 std::string config_text(const Config& config) {
-  std::string text = fmt::format("{} {} c{} r{}", config.algorithm, to_string(config.protocol),
-                                 config.channels, config.instances);
+  std::string text = fmt::format("{} {} c{} r{}", short_program_name(config.algorithm),
+                                 to_string(config.protocol), config.channels, config.instances);
   if (config.tile_bytes > 0) text += " tiles " + format_bytes(config.tile_bytes);
   return text;
 }
@@ -77,6 +77,15 @@ std::vector<Line> published_lines(const EvaluatedPart& part, const std::string& 
 }
 
 }  // namespace
+
+std::string short_program_name(const std::string& name) {
+  if (!name.starts_with("synth-")) return name;
+  for (const CollectiveKind collective : all_collectives()) {
+    const std::size_t found = name.rfind(fmt::format("-{}-", to_string(collective)));
+    if (found != std::string::npos) return name.substr(found + 1);
+  }
+  return name;
+}
 
 std::vector<ChoiceRange> choice_ranges(const PolicyRun& run, const std::string& collective) {
   std::vector<const EvaluatedCell*> cells;

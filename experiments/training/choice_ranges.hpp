@@ -11,6 +11,10 @@
 
 namespace cclgym {
 
+/// Name of a program without the fabric's part: "alltoall-8-2-3-r2" for
+/// "synth-dgx1-589f-alltoall-8-2-3-r2"; other names are as they are.
+[[nodiscard]] std::string short_program_name(const std::string& name);
+
 /// Neighbouring sizes at which the same configuration was chosen.
 struct ChoiceRange {
   std::uint64_t from = 0;

@@ -98,6 +98,12 @@
           element('p', {class: 'muted'}, 'The most frequent choice at each size; for tuners, the ' +
               'configuration chosen.' + (collective.published.length ? ' Hatched: fastest on this machine ' +
               'according to publications.' : '')), strips);
+      const fronts = report.frontsOf(collective);
+      if (!fronts) continue;
+      page.append(element('h3', {}, `${collective.name}: choices by steps and rounds per chunk`),
+          element('p', {class: 'muted'}, 'SCCL’s costs S and R/C of the most frequent choice at each size; a ' +
+              'larger circle has more sizes. The line is the synthesised front; its bounds exclude the shaded ' +
+              'area for schedules along direct links. A message through a host or a third GPU is one step.'), fronts);
     }
   }
   if (!data.parts.length) {

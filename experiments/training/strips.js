@@ -40,10 +40,11 @@
     return ranges;
   };
 
-  // Runs to show: agents, the oracle, NCCL's default, the SVM; seeds with equal choices once.
-  const shownRuns = collective => {
+  // Runs to show: agents, the oracle, NCCL's default, the SVM, synthesis; seeds whose points have the
+  // same values for all keys once.
+  const shownRuns = (collective, keys) => {
     const rank = name => name.startsWith('lstm-') ? 0 : name === 'oracle' ? 1 :
-        name.startsWith('nccl-default') ? 2 : name === 'svm' ? 3 : -1;
+        name.startsWith('nccl-default') ? 2 : name === 'svm' ? 3 : name.startsWith('synth') ? 4 : -1;
     const groups = new Map();
     for (const run of collective.runs) {
       if (rank(run.policy) < 0) continue;
@@ -51,17 +52,18 @@
       groups.get(run.policy).push(run);
     }
     return [...groups].sort((a, b) => rank(a[0]) - rank(b[0])).flatMap(([policy, runs]) => {
-      const choices = run => JSON.stringify(run.points.map(point => knobs.map(knob =>
-          point[knob.key])));
+      const choices = run => JSON.stringify(run.points.map(point => keys.map(key => point[key])));
       const alike = runs.every(run => choices(run) === choices(runs[0]));
       return alike ? [{name: policy, points: runs[0].points}] :
           runs.map(run => ({name: `${policy}, seed ${run.seed}`, points: run.points}));
     });
   };
 
+  report.shownRuns = shownRuns;
+
   // Strips of one collective of a part.
   report.stripsOf = collective => {
-    const runs = shownRuns(collective).filter(run => run.points.length);
+    const runs = shownRuns(collective, knobs.map(knob => knob.key)).filter(run => run.points.length);
     if (!runs.length) return null;
     const sources = report.distinct(collective.published.map(row => row.source));
     const sizes = runs.flatMap(run => run.points.map(point => point.bytes));

@@ -20,6 +20,7 @@ extern const std::string_view kReportSizePlotScript;
 extern const std::string_view kTrainingStyle;
 extern const std::string_view kTrainingCurvesScript;
 extern const std::string_view kTrainingStripsScript;
+extern const std::string_view kTrainingFrontScript;
 extern const std::string_view kTrainingPageScript;
 }  // namespace embedded
 
@@ -60,14 +61,29 @@ Json curve_json(const LearningCurve& curve) {
 }
 
 Json config_json(const EvaluatedCell& cell) {
-  return {{"bytes", cell.bytes},
-          {"ratio", cell.oracle_ratio},
-          {"time_us", cell.time_us},
-          {"algorithm", cell.config.algorithm},
-          {"protocol", std::string(to_string(cell.config.protocol))},
-          {"channels", cell.config.channels},
-          {"instances", cell.config.instances},
-          {"tile_bytes", cell.config.tile_bytes}};
+  Json json{{"bytes", cell.bytes},
+            {"ratio", cell.oracle_ratio},
+            {"time_us", cell.time_us},
+            {"algorithm", short_program_name(cell.config.algorithm)},
+            {"protocol", std::string(to_string(cell.config.protocol))},
+            {"channels", cell.config.channels},
+            {"instances", cell.config.instances},
+            {"tile_bytes", cell.config.tile_bytes}};
+  if (cell.costs.rounds_per_chunk > 0) {
+    json["steps"] = cell.costs.steps;
+    json["rounds"] = cell.costs.rounds_per_chunk;
+  }
+  return json;
+}
+
+Json front_json(const CollectiveFront& front) {
+  Json points = Json::array();
+  for (const FrontSchedule& schedule : front.points) {
+    points.push_back({{"steps", schedule.steps}, {"rounds", schedule.rounds_per_chunk}});
+  }
+  return {{"points", std::move(points)},
+          {"min_steps", front.min_steps},
+          {"min_rounds", front.min_rounds}};
 }
 
 Json regime_json(const PublishedRow& row) {
@@ -124,6 +140,9 @@ Json part_json(const EvaluatedPart& part, std::span<const PublishedRow> regimes)
     }
     collectives.push_back(
         {{"name", name}, {"runs", std::move(runs)}, {"published", std::move(published)}});
+    for (const CollectiveFront& front : part.fronts) {
+      if (to_string(front.collective) == name) collectives.back()["front"] = front_json(front);
+    }
   }
   return {{"label", part.label},
           {"fabric", part.fabric},
@@ -194,7 +213,8 @@ std::string training_html(const TrainingPage& page, std::span<const PublishedRow
                     .json = data_json(page, regimes),
                     .scripts = {embedded::kReportBaseScript, embedded::kReportPlotsScript,
                                 embedded::kReportSizePlotScript, embedded::kTrainingCurvesScript,
-                                embedded::kTrainingStripsScript, embedded::kTrainingPageScript},
+                                embedded::kTrainingStripsScript, embedded::kTrainingFrontScript,
+                                embedded::kTrainingPageScript},
                     .styles = {embedded::kTrainingStyle}});
 }
 
