@@ -91,7 +91,7 @@ std::string not_said_text(const Comparison& comparison) {
 }  // namespace
 
 Comparison compare(const std::string& file, MeasuredCells cells,
-                   const std::optional<std::string>& cost_model, std::size_t threads,
+                   const std::optional<std::string>& cost_model, const TaskOptions& options,
                    const PredictionProgress& progress) {
   Comparison comparison;
   comparison.file = file;
@@ -101,7 +101,8 @@ Comparison compare(const std::string& file, MeasuredCells cells,
   if (cost_model) {
     for (MeasuredCell& cell : cells.cells) cell.cost_model = *cost_model;
   }
-  Predictor predictor(std::move(cells.cells), threads);
+  Predictor predictor(std::move(cells.cells), options.jobs);
+  predictor.share(options, {});
   comparison.warnings = predictor.warnings();
   const std::vector<Prediction> predictions = predictor.predict(progress);
   std::map<std::pair<std::string, std::string>, RefusedRows> refused;

@@ -22,9 +22,11 @@ struct Comparison {
 };
 
 /// Simulates every cell, with its own parameter set or with `cost_model` (in the form that
-/// cost_model_for takes). Throws UserError if a fabric or a parameter set cannot be made.
+/// cost_model_for takes). Uses options.jobs threads, or options.place if there is one. Throws
+/// UserError if a fabric or a parameter set cannot be made.
 [[nodiscard]] Comparison compare(const std::string& file, MeasuredCells cells,
-                                 const std::optional<std::string>& cost_model, std::size_t threads,
+                                 const std::optional<std::string>& cost_model,
+                                 const TaskOptions& options,
                                  const PredictionProgress& progress = {});
 
 /// The tables: systems, then per system the sets, size decades, ranks and collectives, the worst

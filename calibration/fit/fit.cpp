@@ -5,9 +5,11 @@
 #include <fmt/format.h>
 #include <map>
 
+#include "calibration/fit/coordinates.hpp"
 #include "calibration/fit/minimise.hpp"
 #include "calibration/fit/predict.hpp"
 #include "core/error.hpp"
+#include "core/random.hpp"
 #include "cost_models/parameters/cost_parameters.hpp"
 
 namespace cclgym {
@@ -16,45 +18,6 @@ namespace {
 
 constexpr double kRowError = 0.15;  // error of the row to which FitOptions::prior_factor refers
 
-// A fitted parameter; the coordinate is the logarithm of its ratio to the start.
-struct Coordinate {
-  const CostParameter* parameter = nullptr;
-  double start = 0;
-
-  [[nodiscard]] double value(double at) const {
-    return std::clamp(start * std::exp(at), parameter->fit->min, parameter->fit->max);
-  }
-  [[nodiscard]] double least() const { return std::log(parameter->fit->min / start); }
-  [[nodiscard]] double most() const { return std::log(parameter->fit->max / start); }
-};
-
-std::vector<Coordinate> coordinates_of(const FitOptions& options) {
-  std::vector<const CostParameter*> wanted;
-  for (const std::string& name : options.parameters) {
-    const CostParameter& parameter = cost_parameter(name);
-    if (!parameter.fit) {
-      throw UserError(
-          fmt::format("parameter '{}' is a count or a size, which is not fitted", name));
-    }
-    if (std::find(wanted.begin(), wanted.end(), &parameter) != wanted.end()) {
-      throw UserError(fmt::format("parameter '{}' is named twice", name));
-    }
-    wanted.push_back(&parameter);
-  }
-  if (options.parameters.empty()) {
-    for (const CostParameter& parameter : cost_parameters()) {
-      if (parameter.fit && parameter.fit->by_default) wanted.push_back(&parameter);
-    }
-  }
-  std::vector<Coordinate> coordinates;
-  for (const CostParameter* parameter : wanted) {
-    const double start = parameter->get(options.start).value_or(0);
-    coordinates.push_back({parameter, std::clamp(start > 0 ? start : parameter->fit->start,
-                                                 parameter->fit->min, parameter->fit->max)});
-  }
-  return coordinates;
-}
-
 class Fitter {
  public:
   Fitter(const std::vector<MeasuredCell>& cells, const FitOptions& options,
@@ -62,7 +25,7 @@ class Fitter {
       : options_(options),
         progress_(progress),
         predictor_(cells, options.threads),
-        coordinates_(coordinates_of(options)),
+        coordinates_(coordinates_of(options.start, options.parameters)),
         usable_(cells.size(), true) {
     const double tau = std::log(std::max(1.001, options.prior_factor));
     prior_weight_ = kRowError * kRowError / (tau * tau);
@@ -70,6 +33,11 @@ class Fitter {
 
   FitResult run() {
     FitResult result;
+    predictor_.share({.place = options_.place,
+                      .jobs = options_.threads,
+                      .peer_timeout_s = options_.peer_timeout_s,
+                      .notice = options_.notice},
+                     SharedModels{.base = options_.start, .choosing = model_at(origin())});
     const std::vector<Prediction> first = predictor_.predict(model_at(origin()));
     drop_refused(first, result);
     const std::vector<bool> fitted = mask(false);
@@ -80,8 +48,14 @@ class Fitter {
     result.before = compared(predictor_.predict(options_.start, fitted), fitted);
     drop_without_effect(fitted, result);
 
-    const Minimum minimum = minimise_over(fitted, "fit");
+    // The fit itself and its folds.
+    std::vector<Objective> objectives{{"fit", fitted, {}}};
+    add_folds(fitted, objectives, result);
+    const std::vector<Best> best = minimise_all(objectives);
+    const Minimum& minimum = best.front().minimum;
     result.evaluations = minimum.evaluations;
+    result.starts = options_.starts;
+    result.best_start = best.front().start;
     result.model = options_.start;
     for (std::size_t i = 0; i < coordinates_.size(); ++i) {
       const CostParameter& parameter = *coordinates_[i].parameter;
@@ -89,9 +63,7 @@ class Fitter {
                     rounded_parameter(parameter, coordinates_[i].value(minimum.at[i])));
     }
     intervals(minimum.at, fitted, result);
-    result.fitted = compared(predictor_.predict(result.model, fitted), fitted);
-    result.held_out = compared(predictor_.predict(result.model, held_out), held_out);
-    run_folds(fitted, result);
+    predict_results(objectives, best, held_out, result);
     return result;
   }
 
@@ -146,27 +118,49 @@ class Fitter {
     return values;
   }
 
-  std::vector<double> residuals_at(const std::vector<double>& at, const std::vector<bool>& wanted) {
-    return residuals(predictor_.predict(model_at(at), wanted), wanted);
+  // Residuals at several points, for the same cells.
+  std::vector<std::vector<double>> residuals_at(const std::vector<std::vector<double>>& points,
+                                                const std::vector<bool>& wanted,
+                                                const std::string& stage) {
+    std::vector<PredictionRequest> requests;
+    for (const std::vector<double>& at : points) requests.push_back({model_at(at), wanted});
+    const auto count = static_cast<int>(requests.size());
+    const auto answers = predictor_.predict(
+        requests, [&](std::size_t done) { report(stage, static_cast<int>(done), count, 0); });
+    std::vector<std::vector<double>> rows;
+    for (const std::vector<Prediction>& answer : answers) rows.push_back(residuals(answer, wanted));
+    return rows;
   }
 
   // A parameter that changes no cell would only drift along.
   void drop_without_effect(const std::vector<bool>& wanted, FitResult& result) {
-    const std::vector<double> centre = residuals_at(origin(), wanted);
-    std::vector<Coordinate> kept;
-    for (std::size_t i = 0; i < coordinates_.size(); ++i) {
-      report("sensitivity", static_cast<int>(i) + 1, static_cast<int>(coordinates_.size()), 0);
-      bool effect = false;
-      for (const double step : {-1.0, 1.0}) {
-        std::vector<double> at = origin();
-        at[i] = std::clamp(step, coordinates_[i].least(), coordinates_[i].most());
-        const std::vector<double> moved = residuals_at(at, wanted);
-        for (std::size_t row = 0; row < moved.size(); ++row) {
-          effect = effect || std::abs(moved[row] - centre[row]) > 1e-4;
-        }
-        if (effect) break;
+    std::vector<bool> effect(coordinates_.size(), false);
+    std::vector<double> centre;
+    for (const double step : {-1.0, 1.0}) {
+      std::vector<std::vector<double>> points;
+      std::vector<std::size_t> moved;  // coordinates of the points
+      if (centre.empty()) points.push_back(origin());
+      for (std::size_t i = 0; i < coordinates_.size(); ++i) {
+        if (effect[i]) continue;
+        moved.push_back(i);
+        points.push_back(origin());
+        points.back()[i] = std::clamp(step, coordinates_[i].least(), coordinates_[i].most());
       }
-      if (effect) {
+      if (points.empty()) break;
+      std::vector<std::vector<double>> rows = residuals_at(points, wanted, "sensitivity");
+      if (centre.empty()) {
+        centre = std::move(rows.front());
+        rows.erase(rows.begin());
+      }
+      for (std::size_t i = 0; i < moved.size(); ++i) {
+        for (std::size_t row = 0; row < centre.size(); ++row) {
+          if (std::abs(rows[i][row] - centre[row]) > 1e-4) effect[moved[i]] = true;
+        }
+      }
+    }
+    std::vector<FitCoordinate> kept;
+    for (std::size_t i = 0; i < coordinates_.size(); ++i) {
+      if (effect[i]) {
         kept.push_back(coordinates_[i]);
       } else {
         result.without_effect.push_back(coordinates_[i].parameter->name);
@@ -175,9 +169,40 @@ class Fitter {
     coordinates_ = std::move(kept);
   }
 
-  Minimum minimise_over(const std::vector<bool>& wanted, const std::string& stage) {
+  // Cells that a minimisation fits, and cells that it leaves out for testing.
+  struct Objective {
+    std::string stage;
+    std::vector<bool> wanted;
+    std::vector<bool> left_out;
+  };
+  // State of a search, for the progress.
+  struct Searched {
+    int evaluations = 0;
+    double value = 0;  // best so far
+    double mean = 0;   // mean |ln| there
+  };
+  // The best minimum of an objective, and the start that led to it.
+  struct Best {
+    Minimum minimum;
+    int start = 0;
+  };
+
+  [[nodiscard]] std::vector<std::vector<double>> starts() const {
+    std::vector<std::vector<double>> starts{origin()};
+    const double spread = std::log(std::max(1.001, options_.prior_factor));
+    for (int start = 1; start < options_.starts; ++start) {
+      Random random = Random::stream(options_.seed, {static_cast<std::uint64_t>(start)});
+      std::vector<double> at = origin();
+      for (double& coordinate : at) coordinate = random.normal(0, spread);
+      starts.push_back(std::move(at));
+    }
+    return starts;
+  }
+
+  // Minima of the objectives: on ranks side by side, otherwise one by one.
+  std::vector<Best> minimise_all(const std::vector<Objective>& objectives) {
     MinimiseOptions bounds{.evaluations = options_.evaluations};
-    for (const Coordinate& coordinate : coordinates_) {
+    for (const FitCoordinate& coordinate : coordinates_) {
       bounds.least.push_back(coordinate.least());
       bounds.most.push_back(coordinate.most());
     }
@@ -186,52 +211,100 @@ class Fitter {
                                   options_.evaluations, coordinates_.size(),
                                   coordinates_.size() + 1));
     }
-    int evaluation = 0;
-    double best = 0;
-    double best_mean = 0;
-    return minimise(
-        [&](const std::vector<double>& at) {
-          double value = 0;
-          double mean = 0;
-          const std::vector<double> rows = residuals_at(at, wanted);
-          for (const double residual : rows) {
-            value += soft_l1(residual, options_.loss_scale);
-            mean += std::abs(residual) / static_cast<double>(rows.size());
-          }
-          for (const double coordinate : at) value += prior_weight_ * coordinate * coordinate;
-          if (evaluation++ == 0 || value < best) {
-            best = value;
-            best_mean = mean;
-          }
-          report(stage, evaluation, options_.evaluations, best_mean);
-          return value;
-        },
-        origin(), bounds);
+    const std::vector<std::vector<double>> starts_of_each = starts();
+    std::vector<const Objective*> objective_of;
+    std::vector<Search> searches;
+    for (const Objective& objective : objectives) {
+      for (const std::vector<double>& start : starts_of_each) {
+        objective_of.push_back(&objective);
+        searches.push_back({start, bounds});
+      }
+    }
+    std::vector<Minimum> minima;
+    const std::size_t together = options_.place != nullptr ? searches.size() : 1;
+    for (std::size_t first = 0; first < searches.size(); first += together) {
+      const auto begin = static_cast<std::ptrdiff_t>(first);
+      const auto end = static_cast<std::ptrdiff_t>(first + together);
+      const std::vector<const Objective*> theirs(objective_of.begin() + begin,
+                                                 objective_of.begin() + end);
+      std::vector<Searched> searched(together);
+      for (Minimum& minimum : minimise_together({searches.begin() + begin, searches.begin() + end},
+                                                [&](const std::vector<SearchPoint>& points) {
+                                                  return evaluate(theirs, points, searched);
+                                                })) {
+        minima.push_back(std::move(minimum));
+      }
+    }
+    std::vector<Best> best(objectives.size());
+    for (std::size_t i = 0; i < minima.size(); ++i) {
+      const std::size_t start = i % starts_of_each.size();
+      Best& one = best[i / starts_of_each.size()];
+      if (start == 0 || minima[i].value < one.minimum.value) {
+        one = {std::move(minima[i]), static_cast<int>(start)};
+      }
+    }
+    return best;
+  }
+
+  // Values of the objectives at points of their searches.
+  std::vector<double> evaluate(const std::vector<const Objective*>& objective_of,
+                               const std::vector<SearchPoint>& points,
+                               std::vector<Searched>& searched) {
+    std::vector<PredictionRequest> requests;
+    for (const SearchPoint& point : points) {
+      requests.push_back({model_at(point.at), objective_of[point.search]->wanted});
+    }
+    const std::vector<std::vector<Prediction>> answers = predictor_.predict(requests);
+    std::vector<double> values;
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      double value = 0;
+      double mean = 0;
+      const std::vector<double> rows = residuals(answers[i], requests[i].wanted);
+      for (const double residual : rows) {
+        value += soft_l1(residual, options_.loss_scale);
+        mean += std::abs(residual) / static_cast<double>(rows.size());
+      }
+      for (const double coordinate : points[i].at) value += prior_weight_ * coordinate * coordinate;
+      Searched& search = searched[points[i].search];
+      if (search.evaluations++ == 0 || value < search.value) {
+        search.value = value;
+        search.mean = mean;
+      }
+      values.push_back(value);
+    }
+    // The first search that has not ended is shown.
+    const std::size_t first = points.front().search;
+    report(objective_of[first]->stage, searched[first].evaluations, options_.evaluations,
+           searched[first].mean);
+    return values;
   }
 
   void intervals(const std::vector<double>& at, const std::vector<bool>& wanted,
                  FitResult& result) {
     constexpr double kStep = 0.03;
-    LinearisedFit linear{.residuals = residuals_at(at, wanted),
+    std::vector<std::vector<double>> points{at};
+    for (std::size_t i = 0; i < at.size(); ++i) {
+      points.push_back(at);
+      points.back()[i] += at[i] + kStep > coordinates_[i].most() ? -kStep : kStep;
+    }
+    std::vector<std::vector<double>> rows = residuals_at(points, wanted, "intervals");
+    LinearisedFit linear{.residuals = std::move(rows.front()),
                          .slopes = {},
                          .at = at,
                          .scale = options_.loss_scale,
                          .prior_weight = prior_weight_};
     linear.slopes.assign(linear.residuals.size(), std::vector<double>(at.size(), 0.0));
     for (std::size_t i = 0; i < at.size(); ++i) {
-      report("intervals", static_cast<int>(i) + 1, static_cast<int>(at.size()), 0);
-      std::vector<double> moved = at;
-      moved[i] += at[i] + kStep > coordinates_[i].most() ? -kStep : kStep;
-      const std::vector<double> rows = residuals_at(moved, wanted);
-      for (std::size_t row = 0; row < rows.size(); ++row) {
-        linear.slopes[row][i] = (rows[row] - linear.residuals[row]) / (moved[i] - at[i]);
+      const std::vector<double>& moved = rows[i + 1];
+      for (std::size_t row = 0; row < moved.size(); ++row) {
+        linear.slopes[row][i] = (moved[row] - linear.residuals[row]) / (points[i + 1][i] - at[i]);
       }
     }
     const std::vector<Interval> linearised = linearised_intervals(linear);
     const std::vector<Interval> resampled =
         bootstrap_intervals(linear, options_.resamples, options_.seed);
     for (std::size_t i = 0; i < at.size(); ++i) {
-      const Coordinate& coordinate = coordinates_[i];
+      const FitCoordinate& coordinate = coordinates_[i];
       const auto in_units = [&](const Interval& interval) {
         return Interval{coordinate.value(interval.least), coordinate.value(interval.most)};
       };
@@ -244,7 +317,8 @@ class Fitter {
     }
   }
 
-  void run_folds(const std::vector<bool>& fitted, FitResult& result) {
+  void add_folds(const std::vector<bool>& fitted, std::vector<Objective>& objectives,
+                 FitResult& result) const {
     std::set<int> counts;
     for (std::size_t i = 0; i < fitted.size(); ++i) {
       if (fitted[i]) counts.insert(predictor_.cells()[i].ranks);
@@ -257,23 +331,40 @@ class Fitter {
       for (const int ranks : counts) {
         if (place++ % folds == fold) each.held_out_ranks.insert(ranks);
       }
-      std::vector<bool> inside = fitted;
-      std::vector<bool> outside = fitted;
+      Objective objective{fmt::format("fold {} of {}", fold + 1, folds), fitted, fitted};
       for (std::size_t i = 0; i < fitted.size(); ++i) {
         const bool held = each.held_out_ranks.contains(predictor_.cells()[i].ranks);
-        inside[i] = fitted[i] && !held;
-        outside[i] = fitted[i] && held;
+        objective.wanted[i] = fitted[i] && !held;
+        objective.left_out[i] = fitted[i] && held;
       }
-      const Minimum minimum = minimise_over(inside, fmt::format("fold {} of {}", fold + 1, folds));
-      const CostModel model = model_at(minimum.at);
-      each.fitted = summary(model, inside);
-      each.held_out = summary(model, outside);
+      objectives.push_back(std::move(objective));
       result.folds.push_back(std::move(each));
     }
   }
 
-  ErrorSummary summary(const CostModel& model, const std::vector<bool>& wanted) {
-    const std::vector<Compared> cells = compared(predictor_.predict(model, wanted), wanted);
+  // Errors of the fitted set, and of the sets of the folds.
+  void predict_results(const std::vector<Objective>& objectives, const std::vector<Best>& best,
+                       const std::vector<bool>& held_out, FitResult& result) {
+    std::vector<PredictionRequest> requests{{result.model, objectives.front().wanted},
+                                            {result.model, held_out}};
+    for (std::size_t i = 1; i < objectives.size(); ++i) {
+      const CostModel model = model_at(best[i].minimum.at);
+      requests.push_back({model, objectives[i].wanted});
+      requests.push_back({model, objectives[i].left_out});
+    }
+    const std::vector<std::vector<Prediction>> answers = predictor_.predict(requests);
+    result.fitted = compared(answers[0], requests[0].wanted);
+    result.held_out = compared(answers[1], requests[1].wanted);
+    for (std::size_t i = 0; i < result.folds.size(); ++i) {
+      const std::size_t at = 2 * i + 2;
+      result.folds[i].fitted = summary(answers[at], requests[at].wanted);
+      result.folds[i].held_out = summary(answers[at + 1], requests[at + 1].wanted);
+    }
+  }
+
+  [[nodiscard]] ErrorSummary summary(const std::vector<Prediction>& predictions,
+                                     const std::vector<bool>& wanted) const {
+    const std::vector<Compared> cells = compared(predictions, wanted);
     std::vector<const Compared*> all;
     for (const Compared& cell : cells) all.push_back(&cell);
     return summarise("", all);
@@ -295,7 +386,7 @@ class Fitter {
   const FitOptions& options_;
   const std::function<void(const FitProgress&)>& progress_;
   Predictor predictor_;
-  std::vector<Coordinate> coordinates_;
+  std::vector<FitCoordinate> coordinates_;
   std::vector<bool> usable_;
   double prior_weight_ = 0;
 };

@@ -11,6 +11,7 @@
 #include "calibration/fit/error_table.hpp"
 #include "calibration/fit/uncertainty.hpp"
 #include "calibration/measure/measured_cells.hpp"
+#include "core/tasks/run_tasks.hpp"
 #include "cost_models/parameters/parameter_set.hpp"
 
 namespace cclgym {
@@ -27,8 +28,14 @@ struct FitOptions {
   int evaluations = 400;    ///< max number of simulations of all cells per fit
   int folds = 0;  ///< number of additional fits, each without some of the rank counts; 0: none
   int resamples = 1000;    ///< number of bootstrap samples
-  std::uint64_t seed = 1;  ///< seed of the bootstrap
+  std::uint64_t seed = 1;  ///< seed of the bootstrap and of the starts
+  /// Number of fits from different starts, of which the best is taken: the first begins at `start`,
+  /// the others at points drawn as far from it as the prior allows.
+  int starts = 1;
   std::size_t threads = 1;
+  TaskPlace* place = nullptr;  ///< place of the simulations; null: threads of this process
+  double peer_timeout_s = 60;  ///< TaskOptions::peer_timeout_s
+  std::function<void(const std::string& sentence)> notice{};  ///< TaskOptions::notice
 };
 
 /// One parameter, in SI units.
@@ -57,6 +64,8 @@ struct FitResult {
   std::vector<RefusedRows> refused;  ///< cells that the simulator refuses
   std::vector<Fold> folds;
   int evaluations = 0;  ///< evaluations of the first fit
+  int starts = 1;       ///< FitOptions::starts
+  int best_start = 0;   ///< index of the start that led to the estimates
 };
 
 /// State of a fit.

@@ -74,6 +74,10 @@ std::string fit_text(const FitResult& result) {
     text += fmt::format("\nwithout effect on these rows, left as they were: {}\n",
                         fmt::join(result.without_effect, ", "));
   }
+  if (result.starts > 1) {
+    text +=
+        fmt::format("\nthe best of {} starts: number {}\n", result.starts, result.best_start + 1);
+  }
   for (const RefusedRows& refused : result.refused) {
     text += fmt::format("\n{} rows of {} cannot be simulated: {}\n", refused.rows, refused.system,
                         refused.reason);
