@@ -33,7 +33,7 @@ void write_files(const Comparison& comparison, const std::string& folder) {
   write_text_file((path / "compare.html").string(), comparison_html(comparison));
 }
 
-int compare_rows(const std::vector<std::string>& args) {
+int compare_rows(const std::vector<std::string>& args, TaskPlace* place) {
   ArgumentReader reader(compare_command());
   add_measured_options(reader);
   const auto arguments = reader
@@ -43,11 +43,12 @@ int compare_rows(const std::vector<std::string>& args) {
                              .option("out,o", "DIR", "folder for compare.csv and compare.html")
                              .option(kWorst, "N")
                              .option(jobs_option(), "N")
+                             .option(peer_timeout_option(), "TIME")
                              .flag("quiet", "print no progress")
                              .read(args);
   if (!arguments) return 0;
   check_output_folder(*arguments);
-  if (arguments->has("out")) {
+  if (arguments->has("out") && writes_output()) {
     refuse_foreign_files(arguments->text("out"), {.writer = "cclgym compare",
                                                   .mark = "compare.csv",
                                                   .mark_begins = "system,",
@@ -67,7 +68,11 @@ int compare_rows(const std::vector<std::string>& args) {
         std::make_unique<Progress>(std::cerr, ::isatty(STDERR_FILENO) == 1, cells.cells.size(), 0);
   }
   const Comparison comparison = compare(measured.path, std::move(cells), cost_model,
-                                        jobs_of(*arguments), [&](std::size_t done) {
+                                        {.place = place,
+                                         .jobs = jobs_of(*arguments),
+                                         .peer_timeout_s = peer_timeout_of(*arguments),
+                                         .notice = notice_of_faults(arguments->has("quiet"))},
+                                        [&](std::size_t done) {
                                           if (progress) progress->update(done);
                                         });
   if (progress) progress->leave_line();
@@ -102,7 +107,7 @@ const Command& compare_command() {
           "      one system, up to 32 GPUs\n"
           "  cclgym compare --measured run.txt --fabric hgx-h100 --nccl 2.21.5 --cost-model h100\n"
           "      the output of all_reduce_perf on your own node",
-      .run = compare_rows};
+      .run_in = compare_rows};
   return command;
 }
 

@@ -6,17 +6,23 @@
 
 #include "agents/baselines/registry.hpp"
 #include "agents/evaluation/evaluation.hpp"
+#include "agents/tasks/evaluation_tasks.hpp"
 #include "agents/training/learned_policy.hpp"
 #include "agents/trigger/retuning_policy.hpp"
 #include "agents/trigger/trigger_file.hpp"
 #include "cli/support/agent_run.hpp"
 #include "cli/support/command.hpp"
 #include "cli/support/print.hpp"
+#include "cli/support/run_cells.hpp"
 #include "core/files/own_files.hpp"
 #include "core/files/text_file.hpp"
+#include "core/hash.hpp"
 #include "core/split.hpp"
+#include "core/tasks/run_tasks.hpp"
+#include "experiments/summary/train_dispatcher.hpp"
 #include "experiments/training/choice_ranges.hpp"
 #include "experiments/training/training_page.hpp"
+#include "sim/tuners/pccl_tuner.hpp"
 #include "sim/tuners/tuner.hpp"
 
 namespace cclgym {
@@ -41,6 +47,8 @@ OptionSpec seeds_option() {
           .max = 1000,
           .default_text = "3"};
 }
+
+constexpr std::size_t kMaxInputFile = std::size_t{64} << 20;
 
 struct Part {
   std::string label;
@@ -109,6 +117,16 @@ std::string decisions_text(const std::vector<PolicySummary>& summaries) {
   return text.empty() ? text : text + "\n";
 }
 
+// Accuracies of the dispatchers among the policies, beside those of PCCL.
+std::string dispatchers_text(const std::vector<EvaluatedPolicy>& policies) {
+  std::string text;
+  for (const EvaluatedPolicy& policy : policies) {
+    const std::string path = dispatcher_path(policy.name, {});
+    if (!path.empty()) text += dispatcher_text(load_dispatcher(path)) + "\n";
+  }
+  return text;
+}
+
 std::vector<Part> parts_of(const TrainConfig& config) {
   std::vector<Part> parts;
   for (const auto& part : config.evaluation) {
@@ -127,7 +145,20 @@ std::vector<std::string> baselines_of(const std::vector<Part>& parts) {
   return default_baselines(parts.front().setup->actions->profile());
 }
 
-int evaluate(const std::vector<std::string>& args) {
+// Hash of the agents and triggers of a run, and of its file.
+std::string hash_of(const AgentRun& run) {
+  TextHash hash;
+  hash.add(run.config.hash());
+  for (const std::uint64_t seed : run.seeds) {
+    hash.add(load_checkpoint_bytes(checkpoint_path(run.folder, seed)));
+    const std::string triggers = trigger_path(run.folder, seed);
+    std::error_code error;
+    if (std::filesystem::exists(triggers, error)) hash.add(read_text_file(triggers, kMaxInputFile));
+  }
+  return hash.hex();
+}
+
+int evaluate(const std::vector<std::string>& args, TaskPlace* place) {
   const auto arguments =
       ArgumentReader(evaluate_command())
           .positional("RUN",
@@ -139,6 +170,7 @@ int evaluate(const std::vector<std::string>& args) {
           .option("out", "DIR",
                   "folder for evaluation.csv, choices.txt and report.html [default: RUN, or "
                   "results/NAME]")
+          .option(peer_timeout_option(), "TIME")
           .flag("quiet", "print only errors")
           .read(args);
   if (!arguments) return 0;
@@ -160,10 +192,12 @@ int evaluate(const std::vector<std::string>& args) {
   std::vector<Part> parts;
   TrainingPage page;
   std::string folder;
+  std::string input;  // text that is equal if the files are
   std::error_code error;
   if (std::filesystem::is_directory(source, error)) {
     const auto run = std::make_shared<const AgentRun>(load_agent_run(source));
     parts = parts_of(run->config);
+    input = hash_of(*run);
     page.title = run->config.name;
     page.curves = read_learning_curves(source, run->config.seeds);
     folder = source;
@@ -175,11 +209,26 @@ int evaluate(const std::vector<std::string>& args) {
   } else {
     const std::string name = std::filesystem::path(source).stem().string();
     parts.push_back({name, checked_tuning_setup(load_yaml_file(source)), 0});
+    input = read_text_file(source, kMaxInputFile);
     page.title = name;
     folder = "results/" + name;
     if (!arguments->has("against")) add_baselines(baselines_of(parts));
   }
   if (arguments->has("out")) folder = arguments->text("out");
+  std::vector<EvaluationPlace> places;
+  for (const Part& part : parts) {
+    places.push_back({.setup = part.setup, .calls = part.calls});
+    if (arguments->has("calls")) {
+      places.back().calls = static_cast<std::uint64_t>(
+          read_integer(arguments->text("calls"), calls_option(), argument_location("calls")));
+    }
+  }
+  const TaskSet tasks = evaluation_tasks(places, policies, options.seeds, input);
+  const TaskOptions task_options{.place = place,
+                                 .peer_timeout_s = peer_timeout_of(*arguments),
+                                 .task_noun = "policy run",
+                                 .notice = notice_of_faults(arguments->has("quiet"))};
+  share_tasks(tasks, task_options);
   // The folder of a training run has a report, to which the comparison is added.
   if (!std::filesystem::equivalent(folder, source, error)) {
     refuse_foreign_files(folder, {.writer = "cclgym evaluate",
@@ -208,16 +257,21 @@ int evaluate(const std::vector<std::string>& args) {
   std::string csv;
   std::string choices;
   std::vector<EvaluatedPart> done;
-  for (const Part& part : parts) {
-    options.calls = part.calls;
-    if (arguments->has("calls")) {
-      options.calls = static_cast<std::uint64_t>(
-          read_integer(arguments->text("calls"), calls_option(), argument_location("calls")));
-    }
+  std::vector<std::vector<PolicyRun>> runs(parts.size());
+  if (place != nullptr) {
+    runs = evaluate_by_tasks(tasks, task_options, parts.size(), [&](const PolicyRun& run) {
+      if (options.notice) options.notice(run.policy, run.seed);
+    });
+  }
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const Part& part = parts[i];
+    options.calls = places[i].calls;
+    if (place == nullptr) runs[i] = evaluate_policies(part.setup, policies, options);
     done.push_back({.label = part.label,
-                    .runs = evaluate_policies(part.setup, policies, options),
+                    .runs = std::move(runs[i]),
                     .fabric = part.setup->fabric_label,
-                    .cost_model = part.setup->site->cost_model.label()});
+                    .cost_model = part.setup->site->cost_model.label(),
+                    .fronts = part.setup->actions->fronts()});
     csv += evaluation_csv(done.back(), csv.empty());
     choices += choices_text(done.back(), regimes) + "\n";
     if (quiet) continue;
@@ -227,6 +281,7 @@ int evaluate(const std::vector<std::string>& args) {
               done.back().runs.front().calls, evaluation_table(summaries),
               decisions_text(summaries));
   }
+  if (!quiet) print_out("{}", dispatchers_text(policies));
   std::filesystem::create_directories(folder, error);
   if (error) throw UserError(quoted(folder, 200) + ": cannot be made: " + error.message());
   write_text_file(folder + "/evaluation.csv", csv);
@@ -256,7 +311,7 @@ const Command& evaluate_command() {
           "      baselines only; the file has options of CollectiveTuning-v0, e.g. fabric: ndv4\n"
           "  cclgym evaluate environment.yaml --against bandit,autoccl --calls 20000\n"
           "      baselines that learn while they run, with the cost of their search\n",
-      .run = evaluate};
+      .run_in = evaluate};
   return command;
 }
 

@@ -34,6 +34,14 @@ const OptionSpec kFolds{.name = "folds",
                         .min = 0,
                         .max = 100,
                         .default_text = "0"};
+const OptionSpec kStarts{.name = "starts",
+                         .kind = OptionKind::Integer,
+                         .description =
+                             "number of starting points, of which the best fit is taken: the start "
+                             "set, and others drawn as far from it as the prior allows",
+                         .min = 1,
+                         .max = 1000,
+                         .default_text = "1"};
 const OptionSpec kPrior{.name = "prior",
                         .kind = OptionKind::Real,
                         .description =
@@ -44,7 +52,7 @@ const OptionSpec kPrior{.name = "prior",
                         .default_text = "2"};
 const OptionSpec kSeed{.name = "seed",
                        .kind = OptionKind::Integer,
-                       .description = "seed of the bootstrap",
+                       .description = "seed of the bootstrap and of the starting points",
                        .min = 0,
                        .max = 1e15,
                        .default_text = "1"};
@@ -110,7 +118,7 @@ class ProgressLine {
   std::string stage_;
 };
 
-int fit_parameters(const std::vector<std::string>& args) {
+int fit_parameters(const std::vector<std::string>& args, TaskPlace* place) {
   ArgumentReader reader(fit_command());
   add_measured_options(reader);
   const auto arguments =
@@ -124,12 +132,14 @@ int fit_parameters(const std::vector<std::string>& args) {
           .option("hold-out", "ranks=N,…|sizes=B,…",
                   "rows to leave out of the fit and to use for testing it")
           .option(kFolds, "N")
+          .option(kStarts, "N")
           .option(kPrior, "X")
           .option(kEvaluations, "N")
           .option(kSeed, "N")
           .option("name", "NAME", "name of the parameter set [default: that of the file]")
           .output("out,o", "FILE", "parameter set to write (.yaml)")
           .option(jobs_option(), "N")
+          .option(peer_timeout_option(), "TIME")
           .flag("quiet", "print no progress")
           .read(args);
   if (!arguments) return 0;
@@ -181,7 +191,11 @@ int fit_parameters(const std::vector<std::string>& args) {
   options.seed = static_cast<std::uint64_t>(arguments->integer(kSeed));
   options.prior_factor =
       read_real(arguments->text_or_default(kPrior), kPrior, argument_location("prior"));
+  options.starts = static_cast<int>(arguments->integer(kStarts));
   options.threads = jobs_of(*arguments);
+  options.place = place;
+  options.notice = notice_of_faults(arguments->has("quiet"));
+  options.peer_timeout_s = peer_timeout_of(*arguments);
   if (!start_set.fitted_to) {
     print_error(
         "set {} does not state the rows it was fitted to; if there are none, add fitted_to: [] to "
@@ -223,7 +237,7 @@ const Command& fit_command() {
           "  cclgym simulate --fabric hgx-h100 --collective allreduce --size 1MiB \\\n"
           "      --cost-model mine.yaml\n"
           "      simulates with the set",
-      .run = fit_parameters};
+      .run_in = fit_parameters};
   return command;
 }
 

@@ -4,12 +4,14 @@
 #include <functional>
 #include <utility>
 
+#include "cli/programs/programs_option.hpp"
 #include "cli/support/command.hpp"
 #include "cli/support/print.hpp"
-#include "cli/support/programs_option.hpp"
+#include "collectives/algorithms/algorithms.hpp"
 #include "collectives/library/algorithm_library.hpp"
 #include "cost_models/cost_model.hpp"
 #include "cost_models/parameters/shipped_sets.hpp"
+#include "env/tuning/workload/workload.hpp"
 #include "sim/engine/engine.hpp"
 #include "sim/noise/noise_profile.hpp"
 #include "sim/tuners/tuner.hpp"
@@ -51,6 +53,10 @@ Lines algorithms(const AlgorithmLibrary& library) {
     lines.emplace_back(entry.name, entry.description);
     lines.emplace_back("", fmt::format("{}; {}", collectives_text(entry), entry.ranks.text));
   }
+  lines.emplace_back(algorithms::levels_form(),
+                     "a collective over levels of ranks, innermost first, e.g. "
+                     "hierarchical:8x256:ring+recursive or hierarchical:nodes:bruck:avoided");
+  lines.emplace_back("", algorithms::levels_options());
   for (const TunerInfo& info : tuner_infos()) {
     lines.emplace_back(info.form, "chooses the configuration of each call: " + info.description);
   }
@@ -86,11 +92,17 @@ Lines engines(const AlgorithmLibrary& /*library*/) {
   return lines;
 }
 
+Lines workloads(const AlgorithmLibrary& /*library*/) {
+  Lines lines;
+  for (const WorkloadInfo& info : workload_infos()) lines.emplace_back(info.name, info.description);
+  return lines;
+}
+
 const std::vector<std::pair<std::string, std::function<Lines(const AlgorithmLibrary&)>>>& topics() {
   static const std::vector<std::pair<std::string, std::function<Lines(const AlgorithmLibrary&)>>>
       all{{"fabrics", fabrics},     {"collectives", collectives}, {"algorithms", algorithms},
           {"protocols", protocols}, {"cost-models", cost_models}, {"noise", noises},
-          {"engines", engines}};
+          {"engines", engines},     {"workloads", workloads}};
   return all;
 }
 
@@ -100,7 +112,7 @@ int list(const std::vector<std::string>& args) {
   const auto arguments = reader
                              .positional("WHAT",
                                          "kind of names to list: fabrics, collectives, algorithms, "
-                                         "protocols, cost-models, noise or engines")
+                                         "protocols, cost-models, noise, engines or workloads")
                              .read(args);
   if (!arguments) return 0;
   const AlgorithmLibrary library = library_of(*arguments);
@@ -123,8 +135,8 @@ int list(const std::vector<std::string>& args) {
 const Command& list_command() {
   static const Command command{
       .name = "list",
-      .summary = "List fabrics, collectives, algorithms, protocols, cost models, noise or engines",
-      .usage = "fabrics|collectives|algorithms|protocols|cost-models|noise|engines",
+      .summary = "List fabrics, algorithms, cost models, workloads, …",
+      .usage = "fabrics|collectives|algorithms|protocols|cost-models|noise|engines|workloads",
       .examples =
           "  cclgym list algorithms\n"
           "      every algorithm and tuner, with its collectives and numbers of ranks\n"

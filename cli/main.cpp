@@ -1,11 +1,19 @@
 // The program: finds the subcommand, and turns its exceptions into a message and an exit code.
+#include <algorithm>
+#include <chrono>
 #include <exception>
 #include <fmt/core.h>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include "calibration/cuda/cuda_build.hpp"
 #include "cli/support/command.hpp"
 #include "cli/support/print.hpp"
+#include "cli/support/torch_program.hpp"
 #include "core/error.hpp"
+#include "core/ranks/launch.hpp"
 #include "core/version.hpp"
 #include "sim/engine/engine.hpp"
 
@@ -13,18 +21,24 @@ namespace cclgym {
 namespace {
 
 constexpr int kOutputLost = 1;
+// Time in which rank 0 prints its message and ends all ranks.
+constexpr std::chrono::seconds kTimeOfRankZero{2};
 constexpr int kUsageError = 2;
 constexpr int kStalled = 3;
-constexpr int kInternalError = 70;  // EX_SOFTWARE of sysexits.h
+constexpr int kInternalError = 70;  // EX_SOFTWARE of sysexits.h; also for WorkLost
 
 const std::vector<const Command*>& commands() {
   static const std::vector<const Command*> all{
-      &run_command(),           &report_command(),     &simulate_command(),
-      &describe_command(),      &list_command(),       &compile_command(),
-      &verify_command(),        &synthesize_command(), &check_certificate_command(),
-      &tune_dispatch_command(), &fit_command(),        &compare_command(),
-      &calibrate_command(),     &train_command(),      &evaluate_command(),
-      &validate_command(),      &export_command(),     &deploy_command()};
+      &run_command(),           &merge_command(),
+      &report_command(),        &simulate_command(),
+      &describe_command(),      &list_command(),
+      &compile_command(),       &verify_command(),
+      &synthesize_command(),    &check_certificate_command(),
+      &tune_dispatch_command(), &fit_command(),
+      &compare_command(),       &calibrate_command(),
+      &train_command(),         &evaluate_command(),
+      &validate_command(),      &export_command(),
+      &deploy_command()};
   return all;
 }
 
@@ -41,7 +55,7 @@ std::string help() {
       "Exit codes: 0 done; 1 standard output cannot be written, `verify` found a program wrong, "
       "or\n"
       "`synthesize` found none; 2 a mistake in the input; 3 a simulation stalled; 70 a fault of\n"
-      "cclgym itself; 130 Ctrl-C\n";
+      "cclgym itself, or processes that died; 130 Ctrl-C\n";
   return text;
 }
 
@@ -62,7 +76,7 @@ void tell(const char* kind, const char* message) noexcept {
   write_to_standard_error("\n");
 }
 
-int run_program(const std::vector<std::string>& args) {
+int run_program(const std::vector<std::string>& args, TaskPlace* place) {
   if (args.empty()) {
     print_error("{}", help());
     return kUsageError;
@@ -78,7 +92,10 @@ int run_program(const std::vector<std::string>& args) {
   }
   std::vector<std::string> names;
   for (const Command* command : commands()) {
-    if (command->name == name) return command->run({args.begin() + 1, args.end()});
+    if (command->name == name) {
+      const std::vector<std::string> rest(args.begin() + 1, args.end());
+      return command->run_in ? command->run_in(rest, place) : command->run(rest);
+    }
     names.push_back(command->name);
   }
   if (name.starts_with("-")) {
@@ -88,15 +105,17 @@ int run_program(const std::vector<std::string>& args) {
 }
 
 // Returns the exit code, and reports an exception on standard error.
-int guarded_run(const std::vector<std::string>& args) noexcept {
+int guarded_run(const std::vector<std::string>& args, TaskPlace* place = nullptr) noexcept {
   try {
-    return run_program(args);
+    return run_program(args, place);
   } catch (const UserError& error) {
     tell("error: ", error.what());
     return kUsageError;
   } catch (const SimulationStalled& error) {
     tell("error: ", error.what());
     return kStalled;
+  } catch (const WorkLost& error) {
+    tell("error: ", error.what());
   } catch (const std::exception& error) {
     tell("internal error: ", error.what());
   } catch (...) {
@@ -105,13 +124,59 @@ int guarded_run(const std::vector<std::string>& args) noexcept {
   return kInternalError;
 }
 
+const Command* command_of(const std::vector<std::string>& args) {
+  if (args.empty()) return nullptr;
+  for (const Command* command : commands()) {
+    if (command->name == args.front()) return command;
+  }
+  return nullptr;
+}
+
+// Runs the command on all ranks that a launcher started, or refuses to; only rank 0 prints.
+int run_launched(const LaunchedRank& launched, const std::vector<std::string>& args) noexcept {
+  const bool first = launched.rank == 0;
+  try {
+    const Command* const command = command_of(args);
+    const bool help = std::find(args.begin(), args.end(), "--help") != args.end();
+    if (first && (command == nullptr || help)) return guarded_run(args);
+    if (help) return 0;
+    // A rank that leaves with 0 would let others wait for it, if they run another command; one that
+    // leaves with an error ends them, so rank 0 gets time for its message.
+    if (command != nullptr && command->run_in) {
+      // The program with LibTorch replaces this one before a host is forked and MPI starts.
+      if (!command->torch_for.empty()) {
+        need_torch(command->name, {args.begin() + 1, args.end()}, command->torch_for);
+      }
+      return run_on_ranks(args, [&args](TaskPlace* place) { return guarded_run(args, place); });
+    }
+    if (!first) std::this_thread::sleep_for(kTimeOfRankZero);
+    if (command == nullptr) return kUsageError;
+    print_error(
+        "error: cclgym {} runs in one process, but {} ranks were started; start it "
+        "without mpirun\n",
+        command->name, launched.ranks);
+    return kUsageError;
+  } catch (const UserError& error) {
+    if (first) tell("error: ", error.what());
+    return first ? kUsageError : 0;
+  } catch (const std::exception& error) {
+    tell("internal error: ", error.what());
+  }
+  return kInternalError;
+}
+
+int run_here_or_on_ranks(const std::vector<std::string>& args) noexcept {
+  const std::optional<LaunchedRank> launched = launched_rank();
+  return launched ? run_launched(*launched, args) : guarded_run(args);
+}
+
 }  // namespace
 }  // namespace cclgym
 
 int main(int argc, char** argv) {
   cclgym::open_closed_standard_streams();
   cclgym::keep_running_without_readers();
-  const int code = cclgym::guarded_run({argv + (argc > 0 ? 1 : 0), argv + argc});
+  const int code = cclgym::run_here_or_on_ranks({argv + (argc > 0 ? 1 : 0), argv + argc});
   // Lost output (a full disk, say) must not look like success.
   if (!cclgym::standard_output_lost()) return code;
   // A reader that closed the pipe needs no message.

@@ -2,6 +2,7 @@
 #include "experiments/report/report.hpp"
 
 #include <iostream>
+#include <utility>
 
 #include "cli/support/command.hpp"
 #include "cli/support/print.hpp"
@@ -10,6 +11,7 @@
 #include "experiments/run/run_folder.hpp"
 #include "experiments/summary/report_summary.hpp"
 #include "experiments/summary/table.hpp"
+#include "experiments/summary/train_dispatcher.hpp"
 
 namespace cclgym {
 
@@ -19,6 +21,8 @@ int report(const std::vector<std::string>& args) {
   ArgumentReader reader(report_command());
   reader.positional("DIR", "folder of a run (has experiment.yaml and results.csv)")
       .output("out", "FILE", "page to write [default: DIR/report.html]")
+      .option("dispatcher", "FILE",
+              "dispatcher (tune-dispatch --svm) whose accuracy and regret on these results to show")
       .flag("quiet", "print only errors");
   const auto arguments = reader.read(args);
   if (!arguments) return 0;
@@ -31,14 +35,23 @@ int report(const std::vector<std::string>& args) {
   if (results.truncated) {
     print_error("{}: the last row is incomplete and left out\n", results_path(dir));
   }
-  const std::string page = write_report(experiment, results.rows, dir,
-                                        arguments->has("out") ? arguments->text("out") : "");
+  std::vector<ReportDispatcher> dispatchers = dispatchers_of(experiment);
+  if (arguments->has("dispatcher")) {
+    dispatchers.push_back(read_report_dispatcher(experiment, arguments->text("dispatcher"),
+                                                 argument_location("dispatcher")));
+  }
+  std::string scores;
+  for (const ReportDispatcher& one : dispatchers) scores += "\n" + dispatcher_text(one.dispatcher);
+  const std::string page =
+      write_report(experiment, results.rows, dir,
+                   arguments->has("out") ? arguments->text("out") : "", std::move(dispatchers));
   if (arguments->has("quiet")) return 0;
   for (const std::string& text : experiment.warnings) print_warning(text);
   print_table(std::cout, experiment, results.rows, read_measured_files(experiment));
   const std::vector<PublishedRow> published = read_published_files(experiment);
   std::cout << published_text(compare_published(experiment, results.rows, published),
-                              published.size());
+                              published.size())
+            << scores;
   std::cout << "\nreport    " << page << '\n';
   std::cout.flush();
   return 0;
@@ -50,12 +63,14 @@ const Command& report_command() {
   static const Command command{
       .name = "report",
       .summary = "Write the table and the HTML report of an earlier run",
-      .usage = "DIR [--out FILE] [--quiet]",
+      .usage = "DIR [--out FILE] [--dispatcher FILE] [--quiet]",
       .examples =
           "  cclgym report results/quickstart\n"
           "      the table here, the page in results/quickstart/report.html\n"
           "  cclgym report results/quickstart --out /tmp/quickstart.html --quiet\n"
-          "      the page elsewhere; it is self-contained and can be sent to others",
+          "      the page elsewhere; it is self-contained and can be sent to others\n"
+          "  cclgym report results/pccl-frontier --dispatcher frontier-svm.yaml\n"
+          "      with the accuracy and regret of a dispatcher",
       .run = report};
   return command;
 }

@@ -1,17 +1,10 @@
 // cclgym run: runs a batch experiment. Makes results, table, report and timelines from its YAML
 // file.
-#include <iostream>
-
 #include "cli/support/command.hpp"
+#include "cli/support/print.hpp"
 #include "cli/support/run_cells.hpp"
-#include "core/files/text_file.hpp"
-#include "experiments/published/published_comparison.hpp"
-#include "experiments/report/report.hpp"
-#include "experiments/run/results.hpp"
 #include "experiments/run/run_experiment.hpp"
 #include "experiments/run/run_folder.hpp"
-#include "experiments/summary/report_summary.hpp"
-#include "experiments/summary/table.hpp"
 #include "experiments/sweep/experiment_options.hpp"
 #include "experiments/sweep/load_experiment.hpp"
 
@@ -25,17 +18,28 @@ OptionSpec engine_option() {
   return spec;
 }
 
-int run(const std::vector<std::string>& args) {
+int run(const std::vector<std::string>& args, TaskPlace* place) {
   ArgumentReader reader(run_command());
   reader.positional("FILE", "experiment file (docs/experiments.md)")
       .option("out", "DIR", "folder for the results [default: results/NAME]")
       .option(engine_option(), "E")
       .option(jobs_option(), "N")
+      .option("shard", "I/N",
+              "simulate only shard I of N, every Nth cell, for cclgym merge [default: all cells]")
+      .option(cell_timeout_option(), "TIME")
+      .option(peer_timeout_option(), "TIME")
       .flag("fresh", "delete the results in the folder and start over")
       .flag("quiet", "print only errors");
   const auto arguments = reader.read(args);
   if (!arguments) return 0;
-  Experiment experiment = load_experiment(arguments->text("FILE"));
+  const bool quiet = arguments->has("quiet");
+  Shard shard;
+  if (arguments->has("shard")) {
+    shard = read_shard(arguments->text("shard"), argument_location("shard"));
+  }
+  LoadProgress progress;
+  if (!quiet) progress = [](const std::string& sentence) { print_error("{}\n", sentence); };
+  Experiment experiment = load_experiment(arguments->text("FILE"), progress);
   if (arguments->has("engine")) {
     const OptionSpec engine = engine_option();
     experiment.engine =
@@ -43,26 +47,20 @@ int run(const std::vector<std::string>& args) {
   }
   const RunOptions options{
       .folder = arguments->has("out") ? arguments->text("out") : default_run_folder(experiment),
+      .place = place,
       .jobs = jobs_of(*arguments),
-      .fresh = arguments->has("fresh")};
-  // Reads these files first, so that an error in them is found before the work is done.
-  const std::vector<MeasuredRow> measured = read_measured_files(experiment);
-  const std::vector<PublishedRow> published = read_published_files(experiment);
-  const bool quiet = arguments->has("quiet");
+      .fresh = arguments->has("fresh"),
+      .shard = shard,
+      .cell_timeout_s = cell_timeout_of(*arguments),
+      .peer_timeout_s = peer_timeout_of(*arguments)};
+  const ReportInputs inputs = read_report_inputs(experiment);
   run_cells(experiment, options, quiet);
-
-  const std::vector<ResultRow> rows = read_results(results_path(options.folder)).rows;
-  const std::vector<std::string> timelines = write_timelines(experiment, options.folder);
-  const std::string report = write_report(experiment, rows, options.folder);
-  const std::vector<PublishedBlock> compared = compare_published(experiment, rows, published);
-  if (!published.empty()) write_text_file(published_path(options.folder), published_csv(compared));
-  if (quiet) return 0;
-  print_table(std::cout, experiment, rows, measured);
-  std::cout << published_text(compared, published.size());
-  std::cout << "\nresults   " << results_path(options.folder) << "\nreport    " << report << '\n';
-  if (!published.empty()) std::cout << "published " << published_path(options.folder) << '\n';
-  for (const std::string& path : timelines) std::cout << "timeline  " << path << '\n';
-  std::cout.flush();
+  if (options.shard.whole()) {
+    finish_run(experiment, inputs, options.folder, quiet);
+  } else if (!quiet) {
+    print_out("results   {}\nnext      cclgym merge {}, when all {} shards are done\n",
+              results_path(options.folder, options.shard), options.folder, options.shard.count);
+  }
   return 0;
 }
 
@@ -72,7 +70,7 @@ const Command& run_command() {
   static const Command command{
       .name = "run",
       .summary = "Run an experiment: simulate its cells and write results, report and timelines",
-      .usage = "FILE [--out DIR] [--engine E] [--jobs N] [--fresh] [--quiet]",
+      .usage = "FILE [--out DIR] [--jobs N] [--shard I/N] [--fresh] [--quiet] [options]",
       .examples =
           "  cclgym run experiments/quickstart.yaml\n"
           "      results, report and timelines in results/quickstart; if it was stopped,\n"
@@ -80,8 +78,11 @@ const Command& run_command() {
           "  cclgym run experiments/quickstart.yaml --engine flow --jobs 4 --out /tmp/q\n"
           "      with engine flow, in four processes, into another folder\n"
           "  cclgym run experiments/quickstart.yaml --fresh --quiet\n"
-          "      from the start, without output",
-      .run = run};
+          "      from the start, without output\n"
+          "  cclgym run sweep.yaml --shard 3/16 --out /data/sweep\n"
+          "      the third of 16 parts, such as the tasks of a Slurm job array; cclgym merge\n"
+          "      /data/sweep joins them",
+      .run_in = run};
   return command;
 }
 

@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <fmt/core.h>
 
+#include "cli/programs/programs_option.hpp"
 #include "cli/support/command.hpp"
 #include "cli/support/fabric_options.hpp"
 #include "cli/support/print.hpp"
 #include "cli/support/print_simulation.hpp"
-#include "cli/support/programs_option.hpp"
 #include "collectives/msccl/msccl_xml.hpp"
 #include "collectives/verifier/verify.hpp"
 #include "core/units.hpp"
@@ -67,7 +67,8 @@ int element_bytes_of(const Arguments& arguments) {
 }
 
 // Reads the settings that a program's file does not give: the collective and its configuration.
-void read_configuration(const Arguments& arguments, const AlgorithmLibrary& library, Call& call,
+// An algorithm whose name spells its parameters is added to the library.
+void read_configuration(const Arguments& arguments, AlgorithmLibrary& library, Call& call,
                         Config& config) {
   call.collective =
       collective_named(arguments.required("collective"), argument_location("collective"));
@@ -77,6 +78,7 @@ void read_configuration(const Arguments& arguments, const AlgorithmLibrary& libr
                     fmt::format("{} has no root; leave --root out", to_string(call.collective)));
   }
   config.algorithm = arguments.required("algorithm");
+  library.add_spelled(config.algorithm, argument_location("algorithm"));
   config.protocol = protocol_of(arguments, "Simple");
   config.channels = static_cast<int>(arguments.integer(options().channels));
   const AlgorithmEntry* entry = library.find(config.algorithm);

@@ -1,21 +1,26 @@
 // cclgym train: trains the agents of a training file, one per seed.
-#include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <filesystem>
 #include <fmt/core.h>
-#include <iostream>
-#include <unistd.h>
+#include <memory>
+#include <span>
+#include <utility>
 
+#include "agents/tasks/training_tasks.hpp"
 #include "agents/training/trainer.hpp"
+#include "agents/trigger/agent_triggers.hpp"
 #include "agents/trigger/trigger_file.hpp"
 #include "cli/support/agent_run.hpp"
 #include "cli/support/command.hpp"
+#include "cli/support/interrupt.hpp"
 #include "cli/support/print.hpp"
+#include "cli/support/run_cells.hpp"
 #include "cli/support/torch_program.hpp"
+#include "cli/training/train_progress.hpp"
+#include "core/files/folder_lock.hpp"
 #include "core/files/own_files.hpp"
 #include "core/files/text_file.hpp"
+#include "core/tasks/run_tasks.hpp"
 #include "experiments/training/choice_ranges.hpp"
 #include "experiments/training/training_page.hpp"
 
@@ -29,7 +34,7 @@ OptionSpec threads_option() {
           .description = "number of worker threads, which does not affect the agents",
           .min = 1,
           .max = 1024,
-          .default_text = "2"};
+          .default_text = "2; with mpirun, 1 per rank"};
 }
 
 OptionSpec seed_option() {
@@ -41,65 +46,16 @@ OptionSpec seed_option() {
           .default_text = "all seeds of the file"};
 }
 
-double now_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-// Shows the progress of a training run on stderr: a line that is redrawn on a terminal, otherwise
-// an occasional line.
-class TrainProgress {
- public:
-  TrainProgress(const TrainConfig& config, std::uint64_t seed, bool quiet)
-      : config_(config), seed_(seed), quiet_(quiet), terminal_(::isatty(STDERR_FILENO) == 1) {}
-
-  void notice(const std::string& text) const {
-    if (!quiet_) print_error("seed {}: {}\n", seed_, text);
+void print_result(const Training& training, const TrainedAgent& agent) {
+  const TrainConfig& config = training.config;
+  const IterationReport& report = agent.last;
+  const std::uint64_t seed = agent.seed;
+  for (const std::string& line : agent.trigger_lines) print_out("seed {}  {}\n", seed, line);
+  const std::string path = checkpoint_path(training.folder, seed);
+  if (report.iteration == 0) {
+    print_out("seed {}  already done: {} iterations, {}\n", seed, agent.iteration, path);
+    return;
   }
-
-  void update(const IterationReport& report) {
-    if (quiet_) return;
-    const double now = now_s();
-    if (first_ == 0) {
-      first_ = report.iteration;
-      start_s_ = now;
-    }
-    const bool last = report.iteration == config_.iterations();
-    if (!report.evaluation.empty()) measured_ = report.evaluation;
-    const double every_s = terminal_ ? 0.2 : 5;
-    if (!last && report.evaluation.empty() && now - shown_s_ < every_s) return;
-    shown_s_ = now;
-    std::string line = fmt::format(
-        "seed {}  {}/{} {}  reward {:.3f}", seed_, report.iteration, config_.iterations(),
-        report.warm_start ? "warm start" : config_.algorithm_name(), report.mean_reward);
-    for (std::size_t i = 0; i < measured_.size(); ++i) {
-      const PolicyMeasure& one = measured_[i];
-      line +=
-          std::isnan(one.oracle_ratio)
-              ? fmt::format("  {} {:.3f}", config_.evaluation[i].label, one.mean_reward)
-              : fmt::format("  {} {:.3f} x oracle", config_.evaluation[i].label, one.oracle_ratio);
-    }
-    const int done = report.iteration - first_;
-    if (done > 0 && !last) {
-      const double left_s = (now - start_s_) / done * (config_.iterations() - report.iteration);
-      line += fmt::format("  {:.0f} s left", left_s);
-    }
-    print_error("{}{}{}", terminal_ ? "\r\x1b[K" : "", line, !terminal_ || last ? "\n" : "");
-    std::fflush(stderr);
-  }
-
- private:
-  const TrainConfig& config_;
-  std::uint64_t seed_;
-  bool quiet_;
-  bool terminal_;
-  int first_ = 0;
-  double start_s_ = 0;
-  double shown_s_ = -1e9;
-  std::vector<PolicyMeasure> measured_;
-};
-
-void print_result(const TrainConfig& config, std::uint64_t seed, const IterationReport& report,
-                  const std::string& folder) {
   for (std::size_t i = 0; i < report.evaluation.size(); ++i) {
     const PolicyMeasure& one = report.evaluation[i];
     print_out("seed {}  {}: ", seed, config.evaluation[i].label);
@@ -113,30 +69,7 @@ void print_result(const TrainConfig& config, std::uint64_t seed, const Iteration
     print_out("mean reward {:.4f} over {} calls\n", one.mean_reward, one.calls);
   }
   print_out("seed {}  {} iterations, {:.0f} CPU seconds, {}\n", seed, report.iteration,
-            report.cpu_s, checkpoint_path(folder, seed));
-}
-
-// Trains triggers for every environment that changes, with the agent of a seed.
-void train_triggers(const TrainConfig& config, const Checkpoint& state, const std::string& folder,
-                    bool quiet) {
-  if (config.trigger.streams == 0) return;
-  std::vector<TrainedTrigger> triggers;
-  for (const TrainingPart& part : config.parts) {
-    const TuningSetup& setup = *part.environment->setup();
-    if (setup.regimes.regimes.size() < 2) continue;
-    const TrainedTrigger trigger = train_trigger(
-        *part.environment, state.weights, static_cast<std::size_t>(config.trigger.streams),
-        static_cast<std::size_t>(config.trigger.calls), config.trigger.false_alarms, state.seed);
-    triggers.push_back(trigger);
-    if (quiet) continue;
-    const TriggerMeasure& found = trigger.held_out;
-    print_out(
-        "seed {}  trigger on {}: {} of {} changes found, median after {:g} calls, {:.3f} "
-        "false alarms in 1,000 calls; {} other changes make no call {:g} % slower\n",
-        state.seed, setup.fabric_label, found.found, found.changes, found.median_delay,
-        found.false_alarms_per_1000(), found.silent_changes, 100 * kSilentShare);
-  }
-  write_text_file(trigger_path(folder, state.seed), triggers_text(triggers));
+            report.cpu_s, path);
 }
 
 // Writes the learning curves of all seeds; cclgym evaluate adds to the page. An existing page stays
@@ -192,78 +125,169 @@ void check_folders(const TrainConfig& config, const std::vector<std::uint64_t>& 
   }
 }
 
-int train(const std::vector<std::string>& args) {
+// Trainings of the command line: one, or one for each variant that is named.
+std::vector<Training> read_trainings(const Arguments& arguments) {
+  const auto given = [&](const char* option) {
+    return arguments.has(option) ? arguments.text(option) : std::string();
+  };
+  const std::string& file = arguments.text("FILE");
+  const std::vector<std::string> variants = chosen_variants(file, given("variant"));
+  std::vector<Training> trainings;
+  for (const std::string& variant : variants) {
+    Training training{
+        .config = load_train_config(file, {.variant = variant, .start_from = given("from")}),
+        .seeds = {},
+        .folder = {}};
+    training.seeds = training.config.seeds;
+    if (arguments.has("seed")) {
+      training.seeds = {static_cast<std::uint64_t>(
+          read_integer(arguments.text("seed"), seed_option(), argument_location("seed")))};
+    }
+    training.folder = "results/" + training.config.name;
+    if (arguments.has("out")) {
+      training.folder = arguments.text("out");
+      if (variants.size() > 1) training.folder += "/" + variant;
+    }
+    trainings.push_back(std::move(training));
+  }
+  return trainings;
+}
+
+void print_warnings(const TrainConfig& config) {
+  std::vector<const TuningSetup*> setups;
+  const auto add = [&setups](const TrainingEnvironment& environment) {
+    if (environment.setup())
+      setups.push_back(environment.setup().get());  // other environments have none
+  };
+  for (const TrainingPart& part : config.parts) add(*part.environment);
+  for (const EvaluationPart& part : config.evaluation) add(*part.environment);
+  print_cost_model_warnings(setups);
+  for (const std::string& text : config.warnings) print_warning(text);
+}
+
+// Makes the folder and writes the training file there.
+void begin_folder(const Training& training) {
+  const std::string& folder = training.folder;
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw UserError(quoted(folder, 200) + ": cannot be made: " + error.message());
+  write_text_file(folder + "/train.yaml", training.config.text);
+  // Relative paths in train.yaml start at the folder of this path.
+  write_text_file(
+      folder + "/train.source",
+      std::filesystem::absolute(training.config.file, error).lexically_normal().string());
+}
+
+// Trains in this process, seed by seed.
+void train_here(const Training& training, std::size_t threads, bool quiet) {
+  const TrainConfig& config = training.config;
+  bool trained = false;
+  for (const std::uint64_t seed : training.seeds) {
+    TrainProgress progress(config, seed, quiet);
+    TrainedAgent agent{.seed = seed};
+    const Checkpoint state =
+        train_agent(config, seed, training.folder,
+                    {.threads = threads,
+                     .report =
+                         [&](const IterationReport& report) {
+                           progress.update(report);
+                           agent.last = report;
+                           return true;
+                         },
+                     .notice = [&](const std::string& text) { progress.notice(text); }});
+    agent.iteration = static_cast<int>(state.iteration);
+    AgentTriggers triggers = train_agent_triggers(config, state);
+    if (!triggers.text.empty()) write_text_file(trigger_path(training.folder, seed), triggers.text);
+    agent.trigger_lines = std::move(triggers.lines);
+    trained = trained || agent.last.iteration > 0;
+    if (!quiet) print_result(training, agent);
+  }
+  write_page(config, training.folder, trained, quiet);
+}
+
+// Trains on the ranks of the run, all agents side by side.
+void train_there(TaskSet& tasks, const TaskOptions& options, std::span<const Training> trainings,
+                 bool quiet) {
+  const InterruptNotice interrupt("interrupted: the same command resumes", false);
+  std::vector<TrainProgress> progress;
+  for (const Training& training : trainings) {
+    for (const std::uint64_t seed : training.seeds)
+      progress.emplace_back(training.config, seed, quiet);
+  }
+  std::size_t left = 0;  // seeds of a training that have not ended
+  bool trained = false;
+  train_in_rounds(
+      tasks, options, trainings, options.place->ranks() * options.jobs,
+      {.on_begin = [&](std::size_t agent, int iteration) { progress[agent].begin(iteration); },
+       .on_notice = [&](std::size_t agent,
+                        const std::string& text) { progress[agent].notice(text); },
+       .on_reports =
+           [&](std::size_t agent, std::span<const IterationReport> reports) {
+             // Those of a round arrive together: the last one is news, and each measurement.
+             for (const IterationReport& report : reports) {
+               if (&report == &reports.back() || !report.evaluation.empty()) {
+                 progress[agent].update(report);
+               }
+             }
+           },
+       .on_end =
+           [&](std::size_t /*agent*/, const TrainedAgent& agent) {
+             const Training& training = trainings[agent.training];
+             if (left == 0) {
+               left = training.seeds.size();
+               trained = false;
+             }
+             trained = trained || agent.last.iteration > 0;
+             if (!quiet) print_result(training, agent);
+             if (--left == 0) write_page(training.config, training.folder, trained, quiet);
+           }});
+}
+
+int train(const std::vector<std::string>& args, TaskPlace* place) {
   ArgumentReader reader(train_command());
   reader.positional("FILE", "training file (docs/agents.md)")
       .option("out", "DIR", "folder for the results [default: results/NAME]")
       .option(seed_option(), "N")
-      .option("variant", "NAME", "name of the variant of the file to train")
+      .option("variant", "NAMES",
+              "names of variants of the file to train, separated by commas, or all; several go to "
+              "DIR/NAME")
       .option("from", "RUN", "folder of a training run whose agents are trained further")
       .option(threads_option(), "N")
+      .option(peer_timeout_option(), "TIME")
       .flag("fresh", "delete the checkpoints in the folder and start over")
       .flag("quiet", "print only errors");
   const auto arguments = reader.read(args);
   if (!arguments) return 0;
-  need_torch("train", args, "train");
-  const auto given = [&](const char* option) {
-    return arguments->has(option) ? arguments->text(option) : std::string();
-  };
-  const TrainConfig config = load_train_config(
-      arguments->text("FILE"), {.variant = given("variant"), .start_from = given("from")});
-  const std::string folder =
-      arguments->has("out") ? arguments->text("out") : "results/" + config.name;
+  need_torch("train", args, train_command().torch_for);
   const bool quiet = arguments->has("quiet");
-  std::vector<std::uint64_t> seeds = config.seeds;
-  if (arguments->has("seed")) {
-    seeds = {static_cast<std::uint64_t>(
-        read_integer(arguments->text("seed"), seed_option(), argument_location("seed")))};
+  const std::string threads_text = arguments->has("threads") ? arguments->text("threads")
+                                   : place != nullptr        ? "1"
+                                                             : "2";
+  const auto threads = static_cast<std::size_t>(
+      read_integer(threads_text, threads_option(), argument_location("threads")));
+  const std::vector<Training> trainings = read_trainings(*arguments);
+  TaskSet tasks = training_tasks(trainings, threads);
+  const TaskOptions options{.place = place,
+                            .peer_timeout_s = peer_timeout_of(*arguments),
+                            .task_noun = "agent",
+                            .notice = notice_of_faults(quiet)};
+  share_tasks(tasks, options);
+  for (const Training& training : trainings) {
+    check_folders(training.config, training.seeds, training.folder, arguments->has("fresh"));
   }
-  const std::string threads = arguments->has("threads") ? arguments->text("threads") : "2";
-  TrainerOptions options;
-  options.threads = static_cast<std::size_t>(
-      read_integer(threads, threads_option(), argument_location("threads")));
-  check_folders(config, seeds, folder, arguments->has("fresh"));
-  if (!quiet) {
-    std::vector<const TuningSetup*> setups;
-    const auto add = [&setups](const TrainingEnvironment& environment) {
-      if (environment.setup())
-        setups.push_back(environment.setup().get());  // other environments have none
-    };
-    for (const TrainingPart& part : config.parts) add(*part.environment);
-    for (const EvaluationPart& part : config.evaluation) add(*part.environment);
-    print_cost_model_warnings(setups);
-    for (const std::string& text : config.warnings) print_warning(text);
+  std::vector<std::unique_ptr<FolderLock>> locks;
+  for (const Training& training : trainings) {
+    if (!quiet) print_warnings(training.config);
+    begin_folder(training);
+    locks.push_back(std::make_unique<FolderLock>(training.folder));
+    if (!arguments->has("fresh")) continue;
+    for (const std::uint64_t seed : training.seeds) remove_agent(training.folder, seed);
   }
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) throw UserError(quoted(folder, 200) + ": cannot be made: " + error.message());
-  write_text_file(folder + "/train.yaml", config.text);
-  // Relative paths in train.yaml start at the folder of this path.
-  write_text_file(folder + "/train.source",
-                  std::filesystem::absolute(config.file, error).lexically_normal().string());
-  bool trained = false;
-  for (const std::uint64_t seed : seeds) {
-    if (arguments->has("fresh")) remove_agent(folder, seed);
-    TrainProgress progress(config, seed, quiet);
-    IterationReport last;
-    options.notice = [&](const std::string& text) { progress.notice(text); };
-    options.report = [&](const IterationReport& report) {
-      progress.update(report);
-      last = report;
-      return true;
-    };
-    const Checkpoint state = train_agent(config, seed, folder, options);
-    train_triggers(config, state, folder, quiet);
-    trained = trained || last.iteration > 0;
-    if (quiet) continue;
-    if (last.iteration == 0) {
-      print_out("seed {}  already done: {} iterations, {}\n", seed, state.iteration,
-                checkpoint_path(folder, seed));
-    } else {
-      print_result(config, seed, last, folder);
-    }
+  if (place != nullptr) {
+    train_there(tasks, options, trainings, quiet);
+  } else {
+    for (const Training& training : trainings) train_here(training, threads, quiet);
   }
-  write_page(config, folder, trained, quiet);
   return 0;
 }
 
@@ -279,8 +303,11 @@ const Command& train_command() {
           "      one agent per seed, in results/train-ndv4; if it was stopped, the same command\n"
           "      continues it and ends with the same weights\n"
           "  cclgym train experiments/train-ndv4.yaml --seed 1 --out /tmp/t --fresh\n"
-          "      only the agent of seed 1, into another folder, from the start",
-      .run = train};
+          "      only the agent of seed 1, into another folder, from the start\n"
+          "  mpirun -n 16 cclgym train experiments/train-cloud-ib.yaml --variant all\n"
+          "      the agents of all variants and seeds side by side, with the same weights",
+      .run_in = train,
+      .torch_for = "train"};
   return command;
 }
 

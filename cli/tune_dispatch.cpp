@@ -11,6 +11,7 @@
 #include "core/version.hpp"
 #include "experiments/run/results.hpp"
 #include "experiments/run/run_folder.hpp"
+#include "experiments/summary/train_dispatcher.hpp"
 #include "experiments/sweep/load_experiment.hpp"
 
 namespace cclgym {
@@ -26,17 +27,41 @@ const OptionSpec kTolerance{.name = "tolerance",
                             .max = 1,
                             .default_text = "0.01"};
 
+const OptionSpec kSvmTrials{.name = "trials",
+                            .kind = OptionKind::Integer,
+                            .description = "with --svm: number of noisy trials of a cell",
+                            .min = 1,
+                            .max = 10000,
+                            .default_text = "10"};
+const OptionSpec kSvmSigma{.name = "sigma",
+                           .kind = OptionKind::Real,
+                           .description =
+                               "with --svm: spread of a trial, whose time is the simulated "
+                               "one times exp(sigma Z), Z normal",
+                           .min = 0,
+                           .max = 1,
+                           .default_text = "0.02"};
+const OptionSpec kSplitSeed{.name = "seed",
+                            .kind = OptionKind::Integer,
+                            .description =
+                                "with --svm: seed of the trials, and of the split into "
+                                "training and test cells",
+                            .min = 0,
+                            .max = 1e15,
+                            .default_text = "1"};
+
 // The experiment of a folder with results, or of a file, whose cells are then simulated first.
-Experiment sweep_of(const Arguments& arguments, std::string& folder) {
+Experiment sweep_of(const Arguments& arguments, TaskPlace* place, std::string& folder) {
   const std::string& source = arguments.text("SWEEP");
   std::error_code error;
   if (std::filesystem::is_directory(source, error)) {
-    for (const char* option : {"results", "jobs"}) {
+    for (const char* option : {"results", "jobs", "cell-timeout", "peer-timeout"}) {
       if (!arguments.has(option)) continue;
       throw UserError(argument_location(option),
                       "is for a sweep that has not run yet; the "
                       "folder has its results; leave it out");
     }
+    share_tasks({}, {.place = place});  // nothing is left to simulate
     folder = source;
     return load_run_experiment(folder);
   }
@@ -45,7 +70,13 @@ Experiment sweep_of(const Arguments& arguments, std::string& folder) {
   const std::string advice = fmt::format(
       "choose another folder with --results, or start over with cclgym run {} --out {} --fresh",
       source, folder);
-  run_cells(experiment, {.folder = folder, .jobs = jobs_of(arguments), .advice = advice},
+  run_cells(experiment,
+            {.folder = folder,
+             .place = place,
+             .jobs = jobs_of(arguments),
+             .cell_timeout_s = cell_timeout_of(arguments),
+             .peer_timeout_s = peer_timeout_of(arguments),
+             .advice = advice},
             arguments.has("quiet"));
   return experiment;
 }
@@ -54,28 +85,71 @@ std::string folder_of(const std::string& path) {
   return std::filesystem::path(path).parent_path().string();
 }
 
-int tune(const std::vector<std::string>& args) {
+void refuse_other_kind(const Arguments& arguments, bool svm) {
+  for (const char* option : {"trials", "sigma", "seed"}) {
+    if (svm || !arguments.has(option)) continue;
+    throw UserError(argument_location(option), "is for --svm; leave it out, or add --svm");
+  }
+  if (svm && arguments.has("tolerance")) {
+    throw UserError(argument_location("tolerance"),
+                    "is for tables of size ranges; a dispatcher (--svm) has none: leave it out");
+  }
+}
+
+// Trains and writes a dispatcher.
+void write_dispatcher(const Arguments& arguments, const Experiment& experiment,
+                      const std::vector<ResultRow>& rows) {
+  const DispatcherTraining training{
+      .trials = static_cast<int>(arguments.integer(kSvmTrials)),
+      .sigma = read_real(arguments.text_or_default(kSvmSigma), kSvmSigma,
+                         argument_location(kSvmSigma.name)),
+      .seed = static_cast<std::uint64_t>(arguments.integer(kSplitSeed))};
+  const Dispatcher dispatcher =
+      train_dispatcher(experiment, rows, training, {.file = arguments.text("SWEEP")});
+  const std::string comment =
+      fmt::format("Written by cclgym tune-dispatch --svm {} from experiment {} ({}).",
+                  program_version(), experiment.name, experiment.hash());
+  const std::string& path = arguments.text("out");
+  write_text_file(path, to_yaml(dispatcher, comment));
+  if (arguments.has("quiet")) return;
+  print_out("{}\ndispatcher {}\n", dispatcher_text(dispatcher), path);
+}
+
+int tune(const std::vector<std::string>& args, TaskPlace* place) {
   const auto arguments =
       ArgumentReader(tune_dispatch_command())
           .positional("SWEEP", "experiment file, which is run, or the folder of a finished run")
-          .output("out,o", "TABLE", "dispatch table to write (.yaml)")
+          .output("out,o", "TABLE", "dispatch table, or dispatcher, to write (.yaml)")
           .option(kTolerance, "X")
+          .flag("svm",
+                "write a dispatcher as in PCCL instead: a support vector machine that chooses one "
+                "of the sweep's tuners by size and number of GPUs (docs/pccl.md)")
+          .option(kSvmTrials, "N")
+          .option(kSvmSigma, "X")
+          .option(kSplitSeed, "N")
           .option("results", "DIR", "folder for the sweep's results [default: results/NAME]")
           .option(jobs_option(), "N")
+          .option(cell_timeout_option(), "TIME")
+          .option(peer_timeout_option(), "TIME")
           .flag("quiet", "print only errors")
           .read(args);
   if (!arguments) return 0;
   static_cast<void>(arguments->required("out"));
   const double tolerance =
       read_real(arguments->text_or_default(kTolerance), kTolerance, argument_location("tolerance"));
+  refuse_other_kind(*arguments, arguments->has("svm"));
   std::string folder;
-  const Experiment experiment = sweep_of(*arguments, folder);
+  const Experiment experiment = sweep_of(*arguments, place, folder);
   refuse_file_of_run(arguments->text("out"), folder, argument_location("out"));
   const std::vector<ResultRow> rows = read_run_results(experiment, folder).rows;
   if (rows.size() < experiment.cells.size()) {
     throw UserError(fmt::format("{}: {} of {} cells have no result; finish the run first",
                                 results_path(folder), experiment.cells.size() - rows.size(),
                                 experiment.cells.size()));
+  }
+  if (arguments->has("svm")) {
+    write_dispatcher(*arguments, experiment, rows);
+    return 0;
   }
   const std::vector<TunedBlock> blocks = tune_dispatch(experiment, rows, tolerance);
   const std::string comment = fmt::format(
@@ -102,10 +176,12 @@ const Command& tune_dispatch_command() {
           "      configurations by size\n"
           "  cclgym tune-dispatch results/quickstart -o table.yaml --tolerance 0.05\n"
           "      from existing results; ranges may lose 5 %, so there are fewer of them\n"
+          "  cclgym tune-dispatch results/pccl-frontier --svm -o frontier-svm.yaml\n"
+          "      the dispatcher of PCCL for the sweep's machine, with its accuracy and regret\n"
           "  cclgym simulate --fabric dgx1 --collective allreduce --size 1MiB \\\n"
           "      --algorithm dispatch:table.yaml\n"
           "      simulates the table's choice for a call\n",
-      .run = tune};
+      .run_in = tune};
   return command;
 }
 

@@ -1,11 +1,14 @@
-// cclgym verify: checks that an MSCCL XML program is legal and computes its collective.
+// cclgym verify: checks that a program is legal and computes its collective.
 #include "collectives/verifier/verify.hpp"
 
 #include <fmt/core.h>
 #include <optional>
 
+#include "cli/programs/program_request.hpp"
 #include "cli/support/command.hpp"
 #include "cli/support/print.hpp"
+#include "collectives/algorithms/algorithms.hpp"
+#include "collectives/library/algorithm_library.hpp"
 #include "collectives/msccl/msccl_xml.hpp"
 #include "collectives/verifier/interpreter.hpp"
 
@@ -65,10 +68,26 @@ bool check(const ThreadBlockProgram& program, std::int32_t slots, const std::str
   return true;
 }
 
-int verify_file(const std::vector<std::string>& args) {
+// A name that is neither is that of a file, unless a collective is named.
+bool names_algorithm(const std::string& name, const Arguments& arguments) {
+  return algorithms::spells_levels(name) || AlgorithmLibrary::shipped().find(name) != nullptr ||
+         (arguments.has("collective") && !name.ends_with(".xml"));
+}
+
+void print_program(const ThreadBlockProgram& program) {
+  print_out("{} {} for {} GPUs, {}, {} thread blocks, {} steps\n", program.name,
+            program.contract.name(), program.contract.ranks(), plural(program.channels, "channel"),
+            program.thread_blocks(), program.instructions());
+}
+
+int verify_program(const std::vector<std::string>& args) {
+  ArgumentReader reader(verify_command());
+  reader.positional("PROGRAM",
+                    "program in MSCCL XML (FILE.xml), in either dialect, or name of an algorithm "
+                    "(cclgym list algorithms)");
+  add_program_request(reader);
   const auto arguments =
-      ArgumentReader(verify_command())
-          .positional("FILE", "program in MSCCL XML, in either dialect")
+      reader
           .flag("execute",
                 "also execute the program on numbers, with thread blocks interleaved at random")
           .option(kInterleavings, "N")
@@ -83,7 +102,7 @@ int verify_file(const std::vector<std::string>& args) {
           "this option is about the execution, which --execute requests; add --execute");
     }
   }
-  const std::string& path = arguments->text("FILE");
+  const std::string& name = arguments->text("PROGRAM");
   const auto slots = static_cast<std::int32_t>(arguments->integer(kSlots));
   std::optional<ExecuteOptions> execution;
   const ExecuteOptions wanted{.interleavings = static_cast<int>(arguments->integer(kInterleavings)),
@@ -91,12 +110,17 @@ int verify_file(const std::vector<std::string>& args) {
                               .slots = slots};
   if (arguments->has("execute")) execution = wanted;
 
-  const XmlProgram read = read_msccl_xml_file(path);
+  if (names_algorithm(name, *arguments)) {
+    const auto program = requested_program(*arguments, "PROGRAM", slots);
+    print_program(*program);
+    return check(*program, slots, "", execution) ? 0 : kWrong;
+  }
+  refuse_program_request(*arguments);
+  const XmlProgram read = read_msccl_xml_file(name);
   const ThreadBlockProgram& program = read.program;
   const Contract& contract = program.contract;
-  print_out("{}: {} {} for {} GPUs, {}, {} thread blocks, {} steps\n", path, program.name,
-            contract.name(), contract.ranks(), plural(program.channels, "channel"),
-            program.thread_blocks(), program.instructions());
+  print_out("{}: ", name);
+  print_program(program);
   if (is_rooted(contract.kind())) {
     print_out(
         "root: rank {}{}\n", contract.root(),
@@ -113,14 +137,16 @@ int verify_file(const std::vector<std::string>& args) {
 const Command& verify_command() {
   static const Command command{
       .name = "verify",
-      .summary = "Check that a program in MSCCL XML is legal and computes its collective",
-      .usage = "FILE [options]",
+      .summary = "Check that a program is legal and computes its collective",
+      .usage = "FILE.xml [options] | ALGORITHM --collective C --gpus N [options]",
       .examples =
           "  cclgym verify allreduce.xml\n"
           "      exit code 0: correct; 1: wrong, with the reasons; 2: invalid file\n"
           "  cclgym verify allreduce.xml --execute --interleavings 100 --slots 8\n"
-          "      also executes the program on numbers, in 100 orders\n",
-      .run = verify_file};
+          "      also executes the program on numbers, in 100 orders\n"
+          "  cclgym verify hierarchical:4x8:ring+recursive --collective allgather --gpus 32 "
+          "--nodes 8\n",
+      .run = verify_program};
   return command;
 }
 

@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <string_view>
 
-#include "agents/training/trainer.hpp"
 #include "cli/support/command.hpp"
 #include "core/error.hpp"
 #include "core/files/text_file.hpp"

@@ -51,6 +51,12 @@ std::string shown_name(const po::option_description& option) {
                      value.empty() ? "" : " " + value);
 }
 
+// Texts of an argument, which has several only if it is repeated.
+std::vector<std::string> texts_of(const po::variable_value& value) {
+  if (const auto* texts = boost::any_cast<std::vector<std::string>>(&value.value())) return *texts;
+  return {value.as<std::string>()};
+}
+
 }  // namespace
 
 const std::string& Arguments::required(const std::string& name) const {
@@ -103,6 +109,11 @@ ArgumentReader& ArgumentReader::positional(const std::string& name, const std::s
   return *this;
 }
 
+ArgumentReader& ArgumentReader::repeated(const std::string& name, const std::string& help) {
+  positionals_.push_back({.name = name, .help = help, .required = true, .repeated = true});
+  return *this;
+}
+
 std::optional<Arguments> ArgumentReader::read(const std::vector<std::string>& args) const {
   po::options_description shown(options_);
   shown.add_options()("help", "this text");
@@ -111,8 +122,12 @@ std::optional<Arguments> ArgumentReader::read(const std::vector<std::string>& ar
   all.add(shown);
   po::positional_options_description order;
   for (const Positional& positional : positionals_) {
-    all.add_options()(positional.name.c_str(), po::value<std::string>());
-    order.add(positional.name.c_str(), 1);
+    if (positional.repeated) {
+      all.add_options()(positional.name.c_str(), po::value<std::vector<std::string>>());
+    } else {
+      all.add_options()(positional.name.c_str(), po::value<std::string>());
+    }
+    order.add(positional.name.c_str(), positional.repeated ? -1 : 1);
   }
   for (const auto& [alias, name] : aliases_) {
     all.add_options()(alias.c_str(), po::value<std::string>());
@@ -164,7 +179,8 @@ std::optional<Arguments> ArgumentReader::read(const std::vector<std::string>& ar
     const std::string& name = option->long_name();
     // A flag has no value.
     if (option->semantic()->max_tokens() == 0 || values.count(name) == 0) continue;
-    if (!values[name].as<std::string>().empty()) continue;
+    const std::vector<std::string> texts = texts_of(values[name]);
+    if (std::ranges::find(texts, "") == texts.end()) continue;
     const bool is_positional = std::any_of(positionals_.begin(), positionals_.end(),
                                            [&](const auto& one) { return one.name == name; });
     throw UserError(is_positional ? SourceLocation{.file = name} : argument_location(name),
@@ -189,7 +205,10 @@ void ArgumentReader::check_outputs(const po::variables_map& values) const {
                          const std::string& shown) {
     if (values.count(output) == 0 || values.count(other) == 0) return;
     const std::string& path = values[output].as<std::string>();
-    if (!is_one_file(path, values[other].as<std::string>())) return;
+    const std::vector<std::string> others = texts_of(values[other]);
+    if (std::ranges::none_of(others, [&](const auto& one) { return is_one_file(path, one); })) {
+      return;
+    }
     throw UserError(argument_location(output), fmt::format("{} is also the file of {}; choose "
                                                            "another",
                                                            quoted(path, 200), shown));

@@ -11,6 +11,7 @@
 
 #include "core/error.hpp"
 #include "core/options/option.hpp"
+#include "core/tasks/run_tasks.hpp"
 
 namespace cclgym {
 
@@ -20,11 +21,17 @@ struct Command {
   std::string usage;     ///< text after the name: "FILE [options]"
   std::string examples;  ///< command lines with explanations, for `cclgym NAME --help`
   /// Runs the command. `args` are the arguments after the name. Returns the exit code.
-  std::function<int(const std::vector<std::string>& args)> run;
+  std::function<int(const std::vector<std::string>& args)> run{};
+  /// The same, instead of `run`, for a command that mpirun may start on several ranks: its tasks
+  /// run in `place`, which is null without mpirun.
+  std::function<int(const std::vector<std::string>& args, TaskPlace* place)> run_in{};
+  /// Action of a command of `run_in` that needs LibTorch, for messages: "train"; empty: needs none.
+  std::string torch_for{};
 };
 
 // The subcommands, each in the file of its name.
 [[nodiscard]] const Command& run_command();
+[[nodiscard]] const Command& merge_command();
 [[nodiscard]] const Command& report_command();
 [[nodiscard]] const Command& simulate_command();
 [[nodiscard]] const Command& describe_command();
@@ -54,6 +61,11 @@ class Arguments {
   /// The text of an option that was given or has a default.
   [[nodiscard]] const std::string& text(const std::string& name) const {
     return values_[name].as<std::string>();
+  }
+
+  /// The texts of a repeated argument, one or more.
+  [[nodiscard]] std::vector<std::string> texts(const std::string& name) const {
+    return values_[name].as<std::vector<std::string>>();
   }
 
   /// The text of an option that must be given. Throws UserError that names the command's help.
@@ -92,6 +104,8 @@ class ArgumentReader {
   /// Declares the next positional argument, which must be given unless `required` is false.
   ArgumentReader& positional(const std::string& name, const std::string& help,
                              bool required = true);
+  /// Declares the last positional argument, which is given once or more (Arguments::texts).
+  ArgumentReader& repeated(const std::string& name, const std::string& help);
 
   /// Prints the command's help and returns nullopt if --help is among the arguments. Throws
   /// UserError for an unknown option (with the nearest name), a missing value or positional
@@ -107,6 +121,7 @@ class ArgumentReader {
     std::string name;
     std::string help;
     bool required;
+    bool repeated = false;
   };
   [[nodiscard]] std::string help() const;
   void check_outputs(const boost::program_options::variables_map& values) const;

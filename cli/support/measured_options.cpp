@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "calibration/measure/systems.hpp"
+#include "core/ranks/launch.hpp"
 #include "core/split.hpp"
 
 namespace cclgym {
@@ -62,8 +63,13 @@ std::vector<std::string> comma_list(const std::string& text, const std::string& 
   return parts;
 }
 
+bool writes_output() {
+  const std::optional<LaunchedRank> launched = launched_rank();
+  return !launched || launched->rank == 0;
+}
+
 void check_output_file(const Arguments& arguments) {
-  if (!arguments.has("out")) return;
+  if (!arguments.has("out") || !writes_output()) return;
   const std::filesystem::path path = arguments.text("out");
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
   if (path.empty()) throw UserError(argument_location("out"), "expected the name of a file");
@@ -77,7 +83,7 @@ void check_output_file(const Arguments& arguments) {
 }
 
 void check_output_folder(const Arguments& arguments) {
-  if (!arguments.has("out")) return;
+  if (!arguments.has("out") || !writes_output()) return;
   const std::filesystem::path path = arguments.text("out");
   if (path.empty()) throw UserError(argument_location("out"), "expected the name of a folder");
   if (std::filesystem::exists(path) && !std::filesystem::is_directory(path)) {

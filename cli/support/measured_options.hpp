@@ -21,8 +21,11 @@ struct MeasuredRows {
 /// Reads the file. Throws UserError if it is invalid, or if --measured is missing.
 [[nodiscard]] MeasuredRows measured_rows(const Arguments& arguments);
 
-/// Checks the output before long work: throws UserError at --out if the file cannot be written
-/// because its folder does not exist or it is a folder itself.
+/// True if this process writes output, or serves the tasks of one that does: on ranks, only the
+/// output of rank 0 has to be writable.
+[[nodiscard]] bool writes_output();
+/// Checks the output before long work, if this process writes it: throws UserError at --out if the
+/// file cannot be written because its folder does not exist or it is a folder itself.
 void check_output_file(const Arguments& arguments);
 /// Checks a folder for output before long work; the folder need not exist.
 void check_output_folder(const Arguments& arguments);

@@ -1,8 +1,10 @@
 #include "cli/support/print_simulation.hpp"
 
 #include <algorithm>
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "cli/support/print.hpp"
 #include "core/units.hpp"
@@ -43,6 +45,18 @@ void print_critical_path(const SimulationRecord& record) {
           : std::string(),
       transfers, format_time(launch_s), format_time(latency_s), format_time(moving_s),
       format_time(local_s));
+}
+
+// Prints the times of the kernels in order; nothing for programs of one kernel.
+void print_kernels(const Result& result) {
+  if (result.kernels.empty()) return;
+  std::vector<std::string> times;
+  for (const KernelTime& kernel : result.kernels) {
+    times.push_back(fmt::format("{} {}", kernel.across_nodes ? "across nodes" : "in nodes",
+                                format_time(kernel.time_s)));
+  }
+  print_out("kernels           from {} on: {}\n", format_time(result.kernels.front().start_s),
+            fmt::join(times, ", "));
 }
 
 void print_links(const SimulationRecord& record, const Fabric& fabric) {
@@ -96,6 +110,11 @@ void print_simulation_json(const SimulationRecord& record, const Simulator& simu
       {"periodic", result.periodic},
       {"rank_time_s", result.rank_time_s},
   };
+  for (const KernelTime& kernel : result.kernels) {
+    json["kernels"].push_back({{"start_s", kernel.start_s},
+                               {"time_s", kernel.time_s},
+                               {"across_nodes", kernel.across_nodes}});
+  }
   if (!record.dated()) {
     json["links"] = json["critical_path"] = nullptr;
     print_out("{}\n", json.dump(2));
@@ -104,7 +123,7 @@ void print_simulation_json(const SimulationRecord& record, const Simulator& simu
   nlohmann::ordered_json& links = json["links"] = nlohmann::ordered_json::array();
   const std::vector<LinkUse> uses = link_use(record, false);
   for (const std::size_t link : busiest_links(uses)) {
-    links.push_back({{"link", link_name(simulator.fabric(), link)},
+    links.push_back({{"link", link_name(*record.lowered.fabric, link)},
                      {"bytes", uses[link].bytes},
                      {"rate_Bps", uses[link].rate_Bps},
                      {"capacity_Bps", uses[link].capacity_Bps},
@@ -143,6 +162,7 @@ void print_simulation(const SimulationRecord& record, const Simulator& simulator
             format_rate(result.busbw_Bps));
   print_out("ranks done        from {} to {}\n", format_time(*first), format_time(*last));
   print_out("steps, flows      {}, {}\n", result.steps, result.flows);
+  print_kernels(result);
   if (result.simulated_tiles < result.tiles) {
     print_out("tiles             {}; {} simulated, the rest extrapolated {} {}\n", result.tiles,
               result.simulated_tiles,
@@ -157,7 +177,7 @@ void print_simulation(const SimulationRecord& record, const Simulator& simulator
     return;
   }
   print_critical_path(record);
-  print_links(record, simulator.fabric());
+  print_links(record, *record.lowered.fabric);
 }
 
 }  // namespace cclgym

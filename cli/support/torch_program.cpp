@@ -1,5 +1,6 @@
 #include "cli/support/torch_program.hpp"
 
+#include <cstdlib>
 #include <filesystem>
 #include <unistd.h>
 
@@ -21,6 +22,9 @@ void become_program_with_torch(const std::string& command, const std::vector<std
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
+  // OpenBLAS would start a thread per core when it is loaded, in each rank; gradients are computed
+  // with one.
+  ::setenv("OPENBLAS_NUM_THREADS", "1", 0);
   ::execv(program.c_str(), argv.data());
 }
 

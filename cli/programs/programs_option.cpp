@@ -1,4 +1,4 @@
-#include "cli/support/programs_option.hpp"
+#include "cli/programs/programs_option.hpp"
 
 #include <algorithm>
 #include <string_view>
